@@ -1,0 +1,18 @@
+/* One row per element type: name, bits, class, ONNX TensorProto.DataType number, C storage type.
+ * Class: b bool, i signed, u unsigned, f float. */
+/* clang-format off */
+/*    name    bits class onnx  C type      */
+DTYPE(BOOL,   8,  'b',  9,  "uint8_t",  "bool")
+DTYPE(I8,     8,  'i',  3,  "int8_t",   "i8")
+DTYPE(U8,     8,  'u',  2,  "uint8_t",  "u8")
+DTYPE(I16,    16, 'i',  5,  "int16_t",  "i16")
+DTYPE(U16,    16, 'u',  4,  "uint16_t", "u16")
+DTYPE(I32,    32, 'i',  6,  "int32_t",  "i32")
+DTYPE(U32,    32, 'u', 12,  "uint32_t", "u32")
+DTYPE(I64,    64, 'i',  7,  "int64_t",  "i64")
+DTYPE(U64,    64, 'u', 13,  "uint64_t", "u64")
+DTYPE(F16,    16, 'f', 10,  "uint16_t", "f16")
+DTYPE(BF16,   16, 'f', 16,  "uint16_t", "bf16")
+DTYPE(F32,    32, 'f',  1,  "float",    "f32")
+DTYPE(F64,    64, 'f', 11,  "double",   "f64")
+/* clang-format on */

@@ -1,0 +1,213 @@
+/* ir.h: the intermediate representation. One kind of node serves three levels (ops.h says which op
+ * belongs where): graphs of tensors, kernels of scalar expressions over ranges, linear programs.
+ *
+ * Nodes are immutable and hash-consed: the same op, type, sources, arguments and shape give the
+ * same Ref, so equality is Ref equality and shared work is found by construction. Every node keeps
+ * the origin of the first request that made it, so that messages can name what the user wrote. */
+#ifndef TGC_IR_H
+#define TGC_IR_H
+#include "../support/support.h"
+
+/* ---- element types ---- */
+typedef enum {
+  DT_NONE,
+#define DTYPE(name, bits, cls, onnx, ctype, text) DT_##name,
+#include "dtypes.h"
+#undef DTYPE
+  DT_COUNT
+} DType;
+
+typedef struct DTypeInfo {
+  const char *text;   /* "f32": in dumps and .tg */
+  const char *ctype;  /* storage in generated C */
+  int bits;
+  char cls;           /* 'b' 'i' 'u' 'f' */
+  int onnx;           /* TensorProto.DataType */
+} DTypeInfo;
+extern const DTypeInfo dtype_info[DT_COUNT];
+DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
+DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
+static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
+static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }
+static inline bool dt_int(DType d) { return dtype_info[d].cls == 'i' || dtype_info[d].cls == 'u'; }
+
+/* ---- ops ---- */
+typedef enum {
+  OP_NONE,
+#define OP(name, level, in, type, args, alg, gloss) OP_##name,
+#include "ops.h"
+#undef OP
+  OP_COUNT
+} Op;
+
+typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_PROG } Level;
+enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
+enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* S and V in ops.h */
+
+typedef struct OpInfo {
+  const char *name;   /* lower case: "add" */
+  Level level;
+  int arity;          /* number of sources, or ARITY_ANY, ARITY_SOME (at least one) */
+  const char *type, *args, *gloss;
+  int algebra;
+} OpInfo;
+extern const OpInfo op_info[OP_COUNT];
+Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */
+
+/* ---- nodes ---- */
+typedef uint32_t Ref;      /* 0: none */
+enum { MAX_RANK = 12 };
+
+typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_VEC, RK_COUNT } RangeKind;
+extern const char *const range_kind_name[RK_COUNT];
+
+typedef struct Node {
+  uint8_t op;              /* Op */
+  uint8_t dt;              /* DType of an element */
+  uint8_t rank;            /* graph level: number of dimensions */
+  uint8_t flags;           /* free for the pass that runs; always 0 between passes */
+  uint16_t lanes;          /* 1: scalar; program level only */
+  uint16_t nsrc, narg;
+  uint32_t origin;         /* index of Origin */
+  const Ref *src;          /* interned */
+  const int64_t *arg;      /* interned; meaning by OpInfo.args */
+  const int64_t *dims;     /* graph level: shape, rank entries; interned */
+  int64_t vmin, vmax;      /* bounds of an integer or bool value; INT64_MIN/MAX: unknown */
+} Node;
+
+typedef struct Origin {    /* what the user wrote */
+  const char *text;        /* "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
+  uint32_t index;          /* ordinal of the node or line, for sorting */
+} Origin;
+
+/* ---- constant tensors: data is row-major, dense, little-endian; owned by whoever mapped it ---- */
+typedef struct Tensor {
+  DType dt;
+  int rank;
+  int64_t dims[MAX_RANK];
+  int64_t elems;
+  const void *data;        /* NULL: all elements equal splat */
+  int64_t splat;           /* bits as in CONST, when data is NULL */
+  const char *name;        /* as the model has it; may be NULL */
+} Tensor;
+
+/* ---- buffers: memory that kernels name (filled in by schedule/) ---- */
+typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA } BufKind;
+typedef struct Buf {
+  BufKind kind;
+  DType dt;
+  int64_t elems;           /* extent of the memory, in elements */
+  int64_t slot;            /* input or output number; tensor id of a weight */
+  int64_t offset;          /* bytes from the start of the arena or of the weights blob; -1: not placed */
+  Ref value;               /* the graph node it holds, for --explain; 0: none */
+} Buf;
+
+typedef struct IR {
+  Ctx *ctx;
+  Node **chunk;            /* nodes, 4096 to a chunk, so that Node * stays valid */
+  uint32_t n;              /* Refs are 1 .. n-1 */
+  struct IRTables *tables; /* hash tables of nodes, lists and origins */
+  VEC(Tensor) tensors;
+  VEC(Buf) bufs;
+  VEC(Origin) origins;
+  uint32_t origin;         /* given to nodes made from now on */
+  int64_t next_range;      /* numbers ranges and accumulators */
+} IR;
+
+IR *ir_new(Ctx *c);                /* lives in c->model; ir_free releases tables */
+void ir_free(IR *ir);
+static inline const Node *node(const IR *ir, Ref r) { return &ir->chunk[r >> 12][r & 4095]; }
+uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds; set ir->origin to it */
+Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
+
+/* The one constructor. src, arg and dims are copied. The type and, at graph level, the shape are
+ * the caller's; node_make checks nothing (verify.c does), folds nothing, computes bounds. */
+Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,
+              int rank, const int64_t *dims);
+/* r's op, type, arguments and shape over other sources; r itself when they are the same */
+Ref node_with_src(IR *ir, Ref r, const Ref *src);
+int64_t dims_elems(const int64_t *dims, int rank);            /* product; fails never: INT64_MAX on overflow */
+bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view of one */
+uint64_t dt_wrap(DType d, uint64_t bits);                     /* truncated and sign-extended to the type, as CONST keeps it */
+
+/* ---- scalar constants. Bits: integers sign- or zero-extended; bool 0/1; f64 and f32 as their own
+ * bits (f32 in the low 32); f16, bf16 in the low 16 ---- */
+Ref c_bits(IR *ir, DType d, int64_t bits);     /* rank 0 */
+Ref c_int(IR *ir, DType d, int64_t v);         /* v converted to d, also when d is a float */
+Ref c_float(IR *ir, DType d, double v);        /* rounded to d; integers by CAST's rule */
+double bits_to_double(DType d, int64_t bits);
+int64_t double_to_bits(DType d, double v);     /* CAST's rule: saturate, NaN to 0; floats to nearest even */
+
+/* ---- graph builders: check types and shapes with BUG, so callers validate user input first.
+ * Elementwise builders broadcast numpy-style: missing leading axes and extents of 1 ---- */
+Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot);
+Ref g_weight(IR *ir, int tensor);              /* shape and type of ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
+int ir_tensor(IR *ir, const Tensor *t);        /* adds to the table; the data pointer is kept, not copied */
+Ref g_iota(IR *ir, DType d, int64_t n);
+Ref g_unary(IR *ir, Op op, Ref x);
+Ref g_cast(IR *ir, Ref x, DType d);
+Ref g_binary(IR *ir, Op op, Ref a, Ref b);     /* same types; result broadcast; compares give BOOL */
+Ref g_where(IR *ir, Ref c, Ref a, Ref b);
+Ref g_reshape(IR *ir, Ref x, int rank, const int64_t *dims);
+Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims);  /* numpy broadcast_to: may add leading axes */
+Ref g_permute(IR *ir, Ref x, const int64_t *perm);
+Ref g_shrink(IR *ir, Ref x, const int64_t *begin, const int64_t *step, const int64_t *dims); /* step NULL: all 1 */
+Ref g_flip(IR *ir, Ref x, uint32_t axes);      /* SHRINK with steps of -1 */
+Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, int64_t dilation);
+Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill); /* amounts >= 0 */
+Ref g_cat(IR *ir, int n, const Ref *xs, int axis);
+Ref g_gather(IR *ir, Ref x, Ref index, int axis); /* index: i64, already in range, any extent on axis; other axes equal or broadcast */
+Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* keeps the axes with extent 1 */
+
+/* ---- a graph: what the front ends make and the bundle exposes ---- */
+typedef struct GIO { Ref ref; const char *name; DType dt; int rank; int64_t dims[MAX_RANK]; } GIO;
+typedef struct Graph {
+  IR *ir;
+  const char *name;
+  VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i (possibly unused) */
+  VEC(GIO) outputs;
+} Graph;
+
+/* Every node that roots reach, sources before users; the caller frees with VEC_FREE. Iterative. */
+typedef VEC(Ref) Refs;
+void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
+
+/* ---- index algebra (algebra.c): i64 scalar expressions of CONST RANGE ADD SUB MUL FLDIV FLMOD MIN
+ * MAX compares AND OR NOT WHERE over exact integers. Constructors return canonical, simplified nodes:
+ * sums are ADD chains of coefficient*term sorted by Ref with the constant last. Bounds come from
+ * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
+Ref ix_const(IR *ir, int64_t v);
+Ref ix_add(IR *ir, Ref a, Ref b);
+Ref ix_sub(IR *ir, Ref a, Ref b);
+Ref ix_mul(IR *ir, Ref a, int64_t k);
+Ref ix_div(IR *ir, Ref a, int64_t k);          /* floor; k > 0 */
+Ref ix_mod(IR *ir, Ref a, int64_t k);          /* floor; k > 0 */
+Ref ix_lt(IR *ir, Ref a, Ref b);               /* bool; folded when bounds decide */
+Ref ix_and(IR *ir, Ref a, Ref b);              /* bools; Ref 0 stands for true on both sides and in the result */
+Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi); /* lo <= a < hi, or 0 when bounds prove it */
+/* a = rest + coef * range with rest free of range: true. Otherwise false. */
+bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest);
+bool ix_uses(const IR *ir, Ref a, Ref range);
+/* rebuilds through the constructors above (also inside non-index nodes) with from replaced by to */
+Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
+
+/* ---- text form (print.c, parse.c; docs/ir.md gives the grammar) ---- */
+void ir_print_graph(const Graph *g, Sb *out);
+void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level: roots are SINKs */
+void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
+Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line, column, caret */
+Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* the SINK */
+void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out);
+
+/* ---- verifier (verify.c): BUG with the node's position when a rule of ops.h is broken ---- */
+void ir_verify_graph(const Graph *g);
+void ir_verify_kernel(const IR *ir, Ref sink);
+void ir_verify_program(const IR *ir, const Ref *list, size_t n);
+
+/* ---- rewriting (rewrite.c): tables of rules indexed by root op, bottom-up to a fixed point ---- */
+typedef Ref (*RuleFn)(IR *ir, Ref r, void *arg); /* the replacement, or 0: does not apply */
+typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* op OP_NONE ends a table */
+/* Replaces inside what roots[] reach, in place; stops with BUG after a step budget linear in the
+ * size. hits[i] (may be NULL) counts rule i. Returns true when anything changed. */
+bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
+#endif

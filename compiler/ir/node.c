@@ -1,0 +1,377 @@
+/* node.c: tables of ops and types, the hash-consing constructor, value bounds, constants.
+ *
+ * Nodes live in chunks that never move. Source lists, argument lists and shapes are interned as
+ * lists of 64-bit words, so a node compares by a handful of words. */
+#include "ir.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const DTypeInfo dtype_info[DT_COUNT] = {
+#define DTYPE(name, bits, cls, onnx, ctype, text) [DT_##name] = { text, ctype, bits, cls, onnx },
+#include "dtypes.h"
+#undef DTYPE
+};
+
+#undef VEC_
+enum { S = ARITY_ANY, V = ARITY_SOME, VALUE = L_VALUE, EXPR = L_EXPR, GRAPH = L_GRAPH, KERNEL = L_KERNEL, PROG = L_PROG };
+const OpInfo op_info[OP_COUNT] = {
+#define OP(name, level, in, type, args, alg, gloss) [OP_##name] = { #name, (Level)level, in, type, args, gloss, alg },
+#include "ops.h"
+#undef OP
+};
+static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwise ops are one block of ops.h");
+
+const char *const range_kind_name[RK_COUNT] = { "loop", "reduce", "unroll", "vec" };
+
+DType dtype_from_text(const char *s, size_t n) {
+  for (int d = 1; d < DT_COUNT; d++)
+    if (strlen(dtype_info[d].text) == n && !memcmp(dtype_info[d].text, s, n)) return (DType)d;
+  return DT_NONE;
+}
+
+DType dtype_from_onnx(int onnx) {
+  for (int d = 1; d < DT_COUNT; d++)
+    if (dtype_info[d].onnx == onnx) return (DType)d;
+  return DT_NONE;
+}
+
+Op op_from_text(const char *s, size_t n) { /* the table spells names in capitals */
+  for (int op = 1; op < OP_COUNT; op++) {
+    const char *name = op_info[op].name;
+    size_t i = 0;
+    while (i < n && name[i] && (name[i] | (name[i] >= 'A' && name[i] <= 'Z' ? 0x20 : 0)) == s[i]) i++;
+    if (i == n && !name[i]) return (Op)op;
+  }
+  return OP_NONE;
+}
+
+/* ---- tables ---- */
+typedef struct Slots { uint32_t *p, n, used; } Slots; /* open addressing; 0: empty */
+struct IRTables {
+  Slots node;                  /* Ref */
+  Slots list;                  /* index of lists + 1 */
+  VEC(const int64_t *) lists;  /* interned word lists */
+  VEC(uint32_t) list_len;
+};
+
+static uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 29);
+}
+
+static uint64_t hash_words(const int64_t *p, int n) {
+  uint64_t h = (uint64_t)n + 1;
+  for (int i = 0; i < n; i++) h = mix(h, (uint64_t)p[i]);
+  return h;
+}
+
+static uint64_t hash_node(const Node *x) {
+  uint64_t h = mix(x->op, x->dt);
+  h = mix(h, ((uint64_t)x->lanes << 32) | ((uint64_t)x->rank << 16) | x->nsrc);
+  for (int i = 0; i < x->nsrc; i++) h = mix(h, x->src[i]);
+  h = mix(h, (uint64_t)(uintptr_t)x->arg);
+  return mix(h, (uint64_t)(uintptr_t)x->dims);
+}
+
+static void slots_grow(IR *ir, Slots *s, bool nodes) {
+  uint32_t n = s->n ? s->n * 2 : 4096, *old = s->p, on = s->n;
+  s->p = xmalloc(n * sizeof *s->p);
+  memset(s->p, 0, n * sizeof *s->p);
+  s->n = n;
+  for (uint32_t i = 0; i < on; i++) {
+    if (!old[i]) continue;
+    struct IRTables *t = ir->tables;
+    uint64_t h = nodes ? hash_node(node(ir, old[i])) : hash_words(t->lists.p[old[i] - 1], (int)t->list_len.p[old[i] - 1]);
+    while (s->p[h & (n - 1)]) h++;
+    s->p[h & (n - 1)] = old[i];
+  }
+  free(old);
+}
+
+static const int64_t *intern_list(IR *ir, const int64_t *p, int n) {
+  if (!n) return NULL;
+  struct IRTables *t = ir->tables;
+  if (t->list.used * 2 >= t->list.n) slots_grow(ir, &t->list, false);
+  for (uint64_t h = hash_words(p, n);; h++) {
+    uint32_t *e = &t->list.p[h & (t->list.n - 1)];
+    if (!*e) {
+      VEC_PUSH(&t->lists, arena_dup(&ir->ctx->model, p, (size_t)n * sizeof *p));
+      VEC_PUSH(&t->list_len, (uint32_t)n);
+      *e = (uint32_t)t->lists.n;
+      t->list.used++;
+    }
+    if (t->list_len.p[*e - 1] == (uint32_t)n && !memcmp(t->lists.p[*e - 1], p, (size_t)n * sizeof *p))
+      return t->lists.p[*e - 1];
+  }
+}
+
+IR *ir_new(Ctx *c) {
+  IR *ir = ARENA_NEW(&c->model, IR, 1);
+  ir->ctx = c;
+  ir->n = 1;
+  ir->tables = ARENA_NEW(&c->model, struct IRTables, 1);
+  ir->chunk = xmalloc(sizeof *ir->chunk);
+  ir->chunk[0] = ARENA_NEW(&c->model, Node, 4096);
+  VEC_PUSH(&ir->origins, ((Origin){ NULL, 0 }));
+  return ir;
+}
+
+void ir_free(IR *ir) {
+  struct IRTables *t = ir->tables;
+  free(t->node.p);
+  free(t->list.p);
+  VEC_FREE(&t->lists);
+  VEC_FREE(&t->list_len);
+  VEC_FREE(&ir->tensors);
+  VEC_FREE(&ir->bufs);
+  VEC_FREE(&ir->origins);
+  free(ir->chunk);
+}
+
+uint32_t ir_origin(IR *ir, const char *text, uint32_t index) {
+  VEC_PUSH(&ir->origins, ((Origin){ text, index }));
+  return (uint32_t)ir->origins.n - 1;
+}
+
+Pos ir_pos(const IR *ir, Ref r) { return (Pos){ .node = ir->origins.p[node(ir, r)->origin].text }; }
+
+/* ---- bounds of integer values: exact or unknown, never wrong ---- */
+typedef struct Span { int64_t lo, hi; } Span;
+static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
+static bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
+
+static Span span_mul(Span a, Span b) {
+  int64_t p[4];
+  if (!i64_mul(a.lo, b.lo, &p[0]) || !i64_mul(a.lo, b.hi, &p[1]) || !i64_mul(a.hi, b.lo, &p[2]) || !i64_mul(a.hi, b.hi, &p[3]))
+    return UNKNOWN;
+  Span s = { p[0], p[0] };
+  for (int i = 1; i < 4; i++) {
+    if (p[i] < s.lo) s.lo = p[i];
+    if (p[i] > s.hi) s.hi = p[i];
+  }
+  return s;
+}
+
+static int64_t floordiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+static Span type_span(DType d) {
+  int bits = dtype_info[d].bits;
+  if (d == DT_BOOL) return (Span){ 0, 1 };
+  if (dtype_info[d].cls == 'u' && bits < 64) return (Span){ 0, ((int64_t)1 << bits) - 1 };
+  if (dtype_info[d].cls == 'i' && bits < 64) return (Span){ -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1 };
+  return UNKNOWN;
+}
+
+static Span bounds(const IR *ir, const Node *x) {
+  if (dt_float(x->dt)) return UNKNOWN;
+  Span a = UNKNOWN, b = UNKNOWN, c = UNKNOWN, r = UNKNOWN, type = type_span(x->dt);
+  const Node *s0 = x->nsrc > 0 ? node(ir, x->src[0]) : NULL, *s1 = x->nsrc > 1 ? node(ir, x->src[1]) : NULL,
+             *s2 = x->nsrc > 2 ? node(ir, x->src[2]) : NULL;
+  if (s0) a = (Span){ s0->vmin, s0->vmax };
+  if (s1) b = (Span){ s1->vmin, s1->vmax };
+  if (s2) c = (Span){ s2->vmin, s2->vmax };
+  switch ((Op)x->op) {
+  case OP_CONST: return (Span){ x->arg[0], x->arg[0] };
+  case OP_RANGE: return (Span){ 0, x->arg[0] - 1 };
+  case OP_IOTA: r = (Span){ 0, x->dims[0] > 0 ? x->dims[0] - 1 : 0 }; break;
+  case OP_CAST: r = dt_float(s0->dt) ? UNKNOWN : a; break;
+  case OP_NEG: if (known(a)) r = (Span){ -a.hi, -a.lo }; break;
+  case OP_ADD: if (known(a) && known(b) && (!i64_add(a.lo, b.lo, &r.lo) || !i64_add(a.hi, b.hi, &r.hi))) r = UNKNOWN; break;
+  case OP_SUB: if (known(a) && known(b) && (__builtin_sub_overflow(a.lo, b.hi, &r.lo) || __builtin_sub_overflow(a.hi, b.lo, &r.hi))) r = UNKNOWN; break;
+  case OP_MUL: if (known(a) && known(b)) r = span_mul(a, b); break;
+  case OP_FLDIV: if (known(a) && b.lo == b.hi && b.lo > 0) r = (Span){ floordiv(a.lo, b.lo), floordiv(a.hi, b.lo) }; break;
+  case OP_FLMOD:
+    if (b.lo == b.hi && b.lo > 0) {
+      if (known(a) && floordiv(a.lo, b.lo) == floordiv(a.hi, b.lo)) r = (Span){ a.lo - floordiv(a.lo, b.lo) * b.lo, a.hi - floordiv(a.lo, b.lo) * b.lo };
+      else r = (Span){ 0, b.lo - 1 };
+    }
+    break;
+  case OP_MAX: r = (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; break;
+  case OP_MIN: r = (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; break;
+  case OP_WHERE: r = (Span){ b.lo < c.lo ? b.lo : c.lo, b.hi > c.hi ? b.hi : c.hi }; break;
+  case OP_CMPLT:
+    r = (Span){ 0, 1 };
+    if (!dt_float(s0->dt) && known(a) && known(b)) r = a.hi < b.lo ? (Span){ 1, 1 } : a.lo >= b.hi ? (Span){ 0, 0 } : r;
+    break;
+  case OP_CMPLE:
+    r = (Span){ 0, 1 };
+    if (!dt_float(s0->dt) && known(a) && known(b)) r = a.hi <= b.lo ? (Span){ 1, 1 } : a.lo > b.hi ? (Span){ 0, 0 } : r;
+    break;
+  case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: case OP_GATHER: case OP_BCAST: case OP_LANE:
+    r = a;
+    break;
+  case OP_PAD: r = (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; break;
+  default: break;
+  }
+  /* a result outside the type wraps, and then nothing is known but the type */
+  if (!known(r) || r.lo < type.lo || r.hi > type.hi) return type;
+  return r;
+}
+
+/* ---- the constructor ---- */
+Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
+              const int64_t *dims) {
+  struct IRTables *t = ir->tables;
+  CHECK(nsrc <= UINT16_MAX && rank <= MAX_RANK);
+  Node x = { .op = (uint8_t)op, .dt = (uint8_t)dt, .rank = (uint8_t)rank, .lanes = (uint16_t)lanes, .nsrc = (uint16_t)nsrc,
+             .narg = (uint16_t)narg, .src = src, .arg = intern_list(ir, arg, narg), .dims = intern_list(ir, dims, rank) };
+  if (t->node.used * 2 >= t->node.n) slots_grow(ir, &t->node, true);
+  for (uint64_t h = hash_node(&x);; h++) {
+    uint32_t *e = &t->node.p[h & (t->node.n - 1)];
+    if (!*e) {
+      if (ir->n - 1 >= (uint64_t)ir->ctx->limits.nodes * 64) fail(ir->ctx, EX_BADMODEL, "more than %lld nodes (--max-nodes)", (long long)ir->ctx->limits.nodes);
+      if (!(ir->n & 4095)) {
+        ir->chunk = xrealloc(ir->chunk, ((ir->n >> 12) + 1) * sizeof *ir->chunk);
+        ir->chunk[ir->n >> 12] = ARENA_NEW(&ir->ctx->model, Node, 4096);
+      }
+      x.src = arena_dup(&ir->ctx->model, src, (size_t)nsrc * sizeof *src);
+      x.origin = ir->origin;
+      Span s = bounds(ir, &x);
+      x.vmin = s.lo;
+      x.vmax = s.hi;
+      ir->chunk[ir->n >> 12][ir->n & 4095] = x;
+      t->node.used++;
+      *e = ir->n;
+      return ir->n++;
+    }
+    const Node *y = node(ir, *e);
+    if (y->op == op && y->dt == dt && y->lanes == lanes && y->nsrc == nsrc && y->narg == narg && y->rank == rank && y->arg == x.arg &&
+        y->dims == x.dims && !memcmp(y->src, src ? src : (const Ref *)"", (size_t)nsrc * sizeof *src))
+      return *e;
+  }
+}
+
+Ref node_with_src(IR *ir, Ref r, const Ref *src) {
+  const Node *x = node(ir, r);
+  if (!memcmp(src, x->src, x->nsrc * sizeof *src)) return r;
+  uint32_t keep = ir->origin;
+  ir->origin = x->origin;
+  Ref y = node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->arg, x->rank, x->dims);
+  ir->origin = keep;
+  return y;
+}
+
+int64_t dims_elems(const int64_t *dims, int rank) {
+  int64_t n = 1;
+  for (int i = 0; i < rank; i++)
+    if (!dims[i]) return 0;
+  for (int i = 0; i < rank; i++)
+    if (!i64_mul(n, dims[i], &n)) return INT64_MAX;
+  return n;
+}
+
+bool node_is_const(const IR *ir, Ref r, int64_t *bits) {
+  const Node *x = node(ir, r);
+  while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW || x->op == OP_BCAST) x = node(ir, x->src[0]);
+  if (x->op != OP_CONST) return false;
+  if (bits) *bits = x->arg[0];
+  return true;
+}
+
+/* ---- constants ---- */
+uint64_t dt_wrap(DType d, uint64_t v) {
+  int bits = dtype_info[d].bits;
+  if (d == DT_BOOL) return v != 0;
+  if (bits == 64) return v;
+  v &= ((uint64_t)1 << bits) - 1;
+  if (dtype_info[d].cls == 'i' && (v >> (bits - 1))) v |= ~(uint64_t)0 << bits;
+  return v;
+}
+
+static double half_to_double(uint16_t h) {
+  int e = (h >> 10) & 31, m = h & 1023;
+  double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+  return h >> 15 ? -v : v;
+}
+
+/* Rounds to a binary format of p significand bits and least exponent emin, halves to even: the
+ * scaling is exact, so one rounding happens, subnormals included. */
+static double round_to(double v, int p, int emin) {
+  int e;
+  if (v == 0 || !isfinite(v)) return v;
+  frexp(v, &e);
+  if (e < emin) e = emin;
+  return ldexp(nearbyint(ldexp(v, p - e)), e - p);
+}
+
+static uint16_t double_to_half(double v) {
+  uint16_t sign = signbit(v) ? 0x8000 : 0;
+  if (isnan(v)) return sign | 0x7e00;
+  v = fabs(round_to(v, 11, -13));
+  if (v >= 65536) return sign | 0x7c00;
+  if (v == 0) return sign;
+  int e;
+  double m = frexp(v, &e);
+  if (e < -13) return sign | (uint16_t)ldexp(v, 24);
+  return (uint16_t)(sign | ((e + 14) << 10) | ((int)ldexp(m, 11) & 1023));
+}
+
+double bits_to_double(DType d, int64_t bits) {
+  switch (d) {
+  case DT_F64: { double v; memcpy(&v, &bits, 8); return v; }
+  case DT_F32: { float v; uint32_t b = (uint32_t)bits; memcpy(&v, &b, 4); return v; }
+  case DT_BF16: { float v; uint32_t b = (uint32_t)bits << 16; memcpy(&v, &b, 4); return v; }
+  case DT_F16: return half_to_double((uint16_t)bits);
+  case DT_U64: return (double)(uint64_t)bits;
+  default: return (double)bits;
+  }
+}
+
+int64_t double_to_bits(DType d, double v) {
+  switch (d) {
+  case DT_F64: { int64_t b; memcpy(&b, &v, 8); return b; }
+  case DT_F32: { float f = (float)v; uint32_t b; memcpy(&b, &f, 4); return b; }
+  case DT_BF16: {
+    float f = (float)round_to(v, 8, -125);
+    uint32_t b;
+    memcpy(&b, &f, 4);
+    return isnan(v) ? (signbit(v) ? 0xffc0 : 0x7fc0) : b >> 16;
+  }
+  case DT_F16: return double_to_half(v);
+  case DT_BOOL: return v != 0; /* NaN is true */
+  case DT_U64: return isnan(v) || v <= 0 ? 0 : v >= 18446744073709551616.0 ? -1 : (int64_t)(uint64_t)v;
+  case DT_I64: return isnan(v) ? 0 : v >= 9223372036854775808.0 ? INT64_MAX : v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
+  default: {
+    Span s = type_span(d);
+    return isnan(v) ? 0 : v >= (double)s.hi ? s.hi : v <= (double)s.lo ? s.lo : (int64_t)v;
+  }
+  }
+}
+
+Ref c_bits(IR *ir, DType d, int64_t bits) { return node_make(ir, OP_CONST, d, 1, 0, NULL, 1, &bits, 0, NULL); }
+Ref c_int(IR *ir, DType d, int64_t v) {
+  return dt_float(d) ? c_float(ir, d, (double)v) : c_bits(ir, d, (int64_t)dt_wrap(d, (uint64_t)v));
+}
+Ref c_float(IR *ir, DType d, double v) { return c_bits(ir, d, double_to_bits(d, v)); }
+
+/* ---- order ---- */
+void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
+  VEC(uint64_t) stack = { 0 }; /* Ref and the next source to look at */
+  uint8_t *seen = xmalloc(ir->n);
+  memset(seen, 0, ir->n);
+  for (size_t i = 0; i < n; i++) {
+    if (!roots[i] || seen[roots[i]]) continue;
+    VEC_PUSH(&stack, (uint64_t)roots[i] << 32);
+    seen[roots[i]] = 1;
+    while (stack.n) {
+      uint64_t *top = &stack.p[stack.n - 1];
+      Ref r = (Ref)(*top >> 32);
+      const Node *x = node(ir, r);
+      uint32_t k = (uint32_t)*top;
+      if (k == x->nsrc) {
+        VEC_PUSH(out, r);
+        stack.n--;
+        continue;
+      }
+      ++*top;
+      if (!seen[x->src[k]]) {
+        seen[x->src[k]] = 1;
+        VEC_PUSH(&stack, (uint64_t)x->src[k] << 32);
+      }
+    }
+  }
+  free(seen);
+  VEC_FREE(&stack);
+}

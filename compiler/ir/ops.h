@@ -1,0 +1,103 @@
+/* One row per op. From this table come the enum, the parser's words, the printer, the verifier,
+ * fold properties and the index of docs/ir.md; nothing about ops is written twice.
+ *
+ * level  VALUE leaves; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and indices;
+ *        PROG linear programs
+ * in     number of sources; V: one or more; S: any number
+ * type   result type from source types: T(T,T) same type in and out; b(T,T) bool result;
+ *        T(b,T,T) select; *(…) the type is the node's own (casts, leaves)
+ * args   the integer arguments, name:kind separated by blanks. Kinds: i one integer; l one integer
+ *        per dimension of the (first) source; m bit mask of axes, printed as a list; c the bits of a
+ *        constant of the node's type; o an op; s an interned string; k a RangeKind
+ * alg    algebra of the op over the integers: COMM ASSOC IDEM; MOVE: moves elements only */
+/* clang-format off */
+/* name       level   in  type        args                     alg           gloss */
+/* leaves */
+OP(CONST,     VALUE,  0,  "*()",      "value:c",               0,            "a scalar constant")
+OP(PARAM,     GRAPH,  0,  "*()",      "slot:i",                0,            "an input of the graph")
+OP(WEIGHT,    GRAPH,  0,  "*()",      "id:i",                  0,            "a constant tensor held in the tensor table")
+OP(IOTA,      GRAPH,  0,  "*()",      "",                      0,            "0, 1, 2, ... along its only axis")
+/* elementwise, one source */
+OP(CAST,      EXPR,   1,  "*(T)",     "",                      0,            "convert; floats to integers saturate, NaN becomes 0")
+OP(BITCAST,   EXPR,   1,  "*(T)",     "",                      0,            "same bits, another type of the same width")
+OP(NEG,       EXPR,   1,  "T(T)",     "",                      0,            "minus x; integers wrap")
+OP(ABS,       EXPR,   1,  "T(T)",     "",                      0,            "absolute value; the least integer stays itself")
+OP(NOT,       EXPR,   1,  "T(T)",     "",                      0,            "logical not of bools, bitwise not of integers")
+OP(RECIP,     EXPR,   1,  "T(T)",     "",                      0,            "1 / x, correctly rounded")
+OP(SQRT,      EXPR,   1,  "T(T)",     "",                      0,            "square root, correctly rounded")
+OP(TRUNC,     EXPR,   1,  "T(T)",     "",                      0,            "round towards zero")
+OP(FLOOR,     EXPR,   1,  "T(T)",     "",                      0,            "round down")
+OP(CEIL,      EXPR,   1,  "T(T)",     "",                      0,            "round up")
+OP(ROUND,     EXPR,   1,  "T(T)",     "",                      0,            "round to nearest, halves to even")
+OP(EXP,       EXPR,   1,  "T(T)",     "",                      0,            "e to the x")
+OP(EXP2,      EXPR,   1,  "T(T)",     "",                      0,            "2 to the x")
+OP(LOG,       EXPR,   1,  "T(T)",     "",                      0,            "natural logarithm")
+OP(LOG2,      EXPR,   1,  "T(T)",     "",                      0,            "logarithm to base 2")
+OP(SIN,       EXPR,   1,  "T(T)",     "",                      0,            "sine, radians")
+OP(COS,       EXPR,   1,  "T(T)",     "",                      0,            "cosine, radians")
+OP(TAN,       EXPR,   1,  "T(T)",     "",                      0,            "tangent, radians")
+OP(ASIN,      EXPR,   1,  "T(T)",     "",                      0,            "arc sine")
+OP(ACOS,      EXPR,   1,  "T(T)",     "",                      0,            "arc cosine")
+OP(ATAN,      EXPR,   1,  "T(T)",     "",                      0,            "arc tangent")
+OP(SINH,      EXPR,   1,  "T(T)",     "",                      0,            "hyperbolic sine")
+OP(COSH,      EXPR,   1,  "T(T)",     "",                      0,            "hyperbolic cosine")
+OP(TANH,      EXPR,   1,  "T(T)",     "",                      0,            "hyperbolic tangent")
+OP(ASINH,     EXPR,   1,  "T(T)",     "",                      0,            "inverse hyperbolic sine")
+OP(ACOSH,     EXPR,   1,  "T(T)",     "",                      0,            "inverse hyperbolic cosine")
+OP(ATANH,     EXPR,   1,  "T(T)",     "",                      0,            "inverse hyperbolic tangent")
+OP(ERF,       EXPR,   1,  "T(T)",     "",                      0,            "error function")
+/* elementwise, two sources */
+OP(ADD,       EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC,   "sum; integers wrap")
+OP(SUB,       EXPR,   2,  "T(T,T)",   "",                      0,            "difference; integers wrap")
+OP(MUL,       EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC,   "product; integers wrap; AND for bools")
+OP(DIV,       EXPR,   2,  "T(T,T)",   "",                      0,            "quotient; integers truncate, x / 0 is 0")
+OP(MOD,       EXPR,   2,  "T(T,T)",   "",                      0,            "x - y * DIV(x, y): the sign of x (C fmod); integers x mod 0 is 0")
+OP(FLDIV,     EXPR,   2,  "T(T,T)",   "",                      0,            "integer quotient rounded down; x / 0 is 0")
+OP(FLMOD,     EXPR,   2,  "T(T,T)",   "",                      0,            "integer x - y * FLDIV(x, y): the sign of y")
+OP(MAX,       EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC|IDEM, "greater one; NaN if either is; OR for bools")
+OP(MIN,       EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC|IDEM, "lesser one; NaN if either is; AND for bools")
+OP(POW,       EXPR,   2,  "T(T,T)",   "",                      0,            "x to the y, as C pow")
+OP(ATAN2,     EXPR,   2,  "T(T,T)",   "",                      0,            "angle of (y, x), as C atan2")
+OP(CMPLT,     EXPR,   2,  "b(T,T)",   "",                      0,            "x < y; false on NaN")
+OP(CMPLE,     EXPR,   2,  "b(T,T)",   "",                      0,            "x <= y; false on NaN")
+OP(CMPEQ,     EXPR,   2,  "b(T,T)",   "",                      COMM,         "x == y; false on NaN")
+OP(CMPNE,     EXPR,   2,  "b(T,T)",   "",                      COMM,         "x != y; true on NaN")
+OP(AND,       EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC|IDEM, "bitwise and; logical for bools")
+OP(OR,        EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC|IDEM, "bitwise or; logical for bools")
+OP(XOR,       EXPR,   2,  "T(T,T)",   "",                      COMM|ASSOC,   "bitwise exclusive or")
+OP(SHL,       EXPR,   2,  "T(T,T)",   "",                      0,            "shift left; 0 when y is not below the width")
+OP(SHR,       EXPR,   2,  "T(T,T)",   "",                      0,            "shift right, arithmetic when signed; all sign bits when y is not below the width")
+/* elementwise, three sources */
+OP(WHERE,     EXPR,   3,  "T(b,T,T)", "",                      0,            "first ? second : third")
+OP(MULACC,    EXPR,   3,  "T(T,T,T)", "",                      0,            "first * second + third, one or two roundings")
+/* movement of tensors: element i of the result is an element of the source, or a fill value */
+OP(RESHAPE,   GRAPH,  1,  "T(T)",     "",                      MOVE,         "same elements in row-major order, new shape")
+OP(EXPAND,    GRAPH,  1,  "T(T)",     "",                      MOVE,         "axes of extent 1 repeated; same rank")
+OP(PERMUTE,   GRAPH,  1,  "T(T)",     "perm:l",                MOVE,         "axis i of the result is axis perm[i] of the source")
+OP(SHRINK,    GRAPH,  1,  "T(T)",     "begin:l step:l",        MOVE,         "axis i: element begin + j * step; step may be negative")
+OP(WINDOW,    GRAPH,  1,  "T(T)",     "axis:i stride:i dilation:i", MOVE,    "axis becomes (out, k): element out * stride + k * dilation; k is a new last axis")
+OP(PAD,       GRAPH,  2,  "T(T,T)",   "lo:l hi:l",             MOVE,         "amounts (not negative) added around the source, filled with the scalar second source")
+OP(CAT,       GRAPH,  V,  "T(T,T)",   "axis:i",                MOVE,         "sources one after another along axis")
+/* tensors: the rest */
+OP(GATHER,    GRAPH,  2,  "T(T,i)",   "axis:i",                0,            "element of the first with its index on axis replaced by the second's value (i64, in range); same shape as the second")
+OP(REDUCE,    GRAPH,  1,  "T(T)",     "op:o axes:m",           0,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
+/* kernels: scalar expressions over ranges */
+OP(BUFFER,    KERNEL, 0,  "*()",      "id:i",                  0,            "memory: row of the buffer table; the type is the element's")
+OP(RANGE,     KERNEL, 0,  "*()",      "extent:i id:i kind:k",  0,            "a loop variable 0 <= r < extent, i64")
+OP(LOAD,      KERNEL, S,  "*()",      "",                      0,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element, or else when the gate is false")
+OP(STORE,     KERNEL, S,  "*()",      "",                      0,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
+OP(RED,       KERNEL, S,  "T(T)",     "op:o",                  0,            "RED(value, range...): combines value over all the ranges")
+OP(NEST,      KERNEL, S,  "*()",      "",                      0,            "NEST(store, range...): the store for all values of the ranges, outermost first")
+OP(SINK,      KERNEL, S,  "*()",      "",                      0,            "the nests of a kernel, in order")
+/* vectors */
+OP(BCAST,     PROG,   1,  "T(T)",     "",                      0,            "a scalar in every lane")
+OP(VEC,       PROG,   S,  "T(T)",     "",                      0,            "a vector from one scalar per lane")
+OP(LANE,      PROG,   1,  "T(T)",     "lane:i",                0,            "one lane of a vector")
+OP(HRED,      PROG,   1,  "T(T)",     "op:o",                  0,            "combines all lanes: a fixed tree, halves first")
+/* programs: a list; a LOOP runs to its END */
+OP(LOOP,      PROG,   1,  "*()",      "",                      0,            "for each value of the range")
+OP(END,       PROG,   1,  "*()",      "",                      0,            "closes the loop of the range")
+OP(ACC,       PROG,   S,  "*()",      "id:i",                  0,            "ACC(initial value): a variable that SET may change")
+OP(SET,       PROG,   2,  "*()",      "",                      0,            "SET(acc, value)")
+OP(GET,       PROG,   S,  "*()",      "",                      0,            "GET(acc, set...): the variable's value after the sets")
+/* clang-format on */

@@ -1,0 +1,40 @@
+/* schedule.h: from a graph of tensors to a list of kernels over buffers. */
+#ifndef TGC_SCHEDULE_H
+#define TGC_SCHEDULE_H
+#include "../ir/ir.h"
+#include "../kernel/target.h"
+
+typedef struct Kernel {
+  Ref sink;                /* kernel level: what it computes, before opts */
+  Refs prog;               /* program level: after expansion and linearisation */
+  VEC(int) bufs;           /* buffers it names, in the order of its C parameters */
+  VEC(int) written;        /* those it stores to */
+  bool may_alias;          /* two of them share memory: no restrict */
+  const char *schedule;    /* the opts in text, one nest after another */
+  int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2 */
+  int64_t bytes_read, bytes_written; /* of distinct elements touched */
+} Kernel;
+
+typedef struct Plan {
+  Graph *g;
+  IR *ir;
+  const Target *target;
+  VEC(Kernel) kernels;     /* in order of execution */
+  int64_t arena_bytes;     /* the memory plan's result; every offset is a multiple of 64 */
+  int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
+  uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
+  int64_t weight_bytes;
+} Plan;
+
+typedef struct CompileOptions {
+  const Target *target;
+  const char *dump;        /* letters of passes to dump after, to stderr */
+  const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
+  Sb *stopped;
+  void (*progress)(void *arg, const char *stage, int done, int total); /* may be NULL */
+  void *progress_arg;
+} CompileOptions;
+
+/* driver.c (compiler/): runs the pass table of passes.h. Everything lives in g->ir->ctx->model. */
+Plan *compile_graph(Graph *g, const CompileOptions *o);
+#endif

@@ -1,0 +1,98 @@
+/* arena.c: memory by lifetime. The only place that calls malloc. */
+#include "support.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct ArenaBlock {
+  ArenaBlock *next;
+  size_t bytes;
+};
+enum { BLOCK = 1 << 16, ALIGN = 16, HEAD = (sizeof(ArenaBlock) + ALIGN - 1) / ALIGN * ALIGN };
+
+static _Noreturn void out_of_memory(size_t bytes) {
+  fprintf(stderr, "tgc: out of memory (%zu bytes)\n", bytes);
+  exit(EX_BADMODEL); /* only a model larger than the machine gets here */
+}
+
+void *xmalloc(size_t bytes) {
+  void *p = malloc(bytes ? bytes : 1);
+  if (!p) out_of_memory(bytes);
+  return p;
+}
+
+void *xrealloc(void *old, size_t bytes) {
+  void *p = realloc(old, bytes ? bytes : 1);
+  if (!p) out_of_memory(bytes);
+  return p;
+}
+
+void *arena_alloc(Arena *a, size_t bytes) {
+  if (bytes > SIZE_MAX / 2) out_of_memory(bytes);
+  bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+  if ((size_t)(a->end - a->at) < bytes) {
+    size_t want = HEAD + (bytes > BLOCK / 4 ? bytes : BLOCK);
+    ArenaBlock *b = calloc(1, want); /* fresh pages are zero already: no second pass over them */
+    if (!b) out_of_memory(want);
+    b->bytes = want;
+    if (bytes > BLOCK / 4 && a->blocks) { /* large: own block, keep filling the current one */
+      b->next = a->blocks->next;
+      a->blocks->next = b;
+      a->total += bytes;
+      return (char *)b + HEAD;
+    }
+    b->next = a->blocks;
+    a->blocks = b;
+    a->at = (char *)b + HEAD;
+    a->end = (char *)b + want;
+  }
+  void *p = a->at;
+  a->at += bytes;
+  a->total += bytes;
+  return p;
+}
+
+void *arena_dup(Arena *a, const void *p, size_t bytes) {
+  void *q = arena_alloc(a, bytes);
+  if (bytes) memcpy(q, p, bytes);
+  return q;
+}
+
+char *arena_str(Arena *a, const char *s, size_t n) {
+  char *q = arena_alloc(a, n + 1);
+  memcpy(q, s, n);
+  return q;
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  CHECK(n >= 0);
+  char *q = arena_alloc(a, (size_t)n + 1);
+  vsnprintf(q, (size_t)n + 1, fmt, again);
+  va_end(again);
+  return q;
+}
+
+void arena_free(Arena *a) {
+  for (ArenaBlock *b = a->blocks, *next; b; b = next) {
+    next = b->next;
+    free(b);
+  }
+  memset(a, 0, sizeof *a);
+}
+
+void vec_grow(void **p, size_t *cap, size_t need, size_t elem) {
+  if (need <= *cap) return;
+  size_t n = *cap * 2 > need ? *cap * 2 : need;
+  if (n < 8) n = 8;
+  *p = xrealloc(*p, size_mul(n, elem));
+  *cap = n;
+}
+
+void vec_free(void **p) {
+  free(*p);
+  *p = NULL;
+}

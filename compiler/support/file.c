@@ -1,0 +1,79 @@
+/* file.c: files in and out. Reading never blocks on a FIFO and refuses what is not a regular file. */
+#include "support.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Bytes file_read(Ctx *c, const char *path, size_t limit) {
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat st;
+  if (fd < 0) fail(c, EX_NOINPUT_, "cannot open '%s': %s", path, strerror(errno));
+  if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+    close(fd);
+    fail(c, EX_NOINPUT_, "'%s' is not a regular file", path);
+  }
+  size_t n = (size_t)st.st_size;
+  if (limit && n > limit) {
+    close(fd);
+    fail(c, EX_BADMODEL, "'%s' has %zu bytes, the limit is %zu", path, n, limit);
+  }
+  char *p = arena_alloc(&c->model, n + 1);
+  size_t got = 0;
+  while (got < n) { /* read, not mmap: a file that shrinks meanwhile is an error, not a signal */
+    ssize_t k = read(fd, p + got, n - got);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) {
+      close(fd);
+      fail(c, EX_NOINPUT_, "cannot read '%s': %s", path, k ? strerror(errno) : "it became shorter while being read");
+    }
+    got += (size_t)k;
+  }
+  close(fd);
+  return (Bytes){ (const uint8_t *)p, n };
+}
+
+/* Mappings are remembered so that ctx_free can release them. */
+typedef struct Mapping {
+  struct Mapping *next;
+  void *p;
+  size_t n;
+} Mapping;
+
+Bytes file_map(Ctx *c, int fd, size_t off, size_t n) {
+  if (!n) return (Bytes){ (const uint8_t *)"", 0 };
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), skew = off % page;
+  char *p = mmap(NULL, n + skew, PROT_READ, MAP_PRIVATE, fd, (off_t)(off - skew));
+  if (p == MAP_FAILED) fail(c, EX_NOINPUT_, "cannot map %zu bytes: %s", n, strerror(errno));
+  Mapping *m = arena_alloc(&c->model, sizeof *m);
+  *m = (Mapping){ c->maps, p, n + skew };
+  c->maps = m;
+  return (Bytes){ (const uint8_t *)p + skew, n };
+}
+
+void files_unmap(Ctx *c) {
+  for (Mapping *m = c->maps; m; m = m->next) munmap(m->p, m->n);
+  c->maps = NULL;
+}
+
+int file_write(const char *path, const void *p, size_t n) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return -1;
+  const char *at = p;
+  while (n) {
+    ssize_t k = write(fd, at, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) goto broken;
+    at += k;
+    n -= (size_t)k;
+  }
+  if (fsync(fd)) goto broken;
+  return close(fd);
+broken:;
+  int e = errno;
+  close(fd);
+  errno = e;
+  return -1;
+}

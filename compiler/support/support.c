@@ -1,0 +1,223 @@
+/* support.c: strings, text buffers, checked sizes, diagnostics, hashing. */
+#include "support.h"
+#include <errno.h>
+#include <nettle/sha2.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text buffers ---- */
+void sb_put(Sb *s, const char *bytes, size_t n) {
+  vec_grow((void **)&s->p, &s->cap, s->n + n + 1, 1);
+  memcpy(s->p + s->n, bytes, n);
+  s->n += n;
+  s->p[s->n] = 0;
+}
+
+void sb_puts(Sb *s, const char *str) { sb_put(s, str, strlen(str)); }
+
+void sb_printf(Sb *s, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  CHECK(n >= 0);
+  vec_grow((void **)&s->p, &s->cap, s->n + (size_t)n + 1, 1);
+  vsnprintf(s->p + s->n, (size_t)n + 1, fmt, again);
+  va_end(again);
+  s->n += (size_t)n;
+}
+
+void sb_free(Sb *s) {
+  vec_free((void **)&s->p);
+  s->n = s->cap = 0;
+}
+
+/* ---- interned strings: open addressing over a dense table of texts ---- */
+struct Interner {
+  VEC(const char *) text;
+  VEC(uint32_t) len;
+  uint32_t *slot; /* 0: empty, else id + 1 */
+  uint32_t nslot; /* a power of two */
+};
+
+static uint32_t hash_bytes(const char *s, size_t n) { /* FNV-1a */
+  uint32_t h = 2166136261u;
+  for (size_t i = 0; i < n; i++) h = (h ^ (uint8_t)s[i]) * 16777619u;
+  return h;
+}
+
+static void intern_grow(Interner *t) {
+  uint32_t old = t->nslot, *slot = t->slot;
+  t->nslot = old ? old * 2 : 1024;
+  t->slot = xmalloc(t->nslot * sizeof *t->slot);
+  memset(t->slot, 0, t->nslot * sizeof *t->slot);
+  for (uint32_t i = 0; i < old; i++) {
+    if (!slot[i]) continue;
+    uint32_t id = slot[i] - 1, h = hash_bytes(t->text.p[id], t->len.p[id]);
+    while (t->slot[h & (t->nslot - 1)]) h++;
+    t->slot[h & (t->nslot - 1)] = slot[i];
+  }
+  free(slot);
+}
+
+uint32_t intern(Ctx *c, const char *s, size_t n) {
+  Interner *t = c->strings;
+  if (t->text.n * 2 >= t->nslot) intern_grow(t);
+  uint32_t h = hash_bytes(s, n);
+  for (;; h++) {
+    uint32_t *e = &t->slot[h & (t->nslot - 1)];
+    if (!*e) {
+      VEC_PUSH(&t->text, arena_str(&c->model, s, n));
+      VEC_PUSH(&t->len, (uint32_t)n);
+      *e = (uint32_t)t->text.n;
+      return *e - 1;
+    }
+    if (t->len.p[*e - 1] == n && !memcmp(t->text.p[*e - 1], s, n)) return *e - 1;
+  }
+}
+
+const char *intern_text(const Ctx *c, uint32_t id) { return c->strings->text.p[id]; }
+
+/* ---- checked sizes ---- */
+size_t size_mul(size_t a, size_t b) {
+  size_t r;
+  return __builtin_mul_overflow(a, b, &r) ? SIZE_MAX : r;
+}
+bool i64_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+bool i64_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+/* ---- the context ---- */
+void ctx_init(Ctx *c) {
+  memset(c, 0, sizeof *c);
+  c->err = stderr;
+  c->limits = (Limits){ .nodes = 10000000, .nesting = 100, .fold_steps = 4000000000 };
+  c->strings = xmalloc(sizeof *c->strings);
+  memset(c->strings, 0, sizeof *c->strings);
+  intern(c, "", 0);
+}
+
+void ctx_free(Ctx *c) {
+  files_unmap(c);
+  VEC_FREE(&c->strings->text);
+  VEC_FREE(&c->strings->len);
+  free(c->strings->slot);
+  free(c->strings);
+  arena_free(&c->model);
+  c->strings = NULL;
+}
+
+int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg) {
+  jmp_buf here, *outer = c->trap;
+  c->trap = &here;
+  int failed = setjmp(here);
+  if (!failed) {
+    fn(c, arg);
+    c->code = 0;
+  }
+  c->trap = outer;
+  return c->code;
+}
+
+/* ---- diagnostics ---- */
+
+/* Model strings may hold terminal escapes and newlines: only printable text leaves. UTF-8 passes. */
+static void put_escaped(FILE *f, const char *s) {
+  for (; *s; s++) {
+    unsigned char ch = (unsigned char)*s;
+    if (ch == '\n' || ch == '\t') fputs(ch == '\n' ? "\\n" : "\\t", f);
+    else if (ch < 0x20 || ch == 0x7f) fprintf(f, "\\x%02x", ch);
+    else if (ch == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0)
+      fprintf(f, "\\x%02x", (unsigned char)*++s); /* C1 controls */
+    else fputc(ch, f);
+  }
+}
+
+static void say(Ctx *c, const char *level, Pos at, const char *fmt, va_list ap) {
+  char *text = NULL;
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  text = xmalloc((size_t)n + 1);
+  vsnprintf(text, (size_t)n + 1, fmt, again);
+  va_end(again);
+  if (c->file) put_escaped(c->err, c->file);
+  if (at.line) fprintf(c->err, ":%d:%d", at.line, at.col);
+  fprintf(c->err, "%s%s", c->file || at.line ? ": " : "tgc: ", level);
+  if (at.node) {
+    put_escaped(c->err, at.node);
+    fputs(": ", c->err);
+  }
+  put_escaped(c->err, text);
+  fputc('\n', c->err);
+  if (at.src && at.line) {
+    int len = 0;
+    while (at.src[len] && at.src[len] != '\n' && len < 160) len++;
+    char *line = xmalloc((size_t)len + 1);
+    for (int i = 0; i < len; i++) line[i] = at.src[i] == '\t' ? ' ' : at.src[i];
+    line[len] = 0;
+    put_escaped(c->err, line);
+    fprintf(c->err, "\n%*s\n", at.col < 160 ? at.col : 160, "^");
+    free(line);
+  }
+  free(text);
+}
+
+void warn_at(Ctx *c, Pos at, const char *fmt, ...) {
+  c->warnings++;
+  if (c->quiet) return;
+  va_list ap;
+  va_start(ap, fmt);
+  say(c, "warning: ", at, fmt, ap);
+  va_end(ap);
+}
+
+void error_at(Ctx *c, Pos at, const char *fmt, ...) {
+  c->errors++;
+  va_list ap;
+  va_start(ap, fmt);
+  say(c, "", at, fmt, ap);
+  va_end(ap);
+}
+
+_Noreturn void fail_silent(Ctx *c, int code) {
+  c->code = code;
+  if (!c->trap) exit(code);
+  longjmp(*c->trap, 1);
+}
+
+_Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  say(c, "", at, fmt, ap);
+  va_end(ap);
+  fail_silent(c, code);
+}
+
+_Noreturn void fail(Ctx *c, int code, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  say(c, "", (Pos){ 0 }, fmt, ap);
+  va_end(ap);
+  fail_silent(c, code);
+}
+
+_Noreturn void bug(const char *file, int line, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  fprintf(stderr, "tgc: a bug in tgc, please report it: %s:%d: ", file, line);
+  vfprintf(stderr, fmt, ap);
+  fputc('\n', stderr);
+  va_end(ap);
+  if (getenv("TGC_ABORT")) abort();
+  exit(EX_BUG);
+}
+
+void sha256_hex(const void *p, size_t n, char out[65]) {
+  struct sha256_ctx h;
+  uint8_t digest[SHA256_DIGEST_SIZE];
+  sha256_init(&h);
+  sha256_update(&h, n, p);
+  sha256_digest(&h, sizeof digest, digest);
+  for (int i = 0; i < SHA256_DIGEST_SIZE; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}

@@ -1,0 +1,127 @@
+/* support.h: what every folder stands on: arenas, vectors, interned strings, checked sizes,
+ * diagnostics, files. Nothing here knows about models. All state travels in a Ctx. */
+#ifndef TGC_SUPPORT_H
+#define TGC_SUPPORT_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- exit codes (docs/bundle.md and the man page print this table) ---- */
+enum {
+  EX_DONE = 0,      /* everything asked for was done */
+  EX_FAILED = 1,    /* ran, but the check failed (verify, diff) */
+  EX_USAGE_ = 64,   /* the command line is wrong */
+  EX_BADMODEL = 65, /* invalid or unsupported model, or a limit exceeded */
+  EX_NOINPUT_ = 66, /* an input file cannot be read */
+  EX_MISSING = 69,  /* a device or tool is missing */
+  EX_BUG = 70,      /* a bug in tgc */
+  EX_NOWRITE = 73,  /* output cannot be written */
+  EX_RETRY = 75,    /* try again later */
+  EX_TIMEOUT = 124
+};
+
+/* ---- arenas: named by lifetime, freed in one call (arena.c) ---- */
+typedef struct ArenaBlock ArenaBlock;
+typedef struct Arena {
+  ArenaBlock *blocks; /* newest first */
+  char *at, *end;     /* free part of the newest block */
+  size_t total;       /* bytes handed out, for limits and statistics */
+} Arena;
+
+void *arena_alloc(Arena *a, size_t bytes);            /* zeroed, aligned to 16; never NULL */
+void *arena_dup(Arena *a, const void *p, size_t bytes);
+char *arena_str(Arena *a, const char *s, size_t n);   /* NUL-terminated copy of n bytes */
+char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void arena_free(Arena *a);                            /* everything; the arena is reusable */
+#define ARENA_NEW(a, T, n) ((T *)arena_alloc((a), size_mul(sizeof(T), (size_t)(n))))
+
+/* malloc that cannot fail; the only malloc in tgc lives in arena.c */
+void *xmalloc(size_t bytes);
+void *xrealloc(void *p, size_t bytes);
+
+/* ---- growable arrays: VEC(int) v = {0}; VEC_PUSH(&v, 3); v.p[i], v.n; VEC_FREE(&v) ---- */
+#define VEC(T) struct { T *p; size_t n, cap; }
+#define VEC_PUSH(v, x) (vec_grow((void **)&(v)->p, &(v)->cap, (v)->n + 1, sizeof *(v)->p), (v)->p[(v)->n++] = (x))
+#define VEC_FREE(v) (vec_free((void **)&(v)->p), (v)->n = (v)->cap = 0)
+void vec_grow(void **p, size_t *cap, size_t need, size_t elem);
+void vec_free(void **p);
+
+/* ---- growable text (heap; free with sb_free) ---- */
+typedef struct Sb { char *p; size_t n, cap; } Sb;
+void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sb_put(Sb *s, const char *bytes, size_t n);
+void sb_puts(Sb *s, const char *str);
+void sb_free(Sb *s);
+
+typedef struct Ctx Ctx;
+/* ---- interned strings: equal text has equal id; id 0 is "" ---- */
+typedef struct Interner Interner;
+uint32_t intern(Ctx *c, const char *s, size_t n);
+const char *intern_text(const Ctx *c, uint32_t id);
+
+/* ---- sizes: all products of model-supplied numbers go through these; overflow saturates ---- */
+size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */
+bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow */
+bool i64_add(int64_t a, int64_t b, int64_t *out);
+
+/* ---- the context of one compilation ---- */
+typedef struct Limits {
+  int64_t nodes;        /* nodes after inlining */
+  int64_t nesting;      /* protobuf messages */
+  int64_t decoded;      /* bytes a decoded model may take; 0: 16 x file + 64 MB */
+  int64_t fold;         /* bytes constant folding may produce; 0: max(4 x model, 256 MB) */
+  int64_t fold_steps;   /* scalar evaluations constant folding may spend */
+} Limits;
+
+struct Ctx {
+  Arena model;          /* lives as long as the compilation */
+  Interner *strings;
+  Limits limits;
+  jmp_buf *trap;        /* where fail() lands; set by ctx_try */
+  int code;             /* exit code of the failure */
+  int errors;           /* diagnostics of level error so far */
+  int warnings;
+  bool quiet, verbose;
+  FILE *err;            /* diagnostics go here; stderr unless a test says otherwise */
+  struct Mapping *maps; /* file mappings to release */
+  const char *file;     /* what messages are prefixed with: the model's path as given */
+};
+
+void ctx_init(Ctx *c);
+void ctx_free(Ctx *c);
+
+/* Runs fn(c, arg); returns 0, or the exit code given to fail(). Calls nest. */
+int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
+
+/* A position in the user's input; zero means unknown. */
+typedef struct Pos {
+  const char *node;     /* "node 17 'conv1' (Conv, opset 11)" or NULL */
+  int line, col;        /* text input, 1-based; 0: none */
+  const char *src;      /* start of the line, for the caret; NULL: none */
+} Pos;
+
+/* Messages in git's grammar: lower case, no full stop, what is wrong first, the subject quoted.
+ * Control characters in the text are escaped here, so callers may print model strings. */
+void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void error_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* counts, returns */
+_Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+_Noreturn void fail(Ctx *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void fail_silent(Ctx *c, int code);          /* after error_at has said everything */
+_Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
+#define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
+
+/* ---- files (file.c) ---- */
+typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
+Bytes file_read(Ctx *c, const char *path, size_t limit); /* regular files only, non-blocking open; copied into the model arena; fails with EX_NOINPUT_ */
+Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
+void files_unmap(Ctx *c);                               /* for ctx_free */
+int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
+
+/* ---- SHA-256 as 64 hex digits (nettle) ---- */
+void sha256_hex(const void *p, size_t n, char out[65]);
+
+#endif

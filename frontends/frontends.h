@@ -1,0 +1,30 @@
+/* frontends.h: what turns a user's file into a Graph. */
+#ifndef TGC_FRONTENDS_H
+#define TGC_FRONTENDS_H
+#include "../compiler/ir/ir.h"
+
+typedef struct DimValue { const char *name; int64_t value; } DimValue; /* --dim batch=4 */
+
+typedef struct LoadOptions {
+  const DimValue *dims;    /* values of symbolic dimensions, by dim_param name, or "input:axis" */
+  int ndims;
+  bool allow_hardlinks;    /* external data files with more than one link */
+} LoadOptions;
+
+/* Each reads a whole model and returns its graph, allocated in c->model; failures go through fail()
+ * with EX_BADMODEL (invalid, unsupported, over a limit) or EX_NOINPUT_. Symbolic dimensions without
+ * a value become 1 with one warning that names the flag. */
+Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
+Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
+
+typedef struct Frontend {
+  const char *name, *suffix;
+  Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
+} Frontend;
+extern const Frontend frontends[];              /* .name NULL ends it; picked by suffix, ONNX otherwise */
+Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
+
+/* ONNX TensorProto files (input_0.pb): the tensor lives in c->model; strings are refused */
+Tensor onnx_tensor_load(Ctx *c, const char *path);
+void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialised TensorProto */
+#endif
