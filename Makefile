@@ -2,21 +2,27 @@
 CC       ?= cc
 BUILD    ?= build
 PREFIX   ?= /usr/local
+DESTDIR  ?=
 OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wimplicit-fallthrough
 CSTD     := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fno-strict-aliasing
 PKGS     := libprotobuf-c jansson nettle
 CFLAGS   += $(OPT) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(BUILD)/gen
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
+PYTHON   ?= python3
+TESTS    ?=# words a test's path must contain one of; empty: all
 
 SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c backends/*.c)
 CMD := $(wildcard cmd/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
 GEN := $(BUILD)/gen/onnx.pb-c.o
+UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 
-all: $(BUILD)/tgc
+# ---- build ----
+all: $(LIB) $(if $(CMD),$(BUILD)/tgc)
 
 $(BUILD)/tgc: $(CMD:%.c=$(BUILD)/%.o) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -36,8 +42,42 @@ $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
 	$(CC) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -w -c -o $@ $<
 
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
+
+# ---- check: packages first, in a make of their own, because flags are asked of pkg-config ----
+deps:
+	@tools/deps.sh build
+deps-check:
+	@tools/deps.sh build check
+
+check: deps-check
+	@$(MAKE) --no-print-directory depcheck run-tests
+run-tests: all $(UNIT)
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
+
+# everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
+san: deps-check
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
+	  TGC_CFLAGS="$(SAN)" ASAN_OPTIONS=detect_leaks=0 run-tests
+export TGC_CFLAGS ASAN_OPTIONS
+
+depcheck:
+	@tools/depcheck.sh
+
+golden: all
+	@TGC="$(abspath $(BUILD))/tgc" tests/golden/run --update
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all
+	install -Dm755 $(BUILD)/tgc $(DESTDIR)$(PREFIX)/bin/tgc
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all clean
--include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d)
+.PHONY: all deps deps-check check run-tests san depcheck golden format install clean
+.SECONDARY:
+-include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)
