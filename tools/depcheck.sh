@@ -1,0 +1,47 @@
+#!/bin/sh
+# The arrows between folders (docs/hacking.md) as a check of the includes: a file may include its own
+# folder and those listed for it. Prints each offence as FILE:LINE and fails if there is one.
+cd "$(dirname "$0")/.." || exit 70
+grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -name '*.[ch]') /dev/null | awk '
+  BEGIN {
+    # compiler folders, each may include those to its left
+    n = split("support ir interp graph schedule kernel bundle", order, " ")
+    for (i = 1; i <= n; i++) rank["compiler/" order[i]] = i
+    rank["compiler"] = n + 1   # the driver stands above the folders it drives
+  }
+  # a/b/../c -> a/c
+  function clean(path,   part, out, k, m, i) {
+    m = split(path, part, "/")
+    k = 0
+    for (i = 1; i <= m; i++)
+      if (part[i] == "..") k--
+      else if (part[i] != ".") out[++k] = part[i]
+    path = out[1]
+    for (i = 2; i <= k; i++) path = path "/" out[i]
+    return path
+  }
+  function dir(path) { sub(/\/[^\/]*$/, "", path); return path }
+  function top(path) { sub(/\/.*/, "", path); return path }
+  function allowed(from, to, file) {
+    if (from == to) return 1
+    if (top(from) == "cmd") return top(to) != "runtime_stub"
+    if (top(from) == "runtime_stub") return top(to) == "runtime_stub"
+    # facts about machines; depends on the IR only, so whoever may see the IR may see it
+    if (file == "compiler/kernel/target.h") return 1
+    if (top(from) == "frontends")
+      return top(to) == "frontends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/graph"
+    if (top(from) == "backends")
+      return top(to) == "backends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/kernel" ||
+             file == "compiler/schedule/schedule.h"   # the kernel list it renders
+    return (from in rank) && (to in rank) && rank[to] < rank[from]
+  }
+  {
+    match($0, /^[^:]*:[0-9]*/); where = substr($0, 1, RLENGTH)
+    file = where; sub(/:.*/, "", file)
+    target = $0; sub(/^[^"]*"/, "", target); sub(/".*/, "", target)
+    # generated headers live in the build folder and are named without a path
+    if (target ~ /\.pb-c\.h$/) next
+    to = clean(dir(file) "/" target)
+    if (!allowed(dir(file), dir(to), to)) { printf "%s: %s may not include %s\n", where, dir(file), to; bad = 1 }
+  }
+  END { exit bad }'

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Makes sure that what tgc needs is on this machine: deps.sh SET...
+# Sets: build (to compile tgc), check (to run its tests).
+# As root on Debian the missing packages are installed through apt; otherwise this says which they are.
+# A package counts as present when its probe succeeds, so other systems and own builds are fine.
+set -u
+
+# set | package | probe
+table='
+build gcc                  has cc
+build make                 has make
+build libc6-dev            header stdio.h
+build pkg-config           has pkg-config
+build libprotobuf-c-dev    module libprotobuf-c
+build protobuf-c-compiler  has protoc-c
+build libonnx-dev          file ${ONNX_PROTO:-/usr/include/onnx/onnx.proto}
+build libjansson-dev       module jansson
+build nettle-dev           module nettle
+check clang                has clang
+check g++                  has c++
+check libcmocka-dev        module cmocka
+check python3              has python3
+check zstd                 has zstd
+check binutils             has nm
+'
+
+has() { command -v "$1" >/dev/null 2>&1; }
+file() { [ -e "$1" ]; }
+module() { pkg-config --exists "$1" 2>/dev/null; }
+header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
+
+missing=
+for set in "$@"; do
+  while read -r row package probe; do
+    [ "$row" = "$set" ] || continue
+    eval "$probe" || missing="$missing $package"
+  done <<END
+$table
+END
+done
+[ -n "$missing" ] || exit 0
+
+if ! has apt-get; then
+  echo "tgc needs these Debian packages, or their like on this system:$missing" >&2
+  exit 69
+fi
+if [ "$(id -u)" != 0 ]; then
+  echo "tgc needs packages that are not installed. As root: apt-get install -y$missing" >&2
+  exit 69
+fi
+echo "tgc needs packages that are not installed; installing through apt:$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+# shellcheck disable=SC2086
+if { apt-get update && apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+  rm -f "$log"
+else
+  cat "$log" >&2
+  rm -f "$log"
+  echo "apt could not install:$missing" >&2
+  exit 69
+fi
