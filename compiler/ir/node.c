@@ -137,7 +137,7 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index) {
 
 Pos ir_pos(const IR *ir, Ref r) { return (Pos){ .node = ir->origins.p[node(ir, r)->origin].text }; }
 
-/* ---- bounds of integer values: exact or unknown, never wrong ---- */
+/* ---- bounds of integer values: exact or unknown on either side, never wrong ---- */
 typedef struct Span { int64_t lo, hi; } Span;
 static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
 static bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
@@ -173,10 +173,10 @@ static Span bounds(const IR *ir, const Node *x) {
   if (s1) b = (Span){ s1->vmin, s1->vmax };
   if (s2) c = (Span){ s2->vmin, s2->vmax };
   switch ((Op)x->op) {
-  case OP_CONST: return (Span){ x->arg[0], x->arg[0] };
+  case OP_CONST: r = (Span){ x->arg[0], x->arg[0] }; break;
   case OP_RANGE: return (Span){ 0, x->arg[0] - 1 };
   case OP_IOTA: r = (Span){ 0, x->dims[0] > 0 ? x->dims[0] - 1 : 0 }; break;
-  case OP_CAST: r = dt_float(s0->dt) ? UNKNOWN : a; break;
+  case OP_CAST: if (!dt_float(s0->dt) && known(a)) r = a; break;
   case OP_NEG: if (known(a)) r = (Span){ -a.hi, -a.lo }; break;
   case OP_ADD: if (known(a) && known(b) && (!i64_add(a.lo, b.lo, &r.lo) || !i64_add(a.hi, b.hi, &r.hi))) r = UNKNOWN; break;
   case OP_SUB: if (known(a) && known(b) && (__builtin_sub_overflow(a.lo, b.hi, &r.lo) || __builtin_sub_overflow(a.hi, b.lo, &r.hi))) r = UNKNOWN; break;
@@ -205,8 +205,10 @@ static Span bounds(const IR *ir, const Node *x) {
   case OP_PAD: r = (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; break;
   default: break;
   }
-  /* a result outside the type wraps, and then nothing is known but the type */
-  if (!known(r) || r.lo < type.lo || r.hi > type.hi) return type;
+  /* a result outside the type wraps, and then nothing is known but the type; bounds of u64 end at
+   * INT64_MAX, its greater values have none */
+  if (x->dt == DT_U64) return r.lo < 0 ? UNKNOWN : r;
+  if (r.lo < type.lo || r.hi > type.hi) return type;
   return r;
 }
 
