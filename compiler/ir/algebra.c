@@ -9,7 +9,7 @@
  * term are known and small enough (SAFE) that neither the sum nor any part of it can wrap.
  * Otherwise the expression stays as it was asked for. */
 #include "ir.h"
-#include <stdlib.h>
+#include "refmap.h"
 #include <string.h>
 
 enum {
@@ -477,56 +477,23 @@ Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi) {
 }
 
 /* ---- looking inside ---- */
-typedef struct Map { Ref *key, *val; uint32_t cap, n; } Map; /* open addressing; key 0: empty */
-
-static void map_free(Map *m) {
-  free(m->key);
-  free(m->val);
-}
-
-static uint32_t map_slot(const Map *m, Ref key) {
-  uint32_t i = key * 2654435769u & (m->cap - 1);
-  while (m->key[i] && m->key[i] != key) i = (i + 1) & (m->cap - 1);
-  return i;
-}
-
-static void map_set(Map *m, Ref key, Ref val) {
-  if (2 * (m->n + 1) > m->cap) {
-    Map old = *m;
-    *m = (Map){ .cap = old.cap ? old.cap * 2 : 64 };
-    m->key = xmalloc(m->cap * sizeof *m->key);
-    m->val = xmalloc(m->cap * sizeof *m->val);
-    memset(m->key, 0, m->cap * sizeof *m->key);
-    memset(m->val, 0, m->cap * sizeof *m->val);
-    for (uint32_t i = 0; i < old.cap; i++)
-      if (old.key[i]) map_set(m, old.key[i], old.val[i]);
-    map_free(&old);
-  }
-  uint32_t i = map_slot(m, key);
-  m->n += !m->key[i];
-  m->key[i] = key;
-  m->val[i] = val;
-}
-
-static Ref map_get(const Map *m, Ref key) { return m->cap ? m->val[map_slot(m, key)] : 0; }
-
 /* A node is made after its sources, so what is older than range cannot use it: most of an
  * expression is never visited. */
 bool ix_uses(const IR *ir, Ref a, Ref range) {
   VEC(Ref) stack = { 0 };
-  Map seen = { 0 };
+  RefMap seen = { 0 };
   VEC_PUSH(&stack, a);
   bool found = false;
   while (stack.n && !found) {
     Ref r = stack.p[--stack.n];
     found = r == range;
-    if (r <= range || map_get(&seen, r)) continue;
-    map_set(&seen, r, r);
+    if (r <= range || refmap_get(&seen, r)) continue;
+    refmap_set(&seen, r, r);
     const Node *x = node(ir, r);
     for (int i = 0; i < x->nsrc; i++) VEC_PUSH(&stack, x->src[i]);
   }
   VEC_FREE(&stack);
-  map_free(&seen);
+  refmap_free(&seen);
   return found;
 }
 
@@ -591,39 +558,39 @@ static Ref rebuild(IR *ir, Ref r, const Ref *s) {
 }
 
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to) {
-  Map map = { 0 };
+  RefMap map = { 0 };
   VEC(Ref) stack = { 0 }, src = { 0 };
   Ref oldest = UINT32_MAX;
   for (int i = 0; i < n; i++) {
-    map_set(&map, from[i], to[i]);
+    refmap_set(&map, from[i], to[i]);
     if (from[i] < oldest) oldest = from[i];
   }
   uint32_t origin = ir->origin;
-  if (a >= oldest && !map_get(&map, a)) VEC_PUSH(&stack, a);
+  if (a >= oldest && !refmap_get(&map, a)) VEC_PUSH(&stack, a);
   while (stack.n) {
     Ref r = stack.p[stack.n - 1];
     const Node *x = node(ir, r);
     size_t open = stack.n;
     bool same = true;
-    if (map_get(&map, r)) { /* reached twice before it was done */
+    if (refmap_get(&map, r)) { /* reached twice before it was done */
       stack.n--;
       continue;
     }
     src.n = 0;
     for (int i = 0; i < x->nsrc; i++) {
-      Ref s = x->src[i], t = s < oldest ? s : map_get(&map, s);
+      Ref s = x->src[i], t = s < oldest ? s : refmap_get(&map, s);
       if (!t) VEC_PUSH(&stack, s);
       VEC_PUSH(&src, t);
       same &= s == t;
     }
     if (stack.n > open) continue;
     ir->origin = x->origin;
-    map_set(&map, r, same ? r : rebuild(ir, r, src.p));
+    refmap_set(&map, r, same ? r : rebuild(ir, r, src.p));
     stack.n--;
   }
   ir->origin = origin;
-  Ref out = a < oldest ? a : map_get(&map, a);
-  map_free(&map);
+  Ref out = a < oldest ? a : refmap_get(&map, a);
+  refmap_free(&map);
   VEC_FREE(&stack);
   VEC_FREE(&src);
   return out;

@@ -1,0 +1,116 @@
+/* rewrite.c: applies tables of rules, bottom-up, until none applies anywhere.
+ *
+ * Sources are rewritten before their users. A rule sees a node whose sources are final; what it
+ * returns is rewritten in turn, new sources first. Rules look only at a node and what is below it,
+ * and nodes are hash-consed, so one result per node is kept and shared work is done once. */
+#include "ir.h"
+#include "refmap.h"
+
+typedef struct Frame { Ref asked, now; } Frame; /* the node to rewrite, and what rules made of it so far */
+
+typedef struct Rewriter {
+  IR *ir;
+  const Rule *rules;
+  void *arg;
+  int *hits;
+  int *order, first[OP_COUNT + 1]; /* rules of op: order[first[op]] .. order[first[op + 1] - 1] */
+  int64_t budget;                  /* rule applications left */
+  RefMap done;                     /* node to its final form */
+  VEC(Frame) stack;
+  Refs src;
+} Rewriter;
+
+static void index_rules(Rewriter *w) {
+  int n = 0, at[OP_COUNT];
+  while (w->rules[n].op != OP_NONE) w->first[w->rules[n++].op + 1]++;
+  for (int op = 0; op < OP_COUNT; op++) {
+    at[op] = w->first[op];
+    w->first[op + 1] += w->first[op];
+  }
+  w->order = xmalloc((size_t)(n + 1) * sizeof *w->order);
+  for (int i = 0; i < n; i++) w->order[at[w->rules[i].op]++] = i;
+}
+
+/* What the first rule that applies makes of r, or 0. */
+static Ref apply(Rewriter *w, Ref r) {
+  int op = node(w->ir, r)->op;
+  w->ir->origin = node(w->ir, r)->origin;
+  for (int i = w->first[op]; i < w->first[op + 1]; i++) {
+    const Rule *rule = &w->rules[w->order[i]];
+    Ref to = rule->fn(w->ir, r, w->arg);
+    if (!to || to == r) continue;
+    if (w->hits) w->hits[w->order[i]]++;
+    if (!w->budget--) BUG("rules do not end: '%s' at %s", rule->name, op_info[op].name);
+    return to;
+  }
+  return 0;
+}
+
+static Ref rewrite(Rewriter *w, Ref root) {
+  VEC_PUSH(&w->stack, ((Frame){ root, root }));
+  while (w->stack.n) {
+    size_t top = w->stack.n - 1;
+    Frame f = w->stack.p[top];
+    const Node *x = node(w->ir, f.now);
+    Ref final = refmap_get(&w->done, f.now);
+    if (!final) {
+      w->src.n = 0;
+      for (int i = 0; i < x->nsrc; i++) {
+        Ref s = refmap_get(&w->done, x->src[i]);
+        if (!s) VEC_PUSH(&w->stack, ((Frame){ x->src[i], x->src[i] }));
+        VEC_PUSH(&w->src, s);
+      }
+      if (w->stack.n > top + 1) continue;
+      Ref r = x->nsrc ? node_with_src(w->ir, f.now, w->src.p) : f.now;
+      final = refmap_get(&w->done, r);
+      if (!final) {
+        Ref to = apply(w, r);
+        if (to) {
+          w->stack.p[top].now = to;
+          continue;
+        }
+        final = r;
+        refmap_set(&w->done, r, r);
+      }
+    }
+    refmap_set(&w->done, f.asked, final);
+    w->stack.n--;
+  }
+  return refmap_get(&w->done, root);
+}
+
+/* nodes that roots reach */
+static int64_t reached(const IR *ir, const Ref *roots, size_t n) {
+  RefMap seen = { 0 };
+  Refs stack = { 0 };
+  for (size_t i = 0; i < n; i++) VEC_PUSH(&stack, roots[i]);
+  while (stack.n) {
+    Ref r = stack.p[--stack.n];
+    if (refmap_get(&seen, r)) continue;
+    refmap_set(&seen, r, r);
+    const Node *x = node(ir, r);
+    for (int i = 0; i < x->nsrc; i++) VEC_PUSH(&stack, x->src[i]);
+  }
+  int64_t count = seen.n;
+  refmap_free(&seen);
+  VEC_FREE(&stack);
+  return count;
+}
+
+bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits) {
+  Rewriter w = { .ir = ir, .rules = rules, .arg = arg, .hits = hits, .budget = 1000 + 64 * reached(ir, roots, n) };
+  uint32_t origin = ir->origin;
+  bool changed = false;
+  index_rules(&w);
+  for (size_t i = 0; i < n; i++) {
+    Ref r = rewrite(&w, roots[i]);
+    changed |= r != roots[i];
+    roots[i] = r;
+  }
+  ir->origin = origin;
+  free(w.order);
+  refmap_free(&w.done);
+  VEC_FREE(&w.stack);
+  VEC_FREE(&w.src);
+  return changed;
+}
