@@ -1,0 +1,393 @@
+/* verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
+ * the front ends before nodes were made. Common rules (arity, arguments, types) come from the op
+ * table; each level adds its own: shapes of graphs, scopes of ranges in kernels, order and lanes in
+ * programs. Everything is linear in the size, but for the sets of free ranges of kernels. */
+#include "ir.h"
+#include "refmap.h"
+
+static _Noreturn void broken(const IR *ir, Ref r, const char *what) {
+  const char *at = ir_pos(ir, r).node;
+  BUG("%%%u = %s%s%s: %s", r, op_info[node(ir, r)->op].name, at ? " of " : "", at ? at : "", what);
+}
+#define NEED(cond, what) ((cond) ? (void)0 : broken(ir, r, what))
+
+static bool reducing(int64_t op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
+
+/* numbers that the args column asks for: one each, or one per dimension of the first source */
+static int args_wanted(const Node *x, const Node *s0) {
+  int n = 0;
+  for (const char *p = op_info[x->op].args; *p; p++)
+    if (*p == ':') n += p[1] == 'l' ? (s0 ? s0->rank : x->rank) : 1;
+  return n;
+}
+
+/* The type column: result(source, ...), where T is one type, b bool, i i64, * any. Sources beyond
+ * those it names are the op's own affair. */
+static void verify_types(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  const char *p = op_info[x->op].type;
+  DType t = *p == 'T' ? (DType)x->dt : DT_NONE;
+  NEED(*p != 'b' || x->dt == DT_BOOL, "the result is not bool");
+  p++;
+  for (int i = 0; i < x->nsrc && *p && *p != ')'; i++) {
+    DType d = (DType)node(ir, x->src[i])->dt;
+    switch (*++p) {
+    case 'b': NEED(d == DT_BOOL, "a source is not bool"); break;
+    case 'i': NEED(d == DT_I64, "a source is not i64"); break;
+    case 'T':
+      if (t == DT_NONE) t = d;
+      NEED(d == t, "types of sources differ");
+      break;
+    default: break;
+    }
+    p++;
+  }
+  switch ((Op)x->op) {
+  case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR: case OP_FLDIV: case OP_FLMOD:
+    NEED(!dt_float((DType)x->dt), "not defined on floats");
+    break;
+  case OP_BITCAST: NEED(dtype_info[x->dt].bits == dtype_info[node(ir, x->src[0])->dt].bits, "the widths differ"); break;
+  default: break;
+  }
+}
+
+static void verify_node(const IR *ir, Ref r) {
+  CHECK(r && r < ir->n);
+  const Node *x = node(ir, r);
+  CHECK(x->op > OP_NONE && x->op < OP_COUNT && x->dt < DT_COUNT);
+  const OpInfo *op = &op_info[x->op];
+  for (int i = 0; i < x->nsrc; i++) NEED(x->src[i] && x->src[i] < r, "a source is missing or younger than the node");
+  NEED(op->arity < 0 ? op->arity == ARITY_ANY || x->nsrc > 0 : x->nsrc == op->arity, "wrong number of sources");
+  NEED(x->narg == args_wanted(x, x->nsrc ? node(ir, x->src[0]) : NULL), "wrong number of arguments");
+  NEED(x->lanes >= 1, "no lanes");
+  NEED(!x->flags, "flags left set");
+  NEED(op->level > L_GRAPH || x->dt != DT_NONE, "no type");
+  verify_types(ir, r);
+}
+
+/* ---- graphs ---- */
+static bool same_shape(const Node *x, const Node *y) {
+  return x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
+}
+
+static void verify_movement(const IR *ir, Ref r, const Node *x, const Node *s) {
+  const int64_t *a = x->arg;
+  int n = s->rank;
+  uint32_t seen = 0;
+  switch ((Op)x->op) {
+  case OP_RESHAPE: NEED(dims_elems(x->dims, x->rank) == dims_elems(s->dims, n), "the number of elements changes"); return;
+  case OP_EXPAND:
+    NEED(x->rank == n, "the rank changes");
+    for (int i = 0; i < n; i++) NEED(x->dims[i] == s->dims[i] || s->dims[i] == 1, "an axis that is not 1 is repeated");
+    return;
+  case OP_PERMUTE:
+    NEED(x->rank == n, "the rank changes");
+    for (int i = 0; i < n; i++) {
+      NEED(a[i] >= 0 && a[i] < n && !(seen >> a[i] & 1), "not a permutation");
+      seen |= 1u << a[i];
+      NEED(x->dims[i] == s->dims[a[i]], "wrong shape");
+    }
+    return;
+  case OP_SHRINK:
+    NEED(x->rank == n, "the rank changes");
+    for (int i = 0; i < n; i++) {
+      int64_t last;
+      if (!x->dims[i]) continue;
+      NEED(i64_mul(x->dims[i] - 1, a[n + i], &last) && i64_add(last, a[i], &last), "overflow");
+      NEED(a[i] >= 0 && a[i] < s->dims[i] && last >= 0 && last < s->dims[i], "reaches outside of its source");
+    }
+    return;
+  case OP_WINDOW: {
+    int64_t last, k;
+    NEED(x->rank == n + 1 && a[0] >= 0 && a[0] < n, "wrong rank or axis");
+    NEED(a[1] >= 0 && a[2] >= 0, "negative stride or dilation");
+    for (int i = 0; i < n; i++) NEED(i == a[0] || x->dims[i] == s->dims[i], "wrong shape");
+    if (!x->dims[a[0]] || !x->dims[n]) return;
+    NEED(i64_mul(x->dims[a[0]] - 1, a[1], &last) && i64_mul(x->dims[n] - 1, a[2], &k) && i64_add(last, k, &last), "overflow");
+    NEED(last < s->dims[a[0]], "reaches outside of its source");
+    return;
+  }
+  case OP_PAD:
+    NEED(x->rank == n, "the rank changes");
+    NEED(!node(ir, x->src[1])->rank, "the fill is not a scalar");
+    for (int i = 0; i < n; i++)
+      NEED(a[i] >= 0 && a[n + i] >= 0 && x->dims[i] - a[i] - a[n + i] == s->dims[i], "wrong shape");
+    return;
+  case OP_CAT: {
+    int64_t total = 0;
+    NEED(a[0] >= 0 && a[0] < x->rank, "no such axis");
+    for (int k = 0; k < x->nsrc; k++) {
+      const Node *y = node(ir, x->src[k]);
+      NEED(y->dt == x->dt, "types of sources differ");
+      NEED(y->rank == x->rank, "ranks of sources differ");
+      for (int i = 0; i < x->rank; i++) NEED(i == a[0] || y->dims[i] == x->dims[i], "shapes of sources differ");
+      total += y->dims[a[0]];
+    }
+    NEED(x->dims[a[0]] == total, "wrong shape");
+    return;
+  }
+  default: broken(ir, r, "not a movement");
+  }
+}
+
+static void verify_graph_node(const Graph *g, Ref r) {
+  const IR *ir = g->ir;
+  const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : NULL;
+  const int64_t *a = x->arg;
+  verify_node(ir, r);
+  NEED(op_info[x->op].level <= L_GRAPH, "not an op of graphs");
+  NEED(x->lanes == 1, "lanes in a graph");
+  for (int i = 0; i < x->rank; i++) NEED(x->dims[i] >= 0, "a negative extent");
+  if (op_info[x->op].level == L_EXPR) {
+    for (int i = 0; i < x->nsrc; i++) NEED(same_shape(x, node(ir, x->src[i])), "shapes of sources differ");
+    return;
+  }
+  switch ((Op)x->op) {
+  case OP_CONST: NEED(!x->rank, "a constant with a shape"); break;
+  case OP_PARAM: NEED(a[0] >= 0 && a[0] < (int64_t)g->inputs.n && g->inputs.p[a[0]].ref == r, "not the input of its slot"); break;
+  case OP_WEIGHT: {
+    NEED(a[0] >= 0 && a[0] < (int64_t)ir->tensors.n, "no such tensor");
+    const Tensor *t = &ir->tensors.p[a[0]];
+    NEED(t->dt == (DType)x->dt && t->rank == x->rank, "another type or rank than its tensor");
+    for (int i = 0; i < x->rank; i++) NEED(t->dims[i] == x->dims[i], "another shape than its tensor");
+    break;
+  }
+  case OP_IOTA: NEED(x->rank == 1 && x->dt == DT_I64, "not an i64 vector"); break;
+  case OP_GATHER: {
+    const Node *index = node(ir, x->src[1]);
+    NEED(index->dt == DT_I64, "the index is not i64");
+    NEED(same_shape(x, index) && s->rank == x->rank, "wrong shape");
+    NEED(a[0] >= 0 && a[0] < x->rank, "no such axis");
+    for (int i = 0; i < x->rank; i++) NEED(i == a[0] || s->dims[i] == x->dims[i], "shapes of sources differ");
+    break;
+  }
+  case OP_REDUCE:
+    NEED(reducing(a[0]), "cannot reduce by this op");
+    NEED(x->rank == s->rank && a[1] >= 0 && !(a[1] >> x->rank), "no such axis");
+    for (int i = 0; i < x->rank; i++) NEED(x->dims[i] == (a[1] >> i & 1 ? 1 : s->dims[i]), "wrong shape");
+    break;
+  default: verify_movement(ir, r, x, s); break;
+  }
+}
+
+static void verify_io(const IR *ir, const GIO *io) {
+  Ref r = io->ref;
+  CHECK(r && r < ir->n);
+  const Node *x = node(ir, r);
+  NEED((DType)x->dt == io->dt && x->rank == io->rank, "another type or rank than its input or output");
+  for (int i = 0; i < x->rank; i++) NEED(x->dims[i] == io->dims[i], "another shape than its input or output");
+}
+
+void ir_verify_graph(const Graph *g) {
+  Refs all = { 0 }, roots = { 0 };
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    Ref r = g->inputs.p[i].ref;
+    const IR *ir = g->ir;
+    verify_io(ir, &g->inputs.p[i]);
+    NEED(node(ir, r)->op == OP_PARAM && node(ir, r)->arg[0] == (int64_t)i, "not the parameter of its slot");
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    verify_io(g->ir, &g->outputs.p[i]);
+    VEC_PUSH(&roots, g->outputs.p[i].ref);
+  }
+  ir_toposort(g->ir, roots.p, roots.n, &all);
+  for (size_t i = 0; i < all.n; i++) verify_graph_node(g, all.p[i]);
+  VEC_FREE(&all);
+  VEC_FREE(&roots);
+}
+
+/* ---- kernels and programs: what both have ---- */
+static void verify_access(const IR *ir, Ref r, const Node *x) {
+  bool load = x->op == OP_LOAD;
+  int gate = load ? 2 : 3;
+  NEED(x->nsrc == (load ? 2 : 3) || x->nsrc == 4, "wrong number of sources");
+  const Node *buf = node(ir, x->src[0]), *index = node(ir, x->src[1]), *value = load ? x : node(ir, x->src[2]);
+  NEED(buf->op == OP_BUFFER, "the first source is not a buffer");
+  NEED(value->dt == buf->dt, "the element is of another type than the buffer");
+  NEED(index->dt == DT_I64, "the index is not i64");
+  NEED(index->lanes == 1 || index->lanes == value->lanes, "as many indices as lanes, or one");
+  if (x->nsrc < 4) return;
+  const Node *cond = node(ir, x->src[gate]);
+  NEED(cond->dt == DT_BOOL, "the gate is not bool");
+  NEED(cond->lanes == 1 || cond->lanes == value->lanes, "as many gates as lanes, or one");
+  if (!load) return;
+  const Node *other = node(ir, x->src[3]);
+  NEED(other->dt == x->dt && other->lanes == x->lanes, "the alternative is of another type");
+}
+
+static void verify_inner(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  verify_node(ir, r);
+  NEED(!x->rank, "a shape below the graph level");
+  switch ((Op)x->op) {
+  case OP_BUFFER:
+    NEED(x->arg[0] >= 0 && x->arg[0] < (int64_t)ir->bufs.n, "no such buffer");
+    NEED(ir->bufs.p[x->arg[0]].dt == (DType)x->dt, "another type than its buffer");
+    break;
+  case OP_RANGE:
+    NEED(x->dt == DT_I64, "not i64");
+    NEED(x->arg[0] >= 0 && x->arg[2] >= 0 && x->arg[2] < RK_COUNT, "no such extent or kind");
+    break;
+  case OP_LOAD: case OP_STORE: verify_access(ir, r, x); break;
+  default: break;
+  }
+}
+
+/* ---- kernels ---- */
+static void verify_kernel_node(const IR *ir, Ref r, bool root) {
+  const Node *x = node(ir, r);
+  Level level = op_info[x->op].level;
+  verify_inner(ir, r);
+  NEED(level == L_VALUE || level == L_EXPR || level == L_KERNEL, "not an op of kernels");
+  NEED(x->lanes == 1, "lanes in a kernel");
+  NEED((x->op == OP_SINK) == root, "a sink is the root, and only the root");
+  for (int i = 0; i < x->nsrc; i++) {
+    Op s = (Op)node(ir, x->src[i])->op;
+    bool binder = x->op == OP_RED || x->op == OP_NEST;
+    NEED(!(binder && i) || s == OP_RANGE, "ranges are wanted");
+    NEED((x->op == OP_SINK) == (s == OP_NEST), "a sink has nests, and nothing else has");
+    NEED((x->op == OP_NEST && !i) == (s == OP_STORE), "a nest has one store, and nothing else has");
+    NEED(s != OP_BUFFER || ((x->op == OP_LOAD || x->op == OP_STORE) && !i), "a buffer is loaded from or stored to");
+    for (int j = 1; binder && j < i; j++) NEED(x->src[j] != x->src[i], "a range twice");
+  }
+  NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
+  NEED(x->op != OP_NEST || x->nsrc, "an empty nest");
+}
+
+/* Every range must be bound where it is used: the sets of free ranges, as rows of bits. */
+static void verify_scopes(const IR *ir, Ref sink, const Refs *all) {
+  RefMap row = { 0 };   /* node to its place in all + 1 */
+  RefMap column = { 0 }; /* range to its bit + 1 */
+  RefMap ids = { 0 };   /* range id + 1 to the range */
+  for (size_t i = 0; i < all->n; i++) {
+    Ref r = all->p[i];
+    refmap_set(&row, r, (Ref)i + 1);
+    if (node(ir, r)->op != OP_RANGE) continue;
+    Ref id = (Ref)node(ir, r)->arg[1] + 1;
+    NEED(!refmap_get(&ids, id), "two ranges of one number");
+    refmap_set(&ids, id, r);
+    refmap_set(&column, r, column.n + 1);
+  }
+  size_t words = column.n / 64 + 1;
+  uint64_t *set = xmalloc(size_mul(size_mul(all->n, words), sizeof *set));
+  for (size_t i = 0; i < all->n; i++) {
+    Ref r = all->p[i];
+    const Node *x = node(ir, r);
+    uint64_t *mine = set + i * words;
+    bool binder = x->op == OP_RED || x->op == OP_NEST;
+    memset(mine, 0, words * sizeof *mine);
+    if (x->op == OP_RANGE) mine[(refmap_get(&column, r) - 1) / 64] |= UINT64_C(1) << (refmap_get(&column, r) - 1) % 64;
+    for (int k = 0; k < (binder ? 1 : x->nsrc); k++) {
+      const uint64_t *theirs = set + (refmap_get(&row, x->src[k]) - 1) * words;
+      for (size_t w = 0; w < words; w++) mine[w] |= theirs[w];
+    }
+    for (int k = 1; binder && k < x->nsrc; k++) {
+      Ref bit = refmap_get(&column, x->src[k]) - 1;
+      mine[bit / 64] &= ~(UINT64_C(1) << bit % 64);
+    }
+    for (size_t w = 0; w < words; w++) NEED(!mine[w] || (x->op != OP_NEST && r != sink), "a range is used outside of its nest");
+  }
+  free(set);
+  refmap_free(&row);
+  refmap_free(&column);
+  refmap_free(&ids);
+}
+
+void ir_verify_kernel(const IR *ir, Ref sink) {
+  Refs all = { 0 };
+  ir_toposort(ir, &sink, 1, &all);
+  for (size_t i = 0; i < all.n; i++) verify_kernel_node(ir, all.p[i], all.p[i] == sink);
+  verify_scopes(ir, sink, &all);
+  VEC_FREE(&all);
+}
+
+/* ---- programs ---- */
+static void verify_lanes(const IR *ir, Ref r, const Node *x) {
+  const Node *s = x->nsrc ? node(ir, x->src[0]) : NULL;
+  switch ((Op)x->op) {
+  case OP_BCAST: NEED(s->lanes == 1, "the source is not a scalar"); return;
+  case OP_VEC:
+    NEED(x->nsrc == x->lanes, "not one source per lane");
+    for (int i = 0; i < x->nsrc; i++) {
+      NEED(node(ir, x->src[i])->lanes == 1, "a source is not a scalar");
+      NEED(node(ir, x->src[i])->dt == x->dt, "types of sources differ");
+    }
+    return;
+  case OP_LANE: NEED(x->lanes == 1 && x->arg[0] >= 0 && x->arg[0] < s->lanes, "no such lane"); return;
+  case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
+  case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
+  default:
+    if (op_info[x->op].level == L_EXPR)
+      for (int i = 0; i < x->nsrc; i++) NEED(node(ir, x->src[i])->lanes == x->lanes, "lanes of sources differ");
+    return;
+  }
+}
+
+static void verify_variable(const IR *ir, Ref r, const Node *x) {
+  const Node *acc = x->op == OP_ACC ? x : node(ir, x->src[0]), *value = x;
+  if (x->op == OP_ACC) {
+    NEED(x->nsrc == 1, "one initial value is wanted");
+    value = node(ir, x->src[0]);
+  } else if (x->op == OP_SET) {
+    value = node(ir, x->src[1]);
+  }
+  NEED(acc->op == OP_ACC, "the first source is not a variable");
+  NEED(value->dt == acc->dt && value->lanes == acc->lanes, "another type than the variable");
+  for (int i = 1; x->op == OP_GET && i < x->nsrc; i++) {
+    const Node *set = node(ir, x->src[i]);
+    NEED(set->op == OP_SET && set->src[0] == x->src[0], "not a set of the variable");
+  }
+}
+
+typedef struct Scope { Ref range; bool open; } Scope;
+
+void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
+  RefMap where = { 0 }; /* node to the number of its scope + 1 */
+  VEC(Scope) scopes = { 0 };
+  VEC(Ref) nest = { 0 }; /* numbers of the open scopes */
+  VEC_PUSH(&scopes, ((Scope){ 0, true }));
+  VEC_PUSH(&nest, 0);
+  for (size_t i = 0; i < n; i++) {
+    Ref r = list[i];
+    const Node *x = node(ir, r);
+    verify_inner(ir, r);
+    NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
+    verify_lanes(ir, r, x);
+    for (int k = 0; k < x->nsrc; k++) {
+      const Node *s = node(ir, x->src[k]);
+      if (s->op == OP_CONST || s->op == OP_BUFFER) continue; /* need no place */
+      if (s->op == OP_RANGE) {
+        bool inside = x->op == OP_LOOP || x->op == OP_END;
+        for (size_t d = 1; d < nest.n; d++) inside |= scopes.p[nest.p[d]].range == x->src[k];
+        NEED(inside, "a range is used outside of its loop");
+        continue;
+      }
+      Ref scope = refmap_get(&where, x->src[k]);
+      NEED(scope, "a source comes later or never");
+      NEED(scopes.p[scope - 1].open || (x->op == OP_GET && k), "a source is inside a loop that has ended");
+      NEED(s->op != OP_STORE && s->op != OP_LOOP && s->op != OP_END, "a source has no value");
+      NEED(s->op != OP_ACC || ((x->op == OP_SET || x->op == OP_GET) && !k), "a variable is read by get");
+    }
+    if (x->op == OP_ACC || x->op == OP_SET || x->op == OP_GET) verify_variable(ir, r, x);
+    if (x->op == OP_LOOP) {
+      NEED(node(ir, x->src[0])->op == OP_RANGE, "loops over no range");
+      NEED(node(ir, x->src[0])->arg[2] != RK_VEC && node(ir, x->src[0])->arg[2] != RK_UNROLL, "a range that was to be replicated");
+      for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");
+      VEC_PUSH(&nest, (Ref)scopes.n);
+      VEC_PUSH(&scopes, ((Scope){ x->src[0], true }));
+      continue;
+    }
+    if (x->op == OP_END) {
+      NEED(nest.n > 1 && scopes.p[nest.p[nest.n - 1]].range == x->src[0], "ends another loop than the innermost");
+      scopes.p[nest.p[--nest.n]].open = false;
+      continue;
+    }
+    Ref before = refmap_get(&where, r);
+    NEED(!before || !scopes.p[before - 1].open, "twice in one scope");
+    refmap_set(&where, r, nest.p[nest.n - 1] + 1);
+  }
+  if (nest.n > 1) broken(ir, scopes.p[nest.p[nest.n - 1]].range, "its loop has no end");
+  refmap_free(&where);
+  VEC_FREE(&scopes);
+  VEC_FREE(&nest);
+}
