@@ -1,0 +1,146 @@
+/* adapt.c: old forms of operators brought into the newest form, once, before they are built: what was
+ * an attribute becomes a constant input, what had other defaults gets them spelled out. Builders
+ * therefore know one form. Each adapter ends in build_newest (or builds what it became). */
+#include "build.h"
+#include <string.h>
+
+static void set_input(Build *b, int k, Ref r) {
+  while (b->nin <= k) b->in[b->nin++] = 0;
+  b->in[k] = r;
+}
+
+static bool ints_to_input(Build *b, const char *name, int k) {
+  int n;
+  const int64_t *v = attr_ints(b, name, &n);
+  if (v) set_input(b, k, ints_ref(b, n, v));
+  return v;
+}
+
+static void set_string(Build *b, const char *name, const char *value) {
+  AttrVal *a = attr_find(b, name);
+  a->set = true;
+  a->s = value;
+}
+
+void adapt_plain(Build *b) { build_newest(b); } /* only attributes differ */
+
+void adapt_axes(Build *b) {
+  ints_to_input(b, "axes", 1);
+  build_newest(b);
+}
+
+void adapt_reshape(Build *b) {
+  ints_to_input(b, "shape", 1);
+  build_newest(b);
+}
+
+void adapt_split(Build *b) {
+  ints_to_input(b, "split", 1);
+  if (b->nin == 1) { /* equal parts only; the newest form lets the last one be smaller */
+    const Node *x = in_node(b, 0);
+    int64_t extent = x->dims[axis_of(b, attr_int(b, "axis"), x->rank)];
+    if (extent % b->nout) bad(b, "%lld elements do not split into %d equal parts", (long long)extent, b->nout);
+  }
+  build_newest(b);
+}
+
+void adapt_slice(Build *b) {
+  ints_to_input(b, "starts", 1);
+  ints_to_input(b, "ends", 2);
+  ints_to_input(b, "axes", 3);
+  build_newest(b);
+}
+
+void adapt_pad(Build *b) {
+  ints_to_input(b, b->row->until == 1 ? "paddings" : "pads", 1);
+  set_input(b, 2, c_float(b->ir, in_dt(b, 0), attr_float(b, "value")));
+  build_newest(b);
+}
+
+void adapt_clip(Build *b) {
+  static const char *const names[] = { "min", "max" };
+  for (int k = 0; k < 2; k++)
+    if (attr_set(b, names[k])) set_input(b, k + 1, c_float(b->ir, in_dt(b, 0), attr_float(b, names[k])));
+  build_newest(b);
+}
+
+/* Before opset 13 all axes from the given one on are one: a matrix is normalised by rows. */
+void adapt_softmax(Build *b) {
+  const Node *x = in_node(b, 0);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  int64_t dims[2] = { dims_elems(x->dims, axis), dims_elems(x->dims + axis, x->rank - axis) };
+  bool last = axis == x->rank - 1;
+  if (!last) b->in[0] = g_reshape(b->ir, b->in[0], 2, dims);
+  attr_find(b, "axis")->i = -1;
+  build_newest(b);
+  if (!last) b->out[0] = g_reshape(b->ir, b->out[0], x->rank, x->dims);
+}
+
+/* Before opset 7 the second input lies at an axis of the first. */
+void adapt_broadcast(Build *b) {
+  const Node *x = in_node(b, 0), *y = in_node(b, 1);
+  if (attr_set(b, "axis") && y->rank <= x->rank) {
+    int axis = axis_of(b, attr_int(b, "axis"), x->rank + 1);
+    int64_t dims[MAX_RANK];
+    if (axis + y->rank > x->rank) bad(b, "axis %d leaves no room for a second input of rank %d", axis, y->rank);
+    for (int i = 0; i < x->rank - axis; i++) dims[i] = i < y->rank ? y->dims[i] : 1;
+    b->in[1] = g_reshape(b->ir, b->in[1], x->rank - axis, dims);
+  }
+  build_newest(b);
+}
+
+/* One slope per channel lay along axis 1. */
+void adapt_prelu(Build *b) {
+  const Node *x = in_node(b, 0), *slope = in_node(b, 1);
+  if (slope->rank == 1 && slope->dims[0] != 1 && x->rank > 2) {
+    int64_t dims[MAX_RANK];
+    for (int i = 0; i < x->rank - 1; i++) dims[i] = i ? 1 : slope->dims[0];
+    b->in[1] = g_reshape(b->ir, b->in[1], x->rank - 1, dims);
+  }
+  build_newest(b);
+}
+
+void adapt_batch_norm(Build *b) {
+  if (!attr_int(b, "spatial")) bad(b, "attribute 'spatial' is 0, which is not supported");
+  build_newest(b);
+}
+
+/* One scale and bias per group, not per channel */
+void adapt_group_norm(Build *b) {
+  const Node *x = in_node(b, 0);
+  int64_t groups = attr_int(b, "num_groups");
+  if (x->rank < 2 || x->dims[1] % groups) bad(b, "num_groups %lld does not divide the channels", (long long)groups);
+  for (int k = 1; k <= 2; k++) {
+    const Node *v = in_node(b, k);
+    if (v->rank != 1 || v->dims[0] != groups) bad(b, "input %d is not a vector of the %lld groups", k, (long long)groups);
+    Ref each = g_expand(b->ir, g_reshape(b->ir, b->in[k], 2, (int64_t[]){ groups, 1 }), 2, (int64_t[]){ groups, x->dims[1] / groups });
+    b->in[k] = g_reshape(b->ir, each, 1, &x->dims[1]);
+  }
+  build_newest(b);
+}
+
+void adapt_scatter(Build *b) {
+  become(b, "ScatterElements");
+  b->row->build(b);
+}
+
+/* Upsample, and Resize as it was in opset 10: positions are index / scale, rounded down, or up by
+ * whoever made things smaller. */
+void adapt_upsample(Build *b) {
+  int n;
+  Ref scales = b->nin > 1 ? b->in[1] : 0;
+  if (!scales) {
+    const AttrVal *a = attr_find(b, "scales");
+    scales = tensor_ref(b, DT_F32, 1, (int64_t[]){ (int64_t)a->n }, a->floats);
+  }
+  if (attr_is(b, "mode", "bilinear")) set_string(b, "mode", "linear");
+  set_input(b, 1, 0);
+  set_input(b, 2, scales);
+  become(b, "Resize");
+  const double *v = const_floats(b, 2, "scales", &n);
+  bool smaller = false;
+  for (int i = 0; i < n; i++) smaller |= v[i] < 1;
+  set_string(b, "coordinate_transformation_mode", "asymmetric");
+  set_string(b, "nearest_mode", smaller ? "ceil" : "floor");
+  b->row->build(b);
+}

@@ -1,0 +1,176 @@
+/* b_gather.c: operators that pick elements by an index tensor: Gather*, Scatter*. Known indices are
+ * checked now and become views or constant tables; an index from data is wrapped when negative and
+ * clamped into range, so that nothing is ever read outside a tensor. */
+#include "build.h"
+
+/* The values of an index input if they are known and few enough to look at; NULL otherwise */
+static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
+  Tensor t;
+  if (dims_elems(node(b->ir, r)->dims, node(b->ir, r)->rank) > FOLD_ELEMS * 256 || !const_tensor(b, r, &t)) return NULL;
+  int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
+  for (int64_t i = 0; i < t.elems; i++) {
+    v[i] = tensor_int(&t, i);
+    if (v[i] < -extent || v[i] >= extent) bad(b, "index %lld is outside an axis of extent %lld", (long long)v[i], (long long)extent);
+    if (v[i] < 0) v[i] += extent;
+  }
+  *count = t.elems;
+  return v;
+}
+
+/* Indices from data, made safe. */
+static Ref safe_index(Build *b, Ref r, int64_t extent) {
+  IR *ir = b->ir;
+  if (!extent && dims_elems(node(ir, r)->dims, node(ir, r)->rank)) bad(b, "the indexed axis is empty");
+  r = g_cast(ir, r, DT_I64);
+  Ref zero = c_int(ir, DT_I64, 0);
+  if (node(ir, r)->vmin < 0) r = g_where(ir, g_binary(ir, OP_CMPLT, r, zero), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
+  if (node(ir, r)->vmin < 0) r = g_binary(ir, OP_MAX, r, zero);
+  if (node(ir, r)->vmax >= extent) r = g_binary(ir, OP_MIN, r, c_int(ir, DT_I64, extent > 0 ? extent - 1 : 0));
+  return r;
+}
+
+void op_gather(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *idx = in_node(b, 1);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank), rank = x->rank - 1 + idx->rank, at = 0;
+  int64_t dims[2 * USER_RANK], flat[MAX_RANK], n;
+  for (int i = 0; i < axis; i++) dims[at++] = x->dims[i];
+  for (int i = 0; i < idx->rank; i++) dims[at++] = idx->dims[i];
+  for (int i = axis + 1; i < x->rank; i++) dims[at++] = x->dims[i];
+  check_dims(b, rank, dims);
+  const int64_t *known = known_index(b, b->in[1], x->dims[axis], &n);
+  Ref r;
+  if (known) {
+    r = take(b, b->in[0], axis, known, n);
+  } else {
+    for (int i = 0; i < x->rank; i++) flat[i] = i == axis ? dims_elems(idx->dims, idx->rank) : 1;
+    r = g_gather(ir, b->in[0], g_reshape(ir, safe_index(b, b->in[1], x->dims[axis]), x->rank, flat), axis);
+  }
+  b->out[0] = g_reshape(ir, r, rank, dims);
+}
+
+void op_gather_elements(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *idx = in_node(b, 1);
+  if (idx->rank != x->rank) bad(b, "the indices have rank %d, but the data has rank %d", idx->rank, x->rank);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  int64_t extent = x->dims[axis], n;
+  Ref r = b->in[0];
+  for (int i = 0; i < idx->rank; i++) {
+    if (i == axis) continue;
+    if (idx->dims[i] > x->dims[i]) bad(b, "the indices have extent %lld on axis %d, but the data has %lld", (long long)idx->dims[i], i, (long long)x->dims[i]);
+    r = shrink_axis(ir, r, i, 0, 1, idx->dims[i]);
+  }
+  const int64_t *known = known_index(b, b->in[1], extent, &n);
+  b->out[0] = g_gather(ir, r, known ? tensor_ref(b, DT_I64, idx->rank, idx->dims, known) : safe_index(b, b->in[1], extent), axis);
+}
+
+/* Offsets in elements of what the last axis of idx names: the sum of its k entries times the strides
+ * of the first k axes after batch. Shape: idx without its last axis. */
+static Ref offsets(Build *b, Ref idx, const Node *x, int batch, int k) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, idx);
+  Ref sum = 0;
+  int64_t stride = 1;
+  for (int i = k - 1; i >= 0; i--) {
+    Ref one = shrink_axis(ir, idx, n->rank - 1, i, 1, 1);
+    Ref at = g_binary(ir, OP_MUL, safe_index(b, one, x->dims[batch + i]), c_int(ir, DT_I64, stride));
+    sum = sum ? g_binary(ir, OP_ADD, sum, at) : at;
+    stride *= x->dims[batch + i];
+  }
+  return without_axes(ir, sum, 1u << (n->rank - 1));
+}
+
+static void check_known_tuples(Build *b, Ref idx, const Node *x, int batch, int k) {
+  Tensor t;
+  if (dims_elems(node(b->ir, idx)->dims, node(b->ir, idx)->rank) > FOLD_ELEMS * 256 || !const_tensor(b, idx, &t)) return;
+  for (int64_t i = 0; i < t.elems; i++) {
+    int64_t v = tensor_int(&t, i), d = x->dims[batch + i % k];
+    if (v < -d || v >= d) bad(b, "index %lld is outside axis %d of extent %lld", (long long)v, (int)(batch + i % k), (long long)d);
+  }
+}
+
+void op_gather_nd(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *idx = in_node(b, 1);
+  int64_t batch = attr_int(b, "batch_dims"), k = idx->rank ? idx->dims[idx->rank - 1] : 0;
+  if (!idx->rank || batch < 0 || batch >= idx->rank || batch > x->rank) bad(b, "attribute 'batch_dims' is %lld", (long long)batch);
+  if (k < 1 || k > x->rank - batch) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank - (int)batch);
+  for (int i = 0; i < batch; i++)
+    if (idx->dims[i] != x->dims[i]) bad(b, "batch axis %d has extents %lld and %lld", i, (long long)x->dims[i], (long long)idx->dims[i]);
+  int64_t dims[2 * USER_RANK];
+  int rank = 0, bd = (int)batch, kd = (int)k;
+  for (int i = 0; i < idx->rank - 1; i++) dims[rank++] = idx->dims[i];
+  for (int i = bd + kd; i < x->rank; i++) dims[rank++] = x->dims[i];
+  check_dims(b, rank, dims);
+  check_known_tuples(b, b->in[1], x, bd, kd);
+  int64_t nb = dims_elems(x->dims, bd), inner = dims_elems(x->dims + bd + kd, x->rank - bd - kd);
+  int64_t flat[] = { nb, dims_elems(x->dims + bd, kd), inner }, at[] = { nb, dims_elems(idx->dims + bd, idx->rank - 1 - bd), 1 };
+  Ref r = g_gather(ir, g_reshape(ir, b->in[0], 3, flat), g_reshape(ir, offsets(b, b->in[1], x, bd, kd), 3, at), 1);
+  b->out[0] = g_reshape(ir, r, rank, dims);
+}
+
+/* ---- scatters with known indices: a gather from the data followed by the updates. Reductions add
+ * up in the order of the updates. ---- */
+static void scatter_flat(Build *b, const int64_t *to, int64_t n, int64_t inner) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  if (!attr_is(b, "reduction", "none")) bad(b, "attribute 'reduction' is not supported");
+  int64_t total = dims_elems(x->dims, x->rank) / (inner ? inner : 1), *from = ARENA_NEW(&b->c->model, int64_t, total + 1);
+  for (int64_t i = 0; i < total; i++) from[i] = i;
+  for (int64_t i = 0; i < n; i++) from[to[i]] = total + i;
+  Ref both = g_cat(ir, 2, (Ref[]){ g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }), g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner }) }, 0);
+  b->out[0] = g_reshape(ir, take(b, both, 0, from, total), x->rank, x->dims);
+}
+
+static const int64_t *scatter_index(Build *b, int64_t *n) {
+  Tensor t;
+  const Node *x = in_node(b, 0);
+  if (dims_elems(x->dims, x->rank) > FOLD_ELEMS * 4096) bad(b, "scattering into more than 2^24 elements is not supported");
+  if (!const_tensor(b, b->in[1], &t)) bad(b, "indices that depend on an input of the graph are not supported");
+  int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
+  for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
+  *n = t.elems;
+  return v;
+}
+
+static int64_t checked_index(Build *b, int64_t v, int axis, int64_t extent) {
+  if (v < -extent || v >= extent) bad(b, "index %lld is outside axis %d of extent %lld", (long long)v, axis, (long long)extent);
+  return v < 0 ? v + extent : v;
+}
+
+void op_scatter_nd(Build *b) {
+  const Node *x = in_node(b, 0), *idx = in_node(b, 1), *upd = in_node(b, 2);
+  int64_t n, k = idx->rank ? idx->dims[idx->rank - 1] : 0;
+  if (k < 1 || k > x->rank) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank);
+  int outer = idx->rank - 1, rest = x->rank - (int)k;
+  bool fits = upd->rank == outer + rest;
+  for (int i = 0; fits && i < upd->rank; i++) fits = upd->dims[i] == (i < outer ? idx->dims[i] : x->dims[(int)k + i - outer]);
+  if (!fits) bad(b, "the shape of the updates does not fit the data and the indices");
+  const int64_t *v = scatter_index(b, &n);
+  int64_t *to = ARENA_NEW(&b->c->model, int64_t, n / k + 1);
+  for (int64_t i = 0; i < n / k; i++)
+    for (int a = 0; a < k; a++) to[i] = to[i] * x->dims[a] + checked_index(b, v[i * k + a], a, x->dims[a]);
+  scatter_flat(b, to, n / k, dims_elems(x->dims + k, rest));
+}
+
+void op_scatter_elements(Build *b) {
+  const Node *x = in_node(b, 0), *idx = in_node(b, 1), *upd = in_node(b, 2);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  bool fits = idx->rank == x->rank && upd->rank == x->rank;
+  for (int i = 0; fits && i < x->rank; i++) fits = idx->dims[i] == upd->dims[i] && (i == axis || idx->dims[i] <= x->dims[i]);
+  if (!fits) bad(b, "the shapes of the data, the indices and the updates do not fit");
+  int64_t n;
+  const int64_t *v = scatter_index(b, &n);
+  int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t left = i, stride = 1;
+    for (int a = x->rank - 1; a >= 0; a--) {
+      int64_t at = left % idx->dims[a];
+      left /= idx->dims[a];
+      to[i] += stride * (a == axis ? checked_index(b, v[i], a, x->dims[a]) : at);
+      stride *= x->dims[a];
+    }
+  }
+  scatter_flat(b, to, n, 1);
+}

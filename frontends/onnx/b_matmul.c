@@ -1,0 +1,192 @@
+/* b_matmul.c: MatMul, Gemm, Einsum as REDUCE(ADD, MUL(view of a, view of b)). There is no product of
+ * matrices among the ops: operands are views with an axis of extent 1 where they do not vary, and the
+ * product broadcasts. Sums of f16 and bf16 are taken in f32. */
+#include "build.h"
+#include <string.h>
+
+/* a[.., m, k] times w[.., k, n]: the product has axes [.., m, k, n], the sum runs over k */
+static Ref matmul(Build *b, Ref a, Ref w) {
+  IR *ir = b->ir;
+  const Node *an = node(ir, a), *wn = node(ir, w);
+  int ar = an->rank, wr = wn->rank, rank = ar > wr ? ar : wr;
+  int64_t ad[MAX_RANK], wd[MAX_RANK];
+  for (int i = 3; i <= ar && i <= wr; i++) {
+    int64_t da = an->dims[ar - i], dw = wn->dims[wr - i];
+    if (da != dw && da != 1 && dw != 1) bad(b, "batch axes of extents %lld and %lld do not broadcast", (long long)da, (long long)dw);
+  }
+  if (an->dims[ar - 1] != wn->dims[wr - 2])
+    bad(b, "the rows of the first matrix have %lld elements, the columns of the second %lld", (long long)an->dims[ar - 1], (long long)wn->dims[wr - 2]);
+  memcpy(ad, an->dims, (size_t)ar * sizeof *ad);
+  ad[ar] = 1;
+  for (int i = 0; i < wr - 2; i++) wd[i] = wn->dims[i];
+  wd[wr - 2] = 1;
+  wd[wr - 1] = wn->dims[wr - 2];
+  wd[wr] = wn->dims[wr - 1];
+  uint32_t k = 1u << (rank - 1);
+  Ref product = g_binary(ir, OP_MUL, g_reshape(ir, a, ar + 1, ad), g_reshape(ir, w, wr + 1, wd));
+  return without_axes(ir, g_reduce(ir, OP_ADD, product, k), k);
+}
+
+/* Vectors get an axis of extent 1, which is dropped again at the end. */
+void op_matmul(Build *b) {
+  IR *ir = b->ir;
+  DType acc = acc_type(in_dt(b, 0));
+  Ref a = g_cast(ir, b->in[0], acc), w = g_cast(ir, b->in[1], acc);
+  const Node *an = node(ir, a), *wn = node(ir, w);
+  if (!an->rank || !wn->rank) bad(b, "input %d is a scalar", an->rank ? 1 : 0);
+  bool row = an->rank == 1, column = wn->rank == 1;
+  if (row) a = g_reshape(ir, a, 2, (int64_t[]){ 1, an->dims[0] });
+  if (column) w = g_reshape(ir, w, 2, (int64_t[]){ wn->dims[0], 1 });
+  Ref r = matmul(b, a, w);
+  int rank = node(ir, r)->rank;
+  b->out[0] = g_cast(ir, without_axes(ir, r, (row ? 1u << (rank - 2) : 0) | (column ? 1u << (rank - 1) : 0)), in_dt(b, 0));
+}
+
+/* alpha * a * b + beta * c */
+void op_gemm(Build *b) {
+  IR *ir = b->ir;
+  static const char *const transposed[] = { "transA", "transB" };
+  DType d = in_dt(b, 0), acc = acc_type(d);
+  double alpha = attr_float(b, "alpha"), beta = attr_float(b, "beta");
+  Ref m[2];
+  for (int k = 0; k < 2; k++) {
+    if (in_node(b, k)->rank != 2) bad(b, "input %d has rank %d, expected 2", k, in_node(b, k)->rank);
+    m[k] = g_cast(ir, b->in[k], acc);
+    if (attr_int(b, transposed[k])) m[k] = g_permute(ir, m[k], (int64_t[]){ 1, 0 });
+  }
+  Ref r = matmul(b, m[0], m[1]);
+  if (alpha != 1) r = g_binary(ir, OP_MUL, r, c_float(ir, acc, alpha));
+  if (has_in(b, 2) && beta != 0) {
+    Ref c = to_shape(b, g_cast(ir, b->in[2], acc), 2, node(ir, r)->dims);
+    r = g_binary(ir, OP_ADD, r, beta == 1 ? c : g_binary(ir, OP_MUL, c, c_float(ir, acc, beta)));
+  }
+  b->out[0] = g_cast(ir, r, d);
+}
+
+/* ---- Einsum: one axis per letter; every operand is brought to [letters...], multiplied, and what
+ * the result does not name is summed. '...' stands for axes named by digits, last one '0' ---- */
+typedef struct Terms {
+  char letters[64];        /* the axes in order of the product: the result's, then the summed ones */
+  int n;
+  int64_t extent[64];
+} Terms;
+
+static int letter_at(const Terms *t, char c) {
+  const char *p = memchr(t->letters, c, (size_t)t->n);
+  return p ? (int)(p - t->letters) : -1;
+}
+
+/* One term of the equation as one letter per axis; returns how many. dots: axes behind '...' */
+static int spell(Build *b, const char *p, size_t len, int rank, char *out) {
+  int n = 0, named = 0, dots = 0;
+  for (size_t i = 0; i < len; i++) named += (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z');
+  for (size_t i = 0; i < len; i++) {
+    if (p[i] == ' ') continue;
+    if (p[i] == '.') {
+      if (dots++ || i + 2 >= len || p[i + 1] != '.' || p[i + 2] != '.') bad(b, "the equation has a stray '.'");
+      for (int k = rank - named; k > 0 && n < USER_RANK; k--) out[n++] = (char)('0' + k - 1);
+      i += 2;
+    } else if ((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z')) {
+      if (n == USER_RANK) bad(b, "a term of the equation has more than %d axes", USER_RANK);
+      out[n++] = p[i];
+    } else {
+      bad(b, "the equation has the character '%c'", p[i]);
+    }
+  }
+  return n;
+}
+
+static void note_extent(Build *b, Terms *t, char c, int64_t extent) {
+  int at = letter_at(t, c);
+  if (at < 0) {
+    at = t->n++;
+    t->letters[at] = c;
+    t->extent[at] = 1;
+  }
+  if (extent != 1 && t->extent[at] != 1 && extent != t->extent[at])
+    bad(b, "axis '%c' of the equation has extents %lld and %lld", c, (long long)t->extent[at], (long long)extent);
+  if (extent != 1) t->extent[at] = extent;
+}
+
+/* Keeps the diagonal of axes i and j (j > i) in i: a gather with its own place */
+static Ref take_diagonal(Build *b, Ref x, int i, int j) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, x);
+  if (n->dims[i] != n->dims[j]) bad(b, "an axis of the equation has extents %lld and %lld", (long long)n->dims[i], (long long)n->dims[j]);
+  Ref at = iota_axis(ir, DT_I64, n->dims[i], i, n->rank);
+  return without_axes(ir, g_gather(ir, x, at, j), 1u << j);
+}
+
+static Ref operand(Build *b, const Terms *t, Ref x, char *term, int n) {
+  IR *ir = b->ir;
+  for (int j = n - 1; j > 0; j--) {
+    char *first = memchr(term, term[j], (size_t)j);
+    if (!first) continue;
+    x = take_diagonal(b, x, (int)(first - term), j);
+    memmove(term + j, term + j + 1, (size_t)(n - j - 1));
+    n--;
+  }
+  int64_t perm[MAX_RANK], dims[MAX_RANK];
+  int at = 0;
+  for (int k = 0; k < t->n; k++) {
+    const char *p = memchr(term, t->letters[k], (size_t)n);
+    dims[k] = p ? node(ir, x)->dims[p - term] : 1;
+    if (p) perm[at++] = p - term;
+  }
+  return g_reshape(ir, g_permute(ir, x, perm), t->n, dims);
+}
+
+void op_einsum(Build *b) {
+  IR *ir = b->ir;
+  const char *eq = attr_find(b, "equation")->s, *arrow = strstr(eq, "->"), *end = arrow ? arrow : eq + strlen(eq);
+  char term[USER_RANK + 1], result[USER_RANK + 1];
+  Terms all = { .n = 0 }, t = { .n = 0 };
+  int used[128] = { 0 }, nresult = 0, k = 0;
+  const char *p = eq;
+  for (k = 0; k < b->nin && p <= end; k++) {
+    const char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
+    int rank = in_node(b, k)->rank, n = spell(b, p, (size_t)(stop - p), rank, term);
+    if (n != rank) bad(b, "term %d of the equation has %d axes, but the input has rank %d", k, n, rank);
+    for (int i = 0; i < n; i++) {
+      note_extent(b, &all, term[i], in_node(b, k)->dims[i]);
+      used[(int)term[i]]++;
+    }
+    p = stop + 1;
+  }
+  if (k != b->nin || p <= end) bad(b, "the equation does not have one term for each of %d inputs", b->nin);
+  int dots = 0;
+  for (int c = '0'; c <= '9'; c++) dots += used[c] > 0;
+  if (arrow) {
+    int named = 0;
+    for (const char *q = arrow + 2; *q; q++) named += *q != '.' && *q != ' ';
+    nresult = spell(b, arrow + 2, strlen(arrow + 2), named + dots, result);
+  } else { /* '...' and then the letters used once, sorted */
+    for (int c = dots - 1; c >= 0; c--) result[nresult++] = (char)('0' + c);
+    for (int c = 'A'; c <= 'z'; c++)
+      if (used[c] == 1) {
+        if (nresult == USER_RANK) bad(b, "the result has more than %d axes", USER_RANK);
+        result[nresult++] = (char)c;
+      }
+  }
+  for (int i = 0; i < nresult; i++) {
+    if (!used[(int)result[i]]) bad(b, "axis '%c' of the result is in no term", result[i]);
+    if (letter_at(&t, result[i]) >= 0) bad(b, "axis '%c' is twice in the result", result[i]);
+    note_extent(b, &t, result[i], all.extent[letter_at(&all, result[i])]);
+  }
+  for (int i = 0; i < all.n; i++) note_extent(b, &t, all.letters[i], all.extent[i]);
+  if (t.n > MAX_RANK) bad(b, "the equation has %d axes, over the limit of %d", t.n, MAX_RANK);
+  check_dims(b, nresult, t.extent);
+  DType d = in_dt(b, 0), acc = acc_type(d);
+  Ref r = 0;
+  p = eq;
+  for (k = 0; k < b->nin; k++) {
+    const char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
+    int n = spell(b, p, (size_t)(stop - p), in_node(b, k)->rank, term);
+    Ref x = operand(b, &t, g_cast(ir, b->in[k], acc), term, n);
+    r = r ? g_binary(ir, OP_MUL, r, x) : x;
+    p = stop + 1;
+  }
+  r = g_expand(ir, r, t.n, t.extent);
+  uint32_t summed = ((1u << t.n) - 1) & ~((1u << nresult) - 1);
+  b->out[0] = g_cast(ir, without_axes(ir, g_reduce(ir, OP_ADD, r, summed), summed), d);
+}

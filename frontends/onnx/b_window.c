@@ -1,0 +1,362 @@
+/* b_window.c: operators that slide a window: Conv, ConvTranspose, pooling. There is no convolution
+ * op: the input is padded, each spatial axis becomes (out, tap) by WINDOW, channels become (group,
+ * channel of the group), and a convolution is REDUCE(ADD, MUL(view of x, view of w)) over channels
+ * and taps, the structure that the scheduler recognises as a contraction. */
+#include "build.h"
+#include <math.h>
+
+enum { SPATIAL = (MAX_RANK - 4) / 2 }; /* window_sum needs 4 axes and two for each spatial one */
+
+/* ---- the geometry all of them share ---- */
+typedef struct Window {
+  int n;                                       /* spatial axes; they are axes 2 .. 2 + n of the input */
+  int64_t in[SPATIAL], out[SPATIAL], k[SPATIAL], stride[SPATIAL], dilation[SPATIAL];
+  int64_t lo[SPATIAL], hi[SPATIAL];            /* padding that the model asks for */
+  int64_t over[SPATIAL];                       /* what ceil_mode reads beyond it */
+} Window;
+
+static void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) {
+  int n;
+  const int64_t *v = attr_ints(b, name, &n);
+  if (v && n != want) bad(b, "attribute '%s' has %d entries, expected %d", name, n, want);
+  for (int i = 0; i < want; i++) {
+    to[i] = v ? v[i] : fill;
+    if (to[i] > MAX_ELEMS || to[i] < -MAX_ELEMS) bad(b, "attribute '%s' has the entry %lld", name, (long long)to[i]);
+  }
+}
+
+static int64_t reach(const Window *w, int i) { return (w->k[i] - 1) * w->dilation[i] + 1; } /* extent a window covers */
+
+/* Input, strides, dilations and pads as given; kernel[] is that of the weights or of kernel_shape. */
+static void window_read(Build *b, Window *w, const int64_t *kernel) {
+  const Node *x = in_node(b, 0);
+  int64_t pads[2 * SPATIAL];
+  w->n = x->rank - 2;
+  if (w->n < 1 || w->n > SPATIAL) bad(b, "the input has rank %d, expected 3 to %d", x->rank, SPATIAL + 2);
+  ints_into(b, "kernel_shape", w->n, 0, w->k);
+  ints_into(b, "strides", w->n, 1, w->stride);
+  ints_into(b, "dilations", w->n, 1, w->dilation);
+  ints_into(b, "pads", 2 * w->n, 0, pads);
+  for (int i = 0; i < w->n; i++) {
+    w->in[i] = x->dims[2 + i];
+    w->lo[i] = pads[i];
+    w->hi[i] = pads[w->n + i];
+    w->over[i] = 0;
+    if (kernel && w->k[i] && w->k[i] != kernel[i])
+      bad(b, "attribute 'kernel_shape' is %lld on axis %d, but the weights have %lld", (long long)w->k[i], i, (long long)kernel[i]);
+    if (kernel) w->k[i] = kernel[i];
+    if (w->k[i] < 1) bad(b, "the kernel is empty on axis %d", i);
+    int64_t r;
+    if (!i64_mul(w->k[i] - 1, w->dilation[i], &r) || r > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", i);
+  }
+}
+
+/* auto_pad and the number of positions. With ceil_mode a last window may start before the end of
+ * the input and its leading padding, and reach over the end. */
+static void window_place(Build *b, Window *w, bool ceil_mode) {
+  bool valid = attr_is(b, "auto_pad", "VALID"), upper = attr_is(b, "auto_pad", "SAME_UPPER"), lower = attr_is(b, "auto_pad", "SAME_LOWER");
+  for (int i = 0; i < w->n; i++) {
+    if (valid) w->lo[i] = w->hi[i] = 0;
+    if (upper || lower) {
+      int64_t out = (w->in[i] + w->stride[i] - 1) / w->stride[i], total = (out - 1) * w->stride[i] + reach(w, i) - w->in[i];
+      if (total < 0) total = 0;
+      w->lo[i] = upper ? total / 2 : total - total / 2;
+      w->hi[i] = total - w->lo[i];
+    }
+    int64_t room = w->in[i] + w->lo[i] + w->hi[i] - reach(w, i);
+    if (room < 0)
+      bad(b, "the kernel covers %lld elements on axis %d, but the padded input has %lld", (long long)reach(w, i), i,
+          (long long)(w->in[i] + w->lo[i] + w->hi[i]));
+    w->out[i] = room / w->stride[i] + 1;
+    if (ceil_mode && room % w->stride[i] && w->out[i] * w->stride[i] < w->in[i] + w->lo[i]) {
+      w->over[i] = (w->out[i] * w->stride[i]) - room;
+      w->out[i]++;
+    }
+  }
+}
+
+/* x[a,c,d...] padded to x[a,c,out...,k...] */
+static Ref windows(IR *ir, Ref x, int first, int n, const int64_t *out, const int64_t *k, const int64_t *stride, const int64_t *dilation) {
+  for (int i = 0; i < n; i++) x = g_window(ir, x, first + i, out[i], k[i], stride[i], dilation[i]);
+  return x;
+}
+
+static Ref padded_windows(Build *b, const Window *w, Ref x, Ref fill) {
+  int64_t hi[SPATIAL] = { 0 };
+  for (int i = 0; i < w->n; i++) hi[i] = w->hi[i] + w->over[i];
+  return windows(b->ir, pad_axes(b->ir, x, 2, w->n, w->lo, hi, fill), 2, w->n, w->out, w->k, w->stride, w->dilation);
+}
+
+static uint32_t tap_axes(const Window *w) { return ((1u << w->n) - 1) << (2 + w->n); }
+
+/* ---- convolution ---- */
+Ref window_sum(Build *b, Ref x, Ref w, int64_t group, const int64_t *stride, const int64_t *dilation) {
+  IR *ir = b->ir;
+  const Node *xn = node(ir, x), *wn = node(ir, w);
+  int n = xn->rank - 2;
+  int64_t out[SPATIAL], channels = wn->dims[1], maps = wn->dims[0];
+  for (int i = 0; i < n; i++) out[i] = (xn->dims[2 + i] - (wn->dims[2 + i] - 1) * dilation[i] - 1) / stride[i] + 1;
+  int64_t xd[MAX_RANK] = { xn->dims[0], group, 1, channels }, wd[MAX_RANK] = { 1, group, maps / group, channels }, yd[MAX_RANK] = { xn->dims[0], maps };
+  uint32_t axes = 1u << 3;
+  for (int i = 0; i < n; i++) {
+    xd[4 + i] = yd[2 + i] = out[i];
+    wd[4 + i] = 1;
+    xd[4 + n + i] = wd[4 + n + i] = wn->dims[2 + i];
+    axes |= 1u << (4 + n + i);
+  }
+  x = g_reshape(ir, windows(ir, x, 2, n, out, wn->dims + 2, stride, dilation), 4 + 2 * n, xd);
+  Ref product = g_binary(ir, OP_MUL, x, g_reshape(ir, w, 4 + 2 * n, wd));
+  return g_reshape(ir, g_reduce(ir, OP_ADD, product, axes), 2 + n, yd);
+}
+
+/* Adds the bias of input 2, if there is one, and rounds to the type of the model. */
+static Ref finish(Build *b, Ref y, int64_t maps) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, y);
+  if (has_in(b, 2)) {
+    const Node *bias = in_node(b, 2);
+    int64_t dims[MAX_RANK];
+    if (bias->rank != 1 || bias->dims[0] != maps) bad(b, "the bias is not a vector of %lld entries", (long long)maps);
+    for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? maps : 1;
+    y = g_binary(ir, OP_ADD, y, g_reshape(ir, g_cast(ir, b->in[2], (DType)n->dt), n->rank, dims));
+  }
+  return g_cast(ir, y, in_dt(b, 0));
+}
+
+static void check_weights(Build *b, int channel_axis, int64_t channels) {
+  const Node *x = in_node(b, 0), *w = in_node(b, 1);
+  int64_t group = attr_int(b, "group");
+  if (x->rank < 3) bad(b, "the input has rank %d, expected at least 3", x->rank);
+  if (w->rank != x->rank) bad(b, "the weights have rank %d, but the input has rank %d", w->rank, x->rank);
+  if (x->dims[1] % group) bad(b, "group %lld does not divide %lld channels", (long long)group, (long long)x->dims[1]);
+  if (w->dims[0] % group) bad(b, "group %lld does not divide %lld filters", (long long)group, (long long)w->dims[0]);
+  if (w->dims[channel_axis] != channels)
+    bad(b, "the weights have %lld channels, but the input has %lld in %lld groups", (long long)w->dims[channel_axis], (long long)x->dims[1],
+        (long long)group);
+}
+
+void op_conv(Build *b) {
+  IR *ir = b->ir;
+  Window w;
+  int64_t group = attr_int(b, "group");
+  DType acc = acc_type(in_dt(b, 0));
+  check_weights(b, 1, in_node(b, 0)->rank > 1 ? in_node(b, 0)->dims[1] / group : 0);
+  window_read(b, &w, in_node(b, 1)->dims + 2);
+  for (int i = 0; i < w.n; i++)
+    if (w.lo[i] < 0 || w.hi[i] < 0) bad(b, "attribute 'pads' is negative on axis %d", i);
+  window_place(b, &w, false);
+  Ref x = pad_axes(ir, g_cast(ir, b->in[0], acc), 2, w.n, w.lo, w.hi, c_int(ir, acc, 0));
+  b->out[0] = finish(b, window_sum(b, x, g_cast(ir, b->in[1], acc), group, w.stride, w.dilation), in_node(b, 1)->dims[0]);
+}
+
+/* ---- transposed convolution ---- */
+/* The weights [C, M/group, k...] as those of a plain convolution with stride 1 that computes all
+ * phases of the result: [M * s..., C/group, q...]. An output o is s * j + p; it receives tap t of
+ * input i where o = s * i + t, so phase p uses the taps t = s * q + p and input j - q. Taps are
+ * therefore split into (q, p) after the kernel was spread by the dilation and padded to a multiple
+ * of s, and q runs backwards. */
+static Ref phase_weights(Build *b, const Window *w, int64_t group, DType acc, int64_t *taps) {
+  IR *ir = b->ir;
+  Ref r = g_cast(ir, b->in[1], acc), zero = c_int(ir, acc, 0);
+  const Node *wn = node(ir, r);
+  int64_t dims[MAX_RANK], perm[MAX_RANK], channels = wn->dims[0] / group, maps = wn->dims[1], phases = maps;
+  int n = w->n;
+  for (int i = 0; i < n; i++) {
+    int64_t none = 0, spread = w->dilation[i] - 1, rest;
+    if (spread) { /* zeros between the taps: pad a new last axis, merge, drop the tail */
+      for (int a = 0; a < 2 + n; a++) dims[a + (a > 2 + i)] = node(ir, r)->dims[a];
+      dims[3 + i] = 1;
+      r = pad_axes(ir, g_reshape(ir, r, 3 + n, dims), 3 + i, 1, &none, &spread, zero);
+      for (int a = 0; a < 2 + n; a++) dims[a] = a == 2 + i ? node(ir, r)->dims[a] * w->dilation[i] : node(ir, r)->dims[a + (a > 2 + i)];
+      r = shrink_axis(ir, g_reshape(ir, r, 2 + n, dims), 2 + i, 0, 1, reach(w, i));
+    }
+    taps[i] = (reach(w, i) + w->stride[i] - 1) / w->stride[i];
+    rest = taps[i] * w->stride[i] - reach(w, i);
+    r = pad_axes(ir, r, 2 + i, 1, &none, &rest, zero);
+    phases *= w->stride[i];
+  }
+  dims[0] = group;
+  dims[1] = channels;
+  dims[2] = maps;
+  perm[0] = 0;
+  perm[1] = 2;
+  perm[2 + n] = 1;
+  for (int i = 0; i < n; i++) {
+    dims[3 + 2 * i] = taps[i];
+    dims[4 + 2 * i] = w->stride[i];
+    perm[2 + i] = 4 + 2 * i;
+    perm[3 + n + i] = 3 + 2 * i;
+  }
+  r = g_permute(ir, g_reshape(ir, r, 3 + 2 * n, dims), perm); /* [group, maps, s..., channels, q...] */
+  r = g_flip(ir, r, ((1u << n) - 1) << (3 + n));
+  dims[0] = group * phases;
+  dims[1] = channels;
+  for (int i = 0; i < n; i++) dims[2 + i] = taps[i];
+  return g_reshape(ir, r, 2 + n, dims);
+}
+
+/* Result extents and how much of the full result is cut off (or added, when negative) in front. */
+static void transposed_place(Build *b, Window *w, int64_t *out) {
+  int64_t shape[SPATIAL], extra[SPATIAL];
+  bool upper = attr_is(b, "auto_pad", "SAME_UPPER"), lower = attr_is(b, "auto_pad", "SAME_LOWER");
+  ints_into(b, "output_shape", w->n, 0, shape);
+  ints_into(b, "output_padding", w->n, 0, extra);
+  for (int i = 0; i < w->n; i++) {
+    if (extra[i] < 0 || shape[i] < 0) bad(b, "the output's shape or padding is negative on axis %d", i);
+    int64_t full;
+    if (!i64_mul(w->in[i] - 1, w->stride[i], &full) || full > MAX_ELEMS) bad(b, "the result is too large on axis %d", i);
+    full += reach(w, i) + extra[i];
+    if (attr_set(b, "output_shape") || upper || lower) {
+      out[i] = attr_set(b, "output_shape") ? shape[i] : w->in[i] * w->stride[i];
+      int64_t total = full - out[i] > 0 ? full - out[i] : 0;
+      w->lo[i] = upper ? total / 2 : total - total / 2;
+    } else {
+      if (attr_is(b, "auto_pad", "VALID")) w->lo[i] = w->hi[i] = 0;
+      out[i] = full - w->lo[i] - w->hi[i];
+    }
+    if (out[i] < 1) bad(b, "the result has extent %lld on axis %d", (long long)out[i], i);
+  }
+}
+
+/* [N, maps * s..., j...] to [N, maps, j * s...] */
+static Ref interleave(Build *b, Ref y, int64_t maps, const Window *w) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, y);
+  int64_t dims[MAX_RANK] = { n->dims[0], maps }, perm[MAX_RANK] = { 0, 1 }, merged[MAX_RANK] = { n->dims[0], maps };
+  for (int i = 0; i < w->n; i++) {
+    dims[2 + i] = w->stride[i];
+    dims[2 + w->n + i] = n->dims[2 + i];
+    perm[2 + 2 * i] = 2 + w->n + i;
+    perm[3 + 2 * i] = 2 + i;
+    merged[2 + i] = n->dims[2 + i] * w->stride[i];
+  }
+  return g_reshape(ir, g_permute(ir, g_reshape(ir, y, 2 + 2 * w->n, dims), perm), 2 + w->n, merged);
+}
+
+void op_conv_transpose(Build *b) {
+  IR *ir = b->ir;
+  Window w;
+  int64_t group = attr_int(b, "group"), out[SPATIAL], taps[SPATIAL], around[SPATIAL], one[SPATIAL];
+  DType acc = acc_type(in_dt(b, 0));
+  check_weights(b, 0, in_node(b, 0)->rank > 1 ? in_node(b, 0)->dims[1] : 0);
+  window_read(b, &w, in_node(b, 1)->dims + 2);
+  transposed_place(b, &w, out);
+  int64_t maps = in_node(b, 1)->dims[1] * group;
+  Ref weights = phase_weights(b, &w, group, acc, taps), zero = c_int(ir, acc, 0);
+  for (int i = 0; i < w.n; i++) {
+    around[i] = taps[i] - 1;
+    one[i] = 1;
+  }
+  Ref x = pad_axes(ir, g_cast(ir, b->in[0], acc), 2, w.n, around, around, zero);
+  Ref y = interleave(b, window_sum(b, x, weights, group, one, one), maps, &w);
+  for (int i = 0; i < w.n; i++) { /* cut to the result; beyond the full one there are zeros */
+    int64_t have = node(ir, y)->dims[2 + i], lo = w.lo[i] < 0 ? -w.lo[i] : 0, from = w.lo[i] > 0 ? w.lo[i] : 0;
+    int64_t hi = from + out[i] - lo - have > 0 ? from + out[i] - lo - have : 0;
+    y = shrink_axis(ir, pad_axes(ir, y, 2 + i, 1, &lo, &hi, zero), 2 + i, from, 1, out[i]);
+  }
+  b->out[0] = finish(b, y, maps);
+}
+
+/* ---- pooling ---- */
+static void pool_read(Build *b, Window *w) {
+  window_read(b, w, NULL);
+  window_place(b, w, attr_int(b, "ceil_mode"));
+  for (int i = 0; i < w->n; i++)
+    if (w->lo[i] < 0 || w->hi[i] < 0 || w->lo[i] >= reach(w, i) || w->hi[i] >= reach(w, i))
+      bad(b, "the padding on axis %d is %lld and %lld, expected less than the %lld a window covers", i, (long long)w->lo[i], (long long)w->hi[i],
+          (long long)reach(w, i));
+}
+
+/* The place of each maximum in the flattened input: the first of the window that equals it. Columns
+ * come first with storage_order 1. */
+static Ref max_places(Build *b, const Window *w, Ref taps, Ref max) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  Ref place = g_reshape(ir, c_int(ir, DT_I64, 0), 0, NULL), none = c_int(ir, DT_I64, INT64_MAX);
+  int64_t step = 1;
+  for (int i = 0; i < w->n; i++) {
+    int a = attr_int(b, "storage_order") ? i : w->n - 1 - i;
+    Ref at = g_binary(ir, OP_MUL, iota_axis(ir, DT_I64, x->dims[2 + a], 2 + a, x->rank), c_int(ir, DT_I64, step));
+    place = g_binary(ir, OP_ADD, place, at);
+    step *= x->dims[2 + a];
+  }
+  for (int a = 1, i = 0; i < 2; i++, a--) {
+    Ref at = g_binary(ir, OP_MUL, iota_axis(ir, DT_I64, x->dims[a], a, x->rank), c_int(ir, DT_I64, step));
+    place = g_binary(ir, OP_ADD, place, at);
+    step *= x->dims[a];
+  }
+  Ref hit = g_binary(ir, OP_CMPEQ, taps, max);
+  if (dt_float(in_dt(b, 0))) hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_CMPNE, taps, taps));
+  return g_reduce(ir, OP_MIN, g_where(ir, hit, padded_windows(b, w, place, none), none), tap_axes(w));
+}
+
+void op_max_pool(Build *b) {
+  Window w;
+  pool_read(b, &w);
+  Ref taps = padded_windows(b, &w, b->in[0], type_limit(b->ir, in_dt(b, 0), false));
+  Ref max = g_reduce(b->ir, OP_MAX, taps, tap_axes(&w));
+  b->out[0] = without_axes(b->ir, max, tap_axes(&w));
+  if (b->nout > 1 && b->n->out[1]) b->out[1] = without_axes(b->ir, max_places(b, &w, taps, max), tap_axes(&w));
+}
+
+/* How many elements each window counts on axis i: the padding counts when asked for, what lies
+ * beyond it because of ceil_mode never does. Taps t with lo <= o * stride + t * dilation < hi. */
+static Ref counted(Build *b, const Window *w, int i, bool with_pad) {
+  IR *ir = b->ir;
+  int64_t bound[2] = { with_pad ? 0 : w->lo[i], w->lo[i] + w->in[i] + (with_pad ? w->hi[i] : 0) };
+  Ref first[2], start = g_binary(ir, OP_MUL, iota_axis(ir, DT_I64, w->out[i], i, w->n), c_int(ir, DT_I64, w->stride[i]));
+  for (int k = 0; k < 2; k++) { /* the first tap at or after each bound */
+    Ref room = g_binary(ir, OP_SUB, c_int(ir, DT_I64, bound[k] + w->dilation[i] - 1), start);
+    Ref tap = g_binary(ir, OP_FLDIV, room, c_int(ir, DT_I64, w->dilation[i]));
+    first[k] = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, tap, c_int(ir, DT_I64, 0)), c_int(ir, DT_I64, w->k[i]));
+  }
+  return g_cast(ir, g_binary(ir, OP_SUB, first[1], first[0]), acc_type(in_dt(b, 0)));
+}
+
+void op_average_pool(Build *b) {
+  IR *ir = b->ir;
+  Window w;
+  pool_read(b, &w);
+  bool with_pad = attr_int(b, "count_include_pad"), uniform = true;
+  DType acc = acc_type(in_dt(b, 0));
+  int64_t all = 1;
+  Ref sum = g_reduce(ir, OP_ADD, padded_windows(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0)), tap_axes(&w));
+  Ref y = without_axes(ir, sum, tap_axes(&w)), count = 0;
+  for (int i = 0; i < w.n; i++) {
+    uniform &= !w.over[i] && (with_pad || (!w.lo[i] && !w.hi[i]));
+    all *= w.k[i];
+  }
+  for (int i = 0; i < w.n && !uniform; i++) { /* a product of one vector per axis */
+    Ref axis = counted(b, &w, i, with_pad);
+    count = count ? g_binary(ir, OP_MUL, count, axis) : axis;
+  }
+  y = uniform ? g_binary(ir, OP_MUL, y, c_float(ir, acc, 1.0 / (double)all)) : g_binary(ir, OP_DIV, y, count);
+  b->out[0] = g_cast(ir, y, in_dt(b, 0));
+}
+
+/* (sum |x|^p)^(1/p) */
+static Ref lp_sum(Build *b, Ref x, uint32_t axes, int64_t p) {
+  IR *ir = b->ir;
+  DType acc = (DType)node(ir, x)->dt;
+  x = g_unary(ir, OP_ABS, x);
+  if (p == 2) x = g_binary(ir, OP_MUL, x, x);
+  else if (p != 1) x = g_binary(ir, OP_POW, x, c_int(ir, acc, p));
+  x = g_reduce(ir, OP_ADD, x, axes);
+  return p == 1 ? x : p == 2 ? g_unary(ir, OP_SQRT, x) : g_binary(ir, OP_POW, x, c_float(ir, acc, 1.0 / (double)p));
+}
+
+void op_lp_pool(Build *b) {
+  IR *ir = b->ir;
+  Window w;
+  DType acc = acc_type(in_dt(b, 0));
+  pool_read(b, &w);
+  Ref taps = padded_windows(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0));
+  b->out[0] = g_cast(ir, without_axes(ir, lp_sum(b, taps, tap_axes(&w), attr_int(b, "p")), tap_axes(&w)), in_dt(b, 0));
+}
+
+void op_global_lp_pool(Build *b) {
+  const Node *x = in_node(b, 0);
+  if (x->rank < 2) bad(b, "the input has rank %d, expected at least 2", x->rank);
+  Ref acc = g_cast(b->ir, b->in[0], acc_type(in_dt(b, 0)));
+  b->out[0] = g_cast(b->ir, lp_sum(b, acc, ((1u << x->rank) - 1) & ~3u, attr_int(b, "p")), in_dt(b, 0));
+}

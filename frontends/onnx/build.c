@@ -1,0 +1,496 @@
+/* build.c: the records of a model to a Graph. One walk over the nodes in order: find the row of
+ * optable.h, check the node against it, call the row's builder. Everything the table cannot build is
+ * reported before anything is built, so that a user sees the whole list.
+ *
+ * Shapes are static, so sub-graphs that compute shapes are constants: Shape gives a constant, and
+ * small integer results that depend on no input of the graph are evaluated at once (const_tensor
+ * does the rest when a builder asks). */
+#include "build.h"
+#include "../../compiler/interp/interp.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const OpRow rows[] = {
+#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) \
+  { domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg },
+#include "optable.h"
+#undef OPROW
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- finding rows: the table is sorted by name ---- */
+static int row_compare(const void *key, const void *row) { return strcmp(key, ((const OpRow *)row)->name); }
+
+static const OpRow *row_find(const char *domain, const char *op, int64_t opset) {
+  const OpRow *hit = bsearch(op, rows, ROWS, sizeof *rows, row_compare);
+  if (!hit) return NULL;
+  while (hit > rows && !strcmp(hit[-1].name, op)) hit--;
+  for (; hit < rows + ROWS && !strcmp(hit->name, op); hit++)
+    if (!strcmp(hit->domain, domain) && opset >= hit->since && opset <= hit->until) return hit;
+  return NULL;
+}
+
+static bool name_known(const char *domain, const char *op) {
+  for (int v = 1; v <= OPSET_NOW; v++)
+    if (row_find(domain, op, v)) return true;
+  return false;
+}
+
+/* ---- what the table cannot do, all of it at once ---- */
+static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
+  if (!id) {
+    sb_puts(s, "none");
+    return;
+  }
+  const OnnxValue *v = &m->values.p[id];
+  const char *type = v->init ? dtype_info[v->init->dt].text : v->type.elem ? onnx_type_name(v->type.elem) : NULL;
+  int rank = v->init ? v->init->rank : v->type.kind == ON_TENSOR ? v->type.rank : -1;
+  sb_printf(s, "%s", type ? type : "unknown type");
+  for (int i = 0; i < rank; i++) {
+    int64_t d = v->init ? v->init->dims[i] : v->type.dims[i].value;
+    sb_puts(s, i ? "," : "[");
+    if (d >= 0) sb_printf(s, "%lld", (long long)d);
+    else sb_puts(s, !v->init && v->type.dims[i].param ? v->type.dims[i].param : "?");
+  }
+  if (rank > 0) sb_puts(s, "]");
+  if (!rank) sb_puts(s, "[]");
+}
+
+static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
+  Sb in = { 0 };
+  for (uint32_t i = 0; i < n->nin && i < 8; i++) {
+    if (i) sb_puts(&in, ", ");
+    describe_value(m, n->in[i], &in);
+  }
+  if (n->nin > 8) sb_puts(&in, ", ...");
+  const char *inputs = n->nin ? in.p : "none", *domain = *n->domain ? n->domain : "ai.onnx";
+  if (!n->opset) error_at(c, onnx_pos(n), "domain '%s' is not imported", domain);
+  else if (!*n->domain && n->opset > OPSET_NOW)
+    error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest this version knows", (long long)n->opset, OPSET_NOW);
+  else if (name_known(n->domain, n->op))
+    error_at(c, onnx_pos(n), "operator '%s' is not supported in opset %lld; inputs: %s", n->op, (long long)n->opset, inputs);
+  else error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported; inputs: %s", n->op, domain, inputs);
+  sb_free(&in);
+}
+
+static void check_supported(Ctx *c, const OnnxModel *m) {
+  for (uint32_t i = 0; i < m->graph.nnodes; i++) {
+    const OnnxNode *n = &m->graph.nodes[i];
+    if (!row_find(n->domain, n->op, n->opset)) report_unsupported(c, m, n);
+  }
+  if (c->errors) fail_silent(c, EX_BADMODEL);
+}
+
+/* ---- attributes ---- */
+static const char kind_letter[AT_COUNT] = { [AT_FLOAT] = 'f', [AT_INT] = 'i', [AT_STRING] = 's', [AT_TENSOR] = 't', [AT_GRAPH] = 'g',
+                                            [AT_FLOATS] = 'F', [AT_INTS] = 'I', [AT_STRINGS] = 'S' };
+
+static bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
+
+static void attr_take(Build *b, AttrVal *v, const OnnxAttr *a) {
+  if (kind_letter[a->kind] != v->kind) bad(b, "attribute '%s' is a %s", a->name, onnx_attr_kind_name[a->kind]);
+  v->set = true;
+  v->n = a->n;
+  switch (a->kind) {
+  case AT_INT: v->i = a->u.ints[0]; break;
+  case AT_FLOAT: v->f = (double)a->u.floats[0]; break;
+  case AT_STRING: v->s = (const char *)a->u.strings[0].p; break;
+  case AT_TENSOR: v->tensor = a->u.tensors; break;
+  case AT_INTS: v->ints = a->u.ints; break;
+  case AT_FLOATS: v->floats = a->u.floats; break;
+  default: break;
+  }
+}
+
+static void range_check(Build *b, const AttrVal *v, int64_t least) {
+  const int64_t *p = v->kind == 'I' ? v->ints : &v->i;
+  for (size_t i = 0; i < (v->kind == 'I' ? v->n : 1); i++)
+    if (p[i] < least)
+      bad(b, "attribute '%.*s' is %lld, expected at least %lld", (int)v->len, v->name, (long long)p[i], (long long)least);
+}
+
+/* Reads the node's attributes by the row's words, and checks each against its word. Values that an
+ * older form left in b->attr are taken over where the name and the kind are the same. */
+static void read_attrs(Build *b) {
+  AttrVal old[MAX_ATTRS];
+  int nold = b->nattr;
+  memcpy(old, b->attr, sizeof old);
+  b->nattr = 0;
+  for (const char *p = b->row->attrs; *p;) {
+    CHECK(b->nattr < MAX_ATTRS);
+    AttrVal *v = &b->attr[b->nattr++];
+    size_t len = strcspn(p, ":");
+    *v = (AttrVal){ .name = p, .len = len, .kind = p[len + 1] };
+    for (int i = 0; i < nold; i++)
+      if (old[i].len == len && !memcmp(old[i].name, p, len) && old[i].kind == v->kind) {
+        *v = old[i];
+        v->name = p;
+      }
+    for (uint32_t i = 0; nold < 0 && i < b->n->nattr; i++)
+      if (word_is(p, len, b->n->attr[i].name)) attr_take(b, v, &b->n->attr[i]);
+    p += len + 2;
+    if (*p == '>') {
+      char *end;
+      int64_t least = strtoll(p + 2, &end, 10);
+      if (v->set) range_check(b, v, least);
+      p = end;
+    }
+    if (*p == '{') {
+      bool found = !v->set;
+      const char *all = p + 1;
+      size_t all_len = strcspn(all, "}");
+      for (const char *w = all; w < all + all_len && !found; w += strcspn(w, "|}") + 1) found = word_is(w, strcspn(w, "|}"), v->s);
+      if (!found) bad(b, "attribute '%.*s' is '%s', expected one of %.*s", (int)len, v->name, v->s, (int)all_len, all);
+      p = all + all_len + 1;
+    }
+    if (*p == '!') {
+      if (!v->set) bad(b, "attribute '%.*s' is missing", (int)len, v->name);
+      p++;
+    } else if (*p == '=') {
+      size_t n = strcspn(++p, " ");
+      if (!v->set) {
+        v->set = true;
+        if (v->kind == 'i') v->i = strtoll(p, NULL, 10);
+        else if (v->kind == 'f') v->f = (double)strtof(p, NULL);
+        else v->s = arena_str(&b->c->model, p, n);
+      }
+      p += n;
+    }
+    p += strspn(p, " ");
+  }
+}
+
+static void check_attr_names(Build *b) {
+  for (uint32_t i = 0; i < b->n->nattr; i++) {
+    bool known = false;
+    for (int k = 0; k < b->nattr; k++) known |= word_is(b->attr[k].name, b->attr[k].len, b->n->attr[i].name);
+    if (!known) bad(b, "there is no attribute '%s'", b->n->attr[i].name);
+  }
+}
+
+AttrVal *attr_find(Build *b, const char *name) {
+  for (int i = 0; i < b->nattr; i++)
+    if (word_is(b->attr[i].name, b->attr[i].len, name)) return &b->attr[i];
+  BUG("%s has no attribute '%s' in the table", b->row->name, name);
+}
+
+static const AttrVal *attr_get(const Build *b, const char *name) { return attr_find((Build *)b, name); }
+bool attr_set(const Build *b, const char *name) { return attr_get(b, name)->set; }
+int64_t attr_int(const Build *b, const char *name) { return attr_get(b, name)->i; }
+double attr_float(const Build *b, const char *name) { return attr_get(b, name)->f; }
+bool attr_is(const Build *b, const char *name, const char *value) {
+  const AttrVal *v = attr_get(b, name);
+  return v->set && !strcmp(v->s, value);
+}
+const int64_t *attr_ints(const Build *b, const char *name, int *n) {
+  const AttrVal *v = attr_get(b, name);
+  *n = v->set ? (int)v->n : 0;
+  return v->set ? v->ints : NULL;
+}
+
+/* ---- constants ---- */
+int64_t tensor_int(const Tensor *t, int64_t i) {
+  int64_t bits = t->splat;
+  if (t->data) {
+    uint64_t v = 0;
+    memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
+    bits = (int64_t)dt_wrap(t->dt, v);
+  }
+  return dt_float(t->dt) ? double_to_bits(DT_I64, bits_to_double(t->dt, bits)) : bits;
+}
+
+double tensor_float(const Tensor *t, int64_t i) {
+  if (!dt_float(t->dt)) return t->dt == DT_U64 ? (double)(uint64_t)tensor_int(t, i) : (double)tensor_int(t, i);
+  int64_t bits = t->splat;
+  if (t->data) {
+    uint64_t v = 0;
+    memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
+    bits = (int64_t)v;
+  }
+  return bits_to_double(t->dt, bits);
+}
+
+/* Sources come before their users, so one sweep over the nodes made since the last call is enough. */
+static bool varies(Build *b, Ref r) {
+  if (b->ir->n > b->varies_cap) { /* in the arena, because fail() may leave at any time */
+    uint8_t *grown = ARENA_NEW(&b->c->model, uint8_t, b->ir->n * 2);
+    if (b->nvaries) memcpy(grown, b->varies, b->nvaries);
+    b->varies = grown;
+    b->varies_cap = b->ir->n * 2;
+  }
+  for (; b->nvaries < b->ir->n; b->nvaries++) {
+    const Node *x = node(b->ir, b->nvaries ? b->nvaries : 1);
+    bool v = x->op == OP_PARAM;
+    for (int i = 0; i < x->nsrc; i++) v |= b->varies[x->src[i]];
+    b->varies[b->nvaries] = v;
+  }
+  return b->varies[r];
+}
+
+bool const_tensor(Build *b, Ref r, Tensor *t) {
+  const Node *x = node(b->ir, r);
+  int64_t bits;
+  if (x->op == OP_WEIGHT) {
+    *t = b->ir->tensors.p[x->arg[0]];
+    return true;
+  }
+  if (node_is_const(b->ir, r, &bits)) {
+    *t = (Tensor){ .dt = (DType)x->dt, .rank = x->rank, .elems = dims_elems(x->dims, x->rank), .splat = bits };
+    if (x->rank) memcpy(t->dims, x->dims, x->rank * sizeof *x->dims);
+    return true;
+  }
+  if (varies(b, r)) return false;
+  if (!interp_const(b->ir, r, t)) bad(b, "evaluating a constant goes over the limit of constant folding");
+  return true;
+}
+
+static Tensor need_const(Build *b, int k, const char *name) {
+  Tensor t;
+  if (!const_tensor(b, b->in[k], &t)) bad(b, "input '%s' must be known when compiling, but it depends on an input of the graph", name);
+  return t;
+}
+
+const int64_t *const_ints(Build *b, int k, const char *name, int *n) {
+  Tensor t = need_const(b, k, name);
+  if (t.elems > FOLD_ELEMS * 16) bad(b, "input '%s' has %lld elements, expected a short list", name, (long long)t.elems);
+  int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
+  for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
+  *n = (int)t.elems;
+  return v;
+}
+
+const double *const_floats(Build *b, int k, const char *name, int *n) {
+  Tensor t = need_const(b, k, name);
+  if (t.elems > FOLD_ELEMS * 16) bad(b, "input '%s' has %lld elements, expected a short list", name, (long long)t.elems);
+  double *v = ARENA_NEW(&b->c->model, double, t.elems + 1);
+  for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_float(&t, i);
+  *n = (int)t.elems;
+  return v;
+}
+
+int axis_of(Build *b, int64_t axis, int rank) {
+  if (axis < -(int64_t)rank || axis >= rank) bad(b, "axis %lld is outside a tensor of rank %d", (long long)axis, rank);
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank) {
+  uint32_t mask = 0;
+  for (int i = 0; i < n; i++) {
+    uint32_t bit = 1u << axis_of(b, axes[i], rank);
+    if (mask & bit) bad(b, "axis %lld is named twice", (long long)axes[i]);
+    mask |= bit;
+  }
+  return mask;
+}
+
+/* ---- results ---- */
+void check_dims(Build *b, int rank, const int64_t *dims) {
+  if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
+  for (int i = 0; i < rank; i++)
+    if (dims[i] < 0 || dims[i] > MAX_ELEMS) bad(b, "the result's extent %lld on axis %d is outside 0 to 2^40", (long long)dims[i], i);
+  if (dims_elems(dims, rank) > MAX_ELEMS) bad(b, "the result has more than 2^40 elements");
+}
+
+static char *dims_text(Build *b, const int64_t *dims, int rank) {
+  Sb s = { 0 };
+  sb_puts(&s, "[");
+  for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
+  sb_puts(&s, "]");
+  char *text = arena_str(&b->c->model, s.p, s.n);
+  sb_free(&s);
+  return text;
+}
+
+Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims) {
+  const Node *n = node(b->ir, x);
+  bool fits = n->rank <= rank;
+  for (int i = 1; fits && i <= n->rank; i++) fits = n->dims[n->rank - i] == 1 || n->dims[n->rank - i] == dims[rank - i];
+  if (!fits) bad(b, "shape %s does not broadcast to %s", dims_text(b, n->dims, n->rank), dims_text(b, dims, rank));
+  return g_expand(b->ir, x, rank, dims);
+}
+
+void check_broadcast(Build *b, int n, const Ref *xs) {
+  int64_t dims[USER_RANK]; /* from the last axis backwards */
+  int rank = 0;
+  for (int k = 0; k < n; k++) {
+    const Node *x = node(b->ir, xs[k]);
+    for (int i = 0; i < x->rank; i++) {
+      int64_t d = x->dims[x->rank - 1 - i];
+      if (i >= rank) dims[rank++] = 1;
+      if (d != 1 && dims[i] != 1 && d != dims[i])
+        bad(b, "shape %s of input %d does not broadcast with the inputs before it: %lld against %lld", dims_text(b, x->dims, x->rank), k,
+            (long long)d, (long long)dims[i]);
+      if (d != 1) dims[i] = d;
+    }
+  }
+  check_dims(b, rank, dims);
+}
+
+Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data) {
+  Tensor t = { .dt = d, .rank = rank, .elems = dims_elems(dims, rank) };
+  memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
+  t.data = arena_dup(&b->c->model, data, (size_t)t.elems * (size_t)dt_bytes(d));
+  return g_weight(b->ir, ir_tensor(b->ir, &t));
+}
+
+Ref ints_ref(Build *b, int n, const int64_t *v) { return tensor_ref(b, DT_I64, 1, (int64_t[]){ n }, v); }
+
+Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
+  int64_t n = dims_elems(dims, rank);
+  char *data = ARENA_NEW(&b->c->model, char, n * dt_bytes(d));
+  for (int64_t i = 0; i < n; i++) {
+    int64_t bits = double_to_bits(d, v[i]); /* little-endian host, as the file */
+    memcpy(data + i * dt_bytes(d), &bits, (size_t)dt_bytes(d));
+  }
+  return tensor_ref(b, d, rank, dims, data);
+}
+
+Ref type_limit(IR *ir, DType d, bool high) { return c_float(ir, d, high ? INFINITY : -INFINITY); /* integers saturate */ }
+DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
+
+/* ---- one node ---- */
+static Ref value_ref(Build *b, OnnxId id) {
+  if (!id || b->value[id]) return b->value[id];
+  const Tensor *t = b->m->values.p[id].init;
+  if (!t) bad(b, "input '%s' has no value", b->m->values.p[id].name);
+  return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
+}
+
+static void check_types(Build *b) {
+  const char *letter = b->row->types;
+  for (int k = 0; k < b->nin; k++) {
+    if (!b->in[k]) {
+      if (k < b->row->in_min) bad(b, "input %d is left out, but required", k);
+    } else {
+      DType d = in_dt(b, k);
+      int other = *letter == '=' ? 0 : k - 1;
+      while (other > 0 && !b->in[other]) other--;
+      bool same = *letter == '^' || *letter == '=';
+      bool ok = same ? !k || d == in_dt(b, other) : *letter == 'a' || (*letter == 'b' && d == DT_BOOL) || (*letter == 'f' && dt_float(d)) ||
+                (*letter == 'i' && dt_int(d)) || (*letter == 'n' && (dt_float(d) || dt_int(d)));
+      if (!ok && same) bad(b, "input %d is %s, but input %d is %s", k, dtype_info[d].text, other, dtype_info[in_dt(b, other)].text);
+      const char *want = *letter == 'b' ? "bool" : *letter == 'f' ? "a float type" : *letter == 'i' ? "an integer type" : "a number";
+      if (!ok) bad(b, "input %d is %s, expected %s", k, dtype_info[d].text, want);
+    }
+    if (letter[0] && letter[1]) letter++;
+  }
+}
+
+static void check_count(Build *b, const char *what, int64_t n, int least, int most) {
+  if (n < least || n > most)
+    bad(b, "%lld %s, expected %s %d", (long long)n, what, least == most ? "exactly" : n < least ? "at least" : "at most", n < least ? least : most);
+}
+
+/* Shapes and the like: later users then read a table instead of evaluating the sub-graph again. */
+static Ref fold_small(Build *b, Ref r) {
+  const Node *x = node(b->ir, r);
+  Tensor t;
+  if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL)) return r;
+  return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
+}
+
+void become(Build *b, const char *op) {
+  b->row = row_find("", op, OPSET_NOW);
+  CHECK(b->row);
+  read_attrs(b);
+}
+
+void build_newest(Build *b) {
+  become(b, b->row->name);
+  b->row->build(b);
+}
+
+static void build_node(Build *b, const OnnxNode *n) {
+  b->n = n;
+  b->at = onnx_pos(n);
+  b->row = row_find(n->domain, n->op, n->opset);
+  b->ir->origin = ir_origin(b->ir, n->text, n->index);
+  b->nin = (int)n->nin;
+  b->nout = (int)n->nout;
+  check_count(b, "inputs", n->nin, b->row->in_min, b->row->in_max);
+  check_count(b, "outputs", n->nout, b->row->out_min, b->row->out_max);
+  b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* adapters add a few */
+  b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
+  for (int k = 0; k < b->nin; k++) b->in[k] = value_ref(b, n->in[k]);
+  check_types(b);
+  b->nattr = -1; /* nothing to take over */
+  read_attrs(b);
+  check_attr_names(b);
+  b->row->build(b);
+  for (int k = 0; k < b->nout; k++) {
+    if (!n->out[k]) continue;
+    if (!b->out[k]) bad(b, "output %d is not supported", k);
+    check_dims(b, node(b->ir, b->out[k])->rank, node(b->ir, b->out[k])->dims);
+    b->value[n->out[k]] = fold_small(b, b->out[k]);
+  }
+}
+
+/* ---- inputs ---- */
+static bool dim_given(const LoadOptions *o, const char *name, int64_t *value) {
+  for (int i = 0; o && i < o->ndims; i++)
+    if (!strcmp(o->dims[i].name, name)) {
+      *value = o->dims[i].value;
+      return true;
+    }
+  return false;
+}
+
+/* The extent of a symbolic dimension; the flags of those without a value are collected in missing. */
+static int64_t dim_value(Ctx *c, const LoadOptions *o, const char *input, const OnnxDim *d, int axis, const char **missing) {
+  int64_t value;
+  char *name = arena_printf(&c->model, "%s:%d", input, axis);
+  if (dim_given(o, name, &value)) return value;
+  if (d->value >= 0) return d->value;
+  if (d->param && dim_given(o, d->param, &value)) return value;
+  char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
+  if (!strstr(*missing, flag) && strlen(*missing) < 500) *missing = arena_printf(&c->model, "%s%s", *missing, flag);
+  return 1;
+}
+
+static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
+  const char *missing = "";
+  const OnnxGraph *og = &b->m->graph;
+  for (uint32_t i = 0; i < og->nin; i++) {
+    const OnnxValue *v = &b->m->values.p[og->in[i]];
+    if (v->type.kind != ON_TENSOR || v->type.rank < 0) fail(b->c, EX_BADMODEL, "input '%s' has no shape", v->name);
+    if (v->type.rank > USER_RANK)
+      fail(b->c, EX_BADMODEL, "input '%s' has rank %d, over the limit of %d", v->name, v->type.rank, USER_RANK);
+    GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
+    for (int a = 0; a < io.rank; a++) {
+      io.dims[a] = dim_value(b->c, o, v->name, &v->type.dims[a], a, &missing);
+      if (io.dims[a] > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, over 2^40", v->name, (long long)io.dims[a]);
+    }
+    if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
+    b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);
+    io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)i);
+    VEC_PUSH(&g->inputs, io);
+  }
+  if (*missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", missing);
+}
+
+static void build_outputs(Build *b, Graph *g) {
+  const OnnxGraph *og = &b->m->graph;
+  b->at = (Pos){ 0 };
+  for (uint32_t i = 0; i < og->nout; i++) {
+    GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
+    const Node *x = node(b->ir, io.ref);
+    io.dt = (DType)x->dt;
+    io.rank = x->rank;
+    if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
+    VEC_PUSH(&g->outputs, io);
+  }
+}
+
+Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
+  check_supported(c, m);
+  Graph *g = ARENA_NEW(&c->model, Graph, 1);
+  g->ir = ir_new(c);
+  g->name = m->graph.name;
+  Build b = { .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n) };
+  build_inputs(&b, g, o);
+  for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
+  build_outputs(&b, g);
+  g->ir->origin = 0;
+  return g;
+}

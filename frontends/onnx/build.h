@@ -1,0 +1,120 @@
+/* build.h: what the builders of operators share. A builder turns one node whose inputs are graph
+ * nodes into graph nodes; the driver (build.c) has looked up its row of optable.h, checked the
+ * number and types of its inputs and read its attributes, so a builder checks shapes and values. */
+#ifndef TGC_ONNX_BUILD_H
+#define TGC_ONNX_BUILD_H
+#include "onnx.h"
+
+enum {
+  OPSET_NOW = 28,     /* newest opset of ai.onnx the table knows */
+  ANY = 1 << 30,      /* any number of inputs or outputs */
+  USER_RANK = 8,      /* largest rank of a value of the model; builders need some axes of their own */
+  MAX_ATTRS = 12,     /* attributes of one operator */
+  FOLD_ELEMS = 4096   /* integer constants up to this size are evaluated as soon as they are built */
+};
+#define MAX_ELEMS ((int64_t)1 << 40) /* largest tensor, and largest single extent or padding */
+
+typedef struct Build Build;
+typedef void (*BuildFn)(Build *b);
+
+/* One form of one operator, valid in opsets since..until of its domain.
+ * types: one letter per input, the last one repeated: f float, i integer, n number, b bool, a any
+ *   type; ^ the type of the input before; = that of the first input
+ * attrs: words name:kind with kind i int, f float, s string, t tensor, g graph, I F S lists; then
+ *   a range >=N (of an int, or of each int of a list) or {A|B} (of a string); then ! required or
+ *   =default */
+typedef struct OpRow {
+  const char *domain, *name;
+  int since, until;
+  int in_min, in_max, out_min, out_max;
+  const char *types, *attrs;
+  BuildFn build;      /* of an old form: an adapter, which ends in build_newest */
+  int64_t arg;        /* what the builder makes of it: mostly the Op */
+} OpRow;
+
+typedef struct AttrVal {
+  const char *name;   /* word of the row's attrs, up to the colon */
+  size_t len;
+  char kind;
+  bool set;           /* given by the node or by a default */
+  size_t n;           /* of a list */
+  int64_t i;
+  double f;
+  const char *s;
+  const int64_t *ints;
+  const float *floats;
+  const Tensor *tensor;
+} AttrVal;
+
+struct Build {
+  Ctx *c;
+  IR *ir;
+  OnnxModel *m;
+  const OnnxNode *n;
+  const OpRow *row;
+  Pos at;             /* of the node */
+  int nin, nout;
+  Ref *in;            /* 0: omitted; adapters may append, up to the newest form's in_max */
+  Ref *out;           /* the builder's results; 0 where nobody asked */
+  AttrVal attr[MAX_ATTRS];
+  int nattr;
+  Ref *value;         /* of each OnnxId; 0: not built yet */
+  uint8_t *varies;    /* of each Ref up to nvaries: depends on an input of the graph */
+  uint32_t nvaries, varies_cap;
+};
+
+static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+/* ---- build.c: arguments ---- */
+#define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
+void become(Build *b, const char *op);          /* the row of op's newest form, attributes of the same names kept */
+void build_newest(Build *b);                    /* the same of the node's own operator, and builds it */
+bool attr_set(const Build *b, const char *name);
+int64_t attr_int(const Build *b, const char *name); /* 0 when not set */
+double attr_float(const Build *b, const char *name);
+bool attr_is(const Build *b, const char *name, const char *value);
+const int64_t *attr_ints(const Build *b, const char *name, int *n); /* NULL: absent */
+AttrVal *attr_find(Build *b, const char *name);
+static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b->in[k]); }
+static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
+static inline bool has_in(const Build *b, int k) { return k < b->nin && b->in[k]; }
+
+/* Values that must be known now. name is the input's in the operator's documentation. */
+bool const_tensor(Build *b, Ref r, Tensor *t);  /* false: depends on an input of the graph */
+const int64_t *const_ints(Build *b, int k, const char *name, int *n);
+const double *const_floats(Build *b, int k, const char *name, int *n);
+int64_t tensor_int(const Tensor *t, int64_t i);
+double tensor_float(const Tensor *t, int64_t i);
+int axis_of(Build *b, int64_t axis, int rank);  /* negative ones counted from the end */
+uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; repeated axes are refused */
+
+/* ---- build.c: results ---- */
+void check_dims(Build *b, int rank, const int64_t *dims); /* fails when over USER_RANK or MAX_ELEMS */
+Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* checked broadcast_to */
+void check_broadcast(Build *b, int n, const Ref *xs); /* fails when the shapes do not fit */
+Ref ints_ref(Build *b, int n, const int64_t *v); /* constant i64[n] */
+Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data);
+Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v);
+Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
+DType acc_type(DType d);                        /* what sums of d are kept in: f32 for f16 and bf16 */
+
+/* ---- b_move.c: pieces other builders use ---- */
+/* axis of x gets the elements index[0..n), all in range: a view where the indices allow one */
+Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n);
+Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n);
+Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
+Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one of rank axes */
+
+/* ---- b_reduce.c ---- */
+Ref reduce_mean(IR *ir, Ref x, uint32_t axes);
+Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
+
+/* ---- b_window.c ---- */
+/* sum over the channels of a group and the taps of w[M,C/group,k...] of x[N,C,d...] (padded
+ * already) times w, both of the type of accumulation */
+Ref window_sum(Build *b, Ref x, Ref w, int64_t group, const int64_t *stride, const int64_t *dilation);
+
+#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);
+#include "optable.h"
+#undef OPROW
+#endif

@@ -1,0 +1,238 @@
+/* One row per form of an operator: domain, name, first and last opset of the form, least and most
+ * inputs and outputs, types of the inputs, attributes, builder, and what the builder makes of it.
+ * build.h explains the letters. Sorted by name, then by opset: row_find searches. An old form's builder
+ * is an adapter (adapt.c) that brings the node into the newest form, the row until OPSET_NOW. */
+#define OLD "consumed_inputs:I"
+#define BROADCAST "axis:i broadcast:i=0 consumed_inputs:I"
+#define SLIDE "auto_pad:s{NOTSET|SAME_UPPER|SAME_LOWER|VALID}=NOTSET strides:I>=1 dilations:I>=1 pads:I "
+#define CONV SLIDE "kernel_shape:I>=1 group:i>=1=1"
+#define POOL SLIDE "kernel_shape:I>=1! ceil_mode:i=0"
+#define RESIZE \
+  "mode:s{nearest|linear|cubic}=nearest antialias:i=0 axes:I cubic_coeff_a:f=-0.75 exclude_outside:i=0 extrapolation_value:f=0 " \
+  "coordinate_transformation_mode:s{half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|" \
+  "tf_half_pixel_for_nn|tf_crop_and_resize}=half_pixel keep_aspect_ratio_policy:s{stretch|not_larger|not_smaller}=stretch " \
+  "nearest_mode:s{round_prefer_floor|round_prefer_ceil|floor|ceil}=round_prefer_floor"
+/* clang-format off */
+/*    domain, name,             since, until,        in,      out,    types,   attributes, builder, argument */
+OPROW("", "Abs",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_ABS)
+OPROW("", "Acos",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ACOS)
+OPROW("", "Acosh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ACOSH)
+OPROW("", "Add",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Add",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_ADD)
+OPROW("", "And",                  1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "And",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_AND)
+OPROW("", "ArgMax",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
+      "axis:i=0 keepdims:i=1 select_last_index:i=0", op_arg_extreme, OP_MAX)
+OPROW("", "ArgMin",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
+      "axis:i=0 keepdims:i=1 select_last_index:i=0", op_arg_extreme, OP_MIN)
+OPROW("", "Asin",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ASIN)
+OPROW("", "Asinh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ASINH)
+OPROW("", "Atan",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ATAN)
+OPROW("", "Atanh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ATANH)
+OPROW("", "AveragePool",          1,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " count_include_pad:i=0", op_average_pool, 0)
+OPROW("", "BatchNormalization",   1,  13,         5, 5,   1, 5,   "f",
+      "epsilon:f=1e-5 momentum:f=0.9 spatial:i=1 is_test:i=1 consumed_inputs:I", adapt_batch_norm, 0)
+OPROW("", "BatchNormalization",   14, OPSET_NOW,  5, 5,   1, 3,   "f",
+      "epsilon:f=1e-5 momentum:f=0.9 training_mode:i=0", op_batch_norm, 0)
+OPROW("", "BitCast",              26, OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i!", op_bitcast, 0)
+OPROW("", "BitShift",             11, OPSET_NOW,  2, 2,   1, 1,   "i^",   "direction:s{LEFT|RIGHT}!", op_shift, 0)
+OPROW("", "BitwiseAnd",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_AND)
+OPROW("", "BitwiseNot",           18, OPSET_NOW,  1, 1,   1, 1,   "i",    "", op_unary, OP_NOT)
+OPROW("", "BitwiseOr",            18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_OR)
+OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_XOR)
+OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
+OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
+OPROW("", "Ceil",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_CEIL)
+OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_celu, 0)
+OPROW("", "CenterCropPad",        18, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axes:I", op_center_crop_pad, 0)
+OPROW("", "Clip",                 1,  10,         1, 1,   1, 1,   "f",    "min:f max:f consumed_inputs:I", adapt_clip, 0)
+OPROW("", "Clip",                 11, OPSET_NOW,  1, 3,   1, 1,   "n==",  "", op_clip, 0)
+OPROW("", "Concat",               4,  OPSET_NOW,  1, ANY, 1, 1,   "a^",   "axis:i!", op_concat, 0)
+OPROW("", "Constant",             1,  OPSET_NOW,  0, 0,   1, 1,   "",
+      "value:t value_float:f value_floats:F value_int:i value_ints:I", op_constant, 0)
+OPROW("", "ConstantOfShape",      9,  OPSET_NOW,  1, 1,   1, 1,   "i",    "value:t", op_constant_of_shape, 0)
+OPROW("", "Conv",                 1,  OPSET_NOW,  2, 3,   1, 1,   "f==",  CONV, op_conv, 0)
+OPROW("", "ConvTranspose",        1,  OPSET_NOW,  2, 3,   1, 1,   "f==",
+      CONV " output_shape:I output_padding:I", op_conv_transpose, 0)
+OPROW("", "Cos",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_COS)
+OPROW("", "Cosh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_COSH)
+OPROW("", "CumProd",              26, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_MUL)
+OPROW("", "CumSum",               11, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_ADD)
+OPROW("", "DepthToSpace",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
+      "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_depth_to_space, 0)
+OPROW("", "Div",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Div",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_div, OP_DIV)
+OPROW("", "Dropout",              1,  11,         1, 1,   1, 2,   "f",
+      "ratio:f=0.5 is_test:i=1 consumed_inputs:I", adapt_plain, 0)
+OPROW("", "Dropout",              12, OPSET_NOW,  1, 3,   1, 2,   "ffb",  "seed:i", op_dropout, 0)
+OPROW("", "Einsum",               12, OPSET_NOW,  1, ANY, 1, 1,   "n^",   "equation:s!", op_einsum, 0)
+OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1 consumed_inputs:I", op_elu, 0)
+OPROW("", "Equal",                1,  6,          2, 2,   1, 1,   "a^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Equal",                7,  OPSET_NOW,  2, 2,   1, 1,   "a^",   "", op_binary, OP_CMPEQ)
+OPROW("", "Erf",                  9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_erf, OP_ERF)
+OPROW("", "Exp",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_EXP)
+OPROW("", "Expand",               8,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_expand, 0)
+OPROW("", "EyeLike",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "dtype:i k:i=0", op_eye_like, 0)
+OPROW("", "Flatten",              1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "axis:i=1", op_flatten, 0)
+OPROW("", "Floor",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_FLOOR)
+OPROW("", "Gather",               1,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather, 0)
+OPROW("", "GatherElements",       11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather_elements, 0)
+OPROW("", "GatherND",             11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_dims:i>=0=0", op_gather_nd, 0)
+OPROW("", "Gelu",                 20, OPSET_NOW,  1, 1,   1, 1,   "f",    "approximate:s{none|tanh}=none", op_gelu, 0)
+OPROW("", "Gemm",                 1,  OPSET_NOW,  2, 3,   1, 1,   "n==",
+      "alpha:f=1 beta:f=1 transA:i=0 transB:i=0 broadcast:i", op_gemm, 0)
+OPROW("", "GlobalAveragePool",    1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_global_pool, OP_ADD)
+OPROW("", "GlobalLpPool",         2,  OPSET_NOW,  1, 1,   1, 1,   "f",    "p:i>=1=2", op_global_lp_pool, 0)
+OPROW("", "GlobalMaxPool",        1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_global_pool, OP_MAX)
+OPROW("", "Greater",              1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Greater",              7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary_swapped, OP_CMPLT)
+OPROW("", "GreaterOrEqual",       12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary_swapped, OP_CMPLE)
+OPROW("", "GroupNormalization",   18, 20,         3, 3,   1, 1,   "f==",
+      "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", adapt_group_norm, 0)
+OPROW("", "GroupNormalization",   21, OPSET_NOW,  3, 3,   1, 1,   "f==",
+      "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", op_group_norm, 0)
+OPROW("", "HardSigmoid",          1,  OPSET_NOW,  1, 1,   1, 1,   "f",
+      "alpha:f=0.2 beta:f=0.5 consumed_inputs:I", op_hard_sigmoid, 0)
+OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_hard_swish, 0)
+OPROW("", "Hardmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
+OPROW("", "Hardmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_hardmax, 0)
+OPROW("", "Identity",             1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_identity, 0)
+OPROW("", "InstanceNormalization",1,  OPSET_NOW,  3, 3,   1, 1,   "f==",
+      "epsilon:f=1e-5 consumed_inputs:I", op_instance_norm, 0)
+OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detect_negative:i=1 detect_positive:i=1", op_isinf, 0)
+OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_not_equal_self, 0)
+OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",
+      "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
+OPROW("", "LayerNormalization",   17, OPSET_NOW,  2, 3,   1, 3,   "f==",
+      "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_layer_norm, 0)
+OPROW("", "LeakyRelu",            1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=0.01 consumed_inputs:I", op_leaky_relu, 0)
+OPROW("", "Less",                 1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Less",                 7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLT)
+OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLE)
+OPROW("", "Log",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_LOG)
+OPROW("", "LogSoftmax",           1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
+OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_softmax, OP_LOG)
+OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1 p:i=2", op_lp_norm, 0)
+OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
+OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
+OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
+OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
+OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
+OPROW("", "MeanVarianceNormalization",9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "axes:I", op_mean_variance_norm, 0)
+OPROW("", "Min",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MIN)
+OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_mish, 0)
+OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
+OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_MUL)
+OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_NEG)
+OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op_unary, OP_NOT)
+OPROW("", "OneHot",               9,  OPSET_NOW,  3, 3,   1, 1,   "nna",  "axis:i=-1", op_one_hot, 0)
+OPROW("", "Or",                   1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Or",                   7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_OR)
+OPROW("", "PRelu",                1,  6,          2, 2,   1, 1,   "f^",   OLD, adapt_prelu, 0)
+OPROW("", "PRelu",                7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_prelu, 0)
+OPROW("", "Pad",                  1,  1,          1, 1,   1, 1,   "f",
+      "paddings:I! mode:s{constant|reflect|edge}=constant value:f=0", adapt_pad, 0)
+OPROW("", "Pad",                  2,  10,         1, 1,   1, 1,   "f",
+      "pads:I! mode:s{constant|reflect|edge}=constant value:f=0", adapt_pad, 0)
+OPROW("", "Pad",                  11, OPSET_NOW,  2, 4,   1, 1,   "ai=i",
+      "mode:s{constant|reflect|edge|wrap}=constant", op_pad, 0)
+OPROW("", "Pow",                  1,  6,          2, 2,   1, 1,   "nn",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Pow",                  7,  OPSET_NOW,  2, 2,   1, 1,   "nn",   "", op_pow, 0)
+OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
+      "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_rms_norm, 0)
+OPROW("", "Range",                11, OPSET_NOW,  3, 3,   1, 1,   "n^^",  "stash_type:i=1", op_range, 0)
+OPROW("", "Reciprocal",           1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_RECIP)
+OPROW("", "ReduceL1",             1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceL1",             18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_l1, 0)
+OPROW("", "ReduceL2",             1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceL2",             18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_l2, 0)
+OPROW("", "ReduceLogSum",         1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceLogSum",         18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_log_sum, 0)
+OPROW("", "ReduceLogSumExp",      1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceLogSumExp",      18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_log_sum_exp, 0)
+OPROW("", "ReduceMax",            1,  17,         1, 1,   1, 1,   "a",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceMax",            18, OPSET_NOW,  1, 2,   1, 1,   "ai",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce, OP_MAX)
+OPROW("", "ReduceMean",           1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceMean",           18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_mean, 0)
+OPROW("", "ReduceMin",            1,  17,         1, 1,   1, 1,   "a",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceMin",            18, OPSET_NOW,  1, 2,   1, 1,   "ai",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce, OP_MIN)
+OPROW("", "ReduceProd",           1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceProd",           18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce, OP_MUL)
+OPROW("", "ReduceSum",            1,  12,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceSum",            13, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce, OP_ADD)
+OPROW("", "ReduceSumSquare",      1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
+OPROW("", "ReduceSumSquare",      18, OPSET_NOW,  1, 2,   1, 1,   "ni",
+      "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_sum_square, 0)
+OPROW("", "Relu",                 1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_relu, 0)
+OPROW("", "Reshape",              1,  4,          1, 1,   1, 1,   "a",    "shape:I! consumed_inputs:I", adapt_reshape, 0)
+OPROW("", "Reshape",              5,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "allowzero:i=0", op_reshape, 0)
+OPROW("", "Resize",               10, 10,         2, 2,   1, 1,   "nf",
+      "mode:s{nearest|linear|bilinear}=nearest", adapt_upsample, 0)
+OPROW("", "Resize",               11, OPSET_NOW,  1, 4,   1, 1,   "nffi", RESIZE, op_resize, 0)
+OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
+OPROW("", "Scatter",              9,  10,         3, 3,   1, 1,   "ai=",  "axis:i=0", adapt_scatter, 0)
+OPROW("", "ScatterElements",      11, OPSET_NOW,  3, 3,   1, 1,   "ai=",
+      "axis:i=0 reduction:s{none|add|mul|max|min}=none", op_scatter_elements, 0)
+OPROW("", "ScatterND",            11, OPSET_NOW,  3, 3,   1, 1,   "ai=",
+      "reduction:s{none|add|mul|max|min}=none", op_scatter_nd, 0)
+OPROW("", "Selu",                 1,  5,          1, 1,   1, 1,   "f",
+      "alpha:f=1.6732 gamma:f=1.0507 consumed_inputs:I", adapt_plain, 0)
+OPROW("", "Selu",                 6,  OPSET_NOW,  1, 1,   1, 1,   "f",
+      "alpha:f=1.67326319217681884765625 gamma:f=1.05070102214813232421875", op_selu, 0)
+OPROW("", "Shape",                1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "start:i=0 end:i", op_shape, 0)
+OPROW("", "Shrink",               9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "bias:f=0 lambd:f=0.5", op_shrink, 0)
+OPROW("", "Sigmoid",              1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_sigmoid, 0)
+OPROW("", "Sign",                 9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_sign, 0)
+OPROW("", "Sin",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SIN)
+OPROW("", "Sinh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SINH)
+OPROW("", "Size",                 1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_size, 0)
+OPROW("", "Slice",                1,  9,          1, 1,   1, 1,   "a",    "starts:I! ends:I! axes:I", adapt_slice, 0)
+OPROW("", "Slice",                10, OPSET_NOW,  3, 5,   1, 1,   "aiiii","", op_slice, 0)
+OPROW("", "Softmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
+OPROW("", "Softmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_softmax, 0)
+OPROW("", "Softplus",             1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_softplus, 0)
+OPROW("", "Softsign",             1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_softsign, 0)
+OPROW("", "SpaceToDepth",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
+      "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_space_to_depth, 0)
+OPROW("", "Split",                2,  12,         1, 1,   1, ANY, "a",    "axis:i=0 split:I", adapt_split, 0)
+OPROW("", "Split",                13, OPSET_NOW,  1, 2,   1, ANY, "ai",   "axis:i=0 num_outputs:i>=1", op_split, 0)
+OPROW("", "Sqrt",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_SQRT)
+OPROW("", "Squeeze",              1,  12,         1, 1,   1, 1,   "a",    "axes:I", adapt_axes, 0)
+OPROW("", "Squeeze",              13, OPSET_NOW,  1, 2,   1, 1,   "ai",   "", op_squeeze, 0)
+OPROW("", "Sub",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Sub",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_SUB)
+OPROW("", "Sum",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_ADD)
+OPROW("", "SwiGLU",               28, OPSET_NOW,  2, 2,   1, 1,   "f^",   "alpha:f=1", op_swiglu, 0)
+OPROW("", "Swish",                24, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_swish, 0)
+OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_TAN)
+OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
+OPROW("", "ThresholdedRelu",      10, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
+OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_tile, 0)
+OPROW("", "Transpose",            1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "perm:I", op_transpose, 0)
+OPROW("", "Trilu",                14, OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_trilu, 0)
+OPROW("", "Unsqueeze",            1,  12,         1, 1,   1, 1,   "a",    "axes:I!", adapt_axes, 0)
+OPROW("", "Unsqueeze",            13, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_unsqueeze, 0)
+OPROW("", "Upsample",             7,  8,          1, 1,   1, 1,   "n",
+      "scales:F! mode:s{nearest|linear|bilinear}=nearest", adapt_upsample, 0)
+OPROW("", "Upsample",             9,  9,          2, 2,   1, 1,   "nf",
+      "mode:s{nearest|linear|bilinear}=nearest", adapt_upsample, 0)
+OPROW("", "Where",                9,  OPSET_NOW,  3, 3,   1, 1,   "ba^",  "", op_where, 0)
+OPROW("", "Xor",                  1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
+OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_XOR)
+/* clang-format on */
+#undef OLD
+#undef BROADCAST
+#undef SLIDE
+#undef CONV
+#undef POOL
+#undef RESIZE
