@@ -19,6 +19,7 @@ typedef struct Plan {
   Graph *g;
   IR *ir;
   const Target *target;
+  const Backend *backend;
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
@@ -28,6 +29,7 @@ typedef struct Plan {
 
 typedef struct CompileOptions {
   const Target *target;
+  const Backend *backend;
   const char *dump;        /* letters of passes to dump after, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
   Sb *stopped;

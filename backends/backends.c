@@ -1,0 +1,4 @@
+/* backends.c: the list of backends. */
+#include "backends.h"
+
+const Backend *const backends[] = { &c_backend, NULL };

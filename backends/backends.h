@@ -1,0 +1,6 @@
+/* backends.h: the list of backends. Adding one: a file, a line here, a line in backends.c. */
+#ifndef TGC_BACKENDS_H
+#define TGC_BACKENDS_H
+#include "../compiler/schedule/schedule.h"
+extern const Backend c_backend;
+#endif

@@ -1,0 +1,632 @@
+/* cstyle.c: programs as C. Scalars are plain C99; vectors are GNU vector types, which gcc and clang
+ * both compile for any instruction set. Helper functions are templates instantiated for exactly the
+ * names that the kernels mention. Nothing from the model reaches the text but numbers. */
+#include "backends.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- types ---- */
+static void put_type(Sb *o, DType d, int lanes) {
+  if (lanes == 1) sb_puts(o, d == DT_BOOL ? "int" : dtype_info[d].ctype);
+  else sb_printf(o, "%sx%d", d == DT_BOOL ? "i32" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text, lanes);
+}
+
+static const char *suffix(DType d, int lanes, char buf[32]) { /* of helper names: f32 or f32x8 */
+  if (lanes == 1) snprintf(buf, 32, "%s", dtype_info[d].text);
+  else snprintf(buf, 32, "%sx%d", dtype_info[d].text, lanes);
+  return buf;
+}
+
+/* ---- helpers: a template each. $T type, $S suffix, $E element type, $U unsigned type, $I signed
+ * integer type of the same width, $B bits, $N lanes. Chosen by name and by scalar or vector. ---- */
+typedef struct Helper { const char *name; bool vector; const char *text; } Helper;
+static const Helper helpers[] = {
+  { "max", false, "$T tgc_max_$S($T a, $T b) { return a > b || a != a ? a : b; }" },
+  { "min", false, "$T tgc_min_$S($T a, $T b) { return a < b || a != a ? a : b; }" },
+  { "max", true, "$T tgc_max_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b); }" },
+  { "min", true, "$T tgc_min_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b); }" },
+  { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) { const $I w = tgc_mask_$S(m); return ($T)((($I)a & w) | (($I)b & ~w)); }" },
+  { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
+  { "sqrt", true, "$T tgc_sqrt_$S($T a) { for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]); return a; }" },
+  { "div", false, "$T tgc_div_$S($T a, $T b) { return b == 0 ? 0 : b == ($T)-1 ? ($T)(0 - ($U)a) : ($T)(a / b); }" },
+  { "mod", false, "$T tgc_mod_$S($T a, $T b) { return b == 0 || b == ($T)-1 ? 0 : ($T)(a % b); }" },
+  { "udiv", false, "$T tgc_udiv_$S($T a, $T b) { return b == 0 ? 0 : ($T)(a / b); }" },
+  { "umod", false, "$T tgc_umod_$S($T a, $T b) { return b == 0 ? 0 : ($T)(a % b); }" },
+  { "fldiv", false, "$T tgc_fldiv_$S($T a, $T b) { const $T q = tgc_div_$S(a, b); return b != 0 && tgc_mod_$S(a, b) != 0 && (a < 0) != (b < 0) ? q - 1 : q; }" },
+  { "flmod", false, "$T tgc_flmod_$S($T a, $T b) { const $T m = tgc_mod_$S(a, b); return m != 0 && (m < 0) != (b < 0) ? m + b : m; }" },
+  { "shl", false, "$T tgc_shl_$S($T a, $T b) { return ($U)b >= $B ? 0 : ($T)(($U)a << b); }" },
+  { "shr", false, "$T tgc_shr_$S($T a, $T b) { return ($U)b >= $B ? (a < 0 ? ($T)-1 : 0) : ($T)(a >> b); }" },
+  { "ushr", false, "$T tgc_ushr_$S($T a, $T b) { return b >= $B ? 0 : ($T)(a >> b); }" },
+  /* shifts of vectors come from tgc itself, by constants below the width */
+  { "shl", true, "$T tgc_shl_$S($T a, $T b) { return ($T)(($U)a << ($U)b); }" },
+  { "shr", true, "$T tgc_shr_$S($T a, $T b) { return a >> b; }" },
+  /* adding and subtracting 1.5 * 2^23 rounds to even in the default mode; larger values are integers already */
+  { "round", true, "$T tgc_round_$S($T a) { const $T r = (a + 12582912.0f) - 12582912.0f;\n  return ($T)(($I)tgc_sel_$S(tgc_abs_$S(a) < 4194304.0f, r, a) | (($I)a & INT32_MIN)); }" },
+  { "floor", true, "$T tgc_floor_$S($T a) { const $T r = tgc_round_$S(a); return ($T)(($I)tgc_sel_$S(r > a, r - 1.0f, r) | (($I)a & INT32_MIN)); }" },
+  { "ceil", true, "$T tgc_ceil_$S($T a) { const $T r = tgc_round_$S(a); return ($T)(($I)tgc_sel_$S(r < a, r + 1.0f, r) | (($I)a & INT32_MIN)); }" },
+  { "trunc", true, "$T tgc_trunc_$S($T a) { return tgc_sel_$S(a < 0.0f, tgc_ceil_$S(a), tgc_floor_$S(a)); }" },
+  /* floats to integers saturate, NaN becomes 0 */
+  { "casti8", false, "int8_t tgc_casti8_$S($T a) { return (int8_t)(a != a ? 0 : a >= 127 ? 127 : a <= -128 ? -128 : a); }" },
+  { "castu8", false, "uint8_t tgc_castu8_$S($T a) { return (uint8_t)(a != a || a <= 0 ? 0 : a >= 255 ? 255 : a); }" },
+  { "casti16", false, "int16_t tgc_casti16_$S($T a) { return (int16_t)(a != a ? 0 : a >= 32767 ? 32767 : a <= -32768 ? -32768 : a); }" },
+  { "castu16", false, "uint16_t tgc_castu16_$S($T a) { return (uint16_t)(a != a || a <= 0 ? 0 : a >= 65535 ? 65535 : a); }" },
+  { "casti32", false, "int32_t tgc_casti32_$S($T a) { return a != a ? 0 : a >= ($T)2147483648.0 ? INT32_MAX : a <= ($T)-2147483648.0 ? INT32_MIN : (int32_t)a; }" },
+  { "castu32", false, "uint32_t tgc_castu32_$S($T a) { return a != a || a <= 0 ? 0 : a >= ($T)4294967296.0 ? UINT32_MAX : (uint32_t)a; }" },
+  { "casti64", false, "int64_t tgc_casti64_$S($T a) { return a != a ? 0 : a >= ($T)9223372036854775808.0 ? INT64_MAX : a <= ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)a; }" },
+  { "castu64", false, "uint64_t tgc_castu64_$S($T a) { return a != a || a <= 0 ? 0 : a >= ($T)18446744073709551616.0 ? UINT64_MAX : (uint64_t)a; }" },
+  { "casti32", true, "i32x$N tgc_casti32_$S($T a) {\n  const i32x$N big = a >= 2147483648.0f, in = (a > -2147483648.0f) & ~big;\n  const i32x$N v = __builtin_convertvector(tgc_sel_$S(in, a, ($T){ 0 }), i32x$N);\n"
+                     "  return v | (big & INT32_MAX) | ((a <= -2147483648.0f) & INT32_MIN); }" },
+  { "bits", false, "$I tgc_bits_$S($T a) { $I b; memcpy(&b, &a, sizeof b); return b; }" },
+  { "float", false, "$F tgc_float_$S($T a) { $F b; memcpy(&b, &a, sizeof b); return b; }" },
+  /* half precision: the product with 2^112 rebases the exponent, subnormals included */
+  { "from", false, "float tgc_from_f16(uint16_t h) {\n  const uint32_t e = (uint32_t)(h & 0x7fff) << 13, s = (uint32_t)(h & 0x8000) << 16;\n"
+                   "  const float f = tgc_float_i32((int32_t)e) * 0x1p112f;\n  return tgc_float_i32((int32_t)((e >= 0x0f800000 ? e | 0x7f800000 : (uint32_t)tgc_bits_f32(f)) | s)); }" },
+  { "to", false, "uint16_t tgc_to_f16(float f) {\n  const uint32_t b = (uint32_t)tgc_bits_f32(f), s = b >> 16 & 0x8000, u = b & 0x7fffffff;\n"
+                 "  if (u >= 0x47800000) return (uint16_t)(s | (u > 0x7f800000 ? 0x7e00 : 0x7c00));\n"
+                 "  if (u < 0x38800000) return (uint16_t)(s | ((uint32_t)tgc_bits_f32(tgc_float_i32((int32_t)u) + 0.5f) - 0x3f000000));\n"
+                 "  return (uint16_t)(s | (u + 0xc8000fff + (u >> 13 & 1)) >> 13); }" },
+  { "from", true, "f32x$N tgc_from_$S(u16x$N h) {\n#if defined __F16C__ && $N == 8\n  return (f32x8)_mm256_cvtph_ps((__m128i)h);\n#else\n"
+                  "  const i32x$N x = __builtin_convertvector(h, i32x$N), e = (x & 0x7fff) << 13, s = (x & 0x8000) * 0x10000;\n"
+                  "  const i32x$N f = (i32x$N)((f32x$N)e * 0x1p112f), big = e >= 0x0f800000;\n  return (f32x$N)((((e | 0x7f800000) & big) | (f & ~big)) | s);\n#endif\n}" },
+  { "to", true, "u16x$N tgc_to_$S(f32x$N f) {\n#if defined __F16C__ && $N == 8\n  return (u16x8)_mm256_cvtps_ph((__m256)f, 0);\n#else\n"
+                "  const i32x$N b = (i32x$N)f, s = (b >> 16) & 0x8000, u = b & 0x7fffffff, big = u >= 0x47800000, low = u < 0x38800000;\n"
+                "  const i32x$N d = (i32x$N)((f32x$N)u + 0.5f) - 0x3f000000, n = (i32x$N)((u32x$N)(u - 0x37fff001 + ((u >> 13) & 1)) >> 13);\n"
+                "  const i32x$N i = 0x7c00 + ((u > 0x7f800000) & 0x200);\n"
+                "  return __builtin_convertvector(s | (i & big) | (d & low) | (n & ~big & ~low), u16x$N);\n#endif\n}" },
+  { "frombf", false, "float tgc_frombf_bf16(uint16_t h) { return tgc_float_i32((int32_t)((uint32_t)h << 16)); }" },
+  { "tobf", false, "uint16_t tgc_tobf_bf16(float f) {\n  const uint32_t u = (uint32_t)tgc_bits_f32(f);\n  return (uint16_t)(f != f ? (u >> 16 & 0x8000) | 0x7fc0 : (u + 0x7fff + (u >> 16 & 1)) >> 16); }" },
+};
+
+/* ---- one expression ---- */
+typedef struct Render {
+  const IR *ir;
+  const Kernel *k;
+  const Target *t;
+  Sb *o;
+  char **text;             /* by position in the program: how to write the value */
+  uint32_t *slot, nslot;   /* Ref to position + 1 */
+  Arena a;
+} Render;
+
+static uint32_t *slot_of(Render *w, Ref r) {
+  uint32_t h = r * 2654435761u;
+  while (w->slot[h & (w->nslot - 1)] && w->k->prog.p[w->slot[h & (w->nslot - 1)] - 1] != r) h++;
+  return &w->slot[h & (w->nslot - 1)];
+}
+
+static const char *arg(Render *w, const Node *x, int k) {
+  uint32_t at = *slot_of(w, x->src[k]);
+  CHECK(at && w->text[at - 1]);
+  return w->text[at - 1];
+}
+
+static void put_const(Sb *o, DType d, int64_t bits) {
+  double v = bits_to_double(d, bits);
+  switch (d) {
+  case DT_F32:
+  case DT_F64:
+    if (isnan(v)) sb_puts(o, d == DT_F32 ? "NAN" : "(double)NAN");
+    else if (isinf(v)) sb_printf(o, "%sINFINITY", v < 0 ? "-" : "");
+    else {
+      char b[40];
+      snprintf(b, sizeof b, d == DT_F32 ? "%.9g" : "%.17g", v);
+      for (int p = 1; p < 9 && d == DT_F32; p++) { /* the shortest that reads back */
+        char s[40];
+        snprintf(s, sizeof s, "%.*g", p, v);
+        if (strtof(s, NULL) == (float)v) { memcpy(b, s, sizeof b); break; }
+      }
+      for (char *c = b; *c; c++)
+        if (*c == ',') *c = '.';
+      if (!strpbrk(b, ".e")) strcat(b, ".0");
+      sb_printf(o, signbit(v) ? "(%s%s)" : "%s%s", b, d == DT_F32 ? "f" : "");
+    }
+    return;
+  case DT_I64:
+    if (bits == INT64_MIN) sb_puts(o, "INT64_MIN");
+    else sb_printf(o, bits > INT32_MAX || bits < INT32_MIN ? "INT64_C(%lld)" : bits < 0 ? "(%lld)" : "%lld", (long long)bits);
+    return;
+  case DT_U64: sb_printf(o, "UINT64_C(%llu)", (unsigned long long)bits); return;
+  case DT_I32:
+    if (bits == INT32_MIN) sb_puts(o, "INT32_MIN");
+    else sb_printf(o, bits < 0 ? "(%lld)" : "%lld", (long long)bits);
+    return;
+  case DT_U32: sb_printf(o, "%lluu", (unsigned long long)bits); return;
+  default: sb_printf(o, bits < 0 ? "(%lld)" : "%lld", (long long)bits); return;
+  }
+}
+
+static const char *const infix[OP_COUNT] = {
+  [OP_ADD] = "+", [OP_SUB] = "-", [OP_MUL] = "*", [OP_DIV] = "/", [OP_CMPLT] = "<", [OP_CMPLE] = "<=", [OP_CMPEQ] = "==", [OP_CMPNE] = "!=",
+  [OP_AND] = "&", [OP_OR] = "|", [OP_XOR] = "^",
+};
+
+/* functions of math.h, by op; the suffix f is added for float */
+static const char *const libm[OP_COUNT] = {
+  [OP_SQRT] = "sqrt", [OP_TRUNC] = "trunc", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_ROUND] = "nearbyint", [OP_EXP] = "exp", [OP_EXP2] = "exp2",
+  [OP_LOG] = "log", [OP_LOG2] = "log2", [OP_SIN] = "sin", [OP_COS] = "cos", [OP_TAN] = "tan", [OP_ASIN] = "asin", [OP_ACOS] = "acos", [OP_ATAN] = "atan",
+  [OP_SINH] = "sinh", [OP_COSH] = "cosh", [OP_TANH] = "tanh", [OP_ASINH] = "asinh", [OP_ACOSH] = "acosh", [OP_ATANH] = "atanh", [OP_ERF] = "erf",
+  [OP_POW] = "pow", [OP_ATAN2] = "atan2", [OP_MOD] = "fmod",
+};
+
+static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
+static bool narrow(DType d) { return dtype_info[d].bits < 32; }
+
+/* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
+static void put_int(Render *w, Sb *o, const Node *x) {
+  const char *a = arg(w, x, 0), *b = arg(w, x, 1), *c = dtype_info[x->dt].ctype;
+  if (x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]))) sb_printf(o, "(%s %s %s)", a, infix[x->op], b);
+  else if (dtype_info[x->dt].cls == 'u' && !narrow((DType)x->dt)) sb_printf(o, "(%s %s %s)", a, infix[x->op], b);
+  else {
+    const char *u = x->dt == DT_I64 ? "uint64_t" : "uint32_t";
+    sb_printf(o, "(%s)((%s)%s %s (%s)%s)", c, u, a, infix[x->op], u, b);
+  }
+}
+
+static bool const_not_nan(const IR *ir, Ref r) {
+  int64_t bits;
+  return node_is_const(ir, r, &bits) && !isnan(bits_to_double((DType)node(ir, r)->dt, bits));
+}
+
+static void put_cast(Render *w, Sb *o, const Node *x) {
+  const Node *s = node(w->ir, x->src[0]);
+  const char *a = arg(w, x, 0);
+  char sfx[32];
+  DType from = (DType)s->dt, to = (DType)x->dt;
+  if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", suffix(from, x->lanes, sfx), a);
+  else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", suffix(to, x->lanes, sfx), a);
+  else if (from == DT_BF16) sb_printf(o, "tgc_frombf_bf16(%s)", a);
+  else if (to == DT_BF16) sb_printf(o, "tgc_tobf_bf16(%s)", a);
+  else if (x->lanes > 1) {
+    char t[32];
+    Sb ty = { 0 };
+    put_type(&ty, to, x->lanes);
+    snprintf(t, sizeof t, "%s", ty.p);
+    sb_free(&ty);
+    if (from == DT_BOOL) sb_printf(o, "__builtin_convertvector(%s & 1, %s)", a, t);
+    else if (to == DT_BOOL) {
+      Sb zero = { 0 };
+      put_type(&zero, from, x->lanes);
+      sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, zero.p);
+      sb_free(&zero);
+    } else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, suffix(from, x->lanes, sfx), a);
+    else sb_printf(o, "__builtin_convertvector(%s, %s)", a, t);
+  } else if (to == DT_BOOL) sb_printf(o, "(%s != 0)", a);
+  else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, dtype_info[from].text, a);
+  else sb_printf(o, "(%s)%s", dtype_info[to].ctype, a);
+}
+
+static void put_memory(Render *w, Sb *o, const Node *x, int lanes) { /* buffer[index] as an lvalue */
+  const char *b = arg(w, x, 0), *i = arg(w, x, 1);
+  DType d = (DType)node(w->ir, x->src[0])->dt;
+  size_t n = strlen(i);
+  bool parens = n > 2 && i[0] == '(' && i[n - 1] == ')'; /* b[(i + 1)] reads as b[i + 1] when the pair is one */
+  int depth = 0;
+  for (size_t k = 0; k + 1 < n && parens; k++) {
+    depth += i[k] == '(' ? 1 : i[k] == ')' ? -1 : 0;
+    parens = depth > 0;
+  }
+  if (lanes == 1) {
+    if (parens) sb_printf(o, "%s[%.*s]", b, (int)n - 2, i + 1);
+    else sb_printf(o, "%s[%s]", b, i);
+  } else {
+    bool written = false;
+    for (size_t k = 0; k < w->k->written.n; k++) written |= w->k->written.p[k] == node(w->ir, x->src[0])->arg[0];
+    const char *e = d == DT_BOOL ? "u8" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text;
+    sb_printf(o, "*(%s%sx%du *)(%s + %s)", written ? "" : "const ", e, lanes, b, i);
+  }
+}
+
+static void put_expr(Render *w, Sb *o, const Node *x) {
+  const IR *ir = w->ir;
+  char sfx[32];
+  DType d = (DType)x->dt, d0 = x->nsrc ? (DType)node(ir, x->src[0])->dt : d;
+  int n = x->lanes, bits0 = dtype_info[d0].bits;
+  bool fl = dt_float(d), vec = n > 1;
+  switch ((Op)x->op) {
+  case OP_CONST: put_const(o, d, x->arg[0]); return;
+  case OP_RANGE: sb_printf(o, "r%lld", (long long)x->arg[1]); return;
+  case OP_BUFFER: sb_printf(o, "b%lld", (long long)x->arg[0]); return;
+  case OP_GET: sb_printf(o, "%s", arg(w, x, 0)); return;
+  case OP_CAST: put_cast(w, o, x); return;
+  case OP_LOAD:
+    if (x->nsrc == 4) sb_printf(o, "(%s ? ", arg(w, x, 2));
+    if (vec && d == DT_BOOL) {
+      sb_printf(o, "-__builtin_convertvector(");
+      put_memory(w, o, x, n);
+      sb_printf(o, " != 0, i32x%d)", n);
+    } else put_memory(w, o, x, n);
+    if (x->nsrc == 4) sb_printf(o, " : %s)", arg(w, x, 3));
+    return;
+  case OP_BCAST:
+    if (d == DT_BOOL) sb_printf(o, "((i32x%d){ 0 } - (int32_t)(%s))", n, arg(w, x, 0));
+    else { /* x - 0 is x, also for -0 */
+      sb_printf(o, "(%s - (", arg(w, x, 0));
+      put_type(o, d, n);
+      sb_puts(o, "){ 0 })");
+    }
+    return;
+  case OP_VEC:
+    sb_puts(o, "(");
+    put_type(o, d, n);
+    sb_puts(o, "){ ");
+    for (int k = 0; k < n; k++) sb_printf(o, d == DT_BOOL ? "%s-(%s)" : "%s%s", k ? ", " : "", arg(w, x, k));
+    sb_puts(o, " }");
+    return;
+  case OP_LANE: sb_printf(o, d == DT_BOOL ? "(%s[%lld] & 1)" : "%s[%lld]", arg(w, x, 0), (long long)x->arg[0]); return;
+  case OP_NEG:
+    if (fl || vec) sb_printf(o, "(-%s)", arg(w, x, 0));
+    else sb_printf(o, "(%s)(0 - (%s)%s)", dtype_info[d].ctype, d == DT_I64 || d == DT_U64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
+    return;
+  case OP_ABS:
+    if (vec) sb_printf(o, "tgc_abs_%s(%s)", suffix(d, n, sfx), arg(w, x, 0));
+    else if (fl) sb_printf(o, "fabs%s(%s)", d == DT_F32 ? "f" : "", arg(w, x, 0));
+    else if (dtype_info[d].cls == 'i') sb_printf(o, "(%s)(%s < 0 ? 0 - (%s)%s : (%s)%s)", dtype_info[d].ctype, arg(w, x, 0), d == DT_I64 ? "uint64_t" : "uint32_t", arg(w, x, 0),
+                                                 d == DT_I64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
+    else sb_puts(o, arg(w, x, 0));
+    return;
+  case OP_NOT:
+    if (vec || d != DT_BOOL) sb_printf(o, narrow(d) && !vec ? "(%s)~%s" : "%s(~%s)", narrow(d) && !vec ? dtype_info[d].ctype : "", arg(w, x, 0));
+    else sb_printf(o, "!%s", arg(w, x, 0));
+    return;
+  case OP_RECIP: sb_printf(o, d == DT_F32 ? "(1.0f / %s)" : "(1.0 / %s)", arg(w, x, 0)); return;
+  case OP_BITCAST:
+    if (vec) {
+      sb_puts(o, "(");
+      put_type(o, d, n);
+      sb_printf(o, ")%s", arg(w, x, 0));
+    } else if (fl == dt_float(d0)) sb_printf(o, "(%s)%s", dtype_info[d].ctype, arg(w, x, 0));
+    else sb_printf(o, "tgc_%s_%s(%s)", fl ? "float" : "bits", suffix(d0, 1, sfx), arg(w, x, 0));
+    return;
+  case OP_MAX:
+  case OP_MIN: {
+    const char *name = x->op == OP_MAX ? "max" : "min", *less = x->op == OP_MAX ? "<" : ">";
+    if (d == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), x->op == OP_MAX ? "|" : "&", arg(w, x, 1));
+    else if (const_not_nan(ir, x->src[1])) { /* max(x, c) is x where x is NaN */
+      const char *a = arg(w, x, 0), *c = arg(w, x, 1);
+      if (vec) sb_printf(o, "tgc_sel_%s(i32x%d_of%d(%s %s %s), %s, %s)", suffix(d, n, sfx), n, dtype_info[d].bits, a, less, c, c, a);
+      else sb_printf(o, "(%s %s %s ? %s : %s)", a, less, c, c, a);
+    } else sb_printf(o, "tgc_%s_%s(%s, %s)", name, suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1));
+    return;
+  }
+  case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE:
+    if (vec && d0 == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
+    else if (vec) sb_printf(o, "i32x%d_of%d(%s %s %s)", n, bits0, arg(w, x, 0), infix[x->op], arg(w, x, 1));
+    else sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
+    return;
+  case OP_WHERE:
+    if (vec && d != DT_BOOL) sb_printf(o, "tgc_sel_%s(%s, %s, %s)", suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
+    else if (vec) sb_printf(o, "((%s & %s) | (~%s & %s))", arg(w, x, 0), arg(w, x, 1), arg(w, x, 0), arg(w, x, 2));
+    else sb_printf(o, "(%s ? %s : %s)", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
+    return;
+  case OP_MULACC: sb_printf(o, "%s * %s + %s", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2)); return;
+  case OP_DIV:
+    if (fl) sb_printf(o, "(%s / %s)", arg(w, x, 0), arg(w, x, 1));
+    else sb_printf(o, "tgc_%sdiv_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
+    return;
+  case OP_FLDIV:
+  case OP_FLMOD: {
+    int64_t c;
+    bool div = x->op == OP_FLDIV, plain = node(ir, x->src[0])->vmin >= 0 && node_is_const(ir, x->src[1], &c) && c > 0;
+    if (plain) sb_printf(o, "(%s %s %s)", arg(w, x, 0), div ? "/" : "%", arg(w, x, 1));
+    else sb_printf(o, "tgc_%s_%s(%s, %s)", dtype_info[d].cls == 'u' ? (div ? "udiv" : "umod") : div ? "fldiv" : "flmod", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
+    return;
+  }
+  case OP_MOD:
+    if (fl) break;
+    sb_printf(o, "tgc_%smod_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
+    return;
+  case OP_SHL: sb_printf(o, "tgc_shl_%s(%s, %s)", suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
+  case OP_SHR: sb_printf(o, "tgc_%sshr_%s(%s, %s)", !vec && dtype_info[d].cls == 'u' ? "u" : "", suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
+  case OP_ADD: case OP_SUB: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR:
+    if (fl || vec || d == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), d == DT_BOOL && x->op == OP_MUL ? "&" : infix[x->op], arg(w, x, 1));
+    else put_int(w, o, x);
+    return;
+  default: break;
+  }
+  if (vec && (x->op == OP_SQRT || x->op == OP_ROUND || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_TRUNC)) {
+    static const char *const name[OP_COUNT] = { [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc" };
+    sb_printf(o, "tgc_%s_%s(%s)", name[x->op], suffix(d, n, sfx), arg(w, x, 0));
+  } else if (libm[x->op] && fl && !vec) {
+    sb_printf(o, "%s%s(%s", libm[x->op], d == DT_F32 ? "f" : "", arg(w, x, 0));
+    for (int k = 1; k < x->nsrc; k++) sb_printf(o, ", %s", arg(w, x, k));
+    sb_puts(o, ")");
+  } else
+    BUG("the C backend has no text for %s of %s x %d", op_info[x->op].name, dtype_info[d].text, n);
+}
+
+/* Lanes of a vector combined: halves first, as ops.h says. */
+static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
+  const Node *v = node(w->ir, x->src[0]);
+  char sfx[32];
+  const char *a = arg(w, x, 0);
+  sb_printf(w->o, "%*s%s h%u;\n%*s{\n%*sconst ", indent, "", x->dt == DT_BOOL ? "int" : dtype_info[x->dt].ctype, at, indent, "", indent + 2, "");
+  put_type(w->o, (DType)x->dt, v->lanes);
+  sb_printf(w->o, " w = %s;\n", a);
+  Sb lane[64];
+  memset(lane, 0, sizeof lane);
+  for (int i = 0; i < v->lanes; i++) sb_printf(&lane[i], x->dt == DT_BOOL ? "(w[%d] & 1)" : "w[%d]", i);
+  for (int half = v->lanes / 2; half >= 1; half /= 2)
+    for (int i = 0; i < half; i++) {
+      Sb t = { 0 };
+      Op op = (Op)x->arg[0];
+      if (op == OP_ADD || op == OP_MUL) sb_printf(&t, "(%s %s %s)", lane[i].p, infix[op], lane[i + half].p);
+      else sb_printf(&t, "tgc_%s_%s(%s, %s)", op == OP_MAX ? "max" : "min", suffix((DType)x->dt, 1, sfx), lane[i].p, lane[i + half].p);
+      sb_free(&lane[i]);
+      sb_free(&lane[i + half]);
+      lane[i] = t;
+    }
+  sb_printf(w->o, "%*sh%u = %s;\n%*s}\n", indent + 2, "", at, lane[0].p, indent, "");
+  sb_free(&lane[0]);
+}
+
+/* ---- one kernel ---- */
+static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_RANGE || x->op == OP_BUFFER || x->op == OP_GET; }
+
+/* A value is written where it is used when it is used once, in the block that computes it, and
+ * nothing with an effect can come between: loads, and what contains them, stay where they are. */
+static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
+  const Kernel *k = &p->kernels.p[index];
+  const IR *ir = p->ir;
+  const Refs *prog = &k->prog;
+  Render w = { .ir = ir, .k = k, .t = t, .o = o };
+  for (w.nslot = 64; w.nslot < prog->n * 2; w.nslot *= 2) {}
+  w.slot = xmalloc(w.nslot * sizeof *w.slot);
+  memset(w.slot, 0, w.nslot * sizeof *w.slot);
+  w.text = xmalloc((prog->n + 1) * sizeof *w.text);
+  memset(w.text, 0, (prog->n + 1) * sizeof *w.text);
+  uint32_t *block = xmalloc((prog->n + 1) * sizeof *block), *uses = xmalloc((prog->n + 1) * sizeof *uses), blocks = 0, depth = 0;
+  uint32_t stack[64] = { 0 };
+  memset(uses, 0, prog->n * sizeof *uses);
+  bool *elsewhere = xmalloc(prog->n + 1);
+  memset(elsewhere, 0, prog->n);
+  for (size_t i = 0; i < prog->n; i++) { /* uses, and whether any is in another block */
+    const Node *x = node(ir, prog->p[i]);
+    if (x->op == OP_END) depth--;
+    block[i] = stack[depth];
+    for (int s = 0; s < x->nsrc && x->op != OP_LOOP && x->op != OP_END; s++) {
+      uint32_t at = *slot_of(&w, x->src[s]);
+      CHECK(at);
+      uses[at - 1]++;
+      elsewhere[at - 1] |= block[at - 1] != block[i];
+    }
+    if (x->op == OP_LOOP) stack[++depth] = ++blocks;
+    *slot_of(&w, prog->p[i]) = (uint32_t)i + 1;
+  }
+  memset(w.slot, 0, w.nslot * sizeof *w.slot);
+
+  sb_printf(o, "static void k%d(", index);
+  for (size_t i = 0; i < k->bufs.n; i++) {
+    bool written = false;
+    for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
+    sb_printf(o, "%s%s%s *%sb%d", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", k->bufs.p[i]);
+  }
+  sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
+  int indent = 2;
+  Sb e = { 0 };
+  for (size_t i = 0; i < prog->n; i++) {
+    const Node *x = node(ir, prog->p[i]);
+    *slot_of(&w, prog->p[i]) = (uint32_t)i + 1;
+    e.n = 0;
+    if (e.p) e.p[0] = 0;
+    switch ((Op)x->op) {
+    case OP_LOOP: {
+      const Node *r = node(ir, x->src[0]);
+      long long id = (long long)r->arg[1];
+      sb_printf(o, "%*sfor (int64_t r%lld = 0; r%lld < %lld; r%lld++) {\n", indent, "", id, id, (long long)r->arg[0], id);
+      indent += 2;
+      continue;
+    }
+    case OP_END:
+      indent -= 2;
+      sb_printf(o, "%*s}\n", indent, "");
+      continue;
+    case OP_ACC:
+      sb_printf(o, "%*s", indent, "");
+      put_type(o, (DType)x->dt, x->lanes);
+      sb_printf(o, " a%lld = %s;\n", (long long)x->arg[0], arg(&w, x, 0));
+      w.text[i] = arena_printf(&w.a, "a%lld", (long long)x->arg[0]);
+      continue;
+    case OP_SET: sb_printf(o, "%*s%s = %s;\n", indent, "", arg(&w, x, 0), arg(&w, x, 1)); continue;
+    case OP_STORE: {
+      const Node *v = node(ir, x->src[2]);
+      sb_printf(o, "%*s", indent, "");
+      if (x->nsrc == 4) sb_printf(o, "if (%s) ", arg(&w, x, 3));
+      put_memory(&w, o, x, v->lanes);
+      if (v->lanes > 1 && v->dt == DT_BOOL) sb_printf(o, " = __builtin_convertvector(%s & 1, u8x%d);\n", arg(&w, x, 2), v->lanes);
+      else sb_printf(o, " = %s;\n", arg(&w, x, 2));
+      continue;
+    }
+    case OP_HRED:
+      put_hred(&w, x, (uint32_t)i, indent);
+      w.text[i] = arena_printf(&w.a, "h%u", (uint32_t)i);
+      continue;
+    default: break;
+    }
+    put_expr(&w, &e, x);
+    bool inlined = cheap(x) || (uses[i] <= 1 && !elsewhere[i] && x->op != OP_LOAD && e.n < 90) || (x->dt == DT_I64 && x->op != OP_LOAD && e.n < 24) ||
+                   (x->op == OP_BCAST && node(ir, x->src[0])->op == OP_CONST);
+    if (!uses[i] && !cheap(x)) inlined = true; /* not needed after all */
+    if (inlined) {
+      w.text[i] = x->op == OP_MULACC && uses[i] ? arena_printf(&w.a, "(%s)", e.p) : arena_str(&w.a, e.p, e.n);
+      continue;
+    }
+    sb_printf(o, "%*sconst ", indent, "");
+    put_type(o, (DType)x->dt, x->lanes);
+    sb_printf(o, " v%zu = %s;\n", i, e.p);
+    w.text[i] = arena_printf(&w.a, "v%zu", i);
+  }
+  sb_puts(o, "}\n");
+  sb_free(&e);
+  arena_free(&w.a);
+  free(w.slot);
+  free(w.text);
+  free(block);
+  free(uses);
+  free(elsewhere);
+}
+
+/* ---- the prelude: exactly what the kernels mention ---- */
+typedef struct Names { VEC(char *) p; Arena a; } Names;
+
+static bool names_add(Names *n, const char *s, size_t len) {
+  for (size_t i = 0; i < n->p.n; i++)
+    if (strlen(n->p.p[i]) == len && !memcmp(n->p.p[i], s, len)) return false;
+  VEC_PUSH(&n->p, arena_str(&n->a, s, len));
+  return true;
+}
+
+static bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+/* "f32x8" or "f32x8u" or "f32": element type, lanes (1 when scalar); false if s is something else */
+static bool parse_suffix(const char *s, size_t n, DType *d, int *lanes) {
+  size_t at = 0;
+  while (at < n && s[at] != 'x') at++;
+  *d = dtype_from_text(s, at);
+  *lanes = 1;
+  if (*d == DT_NONE) return false;
+  if (at < n) *lanes = atoi(s + at + 1);
+  return *lanes > 0;
+}
+
+static void put_template(Sb *o, const char *text, DType d, int lanes) {
+  static const char *const floats[] = { [2] = "uint16_t", [4] = "float", [8] = "double" };
+  char sfx[32];
+  int bits = dtype_info[d].bits;
+  for (const char *s = text; *s; s++) {
+    if (*s != '$') {
+      sb_put(o, s, 1);
+      continue;
+    }
+    switch (*++s) {
+    case 'T': lanes > 1 ? put_type(o, d, lanes) : sb_puts(o, dtype_info[d].ctype); break;
+    case 'S': sb_puts(o, suffix(d, lanes, sfx)); break;
+    case 'E': sb_puts(o, dtype_info[d].ctype); break;
+    case 'U': sb_printf(o, lanes > 1 ? "u%dx%d" : "uint%d_t", bits, lanes); break;
+    case 'I': sb_printf(o, lanes > 1 ? "i%dx%d" : "int%d_t", bits, lanes); break;
+    case 'F': sb_puts(o, floats[bits / 8]); break;
+    case 'B': sb_printf(o, "%d", bits); break;
+    case 'N': sb_printf(o, "%d", lanes); break;
+    case 'M': { /* $M(name): the function of math.h for the element type */
+      const char *end = strchr(s, ')');
+      sb_put(o, s + 2, (size_t)(end - s - 2));
+      if (d == DT_F32) sb_puts(o, "f");
+      s = end;
+      break;
+    }
+    default: BUG("template $%c", *s);
+    }
+  }
+}
+
+typedef struct Prelude { Names fns, types; Sb text; Arena a; } Prelude;
+
+static void want_names(Prelude *p, const char *s);
+
+static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUFFIX */
+  const char *name = s + 4, *sep = memchr(name, '_', n - 4);
+  DType d;
+  int lanes;
+  if (!sep || !parse_suffix(sep + 1, (size_t)(s + n - sep - 1), &d, &lanes)) return;
+  if (!names_add(&p->fns, s, n)) return;
+  Sb out = { 0 };
+  size_t len = (size_t)(sep - name);
+  if (len == 4 && !memcmp(name, "mask", 4)) {
+    bool w32 = dtype_info[d].bits == 32;
+    put_template(&out, w32 ? "$I tgc_mask_$S(i32x$N m) { return m; }" : "$I tgc_mask_$S(i32x$N m) { return __builtin_convertvector(m, $I); }", d, lanes);
+  }
+  for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+    if (strlen(helpers[i].name) == len && !memcmp(helpers[i].name, name, len) && helpers[i].vector == (lanes > 1)) put_template(&out, helpers[i].text, d, lanes);
+  CHECK(out.n);
+  want_names(p, out.p); /* what it uses comes first */
+  sb_printf(&p->text, "static inline %s\n", out.p);
+  sb_free(&out);
+}
+
+static void want_names(Prelude *p, const char *s) {
+  while (*s) {
+    if (!word(*s)) {
+      s++;
+      continue;
+    }
+    size_t n = 0;
+    while (word(s[n])) n++;
+    DType d;
+    int lanes;
+    if (n > 4 && !memcmp(s, "tgc_", 4)) want_function(p, s, n);
+    else if (n > 6 && !memcmp(s, "i32x", 4) && memmem(s, n, "_of", 3)) { /* i32x8_of32: a comparison as a mask */
+      if (names_add(&p->fns, s, n)) {
+        int l = atoi(s + 4), bits = atoi((const char *)memmem(s, n, "_of", 3) + 3);
+        char t[32];
+        snprintf(t, sizeof t, "i%dx%d", bits, l);
+        names_add(&p->types, t, strlen(t));
+        snprintf(t, sizeof t, "i32x%d", l);
+        names_add(&p->types, t, strlen(t));
+        if (bits == 32) sb_printf(&p->text, "#define i32x%d_of32(m) ((i32x%d)(m))\n", l, l);
+        else sb_printf(&p->text, "#define i32x%d_of%d(m) __builtin_convertvector(m, i32x%d)\n", l, bits, l);
+      }
+    } else if (memchr(s, 'x', n) && parse_suffix(s, s[n - 1] == 'u' ? n - 1 : n, &d, &lanes) && lanes > 1)
+      names_add(&p->types, s, n);
+    s += n;
+  }
+}
+
+static void c_prelude(const Plan *p, const Target *t, Sb *o) {
+  Prelude pre;
+  Sb all = { 0 };
+  memset(&pre, 0, sizeof pre);
+  for (size_t k = 0; k < p->kernels.n; k++) c_kernel(p, (int)k, t, &all);
+  if (all.p) want_names(&pre, all.p);
+  if (pre.text.p) want_names(&pre, pre.text.p); /* types that only helpers mention */
+  sb_puts(o, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
+  bool f16c = pre.text.p && strstr(pre.text.p, "__F16C__");
+  if (f16c) sb_puts(o, "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n");
+  sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
+  for (size_t i = 0; i < pre.types.p.n; i++) {
+    const char *s = pre.types.p.p[i];
+    size_t n = strlen(s);
+    bool unaligned = s[n - 1] == 'u';
+    DType d;
+    int lanes;
+    parse_suffix(s, unaligned ? n - 1 : n, &d, &lanes);
+    if (d == DT_BOOL) d = DT_U8;
+    sb_printf(o, "typedef %s %s __attribute__((vector_size(%d)%s));\n", dtype_info[d].ctype, s, lanes * dt_bytes(d),
+              unaligned ? "" : "");
+    if (unaligned) {
+      o->n -= 4; /* reopen the attribute list */
+      sb_printf(o, ", aligned(%d), may_alias));\n", dt_bytes(d));
+    }
+  }
+  if (pre.types.p.n) sb_puts(o, "\n");
+  if (pre.text.p) sb_printf(o, "%s\n", pre.text.p);
+  VEC_FREE(&pre.fns.p);
+  VEC_FREE(&pre.types.p);
+  arena_free(&pre.fns.a);
+  arena_free(&pre.types.a);
+  sb_free(&pre.text);
+  sb_free(&all);
+}
+
+/* ---- what has a vector form ---- */
+static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
+  (void)t;
+  if (lanes == 1) return true;
+  bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64, b = from == DT_BOOL;
+  switch (op) {
+  case OP_ADD: case OP_SUB: case OP_NEG: return f || i;
+  case OP_MUL: case OP_MAX: case OP_MIN: case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return f || i || b;
+  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MULACC: case OP_ABS: return f;
+  case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: return i || b;
+  case OP_WHERE: return true;
+  case OP_ROUND: case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return from == DT_F32;
+  case OP_BITCAST: return from == DT_F32 || from == DT_I32 || from == DT_U32;
+  case OP_SHL: case OP_SHR: return from == DT_I32 || from == DT_U32;
+  case OP_CAST:
+    if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
+    if (from == DT_BF16 || d == DT_BF16) return false;
+    return !(dt_float(from) && dt_int(d)) || (from == DT_F32 && d == DT_I32);
+  default: return false;
+  }
+}
+
+const Backend c_backend = { .name = "c", .gloss = "C99 with GNU vector types, or plain C99", .supports = c_supports, .kernel = c_kernel, .prelude = c_prelude };

@@ -1,0 +1,146 @@
+/* driver.c: walks the table of passes.h from a graph to a plan. */
+#include "driver.h"
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+#include "schedule/sched.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct State {
+  Sched s;
+  Plan *plan;
+  const CompileOptions *o;
+} State;
+
+static void pass_simplify(State *st) { graph_simplify(st->s.g); }
+static void pass_fold(State *st) {
+  graph_fold(st->s.g);
+  graph_simplify(st->s.g);
+}
+
+static void pass_fuse(State *st) {
+  Refs roots = { 0 };
+  Sched *s = &st->s;
+  for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
+  ir_toposort(s->ir, roots.p, roots.n, &s->order);
+  VEC_FREE(&roots);
+  s->nplace = s->ir->n;
+  s->place = ARENA_NEW(&s->ir->ctx->model, Place, s->nplace);
+  for (uint32_t i = 0; i < s->nplace; i++) s->place[i].buf = s->place[i].inner = -1;
+  sched_fuse(s);
+}
+
+static void pass_layout(State *st) { sched_layout(&st->s); }
+static void pass_kernels(State *st) { sched_lower(&st->s); }
+
+static void pass_programs(State *st) {
+  for (size_t k = 0; k < st->plan->kernels.n; k++) {
+    kernel_lower(st->plan, (int)k);
+    if (st->o->progress) st->o->progress(st->o->progress_arg, "kernels", (int)k + 1, (int)st->plan->kernels.n);
+  }
+}
+
+/* The weights blob: every constant that a kernel names, once, on 64-byte lines. */
+static void place_weights(Plan *p) {
+  IR *ir = p->ir;
+  int64_t at = 0;
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
+      Buf *b = &ir->bufs.p[p->kernels.p[k].bufs.p[i]];
+      if (b->kind != BUF_WEIGHT || b->offset >= 0) continue;
+      b->offset = at;
+      at += (b->elems * dt_bytes(b->dt) + 63) / 64 * 64;
+    }
+  p->weight_bytes = at;
+  p->weights = arena_alloc(&ir->ctx->model, (size_t)at);
+  for (size_t i = 0; i < ir->bufs.n; i++) {
+    const Buf *b = &ir->bufs.p[i];
+    if (b->kind == BUF_WEIGHT && b->offset >= 0) memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
+  }
+}
+
+static void pass_memplan(State *st) {
+  sched_memplan(st->plan);
+  place_weights(st->plan);
+}
+
+typedef struct Pass { char letter; const char *name; void (*run)(State *); Level level; const char *gloss; } Pass;
+static const Pass passes[] = {
+#define PASS(letter, name, run, level, gloss) { letter, #name, run, level, gloss },
+#include "passes.h"
+#undef PASS
+};
+
+int pass_count(void) { return (int)(sizeof passes / sizeof *passes); }
+PassInfo pass_info(int i) { return (PassInfo){ passes[i].letter, passes[i].name, passes[i].gloss }; }
+
+/* What lies where: the text of the two passes whose result is not IR. */
+static void print_places(const State *st, bool layout, Sb *out) {
+  const Sched *s = &st->s;
+  for (size_t i = 0; i < s->order.n; i++) {
+    const Place *p = &s->place[s->order.p[i]];
+    const Node *x = node(s->ir, s->order.p[i]);
+    if (!p->stored) continue;
+    sb_printf(out, "; stored: %s %s[", op_info[x->op].name, dtype_info[x->dt].text);
+    for (int a = 0; a < x->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)x->dims[a]);
+    sb_puts(out, "]");
+    if (layout) {
+      sb_printf(out, " buffer %d offset %lld strides [", p->buf, (long long)p->offset);
+      for (int a = 0; a < x->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)p->stride[a]);
+      sb_puts(out, "]");
+      if (p->inside) sb_puts(out, " inside a concatenation");
+      if (p->has_halo) sb_puts(out, " with room around it");
+    }
+    const char *from = s->ir->origins.p[x->origin].text;
+    sb_printf(out, "%s%s\n", from ? " from " : "", from ? from : "");
+  }
+}
+
+static void print_state(const State *st, const Pass *pass, Sb *out) {
+  const Plan *p = st->plan;
+  if (pass->level == L_GRAPH) {
+    if (st->s.place) print_places(st, pass->run == pass_layout, out);
+    ir_print_graph(st->s.g, out);
+  } else if (pass->level == L_KERNEL) {
+    Refs sinks = { 0 };
+    for (size_t k = 0; k < p->kernels.n; k++) VEC_PUSH(&sinks, p->kernels.p[k].sink);
+    ir_print_nodes(p->ir, sinks.p, sinks.n, out);
+    VEC_FREE(&sinks);
+  } else
+    for (size_t k = 0; k < p->kernels.n; k++) {
+      sb_printf(out, "; kernel %zu:%s\n", k, p->kernels.p[k].schedule);
+      ir_print_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, out);
+    }
+}
+
+Plan *compile_graph(Graph *g, const CompileOptions *o) {
+  Ctx *c = g->ir->ctx;
+  Plan *p = ARENA_NEW(&c->model, Plan, 1);
+  State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
+  p->g = g;
+  p->ir = g->ir;
+  p->target = o->target;
+  p->backend = o->backend;
+  bool stopped = false;
+  for (size_t i = 0; i < sizeof passes / sizeof *passes && !stopped; i++) {
+    if (o->progress) o->progress(o->progress_arg, passes[i].name, (int)i, (int)(sizeof passes / sizeof *passes));
+    passes[i].run(&st);
+#ifndef NDEBUG
+    if (passes[i].level == L_GRAPH) ir_verify_graph(g);
+    for (size_t k = 0; k < p->kernels.n && passes[i].level == L_KERNEL; k++) ir_verify_kernel(p->ir, p->kernels.p[k].sink);
+    for (size_t k = 0; k < p->kernels.n && passes[i].level == L_PROG; k++) ir_verify_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n);
+#endif
+    if (o->dump && strchr(o->dump, passes[i].letter)) {
+      Sb text = { 0 };
+      print_state(&st, &passes[i], &text);
+      fprintf(c->err, "; after %s\n%s", passes[i].name, text.p ? text.p : "");
+      sb_free(&text);
+    }
+    if (o->stop_after && !strcmp(o->stop_after, passes[i].name)) {
+      print_state(&st, &passes[i], o->stopped);
+      stopped = true;
+    }
+  }
+  VEC_FREE(&st.s.order);
+  return stopped ? NULL : p;
+}

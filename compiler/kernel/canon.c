@@ -1,0 +1,198 @@
+/* canon.c: canonical ranges of a nest.
+ *
+ * Reshapes leave r / c and r % c in the index expressions: where c divides the extent, r is split
+ * into r1 * c + r2 and they vanish. Then ranges that every access walks as one (outer stride =
+ * inner stride x inner extent) are merged, so that a 1x1 convolution over a plane becomes a matrix
+ * product over pixels, and an elementwise kernel one flat loop. Last, the ranges of a reduction are
+ * ordered by the stride of what they read, widest outermost. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+Nest nest_open(const IR *ir, Ref nest) {
+  const Node *x = node(ir, nest);
+  Nest n = { .store = x->src[0], .n = x->nsrc - 1 };
+  CHECK(n.n <= MAX_RANGES);
+  memcpy(n.ranges, x->src + 1, (size_t)n.n * sizeof *n.ranges);
+  return n;
+}
+
+Ref nest_close(IR *ir, const Nest *n) {
+  Ref src[MAX_RANGES + 1] = { n->store };
+  memcpy(src + 1, n->ranges, (size_t)n->n * sizeof *src);
+  return node_make(ir, OP_NEST, DT_NONE, 1, n->n + 1, src, 0, NULL, 0, NULL);
+}
+
+Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
+  if (extent == 1) return ix_const(ir, 0);
+  int64_t arg[3] = { extent, ir->next_range++, kind };
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+}
+
+typedef struct Repair { Ref expr; int n; const Ref *by; } Repair;
+
+static Ref repair_list(IR *ir, Ref r, void *arg) {
+  const Repair *fix = arg;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1];
+  int n = 1;
+  bool changed = false;
+  src[0] = x->src[0];
+  for (int k = 1; k < x->nsrc; k++) {
+    if (x->src[k] != fix->expr) src[n++] = x->src[k];
+    else {
+      for (int i = 0; i < fix->n; i++)
+        if (node(ir, fix->by[i])->op == OP_RANGE) src[n++] = fix->by[i];
+      changed = true;
+    }
+    CHECK(n <= MAX_RANGES);
+  }
+  if (!changed) return 0;
+  if (n == 1 && x->op == OP_RED) return src[0];
+  return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, n, src, x->narg, x->arg, 0, NULL);
+}
+
+Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
+  /* lists first see the range under a private name, so that an expression equal to another range of
+   * the same list cannot be mistaken for it */
+  int64_t id[3] = { node(ir, r)->arg[0], ir->next_range++, RK_LOOP };
+  Ref mark = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, id, 0, NULL);
+  static const Rule rules[] = { { OP_RED, "range list", repair_list }, { OP_NEST, "range list", repair_list }, { OP_NONE, NULL, NULL } };
+  Repair hide = { r, 1, &mark }, show = { mark, n, by };
+  ir_rewrite(ir, rules, &hide, &root, 1, NULL);
+  root = ix_subst(ir, root, 1, &r, &expr);
+  ir_rewrite(ir, rules, &show, &root, 1, NULL);
+  return root;
+}
+
+static int by_id(const void *a, const void *b, void *ir) {
+  int64_t x = node(ir, *(const Ref *)a)->arg[1], y = node(ir, *(const Ref *)b)->arg[1];
+  return x < y ? -1 : x > y;
+}
+
+void collect_ranges(const IR *ir, Ref root, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RANGE) VEC_PUSH(out, all.p[i]);
+  VEC_FREE(&all);
+  if (out->n) qsort_r(out->p, out->n, sizeof *out->p, by_id, (void *)(uintptr_t)ir);
+}
+
+/* ---- splitting at div and mod ---- */
+static Ref split_once(IR *ir, Ref nest) {
+  Refs all = { 0 };
+  Ref next = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !next; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_FLDIV && x->op != OP_FLMOD) continue;
+    const Node *r = node(ir, x->src[0]);
+    int64_t c;
+    if (r->op != OP_RANGE || !node_is_const(ir, x->src[1], &c) || c <= 1 || r->arg[0] % c || r->arg[0] == c) continue;
+    Ref by[2] = { range_make(ir, r->arg[0] / c, (RangeKind)r->arg[2]), range_make(ir, c, (RangeKind)r->arg[2]) };
+    next = range_replace(ir, nest, x->src[0], ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
+  }
+  VEC_FREE(&all);
+  return next;
+}
+
+/* ---- merging ---- */
+
+/* Index expressions of a nest: all that consumes an i64 without being index arithmetic itself. */
+static void index_roots(const IR *ir, Ref nest, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    bool sum = x->dt == DT_I64 && (x->op == OP_ADD || (x->op == OP_MUL && (node_is_const(ir, x->src[0], NULL) || node_is_const(ir, x->src[1], NULL))));
+    for (int k = 0; k < x->nsrc && !sum; k++) {
+      const Node *y = node(ir, x->src[k]);
+      if (y->dt == DT_I64 && y->op != OP_LOAD && !((x->op == OP_RED || x->op == OP_NEST) && k > 0)) VEC_PUSH(out, x->src[k]);
+    }
+  }
+  VEC_FREE(&all);
+}
+
+static bool can_merge(IR *ir, const Refs *roots, Ref a, Ref b) {
+  int64_t eb = node(ir, b)->arg[0];
+  for (size_t i = 0; i < roots->n; i++) {
+    Ref e = roots->p[i], rest;
+    int64_t ca, cb;
+    if (!ix_uses(ir, e, a) && !ix_uses(ir, e, b)) continue;
+    if (!ix_split(ir, e, a, &ca, &rest) || !ix_split(ir, rest, b, &cb, &rest) || ca != cb * eb) return false;
+  }
+  return true;
+}
+
+static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
+  Refs roots = { 0 };
+  Ref next = 0;
+  index_roots(ir, nest, &roots);
+  for (int i = 0; i < n && !next; i++) {
+    for (int j = 0; j < n && !next; j++) {
+      Ref a = list[i], b = list[j];
+      int64_t extent;
+      if (i == j || !i64_mul(node(ir, a)->arg[0], node(ir, b)->arg[0], &extent) || !can_merge(ir, &roots, a, b)) continue;
+      Ref m = range_make(ir, extent, (RangeKind)node(ir, a)->arg[2]);
+      nest = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
+      next = range_replace(ir, nest, b, m, 1, &m);
+    }
+  }
+  VEC_FREE(&roots);
+  return next;
+}
+
+static Ref merge_any(IR *ir, Ref nest) {
+  const Node *x = node(ir, nest);
+  Ref next = merge_once(ir, nest, x->src + 1, x->nsrc - 1);
+  Refs all = { 0 };
+  if (!next) ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !next; i++) {
+    const Node *r = node(ir, all.p[i]);
+    if (r->op == OP_RED && r->nsrc > 2) next = merge_once(ir, nest, r->src + 1, r->nsrc - 1);
+  }
+  VEC_FREE(&all);
+  return next;
+}
+
+/* ---- order of a reduction's ranges: by the widest stride any activation is read with ---- */
+static int64_t widest_stride(IR *ir, Ref value, Ref range) {
+  Refs all = { 0 };
+  int64_t widest = 0;
+  ir_toposort(ir, &value, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t coef = 0;
+    Ref rest;
+    if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT) continue;
+    if (ix_split(ir, x->src[1], range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
+  }
+  VEC_FREE(&all);
+  return widest;
+}
+
+static Ref order_reduction(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1] = { x->src[0] };
+  int64_t stride[MAX_RANGES + 1];
+  if (x->nsrc <= 2) return 0;
+  CHECK(x->nsrc <= MAX_RANGES);
+  for (int k = 1; k < x->nsrc; k++) {
+    int64_t s = widest_stride(ir, x->src[0], x->src[k]);
+    int at = k;
+    for (; at > 1 && stride[at - 1] < s; at--) src[at] = src[at - 1], stride[at] = stride[at - 1];
+    src[at] = x->src[k];
+    stride[at] = s;
+  }
+  return node_with_src(ir, r, src) == r ? 0 : node_with_src(ir, r, src);
+}
+
+Ref canon_nest(IR *ir, Ref nest) {
+  static const Rule order[] = { { OP_RED, "order", order_reduction }, { OP_NONE, NULL, NULL } };
+  for (Ref next; (next = split_once(ir, nest));) nest = next;
+  for (Ref next; (next = merge_any(ir, nest));) nest = next;
+  ir_rewrite(ir, order, NULL, &nest, 1, NULL);
+  return nest;
+}

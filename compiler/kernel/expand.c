@@ -1,0 +1,220 @@
+/* expand.c: turns UNROLL ranges into copies and VEC ranges into lanes.
+ *
+ * A copy is the expression with the range replaced by a constant; what does not depend on the range
+ * is the same node in every copy, so a register tile shares its loads by hash-consing alone. Lanes
+ * follow from the index algebra: an access that moves by one element per lane is a vector access,
+ * one that does not move is a scalar in every lane, anything else is assembled lane by lane. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Ref to Ref, open addressing ---- */
+typedef struct Map { Ref *key, *val; uint32_t n, used; } Map;
+
+static Ref *map_at(Map *m, Ref key) {
+  if (m->used * 2 >= m->n) {
+    Map old = *m;
+    m->n = old.n ? old.n * 2 : 256;
+    m->used = 0;
+    m->key = xmalloc(m->n * sizeof *m->key);
+    m->val = xmalloc(m->n * sizeof *m->val);
+    memset(m->key, 0, m->n * sizeof *m->key);
+    for (uint32_t i = 0; i < old.n; i++)
+      if (old.key[i]) *map_at(m, old.key[i]) = old.val[i];
+    free(old.key);
+    free(old.val);
+  }
+  uint32_t h = key * 2654435761u;
+  while (m->key[h & (m->n - 1)] && m->key[h & (m->n - 1)] != key) h++;
+  h &= m->n - 1;
+  if (!m->key[h]) m->key[h] = key, m->val[h] = 0, m->used++;
+  return &m->val[h];
+}
+
+static void map_free(Map *m) {
+  free(m->key);
+  free(m->val);
+}
+
+static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+}
+
+/* ---- copies ---- */
+static Ref copy_of(IR *ir, Ref root, Ref range, int64_t at) {
+  Ref c = ix_const(ir, at);
+  return range_replace(ir, root, range, c, 0, NULL);
+}
+
+/* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...): linear.c feeds the terms to the
+ * accumulator one by one. */
+static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  for (int k = 1; k < x->nsrc; k++) {
+    const Node *u = node(ir, x->src[k]);
+    if (u->arg[2] != RK_UNROLL) continue;
+    Ref src[MAX_RANGES + 1], range = x->src[k], sum = 0, value = x->src[0];
+    int n = 1;
+    for (int j = 1; j < x->nsrc; j++)
+      if (j != k) src[n++] = x->src[j];
+    for (int64_t i = 0; i < u->arg[0]; i++) {
+      Ref c = ix_const(ir, i), term = ix_subst(ir, value, 1, &range, &c);
+      sum = sum ? make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ sum, term }, 0, NULL) : term;
+    }
+    src[0] = sum;
+    return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
+  }
+  return 0;
+}
+
+/* ---- lanes ---- */
+typedef struct Lanes {
+  IR *ir;
+  Ref range;
+  int n;
+  Map *memo;                   /* the vector, or the scalar, that stands for a node */
+  Map *varies;                 /* 1: the node differs from lane to lane */
+} Lanes;
+
+static Ref splat(IR *ir, Ref r, int lanes) {
+  const Node *x = node(ir, r);
+  return x->lanes == lanes ? r : make(ir, OP_BCAST, (DType)x->dt, lanes, 1, &r, 0, NULL);
+}
+
+static Ref each_lane(Lanes *v, Ref r) { /* a vector of the scalar expression at every lane */
+  Ref lane[64];
+  for (int i = 0; i < v->n; i++) {
+    Ref c = ix_const(v->ir, i);
+    lane[i] = ix_subst(v->ir, r, 1, &v->range, &c);
+  }
+  return make(v->ir, OP_VEC, (DType)node(v->ir, r)->dt, v->n, v->n, lane, 0, NULL);
+}
+
+static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
+  IR *ir = v->ir;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1], rest;
+  int64_t coef;
+  switch ((Op)x->op) {
+  case OP_LOAD:
+    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1) {
+      memcpy(src, x->src, x->nsrc * sizeof *src);
+      src[1] = rest;
+      if (x->nsrc == 4) src[3] = splat(ir, x->src[3], v->n);
+      return make(ir, OP_LOAD, (DType)x->dt, v->n, x->nsrc, src, 0, NULL);
+    }
+    return each_lane(v, r);
+  case OP_RANGE: return each_lane(v, r);
+  case OP_RED: {
+    int n = 1, mine = 0;
+    for (int k = 1; k < x->nsrc; k++) {
+      if (x->src[k] == v->range) mine = 1;
+      else src[n++] = x->src[k];
+    }
+    src[0] = splat(ir, *map_at(v->memo, x->src[0]), v->n);
+    Ref red = n == 1 ? src[0] : make(ir, OP_RED, (DType)x->dt, v->n, n, src, 1, x->arg);
+    return mine ? make(ir, OP_HRED, (DType)x->dt, 1, 1, &red, 1, x->arg) : red;
+  }
+  default:
+    if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE) return each_lane(v, r); /* indices: constants fold */
+    for (int k = 0; k < x->nsrc; k++) src[k] = splat(ir, *map_at(v->memo, x->src[k]), v->n);
+    return make(ir, (Op)x->op, (DType)x->dt, v->n, x->nsrc, src, x->narg, x->arg);
+  }
+}
+
+/* The expression with the range's values in lanes; scalars that do not depend on it stay scalars. */
+static Ref vectorize(Lanes *v, Ref root) {
+  IR *ir = v->ir;
+  Refs all = { 0 };
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    Ref r = all.p[i];
+    const Node *x = node(ir, r);
+    if (*map_at(v->memo, r)) continue;
+    bool varies = r == v->range, rebuilt = false, closes = false;
+    Ref src[MAX_RANGES + 64];
+    CHECK(x->nsrc <= MAX_RANGES + 64);
+    for (int k = 0; k < x->nsrc; k++) {
+      src[k] = *map_at(v->memo, x->src[k]);
+      varies |= *map_at(v->varies, x->src[k]) != 0;
+      rebuilt |= src[k] != x->src[k];
+      closes |= x->op == OP_RED && x->src[k] == v->range;
+    }
+    Ref out = varies ? vector_of(v, r) : rebuilt ? node_with_src(ir, r, src) : r;
+    *map_at(v->memo, r) = out;
+    *map_at(v->varies, r) = varies && !closes;
+  }
+  VEC_FREE(&all);
+  return *map_at(v->memo, root);
+}
+
+/* STORE at every lane: one vector store, or one scalar store per lane. */
+static void store_lanes(Lanes *v, Ref store, Refs *out) {
+  IR *ir = v->ir;
+  const Node *x = node(ir, store);
+  Ref value = splat(ir, vectorize(v, x->src[2]), v->n), rest;
+  int64_t coef;
+  if (ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1) {
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], rest, value }, 0, NULL));
+    return;
+  }
+  for (int64_t i = 0; i < v->n; i++) {
+    Ref c = ix_const(ir, i), at = ix_subst(ir, x->src[1], 1, &v->range, &c);
+    Ref lane = make(ir, OP_LANE, (DType)x->dt, 1, 1, &value, 1, &i);
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], at, lane }, 0, NULL));
+  }
+}
+
+Ref expand_nest(IR *ir, Ref nest) {
+  static const Rule rules[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
+  ir_rewrite(ir, rules, NULL, &nest, 1, NULL);
+  Nest n = nest_open(ir, nest), loops = { 0 };
+  Refs stores = { 0 }, next = { 0 }, ranges = { 0 };
+  Ref vec = 0;
+  VEC_PUSH(&stores, n.store);
+  for (int k = 0; k < n.n; k++) {
+    const Node *r = node(ir, n.ranges[k]);
+    if (r->arg[2] == RK_VEC) vec = n.ranges[k];
+    else if (r->arg[2] != RK_UNROLL) loops.ranges[loops.n++] = n.ranges[k];
+    else {
+      next.n = 0;
+      for (size_t i = 0; i < stores.n; i++)
+        for (int64_t j = 0; j < r->arg[0]; j++) VEC_PUSH(&next, copy_of(ir, stores.p[i], n.ranges[k], j));
+      Refs t = stores;
+      stores = next;
+      next = t;
+    }
+  }
+  /* lanes of reductions first: they leave scalars */
+  for (size_t i = 0; i < stores.n; i++) {
+    ranges.n = 0;
+    collect_ranges(ir, stores.p[i], &ranges);
+    for (size_t k = 0; k < ranges.n; k++) {
+      if (node(ir, ranges.p[k])->arg[2] != RK_VEC || ranges.p[k] == vec) continue;
+      Map memo = { 0 }, varies = { 0 };
+      Lanes v = { ir, ranges.p[k], (int)node(ir, ranges.p[k])->arg[0], &memo, &varies };
+      stores.p[i] = vectorize(&v, stores.p[i]);
+      map_free(&memo);
+      map_free(&varies);
+    }
+  }
+  if (vec) {
+    Map memo = { 0 }, varies = { 0 };
+    Lanes v = { ir, vec, (int)node(ir, vec)->arg[0], &memo, &varies };
+    next.n = 0;
+    for (size_t i = 0; i < stores.n; i++) store_lanes(&v, stores.p[i], &next);
+    map_free(&memo);
+    map_free(&varies);
+    Refs t = stores;
+    stores = next;
+    next = t;
+  }
+  /* NEST(SINK(stores), loops) */
+  loops.store = stores.n == 1 ? stores.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)stores.n, stores.p, 0, NULL, 0, NULL);
+  Ref out = nest_close(ir, &loops);
+  VEC_FREE(&stores);
+  VEC_FREE(&next);
+  VEC_FREE(&ranges);
+  return out;
+}

@@ -1,0 +1,291 @@
+/* heuristic.c: the schedule of a nest by an analytic model of one core.
+ *
+ * For every range that could run in vector lanes and every register tile of up to two ranges, the
+ * model counts, per innermost step: arithmetic instructions, loads after sharing between the copies
+ * of the tile, and the latency of the accumulators; the slowest of the three is the cost. Ranges
+ * that a tile does not divide pay for their rest. The cheapest tile that fits the register file
+ * wins. Two memory ports, two arithmetic ports and a latency of four cycles describe every
+ * out-of-order core of the last ten years well enough to rank tiles. */
+#include "kernel.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORTS = 2, LATENCY = 4, MAX_UNROLL = 16, MAX_COPIES = 400 };
+
+typedef struct Access {
+  Ref ref;                     /* the LOAD or STORE */
+  double times;                /* executions per execution of the hottest loop body: 1 for the main reduction's loads */
+  bool weight;                 /* can be packed in the order it is read */
+  bool gated;
+  int64_t coef[MAX_RANGES];    /* by range; meaningless where !affine */
+  bool depends[MAX_RANGES];
+  bool affine[MAX_RANGES];
+  int bytes;
+} Access;
+
+typedef struct Model {
+  IR *ir;
+  const Target *t;
+  int n;                       /* ranges: the nest's, then the main reduction's */
+  int nout;                    /* of which the nest's */
+  Ref range[MAX_RANGES];
+  int64_t extent[MAX_RANGES];
+  VEC(Access) access;
+  double ops;                  /* vector instructions of the body, not counting loads */
+  double steps;                /* executions of the body per element: extent of the main reduction */
+  bool reduces;
+  int widest;                  /* bytes of the widest element computed with */
+} Model;
+
+static void add_access(Model *m, Ref r, Ref index, Ref buffer, double times) {
+  IR *ir = m->ir;
+  const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
+  Access a = { .ref = r, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = dt_bytes(b->dt) };
+  a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4;
+  for (int i = 0; i < m->n; i++) {
+    Ref rest;
+    a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
+    a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) && !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
+  }
+  VEC_PUSH(&m->access, a);
+}
+
+static double red_terms(const IR *ir, const Node *red) {
+  double n = 1;
+  for (int k = 1; k < red->nsrc; k++) n *= (double)node(ir, red->src[k])->arg[0];
+  return n;
+}
+
+/* The reduction that costs most: its loop is the hot one. */
+static Ref main_reduction(const IR *ir, const Refs *all) {
+  Ref best = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    const Node *x = node(ir, all->p[i]);
+    if (x->op == OP_RED && (!best || red_terms(ir, x) > red_terms(ir, node(ir, best)))) best = all->p[i];
+  }
+  return best;
+}
+
+static int instruction_cost(const Node *x) {
+  switch ((Op)x->op) {
+  case OP_DIV: case OP_SQRT: case OP_RECIP: return 4;
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS: case OP_POW: return 20;
+  case OP_CONST: case OP_RANGE: case OP_BUFFER: case OP_LOAD: case OP_STORE: case OP_RED: return 0;
+  default: return 1;
+  }
+}
+
+static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
+  Refs all = { 0 }, body = { 0 };
+  memset(m, 0, sizeof *m);
+  m->ir = ir;
+  m->t = t;
+  ir_toposort(ir, &n->store, 1, &all);
+  *red = main_reduction(ir, &all);
+  m->reduces = *red != 0;
+  m->n = m->nout = n->n;
+  m->steps = 1;
+  memcpy(m->range, n->ranges, (size_t)n->n * sizeof *n->ranges);
+  if (*red) {
+    const Node *x = node(ir, *red);
+    m->steps = red_terms(ir, x);
+    for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) m->range[m->n++] = x->src[k];
+  }
+  for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
+  Ref hot = *red ? node(ir, *red)->src[0] : n->store;
+  ir_toposort(ir, &hot, 1, &body);
+  m->widest = 1;
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    bool in_body = false;
+    for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
+    double times = in_body ? 1 : 1 / m->steps;
+    if (x->op == OP_LOAD) add_access(m, all.p[i], x->src[1], x->src[0], times);
+    if (x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], times);
+    if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) m->ops += times * instruction_cost(x);
+    if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
+    if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
+  }
+  if (m->ops < 1) m->ops = 1;
+  VEC_FREE(&all);
+  VEC_FREE(&body);
+}
+
+/* Instructions that fetch or store one access of a vector body. */
+static double access_cost(const Access *a, int v, int lanes) {
+  if (v < 0 || !a->depends[v]) return 1;               /* scalar, broadcast on the way */
+  if (a->weight) return 1;                             /* packed */
+  if (a->affine[v] && a->coef[v] == 1) return 1;
+  return 1.5 * lanes + 1;                              /* one by one */
+}
+
+typedef struct Tile { int v, lanes, p, q, up, uq; } Tile;  /* v, p, q: indices of ranges or -1 */
+
+/* Cycles of one hot step of a tile of up x uq copies. */
+static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
+  double mem = 0, ops = m->ops * up * uq, addr = 0;
+  for (size_t i = 0; i < m->access.n; i++) {
+    const Access *a = &m->access.p[i];
+    double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
+    mem += a->times * copies * access_cost(a, t->v, t->lanes) * (a->gated ? 3 : 1);
+  }
+  (void)addr;
+  double cycles = ops / PORTS;
+  if (mem / PORTS > cycles) cycles = mem / PORTS;
+  if (m->reduces && LATENCY > cycles) cycles = LATENCY;
+  return cycles + 0.5; /* loop overhead that does not overlap */
+}
+
+static int registers(const Model *m, const Tile *t) {
+  int wide = t->v >= 0 && m->t->vector_bytes ? (t->lanes * m->widest + m->t->vector_bytes - 1) / m->t->vector_bytes : 1;
+  if (!m->reduces) return wide * t->up * t->uq + 2;
+  int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
+  return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));
+}
+
+/* Cycles of the whole nest divided by steps, rests included; rests are priced by the same model at
+ * their own size, in halved lanes where the vector range has a rest. */
+static double nest_cycles(const Model *m, Tile t) {
+  double total = 0, others = 1;
+  int64_t ep = 1, eq = 1;
+  int ulp = 1, ulq = 1; /* elements a copy covers along p and q */
+  for (int i = 0; i < m->nout; i++)
+    if (i != t.p && i != t.q && i != t.v) others *= (double)m->extent[i];
+  if (t.p >= 0) ep = m->extent[t.p], ulp = t.p == t.v ? t.lanes : 1;
+  if (t.q >= 0) eq = m->extent[t.q], ulq = t.q == t.v ? t.lanes : 1;
+  if (t.v >= 0 && t.v < m->nout && t.v != t.p && t.v != t.q) others *= ceil((double)m->extent[t.v] / t.lanes);
+  if (t.v >= m->nout) others *= ceil((double)m->extent[t.v] / t.lanes) / (double)m->extent[t.v];
+  int64_t pn[3], qn[3];    /* tiles: full ones, a rest of whole copies, a rest of single elements */
+  int pu[3] = { t.up, 0, 1 }, qu[3] = { t.uq, 0, 1 };
+  pn[0] = ep / ((int64_t)ulp * t.up);
+  pu[1] = (int)(ep / ulp - pn[0] * t.up);
+  pn[1] = pu[1] > 0;
+  pn[2] = ulp > 1 ? __builtin_popcountll((uint64_t)(ep % ulp)) : 0;
+  qn[0] = eq / ((int64_t)ulq * t.uq);
+  qu[1] = (int)(eq / ulq - qn[0] * t.uq);
+  qn[1] = qu[1] > 0;
+  qn[2] = ulq > 1 ? __builtin_popcountll((uint64_t)(eq % ulq)) : 0;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      if (pn[i] && qn[j]) total += (double)pn[i] * (double)qn[j] * step_cycles(m, &t, pu[i], qu[j]);
+  if (t.v >= m->nout && m->reduces) total += 6.0 / m->steps * (double)ep * (double)eq; /* lanes combined at the end */
+  return total * others;
+}
+
+static void consider(const Model *m, Tile t, Tile *best, double *cost) {
+  if (m->t->vector_regs && registers(m, &t) > m->t->vector_regs) return;
+  if (m->ops * t.up * t.uq > MAX_COPIES) return;
+  double c = nest_cycles(m, t);
+  if (c < *cost * 0.995) {
+    *cost = c;
+    *best = t;
+  }
+}
+
+static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *cost) {
+  consider(m, (Tile){ v, lanes, -1, -1, 1, 1 }, best, cost);
+  for (int p = 0; p < m->nout; p++) {
+    int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
+    if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
+    if (!m->reduces && max_p > 4) max_p = 4;
+    for (int up = 2; up <= max_p; up++) {
+      consider(m, (Tile){ v, lanes, p, -1, up, 1 }, best, cost);
+      for (int q = p + 1; q < m->nout && m->reduces; q++) {
+        int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
+        if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
+        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq }, best, cost);
+      }
+    }
+  }
+}
+
+/* Lanes for a reduction that the chosen vector range does not reach: along its most contiguous range. */
+static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opts *o) {
+  Refs all = { 0 };
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n && o->n < MAX_RANGES; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_RED || (vec && ix_uses(ir, x->src[0], vec))) continue;
+    Model m;
+    Refs body = { 0 };
+    memset(&m, 0, sizeof m);
+    m.ir = ir;
+    m.t = t;
+    for (int k = 1; k < x->nsrc; k++) m.range[m.n++] = x->src[k];
+    ir_toposort(ir, &x->src[0], 1, &body);
+    int widest = 4;
+    bool nested = false;
+    for (size_t j = 0; j < body.n; j++) {
+      const Node *y = node(ir, body.p[j]);
+      if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], 1);
+      for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
+      if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
+    }
+    int lanes = t->vector_bytes / widest, best = -1;
+    double cost = 1e30, scalar = 0;
+    for (size_t a = 0; a < m.access.n; a++) scalar += 1;
+    for (int k = 0; k < m.n && lanes > 1 && !nested; k++) {
+      double c = 0;
+      if (node(ir, m.range[k])->arg[0] < lanes) continue;
+      for (size_t a = 0; a < m.access.n; a++) c += access_cost(&m.access.p[a], k, lanes);
+      if (c < cost) cost = c, best = k;
+    }
+    if (best >= 0 && cost < scalar * lanes && m.access.n) {
+      int copies = node(ir, m.range[best])->arg[0] >= 4 * lanes ? 2 : 1; /* two chains hide half the latency */
+      o->opt[o->n++] = (Opt){ m.range[best], copies, lanes };
+    }
+    VEC_FREE(&m.access);
+    VEC_FREE(&body);
+  }
+  VEC_FREE(&all);
+}
+
+Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
+  IR *ir = (IR *)(uintptr_t)cir; /* the algebra may make nodes; the nest is not changed */
+  Opts o = { 0 };
+  Model m;
+  Ref red;
+  build(&m, ir, n, t, &red);
+  Tile best = { -1, 1, -1, -1, 1, 1 };
+  double cost = 1e300;
+  search_tiles(&m, -1, 1, &best, &cost);
+  for (int v = 0; v < m.n && t->vector_bytes; v++)
+    for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
+      if (m.extent[v] < lanes) continue;
+      search_tiles(&m, v, lanes, &best, &cost);
+      break;
+    }
+  for (int i = 0; i < m.nout; i++) {
+    int u = i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l };
+  }
+  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], 1, best.lanes };
+  else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
+
+  /* short reductions are unrolled whole, so that neighbours share what they load */
+  if (red) {
+    const Node *x = node(ir, red);
+    double copies = m.ops * best.up * best.uq;
+    for (int k = x->nsrc - 1; k > 0; k--) {
+      int64_t e = node(ir, x->src[k])->arg[0];
+      bool taken = false;
+      for (int i = 0; i < o.n; i++) taken |= o.opt[i].range == x->src[k];
+      if (taken || e > 7 || copies * (double)e > 100) break;
+      copies *= (double)e;
+      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1 };
+    }
+  }
+  /* weights that outgrow the first level of cache are walked once: their tile goes outermost */
+  if (best.v >= 0 && best.v < m.nout)
+    for (size_t i = 0; i < m.access.n; i++) {
+      const Access *a = &m.access.p[i];
+      double bytes = a->bytes;
+      if (!a->weight || !a->depends[best.v]) continue;
+      for (int k = 0; k < m.n; k++)
+        if (a->depends[k]) bytes *= (double)m.extent[k];
+      if (bytes > 2.0 * t->l1_bytes) o.outermost = m.range[best.v];
+    }
+  VEC_FREE(&m.access);
+  return o;
+}

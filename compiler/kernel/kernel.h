@@ -1,0 +1,51 @@
+/* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
+ * analytic model (heuristic.c), applied by splitting ranges (opts.c), constants packed in the order
+ * they are read (pack.c), replication and lanes (expand.c), functions and lanes a target lacks
+ * (legalize.c), a list of micro-ops (linear.c). */
+#ifndef TGC_KERNEL_H
+#define TGC_KERNEL_H
+#include "../schedule/schedule.h"
+
+enum { MAX_RANGES = 24 };
+
+/* A nest taken apart. ranges[] are outermost first; those that reductions open are inside value. */
+typedef struct Nest {
+  Ref store;
+  int n;
+  Ref ranges[MAX_RANGES];
+} Nest;
+
+Nest nest_open(const IR *ir, Ref nest);
+Ref nest_close(IR *ir, const Nest *n);
+
+/* One opt: split a range into loop x unroll x lanes. A nest's schedule is a list of these. */
+typedef struct Opt { Ref range; int unroll, lanes; } Opt;
+typedef struct Opts {
+  int n;
+  Opt opt[MAX_RANGES];
+  Ref outermost;           /* range moved to the outside of the nest; 0: none */
+} Opts;
+
+/* canon.c */
+Ref range_make(IR *ir, int64_t extent, RangeKind kind);              /* CONST 0 when the extent is 1 */
+/* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
+Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
+Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
+void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */
+
+/* heuristic.c: the schedule of a nest by the analytic model; microseconds */
+Opts heuristic_opts(const IR *ir, const Nest *n, const Target *t);
+
+/* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
+void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *text);
+
+void pack_weights(Plan *p, Ref *nest);     /* pack.c */
+Ref expand_nest(IR *ir, Ref nest);         /* expand.c: NEST(STORE...) with only loop ranges left */
+Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
+void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
+Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */
+
+/* lowers plan->kernels[k].sink to .prog */
+void kernel_lower(Plan *p, int k);
+void kernel_stats(Plan *p, int k);         /* flops, bytes, buffers named */
+#endif

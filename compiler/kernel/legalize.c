@@ -1,0 +1,76 @@
+/* legalize.c: rewrites what a target's C has no text for. Half precision is computed in single and
+ * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane. */
+#include "kernel.h"
+
+static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+}
+
+static bool small_float(DType d) { return d == DT_F16 || d == DT_BF16; }
+
+static Ref wide_half(IR *ir, const Node *x) {
+  Ref src[MAX_RANGES];
+  bool any = false;
+  if (x->op == OP_CAST || x->op == OP_BITCAST || op_info[x->op].level != L_EXPR || x->nsrc > 3) return 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *y = node(ir, x->src[k]);
+    src[k] = x->src[k];
+    if (!small_float((DType)y->dt)) continue;
+    any = true;
+    src[k] = make(ir, OP_CAST, DT_F32, y->lanes, 1, &src[k], 0, NULL);
+  }
+  if (!any || x->op == OP_WHERE) return 0; /* a select moves bits */
+  DType d = small_float((DType)x->dt) ? DT_F32 : (DType)x->dt;
+  Ref r = make(ir, (Op)x->op, d, x->lanes, x->nsrc, src, x->narg, x->arg);
+  return d == x->dt ? r : make(ir, OP_CAST, (DType)x->dt, x->lanes, 1, &r, 0, NULL);
+}
+
+/* Casts between half precision and anything but f32 go through f32. */
+static Ref half_cast(IR *ir, const Node *x) {
+  if (x->op != OP_CAST) return 0;
+  DType from = (DType)node(ir, x->src[0])->dt, to = (DType)x->dt;
+  if (!(small_float(from) && to != DT_F32) && !(small_float(to) && from != DT_F32)) return 0;
+  Ref r = make(ir, OP_CAST, DT_F32, x->lanes, 1, x->src, 0, NULL);
+  return make(ir, OP_CAST, to, x->lanes, 1, &r, 0, NULL);
+}
+
+static Ref by_lane(IR *ir, const Node *x) {
+  Ref lane[64];
+  CHECK(x->lanes <= 64);
+  for (int64_t i = 0; i < x->lanes; i++) {
+    Ref src[3];
+    for (int k = 0; k < x->nsrc; k++) {
+      const Node *y = node(ir, x->src[k]);
+      src[k] = y->op == OP_BCAST ? y->src[0] : y->op == OP_VEC ? y->src[i] : make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[k], 1, &i);
+    }
+    lane[i] = make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg);
+  }
+  return make(ir, OP_VEC, (DType)x->dt, x->lanes, x->lanes, lane, 0, NULL);
+}
+
+typedef struct Machine { const Backend *backend; const Target *target; } Machine;
+
+static Ref legal(IR *ir, Ref r, void *arg) {
+  const Machine *m = arg;
+  const Node *x = node(ir, r);
+  if (op_info[x->op].level != L_EXPR) return 0;
+  Ref wide = wide_half(ir, x);
+  if (wide || (wide = half_cast(ir, x))) return wide;
+  if (x->dt == DT_F32 && x->op >= OP_EXP && x->op <= OP_ERF) {
+    Ref d = decomp_expr(ir, r);
+    if (d) return d;
+  }
+  if (x->lanes > 1 && !m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes)) return by_lane(ir, x);
+  return 0;
+}
+
+Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
+  Rule rules[OP_COUNT + 1];
+  Machine m = { b, t };
+  int n = 0;
+  for (int op = 1; op < OP_COUNT; op++)
+    if (op_info[op].level == L_EXPR) rules[n++] = (Rule){ (Op)op, "legalize", legal };
+  rules[n] = (Rule){ OP_NONE, NULL, NULL };
+  ir_rewrite(ir, rules, &m, &nest, 1, NULL);
+  return nest;
+}

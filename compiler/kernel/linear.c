@@ -1,0 +1,316 @@
+/* linear.c: from nests of expressions to a list of micro-ops.
+ *
+ * Every range is one loop of a tree. A nest's ranges form a chain; a reduction's loops hang below
+ * the deepest loop that its result depends on. A node belongs to the deepest loop it depends on, so
+ * whatever does not vary in a loop is outside of it by construction. Inside a loop, items (nodes and
+ * inner loops) are listed depth first from what has effects, which keeps a load close to its first
+ * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
+ * innermost and a GET after. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LOOPS = 256 };
+
+typedef struct Loop {
+  Ref range;
+  int parent, depth;
+  Refs sets;                     /* SETs and STOREs that belong here, in order */
+  bool emitted;
+} Loop;
+
+typedef struct Linear {
+  IR *ir;
+  Refs *prog;
+  Loop loop[MAX_LOOPS];
+  int nloops;
+  Refs nodes;                    /* of the nest, sources first */
+  int *scope;                    /* by position in nodes: loop */
+  bool *done;                    /* by position in nodes */
+  int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
+  Ref *value;                    /* by position in nodes: what stands for it in the program */
+  uint32_t *pos;                 /* by Ref - base hash: position in nodes */
+  uint32_t npos;
+} Linear;
+
+static uint32_t *pos_slot(Linear *l, Ref r) {
+  uint32_t h = r * 2654435761u;
+  while (l->pos[h & (l->npos - 1)] && l->nodes.p[l->pos[h & (l->npos - 1)] - 1] != r) h++;
+  return &l->pos[h & (l->npos - 1)];
+}
+static uint32_t pos_of(Linear *l, Ref r) { return *pos_slot(l, r) - 1; }
+
+static int loop_of(Linear *l, Ref range) {
+  for (int i = 1; i < l->nloops; i++)
+    if (l->loop[i].range == range) return i;
+  return -1;
+}
+
+static int loop_add(Linear *l, Ref range, int parent) {
+  CHECK(l->nloops < MAX_LOOPS);
+  l->loop[l->nloops] = (Loop){ .range = range, .parent = parent, .depth = l->loop[parent].depth + 1 };
+  return l->nloops++;
+}
+
+static int deeper(const Linear *l, int a, int b) { return l->loop[a].depth >= l->loop[b].depth ? a : b; }
+static bool within(const Linear *l, int inner, int outer) {
+  while (inner != outer && inner) inner = l->loop[inner].parent;
+  return inner == outer;
+}
+
+/* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
+ * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
+ * walk that collects for each node the set of open ranges. */
+static void make_loops(Linear *l) {
+  IR *ir = l->ir;
+  size_t n = l->nodes.n;
+  Refs ranges = { 0 };
+  for (size_t i = 0; i < n; i++)
+    if (node(ir, l->nodes.p[i])->op == OP_RANGE) VEC_PUSH(&ranges, l->nodes.p[i]);
+  size_t words = ranges.n / 64 + 1;
+  uint64_t *open = xmalloc((n + 1) * words * sizeof *open);
+  memset(open, 0, (n + 1) * words * sizeof *open);
+  size_t nth = 0;
+  for (size_t i = 0; i < n; i++) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    uint64_t *me = open + i * words;
+    if (x->op == OP_RANGE) me[nth / 64] |= (uint64_t)1 << nth % 64, nth++;
+    for (int k = 0; k < x->nsrc; k++) {
+      uint64_t *from = open + pos_of(l, x->src[k]) * words;
+      if (x->op == OP_RED && k > 0) for (size_t w = 0; w < words; w++) me[w] &= ~from[w];
+      else for (size_t w = 0; w < words; w++) me[w] |= from[w];
+    }
+  }
+  /* users before sources: an outer reduction's loops exist before those inside it */
+  for (size_t i = n; i-- > 0;) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    if (x->op != OP_RED) continue;
+    int at = 0;
+    for (size_t w = 0; w < ranges.n; w++)
+      if (open[i * words + w / 64] >> w % 64 & 1) {
+        int o = loop_of(l, ranges.p[w]);
+        CHECK(o > 0);
+        at = deeper(l, o, at);
+      }
+    for (int k = 1; k < x->nsrc; k++) {
+      int o = loop_of(l, x->src[k]);
+      at = o > 0 ? o : loop_add(l, x->src[k], at);
+    }
+  }
+  free(open);
+  VEC_FREE(&ranges);
+}
+
+static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red->src[1])].parent; }
+
+static void find_scopes(Linear *l) {
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    const Node *x = node(l->ir, l->nodes.p[i]);
+    int s = x->op == OP_RANGE ? loop_of(l, l->nodes.p[i]) : x->op == OP_RED ? red_parent(l, x) : 0;
+    CHECK(s >= 0);
+    for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
+    l->scope[i] = s;
+  }
+}
+
+/* ---- emission ---- */
+static Ref put(Linear *l, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  Ref r = node_make(l->ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+  VEC_PUSH(l->prog, r);
+  return r;
+}
+
+static Ref identity(IR *ir, Op op, DType d) {
+  bool f = dt_float(d);
+  switch (op) {
+  case OP_ADD: return c_int(ir, d, 0);
+  case OP_MUL: return c_int(ir, d, 1);
+  case OP_MAX: return f ? c_float(ir, d, -1.0 / 0.0) : d == DT_U64 ? c_int(ir, d, 0) : c_bits(ir, d, d == DT_I64 ? INT64_MIN : double_to_bits(d, -1e30));
+  case OP_MIN: return f ? c_float(ir, d, 1.0 / 0.0) : d == DT_U64 ? c_bits(ir, d, -1) : c_bits(ir, d, d == DT_I64 ? INT64_MAX : double_to_bits(d, 1e30));
+  default: BUG("%s does not reduce", op_info[op].name);
+  }
+}
+
+static Ref need(Linear *l, Ref r);
+static void emit_loop(Linear *l, int loop);
+
+/* acc op value, term by term: an unrolled sum feeds the accumulator in order */
+static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, value);
+  if (l->done[pos_of(l, value)] || op != OP_ADD || !dt_float((DType)x->dt)) {
+    return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
+  }
+  if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, x->src[0]), x->src[1]);
+  if (x->op == OP_MUL) {
+    Ref a = need(l, x->src[0]), b = need(l, x->src[1]);
+    return put(l, OP_MULACC, (DType)x->dt, x->lanes, 3, (Ref[]){ a, b, acc }, 0, NULL);
+  }
+  return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
+}
+
+/* All reductions over the loops of r are computed by one pass of those loops. */
+static void emit_reduction(Linear *l, Ref r) {
+  IR *ir = l->ir;
+  int top = loop_of(l, node(ir, r)->src[1]);
+  Refs mine = { 0 };
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    if (x->op == OP_RED && loop_of(l, x->src[1]) == top) VEC_PUSH(&mine, l->nodes.p[i]);
+  }
+  Ref *acc = xmalloc(mine.n * sizeof *acc);
+  for (size_t i = 0; i < mine.n; i++) {
+    const Node *x = node(ir, mine.p[i]);
+    int64_t id = ir->next_range++;
+    Ref zero = identity(ir, (Op)x->arg[0], (DType)x->dt);
+    VEC_PUSH(l->prog, zero);
+    if (x->lanes > 1) zero = put(l, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL);
+    acc[i] = put(l, OP_ACC, (DType)x->dt, x->lanes, 1, &zero, 1, &id);
+    l->value[pos_of(l, mine.p[i])] = acc[i];
+    VEC_PUSH(&l->loop[loop_of(l, x->src[x->nsrc - 1])].sets, mine.p[i]);
+  }
+  emit_loop(l, top);
+  for (size_t i = 0; i < mine.n; i++) {
+    const Node *x = node(ir, mine.p[i]);
+    l->value[pos_of(l, mine.p[i])] = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc[i], 0, NULL);
+    l->done[pos_of(l, mine.p[i])] = true;
+  }
+  free(acc);
+  VEC_FREE(&mine);
+}
+
+/* What must exist in loop `at` before r can be computed in a loop below it: emitted while `at` is
+ * the innermost open loop. */
+static void hoist(Linear *l, Ref r, int at, int loop) {
+  uint32_t i = pos_of(l, r);
+  const Node *x = node(l->ir, r);
+  if (l->done[i] || l->hoisted[i] == loop) return;
+  l->hoisted[i] = loop;
+  int s = l->scope[i];
+  if (s == at || !within(l, s, at)) {
+    need(l, r);
+    return;
+  }
+  for (int k = 0; k < x->nsrc; k++) hoist(l, x->src[k], at, loop);
+}
+
+static void open_effects(Linear *l, int loop, int at, int top) { /* effects in loop and everything below it */
+  for (size_t i = 0; i < l->loop[loop].sets.n; i++) {
+    const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
+    for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
+  }
+  for (int c = 1; c < l->nloops; c++)
+    if (l->loop[c].parent == loop && c != loop) open_effects(l, c, at, top);
+}
+
+static Ref need(Linear *l, Ref r) {
+  IR *ir = l->ir;
+  uint32_t i = pos_of(l, r);
+  if (l->done[i]) return l->value[i];
+  const Node *x = node(ir, r);
+  if (x->op == OP_RED) {
+    emit_reduction(l, r);
+    return l->value[i];
+  }
+  Ref src[MAX_RANGES + 64];
+  for (int k = 0; k < x->nsrc; k++) src[k] = need(l, x->src[k]);
+  l->value[i] = x->nsrc ? node_with_src(ir, r, src) : r;
+  if (x->op != OP_RANGE) VEC_PUSH(l->prog, l->value[i]);
+  l->done[i] = true;
+  return l->value[i];
+}
+
+static bool has_effects(const Linear *l, int loop) { /* the next loop of the same chain: others wait for need() */
+  for (int c = loop; c < l->nloops; c++)
+    if (l->loop[c].sets.n && within(l, c, loop)) return true;
+  return false;
+}
+
+static void emit_loop(Linear *l, int loop) {
+  IR *ir = l->ir;
+  Loop *me = &l->loop[loop];
+  me->emitted = true;
+  open_effects(l, loop, me->parent, loop); /* what does not vary here stays outside */
+  VEC_PUSH(l->prog, me->range);
+  put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
+  for (int c = 1; c < l->nloops; c++)
+    if (l->loop[c].parent == loop && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
+  for (size_t i = 0; i < me->sets.n; i++) {
+    Ref e = me->sets.p[i];
+    const Node *x = node(ir, e);
+    if (x->op == OP_RED) {
+      Ref acc = l->value[pos_of(l, e)];
+      Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
+      Ref sum = accumulate(l, (Op)x->arg[0], now, x->src[0]);
+      put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
+    } else
+      need(l, e);
+  }
+  put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
+}
+
+/* What stands outside all loops is computed once for all nests of a kernel. */
+static void share_top(Linear *l, const Refs *top) {
+  for (size_t i = 0; i < top->n; i++) {
+    uint32_t *slot = pos_slot(l, top->p[i]);
+    if (!*slot) continue;
+    l->done[*slot - 1] = true;
+    l->value[*slot - 1] = top->p[i];
+  }
+}
+
+static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top) {
+  Linear *l = xmalloc(sizeof *l);
+  memset(l, 0, sizeof *l);
+  l->ir = ir;
+  l->prog = prog;
+  Nest n = nest_open(ir, nest);
+  ir_toposort(ir, &nest, 1, &l->nodes);
+  l->nodes.n--; /* the NEST itself */
+  if (node(ir, n.store)->op == OP_SINK) { /* and its SINK, which is not last when ranges follow it */
+    size_t at = 0;
+    while (l->nodes.p[at] != n.store) at++;
+    memmove(&l->nodes.p[at], &l->nodes.p[at + 1], (l->nodes.n - at - 1) * sizeof(Ref));
+    l->nodes.n--;
+  }
+  for (l->npos = 64; l->npos < l->nodes.n * 2; l->npos *= 2) {}
+  l->pos = xmalloc(l->npos * sizeof *l->pos);
+  memset(l->pos, 0, l->npos * sizeof *l->pos);
+  for (size_t i = 0; i < l->nodes.n; i++) *pos_slot(l, l->nodes.p[i]) = (uint32_t)i + 1;
+  l->scope = xmalloc((l->nodes.n + 1) * sizeof *l->scope);
+  l->done = xmalloc((l->nodes.n + 1) * sizeof *l->done);
+  l->hoisted = xmalloc((l->nodes.n + 1) * sizeof *l->hoisted);
+  l->value = xmalloc((l->nodes.n + 1) * sizeof *l->value);
+  memset(l->done, 0, l->nodes.n * sizeof *l->done);
+  memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
+  l->nloops = 1; /* 0: outside of all loops */
+  int at = 0;
+  for (int k = 0; k < n.n; k++) at = loop_add(l, n.ranges[k], at);
+  make_loops(l);
+  find_scopes(l);
+  share_top(l, top);
+  const Node *s = node(ir, n.store);
+  if (s->op == OP_SINK)
+    for (int k = 0; k < s->nsrc; k++) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+  else
+    VEC_PUSH(&l->loop[at].sets, n.store);
+  if (n.n) emit_loop(l, 1);
+  else
+    for (size_t i = 0; i < l->loop[0].sets.n; i++) need(l, l->loop[0].sets.p[i]);
+  for (size_t i = 0; i < l->nodes.n; i++)
+    if (l->done[i] && !l->scope[i] && l->value[i] == l->nodes.p[i] && node(ir, l->nodes.p[i])->op != OP_STORE) VEC_PUSH(top, l->nodes.p[i]);
+  for (int i = 0; i < l->nloops; i++) VEC_FREE(&l->loop[i].sets);
+  VEC_FREE(&l->nodes);
+  free(l->pos);
+  free(l->scope);
+  free(l->done);
+  free(l->hoisted);
+  free(l->value);
+  free(l);
+}
+
+void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog) {
+  Refs top = { 0 };
+  for (size_t i = 0; i < n; i++) linear_nest(ir, nests[i], prog, &top);
+  VEC_FREE(&top);
+}

@@ -1,0 +1,110 @@
+/* kernel/lower.c: one kernel from scalar expressions to its program, through the files that
+ * kernel.h lists, and what is known of it then. */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_unique(int *p, size_t n, int x) {
+  for (size_t i = 0; i < n; i++)
+    if (p[i] == x) return false;
+  return true;
+}
+
+/* Arithmetic of the kernel as written, before tiling: every op once per value of the ranges it is in. */
+static double count_flops(const IR *ir, Ref sink) {
+  Refs all = { 0 };
+  double flops = 0;
+  ir_toposort(ir, &sink, 1, &all);
+  uint32_t base = UINT32_MAX, top = 0;
+  for (size_t i = 0; i < all.n; i++) {
+    if (all.p[i] < base) base = all.p[i];
+    if (all.p[i] > top) top = all.p[i];
+  }
+  double *times = xmalloc((top - base + 1) * sizeof *times); /* product of the extents of the loops around */
+  for (size_t i = all.n; i-- > 0;) times[all.p[i] - base] = 0;
+  times[sink - base] = 1;
+  for (size_t i = all.n; i-- > 0;) { /* users first */
+    const Node *x = node(ir, all.p[i]);
+    double t = times[all.p[i] - base];
+    bool counts = op_info[x->op].level == L_EXPR && x->op != OP_CAST && x->op != OP_BITCAST && (dt_float((DType)x->dt) || (x->nsrc > 1 && dt_float((DType)node(ir, x->src[1])->dt)));
+    if (counts) flops += t;
+    if (x->op == OP_NEST || x->op == OP_RED)
+      for (int k = 1; k < x->nsrc; k++) t *= (double)node(ir, x->src[k])->arg[0];
+    if (x->op == OP_RED && dt_float((DType)x->dt)) flops += t;
+    for (int k = 0; k < x->nsrc; k++) {
+      const Node *y = node(ir, x->src[k]);
+      double s = t;
+      if (x->op != OP_NEST && x->op != OP_SINK && y->op == OP_RED) { /* a reduction's result is computed once per value of its own ranges */
+        Refs r = { 0 };
+        s = 1;
+        collect_ranges(ir, x->src[k], &r);
+        for (size_t j = 0; j < r.n; j++) {
+          bool own = false;
+          for (int m = 1; m < y->nsrc; m++) own |= y->src[m] == r.p[j];
+          if (!own && node(ir, r.p[j])->arg[2] == RK_LOOP) s *= (double)node(ir, r.p[j])->arg[0];
+        }
+        if (s > t) s = t;
+        VEC_FREE(&r);
+      }
+      if (s > times[x->src[k] - base]) times[x->src[k] - base] = s;
+    }
+  }
+  free(times);
+  VEC_FREE(&all);
+  return flops;
+}
+
+/* Buffers a kernel names and the bytes it touches in each, counted once. */
+void kernel_stats(Plan *p, int index) {
+  IR *ir = p->ir;
+  Kernel *k = &p->kernels.p[index];
+  Refs all = { 0 };
+  k->bufs.n = k->written.n = 0;
+  k->bytes_read = k->bytes_written = 0;
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const Node *x = node(ir, k->prog.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    const int buf = (int)node(ir, x->src[0])->arg[0];
+    if (add_unique(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
+    if (x->op == OP_STORE && add_unique(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
+  }
+  ir_toposort(ir, &k->sink, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    const Buf *b = &ir->bufs.p[node(ir, x->src[0])->arg[0]];
+    Refs r = { 0 };
+    int64_t n = 1;
+    collect_ranges(ir, x->src[1], &r);
+    for (size_t j = 0; j < r.n; j++)
+      if (!i64_mul(n, node(ir, r.p[j])->arg[0], &n)) n = b->elems;
+    VEC_FREE(&r);
+    if (n > b->elems) n = b->elems;
+    *(x->op == OP_LOAD ? &k->bytes_read : &k->bytes_written) += n * dt_bytes(b->dt);
+  }
+  k->flops = (int64_t)count_flops(ir, k->sink);
+  VEC_FREE(&all);
+}
+
+void kernel_lower(Plan *p, int index) {
+  IR *ir = p->ir;
+  Kernel *k = &p->kernels.p[index];
+  Refs nests = { 0 };
+  Sb text = { 0 };
+  const Node *sink = node(ir, k->sink);
+  for (int i = 0; i < sink->nsrc; i++) {
+    ir->origin = node(ir, sink->src[i])->origin;
+    Ref nest = canon_nest(ir, sink->src[i]);
+    opts_apply(ir, nest, p->target, 0, &nests, &text);
+  }
+  for (size_t i = 0; i < nests.n; i++) {
+    pack_weights(p, &nests.p[i]);
+    nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i]), p->backend, p->target);
+  }
+  k = &p->kernels.p[index];
+  linearize(ir, nests.p, nests.n, &k->prog);
+  k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);
+  kernel_stats(p, index);
+  sb_free(&text);
+  VEC_FREE(&nests);
+}

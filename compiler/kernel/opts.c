@@ -1,0 +1,90 @@
+/* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
+ * r0 * (U * L) + u * L + lane. What U * L does not divide is left to a nest of its own, scheduled
+ * anew for its smaller extent; a reduction leaves its rest as a second reduction. */
+#include "kernel.h"
+#include <string.h>
+
+static void say(IR *ir, Sb *text, const Opt *o) {
+  long long id = (long long)node(ir, o->range)->arg[1];
+  if (o->lanes > 1) sb_printf(text, " vec(r%lld,%d)", id, o->lanes);
+  if (o->unroll > 1) sb_printf(text, " unroll(r%lld,%d)", id, o->unroll);
+}
+
+/* Splits range r of extent n * tile below root. */
+static Ref split(IR *ir, Ref root, const Opt *o) {
+  const Node *r = node(ir, o->range);
+  int64_t tile = (int64_t)o->unroll * o->lanes;
+  Ref by[3] = { range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
+  Ref expr = ix_add(ir, ix_add(ir, ix_mul(ir, by[0], tile), ix_mul(ir, by[1], o->lanes)), by[2]);
+  return range_replace(ir, root, o->range, expr, 3, by);
+}
+
+/* The part of root where r runs over [begin, end). */
+static Ref restrict_range(IR *ir, Ref root, Ref r, int64_t begin, int64_t end) {
+  Ref part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
+  return range_replace(ir, root, r, ix_add(ir, part, ix_const(ir, begin)), 1, &part);
+}
+
+static bool in_list(const IR *ir, Ref nest, Ref r) {
+  const Node *x = node(ir, nest);
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == r) return true;
+  return false;
+}
+
+/* Every reduction over r below root becomes one over the first `whole` and one over the rest. */
+static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first) {
+  Refs all = { 0 };
+  VEC(Ref) from = { 0 };
+  VEC(Ref) to = { 0 };
+  Ref rest = range_make(ir, node(ir, r)->arg[0] - whole, RK_REDUCE);
+  *first = range_make(ir, whole, RK_REDUCE);
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_RED || !in_list(ir, all.p[i], r)) continue;
+    Ref parts[2] = { range_replace(ir, all.p[i], r, *first, 1, first),
+                     range_replace(ir, all.p[i], r, ix_add(ir, rest, ix_const(ir, whole)), 1, &rest) };
+    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&to, node_make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
+  }
+  root = ix_subst(ir, root, (int)from.n, from.p, to.p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return root;
+}
+
+void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *text) {
+  Nest n = nest_open(ir, nest);
+  Opts o = heuristic_opts(ir, &n, t);
+  VEC(Ref) rests = { 0 };
+
+  if (o.outermost && in_list(ir, nest, o.outermost)) {
+    int at = 0;
+    while (n.ranges[at] != o.outermost) at++;
+    memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
+    n.ranges[0] = o.outermost;
+    nest = nest_close(ir, &n);
+  }
+  sb_printf(text, "%s{", depth ? " rest" : "");
+  for (int i = 0; i < o.n; i++) {
+    Opt *p = &o.opt[i];
+    int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
+    say(ir, text, p);
+    if (whole < extent && in_list(ir, nest, p->range)) {
+      CHECK(depth < 16);
+      VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent));
+      Ref main_part = range_make(ir, whole, (RangeKind)node(ir, p->range)->arg[2]);
+      nest = range_replace(ir, nest, p->range, main_part, 1, &main_part);
+      p->range = main_part;
+    } else if (whole < extent)
+      nest = split_reduction(ir, nest, p->range, whole, &p->range);
+    nest = split(ir, nest, p);
+  }
+  if (o.outermost) sb_puts(text, " outer");
+  sb_puts(text, " }");
+  VEC_PUSH(nests, nest);
+  for (size_t i = 0; i < rests.n; i++) opts_apply(ir, rests.p[i], t, depth + 1, nests, text);
+  VEC_FREE(&rests);
+}

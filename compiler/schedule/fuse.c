@@ -1,0 +1,163 @@
+/* fuse.c: which values are stored. From a graph to the set of realised nodes; everything else is
+ * computed inside the kernels that need it.
+ *
+ * One backward walk estimates, for every node, how often its elements would be evaluated if it were
+ * inlined into its consumers. Three numbers decide:
+ *   inline:  (evaluations - elements) x work of one element
+ *   store:   elements x STORE_COST
+ * Structure forces some stores: graph outputs; sums of products (contractions), which deserve a
+ * kernel with registers of their own, so at most one lives in a kernel and never below another
+ * reduction; operands of contractions that are not pure movement, because a contraction reads each
+ * operand many times and in scalars; concatenations, whose parts are written in place. A reduction
+ * whose consumers see it through an EXPAND over what it reduced (a mean, a row maximum) is computed
+ * once outside the loops that repeat it: that alone makes softmax and layer normalisation one
+ * kernel. */
+#include "sched.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
+  MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
+  PAD_WORK = 3,         /* index comparisons and a select */
+  FUNC_WORK = 6         /* a transcendental function */
+};
+enum { MANY = UINT32_MAX };
+
+typedef struct Info {
+  double evals;         /* evaluations asked for by consumers seen so far */
+  double reduced;       /* product of the extents of enclosing reductions not yet hoisted out of */
+  Ref root;             /* the only realised consumer; MANY */
+  int depth;            /* nodes between here and the farthest root */
+  bool operand;         /* read by a contraction */
+  bool under;           /* inside a reduction that depends on it */
+  bool must;            /* has to be stored */
+} Info;
+
+bool op_is_movement(Op op) { return op_info[op].algebra & MOVE && op != OP_CAT && op != OP_PAD; }
+static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
+
+Ref view_base(const IR *ir, Ref r) {
+  while (op_is_movement((Op)node(ir, r)->op)) r = node(ir, r)->src[0];
+  return r;
+}
+
+bool is_contraction(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  if (x->op != OP_REDUCE || x->arg[0] != OP_ADD) return false;
+  const Node *m = node(ir, view_base(ir, x->src[0]));
+  return m->op == OP_MUL && m->src[0] != m->src[1];
+}
+
+static int own_work(const Node *x) {
+  switch ((Op)x->op) {
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_SIN: case OP_COS: case OP_TAN: case OP_ASIN: case OP_ACOS: case OP_ATAN:
+  case OP_SINH: case OP_COSH: case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: case OP_POW: case OP_ATAN2:
+    return FUNC_WORK;
+  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MOD: case OP_FLDIV: case OP_FLMOD: return 4;
+  case OP_PAD: return PAD_WORK;
+  case OP_GATHER: return 4;
+  default: return op_is_movement((Op)x->op) || is_leaf((Op)x->op) ? 0 : 1;
+  }
+}
+
+static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDUCE result */
+  const Node *s = node(ir, x->src[0]);
+  int64_t n = dims_elems(x->dims, x->rank);
+  return n ? dims_elems(s->dims, s->rank) / n : 0;
+}
+
+void sched_fuse(Sched *s) {
+  IR *ir = s->ir;
+  Refs order = { 0 }, roots = { 0 };
+  for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
+  ir_toposort(ir, roots.p, roots.n, &order);
+  Info *info = xmalloc(ir->n * sizeof *info);
+  double *work = xmalloc(ir->n * sizeof *work); /* of one element, with everything inlined down to reductions' results */
+  uint32_t *contraction = xmalloc(ir->n * sizeof *contraction); /* by root: the one it holds */
+  memset(info, 0, ir->n * sizeof *info);
+  memset(contraction, 0, ir->n * sizeof *contraction);
+
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(ir, order.p[i]);
+    double w = own_work(x);
+    for (int k = 0; k < x->nsrc; k++) w += work[x->src[k]];
+    if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
+    if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) + 1); /* hoisted */
+    work[order.p[i]] = w > 1e15 ? 1e15 : w;
+  }
+  for (size_t i = 0; i < roots.n; i++) info[roots.p[i]].must = true;
+
+  for (size_t i = order.n; i-- > 0;) {
+    Ref r = order.p[i];
+    const Node *x = node(ir, r);
+    Info *me = &info[r];
+    int64_t elems = dims_elems(x->dims, x->rank);
+    bool view = op_is_movement((Op)x->op), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
+
+    /* decide */
+    bool halo = false;
+    if (x->op == OP_PAD && !store && me->evals > 0 && (me->operand || me->evals * PAD_WORK > (double)elems * STORE_COST)) {
+      Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
+      if (base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL)) store = true; /* fixed memory: a copy with the border */
+      else {
+        halo = true; /* the source is stored with room around it: layout.c */
+        info[x->src[0]].must = true;
+      }
+    } else if (!store && !leaf && !view) {
+      double extra = me->evals - (double)elems;
+      if (x->op == OP_CAT) store = true;
+      else if (me->operand || me->depth > MAX_INLINED) store = true;
+      else if (x->op == OP_REDUCE && is_contraction(ir, r))
+        store = me->under || me->root == MANY || extra > 0 || contraction[me->root] || me->evals < (double)elems;
+      else if (x->op == OP_REDUCE) store = me->under || (extra > 0 && extra * work[r] > (double)elems * STORE_COST);
+      else store = extra > 0 && extra * work[r] > (double)elems * STORE_COST;
+    } else if (view && me->depth > 4 * MAX_INLINED) store = true;
+    if (store) {
+      s->place[r].stored = true;
+      *me = (Info){ .evals = (double)elems, .root = r };
+    }
+    if (halo) s->place[r].halo_view = true;
+    if (x->op == OP_REDUCE && is_contraction(ir, r) && me->root != MANY) contraction[me->root] = r;
+
+    /* tell the sources */
+    bool contract = x->op == OP_REDUCE && is_contraction(ir, r);
+    for (int k = 0; k < x->nsrc; k++) {
+      Ref q = x->src[k];
+      const Node *y = node(ir, q);
+      Info *to = &info[q];
+      double evals = me->evals, reduced = me->reduced;
+      bool under = me->under, operand = me->operand;
+      if (x->op == OP_REDUCE) {
+        evals *= (double)reduced_elems(ir, x);
+        reduced = (reduced ? reduced : 1) * (double)reduced_elems(ir, x);
+        under = true;
+      } else if (x->op == OP_EXPAND) {
+        double factor = (double)elems / (double)(dims_elems(y->dims, y->rank) ? dims_elems(y->dims, y->rank) : 1);
+        if (factor > 1) {
+          evals /= factor;
+          if (under && factor >= reduced) under = false, reduced = 0;
+        }
+      } else if (x->op == OP_PAD) {
+        if (k == 1) continue;
+        evals *= (double)dims_elems(y->dims, y->rank) / (double)(elems ? elems : 1);
+      } else if (x->op == OP_CAT) {
+        to->must = true; /* written in place, as part of the whole */
+        continue;
+      }
+      to->evals += evals;
+      to->under |= under;
+      if (reduced > to->reduced) to->reduced = reduced;
+      to->operand |= operand;
+      to->root = !to->root || to->root == me->root ? me->root : MANY;
+      if (me->depth + 1 > to->depth) to->depth = me->depth + 1;
+    }
+    if (contract) /* its product's factors are operands */
+      for (int k = 0; k < 2; k++) info[node(ir, view_base(ir, x->src[0]))->src[k]].operand = true;
+  }
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+  free(info);
+  free(work);
+  free(contraction);
+}

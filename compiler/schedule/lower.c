@@ -1,0 +1,335 @@
+/* lower.c: from stored values to kernels. Each stored value becomes a STORE over one range per axis;
+ * its expression is found by pushing the index expressions down through movement ops, in the manner
+ * of tinygrad's rangeify. Asking for the same element twice gives the same node, so sharing inside a
+ * kernel needs no search. A reduction opens ranges of its own. */
+#include "sched.h"
+#include <stdlib.h>
+#include <string.h>
+
+static Ref scalar(IR *ir, Op op, DType d, int n, const Ref *src) { return node_make(ir, op, d, 1, n, src, 0, NULL, 0, NULL); }
+
+Ref range_new(IR *ir, int64_t extent, RangeKind kind) {
+  if (extent == 1) return ix_const(ir, 0);
+  int64_t arg[3] = { extent, ir->next_range++, kind };
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+}
+
+/* ---- memo of (value, index) pairs within one kernel; the list of pairs is its own hash table ---- */
+typedef struct Memo { Ref r; int rank; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
+typedef VEC(Memo) Memos;
+typedef struct Lower {
+  Sched *s;
+  IR *ir;
+  Memos memo;
+  uint32_t head[1024];
+} Lower;
+
+static uint32_t memo_hash(Ref r, const Ref *idx, int rank) {
+  uint32_t h = r * 2654435761u;
+  for (int i = 0; i < rank; i++) h = (h ^ idx[i]) * 2654435761u;
+  return h >> 22;
+}
+
+static Ref address(IR *ir, const Place *p, const Ref *idx, int rank) {
+  Ref at = ix_const(ir, p->offset);
+  for (int a = 0; a < rank; a++) at = ix_add(ir, at, ix_mul(ir, idx[a], p->stride[a]));
+  return at;
+}
+
+static Ref buffer(IR *ir, int buf) {
+  int64_t arg = buf;
+  return node_make(ir, OP_BUFFER, ir->bufs.p[buf].dt, 1, 0, NULL, 1, &arg, 0, NULL);
+}
+
+static Ref load(IR *ir, const Place *p, const Ref *idx, int rank) {
+  Ref src[2] = { buffer(ir, p->buf), address(ir, p, idx, rank) };
+  return scalar(ir, OP_LOAD, ir->bufs.p[p->buf].dt, 2, src);
+}
+
+static Ref element(Lower *l, Ref r, const Ref *idx);
+
+/* row-major index of a shape, and back */
+static Ref flatten(IR *ir, const int64_t *dims, int rank, const Ref *idx) {
+  Ref flat = ix_const(ir, 0);
+  for (int a = 0; a < rank; a++) flat = ix_add(ir, ix_mul(ir, flat, dims[a]), idx[a]);
+  return flat;
+}
+
+static void unflatten(IR *ir, Ref flat, const int64_t *dims, int rank, Ref *idx) {
+  int64_t inner = 1;
+  for (int a = rank - 1; a >= 0; inner *= dims[a], a--) {
+    Ref q = ix_div(ir, flat, inner ? inner : 1);
+    idx[a] = a ? ix_mod(ir, q, dims[a] ? dims[a] : 1) : q;
+  }
+}
+
+/* Groups of axes with equal products map onto each other alone: indices stay small and affine. */
+static void reshape_index(IR *ir, const Node *x, const Node *y, const Ref *idx, Ref *at) {
+  int i = 0, j = 0;
+  while (j < y->rank) {
+    int i0 = i, j0 = j;
+    int64_t pi = 1, pj = 1;
+    do {
+      if (pi <= pj && i < x->rank) pi *= x->dims[i++];
+      else if (j < y->rank) pj *= y->dims[j++];
+      else break;
+    } while (pi != pj || j == j0);
+    while (i < x->rank && x->dims[i] == 1) i++;
+    if (i == x->rank) while (j < y->rank) j++;
+    unflatten(ir, flatten(ir, x->dims + i0, i - i0, idx + i0), y->dims + j0, j - j0, at + j0);
+  }
+}
+
+static Ref element_uncached(Lower *l, Ref r, const Ref *idx) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, r), *y = x->nsrc ? node(ir, x->src[0]) : NULL;
+  const Place *p = &l->s->place[r];
+  Ref at[MAX_RANK];
+  if (p->stored || x->op == OP_PARAM || x->op == OP_WEIGHT) return load(ir, p, idx, x->rank);
+  switch ((Op)x->op) {
+  case OP_CONST: return r;
+  case OP_IOTA: return idx[0];
+  case OP_RESHAPE:
+    reshape_index(ir, x, y, idx, at);
+    return element(l, x->src[0], at);
+  case OP_EXPAND:
+    for (int a = 0; a < x->rank; a++) at[a] = y->dims[a] == 1 ? ix_const(ir, 0) : idx[a];
+    return element(l, x->src[0], at);
+  case OP_PERMUTE:
+    for (int a = 0; a < x->rank; a++) at[x->arg[a]] = idx[a];
+    return element(l, x->src[0], at);
+  case OP_SHRINK:
+    for (int a = 0; a < x->rank; a++) at[a] = ix_add(ir, ix_mul(ir, idx[a], x->arg[x->rank + a]), ix_const(ir, x->arg[a]));
+    return element(l, x->src[0], at);
+  case OP_WINDOW:
+    for (int a = 0; a < y->rank; a++) at[a] = idx[a];
+    at[x->arg[0]] = ix_add(ir, ix_mul(ir, idx[x->arg[0]], x->arg[1]), ix_mul(ir, idx[y->rank], x->arg[2]));
+    return element(l, x->src[0], at);
+  case OP_PAD: {
+    Ref gate = 0;
+    for (int a = 0; a < x->rank; a++) {
+      at[a] = ix_sub(ir, idx[a], ix_const(ir, x->arg[a]));
+      if (!p->halo_view && (x->arg[a] || x->arg[x->rank + a])) gate = ix_and(ir, gate, ix_in(ir, at[a], 0, y->dims[a]));
+    }
+    if (p->halo_view) return load(ir, &l->s->place[x->src[0]], at, x->rank);
+    if (!gate) return element(l, x->src[0], at);
+    Ref value = element(l, x->src[0], at), fill = element(l, x->src[1], NULL);
+    return scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ gate, value, fill });
+  }
+  case OP_CAT: {
+    int axis = (int)x->arg[0];
+    int64_t end = x->dims[axis];
+    Ref value = 0;
+    for (int k = x->nsrc - 1; k >= 0; k--) {
+      int64_t begin = end - node(ir, x->src[k])->dims[axis];
+      memcpy(at, idx, x->rank * sizeof *at);
+      at[axis] = ix_sub(ir, idx[axis], ix_const(ir, begin));
+      Ref part = element(l, x->src[k], at);
+      value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ ix_lt(ir, idx[axis], ix_const(ir, end)), part, value }) : part;
+      end = begin;
+    }
+    return value;
+  }
+  case OP_GATHER:
+    memcpy(at, idx, x->rank * sizeof *at);
+    at[x->arg[0]] = element(l, x->src[1], idx);
+    return element(l, x->src[0], at);
+  case OP_REDUCE: {
+    Ref src[MAX_RANK + 1], ranges[MAX_RANK];
+    int n = 0;
+    for (int a = 0; a < y->rank; a++) {
+      at[a] = (x->arg[1] >> a & 1) ? range_new(ir, y->dims[a], RK_REDUCE) : idx[a];
+      if ((x->arg[1] >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
+    }
+    src[0] = element(l, x->src[0], at);
+    memcpy(src + 1, ranges, (size_t)n * sizeof *src);
+    return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
+  }
+  default: {
+    Ref src[3];
+    for (int k = 0; k < x->nsrc; k++) src[k] = element(l, x->src[k], idx);
+    return scalar(ir, (Op)x->op, (DType)x->dt, x->nsrc, src);
+  }
+  }
+}
+
+static Ref element(Lower *l, Ref r, const Ref *idx) {
+  int rank = node(l->ir, r)->rank;
+  uint32_t *head = &l->head[memo_hash(r, idx, rank)];
+  for (uint32_t i = *head; i; i = l->memo.p[i - 1].next)
+    if (l->memo.p[i - 1].r == r && (!rank || !memcmp(l->memo.p[i - 1].idx, idx, (size_t)rank * sizeof *idx))) return l->memo.p[i - 1].expr;
+  uint32_t keep = l->ir->origin;
+  l->ir->origin = node(l->ir, r)->origin;
+  Memo m = { .r = r, .rank = rank };
+  if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
+  m.expr = element_uncached(l, r, idx);
+  l->ir->origin = keep;
+  head = &l->head[memo_hash(r, idx, rank)];
+  m.next = *head;
+  VEC_PUSH(&l->memo, m);
+  *head = (uint32_t)l->memo.n;
+  return m.expr;
+}
+
+/* ---- kernels ---- */
+
+/* Sound shape of gates: WHERE(gate, LOAD(i), fill) must not touch memory when the gate is false. */
+static Ref gate_loads(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r), *v = node(ir, x->src[1]);
+  if (v->op != OP_LOAD || v->nsrc != 2 || node(ir, x->src[2])->op != OP_CONST) return 0;
+  return scalar(ir, OP_LOAD, (DType)v->dt, 4, (Ref[]){ v->src[0], v->src[1], x->src[0], x->src[2] });
+}
+
+static bool touches_out_of_range(IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  if (x->op != OP_LOAD || x->nsrc != 2) return false;
+  const Node *i = node(ir, x->src[1]);
+  return i->vmin < 0 || i->vmax >= ir->bufs.p[node(ir, x->src[0])->arg[0]].elems;
+}
+
+/* A load deeper below a gated value than gate_loads sees gets the gate itself. */
+static Ref push_gate(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  Refs below = { 0 };
+  Ref gate = x->src[0], out[3] = { x->src[0], x->src[1], x->src[2] };
+  bool changed = false;
+  for (int k = 1; k < 3; k++) {
+    VEC(Ref) from = { 0 };
+    VEC(Ref) to = { 0 };
+    below.n = 0;
+    ir_toposort(ir, &x->src[k], 1, &below);
+    for (size_t i = 0; i < below.n; i++) {
+      Ref q = below.p[i];
+      if (!touches_out_of_range(ir, q)) continue;
+      const Node *v = node(ir, q);
+      Ref g = k == 1 ? gate : scalar(ir, OP_NOT, DT_BOOL, 1, &gate);
+      VEC_PUSH(&from, q);
+      VEC_PUSH(&to, scalar(ir, OP_LOAD, (DType)v->dt, 4, (Ref[]){ v->src[0], v->src[1], g, c_bits(ir, (DType)v->dt, 0) }));
+    }
+    if (from.n) {
+      out[k] = ix_subst(ir, x->src[k], (int)from.n, from.p, to.p);
+      changed = true;
+    }
+    VEC_FREE(&from);
+    VEC_FREE(&to);
+  }
+  VEC_FREE(&below);
+  return changed ? scalar(ir, OP_WHERE, (DType)x->dt, 3, out) : 0;
+}
+
+static const Rule gate_rules[] = { { OP_WHERE, "gate a load", gate_loads }, { OP_WHERE, "push a gate down", push_gate }, { OP_NONE, NULL, NULL } };
+
+static Ref nest(IR *ir, const Place *p, const Node *x, const Ref *idx, const Ref *ranges, int nranges, Ref value) {
+  Ref src[MAX_RANK + 1];
+  Ref st[3] = { buffer(ir, p->buf), address(ir, p, idx, x->rank), value };
+  src[0] = scalar(ir, OP_STORE, (DType)x->dt, 3, st);
+  memcpy(src + 1, ranges, (size_t)nranges * sizeof *ranges);
+  return scalar(ir, OP_NEST, DT_NONE, nranges + 1, src);
+}
+
+/* The ranges of a nest in the order of memory, widest stride first. */
+static int order_ranges(const IR *ir, const Place *p, int rank, const Ref *idx, Ref *out) {
+  int axis[MAX_RANK], n = 0;
+  for (int a = 0; a < rank; a++) {
+    if (node(ir, idx[a])->op != OP_RANGE) continue;
+    int k = n++;
+    for (; k && p->stride[axis[k - 1]] < p->stride[a]; k--) axis[k] = axis[k - 1];
+    axis[k] = a;
+  }
+  for (int k = 0; k < n; k++) out[k] = idx[axis[k]];
+  return n;
+}
+
+/* The room around a stored value, as boxes: for each axis the part below and above, full on the
+ * axes before it, inside on the axes after it. */
+static void halo_nests(Lower *l, const Place *p, const Node *x, Refs *nests) {
+  IR *ir = l->ir;
+  for (int a = 0; a < x->rank; a++) {
+    for (int side = 0; side < 2; side++) {
+      int64_t room = side ? p->hi[a] : p->lo[a];
+      if (!room) continue;
+      Ref idx[MAX_RANK], shifted[MAX_RANK], ranges[MAX_RANK];
+      for (int b = 0; b < x->rank; b++) {
+        int64_t n = b == a ? room : b < a ? x->dims[b] : x->dims[b] + p->lo[b] + p->hi[b];
+        int64_t begin = b == a ? (side ? x->dims[b] : -p->lo[b]) : b < a ? 0 : -p->lo[b];
+        idx[b] = range_new(ir, n, RK_LOOP);
+        shifted[b] = ix_add(ir, idx[b], ix_const(ir, begin));
+      }
+      int n = order_ranges(ir, p, x->rank, idx, ranges);
+      VEC_PUSH(nests, nest(ir, p, x, shifted, ranges, n, p->fill));
+    }
+  }
+}
+
+static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, r);
+  if (!dims_elems(x->dims, x->rank)) return;
+  Ref idx[MAX_RANK], ranges[MAX_RANK];
+  for (int a = 0; a < x->rank; a++) idx[a] = range_new(ir, x->dims[a], RK_LOOP);
+  bool stored = l->s->place[r].stored && p == &l->s->place[r];
+  if (stored) l->s->place[r].stored = false; /* its own expression, not a load of it */
+  Ref value = stored ? element_uncached(l, r, idx) : element(l, r, idx);
+  if (stored) l->s->place[r].stored = true;
+  int n = order_ranges(ir, p, x->rank, idx, ranges);
+  VEC_PUSH(nests, nest(ir, p, x, idx, ranges, n, value));
+}
+
+static void add_kernel(Lower *l, Refs *nests, uint32_t origin) {
+  IR *ir = l->ir;
+  if (nests->n) {
+    ir->origin = origin;
+    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p) };
+    ir_rewrite(ir, gate_rules, NULL, &k.sink, 1, NULL);
+    VEC_PUSH(&l->s->plan->kernels, k);
+  }
+  nests->n = 0;
+  l->memo.n = 0;
+  memset(l->head, 0, sizeof l->head);
+}
+
+void sched_lower(Sched *s) {
+  IR *ir = s->ir;
+  Lower *l = xmalloc(sizeof *l);
+  memset(l, 0, sizeof *l);
+  l->s = s;
+  l->ir = ir;
+  Refs nests = { 0 };
+  for (size_t i = 0; i < s->order.n; i++) {
+    Ref r = s->order.p[i];
+    const Node *x = node(ir, r);
+    const Place *p = &s->place[r];
+    if (!p->stored) continue;
+    if (x->op == OP_CAT) {
+      Place part = *p;
+      int64_t at = 0;
+      for (int k = 0; k < x->nsrc; k++) {
+        const Place *q = &s->place[x->src[k]];
+        part.offset = p->offset + at * p->stride[x->arg[0]];
+        if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], &nests);
+        at += node(ir, x->src[k])->dims[x->arg[0]];
+      }
+    } else
+      value_nest(l, p, r, &nests);
+    if (p->has_halo) halo_nests(l, p, x, &nests);
+    add_kernel(l, &nests, x->origin);
+  }
+  /* outputs that are inputs, constants, or second names of a stored value */
+  for (size_t i = 0; i < s->g->outputs.n; i++) {
+    Ref r = s->g->outputs.p[i].ref;
+    const Place *q = &s->place[r];
+    const Node *x = node(ir, r);
+    if (q->stored && ir->bufs.p[q->buf].kind == BUF_OUTPUT && ir->bufs.p[q->buf].slot == (int64_t)i) continue;
+    Place p = { .buf = (int)ir->bufs.n };
+    int64_t n = 1;
+    for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_OUTPUT, .dt = (DType)x->dt, .elems = n, .slot = (int64_t)i, .offset = -1, .value = r }));
+    value_nest(l, &p, r, &nests);
+    add_kernel(l, &nests, x->origin);
+  }
+  VEC_FREE(&nests);
+  VEC_FREE(&l->memo);
+  free(l);
+}

@@ -1,0 +1,185 @@
+/* memplan.c: offsets of intermediate values in one arena.
+ *
+ * A buffer lives from the kernel that first touches it to the last. Buffers are placed largest
+ * first, each at the lowest gap that is free during its whole life (the greedy-by-size plan of
+ * Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020); the order
+ * is then improved by moving what sticks out to the front while that helps. A kernel that reads
+ * each element of a dying buffer only to write the same position of a new one computes in place. */
+#include "sched.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64, ROUNDS = 64 };
+
+typedef struct Life { int buf, first, last; int64_t bytes, offset; int host; } Life; /* host: buffer it is computed in; -1 */
+
+static int64_t align_up(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
+
+/* Kernel k may compute `out` where `in` lies: one nest, and every load of `in` is at the index of the store. */
+static bool in_place(const IR *ir, const Kernel *k, int in, int out) {
+  Refs all = { 0 };
+  Ref at = 0;
+  bool ok = node(ir, k->sink)->nsrc == 1 && dt_bytes(ir->bufs.p[in].dt) == dt_bytes(ir->bufs.p[out].dt);
+  ir_toposort(ir, &k->sink, 1, &all);
+  for (size_t i = 0; i < all.n && ok; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_RED) ok = false; /* the row is read again after its first elements were written */
+    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    int64_t buf = node(ir, x->src[0])->arg[0];
+    if (x->op == OP_STORE ? buf != out : buf != in) {
+      ok = x->op == OP_LOAD;
+      continue;
+    }
+    if (at && at != x->src[1]) ok = false;
+    at = x->src[1];
+  }
+  VEC_FREE(&all);
+  return ok;
+}
+
+static bool overlap(const Life *a, const Life *b) { return a->first <= b->last && b->first <= a->last; }
+
+static int by_size(const void *a, const void *b) {
+  const Life *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  return x->buf - y->buf;
+}
+
+static int by_offset(const void *a, const void *b) {
+  const Life *x = *(const Life *const *)a, *y = *(const Life *const *)b;
+  return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : x->buf - y->buf;
+}
+
+/* Places l[0..n) in their order; returns the arena's extent. */
+static int64_t place_all(Life *l, int n, const Life **scratch) {
+  int64_t top = 0;
+  for (int i = 0; i < n; i++) {
+    int m = 0;
+    int64_t at = 0;
+    for (int j = 0; j < i; j++)
+      if (overlap(&l[i], &l[j])) scratch[m++] = &l[j];
+    qsort(scratch, (size_t)m, sizeof *scratch, by_offset);
+    for (int j = 0; j < m; j++) {
+      if (scratch[j]->offset - at >= l[i].bytes) break;
+      if (scratch[j]->offset + scratch[j]->bytes > at) at = scratch[j]->offset + scratch[j]->bytes;
+    }
+    l[i].offset = at;
+    if (at + l[i].bytes > top) top = at + l[i].bytes;
+  }
+  return top;
+}
+
+static int64_t peak_of_live(const Life *l, int n, int kernels) {
+  int64_t *delta = xmalloc((size_t)(kernels + 2) * sizeof *delta), live = 0, peak = 0;
+  memset(delta, 0, (size_t)(kernels + 2) * sizeof *delta);
+  for (int i = 0; i < n; i++) delta[l[i].first] += l[i].bytes, delta[l[i].last + 1] -= l[i].bytes;
+  for (int k = 0; k <= kernels; k++)
+    if ((live += delta[k]) > peak) peak = live;
+  free(delta);
+  return peak;
+}
+
+void sched_memplan(Plan *p) {
+  IR *ir = p->ir;
+  int nbuf = (int)ir->bufs.n, n = 0;
+  Life *l = xmalloc((size_t)(nbuf + 1) * sizeof *l), *life = xmalloc((size_t)(nbuf + 1) * sizeof *life);
+  for (int b = 0; b < nbuf; b++) life[b] = (Life){ b, -1, -1, align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt)), 0, -1 };
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
+      Life *x = &life[p->kernels.p[k].bufs.p[i]];
+      if (x->first < 0) x->first = (int)k;
+      x->last = (int)k;
+    }
+  /* in place: the new buffer joins the life of the one it replaces */
+  for (int k = 0; k < (int)p->kernels.n; k++) {
+    Kernel *kn = &p->kernels.p[k];
+    for (size_t w = 0; w < kn->written.n; w++) {
+      int out = kn->written.p[w];
+      if (ir->bufs.p[out].kind != BUF_ARENA || life[out].first != k || kn->written.n != 1) continue;
+      for (size_t i = 0; i < kn->bufs.n && life[out].host < 0; i++) {
+        int in = kn->bufs.p[i], host = in;
+        if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !in_place(ir, kn, in, out)) continue;
+        while (life[host].host >= 0) host = life[host].host;
+        if (life[out].bytes > life[host].bytes) continue;
+        life[out].host = in;
+        kn->may_alias = true;
+      }
+    }
+  }
+  for (int b = nbuf - 1; b >= 0; b--) { /* hosts live as long as their guests; chains end at a root */
+    int host = b;
+    while (life[host].host >= 0) host = life[host].host;
+    if (host != b && life[b].last > life[host].last) life[host].last = life[b].last;
+  }
+  for (int b = 0; b < nbuf; b++)
+    if (ir->bufs.p[b].kind == BUF_ARENA && life[b].first >= 0 && life[b].host < 0) l[n++] = life[b];
+  qsort(l, (size_t)n, sizeof *l, by_size);
+  const Life **scratch = xmalloc((size_t)(n + 1) * sizeof *scratch);
+  Life *best = xmalloc((size_t)(n + 1) * sizeof *best);
+  int64_t bound = peak_of_live(l, n, (int)p->kernels.n), top = place_all(l, n, scratch);
+  memcpy(best, l, (size_t)n * sizeof *l);
+  int64_t best_top = top;
+  for (int round = 0; round < ROUNDS && best_top > bound && n < 2000; round++) {
+    int worst = 0;
+    for (int i = 0; i < n; i++)
+      if (l[i].offset + l[i].bytes == top) worst = i;
+    if (!worst) break;
+    Life t = l[worst];
+    memmove(l + 1, l, (size_t)worst * sizeof *l);
+    l[0] = t;
+    top = place_all(l, n, scratch);
+    if (top < best_top) {
+      best_top = top;
+      memcpy(best, l, (size_t)n * sizeof *l);
+    }
+  }
+  for (int i = 0; i < n; i++) ir->bufs.p[best[i].buf].offset = best[i].offset;
+  for (int b = 0; b < nbuf; b++) {
+    int host = b;
+    while (life[host].host >= 0) host = life[host].host;
+    if (host != b) ir->bufs.p[b].offset = ir->bufs.p[host].offset;
+  }
+  p->arena_bytes = best_top;
+  p->arena_bound = bound;
+  free(l);
+  free(life);
+  free(best);
+  free(scratch);
+  Sb why = { 0 };
+  if (!memplan_check(p, &why)) BUG("%s", why.p);
+  sb_free(&why);
+}
+
+/* Simulates the run: every byte of the arena remembers the buffer that wrote it last; reading a
+ * buffer whose bytes belong to another one is an overlap. Works on 64-byte lines and knows nothing
+ * of how the plan was made. */
+bool memplan_check(const Plan *p, Sb *why) {
+  const IR *ir = p->ir;
+  size_t lines = (size_t)(align_up(p->arena_bytes) / ALIGN);
+  int *owner = xmalloc((lines + 1) * sizeof *owner);
+  bool ok = true;
+  memset(owner, 0xff, (lines + 1) * sizeof *owner);
+  for (size_t k = 0; k < p->kernels.n && ok; k++) {
+    const Kernel *kn = &p->kernels.p[k];
+    for (int pass = 0; pass < 2 && ok; pass++)
+      for (size_t i = 0; i < kn->bufs.n && ok; i++) {
+        int b = kn->bufs.p[i];
+        const Buf *buf = &ir->bufs.p[b];
+        bool written = false;
+        for (size_t j = 0; j < kn->written.n; j++) written |= kn->written.p[j] == b;
+        if (buf->kind != BUF_ARENA || written != (pass == 1)) continue;
+        int64_t from = buf->offset / ALIGN, to = align_up(buf->offset + buf->elems * dt_bytes(buf->dt)) / ALIGN;
+        ok = buf->offset >= 0 && buf->offset % ALIGN == 0 && to <= (int64_t)lines;
+        if (!ok) sb_printf(why, "kernel %zu: buffer %d lies outside of the arena", k, b);
+        for (int64_t n = from; n < to && ok; n++) {
+          if (!written && owner[n] != b) {
+            sb_printf(why, "kernel %zu reads buffer %d after buffer %d was written over it", k, b, owner[n]);
+            ok = false;
+          }
+          owner[n] = b;
+        }
+      }
+  }
+  free(owner);
+  return ok;
+}

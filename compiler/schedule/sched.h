@@ -1,0 +1,45 @@
+/* sched.h: internal to schedule/. The passes run in this order, each a file:
+ * fuse.c (which values are stored), layout.c (where each stored value lies), lower.c (kernels of
+ * scalar expressions over ranges), memplan.c (offsets in the arena). */
+#ifndef TGC_SCHED_H
+#define TGC_SCHED_H
+#include "schedule.h"
+
+/* Where the elements of a stored value lie: element idx of the value is element
+ * offset + sum(idx[a] * stride[a]) of the buffer. */
+typedef struct Place {
+  bool stored;             /* fuse.c: the value has memory */
+  bool halo_view;          /* fuse.c: a PAD read as its source's memory with room around it */
+  bool has_halo;
+  Ref inside;              /* the CAT this value is written into; 0: none */
+  int inside_at;           /* begin on the CAT's axis */
+  int inner;               /* axis to lie innermost; -1: row-major */
+  int buf;                 /* IR.bufs index; -1: none */
+  int64_t offset;          /* elements */
+  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* room around, in elements of each axis */
+  Ref fill;                /* what the room holds: a CONST */
+  int64_t stride[MAX_RANK];
+} Place;
+
+typedef struct Sched {
+  Graph *g;
+  IR *ir;
+  Plan *plan;
+  Place *place;            /* by Ref of the graph; nplace entries */
+  uint32_t nplace;
+  Refs order;              /* graph nodes, sources first */
+} Sched;
+
+bool op_is_movement(Op op);                 /* pure views: not PAD, not CAT */
+Ref view_base(const IR *ir, Ref r);         /* below all pure views */
+bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two different values */
+
+void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, halo_view */
+void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides */
+void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
+void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
+bool memplan_check(const Plan *p, Sb *why); /* the independent checker: no two live buffers overlap */
+
+/* lower.c: the element of r at idx (one i64 expression per axis of r), as a scalar expression */
+Ref lower_element(Sched *s, Ref r, const Ref *idx);
+#endif
