@@ -348,6 +348,12 @@ Ref c_int(IR *ir, DType d, int64_t v) {
 }
 Ref c_float(IR *ir, DType d, double v) { return c_bits(ir, d, double_to_bits(d, v)); }
 
+Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
+  if (extent == 1) return c_bits(ir, DT_I64, 0);
+  int64_t arg[3] = { extent, ir->next_range++, kind };
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+}
+
 /* ---- order ---- */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
   VEC(uint64_t) stack = { 0 }; /* Ref and the next source to look at */

@@ -23,12 +23,6 @@ Ref nest_close(IR *ir, const Nest *n) {
   return node_make(ir, OP_NEST, DT_NONE, 1, n->n + 1, src, 0, NULL, 0, NULL);
 }
 
-Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
-  if (extent == 1) return ix_const(ir, 0);
-  int64_t arg[3] = { extent, ir->next_range++, kind };
-  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
-}
-
 typedef struct Repair { Ref expr; int n; const Ref *by; } Repair;
 
 static Ref repair_list(IR *ir, Ref r, void *arg) {

@@ -27,7 +27,6 @@ typedef struct Opts {
 } Opts;
 
 /* canon.c */
-Ref range_make(IR *ir, int64_t extent, RangeKind kind);              /* CONST 0 when the extent is 1 */
 /* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */

@@ -31,6 +31,7 @@ typedef struct Linear {
   Ref *value;                    /* by position in nodes: what stands for it in the program */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
   uint32_t npos;
+  Refs *visible;                 /* constants and ranges defined in the open blocks */
 } Linear;
 
 static uint32_t *pos_slot(Linear *l, Ref r) {
@@ -120,6 +121,15 @@ static Ref put(Linear *l, Op op, DType d, int lanes, int n, const Ref *src, int 
   return r;
 }
 
+/* A leaf that several places want: defined once per block. */
+static Ref put_leaf(Linear *l, Ref r) {
+  for (size_t i = 0; i < l->visible->n; i++)
+    if (l->visible->p[i] == r) return r;
+  VEC_PUSH(l->visible, r);
+  VEC_PUSH(l->prog, r);
+  return r;
+}
+
 static Ref identity(IR *ir, Op op, DType d) {
   bool f = dt_float(d);
   switch (op) {
@@ -163,8 +173,8 @@ static void emit_reduction(Linear *l, Ref r) {
     const Node *x = node(ir, mine.p[i]);
     int64_t id = ir->next_range++;
     Ref zero = identity(ir, (Op)x->arg[0], (DType)x->dt);
-    VEC_PUSH(l->prog, zero);
-    if (x->lanes > 1) zero = put(l, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL);
+    put_leaf(l, zero);
+    if (x->lanes > 1) zero = put_leaf(l, node_make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL, 0, NULL));
     acc[i] = put(l, OP_ACC, (DType)x->dt, x->lanes, 1, &zero, 1, &id);
     l->value[pos_of(l, mine.p[i])] = acc[i];
     VEC_PUSH(&l->loop[loop_of(l, x->src[x->nsrc - 1])].sets, mine.p[i]);
@@ -215,7 +225,8 @@ static Ref need(Linear *l, Ref r) {
   Ref src[MAX_RANGES + 64];
   for (int k = 0; k < x->nsrc; k++) src[k] = need(l, x->src[k]);
   l->value[i] = x->nsrc ? node_with_src(ir, r, src) : r;
-  if (x->op != OP_RANGE) VEC_PUSH(l->prog, l->value[i]);
+  if (x->op == OP_CONST || x->op == OP_BCAST || x->op == OP_BUFFER) put_leaf(l, l->value[i]);
+  else if (x->op != OP_RANGE) VEC_PUSH(l->prog, l->value[i]);
   l->done[i] = true;
   return l->value[i];
 }
@@ -231,7 +242,8 @@ static void emit_loop(Linear *l, int loop) {
   Loop *me = &l->loop[loop];
   me->emitted = true;
   open_effects(l, loop, me->parent, loop); /* what does not vary here stays outside */
-  VEC_PUSH(l->prog, me->range);
+  put_leaf(l, me->range);
+  size_t visible = l->visible->n;
   put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
@@ -247,6 +259,7 @@ static void emit_loop(Linear *l, int loop) {
       need(l, e);
   }
   put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
+  l->visible->n = visible;
 }
 
 /* What stands outside all loops is computed once for all nests of a kernel. */
@@ -259,11 +272,12 @@ static void share_top(Linear *l, const Refs *top) {
   }
 }
 
-static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top) {
+static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top, Refs *visible) {
   Linear *l = xmalloc(sizeof *l);
   memset(l, 0, sizeof *l);
   l->ir = ir;
   l->prog = prog;
+  l->visible = visible;
   Nest n = nest_open(ir, nest);
   ir_toposort(ir, &nest, 1, &l->nodes);
   l->nodes.n--; /* the NEST itself */
@@ -310,7 +324,8 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top) {
 }
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog) {
-  Refs top = { 0 };
-  for (size_t i = 0; i < n; i++) linear_nest(ir, nests[i], prog, &top);
+  Refs top = { 0 }, visible = { 0 };
+  for (size_t i = 0; i < n; i++) linear_nest(ir, nests[i], prog, &top, &visible);
+  VEC_FREE(&visible);
   VEC_FREE(&top);
 }

@@ -8,12 +8,6 @@
 
 static Ref scalar(IR *ir, Op op, DType d, int n, const Ref *src) { return node_make(ir, op, d, 1, n, src, 0, NULL, 0, NULL); }
 
-Ref range_new(IR *ir, int64_t extent, RangeKind kind) {
-  if (extent == 1) return ix_const(ir, 0);
-  int64_t arg[3] = { extent, ir->next_range++, kind };
-  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
-}
-
 /* ---- memo of (value, index) pairs within one kernel; the list of pairs is its own hash table ---- */
 typedef struct Memo { Ref r; int rank; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
 typedef VEC(Memo) Memos;
@@ -138,7 +132,7 @@ static Ref element_uncached(Lower *l, Ref r, const Ref *idx) {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
     for (int a = 0; a < y->rank; a++) {
-      at[a] = (x->arg[1] >> a & 1) ? range_new(ir, y->dims[a], RK_REDUCE) : idx[a];
+      at[a] = (x->arg[1] >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
       if ((x->arg[1] >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
     src[0] = element(l, x->src[0], at);
@@ -254,7 +248,7 @@ static void halo_nests(Lower *l, const Place *p, const Node *x, Refs *nests) {
       for (int b = 0; b < x->rank; b++) {
         int64_t n = b == a ? room : b < a ? x->dims[b] : x->dims[b] + p->lo[b] + p->hi[b];
         int64_t begin = b == a ? (side ? x->dims[b] : -p->lo[b]) : b < a ? 0 : -p->lo[b];
-        idx[b] = range_new(ir, n, RK_LOOP);
+        idx[b] = range_make(ir, n, RK_LOOP);
         shifted[b] = ix_add(ir, idx[b], ix_const(ir, begin));
       }
       int n = order_ranges(ir, p, x->rank, idx, ranges);
@@ -268,7 +262,7 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   const Node *x = node(ir, r);
   if (!dims_elems(x->dims, x->rank)) return;
   Ref idx[MAX_RANK], ranges[MAX_RANK];
-  for (int a = 0; a < x->rank; a++) idx[a] = range_new(ir, x->dims[a], RK_LOOP);
+  for (int a = 0; a < x->rank; a++) idx[a] = range_make(ir, x->dims[a], RK_LOOP);
   bool stored = l->s->place[r].stored && p == &l->s->place[r];
   if (stored) l->s->place[r].stored = false; /* its own expression, not a load of it */
   Ref value = stored ? element_uncached(l, r, idx) : element(l, r, idx);
