@@ -26,6 +26,7 @@ static const Helper helpers[] = {
   { "min", false, "$T tgc_min_$S($T a, $T b) { return a < b || a != a ? a : b; }" },
   { "max", true, "$T tgc_max_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b); }" },
   { "min", true, "$T tgc_min_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b); }" },
+  { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
   { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) { const $I w = tgc_mask_$S(m); return ($T)((($I)a & w) | (($I)b & ~w)); }" },
   { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
   { "sqrt", true, "$T tgc_sqrt_$S($T a) { for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]); return a; }" },
@@ -240,11 +241,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_BCAST:
     if (d == DT_BOOL) sb_printf(o, "((i32x%d){ 0 } - (int32_t)(%s))", n, arg(w, x, 0));
-    else { /* x - 0 is x, also for -0 */
-      sb_printf(o, "(%s - (", arg(w, x, 0));
-      put_type(o, d, n);
-      sb_puts(o, "){ 0 })");
-    }
+    else sb_printf(o, "tgc_splat_%s(%s)", suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), arg(w, x, 0));
     return;
   case OP_VEC:
     sb_puts(o, "(");

@@ -58,7 +58,7 @@ Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */
 typedef uint32_t Ref;      /* 0: none */
 enum { MAX_RANK = 12 };
 
-typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_VEC, RK_COUNT } RangeKind;
+typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_COUNT } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
 
 typedef struct Node {

@@ -124,13 +124,12 @@ typedef struct Tile { int v, lanes, p, q, up, uq; } Tile;  /* v, p, q: indices o
 
 /* Cycles of one hot step of a tile of up x uq copies. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
-  double mem = 0, ops = m->ops * up * uq, addr = 0;
+  double mem = 0, ops = m->ops * up * uq;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
     mem += a->times * copies * access_cost(a, t->v, t->lanes) * (a->gated ? 3 : 1);
   }
-  (void)addr;
   double cycles = ops / PORTS;
   if (mem / PORTS > cycles) cycles = mem / PORTS;
   if (m->reduces && LATENCY > cycles) cycles = LATENCY;
@@ -148,6 +147,7 @@ static int registers(const Model *m, const Tile *t) {
  * their own size, in halved lanes where the vector range has a rest. */
 static double nest_cycles(const Model *m, Tile t) {
   double total = 0, others = 1;
+  int bodies = 0;
   int64_t ep = 1, eq = 1;
   int ulp = 1, ulq = 1; /* elements a copy covers along p and q */
   for (int i = 0; i < m->nout; i++)
@@ -168,7 +168,11 @@ static double nest_cycles(const Model *m, Tile t) {
   qn[2] = ulq > 1 ? __builtin_popcountll((uint64_t)(eq % ulq)) : 0;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
-      if (pn[i] && qn[j]) total += (double)pn[i] * (double)qn[j] * step_cycles(m, &t, pu[i], qu[j]);
+      if (pn[i] && qn[j]) {
+        total += (double)pn[i] * (double)qn[j] * step_cycles(m, &t, pu[i], qu[j]);
+        bodies++;
+      }
+  total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
   if (t.v >= m->nout && m->reduces) total += 6.0 / m->steps * (double)ep * (double)eq; /* lanes combined at the end */
   return total * others;
 }
@@ -188,7 +192,7 @@ static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *c
   for (int p = 0; p < m->nout; p++) {
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
-    if (!m->reduces && max_p > 4) max_p = 4;
+    if (!m->reduces) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1 }, best, cost);
       for (int q = p + 1; q < m->nout && m->reduces; q++) {
@@ -232,8 +236,9 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      int copies = node(ir, m.range[best])->arg[0] >= 4 * lanes ? 2 : 1; /* two chains hide half the latency */
-      o->opt[o->n++] = (Opt){ m.range[best], copies, lanes };
+      int copies = 4; /* accumulators in flight hide the latency of each */
+      while (copies > 1 && node(ir, m.range[best])->arg[0] < 2 * copies * lanes) copies /= 2;
+      o->opt[o->n++] = (Opt){ m.range[best], copies, lanes, true };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -256,11 +261,12 @@ Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
       search_tiles(&m, v, lanes, &best, &cost);
       break;
     }
+  if (best.v < 0 && red) best.p = best.q = -1, best.up = best.uq = 1; /* rows one by one: reduction_lanes finds the parallelism */
   for (int i = 0; i < m.nout; i++) {
     int u = i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
-    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l };
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
   }
-  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], 1, best.lanes };
+  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], 1, best.lanes, false };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 
   /* short reductions are unrolled whole, so that neighbours share what they load */
@@ -273,7 +279,7 @@ Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
       for (int i = 0; i < o.n; i++) taken |= o.opt[i].range == x->src[k];
       if (taken || e > 7 || copies * (double)e > 100) break;
       copies *= (double)e;
-      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1 };
+      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false };
     }
   }
   /* weights that outgrow the first level of cache are walked once: their tile goes outermost */

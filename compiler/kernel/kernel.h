@@ -18,8 +18,13 @@ typedef struct Nest {
 Nest nest_open(const IR *ir, Ref nest);
 Ref nest_close(IR *ir, const Nest *n);
 
-/* One opt: split a range into loop x unroll x lanes. A nest's schedule is a list of these. */
-typedef struct Opt { Ref range; int unroll, lanes; } Opt;
+/* One opt: split a range into loop x copies x lanes. A nest's schedule is a list of these. */
+typedef struct Opt {
+  Ref range;
+  int unroll;              /* copies, in order */
+  int lanes;
+  bool partial;            /* copies of a reduction have accumulators of their own: PARTIAL */
+} Opt;
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];

@@ -7,16 +7,36 @@
 static void say(IR *ir, Sb *text, const Opt *o) {
   long long id = (long long)node(ir, o->range)->arg[1];
   if (o->lanes > 1) sb_printf(text, " vec(r%lld,%d)", id, o->lanes);
-  if (o->unroll > 1) sb_printf(text, " unroll(r%lld,%d)", id, o->unroll);
+  if (o->unroll > 1) sb_printf(text, " %s(r%lld,%d)", o->partial ? "partial" : "unroll", id, o->unroll);
 }
 
 /* Splits range r of extent n * tile below root. */
 static Ref split(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes;
-  Ref by[3] = { range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
+  Ref by[3] = { range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
   Ref expr = ix_add(ir, ix_add(ir, ix_mul(ir, by[0], tile), ix_mul(ir, by[1], o->lanes)), by[2]);
   return range_replace(ir, root, o->range, expr, 3, by);
+}
+
+/* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
+ * own for the rest. So the last tile is moved back to end with the range: some elements are computed
+ * twice, to the same value. Only for nests that do not compute in place; those have no reduction. */
+static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
+  const Node *r = node(ir, o->range);
+  int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];
+  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
+  Ref at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ ix_mul(ir, by[0], tile), ix_const(ir, extent - tile) }, 0, NULL, 0, NULL);
+  return range_replace(ir, root, o->range, ix_add(ir, ix_add(ir, at, ix_mul(ir, by[1], o->lanes)), by[2]), 3, by);
+}
+
+static bool invariant_reduction(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_RED && !ix_uses(ir, all.p[i], r);
+  VEC_FREE(&all);
+  return any;
 }
 
 /* The part of root where r runs over [begin, end). */
@@ -72,6 +92,10 @@ void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *t
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
     say(ir, text, p);
+    if (whole < extent && in_list(ir, nest, p->range) && invariant_reduction(ir, nest, p->range)) {
+      nest = split_overlapping(ir, nest, p);
+      continue;
+    }
     if (whole < extent && in_list(ir, nest, p->range)) {
       CHECK(depth < 16);
       VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent));

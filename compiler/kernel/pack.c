@@ -10,7 +10,7 @@ typedef struct Dim { Ref range; int64_t extent, coef; int order; } Dim;
 /* Place of a range in the nest: its loops, then its reductions' loops, then copies, then lanes. */
 static int order_of(const IR *ir, const Refs *all, Ref nest, Ref range) {
   const Node *x = node(ir, nest), *r = node(ir, range);
-  int kind = r->arg[2] == RK_VEC ? 3 : r->arg[2] == RK_UNROLL ? 2 : -1, at = 0;
+  int kind = r->arg[2] == RK_VEC ? 3 : r->arg[2] == RK_UNROLL || r->arg[2] == RK_PARTIAL ? 2 : -1, at = 0;
   for (int k = 1; k < x->nsrc; k++)
     if (x->src[k] == range) return (kind < 0 ? 0 : kind) * 100 + k;
   for (size_t i = 0; i < all->n; i++) {

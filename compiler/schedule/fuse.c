@@ -83,7 +83,7 @@ void sched_fuse(Sched *s) {
     double w = own_work(x);
     for (int k = 0; k < x->nsrc; k++) w += work[x->src[k]];
     if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
-    if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) + 1); /* hoisted */
+    if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1); /* hoisted */
     work[order.p[i]] = w > 1e15 ? 1e15 : w;
   }
   for (size_t i = 0; i < roots.n; i++) info[roots.p[i]].must = true;
@@ -134,8 +134,9 @@ void sched_fuse(Sched *s) {
         under = true;
       } else if (x->op == OP_EXPAND) {
         double factor = (double)elems / (double)(dims_elems(y->dims, y->rank) ? dims_elems(y->dims, y->rank) : 1);
-        if (factor > 1) {
+        if (factor > 1) { /* one evaluation serves every place of a kernel that sees the same element */
           evals /= factor;
+          if (me->root != MANY && evals > (double)dims_elems(y->dims, y->rank)) evals = (double)dims_elems(y->dims, y->rank);
           if (under && factor >= reduced) under = false, reduced = 0;
         }
       } else if (x->op == OP_PAD) {
