@@ -113,7 +113,8 @@ void adapt_group_norm(Build *b) {
   for (int k = 1; k <= 2; k++) {
     const Node *v = in_node(b, k);
     if (v->rank != 1 || v->dims[0] != groups) bad(b, "input %d is not a vector of the %lld groups", k, (long long)groups);
-    Ref each = g_expand(b->ir, g_reshape(b->ir, b->in[k], 2, (int64_t[]){ groups, 1 }), 2, (int64_t[]){ groups, x->dims[1] / groups });
+    Ref each = g_expand(b->ir, g_reshape(b->ir, b->in[k], 2, (int64_t[]){ groups, 1 }), 2,
+                        (int64_t[]){ groups, x->dims[1] / groups });
     b->in[k] = g_reshape(b->ir, each, 1, &x->dims[1]);
   }
   build_newest(b);

@@ -159,7 +159,9 @@ void op_clip(Build *b) {
 }
 
 /* ---- activations: x to y; the attributes are the node's ---- */
-static Ref sigmoid(Build *b, Ref x) { return g_unary(b->ir, OP_RECIP, offset(b, g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, x)), 1)); }
+static Ref sigmoid(Build *b, Ref x) {
+  return g_unary(b->ir, OP_RECIP, offset(b, g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, x)), 1));
+}
 
 /* log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|) */
 static Ref softplus(Build *b, Ref x) {
@@ -167,7 +169,9 @@ static Ref softplus(Build *b, Ref x) {
   return add(b, at_least(b, x, 0), g_unary(b->ir, OP_LOG, offset(b, small, 1)));
 }
 
-static Ref hard_sigmoid(Build *b, Ref x, double alpha, double beta) { return at_least(b, at_most(b, offset(b, scale(b, x, alpha), beta), 1), 0); }
+static Ref hard_sigmoid(Build *b, Ref x, double alpha, double beta) {
+  return at_least(b, at_most(b, offset(b, scale(b, x, alpha), beta), 1), 0);
+}
 static Ref exp_less_1(Build *b, Ref x) { return offset(b, g_unary(b->ir, OP_EXP, x), -1); }
 
 void op_relu(Build *b) { b->out[0] = at_least(b, b->in[0], 0); }

@@ -10,7 +10,8 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) {
     v[i] = tensor_int(&t, i);
-    if (v[i] < -extent || v[i] >= extent) bad(b, "index %lld is outside an axis of extent %lld", (long long)v[i], (long long)extent);
+    if (v[i] < -extent || v[i] >= extent)
+      bad(b, "index %lld is outside an axis of extent %lld", (long long)v[i], (long long)extent);
     if (v[i] < 0) v[i] += extent;
   }
   *count = t.elems;
@@ -23,7 +24,8 @@ static Ref safe_index(Build *b, Ref r, int64_t extent) {
   if (!extent && dims_elems(node(ir, r)->dims, node(ir, r)->rank)) bad(b, "the indexed axis is empty");
   r = g_cast(ir, r, DT_I64);
   Ref zero = c_int(ir, DT_I64, 0);
-  if (node(ir, r)->vmin < 0) r = g_where(ir, g_binary(ir, OP_CMPLT, r, zero), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
+  if (node(ir, r)->vmin < 0)
+    r = g_where(ir, g_binary(ir, OP_CMPLT, r, zero), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
   if (node(ir, r)->vmin < 0) r = g_binary(ir, OP_MAX, r, zero);
   if (node(ir, r)->vmax >= extent) r = g_binary(ir, OP_MIN, r, c_int(ir, DT_I64, extent > 0 ? extent - 1 : 0));
   return r;
@@ -58,7 +60,8 @@ void op_gather_elements(Build *b) {
   Ref r = b->in[0];
   for (int i = 0; i < idx->rank; i++) {
     if (i == axis) continue;
-    if (idx->dims[i] > x->dims[i]) bad(b, "the indices have extent %lld on axis %d, but the data has %lld", (long long)idx->dims[i], i, (long long)x->dims[i]);
+    if (idx->dims[i] > x->dims[i])
+      bad(b, "the indices have extent %lld on axis %d, but the data has %lld", (long long)idx->dims[i], i, (long long)x->dims[i]);
     r = shrink_axis(ir, r, i, 0, 1, idx->dims[i]);
   }
   const int64_t *known = known_index(b, b->in[1], extent, &n);
@@ -86,7 +89,8 @@ static void check_known_tuples(Build *b, Ref idx, const Node *x, int batch, int 
   if (dims_elems(node(b->ir, idx)->dims, node(b->ir, idx)->rank) > FOLD_ELEMS * 256 || !const_tensor(b, idx, &t)) return;
   for (int64_t i = 0; i < t.elems; i++) {
     int64_t v = tensor_int(&t, i), d = x->dims[batch + i % k];
-    if (v < -d || v >= d) bad(b, "index %lld is outside axis %d of extent %lld", (long long)v, (int)(batch + i % k), (long long)d);
+    if (v < -d || v >= d)
+      bad(b, "index %lld is outside axis %d of extent %lld", (long long)v, (int)(batch + i % k), (long long)d);
   }
 }
 
@@ -94,10 +98,12 @@ void op_gather_nd(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *idx = in_node(b, 1);
   int64_t batch = attr_int(b, "batch_dims"), k = idx->rank ? idx->dims[idx->rank - 1] : 0;
-  if (!idx->rank || batch < 0 || batch >= idx->rank || batch > x->rank) bad(b, "attribute 'batch_dims' is %lld", (long long)batch);
+  if (!idx->rank || batch < 0 || batch >= idx->rank || batch > x->rank)
+    bad(b, "attribute 'batch_dims' is %lld", (long long)batch);
   if (k < 1 || k > x->rank - batch) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank - (int)batch);
   for (int i = 0; i < batch; i++)
-    if (idx->dims[i] != x->dims[i]) bad(b, "batch axis %d has extents %lld and %lld", i, (long long)x->dims[i], (long long)idx->dims[i]);
+    if (idx->dims[i] != x->dims[i])
+      bad(b, "batch axis %d has extents %lld and %lld", i, (long long)x->dims[i], (long long)idx->dims[i]);
   int64_t dims[2 * USER_RANK];
   int rank = 0, bd = (int)batch, kd = (int)k;
   for (int i = 0; i < idx->rank - 1; i++) dims[rank++] = idx->dims[i];
@@ -119,7 +125,9 @@ static void scatter_flat(Build *b, const int64_t *to, int64_t n, int64_t inner) 
   int64_t total = dims_elems(x->dims, x->rank) / (inner ? inner : 1), *from = ARENA_NEW(&b->c->model, int64_t, total + 1);
   for (int64_t i = 0; i < total; i++) from[i] = i;
   for (int64_t i = 0; i < n; i++) from[to[i]] = total + i;
-  Ref both = g_cat(ir, 2, (Ref[]){ g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }), g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner }) }, 0);
+  Ref both = g_cat(
+      ir, 2,
+      (Ref[]){ g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }), g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner }) }, 0);
   b->out[0] = g_reshape(ir, take(b, both, 0, from, total), x->rank, x->dims);
 }
 

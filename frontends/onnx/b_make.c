@@ -56,7 +56,8 @@ void op_range(Build *b) {
     if (n != 1) bad(b, "input '%s' is not a scalar", names[k]);
   }
   count = ceil((v[1] - v[0]) / v[2]);
-  if (v[2] == 0 || isnan(count) || count > (double)MAX_ELEMS) bad(b, "a range from %g to %g in steps of %g has no end", v[0], v[1], v[2]);
+  if (v[2] == 0 || isnan(count) || count > (double)MAX_ELEMS)
+    bad(b, "a range from %g to %g in steps of %g has no end", v[0], v[1], v[2]);
   Ref at = g_iota(ir, acc, count > 0 ? (int64_t)count : 0);
   at = g_binary(ir, OP_MUL, at, g_cast(ir, g_reshape(ir, b->in[2], 0, NULL), acc));
   b->out[0] = g_cast(ir, g_binary(ir, OP_ADD, at, g_cast(ir, g_reshape(ir, b->in[0], 0, NULL), acc)), d);
@@ -83,7 +84,8 @@ void op_one_hot(Build *b) {
 
 /* column - row of the last two axes, as i64 */
 static Ref diagonal(IR *ir, int rank, const int64_t *dims) {
-  return g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, dims[rank - 1], rank - 1, rank), iota_axis(ir, DT_I64, dims[rank - 2], rank - 2, rank));
+  return g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, dims[rank - 1], rank - 1, rank),
+                  iota_axis(ir, DT_I64, dims[rank - 2], rank - 2, rank));
 }
 
 void op_eye_like(Build *b) {

@@ -4,18 +4,20 @@
 #include "build.h"
 #include <string.h>
 
-/* a[.., m, k] times w[.., k, n]: the product has axes [.., m, k, n], the sum runs over k */
-static Ref matmul(Build *b, Ref a, Ref w) {
+/* The product has axes [.., m, k, n], the sum runs over k. */
+static Ref matmul_matrices(Build *b, Ref a, Ref w) {
   IR *ir = b->ir;
   const Node *an = node(ir, a), *wn = node(ir, w);
   int ar = an->rank, wr = wn->rank, rank = ar > wr ? ar : wr;
   int64_t ad[MAX_RANK], wd[MAX_RANK];
   for (int i = 3; i <= ar && i <= wr; i++) {
     int64_t da = an->dims[ar - i], dw = wn->dims[wr - i];
-    if (da != dw && da != 1 && dw != 1) bad(b, "batch axes of extents %lld and %lld do not broadcast", (long long)da, (long long)dw);
+    if (da != dw && da != 1 && dw != 1)
+      bad(b, "batch axes of extents %lld and %lld do not broadcast", (long long)da, (long long)dw);
   }
   if (an->dims[ar - 1] != wn->dims[wr - 2])
-    bad(b, "the rows of the first matrix have %lld elements, the columns of the second %lld", (long long)an->dims[ar - 1], (long long)wn->dims[wr - 2]);
+    bad(b, "the rows of the first matrix have %lld elements, the columns of the second %lld", (long long)an->dims[ar - 1],
+        (long long)wn->dims[wr - 2]);
   memcpy(ad, an->dims, (size_t)ar * sizeof *ad);
   ad[ar] = 1;
   for (int i = 0; i < wr - 2; i++) wd[i] = wn->dims[i];
@@ -28,18 +30,21 @@ static Ref matmul(Build *b, Ref a, Ref w) {
 }
 
 /* Vectors get an axis of extent 1, which is dropped again at the end. */
-void op_matmul(Build *b) {
+Ref matmul(Build *b, Ref a, Ref w) {
   IR *ir = b->ir;
-  DType acc = acc_type(in_dt(b, 0));
-  Ref a = g_cast(ir, b->in[0], acc), w = g_cast(ir, b->in[1], acc);
   const Node *an = node(ir, a), *wn = node(ir, w);
-  if (!an->rank || !wn->rank) bad(b, "input %d is a scalar", an->rank ? 1 : 0);
+  if (!an->rank || !wn->rank) bad(b, "a factor is a scalar");
   bool row = an->rank == 1, column = wn->rank == 1;
   if (row) a = g_reshape(ir, a, 2, (int64_t[]){ 1, an->dims[0] });
   if (column) w = g_reshape(ir, w, 2, (int64_t[]){ wn->dims[0], 1 });
-  Ref r = matmul(b, a, w);
+  Ref r = matmul_matrices(b, a, w);
   int rank = node(ir, r)->rank;
-  b->out[0] = g_cast(ir, without_axes(ir, r, (row ? 1u << (rank - 2) : 0) | (column ? 1u << (rank - 1) : 0)), in_dt(b, 0));
+  return without_axes(ir, r, (row ? 1u << (rank - 2) : 0) | (column ? 1u << (rank - 1) : 0));
+}
+
+void op_matmul(Build *b) {
+  DType acc = acc_type(in_dt(b, 0));
+  b->out[0] = g_cast(b->ir, matmul(b, g_cast(b->ir, b->in[0], acc), g_cast(b->ir, b->in[1], acc)), in_dt(b, 0));
 }
 
 /* alpha * a * b + beta * c */
@@ -54,7 +59,7 @@ void op_gemm(Build *b) {
     m[k] = g_cast(ir, b->in[k], acc);
     if (attr_int(b, transposed[k])) m[k] = g_permute(ir, m[k], (int64_t[]){ 1, 0 });
   }
-  Ref r = matmul(b, m[0], m[1]);
+  Ref r = matmul_matrices(b, m[0], m[1]);
   if (alpha != 1) r = g_binary(ir, OP_MUL, r, c_float(ir, acc, alpha));
   if (has_in(b, 2) && beta != 0) {
     Ref c = to_shape(b, g_cast(ir, b->in[2], acc), 2, node(ir, r)->dims);
@@ -66,7 +71,7 @@ void op_gemm(Build *b) {
 /* ---- Einsum: one axis per letter; every operand is brought to [letters...], multiplied, and what
  * the result does not name is summed. '...' stands for axes named by digits, last one '0' ---- */
 typedef struct Terms {
-  char letters[64];        /* the axes in order of the product: the result's, then the summed ones */
+  char letters[64]; /* the axes in order of the product: the result's, then the summed ones */
   int n;
   int64_t extent[64];
 } Terms;
@@ -112,7 +117,8 @@ static void note_extent(Build *b, Terms *t, char c, int64_t extent) {
 static Ref take_diagonal(Build *b, Ref x, int i, int j) {
   IR *ir = b->ir;
   const Node *n = node(ir, x);
-  if (n->dims[i] != n->dims[j]) bad(b, "an axis of the equation has extents %lld and %lld", (long long)n->dims[i], (long long)n->dims[j]);
+  if (n->dims[i] != n->dims[j])
+    bad(b, "an axis of the equation has extents %lld and %lld", (long long)n->dims[i], (long long)n->dims[j]);
   Ref at = iota_axis(ir, DT_I64, n->dims[i], i, n->rank);
   return without_axes(ir, g_gather(ir, x, at, j), 1u << j);
 }

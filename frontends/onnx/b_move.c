@@ -81,7 +81,8 @@ void op_reshape(Build *b) {
     else if (!i64_mul(known, dims[i], &known)) bad(b, "the shape has too many elements");
   }
   if (free_axis >= 0) {
-    if (!known || total % known) bad(b, "%lld elements do not fill the shape's -1: the other entries have %lld", (long long)total, (long long)known);
+    if (!known || total % known)
+      bad(b, "%lld elements do not fill the shape's -1: the other entries have %lld", (long long)total, (long long)known);
     dims[free_axis] = total / known;
     known = total;
   }
@@ -156,7 +157,8 @@ void op_tile(Build *b) {
   int64_t dims[USER_RANK];
   if (n != rank) bad(b, "input 'repeats' has %d entries, but the input has rank %d", n, rank);
   for (int i = 0; i < n; i++)
-    if (times[i] < 0 || !i64_mul(x->dims[i], times[i], &dims[i])) bad(b, "entry %d of the repeats is %lld", i, (long long)times[i]);
+    if (times[i] < 0 || !i64_mul(x->dims[i], times[i], &dims[i]))
+      bad(b, "entry %d of the repeats is %lld", i, (long long)times[i]);
   check_dims(b, rank, dims);
   Ref r = b->in[0];
   for (int i = 0; i < n; i++)
@@ -178,7 +180,13 @@ void op_concat(Build *b) {
     dims[axis] += y->dims[axis];
     check_dims(b, x->rank, dims);
   }
-  b->out[0] = g_cat(b->ir, b->nin, b->in, axis);
+  int n = b->nin;
+  do { /* in several rounds when there are more than a node has sources */
+    int parts = 0;
+    for (int i = 0; i < n; i += 4096) b->in[parts++] = g_cat(b->ir, n - i < 4096 ? n - i : 4096, b->in + i, axis);
+    n = parts;
+  } while (n > 1);
+  b->out[0] = b->in[0];
 }
 
 void op_split(Build *b) {
@@ -198,7 +206,8 @@ void op_split(Build *b) {
   }
   at = 0;
   for (int i = 0; i < n; i++) {
-    if (size[i] < 0 || size[i] > extent - at) bad(b, "part %d has extent %lld, but %lld are left", i, (long long)size[i], (long long)(extent - at));
+    if (size[i] < 0 || size[i] > extent - at)
+      bad(b, "part %d has extent %lld, but %lld are left", i, (long long)size[i], (long long)(extent - at));
     b->out[i] = shrink_axis(b->ir, b->in[0], axis, at, 1, size[i]);
     at += size[i];
   }
@@ -209,8 +218,10 @@ void op_slice(Build *b) {
   const Node *x = in_node(b, 0);
   int n, m, na = 0, ns = 0;
   const int64_t *starts = const_ints(b, 1, "starts", &n), *ends = const_ints(b, 2, "ends", &m);
-  const int64_t *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL, *steps = has_in(b, 4) ? const_ints(b, 4, "steps", &ns) : NULL;
-  if (m != n || (axes && na != n) || (steps && ns != n)) bad(b, "the inputs 'starts', 'ends', 'axes' and 'steps' differ in length");
+  const int64_t *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL,
+                *steps = has_in(b, 4) ? const_ints(b, 4, "steps", &ns) : NULL;
+  if (m != n || (axes && na != n) || (steps && ns != n))
+    bad(b, "the inputs 'starts', 'ends', 'axes' and 'steps' differ in length");
   if (!axes && n > x->rank) bad(b, "input 'starts' has %d entries, but the input has rank %d", n, x->rank);
   if (axes) axes_of(b, axes, n, x->rank);
   Ref r = b->in[0];
@@ -309,7 +320,8 @@ void op_depth_to_space(Build *b) {
   int64_t n = x->dims[0], c = x->dims[1] / (s * s), h = x->dims[2], w = x->dims[3];
   bool crd = attr_is(b, "mode", "CRD");
   int64_t split[] = { n, crd ? c : s, s, crd ? s : c, h, w };
-  Ref r = g_permute(b->ir, g_reshape(b->ir, b->in[0], 6, split), crd ? (int64_t[]){ 0, 1, 4, 2, 5, 3 } : (int64_t[]){ 0, 3, 4, 1, 5, 2 });
+  Ref r = g_permute(b->ir, g_reshape(b->ir, b->in[0], 6, split),
+                    crd ? (int64_t[]){ 0, 1, 4, 2, 5, 3 } : (int64_t[]){ 0, 3, 4, 1, 5, 2 });
   b->out[0] = g_reshape(b->ir, r, 4, (int64_t[]){ n, c, h * s, w * s });
 }
 

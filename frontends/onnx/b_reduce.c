@@ -50,7 +50,8 @@ static void reduce_with(Build *b, Op op, Op before, Op after) {
   if (before == OP_MUL) x = mul(b, x, x);
   else if (before) x = g_unary(ir, before, x);
   x = g_reduce(ir, op, x, axes);
-  if (after) x = dt_float((DType)node(ir, x)->dt) ? g_unary(ir, after, x) : g_cast(ir, g_unary(ir, after, g_cast(ir, x, DT_F64)), d);
+  if (after)
+    x = dt_float((DType)node(ir, x)->dt) ? g_unary(ir, after, x) : g_cast(ir, g_unary(ir, after, g_cast(ir, x, DT_F64)), d);
   b->out[0] = keep_or_drop(b, g_cast(ir, x, d), axes);
 }
 
@@ -139,7 +140,8 @@ static Ref normalize(Build *b, Ref x, uint32_t axes, double epsilon, Ref *mean, 
 static Ref per_channel(Build *b, Ref x, int k, const char *name) {
   const Node *n = node(b->ir, x), *v = in_node(b, k);
   int64_t dims[MAX_RANK], channels = n->rank < 2 ? 1 : n->dims[1]; /* rank 1: a batch of plain numbers */
-  if (!n->rank || v->rank != 1 || v->dims[0] != channels) bad(b, "input '%s' is not a vector of the %lld channels", name, (long long)channels);
+  if (!n->rank || v->rank != 1 || v->dims[0] != channels)
+    bad(b, "input '%s' is not a vector of the %lld channels", name, (long long)channels);
   for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? n->dims[1] : 1;
   return g_reshape(b->ir, b->in[k], n->rank, dims);
 }
@@ -160,7 +162,8 @@ void op_batch_norm(Build *b) {
 void op_instance_norm(Build *b) {
   const Node *n = in_node(b, 0);
   if (n->rank < 3) bad(b, "the input has rank %d, expected at least 3", n->rank);
-  Ref x = widen(b, b->in[0]), mean, recip, s = widen(b, per_channel(b, b->in[0], 1, "scale")), t = widen(b, per_channel(b, b->in[0], 2, "B"));
+  Ref x = widen(b, b->in[0]), mean, recip, s = widen(b, per_channel(b, b->in[0], 1, "scale")),
+      t = widen(b, per_channel(b, b->in[0], 2, "B"));
   Ref y = normalize(b, x, ((1u << n->rank) - 1) & ~3u, attr_float(b, "epsilon"), &mean, &recip);
   b->out[0] = g_cast(b->ir, add(b, mul(b, y, s), t), in_dt(b, 0));
 }
@@ -175,7 +178,8 @@ void op_group_norm(Build *b) {
   dims[1] = groups;
   dims[2] = n->dims[1] / groups;
   Ref mean, recip, s = per_channel(b, b->in[0], 1, "scale"), t = per_channel(b, b->in[0], 2, "bias");
-  Ref y = normalize(b, widen(b, g_reshape(b->ir, b->in[0], n->rank + 1, dims)), ((2u << n->rank) - 1) & ~3u, attr_float(b, "epsilon"), &mean, &recip);
+  Ref y = normalize(b, widen(b, g_reshape(b->ir, b->in[0], n->rank + 1, dims)), ((2u << n->rank) - 1) & ~3u,
+                    attr_float(b, "epsilon"), &mean, &recip);
   y = g_cast(b->ir, g_reshape(b->ir, y, n->rank, n->dims), in_dt(b, 0));
   b->out[0] = add(b, mul(b, y, s), t);
 }
@@ -241,6 +245,9 @@ void op_lrn(Build *b) {
   Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, near, 1u << n->rank), 1u << n->rank);
   Ref base = add(b, mul(b, sum, num(b, x, attr_float(b, "alpha") / (double)size)), num(b, x, attr_float(b, "bias")));
   Ref root = g_unary(ir, OP_SQRT, base);
-  Ref power = beta == 0.75 ? mul(b, root, g_unary(ir, OP_SQRT, root)) : beta == 0.5 ? root : beta == 1 ? base : g_binary(ir, OP_POW, base, num(b, x, beta));
+  Ref power = beta == 0.75  ? mul(b, root, g_unary(ir, OP_SQRT, root))
+              : beta == 0.5 ? root
+              : beta == 1   ? base
+                            : g_binary(ir, OP_POW, base, num(b, x, beta));
   b->out[0] = g_cast(ir, g_binary(ir, OP_DIV, x, power), in_dt(b, 0));
 }

@@ -9,8 +9,8 @@ enum { MAX_TAPS = 1024, MAX_OUT = 1 << 24 };
 
 typedef struct Axis {
   int64_t in, out;
-  double scale;          /* out / in, or as given */
-  bool exact;            /* the scale is out / in */
+  double scale; /* out / in, or as given */
+  bool exact;   /* the scale is out / in */
   double roi_begin, roi_end;
 } Axis;
 
@@ -54,9 +54,10 @@ static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) 
   bool is_cubic = attr_is(b, "mode", "cubic"), near = attr_is(b, "mode", "nearest"), outside = attr_int(b, "exclude_outside");
   double coeff = attr_float(b, "cubic_coeff_a"), shrink = attr_int(b, "antialias") && a->scale < 1 ? a->scale : 1;
   int64_t first = (int64_t)floor((is_cubic ? -2 : -1) / shrink) + 1, taps = near ? 1 : 2 - 2 * first;
-  if (taps > MAX_TAPS || a->out > MAX_OUT) bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
+  if (taps > MAX_TAPS || a->out > MAX_OUT)
+    bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
   *index = ARENA_NEW(&b->c->model, int64_t, a->out * taps + 1);
-  *weight = ARENA_NEW(&b->c->model, double, a->out * taps + 1);
+  *weight = ARENA_NEW(&b->c->model, double, a->out *taps + 1);
   for (int64_t o = 0; o < a->out; o++) {
     double x = coordinate(b, a, o), base = floor(x), sum = 0;
     int64_t *idx = *index + o * taps;
@@ -78,7 +79,7 @@ static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) 
 
 static Ref weights_along(Build *b, DType d, const double *w, int64_t n, int taps, int step, int axis, int rank) {
   int64_t dims[MAX_RANK];
-  double *v = ARENA_NEW(&b->c->model, double, n * taps);
+  double *v = ARENA_NEW(&b->c->model, double, n *taps);
   for (int64_t i = 0; i < n * taps; i++) v[i] = w[i * step];
   for (int i = 0; i < rank; i++) dims[i] = i == axis ? n : 1;
   if (taps > 1) dims[axis + 1] = taps;
@@ -109,7 +110,8 @@ static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
       zero &= weight[o * taps + t] == 0;
     }
     if (zero) continue;
-    Ref part = g_binary(ir, OP_MUL, take(b, x, axis, column, a->out), weights_along(b, d, weight + t, a->out, 1, taps, axis, rank));
+    Ref part = g_binary(ir, OP_MUL, take(b, x, axis, column, a->out),
+                        weights_along(b, d, weight + t, a->out, 1, taps, axis, rank));
     sum = sum ? g_binary(ir, OP_ADD, sum, part) : part;
   }
   return sum;
@@ -119,11 +121,13 @@ static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
 static void axes_from_sizes(Build *b, Axis *axes, int n) {
   int count;
   const int64_t *size = const_ints(b, 3, "sizes", &count);
-  bool smaller = attr_is(b, "keep_aspect_ratio_policy", "not_smaller"), stretch = attr_is(b, "keep_aspect_ratio_policy", "stretch");
+  bool smaller = attr_is(b, "keep_aspect_ratio_policy", "not_smaller"),
+       stretch = attr_is(b, "keep_aspect_ratio_policy", "stretch");
   double common = 0;
   if (count != n) bad(b, "input 'sizes' has %d entries for %d axes", count, n);
   for (int i = 0; i < n; i++) {
-    if (size[i] < 0 || size[i] > MAX_ELEMS || (!axes[i].in && size[i])) bad(b, "entry %d of the sizes is %lld", i, (long long)size[i]);
+    if (size[i] < 0 || size[i] > MAX_ELEMS || (!axes[i].in && size[i]))
+      bad(b, "entry %d of the sizes is %lld", i, (long long)size[i]);
     double s = axes[i].in ? (double)size[i] / (double)axes[i].in : 1;
     if (!i || (smaller ? s > common : s < common)) common = s;
     axes[i].out = size[i];

@@ -9,10 +9,10 @@ enum { SPATIAL = (MAX_RANK - 4) / 2 }; /* window_sum needs 4 axes and two for ea
 
 /* ---- the geometry all of them share ---- */
 typedef struct Window {
-  int n;                                       /* spatial axes; they are axes 2 .. 2 + n of the input */
+  int n; /* spatial axes; they are axes 2 .. 2 + n of the input */
   int64_t in[SPATIAL], out[SPATIAL], k[SPATIAL], stride[SPATIAL], dilation[SPATIAL];
-  int64_t lo[SPATIAL], hi[SPATIAL];            /* padding that the model asks for */
-  int64_t over[SPATIAL];                       /* what ceil_mode reads beyond it */
+  int64_t lo[SPATIAL], hi[SPATIAL]; /* padding that the model asks for */
+  int64_t over[SPATIAL];            /* what ceil_mode reads beyond it */
 } Window;
 
 static void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) {
@@ -28,8 +28,7 @@ static void ints_into(Build *b, const char *name, int want, int64_t fill, int64_
 static int64_t reach(const Window *w, int i) { return (w->k[i] - 1) * w->dilation[i] + 1; } /* extent a window covers */
 
 /* Input, strides, dilations and pads as given; kernel[] is that of the weights or of kernel_shape. */
-static void window_read(Build *b, Window *w, const int64_t *kernel) {
-  const Node *x = in_node(b, 0);
+static void window_read(Build *b, Window *w, const Node *x, const int64_t *kernel) {
   int64_t pads[2 * SPATIAL];
   w->n = x->rank - 2;
   if (w->n < 1 || w->n > SPATIAL) bad(b, "the input has rank %d, expected 3 to %d", x->rank, SPATIAL + 2);
@@ -43,7 +42,8 @@ static void window_read(Build *b, Window *w, const int64_t *kernel) {
     w->hi[i] = pads[w->n + i];
     w->over[i] = 0;
     if (kernel && w->k[i] && w->k[i] != kernel[i])
-      bad(b, "attribute 'kernel_shape' is %lld on axis %d, but the weights have %lld", (long long)w->k[i], i, (long long)kernel[i]);
+      bad(b, "attribute 'kernel_shape' is %lld on axis %d, but the weights have %lld", (long long)w->k[i], i,
+          (long long)kernel[i]);
     if (kernel) w->k[i] = kernel[i];
     if (w->k[i] < 1) bad(b, "the kernel is empty on axis %d", i);
     int64_t r;
@@ -54,7 +54,8 @@ static void window_read(Build *b, Window *w, const int64_t *kernel) {
 /* auto_pad and the number of positions. With ceil_mode a last window may start before the end of
  * the input and its leading padding, and reach over the end. */
 static void window_place(Build *b, Window *w, bool ceil_mode) {
-  bool valid = attr_is(b, "auto_pad", "VALID"), upper = attr_is(b, "auto_pad", "SAME_UPPER"), lower = attr_is(b, "auto_pad", "SAME_LOWER");
+  bool valid = attr_is(b, "auto_pad", "VALID"), upper = attr_is(b, "auto_pad", "SAME_UPPER"),
+       lower = attr_is(b, "auto_pad", "SAME_LOWER");
   for (int i = 0; i < w->n; i++) {
     if (valid) w->lo[i] = w->hi[i] = 0;
     if (upper || lower) {
@@ -76,7 +77,8 @@ static void window_place(Build *b, Window *w, bool ceil_mode) {
 }
 
 /* x[a,c,d...] padded to x[a,c,out...,k...] */
-static Ref windows(IR *ir, Ref x, int first, int n, const int64_t *out, const int64_t *k, const int64_t *stride, const int64_t *dilation) {
+static Ref windows(IR *ir, Ref x, int first, int n, const int64_t *out, const int64_t *k, const int64_t *stride,
+                   const int64_t *dilation) {
   for (int i = 0; i < n; i++) x = g_window(ir, x, first + i, out[i], k[i], stride[i], dilation[i]);
   return x;
 }
@@ -90,13 +92,15 @@ static Ref padded_windows(Build *b, const Window *w, Ref x, Ref fill) {
 static uint32_t tap_axes(const Window *w) { return ((1u << w->n) - 1) << (2 + w->n); }
 
 /* ---- convolution ---- */
-Ref window_sum(Build *b, Ref x, Ref w, int64_t group, const int64_t *stride, const int64_t *dilation) {
-  IR *ir = b->ir;
+/* The sum over the channels of a group and the taps of w[M,C/group,k...] of x[N,C,d...], padded
+ * already, times w */
+static Ref window_sum(IR *ir, Ref x, Ref w, int64_t group, const int64_t *stride, const int64_t *dilation) {
   const Node *xn = node(ir, x), *wn = node(ir, w);
   int n = xn->rank - 2;
   int64_t out[SPATIAL], channels = wn->dims[1], maps = wn->dims[0];
   for (int i = 0; i < n; i++) out[i] = (xn->dims[2 + i] - (wn->dims[2 + i] - 1) * dilation[i] - 1) / stride[i] + 1;
-  int64_t xd[MAX_RANK] = { xn->dims[0], group, 1, channels }, wd[MAX_RANK] = { 1, group, maps / group, channels }, yd[MAX_RANK] = { xn->dims[0], maps };
+  int64_t xd[MAX_RANK] = { xn->dims[0], group, 1, channels }, wd[MAX_RANK] = { 1, group, maps / group, channels },
+          yd[MAX_RANK] = { xn->dims[0], maps };
   uint32_t axes = 1u << 3;
   for (int i = 0; i < n; i++) {
     xd[4 + i] = yd[2 + i] = out[i];
@@ -109,44 +113,44 @@ Ref window_sum(Build *b, Ref x, Ref w, int64_t group, const int64_t *stride, con
   return g_reshape(ir, g_reduce(ir, OP_ADD, product, axes), 2 + n, yd);
 }
 
-/* Adds the bias of input 2, if there is one, and rounds to the type of the model. */
-static Ref finish(Build *b, Ref y, int64_t maps) {
+Ref add_bias(Build *b, Ref y, int k) {
   IR *ir = b->ir;
-  const Node *n = node(ir, y);
-  if (has_in(b, 2)) {
-    const Node *bias = in_node(b, 2);
-    int64_t dims[MAX_RANK];
-    if (bias->rank != 1 || bias->dims[0] != maps) bad(b, "the bias is not a vector of %lld entries", (long long)maps);
-    for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? maps : 1;
-    y = g_binary(ir, OP_ADD, y, g_reshape(ir, g_cast(ir, b->in[2], (DType)n->dt), n->rank, dims));
-  }
-  return g_cast(ir, y, in_dt(b, 0));
+  const Node *n = node(ir, y), *bias = in_node(b, k);
+  int64_t dims[MAX_RANK];
+  if (bias->rank != 1 || bias->dims[0] != n->dims[1]) bad(b, "the bias is not a vector of %lld entries", (long long)n->dims[1]);
+  for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? n->dims[1] : 1;
+  return g_binary(ir, OP_ADD, y, g_reshape(ir, g_cast(ir, b->in[k], (DType)n->dt), n->rank, dims));
 }
 
-static void check_weights(Build *b, int channel_axis, int64_t channels) {
-  const Node *x = in_node(b, 0), *w = in_node(b, 1);
+/* The weights' axis 0 counts filters, or the input's channels when transposed; axis 1 the other one. */
+static void check_weights(Build *b, const Node *x, const Node *w, bool transposed) {
   int64_t group = attr_int(b, "group");
   if (x->rank < 3) bad(b, "the input has rank %d, expected at least 3", x->rank);
   if (w->rank != x->rank) bad(b, "the weights have rank %d, but the input has rank %d", w->rank, x->rank);
   if (x->dims[1] % group) bad(b, "group %lld does not divide %lld channels", (long long)group, (long long)x->dims[1]);
   if (w->dims[0] % group) bad(b, "group %lld does not divide %lld filters", (long long)group, (long long)w->dims[0]);
-  if (w->dims[channel_axis] != channels)
-    bad(b, "the weights have %lld channels, but the input has %lld in %lld groups", (long long)w->dims[channel_axis], (long long)x->dims[1],
-        (long long)group);
+  int64_t channels = transposed ? w->dims[0] : w->dims[1] * group;
+  if (channels != x->dims[1])
+    bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)channels, (long long)group,
+        (long long)x->dims[1]);
 }
 
-void op_conv(Build *b) {
-  IR *ir = b->ir;
+Ref conv(Build *b, Ref x, Ref weights) {
   Window w;
-  int64_t group = attr_int(b, "group");
-  DType acc = acc_type(in_dt(b, 0));
-  check_weights(b, 1, in_node(b, 0)->rank > 1 ? in_node(b, 0)->dims[1] / group : 0);
-  window_read(b, &w, in_node(b, 1)->dims + 2);
+  const Node *xn = node(b->ir, x), *wn = node(b->ir, weights);
+  check_weights(b, xn, wn, false);
+  window_read(b, &w, xn, wn->dims + 2);
   for (int i = 0; i < w.n; i++)
     if (w.lo[i] < 0 || w.hi[i] < 0) bad(b, "attribute 'pads' is negative on axis %d", i);
   window_place(b, &w, false);
-  Ref x = pad_axes(ir, g_cast(ir, b->in[0], acc), 2, w.n, w.lo, w.hi, c_int(ir, acc, 0));
-  b->out[0] = finish(b, window_sum(b, x, g_cast(ir, b->in[1], acc), group, w.stride, w.dilation), in_node(b, 1)->dims[0]);
+  x = pad_axes(b->ir, x, 2, w.n, w.lo, w.hi, c_int(b->ir, (DType)xn->dt, 0));
+  return window_sum(b->ir, x, weights, attr_int(b, "group"), w.stride, w.dilation);
+}
+
+void op_conv(Build *b) {
+  DType acc = acc_type(in_dt(b, 0));
+  Ref y = conv(b, g_cast(b->ir, b->in[0], acc), g_cast(b->ir, b->in[1], acc));
+  b->out[0] = g_cast(b->ir, has_in(b, 2) ? add_bias(b, y, 2) : y, in_dt(b, 0));
 }
 
 /* ---- transposed convolution ---- */
@@ -167,7 +171,8 @@ static Ref phase_weights(Build *b, const Window *w, int64_t group, DType acc, in
       for (int a = 0; a < 2 + n; a++) dims[a + (a > 2 + i)] = node(ir, r)->dims[a];
       dims[3 + i] = 1;
       r = pad_axes(ir, g_reshape(ir, r, 3 + n, dims), 3 + i, 1, &none, &spread, zero);
-      for (int a = 0; a < 2 + n; a++) dims[a] = a == 2 + i ? node(ir, r)->dims[a] * w->dilation[i] : node(ir, r)->dims[a + (a > 2 + i)];
+      for (int a = 0; a < 2 + n; a++)
+        dims[a] = a == 2 + i ? node(ir, r)->dims[a] * w->dilation[i] : node(ir, r)->dims[a + (a > 2 + i)];
       r = shrink_axis(ir, g_reshape(ir, r, 2 + n, dims), 2 + i, 0, 1, reach(w, i));
     }
     taps[i] = (reach(w, i) + w->stride[i] - 1) / w->stride[i];
@@ -238,8 +243,8 @@ void op_conv_transpose(Build *b) {
   Window w;
   int64_t group = attr_int(b, "group"), out[SPATIAL], taps[SPATIAL], around[SPATIAL], one[SPATIAL];
   DType acc = acc_type(in_dt(b, 0));
-  check_weights(b, 0, in_node(b, 0)->rank > 1 ? in_node(b, 0)->dims[1] : 0);
-  window_read(b, &w, in_node(b, 1)->dims + 2);
+  check_weights(b, in_node(b, 0), in_node(b, 1), true);
+  window_read(b, &w, in_node(b, 0), in_node(b, 1)->dims + 2);
   transposed_place(b, &w, out);
   int64_t maps = in_node(b, 1)->dims[1] * group;
   Ref weights = phase_weights(b, &w, group, acc, taps), zero = c_int(ir, acc, 0);
@@ -248,23 +253,23 @@ void op_conv_transpose(Build *b) {
     one[i] = 1;
   }
   Ref x = pad_axes(ir, g_cast(ir, b->in[0], acc), 2, w.n, around, around, zero);
-  Ref y = interleave(b, window_sum(b, x, weights, group, one, one), maps, &w);
+  Ref y = interleave(b, window_sum(ir, x, weights, group, one, one), maps, &w);
   for (int i = 0; i < w.n; i++) { /* cut to the result; beyond the full one there are zeros */
     int64_t have = node(ir, y)->dims[2 + i], lo = w.lo[i] < 0 ? -w.lo[i] : 0, from = w.lo[i] > 0 ? w.lo[i] : 0;
     int64_t hi = from + out[i] - lo - have > 0 ? from + out[i] - lo - have : 0;
     y = shrink_axis(ir, pad_axes(ir, y, 2 + i, 1, &lo, &hi, zero), 2 + i, from, 1, out[i]);
   }
-  b->out[0] = finish(b, y, maps);
+  b->out[0] = g_cast(ir, has_in(b, 2) ? add_bias(b, y, 2) : y, in_dt(b, 0));
 }
 
 /* ---- pooling ---- */
 static void pool_read(Build *b, Window *w) {
-  window_read(b, w, NULL);
+  window_read(b, w, in_node(b, 0), NULL);
   window_place(b, w, attr_int(b, "ceil_mode"));
   for (int i = 0; i < w->n; i++)
     if (w->lo[i] < 0 || w->hi[i] < 0 || w->lo[i] >= reach(w, i) || w->hi[i] >= reach(w, i))
-      bad(b, "the padding on axis %d is %lld and %lld, expected less than the %lld a window covers", i, (long long)w->lo[i], (long long)w->hi[i],
-          (long long)reach(w, i));
+      bad(b, "the padding on axis %d is %lld and %lld, expected less than the %lld a window covers", i, (long long)w->lo[i],
+          (long long)w->hi[i], (long long)reach(w, i));
 }
 
 /* The place of each maximum in the flattened input: the first of the window that equals it. Columns

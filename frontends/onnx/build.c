@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const OpRow rows[] = {
-#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) \
+#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg)                                         \
   { domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg },
 #include "optable.h"
 #undef OPROW
@@ -83,8 +83,8 @@ static void check_supported(Ctx *c, const OnnxModel *m) {
 }
 
 /* ---- attributes ---- */
-static const char kind_letter[AT_COUNT] = { [AT_FLOAT] = 'f', [AT_INT] = 'i', [AT_STRING] = 's', [AT_TENSOR] = 't', [AT_GRAPH] = 'g',
-                                            [AT_FLOATS] = 'F', [AT_INTS] = 'I', [AT_STRINGS] = 'S' };
+static const char kind_letter[AT_COUNT] = { [AT_FLOAT] = 'f', [AT_INT] = 'i',    [AT_STRING] = 's', [AT_TENSOR] = 't',
+                                            [AT_GRAPH] = 'g', [AT_FLOATS] = 'F', [AT_INTS] = 'I',   [AT_STRINGS] = 'S' };
 
 static bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
 
@@ -140,7 +140,8 @@ static void read_attrs(Build *b) {
       bool found = !v->set;
       const char *all = p + 1;
       size_t all_len = strcspn(all, "}");
-      for (const char *w = all; w < all + all_len && !found; w += strcspn(w, "|}") + 1) found = word_is(w, strcspn(w, "|}"), v->s);
+      for (const char *w = all; w < all + all_len && !found; w += strcspn(w, "|}") + 1)
+        found = word_is(w, strcspn(w, "|}"), v->s);
       if (!found) bad(b, "attribute '%.*s' is '%s', expected one of %.*s", (int)len, v->name, v->s, (int)all_len, all);
       p = all + all_len + 1;
     }
@@ -247,7 +248,8 @@ bool const_tensor(Build *b, Ref r, Tensor *t) {
 
 static Tensor need_const(Build *b, int k, const char *name) {
   Tensor t;
-  if (!const_tensor(b, b->in[k], &t)) bad(b, "input '%s' must be known when compiling, but it depends on an input of the graph", name);
+  if (!const_tensor(b, b->in[k], &t))
+    bad(b, "input '%s' must be known when compiling, but it depends on an input of the graph", name);
   return t;
 }
 
@@ -288,7 +290,8 @@ uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank) {
 void check_dims(Build *b, int rank, const int64_t *dims) {
   if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
   for (int i = 0; i < rank; i++)
-    if (dims[i] < 0 || dims[i] > MAX_ELEMS) bad(b, "the result's extent %lld on axis %d is outside 0 to 2^40", (long long)dims[i], i);
+    if (dims[i] < 0 || dims[i] > MAX_ELEMS)
+      bad(b, "the result's extent %lld on axis %d is outside 0 to 2^40", (long long)dims[i], i);
   if (dims_elems(dims, rank) > MAX_ELEMS) bad(b, "the result has more than 2^40 elements");
 }
 
@@ -319,8 +322,8 @@ void check_broadcast(Build *b, int n, const Ref *xs) {
       int64_t d = x->dims[x->rank - 1 - i];
       if (i >= rank) dims[rank++] = 1;
       if (d != 1 && dims[i] != 1 && d != dims[i])
-        bad(b, "shape %s of input %d does not broadcast with the inputs before it: %lld against %lld", dims_text(b, x->dims, x->rank), k,
-            (long long)d, (long long)dims[i]);
+        bad(b, "shape %s of input %d does not broadcast with the inputs before it: %lld against %lld",
+            dims_text(b, x->dims, x->rank), k, (long long)d, (long long)dims[i]);
       if (d != 1) dims[i] = d;
     }
   }
@@ -338,7 +341,7 @@ Ref ints_ref(Build *b, int n, const int64_t *v) { return tensor_ref(b, DT_I64, 1
 
 Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
   int64_t n = dims_elems(dims, rank);
-  char *data = ARENA_NEW(&b->c->model, char, n * dt_bytes(d));
+  char *data = ARENA_NEW(&b->c->model, char, n *dt_bytes(d));
   for (int64_t i = 0; i < n; i++) {
     int64_t bits = double_to_bits(d, v[i]); /* little-endian host, as the file */
     memcpy(data + i * dt_bytes(d), &bits, (size_t)dt_bytes(d));
@@ -353,7 +356,8 @@ DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
 static Ref value_ref(Build *b, OnnxId id) {
   if (!id || b->value[id]) return b->value[id];
   const Tensor *t = b->m->values.p[id].init;
-  if (!t) bad(b, "input '%s' has no value", b->m->values.p[id].name);
+  if (!t) bad(b, "'%s' has no value", b->m->values.p[id].name);
+  if (t->rank > USER_RANK) bad(b, "'%s' has rank %d, over the limit of %d", b->m->values.p[id].name, t->rank, USER_RANK);
   return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
 }
 
@@ -367,10 +371,15 @@ static void check_types(Build *b) {
       int other = *letter == '=' ? 0 : k - 1;
       while (other > 0 && !b->in[other]) other--;
       bool same = *letter == '^' || *letter == '=';
-      bool ok = same ? !k || d == in_dt(b, other) : *letter == 'a' || (*letter == 'b' && d == DT_BOOL) || (*letter == 'f' && dt_float(d)) ||
-                (*letter == 'i' && dt_int(d)) || (*letter == 'n' && (dt_float(d) || dt_int(d)));
-      if (!ok && same) bad(b, "input %d is %s, but input %d is %s", k, dtype_info[d].text, other, dtype_info[in_dt(b, other)].text);
-      const char *want = *letter == 'b' ? "bool" : *letter == 'f' ? "a float type" : *letter == 'i' ? "an integer type" : "a number";
+      bool ok = same ? !k || d == in_dt(b, other)
+                     : *letter == 'a' || (*letter == 'b' && d == DT_BOOL) || (*letter == 'f' && dt_float(d)) ||
+                           (*letter == 'i' && dt_int(d)) || (*letter == 'n' && (dt_float(d) || dt_int(d)));
+      if (!ok && same)
+        bad(b, "input %d is %s, but input %d is %s", k, dtype_info[d].text, other, dtype_info[in_dt(b, other)].text);
+      const char *want = *letter == 'b'   ? "bool"
+                         : *letter == 'f' ? "a float type"
+                         : *letter == 'i' ? "an integer type"
+                                          : "a number";
       if (!ok) bad(b, "input %d is %s, expected %s", k, dtype_info[d].text, want);
     }
     if (letter[0] && letter[1]) letter++;
@@ -379,14 +388,19 @@ static void check_types(Build *b) {
 
 static void check_count(Build *b, const char *what, int64_t n, int least, int most) {
   if (n < least || n > most)
-    bad(b, "%lld %s, expected %s %d", (long long)n, what, least == most ? "exactly" : n < least ? "at least" : "at most", n < least ? least : most);
+    bad(b, "%lld %s, expected %s %d", (long long)n, what,
+        least == most ? "exactly"
+        : n < least   ? "at least"
+                      : "at most",
+        n < least ? least : most);
 }
 
 /* Shapes and the like: later users then read a table instead of evaluating the sub-graph again. */
 static Ref fold_small(Build *b, Ref r) {
   const Node *x = node(b->ir, r);
   Tensor t;
-  if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL)) return r;
+  if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL))
+    return r;
   return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
 }
 
@@ -459,7 +473,8 @@ static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
     for (int a = 0; a < io.rank; a++) {
       io.dims[a] = dim_value(b->c, o, v->name, &v->type.dims[a], a, &missing);
-      if (io.dims[a] > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, over 2^40", v->name, (long long)io.dims[a]);
+      if (io.dims[a] > MAX_ELEMS)
+        fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, over 2^40", v->name, (long long)io.dims[a]);
     }
     if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
     b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);

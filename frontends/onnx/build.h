@@ -109,10 +109,12 @@ Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... alon
 Ref reduce_mean(IR *ir, Ref x, uint32_t axes);
 Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 
-/* ---- b_window.c ---- */
-/* sum over the channels of a group and the taps of w[M,C/group,k...] of x[N,C,d...] (padded
- * already) times w, both of the type of accumulation */
-Ref window_sum(Build *b, Ref x, Ref w, int64_t group, const int64_t *stride, const int64_t *dilation);
+/* ---- b_window.c: x and weights have the type of accumulation; attributes are those of Conv ---- */
+Ref conv(Build *b, Ref x, Ref weights);
+Ref add_bias(Build *b, Ref y, int k);           /* input k, one entry per channel of y */
+
+/* ---- b_matmul.c ---- */
+Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]; vectors as in numpy */
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);
 #include "optable.h"

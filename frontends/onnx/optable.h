@@ -52,6 +52,7 @@ OPROW("", "Constant",             1,  OPSET_NOW,  0, 0,   1, 1,   "",
       "value:t value_float:f value_floats:F value_int:i value_ints:I", op_constant, 0)
 OPROW("", "ConstantOfShape",      9,  OPSET_NOW,  1, 1,   1, 1,   "i",    "value:t", op_constant_of_shape, 0)
 OPROW("", "Conv",                 1,  OPSET_NOW,  2, 3,   1, 1,   "f==",  CONV, op_conv, 0)
+OPROW("", "ConvInteger",          10, OPSET_NOW,  2, 4,   1, 1,   "iiii", CONV, op_conv_integer, 0)
 OPROW("", "ConvTranspose",        1,  OPSET_NOW,  2, 3,   1, 1,   "f==",
       CONV " output_shape:I output_padding:I", op_conv_transpose, 0)
 OPROW("", "Cos",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_COS)
@@ -60,11 +61,14 @@ OPROW("", "CumProd",              26, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclu
 OPROW("", "CumSum",               11, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_ADD)
 OPROW("", "DepthToSpace",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_depth_to_space, 0)
+OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "if=",
+      "axis:i=1 block_size:i>=0=0 output_dtype:i=0", op_dequantize, 0)
 OPROW("", "Div",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Div",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_div, OP_DIV)
 OPROW("", "Dropout",              1,  11,         1, 1,   1, 2,   "f",
       "ratio:f=0.5 is_test:i=1 consumed_inputs:I", adapt_plain, 0)
 OPROW("", "Dropout",              12, OPSET_NOW,  1, 3,   1, 2,   "ffb",  "seed:i", op_dropout, 0)
+OPROW("", "DynamicQuantizeLinear",11, OPSET_NOW,  1, 1,   3, 3,   "f",    "", op_dynamic_quantize, 0)
 OPROW("", "Einsum",               12, OPSET_NOW,  1, ANY, 1, 1,   "n^",   "equation:s!", op_einsum, 0)
 OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1 consumed_inputs:I", op_elu, 0)
 OPROW("", "Equal",                1,  6,          2, 2,   1, 1,   "a^",   BROADCAST, adapt_broadcast, 0)
@@ -115,6 +119,7 @@ OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:
 OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1 p:i=2", op_lp_norm, 0)
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
+OPROW("", "MatMulInteger",        10, OPSET_NOW,  2, 4,   1, 1,   "iiii", "", op_matmul_integer, 0)
 OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
 OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
 OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
@@ -139,6 +144,10 @@ OPROW("", "Pad",                  11, OPSET_NOW,  2, 4,   1, 1,   "ai=i",
       "mode:s{constant|reflect|edge|wrap}=constant", op_pad, 0)
 OPROW("", "Pow",                  1,  6,          2, 2,   1, 1,   "nn",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Pow",                  7,  OPSET_NOW,  2, 2,   1, 1,   "nn",   "", op_pow, 0)
+OPROW("", "QLinearConv",          10, OPSET_NOW,  8, 9,   1, 1,   "ifiififii",CONV, op_qlinear_conv, 0)
+OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi","", op_qlinear_matmul, 0)
+OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfi",
+      "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
 OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_rms_norm, 0)
 OPROW("", "Range",                11, OPSET_NOW,  3, 3,   1, 1,   "n^^",  "stash_type:i=1", op_range, 0)
