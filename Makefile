@@ -6,7 +6,7 @@ DESTDIR  ?=
 OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wimplicit-fallthrough
 CSTD     := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fno-strict-aliasing
-PKGS     := libprotobuf-c jansson nettle
+PKGS     := libprotobuf-c jansson nettle zlib
 CFLAGS   += $(OPT) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(BUILD)/gen
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -18,7 +18,8 @@ SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c back
 CMD := $(wildcard cmd/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
-GEN := $(BUILD)/gen/onnx.pb-c.o
+RUNTIME := $(sort $(wildcard runtime_stub/*))
+GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
 UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 
 # ---- build ----
@@ -41,6 +42,13 @@ $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 	protoc-c --c_out=$(@D) -I$(dir $<) $<
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
 	$(CC) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -w -c -o $@ $<
+
+# what goes into bundles is part of the program
+$(BUILD)/gen/templates.c: tools/embed.sh $(RUNTIME)
+	@mkdir -p $(@D)
+	tools/embed.sh $(RUNTIME) > $@
+$(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/bundle/bundle.h
+	$(CC) $(CFLAGS) -I. -c -o $@ $<
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
@@ -74,6 +82,8 @@ format:
 
 install: all
 	install -Dm755 $(BUILD)/tgc $(DESTDIR)$(PREFIX)/bin/tgc
+	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BUILD)/tgc --man > $(DESTDIR)$(PREFIX)/share/man/man1/tgc.1
 
 clean:
 	rm -rf $(BUILD)

@@ -16,6 +16,7 @@ build protobuf-c-compiler  has protoc-c
 build libonnx-dev          file ${ONNX_PROTO:-/usr/include/onnx/onnx.proto}
 build libjansson-dev       module jansson
 build nettle-dev           module nettle
+build zlib1g-dev           module zlib
 check clang                has clang
 check g++                  has c++
 check libcmocka-dev        module cmocka

@@ -1,0 +1,53 @@
+/* bundle.h: from a plan to the files a user gets. Texts come from the templates in runtime_stub,
+ * which are embedded in the program. docs/bundle.md describes the result. */
+#ifndef TGC_BUNDLE_H
+#define TGC_BUNDLE_H
+#include "../schedule/schedule.h"
+
+#define TGC_VERSION "0.1.0"
+enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 0, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
+
+typedef enum {
+  WEIGHTS_FILE,            /* NAME_weights.bin, mapped or handed over by the caller */
+  WEIGHTS_INCBIN,          /* in the program, by an assembler file */
+  WEIGHTS_ARRAY            /* in the program, as a C array */
+} WeightsMode;
+
+typedef struct BundleOptions {
+  const Backend *backend;
+  const char *name;        /* prefix of files and symbols, bundle_name_ok */
+  WeightsMode weights;
+  const Tensor *test_in, *test_out; /* --self-test: one for each input and output; NULL: none */
+} BundleOptions;
+
+typedef struct BundleFile {
+  const char *name;        /* a plain file name */
+  const void *p;           /* lives as long as the plan */
+  size_t n;
+} BundleFile;
+typedef struct Bundle { VEC(BundleFile) files; } Bundle;
+
+/* ---- names.c ---- */
+bool bundle_name_ok(const char *s);            /* a C identifier of at most 40 letters, digits and _ that is no keyword */
+/* A field name for each of the n values, made of letters, digits and _ only: the model's own name
+ * where that is a unique, harmless identifier, else kind_J. Lives in c->model. */
+const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
+const char *text_words(Ctx *c, const char *s); /* s with everything but [A-Za-z0-9_] made blanks: for comments */
+
+/* ---- render.c ---- */
+void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
+typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
+KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
+void bundle_free(Bundle *b);
+
+/* ---- manifest.c ---- */
+void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b); /* adds manifest.json */
+
+/* ---- write.c: all fail with EX_NOWRITE ---- */
+void bundle_put(Ctx *c, const Bundle *b, const char *dir);   /* into an existing folder, as it comes */
+void bundle_write(Ctx *c, const Bundle *b, const char *dir); /* atomically: dir is the old bundle or the new one */
+
+/* ---- the embedded templates (tools/embed.sh over runtime_stub) ---- */
+typedef struct BundleTemplate { const char *name, *p; size_t n; } BundleTemplate;
+extern const BundleTemplate bundle_templates[]; /* .name NULL ends it */
+#endif

@@ -1,0 +1,320 @@
+/* render.c: the text files of a bundle. Each is a template of runtime_stub in which @word@ is
+ * replaced; what varies with the model is built here, from numbers and cleaned names only. */
+#include "bundle.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_NODES = 6 }; /* of the nodes a kernel came from, in comments */
+
+/* ---- templates ---- */
+typedef struct Word { const char *name, *text; } Word;
+
+static const BundleTemplate *template_find(const char *name) {
+  for (const BundleTemplate *t = bundle_templates; t->name; t++)
+    if (!strcmp(t->name, name)) return t;
+  BUG("no template %s", name);
+}
+
+static const char *word_find(const Word *words, const char *s, size_t n) {
+  for (; words->name; words++)
+    if (strlen(words->name) == n && !memcmp(words->name, s, n)) return words->text;
+  return NULL;
+}
+
+/* @word@ where word is known is replaced; any other @ (make's) stays. */
+static void expand(const char *name, const Word *words, Sb *out) {
+  const BundleTemplate *t = template_find(name);
+  const char *at = t->p, *end = t->p + t->n;
+  while (at < end) {
+    const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
+    if (open) close = memchr(open + 1, '@', (size_t)(end - open - 1));
+    const char *text = close ? word_find(words, open + 1, (size_t)(close - open - 1)) : NULL;
+    const char *stop = text ? open : open ? open + 1 : end;
+    sb_put(out, at, (size_t)(stop - at));
+    if (text) sb_puts(out, text);
+    at = text ? close + 1 : stop;
+  }
+}
+
+/* The text moves into the arena of the model, next to the plan it describes. */
+static const char *keep(Ctx *c, Sb *s) {
+  const char *p = arena_str(&c->model, s->p ? s->p : "", s->n);
+  sb_free(s);
+  return p;
+}
+
+static void add_file(Ctx *c, Bundle *b, const char *name, const Word *words, const char *from) {
+  Sb s = { 0 };
+  expand(from, words, &s);
+  size_t n = s.n;
+  VEC_PUSH(&b->files, ((BundleFile){ name, keep(c, &s), n }));
+}
+
+/* ---- pieces ---- */
+static void put_dims(Sb *s, const char *dt, int rank, const int64_t *dims) {
+  sb_printf(s, "%s[", dt);
+  for (int i = 0; i < rank; i++) sb_printf(s, "%s%lld", i ? "," : "", (long long)dims[i]);
+  sb_puts(s, "]");
+}
+
+static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, bool is_const) {
+  Sb s = { 0 };
+  for (int i = 0; i < n; i++) {
+    sb_printf(&s, "  %s%s *%s; /* ", is_const ? "const " : "", dtype_info[v[i].dt].ctype, name[i]);
+    put_dims(&s, dtype_info[v[i].dt].text, v[i].rank, v[i].dims);
+    sb_puts(&s, " */\n");
+  }
+  if (!n) sb_puts(&s, "  char none;\n");
+  return keep(c, &s);
+}
+
+static void put_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n) {
+  for (int i = 0; i < n; i++) {
+    int64_t elems = dims_elems(v[i].dims, v[i].rank);
+    sb_printf(s, "#define %s_%s_%d_ELEMS %lld\n#define %s_%s_%d_BYTES %lld\n#define %s_%s_%d_RANK %d\n", NAME, kind, i, (long long)elems,
+              NAME, kind, i, (long long)elems * dt_bytes(v[i].dt), NAME, kind, i, v[i].rank);
+    if (!v[i].rank) continue;
+    sb_printf(s, "#define %s_%s_%d_SHAPE { ", NAME, kind, i);
+    for (int k = 0; k < v[i].rank; k++) sb_printf(s, "%s%lld", k ? ", " : "", (long long)v[i].dims[k]);
+    sb_puts(s, " }\n");
+  }
+}
+
+static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
+  Sb s = { 0 };
+  for (int i = 0; i < n; i++) {
+    const DTypeInfo *d = &dtype_info[v[i].dt];
+    sb_printf(&s, "  { \"%s\", \"", name[i]);
+    put_dims(&s, d->text, v[i].rank, v[i].dims);
+    sb_printf(&s, "\", '%c', %d, %lld },\n", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, (long long)dims_elems(v[i].dims, v[i].rank));
+  }
+  if (!n) sb_puts(&s, "  { \"\", \"\", 'f', 4, 0 },\n");
+  return keep(c, &s);
+}
+
+static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < g->inputs.n; i++)
+    if (dims_elems(g->inputs.p[i].dims, g->inputs.p[i].rank)) sb_printf(&s, "  if (!in->%s) return TGCRT_ARGUMENT;\n", in[i]);
+  for (size_t i = 0; i < g->outputs.n; i++)
+    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank)) sb_printf(&s, "  if (!out->%s) return TGCRT_ARGUMENT;\n", out[i]);
+  return keep(c, &s);
+}
+
+/* ---- kernels ---- */
+static int by_index(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Walks what each sink reaches; a stamp per node and per origin says for which kernel it was last seen,
+ * so the cost is that of the kernels and not their number times the size of the table. */
+KernelOrigins *kernel_origins(const Plan *p) {
+  const IR *ir = p->ir;
+  Arena *m = &ir->ctx->model;
+  KernelOrigins *all = ARENA_NEW(m, KernelOrigins, p->kernels.n + 1);
+  uint32_t *node_stamp = ARENA_NEW(m, uint32_t, ir->n), *origin_stamp = ARENA_NEW(m, uint32_t, ir->origins.n + 1);
+  Refs todo = { 0 };
+  VEC(uint32_t) found = { 0 };
+  for (uint32_t k = 0; k < p->kernels.n; k++) {
+    found.n = 0;
+    VEC_PUSH(&todo, p->kernels.p[k].sink);
+    while (todo.n) {
+      const Node *x = node(ir, todo.p[--todo.n]);
+      bool names_nothing = x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_RANGE;
+      if (x->origin && !names_nothing && origin_stamp[x->origin] != k + 1) {
+        origin_stamp[x->origin] = k + 1;
+        VEC_PUSH(&found, x->origin);
+      }
+      for (int i = 0; i < x->nsrc; i++) {
+        if (node_stamp[x->src[i]] == k + 1) continue;
+        node_stamp[x->src[i]] = k + 1;
+        VEC_PUSH(&todo, x->src[i]);
+      }
+    }
+    if (found.n) qsort(found.p, found.n, sizeof *found.p, by_index);
+    all[k] = (KernelOrigins){ arena_dup(m, found.p, found.n * sizeof *found.p), (int)found.n };
+  }
+  VEC_FREE(&todo);
+  VEC_FREE(&found);
+  return all;
+}
+
+static void put_origins(const Plan *p, const KernelOrigins *o, Sb *s) {
+  for (int i = 0; i < o->n && i < SHOWN_NODES; i++)
+    sb_printf(s, "%s%s", i ? "; " : "", text_words(p->ir->ctx, p->ir->origins.p[o->origin[i]].text));
+  if (o->n > SHOWN_NODES) sb_printf(s, "; and %d more", o->n - SHOWN_NODES);
+}
+
+static bool writes(const Kernel *k, int buf) {
+  for (size_t i = 0; i < k->written.n; i++)
+    if (k->written.p[i] == buf) return true;
+  return false;
+}
+
+static void put_call(const Plan *p, int k, const char **in, const char **out, Sb *s) {
+  const Kernel *kernel = &p->kernels.p[k];
+  sb_printf(s, "  k%d(", k);
+  for (size_t i = 0; i < kernel->bufs.n; i++) {
+    const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
+    const char *type = dtype_info[b->dt].ctype;
+    if (i) sb_puts(s, ", ");
+    switch (b->kind) {
+    case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
+    case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
+    case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
+    case BUF_ARENA: sb_printf(s, "(%s%s *)(void *)(a + %lld)", writes(kernel, kernel->bufs.p[i]) ? "" : "const ", type, (long long)b->offset); break;
+    }
+  }
+  sb_puts(s, ");\n");
+}
+
+static const char *kernels_text(const Plan *p, const Backend *backend) {
+  Sb s = { 0 };
+  const KernelOrigins *from = kernel_origins(p);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    sb_printf(&s, "/* k%zu: ", k);
+    put_origins(p, &from[k], &s);
+    sb_puts(&s, " */\n");
+    backend->kernel(p, (int)k, p->target, &s);
+    sb_puts(&s, "\n");
+  }
+  return keep(p->ir->ctx, &s);
+}
+
+static const char *calls_text(const Plan *p, const char **in, const char **out) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) put_call(p, (int)k, in, out, &s);
+  return keep(p->ir->ctx, &s);
+}
+
+/* ---- weights and tests ---- */
+static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int64_t n) {
+  static const char digit[] = "0123456789";
+  Sb s = { 0 };
+  sb_printf(&s, "/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
+                "#elif defined(_MSC_VER)\n#define ALIGNED __declspec(align(%d))\n#else\n#define ALIGNED _Alignas(%d)\n#endif\n"
+                "extern const unsigned char %s_weights[];\nALIGNED const unsigned char %s_weights[] = {\n",
+            name, BUNDLE_ALIGN, BUNDLE_ALIGN, BUNDLE_ALIGN, name, name);
+  char line[4 * 32 + 2];
+  for (int64_t i = 0; i < n; i += 32) {
+    size_t at = 0;
+    for (int64_t k = i; k < n && k < i + 32; k++) {
+      if (p[k] >= 100) line[at++] = digit[p[k] / 100];
+      if (p[k] >= 10) line[at++] = digit[p[k] / 10 % 10];
+      line[at++] = digit[p[k] % 10];
+      line[at++] = ',';
+    }
+    line[at++] = '\n';
+    sb_put(&s, line, at);
+  }
+  sb_puts(&s, "0 };\n");
+  return keep(c, &s);
+}
+
+static void add_test_data(Ctx *c, const char *name, const Graph *g, const BundleOptions *o, Bundle *b) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < g->inputs.n; i++) sb_put(&s, o->test_in[i].data, (size_t)(o->test_in[i].elems * dt_bytes(o->test_in[i].dt)));
+  for (size_t i = 0; i < g->outputs.n; i++) sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
+  size_t n = s.n;
+  VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), keep(c, &s), n }));
+}
+
+/* ---- all of it ---- */
+void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
+  Ctx *c = p->ir->ctx;
+  Arena *m = &c->model;
+  const Graph *g = p->g;
+  const char *net = o->name;
+  int nin = (int)g->inputs.n, nout = (int)g->outputs.n;
+  const char **in = bundle_fields(c, g->inputs.p, nin, "input"), **out = bundle_fields(c, g->outputs.p, nout, "output");
+  char *NET = arena_str(m, net, strlen(net));
+  for (char *s = NET; *s; s++)
+    if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
+  /* an arena of no bytes would be a null pointer to some callers */
+  int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
+  bool embed = o->weights != WEIGHTS_FILE, test = o->test_in != NULL;
+
+  Sb shapes = { 0 }, prelude = { 0 }, assign = { 0 };
+  put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
+  put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
+  o->backend->prelude(p, p->target, &prelude);
+  for (int i = 0; i < nin; i++)
+    sb_printf(&assign, "  in.%s = (const %s *)input[%d];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
+  for (int i = 0; i < nout; i++) sb_printf(&assign, "  out.%s = (%s *)output[%d];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
+  if (!nin) sb_puts(&assign, "  in.none = 0;\n");
+  if (!nout) sb_puts(&assign, "  out.none = 0;\n");
+
+  const char *in_fields = fields_text(c, g->inputs.p, nin, in, true), *out_fields = fields_text(c, g->outputs.p, nout, out, false);
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes, BUNDLE_ABI_MAJOR);
+  char digest[65];
+  sha256_hex(promise, strlen(promise), digest);
+  digest[8] = 0;
+
+  const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
+  const char *weights_object = embed ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
+  const Word words[] = {
+    { "net", net },
+    { "NET", NET },
+    { "version", TGC_VERSION },
+    { "isa", p->target->isa },
+    { "abi_major", arena_printf(m, "%d", BUNDLE_ABI_MAJOR) },
+    { "abi_minor", arena_printf(m, "%d", BUNDLE_ABI_MINOR) },
+    { "interface", digest },
+    { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
+    { "weight_bytes", arena_printf(m, "%lld", (long long)p->weight_bytes) },
+    { "ninputs", arena_printf(m, "%d", nin) },
+    { "noutputs", arena_printf(m, "%d", nout) },
+    { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
+    { "shapes", keep(c, &shapes) },
+    { "input_fields", in_fields },
+    { "output_fields", out_fields },
+    { "input_slots", slots_text(c, g->inputs.p, nin, in) },
+    { "output_slots", slots_text(c, g->outputs.p, nout, out) },
+    { "assign", keep(c, &assign) },
+    { "null_checks", null_checks(c, g, in, out) },
+    { "prelude", keep(c, &prelude) },
+    { "kernels", kernels_text(p, o->backend) },
+    { "calls", calls_text(p, in, out) },
+    { "weights_declaration", embed ? arena_printf(m, "extern const unsigned char %s_weights[];\n\n", net) : "" },
+    { "weights_note", embed ? "The weights are part of the\n * program: pass NULL and 0."
+                            : arena_printf(m, "They are the bytes of\n * %s_weights.bin, which tgcrt_map maps.", net) },
+    { "weights_default", embed ? arena_printf(m, "  if (!weights) weights = %s_weights, weights_bytes = %s_WEIGHTS_BYTES;\n", net, NET) : "" },
+    { "weights_open", embed ? "  (void)weights_file;\n"
+                            : arena_printf(m, "  if (tgcrt_map(weights_file, %s_WEIGHTS_BYTES, &weights)) quit(weights_file, \"not the weights of this model\");\n", NET) },
+    { "cflags", p->target->cflags },
+    { "objects", arena_printf(m, "$(B)/%s.o $(B)/tgcrt.o%s", net, weights_object) },
+    { "sources", arena_printf(m, "%s.c tgcrt.c%s%s", net, embed ? " " : "", embed ? weights_file : "") },
+    { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
+    { "weights_rule", embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) -fPIC -c -o $@ %s\n", net, weights_file,
+                                           o->weights == WEIGHTS_INCBIN ? arena_printf(m, " %s_weights.bin", net) : "", weights_file) : "" },
+    { "example_args", embed ? "" : arena_printf(m, "--weights %s_weights.bin", net) },
+    { "check_command", test ? arena_printf(m, "$(B)/%s_example --check %s_check.bin", net, net)
+                            : "@echo 'this bundle has no reference data; compile with --self-test' >&2; exit 1" },
+    { "cmake_test", test ? arena_printf(m, "\nenable_testing()\nadd_test(NAME %s_check COMMAND %s_example --check %s_check.bin\n"
+                                           "         WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})\n", net, net, net) : "" },
+    { NULL, NULL },
+  };
+  static const char *const runtime[] = { "tgcrt.h", "tgcrt.c" };
+  add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
+  add_file(c, b, arena_printf(m, "%s.c", net), words, "net.c.in");
+  if (o->weights == WEIGHTS_ARRAY) {
+    const char *text = weights_array(c, net, p->weights, p->weight_bytes);
+    VEC_PUSH(&b->files, ((BundleFile){ weights_file, text, strlen(text) }));
+  } else {
+    VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes }));
+    if (embed) add_file(c, b, weights_file, words, "weights.S.in");
+  }
+  for (int i = 0; i < 2; i++) {
+    const BundleTemplate *t = template_find(runtime[i]);
+    VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
+  }
+  add_file(c, b, "main.c", words, "main.c.in");
+  add_file(c, b, "Makefile", words, "Makefile.in");
+  add_file(c, b, "CMakeLists.txt", words, "CMakeLists.txt.in");
+  add_file(c, b, arena_printf(m, "%s.pc", net), words, "net.pc.in");
+  if (test) add_test_data(c, net, g, o, b);
+  bundle_manifest(p, o, digest, b);
+}
+
+void bundle_free(Bundle *b) { VEC_FREE(&b->files); }
