@@ -399,7 +399,8 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     sb_printf(o, "%s%s%s *%sb%d", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", k->bufs.p[i]);
   }
   sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
-  int indent = 2;
+  int indent = 2, reducing = 0; /* depth of reduction loops */
+  bool vectors = false;         /* the reduction accumulates vectors */
   Sb e = { 0 };
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(ir, prog->p[i]);
@@ -412,13 +413,19 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
       long long id = (long long)r->arg[1];
       sb_printf(o, "%*sfor (int64_t r%lld = 0; r%lld < %lld; r%lld++) {\n", indent, "", id, id, (long long)r->arg[0], id);
       indent += 2;
+      reducing += r->arg[2] == RK_REDUCE;
       continue;
     }
     case OP_END:
       indent -= 2;
       sb_printf(o, "%*s}\n", indent, "");
+      if (node(ir, x->src[0])->arg[2] == RK_REDUCE && !--reducing && vectors) {
+        sb_printf(o, "%*sTGC_FENCE;\n", indent, "");
+        vectors = false;
+      }
       continue;
     case OP_ACC:
+      vectors |= x->lanes > 1;
       sb_printf(o, "%*s", indent, "");
       put_type(o, (DType)x->dt, x->lanes);
       sb_printf(o, " a%lld = %s;\n", (long long)x->arg[0], arg(&w, x, 0));
@@ -448,9 +455,11 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
       w.text[i] = x->op == OP_MULACC && uses[i] ? arena_printf(&w.a, "(%s)", e.p) : arena_str(&w.a, e.p, e.n);
       continue;
     }
-    sb_printf(o, "%*sconst ", indent, "");
+    bool keep = x->op == OP_LOAD && x->lanes > 1 && uses[i] > 1 && reducing;
+    sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
     put_type(o, (DType)x->dt, x->lanes);
-    sb_printf(o, " v%zu = %s;\n", i, e.p);
+    sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
+    if (keep) sb_printf(o, " TGC_KEEP(v%zu);\n", i);
     w.text[i] = arena_printf(&w.a, "v%zu", i);
   }
   sb_puts(o, "}\n");
@@ -568,6 +577,16 @@ static void want_names(Prelude *p, const char *s) {
   }
 }
 
+/* Two hints for register allocation; without them gcc 12 spills accumulators and reaches 43 % of the
+ * FMA peak of an AVX2 machine on a 3x3 convolution, with them 100 %; clang 14 reaches 100 % with the first. */
+static const char fence_text[] = "/* operands of what follows a reduction are loaded after it, not kept in registers across it */\n"
+                                 "#if defined __GNUC__\n#define TGC_FENCE __asm__ volatile(\"\" ::: \"memory\")\n#else\n#define TGC_FENCE ((void)0)\n#endif\n";
+static const char keep_text[] = "/* a vector used several times is loaded once */\n"
+                                "#if defined __GNUC__ && defined __AVX512F__\n#define TGC_KEEP(v) __asm__(\"\" : \"+v\"(v))\n"
+                                "#elif defined __GNUC__ && defined __SSE2__\n#define TGC_KEEP(v) __asm__(\"\" : \"+x\"(v))\n"
+                                "#elif defined __GNUC__ && defined __aarch64__\n#define TGC_KEEP(v) __asm__(\"\" : \"+w\"(v))\n"
+                                "#else\n#define TGC_KEEP(v) ((void)0)\n#endif\n";
+
 static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Prelude pre;
   Sb all = { 0 };
@@ -579,6 +598,8 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   bool f16c = pre.text.p && strstr(pre.text.p, "__F16C__");
   if (f16c) sb_puts(o, "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
+  if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
+  if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
   for (size_t i = 0; i < pre.types.p.n; i++) {
     const char *s = pre.types.p.p[i];
     size_t n = strlen(s);
