@@ -87,6 +87,7 @@ typedef struct Render {
   Sb *o;
   char **text;             /* by position in the program: how to write the value */
   uint32_t *slot, nslot;   /* Ref to position + 1 */
+  int nloops, naccs;       /* named so far */
   Arena a;
 } Render;
 
@@ -226,8 +227,10 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   bool fl = dt_float(d), vec = n > 1;
   switch ((Op)x->op) {
   case OP_CONST: put_const(o, d, x->arg[0]); return;
-  case OP_RANGE: sb_printf(o, "r%lld", (long long)x->arg[1]); return;
-  case OP_BUFFER: sb_printf(o, "b%lld", (long long)x->arg[0]); return;
+  case OP_BUFFER: /* by its place among the parameters, so that kernels alike are alike to the letter */
+    for (size_t i = 0; i < w->k->bufs.n; i++)
+      if (w->k->bufs.p[i] == x->arg[0]) sb_printf(o, "b%zu", i);
+    return;
   case OP_GET: sb_printf(o, "%s", arg(w, x, 0)); return;
   case OP_CAST: put_cast(w, o, x); return;
   case OP_LOAD:
@@ -358,7 +361,8 @@ static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
 }
 
 /* ---- one kernel ---- */
-static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_RANGE || x->op == OP_BUFFER || x->op == OP_GET; }
+/* Variables are numbered by position, loops and accumulators in order of appearance. */
+static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
 
 /* A value is written where it is used when it is used once, in the block that computes it, and
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
@@ -396,7 +400,7 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%s%s%s *%sb%d", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", k->bufs.p[i]);
+    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
   }
   sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
   int indent = 2, reducing = 0; /* depth of reduction loops */
@@ -408,10 +412,12 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     e.n = 0;
     if (e.p) e.p[0] = 0;
     switch ((Op)x->op) {
+    case OP_RANGE: continue;
     case OP_LOOP: {
       const Node *r = node(ir, x->src[0]);
-      long long id = (long long)r->arg[1];
-      sb_printf(o, "%*sfor (int64_t r%lld = 0; r%lld < %lld; r%lld++) {\n", indent, "", id, id, (long long)r->arg[0], id);
+      const char *name = arena_printf(&w.a, "r%d", w.nloops++);
+      w.text[*slot_of(&w, x->src[0]) - 1] = (char *)(uintptr_t)name;
+      sb_printf(o, "%*sfor (int64_t %s = 0; %s < %lld; %s++) {\n", indent, "", name, name, (long long)r->arg[0], name);
       indent += 2;
       reducing += r->arg[2] == RK_REDUCE;
       continue;
@@ -428,8 +434,8 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
       vectors |= x->lanes > 1;
       sb_printf(o, "%*s", indent, "");
       put_type(o, (DType)x->dt, x->lanes);
-      sb_printf(o, " a%lld = %s;\n", (long long)x->arg[0], arg(&w, x, 0));
-      w.text[i] = arena_printf(&w.a, "a%lld", (long long)x->arg[0]);
+      sb_printf(o, " a%d = %s;\n", w.naccs, arg(&w, x, 0));
+      w.text[i] = arena_printf(&w.a, "a%d", w.naccs++);
       continue;
     case OP_SET: sb_printf(o, "%*s%s = %s;\n", indent, "", arg(&w, x, 0), arg(&w, x, 1)); continue;
     case OP_STORE: {
