@@ -87,7 +87,6 @@ typedef struct Render {
   Sb *o;
   char **text;             /* by position in the program: how to write the value */
   uint32_t *slot, nslot;   /* Ref to position + 1 */
-  int nloops, naccs;       /* named so far */
   Arena a;
 } Render;
 
@@ -227,10 +226,8 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   bool fl = dt_float(d), vec = n > 1;
   switch ((Op)x->op) {
   case OP_CONST: put_const(o, d, x->arg[0]); return;
-  case OP_BUFFER: /* by its place among the parameters, so that kernels alike are alike to the letter */
-    for (size_t i = 0; i < w->k->bufs.n; i++)
-      if (w->k->bufs.p[i] == x->arg[0]) sb_printf(o, "b%zu", i);
-    return;
+  case OP_RANGE: sb_printf(o, "r%lld", (long long)x->arg[1]); return;
+  case OP_BUFFER: sb_printf(o, "b%lld", (long long)x->arg[0]); return;
   case OP_GET: sb_printf(o, "%s", arg(w, x, 0)); return;
   case OP_CAST: put_cast(w, o, x); return;
   case OP_LOAD:
@@ -361,8 +358,7 @@ static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
 }
 
 /* ---- one kernel ---- */
-/* Variables are numbered by position, loops and accumulators in order of appearance. */
-static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
+static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_RANGE || x->op == OP_BUFFER || x->op == OP_GET; }
 
 /* A value is written where it is used when it is used once, in the block that computes it, and
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
@@ -400,11 +396,10 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
+    sb_printf(o, "%s%s%s *%sb%d", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", k->bufs.p[i]);
   }
   sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
-  int indent = 2, reducing = 0; /* depth of reduction loops */
-  bool vectors = false;         /* the reduction accumulates vectors */
+  int indent = 2;
   Sb e = { 0 };
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(ir, prog->p[i]);
@@ -412,30 +407,22 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     e.n = 0;
     if (e.p) e.p[0] = 0;
     switch ((Op)x->op) {
-    case OP_RANGE: continue;
     case OP_LOOP: {
       const Node *r = node(ir, x->src[0]);
-      const char *name = arena_printf(&w.a, "r%d", w.nloops++);
-      w.text[*slot_of(&w, x->src[0]) - 1] = (char *)(uintptr_t)name;
-      sb_printf(o, "%*sfor (int64_t %s = 0; %s < %lld; %s++) {\n", indent, "", name, name, (long long)r->arg[0], name);
+      long long id = (long long)r->arg[1];
+      sb_printf(o, "%*sfor (int64_t r%lld = 0; r%lld < %lld; r%lld++) {\n", indent, "", id, id, (long long)r->arg[0], id);
       indent += 2;
-      reducing += r->arg[2] == RK_REDUCE;
       continue;
     }
     case OP_END:
       indent -= 2;
       sb_printf(o, "%*s}\n", indent, "");
-      if (node(ir, x->src[0])->arg[2] == RK_REDUCE && !--reducing && vectors) {
-        sb_printf(o, "%*sTGC_FENCE;\n", indent, "");
-        vectors = false;
-      }
       continue;
     case OP_ACC:
-      vectors |= x->lanes > 1;
       sb_printf(o, "%*s", indent, "");
       put_type(o, (DType)x->dt, x->lanes);
-      sb_printf(o, " a%d = %s;\n", w.naccs, arg(&w, x, 0));
-      w.text[i] = arena_printf(&w.a, "a%d", w.naccs++);
+      sb_printf(o, " a%lld = %s;\n", (long long)x->arg[0], arg(&w, x, 0));
+      w.text[i] = arena_printf(&w.a, "a%lld", (long long)x->arg[0]);
       continue;
     case OP_SET: sb_printf(o, "%*s%s = %s;\n", indent, "", arg(&w, x, 0), arg(&w, x, 1)); continue;
     case OP_STORE: {
@@ -461,11 +448,9 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
       w.text[i] = x->op == OP_MULACC && uses[i] ? arena_printf(&w.a, "(%s)", e.p) : arena_str(&w.a, e.p, e.n);
       continue;
     }
-    bool keep = x->op == OP_LOAD && x->lanes > 1 && uses[i] > 1 && reducing;
-    sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
+    sb_printf(o, "%*sconst ", indent, "");
     put_type(o, (DType)x->dt, x->lanes);
-    sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
-    if (keep) sb_printf(o, " TGC_KEEP(v%zu);\n", i);
+    sb_printf(o, " v%zu = %s;\n", i, e.p);
     w.text[i] = arena_printf(&w.a, "v%zu", i);
   }
   sb_puts(o, "}\n");
@@ -583,16 +568,6 @@ static void want_names(Prelude *p, const char *s) {
   }
 }
 
-/* Two hints for register allocation; without them gcc 12 spills accumulators and reaches 43 % of the
- * FMA peak of an AVX2 machine on a 3x3 convolution, with them 100 %; clang 14 reaches 100 % with the first. */
-static const char fence_text[] = "/* operands of what follows a reduction are loaded after it, not kept in registers across it */\n"
-                                 "#if defined __GNUC__\n#define TGC_FENCE __asm__ volatile(\"\" ::: \"memory\")\n#else\n#define TGC_FENCE ((void)0)\n#endif\n";
-static const char keep_text[] = "/* a vector used several times is loaded once */\n"
-                                "#if defined __GNUC__ && defined __AVX512F__\n#define TGC_KEEP(v) __asm__(\"\" : \"+v\"(v))\n"
-                                "#elif defined __GNUC__ && defined __SSE2__\n#define TGC_KEEP(v) __asm__(\"\" : \"+x\"(v))\n"
-                                "#elif defined __GNUC__ && defined __aarch64__\n#define TGC_KEEP(v) __asm__(\"\" : \"+w\"(v))\n"
-                                "#else\n#define TGC_KEEP(v) ((void)0)\n#endif\n";
-
 static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Prelude pre;
   Sb all = { 0 };
@@ -604,8 +579,6 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   bool f16c = pre.text.p && strstr(pre.text.p, "__F16C__");
   if (f16c) sb_puts(o, "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
-  if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
-  if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
   for (size_t i = 0; i < pre.types.p.n; i++) {
     const char *s = pre.types.p.p[i];
     size_t n = strlen(s);

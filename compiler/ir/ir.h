@@ -53,6 +53,7 @@ typedef struct OpInfo {
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
 Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */
+bool op_takes(Op op, DType d);                   /* an elementwise op is defined on operands of this type (parse.c) */
 
 /* ---- nodes ---- */
 typedef uint32_t Ref;      /* 0: none */
@@ -192,13 +193,34 @@ bool ix_uses(const IR *ir, Ref a, Ref range);
 /* rebuilds through the constructors above (also inside non-index nodes) with from replaced by to */
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 
-/* ---- text form (print.c, parse.c; docs/ir.md gives the grammar) ---- */
-void ir_print_graph(const Graph *g, Sb *out);
+/* ---- text form (literal.c, print.c, parse.c; docs/text-format.md gives the grammar). Reading back
+ * what was printed gives the same nodes in the same order ---- */
+void ir_print_graph(const Graph *g, Sb *out);                 /* weights in the text */
+/* weights of more than a few elements go to blob, each 64-byte aligned, which the text names blobname */
+void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname);
 void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level: roots are SINKs */
 void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
+
+typedef struct TextHooks { /* what a graph's text may ask of its reader; each may be NULL: refused */
+  void *arg;
+  /* bytes of the weight file the text names, beneath the text's own directory; sha256: expected digest or NULL */
+  Bytes (*blob)(Ctx *c, void *arg, Pos at, const char *file, int64_t offset, int64_t bytes, const char *sha256);
+  int64_t (*dim)(Ctx *c, void *arg, Pos at, const char *name); /* value of a symbolic dimension */
+} TextHooks;
 Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line, column, caret */
+Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks);
 Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* the SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out);
+
+/* The same graph in a new IR that holds what the outputs reach, numbered in the order in which its
+ * text would be read: graphs that print alike become equal Ref for Ref. */
+Graph *ir_compact(const Graph *g);
+
+/* Where a literal may stand for source i of an op, and what it takes its type from */
+typedef enum { LIT_NONE, LIT_BOOL, LIT_I64, LIT_RESULT, LIT_PEER } LiteralType;
+LiteralType literal_type(Op op, int i);
+void literal_put(Sb *out, DType d, int64_t bits);             /* shortest text that reads back bit for bit */
+const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits); /* NULL, or what is wrong: "is out of range" */
 
 /* ---- verifier (verify.c): BUG with the node's position when a rule of ops.h is broken ---- */
 void ir_verify_graph(const Graph *g);

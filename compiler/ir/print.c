@@ -1,0 +1,426 @@
+/* print.c: graphs, kernels and programs as text (docs/text-format.md).
+ *
+ * The order of lines depends on the structure alone: inputs first, then every node after its
+ * sources, as the outputs reach them. A scalar constant that the reader can type from its user is
+ * written in the user's line; at graph level that includes its broadcast, which the reader repeats.
+ * ir_compact numbers nodes as the reader of the text would, so that a graph and its text compile
+ * to the same bytes. */
+#include "ir.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOB_ALIGN = 64, BLOB_MIN_ELEMS = 17 }; /* shorter weights stay readable in the text */
+
+/* The CONST that r spreads over its shape as g_expand does, else 0. Elsewhere: r if it is a CONST. */
+static Ref splat_const(const IR *ir, Ref r, bool graph) {
+  const Node *x = node(ir, r);
+  if (graph && x->op == OP_EXPAND) {
+    r = x->src[0];
+    if (node(ir, r)->op != OP_RESHAPE) return 0;
+    x = node(ir, r);
+  }
+  if (graph && x->op == OP_RESHAPE) {
+    for (int i = 0; i < x->rank; i++)
+      if (x->dims[i] != 1) return 0;
+    r = x->src[0];
+  }
+  return node(ir, r)->op == OP_CONST ? r : 0;
+}
+
+/* The constant to write for source i of x itself, or 0: the source has a name. */
+static Ref inline_const(const IR *ir, const Node *x, int i, bool graph) {
+  LiteralType t = literal_type((Op)x->op, i);
+  Ref r = t == LIT_NONE ? 0 : splat_const(ir, x->src[i], graph && x->op != OP_PAD);
+  if (r && t == LIT_PEER && x->op != OP_STORE && x->op != OP_SET && splat_const(ir, x->src[!i], graph)) return 0;
+  return r;
+}
+
+typedef struct Printer {
+  const IR *ir;
+  Sb *out;
+  Level level;
+  Refs order;            /* sources before users */
+  uint8_t *named;        /* by Ref: has a line of its own, or is named by one */
+  uint32_t *number;      /* by Ref: digits of its name */
+  uint32_t count[128];   /* names given so far, by letter */
+} Printer;
+
+static void printer_init(Printer *p, const IR *ir, Level level, Sb *out) {
+  *p = (Printer){ .ir = ir, .out = out, .level = level };
+  p->named = xmalloc(ir->n);
+  p->number = xmalloc(ir->n * sizeof *p->number);
+  memset(p->named, 0, ir->n);
+}
+
+static void printer_free(Printer *p) {
+  free(p->named);
+  free(p->number);
+  VEC_FREE(&p->order);
+}
+
+/* Marks what needs a name among p->order, users first; roots are marked by the caller. */
+static void mark_named(Printer *p) {
+  for (size_t k = p->order.n; k--;) {
+    const Node *x = node(p->ir, p->order.p[k]);
+    if (!p->named[p->order.p[k]]) continue;
+    for (int i = 0; i < x->nsrc; i++)
+      if (!inline_const(p->ir, x, i, p->level == L_GRAPH)) p->named[x->src[i]] = 1;
+  }
+}
+
+static char name_letter(const Node *x) {
+  switch (x->op) {
+  case OP_PARAM: return 'x';
+  case OP_WEIGHT: return 'w';
+  case OP_CONST: return 'c';
+  case OP_BUFFER: return 'b';
+  case OP_RANGE: return 'r';
+  case OP_NEST: return 'n';
+  case OP_SINK: return 'k';
+  default: return 'v';
+  }
+}
+
+static void give_name(Printer *p, Ref r) {
+  const Node *x = node(p->ir, r);
+  p->number[r] = x->op == OP_BUFFER ? (uint32_t)x->arg[0] : p->count[(int)name_letter(x)]++;
+}
+
+static void put_name(Printer *p, Ref r) {
+  /* a program under debugging may use what it never computes */
+  if (!p->named[r]) sb_printf(p->out, "?%u", r);
+  else sb_printf(p->out, "%c%u", name_letter(node(p->ir, r)), p->number[r]);
+}
+
+static void put_lower(Sb *out, const char *s) {
+  for (; *s; s++) {
+    char ch = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
+    sb_put(out, &ch, 1);
+  }
+}
+
+/* Controls of any kind are escaped; other UTF-8 stays. */
+static void put_string(Sb *out, const char *s) {
+  sb_puts(out, "\"");
+  for (; *s; s++) {
+    unsigned char a = (unsigned char)s[0], b = (unsigned char)s[1], c = b ? (unsigned char)s[2] : 0;
+    /* U+0080..9F, and of U+200x..206x what separates lines or changes the direction of text */
+    bool c1 = a == 0xc2 && b >= 0x80 && b < 0xa0;
+    bool format = a == 0xe2 && ((b == 0x80 && (c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae))) || (b == 0x81 && c >= 0xa6 && c <= 0xa9));
+    if (a == '"' || a == '\\') sb_printf(out, "\\%c", a);
+    else if (a == '\n' || a == '\t') sb_puts(out, a == '\n' ? "\\n" : "\\t");
+    else if (a < 0x20 || a == 0x7f) sb_printf(out, "\\x%02x", a);
+    else if (c1 || format) {
+      sb_printf(out, "\\x%02x\\x%02x", a, b);
+      if (format) sb_printf(out, "\\x%02x", c);
+      s += format ? 2 : 1;
+    } else sb_put(out, s, 1);
+  }
+  sb_puts(out, "\"");
+}
+
+static void put_list(Sb *out, const int64_t *v, int n) {
+  sb_puts(out, "[");
+  for (int i = 0; i < n; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
+  sb_puts(out, "]");
+}
+
+static void put_type(Printer *p, DType d, int lanes, int rank, const int64_t *dims) {
+  if (d) sb_puts(p->out, dtype_info[d].text);
+  if (lanes > 1) sb_printf(p->out, "x%d", lanes);
+  if (p->level == L_GRAPH) put_list(p->out, dims, rank);
+}
+
+static void put_mask(Sb *out, uint64_t mask) {
+  int64_t axes[64];
+  int n = 0;
+  for (int i = 0; i < 64; i++)
+    if (mask >> i & 1) axes[n++] = i;
+  put_list(out, axes, n);
+}
+
+/* Integer arguments, as ops.h spells them: "name:kind name:kind". */
+static void put_args(Printer *p, const Node *x) {
+  int rank = x->nsrc ? node(p->ir, x->src[0])->rank : 0, at = 0;
+  for (const char *s = op_info[x->op].args; *s;) {
+    const char *colon = strchr(s, ':');
+    const int64_t *v = x->arg + at;
+    sb_puts(p->out, " ");
+    if (colon[1] != 'c') {
+      sb_put(p->out, s, (size_t)(colon - s));
+      sb_puts(p->out, "=");
+    }
+    at += colon[1] == 'l' ? rank : 1;
+    switch (colon[1]) {
+    case 'i': sb_printf(p->out, "%lld", (long long)v[0]); break;
+    case 'l': put_list(p->out, v, rank); break;
+    case 'm': put_mask(p->out, (uint64_t)v[0]); break;
+    case 'c': literal_put(p->out, (DType)x->dt, v[0]); break;
+    case 'o': put_lower(p->out, op_info[v[0]].name); break;
+    case 's': put_string(p->out, intern_text(p->ir->ctx, (uint32_t)v[0])); break;
+    case 'k': sb_puts(p->out, range_kind_name[v[0]]); break;
+    default: BUG("argument kind '%c' of %s", colon[1], op_info[x->op].name);
+    }
+    s = colon + 2 + (colon[2] == ' ');
+  }
+}
+
+/* "name = op sources key=value : type" without the name, which not every line has */
+static void put_operation(Printer *p, const Node *x) {
+  put_lower(p->out, op_info[x->op].name);
+  for (int i = 0; i < x->nsrc; i++) {
+    Ref c = inline_const(p->ir, x, i, p->level == L_GRAPH);
+    sb_puts(p->out, i ? ", " : " ");
+    if (c) literal_put(p->out, (DType)node(p->ir, c)->dt, node(p->ir, c)->arg[0]);
+    else put_name(p, x->src[i]);
+  }
+  put_args(p, x);
+  if (p->level == L_GRAPH || x->dt || x->lanes > 1) {
+    sb_puts(p->out, " : ");
+    put_type(p, (DType)x->dt, x->lanes, x->rank, x->dims);
+  }
+  sb_puts(p->out, "\n");
+}
+
+static void put_line(Printer *p, Ref r) {
+  give_name(p, r);
+  put_name(p, r);
+  sb_puts(p->out, " = ");
+  put_operation(p, node(p->ir, r));
+}
+
+/* ---- graphs ---- */
+static int64_t tensor_bits(const Tensor *t, int64_t i) {
+  uint64_t v = 0;
+  if (!t->data) return t->splat;
+  memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
+  return (int64_t)dt_wrap(t->dt, v);
+}
+
+static void put_weight(Printer *p, Ref r, Sb *blob, const char *blobname) {
+  const Tensor *t = &p->ir->tensors.p[node(p->ir, r)->arg[0]];
+  give_name(p, r);
+  put_name(p, r);
+  sb_puts(p->out, " = weight ");
+  put_type(p, t->dt, 1, t->rank, t->dims);
+  if (t->name) {
+    sb_puts(p->out, " ");
+    put_string(p->out, t->name);
+  }
+  if (blob && t->data && t->elems >= BLOB_MIN_ELEMS) {
+    static const char zeros[BLOB_ALIGN];
+    size_t bytes = (size_t)(t->elems * dt_bytes(t->dt));
+    char digest[65];
+    sb_put(blob, zeros, -blob->n % BLOB_ALIGN);
+    sha256_hex(t->data, bytes, digest);
+    sb_puts(p->out, " @");
+    put_string(p->out, blobname);
+    sb_printf(p->out, " offset=%zu sha256=%s\n", blob->n, digest);
+    sb_put(blob, t->data, bytes);
+    return;
+  }
+  sb_puts(p->out, " {");
+  for (int64_t i = 0; i < t->elems; i++) {
+    if (i) sb_puts(p->out, ", ");
+    literal_put(p->out, t->dt, tensor_bits(t, i));
+  }
+  sb_puts(p->out, "}\n");
+}
+
+/* Fills p->order with all nodes of g in the order in which the printed text creates them: a source
+ * written inside a line comes just before that line. */
+static void order_graph(Printer *p, const Graph *g) {
+  Refs roots = { 0 }, order = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    VEC_PUSH(&roots, g->outputs.p[i].ref);
+    p->named[g->outputs.p[i].ref] = 1;
+  }
+  ir_toposort(p->ir, roots.p, roots.n, &p->order);
+  mark_named(p);
+  uint8_t *done = xmalloc(p->ir->n);
+  memset(done, 0, p->ir->n);
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    Ref r = g->inputs.p[i].ref;
+    if (!done[r]) VEC_PUSH(&order, r);
+    done[r] = p->named[r] = 1;
+  }
+  for (size_t k = 0; k < p->order.n; k++) {
+    Ref r = p->order.p[k], chain[3];
+    const Node *x = node(p->ir, r);
+    if (!p->named[r] || done[r]) continue;
+    for (int i = 0; i < x->nsrc; i++) {
+      if (!inline_const(p->ir, x, i, true)) continue;
+      int n = 0;
+      for (Ref s = x->src[i]; s; s = node(p->ir, s)->nsrc ? node(p->ir, s)->src[0] : 0) chain[n++] = s;
+      while (n--) {
+        if (!done[chain[n]]) VEC_PUSH(&order, chain[n]);
+        done[chain[n]] = 1;
+      }
+    }
+    VEC_PUSH(&order, r);
+    done[r] = 1;
+  }
+  VEC_FREE(&p->order);
+  p->order = order;
+  VEC_FREE(&roots);
+  free(done);
+}
+
+void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname) {
+  Printer p;
+  printer_init(&p, g->ir, L_GRAPH, out);
+  order_graph(&p, g);
+  sb_puts(out, "tgc 1 graph");
+  if (g->name && *g->name) {
+    sb_puts(out, " ");
+    put_string(out, g->name);
+  }
+  sb_puts(out, "\n");
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    const GIO *in = &g->inputs.p[i];
+    give_name(&p, in->ref);
+    put_name(&p, in->ref);
+    sb_puts(out, " = input ");
+    put_type(&p, in->dt, 1, in->rank, in->dims);
+    sb_puts(out, " ");
+    put_string(out, in->name);
+    sb_puts(out, "\n");
+  }
+  for (size_t k = 0; k < p.order.n; k++) {
+    Ref r = p.order.p[k];
+    const Node *x = node(g->ir, r);
+    if (!p.named[r] || x->op == OP_PARAM) continue;
+    if (x->op == OP_WEIGHT) put_weight(&p, r, blob, blobname);
+    else put_line(&p, r);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    sb_puts(out, "output ");
+    put_name(&p, g->outputs.p[i].ref);
+    sb_puts(out, " ");
+    put_string(out, g->outputs.p[i].name);
+    sb_puts(out, "\n");
+  }
+  printer_free(&p);
+}
+
+void ir_print_graph(const Graph *g, Sb *out) { ir_print_graph_blob(g, out, NULL, NULL); }
+
+Graph *ir_compact(const Graph *g) {
+  const IR *old = g->ir;
+  Graph *h = ARENA_NEW(&old->ctx->model, Graph, 1);
+  IR *ir = h->ir = ir_new(old->ctx);
+  Printer p;
+  printer_init(&p, old, L_GRAPH, NULL);
+  order_graph(&p, g);
+  uint32_t *to = p.number; /* here: old Ref to new */
+  for (size_t i = 1; i < old->origins.n; i++) VEC_PUSH(&ir->origins, old->origins.p[i]);
+  for (size_t k = 0; k < p.order.n; k++) {
+    const Node *x = node(old, p.order.p[k]);
+    Ref *src = ARENA_NEW(&old->ctx->model, Ref, x->nsrc);
+    int64_t id;
+    for (int i = 0; i < x->nsrc; i++) src[i] = to[x->src[i]];
+    if (x->op == OP_WEIGHT) id = ir_tensor(ir, &old->tensors.p[x->arg[0]]);
+    ir->origin = x->origin;
+    to[p.order.p[k]] = node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? &id : x->arg, x->rank, x->dims);
+  }
+  ir->origin = 0;
+  h->name = g->name;
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    VEC_PUSH(&h->inputs, g->inputs.p[i]);
+    h->inputs.p[i].ref = to[g->inputs.p[i].ref];
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    VEC_PUSH(&h->outputs, g->outputs.p[i]);
+    h->outputs.p[i].ref = to[g->outputs.p[i].ref];
+  }
+  printer_free(&p);
+  return h;
+}
+
+/* ---- kernels and programs ---- */
+static int by_buffer_id(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (x[0] > y[0]) - (x[0] < y[0]);
+}
+
+static const char *const buf_kind_name[] = { "input", "output", "weight", "arena" };
+
+/* Names and prints the buffers among refs, by id. */
+static void put_buffers(Printer *p, const Refs *refs) {
+  VEC(int64_t) bufs = { 0 }; /* pairs: id, Ref */
+  for (size_t i = 0; i < refs->n; i++) {
+    const Node *x = node(p->ir, refs->p[i]);
+    if (x->op != OP_BUFFER) continue;
+    CHECK((size_t)x->arg[0] < p->ir->bufs.n);
+    VEC_PUSH(&bufs, x->arg[0]);
+    VEC_PUSH(&bufs, refs->p[i]);
+  }
+  if (bufs.n) qsort(bufs.p, bufs.n / 2, 2 * sizeof *bufs.p, by_buffer_id);
+  for (size_t i = 0; i < bufs.n; i += 2) {
+    const Buf *b = &p->ir->bufs.p[bufs.p[i]];
+    give_name(p, (Ref)bufs.p[i + 1]);
+    put_name(p, (Ref)bufs.p[i + 1]);
+    sb_printf(p->out, " = buffer %s %s[%lld] id=%lld slot=%lld", buf_kind_name[b->kind], dtype_info[b->dt].text, (long long)b->elems,
+              (long long)bufs.p[i], (long long)b->slot);
+    if (b->offset >= 0) sb_printf(p->out, " offset=%lld", (long long)b->offset);
+    sb_puts(p->out, "\n");
+  }
+  VEC_FREE(&bufs);
+}
+
+void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out) {
+  Printer p;
+  printer_init(&p, ir, L_KERNEL, out);
+  ir_toposort(ir, roots, n, &p.order);
+  for (size_t i = 0; i < n; i++) p.named[roots[i]] = 1;
+  mark_named(&p);
+  sb_puts(out, "tgc 1 kernel\n");
+  put_buffers(&p, &p.order);
+  for (size_t k = 0; k < p.order.n; k++) {
+    Ref r = p.order.p[k];
+    if (p.named[r] && node(ir, r)->op != OP_BUFFER) put_line(&p, r);
+  }
+  printer_free(&p);
+}
+
+static bool program_leaf(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_RANGE; }
+
+void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out) {
+  Printer p;
+  printer_init(&p, ir, L_PROG, out);
+  uint8_t *used = xmalloc(ir->n); /* a later line names it */
+  memset(used, 0, ir->n);
+  for (size_t k = 0; k < n; k++) {
+    const Node *x = node(ir, list[k]);
+    for (int i = 0; i < x->nsrc; i++) {
+      Ref s = x->src[i];
+      if (inline_const(ir, x, i, false)) continue;
+      if (program_leaf(node(ir, s)) && !p.named[s]) {
+        p.named[s] = 1;
+        VEC_PUSH(&p.order, s);
+      }
+      used[s] = 1;
+    }
+  }
+  sb_puts(out, "tgc 1 program\n");
+  put_buffers(&p, &p.order);
+  for (size_t k = 0; k < p.order.n; k++)
+    if (node(ir, p.order.p[k])->op != OP_BUFFER) put_line(&p, p.order.p[k]);
+  int depth = 0;
+  for (size_t k = 0; k < n; k++) {
+    const Node *x = node(ir, list[k]);
+    if (program_leaf(x)) continue;
+    if (x->op == OP_END && depth) depth--;
+    sb_printf(out, "%*s", 2 * depth, "");
+    if (x->op == OP_LOOP) depth++;
+    if (used[list[k]]) {
+      give_name(&p, list[k]);
+      p.named[list[k]] = 1;
+      put_name(&p, list[k]);
+      sb_puts(out, " = ");
+    }
+    put_operation(&p, x);
+  }
+  free(used);
+  printer_free(&p);
+}
