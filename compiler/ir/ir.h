@@ -233,4 +233,8 @@ typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* op OP_NONE 
 /* Replaces inside what roots[] reach, in place; stops with BUG after a step budget linear in the
  * size. hits[i] (may be NULL) counts rule i. Returns true when anything changed. */
 bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
+/* The same for rules that must not copy work: users maps each node that rules see to the number of its
+ * uses before the rewriting began; absent: made by a rule, so used by what the rule made. */
+struct RefMap;
+bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
 #endif

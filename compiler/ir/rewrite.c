@@ -16,6 +16,7 @@ typedef struct Rewriter {
   int *order, first[OP_COUNT + 1]; /* rules of op: order[first[op]] .. order[first[op + 1] - 1] */
   int64_t budget;                  /* rule applications left */
   RefMap done;                     /* node to its final form */
+  RefMap *users;                   /* uses before rewriting began, also of final forms */
   VEC(Frame) stack;
   Refs src;
 } Rewriter;
@@ -46,6 +47,12 @@ static Ref apply(Rewriter *w, Ref r) {
   return 0;
 }
 
+static void finish(Rewriter *w, Ref asked, Ref final) {
+  refmap_set(&w->done, asked, final);
+  if (asked == final || !refmap_get(w->users, asked)) return;
+  refmap_set(w->users, final, refmap_get(w->users, final) + refmap_get(w->users, asked));
+}
+
 static Ref rewrite(Rewriter *w, Ref root) {
   VEC_PUSH(&w->stack, ((Frame){ root, root }));
   while (w->stack.n) {
@@ -73,34 +80,33 @@ static Ref rewrite(Rewriter *w, Ref root) {
         refmap_set(&w->done, r, r);
       }
     }
-    refmap_set(&w->done, f.asked, final);
+    finish(w, f.asked, final);
     w->stack.n--;
   }
   return refmap_get(&w->done, root);
 }
 
-/* nodes that roots reach */
-static int64_t reached(const IR *ir, const Ref *roots, size_t n) {
-  RefMap seen = { 0 };
+/* nodes that roots reach; how often each is used */
+static int64_t reached(const IR *ir, const Ref *roots, size_t n, RefMap *users) {
   Refs stack = { 0 };
   for (size_t i = 0; i < n; i++) VEC_PUSH(&stack, roots[i]);
   while (stack.n) {
     Ref r = stack.p[--stack.n];
-    if (refmap_get(&seen, r)) continue;
-    refmap_set(&seen, r, r);
+    uint32_t uses = refmap_get(users, r);
+    refmap_set(users, r, uses + 1);
+    if (uses) continue;
     const Node *x = node(ir, r);
     for (int i = 0; i < x->nsrc; i++) VEC_PUSH(&stack, x->src[i]);
   }
-  int64_t count = seen.n;
-  refmap_free(&seen);
   VEC_FREE(&stack);
-  return count;
+  return users->n;
 }
 
-bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits) {
-  Rewriter w = { .ir = ir, .rules = rules, .arg = arg, .hits = hits, .budget = 1000 + 64 * reached(ir, roots, n) };
+bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, RefMap *users) {
+  Rewriter w = { .ir = ir, .rules = rules, .arg = arg, .hits = hits, .users = users };
   uint32_t origin = ir->origin;
   bool changed = false;
+  w.budget = 1000 + 64 * reached(ir, roots, n, users);
   index_rules(&w);
   for (size_t i = 0; i < n; i++) {
     Ref r = rewrite(&w, roots[i]);
@@ -112,5 +118,12 @@ bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int 
   refmap_free(&w.done);
   VEC_FREE(&w.stack);
   VEC_FREE(&w.src);
+  return changed;
+}
+
+bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits) {
+  RefMap users = { 0 };
+  bool changed = ir_rewrite_users(ir, rules, arg, roots, n, hits, &users);
+  refmap_free(&users);
   return changed;
 }

@@ -1,0 +1,93 @@
+/* fold.c: what depends on constants only becomes tensors.
+ *
+ * The greatest such parts are found from their users down. Left as they are: views of weights (an
+ * EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it), and positions
+ * (integer arithmetic on IOTA), because the index algebra turns them into better addresses than a
+ * table of numbers. A part over the limits of the context stays as well. */
+#include "../interp/interp.h"
+#include "graph.h"
+#include "rules.h"
+
+typedef struct Fold {
+  IR *ir;
+  Simplify s;     /* for depends_on_constants */
+  RefMap position; /* node: 1 computed from tensors or floats, 2 from IOTA and integers only */
+  RefMap done;    /* node to what stands for it */
+  bool changed;
+} Fold;
+
+static bool is_view(const Node *x) { return x->op == OP_EXPAND || x->op == OP_RESHAPE || x->op == OP_PERMUTE; }
+
+/* order: sources first */
+static void find_positions(Fold *f, const Refs *order) {
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(f->ir, order->p[i]);
+    bool yes = x->op == OP_IOTA || x->op == OP_CONST;
+    switch ((Op)x->op) {
+    case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_FLDIV: case OP_FLMOD: case OP_MIN: case OP_MAX:
+    case OP_EXPAND: case OP_RESHAPE: case OP_PERMUTE: case OP_SHRINK:
+      yes = x->dt == DT_I64;
+      for (int k = 0; k < x->nsrc; k++) yes &= refmap_get(&f->position, x->src[k]) == 2;
+      break;
+    default: break;
+    }
+    refmap_set(&f->position, order->p[i], yes ? 2 : 1);
+  }
+}
+
+/* one number, if t holds no other */
+static bool uniform(const Tensor *t, int64_t *bits) {
+  const char *p = t->data;
+  size_t size = (size_t)dt_bytes(t->dt);
+  uint64_t v = 0;
+  if (!p || !t->elems || memcmp(p, p + size, (size_t)(t->elems - 1) * size)) return false;
+  memcpy(&v, p, size);
+  *bits = (int64_t)dt_wrap(t->dt, v);
+  return true;
+}
+
+/* Replaces the part that r heads, below its views */
+static void fold_part(Fold *f, Ref r) {
+  IR *ir = f->ir;
+  Tensor t;
+  while (is_view(node(ir, r))) r = node(ir, r)->src[0];
+  const Node *x = node(ir, r);
+  if (x->op == OP_CONST || x->op == OP_WEIGHT || refmap_get(&f->position, r) == 2 || refmap_get(&f->done, r)) return;
+  if (!interp_const(ir, r, &t)) return;
+  if (uniform(&t, &t.splat)) t.data = NULL;
+  uint32_t origin = ir->origin;
+  ir->origin = x->origin;
+  refmap_set(&f->done, r, g_weight(ir, ir_tensor(ir, &t)));
+  ir->origin = origin;
+  f->changed = true;
+}
+
+bool graph_fold(Graph *g) {
+  Fold f = { .ir = g->ir };
+  Refs roots = { 0 }, order = { 0 }, src = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(g->ir, roots.p, roots.n, &order);
+  find_positions(&f, &order);
+  for (size_t i = 0; i < roots.n; i++)
+    if (depends_on_constants(&f.s, g->ir, roots.p[i])) fold_part(&f, roots.p[i]);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(g->ir, order.p[i]);
+    for (int k = 0; k < x->nsrc && !depends_on_constants(&f.s, g->ir, order.p[i]); k++)
+      if (depends_on_constants(&f.s, g->ir, x->src[k])) fold_part(&f, x->src[k]);
+  }
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(g->ir, order.p[i]);
+    if (refmap_get(&f.done, order.p[i])) continue;
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&f.done, x->src[k]));
+    refmap_set(&f.done, order.p[i], x->nsrc ? node_with_src(g->ir, order.p[i], src.p) : order.p[i]);
+  }
+  for (size_t i = 0; i < roots.n; i++) g->outputs.p[i].ref = refmap_get(&f.done, roots.p[i]);
+  refmap_free(&f.s.constant);
+  refmap_free(&f.position);
+  refmap_free(&f.done);
+  VEC_FREE(&roots);
+  VEC_FREE(&order);
+  VEC_FREE(&src);
+  return f.changed;
+}

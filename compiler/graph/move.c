@@ -1,0 +1,252 @@
+/* move.c: rules for movement ops, all exact. A movement of a movement becomes one where that is
+ * possible; a movement of one repeated number is that number; EXPAND rises towards the results, so
+ * that work is done before elements are repeated, and SHRINK sinks, so that it is done on fewer. */
+#include "rules.h"
+
+static bool empty(const Node *x) { return dims_elems(x->dims, x->rank) == 0; }
+
+Ref splat(IR *ir, const Node *x, int64_t bits) { return g_expand(ir, c_bits(ir, (DType)x->dt, bits), x->rank, x->dims); }
+
+bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, const int64_t *part, int64_t *out) {
+  for (int i = 0, j = 0; i < from_rank || j < to_rank;) { /* runs of axes with equal products correspond */
+    int i0 = i, j0 = j;
+    int64_t a = i < from_rank ? from[i++] : 1, b = j < to_rank ? to[j++] : 1;
+    while (a != b) {
+      if (a < b) a *= from[i++];
+      else b *= to[j++];
+    }
+    bool whole = true, one = true;
+    for (int k = i0; k < i; k++) {
+      whole &= part[k] == from[k];
+      one &= part[k] == 1;
+    }
+    if (!whole && !one) return false;
+    for (; j0 < j; j0++) out[j0] = whole ? to[j0] : 1;
+  }
+  return true;
+}
+
+/* A movement of one repeated number */
+static Ref moved_constant(IR *ir, const Node *x) {
+  int64_t bits;
+  return node_is_const(ir, x->src[0], &bits) ? splat(ir, x, bits) : 0;
+}
+
+Ref rule_reshape(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  int64_t part[MAX_RANK];
+  (void)simplify;
+  Ref y = g_reshape(ir, x->src[0], x->rank, x->dims);
+  if (y != r) return y;
+  if (s->op != OP_EXPAND || empty(x)) return 0;
+  const Node *z = node(ir, s->src[0]);
+  if (!reshape_part(s->rank, s->dims, x->rank, x->dims, z->dims, part)) return 0;
+  return g_expand(ir, g_reshape(ir, s->src[0], x->rank, part), x->rank, x->dims);
+}
+
+Ref rule_expand(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r);
+  (void)simplify;
+  return g_expand(ir, x->src[0], x->rank, x->dims);
+}
+
+Ref rule_permute(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  (void)simplify;
+  Ref y = g_permute(ir, x->src[0], x->arg);
+  if (y != r) return y;
+  if (s->op == OP_EXPAND) return g_expand(ir, g_permute(ir, s->src[0], x->arg), x->rank, x->dims);
+  int64_t last = -1; /* axes of extent 1 may pass others: a reshape does that */
+  for (int i = 0; i < x->rank; i++) {
+    if (x->dims[i] == 1) continue;
+    if (x->arg[i] < last) return 0;
+    last = x->arg[i];
+  }
+  return g_reshape(ir, x->src[0], x->rank, x->dims);
+}
+
+/* The part of a padded tensor, for parts that are contiguous on the padded axes: padding of a part */
+static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
+  int n = x->rank;
+  const Node *z = node(ir, s->src[0]);
+  int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK], bits;
+  bool outside = false;
+  for (int i = 0; i < n; i++) {
+    begin[i] = x->arg[i] - s->arg[i];
+    step[i] = x->arg[n + i];
+    dims[i] = x->dims[i];
+    lo[i] = hi[i] = 0;
+    int64_t last = begin[i] + (dims[i] - 1) * step[i], from = begin[i] < last ? begin[i] : last, to = begin[i] < last ? last : begin[i];
+    if (from >= 0 && to < z->dims[i]) continue;
+    if (from >= z->dims[i] || to < 0) {
+      outside = true;
+      continue;
+    }
+    if (step[i] != 1) return 0;
+    lo[i] = from < 0 ? -from : 0;
+    hi[i] = to >= z->dims[i] ? to - z->dims[i] + 1 : 0;
+    dims[i] -= lo[i] + hi[i];
+    begin[i] += lo[i];
+  }
+  if (outside) return node_is_const(ir, s->src[1], &bits) ? splat(ir, x, bits) : 0;
+  return g_pad(ir, g_shrink(ir, s->src[0], begin, step, dims), lo, hi, s->src[1]);
+}
+
+/* The part of a concatenation that lies in one source, or, when contiguous, in fewer than all */
+static Ref shrink_of_cat(IR *ir, const Node *x, const Node *s) {
+  int n = x->rank, axis = (int)s->arg[0], first = -1, after = 0;
+  int64_t begin[MAX_RANK], from = x->arg[axis], to = from + (x->dims[axis] - 1) * x->arg[n + axis], at = 0, skipped = 0;
+  if (from > to) {
+    int64_t swap = from;
+    from = to;
+    to = swap;
+  }
+  for (int k = 0; k < s->nsrc; k++) {
+    int64_t end = at + node(ir, s->src[k])->dims[axis];
+    if (end > from && at <= to) {
+      if (first < 0) {
+        first = k;
+        skipped = at;
+      }
+      after = k + 1;
+    }
+    at = end;
+  }
+  if (first < 0 || after - first == s->nsrc) return 0;
+  memcpy(begin, x->arg, (size_t)n * sizeof *begin);
+  begin[axis] -= skipped;
+  return g_shrink(ir, g_cat(ir, after - first, s->src + first, axis), begin, x->arg + n, x->dims);
+}
+
+Ref rule_shrink(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const int n = x->rank;
+  int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK];
+  (void)simplify;
+  Ref y = moved_constant(ir, x);
+  if (y) return y;
+  if (empty(x)) return 0;
+  y = g_shrink(ir, x->src[0], x->arg, x->arg + n, x->dims);
+  if (y != r) return y;
+  switch ((Op)s->op) {
+  case OP_SHRINK:
+    for (int i = 0; i < n; i++) {
+      begin[i] = s->arg[i] + x->arg[i] * s->arg[n + i];
+      step[i] = s->arg[n + i] * x->arg[n + i];
+    }
+    return g_shrink(ir, s->src[0], begin, step, x->dims);
+  case OP_EXPAND:
+    for (int i = 0; i < n; i++) {
+      bool repeated = node(ir, s->src[0])->dims[i] == 1;
+      begin[i] = repeated ? 0 : x->arg[i];
+      step[i] = repeated ? 1 : x->arg[n + i];
+      dims[i] = repeated ? 1 : x->dims[i];
+    }
+    return g_expand(ir, g_shrink(ir, s->src[0], begin, step, dims), n, x->dims);
+  case OP_PAD: return shrink_of_pad(ir, x, s);
+  case OP_CAT: return shrink_of_cat(ir, x, s);
+  default: return 0;
+  }
+}
+
+/* A window of one tap is a strided part */
+Ref rule_window(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], axis = x->arg[0];
+  (void)simplify;
+  Ref y = moved_constant(ir, x);
+  if (y || x->dims[s->rank] != 1 || empty(x)) return y;
+  for (int i = 0; i < s->rank; i++) step[i] = i == axis ? x->arg[1] : 1;
+  return g_reshape(ir, g_shrink(ir, x->src[0], begin, step, x->dims), x->rank, x->dims);
+}
+
+Ref rule_pad(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const int n = x->rank;
+  int64_t a, b, lo[MAX_RANK], hi[MAX_RANK];
+  (void)simplify;
+  Ref y = g_pad(ir, x->src[0], x->arg, x->arg + n, x->src[1]);
+  if (y != r) return y;
+  if (node_is_const(ir, x->src[1], &b) && ((node_is_const(ir, x->src[0], &a) && a == b) || empty(s))) return splat(ir, x, b);
+  if (s->op != OP_PAD || s->src[1] != x->src[1]) return 0;
+  for (int i = 0; i < n; i++) {
+    lo[i] = s->arg[i] + x->arg[i];
+    hi[i] = s->arg[n + i] + x->arg[n + i];
+  }
+  return g_pad(ir, s->src[0], lo, hi, x->src[1]);
+}
+
+Ref rule_cat(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r);
+  int64_t first, bits;
+  (void)simplify;
+  if (x->nsrc == 1) return x->src[0];
+  for (int i = 0; i < x->nsrc; i++)
+    if (!node(ir, x->src[i])->dims[x->arg[0]] && !empty(x)) return g_cat(ir, x->nsrc, x->src, (int)x->arg[0]);
+  if (!node_is_const(ir, x->src[0], &first)) return 0;
+  for (int i = 1; i < x->nsrc; i++)
+    if (!node_is_const(ir, x->src[i], &bits) || bits != first) return 0;
+  return splat(ir, x, first);
+}
+
+/* The same index everywhere selects a part */
+Ref rule_gather(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = x->arg[0];
+  (void)simplify;
+  Ref y = moved_constant(ir, x);
+  if (y || !node_is_const(ir, x->src[1], &at) || at < 0 || at >= s->dims[axis]) return y;
+  memcpy(dims, s->dims, s->rank * sizeof *dims);
+  dims[axis] = 1;
+  begin[axis] = at;
+  return g_expand(ir, g_shrink(ir, x->src[0], begin, NULL, dims), x->rank, x->dims);
+}
+
+/* Axes that only repeat and are not reduced stay outside; the greatest of equal numbers is one of
+ * them; reductions that do not depend on order are merged. */
+Ref rule_reduce(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  bool select = x->arg[0] == OP_MAX || x->arg[0] == OP_MIN;
+  uint32_t axes = (uint32_t)x->arg[1];
+  int64_t dims[MAX_RANK], bits;
+  (void)simplify;
+  if (empty(s)) return 0;
+  Ref y = g_reduce(ir, (Op)x->arg[0], x->src[0], axes);
+  if (y != r) return y;
+  if (select && node_is_const(ir, x->src[0], &bits)) return splat(ir, x, bits);
+  if (s->op == OP_REDUCE && s->arg[0] == x->arg[0] && (select || !dt_float((DType)x->dt)))
+    return g_reduce(ir, (Op)x->arg[0], s->src[0], axes | (uint32_t)s->arg[1]);
+  if (s->op != OP_EXPAND) return 0;
+  const Node *z = node(ir, s->src[0]);
+  bool hoisted = false;
+  for (int i = 0; i < x->rank; i++) {
+    bool reduced = axes >> i & 1, repeated = z->dims[i] == 1 && s->dims[i] != 1, drop = repeated && (!reduced || select);
+    dims[i] = drop ? 1 : s->dims[i];
+    hoisted |= drop;
+  }
+  if (!hoisted) return 0;
+  return g_expand(ir, g_reduce(ir, (Op)x->arg[0], g_expand(ir, s->src[0], s->rank, dims), axes), x->rank, x->dims);
+}
+
+/* An elementwise op of repeated elements repeats the op of the elements */
+Ref rule_hoist_expand(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r);
+  int64_t dims[MAX_RANK];
+  Ref src[3];
+  bool less = false;
+  (void)simplify;
+  for (int i = 0; i < x->rank; i++) {
+    dims[i] = 1;
+    for (int k = 0; k < x->nsrc; k++) {
+      const Node *s = node(ir, x->src[k]), *z = s->op == OP_EXPAND ? node(ir, s->src[0]) : s;
+      if (z->dims[i] != 1) dims[i] = x->dims[i];
+    }
+    less |= dims[i] != x->dims[i];
+  }
+  if (!less) return 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *s = node(ir, x->src[k]);
+    src[k] = g_expand(ir, s->op == OP_EXPAND ? s->src[0] : x->src[k], x->rank, dims);
+  }
+  return g_expand(ir, node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims), x->rank, x->dims);
+}

@@ -1,0 +1,100 @@
+/* scale.c: constant factors and addends move to the constants they can be merged with.
+ *
+ *   sum(a * w) * s   ->  sum(a * (w * s))      s does not vary over what is summed
+ *   (y + b) * s      ->  y * s + b * s         when y * s becomes the line above
+ *   (y + b) + c      ->  y + (b + c)           y such a sum, or integers
+ *
+ * w, s, b and c depend on constants only, so the right side costs nothing at run time: this is what
+ * folds batch normalisation into the weights of the convolution before it. Movement between the ops
+ * is seen through. Floats are rounded in another order, which is why these rules have names, are
+ * applied to sums of products only, whose order of summation is not promised either, and never to
+ * y * c * s or y + c + d in general: quantisation and rounding by a large addend are written so. */
+#include "rules.h"
+
+enum { MAX_PATH = 16 }; /* nodes between a factor and the constant it joins */
+typedef struct Step { Ref node, addend; } Step; /* addend: replaces the second source of an ADD; 0: none */
+
+static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
+
+static int64_t elems(const IR *ir, Ref r) { return dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
+
+/* op(c, f) in c's shape, computed before c and f are repeated; 0 when that takes a larger constant
+ * than both are */
+static Ref combine(IR *ir, Op op, Ref c, Ref f) {
+  const Node *x = node(ir, c);
+  Ref r = g_binary(ir, op, bare(ir, c), f);
+  return elems(ir, r) <= elems(ir, bare(ir, c)) || elems(ir, r) <= elems(ir, f) ? g_expand(ir, r, x->rank, x->dims) : 0;
+}
+
+static bool is_sum(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  while (x->op == OP_RESHAPE || x->op == OP_PERMUTE) x = node(ir, x->src[0]);
+  return x->op == OP_REDUCE && x->arg[0] == OP_ADD;
+}
+
+/* The factor or addend f of y, as a factor or addend of y's source: through movement. f has y's
+ * extents or 1, axis by axis. */
+static Ref before_movement(IR *ir, const Node *y, Ref f) {
+  const Node *s = node(ir, y->src[0]), *n = node(ir, f);
+  int64_t dims[MAX_RANK];
+  switch ((Op)y->op) {
+  case OP_RESHAPE: return reshape_part(y->rank, y->dims, s->rank, s->dims, n->dims, dims) ? g_reshape(ir, f, s->rank, dims) : 0;
+  case OP_PERMUTE:
+    for (int i = 0; i < y->rank; i++) dims[y->arg[i]] = i;
+    return g_permute(ir, f, dims);
+  case OP_EXPAND:
+    for (int i = 0; i < y->rank; i++)
+      if (s->dims[i] != n->dims[i] && n->dims[i] != 1) return 0;
+    return f;
+  default: return 0;
+  }
+}
+
+/* y op f with f merged into a constant inside y, or 0. Every node on the way must have one use: y
+ * itself would be computed twice otherwise. */
+static Ref sink(Simplify *s, IR *ir, Ref y, Ref f, Op op) {
+  Step path[MAX_PATH];
+  int n = 0;
+  bool summed = false, floats = dt_float((DType)node(ir, y)->dt);
+  Ref r = 0;
+  if (!elems(ir, y)) return 0;
+  while (!r) {
+    const Node *x = node(ir, y);
+    if (n == MAX_PATH || refmap_get(&s->users, y) > 1) return 0;
+    Step step = { y, 0 };
+    if (x->op == OP_ADD && depends_on_constants(s, ir, x->src[1])) {
+      Ref c = combine(ir, op, x->src[1], f);
+      if (!c || (op == OP_ADD && floats && !is_sum(ir, x->src[0]))) return 0;
+      if (op == OP_ADD) r = g_binary(ir, OP_ADD, x->src[0], c);
+      step.addend = c;
+    } else if (op == OP_ADD && x->op == OP_REDUCE) {
+      return 0;
+    } else if (x->op == OP_REDUCE && x->arg[0] == OP_ADD) {
+      summed = true;
+    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats) && depends_on_constants(s, ir, x->src[1])) {
+      Ref w = combine(ir, op, x->src[1], f);
+      if (!w) return 0;
+      r = g_binary(ir, OP_MUL, x->src[0], w);
+    } else {
+      f = before_movement(ir, x, f);
+      if (!f) return 0;
+    }
+    path[n++] = step;
+    y = x->src[0];
+  }
+  for (n--; n-- > 0;) r = node_with_src(ir, path[n].node, (Ref[]){ r, path[n].addend });
+  return r;
+}
+
+Ref rule_scale_into_constant(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r);
+  if (!depends_on_constants(simplify, ir, x->src[1]) || depends_on_constants(simplify, ir, x->src[0])) return 0;
+  if (x->op == OP_DIV && !dt_float((DType)x->dt)) return 0;
+  return sink(simplify, ir, x->src[0], bare(ir, x->src[1]), (Op)x->op);
+}
+
+Ref rule_merge_addends(IR *ir, Ref r, void *simplify) {
+  const Node *x = node(ir, r);
+  if (!depends_on_constants(simplify, ir, x->src[1]) || depends_on_constants(simplify, ir, x->src[0])) return 0;
+  return sink(simplify, ir, x->src[0], bare(ir, x->src[1]), OP_ADD);
+}

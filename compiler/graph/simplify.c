@@ -1,0 +1,332 @@
+/* simplify.c: the table of rules on graphs of tensors.
+ *
+ * Rules are exact: every result keeps its bits, infinities and zeros' signs included, and is NaN
+ * where it was (which NaN is not promised). So x * 0, x - x, x / x and x + 0 stay for floats, and
+ * chains of casts shrink only where the middle type loses nothing. The exceptions have names, give
+ * their reason where they are written, and are: constant-power (power.c), scale-into-constant and
+ * merge-addends (scale.c). */
+#include "../interp/interp.h"
+#include "graph.h"
+#include "rules.h"
+#include <math.h>
+
+#define RULE(name) static Ref name(IR *ir, Ref r, void *simplify)
+#define UNUSED (void)simplify
+
+bool depends_on_constants(Simplify *s, const IR *ir, Ref root) {
+  enum { VARIES = 1, CONSTANT };
+  Refs stack = { 0 };
+  VEC_PUSH(&stack, root);
+  while (stack.n) {
+    Ref r = stack.p[stack.n - 1], known = refmap_get(&s->constant, r);
+    const Node *x = node(ir, r);
+    Ref result = x->op == OP_PARAM ? VARIES : CONSTANT;
+    size_t open = stack.n;
+    for (int i = 0; !known && i < x->nsrc; i++) {
+      Ref of = refmap_get(&s->constant, x->src[i]);
+      if (!of) VEC_PUSH(&stack, x->src[i]);
+      if (of == VARIES) result = VARIES;
+    }
+    if (stack.n > open) continue;
+    if (!known) refmap_set(&s->constant, r, result);
+    stack.n--;
+  }
+  VEC_FREE(&stack);
+  return refmap_get(&s->constant, root) == CONSTANT;
+}
+
+/* ---- all elementwise ops ---- */
+RULE(fold_constants) {
+  const Node *x = node(ir, r);
+  int64_t bits[3];
+  UNUSED;
+  for (int i = 0; i < x->nsrc; i++)
+    if (!node_is_const(ir, x->src[i], &bits[i])) return 0;
+  DType operand = (DType)node(ir, x->src[x->nsrc - 1])->dt;
+  return splat(ir, x, interp_scalar((Op)x->op, (DType)x->dt, operand, bits));
+}
+
+RULE(bounds_decide) {
+  const Node *x = node(ir, r);
+  UNUSED;
+  return !dt_float((DType)x->dt) && x->vmin == x->vmax ? splat(ir, x, x->vmin) : 0;
+}
+
+/* ---- which source is which number ---- */
+static bool is_number(const IR *ir, Ref r, double v) { /* and, for 0, of the same sign */
+  int64_t bits;
+  DType d = (DType)node(ir, r)->dt;
+  if (!node_is_const(ir, r, &bits)) return false;
+  if (!dt_float(d)) return bits == (int64_t)dt_wrap(d, (uint64_t)(int64_t)v);
+  double c = bits_to_double(d, bits);
+  return c == v && signbit(c) == signbit(v);
+}
+
+static bool is_float(const IR *ir, Ref r) { return dt_float((DType)node(ir, r)->dt); }
+static Ref source(const IR *ir, Ref r, Op op) { return node(ir, r)->op == op ? node(ir, r)->src[0] : 0; }
+static Ref with(IR *ir, Ref r, Ref a, Ref b) { return node_with_src(ir, r, (Ref[]){ a, b }); }
+
+/* Constants stand second in ops that commute. */
+RULE(constant_second) {
+  const Node *x = node(ir, r);
+  bool swap = depends_on_constants(simplify, ir, x->src[0]) && !depends_on_constants(simplify, ir, x->src[1]);
+  return swap ? with(ir, r, x->src[1], x->src[0]) : 0;
+}
+
+/* op(op(x, a), b) with constants a, b: only where the grouping does not matter */
+RULE(merge_constants) {
+  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  bool select = x->op == OP_MAX || x->op == OP_MIN;
+  UNUSED;
+  if (y->op != x->op || (is_float(ir, r) && !select)) return 0;
+  if (!node_is_const(ir, x->src[1], NULL) || !node_is_const(ir, y->src[1], NULL)) return 0;
+  return with(ir, r, y->src[0], g_binary(ir, (Op)x->op, y->src[1], x->src[1]));
+}
+
+/* ---- arithmetic ---- */
+RULE(sum) {
+  const Node *x = node(ir, r);
+  Ref a = x->src[0], b = x->src[1], y;
+  UNUSED;
+  if (is_number(ir, b, is_float(ir, r) ? -0.0 : 0)) return a;
+  if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_SUB, a, y);
+  if ((y = source(ir, a, OP_NEG))) return g_binary(ir, OP_SUB, b, y);
+  return 0;
+}
+
+RULE(difference) {
+  const Node *x = node(ir, r);
+  Ref a = x->src[0], b = x->src[1], y;
+  if (is_number(ir, b, 0)) return a;
+  if (a == b && !is_float(ir, r)) return splat(ir, x, 0);
+  if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_ADD, a, y);
+  if (depends_on_constants(simplify, ir, b) && !depends_on_constants(simplify, ir, a))
+    return g_binary(ir, OP_ADD, a, g_unary(ir, OP_NEG, b)); /* so that constants merge */
+  return 0;
+}
+
+RULE(product) {
+  const Node *x = node(ir, r);
+  Ref a = x->src[0], b = x->src[1], y;
+  if (is_number(ir, b, 1)) return a;
+  if (x->dt != DT_BOOL && is_number(ir, b, -1)) return g_unary(ir, OP_NEG, a);
+  if (!is_float(ir, r) && is_number(ir, b, 0)) return splat(ir, x, 0);
+  if ((y = source(ir, a, OP_NEG)) && depends_on_constants(simplify, ir, b)) return g_binary(ir, OP_MUL, y, g_unary(ir, OP_NEG, b));
+  return 0;
+}
+
+/* x / c is x * (1 / c) when 1 / c is exact, and normal, so that flushing of subnormals cannot matter */
+RULE(quotient) {
+  const Node *x = node(ir, r);
+  Ref a = x->src[0], b = x->src[1];
+  int64_t bits;
+  int e;
+  UNUSED;
+  if (is_number(ir, b, 1)) return a;
+  if (dtype_info[x->dt].cls != 'u' && x->dt != DT_BOOL && is_number(ir, b, -1)) return g_unary(ir, OP_NEG, a);
+  if (!is_float(ir, r) || !node_is_const(ir, b, &bits)) return 0;
+  double c = bits_to_double((DType)x->dt, bits);
+  if (!isfinite(c) || fabs(frexp(c, &e)) != 0.5) return 0;
+  int least = x->dt == DT_F64 ? -1022 : x->dt == DT_F16 ? -14 : -126; /* exponents of normal numbers */
+  if (1 - e < least || e - 1 < least) return 0;
+  return g_binary(ir, OP_MUL, a, c_float(ir, (DType)x->dt, 1 / c));
+}
+
+RULE(integer_mod) {
+  const Node *x = node(ir, r), *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
+  UNUSED;
+  if (is_float(ir, r)) return 0;
+  if (is_number(ir, x->src[1], 1)) return splat(ir, x, 0);
+  return a->vmin >= 0 && a->vmax < b->vmin && a->vmax != INT64_MAX ? x->src[0] : 0;
+}
+
+RULE(floor_div) {
+  const Node *x = node(ir, r);
+  UNUSED;
+  return is_number(ir, x->src[1], 1) ? x->src[0] : 0;
+}
+
+RULE(negation) {
+  UNUSED;
+  return source(ir, node(ir, r)->src[0], OP_NEG);
+}
+
+RULE(abs_of) {
+  Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NEG);
+  UNUSED;
+  if (y) return g_unary(ir, OP_ABS, y);
+  return source(ir, a, OP_ABS) || (!is_float(ir, r) && node(ir, a)->vmin >= 0) ? a : 0;
+}
+
+RULE(round_of) { /* a value that has no fraction */
+  Ref a = node(ir, r)->src[0];
+  const Node *x = node(ir, a);
+  UNUSED;
+  bool whole = x->op == OP_TRUNC || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_ROUND ||
+               (x->op == OP_CAST && !is_float(ir, x->src[0])) || !is_float(ir, a);
+  return whole ? a : 0;
+}
+
+RULE(max_min) {
+  const Node *x = node(ir, r), *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
+  bool max = x->op == OP_MAX;
+  UNUSED;
+  if (x->src[0] == x->src[1]) return x->src[0];
+  if (is_float(ir, r)) return is_number(ir, x->src[1], max ? -INFINITY : INFINITY) ? x->src[0] : 0;
+  if (x->dt == DT_U64) return 0; /* its bounds are one-sided */
+  if (a->vmax <= b->vmin) return x->src[max];
+  if (b->vmax <= a->vmin) return x->src[!max];
+  return 0;
+}
+
+/* ---- logic and selection ---- */
+RULE(negated) {
+  Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NOT);
+  const Node *x = node(ir, a);
+  UNUSED;
+  if (y || node(ir, r)->dt != DT_BOOL) return y;
+  if (x->op == OP_CMPEQ) return g_binary(ir, OP_CMPNE, x->src[0], x->src[1]);
+  if (x->op == OP_CMPNE) return g_binary(ir, OP_CMPEQ, x->src[0], x->src[1]);
+  if (op_info[x->op].type[0] != 'b' || is_float(ir, x->src[0])) return 0; /* NaN: neither holds */
+  return g_binary(ir, x->op == OP_CMPLT ? OP_CMPLE : OP_CMPLT, x->src[1], x->src[0]);
+}
+
+RULE(and_or) {
+  const Node *x = node(ir, r);
+  bool and = x->op == OP_AND;
+  UNUSED;
+  if (x->src[0] == x->src[1]) return x->src[0];
+  Ref a = x->src[0], b = x->src[1];
+  bool zero = is_number(ir, b, 0), ones = is_number(ir, b, -1);
+  if (and ? ones : zero) return a;
+  return (and ? zero : ones) ? b : 0;
+}
+
+RULE(xor) {
+  const Node *x = node(ir, r);
+  UNUSED;
+  if (x->src[0] == x->src[1]) return splat(ir, x, 0);
+  return is_number(ir, x->src[1], 0) ? x->src[0] : 0;
+}
+
+RULE(shift) {
+  const Node *x = node(ir, r);
+  UNUSED;
+  return is_number(ir, x->src[1], 0) ? x->src[0] : 0;
+}
+
+RULE(compare_same) { /* floats: NaN differs from itself */
+  const Node *x = node(ir, r);
+  UNUSED;
+  if (x->src[0] != x->src[1]) return 0;
+  bool holds = x->op == OP_CMPEQ || x->op == OP_CMPLE;
+  return is_float(ir, x->src[0]) && x->op != OP_CMPLT ? 0 : splat(ir, x, holds);
+}
+
+RULE(where) {
+  const Node *x = node(ir, r), *c = node(ir, x->src[0]);
+  Ref y = source(ir, x->src[0], OP_NOT);
+  int64_t a, b;
+  UNUSED;
+  if (x->src[1] == x->src[2]) return x->src[1];
+  if (c->vmin == c->vmax) return x->src[c->vmin ? 1 : 2];
+  if (y) return g_where(ir, y, x->src[2], x->src[1]);
+  if (x->dt != DT_BOOL || !node_is_const(ir, x->src[1], &a) || !node_is_const(ir, x->src[2], &b)) return 0;
+  return a ? x->src[0] : g_unary(ir, OP_NOT, x->src[0]);
+}
+
+/* ---- conversions ---- */
+
+/* every value of a is one of b */
+static bool includes(DType b, DType a) {
+  static const int digits[DT_COUNT] = { [DT_F16] = 11, [DT_BF16] = 8, [DT_F32] = 24, [DT_F64] = 53 };
+  static const int range[DT_COUNT] = { [DT_F16] = 16, [DT_BF16] = 128, [DT_F32] = 128, [DT_F64] = 1024 }; /* bits before the point */
+  if (a == b || a == DT_BOOL) return true;
+  if (b == DT_BOOL) return false;
+  bool sign = dtype_info[a].cls == 'i';
+  int bits = dtype_info[a].bits - sign;
+  if (dt_float(a)) return dt_float(b) && digits[b] >= digits[a] && range[b] >= range[a];
+  if (dt_float(b)) return digits[b] >= bits;
+  return (!sign || dtype_info[b].cls == 'i') && dtype_info[b].bits - (dtype_info[b].cls == 'i') >= bits;
+}
+
+/* a -> b -> c without b: when b loses nothing. Integers wrap when they become integers, floats
+ * saturate, so through a float the integer a must fit c as well. */
+RULE(cast) {
+  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  UNUSED;
+  if (x->dt == y->dt) return x->src[0];
+  if (y->op != OP_CAST) return 0;
+  DType a = (DType)node(ir, y->src[0])->dt, b = (DType)y->dt, c = (DType)x->dt;
+  if (!includes(b, a)) return 0;
+  if (!dt_float(a) && dt_float(b) && !dt_float(c) && !includes(c, a)) return 0;
+  return g_cast(ir, y->src[0], c);
+}
+
+RULE(bitcast) {
+  const Node *x = node(ir, r);
+  Ref y = source(ir, x->src[0], OP_BITCAST);
+  UNUSED;
+  if (node(ir, x->src[0])->dt == x->dt) return x->src[0];
+  if (!y || x->dt == DT_BOOL || node(ir, x->src[0])->dt == DT_BOOL) return 0;
+  return node(ir, y)->dt == x->dt ? y : node_with_src(ir, r, &y);
+}
+
+/* nothing needs no computing */
+RULE(no_elements) {
+  const Node *x = node(ir, r);
+  UNUSED;
+  return dims_elems(x->dims, x->rank) ? 0 : splat(ir, x, 0);
+}
+
+/* clang-format off */
+#define ON_EXPR(op)  { op, "fold-constants", fold_constants }, { op, "bounds-decide", bounds_decide }, { op, "hoist-expand", rule_hoist_expand },
+#define ON_GRAPH(op)
+#define ON_VALUE(op)
+#define ON_KERNEL(op)
+#define ON_PROG(op)
+static const Rule rules[] = {
+#define OP(name, level, in, type, args, alg, gloss) ON_##level(OP_##name)
+#include "../ir/ops.h"
+#undef OP
+  { OP_ADD, "constant-second", constant_second }, { OP_MUL, "constant-second", constant_second },
+  { OP_MAX, "constant-second", constant_second }, { OP_MIN, "constant-second", constant_second },
+  { OP_AND, "constant-second", constant_second }, { OP_OR, "constant-second", constant_second },
+  { OP_XOR, "constant-second", constant_second }, { OP_CMPEQ, "constant-second", constant_second },
+  { OP_CMPNE, "constant-second", constant_second },
+  { OP_ADD, "merge-constants", merge_constants }, { OP_MUL, "merge-constants", merge_constants },
+  { OP_MAX, "merge-constants", merge_constants }, { OP_MIN, "merge-constants", merge_constants },
+  { OP_AND, "merge-constants", merge_constants }, { OP_OR, "merge-constants", merge_constants },
+  { OP_XOR, "merge-constants", merge_constants },
+  { OP_ADD, "add", sum }, { OP_SUB, "sub", difference }, { OP_MUL, "mul", product }, { OP_DIV, "div", quotient },
+  { OP_MOD, "mod", integer_mod }, { OP_FLMOD, "flmod", integer_mod }, { OP_FLDIV, "fldiv", floor_div },
+  { OP_NEG, "neg", negation }, { OP_ABS, "abs", abs_of },
+  { OP_TRUNC, "trunc", round_of }, { OP_FLOOR, "floor", round_of }, { OP_CEIL, "ceil", round_of }, { OP_ROUND, "round", round_of },
+  { OP_MAX, "max", max_min }, { OP_MIN, "min", max_min },
+  { OP_NOT, "not", negated }, { OP_AND, "and", and_or }, { OP_OR, "or", and_or }, { OP_XOR, "xor", xor },
+  { OP_SHL, "shl", shift }, { OP_SHR, "shr", shift },
+  { OP_CMPLT, "compare-same", compare_same }, { OP_CMPLE, "compare-same", compare_same },
+  { OP_CMPEQ, "compare-same", compare_same }, { OP_CMPNE, "compare-same", compare_same },
+  { OP_WHERE, "where", where }, { OP_CAST, "cast", cast }, { OP_BITCAST, "bitcast", bitcast },
+  { OP_POW, "constant-power", rule_constant_power },
+  { OP_MUL, "scale-into-constant", rule_scale_into_constant }, { OP_DIV, "scale-into-constant", rule_scale_into_constant },
+  { OP_ADD, "merge-addends", rule_merge_addends },
+  { OP_RESHAPE, "reshape", rule_reshape }, { OP_EXPAND, "expand", rule_expand }, { OP_PERMUTE, "permute", rule_permute },
+  { OP_SHRINK, "no-elements", no_elements }, { OP_WINDOW, "no-elements", no_elements }, { OP_GATHER, "no-elements", no_elements },
+  { OP_SHRINK, "shrink", rule_shrink }, { OP_WINDOW, "window", rule_window }, { OP_PAD, "pad", rule_pad },
+  { OP_CAT, "cat", rule_cat }, { OP_GATHER, "gather", rule_gather }, { OP_REDUCE, "reduce", rule_reduce },
+  { 0 },
+};
+/* clang-format on */
+
+bool graph_simplify(Graph *g) {
+  Simplify s = { { 0 }, { 0 } };
+  Refs roots = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  bool changed = ir_rewrite_users(g->ir, rules, &s, roots.p, roots.n, NULL, &s.users);
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
+  refmap_free(&s.users);
+  refmap_free(&s.constant);
+  VEC_FREE(&roots);
+  return changed;
+}
