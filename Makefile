@@ -12,7 +12,8 @@ LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 PYTHON   ?= python3
-TESTS    ?=# words a test's path must contain one of; empty: all
+TESTS    ?=# words of which a test's path must contain one; empty: all
+BENCH    ?=# the same for the models of bench
 
 SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c backends/*.c)
 CMD := $(wildcard cmd/*.c)
@@ -54,6 +55,15 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
 
+# ---- demo: the example network, from ONNX to an answer ----
+DEMO := $(BUILD)/demo
+demo: deps
+	@$(MAKE) --no-print-directory run-demo
+run-demo: all
+	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights
+	@$(MAKE) --no-print-directory -C examples/digits NET="$(abspath $(DEMO))/net" OUT="$(abspath $(DEMO))" "$(abspath $(DEMO))/demo"
+	$(DEMO)/demo examples/digits/samples/3.pgm
+
 # ---- check: packages first, in a make of their own, because flags are asked of pkg-config ----
 deps:
 	@tools/deps.sh build
@@ -70,6 +80,11 @@ san: deps-check
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
 	  TGC_CFLAGS="$(SAN)" ASAN_OPTIONS=detect_leaks=0 run-tests
 export TGC_CFLAGS ASAN_OPTIONS
+
+bench: all
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
+bench-docs:
+	@$(MAKE) --no-print-directory bench BENCH="--docs docs/benchmarks.md"
 
 depcheck:
 	@tools/depcheck.sh
@@ -88,6 +103,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check check run-tests san depcheck golden format install clean
+.PHONY: all deps deps-check demo run-demo check run-tests san bench bench-docs depcheck golden format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

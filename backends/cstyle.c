@@ -24,6 +24,11 @@ typedef struct Helper { const char *name; bool vector; const char *text; } Helpe
 static const Helper helpers[] = {
   { "max", false, "$T tgc_max_$S($T a, $T b) { return a > b || a != a ? a : b; }" },
   { "min", false, "$T tgc_min_$S($T a, $T b) { return a < b || a != a ? a : b; }" },
+  /* against a constant that is no NaN: x stays where it is NaN */
+  { "maxc", false, "$T tgc_maxc_$S($T x, $T c) { return x < c ? c : x; }" },
+  { "minc", false, "$T tgc_minc_$S($T x, $T c) { return x > c ? c : x; }" },
+  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) { return tgc_sel_$S(i32x$N_of$B(x < c), c, x); }" },
+  { "minc", true, "$T tgc_minc_$S($T x, $T c) { return tgc_sel_$S(i32x$N_of$B(x > c), c, x); }" },
   { "max", true, "$T tgc_max_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b); }" },
   { "min", true, "$T tgc_min_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b); }" },
   { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
@@ -85,8 +90,10 @@ typedef struct Render {
   const Kernel *k;
   const Target *t;
   Sb *o;
-  char **text;             /* by position in the program: how to write the value */
+  char **text;             /* by position in the program: how to write the value, without outer parentheses */
+  char *prec;              /* and how loosely it binds */
   uint32_t *slot, nslot;   /* Ref to position + 1 */
+  int nloops, naccs;       /* named so far */
   Arena a;
 } Render;
 
@@ -96,10 +103,29 @@ static uint32_t *slot_of(Render *w, Ref r) {
   return &w->slot[h & (w->nslot - 1)];
 }
 
-static const char *arg(Render *w, const Node *x, int k) {
+enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may hold it without parentheses */
+
+/* Source k of x as text that binds at least as tightly as allowed. */
+static const char *arg_as(Render *w, const Node *x, int k, int allowed) {
   uint32_t at = *slot_of(w, x->src[k]);
   CHECK(at && w->text[at - 1]);
-  return w->text[at - 1];
+  return w->prec[at - 1] <= allowed ? w->text[at - 1] : arena_printf(&w->a, "(%s)", w->text[at - 1]);
+}
+static const char *arg(Render *w, const Node *x, int k) { return arg_as(w, x, k, ATOM); }
+static const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); } /* between commas or brackets */
+
+/* Strips one pair of parentheses around all of e; how loosely the rest binds. */
+static int unwrap(Sb *e, const Node *x) {
+  int depth = 0;
+  if (!e->n || e->p[0] != '(' || e->p[e->n - 1] != ')') return ATOM;
+  for (size_t i = 0; i + 1 < e->n; i++) {
+    depth += e->p[i] == '(' ? 1 : e->p[i] == ')' ? -1 : 0;
+    if (!depth) return e->p[e->n - 1] == ')' && x->op != OP_MULACC ? LOOSE : SUM; /* a cast or a product of two groups */
+  }
+  memmove(e->p, e->p + 1, e->n - 2);
+  e->n -= 2;
+  e->p[e->n] = 0;
+  return x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MULACC ? SUM : x->op == OP_MUL ? PRODUCT : LOOSE;
 }
 
 static void put_const(Sb *o, DType d, int64_t bits) {
@@ -153,11 +179,17 @@ static const char *const libm[OP_COUNT] = {
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
 static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 
+static void put_infix(Render *w, Sb *o, const Node *x) {
+  bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
+  const char *op = x->dt == DT_BOOL && product ? "&" : infix[x->op];
+  sb_printf(o, "(%s %s %s)", arg_as(w, x, 0, sum ? SUM : product ? PRODUCT : ATOM), op, arg_as(w, x, 1, sum ? PRODUCT : ATOM));
+}
+
 /* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
 static void put_int(Render *w, Sb *o, const Node *x) {
   const char *a = arg(w, x, 0), *b = arg(w, x, 1), *c = dtype_info[x->dt].ctype;
-  if (x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]))) sb_printf(o, "(%s %s %s)", a, infix[x->op], b);
-  else if (dtype_info[x->dt].cls == 'u' && !narrow((DType)x->dt)) sb_printf(o, "(%s %s %s)", a, infix[x->op], b);
+  if (x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]))) put_infix(w, o, x);
+  else if (dtype_info[x->dt].cls == 'u' && !narrow((DType)x->dt)) put_infix(w, o, x);
   else {
     const char *u = x->dt == DT_I64 ? "uint64_t" : "uint32_t";
     sb_printf(o, "(%s)((%s)%s %s (%s)%s)", c, u, a, infix[x->op], u, b);
@@ -198,24 +230,16 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
 }
 
 static void put_memory(Render *w, Sb *o, const Node *x, int lanes) { /* buffer[index] as an lvalue */
-  const char *b = arg(w, x, 0), *i = arg(w, x, 1);
+  const char *b = arg(w, x, 0);
   DType d = (DType)node(w->ir, x->src[0])->dt;
-  size_t n = strlen(i);
-  bool parens = n > 2 && i[0] == '(' && i[n - 1] == ')'; /* b[(i + 1)] reads as b[i + 1] when the pair is one */
-  int depth = 0;
-  for (size_t k = 0; k + 1 < n && parens; k++) {
-    depth += i[k] == '(' ? 1 : i[k] == ')' ? -1 : 0;
-    parens = depth > 0;
-  }
   if (lanes == 1) {
-    if (parens) sb_printf(o, "%s[%.*s]", b, (int)n - 2, i + 1);
-    else sb_printf(o, "%s[%s]", b, i);
-  } else {
-    bool written = false;
-    for (size_t k = 0; k < w->k->written.n; k++) written |= w->k->written.p[k] == node(w->ir, x->src[0])->arg[0];
-    const char *e = d == DT_BOOL ? "u8" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text;
-    sb_printf(o, "*(%s%sx%du *)(%s + %s)", written ? "" : "const ", e, lanes, b, i);
+    sb_printf(o, "%s[%s]", b, inside(w, x, 1));
+    return;
   }
+  bool written = false;
+  for (size_t k = 0; k < w->k->written.n; k++) written |= w->k->written.p[k] == node(w->ir, x->src[0])->arg[0];
+  const char *e = d == DT_BOOL ? "u8" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text;
+  sb_printf(o, "*(%s%sx%du *)(%s + %s)", written ? "" : "const ", e, lanes, b, arg_as(w, x, 1, SUM));
 }
 
 static void put_expr(Render *w, Sb *o, const Node *x) {
@@ -226,8 +250,10 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   bool fl = dt_float(d), vec = n > 1;
   switch ((Op)x->op) {
   case OP_CONST: put_const(o, d, x->arg[0]); return;
-  case OP_RANGE: sb_printf(o, "r%lld", (long long)x->arg[1]); return;
-  case OP_BUFFER: sb_printf(o, "b%lld", (long long)x->arg[0]); return;
+  case OP_BUFFER: /* by its place among the parameters, so that kernels alike are alike to the letter */
+    for (size_t i = 0; i < w->k->bufs.n; i++)
+      if (w->k->bufs.p[i] == x->arg[0]) sb_printf(o, "b%zu", i);
+    return;
   case OP_GET: sb_printf(o, "%s", arg(w, x, 0)); return;
   case OP_CAST: put_cast(w, o, x); return;
   case OP_LOAD:
@@ -241,13 +267,13 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_BCAST:
     if (d == DT_BOOL) sb_printf(o, "((i32x%d){ 0 } - (int32_t)(%s))", n, arg(w, x, 0));
-    else sb_printf(o, "tgc_splat_%s(%s)", suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), arg(w, x, 0));
+    else sb_printf(o, "tgc_splat_%s(%s)", suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), inside(w, x, 0));
     return;
   case OP_VEC:
     sb_puts(o, "(");
     put_type(o, d, n);
     sb_puts(o, "){ ");
-    for (int k = 0; k < n; k++) sb_printf(o, d == DT_BOOL ? "%s-(%s)" : "%s%s", k ? ", " : "", arg(w, x, k));
+    for (int k = 0; k < n; k++) sb_printf(o, d == DT_BOOL ? "%s-(%s)" : "%s%s", k ? ", " : "", inside(w, x, k));
     sb_puts(o, " }");
     return;
   case OP_LANE: sb_printf(o, d == DT_BOOL ? "(%s[%lld] & 1)" : "%s[%lld]", arg(w, x, 0), (long long)x->arg[0]); return;
@@ -277,13 +303,12 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_MAX:
   case OP_MIN: {
-    const char *name = x->op == OP_MAX ? "max" : "min", *less = x->op == OP_MAX ? "<" : ">";
+    const char *name = x->op == OP_MAX ? "max" : "min";
     if (d == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), x->op == OP_MAX ? "|" : "&", arg(w, x, 1));
     else if (const_not_nan(ir, x->src[1])) { /* max(x, c) is x where x is NaN */
-      const char *a = arg(w, x, 0), *c = arg(w, x, 1);
-      if (vec) sb_printf(o, "tgc_sel_%s(i32x%d_of%d(%s %s %s), %s, %s)", suffix(d, n, sfx), n, dtype_info[d].bits, a, less, c, c, a);
-      else sb_printf(o, "(%s %s %s ? %s : %s)", a, less, c, c, a);
-    } else sb_printf(o, "tgc_%s_%s(%s, %s)", name, suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1));
+      const char *a = inside(w, x, 0), *c = inside(w, x, 1);
+      sb_printf(o, "tgc_%sc_%s(%s, %s)", name, suffix(d, n, sfx), a, c);
+    } else sb_printf(o, "tgc_%s_%s(%s, %s)", name, suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1));
     return;
   }
   case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE:
@@ -292,11 +317,11 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
     return;
   case OP_WHERE:
-    if (vec && d != DT_BOOL) sb_printf(o, "tgc_sel_%s(%s, %s, %s)", suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
+    if (vec && d != DT_BOOL) sb_printf(o, "tgc_sel_%s(%s, %s, %s)", suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     else if (vec) sb_printf(o, "((%s & %s) | (~%s & %s))", arg(w, x, 0), arg(w, x, 1), arg(w, x, 0), arg(w, x, 2));
     else sb_printf(o, "(%s ? %s : %s)", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
     return;
-  case OP_MULACC: sb_printf(o, "%s * %s + %s", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2)); return;
+  case OP_MULACC: sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT)); return;
   case OP_DIV:
     if (fl) sb_printf(o, "(%s / %s)", arg(w, x, 0), arg(w, x, 1));
     else sb_printf(o, "tgc_%sdiv_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
@@ -316,7 +341,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_SHL: sb_printf(o, "tgc_shl_%s(%s, %s)", suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
   case OP_SHR: sb_printf(o, "tgc_%sshr_%s(%s, %s)", !vec && dtype_info[d].cls == 'u' ? "u" : "", suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR:
-    if (fl || vec || d == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), d == DT_BOOL && x->op == OP_MUL ? "&" : infix[x->op], arg(w, x, 1));
+    if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
     else put_int(w, o, x);
     return;
   default: break;
@@ -325,8 +350,8 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     static const char *const name[OP_COUNT] = { [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc" };
     sb_printf(o, "tgc_%s_%s(%s)", name[x->op], suffix(d, n, sfx), arg(w, x, 0));
   } else if (libm[x->op] && fl && !vec) {
-    sb_printf(o, "%s%s(%s", libm[x->op], d == DT_F32 ? "f" : "", arg(w, x, 0));
-    for (int k = 1; k < x->nsrc; k++) sb_printf(o, ", %s", arg(w, x, k));
+    sb_printf(o, "%s%s(%s", libm[x->op], d == DT_F32 ? "f" : "", inside(w, x, 0));
+    for (int k = 1; k < x->nsrc; k++) sb_printf(o, ", %s", inside(w, x, k));
     sb_puts(o, ")");
   } else
     BUG("the C backend has no text for %s of %s x %d", op_info[x->op].name, dtype_info[d].text, n);
@@ -336,7 +361,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
 static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
   const Node *v = node(w->ir, x->src[0]);
   char sfx[32];
-  const char *a = arg(w, x, 0);
+  const char *a = inside(w, x, 0);
   sb_printf(w->o, "%*s%s h%u;\n%*s{\n%*sconst ", indent, "", x->dt == DT_BOOL ? "int" : dtype_info[x->dt].ctype, at, indent, "", indent + 2, "");
   put_type(w->o, (DType)x->dt, v->lanes);
   sb_printf(w->o, " w = %s;\n", a);
@@ -358,7 +383,8 @@ static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
 }
 
 /* ---- one kernel ---- */
-static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_RANGE || x->op == OP_BUFFER || x->op == OP_GET; }
+/* Variables are numbered by position, loops and accumulators in order of appearance. */
+static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
 
 /* A value is written where it is used when it is used once, in the block that computes it, and
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
@@ -372,6 +398,8 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   memset(w.slot, 0, w.nslot * sizeof *w.slot);
   w.text = xmalloc((prog->n + 1) * sizeof *w.text);
   memset(w.text, 0, (prog->n + 1) * sizeof *w.text);
+  w.prec = xmalloc(prog->n + 1);
+  memset(w.prec, ATOM, prog->n + 1);
   uint32_t *block = xmalloc((prog->n + 1) * sizeof *block), *uses = xmalloc((prog->n + 1) * sizeof *uses), blocks = 0, depth = 0;
   uint32_t stack[64] = { 0 };
   memset(uses, 0, prog->n * sizeof *uses);
@@ -396,10 +424,11 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%s%s%s *%sb%d", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", k->bufs.p[i]);
+    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
   }
   sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
-  int indent = 2;
+  int indent = 2, reducing = 0; /* depth of reduction loops */
+  bool vectors = false;         /* the reduction accumulates vectors */
   Sb e = { 0 };
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(ir, prog->p[i]);
@@ -407,31 +436,39 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     e.n = 0;
     if (e.p) e.p[0] = 0;
     switch ((Op)x->op) {
+    case OP_RANGE: continue;
     case OP_LOOP: {
       const Node *r = node(ir, x->src[0]);
-      long long id = (long long)r->arg[1];
-      sb_printf(o, "%*sfor (int64_t r%lld = 0; r%lld < %lld; r%lld++) {\n", indent, "", id, id, (long long)r->arg[0], id);
+      const char *name = arena_printf(&w.a, "r%d", w.nloops++);
+      w.text[*slot_of(&w, x->src[0]) - 1] = (char *)(uintptr_t)name;
+      sb_printf(o, "%*sfor (int64_t %s = 0; %s < %lld; %s++) {\n", indent, "", name, name, (long long)r->arg[0], name);
       indent += 2;
+      reducing += r->arg[2] == RK_REDUCE;
       continue;
     }
     case OP_END:
       indent -= 2;
       sb_printf(o, "%*s}\n", indent, "");
+      if (node(ir, x->src[0])->arg[2] == RK_REDUCE && !--reducing && vectors) {
+        sb_printf(o, "%*sTGC_FENCE;\n", indent, "");
+        vectors = false;
+      }
       continue;
     case OP_ACC:
+      vectors |= x->lanes > 1;
       sb_printf(o, "%*s", indent, "");
       put_type(o, (DType)x->dt, x->lanes);
-      sb_printf(o, " a%lld = %s;\n", (long long)x->arg[0], arg(&w, x, 0));
-      w.text[i] = arena_printf(&w.a, "a%lld", (long long)x->arg[0]);
+      sb_printf(o, " a%d = %s;\n", w.naccs, arg(&w, x, 0));
+      w.text[i] = arena_printf(&w.a, "a%d", w.naccs++);
       continue;
-    case OP_SET: sb_printf(o, "%*s%s = %s;\n", indent, "", arg(&w, x, 0), arg(&w, x, 1)); continue;
+    case OP_SET: sb_printf(o, "%*s%s = %s;\n", indent, "", arg(&w, x, 0), inside(&w, x, 1)); continue;
     case OP_STORE: {
       const Node *v = node(ir, x->src[2]);
       sb_printf(o, "%*s", indent, "");
       if (x->nsrc == 4) sb_printf(o, "if (%s) ", arg(&w, x, 3));
       put_memory(&w, o, x, v->lanes);
       if (v->lanes > 1 && v->dt == DT_BOOL) sb_printf(o, " = __builtin_convertvector(%s & 1, u8x%d);\n", arg(&w, x, 2), v->lanes);
-      else sb_printf(o, " = %s;\n", arg(&w, x, 2));
+      else sb_printf(o, " = %s;\n", inside(&w, x, 2));
       continue;
     }
     case OP_HRED:
@@ -441,16 +478,20 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     default: break;
     }
     put_expr(&w, &e, x);
+    int prec = unwrap(&e, x);
     bool inlined = cheap(x) || (uses[i] <= 1 && !elsewhere[i] && x->op != OP_LOAD && e.n < 90) || (x->dt == DT_I64 && x->op != OP_LOAD && e.n < 24) ||
                    (x->op == OP_BCAST && node(ir, x->src[0])->op == OP_CONST);
     if (!uses[i] && !cheap(x)) inlined = true; /* not needed after all */
     if (inlined) {
-      w.text[i] = x->op == OP_MULACC && uses[i] ? arena_printf(&w.a, "(%s)", e.p) : arena_str(&w.a, e.p, e.n);
+      w.text[i] = arena_str(&w.a, e.p, e.n);
+      w.prec[i] = (char)prec;
       continue;
     }
-    sb_printf(o, "%*sconst ", indent, "");
+    bool keep = x->op == OP_LOAD && x->lanes > 1 && uses[i] > 1 && reducing;
+    sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
     put_type(o, (DType)x->dt, x->lanes);
-    sb_printf(o, " v%zu = %s;\n", i, e.p);
+    sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
+    if (keep) sb_printf(o, " TGC_KEEP(v%zu);\n", i);
     w.text[i] = arena_printf(&w.a, "v%zu", i);
   }
   sb_puts(o, "}\n");
@@ -458,6 +499,7 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   arena_free(&w.a);
   free(w.slot);
   free(w.text);
+  free(w.prec);
   free(block);
   free(uses);
   free(elsewhere);
@@ -568,6 +610,16 @@ static void want_names(Prelude *p, const char *s) {
   }
 }
 
+/* Two hints for register allocation; without them gcc 12 spills accumulators and reaches 43 % of the
+ * FMA peak of an AVX2 machine on a 3x3 convolution, with them 100 %; clang 14 reaches 100 % with the first. */
+static const char fence_text[] = "/* operands of what follows a reduction are loaded after it, not kept in registers across it */\n"
+                                 "#if defined __GNUC__\n#define TGC_FENCE __asm__ volatile(\"\" ::: \"memory\")\n#else\n#define TGC_FENCE ((void)0)\n#endif\n";
+static const char keep_text[] = "/* a vector used several times is loaded once */\n"
+                                "#if defined __GNUC__ && defined __AVX512F__\n#define TGC_KEEP(v) __asm__(\"\" : \"+v\"(v))\n"
+                                "#elif defined __GNUC__ && defined __SSE2__\n#define TGC_KEEP(v) __asm__(\"\" : \"+x\"(v))\n"
+                                "#elif defined __GNUC__ && defined __aarch64__\n#define TGC_KEEP(v) __asm__(\"\" : \"+w\"(v))\n"
+                                "#else\n#define TGC_KEEP(v) ((void)0)\n#endif\n";
+
 static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Prelude pre;
   Sb all = { 0 };
@@ -579,6 +631,8 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   bool f16c = pre.text.p && strstr(pre.text.p, "__F16C__");
   if (f16c) sb_puts(o, "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
+  if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
+  if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
   for (size_t i = 0; i < pre.types.p.n; i++) {
     const char *s = pre.types.p.p[i];
     size_t n = strlen(s);

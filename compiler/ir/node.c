@@ -54,6 +54,8 @@ struct IRTables {
   Slots list;                  /* index of lists + 1 */
   VEC(const int64_t *) lists;  /* interned word lists */
   VEC(uint32_t) list_len;
+  uint32_t *stamp, nstamp;     /* by Ref: the walk that saw it last */
+  uint32_t walk;               /* number of the newest walk */
 };
 
 static uint64_t mix(uint64_t h, uint64_t x) {
@@ -122,6 +124,7 @@ void ir_free(IR *ir) {
   struct IRTables *t = ir->tables;
   free(t->node.p);
   free(t->list.p);
+  free(t->stamp);
   VEC_FREE(&t->lists);
   VEC_FREE(&t->list_len);
   VEC_FREE(&ir->tensors);
@@ -355,14 +358,23 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
 }
 
 /* ---- order ---- */
+
+/* Kernels walk small parts of a large graph many times, so what was seen is remembered by stamps
+ * that never need clearing. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
+  struct IRTables *t = ir->tables;
   VEC(uint64_t) stack = { 0 }; /* Ref and the next source to look at */
-  uint8_t *seen = xmalloc(ir->n);
-  memset(seen, 0, ir->n);
+  if (t->nstamp < ir->n) {
+    uint32_t room = ir->n * 2;
+    t->stamp = xrealloc(t->stamp, room * sizeof *t->stamp);
+    memset(t->stamp + t->nstamp, 0, (room - t->nstamp) * sizeof *t->stamp);
+    t->nstamp = room;
+  }
+  uint32_t walk = ++t->walk;
   for (size_t i = 0; i < n; i++) {
-    if (!roots[i] || seen[roots[i]]) continue;
+    if (!roots[i] || t->stamp[roots[i]] == walk) continue;
     VEC_PUSH(&stack, (uint64_t)roots[i] << 32);
-    seen[roots[i]] = 1;
+    t->stamp[roots[i]] = walk;
     while (stack.n) {
       uint64_t *top = &stack.p[stack.n - 1];
       Ref r = (Ref)(*top >> 32);
@@ -374,12 +386,11 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
         continue;
       }
       ++*top;
-      if (!seen[x->src[k]]) {
-        seen[x->src[k]] = 1;
+      if (t->stamp[x->src[k]] != walk) {
+        t->stamp[x->src[k]] = walk;
         VEC_PUSH(&stack, (uint64_t)x->src[k] << 32);
       }
     }
   }
-  free(seen);
   VEC_FREE(&stack);
 }

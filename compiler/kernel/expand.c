@@ -4,37 +4,8 @@
  * is the same node in every copy, so a register tile shares its loads by hash-consing alone. Lanes
  * follow from the index algebra: an access that moves by one element per lane is a vector access,
  * one that does not move is a scalar in every lane, anything else is assembled lane by lane. */
+#include "../ir/refmap.h"
 #include "kernel.h"
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- Ref to Ref, open addressing ---- */
-typedef struct Map { Ref *key, *val; uint32_t n, used; } Map;
-
-static Ref *map_at(Map *m, Ref key) {
-  if (m->used * 2 >= m->n) {
-    Map old = *m;
-    m->n = old.n ? old.n * 2 : 256;
-    m->used = 0;
-    m->key = xmalloc(m->n * sizeof *m->key);
-    m->val = xmalloc(m->n * sizeof *m->val);
-    memset(m->key, 0, m->n * sizeof *m->key);
-    for (uint32_t i = 0; i < old.n; i++)
-      if (old.key[i]) *map_at(m, old.key[i]) = old.val[i];
-    free(old.key);
-    free(old.val);
-  }
-  uint32_t h = key * 2654435761u;
-  while (m->key[h & (m->n - 1)] && m->key[h & (m->n - 1)] != key) h++;
-  h &= m->n - 1;
-  if (!m->key[h]) m->key[h] = key, m->val[h] = 0, m->used++;
-  return &m->val[h];
-}
-
-static void map_free(Map *m) {
-  free(m->key);
-  free(m->val);
-}
 
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
@@ -82,9 +53,14 @@ typedef struct Lanes {
   IR *ir;
   Ref range;
   int n;
-  Map *memo;                   /* the vector, or the scalar, that stands for a node */
-  Map *varies;                 /* 1: the node differs from lane to lane */
+  RefMap memo;                 /* the vector, or the scalar, that stands for a node */
+  RefMap varies;               /* nodes that differ from lane to lane */
 } Lanes;
+
+static void lanes_free(Lanes *v) {
+  refmap_free(&v->memo);
+  refmap_free(&v->varies);
+}
 
 static Ref splat(IR *ir, Ref r, int lanes) {
   const Node *x = node(ir, r);
@@ -121,13 +97,13 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
       if (x->src[k] == v->range) mine = 1;
       else src[n++] = x->src[k];
     }
-    src[0] = splat(ir, *map_at(v->memo, x->src[0]), v->n);
+    src[0] = splat(ir, refmap_get(&v->memo, x->src[0]), v->n);
     Ref red = n == 1 ? src[0] : make(ir, OP_RED, (DType)x->dt, v->n, n, src, 1, x->arg);
     return mine ? make(ir, OP_HRED, (DType)x->dt, 1, 1, &red, 1, x->arg) : red;
   }
   default:
     if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE) return each_lane(v, r); /* indices: constants fold */
-    for (int k = 0; k < x->nsrc; k++) src[k] = splat(ir, *map_at(v->memo, x->src[k]), v->n);
+    for (int k = 0; k < x->nsrc; k++) src[k] = splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
     return make(ir, (Op)x->op, (DType)x->dt, v->n, x->nsrc, src, x->narg, x->arg);
   }
 }
@@ -140,22 +116,22 @@ static Ref vectorize(Lanes *v, Ref root) {
   for (size_t i = 0; i < all.n; i++) {
     Ref r = all.p[i];
     const Node *x = node(ir, r);
-    if (*map_at(v->memo, r)) continue;
+    if (refmap_get(&v->memo, r)) continue;
     bool varies = r == v->range, rebuilt = false, closes = false;
     Ref src[MAX_RANGES + 64];
     CHECK(x->nsrc <= MAX_RANGES + 64);
     for (int k = 0; k < x->nsrc; k++) {
-      src[k] = *map_at(v->memo, x->src[k]);
-      varies |= *map_at(v->varies, x->src[k]) != 0;
+      src[k] = refmap_get(&v->memo, x->src[k]);
+      varies |= refmap_get(&v->varies, x->src[k]) != 0;
       rebuilt |= src[k] != x->src[k];
       closes |= x->op == OP_RED && x->src[k] == v->range;
     }
     Ref out = varies ? vector_of(v, r) : rebuilt ? node_with_src(ir, r, src) : r;
-    *map_at(v->memo, r) = out;
-    *map_at(v->varies, r) = varies && !closes;
+    refmap_set(&v->memo, r, out);
+    if (varies && !closes) refmap_set(&v->varies, r, r);
   }
   VEC_FREE(&all);
-  return *map_at(v->memo, root);
+  return refmap_get(&v->memo, root);
 }
 
 /* STORE at every lane: one vector store, or one scalar store per lane. */
@@ -201,20 +177,16 @@ Ref expand_nest(IR *ir, Ref nest) {
     collect_ranges(ir, stores.p[i], &ranges);
     for (size_t k = 0; k < ranges.n; k++) {
       if (node(ir, ranges.p[k])->arg[2] != RK_VEC || ranges.p[k] == vec) continue;
-      Map memo = { 0 }, varies = { 0 };
-      Lanes v = { ir, ranges.p[k], (int)node(ir, ranges.p[k])->arg[0], &memo, &varies };
+      Lanes v = { .ir = ir, .range = ranges.p[k], .n = (int)node(ir, ranges.p[k])->arg[0] };
       stores.p[i] = vectorize(&v, stores.p[i]);
-      map_free(&memo);
-      map_free(&varies);
+      lanes_free(&v);
     }
   }
   if (vec) {
-    Map memo = { 0 }, varies = { 0 };
-    Lanes v = { ir, vec, (int)node(ir, vec)->arg[0], &memo, &varies };
+    Lanes v = { .ir = ir, .range = vec, .n = (int)node(ir, vec)->arg[0] };
     next.n = 0;
     for (size_t i = 0; i < stores.n; i++) store_lanes(&v, stores.p[i], &next);
-    map_free(&memo);
-    map_free(&varies);
+    lanes_free(&v);
     Refs t = stores;
     stores = next;
     next = t;

@@ -261,7 +261,8 @@ Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
       search_tiles(&m, v, lanes, &best, &cost);
       break;
     }
-  if (best.v < 0 && red) best.p = best.q = -1, best.up = best.uq = 1; /* rows one by one: reduction_lanes finds the parallelism */
+  bool rows = best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]));
+  if (rows) best.p = best.q = -1, best.up = best.uq = 1; /* rows one by one: reduction_lanes finds the parallelism */
   for (int i = 0; i < m.nout; i++) {
     int u = i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };

@@ -104,14 +104,27 @@ static void make_loops(Linear *l) {
 
 static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red->src[1])].parent; }
 
-static void find_scopes(Linear *l) {
+/* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
+ * loop: kept in registers across the reduction it would push accumulators out of them. */
+static void find_scopes(Linear *l, int innermost) {
+  IR *ir = l->ir;
+  bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
+  memset(feeds, 0, l->nodes.n);
+  for (size_t i = l->nodes.n; i-- > 0;) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    if (x->op == OP_RED) busy |= red_parent(l, x) == innermost;
+    for (int k = 0; k < x->nsrc; k++)
+      if (feeds[i] || x->op == OP_RED) feeds[pos_of(l, x->src[k])] = true;
+  }
   for (size_t i = 0; i < l->nodes.n; i++) {
-    const Node *x = node(l->ir, l->nodes.p[i]);
+    const Node *x = node(ir, l->nodes.p[i]);
     int s = x->op == OP_RANGE ? loop_of(l, l->nodes.p[i]) : x->op == OP_RED ? red_parent(l, x) : 0;
     CHECK(s >= 0);
     for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
+    if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
     l->scope[i] = s;
   }
+  free(feeds);
 }
 
 /* ---- emission ---- */
@@ -301,7 +314,7 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top, Refs *visible) 
   int at = 0;
   for (int k = 0; k < n.n; k++) at = loop_add(l, n.ranges[k], at);
   make_loops(l);
-  find_scopes(l);
+  find_scopes(l, at);
   share_top(l, top);
   const Node *s = node(ir, n.store);
   if (s->op == OP_SINK)

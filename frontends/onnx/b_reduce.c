@@ -162,10 +162,9 @@ void op_batch_norm(Build *b) {
 void op_instance_norm(Build *b) {
   const Node *n = in_node(b, 0);
   if (n->rank < 3) bad(b, "the input has rank %d, expected at least 3", n->rank);
-  Ref x = widen(b, b->in[0]), mean, recip, s = widen(b, per_channel(b, b->in[0], 1, "scale")),
-      t = widen(b, per_channel(b, b->in[0], 2, "B"));
-  Ref y = normalize(b, x, ((1u << n->rank) - 1) & ~3u, attr_float(b, "epsilon"), &mean, &recip);
-  b->out[0] = g_cast(b->ir, add(b, mul(b, y, s), t), in_dt(b, 0));
+  Ref mean, recip, s = per_channel(b, b->in[0], 1, "scale"), t = per_channel(b, b->in[0], 2, "B");
+  Ref y = normalize(b, b->in[0], ((1u << n->rank) - 1) & ~3u, attr_float(b, "epsilon"), &mean, &recip);
+  b->out[0] = add(b, mul(b, y, s), t);
 }
 
 void op_group_norm(Build *b) {
@@ -216,19 +215,19 @@ void op_mean_variance_norm(Build *b) {
   const int64_t *axes = attr_ints(b, "axes", &n);
   uint32_t mask = axes_of(b, axes ? axes : usual, axes ? n : 3, in_node(b, 0)->rank);
   Ref mean, recip;
-  b->out[0] = g_cast(b->ir, normalize(b, widen(b, b->in[0]), mask, 1e-9, &mean, &recip), in_dt(b, 0));
+  b->out[0] = normalize(b, b->in[0], mask, 1e-9, &mean, &recip);
 }
 
 /* A row of zeros stays a row of zeros. */
 void op_lp_norm(Build *b) {
   IR *ir = b->ir;
   uint32_t axis = 1u << axis_of(b, attr_int(b, "axis"), in_node(b, 0)->rank);
-  Ref x = widen(b, b->in[0]), norm;
+  Ref x = b->in[0], norm;
   if (attr_int(b, "p") == 1) norm = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, x), axis);
   else if (attr_int(b, "p") == 2) norm = g_unary(ir, OP_SQRT, g_reduce(ir, OP_ADD, mul(b, x, x), axis));
   else bad(b, "attribute 'p' is %lld, expected 1 or 2", (long long)attr_int(b, "p"));
   Ref zero = num(b, x, 0), none = g_binary(ir, OP_CMPEQ, norm, zero);
-  b->out[0] = g_cast(ir, g_where(ir, none, zero, g_binary(ir, OP_DIV, x, norm)), in_dt(b, 0));
+  b->out[0] = g_where(ir, none, zero, g_binary(ir, OP_DIV, x, norm));
 }
 
 /* x / (bias + alpha / size * sum of the squares of the channels around)^beta. The usual beta of
@@ -240,7 +239,7 @@ void op_lrn(Build *b) {
   double beta = attr_float(b, "beta");
   if (n->rank < 2) bad(b, "the input has rank %d, expected at least 2", n->rank);
   if (size > MAX_ELEMS) bad(b, "attribute 'size' is %lld", (long long)size);
-  Ref x = widen(b, b->in[0]), zero = num(b, x, 0);
+  Ref x = b->in[0], zero = num(b, x, 0);
   Ref near = g_window(ir, pad_axes(ir, mul(b, x, x), 1, 1, &lo, &hi, zero), 1, n->dims[1], size, 1, 1);
   Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, near, 1u << n->rank), 1u << n->rank);
   Ref base = add(b, mul(b, sum, num(b, x, attr_float(b, "alpha") / (double)size)), num(b, x, attr_float(b, "bias")));
@@ -249,5 +248,5 @@ void op_lrn(Build *b) {
               : beta == 0.5 ? root
               : beta == 1   ? base
                             : g_binary(ir, OP_POW, base, num(b, x, beta));
-  b->out[0] = g_cast(ir, g_binary(ir, OP_DIV, x, power), in_dt(b, 0));
+  b->out[0] = g_binary(ir, OP_DIV, x, power);
 }

@@ -16,9 +16,10 @@ typedef struct Axis {
 
 static double unscaled(const Axis *a, double x) { return a->exact ? x * (double)a->in / (double)a->out : x / a->scale; }
 
-/* Where output position o lies in the input */
+/* Where output position o lies in the input. A given scale counts exactly, also where it leads to a
+ * fraction of an element: the result's extent is then rounded down only for its shape. */
 static double coordinate(Build *b, const Axis *a, int64_t o) {
-  double x = (double)o, in = (double)a->in, out = (double)a->out;
+  double x = (double)o, in = (double)a->in, out = a->exact ? (double)a->out : a->scale * in;
   const char *mode = "coordinate_transformation_mode";
   if (attr_is(b, mode, "asymmetric")) return unscaled(a, x);
   if (attr_is(b, mode, "align_corners")) return a->out == 1 ? 0 : x * (in - 1) / (out - 1);
@@ -29,7 +30,7 @@ static double coordinate(Build *b, const Axis *a, int64_t o) {
     return a->roi_begin * (in - 1) + x * (a->roi_end - a->roi_begin) * (in - 1) / (out - 1);
   }
   double shift = 0;
-  if (attr_is(b, mode, "half_pixel_symmetric") && !a->exact) shift = in / 2 * (1 - out / (a->scale * in));
+  if (attr_is(b, mode, "half_pixel_symmetric") && !a->exact) shift = in / 2 * (1 - (double)a->out / out);
   return shift + unscaled(a, x + 0.5) - 0.5;
 }
 

@@ -361,29 +361,38 @@ static Ref value_ref(Build *b, OnnxId id) {
   return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
 }
 
-static void check_types(Build *b) {
+static bool type_fits(char letter, DType d) {
+  switch (letter) {
+  case 'b': return d == DT_BOOL;
+  case 'i': return dt_int(d);
+  case 'f':
+  case 'w': return dt_float(d);
+  case 'n': return dt_float(d) || dt_int(d);
+  default: return true;
+  }
+}
+
+/* Types of the inputs against the row's letters. Returns the type to round results to when the inputs
+ * are widened for the builder (letter w), else DT_NONE. */
+static DType check_types(Build *b) {
+  static const char *const words[] = {
+    ['b'] = "bool", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
+  };
   const char *letter = b->row->types;
+  DType first = b->nin && b->in[0] ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
   for (int k = 0; k < b->nin; k++) {
-    if (!b->in[k]) {
-      if (k < b->row->in_min) bad(b, "input %d is left out, but required", k);
-    } else {
-      DType d = in_dt(b, k);
-      int other = *letter == '=' ? 0 : k - 1;
-      while (other > 0 && !b->in[other]) other--;
-      bool same = *letter == '^' || *letter == '=';
-      bool ok = same ? !k || d == in_dt(b, other)
-                     : *letter == 'a' || (*letter == 'b' && d == DT_BOOL) || (*letter == 'f' && dt_float(d)) ||
-                           (*letter == 'i' && dt_int(d)) || (*letter == 'n' && (dt_float(d) || dt_int(d)));
-      if (!ok && same)
-        bad(b, "input %d is %s, but input %d is %s", k, dtype_info[d].text, other, dtype_info[in_dt(b, other)].text);
-      const char *want = *letter == 'b'   ? "bool"
-                         : *letter == 'f' ? "a float type"
-                         : *letter == 'i' ? "an integer type"
-                                          : "a number";
-      if (!ok) bad(b, "input %d is %s, expected %s", k, dtype_info[d].text, want);
+    if (!b->in[k] && k < b->row->in_min) bad(b, "input %d is left out, but required", k);
+    if (b->in[k]) {
+      DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
+      if (same && d != same) bad(b, "input %d is %s, but those before are %s", k, dtype_info[d].text, dtype_info[same].text);
+      if (!type_fits(*letter, d)) bad(b, "input %d is %s, expected %s", k, dtype_info[d].text, words[(int)*letter]);
+      type = d;
     }
     if (letter[0] && letter[1]) letter++;
   }
+  if (b->row->types[0] != 'w' || acc_type(first) == first) return DT_NONE;
+  for (int k = 0; k < b->nin; k++) b->in[k] = b->in[k] ? g_cast(b->ir, b->in[k], acc_type(first)) : 0;
+  return first;
 }
 
 static void check_count(Build *b, const char *what, int64_t n, int least, int most) {
@@ -427,7 +436,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* adapters add a few */
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
   for (int k = 0; k < b->nin; k++) b->in[k] = value_ref(b, n->in[k]);
-  check_types(b);
+  DType narrow = check_types(b);
   b->nattr = -1; /* nothing to take over */
   read_attrs(b);
   check_attr_names(b);
@@ -435,6 +444,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;
     if (!b->out[k]) bad(b, "output %d is not supported", k);
+    if (narrow) b->out[k] = g_cast(b->ir, b->out[k], narrow);
     check_dims(b, node(b->ir, b->out[k])->rank, node(b->ir, b->out[k])->dims);
     b->value[n->out[k]] = fold_small(b, b->out[k]);
   }

@@ -43,7 +43,7 @@ OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
 OPROW("", "Ceil",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_CEIL)
-OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_celu, 0)
+OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1", op_celu, 0)
 OPROW("", "CenterCropPad",        18, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axes:I", op_center_crop_pad, 0)
 OPROW("", "Clip",                 1,  10,         1, 1,   1, 1,   "f",    "min:f max:f consumed_inputs:I", adapt_clip, 0)
 OPROW("", "Clip",                 11, OPSET_NOW,  1, 3,   1, 1,   "n==",  "", op_clip, 0)
@@ -70,7 +70,7 @@ OPROW("", "Dropout",              1,  11,         1, 1,   1, 2,   "f",
 OPROW("", "Dropout",              12, OPSET_NOW,  1, 3,   1, 2,   "ffb",  "seed:i", op_dropout, 0)
 OPROW("", "DynamicQuantizeLinear",11, OPSET_NOW,  1, 1,   3, 3,   "f",    "", op_dynamic_quantize, 0)
 OPROW("", "Einsum",               12, OPSET_NOW,  1, ANY, 1, 1,   "n^",   "equation:s!", op_einsum, 0)
-OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1 consumed_inputs:I", op_elu, 0)
+OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1 consumed_inputs:I", op_elu, 0)
 OPROW("", "Equal",                1,  6,          2, 2,   1, 1,   "a^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Equal",                7,  OPSET_NOW,  2, 2,   1, 1,   "a^",   "", op_binary, OP_CMPEQ)
 OPROW("", "Erf",                  9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_erf, OP_ERF)
@@ -82,7 +82,7 @@ OPROW("", "Floor",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, o
 OPROW("", "Gather",               1,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather, 0)
 OPROW("", "GatherElements",       11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather_elements, 0)
 OPROW("", "GatherND",             11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_dims:i>=0=0", op_gather_nd, 0)
-OPROW("", "Gelu",                 20, OPSET_NOW,  1, 1,   1, 1,   "f",    "approximate:s{none|tanh}=none", op_gelu, 0)
+OPROW("", "Gelu",                 20, OPSET_NOW,  1, 1,   1, 1,   "w",    "approximate:s{none|tanh}=none", op_gelu, 0)
 OPROW("", "Gemm",                 1,  OPSET_NOW,  2, 3,   1, 1,   "n==",
       "alpha:f=1 beta:f=1 transA:i=0 transB:i=0 broadcast:i", op_gemm, 0)
 OPROW("", "GlobalAveragePool",    1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_global_pool, OP_ADD)
@@ -95,17 +95,17 @@ OPROW("", "GroupNormalization",   18, 20,         3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", adapt_group_norm, 0)
 OPROW("", "GroupNormalization",   21, OPSET_NOW,  3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", op_group_norm, 0)
-OPROW("", "HardSigmoid",          1,  OPSET_NOW,  1, 1,   1, 1,   "f",
+OPROW("", "HardSigmoid",          1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "alpha:f=0.2 beta:f=0.5 consumed_inputs:I", op_hard_sigmoid, 0)
-OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_hard_swish, 0)
+OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_hard_swish, 0)
 OPROW("", "Hardmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "Hardmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_hardmax, 0)
 OPROW("", "Identity",             1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_identity, 0)
-OPROW("", "InstanceNormalization",1,  OPSET_NOW,  3, 3,   1, 1,   "f==",
+OPROW("", "InstanceNormalization",1,  OPSET_NOW,  3, 3,   1, 1,   "w==",
       "epsilon:f=1e-5 consumed_inputs:I", op_instance_norm, 0)
 OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detect_negative:i=1 detect_positive:i=1", op_isinf, 0)
 OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_not_equal_self, 0)
-OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",
+OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
 OPROW("", "LayerNormalization",   17, OPSET_NOW,  2, 3,   1, 3,   "f==",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_layer_norm, 0)
@@ -116,16 +116,16 @@ OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op
 OPROW("", "Log",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_LOG)
 OPROW("", "LogSoftmax",           1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_softmax, OP_LOG)
-OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1 p:i=2", op_lp_norm, 0)
+OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1 p:i=2", op_lp_norm, 0)
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
 OPROW("", "MatMulInteger",        10, OPSET_NOW,  2, 4,   1, 1,   "iiii", "", op_matmul_integer, 0)
 OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
 OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
 OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
-OPROW("", "MeanVarianceNormalization",9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "axes:I", op_mean_variance_norm, 0)
+OPROW("", "MeanVarianceNormalization",9,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axes:I", op_mean_variance_norm, 0)
 OPROW("", "Min",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MIN)
-OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_mish, 0)
+OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_mish, 0)
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
 OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_MUL)
@@ -194,13 +194,13 @@ OPROW("", "ScatterElements",      11, OPSET_NOW,  3, 3,   1, 1,   "ai=",
       "axis:i=0 reduction:s{none|add|mul|max|min}=none", op_scatter_elements, 0)
 OPROW("", "ScatterND",            11, OPSET_NOW,  3, 3,   1, 1,   "ai=",
       "reduction:s{none|add|mul|max|min}=none", op_scatter_nd, 0)
-OPROW("", "Selu",                 1,  5,          1, 1,   1, 1,   "f",
+OPROW("", "Selu",                 1,  5,          1, 1,   1, 1,   "w",
       "alpha:f=1.6732 gamma:f=1.0507 consumed_inputs:I", adapt_plain, 0)
-OPROW("", "Selu",                 6,  OPSET_NOW,  1, 1,   1, 1,   "f",
+OPROW("", "Selu",                 6,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "alpha:f=1.67326319217681884765625 gamma:f=1.05070102214813232421875", op_selu, 0)
 OPROW("", "Shape",                1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "start:i=0 end:i", op_shape, 0)
 OPROW("", "Shrink",               9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "bias:f=0 lambd:f=0.5", op_shrink, 0)
-OPROW("", "Sigmoid",              1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_sigmoid, 0)
+OPROW("", "Sigmoid",              1,  OPSET_NOW,  1, 1,   1, 1,   "w",    OLD, op_sigmoid, 0)
 OPROW("", "Sign",                 9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_sign, 0)
 OPROW("", "Sin",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SIN)
 OPROW("", "Sinh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SINH)
@@ -209,8 +209,8 @@ OPROW("", "Slice",                1,  9,          1, 1,   1, 1,   "a",    "start
 OPROW("", "Slice",                10, OPSET_NOW,  3, 5,   1, 1,   "aiiii","", op_slice, 0)
 OPROW("", "Softmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "Softmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_softmax, 0)
-OPROW("", "Softplus",             1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_softplus, 0)
-OPROW("", "Softsign",             1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_softsign, 0)
+OPROW("", "Softplus",             1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_softplus, 0)
+OPROW("", "Softsign",             1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_softsign, 0)
 OPROW("", "SpaceToDepth",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_space_to_depth, 0)
 OPROW("", "Split",                2,  12,         1, 1,   1, ANY, "a",    "axis:i=0 split:I", adapt_split, 0)
@@ -221,8 +221,8 @@ OPROW("", "Squeeze",              13, OPSET_NOW,  1, 2,   1, 1,   "ai",   "", op
 OPROW("", "Sub",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Sub",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_SUB)
 OPROW("", "Sum",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_ADD)
-OPROW("", "SwiGLU",               28, OPSET_NOW,  2, 2,   1, 1,   "f^",   "alpha:f=1", op_swiglu, 0)
-OPROW("", "Swish",                24, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_swish, 0)
+OPROW("", "SwiGLU",               28, OPSET_NOW,  2, 2,   1, 1,   "w^",   "alpha:f=1", op_swiglu, 0)
+OPROW("", "Swish",                24, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1", op_swish, 0)
 OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_TAN)
 OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
 OPROW("", "ThresholdedRelu",      10, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)

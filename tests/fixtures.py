@@ -1,0 +1,41 @@
+"""Where tests find what is not part of the repository: models (TGC_MODELS, else ../shared/models beside it) and the
+official ONNX tests (TGC_ONNX_TESTS, a folder or an archive, else ../shared/onnx-node-tests.tar.zst)."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+TGC = os.environ.get("TGC", str(BUILD / "tgc"))
+JOBS = int(os.environ.get("JOBS") or os.cpu_count())
+SANITIZED = "sanitize" in os.environ.get("TGC_CFLAGS", "")
+MODELS = pathlib.Path(os.environ.get("TGC_MODELS", ROOT / "../shared/models"))
+ONNX_TESTS = pathlib.Path(os.environ.get("TGC_ONNX_TESTS", ROOT / "../shared/onnx-node-tests.tar.zst"))
+
+
+def onnx_tests(part):
+    """a folder of the official tests ("light", "node", ...), unpacked once per build folder; or None, and why"""
+    for folder in (ONNX_TESTS / part, ONNX_TESTS / "onnx-backend-test-data" / part):
+        if folder.is_dir():
+            return folder, ""
+    if not ONNX_TESTS.is_file():
+        return None, f"no {ONNX_TESTS.name}"
+    if not shutil.which("zstd"):
+        return None, "no zstd to unpack the official tests"
+    folder = BUILD / "onnx-tests" / part
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            member = f"onnx-backend-test-data/{part}"
+            archive = str(ONNX_TESTS.resolve())
+            subprocess.run(["tar", "-C", scratch, "--use-compress-program=zstd", "-xf", archive, member], check=True)
+            try:
+                os.rename(pathlib.Path(scratch) / member, folder)  # whole or not at all
+            except OSError:
+                if not folder.is_dir():  # else another test was faster
+                    raise
+    return folder, ""
