@@ -29,7 +29,7 @@ grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -
     # facts about machines; depends on the IR only, so whoever may see the IR may see it
     if (file == "compiler/kernel/target.h") return 1
     if (top(from) == "frontends")
-      return top(to) == "frontends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/graph"
+      return top(to) == "frontends" || ((to in rank) && rank[to] <= rank["compiler/graph"])
     if (top(from) == "backends")
       return top(to) == "backends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/kernel" ||
              file == "compiler/schedule/schedule.h"   # the kernel list it renders
