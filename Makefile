@@ -55,29 +55,33 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
 
+# Packages are installed before a make of its own builds, because flags are asked of pkg-config;
+# on all processors, unless -j says how many.
+AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # ---- demo: the example network, from ONNX to an answer ----
 DEMO := $(BUILD)/demo
 demo: deps
-	@$(MAKE) --no-print-directory run-demo
+	$(AGAIN) run-demo
 run-demo: all
 	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights
 	@$(MAKE) --no-print-directory -C examples/digits NET="$(abspath $(DEMO))/net" OUT="$(abspath $(DEMO))" "$(abspath $(DEMO))/demo"
 	$(DEMO)/demo examples/digits/samples/3.pgm
 
-# ---- check: packages first, in a make of their own, because flags are asked of pkg-config ----
+# ---- check ----
 deps:
 	@tools/deps.sh build
 deps-check:
 	@tools/deps.sh build check
 
 check: deps-check
-	@$(MAKE) --no-print-directory depcheck run-tests
+	$(AGAIN) depcheck run-tests
 run-tests: all $(UNIT)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
 
 # everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
 san: deps-check
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
+	$(AGAIN) BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
 	  TGC_CFLAGS="$(SAN)" ASAN_OPTIONS=detect_leaks=0 run-tests
 export TGC_CFLAGS ASAN_OPTIONS
 
