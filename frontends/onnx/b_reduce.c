@@ -201,12 +201,13 @@ void op_layer_norm(Build *b) {
   if (b->nout > 2) b->out[2] = recip;
 }
 
+/* The result has the type of the scale. */
 void op_rms_norm(Build *b) {
   IR *ir = b->ir;
   const Node *n = in_node(b, 0);
   Ref x = widen(b, b->in[0]), square = reduce_mean(ir, mul(b, x, x), axes_from(b, n->rank));
   Ref recip = g_unary(ir, OP_RECIP, g_unary(ir, OP_SQRT, add(b, square, num(b, x, attr_float(b, "epsilon")))));
-  b->out[0] = mul(b, g_cast(ir, mul(b, x, recip), in_dt(b, 0)), to_shape(b, b->in[1], n->rank, n->dims));
+  b->out[0] = mul(b, g_cast(ir, mul(b, x, recip), in_dt(b, 1)), to_shape(b, b->in[1], n->rank, n->dims));
 }
 
 void op_mean_variance_norm(Build *b) {

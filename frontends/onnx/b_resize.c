@@ -90,11 +90,11 @@ static Ref weights_along(Build *b, DType d, const double *w, int64_t n, int taps
 /* A few taps are added up in place; the many of antialiasing become one more axis to reduce. */
 static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
   IR *ir = b->ir;
-  int64_t *index, *column = ARENA_NEW(&b->c->model, int64_t, a->out + 1);
+  int64_t *index;
   double *weight;
   int taps = make_taps(b, a, &index, &weight), rank = node(ir, x)->rank;
   DType d = (DType)node(ir, x)->dt;
-  if (taps == 1) return take(b, x, axis, index, a->out);
+  if (taps == 1 || !a->out) return take(b, x, axis, index, a->out);
   if (taps > 4) {
     int64_t dims[MAX_RANK];
     x = take(b, x, axis, index, a->out * taps);
@@ -104,6 +104,7 @@ static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
     return without_axes(ir, g_reduce(ir, OP_ADD, x, 2u << axis), 2u << axis);
   }
   Ref sum = 0;
+  int64_t *column = ARENA_NEW(&b->c->model, int64_t, a->out);
   for (int t = 0; t < taps; t++) {
     bool zero = true;
     for (int64_t o = 0; o < a->out; o++) {

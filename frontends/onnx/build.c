@@ -381,7 +381,7 @@ static DType check_types(Build *b) {
   const char *letter = b->row->types;
   DType first = b->nin && b->in[0] ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
   for (int k = 0; k < b->nin; k++) {
-    if (!b->in[k] && k < b->row->in_min) bad(b, "input %d is left out, but required", k);
+    if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
     if (b->in[k]) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
       if (same && d != same) bad(b, "input %d is %s, but those before are %s", k, dtype_info[d].text, dtype_info[same].text);
