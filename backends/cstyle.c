@@ -624,7 +624,9 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Prelude pre;
   Sb all = { 0 };
   memset(&pre, 0, sizeof pre);
-  for (size_t k = 0; k < p->kernels.n; k++) c_kernel(p, (int)k, t, &all);
+  (void)t;
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].code == (int)k) sb_puts(&all, p->kernels.p[k].text);
   if (all.p) want_names(&pre, all.p);
   if (pre.text.p) want_names(&pre, pre.text.p); /* types that only helpers mention */
   sb_puts(o, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");

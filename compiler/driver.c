@@ -64,6 +64,26 @@ static void pass_memplan(State *st) {
   place_weights(st->plan);
 }
 
+/* Kernels that differ in nothing but the memory they are given share one function. */
+static void pass_render(State *st) {
+  Plan *p = st->plan;
+  Ctx *c = p->ir->ctx;
+  VEC(int) first = { 0 }; /* by interned text: kernel + 1 */
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Kernel *kn = &p->kernels.p[k];
+    Sb s = { 0 };
+    p->backend->kernel(p, (int)k, p->target, &s);
+    const char *body = strchr(s.p, '('); /* after the name */
+    uint32_t id = intern(c, body, s.n - (size_t)(body - s.p));
+    while (first.n <= id) VEC_PUSH(&first, 0);
+    if (!first.p[id]) first.p[id] = (int)k + 1;
+    kn->code = first.p[id] - 1;
+    kn->text = kn->code == (int)k ? arena_str(&c->model, s.p, s.n) : p->kernels.p[kn->code].text;
+    sb_free(&s);
+  }
+  VEC_FREE(&first);
+}
+
 typedef struct Pass { char letter; const char *name; void (*run)(State *); Level level; const char *gloss; } Pass;
 static const Pass passes[] = {
 #define PASS(letter, name, run, level, gloss) { letter, #name, run, level, gloss },
@@ -108,6 +128,10 @@ static void print_state(const State *st, const Pass *pass, Sb *out) {
     VEC_FREE(&sinks);
   } else
     for (size_t k = 0; k < p->kernels.n; k++) {
+      if (pass->run == pass_render) {
+        if (p->kernels.p[k].code == (int)k) sb_puts(out, p->kernels.p[k].text);
+        continue;
+      }
       sb_printf(out, "; kernel %zu:%s\n", k, p->kernels.p[k].schedule);
       ir_print_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, out);
     }

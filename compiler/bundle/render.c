@@ -154,7 +154,7 @@ static bool writes(const Kernel *k, int buf) {
 
 static void put_call(const Plan *p, int k, const char **in, const char **out, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "  k%d(", k);
+  sb_printf(s, "  k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *type = dtype_info[b->dt].ctype;
@@ -169,15 +169,16 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
   sb_puts(s, ");\n");
 }
 
-static const char *kernels_text(const Plan *p, const Backend *backend) {
+static const char *kernels_text(const Plan *p) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
   for (size_t k = 0; k < p->kernels.n; k++) {
-    sb_printf(&s, "/* k%zu: ", k);
+    sb_printf(&s, "/* kernel %zu", k);
+    if (p->kernels.p[k].code != (int)k) sb_printf(&s, " runs k%d", p->kernels.p[k].code);
+    sb_puts(&s, ": ");
     put_origins(p, &from[k], &s);
     sb_puts(&s, " */\n");
-    backend->kernel(p, (int)k, p->target, &s);
-    sb_puts(&s, "\n");
+    if (p->kernels.p[k].code == (int)k) sb_printf(&s, "%s\n", p->kernels.p[k].text);
   }
   return keep(p->ir->ctx, &s);
 }
@@ -274,7 +275,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "assign", keep(c, &assign) },
     { "null_checks", null_checks(c, g, in, out) },
     { "prelude", keep(c, &prelude) },
-    { "kernels", kernels_text(p, o->backend) },
+    { "kernels", kernels_text(p) },
     { "calls", calls_text(p, in, out) },
     { "weights_declaration", embed ? arena_printf(m, "extern const unsigned char %s_weights[];\n\n", net) : "" },
     { "weights_note", embed ? "The weights are part of the\n * program: pass NULL and 0."

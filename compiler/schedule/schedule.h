@@ -11,6 +11,8 @@ typedef struct Kernel {
   VEC(int) written;        /* those it stores to */
   bool may_alias;          /* two of them share memory: no restrict */
   const char *schedule;    /* the opts in text, one nest after another */
+  const char *text;        /* the backend's function, named after `code` */
+  int code;                /* first kernel with the same function: equal ones share it */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2 */
   int64_t bytes_read, bytes_written; /* of distinct elements touched */
 } Kernel;
