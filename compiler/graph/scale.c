@@ -35,19 +35,15 @@ static bool is_sum(const IR *ir, Ref r) {
 /* The factor or addend f of y, as a factor or addend of y's source: through movement. f has y's
  * extents or 1, axis by axis. */
 static Ref before_movement(IR *ir, const Node *y, Ref f) {
+  if (y->op != OP_RESHAPE && y->op != OP_PERMUTE && y->op != OP_EXPAND) return 0;
   const Node *s = node(ir, y->src[0]), *n = node(ir, f);
   int64_t dims[MAX_RANK];
-  switch ((Op)y->op) {
-  case OP_RESHAPE: return reshape_part(y->rank, y->dims, s->rank, s->dims, n->dims, dims) ? g_reshape(ir, f, s->rank, dims) : 0;
-  case OP_PERMUTE:
-    for (int i = 0; i < y->rank; i++) dims[y->arg[i]] = i;
-    return g_permute(ir, f, dims);
-  case OP_EXPAND:
-    for (int i = 0; i < y->rank; i++)
-      if (s->dims[i] != n->dims[i] && n->dims[i] != 1) return 0;
-    return f;
-  default: return 0;
+  if (y->op == OP_RESHAPE) return reshape_part(y->rank, y->dims, s->rank, s->dims, n->dims, dims) ? g_reshape(ir, f, s->rank, dims) : 0;
+  for (int i = 0; i < y->rank; i++) {
+    if (y->op == OP_EXPAND && s->dims[i] != n->dims[i] && n->dims[i] != 1) return 0;
+    if (y->op == OP_PERMUTE) dims[y->arg[i]] = i;
   }
+  return y->op == OP_PERMUTE ? g_permute(ir, f, dims) : f;
 }
 
 /* y op f with f merged into a constant inside y, or 0. Every node on the way must have one use: y

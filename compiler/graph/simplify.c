@@ -154,8 +154,8 @@ RULE(negation) {
 RULE(abs_of) {
   Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NEG);
   UNUSED;
-  if (y) return g_unary(ir, OP_ABS, y);
-  return source(ir, a, OP_ABS) || (!is_float(ir, r) && node(ir, a)->vmin >= 0) ? a : 0;
+  if (source(ir, a, OP_ABS) || dtype_info[node(ir, r)->dt].cls == 'u' || (!is_float(ir, r) && node(ir, a)->vmin >= 0)) return a;
+  return y ? g_unary(ir, OP_ABS, y) : 0;
 }
 
 RULE(round_of) { /* a value that has no fraction */
