@@ -567,16 +567,18 @@ static Ref graph_elementwise(Parser *p, const char *at, Op op) {
   int64_t dims[MAX_RANK];
   int rank = 0, named = 0;
   for (size_t i = 0; i < p->operands.n; i++) {
-    VEC_PUSH(&p->src, operand(p, op, i, shared));
-    if (p->operands.p[i].ref) named++;
-    if (node(p->ir, p->src.p[i])->rank > rank) rank = node(p->ir, p->src.p[i])->rank;
+    Ref r = p->operands.p[i].ref;
+    if (!r) continue;
+    named++;
+    if (node(p->ir, r)->rank > rank) rank = node(p->ir, r)->rank;
   }
   for (int a = 0; a < rank; a++) dims[a] = 1;
-  for (size_t i = 0; i < p->src.n; i++) {
-    const Node *x = node(p->ir, p->src.p[i]);
-    for (int b = 0, a = rank - x->rank; b < x->rank; a++, b++) {
+  for (size_t i = 0; i < p->operands.n; i++) {
+    Ref r = p->operands.p[i].ref;
+    const Node *x = r ? node(p->ir, r) : NULL;
+    for (int b = 0, a = r ? rank - x->rank : 0; r && b < x->rank; a++, b++) {
       if (x->dims[b] == 1 || x->dims[b] == dims[a]) continue;
-      if (dims[a] != 1) bad(p, p->operands.p[i].at, "%s does not broadcast with %s", dims_of(p, p->src.p[i]), dims_text(p, rank, dims));
+      if (dims[a] != 1) bad(p, p->operands.p[i].at, "%s does not broadcast with %s", dims_of(p, r), dims_text(p, rank, dims));
       dims[a] = x->dims[b];
     }
   }
@@ -584,12 +586,13 @@ static Ref graph_elementwise(Parser *p, const char *at, Op op) {
     rank = p->type.rank;
     memcpy(dims, p->type.dims, (size_t)rank * sizeof *dims);
   }
-  DType from = convert ? (DType)node(p->ir, p->src.p[0])->dt : shared, to = info->type[0] == 'b' ? DT_BOOL : convert ? p->type.dt : shared;
-  if (!to) bad(p, at, "the result's type is not given; write it after ':'");
+  DType from = shared, to = info->type[0] == 'b' ? DT_BOOL : convert ? p->type.dt : shared;
+  if (convert && named) from = (DType)node(p->ir, p->operands.p[0].ref)->dt;
+  if (convert && !to) bad(p, at, "the result's type is not given; write it after ':'");
+  check_dims(p, at, to, rank, dims);
+  for (size_t i = 0; i < p->operands.n; i++) VEC_PUSH(&p->src, g_expand(p->ir, operand(p, op, i, shared), rank, dims));
   if (!op_takes(op, from)) bad(p, at, "there is no '%.*s' of %s", shown(strlen(info->name)), at, dt_text(from));
   if (op == OP_BITCAST && dt_bytes(from) != dt_bytes(to)) bad(p, at, "%s and %s differ in size", dt_text(from), dt_text(to));
-  check_dims(p, at, to, rank, dims);
-  for (size_t i = 0; i < p->src.n; i++) p->src.p[i] = g_expand(p->ir, p->src.p[i], rank, dims);
   return node_make(p->ir, op, to, 1, (int)p->src.n, p->src.p, 0, NULL, rank, dims);
 }
 
