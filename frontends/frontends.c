@@ -1,0 +1,29 @@
+/* frontends.c: the list of front ends, and loading through it. */
+#include "frontends.h"
+#include <string.h>
+
+const Frontend frontends[] = {
+  { "text", ".tg", text_load },
+  { "onnx", ".onnx", onnx_load },
+  { NULL, NULL, NULL },
+};
+
+static Graph *(*loader(const char *path))(Ctx *, const char *, const LoadOptions *) {
+  size_t n = strlen(path);
+  for (const Frontend *f = frontends; f->name; f++) {
+    size_t k = strlen(f->suffix);
+    if (n > k && !strcmp(path + n - k, f->suffix)) return f->load;
+  }
+  return onnx_load;
+}
+
+/* What is left of a loaded graph is numbered by structure alone, so that equal graphs compile to
+ * equal bytes whatever they were loaded from. */
+Graph *model_load(Ctx *c, const char *path, const LoadOptions *o) {
+  c->file = path;
+  Graph *g = loader(path)(c, path, o), *compact = ir_compact(g);
+  VEC_FREE(&g->inputs);
+  VEC_FREE(&g->outputs);
+  ir_free(g->ir);
+  return compact;
+}

@@ -1,0 +1,51 @@
+/* text.c: the front end of .tg files. The grammar is the IR's own (compiler/ir/parse.c); what a file
+ * adds is a directory, where weights may lie, and values for named dimensions. */
+#include "../external.h"
+#include "../frontends.h"
+#include <string.h>
+
+enum { TEXT_MAX = 64 << 20 }; /* long weights belong into a file of their own */
+
+typedef struct Load {
+  const char *path;
+  const LoadOptions *options;
+  External external;
+  VEC(const char *) warned;      /* named dimensions without a value */
+  Graph *graph;
+} Load;
+
+static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t offset, int64_t bytes, const char *sha256) {
+  Load *l = arg;
+  char digest[65];
+  Bytes b = external_range(c, &l->external, file, (uint64_t)offset, (size_t)bytes, at, "the weight");
+  if (sha256) sha256_hex(b.p, b.n, digest);
+  if (sha256 && strcmp(digest, sha256)) fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest, sha256);
+  return b;
+}
+
+static int64_t dim_value(Ctx *c, void *arg, Pos at, const char *name) {
+  Load *l = arg;
+  for (int i = 0; l->options && i < l->options->ndims; i++)
+    if (!strcmp(l->options->dims[i].name, name)) return l->options->dims[i].value;
+  for (size_t i = 0; i < l->warned.n; i++)
+    if (!strcmp(l->warned.p[i], name)) return 1;
+  warn_at(c, at, "dimension '%s' has no value and becomes 1; give one with --dim %s=N", name, name);
+  VEC_PUSH(&l->warned, name);
+  return 1;
+}
+
+static void load(Ctx *c, void *arg) {
+  Load *l = arg;
+  const TextHooks hooks = { .arg = l, .blob = weight_bytes, .dim = dim_value };
+  Bytes text = file_read(c, l->path, TEXT_MAX);
+  l->graph = ir_parse_graph_with(c, (const char *)text.p, text.n, l->path, &hooks);
+}
+
+Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
+  Load l = { .path = path, .options = o, .external = { .model = path, .allow_hardlinks = o && o->allow_hardlinks } };
+  int code = ctx_try(c, load, &l);
+  VEC_FREE(&l.external.files);
+  VEC_FREE(&l.warned);
+  if (code) fail_silent(c, code);
+  return l.graph;
+}
