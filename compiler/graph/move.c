@@ -7,7 +7,7 @@ static bool empty(const Node *x) { return dims_elems(x->dims, x->rank) == 0; }
 
 Ref splat(IR *ir, const Node *x, int64_t bits) { return g_expand(ir, c_bits(ir, (DType)x->dt, bits), x->rank, x->dims); }
 
-bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, const int64_t *part, int64_t *out) {
+bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen) {
   for (int i = 0, j = 0; i < from_rank || j < to_rank;) { /* runs of axes with equal products correspond */
     int i0 = i, j0 = j;
     int64_t a = i < from_rank ? from[i++] : 1, b = j < to_rank ? to[j++] : 1;
@@ -20,8 +20,9 @@ bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t
       whole &= part[k] == from[k];
       one &= part[k] == 1;
     }
-    if (!whole && !one) return false;
-    for (; j0 < j; j0++) out[j0] = whole ? to[j0] : 1;
+    if (!whole && !one && !widen) return false;
+    for (; j0 < j; j0++) out[j0] = one ? 1 : to[j0];
+    for (; i0 < i && !one; i0++) part[i0] = from[i0];
   }
   return true;
 }
@@ -34,14 +35,15 @@ static Ref moved_constant(IR *ir, const Node *x) {
 
 Ref rule_reshape(IR *ir, Ref r, void *simplify) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
-  int64_t part[MAX_RANK];
+  int64_t part[MAX_RANK], dims[MAX_RANK];
   (void)simplify;
   Ref y = g_reshape(ir, x->src[0], x->rank, x->dims);
   if (y != r) return y;
   if (s->op != OP_EXPAND || empty(x)) return 0;
   const Node *z = node(ir, s->src[0]);
-  if (!reshape_part(s->rank, s->dims, x->rank, x->dims, z->dims, part)) return 0;
-  return g_expand(ir, g_reshape(ir, s->src[0], x->rank, part), x->rank, x->dims);
+  memcpy(part, z->dims, z->rank * sizeof *part);
+  if (!reshape_part(s->rank, s->dims, x->rank, x->dims, part, dims, false)) return 0;
+  return g_expand(ir, g_reshape(ir, s->src[0], x->rank, dims), x->rank, x->dims);
 }
 
 Ref rule_expand(IR *ir, Ref r, void *simplify) {

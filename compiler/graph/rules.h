@@ -12,8 +12,9 @@ Ref splat(IR *ir, const Node *x, int64_t bits); /* the number everywhere, in the
 bool depends_on_constants(Simplify *s, const IR *ir, Ref r);
 
 /* What a part of a tensor becomes under a reshape from one shape to another: part has, axis by axis of
- * from, the extent or 1. False when the reshape mixes axes of both kinds. Extents are not 0. */
-bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, const int64_t *part, int64_t *out);
+ * from, the extent or 1. Where the reshape mixes axes of both kinds: false, or with widen those of
+ * extent 1 get the whole extent, also in part. Extents are not 0. */
+bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 
 /* scale.c: rules that change roundings, by name */
 Ref rule_scale_into_constant(IR *ir, Ref r, void *simplify);

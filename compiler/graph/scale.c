@@ -3,16 +3,17 @@
  *   sum(a * w) * s   ->  sum(a * (w * s))      s does not vary over what is summed
  *   (y + b) * s      ->  y * s + b * s         when y * s becomes the line above
  *   (y + b) + c      ->  y + (b + c)           y such a sum, or integers
+ *   (y * b) * c      ->  y * (b * c)           y such a sum, or integers
  *
  * w, s, b and c depend on constants only, so the right side costs nothing at run time: this is what
  * folds batch normalisation into the weights of the convolution before it. Movement between the ops
  * is seen through. Floats are rounded in another order, which is why these rules have names, are
- * applied to sums of products only, whose order of summation is not promised either, and never to
- * y * c * s or y + c + d in general: quantisation and rounding by a large addend are written so. */
+ * applied to sums only, whose order is not promised either, and never to y * b * c or y + b + c in
+ * general: quantisation and rounding by a large addend are written so. */
 #include "rules.h"
 
 enum { MAX_PATH = 16 }; /* nodes between a factor and the constant it joins */
-typedef struct Step { Ref node, addend; } Step; /* addend: replaces the second source of an ADD; 0: none */
+typedef struct Step { Ref node, second; } Step; /* second: the new second source, if it has one */
 
 static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
 
@@ -32,16 +33,29 @@ static bool is_sum(const IR *ir, Ref r) {
   return x->op == OP_REDUCE && x->arg[0] == OP_ADD;
 }
 
+/* f over y's axes, as it is over the axes of y's source, the reshape of y. Axes that the source has
+ * as one and f varies over in part are repeated. */
+static Ref before_reshape(IR *ir, const Node *y, const Node *s, Ref f) {
+  int64_t part[MAX_RANK], dims[MAX_RANK];
+  memcpy(part, node(ir, f)->dims, y->rank * sizeof *part);
+  if (!reshape_part(y->rank, y->dims, s->rank, s->dims, part, dims, true)) return 0;
+  return g_reshape(ir, g_expand(ir, f, y->rank, part), s->rank, dims);
+}
+
 /* The factor or addend f of y, as a factor or addend of y's source: through movement. f has y's
  * extents or 1, axis by axis. */
-static Ref before_movement(IR *ir, const Node *y, Ref f) {
-  if (y->op != OP_RESHAPE && y->op != OP_PERMUTE && y->op != OP_EXPAND) return 0;
+static Ref before_movement(IR *ir, const Node *y, Ref f, Op op) {
+  if (!(op_info[y->op].algebra & MOVE) || y->op == OP_CAT || y->op == OP_WINDOW) return 0;
   const Node *s = node(ir, y->src[0]), *n = node(ir, f);
-  int64_t dims[MAX_RANK];
-  if (y->op == OP_RESHAPE) return reshape_part(y->rank, y->dims, s->rank, s->dims, n->dims, dims) ? g_reshape(ir, f, s->rank, dims) : 0;
+  int64_t dims[MAX_RANK], fill;
+  if (y->op == OP_RESHAPE) return before_reshape(ir, y, s, f);
+  if (y->op == OP_PAD && (op == OP_ADD || !node_is_const(ir, y->src[1], &fill) || fill)) return 0; /* 0 stays 0 */
   for (int i = 0; i < y->rank; i++) {
-    if (y->op == OP_EXPAND && s->dims[i] != n->dims[i] && n->dims[i] != 1) return 0;
-    if (y->op == OP_PERMUTE) dims[y->arg[i]] = i;
+    if (y->op == OP_PERMUTE) {
+      dims[y->arg[i]] = i;
+    } else if (n->dims[i] != 1) { /* the axis must not change */
+      if (s->dims[i] != n->dims[i] || (y->op == OP_SHRINK && (y->arg[i] || y->arg[y->rank + i] != 1))) return 0;
+    }
   }
   return y->op == OP_PERMUTE ? g_permute(ir, f, dims) : f;
 }
@@ -57,28 +71,28 @@ static Ref sink(Simplify *s, IR *ir, Ref y, Ref f, Op op) {
   while (!r) {
     const Node *x = node(ir, y);
     if (n == MAX_PATH || refmap_get(&s->users, y) > 1) return 0;
-    Step step = { y, 0 };
+    Step step = { y, x->nsrc > 1 ? x->src[1] : 0 };
     if (x->op == OP_ADD && depends_on_constants(s, ir, x->src[1])) {
       Ref c = combine(ir, op, x->src[1], f);
       if (!c || (op == OP_ADD && floats && !is_sum(ir, x->src[0]))) return 0;
       if (op == OP_ADD) r = g_binary(ir, OP_ADD, x->src[0], c);
-      step.addend = c;
+      step.second = c;
     } else if (op == OP_ADD && x->op == OP_REDUCE) {
       return 0;
     } else if (x->op == OP_REDUCE && x->arg[0] == OP_ADD) {
       summed = true;
-    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats) && depends_on_constants(s, ir, x->src[1])) {
+    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats || is_sum(ir, x->src[0])) && depends_on_constants(s, ir, x->src[1])) {
       Ref w = combine(ir, op, x->src[1], f);
       if (!w) return 0;
       r = g_binary(ir, OP_MUL, x->src[0], w);
     } else {
-      f = before_movement(ir, x, f);
+      f = before_movement(ir, x, f, op);
       if (!f) return 0;
     }
     path[n++] = step;
     y = x->src[0];
   }
-  for (n--; n-- > 0;) r = node_with_src(ir, path[n].node, (Ref[]){ r, path[n].addend });
+  for (n--; n-- > 0;) r = node_with_src(ir, path[n].node, (Ref[]){ r, path[n].second });
   return r;
 }
 
