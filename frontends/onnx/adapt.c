@@ -120,6 +120,11 @@ void adapt_group_norm(Build *b) {
   build_newest(b);
 }
 
+void adapt_top_k(Build *b) {
+  set_input(b, 1, c_int(b->ir, DT_I64, attr_int(b, "k")));
+  build_newest(b);
+}
+
 void adapt_scatter(Build *b) {
   become(b, "ScatterElements");
   b->row->build(b);

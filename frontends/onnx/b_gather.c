@@ -19,7 +19,7 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
 }
 
 /* Indices from data, made safe. */
-static Ref safe_index(Build *b, Ref r, int64_t extent) {
+Ref safe_index(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
   if (!extent && dims_elems(node(ir, r)->dims, node(ir, r)->rank)) bad(b, "the indexed axis is empty");
   r = g_cast(ir, r, DT_I64);
@@ -66,6 +66,57 @@ void op_gather_elements(Build *b) {
   }
   const int64_t *known = known_index(b, b->in[1], extent, &n);
   b->out[0] = g_gather(ir, r, known ? tensor_ref(b, DT_I64, idx->rank, idx->dims, known) : safe_index(b, b->in[1], extent), axis);
+}
+
+/* The first lens[batch] elements of the time axis backwards, the rest as they are */
+void op_reverse_sequence(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *lens = in_node(b, 1);
+  int batch = axis_of(b, attr_int(b, "batch_axis"), x->rank), time = axis_of(b, attr_int(b, "time_axis"), x->rank);
+  if (batch == time) bad(b, "the batch axis is the time axis");
+  if (lens->rank != 1 || lens->dims[0] != x->dims[batch])
+    bad(b, "input 'sequence_lens' is not a vector of the %lld sequences", (long long)x->dims[batch]);
+  int64_t dims[MAX_RANK];
+  for (int i = 0; i < x->rank; i++) dims[i] = i == batch ? x->dims[batch] : 1;
+  Ref len = g_reshape(ir, g_cast(ir, b->in[1], DT_I64), x->rank, dims), t = iota_axis(ir, DT_I64, x->dims[time], time, x->rank);
+  Ref back = g_binary(ir, OP_SUB, g_binary(ir, OP_SUB, len, c_int(ir, DT_I64, 1)), t);
+  Ref index = g_where(ir, g_binary(ir, OP_CMPLT, t, len), back, t);
+  b->out[0] = g_gather(ir, b->in[0], safe_index(b, index, x->dims[time]), time);
+}
+
+/* The shape of the result depends on the condition, so that must be known. */
+void op_compress(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n;
+  const int64_t *keep = const_ints(b, 1, "condition", &n);
+  Ref from = b->in[0];
+  int axis = 0;
+  if (attr_set(b, "axis")) axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  else from = g_reshape(b->ir, from, 1, (int64_t[]){ dims_elems(x->dims, x->rank) });
+  int64_t count = 0, *index = ARENA_NEW(&b->c->model, int64_t, n + 1);
+  if (n > node(b->ir, from)->dims[axis])
+    bad(b, "input 'condition' has %d entries for %lld elements", n, (long long)node(b->ir, from)->dims[axis]);
+  for (int i = 0; i < n; i++)
+    if (keep[i]) index[count++] = i;
+  b->out[0] = take(b, from, axis, index, count);
+}
+
+void op_non_zero(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n;
+  const double *v = const_floats(b, 0, "X", &n);
+  int64_t count = 0, *at = ARENA_NEW(&b->c->model, int64_t, (int64_t)x->rank * n + 1);
+  for (int i = 0; i < n; i++) count += v[i] != 0;
+  for (int i = 0, k = 0; i < n; i++) {
+    if (v[i] == 0) continue;
+    int64_t left = i;
+    for (int a = x->rank - 1; a >= 0; a--) {
+      at[a * count + k] = left % x->dims[a];
+      left /= x->dims[a];
+    }
+    k++;
+  }
+  b->out[0] = tensor_ref(b, DT_I64, 2, (int64_t[]){ x->rank, count }, at);
 }
 
 /* Offsets in elements of what the last axis of idx names: the sum of its k entries times the strides

@@ -112,17 +112,52 @@ void op_hardmax(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, x->dims[axis], axis, x->rank), at), in_dt(b, 0));
 }
 
-/* ---- Softmax, LogSoftmax: the maximum is subtracted first, so that exp does not overflow ---- */
-void op_softmax(Build *b) {
+/* ---- TopK: the place of an element is the number of those that come before it. Quadratic in the
+ * axis, and all of it elementwise work and sums. NaN is the greatest, ties keep their order. ---- */
+static Ref greater(IR *ir, Ref x, Ref y) {
+  Ref above = g_binary(ir, OP_CMPLT, y, x);
+  if (!dt_float((DType)node(ir, x)->dt)) return above;
+  return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));
+}
+
+void op_top_k(Build *b) {
   IR *ir = b->ir;
-  const Node *n = in_node(b, 0);
-  if (!n->rank) bad(b, "the input is a scalar");
-  uint32_t axis = 1u << axis_of(b, attr_int(b, "axis"), n->rank);
-  Ref x = widen(b, b->in[0]);
-  x = g_binary(ir, OP_SUB, x, g_reduce(ir, OP_MAX, x, axis));
-  Ref e = g_unary(ir, OP_EXP, x), sum = g_reduce(ir, OP_ADD, e, axis);
-  Ref y = b->row->arg == OP_LOG ? g_binary(ir, OP_SUB, x, g_unary(ir, OP_LOG, sum)) : mul(b, e, g_unary(ir, OP_RECIP, sum));
-  b->out[0] = g_cast(ir, y, in_dt(b, 0));
+  const Node *x = in_node(b, 0);
+  if (!x->rank) bad(b, "the input is a scalar");
+  int n, axis = axis_of(b, attr_int(b, "axis"), x->rank), rank = x->rank + 1;
+  int64_t k = *const_ints(b, 1, "K", &n), extent = x->dims[axis], dims[2][MAX_RANK], small[MAX_RANK];
+  if (n != 1 || k < 0 || k > extent)
+    bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
+  for (int i = 0; i < x->rank; i++) {
+    small[i] = i == axis ? k : x->dims[i];
+    for (int s = 0; s < 2; s++) dims[s][i + (i > axis)] = x->dims[i];
+  }
+  dims[0][axis] = dims[1][axis + 1] = extent; /* elements i on axis, j on the one behind it */
+  dims[0][axis + 1] = dims[1][axis] = 1;
+  Ref xi = g_reshape(ir, b->in[0], rank, dims[0]), xj = g_reshape(ir, b->in[0], rank, dims[1]);
+  bool largest = attr_int(b, "largest");
+  Ref wins = largest ? greater(ir, xj, xi) : greater(ir, xi, xj), loses = largest ? greater(ir, xi, xj) : greater(ir, xj, xi);
+  Ref i = iota_axis(ir, DT_I64, extent, axis, rank), j = iota_axis(ir, DT_I64, extent, axis + 1, rank);
+  Ref tie = g_binary(ir, OP_AND, g_unary(ir, OP_NOT, loses), g_binary(ir, OP_CMPLT, j, i));
+  Ref place = g_reduce(ir, OP_ADD, g_cast(ir, g_binary(ir, OP_OR, wins, tie), DT_I64), 2u << axis);
+  Ref hit = g_binary(ir, OP_CMPEQ, place, iota_axis(ir, DT_I64, k, axis + 1, rank));
+  Ref at = g_reduce(ir, OP_ADD, g_where(ir, hit, i, c_int(ir, DT_I64, 0)), 1u << axis);
+  b->out[1] = g_reshape(ir, at, x->rank, small);
+  b->out[0] = g_gather(ir, b->in[0], b->out[1], axis);
+}
+
+/* ---- Softmax, LogSoftmax: the maximum is subtracted first, so that exp does not overflow ---- */
+Ref softmax(Build *b, Ref x, int axis, bool log) {
+  IR *ir = b->ir;
+  uint32_t along = 1u << axis;
+  x = g_binary(ir, OP_SUB, x, g_reduce(ir, OP_MAX, x, along));
+  Ref e = g_unary(ir, OP_EXP, x), sum = g_reduce(ir, OP_ADD, e, along);
+  return log ? g_binary(ir, OP_SUB, x, g_unary(ir, OP_LOG, sum)) : mul(b, e, g_unary(ir, OP_RECIP, sum));
+}
+
+void op_softmax(Build *b) {
+  if (!in_node(b, 0)->rank) bad(b, "the input is a scalar");
+  b->out[0] = softmax(b, b->in[0], axis_of(b, attr_int(b, "axis"), in_node(b, 0)->rank), b->row->arg == OP_LOG);
 }
 
 /* ---- normalisations ---- */

@@ -106,7 +106,11 @@ Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n)
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one of rank axes */
 
+/* ---- b_gather.c ---- */
+Ref safe_index(Build *b, Ref index, int64_t extent); /* i64, negative ones wrapped, clamped into 0 .. extent - 1 */
+
 /* ---- b_reduce.c ---- */
+Ref softmax(Build *b, Ref x, int axis, bool log);
 Ref reduce_mean(IR *ir, Ref x, uint32_t axes);
 Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 

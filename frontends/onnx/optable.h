@@ -19,6 +19,7 @@ OPROW("", "Acos",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Acosh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ACOSH)
 OPROW("", "Add",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Add",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_ADD)
+OPROW("", "AffineGrid",           20, OPSET_NOW,  2, 2,   1, 1,   "fi",   "align_corners:i=0", op_affine_grid, 0)
 OPROW("", "And",                  1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "And",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_AND)
 OPROW("", "ArgMax",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
@@ -47,6 +48,7 @@ OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha
 OPROW("", "CenterCropPad",        18, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axes:I", op_center_crop_pad, 0)
 OPROW("", "Clip",                 1,  10,         1, 1,   1, 1,   "f",    "min:f max:f consumed_inputs:I", adapt_clip, 0)
 OPROW("", "Clip",                 11, OPSET_NOW,  1, 3,   1, 1,   "n==",  "", op_clip, 0)
+OPROW("", "Compress",             9,  OPSET_NOW,  2, 2,   1, 1,   "ab",   "axis:i", op_compress, 0)
 OPROW("", "Concat",               4,  OPSET_NOW,  1, ANY, 1, 1,   "a^",   "axis:i!", op_concat, 0)
 OPROW("", "Constant",             1,  OPSET_NOW,  0, 0,   1, 1,   "",
       "value:t value_float:f value_floats:F value_int:i value_ints:I", op_constant, 0)
@@ -68,7 +70,7 @@ OPROW("", "Div",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op
 OPROW("", "Dropout",              1,  11,         1, 1,   1, 2,   "f",
       "ratio:f=0.5 is_test:i=1 consumed_inputs:I", adapt_plain, 0)
 OPROW("", "Dropout",              12, OPSET_NOW,  1, 3,   1, 2,   "ffb",  "seed:i", op_dropout, 0)
-OPROW("", "DynamicQuantizeLinear",11, OPSET_NOW,  1, 1,   3, 3,   "f",    "", op_dynamic_quantize, 0)
+OPROW("", "DynamicQuantizeLinear", 11, OPSET_NOW,  1, 1,   3, 3,   "f",    "", op_dynamic_quantize, 0)
 OPROW("", "Einsum",               12, OPSET_NOW,  1, ANY, 1, 1,   "n^",   "equation:s!", op_einsum, 0)
 OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1 consumed_inputs:I", op_elu, 0)
 OPROW("", "Equal",                1,  6,          2, 2,   1, 1,   "a^",   BROADCAST, adapt_broadcast, 0)
@@ -91,6 +93,9 @@ OPROW("", "GlobalMaxPool",        1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Greater",              1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Greater",              7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary_swapped, OP_CMPLT)
 OPROW("", "GreaterOrEqual",       12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary_swapped, OP_CMPLE)
+OPROW("", "GridSample",           16, OPSET_NOW,  2, 2,   1, 1,   "ff",
+      "align_corners:i=0 mode:s{linear|bilinear|nearest|cubic|bicubic}=linear "
+      "padding_mode:s{zeros|border|reflection}=zeros", op_grid_sample, 0)
 OPROW("", "GroupNormalization",   18, 20,         3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", adapt_group_norm, 0)
 OPROW("", "GroupNormalization",   21, OPSET_NOW,  3, 3,   1, 1,   "f==",
@@ -101,7 +106,7 @@ OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op
 OPROW("", "Hardmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "Hardmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_hardmax, 0)
 OPROW("", "Identity",             1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_identity, 0)
-OPROW("", "InstanceNormalization",1,  OPSET_NOW,  3, 3,   1, 1,   "w==",
+OPROW("", "InstanceNormalization", 1,  OPSET_NOW,  3, 3,   1, 1,   "w==",
       "epsilon:f=1e-5 consumed_inputs:I", op_instance_norm, 0)
 OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detect_negative:i=1 detect_positive:i=1", op_isinf, 0)
 OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_not_equal_self, 0)
@@ -114,8 +119,8 @@ OPROW("", "Less",                 1,  6,          2, 2,   1, 1,   "n^",   BROADC
 OPROW("", "Less",                 7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLT)
 OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLE)
 OPROW("", "Log",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_LOG)
-OPROW("", "LogSoftmax",           1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
-OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_softmax, OP_LOG)
+OPROW("", "LogSoftmax",           1,  12,         1, 1,   1, 1,   "w",    "axis:i=1", adapt_softmax, 0)
+OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1", op_softmax, OP_LOG)
 OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1 p:i=2", op_lp_norm, 0)
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
@@ -123,13 +128,16 @@ OPROW("", "MatMulInteger",        10, OPSET_NOW,  2, 4,   1, 1,   "iiii", "", op
 OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
 OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
 OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
-OPROW("", "MeanVarianceNormalization",9,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axes:I", op_mean_variance_norm, 0)
+OPROW("", "MeanVarianceNormalization", 9,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axes:I", op_mean_variance_norm, 0)
 OPROW("", "Min",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MIN)
 OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_mish, 0)
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
 OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_MUL)
 OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_NEG)
+OPROW("", "NegativeLogLikelihoodLoss", 12, OPSET_NOW,  2, 3,   1, 1,   "wi=",
+      "ignore_index:i reduction:s{none|mean|sum}=mean", op_likelihood_loss, 0)
+OPROW("", "NonZero",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_non_zero, 0)
 OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op_unary, OP_NOT)
 OPROW("", "OneHot",               9,  OPSET_NOW,  3, 3,   1, 1,   "nna",  "axis:i=-1", op_one_hot, 0)
 OPROW("", "Or",                   1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
@@ -144,8 +152,8 @@ OPROW("", "Pad",                  11, OPSET_NOW,  2, 4,   1, 1,   "ai=i",
       "mode:s{constant|reflect|edge|wrap}=constant", op_pad, 0)
 OPROW("", "Pow",                  1,  6,          2, 2,   1, 1,   "nn",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Pow",                  7,  OPSET_NOW,  2, 2,   1, 1,   "nn",   "", op_pow, 0)
-OPROW("", "QLinearConv",          10, OPSET_NOW,  8, 9,   1, 1,   "ifiififii",CONV, op_qlinear_conv, 0)
-OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi","", op_qlinear_matmul, 0)
+OPROW("", "QLinearConv",          10, OPSET_NOW,  8, 9,   1, 1,   "ifiififii", CONV, op_qlinear_conv, 0)
+OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi", "", op_qlinear_matmul, 0)
 OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfi",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
 OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
@@ -188,6 +196,7 @@ OPROW("", "Reshape",              5,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "allow
 OPROW("", "Resize",               10, 10,         2, 2,   1, 1,   "nf",
       "mode:s{nearest|linear|bilinear}=nearest", adapt_upsample, 0)
 OPROW("", "Resize",               11, OPSET_NOW,  1, 4,   1, 1,   "nffi", RESIZE, op_resize, 0)
+OPROW("", "ReverseSequence",      10, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_axis:i=1 time_axis:i=0", op_reverse_sequence, 0)
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
 OPROW("", "Scatter",              9,  10,         3, 3,   1, 1,   "ai=",  "axis:i=0", adapt_scatter, 0)
 OPROW("", "ScatterElements",      11, OPSET_NOW,  3, 3,   1, 1,   "ai=",
@@ -206,9 +215,11 @@ OPROW("", "Sin",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Sinh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SINH)
 OPROW("", "Size",                 1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_size, 0)
 OPROW("", "Slice",                1,  9,          1, 1,   1, 1,   "a",    "starts:I! ends:I! axes:I", adapt_slice, 0)
-OPROW("", "Slice",                10, OPSET_NOW,  3, 5,   1, 1,   "aiiii","", op_slice, 0)
-OPROW("", "Softmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
-OPROW("", "Softmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_softmax, 0)
+OPROW("", "Slice",                10, OPSET_NOW,  3, 5,   1, 1,   "aiiii", "", op_slice, 0)
+OPROW("", "Softmax",              1,  12,         1, 1,   1, 1,   "w",    "axis:i=1", adapt_softmax, 0)
+OPROW("", "Softmax",              13, OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1", op_softmax, 0)
+OPROW("", "SoftmaxCrossEntropyLoss", 12, OPSET_NOW,  2, 3,   1, 2,   "wi=",
+      "ignore_index:i reduction:s{none|mean|sum}=mean", op_cross_entropy_loss, 0)
 OPROW("", "Softplus",             1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_softplus, 0)
 OPROW("", "Softsign",             1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_softsign, 0)
 OPROW("", "SpaceToDepth",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
@@ -227,6 +238,8 @@ OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
 OPROW("", "ThresholdedRelu",      10, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
 OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_tile, 0)
+OPROW("", "TopK",                 1,  9,          1, 1,   2, 2,   "n",    "axis:i=-1 k:i!", adapt_top_k, 0)
+OPROW("", "TopK",                 10, OPSET_NOW,  2, 2,   1, 2,   "ni",   "axis:i=-1 largest:i=1 sorted:i=1", op_top_k, 0)
 OPROW("", "Transpose",            1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "perm:I", op_transpose, 0)
 OPROW("", "Trilu",                14, OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_trilu, 0)
 OPROW("", "Unsqueeze",            1,  12,         1, 1,   1, 1,   "a",    "axes:I!", adapt_axes, 0)
