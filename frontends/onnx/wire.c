@@ -1,0 +1,245 @@
+/* wire.c: bytes to protobuf messages. protobuf-c decodes by recursion without a limit and
+ * allocates as it is told (a 30 KB file can overflow the stack, 8 MB of empty messages take a
+ * gigabyte), so a scan of the wire format comes first: iterative, driven by protobuf-c's own
+ * descriptors, with a budget for depth and for the bytes the decoder is going to allocate. It is
+ * stricter than the decoder where laxness only ever hides damage: groups, overlong varints, 32-bit
+ * fields with 64-bit values, singular fields that repeat, and text that is not UTF-8 are refused. */
+#include "pb.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what else a file may be ---- */
+static const struct {
+  int at;
+  const char *magic;
+  const char *what;
+} magics[] = {
+  { 0, "\x1f\x8b", "a gzip file: unpack it first" },
+  { 0, "PK\3\4", "a zip archive (a PyTorch checkpoint is one): unpack or export it first" },
+  { 0, "BZh", "a bzip2 file: unpack it first" },
+  { 0, "\xfd" "7zXZ", "an xz file: unpack it first" },
+  { 0, "\x28\xb5\x2f\xfd", "a zstd file: unpack it first" },
+  { 0, "version https://git-lfs", "a Git LFS pointer: fetch the real file with 'git lfs pull'" },
+  { 0, "<", "a web page or XML, perhaps a failed download" },
+  { 0, "{", "JSON" },
+  { 8, "{\"", "a safetensors file: weights without a graph" },
+  { 4, "TFL3", "a TensorFlow Lite model: convert it to ONNX first" },
+  { 4, "ORTM", "an ONNX Runtime .ort model: export it as .onnx" },
+  { 0, "GGUF", "a GGUF file: weights without a graph" },
+  { 0, "\x89HDF", "an HDF5 file (Keras): convert it to ONNX first" },
+  { 0, "\x93NUMPY", "a NumPy array" },
+  { 0, "\x7f" "ELF", "an executable" },
+  { 0, "ir_version:", "ONNX in protobuf's text form: convert it to the binary form" },
+};
+
+void wire_guess(Ctx *c, const char *path) {
+  char head[64];
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return; /* whoever reads the file says why */
+  ssize_t n = pread(fd, head, sizeof head, 0);
+  close(fd);
+  for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+    ssize_t len = (ssize_t)strlen(magics[i].magic);
+    if (n >= magics[i].at + len && !memcmp(head + magics[i].at, magics[i].magic, (size_t)len))
+      fail(c, EX_BADMODEL, "not an ONNX model: it looks like %s", magics[i].what);
+  }
+  static const char none[sizeof head];
+  if (n == (ssize_t)sizeof head && !memcmp(head, none, sizeof head))
+    fail(c, EX_BADMODEL, "not an ONNX model: it starts with zeros, perhaps an unfinished download");
+}
+
+/* ---- the scan ---- */
+typedef struct Message { /* a message being walked */
+  const ProtobufCMessageDescriptor *type;
+  const uint8_t *end;
+  uint64_t seen;       /* a bit per singular field met */
+  size_t members;
+} Message;
+
+typedef struct Scan {
+  Ctx *c;
+  const uint8_t *start;
+  const Message *level;
+  size_t cost, budget;
+} Scan;
+
+static _Noreturn void bad(const Scan *s, const uint8_t *at, const char *what) {
+  fail(s->c, EX_BADMODEL, "not a valid ONNX model: %s at byte %zu, in %s", what, (size_t)(at - s->start),
+       s->level->type->short_name);
+}
+
+static _Noreturn void bad_field(const Scan *s, const uint8_t *at, const ProtobufCFieldDescriptor *f, const char *what) {
+  fail(s->c, EX_BADMODEL, "not a valid ONNX model: field '%s' %s at byte %zu, in %s", f->name, what, (size_t)(at - s->start),
+       s->level->type->short_name);
+}
+
+static void spend(Scan *s, size_t bytes) {
+  s->cost += bytes;
+  if (s->cost > s->budget)
+    fail(s->c, EX_BADMODEL, "the model decodes to more than %zu bytes (--limit decoded)", s->budget);
+}
+
+static uint64_t varint(const Scan *s, const uint8_t **p, const uint8_t *end) {
+  uint64_t v = 0;
+  const uint8_t *at = *p;
+  for (int i = 0; i < 10; i++) {
+    if (*p == end) bad(s, at, "a number is cut short");
+    uint8_t b = *(*p)++;
+    if (i == 9 && b > 1) break;
+    v |= (uint64_t)(b & 127) << 7 * i;
+    if (b & 128) continue;
+    if (i && !b) bad(s, at, "a number has needless bytes");
+    return v;
+  }
+  bad(s, at, "a number has more than 64 bits");
+}
+
+/* No NUL, because names are C strings from here on; no surrogates and no overlong forms. */
+bool wire_is_text(const uint8_t *p, size_t n) {
+  for (const uint8_t *end = p + n; p < end;) {
+    uint32_t ch = *p++;
+    if (!ch) return false;
+    if (ch < 0x80) continue;
+    int more = ch >= 0xf0 ? 3 : ch >= 0xe0 ? 2 : 1;
+    if (ch < 0xc2 || ch > 0xf4 || end - p < more) return false;
+    ch &= 0x3fu >> more;
+    for (int i = 0; i < more; i++, p++) {
+      if ((*p & 0xc0) != 0x80) return false;
+      ch = ch << 6 | (*p & 0x3f);
+    }
+    if ((more == 2 && (ch < 0x800 || (ch >= 0xd800 && ch < 0xe000))) || (more == 3 && (ch < 0x10000 || ch > 0x10ffff)))
+      return false;
+  }
+  return true;
+}
+
+static bool is_32bit(ProtobufCType t, uint64_t v) {
+  return (t != PROTOBUF_C_TYPE_INT32 && t != PROTOBUF_C_TYPE_ENUM) || (int64_t)v == (int32_t)v;
+}
+
+static ProtobufCWireType wire_of(ProtobufCType t) {
+  switch (t) {
+  case PROTOBUF_C_TYPE_FIXED64: case PROTOBUF_C_TYPE_SFIXED64: case PROTOBUF_C_TYPE_DOUBLE: return PROTOBUF_C_WIRE_TYPE_64BIT;
+  case PROTOBUF_C_TYPE_FIXED32: case PROTOBUF_C_TYPE_SFIXED32: case PROTOBUF_C_TYPE_FLOAT: return PROTOBUF_C_WIRE_TYPE_32BIT;
+  case PROTOBUF_C_TYPE_STRING: case PROTOBUF_C_TYPE_BYTES: case PROTOBUF_C_TYPE_MESSAGE:
+    return PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+  default: return PROTOBUF_C_WIRE_TYPE_VARINT;
+  }
+}
+
+enum { PER_MEMBER = 64, PER_ALLOC = 16 }; /* protobuf-c's list of the fields it met; rounding by the arena */
+
+/* A list of numbers sent as one length-prefixed field. */
+static void scan_packed(Scan *s, const ProtobufCFieldDescriptor *f, const uint8_t *p, size_t n) {
+  ProtobufCWireType w = wire_of(f->type);
+  if (w != PROTOBUF_C_WIRE_TYPE_VARINT) {
+    size_t elem = w == PROTOBUF_C_WIRE_TYPE_64BIT ? 8 : 4;
+    if (n % elem) bad_field(s, p, f, "is not a whole number of elements");
+    spend(s, n);
+    return;
+  }
+  size_t count = 0;
+  for (const uint8_t *end = p + n; p < end; count++) {
+    const uint8_t *at = p;
+    if (!is_32bit(f->type, varint(s, &p, end))) bad_field(s, at, f, "has a value of more than 32 bits");
+  }
+  spend(s, count * 8);
+}
+
+static void scan_text(const Scan *s, const ProtobufCFieldDescriptor *f, const uint8_t *p, size_t n) {
+  /* comments may hold anything: nobody reads them */
+  if (strcmp(f->name, "doc_string") && !wire_is_text(p, n)) bad_field(s, p, f, "is not UTF-8 text");
+}
+
+/* One field up to its payload; p moves past what is not a message of its own. Returns the type of
+ * the message that starts at p, with its size in *len, or NULL. */
+static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const uint8_t **p, size_t *len) {
+  const uint8_t *at = *p;
+  uint64_t tag = varint(s, p, l->end), value = 0;
+  if (tag >> 3 == 0 || tag >> 3 >= 1 << 29) bad(s, at, "a field number out of range");
+  const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(l->type, (unsigned)(tag >> 3));
+  ProtobufCWireType wire = (ProtobufCWireType)(tag & 7);
+  switch (wire) {
+  case PROTOBUF_C_WIRE_TYPE_VARINT:
+    value = varint(s, p, l->end);
+    *len = 0;
+    break;
+  case PROTOBUF_C_WIRE_TYPE_64BIT: *len = 8; break;
+  case PROTOBUF_C_WIRE_TYPE_32BIT: *len = 4; break;
+  case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED: *len = varint(s, p, l->end); break;
+  default: bad(s, at, "a field of a kind that ONNX does not use");
+  }
+  if (*len > (size_t)(l->end - *p)) bad(s, at, "a field runs past the end of its message");
+  if (*len > INT_MAX) bad(s, at, "a field of more than 2147483647 bytes");
+  if (++l->members > 16) spend(s, PER_MEMBER); /* the first 16 lie on its stack */
+  const uint8_t *body = *p;
+  if (!f || f->type != PROTOBUF_C_TYPE_MESSAGE || wire != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) *p += *len;
+  if (!f) { /* unknown fields are kept and ignored */
+    spend(s, sizeof(ProtobufCMessageUnknownField) + *len + PER_ALLOC);
+    return NULL;
+  }
+  bool list = f->label == PROTOBUF_C_LABEL_REPEATED;
+  if (!list) {
+    uint64_t bit = 1ull << ((f - l->type->fields) & 63);
+    if (l->seen & bit) bad_field(s, at, f, "occurs twice");
+    l->seen |= bit;
+  }
+  if (wire != wire_of(f->type)) {
+    if (!list || wire != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) bad_field(s, at, f, "has the wrong wire type");
+    scan_packed(s, f, body, *len);
+    return NULL;
+  }
+  if (!is_32bit(f->type, value)) bad_field(s, at, f, "has a value of more than 32 bits");
+  if (list) spend(s, 16); /* an element, or a pointer to it */
+  if (f->type == PROTOBUF_C_TYPE_STRING) scan_text(s, f, body, *len);
+  if (f->type == PROTOBUF_C_TYPE_STRING || f->type == PROTOBUF_C_TYPE_BYTES) spend(s, *len + PER_ALLOC);
+  return f->type == PROTOBUF_C_TYPE_MESSAGE ? f->descriptor : NULL;
+}
+
+static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const uint8_t *p, size_t n) {
+  /* protobuf-c takes 3 KB of stack a level, so the limit has a limit */
+  int64_t deepest = c->limits.nesting < 1000 ? c->limits.nesting : 1000, depth = 0;
+  Message *level = ARENA_NEW(scratch, Message, deepest + 1);
+  level[0] = (Message){ .type = type, .end = p + n };
+  Scan s = { .c = c, .start = p, .budget = wire_budget(c, n), .level = level };
+  spend(&s, type->sizeof_message);
+  while (depth >= 0) {
+    s.level = &level[depth];
+    if (p == level[depth].end) {
+      depth--;
+      continue;
+    }
+    size_t len;
+    const ProtobufCMessageDescriptor *inner = scan_field(&s, &level[depth], &p, &len);
+    if (!inner) continue;
+    if (++depth > deepest) fail(c, EX_BADMODEL, "messages are nested deeper than %lld (--limit nesting)", (long long)deepest);
+    spend(&s, inner->sizeof_message + PER_ALLOC);
+    level[depth] = (Message){ .type = inner, .end = p + len };
+  }
+}
+
+size_t wire_budget(const Ctx *c, size_t file_bytes) {
+  return c->limits.decoded ? (size_t)c->limits.decoded : file_bytes * 16 + (64u << 20);
+}
+
+/* ---- decoding ---- */
+typedef struct Pools { Arena *small, *large; } Pools;
+
+static void *pool_alloc(void *pools, size_t bytes) {
+  Pools *p = pools;
+  return arena_alloc(bytes < PB_LARGE ? p->small : p->large, bytes);
+}
+
+static void pool_free(void *pools, void *p) { (void)pools, (void)p; } /* arenas end in one piece */
+
+ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const void *p, size_t n) {
+  scan(c, scratch, type, p, n);
+  Pools pools = { scratch, &c->model };
+  ProtobufCAllocator a = { pool_alloc, pool_free, &pools };
+  ProtobufCMessage *m = protobuf_c_message_unpack(type, &a, n, p);
+  if (!m) fail(c, EX_BADMODEL, "not a valid ONNX model: protobuf-c cannot decode it");
+  return m;
+}
