@@ -151,13 +151,17 @@ static void say(Ctx *c, const char *level, Pos at, const char *fmt, va_list ap) 
   put_escaped(c->err, text);
   fputc('\n', c->err);
   if (at.src && at.line) {
-    int len = 0;
-    while (at.src[len] && at.src[len] != '\n' && len < 160) len++;
+    const char *src = at.src;
+    int len = 0, col = at.col;
+    for (; col > 120; col--) /* of a long line, what stands before the place */
+      do src++;
+      while (((unsigned char)*src & 0xc0) == 0x80);
+    while (src[len] && src[len] != '\n' && src[len] != '\r' && len < 160) len++;
     char *line = xmalloc((size_t)len + 1);
-    for (int i = 0; i < len; i++) line[i] = at.src[i] == '\t' ? ' ' : at.src[i];
+    for (int i = 0; i < len; i++) line[i] = src[i] == '\t' ? ' ' : src[i];
     line[len] = 0;
     put_escaped(c->err, line);
-    fprintf(c->err, "\n%*s\n", at.col < 160 ? at.col : 160, "^");
+    fprintf(c->err, "\n%*s\n", col, "^");
     free(line);
   }
   free(text);

@@ -3,6 +3,7 @@
 #include "../external.h"
 #include "../frontends.h"
 #include <string.h>
+#include <strings.h>
 
 enum { TEXT_MAX = 64 << 20 }; /* long weights belong into a file of their own */
 
@@ -19,7 +20,7 @@ static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t o
   char digest[65];
   Bytes b = external_range(c, &l->external, file, (uint64_t)offset, (size_t)bytes, at, "the weight");
   if (sha256) sha256_hex(b.p, b.n, digest);
-  if (sha256 && strcmp(digest, sha256)) fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest, sha256);
+  if (sha256 && strcasecmp(digest, sha256)) fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest, sha256);
   return b;
 }
 
