@@ -87,8 +87,8 @@ RULE(merge_constants) {
 RULE(sum) {
   const Node *x = node(ir, r);
   Ref a = x->src[0], b = x->src[1], y;
-  UNUSED;
   if (is_number(ir, b, is_float(ir, r) ? -0.0 : 0)) return a;
+  if (depends_on_constants(simplify, ir, b)) return 0; /* which the difference rule put there */
   if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_SUB, a, y);
   if ((y = source(ir, a, OP_NEG))) return g_binary(ir, OP_SUB, b, y);
   return 0;
