@@ -69,6 +69,7 @@ typedef struct Node {
   uint8_t flags;           /* free for the pass that runs; always 0 between passes */
   uint16_t lanes;          /* 1: scalar; program level only */
   uint16_t nsrc, narg;
+  bool varies;             /* graph level: depends on a PARAM */
   uint32_t origin;         /* index of Origin */
   const Ref *src;          /* interned */
   const int64_t *arg;      /* interned; meaning by OpInfo.args */

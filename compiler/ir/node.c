@@ -233,6 +233,8 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
       }
       x.src = arena_dup(&ir->ctx->model, src, (size_t)nsrc * sizeof *src);
       x.origin = ir->origin;
+      x.varies = op == OP_PARAM;
+      for (int i = 0; i < nsrc; i++) x.varies |= node(ir, src[i])->varies;
       Span s = bounds(ir, &x);
       x.vmin = s.lo;
       x.vmax = s.hi;

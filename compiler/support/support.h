@@ -76,10 +76,13 @@ typedef struct Limits {
   int64_t fold_steps;   /* scalar evaluations constant folding may spend */
 } Limits;
 
+typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* what is left of the limits */
+
 struct Ctx {
   Arena model;          /* lives as long as the compilation */
   Interner *strings;
   Limits limits;
+  FoldBudget fold;
   jmp_buf *trap;        /* where fail() lands; set by ctx_try */
   int code;             /* exit code of the failure */
   int errors;           /* diagnostics of level error so far */
