@@ -1,0 +1,435 @@
+/* tape.c: building and running tapes (eval.h). */
+#include "eval.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- building ---- */
+void tape_open(Tape *t, int rank, const int64_t *dims) {
+  *t = (Tape){ .rank = rank };
+  if (rank) memcpy(t->ext, dims, (size_t)rank * sizeof *dims);
+}
+
+void tape_close(Tape *t) {
+  VEC_FREE(&t->ins);
+  VEC_FREE(&t->dyn);
+  free(t->reg);
+}
+
+void tape_identity(const Tape *t, Affine *at) {
+  memset(at, 0, (size_t)t->rank * sizeof *at);
+  for (int i = 0; i < t->rank; i++) at[i].k[i] = t->ext[i] > 1;
+}
+
+static int vars(const Tape *t) { return MAX_RANK + (int)t->dyn.n; }
+
+/* what changes with the point: the axes an index varies with */
+static uint32_t index_deps(const Tape *t, const Affine *a) {
+  uint32_t deps = 0;
+  for (int v = 0; v < t->rank; v++)
+    if (a->k[v] && t->ext[v] > 1) deps |= 1u << v;
+  for (size_t d = 0; d < t->dyn.n; d++)
+    if (a->k[MAX_RANK + d]) deps |= t->ins.p[t->dyn.p[d].reg].deps;
+  return deps;
+}
+
+static int emit(Tape *t, Ins x) {
+  VEC_PUSH(&t->ins, x);
+  return (int)t->ins.n - 1;
+}
+
+static Affine dynamic(Tape *t, int reg, int64_t lo, int64_t hi) {
+  Affine a = { 0 };
+  CHECK(vars(t) < MAX_VARS);
+  a.k[vars(t)] = 1;
+  VEC_PUSH(&t->dyn, ((Dyn){ reg, lo, hi }));
+  return a;
+}
+
+/* x * by + y */
+static Affine affine_mul_add(const Affine *x, int64_t by, const Affine *y) {
+  Affine r = *y;
+  r.c += x->c * by;
+  for (int v = 0; v < MAX_VARS; v++) r.k[v] += x->k[v] * by;
+  return r;
+}
+
+static Affine affine_shift(const Affine *x, int64_t by, int64_t plus) {
+  return affine_mul_add(x, by, &(Affine){ .c = plus });
+}
+
+static void affine_range(const Tape *t, const Affine *a, int64_t *lo, int64_t *hi) {
+  *lo = *hi = a->c;
+  for (int v = 0; v < vars(t); v++) {
+    bool dyn = v >= MAX_RANK;
+    if (!a->k[v] || (!dyn && v >= t->rank)) continue;
+    int64_t from = a->k[v] * (dyn ? t->dyn.p[v - MAX_RANK].lo : 0), to = a->k[v] * (dyn ? t->dyn.p[v - MAX_RANK].hi : t->ext[v] - 1);
+    *lo += from < to ? from : to;
+    *hi += from < to ? to : from;
+  }
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* a = hi * by + lo with 0 <= lo < by: term by term where that is provable, else at run time */
+static void affine_split(Tape *t, const Affine *a, int64_t by, Affine *hi, Affine *lo) {
+  int64_t from, to;
+  *hi = *lo = (Affine){ 0 };
+  hi->c = floor_div(a->c, by);
+  lo->c = a->c - hi->c * by;
+  for (int v = 0; v < MAX_VARS; v++) {
+    if (a->k[v] % by) lo->k[v] = a->k[v];
+    else hi->k[v] = a->k[v] / by;
+  }
+  affine_range(t, lo, &from, &to);
+  if (from >= 0 && to < by) return;
+  affine_range(t, a, &from, &to);
+  int index = emit(t, (Ins){ .kind = I_INDEX, .dt = DT_I64, .at = *a });
+  int div = emit(t, (Ins){ .kind = I_DIV, .dt = DT_I64, .src = { index }, .k = by });
+  int mod = emit(t, (Ins){ .kind = I_MOD, .dt = DT_I64, .src = { index }, .k = by });
+  *hi = dynamic(t, div, floor_div(from, by), floor_div(to, by));
+  *lo = dynamic(t, mod, 0, by - 1);
+}
+
+/* row-major number of the element at the coordinates */
+static Affine linear(int rank, const int64_t *dims, const Affine *at) {
+  Affine r = { 0 };
+  for (int i = 0; i < rank; i++)
+    r = dims[i] > 1 ? affine_mul_add(&r, dims[i], &at[i]) : r;
+  return r;
+}
+
+/* Coordinates before a reshape from those after it: runs of axes with equal products correspond. */
+static void reshape_coordinates(Tape *t, const Node *out, const Affine *at, const Node *in, Affine *src) {
+  for (int i = 0, j = 0; i < out->rank || j < in->rank;) {
+    int i0 = i, j0 = j;
+    int64_t po = i < out->rank ? out->dims[i++] : 1, pi = j < in->rank ? in->dims[j++] : 1;
+    while (po != pi) {
+      if (po < pi) po *= out->dims[i++];
+      else pi *= in->dims[j++];
+    }
+    Affine rest = linear(i - i0, out->dims + i0, at + i0);
+    for (; j0 < j; j0++) {
+      pi /= in->dims[j0]; /* elements of the axes to the right */
+      if (in->dims[j0] == 1) src[j0] = (Affine){ 0 };
+      else if (pi == 1) src[j0] = rest;
+      else {
+        Affine lo;
+        affine_split(t, &rest, pi, &src[j0], &lo);
+        rest = lo;
+      }
+    }
+  }
+}
+
+static int constant(Tape *t, DType d, int64_t bits) { return emit(t, (Ins){ .kind = I_CONST, .dt = d, .k = bits }); }
+
+static int load(Tape *t, const Value *v, DType d, const Affine *at) {
+  if (!v->data) return constant(t, d, dt_float(d) ? double_to_bits(d, bits_to_double(v->dt, v->splat)) : v->splat);
+  return emit(t, (Ins){ .kind = I_LOAD, .dt = d, .at = *at, .value = *v });
+}
+
+static int add_pad(Eval *e, Tape *t, const Node *x, const Affine *at) {
+  const Node *s = node(eval_ir(e), x->src[0]);
+  Affine src[MAX_RANK];
+  int fill = tape_add(e, t, x->src[1], NULL, false);
+  if (!dims_elems(s->dims, s->rank)) return fill;
+  for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], 1, -x->arg[i]);
+  int r = tape_add(e, t, x->src[0], src, false);
+  for (int i = 0; i < x->rank; i++) {
+    int64_t lo, hi;
+    affine_range(t, &src[i], &lo, &hi);
+    if (lo >= 0 && hi < s->dims[i]) continue;
+    r = emit(t, (Ins){ .kind = I_SELECT, .dt = t->ins.p[r].dt, .src = { r, fill }, .at = src[i], .k = s->dims[i] });
+  }
+  return r;
+}
+
+static int add_op(Eval *e, Tape *t, const Node *x, const Affine *at) {
+  Ins op = { .kind = I_OP, .op = (Op)x->op, .dt = eval_type(e, (DType)x->dt) };
+  for (int i = 0; i < x->nsrc; i++) {
+    op.src[i] = tape_add(e, t, x->src[i], at, false);
+    op.from = t->ins.p[op.src[i]].dt;
+  }
+  if (op.op == OP_BITCAST) op.dt = (DType)x->dt, op.from = (DType)node(eval_ir(e), x->src[0])->dt;
+  return emit(t, op);
+}
+
+int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
+  IR *ir = eval_ir(e);
+  const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : NULL;
+  DType d = eval_type(e, (DType)x->dt);
+  const Value *v = root ? NULL : eval_value(e, r);
+  Affine src[MAX_RANK];
+  if (!dims_elems(x->dims, x->rank)) return constant(t, d, 0); /* beneath a pad only, never looked at */
+  if (v) {
+    Affine index = linear(x->rank, x->dims, at);
+    return load(t, v, d, &index);
+  }
+  switch ((Op)x->op) {
+  case OP_CONST: return constant(t, d, dt_float(d) ? double_to_bits(d, bits_to_double((DType)x->dt, x->arg[0])) : x->arg[0]);
+  case OP_IOTA: return emit(t, (Ins){ .kind = I_INDEX, .dt = DT_I64, .at = at[0] });
+  case OP_RESHAPE: {
+    const Value *stored = eval_value(e, x->src[0]);
+    if (stored) { /* row-major storage has no shape */
+      Affine index = linear(x->rank, x->dims, at);
+      return load(t, stored, d, &index);
+    }
+    reshape_coordinates(t, x, at, s, src);
+    return tape_add(e, t, x->src[0], src, false);
+  }
+  case OP_EXPAND:
+    for (int i = 0; i < x->rank; i++) src[i] = s->dims[i] == 1 ? (Affine){ 0 } : at[i];
+    return tape_add(e, t, x->src[0], src, false);
+  case OP_PERMUTE:
+    for (int i = 0; i < x->rank; i++) src[x->arg[i]] = at[i];
+    return tape_add(e, t, x->src[0], src, false);
+  case OP_SHRINK:
+    for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], x->arg[x->rank + i], x->arg[i]);
+    return tape_add(e, t, x->src[0], src, false);
+  case OP_WINDOW: {
+    int axis = (int)x->arg[0];
+    memcpy(src, at, s->rank * sizeof *src);
+    src[axis] = affine_shift(&at[s->rank], x->arg[2], 0);
+    src[axis] = affine_mul_add(&at[axis], x->arg[1], &src[axis]);
+    return tape_add(e, t, x->src[0], src, false);
+  }
+  case OP_PAD: return add_pad(e, t, x, at);
+  case OP_GATHER: {
+    int index = tape_add(e, t, x->src[1], at, false);
+    memcpy(src, at, x->rank * sizeof *src);
+    src[x->arg[0]] = dynamic(t, index, 0, s->dims[x->arg[0]] - 1);
+    return tape_add(e, t, x->src[0], src, false);
+  }
+  default: CHECK(op_info[x->op].level == L_EXPR); return add_op(e, t, x, at);
+  }
+}
+
+/* axis v runs fastest within w for this index: stepping w is stepping v its whole extent */
+static bool joins(const Tape *t, const Affine *a, int w, int v) { return a->k[w] == a->k[v] * t->ext[v]; }
+
+void tape_ready(Tape *t, uint32_t keep) {
+  int v = t->rank;
+  while (v > 0 && t->ext[v - 1] == 1) v--;
+  for (int w = v - 2; w >= 0; w--) {
+    int inner = v - 1;
+    if (t->ext[w] == 1) continue;
+    bool same = (keep >> w & 1) == (keep >> inner & 1);
+    for (size_t i = 0; same && i < t->ins.n; i++) same = joins(t, &t->ins.p[i].at, w, inner);
+    if (same) {
+      t->ext[inner] *= t->ext[w];
+      t->ext[w] = 1;
+    } else {
+      v = w + 1;
+    }
+  }
+  for (size_t i = 0; i < t->ins.n; i++) { /* sources precede, so one pass settles deps */
+    Ins *x = &t->ins.p[i];
+    int nsrc = x->kind == I_OP ? op_info[x->op].arity : x->kind == I_SELECT ? 2 : x->kind == I_DIV || x->kind == I_MOD;
+    x->deps = index_deps(t, &x->at);
+    for (int k = 0; k < nsrc; k++) x->deps |= t->ins.p[x->src[k]].deps;
+  }
+  t->reg = xmalloc(size_mul(t->ins.n, sizeof *t->reg));
+  for (size_t i = 0; i < t->ins.n; i++) {
+    const Ins *x = &t->ins.p[i];
+    if (x->kind != I_CONST) continue;
+    for (int j = 0; j < BLOCK; j++) {
+      if (dt_float(x->dt)) t->reg[i].f[j] = bits_to_double(x->dt, x->k);
+      else t->reg[i].i[j] = x->k;
+    }
+  }
+}
+
+/* ---- sweeps ---- */
+Sweep tape_axes(const Tape *t, uint32_t mask) {
+  Sweep s = { 0 };
+  for (int v = 0; v < t->rank; v++)
+    if ((mask >> v & 1) && t->ext[v] != 1) s.axis[s.n++] = v;
+  return s;
+}
+
+int64_t tape_points(const Tape *t, const Sweep *s) {
+  int64_t n = 1;
+  for (int i = 0; i < s->n; i++) n *= t->ext[s->axis[i]];
+  return n;
+}
+
+void tape_seek(Tape *t, const Sweep *s, int64_t start) {
+  for (int i = s->n - 1; i >= 0; i--) {
+    t->pos[s->axis[i]] = start % t->ext[s->axis[i]];
+    start /= t->ext[s->axis[i]];
+  }
+}
+
+/* ---- running ---- */
+static int64_t index_at(const Tape *t, const Affine *a) {
+  int64_t r = a->c;
+  for (int v = 0; v < t->rank; v++) r += a->k[v] * t->pos[v];
+  return r;
+}
+
+/* values of an index over the block that starts at pos */
+static void fill_index(const Tape *t, const Affine *a, const Sweep *s, int n, int64_t *out) {
+  int64_t pos[MAX_RANK], at = index_at(t, a);
+  for (int i = 0; i < s->n; i++) pos[i] = t->pos[s->axis[i]];
+  int last = s->n - 1;
+  for (int j = 0; j < n;) {
+    int64_t step = s->n ? a->k[s->axis[last]] : 0, left = s->n ? t->ext[s->axis[last]] - pos[last] : 1;
+    int run = left < n - j ? (int)left : n - j;
+    for (int i = 0; i < run; i++) out[j + i] = at + i * step;
+    j += run;
+    at += run * step;
+    if (j == n) break;
+    pos[last] += run;
+    for (int i = last; i > 0 && pos[i] == t->ext[s->axis[i]]; i--) { /* carry */
+      at += a->k[s->axis[i - 1]] - pos[i] * a->k[s->axis[i]];
+      pos[i] = 0;
+      pos[i - 1]++;
+    }
+  }
+  for (size_t d = 0; d < t->dyn.n; d++) {
+    int64_t k = a->k[MAX_RANK + d];
+    const int64_t *v = t->reg[t->dyn.p[d].reg].i;
+    for (int j = 0; k && j < n; j++) out[j] += k * v[j];
+  }
+}
+
+static double half_value(uint16_t h) {
+  uint64_t bits = (uint64_t)(h & 0x7fff) << 42;
+  double v;
+  memcpy(&v, &bits, 8); /* the exponent's bias differs by 1008 */
+  v = (h & 0x7c00) == 0x7c00 ? (h & 1023 ? NAN : INFINITY) : v * 0x1p1008;
+  return h >> 15 ? -v : v;
+}
+
+static double bfloat_value(uint16_t h) { return bits_to_double(DT_BF16, h); }
+
+static bool bool_value(uint8_t b) { return b != 0; }
+
+#define LOADS(T, field, convert)                                                                  \
+  {                                                                                               \
+    const T *p = x->value.data;                                                                   \
+    if (at) for (int j = 0; j < n; j++) r->field[j] = convert(p[at[j]]);                          \
+    else for (int j = 0; j < n; j++) r->field[j] = convert(p[first + j * step]);                  \
+    break;                                                                                        \
+  }
+
+/* elements at[j], or first + j * step when at is NULL */
+static void load_block(const Ins *x, Reg *r, const int64_t *at, int64_t first, int64_t step, int n) {
+  switch (x->value.dt) {
+  case DT_BOOL: LOADS(uint8_t, i, bool_value)
+  case DT_I8: LOADS(int8_t, i, )
+  case DT_U8: LOADS(uint8_t, i, )
+  case DT_I16: LOADS(int16_t, i, )
+  case DT_U16: LOADS(uint16_t, i, )
+  case DT_I32: LOADS(int32_t, i, )
+  case DT_U32: LOADS(uint32_t, i, )
+  case DT_I64: case DT_U64: LOADS(int64_t, i, )
+  case DT_F16: LOADS(uint16_t, f, half_value)
+  case DT_BF16: LOADS(uint16_t, f, bfloat_value)
+  case DT_F32: LOADS(float, f, )
+  case DT_F64: LOADS(double, f, )
+  case DT_NONE: case DT_COUNT: BUG("a value without a type");
+  }
+}
+
+/* Padding is cut out after its source was evaluated everywhere, so indices may lie outside here:
+ * what is read for those points does not matter. */
+static void run_load(const Tape *t, const Ins *x, const Sweep *s, bool one_run, int n, Reg *r) {
+  int64_t at[BLOCK], step = s->n ? x->at.k[s->axis[s->n - 1]] : 0, first = index_at(t, &x->at), last = first + (n - 1) * step;
+  bool plain = one_run && first >= 0 && last >= 0 && first < x->value.elems && last < x->value.elems;
+  for (size_t d = 0; d < t->dyn.n; d++) plain &= !x->at.k[MAX_RANK + d];
+  if (!plain) {
+    fill_index(t, &x->at, s, n, at);
+    for (int j = 0; j < n; j++)
+      if ((uint64_t)at[j] >= (uint64_t)x->value.elems) at[j] = 0;
+  }
+  load_block(x, r, plain ? NULL : at, first, step, n);
+}
+
+static void run_select(const Tape *t, const Ins *x, const Sweep *s, int n, Reg *r) {
+  int64_t at[BLOCK];
+  const Reg *in = &t->reg[x->src[0]], *fill = &t->reg[x->src[1]];
+  fill_index(t, &x->at, s, n, at);
+  for (int j = 0; j < n; j++) /* floats are moved as bits too */
+    r->i[j] = (uint64_t)at[j] < (uint64_t)x->k ? in->i[j] : fill->i[j];
+}
+
+static void run_op(const Tape *t, const Ins *x, int n, Reg *r) {
+  const Reg *a = &t->reg[x->src[0]], *b = &t->reg[x->src[1]], *c = &t->reg[x->src[2]];
+  bool from_float = dt_float(x->from), to_float = dt_float(x->dt);
+  if (x->op == OP_WHERE) {
+    for (int j = 0; j < n; j++) r->i[j] = a->i[j] ? b->i[j] : c->i[j];
+  } else if (x->op == OP_CAST && from_float && to_float) {
+    for (int j = 0; j < n; j++) r->f[j] = round_to_type(x->dt, a->f[j]);
+  } else if (x->op == OP_CAST && from_float) {
+    for (int j = 0; j < n; j++) r->i[j] = double_to_bits(x->dt, a->f[j]);
+  } else if (x->op == OP_CAST || x->op == OP_BITCAST) {
+    for (int j = 0; j < n; j++) {
+      int64_t v = from_float ? double_to_bits(x->from, a->f[j]) : a->i[j];
+      v = interp_scalar(x->op, x->dt, x->from, &v);
+      if (to_float) r->f[j] = bits_to_double(x->dt, v);
+      else r->i[j] = v;
+    }
+  } else if (from_float) {
+    int arity = op_info[x->op].arity;
+    for (int j = 0; j < n; j++) {
+      double v[3] = { a->f[j], arity > 1 ? b->f[j] : 0, arity > 2 ? c->f[j] : 0 }, y = interp_float(x->op, x->dt, v);
+      if (to_float) r->f[j] = y;
+      else r->i[j] = y != 0;
+    }
+  } else {
+    for (int j = 0; j < n; j++) r->i[j] = interp_scalar(x->op, x->dt, x->from, (int64_t[]){ a->i[j], b->i[j], c->i[j] });
+  }
+}
+
+void tape_run(Tape *t, int from, int to, const Sweep *s, int64_t start, int n) {
+  tape_seek(t, s, start);
+  int inner = s->n ? s->axis[s->n - 1] : 0;
+  bool one_run = !s->n || t->pos[inner] + n <= t->ext[inner];
+  for (int i = from; i < to; i++) {
+    const Ins *x = &t->ins.p[i];
+    Reg *r = &t->reg[i];
+    switch (x->kind) {
+    case I_CONST: break;
+    case I_LOAD: run_load(t, x, s, one_run, n, r); break;
+    case I_INDEX: fill_index(t, &x->at, s, n, r->i); break;
+    case I_SELECT: run_select(t, x, s, n, r); break;
+    case I_DIV:
+      for (int j = 0; j < n; j++) r->i[j] = floor_div(t->reg[x->src[0]].i[j], x->k);
+      break;
+    case I_MOD:
+      for (int j = 0; j < n; j++) {
+        int64_t v = t->reg[x->src[0]].i[j];
+        r->i[j] = v - floor_div(v, x->k) * x->k;
+      }
+      break;
+    case I_OP: run_op(t, x, n, r); break;
+    }
+  }
+}
+
+/* ---- storing ---- */
+#define STORES(T, field, convert)                                                                  \
+  {                                                                                               \
+    T *p = (T *)(uintptr_t)v->data + at;                                                          \
+    for (int j = 0; j < n; j++) p[j] = (T)convert(r->field[first + j]);                           \
+    break;                                                                                        \
+  }
+
+static uint16_t half_bits(double v) { return (uint16_t)double_to_bits(DT_F16, v); }
+static uint16_t bfloat_bits(double v) { return (uint16_t)double_to_bits(DT_BF16, v); }
+
+void tape_store(const Value *v, int64_t at, const Reg *r, int first, int n) {
+  switch (v->dt) {
+  case DT_BOOL: case DT_I8: case DT_U8: STORES(uint8_t, i, )
+  case DT_I16: case DT_U16: STORES(uint16_t, i, )
+  case DT_I32: case DT_U32: STORES(uint32_t, i, )
+  case DT_I64: case DT_U64: STORES(int64_t, i, )
+  case DT_F16: STORES(uint16_t, f, half_bits)
+  case DT_BF16: STORES(uint16_t, f, bfloat_bits)
+  case DT_F32: STORES(float, f, )
+  case DT_F64: STORES(double, f, )
+  case DT_NONE: case DT_COUNT: BUG("a value without a type");
+  }
+}
