@@ -122,16 +122,43 @@ static double access_cost(const Access *a, int v, int lanes) {
 
 typedef struct Tile { int v, lanes, p, q, up, uq; } Tile;  /* v, p, q: indices of ranges or -1 */
 
-/* Cycles of one hot step of a tile of up x uq copies. */
+/* Bytes of a weight that one tile walks before it moves on: its panel. */
+static double panel_bytes(const Model *m, const Access *a, const Tile *t, int up, int uq) {
+  double bytes = a->bytes;
+  for (int i = 0; i < m->n; i++) {
+    if (!a->depends[i]) continue;
+    if (i >= m->nout) bytes *= (double)m->extent[i];
+    else bytes *= (i == t->v ? t->lanes : 1) * (i == t->p ? up : i == t->q ? uq : 1);
+  }
+  return bytes;
+}
+
+/* Copies at a stride that is a multiple of a page fall into one set of the first level of cache, whose
+ * 8 ways a few streams share: beyond four they evict each other. */
+static double aliased(const Access *a, int range, int copies) {
+  if (range < 0 || copies <= 4 || a->weight || !a->affine[range] || !a->coef[range]) return 0;
+  int64_t stride = llabs(a->coef[range]) * a->bytes % 4096;
+  return stride < 64 || stride > 4096 - 64 ? 4.0 * copies : stride % 2048 == 0 ? 1.0 * copies : 0;
+}
+
+/* Cycles of one hot step of a tile of up x uq copies. A panel that outgrows the first level of cache
+ * comes from the second for every tile, at one vector a cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
-  double mem = 0, ops = m->ops * up * uq;
+  double mem = 0, ops = m->ops * up * uq, far = 0;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
     mem += a->times * copies * access_cost(a, t->v, t->lanes) * (a->gated ? 3 : 1);
+    mem += a->times * aliased(a, t->p, up) + a->times * aliased(a, t->q, uq);
+    if (a->weight && m->reduces && a->times == 1 && t->v >= 0 && a->depends[t->v]) {
+      double panel = panel_bytes(m, a, t, up, uq);
+      far += copies * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
+    }
   }
   double cycles = ops / PORTS;
   if (mem / PORTS > cycles) cycles = mem / PORTS;
+  if (far > cycles) cycles = far;
+  cycles += 0.3 * far;
   if (m->reduces && LATENCY > cycles) cycles = LATENCY;
   return cycles + 0.5; /* loop overhead that does not overlap */
 }
@@ -173,7 +200,7 @@ static double nest_cycles(const Model *m, Tile t) {
         bodies++;
       }
   total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
-  if (t.v >= m->nout && m->reduces) total += 6.0 / m->steps * (double)ep * (double)eq; /* lanes combined at the end */
+  if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 / m->steps * (double)ep * (double)eq; /* lanes combined at the end */
   return total * others;
 }
 
@@ -189,13 +216,13 @@ static void consider(const Model *m, Tile t, Tile *best, double *cost) {
 
 static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *cost) {
   consider(m, (Tile){ v, lanes, -1, -1, 1, 1 }, best, cost);
-  for (int p = 0; p < m->nout; p++) {
+  for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
     if (!m->reduces) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1 }, best, cost);
-      for (int q = p + 1; q < m->nout && m->reduces; q++) {
+      for (int q = p - 1; q >= 0 && m->reduces; q--) {
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
         for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq }, best, cost);
@@ -283,7 +310,7 @@ Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
       o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false };
     }
   }
-  /* weights that outgrow the first level of cache are walked once: their tile goes outermost */
+  /* weights that crowd the first level of cache are walked once: their tile goes outermost */
   if (best.v >= 0 && best.v < m.nout)
     for (size_t i = 0; i < m.access.n; i++) {
       const Access *a = &m.access.p[i];
@@ -291,7 +318,7 @@ Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
       if (!a->weight || !a->depends[best.v]) continue;
       for (int k = 0; k < m.n; k++)
         if (a->depends[k]) bytes *= (double)m.extent[k];
-      if (bytes > 2.0 * t->l1_bytes) o.outermost = m.range[best.v];
+      if (bytes > 0.5 * t->l1_bytes) o.outermost = m.range[best.v];
     }
   VEC_FREE(&m.access);
   return o;
