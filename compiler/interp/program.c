@@ -1,0 +1,178 @@
+/* program.c: runs programs one micro-op at a time.
+ *
+ * The list is first turned into steps: every node that carries a value gets a place in one array of
+ * CONST bits, a lane each, and a loop's end knows where the loop begins. A node may stand in the list
+ * more than once (the GET of a variable before and after a loop is one node); each time it is
+ * evaluated anew. */
+#include "../ir/refmap.h"
+#include "interp.h"
+
+typedef struct Step {
+  const Node *x;
+  Ref r;
+  uint32_t to;             /* place of the result */
+  uint32_t first;          /* of its sources' places */
+  uint32_t match;          /* LOOP: step of its END; END: of its LOOP */
+} Step;
+
+typedef struct Machine {
+  const IR *ir;
+  void *const *mem;
+  VEC(Step) step;
+  VEC(uint32_t) from;      /* places of sources, all steps one after another */
+  RefMap place;            /* node to place + 1 */
+  uint32_t places;
+  int64_t *v;              /* by place */
+} Machine;
+
+/* ---- steps ---- */
+static uint32_t place_of(Machine *m, Ref r) {
+  uint32_t at = refmap_get(&m->place, r);
+  if (at) return at - 1;
+  at = m->places;
+  m->places += node(m->ir, r)->lanes;
+  refmap_set(&m->place, r, at + 1);
+  return at;
+}
+
+static void make_steps(Machine *m, const Ref *list, size_t n) {
+  VEC(uint32_t) open = { 0 };
+  for (size_t i = 0; i < n; i++) {
+    const Node *x = node(m->ir, list[i]);
+    Step s = { .x = x, .r = list[i], .to = place_of(m, list[i]), .first = (uint32_t)m->from.n };
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&m->from, place_of(m, x->src[k]));
+    VEC_PUSH(&m->step, s);
+    if (x->op == OP_LOOP) VEC_PUSH(&open, (uint32_t)i);
+    if (x->op != OP_END) continue;
+    CHECK(open.n);
+    uint32_t loop = open.p[--open.n];
+    m->step.p[loop].match = (uint32_t)i;
+    m->step.p[i].match = loop;
+  }
+  CHECK(!open.n);
+  VEC_FREE(&open);
+}
+
+static void set_constants(Machine *m) {
+  m->v = xmalloc(size_mul(m->places + 1, sizeof *m->v));
+  memset(m->v, 0, (m->places + 1) * sizeof *m->v);
+  for (uint32_t i = 0; i < m->place.cap; i++) {
+    Ref r = m->place.key[i];
+    if (r && node(m->ir, r)->op == OP_CONST) m->v[m->place.val[i] - 1] = node(m->ir, r)->arg[0];
+  }
+}
+
+/* ---- memory ---- */
+static const int64_t *source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
+
+/* source k in lane l: a scalar stands for all lanes */
+static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
+  return source(m, s, k)[node(m->ir, s->x->src[k])->lanes > 1 ? l : 0];
+}
+
+/* where lane l of an access lies: one index is that of lane 0 */
+static char *address(const Machine *m, const Step *s, int l) {
+  const Node *b = node(m->ir, s->x->src[0]), *index = node(m->ir, s->x->src[1]);
+  const Buf *buf = &m->ir->bufs.p[b->arg[0]];
+  int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
+  if (at < 0 || at >= buf->elems)
+    BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at, (long long)b->arg[0], (long long)buf->elems);
+  return (char *)m->mem[b->arg[0]] + at * dt_bytes(buf->dt);
+}
+
+static void run_load(const Machine *m, const Step *s, int64_t *to) {
+  DType d = (DType)s->x->dt;
+  for (int l = 0; l < s->x->lanes; l++) {
+    uint64_t bits = 0;
+    if (s->x->nsrc == 4 && !lane_of(m, s, 2, l)) {
+      to[l] = lane_of(m, s, 3, l);
+      continue;
+    }
+    memcpy(&bits, address(m, s, l), (size_t)dt_bytes(d));
+    to[l] = (int64_t)dt_wrap(d, bits);
+  }
+}
+
+static void run_store(const Machine *m, const Step *s) {
+  const Node *value = node(m->ir, s->x->src[2]);
+  for (int l = 0; l < value->lanes; l++) {
+    if (s->x->nsrc == 4 && !lane_of(m, s, 3, l)) continue;
+    memcpy(address(m, s, l), &source(m, s, 2)[l], (size_t)dt_bytes((DType)value->dt));
+  }
+}
+
+/* ---- values ---- */
+static void run_expr(const Machine *m, const Step *s, int64_t *to) {
+  const Node *x = s->x;
+  DType operand = (DType)node(m->ir, x->src[x->nsrc - 1])->dt;
+  for (int l = 0; l < x->lanes; l++) {
+    int64_t v[3] = { 0 };
+    for (int k = 0; k < x->nsrc; k++) v[k] = lane_of(m, s, k, l);
+    to[l] = interp_scalar((Op)x->op, (DType)x->dt, operand, v);
+  }
+}
+
+/* the upper half joins the lower until one lane is left */
+static int64_t across(const Machine *m, const Step *s) {
+  const Node *v = node(m->ir, s->x->src[0]);
+  DType d = (DType)v->dt;
+  int64_t lane[UINT8_MAX + 1];
+  CHECK(v->lanes <= UINT8_MAX + 1);
+  memcpy(lane, source(m, s, 0), v->lanes * sizeof *lane);
+  for (int n = v->lanes; n > 1;) {
+    int half = (n + 1) / 2;
+    for (int l = 0; l + half < n; l++) lane[l] = interp_scalar((Op)s->x->arg[0], d, d, (int64_t[]){ lane[l], lane[l + half] });
+    n = half;
+  }
+  return lane[0];
+}
+
+static void run_step(Machine *m, const Step *s) {
+  const Node *x = s->x;
+  int64_t *to = &m->v[s->to];
+  switch ((Op)x->op) {
+  case OP_CONST: case OP_BUFFER: case OP_RANGE: break;
+  case OP_LOAD: run_load(m, s, to); break;
+  case OP_STORE: run_store(m, s); break;
+  case OP_BCAST:
+    for (int l = 0; l < x->lanes; l++) to[l] = *source(m, s, 0);
+    break;
+  case OP_VEC:
+    for (int l = 0; l < x->lanes; l++) to[l] = *source(m, s, l);
+    break;
+  case OP_LANE: *to = source(m, s, 0)[x->arg[0]]; break;
+  case OP_HRED: *to = across(m, s); break;
+  case OP_ACC: case OP_GET: memmove(to, source(m, s, 0), x->lanes * sizeof *to); break;
+  case OP_SET: memmove(&m->v[m->from.p[s->first]], source(m, s, 1), x->lanes * sizeof *to); break;
+  default:
+    CHECK(op_info[x->op].level == L_EXPR);
+    run_expr(m, s, to);
+    break;
+  }
+}
+
+static void run(Machine *m) {
+  for (uint32_t pc = 0; pc < m->step.n; pc++) {
+    const Step *s = &m->step.p[pc];
+    int64_t *var = s->x->op == OP_LOOP || s->x->op == OP_END ? &m->v[m->from.p[s->first]] : NULL;
+    if (!var) {
+      run_step(m, s);
+    } else if (s->x->op == OP_LOOP) {
+      *var = 0;
+      if (node(m->ir, s->x->src[0])->arg[0] < 1) pc = s->match;
+    } else if (++*var < node(m->ir, s->x->src[0])->arg[0]) {
+      pc = s->match;
+    }
+  }
+}
+
+void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) {
+  Machine m = { .ir = ir, .mem = mem };
+  make_steps(&m, list, n);
+  set_constants(&m);
+  run(&m);
+  refmap_free(&m.place);
+  VEC_FREE(&m.step);
+  VEC_FREE(&m.from);
+  free(m.v);
+}
