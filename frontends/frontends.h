@@ -6,7 +6,8 @@
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* --dim batch=4 */
 
 typedef struct LoadOptions {
-  const DimValue *dims;    /* values of symbolic dimensions, by dim_param name, or "input:axis" */
+  const DimValue *dims;    /* values of symbolic dimensions, by dim_param name, or "input:axis"; and as the
+                              data at hand has them, "#input:axis" or "#J:axis" of input J: used where nothing else counts */
   int ndims;
   bool allow_hardlinks;    /* external data files with more than one link */
 } LoadOptions;

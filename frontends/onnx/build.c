@@ -461,12 +461,14 @@ static bool dim_given(const LoadOptions *o, const char *name, int64_t *value) {
 }
 
 /* The extent of a symbolic dimension; the flags of those without a value are collected in missing. */
-static int64_t dim_value(Ctx *c, const LoadOptions *o, const char *input, const OnnxDim *d, int axis, const char **missing) {
+static int64_t dim_value(Ctx *c, const LoadOptions *o, const char *input, uint32_t number, const OnnxDim *d, int axis, const char **missing) {
   int64_t value;
   char *name = arena_printf(&c->model, "%s:%d", input, axis);
   if (dim_given(o, name, &value)) return value;
   if (d->value >= 0) return d->value;
   if (d->param && dim_given(o, d->param, &value)) return value;
+  if (dim_given(o, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
+  if (dim_given(o, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
   char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
   if (!strstr(*missing, flag) && strlen(*missing) < 500) *missing = arena_printf(&c->model, "%s%s", *missing, flag);
   return 1;
@@ -482,7 +484,7 @@ static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
       fail(b->c, EX_BADMODEL, "input '%s' has rank %d, over the limit of %d", v->name, v->type.rank, USER_RANK);
     GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
     for (int a = 0; a < io.rank; a++) {
-      io.dims[a] = dim_value(b->c, o, v->name, &v->type.dims[a], a, &missing);
+      io.dims[a] = dim_value(b->c, o, v->name, i, &v->type.dims[a], a, &missing);
       if (io.dims[a] > MAX_ELEMS)
         fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, over 2^40", v->name, (long long)io.dims[a]);
     }
