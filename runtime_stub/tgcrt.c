@@ -3,16 +3,16 @@
 #include "tgcrt.h"
 
 const char *tgcrt_strerror(int status) {
-  static const char *const text[] = {
-    "done",
-    "a pointer is null",
-    "the arena is too small or not aligned to 64 bytes",
-    "the weights have the wrong size or are not aligned to 64 bytes",
-    "the context was not initialised by this model",
-    "an index in the data was out of range and has been clamped",
-    "the weights file cannot be read or has the wrong size",
-  };
-  return status >= 0 && status < (int)(sizeof text / sizeof *text) ? text[status] : "unknown status";
+  switch (status) { /* a table of pointers would be data to relocate */
+  case TGCRT_OK: return "done";
+  case TGCRT_ARGUMENT: return "a pointer is null";
+  case TGCRT_ARENA: return "the arena is too small or not aligned to 64 bytes";
+  case TGCRT_WEIGHTS: return "the weights have the wrong size or are not aligned to 64 bytes";
+  case TGCRT_UNREADY: return "the context was not initialised by this model";
+  case TGCRT_INDEX: return "an index in the data was out of range and has been clamped";
+  case TGCRT_FILE: return "a file cannot be read, or is not what was expected";
+  }
+  return "unknown status";
 }
 
 #ifndef TGCRT_FREESTANDING

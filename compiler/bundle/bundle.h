@@ -3,6 +3,7 @@
 #ifndef TGC_BUNDLE_H
 #define TGC_BUNDLE_H
 #include "../schedule/schedule.h"
+#include <jansson.h>
 
 #define TGC_VERSION "0.1.0"
 enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 0, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
@@ -41,6 +42,9 @@ KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; li
 void bundle_free(Bundle *b);
 
 /* ---- manifest.c ---- */
+json_t *json_text(const char *s);              /* bytes that are not UTF-8 are escaped */
+json_t *json_dims(int rank, const int64_t *dims);
+json_t *json_kernels(const Plan *p);           /* also what reports say of them */
 void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b); /* adds manifest.json */
 
 /* ---- write.c: all fail with EX_NOWRITE ---- */

@@ -2,15 +2,19 @@
  * it depends on the host, the user, the time or a path. Here, and only here, a bundle carries the
  * model's own names. */
 #include "bundle.h"
-#include <jansson.h>
 #include <string.h>
 
-static json_t *text(Ctx *c, const char *s) {
-  json_t *j = s ? json_string(s) : json_null();
-  return j ? j : json_string(text_words(c, s)); /* not UTF-8 */
+json_t *json_text(const char *s) {
+  json_t *j = json_string(s ? s : "");
+  if (j) return j;
+  Sb t = { 0 };
+  for (; *s; s++) sb_printf(&t, *s & 0x80 ? "\\x%02x" : "%c", (unsigned char)*s);
+  j = json_string(t.p);
+  sb_free(&t);
+  return j;
 }
 
-static json_t *dims_json(int rank, const int64_t *dims) {
+json_t *json_dims(int rank, const int64_t *dims) {
   json_t *j = json_array();
   for (int i = 0; i < rank; i++) json_array_append_new(j, json_integer(dims[i]));
   return j;
@@ -20,21 +24,21 @@ static json_t *values_json(Ctx *c, const GIO *v, int n, const char *kind) {
   const char **field = bundle_fields(c, v, n, kind);
   json_t *j = json_array();
   for (int i = 0; i < n; i++)
-    json_array_append_new(j, json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field[i], "name", text(c, v[i].name), "type",
-                                       dtype_info[v[i].dt].text, "shape", dims_json(v[i].rank, v[i].dims), "bytes",
+    json_array_append_new(j, json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field[i], "name", json_text(v[i].name), "type",
+                                       dtype_info[v[i].dt].text, "shape", json_dims(v[i].rank, v[i].dims), "bytes",
                                        (json_int_t)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt)));
   return j;
 }
 
-static json_t *kernels_json(const Plan *p) {
+json_t *json_kernels(const Plan *p) {
   json_t *j = json_array();
   const KernelOrigins *from = kernel_origins(p);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     json_t *nodes = json_array();
-    for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, text(p->ir->ctx, p->ir->origins.p[from[k].origin[i]].text));
-    json_array_append_new(j, json_pack("{s:o, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", text(p->ir->ctx, x->schedule ? x->schedule : ""), "flops",
-                                       (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written));
+    for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from[k].origin[i]].text));
+    json_array_append_new(j, json_pack("{s:o, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "flops", (json_int_t)x->flops,
+                                       "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written));
   }
   return j;
 }
@@ -54,14 +58,14 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   Ctx *c = p->ir->ctx;
   json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}}", "generator", "tgc", "version", TGC_VERSION, "format", BUNDLE_FORMAT, "name", o->name,
                         "interface", interface, "abi", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR);
-  json_object_set_new(j, "model", text(c, p->g->name));
+  json_object_set_new(j, "model", json_text(p->g->name));
   json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)p->g->inputs.n, "input"));
   json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)p->g->outputs.n, "output"));
   json_object_set_new(j, "options", json_pack("{s:s, s:s, s:s, s:s, s:b}", "backend", o->backend->name, "isa", p->target->isa, "cflags", p->target->cflags, "weights",
                                               mode[o->weights], "self_test", o->test_in != NULL));
   json_object_set_new(j, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
-  json_object_set_new(j, "kernels", kernels_json(p));
+  json_object_set_new(j, "kernels", json_kernels(p));
   json_object_set_new(j, "files", files_json(b));
   char *out = json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS);
   CHECK(out);
