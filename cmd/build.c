@@ -1,0 +1,298 @@
+/* build.c: bundles built and run on the machine at hand. The C compiler and the compiled model each
+ * run in a child process: no shell sees a command, and a kernel that crashes is a diagnosis and not
+ * the end of tgc. While a scratch folder exists the signals that end a program are held back, and
+ * taken where tgc waits for a child, so that the folder is always removed. */
+#include "cmd.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the scratch folder ---- */
+static sigset_t held_signals(void) {
+  sigset_t s;
+  sigemptyset(&s);
+  sigaddset(&s, SIGINT);
+  sigaddset(&s, SIGTERM);
+  sigaddset(&s, SIGHUP);
+  sigaddset(&s, SIGCHLD);
+  return s;
+}
+
+char *scratch_new(Ctx *c) {
+  const char *base = getenv("TMPDIR");
+  char *path = arena_printf(&c->model, "%s/tgc-XXXXXX", base && *base ? base : "/tmp");
+  sigset_t s = held_signals();
+  if (!mkdtemp(path)) fail(c, EX_NOWRITE, "cannot create a temporary folder '%s': %s", path, strerror(errno)); /* mode 0700 */
+  sigprocmask(SIG_BLOCK, &s, NULL);
+  return path;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw) {
+  (void)st;
+  (void)kind;
+  (void)ftw;
+  remove(path);
+  return 0;
+}
+
+void scratch_remove(const char *dir) {
+  sigset_t s = held_signals();
+  nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  sigprocmask(SIG_UNBLOCK, &s, NULL);
+}
+
+/* ---- child processes ---- */
+
+/* In the child: a group of its own, so that all of it can be ended; it dies with its parent. */
+static void become_child(pid_t parent) {
+  sigset_t s = held_signals();
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  sigprocmask(SIG_UNBLOCK, &s, NULL);
+}
+
+/* The wait status of a child; an interrupt ends the child and then the verb. */
+static int wait_child(Ctx *c, const Options *o, pid_t pid, const char *stage) {
+  sigset_t s = held_signals();
+  struct timespec second = { 1, 0 };
+  int status;
+  int64_t seconds = 0;
+  while (waitpid(pid, &status, WNOHANG) != pid) {
+    int sig = sigtimedwait(&s, NULL, &second);
+    if (sig < 0 && errno == EAGAIN) progress_show(o, stage, ++seconds);
+    if (sig == SIGCHLD || sig < 0) continue;
+    kill(-pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    fail(c, 128 + sig, "interrupted");
+  }
+  if (seconds) progress_show(o, NULL, 0);
+  return status;
+}
+
+static void split_words(Ctx *c, const char *s, Texts *out) {
+  while (s && *s) {
+    size_t n = strcspn(s, " \t\n");
+    if (n) VEC_PUSH(out, arena_str(&c->model, s, n));
+    s += n + (s[n] != 0);
+  }
+}
+
+/* The compiler's messages go to a file, and its first lines are shown when it fails. */
+static void show_log(Ctx *c, const char *path) {
+  char line[400];
+  FILE *f = fopen(path, "re");
+  for (int i = 0; f && i < 12 && fgets(line, sizeof line, f); i++) fputs(line, c->err);
+  if (f) fclose(f);
+}
+
+static void run_compiler(Ctx *c, const Options *o, const Texts *argv, const char *log) {
+  pid_t parent = getpid(), pid = fork();
+  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  if (!pid) {
+    become_child(parent);
+    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || in < 0 || dup2(in, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0) _exit(126);
+    execvp(argv->p[0], (char *const *)(uintptr_t)argv->p);
+    _exit(127);
+  }
+  setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
+  int status = wait_child(c, o, pid, "compiling the C");
+  if (WIFEXITED(status) && !WEXITSTATUS(status)) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) fail(c, EX_MISSING, "cannot run the C compiler '%s'; set CC to one", argv->p[0]);
+  show_log(c, log);
+  fail(c, EX_BUG, "the C compiler '%s' does not accept the generated code", argv->p[0]);
+}
+
+static void build_shared(Ctx *c, const Options *o, const char *dir, const Interface *f, const char *so, const char *log) {
+  const char *cc = getenv("CC");
+  static const char *const fixed[] = { "-shared", "-fPIC", "-O3", "-o" };
+  Texts argv = { 0 };
+  split_words(c, cc && strspn(cc, " ") < strlen(cc) ? cc : "cc", &argv);
+  for (int i = 0; i < 4; i++) VEC_PUSH(&argv, fixed[i]);
+  VEC_PUSH(&argv, so);
+  split_words(c, f->cflags, &argv);
+  split_words(c, getenv("TGC_CFLAGS"), &argv);
+  VEC_PUSH(&argv, arena_printf(&c->model, "-I%s", dir));
+  for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(&argv, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
+  VEC_PUSH(&argv, arena_printf(&c->model, "%s/tgcrt.c", dir));
+  VEC_PUSH(&argv, "-lm");
+  VEC_PUSH(&argv, NULL);
+  run_compiler(c, o, &argv, log);
+  VEC_FREE(&argv);
+}
+
+/* ---- one run, in a child: results come back in shared memory ---- */
+typedef struct Result { int status; char why[252]; } Result; /* status: of tgcrt.h, or -1 and why */
+typedef struct CallContext { uint32_t tag; unsigned char *arena; const unsigned char *weights; } CallContext; /* NAME_ctx */
+typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
+typedef int (*RunFn)(CallContext *, const void *const *, void *const *);
+typedef int (*MapFn)(const char *, size_t, const void **);
+
+static void *symbol(void *so, const char *name, const char *suffix) {
+  char full[64];
+  snprintf(full, sizeof full, "%s%s", name, suffix);
+  return dlsym(so, full);
+}
+
+/* Arena and outputs start as 0xA5, so that reading what was never written shows. */
+static int call_model(const char *dir, const char *so_path, const Interface *f, const void *const *in, void *const *out, Result *r) {
+  void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+  if (!so) {
+    snprintf(r->why, sizeof r->why, "%s", dlerror());
+    return -1;
+  }
+  InitFn init;
+  RunFn run;
+  MapFn map;
+  *(void **)&init = symbol(so, f->name, "_init");
+  *(void **)&run = symbol(so, f->name, "_run");
+  *(void **)&map = symbol(so, "tgcrt", "_map");
+  if (!init || !run || !map) {
+    snprintf(r->why, sizeof r->why, "the library lacks %s_init, %s_run or tgcrt_map", f->name, f->name);
+    return -1;
+  }
+  CallContext ctx;
+  const void *weights = NULL;
+  size_t arena_bytes = (size_t)f->arena_bytes, weight_bytes = f->embedded ? 0 : (size_t)f->weight_bytes;
+  void *arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (arena == MAP_FAILED) {
+    snprintf(r->why, sizeof r->why, "no memory for the arena of %zu bytes", arena_bytes);
+    return -1;
+  }
+  memset(arena, 0xa5, arena_bytes);
+  char file[4096];
+  snprintf(file, sizeof file, "%s/%s_weights.bin", dir, f->name);
+  int status = f->embedded ? 0 : map(file, weight_bytes, &weights);
+  if (!status) status = init(&ctx, arena, arena_bytes, weights, weight_bytes);
+  return status ? status : run(&ctx, in, out);
+}
+
+static void *shared_memory(Ctx *c, size_t n) {
+  void *p = mmap(NULL, n ? n : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) fail(c, EX_BADMODEL, "no memory for %zu bytes of outputs", n);
+  return p;
+}
+
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in, Tensor *out) {
+  const char *so = arena_printf(&c->model, "%s/model.so", scratch), *log = arena_printf(&c->model, "%s/cc.log", scratch);
+  build_shared(c, o, dir, f, so, log);
+  size_t bytes = 0;
+  for (size_t i = 0; i < f->outputs.n; i++) bytes += ((size_t)dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank) * (size_t)dt_bytes(f->outputs.p[i].dt) + 63) / 64 * 64;
+  Result *r = shared_memory(c, sizeof *r);
+  char *data = shared_memory(c, bytes);
+  memset(data, 0xa5, bytes);
+  const void **src = ARENA_NEW(&c->model, const void *, f->inputs.n + 1);
+  void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
+  for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;
+  for (size_t i = 0, at = 0; i < f->outputs.n; i++) {
+    const GIO *v = &f->outputs.p[i];
+    out[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
+    memcpy(out[i].dims, v->dims, sizeof out[i].dims);
+    dst[i] = data + at;
+    at += ((size_t)out[i].elems * (size_t)dt_bytes(v->dt) + 63) / 64 * 64;
+  }
+  fflush(stdout);
+  pid_t parent = getpid(), pid = fork();
+  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  if (!pid) {
+    become_child(parent);
+    r->status = call_model(dir, so, f, src, dst, r);
+    _exit(0);
+  }
+  setpgid(pid, pid);
+  int ended = wait_child(c, o, pid, "running"), status = r->status;
+  char why[sizeof r->why];
+  memcpy(why, r->why, sizeof why);
+  munmap(r, sizeof *r);
+  for (size_t i = 0; i < f->outputs.n; i++) out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
+  munmap(data, bytes ? bytes : 1);
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended)) fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
+  if (status < 0) fail(c, EX_BUG, "the compiled model cannot be run: %s", why);
+  return status;
+}
+
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out) {
+  char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
+  if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
+  Bundle b = { 0 };
+  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net" }, &b);
+  bundle_put(c, &b, dir);
+  bundle_free(&b);
+  Interface f = interface_read(c, dir);
+  int status = bundle_execute(c, o, dir, scratch, &f, in, out);
+  interface_free(&f);
+  return status;
+}
+
+/* ---- the manifest ---- */
+bool is_bundle(const char *path) {
+  struct stat st;
+  return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
+  json_t *j;
+  *n = json_array_size(list);
+  for (size_t i = 0; i < *n; i++) {
+    j = json_array_get(list, i);
+    const char *type = json_string_value(json_object_get(j, "type")), *name = json_string_value(json_object_get(j, "name"));
+    if (!name) name = json_string_value(json_object_get(j, "field"));
+    const json_t *shape = json_object_get(j, "shape");
+    size_t rank = json_array_size(shape);
+    if (!type || !name || !json_is_array(shape) || rank > MAX_RANK) return false;
+    out[i] = (GIO){ .name = arena_str(&c->model, name, strlen(name)), .dt = dtype_from_text(type, strlen(type)), .rank = (int)rank };
+    for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
+    int64_t elems = dims_elems(out[i].dims, out[i].rank);
+    if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
+  }
+  return true;
+}
+
+static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
+  const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
+  const char *name = json_string_value(json_object_get(j, "name")), *weights = json_string_value(json_object_get(options, "weights"));
+  const char *cflags = json_string_value(json_object_get(options, "cflags")), *generator = json_string_value(json_object_get(j, "generator"));
+  if (!name || !bundle_name_ok(name) || !weights || !cflags || !generator || strcmp(generator, "tgc")) return false;
+  if (json_integer_value(json_object_get(json_object_get(j, "abi"), "major")) != BUNDLE_ABI_MAJOR) return false;
+  f->name = arena_str(&c->model, name, strlen(name));
+  f->cflags = arena_str(&c->model, cflags, strlen(cflags));
+  f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
+  f->weight_bytes = json_integer_value(json_object_get(j, "weight_bytes"));
+  f->embedded = strcmp(weights, "file") != 0;
+  if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
+  VEC_PUSH(&f->sources, arena_printf(&c->model, "%s.c", name));
+  if (f->embedded) VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
+  vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
+  vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
+  return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p);
+}
+
+Interface interface_read(Ctx *c, const char *dir) {
+  const char *path = arena_printf(&c->model, "%s/manifest.json", dir);
+  Bytes b = file_read(c, path, 1 << 30);
+  json_t *j = json_loadb((const char *)b.p, b.n, 0, NULL);
+  Interface f = { 0 };
+  bool good = read_interface(c, j, &f);
+  json_decref(j);
+  if (!good) {
+    interface_free(&f);
+    fail(c, EX_BADMODEL, "'%s' is not the manifest of a bundle this tgc can run", path);
+  }
+  return f;
+}
+
+void interface_free(Interface *f) {
+  VEC_FREE(&f->inputs);
+  VEC_FREE(&f->outputs);
+  VEC_FREE(&f->sources);
+}

@@ -1,0 +1,54 @@
+/* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
+#include "cmd.h"
+#include <string.h>
+
+static WeightsMode weights_mode(const Options *o) {
+  return !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
+}
+
+/* Inputs and what must come out: the data's own outputs, else the interpreter's. */
+static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Tensor **in, Tensor **out) {
+  *in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
+  *out = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
+  int seeded = feed_inputs(c, feed, g->inputs.p, (int)g->inputs.n, o->seed, *in);
+  if (!seeded && feed_outputs(c, feed, g->outputs.p, (int)g->outputs.n, *out)) return;
+  interpret(c, g, *in, *out);
+}
+
+static void check_pass(Ctx *c, const char *name) {
+  bool known = !strcmp(name, "load");
+  for (int i = 0; i < pass_count(); i++) known |= !strcmp(pass_info(i).name, name);
+  if (!known) fail(c, EX_USAGE_, "unknown pass '%s' (tgc ops lists them)", name);
+}
+
+static int stop(const Options *o, Graph *g, const Target *t) {
+  Sb text = { 0 };
+  if (!strcmp(o->stop_after, "load")) ir_print_graph(g, &text);
+  else plan_of(o, g, t, &text);
+  fwrite(text.p, 1, text.n, stdout);
+  sb_free(&text);
+  return EX_DONE;
+}
+
+int verb_compile(Ctx *c, const Options *o) {
+  const Target *t = target_of(c, o, DEFAULT_ISA);
+  Feed feed = { 0 };
+  if (o->stop_after) check_pass(c, o->stop_after);
+  feed_read(c, o, &feed);
+  Graph *g = load_graph(c, o, &feed);
+  if (o->stop_after) return stop(o, g, t);
+  Tensor *in = NULL, *out = NULL;
+  if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
+  Plan *p = plan_of(o, g, t, NULL);
+  BundleOptions b = { .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .test_in = in, .test_out = out };
+  Bundle files = { 0 };
+  bundle_render(p, &b, &files);
+  c->file = NULL; /* what goes wrong from here on is not the model's */
+  bundle_write(c, &files, o->out);
+  bundle_free(&files);
+  feed_free(&feed);
+  if (o->explain) print_kernels(p);
+  if (o->verbose)
+    fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->arena_bytes), bytes_text(c, p->weight_bytes), p->target->isa);
+  return EX_DONE;
+}

@@ -1,0 +1,228 @@
+/* data.c: inputs and reference outputs of run and verify: files of several kinds, or numbers from a
+ * seed; and outputs as files or as a summary. */
+#include "cmd.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool ends(const char *s, const char *tail) {
+  size_t n = strlen(s), k = strlen(tail);
+  return n >= k && !strcmp(s + n - k, tail);
+}
+
+/* ---- reading ---- */
+static NamedTensor read_one(Ctx *c, const char *name, int number, const char *path) {
+  NamedTensor t = { .name = name, .number = number, .file = path };
+  if (ends(path, ".pb")) {
+    t.t = onnx_tensor_load(c, path);
+    if (!name && t.t.name && *t.t.name) t.name = t.t.name;
+  } else {
+    Bytes b = file_read(c, path, 0);
+    t.raw = !ends(path, ".npy");
+    if (t.raw) t.t = (Tensor){ .dt = DT_U8, .rank = 1, .dims = { (int64_t)b.n }, .elems = (int64_t)b.n, .data = b.p };
+    else t.t = npy_parse(c, path, b);
+  }
+  return t;
+}
+
+typedef struct Archive { Feed *f; const char *path; bool data; } Archive;
+
+/* input_J, output_J and arr_J count by number; any other array is for whichever input or, in an
+ * archive of --data, output bears its name. */
+static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
+  static const char *const numbered[] = { "input_", "output_", "arr_" };
+  Archive *a = arg;
+  NamedTensor x = { .name = name, .number = -1, .file = a->path, .t = t };
+  bool is[3];
+  (void)c;
+  for (int i = 0; i < 3; i++) {
+    size_t n = strlen(numbered[i]);
+    is[i] = !strncmp(name, numbered[i], n) && name[n] && strlen(name + n) < 6 && strspn(name + n, "0123456789") == strlen(name + n);
+    if (is[i]) x.number = atoi(name + n);
+  }
+  if (!is[1]) VEC_PUSH(&a->f->inputs, x);
+  if (a->data && !is[0] && !is[2]) VEC_PUSH(&a->f->outputs, x);
+}
+
+/* input_0.pb, input_1.pb, ...: the names within the files are often left out */
+static void read_numbered(Ctx *c, const char *dir, const char *kind, Feed *f, bool outputs) {
+  for (int i = 0;; i++) {
+    static const char *const suffix[] = { "pb", "npy" };
+    const char *path = NULL;
+    for (int k = 0; k < 2 && !path; k++) {
+      const char *p = arena_printf(&c->model, "%s/%s_%d.%s", dir, kind, i, suffix[k]);
+      if (!access(p, F_OK)) path = p;
+    }
+    if (!path) return;
+    NamedTensor t = read_one(c, NULL, i, path);
+    if (outputs) VEC_PUSH(&f->outputs, t);
+    else VEC_PUSH(&f->inputs, t);
+  }
+}
+
+void feed_read(Ctx *c, const Options *o, Feed *f) {
+  int number = 0; /* of inputs without a name */
+  for (size_t i = 0; i < o->inputs.n; i++) {
+    const char *text = o->inputs.p[i], *eq = strchr(text, '='), *path = eq && access(text, F_OK) ? eq + 1 : text;
+    const char *name = path == text ? NULL : arena_str(&c->model, text, (size_t)(eq - text));
+    if (ends(path, ".npz")) npz_parse(c, path, file_read(c, path, 0), add_array, &(Archive){ f, path, false });
+    else VEC_PUSH(&f->inputs, read_one(c, name, name ? -1 : number++, path));
+  }
+  if (!o->data) return;
+  struct stat st;
+  if (stat(o->data, &st)) fail(c, EX_NOINPUT_, "cannot open '%s': %s", o->data, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) {
+    npz_parse(c, o->data, file_read(c, o->data, 0), add_array, &(Archive){ f, o->data, true });
+    return;
+  }
+  read_numbered(c, o->data, "input", f, false);
+  read_numbered(c, o->data, "output", f, true);
+  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' holds no input_J.pb and no output_J.pb", o->data);
+}
+
+void feed_free(Feed *f) {
+  VEC_FREE(&f->inputs);
+  VEC_FREE(&f->outputs);
+}
+
+/* ---- matching with what the model declares ---- */
+
+static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO *want, int number) {
+  for (size_t i = 0; i < n; i++)
+    if (v[i].name && want->name && !strcmp(v[i].name, want->name)) return &v[i];
+  for (size_t i = 0; i < n; i++)
+    if (v[i].number == number) return &v[i];
+  return NULL;
+}
+
+static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *kind) {
+  Tensor r = { .dt = want->dt, .rank = want->rank, .elems = dims_elems(want->dims, want->rank), .name = want->name };
+  memcpy(r.dims, want->dims, sizeof r.dims);
+  bool same = t->raw ? t->t.elems == r.elems * dt_bytes(r.dt)
+                     : t->t.dt == r.dt && t->t.rank == r.rank && !memcmp(t->t.dims, r.dims, (size_t)r.rank * sizeof *r.dims);
+  if (!same)
+    fail(c, EX_NOINPUT_, "'%s': %s '%s' is %s, the file has %s", t->file, kind, want->name, type_text(c, r.dt, r.rank, r.dims),
+         t->raw ? arena_printf(&c->model, "%lld bytes", (long long)t->t.elems) : type_text(c, t->t.dt, t->t.rank, t->t.dims));
+  r.data = t->t.data;
+  if (r.data) return r;
+  int size = dt_bytes(r.dt);
+  char *p = arena_alloc(&c->model, size_mul((size_t)r.elems, (size_t)size));
+  for (int64_t i = 0; i < r.elems; i++) memcpy(p + i * size, &t->t.splat, (size_t)size);
+  r.data = p;
+  return r;
+}
+
+int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out) {
+  int seeded = 0;
+  for (int i = 0; i < n; i++) {
+    const NamedTensor *t = find_tensor(f->inputs.p, f->inputs.n, &want[i], i);
+    if (t) {
+      out[i] = fitted(c, t, &want[i], "input");
+      continue;
+    }
+    seeded++;
+    out[i] = (Tensor){ .dt = want[i].dt, .rank = want[i].rank, .elems = dims_elems(want[i].dims, want[i].rank), .name = want[i].name };
+    memcpy(out[i].dims, want[i].dims, sizeof out[i].dims);
+    void *p = arena_alloc(&c->model, size_mul((size_t)out[i].elems, (size_t)dt_bytes(out[i].dt)));
+    seeded_data(out[i].dt, p, out[i].elems, (uint64_t)seed + (uint64_t)i);
+    out[i].data = p;
+  }
+  return seeded;
+}
+
+bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out) {
+  if (!f->outputs.n) return false;
+  for (int i = 0; i < n; i++) {
+    const NamedTensor *t = find_tensor(f->outputs.p, f->outputs.n, &want[i], i);
+    if (!t) fail(c, EX_NOINPUT_, "the data has no output '%s' (number %d)", want[i].name, i);
+    out[i] = fitted(c, t, &want[i], "output");
+  }
+  return true;
+}
+
+/* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid
+ * indices of most tables. The bundle's main.c draws the same numbers. */
+void seeded_data(DType d, void *out, int64_t n, uint64_t state) {
+  uint8_t *p = out;
+  int size = dt_bytes(d);
+  for (int64_t i = 0; i < n; i++, p += size) {
+    uint64_t r = state += 0x9e3779b97f4a7c15u;
+    r = (r ^ (r >> 30)) * 0xbf58476d1ce4e5b9u;
+    r = (r ^ (r >> 27)) * 0x94d049bb133111ebu;
+    r ^= r >> 31;
+    int64_t bits;
+    if (d == DT_BF16) bits = (int64_t)((r & 0x807f) | ((122 + (r >> 32) % 5) << 7));
+    else if (d == DT_F16) bits = (int64_t)((r & 0x83ff) | ((10 + (r >> 32) % 5) << 10));
+    else if (dt_float(d)) bits = double_to_bits(d, (double)(int32_t)(r >> 40) / 8388608.0 - 1);
+    else bits = (int64_t)(d != DT_BOOL && size == 1 ? r >> 56 : r >> 63);
+    memcpy(p, &bits, (size_t)size);
+  }
+}
+
+/* ---- out ---- */
+void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t) {
+  Sb s = { 0 };
+  if (!strcmp(format, "pb")) onnx_tensor_save(t, name, &s);
+  else if (!strcmp(format, "npy")) npy_write(t, &s);
+  else sb_put(&s, t->data, (size_t)t->elems * (size_t)dt_bytes(t->dt));
+  int bad = file_write(path, s.p ? s.p : "", s.n);
+  sb_free(&s);
+  if (bad) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+double tensor_at(const Tensor *t, int64_t i) {
+  int size = dt_bytes(t->dt);
+  uint64_t v = 0;
+  if (t->data) memcpy(&v, (const char *)t->data + i * size, (size_t)size);
+  return bits_to_double(t->dt, t->data ? (int64_t)dt_wrap(t->dt, v) : t->splat);
+}
+
+enum { TOP = 5 };
+typedef struct Stats { double min, max, mean; int64_t nan, top[TOP]; int ntop; } Stats;
+
+static Stats stats_of(const Tensor *t) {
+  Stats s = { .min = INFINITY, .max = -INFINITY };
+  for (int64_t i = 0; i < t->elems; i++) {
+    double v = tensor_at(t, i);
+    s.nan += isnan(v);
+    if (isnan(v)) continue;
+    if (v < s.min) s.min = v;
+    if (v > s.max) s.max = v;
+    s.mean += v;
+    int at = s.ntop;
+    while (at && v > tensor_at(t, s.top[at - 1])) at--;
+    if (at == TOP) continue;
+    if (s.ntop < TOP) s.ntop++;
+    memmove(&s.top[at + 1], &s.top[at], (size_t)(s.ntop - 1 - at) * sizeof *s.top);
+    s.top[at] = i;
+  }
+  s.mean = t->elems > s.nan ? s.mean / (double)(t->elems - s.nan) : 0;
+  return s;
+}
+
+void tensor_summary(Ctx *c, const char *name, const Tensor *t) {
+  Stats s = stats_of(t);
+  print_name(name);
+  printf(" %s", type_text(c, t->dt, t->rank, t->dims));
+  if (s.ntop) printf("  min %.6g  max %.6g  mean %.6g", s.min, s.max, s.mean);
+  if (s.nan) printf("  NaN %lld", (long long)s.nan);
+  putchar('\n');
+  for (int i = 0; i < s.ntop; i++) printf("  [%lld] %.6g\n", (long long)s.top[i], tensor_at(t, s.top[i]));
+}
+
+static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
+
+json_t *tensor_json(const char *name, const Tensor *t) {
+  Stats s = stats_of(t);
+  char digest[65];
+  sha256_hex(t->data, (size_t)t->elems * (size_t)dt_bytes(t->dt), digest);
+  json_t *top = json_array();
+  for (int i = 0; i < s.ntop; i++)
+    json_array_append_new(top, json_pack("{s:I, s:o}", "index", (json_int_t)s.top[i], "value", number(tensor_at(t, s.top[i]))));
+  return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "type", dtype_info[t->dt].text, "shape",
+                   json_dims(t->rank, t->dims), "sha256", digest, "min", number(s.min), "max", number(s.max), "mean", number(s.mean), "nan",
+                   (json_int_t)s.nan, "top", top);
+}

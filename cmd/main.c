@@ -1,0 +1,64 @@
+/* main.c: the tgc program. Reads the command line, runs the verb in a context, and turns whatever
+ * happens into an exit code. Standard streams that the caller closed are made safe first. */
+#include "cmd.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct Job { const Options *o; int code; } Job;
+
+static int (*const verbs[VERB_COUNT])(Ctx *, const Options *) = {
+#define VERB(name, args, gloss) [VERB_##name] = verb_##name,
+#define OPTION(letter, name, arg, kind, field, verbs, help)
+#include "options.h"
+#undef VERB
+#undef OPTION
+};
+
+/* A file opened while descriptor 1 is closed would become the standard output. Whatever is missing
+ * is opened for reading, so that writing to it fails and is noticed. */
+static void hold_standard_streams(void) {
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(EX_NOWRITE);
+}
+
+static void run_verb(Ctx *c, void *arg) {
+  Job *job = arg;
+  job->code = verbs[job->o->verb](c, job->o);
+}
+
+static void apply_limits(Ctx *c, const Options *o) {
+  if (o->max_nodes) c->limits.nodes = o->max_nodes;
+  if (o->max_nesting) c->limits.nesting = o->max_nesting;
+  if (o->max_decoded) c->limits.decoded = o->max_decoded;
+  if (o->max_fold) c->limits.fold = o->max_fold;
+  if (o->max_fold_steps) c->limits.fold_steps = o->max_fold_steps;
+  c->quiet = o->quiet;
+  c->verbose = o->verbose;
+}
+
+int main(int argc, char **argv) {
+  hold_standard_streams();
+  signal(SIGPIPE, SIG_IGN); /* a reader that went away, a file size limit: a failed write, not a death */
+  signal(SIGXFSZ, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would lose the status of children */
+  Options o;
+  int code = options_parse(&o, argc, argv);
+  if (code < 0) {
+    Ctx c;
+    Job job = { &o, 0 };
+    ctx_init(&c);
+    apply_limits(&c, &o);
+    code = ctx_try(&c, run_verb, &job);
+    if (!code) code = job.code;
+    ctx_free(&c);
+  }
+  options_free(&o);
+  bool lost = ferror(stdout);
+  if ((fflush(stdout) || lost) && (code == EX_DONE || code == EX_FAILED)) {
+    fputs("tgc: cannot write the standard output\n", stderr);
+    code = EX_NOWRITE;
+  }
+  return code;
+}

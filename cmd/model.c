@@ -1,0 +1,114 @@
+/* model.c: from the command line to a graph and a plan, and the small pieces all reports share. */
+#include "cmd.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- loading ---- */
+
+/* --dim, and the shapes of the given data, so that a file of inputs fixes what the model leaves open. */
+static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
+  Arena *m = &c->model;
+  VEC(DimValue) dims = { 0 };
+  for (size_t i = 0; i < o->dims.n; i++) {
+    const char *eq = strrchr(o->dims.p[i], '=');
+    VEC_PUSH(&dims, ((DimValue){ arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i])), strtoll(eq + 1, NULL, 10) }));
+  }
+  for (size_t i = 0; feed && i < feed->inputs.n; i++) {
+    const NamedTensor *t = &feed->inputs.p[i];
+    for (int a = 0; !t->raw && a < t->t.rank; a++) {
+      if (t->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%s:%d", t->name, a), t->t.dims[a] }));
+      if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
+    }
+  }
+  LoadOptions l = { arena_dup(m, dims.p, dims.n * sizeof *dims.p), (int)dims.n, o->hardlinks };
+  VEC_FREE(&dims);
+  return l;
+}
+
+Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
+  LoadOptions l = load_options(c, o, feed);
+  c->file = o->model;
+  return model_load(c, o->model, &l);
+}
+
+/* ---- compiling ---- */
+const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
+  const char *isa = o->isa ? o->isa : otherwise;
+  const Target *t = target_find(isa);
+  if (t) return t;
+  Sb known = { 0 };
+  for (const Target *x = targets; x->isa; x++) sb_printf(&known, ", %s", x->isa);
+  const char *list = arena_str(&c->model, known.p, known.n);
+  sb_free(&known);
+  fail(c, EX_USAGE_, "unknown --isa '%s'; there are native%s", isa, list);
+}
+
+void progress_show(const Options *o, const char *stage, int64_t seconds) {
+  if (o->quiet || !isatty(STDERR_FILENO)) return;
+  fputs("\r\033[K", stderr);
+  if (stage) fprintf(stderr, "%s, %lld s", stage, (long long)seconds);
+}
+
+typedef struct Progress { const Options *o; time_t start, shown; } Progress;
+
+static time_t seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec;
+}
+
+/* Called often: something appears once a second has passed, then once a second. */
+static void show_pass(void *arg, const char *stage, int done, int total) {
+  Progress *p = arg;
+  time_t now = seconds_now();
+  char text[80];
+  if (now - p->start < 2 || now == p->shown) return; /* whole seconds: 2 is more than one */
+  snprintf(text, sizeof text, "%s %d/%d", stage, done, total);
+  progress_show(p->o, text, now - p->start);
+  p->shown = now;
+}
+
+Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
+  Progress progress = { .o = o, .start = seconds_now() };
+  Plan *p = compile_graph(g, &(CompileOptions){ .target = t, .backend = backends[0], .dump = o->dump, .stop_after = o->stop_after, .stopped = stopped,
+                                                .progress = show_pass, .progress_arg = &progress });
+  if (progress.shown) progress_show(o, NULL, 0);
+  return p;
+}
+
+/* ---- reports ---- */
+json_t *json_report(const char *verb, const char *model) {
+  json_t *j = json_pack("{s:i, s:s, s:s}", "schema_version", SCHEMA_VERSION, "tgc", TGC_VERSION, "verb", verb);
+  if (model) json_object_set_new(j, "model", json_text(model));
+  return j;
+}
+
+void json_print(json_t *j) {
+  json_dumpf(j, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+  putchar('\n');
+  json_decref(j);
+}
+
+const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims) {
+  Sb s = { 0 };
+  sb_printf(&s, "%s[", dtype_info[d].text);
+  for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
+  sb_puts(&s, "]");
+  const char *t = arena_str(&c->model, s.p, s.n);
+  sb_free(&s);
+  return t;
+}
+
+const char *bytes_text(Ctx *c, int64_t n) {
+  static const char *const unit[] = { "B", "kB", "MB", "GB" };
+  double v = (double)n;
+  int u = 0;
+  while (v >= 1000 && u < 3) v /= 1000, u++;
+  return arena_printf(&c->model, u ? "%.1f %s" : "%.0f %s", v, unit[u]);
+}
+
+void print_name(const char *s) {
+  for (; *s; s++) putchar((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+}

@@ -1,0 +1,249 @@
+/* options.c: the command line, the help and the manual page, all from the rows of options.h. */
+#include "cmd.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { FLAG, TEXT, LIST, SIZE, REAL, MAYBE } Kind;
+typedef struct OptionRow {
+  char letter;
+  const char *name, *arg;
+  Kind kind;
+  size_t field;
+  const char *verbs, *help;
+} OptionRow;
+typedef struct VerbRow { const char *name, *args, *gloss; } VerbRow;
+
+static const OptionRow option_rows[] = {
+#define VERB(name, args, gloss)
+#define OPTION(letter, name, arg, kind, field, verbs, help) { letter, name, arg, kind, offsetof(Options, field), verbs, help },
+#include "options.h"
+#undef VERB
+#undef OPTION
+};
+static const VerbRow verb_rows[] = {
+#define VERB(name, args, gloss) { #name, args, gloss },
+#define OPTION(letter, name, arg, kind, field, verbs, help)
+#include "options.h"
+#undef VERB
+#undef OPTION
+};
+const char *const verb_name[VERB_COUNT] = {
+#define VERB(name, args, gloss) #name,
+#define OPTION(letter, name, arg, kind, field, verbs, help)
+#include "options.h"
+#undef VERB
+#undef OPTION
+};
+static const char verb_letter[] = "crviko"; /* ORDER VERB: as options.h names them in its column of verbs */
+_Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
+
+enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
+
+static const struct { int code; const char *gloss; } exit_rows[] = {
+  { EX_DONE, "everything asked for was done" },
+  { EX_FAILED, "it ran, but the check failed" },
+  { EX_USAGE_, "the command line is wrong" },
+  { EX_BADMODEL, "the model is invalid, unsupported, or over a limit" },
+  { EX_NOINPUT_, "an input file cannot be read" },
+  { EX_MISSING, "a device or tool is missing" },
+  { EX_BUG, "a bug in tgc" },
+  { EX_NOWRITE, "output cannot be written" },
+  { EX_RETRY, "try again later" },
+  { EX_TIMEOUT, "time ran out" },
+};
+enum { EXITS = sizeof exit_rows / sizeof *exit_rows };
+
+static bool option_of(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v]); }
+
+/* ---- help ---- */
+static void print_option(const OptionRow *r) {
+  char left[64];
+  snprintf(left, sizeof left, "%c%c%s--%s%s%s", r->letter ? '-' : ' ', r->letter ? r->letter : ' ', r->letter ? ", " : "  ", r->name,
+           r->kind == MAYBE ? "[=" : r->arg ? "=" : "", r->arg ? r->arg : "");
+  printf("  %s%s%*s%s\n", left, r->kind == MAYBE ? "]" : "", (int)(28 - strlen(left) - (r->kind == MAYBE)), "", r->help);
+}
+
+static void print_help(const Options *o) {
+  if (o->verb == VERB_COUNT) {
+    puts("usage: tgc VERB INPUT [-o OUT] [options]\n\nCompiles ONNX and .tg models ahead of time to self-contained C.\n\nVerbs:");
+    for (int i = 0; i < VERB_COUNT; i++) printf("  %-9s%-15s%s\n", verb_rows[i].name, verb_rows[i].args, verb_rows[i].gloss);
+    puts("\n`tgc VERB --help` lists the options of a verb.\n\nExit codes:");
+    for (int i = 0; i < EXITS; i++) printf("  %3d  %s\n", exit_rows[i].code, exit_rows[i].gloss);
+    return;
+  }
+  printf("usage: tgc %s %s [options]\n\n%s\n\nOptions:\n", verb_rows[o->verb].name, verb_rows[o->verb].args, verb_rows[o->verb].gloss);
+  for (int i = 0; i < OPTIONS; i++)
+    if (option_of(&option_rows[i], o->verb)) print_option(&option_rows[i]);
+}
+
+/* Text for troff: a hyphen that is to be copied, and no accidental request or escape. */
+static void put_troff(const char *s) {
+  for (; *s; s++) {
+    if (*s == '-') fputs("\\-", stdout);
+    else if (*s == '\\') fputs("\\e", stdout);
+    else if (*s == '`') fputs("\\(ga", stdout);
+    else putchar(*s);
+  }
+}
+
+static void print_man_option(const OptionRow *r) {
+  printf(".TP\n.B ");
+  if (r->letter) printf("\\-%c, ", r->letter);
+  fputs("\\-\\-", stdout);
+  put_troff(r->name);
+  if (r->arg) printf("%s\\fI%s\\fR%s", r->kind == MAYBE ? "[=" : "=", r->arg, r->kind == MAYBE ? "]" : "");
+  fputs("\n", stdout);
+  put_troff(r->help);
+  if (*r->verbs != '*') {
+    fputs(" (", stdout);
+    for (int v = 0, n = 0; v < VERB_COUNT; v++)
+      if (option_of(r, (Verb)v)) printf("%s%s", n++ ? ", " : "", verb_rows[v].name);
+    putchar(')');
+  }
+  puts(".");
+}
+
+static void print_man(void) {
+  puts(".TH TGC 1 \"\" \"tgc " TGC_VERSION "\"\n.SH NAME\ntgc \\- compile ONNX models ahead of time to self\\-contained C\n.SH SYNOPSIS\n"
+       ".B tgc\n.I VERB INPUT\n[\\fB\\-o\\fR \\fIOUT\\fR] [\\fIoptions\\fR]\n.SH DESCRIPTION\n"
+       "Turns a model, in ONNX or in tgc\\(aqs own text format, into a bundle of C source that needs nothing but a C compiler.\n"
+       "Results go to standard output, diagnostics to standard error. A bundle is complete or absent.\n.SH VERBS");
+  for (int i = 0; i < VERB_COUNT; i++) {
+    printf(".TP\n.B %s ", verb_rows[i].name);
+    put_troff(verb_rows[i].args);
+    putchar('\n');
+    put_troff(verb_rows[i].gloss);
+    puts(".");
+  }
+  puts(".SH OPTIONS\nIn parentheses the verbs that take an option; without any, all do.");
+  for (int i = 0; i < OPTIONS; i++) print_man_option(&option_rows[i]);
+  puts(".SH EXIT STATUS");
+  for (int i = 0; i < EXITS; i++) printf(".TP\n.B %d\n%s.\n", exit_rows[i].code, exit_rows[i].gloss);
+  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run and verify, with arguments after blanks (cc).\n.TP\n.B TGC_CFLAGS\n"
+       "More arguments for it.\n.TP\n.B TMPDIR\nWhere run and verify keep their files while they work (/tmp).");
+}
+
+/* ---- parsing ---- */
+static int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static int wrong(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  fputs("tgc: ", stderr);
+  vfprintf(stderr, fmt, ap);
+  fputs(" (tgc --help)\n", stderr);
+  va_end(ap);
+  return EX_USAGE_;
+}
+
+static bool parse_size(const char *s, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long v = strtoll(s, &end, 10);
+  int64_t scale = *end == 'k' ? 1 << 10 : *end == 'M' ? 1 << 20 : *end == 'G' ? 1 << 30 : 1;
+  if (scale > 1) end++;
+  return end != s && !*end && !errno && v >= 0 && i64_mul(v, scale, out);
+}
+
+static bool parse_real(const char *s, double *out) {
+  char *end;
+  *out = strtod(s, &end);
+  return end != s && !*end && *out >= 0;
+}
+
+/* Stores a value; returns -1, or the exit code of a wrong one. */
+static int store(Options *o, const OptionRow *r, const char *value) {
+  void *field = (char *)o + r->field;
+  switch (r->kind) {
+  case FLAG: *(bool *)field = true; return -1;
+  case MAYBE: *(const char **)field = value ? value : "yes"; return -1;
+  case TEXT: *(const char **)field = value; return -1;
+  case LIST: VEC_PUSH((Texts *)field, value); return -1;
+  case SIZE: return parse_size(value, field) ? -1 : wrong("--%s wants a whole number, not '%s'", r->name, value);
+  case REAL: return parse_real(value, field) ? -1 : wrong("--%s wants a number that is not negative, not '%s'", r->name, value);
+  }
+  return -1;
+}
+
+static int parse_long(Options *o, char ***argv) {
+  const char *text = **argv + 2, *eq = strchr(text, '=');
+  size_t n = eq ? (size_t)(eq - text) : strlen(text);
+  for (int i = 0; i < OPTIONS; i++) {
+    const OptionRow *r = &option_rows[i];
+    if (strlen(r->name) != n || memcmp(r->name, text, n)) continue;
+    if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong("%s takes no option --%s", verb_name[o->verb], r->name);
+    if (r->kind == FLAG && eq) return wrong("--%s takes no value", r->name);
+    const char *value = eq ? eq + 1 : NULL;
+    if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv)) return wrong("--%s wants a value: %s", r->name, r->arg);
+    return store(o, r, value);
+  }
+  return wrong("unknown option '%s'", **argv);
+}
+
+static int parse_short(Options *o, char ***argv) {
+  for (const char *at = **argv + 1; *at; at++) {
+    const OptionRow *r = option_rows;
+    while (r < option_rows + OPTIONS && r->letter != *at) r++;
+    if (r == option_rows + OPTIONS) return wrong("unknown option '-%c'", *at);
+    if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong("%s takes no option -%c", verb_name[o->verb], *at);
+    if (r->kind == FLAG) {
+      store(o, r, NULL);
+      continue;
+    }
+    const char *value = at[1] ? at + 1 : *++*argv;
+    if (!value) return wrong("-%c wants a value: %s", r->letter, r->arg);
+    return store(o, r, value);
+  }
+  return -1;
+}
+
+static int parse_word(Options *o, const char *word) {
+  if (o->verb == VERB_COUNT) {
+    for (int i = 0; i < VERB_COUNT; i++)
+      if (!strcmp(word, verb_name[i])) o->verb = (Verb)i;
+    return o->verb == VERB_COUNT ? wrong("unknown verb '%s'", word) : -1;
+  }
+  if (o->model || !*verb_rows[o->verb].args) return wrong("unexpected argument '%s'", word);
+  o->model = word;
+  return -1;
+}
+
+static int check_values(const Options *o) {
+  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
+  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
+    return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
+  if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
+    return wrong("--format is npy, pb or raw, not '%s'", o->format);
+  if (o->name && !bundle_name_ok(o->name)) return wrong("--name wants a C identifier of at most 40 characters, not '%s'", o->name);
+  for (size_t i = 0; i < o->dims.n; i++) {
+    const char *eq = strrchr(o->dims.p[i], '=');
+    int64_t v;
+    if (!eq || eq == o->dims.p[i] || !parse_size(eq + 1, &v)) return wrong("--dim wants NAME=N, not '%s'", o->dims.p[i]);
+  }
+  return -1;
+}
+
+int options_parse(Options *o, int argc, char **argv) {
+  *o = (Options){ .verb = VERB_COUNT, .rtol = 1e-3, .atol = 1e-7 };
+  bool words = false; /* after "--" */
+  (void)argc;
+  for (char **at = argv + 1; *at; at++) {
+    int code = -1;
+    if (words || (*at)[0] != '-' || !(*at)[1]) code = parse_word(o, *at);
+    else if ((*at)[1] != '-') code = parse_short(o, &at);
+    else if ((*at)[2]) code = parse_long(o, &at);
+    else words = true;
+    if (code >= 0) return code;
+  }
+  if (o->man) return print_man(), EX_DONE;
+  if (o->version) return puts("tgc " TGC_VERSION), EX_DONE;
+  if (o->help) return print_help(o), EX_DONE;
+  if (o->verb == VERB_COUNT) return wrong("no verb given");
+  if (!o->model && *verb_rows[o->verb].args) return wrong("%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
+  return check_values(o);
+}
+
+void options_free(Options *o) {
+  VEC_FREE(&o->inputs);
+  VEC_FREE(&o->dims);
+}

@@ -1,0 +1,108 @@
+/* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data,
+ * or with the graph interpreter on seeded inputs. After a failure the graph is run again with its
+ * inner values as outputs, to find the node where it first goes wrong. */
+#include "cmd.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct Verify {
+  const Options *o;
+  const Target *target;
+  Graph *g;
+  const char *scratch;
+  Tensor *in, *want, *got;
+  json_t *report;
+  bool from_data;          /* want is the user's, not the interpreter's */
+  int failed;              /* outputs */
+} Verify;
+
+void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out) {
+  const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
+  Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
+  for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
+  for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
+  if (!interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, true, 0, out)) BUG("the interpreter ran out of a budget it was not given");
+}
+
+static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "nan" : "inf"); }
+
+/* Compares all outputs; returns how many are wrong. */
+static int compare_outputs(Ctx *c, const Verify *v, const Tensor *got, bool say) {
+  int failed = 0;
+  json_t *list = json_array();
+  for (size_t i = 0; i < v->g->outputs.n; i++) {
+    Diff d = tensor_compare(&got[i], &v->want[i], v->o->rtol, v->o->atol);
+    const GIO *out = &v->g->outputs.p[i];
+    failed += d.bad > 0;
+    if (!say) continue;
+    json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "name", json_text(out->name), "passed", !d.bad, "elements", (json_int_t)v->want[i].elems,
+                                          "outside", (json_int_t)d.bad, "max_ulp", real_json(d.max_ulp), "max_relative", real_json(d.max_rel), "max_absolute", real_json(d.max_abs)));
+    if (v->o->json) continue;
+    printf("%s ", d.bad ? "FAILED" : "ok    ");
+    print_name(out->name);
+    printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d.max_ulp, d.max_rel, d.max_abs);
+    if (d.bad)
+      printf("  %lld of %lld outside, worst [%lld] %.9g for %.9g", (long long)d.bad, (long long)v->want[i].elems, (long long)d.worst, tensor_at(&got[i], d.worst),
+             tensor_at(&v->want[i], d.worst));
+    putchar('\n');
+  }
+  if (say) json_object_set_new(v->report, "outputs", list);
+  else json_decref(list);
+  return failed;
+}
+
+/* Compiling may change the list of outputs, which the search for suspects needs as it was. */
+static Graph *same_graph(Ctx *c, const Graph *g) {
+  Graph *h = arena_dup(&c->model, g, sizeof *g);
+  h->inputs.p = arena_dup(&c->model, g->inputs.p, g->inputs.n * sizeof *g->inputs.p);
+  h->outputs.p = arena_dup(&c->model, g->outputs.p, g->outputs.n * sizeof *g->outputs.p);
+  return h;
+}
+
+static void blame(Ctx *c, Verify *v) {
+  if (v->from_data) {
+    Tensor *exact = ARENA_NEW(&c->model, Tensor, v->g->outputs.n + 1);
+    interpret(c, v->g, v->in, exact);
+    bool import = compare_outputs(c, v, exact, false) > 0;
+    json_object_set_new(v->report, "interpreter_agrees", json_boolean(!import));
+    if (import) {
+      if (!v->o->json) puts("the interpreter disagrees with the data as well: the graph is not the model, or the data is not");
+      return;
+    }
+  }
+  find_suspects(c, v->o, v->g, v->target, v->scratch, v->in, v->report);
+}
+
+static void build_and_compare(Ctx *c, void *arg) {
+  Verify *v = arg;
+  int status = plan_execute(c, v->o, plan_of(v->o, same_graph(c, v->g), v->target, NULL), v->scratch, v->in, v->got);
+  if (status) fail(c, EX_FAILED, "the model returned status %d", status);
+  v->failed = compare_outputs(c, v, v->got, true);
+  if (v->failed) blame(c, v);
+}
+
+int verb_verify(Ctx *c, const Options *o) {
+  Feed feed = { 0 };
+  Verify v = { .o = o, .target = target_of(c, o, "native") };
+  feed_read(c, o, &feed);
+  v.g = load_graph(c, o, &feed);
+  int nin = (int)v.g->inputs.n, nout = (int)v.g->outputs.n;
+  v.in = ARENA_NEW(&c->model, Tensor, nin + 1);
+  v.want = ARENA_NEW(&c->model, Tensor, nout + 1);
+  v.got = ARENA_NEW(&c->model, Tensor, nout + 1);
+  int seeded = feed_inputs(c, &feed, v.g->inputs.p, nin, o->seed, v.in);
+  v.from_data = feed_outputs(c, &feed, v.g->outputs.p, nout, v.want);
+  if (v.from_data && seeded) fail(c, EX_NOINPUT_, "the data has outputs but lacks %d of %d inputs", seeded, nin);
+  if (!v.from_data) interpret(c, v.g, v.in, v.want);
+  v.report = json_report("verify", o->model);
+  v.scratch = scratch_new(c);
+  int code = ctx_try(c, build_and_compare, &v);
+  scratch_remove(v.scratch);
+  feed_free(&feed);
+  if (!code && v.failed) code = EX_FAILED;
+  json_object_update_new(v.report, json_pack("{s:s, s:s, s:f, s:f, s:b, s:i}", "reference", v.from_data ? "data" : "interpreter", "isa", v.target->isa, "rtol", o->rtol,
+                                             "atol", o->atol, "passed", !code, "status", code));
+  if (o->json) json_print(v.report);
+  else json_decref(v.report);
+  return code;
+}
