@@ -10,7 +10,6 @@
 
 typedef struct Fold {
   IR *ir;
-  Simplify s;     /* for depends_on_constants */
   RefMap position; /* node: 1 computed from tensors or floats, 2 from IOTA and integers only */
   RefMap done;    /* node to what stands for it */
   bool changed;
@@ -69,11 +68,11 @@ bool graph_fold(Graph *g) {
   ir_toposort(g->ir, roots.p, roots.n, &order);
   find_positions(&f, &order);
   for (size_t i = 0; i < roots.n; i++)
-    if (depends_on_constants(&f.s, g->ir, roots.p[i])) fold_part(&f, roots.p[i]);
+    if (is_constant(g->ir, roots.p[i])) fold_part(&f, roots.p[i]);
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(g->ir, order.p[i]);
-    for (int k = 0; k < x->nsrc && !depends_on_constants(&f.s, g->ir, order.p[i]); k++)
-      if (depends_on_constants(&f.s, g->ir, x->src[k])) fold_part(&f, x->src[k]);
+    for (int k = 0; k < x->nsrc && !is_constant(g->ir, order.p[i]); k++)
+      if (is_constant(g->ir, x->src[k])) fold_part(&f, x->src[k]);
   }
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(g->ir, order.p[i]);
@@ -83,7 +82,6 @@ bool graph_fold(Graph *g) {
     refmap_set(&f.done, order.p[i], x->nsrc ? node_with_src(g->ir, order.p[i], src.p) : order.p[i]);
   }
   for (size_t i = 0; i < roots.n; i++) g->outputs.p[i].ref = refmap_get(&f.done, roots.p[i]);
-  refmap_free(&f.s.constant);
   refmap_free(&f.position);
   refmap_free(&f.done);
   VEC_FREE(&roots);

@@ -33,10 +33,10 @@ static Ref moved_constant(IR *ir, const Node *x) {
   return node_is_const(ir, x->src[0], &bits) ? splat(ir, x, bits) : 0;
 }
 
-Ref rule_reshape(IR *ir, Ref r, void *simplify) {
+Ref rule_reshape(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   int64_t part[MAX_RANK], dims[MAX_RANK];
-  (void)simplify;
+  (void)users;
   Ref y = g_reshape(ir, x->src[0], x->rank, x->dims);
   if (y != r) return y;
   if (s->op != OP_EXPAND || empty(x)) return 0;
@@ -46,15 +46,15 @@ Ref rule_reshape(IR *ir, Ref r, void *simplify) {
   return g_expand(ir, g_reshape(ir, s->src[0], x->rank, dims), x->rank, x->dims);
 }
 
-Ref rule_expand(IR *ir, Ref r, void *simplify) {
+Ref rule_expand(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
-  (void)simplify;
+  (void)users;
   return g_expand(ir, x->src[0], x->rank, x->dims);
 }
 
-Ref rule_permute(IR *ir, Ref r, void *simplify) {
+Ref rule_permute(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
-  (void)simplify;
+  (void)users;
   Ref y = g_permute(ir, x->src[0], x->arg);
   if (y != r) return y;
   if (s->op == OP_EXPAND) return g_expand(ir, g_permute(ir, s->src[0], x->arg), x->rank, x->dims);
@@ -120,11 +120,11 @@ static Ref shrink_of_cat(IR *ir, const Node *x, const Node *s) {
   return g_shrink(ir, g_cat(ir, after - first, s->src + first, axis), begin, x->arg + n, x->dims);
 }
 
-Ref rule_shrink(IR *ir, Ref r, void *simplify) {
+Ref rule_shrink(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   const int n = x->rank;
   int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK];
-  (void)simplify;
+  (void)users;
   Ref y = moved_constant(ir, x);
   if (y) return y;
   if (empty(x)) return 0;
@@ -152,21 +152,21 @@ Ref rule_shrink(IR *ir, Ref r, void *simplify) {
 }
 
 /* A window of one tap is a strided part */
-Ref rule_window(IR *ir, Ref r, void *simplify) {
+Ref rule_window(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], axis = x->arg[0];
-  (void)simplify;
+  (void)users;
   Ref y = moved_constant(ir, x);
   if (y || x->dims[s->rank] != 1 || empty(x)) return y;
   for (int i = 0; i < s->rank; i++) step[i] = i == axis ? x->arg[1] : 1;
   return g_reshape(ir, g_shrink(ir, x->src[0], begin, step, x->dims), x->rank, x->dims);
 }
 
-Ref rule_pad(IR *ir, Ref r, void *simplify) {
+Ref rule_pad(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   const int n = x->rank;
   int64_t a, b, lo[MAX_RANK], hi[MAX_RANK];
-  (void)simplify;
+  (void)users;
   Ref y = g_pad(ir, x->src[0], x->arg, x->arg + n, x->src[1]);
   if (y != r) return y;
   if (node_is_const(ir, x->src[1], &b) && ((node_is_const(ir, x->src[0], &a) && a == b) || empty(s))) return splat(ir, x, b);
@@ -178,10 +178,10 @@ Ref rule_pad(IR *ir, Ref r, void *simplify) {
   return g_pad(ir, s->src[0], lo, hi, x->src[1]);
 }
 
-Ref rule_cat(IR *ir, Ref r, void *simplify) {
+Ref rule_cat(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   int64_t first, bits;
-  (void)simplify;
+  (void)users;
   if (x->nsrc == 1) return x->src[0];
   for (int i = 0; i < x->nsrc; i++)
     if (!node(ir, x->src[i])->dims[x->arg[0]] && !empty(x)) return g_cat(ir, x->nsrc, x->src, (int)x->arg[0]);
@@ -192,10 +192,10 @@ Ref rule_cat(IR *ir, Ref r, void *simplify) {
 }
 
 /* The same index everywhere selects a part */
-Ref rule_gather(IR *ir, Ref r, void *simplify) {
+Ref rule_gather(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = x->arg[0];
-  (void)simplify;
+  (void)users;
   Ref y = moved_constant(ir, x);
   if (y || !node_is_const(ir, x->src[1], &at) || at < 0 || at >= s->dims[axis]) return y;
   memcpy(dims, s->dims, s->rank * sizeof *dims);
@@ -206,12 +206,12 @@ Ref rule_gather(IR *ir, Ref r, void *simplify) {
 
 /* Axes that only repeat and are not reduced stay outside; the greatest of equal numbers is one of
  * them; reductions that do not depend on order are merged. */
-Ref rule_reduce(IR *ir, Ref r, void *simplify) {
+Ref rule_reduce(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   bool select = x->arg[0] == OP_MAX || x->arg[0] == OP_MIN;
   uint32_t axes = (uint32_t)x->arg[1];
   int64_t dims[MAX_RANK], bits;
-  (void)simplify;
+  (void)users;
   if (empty(s)) return 0;
   Ref y = g_reduce(ir, (Op)x->arg[0], x->src[0], axes);
   if (y != r) return y;
@@ -231,12 +231,12 @@ Ref rule_reduce(IR *ir, Ref r, void *simplify) {
 }
 
 /* An elementwise op of repeated elements repeats the op of the elements */
-Ref rule_hoist_expand(IR *ir, Ref r, void *simplify) {
+Ref rule_hoist_expand(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   int64_t dims[MAX_RANK];
   Ref src[3];
   bool less = false;
-  (void)simplify;
+  (void)users;
   for (int i = 0; i < x->rank; i++) {
     dims[i] = 1;
     for (int k = 0; k < x->nsrc; k++) {

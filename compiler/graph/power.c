@@ -45,12 +45,12 @@ static Ref root(IR *ir, Ref x, double e) {
   return 0;
 }
 
-Ref rule_constant_power(IR *ir, Ref r, void *simplify) {
+Ref rule_constant_power(IR *ir, Ref r, void *users) {
   const Node *n = node(ir, r);
   DType d = (DType)n->dt;
   Ref x = n->src[0];
   int64_t bits;
-  (void)simplify;
+  (void)users;
   if (!dt_float(d) || !node_is_const(ir, n->src[1], &bits)) return 0;
   double e = bits_to_double(d, bits);
   if (e == 0) return splat(ir, n, double_to_bits(d, 1)); /* also of NaN */

@@ -1,15 +1,11 @@
-/* rules.h: what the tables of graph rules share. */
+/* rules.h: what the tables of graph rules share. A rule's last argument is the RefMap of users that
+ * ir_rewrite_users keeps. */
 #ifndef TGC_RULES_H
 #define TGC_RULES_H
 #include "../ir/refmap.h"
 
-typedef struct Simplify {
-  RefMap users;    /* kept by ir_rewrite_users */
-  RefMap constant; /* node: 1 when it depends on an input of the graph, 2 when on constants only */
-} Simplify;
-
 Ref splat(IR *ir, const Node *x, int64_t bits); /* the number everywhere, in the type and shape of x */
-bool depends_on_constants(Simplify *s, const IR *ir, Ref r);
+static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varies; } /* depends on constants only */
 
 /* What a part of a tensor becomes under a reshape from one shape to another: part has, axis by axis of
  * from, the extent or 1. Where the reshape mixes axes of both kinds: false, or with widen those of
@@ -17,21 +13,21 @@ bool depends_on_constants(Simplify *s, const IR *ir, Ref r);
 bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 
 /* scale.c: rules that change roundings, by name */
-Ref rule_scale_into_constant(IR *ir, Ref r, void *simplify);
-Ref rule_merge_addends(IR *ir, Ref r, void *simplify);
+Ref rule_scale_into_constant(IR *ir, Ref r, void *users);
+Ref rule_merge_addends(IR *ir, Ref r, void *users);
 
 /* power.c */
-Ref rule_constant_power(IR *ir, Ref r, void *simplify);
+Ref rule_constant_power(IR *ir, Ref r, void *users);
 
 /* move.c: movement of movement, exact */
-Ref rule_reshape(IR *ir, Ref r, void *simplify);
-Ref rule_expand(IR *ir, Ref r, void *simplify);
-Ref rule_permute(IR *ir, Ref r, void *simplify);
-Ref rule_shrink(IR *ir, Ref r, void *simplify);
-Ref rule_window(IR *ir, Ref r, void *simplify);
-Ref rule_pad(IR *ir, Ref r, void *simplify);
-Ref rule_cat(IR *ir, Ref r, void *simplify);
-Ref rule_gather(IR *ir, Ref r, void *simplify);
-Ref rule_reduce(IR *ir, Ref r, void *simplify);
-Ref rule_hoist_expand(IR *ir, Ref r, void *simplify);
+Ref rule_reshape(IR *ir, Ref r, void *users);
+Ref rule_expand(IR *ir, Ref r, void *users);
+Ref rule_permute(IR *ir, Ref r, void *users);
+Ref rule_shrink(IR *ir, Ref r, void *users);
+Ref rule_window(IR *ir, Ref r, void *users);
+Ref rule_pad(IR *ir, Ref r, void *users);
+Ref rule_cat(IR *ir, Ref r, void *users);
+Ref rule_gather(IR *ir, Ref r, void *users);
+Ref rule_reduce(IR *ir, Ref r, void *users);
+Ref rule_hoist_expand(IR *ir, Ref r, void *users);
 #endif

@@ -62,7 +62,7 @@ static Ref before_movement(IR *ir, const Node *y, Ref f, Op op) {
 
 /* y op f with f merged into a constant inside y, or 0. Every node on the way must have one use: y
  * itself would be computed twice otherwise. */
-static Ref sink(Simplify *s, IR *ir, Ref y, Ref f, Op op) {
+static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
   Step path[MAX_PATH];
   int n = 0;
   bool summed = false, floats = dt_float((DType)node(ir, y)->dt);
@@ -70,9 +70,9 @@ static Ref sink(Simplify *s, IR *ir, Ref y, Ref f, Op op) {
   if (!elems(ir, y)) return 0;
   while (!r) {
     const Node *x = node(ir, y);
-    if (n == MAX_PATH || refmap_get(&s->users, y) > 1) return 0;
+    if (n == MAX_PATH || refmap_get(users, y) > 1) return 0;
     Step step = { y, x->nsrc > 1 ? x->src[1] : 0 };
-    if (x->op == OP_ADD && depends_on_constants(s, ir, x->src[1])) {
+    if (x->op == OP_ADD && is_constant(ir, x->src[1])) {
       Ref c = combine(ir, op, x->src[1], f);
       if (!c || (op == OP_ADD && floats && !is_sum(ir, x->src[0]))) return 0;
       if (op == OP_ADD) r = g_binary(ir, OP_ADD, x->src[0], c);
@@ -81,7 +81,7 @@ static Ref sink(Simplify *s, IR *ir, Ref y, Ref f, Op op) {
       return 0;
     } else if (x->op == OP_REDUCE && x->arg[0] == OP_ADD) {
       summed = true;
-    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats || is_sum(ir, x->src[0])) && depends_on_constants(s, ir, x->src[1])) {
+    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats || is_sum(ir, x->src[0])) && is_constant(ir, x->src[1])) {
       Ref w = combine(ir, op, x->src[1], f);
       if (!w) return 0;
       r = g_binary(ir, OP_MUL, x->src[0], w);
@@ -96,15 +96,15 @@ static Ref sink(Simplify *s, IR *ir, Ref y, Ref f, Op op) {
   return r;
 }
 
-Ref rule_scale_into_constant(IR *ir, Ref r, void *simplify) {
+Ref rule_scale_into_constant(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
-  if (!depends_on_constants(simplify, ir, x->src[1]) || depends_on_constants(simplify, ir, x->src[0])) return 0;
+  if (!is_constant(ir, x->src[1]) || is_constant(ir, x->src[0])) return 0;
   if (x->op == OP_DIV && !dt_float((DType)x->dt)) return 0;
-  return sink(simplify, ir, x->src[0], bare(ir, x->src[1]), (Op)x->op);
+  return sink(users, ir, x->src[0], bare(ir, x->src[1]), (Op)x->op);
 }
 
-Ref rule_merge_addends(IR *ir, Ref r, void *simplify) {
+Ref rule_merge_addends(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
-  if (!depends_on_constants(simplify, ir, x->src[1]) || depends_on_constants(simplify, ir, x->src[0])) return 0;
-  return sink(simplify, ir, x->src[0], bare(ir, x->src[1]), OP_ADD);
+  if (!is_constant(ir, x->src[1]) || is_constant(ir, x->src[0])) return 0;
+  return sink(users, ir, x->src[0], bare(ir, x->src[1]), OP_ADD);
 }

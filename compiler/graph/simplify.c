@@ -10,36 +10,12 @@
 #include "rules.h"
 #include <math.h>
 
-#define RULE(name) static Ref name(IR *ir, Ref r, void *simplify)
-#define UNUSED (void)simplify
-
-bool depends_on_constants(Simplify *s, const IR *ir, Ref root) {
-  enum { VARIES = 1, CONSTANT };
-  Refs stack = { 0 };
-  VEC_PUSH(&stack, root);
-  while (stack.n) {
-    Ref r = stack.p[stack.n - 1], known = refmap_get(&s->constant, r);
-    const Node *x = node(ir, r);
-    Ref result = x->op == OP_PARAM ? VARIES : CONSTANT;
-    size_t open = stack.n;
-    for (int i = 0; !known && i < x->nsrc; i++) {
-      Ref of = refmap_get(&s->constant, x->src[i]);
-      if (!of) VEC_PUSH(&stack, x->src[i]);
-      if (of == VARIES) result = VARIES;
-    }
-    if (stack.n > open) continue;
-    if (!known) refmap_set(&s->constant, r, result);
-    stack.n--;
-  }
-  VEC_FREE(&stack);
-  return refmap_get(&s->constant, root) == CONSTANT;
-}
+#define RULE(name) static Ref name(IR *ir, Ref r, __attribute__((unused)) void *users)
 
 /* ---- all elementwise ops ---- */
 RULE(fold_constants) {
   const Node *x = node(ir, r);
   int64_t bits[3];
-  UNUSED;
   for (int i = 0; i < x->nsrc; i++)
     if (!node_is_const(ir, x->src[i], &bits[i])) return 0;
   DType operand = (DType)node(ir, x->src[x->nsrc - 1])->dt;
@@ -48,7 +24,6 @@ RULE(fold_constants) {
 
 RULE(bounds_decide) {
   const Node *x = node(ir, r);
-  UNUSED;
   return !dt_float((DType)x->dt) && x->vmin == x->vmax ? splat(ir, x, x->vmin) : 0;
 }
 
@@ -69,7 +44,7 @@ static Ref with(IR *ir, Ref r, Ref a, Ref b) { return node_with_src(ir, r, (Ref[
 /* Constants stand second in ops that commute. */
 RULE(constant_second) {
   const Node *x = node(ir, r);
-  bool swap = depends_on_constants(simplify, ir, x->src[0]) && !depends_on_constants(simplify, ir, x->src[1]);
+  bool swap = is_constant(ir, x->src[0]) && !is_constant(ir, x->src[1]);
   return swap ? with(ir, r, x->src[1], x->src[0]) : 0;
 }
 
@@ -77,7 +52,6 @@ RULE(constant_second) {
 RULE(merge_constants) {
   const Node *x = node(ir, r), *y = node(ir, x->src[0]);
   bool select = x->op == OP_MAX || x->op == OP_MIN;
-  UNUSED;
   if (y->op != x->op || (is_float(ir, r) && !select)) return 0;
   if (!node_is_const(ir, x->src[1], NULL) || !node_is_const(ir, y->src[1], NULL)) return 0;
   return with(ir, r, y->src[0], g_binary(ir, (Op)x->op, y->src[1], x->src[1]));
@@ -88,7 +62,7 @@ RULE(sum) {
   const Node *x = node(ir, r);
   Ref a = x->src[0], b = x->src[1], y;
   if (is_number(ir, b, is_float(ir, r) ? -0.0 : 0)) return a;
-  if (depends_on_constants(simplify, ir, b)) return 0; /* which the difference rule put there */
+  if (is_constant(ir, b)) return 0; /* which the difference rule put there */
   if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_SUB, a, y);
   if ((y = source(ir, a, OP_NEG))) return g_binary(ir, OP_SUB, b, y);
   return 0;
@@ -100,7 +74,7 @@ RULE(difference) {
   if (is_number(ir, b, 0)) return a;
   if (a == b && !is_float(ir, r)) return splat(ir, x, 0);
   if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_ADD, a, y);
-  if (depends_on_constants(simplify, ir, b) && !depends_on_constants(simplify, ir, a))
+  if (is_constant(ir, b) && !is_constant(ir, a))
     return g_binary(ir, OP_ADD, a, g_unary(ir, OP_NEG, b)); /* so that constants merge */
   return 0;
 }
@@ -111,7 +85,7 @@ RULE(product) {
   if (is_number(ir, b, 1)) return a;
   if (x->dt != DT_BOOL && is_number(ir, b, -1)) return g_unary(ir, OP_NEG, a);
   if (!is_float(ir, r) && is_number(ir, b, 0)) return splat(ir, x, 0);
-  if ((y = source(ir, a, OP_NEG)) && depends_on_constants(simplify, ir, b)) return g_binary(ir, OP_MUL, y, g_unary(ir, OP_NEG, b));
+  if ((y = source(ir, a, OP_NEG)) && is_constant(ir, b)) return g_binary(ir, OP_MUL, y, g_unary(ir, OP_NEG, b));
   return 0;
 }
 
@@ -121,7 +95,6 @@ RULE(quotient) {
   Ref a = x->src[0], b = x->src[1];
   int64_t bits;
   int e;
-  UNUSED;
   if (is_number(ir, b, 1)) return a;
   if (dtype_info[x->dt].cls != 'u' && x->dt != DT_BOOL && is_number(ir, b, -1)) return g_unary(ir, OP_NEG, a);
   if (!is_float(ir, r) || !node_is_const(ir, b, &bits)) return 0;
@@ -134,7 +107,6 @@ RULE(quotient) {
 
 RULE(integer_mod) {
   const Node *x = node(ir, r), *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
-  UNUSED;
   if (is_float(ir, r)) return 0;
   if (is_number(ir, x->src[1], 1)) return splat(ir, x, 0);
   return a->vmin >= 0 && a->vmax < b->vmin && a->vmax != INT64_MAX ? x->src[0] : 0;
@@ -142,18 +114,15 @@ RULE(integer_mod) {
 
 RULE(floor_div) {
   const Node *x = node(ir, r);
-  UNUSED;
   return is_number(ir, x->src[1], 1) ? x->src[0] : 0;
 }
 
 RULE(negation) {
-  UNUSED;
   return source(ir, node(ir, r)->src[0], OP_NEG);
 }
 
 RULE(abs_of) {
   Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NEG);
-  UNUSED;
   if (source(ir, a, OP_ABS) || dtype_info[node(ir, r)->dt].cls == 'u' || (!is_float(ir, r) && node(ir, a)->vmin >= 0)) return a;
   return y ? g_unary(ir, OP_ABS, y) : 0;
 }
@@ -161,7 +130,6 @@ RULE(abs_of) {
 RULE(round_of) { /* a value that has no fraction */
   Ref a = node(ir, r)->src[0];
   const Node *x = node(ir, a);
-  UNUSED;
   bool whole = x->op == OP_TRUNC || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_ROUND ||
                (x->op == OP_CAST && !is_float(ir, x->src[0])) || !is_float(ir, a);
   return whole ? a : 0;
@@ -170,7 +138,6 @@ RULE(round_of) { /* a value that has no fraction */
 RULE(max_min) {
   const Node *x = node(ir, r), *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
   bool max = x->op == OP_MAX;
-  UNUSED;
   if (x->src[0] == x->src[1]) return x->src[0];
   if (is_float(ir, r)) return is_number(ir, x->src[1], max ? -INFINITY : INFINITY) ? x->src[0] : 0;
   if (x->dt == DT_U64) return 0; /* its bounds are one-sided */
@@ -183,7 +150,6 @@ RULE(max_min) {
 RULE(negated) {
   Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NOT);
   const Node *x = node(ir, a);
-  UNUSED;
   if (y || node(ir, r)->dt != DT_BOOL) return y;
   if (x->op == OP_CMPEQ) return g_binary(ir, OP_CMPNE, x->src[0], x->src[1]);
   if (x->op == OP_CMPNE) return g_binary(ir, OP_CMPEQ, x->src[0], x->src[1]);
@@ -194,7 +160,6 @@ RULE(negated) {
 RULE(and_or) {
   const Node *x = node(ir, r);
   bool and = x->op == OP_AND;
-  UNUSED;
   if (x->src[0] == x->src[1]) return x->src[0];
   Ref a = x->src[0], b = x->src[1];
   bool zero = is_number(ir, b, 0), ones = is_number(ir, b, -1);
@@ -204,20 +169,17 @@ RULE(and_or) {
 
 RULE(xor) {
   const Node *x = node(ir, r);
-  UNUSED;
   if (x->src[0] == x->src[1]) return splat(ir, x, 0);
   return is_number(ir, x->src[1], 0) ? x->src[0] : 0;
 }
 
 RULE(shift) {
   const Node *x = node(ir, r);
-  UNUSED;
   return is_number(ir, x->src[1], 0) ? x->src[0] : 0;
 }
 
 RULE(compare_same) { /* floats: NaN differs from itself */
   const Node *x = node(ir, r);
-  UNUSED;
   if (x->src[0] != x->src[1]) return 0;
   bool holds = x->op == OP_CMPEQ || x->op == OP_CMPLE;
   return is_float(ir, x->src[0]) && x->op != OP_CMPLT ? 0 : splat(ir, x, holds);
@@ -227,7 +189,6 @@ RULE(where) {
   const Node *x = node(ir, r), *c = node(ir, x->src[0]);
   Ref y = source(ir, x->src[0], OP_NOT);
   int64_t a, b;
-  UNUSED;
   if (x->src[1] == x->src[2]) return x->src[1];
   if (c->vmin == c->vmax) return x->src[c->vmin ? 1 : 2];
   if (y) return g_where(ir, y, x->src[2], x->src[1]);
@@ -254,7 +215,6 @@ static bool includes(DType b, DType a) {
  * saturate, so through a float the integer a must fit c as well. */
 RULE(cast) {
   const Node *x = node(ir, r), *y = node(ir, x->src[0]);
-  UNUSED;
   if (x->dt == y->dt) return x->src[0];
   if (y->op != OP_CAST) return 0;
   DType a = (DType)node(ir, y->src[0])->dt, b = (DType)y->dt, c = (DType)x->dt;
@@ -266,7 +226,6 @@ RULE(cast) {
 RULE(bitcast) {
   const Node *x = node(ir, r);
   Ref y = source(ir, x->src[0], OP_BITCAST);
-  UNUSED;
   if (node(ir, x->src[0])->dt == x->dt) return x->src[0];
   if (!y || x->dt == DT_BOOL || node(ir, x->src[0])->dt == DT_BOOL) return 0;
   return node(ir, y)->dt == x->dt ? y : node_with_src(ir, r, &y);
@@ -275,7 +234,6 @@ RULE(bitcast) {
 /* nothing needs no computing */
 RULE(no_elements) {
   const Node *x = node(ir, r);
-  UNUSED;
   return dims_elems(x->dims, x->rank) ? 0 : splat(ir, x, 0);
 }
 
@@ -320,13 +278,12 @@ static const Rule rules[] = {
 /* clang-format on */
 
 bool graph_simplify(Graph *g) {
-  Simplify s = { { 0 }, { 0 } };
+  RefMap users = { 0 };
   Refs roots = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite_users(g->ir, rules, &s, roots.p, roots.n, NULL, &s.users);
+  bool changed = ir_rewrite_users(g->ir, rules, &users, roots.p, roots.n, NULL, &users);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
-  refmap_free(&s.users);
-  refmap_free(&s.constant);
+  refmap_free(&users);
   VEC_FREE(&roots);
   return changed;
 }
