@@ -62,7 +62,7 @@ void op_dynamic_quantize(Build *b) {
   IR *ir = b->ir;
   const Node *n = in_node(b, 0);
   uint32_t all = (1u << n->rank) - 1;
-  Ref x = b->in[0], zero = c_int(ir, DT_F32, 0), top = c_int(ir, DT_F32, 255);
+  Ref x = g_cast(ir, b->in[0], DT_F32), zero = c_int(ir, DT_F32, 0), top = c_int(ir, DT_F32, 255);
   Ref hi = g_binary(ir, OP_MAX, without_axes(ir, g_reduce(ir, OP_MAX, x, all), all), zero);
   Ref lo = g_binary(ir, OP_MIN, without_axes(ir, g_reduce(ir, OP_MIN, x, all), all), zero);
   Ref scale = g_binary(ir, OP_DIV, g_binary(ir, OP_SUB, hi, lo), top);
