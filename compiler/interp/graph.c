@@ -343,9 +343,10 @@ static void store_c(Job *j, const Tiles *t, const Sweep *m, int64_t m0, int mm, 
     column[q] = out_index(j);
   }
   tape_seek(&j->t, n, 0);
+  int64_t batch = out_index(j); /* in the columns already */
   for (int i = 0; i < mm; i++) {
     tape_seek(&j->t, m, m0 + i);
-    int64_t row = out_index(j);
+    int64_t row = out_index(j) - batch;
     for (int q = 0; q < nn; q++) {
       one.i[0] = t->c.i[i * ROW_N + q];
       finish(j, &one, 1);
