@@ -212,23 +212,6 @@ double tensor_float(const Tensor *t, int64_t i) {
   return bits_to_double(t->dt, bits);
 }
 
-/* Sources come before their users, so one sweep over the nodes made since the last call is enough. */
-static bool varies(Build *b, Ref r) {
-  if (b->ir->n > b->varies_cap) { /* in the arena, because fail() may leave at any time */
-    uint8_t *grown = ARENA_NEW(&b->c->model, uint8_t, b->ir->n * 2);
-    if (b->nvaries) memcpy(grown, b->varies, b->nvaries);
-    b->varies = grown;
-    b->varies_cap = b->ir->n * 2;
-  }
-  for (; b->nvaries < b->ir->n; b->nvaries++) {
-    const Node *x = node(b->ir, b->nvaries ? b->nvaries : 1);
-    bool v = x->op == OP_PARAM;
-    for (int i = 0; i < x->nsrc; i++) v |= b->varies[x->src[i]];
-    b->varies[b->nvaries] = v;
-  }
-  return b->varies[r];
-}
-
 bool const_tensor(Build *b, Ref r, Tensor *t) {
   const Node *x = node(b->ir, r);
   int64_t bits;
@@ -241,7 +224,7 @@ bool const_tensor(Build *b, Ref r, Tensor *t) {
     if (x->rank) memcpy(t->dims, x->dims, x->rank * sizeof *x->dims);
     return true;
   }
-  if (varies(b, r)) return false;
+  if (x->varies) return false;
   if (!interp_const(b->ir, r, t)) bad(b, "evaluating a constant goes over the limit of constant folding");
   return true;
 }

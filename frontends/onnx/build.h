@@ -60,8 +60,6 @@ struct Build {
   AttrVal attr[MAX_ATTRS];
   int nattr;
   Ref *value;         /* of each OnnxId; 0: not built yet */
-  uint8_t *varies;    /* of each Ref up to nvaries: depends on an input of the graph */
-  uint32_t nvaries, varies_cap;
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
