@@ -25,5 +25,6 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o) {
   VEC_FREE(&g->inputs);
   VEC_FREE(&g->outputs);
   ir_free(g->ir);
+  files_check(c);
   return compact;
 }

@@ -94,6 +94,7 @@ static void write_and_swap(Ctx *c, void *arg) {
   umask(mask);
   if (chmod(w->temp, 0777 & ~mask)) fail(c, EX_NOWRITE, "cannot write '%s': %s", w->temp, strerror(errno));
   bundle_put(c, w->b, w->temp);
+  files_check(c);
   sync_dir(c, w->temp);
   if (!renameat2(AT_FDCWD, w->temp, AT_FDCWD, w->dir, w->exists ? RENAME_EXCHANGE : RENAME_NOREPLACE)) return;
   if ((errno != EINVAL && errno != ENOSYS) || !swap_in_steps(c, w)) fail(c, EX_NOWRITE, "cannot put '%s' in place: %s", w->dir, strerror(errno));

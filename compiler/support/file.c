@@ -2,6 +2,7 @@
 #include "support.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,11 +43,29 @@ typedef struct Mapping {
   size_t n;
 } Mapping;
 
+/* A mapped file that becomes shorter loses pages, and touching one raises SIGBUS. The handler puts
+ * zeros there, so that the work at hand ends in order, and files_check refuses its result. A signal
+ * carries no Ctx: this is the one variable of tgc that changes. */
+static volatile sig_atomic_t pages_lost;
+
+static void on_sigbus(int sig, siginfo_t *info, void *context) {
+  (void)context;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  void *at = (char *)info->si_addr - (uintptr_t)info->si_addr % page;
+  if (info->si_code == BUS_ADRERR && mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == at) pages_lost = 1;
+  else signal(sig, SIG_DFL); /* not ours: it comes again, and ends the process */
+}
+
+void files_check(Ctx *c) {
+  if (pages_lost) fail(c, EX_NOINPUT_, "a file of weights became shorter while being read");
+}
+
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n) {
   if (!n) return (Bytes){ (const uint8_t *)"", 0 };
   size_t page = (size_t)sysconf(_SC_PAGESIZE), skew = off % page;
   char *p = mmap(NULL, n + skew, PROT_READ, MAP_PRIVATE, fd, (off_t)(off - skew));
   if (p == MAP_FAILED) fail(c, EX_NOINPUT_, "cannot map %zu bytes: %s", n, strerror(errno));
+  sigaction(SIGBUS, &(struct sigaction){ .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO }, NULL);
   Mapping *m = arena_alloc(&c->model, sizeof *m);
   *m = (Mapping){ c->maps, p, n + skew };
   c->maps = m;
