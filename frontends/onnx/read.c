@@ -294,13 +294,13 @@ static void check_calls(Reader *r) {
         if (!strcmp(f->p->output[k], f->p->input[j]) && f->flat < INT64_MAX) f->flat++, f->total++;
     }
     if (++f->depth > r->c->limits.nesting)
-      fail(r->c, EX_BADMODEL, "%s nests calls deeper than %lld (--limit nesting)", f->text, (long long)r->c->limits.nesting);
+      fail(r->c, EX_BADMODEL, "%s nests calls deeper than %lld (--max-nesting)", f->text, (long long)r->c->limits.nesting);
   }
   int64_t flat = 0, total = 0;
   uint32_t depth = 0;
   count_nodes(r, r->p->graph->node, r->p->graph->n_node, &flat, &total, &depth);
   if (total > r->c->limits.nodes)
-    fail(r->c, EX_BADMODEL, "the model has more than %lld nodes after inlining (--limit nodes)", (long long)r->c->limits.nodes);
+    fail(r->c, EX_BADMODEL, "the model has more than %lld nodes after inlining (--max-nodes)", (long long)r->c->limits.nodes);
 }
 
 /* ---- the symbol table ---- */
@@ -753,7 +753,7 @@ static void step(Reader *r) {
   Function *fn = find_function(r, p);
   if (!fn && !n.opset && !*n.domain) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the domain 'ai.onnx' is not imported");
   if (r->c->model.total > r->budget)
-    fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the model becomes more than %zu bytes after inlining (--limit decoded)", r->budget);
+    fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the model becomes more than %zu bytes after inlining (--max-decoded)", r->budget);
   if (!fn) {
     f.out->nodes[f.out->nnodes++] = n;
     push_graphs(r, &f, p, &n);

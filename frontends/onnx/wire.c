@@ -5,10 +5,10 @@
  * stricter than the decoder where laxness only ever hides damage: groups, overlong varints, 32-bit
  * fields with 64-bit values, singular fields that repeat, and text that is not UTF-8 are refused. */
 #include "pb.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what else a file may be ---- */
@@ -37,9 +37,10 @@ static const struct {
 
 void wire_guess(Ctx *c, const char *path) {
   char head[64];
+  struct stat st;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return; /* whoever reads the file says why */
-  ssize_t n = pread(fd, head, sizeof head, 0);
+  ssize_t n = !fstat(fd, &st) && S_ISREG(st.st_mode) ? pread(fd, head, sizeof head, 0) : -1;
   close(fd);
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
     ssize_t len = (ssize_t)strlen(magics[i].magic);
@@ -79,7 +80,7 @@ static _Noreturn void bad_field(const Scan *s, const uint8_t *at, const Protobuf
 static void spend(Scan *s, size_t bytes) {
   s->cost += bytes;
   if (s->cost > s->budget)
-    fail(s->c, EX_BADMODEL, "the model decodes to more than %zu bytes (--limit decoded)", s->budget);
+    fail(s->c, EX_BADMODEL, "the model decodes to more than %zu bytes (--max-decoded)", s->budget);
 }
 
 static uint64_t varint(const Scan *s, const uint8_t **p, const uint8_t *end) {
@@ -215,7 +216,7 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
     size_t len;
     const ProtobufCMessageDescriptor *inner = scan_field(&s, &level[depth], &p, &len);
     if (!inner) continue;
-    if (++depth > deepest) fail(c, EX_BADMODEL, "messages are nested deeper than %lld (--limit nesting)", (long long)deepest);
+    if (++depth > deepest) fail(c, EX_BADMODEL, "messages are nested deeper than %lld (--max-nesting)", (long long)deepest);
     spend(&s, inner->sizeof_message + PER_ALLOC);
     level[depth] = (Message){ .type = inner, .end = p + len };
   }
