@@ -21,7 +21,7 @@ OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
 RUNTIME := $(sort $(wildcard runtime_stub/*))
 GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
-UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
+UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c)
 
 # ---- build ----
 all: $(LIB) $(if $(CMD),$(BUILD)/tgc)
@@ -51,7 +51,7 @@ $(BUILD)/gen/templates.c: tools/embed.sh $(RUNTIME)
 $(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/bundle/bundle.h
 	$(CC) $(CFLAGS) -I. -c -o $@ $<
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
+$(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
 
