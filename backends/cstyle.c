@@ -257,7 +257,14 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_GET: sb_printf(o, "%s", arg(w, x, 0)); return;
   case OP_CAST: put_cast(w, o, x); return;
   case OP_LOAD:
-    if (x->nsrc == 4) sb_printf(o, "(%s ? ", arg(w, x, 2));
+    if (x->nsrc == 4) {
+      sb_printf(o, "(%s ? ", arg(w, x, 2));
+      if (vec && d != DT_BOOL) { /* both sides of ?: are of one type: not the unaligned one */
+        sb_puts(o, "(");
+        put_type(o, d, n);
+        sb_puts(o, ")");
+      }
+    }
     if (vec && d == DT_BOOL) {
       sb_printf(o, "-__builtin_convertvector(");
       put_memory(w, o, x, n);
