@@ -207,10 +207,31 @@ Ref g_cat(IR *ir, int n, const Ref *xs, int axis) {
 }
 
 /* ---- the rest ---- */
+int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong) {
+  const Node *x = node(ir, index);
+  if ((x->vmin >= 0 && x->vmax < extent) || !dims_elems(x->dims, x->rank)) return 1;
+  *wrong = x->vmin;
+  if (x->vmax < 0 || x->vmin >= extent) return -1;
+  while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW) x = node(ir, x->src[0]);
+  if (x->op != OP_WEIGHT) return 0;
+  const Tensor *t = &ir->tensors.p[x->arg[0]];
+  for (int64_t i = 0; i < t->elems; i++) {
+    *wrong = element_bits(t, i);
+    if (*wrong < 0 || *wrong >= extent) return -1;
+  }
+  return 1;
+}
+
+/* Nothing is ever read outside of a tensor: an index that is not known to fit is clamped. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis) {
   const Node *n = node(ir, x), *m = node(ir, index);
   CHECK(n->rank == m->rank && m->dt == DT_I64);
-  int64_t dims[MAX_RANK], xdims[MAX_RANK], arg = axis;
+  int64_t dims[MAX_RANK], xdims[MAX_RANK], arg = axis, extent = n->dims[axis], wrong;
+  if (g_index_fits(ir, index, extent, &wrong) <= 0) {
+    CHECK(extent);
+    index = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, index, c_int(ir, DT_I64, 0)), c_int(ir, DT_I64, extent - 1));
+    m = node(ir, index);
+  }
   for (int i = 0; i < n->rank; i++) {
     dims[i] = i == axis || m->dims[i] != 1 ? m->dims[i] : n->dims[i];
     xdims[i] = i == axis ? n->dims[i] : dims[i];

@@ -158,7 +158,10 @@ Ref g_flip(IR *ir, Ref x, uint32_t axes);      /* SHRINK with steps of -1 */
 Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, int64_t dilation);
 Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill); /* amounts >= 0 */
 Ref g_cat(IR *ir, int n, const Ref *xs, int axis);
-Ref g_gather(IR *ir, Ref x, Ref index, int axis); /* index: i64, already in range, any extent on axis; other axes equal or broadcast */
+/* index: i64, any extent on axis; other axes equal or broadcast. Clamped into range unless it is known to fit */
+Ref g_gather(IR *ir, Ref x, Ref index, int axis);
+/* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: *wrong is one that does not */
+int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* keeps the axes with extent 1 */
 
 /* ---- a graph: what the front ends make and the bundle exposes ---- */

@@ -492,7 +492,7 @@ static int op_args(Parser *p, const char *at, Op op, int64_t *v) {
     while (*s == ' ') s++;
   }
   for (int i = 0; i < p->narg; i++)
-    if (!p->args[i].used) bad(p, p->args[i].key, "unknown argument '%.*s'; there is '%s'", shown(p->args[i].nkey), p->args[i].key, op_info[op].args);
+    if (!p->args[i].used) bad(p, p->args[i].key, "unknown argument '%.*s'", shown(p->args[i].nkey), p->args[i].key);
   return nv;
 }
 
@@ -704,7 +704,10 @@ static Ref graph_gather(Parser *p, const char *at, int64_t axis) {
   }
   if (!same) bad(p, p->operands.p[1].at, "an index of %s does not fit %s on axis %lld", dims_of(p, p->src.p[1]), dims_of(p, p->src.p[0]), (long long)axis);
   check_dims(p, at, (DType)x->dt, x->rank, dims);
-  dims[axis] = x->dims[axis]; /* the source is spread over the other axes */
+  int64_t wrong, extent = x->dims[axis];
+  if (g_index_fits(p->ir, p->src.p[1], extent, &wrong) < 0 || (!extent && dims_elems(index->dims, index->rank)))
+    bad(p, p->operands.p[1].at, "index %lld is outside of axis %lld with %lld elements", (long long)wrong, (long long)axis, (long long)extent);
+  dims[axis] = extent; /* the source is spread over the other axes */
   check_dims(p, at, (DType)x->dt, x->rank, dims);
   return g_gather(p->ir, p->src.p[0], p->src.p[1], (int)axis);
 }
@@ -1007,8 +1010,8 @@ static void parse(Ctx *c, void *arg) {
     end_line(p);
   }
   p->ir->origin = 0;
-  if (p->level == L_GRAPH && !p->g->outputs.n) bad(p, p->end, "the graph has no output");
-  if (p->level == L_KERNEL && !p->sink) bad(p, p->end, "the kernel has no sink");
+  if (p->level == L_GRAPH && !p->g->outputs.n) fail(p->c, EX_BADMODEL, "the graph has no output");
+  if (p->level == L_KERNEL && !p->sink) fail(p->c, EX_BADMODEL, "the kernel has no sink");
 }
 
 /* Returns the exit code to fail with, after releasing what the heap holds. */

@@ -179,6 +179,14 @@ static void graphs_print_as_they_read(void **state) {
   fixpoint("x = input f32[2] \"a\\x01\\x7f\\n\\t\\\\ \\\"\\xe2\\x80\\xae\xc3\xa9\"\noutput x \"\"\n", NULL);
 }
 
+/* what a model asks to read is clamped into range, once, unless it is known to fit */
+static void indices_stay_in_range(void **state) {
+  (void)state;
+  fixpoint("x = input f32[4]\ni = input i64[2]\nw = weight i64[2] {3, 0}\na = gather x, i axis=0\nb = gather x, w axis=0\noutput a\noutput b\n",
+           "tgc 1 graph\nx0 = input f32[4] \"x\"\nx1 = input i64[2] \"i\"\nv0 = max x1, 0 : i64[2]\nv1 = min v0, 3 : i64[2]\n"
+           "v2 = gather x0, v1 axis=0 : f32[2]\nw0 = weight i64[2] {3, 0}\nv3 = gather x0, w0 axis=0 : f32[2]\noutput v2 \"a\"\noutput v3 \"b\"\n");
+}
+
 static void shared_subgraphs_stay_linear(void **state) {
   (void)state;
   Sb s = { 0 };
@@ -338,11 +346,13 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[2] # \xe2\x80\xae\n", "t.tg:1:20: control character U+202E");
   message_is("x = input f32[2] # \xc0\x80\n", "t.tg:1:20: invalid UTF-8\n");
   message_is("inf = input f32[2]\n", "t.tg:1:1: 'inf' is a literal, not a name\n");
-  message_is("x = input f32[2]\n", "t.tg:2:1: the graph has no output\n");
+  message_is("x = input f32[2]\n", "t.tg: the graph has no output\n");
   message_is("tgc 2 graph\n", "t.tg:1:5: version 2 of the format; this tgc reads 1\n");
   message_is("w = weight f32[2] @\"w.bin\" offset=0\n", "t.tg:1:19: weights in files need a model in a file\n");
   message_is("x = input f32[2,2]\ny = reduce x op=add axes=[2]\n", "t.tg:2:26: there is no axis 2 in [2,2]\n");
   message_is("x = input f32[2,2]\ny = reduce x op=sub axes=[1]\n", "t.tg:2:17: 'sub' is not one of add mul max min\n");
+  message_is("x = input f32[4]\ni = weight i64[2] {3, 4}\ny = gather x, i axis=0\n", "t.tg:3:15: index 4 is outside of axis 0 with 4 elements\n");
+  message_is("x = input f32[0]\ni = input i64[2]\ny = gather x, i axis=0\n", "t.tg:3:15: index ");
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");
 }
 
@@ -383,7 +393,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_16_bit_float_round_trips), cmocka_unit_test(wide_values_round_trip),
     cmocka_unit_test(literals_round_once_or_are_refused), cmocka_unit_test(literals_ignore_the_locale),
-    cmocka_unit_test(graphs_print_as_they_read), cmocka_unit_test(shared_subgraphs_stay_linear),
+    cmocka_unit_test(graphs_print_as_they_read), cmocka_unit_test(indices_stay_in_range), cmocka_unit_test(shared_subgraphs_stay_linear),
     cmocka_unit_test(constants_keep_their_place), cmocka_unit_test(blobs_hold_long_weights),
     cmocka_unit_test(kernels_print_as_they_read), cmocka_unit_test(programs_print_as_they_read),
     cmocka_unit_test(messages_name_the_place), cmocka_unit_test(broken_text_is_refused_or_read),
