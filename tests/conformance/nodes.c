@@ -19,12 +19,14 @@ enum { MAX_IO = 64 };
 static const double REL = 1e-3, ABS = 1e-7; /* the tolerance of the ONNX tests themselves */
 
 typedef struct Case {
-  const char *model, *data;   /* file, and folder of one data set */
-  int constant_from;          /* inputs from this one on become constants */
-  char why[512];              /* of a failure that is not a refusal */
+  const char *model, *data; /* file, and folder of one data set */
+  int constant_from;        /* inputs from this one on become constants */
+  char why[512];            /* of a failure that is not a refusal */
 } Case;
 
-static char *path_of(Ctx *c, const char *dir, const char *kind, int k) { return arena_printf(&c->model, "%s/%s_%d.pb", dir, kind, k); }
+static char *path_of(Ctx *c, const char *dir, const char *kind, int k) {
+  return arena_printf(&c->model, "%s/%s_%d.pb", dir, kind, k);
+}
 
 static double value_at(const Tensor *t, int64_t i) {
   uint64_t v = (uint64_t)t->splat;
@@ -33,8 +35,9 @@ static double value_at(const Tensor *t, int64_t i) {
     memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
     v = dt_wrap(t->dt, v);
   }
-  return dt_float(t->dt) && dtype_info[t->dt].bits < 64 ? bits_to_double(t->dt, (int64_t)(v & (((uint64_t)1 << dtype_info[t->dt].bits) - 1)))
-                                                      : bits_to_double(t->dt, (int64_t)v);
+  return dt_float(t->dt) && dtype_info[t->dt].bits < 64
+             ? bits_to_double(t->dt, (int64_t)(v & (((uint64_t)1 << dtype_info[t->dt].bits) - 1)))
+             : bits_to_double(t->dt, (int64_t)v);
 }
 
 static bool close_enough(double got, double want) {
@@ -43,7 +46,8 @@ static bool close_enough(double got, double want) {
 }
 
 static void compare(Case *k, int output, const Tensor *got, const Tensor *want) {
-  if (got->dt != want->dt || got->rank != want->rank || (want->rank && memcmp(got->dims, want->dims, (size_t)want->rank * sizeof *want->dims))) {
+  if (got->dt != want->dt || got->rank != want->rank ||
+      (want->rank && memcmp(got->dims, want->dims, (size_t)want->rank * sizeof *want->dims))) {
     int n = snprintf(k->why, sizeof k->why, "output %d is %s", output, dtype_info[got->dt].text);
     for (int i = 0; i < got->rank; i++) n += snprintf(k->why + n, sizeof k->why - (size_t)n, " %lld", (long long)got->dims[i]);
     n += snprintf(k->why + n, sizeof k->why - (size_t)n, ", expected %s", dtype_info[want->dt].text);
@@ -53,7 +57,8 @@ static void compare(Case *k, int output, const Tensor *got, const Tensor *want) 
   for (int64_t i = 0; i < want->elems; i++) {
     double g = value_at(got, i), w = value_at(want, i);
     if (close_enough(g, w)) continue;
-    snprintf(k->why, sizeof k->why, "output %d element %lld of %lld is %.9g, expected %.9g", output, (long long)i, (long long)want->elems, g, w);
+    snprintf(k->why, sizeof k->why, "output %d element %lld of %lld is %.9g, expected %.9g", output, (long long)i,
+             (long long)want->elems, g, w);
     return;
   }
 }
@@ -77,7 +82,8 @@ static void run_case(Ctx *c, void *arg) {
       v->init = &in[i];
       continue;
     }
-    for (int a = 0; a < in[i].rank; a++) dims[o.ndims++] = (DimValue){ arena_printf(&c->model, "%s:%d", v->name, a), in[i].dims[a] };
+    for (int a = 0; a < in[i].rank; a++)
+      dims[o.ndims++] = (DimValue){ arena_printf(&c->model, "%s:%d", v->name, a), in[i].dims[a] };
     fed[nkept] = &in[i];
     kept[nkept++] = m.graph.in[i];
   }
@@ -133,7 +139,11 @@ static int run_folder(const char *folder) {
   for (char *p = text; *p; p++)
     if (*p == '\n') *p = p[1] ? '|' : 0;
   const char *why = strstr(text, "model.onnx: ");
-  printf("%s %s%s%s\n", status == 0 ? "pass" : status == 1 ? "fail" : "skip", folder, status ? ": " : "", status ? (why ? why + 12 : text) : "");
+  printf("%s %s%s%s\n",
+         status == 0   ? "pass"
+         : status == 1 ? "fail"
+                       : "skip",
+         folder, status ? ": " : "", status ? (why ? why + 12 : text) : "");
   fflush(stdout);
   return 0;
 }
