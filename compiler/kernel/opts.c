@@ -88,22 +88,25 @@ void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *t
     nest = nest_close(ir, &n);
   }
   sb_printf(text, "%s{", depth ? " rest" : "");
-  for (int i = 0; i < o.n; i++) {
+  for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
     say(ir, text, p);
-    if (whole < extent && in_list(ir, nest, p->range) && invariant_reduction(ir, nest, p->range)) {
+    if (whole == extent || !in_list(ir, nest, p->range) || invariant_reduction(ir, nest, p->range)) continue;
+    CHECK(depth < 16);
+    VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent));
+    Ref main_part = range_make(ir, whole, (RangeKind)node(ir, p->range)->arg[2]);
+    nest = range_replace(ir, nest, p->range, main_part, 1, &main_part);
+    p->range = main_part;
+  }
+  for (int i = 0; i < o.n; i++) {
+    Opt *p = &o.opt[i];
+    int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
+    if (whole < extent && in_list(ir, nest, p->range)) {
       nest = split_overlapping(ir, nest, p);
       continue;
     }
-    if (whole < extent && in_list(ir, nest, p->range)) {
-      CHECK(depth < 16);
-      VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent));
-      Ref main_part = range_make(ir, whole, (RangeKind)node(ir, p->range)->arg[2]);
-      nest = range_replace(ir, nest, p->range, main_part, 1, &main_part);
-      p->range = main_part;
-    } else if (whole < extent)
-      nest = split_reduction(ir, nest, p->range, whole, &p->range);
+    if (whole < extent) nest = split_reduction(ir, nest, p->range, whole, &p->range);
     nest = split(ir, nest, p);
   }
   if (o.outermost) sb_puts(text, " outer");
