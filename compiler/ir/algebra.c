@@ -511,7 +511,7 @@ bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest) {
 }
 
 static Ref least_or_greatest(IR *ir, Op op, Ref a, Ref b) {
-  const Node *x = node(ir, op == OP_MIN ? a : b), *y = node(ir, op == OP_MIN ? b : a);
+  const Node *x = node(ir, a), *y = node(ir, b);
   if (x->vmax <= y->vmin) return op == OP_MIN ? a : b;
   if (y->vmax <= x->vmin) return op == OP_MIN ? b : a;
   return folded(ir, binary(ir, op, DT_I64, a, b));

@@ -103,7 +103,12 @@ static Pair random_index(IR *ir, uint64_t *seed, const Env *e, int depth) {
   }
   Pair a = random_index(ir, seed, e, depth - 1), b;
   int64_t k = scale[below(seed, sizeof scale / sizeof *scale)], m = by[below(seed, sizeof by / sizeof *by)];
-  switch (below(seed, 8)) {
+  switch (below(seed, 9)) {
+  case 8: { /* a term that is no sum, with bounds */
+    Op op = below(seed, 2) ? OP_MIN : OP_MAX;
+    b = random_index(ir, seed, e, depth - 1);
+    return (Pair){ raw(ir, op, a.bare, b.bare), raw(ir, op, a.made, b.made) };
+  }
   case 0: case 1: case 2:
     b = random_index(ir, seed, e, depth - 1);
     return (Pair){ raw(ir, OP_ADD, a.bare, b.bare), ix_add(ir, a.made, b.made) };
