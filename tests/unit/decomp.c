@@ -1,0 +1,126 @@
+/* decomp.c (unit test): the greatest error of every decomposed function, on floats of every exponent
+ * and both signs, with multiply-adds of one and of two roundings. An argument gives the number of
+ * floats per exponent as a power of two: 16 for the full measurement. */
+#include "../../compiler/interp/interp.h"
+#include "../../compiler/kernel/kernel.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <math.h>
+
+enum { BATCH = 1024 };
+static int samples = 10;
+
+typedef struct Function { Op op; double (*exact)(double); } Function;
+
+/* value of every node of the expansion for a batch of arguments */
+static void evaluate(const IR *ir, const Refs *order, Ref x, const uint32_t *in, bool fused, int64_t (*v)[BATCH], uint32_t *out) {
+  for (size_t k = 0; k < order->n; k++) {
+    const Node *e = node(ir, order->p[k]);
+    const int64_t *s[3] = { 0 };
+    for (int i = 0; i < e->nsrc; i++) {
+      size_t j = 0;
+      while (order->p[j] != e->src[i]) j++;
+      s[i] = v[j];
+    }
+    for (int b = 0; b < BATCH; b++) {
+      if (order->p[k] == x) v[k][b] = in[b];
+      else if (e->op == OP_CONST) v[k][b] = e->arg[0];
+      else {
+        int64_t a[3] = { s[0][b], s[1] ? s[1][b] : 0, s[2] ? s[2][b] : 0 };
+        DType from = (DType)node(ir, e->src[e->nsrc - 1])->dt;
+        if (e->op == OP_MULACC && !fused) {
+          a[0] = interp_scalar(OP_MUL, DT_F32, DT_F32, a);
+          a[1] = a[2];
+          v[k][b] = interp_scalar(OP_ADD, DT_F32, DT_F32, a);
+        } else {
+          v[k][b] = interp_scalar((Op)e->op, (DType)e->dt, from, a);
+        }
+      }
+    }
+  }
+  for (int b = 0; b < BATCH; b++) out[b] = (uint32_t)v[order->n - 1][b];
+}
+
+static float as_float(uint32_t bits) {
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+
+static double error_in_ulp(float got, double want) {
+  if (isnan(want)) return isnan(got) ? 0 : INFINITY;
+  if (isnan(got)) return INFINITY;
+  if (isinf((float)want)) return (got < 0) != (want < 0) || fabsf(got) < 0x1.fffffep127f ? INFINITY : !isinf(got);
+  if (isinf(got)) return fabs(want) > 0x1.fffffep127 ? 1 : INFINITY;
+  if (want == 0) return got == 0 && !signbit(got) == !signbit(want) ? 0 : INFINITY;
+  int e = ilogb(want);
+  return fabs((double)got - want) / ldexp(1, (e < -126 ? -126 : e) - 23);
+}
+
+static void error_is_at_most_2_ulp(void **state) {
+  const Function *f = *state;
+  Ctx c;
+  ctx_init(&c);
+  IR *ir = ir_new(&c);
+  Ref x = node_make(ir, OP_RANGE, DT_F32, 1, 0, NULL, 0, NULL, 0, NULL);
+  Ref r = decomp_expr(ir, node_make(ir, f->op, DT_F32, 1, 1, &x, 0, NULL, 0, NULL));
+  Refs order = { 0 };
+  assert_true(r);
+  ir_toposort(ir, &r, 1, &order);
+  int64_t(*v)[BATCH] = xmalloc(order.n * sizeof *v);
+  uint32_t in[BATCH], out[BATCH], seed = 1;
+  for (int fused = 0; fused < 2; fused++) {
+    double worst = 0;
+    float worst_at = 0;
+    for (uint32_t e = 0; e < 512; e++)
+      for (int n = 0; n < 1 << samples; n += BATCH) {
+        for (int b = 0; b < BATCH; b++) {
+          seed = seed * 1664525 + 1013904223;
+          in[b] = e << 23 | (b == 0 ? 0 : b == 1 ? 0x7fffff : b == 2 ? 1 : seed >> 9);
+        }
+        evaluate(ir, &order, x, in, fused, v, out);
+        for (int b = 0; b < BATCH; b++) {
+          double err = error_in_ulp(as_float(out[b]), f->exact(as_float(in[b])));
+          if (err > worst) worst = err, worst_at = as_float(in[b]);
+        }
+      }
+    print_message("# %s: %zu ops, %s multiply-add: %.2f ULP at %a\n", op_info[f->op].name, order.n, fused ? "fused" : "plain", worst, worst_at);
+    assert_true(worst <= 2);
+  }
+  free(v);
+  VEC_FREE(&order);
+  ir_free(ir);
+  ctx_free(&c);
+}
+
+static void lanes_follow_the_operand(void **state) {
+  (void)state;
+  Ctx c;
+  ctx_init(&c);
+  IR *ir = ir_new(&c);
+  Ref x = node_make(ir, OP_BCAST, DT_F32, 8, 1, (Ref[]){ c_float(ir, DT_F32, 1) }, 0, NULL, 0, NULL);
+  Ref r = decomp_expr(ir, node_make(ir, OP_ERF, DT_F32, 8, 1, &x, 0, NULL, 0, NULL));
+  Refs order = { 0 };
+  ir_toposort(ir, &r, 1, &order);
+  for (size_t i = 0; i < order.n; i++) assert_int_equal(node(ir, order.p[i])->lanes, node(ir, order.p[i])->op == OP_CONST ? 1 : 8);
+  assert_false(decomp_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL)));
+  VEC_FREE(&order);
+  ir_free(ir);
+  ctx_free(&c);
+}
+
+int main(int argc, char **argv) {
+  static Function f[] = { { OP_EXP, exp }, { OP_EXP2, exp2 }, { OP_LOG, log }, { OP_LOG2, log2 }, { OP_TANH, tanh }, { OP_ERF, erf } };
+  const struct CMUnitTest tests[] = {
+    { "exp", error_is_at_most_2_ulp, NULL, NULL, &f[0] },  { "exp2", error_is_at_most_2_ulp, NULL, NULL, &f[1] },
+    { "log", error_is_at_most_2_ulp, NULL, NULL, &f[2] },  { "log2", error_is_at_most_2_ulp, NULL, NULL, &f[3] },
+    { "tanh", error_is_at_most_2_ulp, NULL, NULL, &f[4] }, { "erf", error_is_at_most_2_ulp, NULL, NULL, &f[5] },
+    cmocka_unit_test(lanes_follow_the_operand),
+  };
+  if (argc > 1) samples = atoi(argv[1]);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
