@@ -64,6 +64,7 @@ DEMO := $(BUILD)/demo
 demo: deps
 	$(AGAIN) run-demo
 run-demo: all
+	@mkdir -p $(DEMO)
 	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights
 	@$(MAKE) --no-print-directory -C examples/digits NET="$(abspath $(DEMO))/net" OUT="$(abspath $(DEMO))" "$(abspath $(DEMO))/demo"
 	$(DEMO)/demo examples/digits/samples/3.pgm
