@@ -221,7 +221,7 @@ def main():
             row, driver = build(name, model, dims, files)
             row["model"] = name
             measure(row, driver, model, dims, files, peak, peer)
-        except (subprocess.CalledProcessError, RuntimeError, ValueError) as e:
+        except (subprocess.CalledProcessError, OSError, RuntimeError, ValueError) as e:
             loud(f"FAILED: {name}: {e}")
             failed.append(name)
             continue
