@@ -24,7 +24,7 @@ GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
 UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c)
 
 # ---- build ----
-all: $(LIB) $(if $(CMD),$(BUILD)/tgc)
+all: $(BUILD)/tgc
 
 $(BUILD)/tgc: $(CMD:%.c=$(BUILD)/%.o) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
