@@ -103,7 +103,14 @@ static Pair random_index(IR *ir, uint64_t *seed, const Env *e, int depth) {
   }
   Pair a = random_index(ir, seed, e, depth - 1), b;
   int64_t k = scale[below(seed, sizeof scale / sizeof *scale)], m = by[below(seed, sizeof by / sizeof *by)];
-  switch (below(seed, 9)) {
+  switch (below(seed, 11)) {
+  case 9: { /* the same, with a condition */
+    b = random_index(ir, seed, e, depth - 1);
+    Ref less = raw(ir, OP_CMPLE, a.bare, b.bare), made = ix_lt(ir, b.made, a.made);
+    return (Pair){ node_make(ir, OP_WHERE, DT_I64, 1, 3, (Ref[]){ less, a.bare, b.bare }, 0, NULL, 0, NULL),
+                   node_make(ir, OP_WHERE, DT_I64, 1, 3, (Ref[]){ made, b.made, a.made }, 0, NULL, 0, NULL) };
+  }
+  case 10: return (Pair){ node_make(ir, OP_NEG, DT_I64, 1, 1, &a.bare, 0, NULL, 0, NULL), ix_mul(ir, a.made, -1) };
   case 8: { /* a term that is no sum, with bounds */
     Op op = below(seed, 2) ? OP_MIN : OP_MAX;
     b = random_index(ir, seed, e, depth - 1);
