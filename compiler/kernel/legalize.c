@@ -1,5 +1,6 @@
 /* legalize.c: rewrites what a target's C has no text for. Half precision is computed in single and
  * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane. */
+#include "../interp/interp.h"
 #include "kernel.h"
 
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
@@ -48,13 +49,37 @@ static Ref by_lane(IR *ir, const Node *x) {
   return make(ir, OP_VEC, (DType)x->dt, x->lanes, x->lanes, lane, 0, NULL);
 }
 
+/* Reductions of half precision accumulate in single. */
+static Ref wide_reduction(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1];
+  if (!small_float((DType)x->dt)) return 0;
+  for (int k = 0; k < x->nsrc; k++) src[k] = x->src[k];
+  src[0] = make(ir, OP_CAST, DT_F32, node(ir, src[0])->lanes, 1, src, 0, NULL);
+  Ref wide = make(ir, (Op)x->op, DT_F32, x->lanes, x->nsrc, src, x->narg, x->arg);
+  return make(ir, OP_CAST, (DType)x->dt, x->lanes, 1, &wide, 0, NULL);
+}
+
+/* Functions of a constant are constants, in one lane or in all. */
+static Ref fold_constant(IR *ir, const Node *x) {
+  const Node *c = node(ir, x->src[0]);
+  if (x->nsrc != 1) return 0;
+  if (c->op == OP_BCAST) c = node(ir, c->src[0]);
+  if (c->op != OP_CONST) return 0;
+  Ref v = c_bits(ir, (DType)x->dt, interp_scalar((Op)x->op, (DType)x->dt, (DType)c->dt, c->arg));
+  return x->lanes == 1 ? v : make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &v, 0, NULL);
+}
+
 typedef struct Machine { const Backend *backend; const Target *target; } Machine;
 
 static Ref legal(IR *ir, Ref r, void *arg) {
   const Machine *m = arg;
   const Node *x = node(ir, r);
   if (op_info[x->op].level != L_EXPR) return 0;
-  Ref wide = wide_half(ir, x);
+  Ref wide = fold_constant(ir, x);
+  if (wide) return wide;
+  wide = wide_half(ir, x);
   if (wide || (wide = half_cast(ir, x))) return wide;
   if (x->dt == DT_F32 && x->op >= OP_EXP && x->op <= OP_ERF) {
     Ref d = decomp_expr(ir, r);
@@ -65,11 +90,13 @@ static Ref legal(IR *ir, Ref r, void *arg) {
 }
 
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
-  Rule rules[OP_COUNT + 1];
+  Rule rules[OP_COUNT + 3];
   Machine m = { b, t };
   int n = 0;
   for (int op = 1; op < OP_COUNT; op++)
     if (op_info[op].level == L_EXPR) rules[n++] = (Rule){ (Op)op, "legalize", legal };
+  rules[n++] = (Rule){ OP_RED, "widen", wide_reduction };
+  rules[n++] = (Rule){ OP_HRED, "widen", wide_reduction };
   rules[n] = (Rule){ OP_NONE, NULL, NULL };
   ir_rewrite(ir, rules, &m, &nest, 1, NULL);
   return nest;
