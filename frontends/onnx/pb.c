@@ -13,12 +13,15 @@ static void load_inside(Ctx *c, void *arg) {
   Bytes file = file_read(c, l->path, 0);
   const ProtobufCMessage *m = wire_unpack(c, &l->scratch, &onnx__tensor_proto__descriptor, file.p, file.n);
   External none = { 0 };
-  l->tensor = pb_tensor(c, &none, (const Onnx__TensorProto *)m, (Pos){ .node = l->path });
+  l->tensor = pb_tensor(c, &none, (const Onnx__TensorProto *)m, (Pos){ 0 });
 }
 
 Tensor onnx_tensor_load(Ctx *c, const char *path) {
   Load l = { .path = path };
+  const char *outer = c->file;
+  c->file = path; /* messages are about this file */
   int code = ctx_try(c, load_inside, &l);
+  c->file = outer;
   arena_free(&l.scratch);
   if (code) fail_silent(c, code);
   return l.tensor;

@@ -68,12 +68,12 @@ typedef struct Scan {
 } Scan;
 
 static _Noreturn void bad(const Scan *s, const uint8_t *at, const char *what) {
-  fail(s->c, EX_BADMODEL, "not a valid ONNX model: %s at byte %zu, in %s", what, (size_t)(at - s->start),
+  fail(s->c, EX_BADMODEL, "not valid ONNX: %s at byte %zu, in %s", what, (size_t)(at - s->start),
        s->level->type->short_name);
 }
 
 static _Noreturn void bad_field(const Scan *s, const uint8_t *at, const ProtobufCFieldDescriptor *f, const char *what) {
-  fail(s->c, EX_BADMODEL, "not a valid ONNX model: field '%s' %s at byte %zu, in %s", f->name, what, (size_t)(at - s->start),
+  fail(s->c, EX_BADMODEL, "not valid ONNX: field '%s' %s at byte %zu, in %s", f->name, what, (size_t)(at - s->start),
        s->level->type->short_name);
 }
 
@@ -241,6 +241,6 @@ ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDesc
   Pools pools = { scratch, &c->model };
   ProtobufCAllocator a = { pool_alloc, pool_free, &pools };
   ProtobufCMessage *m = protobuf_c_message_unpack(type, &a, n, p);
-  if (!m) fail(c, EX_BADMODEL, "not a valid ONNX model: protobuf-c cannot decode it");
+  if (!m) fail(c, EX_BADMODEL, "not valid ONNX: protobuf-c cannot decode it");
   return m;
 }
