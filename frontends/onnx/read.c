@@ -36,7 +36,9 @@ typedef struct Binding {
   OnnxId id;
   uint32_t scope;          /* number of the frame that bound the name; 0: not bound */
   uint32_t node;           /* 1 + index of the node there that makes it; 0: none */
-  bool awaited;            /* output of a function, not made yet */
+  uint32_t inside;         /* number of the last walk that met the name as one that a body defines */
+  bool awaited;            /* output of a function that no node makes so far */
+  bool made;               /* what makes it lies before the node under way */
 } Binding;
 
 typedef struct Undo { uint32_t name; Binding old; } Undo;
@@ -73,6 +75,7 @@ typedef struct Reader {
   VEC(Undo) undo;
   VEC(Frame) frames;
   VEC(Body) bodies;        /* of a walk into bodies */
+  uint32_t walks;          /* numbers the walks of add_reads */
 } Reader;
 
 static uint32_t name_id(Reader *r, const char *s) { return intern(r->c, pb_text(s), strlen(pb_text(s))); }
@@ -332,7 +335,7 @@ static Pos node_pos(Reader *r, size_t i) {
 }
 
 /* Defines a name of the frame on top: an output of node - 1, or none of a node if 0. ONNX wants names
- * unique among all that are in sight. */
+ * unique among all that are in sight; what an outer graph makes later is not. */
 static OnnxId define(Reader *r, const char *name, uint32_t node) {
   uint32_t id = name_id(r, name);
   Binding *b = binding(r, id);
@@ -341,17 +344,18 @@ static OnnxId define(Reader *r, const char *name, uint32_t node) {
     b->node = node;
     return b->id;
   }
-  if (b->scope && b->scope >= top(r)->base)
+  if (b->scope == scope(r) || (b->scope >= top(r)->base && b->made))
     fail_at(r->c, EX_BADMODEL, node ? node_pos(r, node - 1) : frame_pos(r), "value '%.200s' %s", name,
             b->scope == scope(r) ? "is defined twice" : "hides one of an outer graph");
   OnnxId v = new_value(r, id);
-  bind(r, id, (Binding){ .id = v, .scope = scope(r), .node = node });
+  bind(r, id, (Binding){ .id = v, .scope = scope(r), .node = node, .made = !node });
   return v;
 }
 
+/* In the frame's own graph the order of nodes is the caller's care. */
 static bool lookup(Reader *r, const char *name, OnnxId *out) {
   const Binding *b = binding(r, name_id(r, name));
-  if (!b->scope || b->scope < top(r)->base) return false;
+  if (!b->scope || b->scope < top(r)->base || (b->scope != scope(r) && !b->made)) return false;
   *out = b->id;
   return true;
 }
@@ -562,7 +566,7 @@ static void begin_function(Reader *r) {
   for (size_t i = 0; i < p->n_input; i++) {
     uint32_t name = name_id(r, p->input[i]);
     if (binding(r, name)->scope == scope(r)) fail_at(r->c, EX_BADMODEL, at, "%s has input '%s' twice", f->fn->text, p->input[i]);
-    bind(r, name, (Binding){ .id = i < f->call->nin ? f->call->in[i] : 0, .scope = scope(r) });
+    bind(r, name, (Binding){ .id = i < f->call->nin ? f->call->in[i] : 0, .scope = scope(r), .made = true });
   }
   for (size_t i = 0; i < p->n_output; i++) {
     uint32_t name = name_id(r, p->output[i]);
@@ -612,26 +616,35 @@ static void begin_graph(Reader *r) {
   f->out->in = in;
 }
 
-/* Calls fn for every name that node n reads, itself or inside its bodies. */
-static void each_read(Reader *r, const NodeProto *n, void (*fn)(Reader *, const char *name, void *arg), void *arg) {
-  for (size_t i = 0; i < n->n_input; i++) fn(r, n->input[i], arg);
+typedef struct Reads { uint32_t n, *list; } Reads; /* list NULL: only count */
+
+static void add_read(Reader *r, Reads *reads, const char *name) {
+  const Binding *b = binding(r, name_id(r, name));
+  if (b->scope != scope(r) || !b->node || b->inside == r->walks) return;
+  if (reads->list) reads->list[reads->n] = b->node - 1;
+  reads->n++;
+}
+
+static void mark_inside(Reader *r, const char *name) { binding(r, name_id(r, name))->inside = r->walks; }
+
+/* The nodes of the frame on top that node n reads from, itself or inside its bodies. */
+static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
+  r->walks++;
+  for (size_t i = 0; i < n->n_input; i++) add_read(r, reads, n->input[i]);
   r->bodies.n = 0;
   push_bodies(r, n);
   for (Body b; next_body(r, &b);) {
+    for (size_t i = 0; i < b.graph->n_input; i++) mark_inside(r, b.graph->input[i]->name);
+    for (size_t i = 0; i < b.graph->n_initializer; i++) mark_inside(r, b.graph->initializer[i]->name);
     for (size_t i = 0; i < b.n; i++)
-      for (size_t j = 0; j < b.nodes[i]->n_input; j++) fn(r, b.nodes[i]->input[j], arg);
-    for (size_t i = 0; i < b.graph->n_output; i++) fn(r, pb_text(b.graph->output[i]->name), arg);
+      for (size_t j = 0; j < b.nodes[i]->n_output; j++) mark_inside(r, b.nodes[i]->output[j]);
   }
-}
-
-typedef struct Reads { uint32_t n, *list; } Reads; /* list NULL: only count */
-
-static void add_read(Reader *r, const char *name, void *arg) {
-  Reads *reads = arg;
-  const Binding *b = binding(r, name_id(r, name));
-  if (b->scope != scope(r) || !b->node) return;
-  if (reads->list) reads->list[reads->n] = b->node - 1;
-  reads->n++;
+  push_bodies(r, n);
+  for (Body b; next_body(r, &b);) {
+    for (size_t i = 0; i < b.n; i++)
+      for (size_t j = 0; j < b.nodes[i]->n_input; j++) add_read(r, reads, b.nodes[i]->input[j]);
+    for (size_t i = 0; i < b.graph->n_output; i++) add_read(r, reads, b.graph->output[i]->name);
+  }
 }
 
 /* The order of the frame's nodes: each after the ones that make what it reads. */
@@ -643,7 +656,7 @@ static uint32_t *order_nodes(Reader *r, const Frame *f) {
     reads.n = 0;
     for (uint32_t i = 0; i < n; i++) {
       start[i] = reads.n;
-      each_read(r, f->nodes[i], add_read, &reads);
+      add_reads(r, &reads, f->nodes[i]);
     }
     start[n] = reads.n;
   }
@@ -738,6 +751,8 @@ static const OnnxId *read_ids(Reader *r, size_t n, char *const *names, const Onn
 /* The next node of the frame on top: a record, or a call with a frame of its own. */
 static void step(Reader *r) {
   const Frame f = *top(r); /* frames move when one is pushed */
+  const NodeProto *before = f.next ? f.nodes[f.order[f.next - 1]] : NULL;
+  for (size_t i = 0; before && i < before->n_output; i++) binding(r, name_id(r, before->output[i]))->made = true;
   uint32_t at = f.order[top(r)->next++];
   const NodeProto *p = f.nodes[at];
   OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r, p->domain), .name = name_text(r, p->name) };
