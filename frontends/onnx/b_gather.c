@@ -18,17 +18,13 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   return v;
 }
 
-/* Indices from data, made safe. */
-Ref safe_index(Build *b, Ref r, int64_t extent) {
+/* Negative indices count from the end; g_gather clamps what is still outside. */
+Ref wrap_index(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
   if (!extent && dims_elems(node(ir, r)->dims, node(ir, r)->rank)) bad(b, "the indexed axis is empty");
   r = g_cast(ir, r, DT_I64);
-  Ref zero = c_int(ir, DT_I64, 0);
-  if (node(ir, r)->vmin < 0)
-    r = g_where(ir, g_binary(ir, OP_CMPLT, r, zero), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
-  if (node(ir, r)->vmin < 0) r = g_binary(ir, OP_MAX, r, zero);
-  if (node(ir, r)->vmax >= extent) r = g_binary(ir, OP_MIN, r, c_int(ir, DT_I64, extent > 0 ? extent - 1 : 0));
-  return r;
+  if (node(ir, r)->vmin >= 0) return r;
+  return g_where(ir, g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, 0)), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
 }
 
 void op_gather(Build *b) {
@@ -46,7 +42,7 @@ void op_gather(Build *b) {
     r = take(b, b->in[0], axis, known, n);
   } else {
     for (int i = 0; i < x->rank; i++) flat[i] = i == axis ? dims_elems(idx->dims, idx->rank) : 1;
-    r = g_gather(ir, b->in[0], g_reshape(ir, safe_index(b, b->in[1], x->dims[axis]), x->rank, flat), axis);
+    r = g_gather(ir, b->in[0], g_reshape(ir, wrap_index(b, b->in[1], x->dims[axis]), x->rank, flat), axis);
   }
   b->out[0] = g_reshape(ir, r, rank, dims);
 }
@@ -65,7 +61,7 @@ void op_gather_elements(Build *b) {
     r = shrink_axis(ir, r, i, 0, 1, idx->dims[i]);
   }
   const int64_t *known = known_index(b, b->in[1], extent, &n);
-  b->out[0] = g_gather(ir, r, known ? tensor_ref(b, DT_I64, idx->rank, idx->dims, known) : safe_index(b, b->in[1], extent), axis);
+  b->out[0] = g_gather(ir, r, known ? tensor_ref(b, DT_I64, idx->rank, idx->dims, known) : wrap_index(b, b->in[1], extent), axis);
 }
 
 /* The first lens[batch] elements of the time axis backwards, the rest as they are */
@@ -81,7 +77,7 @@ void op_reverse_sequence(Build *b) {
   Ref len = g_reshape(ir, g_cast(ir, b->in[1], DT_I64), x->rank, dims), t = iota_axis(ir, DT_I64, x->dims[time], time, x->rank);
   Ref back = g_binary(ir, OP_SUB, g_binary(ir, OP_SUB, len, c_int(ir, DT_I64, 1)), t);
   Ref index = g_where(ir, g_binary(ir, OP_CMPLT, t, len), back, t);
-  b->out[0] = g_gather(ir, b->in[0], safe_index(b, index, x->dims[time]), time);
+  b->out[0] = g_gather(ir, b->in[0], index, time);
 }
 
 /* The shape of the result depends on the condition, so that must be known. */
@@ -128,7 +124,7 @@ static Ref offsets(Build *b, Ref idx, const Node *x, int batch, int k) {
   int64_t stride = 1;
   for (int i = k - 1; i >= 0; i--) {
     Ref one = shrink_axis(ir, idx, n->rank - 1, i, 1, 1);
-    Ref at = g_binary(ir, OP_MUL, safe_index(b, one, x->dims[batch + i]), c_int(ir, DT_I64, stride));
+    Ref at = g_binary(ir, OP_MUL, wrap_index(b, one, x->dims[batch + i]), c_int(ir, DT_I64, stride));
     sum = sum ? g_binary(ir, OP_ADD, sum, at) : at;
     stride *= x->dims[batch + i];
   }

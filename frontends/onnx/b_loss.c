@@ -17,7 +17,7 @@ static Ref likelihood_loss(Build *b, Ref scores) {
   Ref index = g_reshape(ir, g_cast(ir, b->in[1], DT_I64), x->rank, dims), zero = c_int(ir, d, 0), weight = c_int(ir, d, 1),
       ignored = 0;
   if (attr_set(b, "ignore_index")) ignored = g_binary(ir, OP_CMPEQ, index, c_int(ir, DT_I64, attr_int(b, "ignore_index")));
-  index = safe_index(b, index, x->dims[1]);
+  index = wrap_index(b, index, x->dims[1]);
   if (has_in(b, 2)) {
     const Node *w = in_node(b, 2);
     if (w->rank != 1 || w->dims[0] != x->dims[1])

@@ -105,7 +105,7 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
 Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one of rank axes */
 
 /* ---- b_gather.c ---- */
-Ref safe_index(Build *b, Ref index, int64_t extent); /* i64, negative ones wrapped, clamped into 0 .. extent - 1 */
+Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64, negative ones counted from the end */
 
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log);
