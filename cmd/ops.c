@@ -1,7 +1,19 @@
-/* ops.c: tgc ops: the operators and passes of the compiler, and the front ends, from their tables. */
+/* ops.c: tgc ops: the ops and passes of the compiler, and the operators that front ends read, from their
+ * tables. */
 #include "cmd.h"
 
 static const char *const level_name[] = { [L_VALUE] = "value", [L_EXPR] = "expr", [L_GRAPH] = "graph", [L_KERNEL] = "kernel", [L_PROG] = "program" };
+
+static json_t *frontend_json(const Frontend *f, bool quiet) {
+  json_t *ops = json_array();
+  OpForm x;
+  if (f->op && !quiet) printf("\noperators of %s, and the opsets they are read in:\n", f->name);
+  for (int i = 0; f->op && f->op(i, &x); i++) {
+    json_array_append_new(ops, json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
+    if (!quiet) printf("%-28s%2d to %d\n", x.name, x.since, x.until);
+  }
+  return json_pack("{s:s, s:s, s:o}", "name", f->name, "suffix", f->suffix, "operators", ops);
+}
 
 int verb_ops(Ctx *c, const Options *o) {
   (void)c;
@@ -17,7 +29,7 @@ int verb_ops(Ctx *c, const Options *o) {
     json_array_append_new(passes, json_pack("{s:s, s:s, s:s}", "letter", letter, "name", pass_info(i).name, "gloss", pass_info(i).gloss));
     if (!o->json) printf("%c  %-10s%s\n", letter[0], pass_info(i).name, pass_info(i).gloss);
   }
-  for (const Frontend *f = frontends; f->name; f++) json_array_append_new(front, json_pack("{s:s, s:s}", "name", f->name, "suffix", f->suffix));
+  for (const Frontend *f = frontends; f->name; f++) json_array_append_new(front, frontend_json(f, o->json));
   for (const Backend *const *b = backends; *b; b++) json_array_append_new(back, json_pack("{s:s, s:s}", "name", (*b)->name, "gloss", (*b)->gloss));
   json_t *j = json_report("ops", NULL);
   json_object_update_new(j, json_pack("{s:o, s:o, s:o, s:o}", "ops", ops, "passes", passes, "frontends", front, "backends", back));

@@ -3,9 +3,9 @@
 #include <string.h>
 
 const Frontend frontends[] = {
-  { "text", ".tg", text_load },
-  { "onnx", ".onnx", onnx_load },
-  { NULL, NULL, NULL },
+  { "text", ".tg", text_load, NULL },
+  { "onnx", ".onnx", onnx_load, onnx_op },
+  { NULL, NULL, NULL, NULL },
 };
 
 static Graph *(*loader(const char *path))(Ctx *, const char *, const LoadOptions *) {

@@ -18,10 +18,17 @@ typedef struct LoadOptions {
 Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 
+typedef struct OpForm {    /* an operator of a format, and the versions of its domain that tgc reads it in */
+  const char *domain, *name;
+  int since, until;
+} OpForm;
+
 typedef struct Frontend {
   const char *name, *suffix;
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
+  bool (*op)(int i, OpForm *form); /* the i-th operator, sorted by name; false: no more; NULL: a format without versions */
 } Frontend;
+bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* .name NULL ends it; picked by suffix, ONNX otherwise */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 

@@ -37,6 +37,17 @@ static bool name_known(const char *domain, const char *op) {
   return false;
 }
 
+/* The forms of one operator follow one another, from the oldest to the newest. */
+bool onnx_op(int i, OpForm *form) {
+  int k = 0;
+  for (; i > 0 && k < ROWS; i--)
+    for (k++; k < ROWS && !strcmp(rows[k].name, rows[k - 1].name);) k++;
+  if (k == ROWS) return false;
+  *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[k].until };
+  for (k++; k < ROWS && !strcmp(rows[k].name, form->name); k++) form->until = rows[k].until;
+  return true;
+}
+
 /* ---- what the table cannot do, all of it at once ---- */
 static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
   if (!id) {
@@ -434,31 +445,37 @@ static void build_node(Build *b, const OnnxNode *n) {
 }
 
 /* ---- inputs ---- */
-static bool dim_given(const LoadOptions *o, const char *name, int64_t *value) {
-  for (int i = 0; o && i < o->ndims; i++)
-    if (!strcmp(o->dims[i].name, name)) {
-      *value = o->dims[i].value;
-      return true;
+/* Looks a dimension up in the options; used[] remembers which of them named one. */
+typedef struct DimLookup {
+  const LoadOptions *o;
+  bool *used;
+  const char *missing; /* flags for those without a value */
+} DimLookup;
+
+static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
+  for (int i = 0; l->o && i < l->o->ndims; i++)
+    if (!strcmp(l->o->dims[i].name, name)) {
+      *value = l->o->dims[i].value;
+      return l->used[i] = true;
     }
   return false;
 }
 
-/* The extent of a symbolic dimension; the flags of those without a value are collected in missing. */
-static int64_t dim_value(Ctx *c, const LoadOptions *o, const char *input, uint32_t number, const OnnxDim *d, int axis, const char **missing) {
+static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis) {
   int64_t value;
   char *name = arena_printf(&c->model, "%s:%d", input, axis);
-  if (dim_given(o, name, &value)) return value;
+  if (dim_given(l, name, &value)) return value;
   if (d->value >= 0) return d->value;
-  if (d->param && dim_given(o, d->param, &value)) return value;
-  if (dim_given(o, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
-  if (dim_given(o, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
+  if (d->param && dim_given(l, d->param, &value)) return value;
+  if (dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
+  if (dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
   char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
-  if (!strstr(*missing, flag) && strlen(*missing) < 500) *missing = arena_printf(&c->model, "%s%s", *missing, flag);
+  if (!strstr(l->missing, flag) && strlen(l->missing) < 500) l->missing = arena_printf(&c->model, "%s%s", l->missing, flag);
   return 1;
 }
 
 static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
-  const char *missing = "";
+  DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1), .missing = "" };
   const OnnxGraph *og = &b->m->graph;
   for (uint32_t i = 0; i < og->nin; i++) {
     const OnnxValue *v = &b->m->values.p[og->in[i]];
@@ -467,16 +484,18 @@ static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
       fail(b->c, EX_BADMODEL, "input '%s' has rank %d, over the limit of %d", v->name, v->type.rank, USER_RANK);
     GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
     for (int a = 0; a < io.rank; a++) {
-      io.dims[a] = dim_value(b->c, o, v->name, i, &v->type.dims[a], a, &missing);
-      if (io.dims[a] > MAX_ELEMS)
-        fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, over 2^40", v->name, (long long)io.dims[a]);
+      io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
+      if (io.dims[a] < 0 || io.dims[a] > MAX_ELEMS)
+        fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, outside 0 to 2^40", v->name, (long long)io.dims[a]);
     }
     if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
     b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);
     io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)i);
     VEC_PUSH(&g->inputs, io);
   }
-  if (*missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", missing);
+  for (int i = 0; o && i < o->ndims; i++)
+    if (!l.used[i] && *o->dims[i].name != '#') fail(b->c, EX_USAGE_, "--dim %s: no input has this dimension", o->dims[i].name);
+  if (*l.missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", l.missing);
 }
 
 static void build_outputs(Build *b, Graph *g) {
