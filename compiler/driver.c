@@ -166,5 +166,6 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
     }
   }
   VEC_FREE(&st.s.order);
+  VEC_FREE(&p->packed);
   return stopped ? NULL : p;
 }

@@ -41,7 +41,7 @@ void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below roo
 Opts heuristic_opts(const IR *ir, const Nest *n, const Target *t);
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
-void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *text);
+void opts_apply(IR *ir, Ref nest, const Target *t, Refs *nests, Sb *text);
 
 void pack_weights(Plan *p, Ref *nest);     /* pack.c */
 Ref expand_nest(IR *ir, Ref nest);         /* expand.c: NEST(STORE...) with only loop ranges left */

@@ -95,7 +95,7 @@ void kernel_lower(Plan *p, int index) {
   for (int i = 0; i < sink->nsrc; i++) {
     ir->origin = node(ir, sink->src[i])->origin;
     Ref nest = canon_nest(ir, sink->src[i]);
-    opts_apply(ir, nest, p->target, 0, &nests, &text);
+    opts_apply(ir, nest, p->target, &nests, &text);
   }
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);

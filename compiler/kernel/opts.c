@@ -39,10 +39,10 @@ static bool invariant_reduction(IR *ir, Ref root, Ref r) {
   return any;
 }
 
-/* The part of root where r runs over [begin, end). */
-static Ref restrict_range(IR *ir, Ref root, Ref r, int64_t begin, int64_t end) {
-  Ref part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
-  return range_replace(ir, root, r, ix_add(ir, part, ix_const(ir, begin)), 1, &part);
+/* The part of root where r runs over [begin, end); *part becomes its range. */
+static Ref restrict_range(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
+  *part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
+  return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
 }
 
 static bool in_list(const IR *ir, Ref nest, Ref r) {
@@ -75,10 +75,13 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first) {
   return root;
 }
 
-void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *text) {
+/* A rest along a range without lanes keeps the schedule of the others, so that it reads the same
+ * packed weights; a rest of lanes is scheduled anew. */
+static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *given, Refs *nests, Sb *text) {
   Nest n = nest_open(ir, nest);
-  Opts o = heuristic_opts(ir, &n, t);
+  Opts o = given ? *given : heuristic_opts(ir, &n, t);
   VEC(Ref) rests = { 0 };
+  VEC(Opts) how = { 0 };
 
   if (o.outermost && in_list(ir, nest, o.outermost)) {
     int at = 0;
@@ -94,10 +97,15 @@ void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *t
     say(ir, text, p);
     if (whole == extent || !in_list(ir, nest, p->range) || invariant_reduction(ir, nest, p->range)) continue;
     CHECK(depth < 16);
-    VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent));
-    Ref main_part = range_make(ir, whole, (RangeKind)node(ir, p->range)->arg[2]);
-    nest = range_replace(ir, nest, p->range, main_part, 1, &main_part);
-    p->range = main_part;
+    Opts rest = o;
+    bool moved = o.outermost == p->range;
+    VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent, &rest.opt[i].range));
+    if (p->lanes > 1) rest.n = -1;
+    else if (node(ir, rest.opt[i].range)->op != OP_RANGE) rest.opt[i] = rest.opt[--rest.n];
+    else rest.opt[i].unroll = (int)(extent - whole);
+    VEC_PUSH(&how, rest);
+    nest = restrict_range(ir, nest, p->range, 0, whole, &p->range);
+    if (moved) o.outermost = p->range;
   }
   for (int i = 0; i < o.n; i++) {
     Opt *p = &o.opt[i];
@@ -109,9 +117,11 @@ void opts_apply(IR *ir, Ref nest, const Target *t, int depth, Refs *nests, Sb *t
     if (whole < extent) nest = split_reduction(ir, nest, p->range, whole, &p->range);
     nest = split(ir, nest, p);
   }
-  if (o.outermost) sb_puts(text, " outer");
-  sb_puts(text, " }");
+  sb_puts(text, o.outermost ? " outer }" : " }");
   VEC_PUSH(nests, nest);
-  for (size_t i = 0; i < rests.n; i++) opts_apply(ir, rests.p[i], t, depth + 1, nests, text);
+  for (size_t i = 0; i < rests.n; i++) apply(ir, rests.p[i], t, depth + 1, how.p[i].n < 0 ? NULL : &how.p[i], nests, text);
   VEC_FREE(&rests);
+  VEC_FREE(&how);
 }
+
+void opts_apply(IR *ir, Ref nest, const Target *t, Refs *nests, Sb *text) { apply(ir, nest, t, 0, NULL, nests, text); }

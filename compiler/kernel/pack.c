@@ -41,6 +41,27 @@ static void gather(char *to, const char *from, int bytes, const Dim *d, int n, i
   }
 }
 
+static int packed_buffer(Plan *p, const Buf *b, int64_t base, const Dim *d, int n, int64_t total) {
+  IR *ir = p->ir;
+  Packed k;
+  memset(&k, 0, sizeof k); /* compared as bytes */
+  k.tensor = b->slot;
+  k.base = base;
+  k.n = n;
+  for (int i = 0; i < n; i++) k.extent[i] = d[i].extent, k.coef[i] = d[i].coef;
+  for (size_t i = 0; i < p->packed.n; i++)
+    if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
+  const Tensor *t = &ir->tensors.p[b->slot];
+  int bytes = dt_bytes(b->dt);
+  char *data = arena_alloc(&ir->ctx->model, size_mul((size_t)total, (size_t)bytes));
+  gather(data, t->data, bytes, d, n, base);
+  Tensor made = { .dt = b->dt, .rank = 1, .dims = { total }, .elems = total, .data = data, .name = t->name };
+  k.buf = (int)ir->bufs.n;
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT, .dt = b->dt, .elems = total, .slot = ir_tensor(ir, &made), .offset = -1, .value = b->value }));
+  VEC_PUSH(&p->packed, k);
+  return k.buf;
+}
+
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   IR *ir = p->ir;
   const Node *x = node(ir, load);
@@ -64,12 +85,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64) return 0;
   for (int i = 0; i < n; i++) index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
   if (index == x->src[1] && total == b.elems) return 0; /* already in order */
-  int bytes = dt_bytes(b.dt);
-  char *data = arena_alloc(&ir->ctx->model, size_mul((size_t)total, (size_t)bytes));
-  gather(data, t->data, bytes, d, n, base);
-  Tensor made = { .dt = b.dt, .rank = 1, .dims = { total }, .elems = total, .data = data, .name = t->name };
-  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT, .dt = b.dt, .elems = total, .slot = ir_tensor(ir, &made), .offset = -1, .value = b.value }));
-  int64_t id = (int64_t)ir->bufs.n - 1;
+  int64_t id = packed_buffer(p, &b, base, d, n, total);
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
   memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);
   packed = node_make(ir, OP_LOAD, (DType)x->dt, 1, x->nsrc, src, 0, NULL, 0, NULL);

@@ -17,6 +17,10 @@ typedef struct Kernel {
   int64_t bytes_read, bytes_written; /* of distinct elements touched */
 } Kernel;
 
+/* A weight laid out for a kernel: element i of the buffer is element base + sum of digit x coef of
+ * the tensor, the digits of i being those of the extents. */
+typedef struct Packed { int64_t tensor, base; int n; int64_t extent[24], coef[24]; int buf; } Packed;
+
 typedef struct Plan {
   Graph *g;
   IR *ir;
@@ -25,6 +29,7 @@ typedef struct Plan {
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
+  VEC(Packed) packed;      /* so that nests that read alike share a copy */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;
 } Plan;
