@@ -80,6 +80,7 @@ typedef struct Node {
 typedef struct Origin {    /* what the user wrote */
   const char *text;        /* "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
   uint32_t index;          /* ordinal of the node or line, for sorting */
+  bool is_line;            /* a line of text: printing does not repeat it */
 } Origin;
 
 /* ---- constant tensors: data is row-major, dense, little-endian; owned by whoever mapped it ---- */
@@ -217,7 +218,7 @@ Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* the SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out);
 
 /* The same graph in a new IR that holds what the outputs reach, numbered in the order in which its
- * text would be read: graphs that print alike become equal Ref for Ref. */
+ * text would be read, with origins by ordinal: graphs that print alike become equal Ref for Ref. */
 Graph *ir_compact(const Graph *g);
 
 /* Where a literal may stand for source i of an op, and what it takes its type from */

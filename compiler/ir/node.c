@@ -116,7 +116,7 @@ IR *ir_new(Ctx *c) {
   ir->tables = ARENA_NEW(&c->model, struct IRTables, 1);
   ir->chunk = xmalloc(sizeof *ir->chunk);
   ir->chunk[0] = ARENA_NEW(&c->model, Node, 4096);
-  VEC_PUSH(&ir->origins, ((Origin){ NULL, 0 }));
+  VEC_PUSH(&ir->origins, ((Origin){ .index = 0 }));
   return ir;
 }
 
@@ -134,7 +134,7 @@ void ir_free(IR *ir) {
 }
 
 uint32_t ir_origin(IR *ir, const char *text, uint32_t index) {
-  VEC_PUSH(&ir->origins, ((Origin){ text, index }));
+  VEC_PUSH(&ir->origins, ((Origin){ .text = text, .index = index }));
   return (uint32_t)ir->origins.n - 1;
 }
 

@@ -39,6 +39,8 @@ typedef struct Parser {
   Level level;             /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end;
   int line;                /* for origins; messages count for themselves */
+  bool has_from;           /* a "from" has been read: lines are no origins any more */
+  uint32_t from;           /* the origin it gives */
   VEC(Ref) symbol;         /* by interned name: what it stands for; 0: nothing */
   VEC(uint8_t) taken;      /* by interned name: 1 an input of the model, 2 an output */
   VEC(Operand) operands;   /* of the line */
@@ -767,9 +769,28 @@ static void input_line(Parser *p, const char *name, size_t n) {
   if (t.rank < 0) t.rank = 0;
   GIO io = { .dt = t.dt, .rank = t.rank, .name = model_name(p, name, n, 1) };
   memcpy(io.dims, t.dims, sizeof io.dims);
+  p->ir->origin = ir_origin(p->ir, arena_printf(&p->c->model, "input '%s'", io.name), 0);
   io.ref = g_param(p->ir, t.dt, t.rank, t.dims, (int)p->g->inputs.n);
   VEC_PUSH(&p->g->inputs, io);
   define(p, name, n, io.ref);
+}
+
+/* from 17 "node 17 'conv1' (Conv, opset 11)": what the lines up to the next one came from; "": nothing */
+static void from_line(Parser *p) {
+  const char *at = (peek(p), p->at);
+  int64_t index = integer(p, "an ordinal");
+  const char *text = string(p);
+  if (index < 0 || index > UINT32_MAX) bad(p, at, "ordinal %lld", (long long)index);
+  if (!text) bad(p, p->at, "expected a string, found %s", found(p));
+  p->has_from = true;
+  p->from = *text ? ir_origin(p->ir, text, (uint32_t)index) : 0;
+}
+
+static void line_origin(Parser *p) {
+  p->ir->origin = p->from;
+  if (p->has_from) return;
+  p->ir->origin = ir_origin(p->ir, arena_printf(&p->c->model, "%s:%d", p->path ? p->path : "line", p->line), (uint32_t)p->line);
+  p->ir->origins.p[p->ir->origin].is_line = true;
 }
 
 static void output_line(Parser *p) {
@@ -952,10 +973,11 @@ static void statement(Parser *p) {
     op = name;
     nop = nname;
   }
-  p->ir->origin = ir_origin(p->ir, arena_printf(&p->c->model, "%s:%d", p->path ? p->path : "line", p->line), (uint32_t)p->line);
+  line_origin(p);
   if (p->level == L_GRAPH && !defines) {
-    if (!is_word(op, nop, "output")) bad(p, p->at, "expected '=', found %s", found(p));
-    output_line(p);
+    bool output = is_word(op, nop, "output");
+    if (!output && !is_word(op, nop, "from")) bad(p, p->at, "expected '=', found %s", found(p));
+    (output ? output_line : from_line)(p);
     return;
   }
   void (*line)(Parser *, const char *, size_t) = NULL;

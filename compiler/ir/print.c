@@ -43,10 +43,11 @@ typedef struct Printer {
   uint8_t *named;        /* by Ref: has a line of its own, or is named by one */
   uint32_t *number;      /* by Ref: digits of its name */
   uint32_t count[128];   /* names given so far, by letter */
+  Origin from;           /* what the lines so far say of the next one */
 } Printer;
 
 static void printer_init(Printer *p, const IR *ir, Level level, Sb *out) {
-  *p = (Printer){ .ir = ir, .out = out, .level = level };
+  *p = (Printer){ .ir = ir, .out = out, .level = level, .from = { .is_line = true } };
   p->named = xmalloc(ir->n);
   p->number = xmalloc(ir->n * sizeof *p->number);
   memset(p->named, 0, ir->n);
@@ -190,6 +191,20 @@ static void put_line(Printer *p, Ref r) {
 }
 
 /* ---- graphs ---- */
+
+/* Where the next line came from, unless it is as the lines before it, or a line itself. */
+static void put_from(Printer *p, const Node *x) {
+  Origin o = p->ir->origins.p[x->origin];
+  if (o.is_line && p->from.is_line) return;
+  if (o.is_line) o = (Origin){ 0 }; /* once there are origins, each line has one or none */
+  bool same = !p->from.is_line && o.index == p->from.index && !strcmp(o.text ? o.text : "", p->from.text ? p->from.text : "");
+  p->from = o;
+  if (same) return;
+  sb_printf(p->out, "from %u ", o.index);
+  put_string(p->out, o.text ? o.text : "");
+  sb_puts(p->out, "\n");
+}
+
 static int64_t tensor_bits(const Tensor *t, int64_t i) {
   uint64_t v = 0;
   if (!t->data) return t->splat;
@@ -290,6 +305,7 @@ void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname
     Ref r = p.order.p[k];
     const Node *x = node(g->ir, r);
     if (!p.named[r] || x->op == OP_PARAM) continue;
+    put_from(&p, x);
     if (x->op == OP_WEIGHT) put_weight(&p, r, blob, blobname);
     else put_line(&p, r);
   }
@@ -305,6 +321,33 @@ void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname
 
 void ir_print_graph(const Graph *g, Sb *out) { ir_print_graph_blob(g, out, NULL, NULL); }
 
+typedef struct Kept { Origin o; uint32_t old; } Kept;
+static int by_ordinal(const void *a, const void *b) {
+  const Kept *x = a, *y = b;
+  if (x->o.index != y->o.index) return x->o.index < y->o.index ? -1 : 1;
+  return strcmp(x->o.text ? x->o.text : "", y->o.text ? y->o.text : "");
+}
+
+/* Gives the origins of the nodes of p->order to ir, in the order of their ordinals; to[old] is the new number. */
+static uint32_t *keep_origins(const Printer *p, IR *ir) {
+  size_t n = p->ir->origins.n;
+  uint32_t *to = ARENA_NEW(&ir->ctx->model, uint32_t, n);
+  VEC(Kept) kept = { 0 };
+  for (size_t k = 0; k < p->order.n; k++) {
+    uint32_t old = node(p->ir, p->order.p[k])->origin;
+    if (!old || to[old]) continue;
+    to[old] = 1;
+    VEC_PUSH(&kept, ((Kept){ p->ir->origins.p[old], old }));
+  }
+  if (kept.n) qsort(kept.p, kept.n, sizeof *kept.p, by_ordinal);
+  for (size_t i = 0; i < kept.n; i++) {
+    if (!i || by_ordinal(&kept.p[i - 1], &kept.p[i])) VEC_PUSH(&ir->origins, kept.p[i].o);
+    to[kept.p[i].old] = (uint32_t)ir->origins.n - 1;
+  }
+  VEC_FREE(&kept);
+  return to;
+}
+
 Graph *ir_compact(const Graph *g) {
   const IR *old = g->ir;
   Graph *h = ARENA_NEW(&old->ctx->model, Graph, 1);
@@ -312,16 +355,18 @@ Graph *ir_compact(const Graph *g) {
   Printer p;
   printer_init(&p, old, L_GRAPH, NULL);
   order_graph(&p, g);
-  uint32_t *to = p.number; /* here: old Ref to new */
-  for (size_t i = 1; i < old->origins.n; i++) VEC_PUSH(&ir->origins, old->origins.p[i]);
+  uint32_t *to = p.number, *origin = keep_origins(&p, ir); /* old to new */
+  size_t line = 0; /* of order: the node in whose line the k-th is written */
   for (size_t k = 0; k < p.order.n; k++) {
-    const Node *x = node(old, p.order.p[k]);
+    Ref r = p.order.p[k];
+    const Node *x = node(old, r);
     Ref *src = ARENA_NEW(&old->ctx->model, Ref, x->nsrc);
     int64_t id;
     for (int i = 0; i < x->nsrc; i++) src[i] = to[x->src[i]];
     if (x->op == OP_WEIGHT) id = ir_tensor(ir, &old->tensors.p[x->arg[0]]);
-    ir->origin = x->origin;
-    to[p.order.p[k]] = node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? &id : x->arg, x->rank, x->dims);
+    for (line = line < k ? k : line; !p.named[p.order.p[line]]; line++) continue;
+    ir->origin = origin[node(old, p.order.p[line])->origin];
+    to[r] = node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? &id : x->arg, x->rank, x->dims);
   }
   ir->origin = 0;
   h->name = g->name;
