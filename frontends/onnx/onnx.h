@@ -1,5 +1,5 @@
 /* onnx.h: what the two halves of the ONNX front end share. The reading half (wire.c, read.c,
- * tensor.c, external.c) turns a file into the records below; the building half (ops.c, build_*.c)
+ * tensor.c, pb.c) turns a file into the records below; the building half (ops.c, build_*.c)
  * turns them into a Graph. No protobuf type passes this line.
  *
  * The records are what is left when names, files and functions are resolved: values are numbers, so

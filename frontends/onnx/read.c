@@ -214,7 +214,8 @@ static Imports read_imports(Reader *r, size_t n, Onnx__OperatorSetIdProto *const
     if (out[i].version < 1)
       fail(r->c, EX_BADMODEL, "%s imports domain '%s' in version %lld", where, shown_as, (long long)out[i].version);
     if (!*out[i].domain && out[i].version > NEWEST_OPSET)
-      fail(r->c, EX_BADMODEL, "%s uses opset %lld, the newest that tgc knows is %d", where, (long long)out[i].version, NEWEST_OPSET);
+      fail(r->c, EX_BADMODEL, "%s uses opset %lld, the newest that tgc knows is %d", where, (long long)out[i].version,
+           NEWEST_OPSET);
   }
   return (Imports){ (uint32_t)n, out };
 }
@@ -649,7 +650,8 @@ static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
 
 /* The order of the frame's nodes: each after the ones that make what it reads. */
 static uint32_t *order_nodes(Reader *r, const Frame *f) {
-  uint32_t n = (uint32_t)f->nnodes, *start = ARENA_NEW(&r->scratch, uint32_t, n + 1), *order = ARENA_NEW(&r->scratch, uint32_t, n + 1);
+  uint32_t n = (uint32_t)f->nnodes;
+  uint32_t *start = ARENA_NEW(&r->scratch, uint32_t, n + 1), *order = ARENA_NEW(&r->scratch, uint32_t, n + 1);
   Reads reads = { 0 };
   for (int pass = 0; pass < 2; pass++) {
     if (pass) reads.list = ARENA_NEW(&r->scratch, uint32_t, reads.n);
@@ -758,8 +760,8 @@ static void step(Reader *r) {
   OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r, p->domain), .name = name_text(r, p->name) };
   n.opset = opset_of(f.imports, n.domain);
   n.index = f.where ? f.index : at;
-  n.text = arena_printf(&r->c->model, "%s%snode %u%s%.*s%s (%.*s%s%.*s, opset %lld)", f.where ? f.where : "", f.where ? " > " : "", at,
-                        *n.name ? " '" : "", shown(n.name), n.name, *n.name ? "'" : "", shown(n.domain), n.domain,
+  n.text = arena_printf(&r->c->model, "%s%snode %u%s%.*s%s (%.*s%s%.*s, opset %lld)", f.where ? f.where : "", f.where ? " > " : "",
+                        at, *n.name ? " '" : "", shown(n.name), n.name, *n.name ? "'" : "", shown(n.domain), n.domain,
                         *n.domain ? "." : "", shown(n.op), n.op, (long long)n.opset);
   if (!*n.op) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "has no operator");
   n.in = read_ids(r, p->n_input, p->input, &n, &n.nin);

@@ -137,7 +137,8 @@ static void read_number(const Source *s, const char *key, const char *text, uint
   int64_t v = 0;
   const char *p = text;
   while (*p >= '0' && *p <= '9' && i64_mul(v, 10, &v) && i64_add(v, *p - '0', &v)) p++;
-  if (p == text || *p) fail_at(s->c, EX_BADMODEL, s->at, "%s: external data %s '%.100s' is not a byte count", s->subject, key, text);
+  if (p == text || *p)
+    fail_at(s->c, EX_BADMODEL, s->at, "%s: external data %s '%.100s' is not a byte count", s->subject, key, text);
   *out = (uint64_t)v;
 }
 
@@ -205,7 +206,8 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
   if (!p->data_type || !onnx_type_name(p->data_type))
     fail_at(c, EX_BADMODEL, at, "%s has unknown data_type %d", s.subject, p->data_type);
   if (t.dt == DT_NONE)
-    fail_at(c, EX_BADMODEL, at, "%s has elements of type %s, which tgc does not support", s.subject, onnx_type_name(p->data_type));
+    fail_at(c, EX_BADMODEL, at, "%s has elements of type %s, which tgc does not support", s.subject,
+            onnx_type_name(p->data_type));
   if (p->segment) fail_at(c, EX_BADMODEL, at, "%s is a segment, which tgc does not support", s.subject);
   if (p->n_dims > MAX_RANK)
     fail_at(c, EX_BADMODEL, at, "%s has %zu dimensions, tgc supports %d", s.subject, p->n_dims, MAX_RANK);
