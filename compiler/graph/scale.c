@@ -67,10 +67,9 @@ static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
   int n = 0;
   bool summed = false, floats = dt_float((DType)node(ir, y)->dt);
   Ref r = 0;
-  if (!elems(ir, y)) return 0;
   while (!r) {
     const Node *x = node(ir, y);
-    if (n == MAX_PATH || refmap_get(users, y) > 1) return 0;
+    if (n == MAX_PATH || refmap_get(users, y) > 1 || !elems(ir, y)) return 0;
     Step step = { y, x->nsrc > 1 ? x->src[1] : 0 };
     if (x->op == OP_ADD && is_constant(ir, x->src[1])) {
       Ref c = combine(ir, op, x->src[1], f);

@@ -519,10 +519,10 @@ static Ref least_or_greatest(IR *ir, Op op, Ref a, Ref b) {
 
 /* r over new sources, simplified where it is an index, a gate or gated */
 static Ref rebuild(IR *ir, Ref r, const Ref *s) {
-  const Node *x = node(ir, r), *s0 = x->nsrc ? node(ir, s[0]) : NULL;
+  const Node *x = node(ir, r), *s0 = node(ir, x->nsrc ? s[0] : 0);
   int64_t k;
   if (x->lanes != 1 || x->rank) return node_with_src(ir, r, s);
-  bool i64 = x->dt == DT_I64, of_i64 = s0 && s0->dt == DT_I64;
+  bool i64 = x->dt == DT_I64, of_i64 = s0->dt == DT_I64;
   switch ((Op)x->op) {
   case OP_ADD: if (i64) return ix_add(ir, s[0], s[1]); break;
   case OP_SUB: if (i64) return ix_sub(ir, s[0], s[1]); break;

@@ -132,7 +132,7 @@ static void verify_movement(const IR *ir, Ref r, const Node *x, const Node *s) {
 
 static void verify_graph_node(const Graph *g, Ref r) {
   const IR *ir = g->ir;
-  const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : NULL;
+  const Node *x = node(ir, r), *s = node(ir, x->nsrc ? x->src[0] : 0);
   const int64_t *a = x->arg;
   verify_node(ir, r);
   NEED(op_info[x->op].level <= L_GRAPH, "not an op of graphs");
@@ -303,7 +303,7 @@ void ir_verify_kernel(const IR *ir, Ref sink) {
 
 /* ---- programs ---- */
 static void verify_lanes(const IR *ir, Ref r, const Node *x) {
-  const Node *s = x->nsrc ? node(ir, x->src[0]) : NULL;
+  const Node *s = node(ir, x->nsrc ? x->src[0] : 0);
   switch ((Op)x->op) {
   case OP_BCAST: NEED(s->lanes == 1, "the source is not a scalar"); return;
   case OP_VEC:

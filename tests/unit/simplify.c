@@ -406,6 +406,8 @@ static void factors_that_stay(void **state) {
   Ref x = g_param(ir, DT_F32, D(1, 2, 6, 6), 0), w = weights(ir, D(4, 2, 3, 3)), y = conv(ir, x, w);
   STAYS(bin(ir, OP_MUL, y, weights(ir, D(1, 1, 4, 4))));                 /* varies over places: a larger constant */
   STAYS(bin(ir, OP_ADD, bin(ir, OP_MUL, y, channel(ir)), y));            /* the sum has another user */
+  Ref none = g_reshape(ir, g_param(ir, DT_F32, D(0, 6), 3), D(2, 0, 3));
+  STAYS(bin(ir, OP_MUL, g_reduce(ir, OP_ADD, none, 2), weights(ir, D(2, 1, 3)))); /* the empty sum */
   STAYS(bin(ir, OP_MUL, un(ir, OP_EXP, y), channel(ir)));
   STAYS(bin(ir, OP_MUL, y, g_param(ir, DT_F32, D(1, 4, 1, 1), 1)));
   STAYS(bin(ir, OP_MUL, g_reduce(ir, OP_MAX, y, 4), channel(ir)));
