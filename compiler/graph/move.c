@@ -78,7 +78,8 @@ static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
     step[i] = x->arg[n + i];
     dims[i] = x->dims[i];
     lo[i] = hi[i] = 0;
-    int64_t last = begin[i] + (dims[i] - 1) * step[i], from = begin[i] < last ? begin[i] : last, to = begin[i] < last ? last : begin[i];
+    int64_t last = begin[i] + (dims[i] - 1) * step[i];
+    int64_t from = begin[i] < last ? begin[i] : last, to = begin[i] < last ? last : begin[i];
     if (from >= 0 && to < z->dims[i]) continue;
     if (from >= z->dims[i] || to < 0) {
       outside = true;

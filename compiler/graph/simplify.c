@@ -159,12 +159,12 @@ RULE(negated) {
 
 RULE(and_or) {
   const Node *x = node(ir, r);
-  bool and = x->op == OP_AND;
+  bool all = x->op == OP_AND;
   if (x->src[0] == x->src[1]) return x->src[0];
   Ref a = x->src[0], b = x->src[1];
   bool zero = is_number(ir, b, 0), ones = is_number(ir, b, -1);
-  if (and ? ones : zero) return a;
-  return (and ? zero : ones) ? b : 0;
+  if (all ? ones : zero) return a;
+  return (all ? zero : ones) ? b : 0;
 }
 
 RULE(xor) {
@@ -201,12 +201,12 @@ RULE(where) {
 /* every value of a is one of b */
 static bool includes(DType b, DType a) {
   static const int digits[DT_COUNT] = { [DT_F16] = 11, [DT_BF16] = 8, [DT_F32] = 24, [DT_F64] = 53 };
-  static const int range[DT_COUNT] = { [DT_F16] = 16, [DT_BF16] = 128, [DT_F32] = 128, [DT_F64] = 1024 }; /* bits before the point */
+  static const int before_point[DT_COUNT] = { [DT_F16] = 16, [DT_BF16] = 128, [DT_F32] = 128, [DT_F64] = 1024 };
   if (a == b || a == DT_BOOL) return true;
   if (b == DT_BOOL) return false;
   bool sign = dtype_info[a].cls == 'i';
   int bits = dtype_info[a].bits - sign;
-  if (dt_float(a)) return dt_float(b) && digits[b] >= digits[a] && range[b] >= range[a];
+  if (dt_float(a)) return dt_float(b) && digits[b] >= digits[a] && before_point[b] >= before_point[a];
   if (dt_float(b)) return digits[b] >= bits;
   return (!sign || dtype_info[b].cls == 'i') && dtype_info[b].bits - (dtype_info[b].cls == 'i') >= bits;
 }
@@ -238,7 +238,8 @@ RULE(no_elements) {
 }
 
 /* clang-format off */
-#define ON_EXPR(op)  { op, "fold-constants", fold_constants }, { op, "bounds-decide", bounds_decide }, { op, "hoist-expand", rule_hoist_expand },
+#define ON_EXPR(op) \
+  { op, "fold-constants", fold_constants }, { op, "bounds-decide", bounds_decide }, { op, "hoist-expand", rule_hoist_expand },
 #define ON_GRAPH(op)
 #define ON_VALUE(op)
 #define ON_KERNEL(op)
@@ -259,7 +260,8 @@ static const Rule rules[] = {
   { OP_ADD, "add", sum }, { OP_SUB, "sub", difference }, { OP_MUL, "mul", product }, { OP_DIV, "div", quotient },
   { OP_MOD, "mod", integer_mod }, { OP_FLMOD, "flmod", integer_mod }, { OP_FLDIV, "fldiv", floor_div },
   { OP_NEG, "neg", negation }, { OP_ABS, "abs", abs_of },
-  { OP_TRUNC, "trunc", round_of }, { OP_FLOOR, "floor", round_of }, { OP_CEIL, "ceil", round_of }, { OP_ROUND, "round", round_of },
+  { OP_TRUNC, "trunc", round_of }, { OP_FLOOR, "floor", round_of },
+  { OP_CEIL, "ceil", round_of }, { OP_ROUND, "round", round_of },
   { OP_MAX, "max", max_min }, { OP_MIN, "min", max_min },
   { OP_NOT, "not", negated }, { OP_AND, "and", and_or }, { OP_OR, "or", and_or }, { OP_XOR, "xor", xor },
   { OP_SHL, "shl", shift }, { OP_SHR, "shr", shift },

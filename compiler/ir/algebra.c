@@ -152,7 +152,8 @@ static void recombine(IR *ir, Sum *s) {
       if (is_quotient(ir, s->t[j].r, y, m))
         done = sum_term(&next, s->t[i].r, -k) && sum_term(&next, s->t[j].r, -km) && sum_add(ir, &next, y, k);
       else if (by_const(ir, s->t[j].r, OP_FLMOD, &d, &b) && is_quotient(ir, d, y, m) && i64_mul(m, b, &mb))
-        done = sum_term(&next, s->t[i].r, -k) && sum_term(&next, s->t[j].r, -km) && sum_add(ir, &next, remainder_of(ir, y, mb), k);
+        done = sum_term(&next, s->t[i].r, -k) && sum_term(&next, s->t[j].r, -km) &&
+               sum_add(ir, &next, remainder_of(ir, y, mb), k);
       if (!done) continue;
       *s = next;
       i = -1; /* terms moved: start over */

@@ -370,8 +370,9 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     }
     if (x->op == OP_ACC || x->op == OP_SET || x->op == OP_GET) verify_variable(ir, r, x);
     if (x->op == OP_LOOP) {
-      NEED(node(ir, x->src[0])->op == OP_RANGE, "loops over no range");
-      NEED(node(ir, x->src[0])->arg[2] != RK_VEC && node(ir, x->src[0])->arg[2] != RK_UNROLL, "a range that was to be replicated");
+      const Node *range = node(ir, x->src[0]);
+      NEED(range->op == OP_RANGE, "loops over no range");
+      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL, "a range that was to be replicated");
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");
       VEC_PUSH(&nest, (Ref)scopes.n);
       VEC_PUSH(&scopes, ((Scope){ x->src[0], true }));
