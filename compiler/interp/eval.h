@@ -63,6 +63,9 @@ const Value *eval_value(const Eval *e, Ref r);
 DType eval_type(const Eval *e, DType d); /* what floats of type d are computed and kept in */
 IR *eval_ir(const Eval *e);
 
+/* how many times two new variables may be needed to see through a reshape */
+int tape_splits(const Node *out, const Node *in);
+
 void tape_open(Tape *t, int rank, const int64_t *dims);
 /* Adds r's tree seen at coordinates at[0..rank of r) and returns its register. root: r itself is
  * computed though it will have storage. */

@@ -101,31 +101,46 @@ static void count_uses(Eval *e) {
   }
 }
 
-/* A reshape may need a division per axis, which costs dynamic variables; see MAX_VARS. */
-static int own_weight(const Node *x) { return x->op == OP_RESHAPE || x->op == OP_PAD ? 1 + 2 * x->rank : 1; }
+/* Dynamic variables are bounded by the weight of the tree; see MAX_VARS. */
+static int own_weight(const Eval *e, const Node *x) {
+  return 1 + (x->op == OP_RESHAPE ? 2 * tape_splits(x, node(e->ir, x->src[0])) : x->op == OP_GATHER);
+}
 
-static int source_weight(Eval *e, Ref r) { return item(e, r)->stored ? 1 : item(e, r)->weight; }
+static int source_weight(const Eval *e, Ref r) { return item(e, r)->stored ? 1 : item(e, r)->weight; }
+
+static int tree_weight(const Eval *e, const Node *x) {
+  int sum = 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    int w = source_weight(e, x->src[k]);
+    sum = x->op != OP_CAT ? sum + w : w > sum ? w : sum; /* a concatenation's sources are trees of their own */
+  }
+  return sum + own_weight(e, x);
+}
+
+/* Stores a node in the heaviest branch beneath x: of its views and what they look at, the smallest. */
+static void lighten(Eval *e, const Node *x) {
+  Item *path[TREE + 1];
+  int n = 0, best = 0;
+  Ref r = x->src[0];
+  for (int k = 1; k < x->nsrc; k++)
+    if (source_weight(e, x->src[k]) > source_weight(e, r)) r = x->src[k];
+  CHECK(source_weight(e, r) > 1);
+  for (;; r = node(e->ir, r)->src[0]) {
+    path[n++] = item(e, r);
+    const Node *top = node(e->ir, path[best]->ref), *y = node(e->ir, r);
+    if (dims_elems(y->dims, y->rank) < dims_elems(top->dims, top->rank)) best = n - 1;
+    if (!is_view((Op)y->op) || source_weight(e, y->src[0]) == 1) break;
+  }
+  path[best]->stored = true;
+  for (int i = best - 1; i >= 0; i--) path[i]->weight = tree_weight(e, node(e->ir, path[i]->ref));
+}
 
 static void choose_storage(Eval *e) {
   for (size_t i = 1; i < e->items.n; i++) {
-    const Node *x = node(e->ir, e->items.p[i].ref);
     Item *it = &e->items.p[i];
-    it->weight = own_weight(x);
-    if (is_leaf((Op)x->op)) continue;
-    if (x->op == OP_REDUCE || x->op == OP_CAT || (!is_view((Op)x->op) && it->uses > 1)) it->stored = true;
-    for (;;) {
-      int sum = own_weight(x);
-      Item *heaviest = NULL;
-      for (int k = 0; k < x->nsrc; k++) {
-        int w = source_weight(e, x->src[k]);
-        sum = x->op == OP_CAT ? (w > sum ? w : sum) : sum + w;
-        if (!heaviest || w > source_weight(e, heaviest->ref)) heaviest = item(e, x->src[k]);
-      }
-      it->weight = sum;
-      if (sum <= TREE) break;
-      CHECK(!heaviest->stored && heaviest->weight > 1);
-      heaviest->stored = true;
-    }
+    const Node *x = node(e->ir, it->ref);
+    if (x->op == OP_REDUCE || x->op == OP_CAT || (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1)) it->stored = true;
+    while ((it->weight = tree_weight(e, x)) > TREE) lighten(e, x);
   }
 }
 
@@ -396,9 +411,11 @@ static void add_summand(Job *j, Ref r, const Affine *at) {
 static bool reduce(Job *j) {
   Sweep kept = tape_axes(&j->t, j->kept), reduced = tape_axes(&j->t, ~j->kept);
   int64_t results = tape_points(&j->t, &kept), points = tape_points(&j->t, &reduced);
-  if (j->b >= 0) {
+  if (j->b >= 0) { /* axes of neither factor join the one that has fewer */
     uint32_t a = j->t.ins.p[j->a].deps & j->kept, b = j->t.ins.p[j->b].deps & j->kept;
-    Sweep m = tape_axes(&j->t, a & ~b), n = tape_axes(&j->t, b & ~a), batch = tape_axes(&j->t, j->kept & ~(a ^ b));
+    Sweep m = tape_axes(&j->t, a & ~b), n = tape_axes(&j->t, b & ~a), batch = tape_axes(&j->t, a & b);
+    if (tape_points(&j->t, &m) < tape_points(&j->t, &n)) m = tape_axes(&j->t, j->kept & ~b);
+    else n = tape_axes(&j->t, j->kept & ~a);
     if (tape_points(&j->t, &m) >= 4 && tape_points(&j->t, &n) >= 4 && points >= 4) {
       if (!spend(j->e, results, points)) return false;
       contract(j, &batch, &m, &n, &reduced);

@@ -99,23 +99,49 @@ static Affine linear(int rank, const int64_t *dims, const Affine *at) {
   return r;
 }
 
-/* Coordinates before a reshape from those after it: runs of axes with equal products correspond. */
+/* Axes on both sides of a reshape with equal products: from .. to - 1 each. Advances to the next. */
+typedef struct Run { int out, out_end, in, in_end; } Run;
+
+static bool next_run(const Node *out, const Node *in, Run *r) {
+  int64_t po = 1, pi = 1;
+  r->out = r->out_end;
+  r->in = r->in_end;
+  if (r->out == out->rank && r->in == in->rank) return false;
+  if (r->out < out->rank) po = out->dims[r->out_end++];
+  if (r->in < in->rank) pi = in->dims[r->in_end++];
+  while (po != pi) {
+    if (po < pi) po *= out->dims[r->out_end++];
+    else pi *= in->dims[r->in_end++];
+  }
+  return true;
+}
+
+int tape_splits(const Node *out, const Node *in) {
+  int splits = 0;
+  if (!dims_elems(out->dims, out->rank)) return 0;
+  for (Run r = { 0 }; next_run(out, in, &r);) {
+    int wide = 0;
+    for (int j = r.in; j < r.in_end; j++) wide += in->dims[j] != 1;
+    splits += wide > 1 ? wide - 1 : 0;
+  }
+  return splits;
+}
+
+/* coordinates before a reshape from those after it */
 static void reshape_coordinates(Tape *t, const Node *out, const Affine *at, const Node *in, Affine *src) {
-  for (int i = 0, j = 0; i < out->rank || j < in->rank;) {
-    int i0 = i, j0 = j;
-    int64_t po = i < out->rank ? out->dims[i++] : 1, pi = j < in->rank ? in->dims[j++] : 1;
-    while (po != pi) {
-      if (po < pi) po *= out->dims[i++];
-      else pi *= in->dims[j++];
-    }
-    Affine rest = linear(i - i0, out->dims + i0, at + i0);
-    for (; j0 < j; j0++) {
-      pi /= in->dims[j0]; /* elements of the axes to the right */
-      if (in->dims[j0] == 1) src[j0] = (Affine){ 0 };
-      else if (pi == 1) src[j0] = rest;
-      else {
-        Affine lo;
-        affine_split(t, &rest, pi, &src[j0], &lo);
+  for (Run r = { 0 }; next_run(out, in, &r);) {
+    Affine rest = linear(r.out_end - r.out, out->dims + r.out, at + r.out);
+    int64_t right = 1; /* elements of the axes to the right */
+    for (int j = r.in; j < r.in_end; j++) right *= in->dims[j];
+    for (int j = r.in; j < r.in_end; j++) {
+      Affine lo;
+      right /= in->dims[j];
+      if (in->dims[j] == 1) {
+        src[j] = (Affine){ 0 };
+      } else if (right == 1) {
+        src[j] = rest;
+      } else {
+        affine_split(t, &rest, right, &src[j], &lo);
         rest = lo;
       }
     }
