@@ -16,6 +16,19 @@ SANITIZED = "sanitize" in os.environ.get("TGC_CFLAGS", "")
 MODELS = pathlib.Path(os.environ.get("TGC_MODELS", ROOT / "../shared/models"))
 ONNX_TESTS = pathlib.Path(os.environ.get("TGC_ONNX_TESTS", ROOT / "../shared/onnx-node-tests.tar.zst"))
 
+# the models tgc answers for, from small to large, and the sizes of their dynamic dimensions in ort_ref/set_0
+NAMED = [
+    ("mnist-8", ""), ("mnist-external-data", ""), ("micro-kws-fp32", ""), ("mujoco-go1-policy", ""),
+    ("tinybert", "batch=1 sequence=9"), ("bert-toy", "batch=1 max_seq_len_in_batch=9"),
+    ("yunet-n-dynamic", "batch=1 height=160 width=192"),
+    ("ppocr-v2-cls", "p2o.DynamicDimension.0=1 p2o.DynamicDimension.1=48 p2o.DynamicDimension.2=192"),
+    ("ultraface-rfb-320", ""), ("fastestdet", ""), ("selfie-segmentation", ""), ("squeezenet-fp16", ""),
+    ("openpilot-dmonitoring", ""), ("facemesh-v2-fp16", ""), ("basic-pitch", "unk__749=1"), ("yolox-nano", ""),
+    ("super-resolution-10", "batch_size=2"),
+]
+# the official light networks: light_NAME.onnx
+LIGHTS = "squeezenet shufflenet inception_v1 inception_v2 densenet121 resnet50 zfnet512 bvlc_alexnet vgg19".split()
+
 
 def onnx_tests(part):
     """a folder of the official tests ("light", "node", ...), unpacked once per build folder; or None, and why"""

@@ -24,7 +24,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from fixtures import BUILD, MODELS, ROOT, TGC, onnx_tests
+from fixtures import BUILD, LIGHTS, MODELS, NAMED, ROOT, TGC, onnx_tests
 import onnxfile
 
 WORK = BUILD / "bench"
@@ -33,18 +33,6 @@ MAKER = pathlib.Path(os.environ.get("TGC_BENCH_MODELS", ROOT / "../shared/bench/
 PYTHON = os.environ.get("TGC_PYTHON", "python3")
 ROUNDS, SECONDS = int(os.environ.get("ROUNDS", 5)), os.environ.get("SECONDS", "0.5")
 FLAGS = "-O3 -march=native".split()
-
-# name, dimensions; inputs are the first reference vectors
-NAMED = [
-    ("mnist-8", ""), ("mnist-external-data", ""), ("micro-kws-fp32", ""), ("mujoco-go1-policy", ""),
-    ("tinybert", "batch=1 sequence=9"), ("bert-toy", "batch=1 max_seq_len_in_batch=9"),
-    ("yunet-n-dynamic", "batch=1 height=160 width=192"),
-    ("ppocr-v2-cls", "p2o.DynamicDimension.0=1 p2o.DynamicDimension.1=48 p2o.DynamicDimension.2=192"),
-    ("ultraface-rfb-320", ""), ("fastestdet", ""), ("selfie-segmentation", ""), ("squeezenet-fp16", ""),
-    ("openpilot-dmonitoring", ""), ("facemesh-v2-fp16", ""), ("basic-pitch", "unk__749=1"), ("yolox-nano", ""),
-    ("super-resolution-10", "batch_size=2"),
-]
-LIGHTS = "squeezenet shufflenet inception_v1 inception_v2 densenet121 resnet50 zfnet512 bvlc_alexnet vgg19".split()
 
 
 def loud(text):
