@@ -47,10 +47,17 @@ static Ref apply(Rewriter *w, Ref r) {
   return 0;
 }
 
+/* The users of what was asked for use its final form now; if that is a source of the old form, one
+ * user less, the old form itself. Other uses by nodes that are gone stay counted: too many, never
+ * too few. */
 static void finish(Rewriter *w, Ref asked, Ref final) {
+  const Node *x = node(w->ir, asked);
+  uint32_t uses = refmap_get(w->users, asked);
   refmap_set(&w->done, asked, final);
-  if (asked == final || !refmap_get(w->users, asked)) return;
-  refmap_set(w->users, final, refmap_get(w->users, final) + refmap_get(w->users, asked));
+  if (asked == final || !uses) return;
+  uses += refmap_get(w->users, final);
+  for (int i = 0; i < x->nsrc; i++) uses -= uses > 1 && refmap_get(&w->done, x->src[i]) == final;
+  refmap_set(w->users, final, uses);
 }
 
 static Ref rewrite(Rewriter *w, Ref root) {

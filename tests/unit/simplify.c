@@ -390,6 +390,8 @@ static void factors_pass_movement(void **state) {
   Ref to = simplified(ir, bin(ir, OP_DIV, moved, s));
   must_be_close(ir, bin(ir, OP_DIV, moved, s), to);
   assert_int_equal(node(ir, to)->op, OP_PERMUTE);
+  Ref nothing = bin(ir, OP_MUL, bin(ir, OP_ADD, bin(ir, OP_MUL, y, num(ir, 1)), num(ir, -0.0)), channel(ir)); /* each step is y */
+  assert_int_equal(node(ir, simplified(ir, nothing))->op, OP_RESHAPE);
   Ref phases = g_reshape(ir, g_permute(ir, g_reshape(ir, y, D(2, 2, 4, 4)), L(0, 2, 1, 3)), D(2, 4, 8)); /* as transposed convolutions end */
   Ref cut = g_shrink(ir, g_pad(ir, phases, L(0, 1, 0), L(0, 0, 0), num(ir, 0)), L(0, 0, 1), NULL, L(2, 5, 5)), half = weights(ir, D(2, 1, 1));
   to = simplified(ir, bin(ir, OP_MUL, cut, half));
