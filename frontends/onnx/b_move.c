@@ -29,8 +29,7 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
   return g_pad(ir, x, before, after, fill);
 }
 
-/* Each element of the axis repeated times in place (inner), or the axis as a whole repeated. */
-static Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner) {
+Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner) {
   const Node *n = node(ir, x);
   int64_t split[MAX_RANK], merged[MAX_RANK];
   int at = axis + inner; /* of the new axis */
@@ -297,8 +296,8 @@ void op_center_crop_pad(Build *b) {
   Ref r = b->in[0];
   for (int i = 0; i < n; i++) {
     int a = axes ? axis_of(b, axes[i], x->rank) : i;
-    int64_t more = want[i] - x->dims[a], lo = more / 2, hi = more - lo;
     if (want[i] < 0 || want[i] > MAX_ELEMS) bad(b, "entry %d of the shape is %lld", i, (long long)want[i]);
+    int64_t more = want[i] - x->dims[a], lo = more / 2, hi = more - lo;
     if (more < 0) r = shrink_axis(b->ir, r, a, -more / 2, 1, want[i]);
     else r = pad_axes(b->ir, r, a, 1, &lo, &hi, c_int(b->ir, in_dt(b, 0), 0));
   }

@@ -17,12 +17,12 @@ static Ref parameter(Build *b, int k, const Node *x, int64_t axis, int64_t block
     for (int i = 0; i < x->rank; i++) dims[i] = i == a ? p->dims[0] : 1;
     return g_reshape(ir, b->in[k], x->rank, dims);
   }
+  int64_t extent = x->dims[a];
+  if (block > extent) block = extent > 0 ? extent : 1;
   bool fits = p->rank == x->rank;
-  for (int i = 0; fits && i < x->rank; i++) fits = p->dims[i] == (i == a ? (x->dims[a] + block - 1) / block : x->dims[i]);
+  for (int i = 0; fits && i < x->rank; i++) fits = p->dims[i] == (i == a ? (extent + block - 1) / block : x->dims[i]);
   if (!fits) bad(b, "the shape of input %d does not fit blocks of %lld along axis %d", k, (long long)block, a);
-  int64_t *index = ARENA_NEW(&b->c->model, int64_t, x->dims[a] + 1);
-  for (int64_t i = 0; i < x->dims[a]; i++) index[i] = i / block;
-  return take(b, b->in[k], a, index, x->dims[a]);
+  return shrink_axis(ir, repeat_axis(ir, b->in[k], a, block, true), a, 0, 1, extent);
 }
 
 static DType wanted_type(Build *b, DType otherwise) {

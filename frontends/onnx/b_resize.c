@@ -54,9 +54,10 @@ static double cubic(double x, double a) {
 static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) {
   bool is_cubic = attr_is(b, "mode", "cubic"), near = attr_is(b, "mode", "nearest"), outside = attr_int(b, "exclude_outside");
   double coeff = attr_float(b, "cubic_coeff_a"), shrink = attr_int(b, "antialias") && a->scale < 1 ? a->scale : 1;
-  int64_t first = (int64_t)floor((is_cubic ? -2 : -1) / shrink) + 1, taps = near ? 1 : 2 - 2 * first;
-  if (taps > MAX_TAPS || a->out > MAX_OUT)
+  double reach = (is_cubic ? 2 : 1) / shrink;
+  if (reach > MAX_TAPS / 2 || a->out > MAX_OUT)
     bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
+  int64_t first = (int64_t)floor(-reach) + 1, taps = near ? 1 : 2 - 2 * first;
   *index = ARENA_NEW(&b->c->model, int64_t, a->out * taps + 1);
   *weight = ARENA_NEW(&b->c->model, double, a->out *taps + 1);
   for (int64_t o = 0; o < a->out; o++) {
@@ -90,11 +91,12 @@ static Ref weights_along(Build *b, DType d, const double *w, int64_t n, int taps
 /* A few taps are added up in place; the many of antialiasing become one more axis to reduce. */
 static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
   IR *ir = b->ir;
+  if (!a->out) return shrink_axis(ir, x, axis, 0, 1, 0);
   int64_t *index;
   double *weight;
   int taps = make_taps(b, a, &index, &weight), rank = node(ir, x)->rank;
   DType d = (DType)node(ir, x)->dt;
-  if (taps == 1 || !a->out) return take(b, x, axis, index, a->out);
+  if (taps == 1) return take(b, x, axis, index, a->out);
   if (taps > 4) {
     int64_t dims[MAX_RANK];
     x = take(b, x, axis, index, a->out * taps);

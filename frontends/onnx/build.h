@@ -101,6 +101,7 @@ DType acc_type(DType d);                        /* what sums of d are kept in: f
 /* axis of x gets the elements index[0..n), all in range: a view where the indices allow one */
 Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n);
 Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n);
+Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner); /* each element in place (inner), or the axis as a whole */
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one of rank axes */
 
