@@ -1,6 +1,8 @@
 /* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
 #include "cmd.h"
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static WeightsMode weights_mode(const Options *o) {
   return !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
@@ -21,12 +23,32 @@ static void check_pass(Ctx *c, const char *name) {
   if (!known) fail(c, EX_USAGE_, "unknown pass '%s' (tgc ops lists them)", name);
 }
 
-static int stop(const Options *o, Graph *g, const Target *t) {
-  Sb text = { 0 };
-  if (!strcmp(o->stop_after, "load")) ir_print_graph(g, &text);
-  else plan_of(o, g, t, &text);
-  fwrite(text.p, 1, text.n, stdout);
+/* A whole file or none: what is replaced may be what the graph's weights are mapped from. */
+static void write_file(Ctx *c, const char *path, const Sb *s) {
+  const char *part = arena_printf(&c->model, "%s.part", path);
+  int bad = file_write(part, s->p ? s->p : "", s->n);
+  if (!bad) bad = rename(part, path);
+  if (!bad) return;
+  int e = errno;
+  unlink(part);
+  fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
+}
+
+/* To standard output whole; to a file NAME.tg with the long weights in NAME.bin beside it. */
+static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
+  Sb text = { 0 }, blob = { 0 };
+  bool load = !strcmp(o->stop_after, "load");
+  const char *out = o->out ? o->out : "", *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out, *dot = strrchr(name, '.');
+  const char *stem = arena_str(&c->model, out, dot && dot > name ? (size_t)(dot - out) : strlen(out)), *bin = arena_printf(&c->model, "%s.bin", stem);
+  if (!load) plan_of(o, g, t, &text);
+  else if (o->out) ir_print_graph_blob(g, &text, &blob, bin + (name - out));
+  else ir_print_graph(g, &text);
+  c->file = NULL; /* what goes wrong from here on is not the model's */
+  if (blob.n) write_file(c, bin, &blob);
+  if (o->out) write_file(c, o->out, &text);
+  else fwrite(text.p, 1, text.n, stdout);
   sb_free(&text);
+  sb_free(&blob);
   return EX_DONE;
 }
 
@@ -36,7 +58,7 @@ int verb_compile(Ctx *c, const Options *o) {
   if (o->stop_after) check_pass(c, o->stop_after);
   feed_read(c, o, &feed);
   Graph *g = load_graph(c, o, &feed);
-  if (o->stop_after) return stop(o, g, t);
+  if (o->stop_after) return stop(c, o, g, t);
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
   Plan *p = plan_of(o, g, t, NULL);

@@ -10,7 +10,7 @@ VERB(inspect, "MODEL",          "show inputs, outputs, operators, cost, kernels 
 VERB(check,   "MODEL",          "say whether the model can be compiled and what is missing")
 VERB(ops,     "",               "list the operators of the intermediate representation")
 /*     letter name            argument     kind   field           verbs    help */
-OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",    "where the bundle goes; for run: a folder for the outputs as files")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",    "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvi",  "the machine to compile for: portable, native or a name of a level; run and verify: native")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",     "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
