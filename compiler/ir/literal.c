@@ -15,8 +15,8 @@
 enum { LITERAL_MAX = 1100 }; /* the longest exact double has 767 digits */
 
 typedef struct FloatForm {
-  int mantissa;         /* explicit significand bits */
-  int least, most;      /* digits that always survive a round trip through text, and through binary */
+  int mantissa;    /* explicit significand bits */
+  int least, most; /* digits that always survive a round trip through text, and through binary */
 } FloatForm;
 
 static FloatForm float_form(DType d) {
@@ -44,7 +44,8 @@ void literal_put(Sb *out, DType d, int64_t value) {
     return;
   }
   FloatForm f = float_form(d);
-  uint64_t bits = (uint64_t)value & type_mask(d), sign = bits >> (dtype_info[d].bits - 1), fraction = bits & (((uint64_t)1 << f.mantissa) - 1);
+  uint64_t bits = (uint64_t)value & type_mask(d), sign = bits >> (dtype_info[d].bits - 1),
+           fraction = bits & (((uint64_t)1 << f.mantissa) - 1);
   uint64_t infinity = type_mask(d) >> 1 & ~(((uint64_t)1 << f.mantissa) - 1);
   if ((bits & infinity) == infinity) {
     if (!fraction) sb_puts(out, sign ? "-inf" : "inf");
@@ -97,7 +98,8 @@ static double round_to_odd(const char *s, char **end, locale_t loc) {
 static const char *parse_float(DType d, const char *s, int64_t *bits) {
   FloatForm f = float_form(d);
   const char *body = s + (*s == '-' || *s == '+');
-  uint64_t sign = (uint64_t)(*s == '-') << (dtype_info[d].bits - 1), infinity = type_mask(d) >> 1 & ~(((uint64_t)1 << f.mantissa) - 1);
+  uint64_t sign = (uint64_t)(*s == '-') << (dtype_info[d].bits - 1),
+           infinity = type_mask(d) >> 1 & ~(((uint64_t)1 << f.mantissa) - 1);
   char *end;
   if (!strcmp(body, "inf")) {
     *bits = (int64_t)(sign | infinity);
@@ -110,7 +112,8 @@ static const char *parse_float(DType d, const char *s, int64_t *bits) {
   if (!strncmp(s, "nan:0x", 6)) {
     errno = 0;
     uint64_t v = strtoull(s + 4, &end, 16);
-    if (*end || errno || v > type_mask(d) || (v & infinity) != infinity || v << (64 - f.mantissa) == 0) return "has not the bits of a NaN";
+    if (*end || errno || v > type_mask(d) || (v & infinity) != infinity || v << (64 - f.mantissa) == 0)
+      return "has not the bits of a NaN";
     *bits = (int64_t)v;
     return NULL;
   }
@@ -140,13 +143,16 @@ const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits) {
 LiteralType literal_type(Op op, int i) {
   const char *sig = op_info[op].type;
   switch (op) {
-  case OP_CAST: case OP_BITCAST: return LIT_NONE;
+  case OP_CAST:
+  case OP_BITCAST: return LIT_NONE;
   case OP_PAD: return i == 1 ? LIT_RESULT : LIT_NONE;
   case OP_LOAD: return i == 1 ? LIT_I64 : i == 2 ? LIT_BOOL : i == 3 ? LIT_RESULT : LIT_NONE;
   case OP_STORE: return i == 1 ? LIT_I64 : i == 2 ? LIT_PEER : i == 3 ? LIT_BOOL : LIT_NONE;
   case OP_SET: return i == 1 ? LIT_PEER : LIT_NONE;
   case OP_RED: return i == 0 ? LIT_RESULT : LIT_NONE;
-  case OP_BCAST: case OP_VEC: case OP_ACC: return LIT_RESULT;
+  case OP_BCAST:
+  case OP_VEC:
+  case OP_ACC: return LIT_RESULT;
   default:
     if (op_info[op].level != L_EXPR) return LIT_NONE;
     return sig[2 + 2 * i] == 'b' ? LIT_BOOL : sig[0] == 'b' ? LIT_PEER : LIT_RESULT;

@@ -11,46 +11,50 @@
 enum { TOKEN_MAX = 65535, ARGS_MAX = 6 };
 
 typedef struct Type {
-  const char *at;          /* NULL: the line has none */
-  DType dt;                /* DT_NONE: not given */
-  int lanes;               /* 0: not given */
-  int rank;                /* -1: no dimensions given */
+  const char *at; /* NULL: the line has none */
+  DType dt;       /* DT_NONE: not given */
+  int lanes;      /* 0: not given */
+  int rank;       /* -1: no dimensions given */
   int64_t dims[MAX_RANK];
 } Type;
 
-typedef struct Operand { Ref ref; const char *at; size_t n; } Operand; /* ref 0: a literal */
+typedef struct Operand {
+  Ref ref;
+  const char *at;
+  size_t n;
+} Operand; /* ref 0: a literal */
 
 typedef enum { ARG_INT, ARG_LIST, ARG_WORD, ARG_STRING } ArgKind;
 typedef struct Arg {
-  const char *key, *at;    /* at: the value, for messages */
+  const char *key, *at; /* at: the value, for messages */
   size_t nkey;
   ArgKind kind;
-  int64_t v;               /* ARG_INT; ARG_STRING: interned */
-  size_t first, n;         /* ARG_LIST: in Parser.nums; ARG_WORD: n characters at at */
+  int64_t v;       /* ARG_INT; ARG_STRING: interned */
+  size_t first, n; /* ARG_LIST: in Parser.nums; ARG_WORD: n characters at at */
   bool used;
 } Arg;
 
 typedef struct Parser {
   Ctx *c;
   IR *ir;
-  Graph *g;                /* graph level only */
+  Graph *g; /* graph level only */
   const TextHooks *hooks;
   const char *path;
-  Level level;             /* L_GRAPH, L_KERNEL or L_PROG */
+  Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end;
-  int line;                /* for origins; messages count for themselves */
-  bool has_from;           /* a "from" has been read: lines are no origins any more */
-  uint32_t from;           /* the origin it gives */
-  VEC(Ref) symbol;         /* by interned name: what it stands for; 0: nothing */
-  VEC(uint8_t) taken;      /* by interned name: 1 an input of the model, 2 an output */
-  VEC(Operand) operands;   /* of the line */
-  VEC(int64_t) nums;       /* of the line's lists */
-  Refs src;                /* of the line, literals made nodes */
+  int line;              /* for origins; messages count for themselves */
+  bool has_from;         /* a "from" has been read: lines are no origins any more */
+  uint32_t from;         /* the origin it gives */
+  VEC(Ref) symbol;       /* by interned name: what it stands for; 0: nothing */
+  VEC(uint8_t) taken;    /* by interned name: 1 an input of the model, 2 an output */
+  VEC(Operand) operands; /* of the line */
+  VEC(int64_t) nums;     /* of the line's lists */
+  Refs src;              /* of the line, literals made nodes */
   Arg args[ARGS_MAX];
   int narg;
   Type type;
-  Refs *list;              /* program level: what the lines define, in order */
-  Ref sink;                /* kernel level: the last one */
+  Refs *list; /* program level: what the lines define, in order */
+  Ref sink;   /* kernel level: the last one */
 } Parser;
 
 /* ---- messages ---- */
@@ -108,8 +112,8 @@ static int utf8(const unsigned char *s, const unsigned char *end, uint32_t *code
 
 /* What a terminal or an editor would not show as it is, so that no text reads other than it looks. */
 static bool invisible(uint32_t code) {
-  return code == 0x7f || (code >= 0x80 && code < 0xa0) || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069);
+  return code == 0x7f || (code >= 0x80 && code < 0xa0) || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 static void check_characters(Parser *p) {
@@ -119,7 +123,8 @@ static void check_characters(Parser *p) {
     n = utf8(s, end, &code);
     if (!n) bad(p, (const char *)s, "invalid UTF-8");
     bool space = code == '\n' || code == '\t' || (code == '\r' && s + 1 < end && s[1] == '\n');
-    if ((code < 0x20 && !space) || invisible(code)) bad(p, (const char *)s, "control character U+%04X; write it as an escape in a string", code);
+    if ((code < 0x20 && !space) || invisible(code))
+      bad(p, (const char *)s, "control character U+%04X; write it as an escape in a string", code);
   }
 }
 
@@ -222,7 +227,9 @@ static int64_t integer(Parser *p, const char *what) {
   return literal_bits(p, s, n, DT_I64);
 }
 
-static int hex_digit(char ch) { return is_digit(ch) ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : ch >= 'A' && ch <= 'F' ? ch - 'A' + 10 : -1; }
+static int hex_digit(char ch) {
+  return is_digit(ch) ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : ch >= 'A' && ch <= 'F' ? ch - 'A' + 10 : -1;
+}
 
 /* "..." with \" \\ \n \t \xHH; NULL when there is none. */
 static const char *string(Parser *p) {
@@ -432,7 +439,8 @@ static int64_t arg_word(Parser *p, const Arg *a, bool op) {
   want_kind(p, a, ARG_WORD, op ? "an op" : "a kind of range");
   if (op) {
     Op o = op_from_text(a->at, a->n);
-    if (o != OP_ADD && o != OP_MUL && o != OP_MAX && o != OP_MIN) bad(p, a->at, "'%.*s' is not one of add mul max min", shown(a->n), a->at);
+    if (o != OP_ADD && o != OP_MUL && o != OP_MAX && o != OP_MIN)
+      bad(p, a->at, "'%.*s' is not one of add mul max min", shown(a->n), a->at);
     return o;
   }
   for (int k = 0; k < RK_COUNT; k++)
@@ -442,7 +450,8 @@ static int64_t arg_word(Parser *p, const Arg *a, bool op) {
 
 /* The value of an absent argument that has a default. */
 static bool default_arg(Parser *p, Op op, const char *key, size_t n, int64_t *v) {
-  bool step = (op == OP_SHRINK && is_word(key, n, "step")) || (op == OP_WINDOW && (is_word(key, n, "stride") || is_word(key, n, "dilation")));
+  bool step = (op == OP_SHRINK && is_word(key, n, "step")) ||
+              (op == OP_WINDOW && (is_word(key, n, "stride") || is_word(key, n, "dilation")));
   bool id = (op == OP_RANGE || op == OP_ACC) && is_word(key, n, "id");
   *v = step ? 1 : id ? p->ir->next_range++ : 0;
   return step || id;
@@ -501,9 +510,22 @@ static int op_args(Parser *p, const char *at, Op op, int64_t *v) {
 /* ---- operands ---- */
 bool op_takes(Op op, DType d) {
   switch (op) {
-  case OP_FLDIV: case OP_FLMOD: case OP_SHL: case OP_SHR: return dt_int(d);
-  case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: return dt_int(d) || d == DT_BOOL;
-  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_POW: case OP_MULACC: return dt_float(d) || dt_int(d);
+  case OP_FLDIV:
+  case OP_FLMOD:
+  case OP_SHL:
+  case OP_SHR: return dt_int(d);
+  case OP_NOT:
+  case OP_AND:
+  case OP_OR:
+  case OP_XOR: return dt_int(d) || d == DT_BOOL;
+  case OP_NEG:
+  case OP_ABS:
+  case OP_ADD:
+  case OP_SUB:
+  case OP_DIV:
+  case OP_MOD:
+  case OP_POW:
+  case OP_MULACC: return dt_float(d) || dt_int(d);
   case OP_ATAN2: return dt_float(d);
   default: return op >= OP_RECIP && op <= OP_ERF ? dt_float(d) : d != DT_NONE;
   }
@@ -537,13 +559,15 @@ static Ref operand(Parser *p, Op op, size_t i, DType shared) {
     return literal_node(p, o, want);
   }
   DType has = (DType)node(p->ir, o->ref)->dt;
-  if (t != LIT_NONE && want && has != want) bad(p, o->at, "'%.*s' is %s, expected %s", shown(o->n), o->at, dt_text(has), dt_text(want));
+  if (t != LIT_NONE && want && has != want)
+    bad(p, o->at, "'%.*s' is %s, expected %s", shown(o->n), o->at, dt_text(has), dt_text(want));
   return o->ref;
 }
 
 static void check_arity(Parser *p, const char *at, Op op) {
   int n = op_info[op].arity;
-  if (n >= 0 && p->operands.n != (size_t)n) bad(p, at, "'%.*s' takes %d operand%s, found %zu", shown(strlen(op_info[op].name)), at, n, n == 1 ? "" : "s", p->operands.n);
+  if (n >= 0 && p->operands.n != (size_t)n)
+    bad(p, at, "'%.*s' takes %d operand%s, found %zu", shown(strlen(op_info[op].name)), at, n, n == 1 ? "" : "s", p->operands.n);
   if (n == ARITY_SOME && !p->operands.n) bad(p, at, "missing operands");
 }
 
@@ -622,7 +646,8 @@ static Ref graph_permute(Parser *p, const char *at, const int64_t *perm) {
   const Node *n = node(p->ir, p->src.p[0]);
   uint32_t seen = 0;
   for (int i = 0; i < n->rank; i++) {
-    if (perm[i] < 0 || perm[i] >= n->rank || (seen >> perm[i] & 1)) bad(p, at, "perm=%s does not order the axes of %s", dims_text(p, n->rank, perm), dims_of(p, p->src.p[0]));
+    if (perm[i] < 0 || perm[i] >= n->rank || (seen >> perm[i] & 1))
+      bad(p, at, "perm=%s does not order the axes of %s", dims_text(p, n->rank, perm), dims_of(p, p->src.p[0]));
     seen |= 1u << perm[i];
   }
   return g_permute(p->ir, p->src.p[0], perm);
@@ -636,9 +661,13 @@ static Ref graph_shrink(Parser *p, const char *at, const int64_t *begin) {
   int64_t dims[MAX_RANK];
   if (p->type.rank >= 0 && p->type.rank != n->rank) bad(p, p->type.at, "shrink keeps the number of dimensions, %d", n->rank);
   for (int i = 0; i < n->rank; i++) {
-    if (begin[i] < 0 || begin[i] > n->dims[i]) bad(p, at, "begin %lld is outside of axis %d of %s", (long long)begin[i], i, dims_of(p, x));
+    if (begin[i] < 0 || begin[i] > n->dims[i])
+      bad(p, at, "begin %lld is outside of axis %d of %s", (long long)begin[i], i, dims_of(p, x));
     if (!step[i] || step[i] < -INT32_MAX || step[i] > INT32_MAX) bad(p, at, "step %lld", (long long)step[i]);
-    int64_t room = step[i] > 0 ? n->dims[i] - begin[i] : begin[i] < n->dims[i] ? begin[i] + 1 : 0, stride = step[i] > 0 ? step[i] : -step[i];
+    int64_t room = step[i] > 0             ? n->dims[i] - begin[i]
+                   : begin[i] < n->dims[i] ? begin[i] + 1
+                                           : 0,
+            stride = step[i] > 0 ? step[i] : -step[i];
     int64_t most = room / stride + (room % stride != 0);
     dims[i] = p->type.rank < 0 ? most : p->type.dims[i];
     if (dims[i] > most) bad(p, p->type.at, "axis %d: %lld elements of %lld", i, (long long)dims[i], (long long)most);
@@ -654,11 +683,16 @@ static Ref graph_window(Parser *p, const char *at, const int64_t *arg) {
   int axis = (int)arg[0];
   bool same = p->type.rank == n->rank + 1;
   for (int i = 0; same && i < n->rank; i++) same = i == axis || dims[i] == n->dims[i];
-  if (!same) bad(p, p->type.at, "a window of %s has its shape with another axis %d and one more axis, found %s", dims_of(p, x), axis, dims_text(p, p->type.rank, dims));
+  if (!same)
+    bad(p, p->type.at, "a window of %s has its shape with another axis %d and one more axis, found %s", dims_of(p, x), axis,
+        dims_text(p, p->type.rank, dims));
   int64_t out = dims[axis], k = dims[n->rank], last, reach;
   bool fits = k >= 1 && arg[1] >= 0 && arg[2] >= 0;
-  if (fits && out) fits = i64_mul(out - 1, arg[1], &last) && i64_mul(k - 1, arg[2], &reach) && i64_add(last, reach, &last) && last < n->dims[axis];
-  if (!fits) bad(p, at, "%lld windows of %lld elements do not fit into %lld", (long long)out, (long long)k, (long long)n->dims[axis]);
+  if (fits && out)
+    fits = i64_mul(out - 1, arg[1], &last) && i64_mul(k - 1, arg[2], &reach) && i64_add(last, reach, &last) &&
+           last < n->dims[axis];
+  if (!fits)
+    bad(p, at, "%lld windows of %lld elements do not fit into %lld", (long long)out, (long long)k, (long long)n->dims[axis]);
   return g_window(p->ir, x, axis, out, k, arg[1], arg[2]);
 }
 
@@ -668,7 +702,9 @@ static Ref graph_pad(Parser *p, const char *at, const int64_t *lo) {
   const int64_t *hi = lo + n->rank;
   int64_t dims[MAX_RANK];
   if (node(p->ir, fill)->rank) bad(p, p->operands.p[1].at, "the fill value is %s, expected a scalar", dims_of(p, fill));
-  if (node(p->ir, fill)->dt != n->dt) bad(p, p->operands.p[1].at, "the fill value is %s, expected %s", dt_text((DType)node(p->ir, fill)->dt), dt_text((DType)n->dt));
+  if (node(p->ir, fill)->dt != n->dt)
+    bad(p, p->operands.p[1].at, "the fill value is %s, expected %s", dt_text((DType)node(p->ir, fill)->dt),
+        dt_text((DType)n->dt));
   for (int i = 0; i < n->rank; i++)
     if (lo[i] < 0 || hi[i] < 0 || !i64_add(n->dims[i], lo[i], &dims[i]) || !i64_add(dims[i], hi[i], &dims[i]))
       bad(p, at, "axis %d cannot be padded by %lld and %lld", i, (long long)lo[i], (long long)hi[i]);
@@ -687,8 +723,8 @@ static Ref graph_cat(Parser *p, const char *at, int64_t axis) {
     bool same = x->rank == first->rank && x->dt == first->dt;
     for (int a = 0; same && a < x->rank; a++) same = a == axis || x->dims[a] == first->dims[a];
     if (!same || !i64_add(dims[axis], x->dims[axis], &dims[axis]))
-      bad(p, p->operands.p[i].at, "%s%s does not continue %s%s on axis %lld", dt_text((DType)x->dt), dims_of(p, p->src.p[i]), dt_text((DType)first->dt),
-          dims_of(p, p->src.p[0]), (long long)axis);
+      bad(p, p->operands.p[i].at, "%s%s does not continue %s%s on axis %lld", dt_text((DType)x->dt), dims_of(p, p->src.p[i]),
+          dt_text((DType)first->dt), dims_of(p, p->src.p[0]), (long long)axis);
   }
   check_dims(p, at, (DType)first->dt, first->rank, dims);
   return g_cat(p->ir, (int)p->src.n, p->src.p, (int)axis);
@@ -704,11 +740,14 @@ static Ref graph_gather(Parser *p, const char *at, int64_t axis) {
     same = i == axis || index->dims[i] == x->dims[i] || index->dims[i] == 1 || x->dims[i] == 1;
     dims[i] = i == axis || index->dims[i] != 1 ? index->dims[i] : x->dims[i];
   }
-  if (!same) bad(p, p->operands.p[1].at, "an index of %s does not fit %s on axis %lld", dims_of(p, p->src.p[1]), dims_of(p, p->src.p[0]), (long long)axis);
+  if (!same)
+    bad(p, p->operands.p[1].at, "an index of %s does not fit %s on axis %lld", dims_of(p, p->src.p[1]), dims_of(p, p->src.p[0]),
+        (long long)axis);
   check_dims(p, at, (DType)x->dt, x->rank, dims);
   int64_t wrong, extent = x->dims[axis];
   if (g_index_fits(p->ir, p->src.p[1], extent, &wrong) < 0 || (!extent && dims_elems(index->dims, index->rank)))
-    bad(p, p->operands.p[1].at, "index %lld is outside of axis %lld with %lld elements", (long long)wrong, (long long)axis, (long long)extent);
+    bad(p, p->operands.p[1].at, "index %lld is outside of axis %lld with %lld elements", (long long)wrong, (long long)axis,
+        (long long)extent);
   dims[axis] = extent; /* the source is spread over the other axes */
   check_dims(p, at, (DType)x->dt, x->rank, dims);
   return g_gather(p->ir, p->src.p[0], p->src.p[1], (int)axis);
@@ -759,7 +798,8 @@ static void check_result(Parser *p, Ref r) {
   const Type *t = &p->type;
   if (!t->at) return;
   bool same = (!t->dt || t->dt == x->dt) && (!t->lanes || t->lanes == x->lanes);
-  if (p->level == L_GRAPH && t->rank >= 0) same &= t->rank == x->rank && (!t->rank || !memcmp(t->dims, x->dims, (size_t)t->rank * sizeof *t->dims));
+  if (p->level == L_GRAPH && t->rank >= 0)
+    same &= t->rank == x->rank && (!t->rank || !memcmp(t->dims, x->dims, (size_t)t->rank * sizeof *t->dims));
   if (!same) bad(p, t->at, "the result is %s%s", dt_text((DType)x->dt), p->level == L_GRAPH ? dims_of(p, r) : "");
 }
 
@@ -888,7 +928,8 @@ static void buffer_line(Parser *p, const char *name, size_t n) {
   if (id >= 1000000) bad(p, s, "buffer %lld; the limit is 1000000", (long long)id);
   while (p->ir->bufs.n <= (size_t)id) VEC_PUSH(&p->ir->bufs, ((Buf){ .kind = BUF_ARENA, .offset = -1 }));
   Buf *row = &p->ir->bufs.p[id];
-  if (row->dt && (row->dt != b.dt || row->elems != b.elems || row->kind != b.kind)) bad(p, name, "buffer %lld is another one", (long long)id);
+  if (row->dt && (row->dt != b.dt || row->elems != b.elems || row->kind != b.kind))
+    bad(p, name, "buffer %lld is another one", (long long)id);
   if (!row->dt) *row = b;
   define(p, name, n, node_make(p->ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL));
 }
@@ -900,14 +941,21 @@ static void check_sources(Parser *p, const char *at, Op op) {
   size_t n = p->src.n, ranges = n;
   switch (op) {
   case OP_LOAD:
-    if ((n != 2 && n != 4) || op_of(p, 0) != OP_BUFFER) bad(p, at, "load takes a buffer, an index, and maybe a gate with what to give else");
+    if ((n != 2 && n != 4) || op_of(p, 0) != OP_BUFFER)
+      bad(p, at, "load takes a buffer, an index, and maybe a gate with what to give else");
     break;
   case OP_STORE:
     if ((n != 3 && n != 4) || op_of(p, 0) != OP_BUFFER) bad(p, at, "store takes a buffer, an index, a value and maybe a gate");
     break;
-  case OP_RED: case OP_NEST: ranges = 1; break;
-  case OP_LOOP: case OP_END: ranges = 0; break;
-  case OP_ACC: case OP_GET: case OP_VEC: if (!n) bad(p, at, "missing operands"); break;
+  case OP_RED:
+  case OP_NEST: ranges = 1; break;
+  case OP_LOOP:
+  case OP_END: ranges = 0; break;
+  case OP_ACC:
+  case OP_GET:
+  case OP_VEC:
+    if (!n) bad(p, at, "missing operands");
+    break;
   default: break;
   }
   if (ranges < n || op == OP_RED || op == OP_NEST) {
@@ -921,7 +969,8 @@ static Ref kernel_op(Parser *p, const char *at, Op op) {
   const OpInfo *info = &op_info[op];
   int64_t arg[2 * MAX_RANK];
   if (op == OP_CONST) return graph_const(p, at);
-  if (info->level == L_GRAPH || info->level == L_VALUE || op == OP_BUFFER) bad(p, at, "'%.*s' does not belong here", shown(strlen(info->name)), at);
+  if (info->level == L_GRAPH || info->level == L_VALUE || op == OP_BUFFER)
+    bad(p, at, "'%.*s' does not belong here", shown(strlen(info->name)), at);
   check_arity(p, at, op);
   DType shared = op == OP_LOAD ? p->type.dt : shared_type(p, op), dt = p->type.dt;
   if ((op == OP_LOAD || op == OP_STORE || op == OP_SET) && !shared && p->operands.n && p->operands.p[0].ref)
@@ -941,7 +990,8 @@ static Ref kernel_op(Parser *p, const char *at, Op op) {
     dt = dt ? dt : DT_I64;
     break;
   case OP_LOAD: dt = dt ? dt : shared; break;
-  case OP_ACC: case OP_GET: dt = dt ? dt : (DType)node(p->ir, p->src.p[0])->dt; break;
+  case OP_ACC:
+  case OP_GET: dt = dt ? dt : (DType)node(p->ir, p->src.p[0])->dt; break;
   default: break;
   }
   if (op == OP_RANGE || op == OP_ACC) {
@@ -1063,7 +1113,9 @@ Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path,
   return p.g;
 }
 
-Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path) { return ir_parse_graph_with(c, text, n, path, NULL); }
+Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path) {
+  return ir_parse_graph_with(c, text, n, path, NULL);
+}
 
 Ref ir_parse_kernel(IR *ir, const char *text, size_t n) {
   Parser p = { .c = ir->ctx, .ir = ir, .level = L_KERNEL };

@@ -39,11 +39,11 @@ typedef struct Printer {
   const IR *ir;
   Sb *out;
   Level level;
-  Refs order;            /* sources before users */
-  uint8_t *named;        /* by Ref: has a line of its own, or is named by one */
-  uint32_t *number;      /* by Ref: digits of its name */
-  uint32_t count[128];   /* names given so far, by letter */
-  Origin from;           /* what the lines so far say of the next one */
+  Refs order;          /* sources before users */
+  uint8_t *named;      /* by Ref: has a line of its own, or is named by one */
+  uint32_t *number;    /* by Ref: digits of its name */
+  uint32_t count[128]; /* names given so far, by letter */
+  Origin from;         /* what the lines so far say of the next one */
 } Printer;
 
 static void printer_init(Printer *p, const IR *ir, Level level, Sb *out) {
@@ -107,7 +107,8 @@ static void put_string(Sb *out, const char *s) {
     unsigned char a = (unsigned char)s[0], b = (unsigned char)s[1], c = b ? (unsigned char)s[2] : 0;
     /* U+0080..9F, and of U+200x..206x what separates lines or changes the direction of text */
     bool c1 = a == 0xc2 && b >= 0x80 && b < 0xa0;
-    bool format = a == 0xe2 && ((b == 0x80 && (c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae))) || (b == 0x81 && c >= 0xa6 && c <= 0xa9));
+    bool format = a == 0xe2 &&
+                  ((b == 0x80 && (c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae))) || (b == 0x81 && c >= 0xa6 && c <= 0xa9));
     if (a == '"' || a == '\\') sb_printf(out, "\\%c", a);
     else if (a == '\n' || a == '\t') sb_puts(out, a == '\n' ? "\\n" : "\\t");
     else if (a < 0x20 || a == 0x7f) sb_printf(out, "\\x%02x", a);
@@ -321,7 +322,10 @@ void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname
 
 void ir_print_graph(const Graph *g, Sb *out) { ir_print_graph_blob(g, out, NULL, NULL); }
 
-typedef struct Kept { Origin o; uint32_t old; } Kept;
+typedef struct Kept {
+  Origin o;
+  uint32_t old;
+} Kept;
 static int by_ordinal(const void *a, const void *b) {
   const Kept *x = a, *y = b;
   if (x->o.index != y->o.index) return x->o.index < y->o.index ? -1 : 1;
@@ -356,7 +360,7 @@ Graph *ir_compact(const Graph *g) {
   printer_init(&p, old, L_GRAPH, NULL);
   order_graph(&p, g);
   uint32_t *to = p.number, *origin = keep_origins(&p, ir); /* old to new */
-  size_t line = 0; /* of order: the node in whose line the k-th is written */
+  size_t line = 0;                                         /* of order: the node in whose line the k-th is written */
   for (size_t k = 0; k < p.order.n; k++) {
     Ref r = p.order.p[k];
     const Node *x = node(old, r);
@@ -366,7 +370,8 @@ Graph *ir_compact(const Graph *g) {
     if (x->op == OP_WEIGHT) id = ir_tensor(ir, &old->tensors.p[x->arg[0]]);
     for (line = line < k ? k : line; !p.named[p.order.p[line]]; line++) continue;
     ir->origin = origin[node(old, p.order.p[line])->origin];
-    to[r] = node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? &id : x->arg, x->rank, x->dims);
+    to[r] = node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? &id : x->arg, x->rank,
+                      x->dims);
   }
   ir->origin = 0;
   h->name = g->name;
@@ -405,8 +410,8 @@ static void put_buffers(Printer *p, const Refs *refs) {
     const Buf *b = &p->ir->bufs.p[bufs.p[i]];
     give_name(p, (Ref)bufs.p[i + 1]);
     put_name(p, (Ref)bufs.p[i + 1]);
-    sb_printf(p->out, " = buffer %s %s[%lld] id=%lld slot=%lld", buf_kind_name[b->kind], dtype_info[b->dt].text, (long long)b->elems,
-              (long long)bufs.p[i], (long long)b->slot);
+    sb_printf(p->out, " = buffer %s %s[%lld] id=%lld slot=%lld", buf_kind_name[b->kind], dtype_info[b->dt].text,
+              (long long)b->elems, (long long)bufs.p[i], (long long)b->slot);
     if (b->offset >= 0) sb_printf(p->out, " offset=%lld", (long long)b->offset);
     sb_puts(p->out, "\n");
   }

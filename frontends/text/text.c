@@ -11,7 +11,7 @@ typedef struct Load {
   const char *path;
   const LoadOptions *options;
   External external;
-  VEC(const char *) warned;      /* named dimensions without a value */
+  VEC(const char *) warned; /* named dimensions without a value */
   Graph *graph;
 } Load;
 
@@ -20,7 +20,8 @@ static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t o
   char digest[65];
   Bytes b = external_range(c, &l->external, file, (uint64_t)offset, (size_t)bytes, at, "the weight");
   if (sha256) sha256_hex(b.p, b.n, digest);
-  if (sha256 && strcasecmp(digest, sha256)) fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest, sha256);
+  if (sha256 && strcasecmp(digest, sha256))
+    fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest, sha256);
   return b;
 }
 

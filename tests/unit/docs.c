@@ -1,4 +1,5 @@
-/* the examples of the pages in docs: "```tg" reads as a graph, "```tg exact", "```tg kernel" and "```tg program" print as they stand */
+/* the examples of the pages in docs: "```tg" reads as a graph; "```tg exact", "kernel" and "program" print as
+ * they stand */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>
 #include <cmocka.h>
@@ -6,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Example { const char *kind, *text; size_t n; Sb out; } Example;
+typedef struct Example {
+  const char *kind, *text;
+  size_t n;
+  Sb out;
+} Example;
 
 static void run(Ctx *c, void *arg) {
   Example *e = arg;

@@ -13,7 +13,8 @@ static void round_trip(DType d, int64_t bits) {
   int64_t back;
   literal_put(&s, d, bits);
   const char *wrong = literal_parse(d, s.p, s.n, &back);
-  if (wrong || dt_wrap(d, (uint64_t)back) != dt_wrap(d, (uint64_t)bits)) fail_msg("%s: %s %s", dtype_info[d].text, s.p, wrong ? wrong : "differs");
+  if (wrong || dt_wrap(d, (uint64_t)back) != dt_wrap(d, (uint64_t)bits))
+    fail_msg("%s: %s %s", dtype_info[d].text, s.p, wrong ? wrong : "differs");
   sb_free(&s);
 }
 
@@ -99,7 +100,13 @@ static void literals_ignore_the_locale(void **state) {
 }
 
 /* ---- graphs ---- */
-typedef struct Job { const char *text; Graph *g; Ref sink; Refs *list; IR *ir; } Job;
+typedef struct Job {
+  const char *text;
+  Graph *g;
+  Ref sink;
+  Refs *list;
+  IR *ir;
+} Job;
 static void parse_graph(Ctx *c, void *arg) {
   Job *j = arg;
   j->g = ir_parse_graph(c, j->text, strlen(j->text), "t.tg");
@@ -160,7 +167,8 @@ static void graphs_print_as_they_read(void **state) {
   fixpoint("x = input f32[1,4]\ny = max x, 0\noutput y\n",
            "tgc 1 graph\nx0 = input f32[1,4] \"x\"\nv0 = max x0, 0.0 : f32[1,4]\noutput v0 \"y\"\n");
   fixpoint("tgc 1 graph \"two \\\"names\\\"\"  # a comment\r\n\r\na = input f32[2,3] \"in put\"\nb = input f32[3]\n"
-           "w = weight f32[3] \"w\" {1, 0x1p-149,\n  nan:0x7f800001}\ns = add a, b\nt = mul s, w\nu = cmplt 2, t\nv = where u, t, -inf\noutput v\noutput s \"s\"\n",
+           "w = weight f32[3] \"w\" {1, 0x1p-149,\n  nan:0x7f800001}\ns = add a, b\nt = mul s, w\nu = cmplt 2, t\nv = where u, "
+           "t, -inf\noutput v\noutput s \"s\"\n",
            "tgc 1 graph \"two \\\"names\\\"\"\nx0 = input f32[2,3] \"in put\"\nx1 = input f32[3] \"b\"\n"
            "v0 = reshape x1 : f32[1,3]\nv1 = expand v0 : f32[2,3]\nv2 = add x0, v1 : f32[2,3]\n"
            "w0 = weight f32[3] \"w\" {1.0, 1.4013e-45, nan:0x7f800001}\nv3 = reshape w0 : f32[1,3]\nv4 = expand v3 : f32[2,3]\n"
@@ -169,22 +177,29 @@ static void graphs_print_as_they_read(void **state) {
   fixpoint("x = input f16[4,5,6]\nunused = input i64\na = permute x perm=[2,0,1]\nb = shrink a begin=[5,0,1] step=[-2,1,2]\n"
            "c = pad b, 0.5 lo=[0,1,0] hi=[2,0,0]\nd = reduce c op=max axes=[1]\ne = window d axis=0 stride=2 : [2,1,2,3]\n"
            "i = iota : i64[4]\nj = reshape i : [4,1,1]\nk = gather x, j axis=0\nl = cat k, x axis=2\nm = cast l : f32\n"
-           "n = bitcast m : u32\no = shr n, 3\nq = const 2 : u32[4,5,12]\nr = mod o, q\noutput e\noutput r\noutput q\noutput q \"again\"\n", NULL);
-  fixpoint("x = input bool[2]\ny = and x, true\nz = xor y, y\nw = where z, 1, 2 : i8\ns = add 1.5, 2.5 : f64[2,2]\nt = add 1, 2 : u64\n"
-           "e = cmpeq 3, s\noutput w\noutput s\noutput t\noutput e\noutput x\n", NULL);
+           "n = bitcast m : u32\no = shr n, 3\nq = const 2 : u32[4,5,12]\nr = mod o, q\noutput e\noutput r\noutput q\noutput q "
+           "\"again\"\n",
+           NULL);
+  fixpoint("x = input bool[2]\ny = and x, true\nz = xor y, y\nw = where z, 1, 2 : i8\ns = add 1.5, 2.5 : f64[2,2]\nt = add 1, 2 "
+           ": u64\n"
+           "e = cmpeq 3, s\noutput w\noutput s\noutput t\noutput e\noutput x\n",
+           NULL);
   fixpoint("x = input f32[0,3]\nw = weight i8[0,2] {}\ny = neg x\nv = cast w : f32\noutput y\noutput v\n", NULL);
   /* every keyword works as a name */
   fixpoint("tgc = input f32[2]\ninput = max tgc, 0\nweight = exp input\noutput = add weight, tgc\nmax = max output, weight\n"
-           "f32 = neg max\ngraph = sub f32, max\naxes = neg graph\noutput output\noutput axes\n", NULL);
+           "f32 = neg max\ngraph = sub f32, max\naxes = neg graph\noutput output\noutput axes\n",
+           NULL);
   fixpoint("x = input f32[2] \"a\\x01\\x7f\\n\\t\\\\ \\\"\\xe2\\x80\\xae\xc3\xa9\"\noutput x \"\"\n", NULL);
 }
 
 /* what a model asks to read is clamped into range, once, unless it is known to fit */
 static void indices_stay_in_range(void **state) {
   (void)state;
-  fixpoint("x = input f32[4]\ni = input i64[2]\nw = weight i64[2] {3, 0}\na = gather x, i axis=0\nb = gather x, w axis=0\noutput a\noutput b\n",
+  fixpoint("x = input f32[4]\ni = input i64[2]\nw = weight i64[2] {3, 0}\na = gather x, i axis=0\nb = gather x, w axis=0\noutput "
+           "a\noutput b\n",
            "tgc 1 graph\nx0 = input f32[4] \"x\"\nx1 = input i64[2] \"i\"\nv0 = max x1, 0 : i64[2]\nv1 = min v0, 3 : i64[2]\n"
-           "v2 = gather x0, v1 axis=0 : f32[2]\nw0 = weight i64[2] {3, 0}\nv3 = gather x0, w0 axis=0 : f32[2]\noutput v2 \"a\"\noutput v3 \"b\"\n");
+           "v2 = gather x0, v1 axis=0 : f32[2]\nw0 = weight i64[2] {3, 0}\nv3 = gather x0, w0 axis=0 : f32[2]\noutput v2 "
+           "\"a\"\noutput v3 \"b\"\n");
 }
 
 static void shared_subgraphs_stay_linear(void **state) {
@@ -201,7 +216,8 @@ static void shared_subgraphs_stay_linear(void **state) {
 static void constants_keep_their_place(void **state) {
   (void)state;
   fixpoint("x = input f32[2,2]\nc = const 3 : f32[2,2]\ny = add x, c\nd = const 3 : f32[]\np = pad y, d lo=[1,1] hi=[0,0]\n"
-           "q = cat p, p axis=0\noutput q\noutput d\n", NULL);
+           "q = cat p, p axis=0\noutput q\noutput d\n",
+           NULL);
 }
 
 static void blobs_hold_long_weights(void **state) {
@@ -247,20 +263,19 @@ static void parse_program(Ctx *c, void *arg) {
 
 static void kernels_print_as_they_read(void **state) {
   (void)state;
-  static const char text[] =
-      "tgc 1 kernel\n"
-      "b0 = buffer input f32[64] id=0 slot=0\n"
-      "b2 = buffer arena f32[8] id=2 slot=0 offset=256\n"
-      "r0 = range extent=8 id=3 kind=loop : i64\n"
-      "v0 = mul r0, 8 : i64\n"
-      "r1 = range extent=8 id=4 kind=reduce : i64\n"
-      "v1 = add v0, r1 : i64\n"
-      "v2 = cmplt r1, 7 : bool\n"
-      "v3 = load b0, v1, v2, 0.0 : f32\n"
-      "v4 = red v3, r1 op=add : f32\n"
-      "v5 = store b2, r0, v4\n"
-      "n0 = nest v5, r0\n"
-      "k0 = sink n0\n";
+  static const char text[] = "tgc 1 kernel\n"
+                             "b0 = buffer input f32[64] id=0 slot=0\n"
+                             "b2 = buffer arena f32[8] id=2 slot=0 offset=256\n"
+                             "r0 = range extent=8 id=3 kind=loop : i64\n"
+                             "v0 = mul r0, 8 : i64\n"
+                             "r1 = range extent=8 id=4 kind=reduce : i64\n"
+                             "v1 = add v0, r1 : i64\n"
+                             "v2 = cmplt r1, 7 : bool\n"
+                             "v3 = load b0, v1, v2, 0.0 : f32\n"
+                             "v4 = red v3, r1 op=add : f32\n"
+                             "v5 = store b2, r0, v4\n"
+                             "n0 = nest v5, r0\n"
+                             "k0 = sink n0\n";
   Ctx c;
   ctx_init(&c);
   Job j = { .text = text, .ir = ir_new(&c) };
@@ -278,24 +293,23 @@ static void kernels_print_as_they_read(void **state) {
 
 static void programs_print_as_they_read(void **state) {
   (void)state;
-  static const char text[] =
-      "tgc 1 program\n"
-      "b0 = buffer input f32[64] id=0 slot=0\n"
-      "b1 = buffer output f32[8] id=1 slot=0\n"
-      "r0 = range extent=8 id=0 kind=loop : i64\n"
-      "r1 = range extent=8 id=1 kind=reduce : i64\n"
-      "loop r0\n"
-      "  v0 = acc 0.0 id=2 : f32\n"
-      "  v1 = mul r0, 8 : i64\n"
-      "  loop r1\n"
-      "    v2 = add v1, r1 : i64\n"
-      "    v3 = load b0, v2 : f32\n"
-      "    v4 = add v0, v3 : f32\n"
-      "    v5 = set v0, v4\n"
-      "  end r1\n"
-      "  v6 = get v0, v5 : f32\n"
-      "  store b1, r0, v6\n"
-      "end r0\n";
+  static const char text[] = "tgc 1 program\n"
+                             "b0 = buffer input f32[64] id=0 slot=0\n"
+                             "b1 = buffer output f32[8] id=1 slot=0\n"
+                             "r0 = range extent=8 id=0 kind=loop : i64\n"
+                             "r1 = range extent=8 id=1 kind=reduce : i64\n"
+                             "loop r0\n"
+                             "  v0 = acc 0.0 id=2 : f32\n"
+                             "  v1 = mul r0, 8 : i64\n"
+                             "  loop r1\n"
+                             "    v2 = add v1, r1 : i64\n"
+                             "    v3 = load b0, v2 : f32\n"
+                             "    v4 = add v0, v3 : f32\n"
+                             "    v5 = set v0, v4\n"
+                             "  end r1\n"
+                             "  v6 = get v0, v5 : f32\n"
+                             "  store b1, r0, v6\n"
+                             "end r0\n";
   Ctx c;
   ctx_init(&c);
   Refs list = { 0 };
@@ -351,7 +365,8 @@ static void messages_name_the_place(void **state) {
   message_is("w = weight f32[2] @\"w.bin\" offset=0\n", "t.tg:1:19: weights in files need a model in a file\n");
   message_is("x = input f32[2,2]\ny = reduce x op=add axes=[2]\n", "t.tg:2:26: there is no axis 2 in [2,2]\n");
   message_is("x = input f32[2,2]\ny = reduce x op=sub axes=[1]\n", "t.tg:2:17: 'sub' is not one of add mul max min\n");
-  message_is("x = input f32[4]\ni = weight i64[2] {3, 4}\ny = gather x, i axis=0\n", "t.tg:3:15: index 4 is outside of axis 0 with 4 elements\n");
+  message_is("x = input f32[4]\ni = weight i64[2] {3, 4}\ny = gather x, i axis=0\n",
+             "t.tg:3:15: index 4 is outside of axis 0 with 4 elements\n");
   message_is("x = input f32[0]\ni = input i64[2]\ny = gather x, i axis=0\n", "t.tg:3:15: index ");
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");
 }
@@ -360,10 +375,12 @@ static void messages_name_the_place(void **state) {
  * uses all of the grammar. */
 static void broken_text_is_refused_or_read(void **state) {
   (void)state;
-  static const char text[] =
-      "tgc 1 graph \"n\"\nx = input f32[2,3] \"x\"\nw = weight f32[3] {1, -2.5, nan:0x7f800001}\na = add x, w\nb = permute a perm=[1,0]\n"
-      "c = shrink b begin=[2,0] step=[-1,1] : [3,2]\nd = window c axis=0 stride=1 dilation=1 : [2,2,2]\ne = pad d, 0.0 lo=[0,1,0] hi=[1,0,0]\n"
-      "f = reduce e op=add axes=[0,2]\ng = cat f, f axis=1\ni = iota : i64[2]\nj = reshape i : i64[1,2,1]\nk = gather g, j axis=1\noutput k \"k\"\n";
+  static const char text[] = "tgc 1 graph \"n\"\nx = input f32[2,3] \"x\"\nw = weight f32[3] {1, -2.5, nan:0x7f800001}\na = add "
+                             "x, w\nb = permute a perm=[1,0]\n"
+                             "c = shrink b begin=[2,0] step=[-1,1] : [3,2]\nd = window c axis=0 stride=1 dilation=1 : [2,2,2]\ne "
+                             "= pad d, 0.0 lo=[0,1,0] hi=[1,0,0]\n"
+                             "f = reduce e op=add axes=[0,2]\ng = cat f, f axis=1\ni = iota : i64[2]\nj = reshape i : "
+                             "i64[1,2,1]\nk = gather g, j axis=1\noutput k \"k\"\n";
   static const char bytes[] = "\n ,:=[]{}\"#@-0129xaz_.\\\x80";
   size_t n = strlen(text);
   char said[4096];
@@ -391,12 +408,19 @@ static void broken_text_is_refused_or_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_16_bit_float_round_trips), cmocka_unit_test(wide_values_round_trip),
-    cmocka_unit_test(literals_round_once_or_are_refused), cmocka_unit_test(literals_ignore_the_locale),
-    cmocka_unit_test(graphs_print_as_they_read), cmocka_unit_test(indices_stay_in_range), cmocka_unit_test(shared_subgraphs_stay_linear),
-    cmocka_unit_test(constants_keep_their_place), cmocka_unit_test(blobs_hold_long_weights),
-    cmocka_unit_test(kernels_print_as_they_read), cmocka_unit_test(programs_print_as_they_read),
-    cmocka_unit_test(messages_name_the_place), cmocka_unit_test(broken_text_is_refused_or_read),
+    cmocka_unit_test(every_16_bit_float_round_trips),
+    cmocka_unit_test(wide_values_round_trip),
+    cmocka_unit_test(literals_round_once_or_are_refused),
+    cmocka_unit_test(literals_ignore_the_locale),
+    cmocka_unit_test(graphs_print_as_they_read),
+    cmocka_unit_test(indices_stay_in_range),
+    cmocka_unit_test(shared_subgraphs_stay_linear),
+    cmocka_unit_test(constants_keep_their_place),
+    cmocka_unit_test(blobs_hold_long_weights),
+    cmocka_unit_test(kernels_print_as_they_read),
+    cmocka_unit_test(programs_print_as_they_read),
+    cmocka_unit_test(messages_name_the_place),
+    cmocka_unit_test(broken_text_is_refused_or_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
