@@ -1,7 +1,6 @@
 /* interp.c (unit test): the graph interpreter against an evaluation of one element at a time from the
  * definition of each op, on random graphs; convolutions against plain loops; empty tensors, rank 0,
- * NaN, budgets, long chains; folding. */
-#include "../../compiler/graph/graph.h"
+ * NaN, budgets, long chains, constants. */
 #include "../../compiler/interp/interp.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -326,9 +325,171 @@ static void random_graphs_agree_with_the_definition(void **state) {
   }
 }
 
+/* ---- by name ---- */
+static Tensor evaluate(World *w, Ref r) {
+  Tensor t;
+  assert_true(interp_graph(w->ir, &r, 1, w->inputs, &w->ctx.model, false, 0, &t));
+  return t;
+}
+
+static void a_convolution_agrees_with_plain_loops(void **state) { /* stride 2, padding 1, two groups */
+  World *w = *state;
+  IR *ir = w->ir;
+  enum { C = 5, M = 6, H = 19, K = 3, O = 10 };
+  Ref x = param(w, 0, DT_F32, 4, (int64_t[]){ 1, 2 * C, H, H }), k = param(w, 1, DT_F32, 4, (int64_t[]){ 2 * M, C, K, K });
+  Ref v = g_pad(ir, x, (int64_t[]){ 0, 0, 1, 1 }, (int64_t[]){ 0, 0, 1, 1 }, c_float(ir, DT_F32, 0));
+  v = g_window(ir, g_window(ir, v, 2, O, K, 2, 1), 3, O, K, 2, 1);
+  v = g_reshape(ir, v, 8, (int64_t[]){ 1, 2, 1, C, O, O, K, K });
+  v = g_binary(ir, OP_MUL, v, g_reshape(ir, k, 8, (int64_t[]){ 1, 2, M, C, 1, 1, K, K }));
+  Tensor y = evaluate(w, g_reduce(ir, OP_ADD, v, 1 << 3 | 3 << 6));
+  for (int m = 0; m < 2 * M; m++)
+    for (int i = 0; i < O; i++)
+      for (int j = 0; j < O; j++) {
+        double sum = 0;
+        for (int c = 0; c < C; c++)
+          for (int p = 0; p < K; p++)
+            for (int q = 0; q < K; q++) {
+              int a = 2 * i + p - 1, b = 2 * j + q - 1;
+              if (a < 0 || a >= H || b < 0 || b >= H) continue;
+              sum += element(&w->input[0], ((m / M * C + c) * H + a) * H + b) * element(&w->input[1], ((m * C + c) * K + p) * K + q);
+            }
+        assert_true(fabs(sum - element(&y, (m * O + i) * O + j)) <= 1e-6 * fabs(sum) + 1e-9);
+      }
+}
+
+static void products_of_integers_wrap(void **state) {
+  World *w = *state;
+  Ref x = param(w, 0, DT_I32, 2, (int64_t[]){ 9, 150 }), y = param(w, 1, DT_I32, 2, (int64_t[]){ 150, 17 });
+  int32_t *p = (int32_t *)(uintptr_t)w->input[0].data, *q = (int32_t *)(uintptr_t)w->input[1].data;
+  for (int i = 0; i < 9 * 150; i++) p[i] = (int32_t)(2654435761u * (unsigned)i);
+  for (int i = 0; i < 17 * 150; i++) q[i] = (int32_t)(2246822519u * (unsigned)i);
+  Ref r = g_binary(w->ir, OP_MUL, g_reshape(w->ir, x, 3, (int64_t[]){ 9, 150, 1 }), y);
+  Tensor t = evaluate(w, g_reduce(w->ir, OP_ADD, r, 2));
+  for (int i = 0; i < 9; i++)
+    for (int j = 0; j < 17; j++) {
+      uint32_t sum = 0;
+      for (int k = 0; k < 150; k++) sum += (uint32_t)p[i * 150 + k] * (uint32_t)q[k * 17 + j];
+      assert_int_equal(((const int32_t *)t.data)[i * 17 + j], (int32_t)sum);
+    }
+}
+
+static void reductions_over_nothing_give_the_identity(void **state) {
+  static const struct { Op op; DType d; double want; } row[] = {
+    { OP_ADD, DT_F32, 0 }, { OP_MUL, DT_F32, 1 }, { OP_MAX, DT_F32, -INFINITY }, { OP_MIN, DT_F16, INFINITY },
+    { OP_MAX, DT_I8, -128 }, { OP_MIN, DT_U8, 255 }, { OP_MAX, DT_BOOL, 0 }, { OP_MIN, DT_BOOL, 1 }, { OP_MUL, DT_I64, 1 },
+  };
+  World *w = *state;
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    Ref x = param(w, 0, row[i].d, 2, (int64_t[]){ 3, 0 });
+    Tensor t = evaluate(w, g_reduce(w->ir, row[i].op, x, 2));
+    assert_int_equal(t.elems, 3);
+    for (int k = 0; k < 3; k++) assert_true(element(&t, k) == row[i].want);
+  }
+}
+
+static void padding_fills_an_empty_tensor(void **state) {
+  World *w = *state;
+  Ref x = param(w, 0, DT_F32, 1, (int64_t[]){ 0 });
+  Tensor t = evaluate(w, g_pad(w->ir, x, (int64_t[]){ 1 }, (int64_t[]){ 2 }, c_float(w->ir, DT_F32, 5)));
+  assert_int_equal(t.elems, 3);
+  for (int k = 0; k < 3; k++) assert_true(element(&t, k) == 5);
+}
+
+static void nan_wins_in_max_and_min_wherever_it_stands(void **state) {
+  World *w = *state;
+  Ref x = param(w, 0, DT_F32, 2, (int64_t[]){ 3, 4 });
+  float *p = (float *)(uintptr_t)w->input[0].data;
+  for (int i = 0; i < 3; i++) p[i * 4 + (i == 0 ? 0 : i == 1 ? 3 : 1)] = NAN;
+  Tensor max = evaluate(w, g_reduce(w->ir, OP_MAX, x, 2)), min = evaluate(w, g_reduce(w->ir, OP_MIN, x, 2));
+  for (int i = 0; i < 3; i++) assert_true(isnan(element(&max, i)) && isnan(element(&min, i)));
+}
+
+static void each_op_rounds_to_its_type_unless_in_double(void **state) {
+  World *w = *state;
+  Ref x = param(w, 0, DT_F16, 0, NULL);
+  w->input[0].data = NULL;
+  w->input[0].splat = double_to_bits(DT_F16, 2048);
+  Ref one = c_float(w->ir, DT_F16, 1), r = g_binary(w->ir, OP_ADD, g_binary(w->ir, OP_ADD, x, one), one); /* 2049 is no f16 */
+  Tensor t;
+  assert_true(element((t = evaluate(w, r), &t), 0) == 2048);
+  assert_true(interp_graph(w->ir, &r, 1, w->inputs, &w->ctx.model, true, 0, &t));
+  assert_true(element(&t, 0) == 2050);
+}
+
+static void a_chain_of_a_million_ops_needs_no_deep_stack(void **state) {
+  World *w = *state;
+  Ref x = param(w, 0, DT_I64, 1, (int64_t[]){ 2 }), one = c_int(w->ir, DT_I64, 1);
+  ((int64_t *)(uintptr_t)w->input[0].data)[1] = 5;
+  for (int i = 0; i < 1000000; i++) x = g_binary(w->ir, i & 1 ? OP_ADD : OP_SUB, one, x);
+  Tensor t = evaluate(w, x);
+  int64_t v = 5;
+  for (int i = 0; i < 1000000; i++) v = i & 1 ? 1 + v : 1 - v;
+  assert_int_equal(((const int64_t *)t.data)[1], v);
+}
+
+static void chains_of_views_are_cut_too(void **state) { /* reshapes that never line up */
+  World *w = *state;
+  Ref x = param(w, 0, DT_I32, 2, (int64_t[]){ 6, 4 }), r = x;
+  for (int i = 0; i < 200; i++) {
+    r = g_permute(w->ir, r, (int64_t[]){ 1, 0 });
+    r = g_reshape(w->ir, r, 2, i & 1 ? (int64_t[]){ 6, 4 } : (int64_t[]){ 3, 8 });
+  }
+  Arena a = { 0 };
+  Tensor t = evaluate(w, r);
+  define(w, &r, 1, &a);
+  assert_agrees(w, r, &t);
+  arena_free(&a);
+}
+
+static void budgets_end_an_evaluation(void **state) {
+  World *w = *state;
+  Ref x = param(w, 0, DT_F32, 2, (int64_t[]){ 100, 100 }), r = g_unary(w->ir, OP_EXP, x);
+  Tensor t;
+  assert_false(interp_graph(w->ir, &r, 1, w->inputs, &w->ctx.model, false, 9999, &t));
+  assert_true(interp_graph(w->ir, &r, 1, w->inputs, &w->ctx.model, false, 100000, &t));
+}
+
+static void constants_are_evaluated_within_the_limits(void **state) {
+  World *w = *state;
+  IR *ir = w->ir;
+  Tensor t;
+  Ref n = g_iota(ir, DT_I64, 1000), square = g_binary(ir, OP_MUL, n, n);
+  assert_false(interp_const(ir, param(w, 0, DT_F32, 1, (int64_t[]){ 3 }), &t));
+  assert_true(interp_const(ir, square, &t));
+  assert_int_equal(((const int64_t *)t.data)[999], 998001);
+  Ref huge = g_expand(ir, c_int(ir, DT_I64, 7), 2, (int64_t[]){ 1 << 30, 1 << 30 });
+  assert_true(interp_const(ir, huge, &t)); /* one value needs no memory */
+  assert_true(!t.data && t.splat == 7);
+  assert_false(interp_const(ir, g_binary(ir, OP_ADD, huge, g_unary(ir, OP_NEG, huge)), &t));
+  w->ctx.fold.bytes = 8008; /* the next result and one byte less than another */
+  assert_true(interp_const(ir, g_unary(ir, OP_NEG, n), &t));
+  assert_false(interp_const(ir, g_unary(ir, OP_ABS, n), &t));
+}
+
+static void a_reshaped_weight_is_not_copied(void **state) {
+  World *w = *state;
+  Tensor in = tensor(w, DT_F32, 2, (int64_t[]){ 3, 4 }), t;
+  Ref r = g_reshape(w->ir, g_weight(w->ir, ir_tensor(w->ir, &in)), 1, (int64_t[]){ 12 });
+  assert_true(interp_const(w->ir, r, &t));
+  assert_ptr_equal(t.data, in.data);
+  assert_int_equal(t.rank, 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(random_graphs_agree_with_the_definition, setup, teardown),
+    TEST(random_graphs_agree_with_the_definition),
+    TEST(a_convolution_agrees_with_plain_loops),
+    TEST(products_of_integers_wrap),
+    TEST(reductions_over_nothing_give_the_identity),
+    TEST(padding_fills_an_empty_tensor),
+    TEST(nan_wins_in_max_and_min_wherever_it_stands),
+    TEST(each_op_rounds_to_its_type_unless_in_double),
+    TEST(a_chain_of_a_million_ops_needs_no_deep_stack),
+    TEST(chains_of_views_are_cut_too),
+    TEST(budgets_end_an_evaluation),
+    TEST(constants_are_evaluated_within_the_limits),
+    TEST(a_reshaped_weight_is_not_copied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
