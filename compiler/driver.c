@@ -145,6 +145,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->ir = g->ir;
   p->target = o->target;
   p->backend = o->backend;
+  g->ir->bufs.n = 0; /* of a graph that was compiled before */
   bool stopped = false;
   for (size_t i = 0; i < sizeof passes / sizeof *passes && !stopped; i++) {
     if (o->progress) o->progress(o->progress_arg, passes[i].name, (int)i, (int)(sizeof passes / sizeof *passes));
