@@ -31,6 +31,19 @@ Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double a
   return r;
 }
 
+double reference_error(const Tensor *want, const Tensor *exact) {
+  static const double room[DT_COUNT] = { [DT_F64] = 1e-12, [DT_F32] = 5e-5, [DT_F16] = 2e-2, [DT_BF16] = 1e-1 };
+  double error = 0, largest = 0;
+  for (int64_t i = 0; i < want->elems; i++) {
+    double x = tensor_at(want, i), y = tensor_at(exact, i);
+    if (isnan(x) != isnan(y) || (isinf(x) != 0) != (isinf(y) != 0)) return INFINITY;
+    if (!isfinite(x) || !isfinite(y)) continue;
+    error = fmax(error, fabs(x - y));
+    largest = fmax(largest, fabs(y));
+  }
+  return error <= room[want->dt] * largest ? error : INFINITY;
+}
+
 /* ---- blame ---- */
 enum { MAX_POINTS = 400, SHOWN = 5 };
 #define MAX_POINT_BYTES ((int64_t)1 << 28) /* of all stored values together */
