@@ -28,6 +28,8 @@ typedef struct Info {
   double evals;         /* evaluations asked for by consumers seen so far */
   double reduced;       /* product of the extents of enclosing reductions not yet hoisted out of */
   Ref root;             /* the only realised consumer; MANY */
+  Ref path;             /* the nearest node above that moves elements, or the root: consumers that
+                           share it ask for the same element, which is computed once; MANY */
   int depth;            /* nodes between here and the farthest root */
   bool operand;         /* read by a contraction */
   bool under;           /* inside a reduction that depends on it */
@@ -115,7 +117,7 @@ void sched_fuse(Sched *s) {
     } else if (view && me->depth > 4 * MAX_INLINED) store = true;
     if (store) {
       s->place[r].stored = true;
-      *me = (Info){ .evals = (double)elems, .root = r };
+      *me = (Info){ .evals = (double)elems, .root = r, .path = r };
     }
     if (halo) s->place[r].halo_view = true;
     if (x->op == OP_REDUCE && is_contraction(ir, r) && me->root != MANY) contraction[me->root] = r;
@@ -146,7 +148,11 @@ void sched_fuse(Sched *s) {
         to->must = true; /* written in place, as part of the whole */
         continue;
       }
-      to->evals += evals;
+      bool moves = view || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
+      Ref path = moves ? r : me->path;
+      if (to->path && to->path == path && path != MANY) to->evals = to->evals > evals ? to->evals : evals;
+      else to->evals += evals;
+      to->path = !to->path || to->path == path ? path : MANY;
       to->under |= under;
       if (reduced > to->reduced) to->reduced = reduced;
       to->operand |= operand;
