@@ -108,7 +108,8 @@ static void run_compiler(Ctx *c, const Options *o, const Texts *argv, const char
   setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
   int status = wait_child(c, o, pid, "compiling the C");
   if (WIFEXITED(status) && !WEXITSTATUS(status)) return;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) fail(c, EX_MISSING, "cannot run the C compiler '%s'; set CC to one", argv->p[0]);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    fail(c, EX_MISSING, "cannot run the C compiler '%s'; set CC to one", argv->p[0]);
   show_log(c, log);
   fail(c, EX_BUG, "the C compiler '%s' does not accept the generated code", argv->p[0]);
 }
@@ -132,8 +133,15 @@ static void build_shared(Ctx *c, const Options *o, const char *dir, const Interf
 }
 
 /* ---- one run, in a child: results come back in shared memory ---- */
-typedef struct Result { int status; char why[252]; } Result; /* status: of tgcrt.h, or -1 and why */
-typedef struct CallContext { uint32_t tag; unsigned char *arena; const unsigned char *weights; } CallContext; /* NAME_ctx */
+typedef struct Result {
+  int status;
+  char why[252];
+} Result; /* status: of tgcrt.h, or -1 and why */
+typedef struct CallContext {
+  uint32_t tag;
+  unsigned char *arena;
+  const unsigned char *weights;
+} CallContext; /* NAME_ctx */
 typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
 typedef int (*RunFn)(CallContext *, const void *const *, void *const *);
 typedef int (*MapFn)(const char *, size_t, const void **);
@@ -145,7 +153,8 @@ static void *symbol(void *so, const char *name, const char *suffix) {
 }
 
 /* Arena and outputs start as 0xA5, so that reading what was never written shows. */
-static int call_model(const char *dir, const char *so_path, const Interface *f, const void *const *in, void *const *out, Result *r) {
+static int call_model(const char *dir, const char *so_path, const Interface *f, const void *const *in, void *const *out,
+                      Result *r) {
   void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
   if (!so) {
     snprintf(r->why, sizeof r->why, "%s", dlerror());
@@ -183,11 +192,14 @@ static void *shared_memory(Ctx *c, size_t n) {
   return p;
 }
 
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in, Tensor *out) {
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in,
+                   Tensor *out) {
   const char *so = arena_printf(&c->model, "%s/model.so", scratch), *log = arena_printf(&c->model, "%s/cc.log", scratch);
   build_shared(c, o, dir, f, so, log);
   size_t bytes = 0;
-  for (size_t i = 0; i < f->outputs.n; i++) bytes += ((size_t)dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank) * (size_t)dt_bytes(f->outputs.p[i].dt) + 63) / 64 * 64;
+  for (size_t i = 0; i < f->outputs.n; i++)
+    bytes += ((size_t)dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank) * (size_t)dt_bytes(f->outputs.p[i].dt) + 63) / 64 *
+             64;
   Result *r = shared_memory(c, sizeof *r);
   char *data = shared_memory(c, bytes);
   memset(data, 0xa5, bytes);
@@ -214,9 +226,11 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   char why[sizeof r->why];
   memcpy(why, r->why, sizeof why);
   munmap(r, sizeof *r);
-  for (size_t i = 0; i < f->outputs.n; i++) out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
+  for (size_t i = 0; i < f->outputs.n; i++)
+    out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
   munmap(data, bytes ? bytes : 1);
-  if (!WIFEXITED(ended) || WEXITSTATUS(ended)) fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended))
+    fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
   if (status < 0) fail(c, EX_BUG, "the compiled model cannot be run: %s", why);
   return status;
 }
@@ -250,7 +264,8 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
     const json_t *shape = json_object_get(j, "shape");
     size_t rank = json_array_size(shape);
     if (!type || !name || !json_is_array(shape) || rank > MAX_RANK) return false;
-    out[i] = (GIO){ .name = arena_str(&c->model, name, strlen(name)), .dt = dtype_from_text(type, strlen(type)), .rank = (int)rank };
+    out[i] =
+        (GIO){ .name = arena_str(&c->model, name, strlen(name)), .dt = dtype_from_text(type, strlen(type)), .rank = (int)rank };
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
@@ -260,8 +275,10 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
 
 static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
-  const char *name = json_string_value(json_object_get(j, "name")), *weights = json_string_value(json_object_get(options, "weights"));
-  const char *cflags = json_string_value(json_object_get(options, "cflags")), *generator = json_string_value(json_object_get(j, "generator"));
+  const char *name = json_string_value(json_object_get(j, "name")),
+             *weights = json_string_value(json_object_get(options, "weights"));
+  const char *cflags = json_string_value(json_object_get(options, "cflags")),
+             *generator = json_string_value(json_object_get(j, "generator"));
   if (!name || !bundle_name_ok(name) || !weights || !cflags || !generator || strcmp(generator, "tgc")) return false;
   if (json_integer_value(json_object_get(json_object_get(j, "abi"), "major")) != BUNDLE_ABI_MAJOR) return false;
   f->name = arena_str(&c->model, name, strlen(name));

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Check { const Options *o; Graph *g; } Check;
+typedef struct Check {
+  const Options *o;
+  Graph *g;
+} Check;
 
 static void load(Ctx *c, void *arg) {
   Check *k = arg;

@@ -53,7 +53,7 @@ int verb_ops(Ctx *c, const Options *o);
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
-Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);  /* feed: data whose shapes fix dynamic dimensions; may be NULL */
+Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: its shapes fix dynamic dimensions; may be NULL */
 void progress_show(const Options *o, const char *stage, int64_t seconds); /* on a terminal only; stage NULL: clears */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped); /* NULL: --stop-after, its text is in *stopped */
 json_t *json_report(const char *verb, const char *model); /* an object with what every report has */

@@ -50,8 +50,8 @@ enum { MAX_POINTS = 400, SHOWN = 5 };
 
 typedef struct Point {
   Ref ref;
-  double error;            /* largest, in units of the tolerance; above 1: wrong */
-  double before;           /* the same of what it is computed from */
+  double error;  /* largest, in units of the tolerance; above 1: wrong */
+  double before; /* the same of what it is computed from */
 } Point;
 typedef VEC(Point) Points;
 
@@ -75,7 +75,8 @@ static void find_points(const Graph *g, Points *out) {
   for (size_t i = 0; i < order.n && out->n < MAX_POINTS; i++) {
     const Node *x = node(ir, order.p[i]);
     int64_t n = dims_elems(x->dims, x->rank);
-    if (!crosses[order.p[i]] || !varies[order.p[i]] || !x->nsrc || n > (MAX_POINT_BYTES - bytes) / dt_bytes((DType)x->dt)) continue;
+    if (!crosses[order.p[i]] || !varies[order.p[i]] || !x->nsrc || n > (MAX_POINT_BYTES - bytes) / dt_bytes((DType)x->dt))
+      continue;
     bytes += n * dt_bytes((DType)x->dt);
     VEC_PUSH(out, ((Point){ .ref = order.p[i] }));
   }
@@ -106,7 +107,7 @@ typedef struct Probe {
   const Target *t;
   const char *scratch;
   const Tensor *in;
-  const Tensor *want;      /* the interpreter's, one per point */
+  const Tensor *want; /* the interpreter's, one per point */
 } Probe;
 
 /* Compiles and runs a graph that ends at the given points; sets their errors. */
@@ -165,7 +166,8 @@ static void report_suspects(const Graph *g, Points *all, bool json, json_t *repo
   for (int shown = 0; shown < SHOWN; shown++) {
     size_t best = all->n;
     for (size_t i = 0; i < all->n; i++)
-      if (!used[i] && growth(&all->p[i]) > (best == all->n ? 0 : growth(&all->p[best]))) best = i; /* of equals the first in order */
+      if (!used[i] && growth(&all->p[i]) > (best == all->n ? 0 : growth(&all->p[best])))
+        best = i; /* of equals the first in order */
     if (best == all->n) break;
     used[best] = 1;
     const Point *p = &all->p[best];
@@ -174,8 +176,9 @@ static void report_suspects(const Graph *g, Points *all, bool json, json_t *repo
       print_name(origin_text(g, p->ref));
       printf(": error %.3g of the tolerance, %.3g in what it reads\n", p->error, p->before);
     }
-    json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "node", json_text(origin_text(g, p->ref)), "error", isfinite(p->error) ? json_real(p->error) : json_null(),
-                                          "error_before", isfinite(p->before) ? json_real(p->before) : json_null()));
+    json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "node", json_text(origin_text(g, p->ref)), "error",
+                                          isfinite(p->error) ? json_real(p->error) : json_null(), "error_before",
+                                          isfinite(p->before) ? json_real(p->before) : json_null()));
   }
   json_object_set_new(report, "suspects", list);
 }

@@ -39,7 +39,8 @@ static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
   Sb text = { 0 }, blob = { 0 };
   bool load = !strcmp(o->stop_after, "load");
   const char *out = o->out ? o->out : "", *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out, *dot = strrchr(name, '.');
-  const char *stem = arena_str(&c->model, out, dot && dot > name ? (size_t)(dot - out) : strlen(out)), *bin = arena_printf(&c->model, "%s.bin", stem);
+  const char *stem = arena_str(&c->model, out, dot && dot > name ? (size_t)(dot - out) : strlen(out)),
+             *bin = arena_printf(&c->model, "%s.bin", stem);
   if (!load) plan_of(o, g, t, &text);
   else if (o->out) ir_print_graph_blob(g, &text, &blob, bin + (name - out));
   else ir_print_graph(g, &text);
@@ -62,7 +63,9 @@ int verb_compile(Ctx *c, const Options *o) {
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
   Plan *p = plan_of(o, g, t, NULL);
-  BundleOptions b = { .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .test_in = in, .test_out = out };
+  BundleOptions b = {
+    .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .test_in = in, .test_out = out
+  };
   Bundle files = { 0 };
   bundle_render(p, &b, &files);
   c->file = NULL; /* what goes wrong from here on is not the model's */
@@ -71,6 +74,7 @@ int verb_compile(Ctx *c, const Options *o) {
   feed_free(&feed);
   if (o->explain) print_kernels(p);
   if (o->verbose)
-    fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->arena_bytes), bytes_text(c, p->weight_bytes), p->target->isa);
+    fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->arena_bytes),
+            bytes_text(c, p->weight_bytes), p->target->isa);
   return EX_DONE;
 }

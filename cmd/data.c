@@ -28,7 +28,11 @@ static NamedTensor read_one(Ctx *c, const char *name, int number, const char *pa
   return t;
 }
 
-typedef struct Archive { Feed *f; const char *path; bool data; } Archive;
+typedef struct Archive {
+  Feed *f;
+  const char *path;
+  bool data;
+} Archive;
 
 /* input_J, output_J and arr_J count by number; any other array is for whichever input or, in an
  * archive of --data, output bears its name. */
@@ -40,7 +44,8 @@ static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
   (void)c;
   for (int i = 0; i < 3; i++) {
     size_t n = strlen(numbered[i]);
-    is[i] = !strncmp(name, numbered[i], n) && name[n] && strlen(name + n) < 6 && strspn(name + n, "0123456789") == strlen(name + n);
+    is[i] = !strncmp(name, numbered[i], n) && name[n] && strlen(name + n) < 6 &&
+            strspn(name + n, "0123456789") == strlen(name + n);
     if (is[i]) x.number = atoi(name + n);
   }
   if (!is[1]) VEC_PUSH(&a->f->inputs, x);
@@ -124,7 +129,8 @@ int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Ten
       continue;
     }
     seeded++;
-    out[i] = (Tensor){ .dt = want[i].dt, .rank = want[i].rank, .elems = dims_elems(want[i].dims, want[i].rank), .name = want[i].name };
+    out[i] =
+        (Tensor){ .dt = want[i].dt, .rank = want[i].rank, .elems = dims_elems(want[i].dims, want[i].rank), .name = want[i].name };
     memcpy(out[i].dims, want[i].dims, sizeof out[i].dims);
     void *p = arena_alloc(&c->model, size_mul((size_t)out[i].elems, (size_t)dt_bytes(out[i].dt)));
     seeded_data(out[i].dt, p, out[i].elems, (uint64_t)seed + (uint64_t)i);
@@ -181,7 +187,11 @@ double tensor_at(const Tensor *t, int64_t i) {
 }
 
 enum { TOP = 5 };
-typedef struct Stats { double min, max, mean; int64_t nan, top[TOP]; int ntop; } Stats;
+typedef struct Stats {
+  double min, max, mean;
+  int64_t nan, top[TOP];
+  int ntop;
+} Stats;
 
 static Stats stats_of(const Tensor *t) {
   Stats s = { .min = INFINITY, .max = -INFINITY };
@@ -222,7 +232,7 @@ json_t *tensor_json(const char *name, const Tensor *t) {
   json_t *top = json_array();
   for (int i = 0; i < s.ntop; i++)
     json_array_append_new(top, json_pack("{s:I, s:o}", "index", (json_int_t)s.top[i], "value", number(tensor_at(t, s.top[i]))));
-  return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "type", dtype_info[t->dt].text, "shape",
-                   json_dims(t->rank, t->dims), "sha256", digest, "min", number(s.min), "max", number(s.max), "mean", number(s.mean), "nan",
-                   (json_int_t)s.nan, "top", top);
+  return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "type", dtype_info[t->dt].text,
+                   "shape", json_dims(t->rank, t->dims), "sha256", digest, "min", number(s.min), "max", number(s.max), "mean",
+                   number(s.mean), "nan", (json_int_t)s.nan, "top", top);
 }

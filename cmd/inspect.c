@@ -33,7 +33,8 @@ static size_t count_ops(const Graph *g, int count[OP_COUNT]) {
 static json_t *values_json(const GIO *v, size_t n) {
   json_t *j = json_array();
   for (size_t i = 0; i < n; i++)
-    json_array_append_new(j, json_pack("{s:o, s:s, s:o}", "name", json_text(v[i].name), "type", dtype_info[v[i].dt].text, "shape", json_dims(v[i].rank, v[i].dims)));
+    json_array_append_new(j, json_pack("{s:o, s:s, s:o}", "name", json_text(v[i].name), "type", dtype_info[v[i].dt].text, "shape",
+                                       json_dims(v[i].rank, v[i].dims)));
   return j;
 }
 
@@ -43,8 +44,8 @@ json_t *graph_json(const Graph *g) {
   size_t n = count_ops(g, count);
   for (int i = 0; i < OP_COUNT; i++)
     if (count[i]) json_object_set_new(ops, op_info[i].name, json_integer(count[i]));
-  return json_pack("{s:o, s:o, s:o, s:I}", "inputs", values_json(g->inputs.p, g->inputs.n), "outputs", values_json(g->outputs.p, g->outputs.n), "ops", ops,
-                   "nodes", (json_int_t)n);
+  return json_pack("{s:o, s:o, s:o, s:I}", "inputs", values_json(g->inputs.p, g->inputs.n), "outputs",
+                   values_json(g->outputs.p, g->outputs.n), "ops", ops, "nodes", (json_int_t)n);
 }
 
 /* ---- the plan ---- */
@@ -52,7 +53,8 @@ void print_kernels(const Plan *p) {
   const KernelOrigins *from = kernel_origins(p);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
-    printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)x->flops, bytes_text(p->ir->ctx, x->bytes_read), bytes_text(p->ir->ctx, x->bytes_written));
+    printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)x->flops, bytes_text(p->ir->ctx, x->bytes_read),
+           bytes_text(p->ir->ctx, x->bytes_written));
     for (int i = 0; i < from[k].n; i++) {
       fputs("  from ", stdout);
       print_name(p->ir->origins.p[from[k].origin[i]].text);
@@ -62,10 +64,14 @@ void print_kernels(const Plan *p) {
   }
 }
 
-static const char *const buf_kind[] = { [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena" };
+static const char *const buf_kind[] = {
+  [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena"
+};
 
 /* first and last kernel that names each buffer */
-typedef struct Life { int first, last; } Life;
+typedef struct Life {
+  int first, last;
+} Life;
 static Life *lives(const Plan *p) {
   Life *l = ARENA_NEW(&p->ir->ctx->model, Life, p->ir->bufs.n + 1);
   for (size_t i = 0; i < p->ir->bufs.n; i++) l[i] = (Life){ -1, -1 };
@@ -84,7 +90,8 @@ static void print_memory(const Plan *p) {
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
     if (b->kind != BUF_ARENA || l[i].first < 0) continue;
-    printf("  %10lld  %12lld bytes  k%d to k%d\n", (long long)b->offset, (long long)b->elems * dt_bytes(b->dt), l[i].first, l[i].last);
+    printf("  %10lld  %12lld bytes  k%d to k%d\n", (long long)b->offset, (long long)b->elems * dt_bytes(b->dt), l[i].first,
+           l[i].last);
   }
 }
 
@@ -94,13 +101,16 @@ static json_t *memory_json(const Plan *p) {
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
     if (l[i].first < 0) continue;
-    json_array_append_new(j, json_pack("{s:s, s:s, s:I, s:I, s:i, s:i}", "kind", buf_kind[b->kind], "type", dtype_info[b->dt].text, "bytes",
-                                       (json_int_t)b->elems * dt_bytes(b->dt), "offset", (json_int_t)b->offset, "first_kernel", l[i].first, "last_kernel", l[i].last));
+    json_array_append_new(j, json_pack("{s:s, s:s, s:I, s:I, s:i, s:i}", "kind", buf_kind[b->kind], "type",
+                                       dtype_info[b->dt].text, "bytes", (json_int_t)b->elems * dt_bytes(b->dt), "offset",
+                                       (json_int_t)b->offset, "first_kernel", l[i].first, "last_kernel", l[i].last));
   }
   return j;
 }
 
-typedef struct Cost { int64_t flops, read, written; } Cost;
+typedef struct Cost {
+  int64_t flops, read, written;
+} Cost;
 static Cost cost_of(const Plan *p) {
   Cost s = { 0, 0, 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
@@ -121,9 +131,11 @@ int verb_inspect(Ctx *c, const Options *o) {
   const Plan *p = plan_of(o, g, t, NULL);
   Cost cost = cost_of(p);
   if (report) {
-    json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->target->isa, "flops", (json_int_t)cost.flops, "bytes_read",
-                                             (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written, "arena_bytes", (json_int_t)p->arena_bytes, "arena_bound",
-                                             (json_int_t)p->arena_bound, "weight_bytes", (json_int_t)p->weight_bytes, "kernels", json_kernels(p), "buffers", memory_json(p)));
+    json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->target->isa, "flops",
+                                             (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written",
+                                             (json_int_t)cost.written, "arena_bytes", (json_int_t)p->arena_bytes, "arena_bound",
+                                             (json_int_t)p->arena_bound, "weight_bytes", (json_int_t)p->weight_bytes, "kernels",
+                                             json_kernels(p), "buffers", memory_json(p)));
     json_print(report);
     return EX_DONE;
   }
@@ -131,8 +143,9 @@ int verb_inspect(Ctx *c, const Options *o) {
   printf("nodes   %zu:", n);
   for (int i = 0; i < OP_COUNT; i++)
     if (count[i]) printf(" %s %d", op_info[i].name, count[i]);
-  printf("\nkernels %zu for %s\ncost    %.3f Mflop, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n, p->target->isa, (double)cost.flops / 1e6,
-         bytes_text(c, cost.read), bytes_text(c, cost.written), bytes_text(c, p->arena_bytes), bytes_text(c, p->arena_bound), bytes_text(c, p->weight_bytes));
+  printf("\nkernels %zu for %s\ncost    %.3f Mflop, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
+         p->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
+         bytes_text(c, p->arena_bytes), bytes_text(c, p->arena_bound), bytes_text(c, p->weight_bytes));
   if (!o->explain) return EX_DONE;
   print_kernels(p);
   print_memory(p);

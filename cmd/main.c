@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef struct Job { const Options *o; int code; } Job;
+typedef struct Job {
+  const Options *o;
+  int code;
+} Job;
 
 static int (*const verbs[VERB_COUNT])(Ctx *, const Options *) = {
 #define VERB(name, args, gloss) [VERB_##name] = verb_##name,

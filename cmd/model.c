@@ -51,7 +51,10 @@ void progress_show(const Options *o, const char *stage, int64_t seconds) {
   if (stage) fprintf(stderr, "%s, %lld s", stage, (long long)seconds);
 }
 
-typedef struct Progress { const Options *o; time_t start, shown; } Progress;
+typedef struct Progress {
+  const Options *o;
+  time_t start, shown;
+} Progress;
 
 static time_t seconds_now(void) {
   struct timespec t;
@@ -72,8 +75,13 @@ static void show_pass(void *arg, const char *stage, int done, int total) {
 
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Progress progress = { .o = o, .start = seconds_now() };
-  Plan *p = compile_graph(g, &(CompileOptions){ .target = t, .backend = backends[0], .dump = o->dump, .stop_after = o->stop_after, .stopped = stopped,
-                                                .progress = show_pass, .progress_arg = &progress });
+  Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
+                                                .backend = backends[0],
+                                                .dump = o->dump,
+                                                .stop_after = o->stop_after,
+                                                .stopped = stopped,
+                                                .progress = show_pass,
+                                                .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
   return p;
 }

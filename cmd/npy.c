@@ -8,8 +8,11 @@
 #include <zlib.h>
 
 /* ---- .npy ---- */
-static const struct { const char *text; DType dt; } descrs[] = {
-  { "b1", DT_BOOL }, { "i1", DT_I8 },  { "u1", DT_U8 },  { "i2", DT_I16 }, { "u2", DT_U16 }, { "i4", DT_I32 }, { "u4", DT_U32 },
+static const struct {
+  const char *text;
+  DType dt;
+} descrs[] = {
+  { "b1", DT_BOOL }, { "i1", DT_I8 },  { "u1", DT_U8 },  { "i2", DT_I16 },  { "u2", DT_U16 }, { "i4", DT_I32 }, { "u4", DT_U32 },
   { "i8", DT_I64 },  { "u8", DT_U64 }, { "f2", DT_F16 }, { "V2", DT_BF16 }, { "f4", DT_F32 }, { "f8", DT_F64 },
 };
 enum { DESCRS = sizeof descrs / sizeof *descrs };
@@ -51,7 +54,8 @@ Tensor npy_parse(Ctx *c, const char *what, Bytes b) {
   Tensor t = { .dt = parse_descr(after_key(head, "descr")) };
   if (!t.dt) fail(c, EX_NOINPUT_, "'%s': element type is not one tgc has: %s", what, head);
   if (!parse_shape(after_key(head, "shape"), &t)) fail(c, EX_NOINPUT_, "'%s': cannot read the shape: %s", what, head);
-  if (order && !strncmp(order, "True", 4) && t.rank > 1) fail(c, EX_NOINPUT_, "'%s' is in Fortran order; save it with numpy.ascontiguousarray", what);
+  if (order && !strncmp(order, "True", 4) && t.rank > 1)
+    fail(c, EX_NOINPUT_, "'%s' is in Fortran order; save it with numpy.ascontiguousarray", what);
   size_t have = b.n - 8 - wide - n;
   if ((uint64_t)t.elems > have || size_mul((size_t)t.elems, (size_t)dt_bytes(t.dt)) != have)
     fail(c, EX_NOINPUT_, "'%s': %zu bytes of elements do not fit the shape", what, have);
@@ -84,7 +88,10 @@ static uint64_t le(const uint8_t *p, int n) {
   return v;
 }
 
-typedef struct Entry { uint64_t packed, size, at; int method; } Entry;
+typedef struct Entry {
+  uint64_t packed, size, at;
+  int method;
+} Entry;
 
 /* sizes and offset of 2^32 - 1 stand in the zip64 extra field, in this order */
 static void zip64(Entry *e, const uint8_t *x, size_t n) {
@@ -106,7 +113,8 @@ static Bytes unpack(Ctx *c, const char *path, Bytes b, const Entry *e) {
   const uint8_t *data = b.p + e->at + skip;
   if (e->method == 0) return (Bytes){ data, (size_t)e->packed };
   /* deflate packs at most 1 to 1032, so a size beyond that is a lie and no reason to allocate it */
-  if (e->method != 8 || e->size / 1040 > e->packed) fail(c, EX_NOINPUT_, "'%s': unknown compression %d or wrong size", path, e->method);
+  if (e->method != 8 || e->size / 1040 > e->packed)
+    fail(c, EX_NOINPUT_, "'%s': unknown compression %d or wrong size", path, e->method);
   uint8_t *out = arena_alloc(&c->model, (size_t)e->size + 1);
   z_stream z = { .next_in = (Bytef *)(uintptr_t)data, .next_out = out };
   if (inflateInit2(&z, -MAX_WBITS) != Z_OK) fail(c, EX_NOINPUT_, "'%s': cannot decompress", path);

@@ -2,14 +2,17 @@
  * tables. */
 #include "cmd.h"
 
-static const char *const level_name[] = { [L_VALUE] = "value", [L_EXPR] = "expr", [L_GRAPH] = "graph", [L_KERNEL] = "kernel", [L_PROG] = "program" };
+static const char *const level_name[] = {
+  [L_VALUE] = "value", [L_EXPR] = "expr", [L_GRAPH] = "graph", [L_KERNEL] = "kernel", [L_PROG] = "program"
+};
 
 static json_t *frontend_json(const Frontend *f, bool quiet) {
   json_t *ops = json_array();
   OpForm x;
   if (f->op && !quiet) printf("\noperators of %s, and the opsets they are read in:\n", f->name);
   for (int i = 0; f->op && f->op(i, &x); i++) {
-    json_array_append_new(ops, json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
+    json_array_append_new(
+        ops, json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
     if (!quiet) printf("%-28s%2d to %d\n", x.name, x.since, x.until);
   }
   return json_pack("{s:s, s:s, s:o}", "name", f->name, "suffix", f->suffix, "operators", ops);
@@ -20,19 +23,24 @@ int verb_ops(Ctx *c, const Options *o) {
   json_t *ops = json_array(), *passes = json_array(), *front = json_array(), *back = json_array();
   for (int i = 1; i < OP_COUNT; i++) {
     const OpInfo *x = &op_info[i];
-    json_array_append_new(ops, json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", x->name, "level", level_name[x->level], "type", x->type, "args", x->args, "gloss", x->gloss));
-    if (!o->json) printf("%-9s%-8s%-10s%s%s%s\n", x->name, level_name[x->level], x->type, x->args, *x->args ? "  " : "", x->gloss);
+    json_array_append_new(ops, json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", x->name, "level", level_name[x->level], "type",
+                                         x->type, "args", x->args, "gloss", x->gloss));
+    if (!o->json)
+      printf("%-9s%-8s%-10s%s%s%s\n", x->name, level_name[x->level], x->type, x->args, *x->args ? "  " : "", x->gloss);
   }
   if (!o->json) puts("\npasses (letter for -d, name for --stop-after):");
   for (int i = 0; i < pass_count(); i++) {
     char letter[2] = { pass_info(i).letter, 0 };
-    json_array_append_new(passes, json_pack("{s:s, s:s, s:s}", "letter", letter, "name", pass_info(i).name, "gloss", pass_info(i).gloss));
+    json_array_append_new(passes,
+                          json_pack("{s:s, s:s, s:s}", "letter", letter, "name", pass_info(i).name, "gloss", pass_info(i).gloss));
     if (!o->json) printf("%c  %-10s%s\n", letter[0], pass_info(i).name, pass_info(i).gloss);
   }
   for (const Frontend *f = frontends; f->name; f++) json_array_append_new(front, frontend_json(f, o->json));
-  for (const Backend *const *b = backends; *b; b++) json_array_append_new(back, json_pack("{s:s, s:s}", "name", (*b)->name, "gloss", (*b)->gloss));
+  for (const Backend *const *b = backends; *b; b++)
+    json_array_append_new(back, json_pack("{s:s, s:s}", "name", (*b)->name, "gloss", (*b)->gloss));
   json_t *j = json_report("ops", NULL);
-  json_object_update_new(j, json_pack("{s:o, s:o, s:o, s:o}", "ops", ops, "passes", passes, "frontends", front, "backends", back));
+  json_object_update_new(j,
+                         json_pack("{s:o, s:o, s:o, s:o}", "ops", ops, "passes", passes, "frontends", front, "backends", back));
   if (o->json) json_print(j);
   else json_decref(j);
   return EX_DONE;

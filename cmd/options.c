@@ -12,7 +12,9 @@ typedef struct OptionRow {
   size_t field;
   const char *verbs, *help;
 } OptionRow;
-typedef struct VerbRow { const char *name, *args, *gloss; } VerbRow;
+typedef struct VerbRow {
+  const char *name, *args, *gloss;
+} VerbRow;
 
 static const OptionRow option_rows[] = {
 #define VERB(name, args, gloss)
@@ -40,7 +42,10 @@ _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
 
-static const struct { int code; const char *gloss; } exit_rows[] = {
+static const struct {
+  int code;
+  const char *gloss;
+} exit_rows[] = {
   { EX_DONE, "everything asked for was done" },
   { EX_FAILED, "it ran, but the check failed" },
   { EX_USAGE_, "the command line is wrong" },
@@ -59,8 +64,12 @@ static bool option_of(const OptionRow *r, Verb v) { return *r->verbs == '*' || s
 /* ---- help ---- */
 static void print_option(const OptionRow *r) {
   char left[64];
-  snprintf(left, sizeof left, "%c%c%s--%s%s%s", r->letter ? '-' : ' ', r->letter ? r->letter : ' ', r->letter ? ", " : "  ", r->name,
-           r->kind == MAYBE ? "[=" : r->arg ? "=" : "", r->arg ? r->arg : "");
+  snprintf(left, sizeof left, "%c%c%s--%s%s%s", r->letter ? '-' : ' ', r->letter ? r->letter : ' ', r->letter ? ", " : "  ",
+           r->name,
+           r->kind == MAYBE ? "[="
+           : r->arg         ? "="
+                            : "",
+           r->arg ? r->arg : "");
   printf("  %s%s%*s%s\n", left, r->kind == MAYBE ? "]" : "", (int)(28 - strlen(left) - (r->kind == MAYBE)), "", r->help);
 }
 
@@ -72,7 +81,8 @@ static void print_help(const Options *o) {
     for (int i = 0; i < EXITS; i++) printf("  %3d  %s\n", exit_rows[i].code, exit_rows[i].gloss);
     return;
   }
-  printf("usage: tgc %s %s [options]\n\n%s\n\nOptions:\n", verb_rows[o->verb].name, verb_rows[o->verb].args, verb_rows[o->verb].gloss);
+  printf("usage: tgc %s %s [options]\n\n%s\n\nOptions:\n", verb_rows[o->verb].name, verb_rows[o->verb].args,
+         verb_rows[o->verb].gloss);
   for (int i = 0; i < OPTIONS; i++)
     if (option_of(&option_rows[i], o->verb)) print_option(&option_rows[i]);
 }
@@ -105,7 +115,8 @@ static void print_man_option(const OptionRow *r) {
 }
 
 static void print_man(void) {
-  puts(".TH TGC 1 \"\" \"tgc " TGC_VERSION "\"\n.SH NAME\ntgc \\- compile ONNX models ahead of time to self\\-contained C\n.SH SYNOPSIS\n"
+  puts(".TH TGC 1 \"\" \"tgc " TGC_VERSION
+       "\"\n.SH NAME\ntgc \\- compile ONNX models ahead of time to self\\-contained C\n.SH SYNOPSIS\n"
        ".B tgc\n.I VERB INPUT\n[\\fB\\-o\\fR \\fIOUT\\fR] [\\fIoptions\\fR]\n.SH DESCRIPTION\n"
        "Turns a model, in ONNX or in tgc\\(aqs own text format, into a bundle of C source that needs nothing but a C compiler.\n"
        "Results go to standard output, diagnostics to standard error. A bundle is complete or absent.\n.SH VERBS");
@@ -174,7 +185,8 @@ static int parse_long(Options *o, char ***argv) {
     if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong("%s takes no option --%s", verb_name[o->verb], r->name);
     if (r->kind == FLAG && eq) return wrong("--%s takes no value", r->name);
     const char *value = eq ? eq + 1 : NULL;
-    if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv)) return wrong("--%s wants a value: %s", r->name, r->arg);
+    if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
+      return wrong("--%s wants a value: %s", r->name, r->arg);
     return store(o, r, value);
   }
   return wrong("unknown option '%s'", **argv);
@@ -214,7 +226,8 @@ static int check_values(const Options *o) {
     return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong("--format is npy, pb or raw, not '%s'", o->format);
-  if (o->name && !bundle_name_ok(o->name)) return wrong("--name wants a C identifier of at most 40 characters, not '%s'", o->name);
+  if (o->name && !bundle_name_ok(o->name))
+    return wrong("--name wants a C identifier of at most 40 characters, not '%s'", o->name);
   for (size_t i = 0; i < o->dims.n; i++) {
     const char *eq = strrchr(o->dims.p[i], '=');
     int64_t v;

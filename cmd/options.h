@@ -10,28 +10,42 @@ VERB(inspect, "MODEL",          "show inputs, outputs, operators, cost, kernels 
 VERB(check,   "MODEL",          "say whether the model can be compiled and what is missing")
 VERB(ops,     "",               "list the operators of the intermediate representation")
 /*     letter name            argument     kind   field           verbs    help */
-OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",    "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",
+       "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
-OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvi",  "the machine to compile for: portable, native or a name of a level; run and verify: native")
-OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",     "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
-OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",     "pack reference inputs and outputs, so that `make check` in the bundle proves it")
-OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvik", "value of a dynamic dimension, by its name or as INPUT:AXIS")
-OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rv",    "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
-OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crv",   "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
+OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvi",
+       "the machine to compile for: portable, native or a name of a level; run and verify: native")
+OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",
+       "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
+OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",
+       "pack reference inputs and outputs, so that `make check` in the bundle proves it")
+OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvik",
+       "value of a dynamic dimension, by its name or as INPUT:AXIS")
+OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rv",
+       "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
+OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crv",
+       "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crv",   "seed of inputs that no file gives (0)")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")
 OPTION( 0,  "atol",           "X",         REAL,  atol,           "v",     "absolute tolerance (1e-7)")
-OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvi",  "print the intermediate representation after the passes of these letters, on stderr")
-OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",     "print the text form after a pass on stdout and stop; the first is load")
-OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",    "for each kernel: the nodes it came from, its schedule, operations and bytes")
+OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvi",
+       "print the intermediate representation after the passes of these letters, on stderr")
+OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
+       "print the text form after a pass on stdout and stop; the first is load")
+OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
+       "for each kernel: the nodes it came from, its schedule, operations and bytes")
 OPTION( 0,  "json",           0,           FLAG,  json,           "rviko", "print a report as JSON")
 OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvik", "limit of nodes after inlining (10000000)")
 OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvik", "limit of nested messages in the file (100)")
-OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvik", "limit of memory for the decoded file (16 times the file and 64 MB)")
-OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvik", "limit of what constant folding may produce (4 times the model or 256 MB)")
-OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvik", "limit of operations constant folding may spend (4000000000)")
-OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvik", "accept external data files that have more than one link")
+OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvik",
+       "limit of memory for the decoded file (16 times the file and 64 MB)")
+OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvik",
+       "limit of what constant folding may produce (4 times the model or 256 MB)")
+OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvik",
+       "limit of operations constant folding may spend (4000000000)")
+OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvik",
+       "accept external data files that have more than one link")
 OPTION('q', "quiet",          0,           FLAG,  quiet,          "*",     "no warnings and no progress")
 OPTION('v', "verbose",        0,           FLAG,  verbose,        "*",     "say what is being done")
 OPTION('h', "help",           0,           FLAG,  help,           "*",     "print this help")

@@ -7,7 +7,7 @@
 typedef struct Run {
   const Options *o;
   const char *scratch;
-  Plan *plan;              /* NULL: the argument is a bundle */
+  Plan *plan; /* NULL: the argument is a bundle */
   Interface bundle;
   const Tensor *in;
   Tensor *out;

@@ -11,11 +11,11 @@ typedef struct Verify {
   Graph *g;
   const char *scratch;
   Tensor *in, *want, *got;
-  bool from_data;          /* want is the user's, not the interpreter's */
-  Tensor *exact;           /* the interpreter's; NULL while nobody asked */
-  double *excused;         /* by output: error of the data that explains a difference; 0: nothing to explain */
+  bool from_data;  /* want is the user's, not the interpreter's */
+  Tensor *exact;   /* the interpreter's; NULL while nobody asked */
+  double *excused; /* by output: error of the data that explains a difference; 0: nothing to explain */
   json_t *report;
-  int failed;              /* outputs */
+  int failed; /* outputs */
 } Verify;
 
 void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out) {
@@ -23,7 +23,8 @@ void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out) {
   Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
   for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
   for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
-  if (!interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, true, 0, out)) BUG("the interpreter ran out of a budget it was not given");
+  if (!interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, true, 0, out))
+    BUG("the interpreter ran out of a budget it was not given");
 }
 
 static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "nan" : "inf"); }
@@ -43,22 +44,27 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
   interpret(c, v->g, v->in, v->exact);
   for (size_t i = 0; i < n; i++) {
     double error = d[i].bad ? reference_error(&v->want[i], &v->exact[i]) : 0;
-    if (d[i].bad && isfinite(error) && !tensor_compare(&v->got[i], &v->exact[i], v->o->rtol, fmax(v->o->atol, 2 * error)).bad) v->excused[i] = error;
+    if (d[i].bad && isfinite(error) && !tensor_compare(&v->got[i], &v->exact[i], v->o->rtol, fmax(v->o->atol, 2 * error)).bad)
+      v->excused[i] = error;
   }
 }
 
 static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json_t *list) {
   const GIO *out = &v->g->outputs.p[i];
   bool passed = !d->bad || v->excused[i] > 0;
-  json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed", passed, "elements",
-                                        (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad, "max_ulp", real_json(d->max_ulp), "max_relative",
-                                        real_json(d->max_rel), "max_absolute", real_json(d->max_abs), "reference_error", real_json(v->excused[i])));
+  json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed",
+                                        passed, "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad,
+                                        "max_ulp", real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute",
+                                        real_json(d->max_abs), "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
   printf("%s ", passed ? "ok    " : "FAILED");
   print_name(out->name);
-  printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp, d->max_rel, d->max_abs);
+  printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp,
+         d->max_rel, d->max_abs);
   if (d->bad) printf("  %lld of %lld outside", (long long)d->bad, (long long)v->want[i].elems);
-  if (d->bad && !passed) printf(", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst), tensor_at(&v->want[i], d->worst));
+  if (d->bad && !passed)
+    printf(", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
+           tensor_at(&v->want[i], d->worst));
   if (d->bad && passed) printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
   putchar('\n');
 }
@@ -74,9 +80,11 @@ static Graph *same_graph(Ctx *c, const Graph *g) {
 static void blame(Ctx *c, Verify *v) {
   bool import = false;
   for (size_t i = 0; v->exact && i < v->g->outputs.n; i++)
-    import |= tensor_compare(&v->exact[i], &v->want[i], v->o->rtol, v->o->atol).bad && isinf(reference_error(&v->want[i], &v->exact[i]));
+    import |= tensor_compare(&v->exact[i], &v->want[i], v->o->rtol, v->o->atol).bad &&
+              isinf(reference_error(&v->want[i], &v->exact[i]));
   if (v->exact) json_object_set_new(v->report, "interpreter_agrees", json_boolean(!import));
-  if (import && !v->o->json) puts("the interpreter disagrees with the data as well: the graph is not the model, or the data is not");
+  if (import && !v->o->json)
+    puts("the interpreter disagrees with the data as well: the graph is not the model, or the data is not");
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in, v->report);
 }
 
@@ -117,8 +125,9 @@ int verb_verify(Ctx *c, const Options *o) {
   scratch_remove(v.scratch);
   feed_free(&feed);
   if (!code && v.failed) code = EX_FAILED;
-  json_object_update_new(v.report, json_pack("{s:s, s:s, s:f, s:f, s:b, s:i}", "reference", v.from_data ? "data" : "interpreter", "isa", v.target->isa, "rtol", o->rtol,
-                                             "atol", o->atol, "passed", !code, "status", code));
+  json_object_update_new(v.report,
+                         json_pack("{s:s, s:s, s:f, s:f, s:b, s:i}", "reference", v.from_data ? "data" : "interpreter", "isa",
+                                   v.target->isa, "rtol", o->rtol, "atol", o->atol, "passed", !code, "status", code));
   if (o->json) json_print(v.report);
   else json_decref(v.report);
   return code;

@@ -37,8 +37,9 @@ json_t *json_kernels(const Plan *p) {
     const Kernel *x = &p->kernels.p[k];
     json_t *nodes = json_array();
     for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from[k].origin[i]].text));
-    json_array_append_new(j, json_pack("{s:o, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "flops", (json_int_t)x->flops,
-                                       "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written));
+    json_array_append_new(j, json_pack("{s:o, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "flops",
+                                       (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written",
+                                       (json_int_t)x->bytes_written));
   }
   return j;
 }
@@ -56,13 +57,15 @@ static json_t *files_json(const Bundle *b) {
 void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b) {
   static const char *const mode[] = { [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c" };
   Ctx *c = p->ir->ctx;
-  json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}}", "generator", "tgc", "version", TGC_VERSION, "format", BUNDLE_FORMAT, "name", o->name,
-                        "interface", interface, "abi", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR);
+  json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}}", "generator", "tgc", "version", TGC_VERSION, "format",
+                        BUNDLE_FORMAT, "name", o->name, "interface", interface, "abi", "major", BUNDLE_ABI_MAJOR, "minor",
+                        BUNDLE_ABI_MINOR);
   json_object_set_new(j, "model", json_text(p->g->name));
   json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)p->g->inputs.n, "input"));
   json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)p->g->outputs.n, "output"));
-  json_object_set_new(j, "options", json_pack("{s:s, s:s, s:s, s:s, s:b}", "backend", o->backend->name, "isa", p->target->isa, "cflags", p->target->cflags, "weights",
-                                              mode[o->weights], "self_test", o->test_in != NULL));
+  json_object_set_new(j, "options",
+                      json_pack("{s:s, s:s, s:s, s:s, s:b}", "backend", o->backend->name, "isa", p->target->isa, "cflags",
+                                p->target->cflags, "weights", mode[o->weights], "self_test", o->test_in != NULL));
   json_object_set_new(j, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
   json_object_set_new(j, "kernels", json_kernels(p));

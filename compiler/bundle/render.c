@@ -7,7 +7,9 @@
 enum { SHOWN_NODES = 6 }; /* of the nodes a kernel came from, in comments */
 
 /* ---- templates ---- */
-typedef struct Word { const char *name, *text; } Word;
+typedef struct Word {
+  const char *name, *text;
+} Word;
 
 static const BundleTemplate *template_find(const char *name) {
   for (const BundleTemplate *t = bundle_templates; t->name; t++)
@@ -71,8 +73,8 @@ static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, b
 static void put_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n) {
   for (int i = 0; i < n; i++) {
     int64_t elems = dims_elems(v[i].dims, v[i].rank);
-    sb_printf(s, "#define %s_%s_%d_ELEMS %lld\n#define %s_%s_%d_BYTES %lld\n#define %s_%s_%d_RANK %d\n", NAME, kind, i, (long long)elems,
-              NAME, kind, i, (long long)elems * dt_bytes(v[i].dt), NAME, kind, i, v[i].rank);
+    sb_printf(s, "#define %s_%s_%d_ELEMS %lld\n#define %s_%s_%d_BYTES %lld\n#define %s_%s_%d_RANK %d\n", NAME, kind, i,
+              (long long)elems, NAME, kind, i, (long long)elems * dt_bytes(v[i].dt), NAME, kind, i, v[i].rank);
     if (!v[i].rank) continue;
     sb_printf(s, "#define %s_%s_%d_SHAPE { ", NAME, kind, i);
     for (int k = 0; k < v[i].rank; k++) sb_printf(s, "%s%lld", k ? ", " : "", (long long)v[i].dims[k]);
@@ -86,7 +88,8 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
     const DTypeInfo *d = &dtype_info[v[i].dt];
     sb_printf(&s, "  { \"%s\", \"", name[i]);
     put_dims(&s, d->text, v[i].rank, v[i].dims);
-    sb_printf(&s, "\", '%c', %d, %lld },\n", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, (long long)dims_elems(v[i].dims, v[i].rank));
+    sb_printf(&s, "\", '%c', %d, %lld },\n", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8,
+              (long long)dims_elems(v[i].dims, v[i].rank));
   }
   if (!n) sb_puts(&s, "  { \"\", \"\", 'f', 4, 0 },\n");
   return keep(c, &s);
@@ -163,7 +166,9 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
     case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
     case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
     case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
-    case BUF_ARENA: sb_printf(s, "(%s%s *)(void *)(a + %lld)", writes(kernel, kernel->bufs.p[i]) ? "" : "const ", type, (long long)b->offset); break;
+    case BUF_ARENA:
+      sb_printf(s, "(%s%s *)(void *)(a + %lld)", writes(kernel, kernel->bufs.p[i]) ? "" : "const ", type, (long long)b->offset);
+      break;
     }
   }
   sb_puts(s, ");\n");
@@ -193,9 +198,10 @@ static const char *calls_text(const Plan *p, const char **in, const char **out) 
 static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int64_t n) {
   static const char digit[] = "0123456789";
   Sb s = { 0 };
-  sb_printf(&s, "/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
-                "#elif defined(_MSC_VER)\n#define ALIGNED __declspec(align(%d))\n#else\n#define ALIGNED _Alignas(%d)\n#endif\n"
-                "extern const unsigned char %s_weights[];\nALIGNED const unsigned char %s_weights[] = {\n",
+  sb_printf(&s,
+            "/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
+            "#elif defined(_MSC_VER)\n#define ALIGNED __declspec(align(%d))\n#else\n#define ALIGNED _Alignas(%d)\n#endif\n"
+            "extern const unsigned char %s_weights[];\nALIGNED const unsigned char %s_weights[] = {\n",
             name, BUNDLE_ALIGN, BUNDLE_ALIGN, BUNDLE_ALIGN, name, name);
   char line[4 * 32 + 2];
   for (int64_t i = 0; i < n; i += 32) {
@@ -215,8 +221,10 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
 
 static void add_test_data(Ctx *c, const char *name, const Graph *g, const BundleOptions *o, Bundle *b) {
   Sb s = { 0 };
-  for (size_t i = 0; i < g->inputs.n; i++) sb_put(&s, o->test_in[i].data, (size_t)(o->test_in[i].elems * dt_bytes(o->test_in[i].dt)));
-  for (size_t i = 0; i < g->outputs.n; i++) sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
+  for (size_t i = 0; i < g->inputs.n; i++)
+    sb_put(&s, o->test_in[i].data, (size_t)(o->test_in[i].elems * dt_bytes(o->test_in[i].dt)));
+  for (size_t i = 0; i < g->outputs.n; i++)
+    sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
   size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), keep(c, &s), n }));
 }
@@ -242,12 +250,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   o->backend->prelude(p, p->target, &prelude);
   for (int i = 0; i < nin; i++)
     sb_printf(&assign, "  in.%s = (const %s *)input[%d];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
-  for (int i = 0; i < nout; i++) sb_printf(&assign, "  out.%s = (%s *)output[%d];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
+  for (int i = 0; i < nout; i++)
+    sb_printf(&assign, "  out.%s = (%s *)output[%d];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
   if (!nin) sb_puts(&assign, "  in.none = 0;\n");
   if (!nout) sb_puts(&assign, "  out.none = 0;\n");
 
-  const char *in_fields = fields_text(c, g->inputs.p, nin, in, true), *out_fields = fields_text(c, g->outputs.p, nout, out, false);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes, BUNDLE_ABI_MAJOR);
+  const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
+             *out_fields = fields_text(c, g->outputs.p, nout, out, false);
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
+                                     BUNDLE_ABI_MAJOR);
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -280,20 +291,29 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "weights_declaration", embed ? arena_printf(m, "extern const unsigned char %s_weights[];\n\n", net) : "" },
     { "weights_note", embed ? "The weights are part of the\n * program: pass NULL and 0."
                             : arena_printf(m, "They are the bytes of\n * %s_weights.bin, which tgcrt_map maps.", net) },
-    { "weights_default", embed ? arena_printf(m, "  if (!weights) weights = %s_weights, weights_bytes = %s_WEIGHTS_BYTES;\n", net, NET) : "" },
+    { "weights_default",
+      embed ? arena_printf(m, "  if (!weights) weights = %s_weights, weights_bytes = %s_WEIGHTS_BYTES;\n", net, NET) : "" },
     { "weights_open", embed ? "  (void)weights_file;\n"
-                            : arena_printf(m, "  if (tgcrt_map(weights_file, %s_WEIGHTS_BYTES, &weights)) quit(weights_file, \"not the weights of this model\");\n", NET) },
+                            : arena_printf(m,
+                                           "  if (tgcrt_map(weights_file, %s_WEIGHTS_BYTES, &weights)) quit(weights_file, \"not "
+                                           "the weights of this model\");\n",
+                                           NET) },
     { "cflags", p->target->cflags },
     { "objects", arena_printf(m, "$(B)/%s.o $(B)/tgcrt.o%s", net, weights_object) },
     { "sources", arena_printf(m, "%s.c tgcrt.c%s%s", net, embed ? " " : "", embed ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
-    { "weights_rule", embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) -fPIC -c -o $@ %s\n", net, weights_file,
-                                           o->weights == WEIGHTS_INCBIN ? arena_printf(m, " %s_weights.bin", net) : "", weights_file) : "" },
+    { "weights_rule",
+      embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) -fPIC -c -o $@ %s\n", net, weights_file,
+                           o->weights == WEIGHTS_INCBIN ? arena_printf(m, " %s_weights.bin", net) : "", weights_file)
+            : "" },
     { "example_args", embed ? "" : arena_printf(m, "--weights %s_weights.bin", net) },
     { "check_command", test ? arena_printf(m, "$(B)/%s_example --check %s_check.bin", net, net)
                             : "@echo 'this bundle has no reference data; compile with --self-test' >&2; exit 1" },
-    { "cmake_test", test ? arena_printf(m, "\nenable_testing()\nadd_test(NAME %s_check COMMAND %s_example --check %s_check.bin\n"
-                                           "         WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})\n", net, net, net) : "" },
+    { "cmake_test", test ? arena_printf(m,
+                                        "\nenable_testing()\nadd_test(NAME %s_check COMMAND %s_example --check %s_check.bin\n"
+                                        "         WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})\n",
+                                        net, net, net)
+                         : "" },
     { NULL, NULL },
   };
   static const char *const runtime[] = { "tgcrt.h", "tgcrt.c" };

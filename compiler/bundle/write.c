@@ -22,7 +22,8 @@ static void sync_dir(Ctx *c, const char *dir) {
   int bad = fd < 0 || fsync(fd);
   int e = errno;
   if (fd >= 0) close(fd);
-  if (bad && e != EINVAL) fail(c, EX_NOWRITE, "cannot make '%s' durable: %s", dir, strerror(e)); /* EINVAL: a file system without it */
+  if (bad && e != EINVAL)
+    fail(c, EX_NOWRITE, "cannot make '%s' durable: %s", dir, strerror(e)); /* EINVAL: a file system without it */
 }
 
 /* The file names of the bundle in dir, or NULL when there is none. */
@@ -69,9 +70,9 @@ static void discard(Ctx *c, const Bundle *b, const char *dir) {
 
 typedef struct Writing {
   const Bundle *b;
-  const char *temp, *dir;  /* the new folder: before and after; on success temp is where the old one went */
-  bool exists;             /* dir is there already */
-  json_t *old;             /* its files when it is a bundle */
+  const char *temp, *dir; /* the new folder: before and after; on success temp is where the old one went */
+  bool exists;            /* dir is there already */
+  json_t *old;            /* its files when it is a bundle */
 } Writing;
 
 /* For file systems that cannot exchange two names: the old folder steps aside for the moment between two renames. */
@@ -97,7 +98,8 @@ static void write_and_swap(Ctx *c, void *arg) {
   files_check(c);
   sync_dir(c, w->temp);
   if (!renameat2(AT_FDCWD, w->temp, AT_FDCWD, w->dir, w->exists ? RENAME_EXCHANGE : RENAME_NOREPLACE)) return;
-  if ((errno != EINVAL && errno != ENOSYS) || !swap_in_steps(c, w)) fail(c, EX_NOWRITE, "cannot put '%s' in place: %s", w->dir, strerror(errno));
+  if ((errno != EINVAL && errno != ENOSYS) || !swap_in_steps(c, w))
+    fail(c, EX_NOWRITE, "cannot put '%s' in place: %s", w->dir, strerror(errno));
 }
 
 void bundle_write(Ctx *c, const Bundle *b, const char *out) {
@@ -110,7 +112,8 @@ void bundle_write(Ctx *c, const Bundle *b, const char *out) {
   if (!*dir) fail(c, EX_NOWRITE, "the name of the output folder is empty");
   if (w.exists && !S_ISDIR(st.st_mode)) fail(c, EX_NOWRITE, "'%s' exists and is not a folder", dir);
   if (w.exists) w.old = bundle_files(dir);
-  if (w.exists && !w.old && !dir_empty(dir)) fail(c, EX_NOWRITE, "'%s' is a folder but no bundle (it has no manifest.json of tgc); not replacing it", dir);
+  if (w.exists && !w.old && !dir_empty(dir))
+    fail(c, EX_NOWRITE, "'%s' is a folder but no bundle (it has no manifest.json of tgc); not replacing it", dir);
   char *temp = arena_printf(&c->model, "%s/.tgc-XXXXXX", parent);
   if (!mkdtemp(temp)) {
     json_decref(w.old);
