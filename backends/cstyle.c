@@ -2,6 +2,7 @@
  * both compile for any instruction set. Helper functions are templates instantiated for exactly the
  * names that the kernels mention. Nothing from the model reaches the text but numbers. */
 #include "backends.h"
+#include "../compiler/kernel/kernel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,6 @@ static const Helper helpers[] = {
 typedef struct Render {
   const IR *ir;
   const Kernel *k;
-  const Target *t;
   Sb *o;
   char **text;             /* by position in the program: how to write the value, without outer parentheses */
   char *prec;              /* and how loosely it binds */
@@ -103,6 +103,7 @@ static uint32_t *slot_of(Render *w, Ref r) {
   return &w->slot[h & (w->nslot - 1)];
 }
 
+enum { PARAMETER = -1 };               /* number of the buffer that stands for a helper's argument */
 enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may hold it without parentheses */
 
 /* Source k of x as text that binds at least as tightly as allowed. */
@@ -175,6 +176,11 @@ static const char *const libm[OP_COUNT] = {
   [OP_SINH] = "sinh", [OP_COSH] = "cosh", [OP_TANH] = "tanh", [OP_ASINH] = "asinh", [OP_ACOSH] = "acosh", [OP_ATANH] = "atanh", [OP_ERF] = "erf",
   [OP_POW] = "pow", [OP_ATAN2] = "atan2", [OP_MOD] = "fmod",
 };
+
+/* Functions whose arithmetic is tgc's own (decomp.c), so that results do not depend on a libm; each is a helper. */
+static bool has_body(Op op, DType d) {
+  return d == DT_F32 && (op == OP_EXP || op == OP_EXP2 || op == OP_LOG || op == OP_LOG2 || op == OP_TANH || op == OP_ERF);
+}
 
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
 static bool narrow(DType d) { return dtype_info[d].bits < 32; }
@@ -250,7 +256,9 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   bool fl = dt_float(d), vec = n > 1;
   switch ((Op)x->op) {
   case OP_CONST: put_const(o, d, x->arg[0]); return;
-  case OP_BUFFER: /* by its place among the parameters, so that kernels alike are alike to the letter */
+  case OP_BUFFER:
+    if (x->arg[0] == PARAMETER) sb_puts(o, "x");
+    /* by its place among the parameters, so that kernels alike are alike to the letter */
     for (size_t i = 0; i < w->k->bufs.n; i++)
       if (w->k->bufs.p[i] == x->arg[0]) sb_printf(o, "b%zu", i);
     return;
@@ -353,7 +361,9 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   default: break;
   }
-  if (vec && (x->op == OP_SQRT || x->op == OP_ROUND || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_TRUNC)) {
+  if (has_body((Op)x->op, d)) {
+    sb_printf(o, "tgc_%s_%s(%s)", libm[x->op], suffix(d, n, sfx), inside(w, x, 0));
+  } else if (vec && (x->op == OP_SQRT || x->op == OP_ROUND || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_TRUNC)) {
     static const char *const name[OP_COUNT] = { [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc" };
     sb_printf(o, "tgc_%s_%s(%s)", name[x->op], suffix(d, n, sfx), arg(w, x, 0));
   } else if (libm[x->op] && fl && !vec) {
@@ -395,11 +405,9 @@ static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFE
 
 /* A value is written where it is used when it is used once, in the block that computes it, and
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
-static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
-  const Kernel *k = &p->kernels.p[index];
-  const IR *ir = p->ir;
+static const char *put_program(const IR *ir, const Kernel *k, Arena *a, Sb *o) { /* the text of the last value */
   const Refs *prog = &k->prog;
-  Render w = { .ir = ir, .k = k, .t = t, .o = o };
+  Render w = { .ir = ir, .k = k, .o = o, .a = *a };
   for (w.nslot = 64; w.nslot < prog->n * 2; w.nslot *= 2) {}
   w.slot = xmalloc(w.nslot * sizeof *w.slot);
   memset(w.slot, 0, w.nslot * sizeof *w.slot);
@@ -427,13 +435,6 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   }
   memset(w.slot, 0, w.nslot * sizeof *w.slot);
 
-  sb_printf(o, "static void k%d(", index);
-  for (size_t i = 0; i < k->bufs.n; i++) {
-    bool written = false;
-    for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
-  }
-  sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
   int indent = 2, reducing = 0; /* depth of reduction loops */
   bool vectors = false;         /* the reduction accumulates vectors */
   Sb e = { 0 };
@@ -501,15 +502,33 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     if (keep) sb_printf(o, " TGC_KEEP(v%zu);\n", i);
     w.text[i] = arena_printf(&w.a, "v%zu", i);
   }
-  sb_puts(o, "}\n");
   sb_free(&e);
-  arena_free(&w.a);
+  const char *last = prog->n ? w.text[prog->n - 1] : NULL;
+  *a = w.a;
   free(w.slot);
   free(w.text);
   free(w.prec);
   free(block);
   free(uses);
   free(elsewhere);
+  return last;
+}
+
+static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
+  const Kernel *k = &p->kernels.p[index];
+  const IR *ir = p->ir;
+  Arena a = { 0 };
+  (void)t;
+  sb_printf(o, "static void k%d(", index);
+  for (size_t i = 0; i < k->bufs.n; i++) {
+    bool written = false;
+    for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
+    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
+  }
+  sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
+  put_program(ir, k, &a, o);
+  sb_puts(o, "}\n");
+  arena_free(&a);
 }
 
 /* ---- the prelude: exactly what the kernels mention ---- */
@@ -565,9 +584,29 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
   }
 }
 
-typedef struct Prelude { Names fns, types; Sb text; Arena a; } Prelude;
+typedef struct Prelude { Names fns, types; Sb text; IR *ir; } Prelude;
 
 static void want_names(Prelude *p, const char *s);
+
+/* A function of math.h as the arithmetic of decomp.c. */
+static void put_function(IR *ir, Op op, DType d, int lanes, Sb *o) {
+  int64_t id = PARAMETER;
+  char sfx[32];
+  Kernel k = { 0 };
+  Arena a = { 0 };
+  Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
+  Ref body = decomp_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL));
+  CHECK(body);
+  ir_toposort(ir, &body, 1, &k.prog);
+  put_type(o, d, lanes);
+  sb_printf(o, " tgc_%s_%s(", libm[op], suffix(d, lanes, sfx));
+  put_type(o, d, lanes);
+  sb_puts(o, " x) {\n");
+  const char *last = put_program(ir, &k, &a, o);
+  sb_printf(o, "  return %s;\n}", last);
+  arena_free(&a);
+  VEC_FREE(&k.prog);
+}
 
 static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUFFIX */
   const char *name = s + 4, *sep = memchr(name, '_', n - 4);
@@ -583,6 +622,8 @@ static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUF
   }
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
     if (strlen(helpers[i].name) == len && !memcmp(helpers[i].name, name, len) && helpers[i].vector == (lanes > 1)) put_template(&out, helpers[i].text, d, lanes);
+  for (int op = 1; op < OP_COUNT && !out.n; op++)
+    if (has_body((Op)op, d) && strlen(libm[op]) == len && !memcmp(libm[op], name, len)) put_function(p->ir, (Op)op, d, lanes, &out);
   CHECK(out.n);
   want_names(p, out.p); /* what it uses comes first */
   sb_printf(&p->text, "static inline %s\n", out.p);
@@ -631,6 +672,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Prelude pre;
   Sb all = { 0 };
   memset(&pre, 0, sizeof pre);
+  pre.ir = p->ir;
   (void)t;
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_puts(&all, p->kernels.p[k].text);
@@ -681,6 +723,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_ROUND: case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return from == DT_F32;
   case OP_BITCAST: return from == DT_F32 || from == DT_I32 || from == DT_U32;
   case OP_SHL: case OP_SHR: return from == DT_I32 || from == DT_U32;
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: return from == DT_F32;
   case OP_CAST:
     if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
     if (from == DT_BF16 || d == DT_BF16) return false;

@@ -117,7 +117,7 @@ static double access_cost(const Access *a, int v, int lanes) {
   if (v < 0 || !a->depends[v]) return 1;               /* scalar, broadcast on the way */
   if (a->weight) return 1;                             /* packed */
   if (a->affine[v] && a->coef[v] == 1) return 1;
-  return 1.5 * lanes + 1;                              /* one by one */
+  return 3.0 * lanes;                                  /* one by one */
 }
 
 typedef struct Tile { int v, lanes, p, q, up, uq; } Tile;  /* v, p, q: indices of ranges or -1 */

@@ -81,12 +81,9 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   if (wide) return wide;
   wide = wide_half(ir, x);
   if (wide || (wide = half_cast(ir, x))) return wide;
-  if (x->dt == DT_F32 && x->op >= OP_EXP && x->op <= OP_ERF) {
-    Ref d = decomp_expr(ir, r);
-    if (d) return d;
-  }
-  if (x->lanes > 1 && !m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes)) return by_lane(ir, x);
-  return 0;
+  if (m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes)) return 0;
+  Ref d = decomp_expr(ir, r);
+  return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
 
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
