@@ -108,9 +108,10 @@ typedef struct Interface {                                /* what a caller of a 
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
-/* Compiles the bundle in dir to a shared object in scratch and runs it once in a process of its own. out[i] get
- * data in c->model. Returns the runtime's status; fails when the compiler fails or the process dies. */
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in, Tensor *out);
+/* Compiles the bundle in dir to a shared object in scratch and runs it once in a process of its own. out[i] get data in
+ * c->model. Returns the runtime's status; fails when the compiler fails or the process dies. */
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in,
+                   Tensor *out);
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out);
 
