@@ -40,9 +40,11 @@ static void pass_programs(State *st) {
   }
 }
 
-/* The weights blob: every constant that a kernel names, once, on 64-byte lines. */
+/* The weights blob: every constant that a kernel names, once, on 64-byte lines. The table of buffers may
+ * hold those of another plan of the same graph, placed in another blob. */
 static void place_weights(Plan *p) {
   IR *ir = p->ir;
+  VEC(const Buf *) placed = { 0 };
   int64_t at = 0;
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
@@ -50,13 +52,15 @@ static void place_weights(Plan *p) {
       if (b->kind != BUF_WEIGHT || b->offset >= 0) continue;
       b->offset = at;
       at += (b->elems * dt_bytes(b->dt) + 63) / 64 * 64;
+      VEC_PUSH(&placed, b);
     }
   p->weight_bytes = at;
   p->weights = arena_alloc(&ir->ctx->model, (size_t)at);
-  for (size_t i = 0; i < ir->bufs.n; i++) {
-    const Buf *b = &ir->bufs.p[i];
-    if (b->kind == BUF_WEIGHT && b->offset >= 0) memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
+  for (size_t i = 0; i < placed.n; i++) {
+    const Buf *b = placed.p[i];
+    memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
   }
+  VEC_FREE(&placed);
 }
 
 static void pass_memplan(State *st) {
