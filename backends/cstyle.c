@@ -21,6 +21,7 @@ static const char *suffix(DType d, int lanes, char buf[32]) { /* of helper names
 
 /* ---- helpers: a template each. $T type, $S suffix, $E element type, $U unsigned type, $I signed
  * integer type of the same width, $B bits, $N lanes. Chosen by name and by scalar or vector. ---- */
+/* $A one $: other $; is one where AVX is there, for eight floats, and other elsewhere. */
 typedef struct Helper { const char *name; bool vector; const char *text; } Helper;
 static const Helper helpers[] = {
   { "max", false, "$T tgc_max_$S($T a, $T b) { return a > b || a != a ? a : b; }" },
@@ -28,14 +29,14 @@ static const Helper helpers[] = {
   /* against a constant that is no NaN: x stays where it is NaN */
   { "maxc", false, "$T tgc_maxc_$S($T x, $T c) { return x < c ? c : x; }" },
   { "minc", false, "$T tgc_minc_$S($T x, $T c) { return x > c ? c : x; }" },
-  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) { return tgc_sel_$S(i32x$N_of$B(x < c), c, x); }" },
-  { "minc", true, "$T tgc_minc_$S($T x, $T c) { return tgc_sel_$S(i32x$N_of$B(x > c), c, x); }" },
-  { "max", true, "$T tgc_max_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b); }" },
-  { "min", true, "$T tgc_min_$S($T a, $T b) { return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b); }" },
+  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) {\n$A  return ($T)_mm256_max_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x < c), c, x);$;}" },
+  { "minc", true, "$T tgc_minc_$S($T x, $T c) {\n$A  return ($T)_mm256_min_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x > c), c, x);$;}" },
+  { "max", true, "$T tgc_max_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_max_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b);$;}" },
+  { "min", true, "$T tgc_min_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_min_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b);$;}" },
   { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
-  { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) { const $I w = tgc_mask_$S(m); return ($T)((($I)a & w) | (($I)b & ~w)); }" },
+  { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) {\n$A  return ($T)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);$:  const $I w = tgc_mask_$S(m);\n  return ($T)((($I)a & w) | (($I)b & ~w));$;}" },
   { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
-  { "sqrt", true, "$T tgc_sqrt_$S($T a) { for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]); return a; }" },
+  { "sqrt", true, "$T tgc_sqrt_$S($T a) {\n$A  return ($T)_mm256_sqrt_ps((__m256)a);$:  for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]);\n  return a;$;}" },
   { "div", false, "$T tgc_div_$S($T a, $T b) { return b == 0 ? 0 : b == ($T)-1 ? ($T)(0 - ($U)a) : ($T)(a / b); }" },
   { "mod", false, "$T tgc_mod_$S($T a, $T b) { return b == 0 || b == ($T)-1 ? 0 : ($T)(a % b); }" },
   { "udiv", false, "$T tgc_udiv_$S($T a, $T b) { return b == 0 ? 0 : ($T)(a / b); }" },
@@ -50,8 +51,8 @@ static const Helper helpers[] = {
   { "shr", true, "$T tgc_shr_$S($T a, $T b) { return a >> b; }" },
   /* adding and subtracting 1.5 * 2^23 rounds to even in the default mode; larger values are integers already */
   { "round", true, "$T tgc_round_$S($T a) { const $T r = (a + 12582912.0f) - 12582912.0f;\n  return ($T)(($I)tgc_sel_$S(tgc_abs_$S(a) < 4194304.0f, r, a) | (($I)a & INT32_MIN)); }" },
-  { "floor", true, "$T tgc_floor_$S($T a) { const $T r = tgc_round_$S(a); return ($T)(($I)tgc_sel_$S(r > a, r - 1.0f, r) | (($I)a & INT32_MIN)); }" },
-  { "ceil", true, "$T tgc_ceil_$S($T a) { const $T r = tgc_round_$S(a); return ($T)(($I)tgc_sel_$S(r < a, r + 1.0f, r) | (($I)a & INT32_MIN)); }" },
+  { "floor", true, "$T tgc_floor_$S($T a) {\n$A  return ($T)_mm256_floor_ps((__m256)a);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r > a, r - 1.0f, r) | (($I)a & INT32_MIN));$;}" },
+  { "ceil", true, "$T tgc_ceil_$S($T a) {\n$A  return ($T)_mm256_ceil_ps((__m256)a);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r < a, r + 1.0f, r) | (($I)a & INT32_MIN));$;}" },
   { "trunc", true, "$T tgc_trunc_$S($T a) { return tgc_sel_$S(a < 0.0f, tgc_ceil_$S(a), tgc_floor_$S(a)); }" },
   /* floats to integers saturate, NaN becomes 0 */
   { "casti8", false, "int8_t tgc_casti8_$S($T a) { return (int8_t)(a != a ? 0 : a >= 127 ? 127 : a <= -128 ? -128 : a); }" },
@@ -571,6 +572,12 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
     case 'I': sb_printf(o, lanes > 1 ? "i%dx%d" : "int%d_t", bits, lanes); break;
     case 'F': sb_puts(o, floats[bits / 8]); break;
     case 'B': sb_printf(o, "%d", bits); break;
+    case 'A':
+      if (d == DT_F32 && lanes == 8) sb_puts(o, "#ifdef __AVX__\n");
+      else s = strstr(s, "$:") + 1;
+      break;
+    case ':': sb_puts(o, "\n#else\n"); break;
+    case ';': sb_puts(o, d == DT_F32 && lanes == 8 ? "\n#endif\n" : "\n"); break;
     case 'N': sb_printf(o, "%d", lanes); break;
     case 'M': { /* $M(name): the function of math.h for the element type */
       const char *end = strchr(s, ')');
@@ -679,8 +686,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p) want_names(&pre, all.p);
   if (pre.text.p) want_names(&pre, pre.text.p); /* types that only helpers mention */
   sb_puts(o, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
-  bool f16c = pre.text.p && strstr(pre.text.p, "__F16C__");
-  if (f16c) sb_puts(o, "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n");
+  if (pre.text.p && strstr(pre.text.p, "_mm256_")) sb_puts(o, "#ifdef __AVX__\n#include <immintrin.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);

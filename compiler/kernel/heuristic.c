@@ -301,11 +301,15 @@ Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
   if (red) {
     const Node *x = node(ir, red);
     double copies = m.ops * best.up * best.uq;
+    int operands = best.up < best.uq ? best.up : best.uq; /* what every term keeps in registers */
+    int64_t terms = 1;
     for (int k = x->nsrc - 1; k > 0; k--) {
       int64_t e = node(ir, x->src[k])->arg[0];
       bool taken = false;
       for (int i = 0; i < o.n; i++) taken |= o.opt[i].range == x->src[k];
       if (taken || e > 7 || copies * (double)e > 100) break;
+      if (t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
+      terms *= e;
       copies *= (double)e;
       o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false };
     }

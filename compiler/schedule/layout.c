@@ -13,7 +13,7 @@
 
 /* Axis of u that moves with axis `axis` of the stored value v, judged from the index expressions of
  * the loads: the axis of u whose index variable is the only one in v's index on that axis. */
-typedef struct Follow { Sched *s; Ref u; const Ref *ranges; double *votes; double *row_major; } Follow;
+typedef struct Follow { Sched *s; Ref u; const Ref *ranges; double *votes; } Follow;
 
 static int axis_of_range(const IR *ir, const Ref *ranges, int rank, Ref e) {
   for (int a = 0; a < rank; a++)
@@ -43,7 +43,6 @@ static void vote(Follow *f, Ref r, const Ref *idx, int depth) {
   for (int k = 0; k < x->nsrc; k++) {
     if (x->op == OP_PAD && k == 1) continue;
     const Node *y = node(ir, x->src[k]);
-    int64_t coef;
     switch ((Op)x->op) {
     case OP_PERMUTE:
       for (int i = 0; i < x->rank; i++) at[x->arg[i]] = idx[i];
@@ -71,7 +70,6 @@ static void vote(Follow *f, Ref r, const Ref *idx, int depth) {
       for (int i = 0; i < y->rank; i++) at[i] = idx[i];
       break;
     }
-    (void)coef;
     if (y->rank != x->rank && x->op != OP_RESHAPE && x->op != OP_WINDOW) continue;
     vote(f, x->src[k], at, depth + 1);
   }
@@ -152,7 +150,7 @@ static void choose_inner(Sched *s, Ref r) {
     ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
   Ref c = contraction_of(s, r, 0);
   int w = c ? weight_axis(s, c) : -1;
-  Follow f = { s, r, ranges, votes, NULL };
+  Follow f = { s, r, ranges, votes };
   if (c && w >= 0) { /* follow the weight axis of the contraction's result up to r */
     int inner = s->place[c].inner;
     bool stored = s->place[c].stored;
@@ -160,9 +158,7 @@ static void choose_inner(Sched *s, Ref r) {
     else {
       s->place[c].stored = true; /* seen as if it were memory with that axis innermost */
       s->place[c].inner = w;
-      vote(&f, r, ranges, s->place[r].stored ? 0 : 0);
-      double keep[MAX_RANK];
-      memcpy(keep, votes, sizeof keep);
+      vote(&f, r, ranges, 0);
       s->place[c].stored = stored;
       s->place[c].inner = inner;
     }
