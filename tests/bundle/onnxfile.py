@@ -1,4 +1,5 @@
 """Just enough of the ONNX wire format to write the models of these tests, without the onnx package."""
+
 import struct
 
 FLOAT, INT64, FLOAT16 = 1, 7, 10
@@ -39,11 +40,22 @@ def attribute(name, v):
 
 
 def node(op, inputs, outputs, name="", **attrs):
-    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op)
-            + b"".join(field(5, attribute(k, v)) for k, v in attrs.items()))
+    return (
+        b"".join(field(1, i) for i in inputs)
+        + b"".join(field(2, o) for o in outputs)
+        + field(3, name)
+        + field(4, op)
+        + b"".join(field(5, attribute(k, v)) for k, v in attrs.items())
+    )
 
 
 def model(nodes, inputs, outputs, tensors=(), name="g", opset=13, doc=""):
-    graph = (b"".join(field(1, n) for n in nodes) + field(2, name) + b"".join(field(5, t) for t in tensors)
-             + b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs) + field(10, doc))
+    graph = (
+        b"".join(field(1, n) for n in nodes)
+        + field(2, name)
+        + b"".join(field(5, t) for t in tensors)
+        + b"".join(field(11, i) for i in inputs)
+        + b"".join(field(12, o) for o in outputs)
+        + field(10, doc)
+    )
     return field(1, 8) + field(2, doc or "test") + field(7, graph) + field(8, field(1, "") + field(2, opset))
