@@ -496,7 +496,7 @@ static const char *put_program(const IR *ir, const Kernel *k, Arena *a, Sb *o) {
       w.prec[i] = (char)prec;
       continue;
     }
-    bool keep = x->op == OP_LOAD && x->lanes > 1 && uses[i] > 1 && reducing;
+    bool keep = x->op == OP_LOAD && x->lanes * dt_bytes((DType)x->dt) >= 16 && uses[i] > 1 && reducing; /* a register */
     sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
     put_type(o, (DType)x->dt, x->lanes);
     sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
