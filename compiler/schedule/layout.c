@@ -6,6 +6,7 @@
  * vector axis, and the activations are read as scalars, for which any layout does. Values that no
  * contraction makes follow what they read. Graph inputs and outputs keep their row-major order. */
 #include "sched.h"
+#include "../ir/refmap.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,13 @@
 
 /* Axis of u that moves with axis `axis` of the stored value v, judged from the index expressions of
  * the loads: the axis of u whose index variable is the only one in v's index on that axis. */
-typedef struct Follow { Sched *s; Ref u; const Ref *ranges; double *votes; } Follow;
+typedef struct Follow {
+  Sched *s;
+  Ref u;                       /* the value to lay out */
+  const Ref *ranges;           /* one per axis of u */
+  double votes[MAX_RANK];      /* elements read that move with each axis of u */
+  RefMap seen;                 /* a value reached again votes no second time */
+} Follow;
 
 static int axis_of_range(const IR *ir, const Ref *ranges, int rank, Ref e) {
   for (int a = 0; a < rank; a++)
@@ -23,13 +30,13 @@ static int axis_of_range(const IR *ir, const Ref *ranges, int rank, Ref e) {
 
 /* Walks the expression of u down to stored values, voting. Views are followed with their index
  * maps, so this is lower_element without building the arithmetic. */
-static void vote(Follow *f, Ref r, const Ref *idx, int depth) {
+static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   Sched *s = f->s;
   IR *ir = s->ir;
   const Node *x = node(ir, r), *u = node(ir, f->u);
   Place *p = &s->place[r];
   if (p->halo_view) p = &s->place[x->src[0]];
-  if (depth > 0 && (p->stored || x->op == OP_PARAM)) {
+  if (!top && (p->stored || x->op == OP_PARAM)) {
     double elems = (double)dims_elems(x->dims, x->rank);
     int inner = p->stored && p->inner >= 0 ? p->inner : x->rank - 1;
     while (inner > 0 && x->dims[inner] == 1 && p->inner < 0) inner--;
@@ -38,7 +45,8 @@ static void vote(Follow *f, Ref r, const Ref *idx, int depth) {
     if (a >= 0 && u->dims[a] > 1) f->votes[a] += elems;
     return;
   }
-  if (depth > 400) return;
+  if (refmap_get(&f->seen, r)) return;
+  refmap_set(&f->seen, r, r);
   Ref at[MAX_RANK];
   for (int k = 0; k < x->nsrc; k++) {
     if (x->op == OP_PAD && k == 1) continue;
@@ -71,21 +79,30 @@ static void vote(Follow *f, Ref r, const Ref *idx, int depth) {
       break;
     }
     if (y->rank != x->rank && x->op != OP_RESHAPE && x->op != OP_WINDOW) continue;
-    vote(f, x->src[k], at, depth + 1);
+    vote(f, x->src[k], at, false);
   }
 }
 
 /* The contraction inlined into r, at most one by fuse.c; 0: none. */
-static Ref contraction_of(Sched *s, Ref r, int depth) {
-  const Node *x = node(s->ir, r);
-  if (is_contraction(s->ir, r)) return r;
-  if (depth && (s->place[r].stored || depth > 300)) return 0;
-  for (int k = 0; k < x->nsrc; k++) {
-    Ref c = x->src[k];
-    if (s->place[c].stored || s->place[c].halo_view) continue;
-    if ((c = contraction_of(s, c, depth + 1))) return c;
+static Ref contraction_of(Sched *s, Ref r) {
+  RefMap seen = { 0 };
+  Refs todo = { 0 };
+  Ref found = 0;
+  VEC_PUSH(&todo, r);
+  while (todo.n && !found) {
+    Ref q = todo.p[--todo.n];
+    const Node *x = node(s->ir, q);
+    if (is_contraction(s->ir, q)) found = q;
+    for (int k = 0; k < x->nsrc; k++) {
+      const Place *p = &s->place[x->src[k]];
+      if (p->stored || p->halo_view || refmap_get(&seen, x->src[k])) continue;
+      refmap_set(&seen, x->src[k], x->src[k]);
+      VEC_PUSH(&todo, x->src[k]);
+    }
   }
-  return 0;
+  VEC_FREE(&todo);
+  refmap_free(&seen);
+  return found;
 }
 
 static bool from_weight(Sched *s, Ref r) {
@@ -144,30 +161,26 @@ static void choose_inner(Sched *s, Ref r) {
   Place *p = &s->place[r];
   p->inner = -1;
   if (x->rank < 3) return;
-  Ref ranges[MAX_RANK];
-  double votes[MAX_RANK] = { 0 };
-  for (int a = 0; a < x->rank; a++)
-    ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
-  Ref c = contraction_of(s, r, 0);
+  Ref c = contraction_of(s, r), ranges[MAX_RANK];
   int w = c ? weight_axis(s, c) : -1;
-  Follow f = { s, r, ranges, votes };
-  if (c && w >= 0) { /* follow the weight axis of the contraction's result up to r */
-    int inner = s->place[c].inner;
-    bool stored = s->place[c].stored;
-    if (c == r) p->inner = w;
-    else {
-      s->place[c].stored = true; /* seen as if it were memory with that axis innermost */
+  if (c && w < 0) return; /* both operands are activations: their own order is as good as any */
+  if (c == r) p->inner = w;
+  else {
+    Follow f = { .s = s, .u = r, .ranges = ranges };
+    Place keep = { 0 };
+    for (int a = 0; a < x->rank; a++)
+      ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
+    if (c) { /* seen as if it were memory with the weights' axis innermost */
+      keep = s->place[c];
+      s->place[c].stored = true;
       s->place[c].inner = w;
-      vote(&f, r, ranges, 0);
-      s->place[c].stored = stored;
-      s->place[c].inner = inner;
     }
-  } else if (c) {
-    return; /* both operands are activations: their own order is as good as any */
-  } else
-    vote(&f, r, ranges, 0);
-  for (int a = 0; a < x->rank; a++)
-    if (votes[a] > 0 && (p->inner < 0 || votes[a] > votes[p->inner])) p->inner = a;
+    vote(&f, r, ranges, true);
+    if (c) s->place[c] = keep;
+    for (int a = 0; a < x->rank; a++)
+      if (f.votes[a] > 0 && (p->inner < 0 || f.votes[a] > f.votes[p->inner])) p->inner = a;
+    refmap_free(&f.seen);
+  }
   if (p->inner == x->rank - 1) p->inner = -1;
 }
 
