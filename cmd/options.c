@@ -220,7 +220,15 @@ static int parse_word(Options *o, const char *word) {
   return -1;
 }
 
+static bool is_pass(char letter) {
+  for (int i = 0; i < pass_count(); i++)
+    if (pass_info(i).letter == letter) return true;
+  return false;
+}
+
 static int check_values(const Options *o) {
+  for (const char *s = o->dump ? o->dump : ""; *s; s++)
+    if (!is_pass(*s)) return wrong("no pass has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
     return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
