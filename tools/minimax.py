@@ -20,7 +20,6 @@ def series(first, ratio):
     return total
 
 
-def sin(x): return series(x, lambda n: -x * x / (2 * n * (2 * n + 1)))
 def cos(x): return series(D(1), lambda n: -x * x / (2 * n * (2 * n - 1)))
 def tanh(x): return 1 - 2 / ((2 * x).exp() + 1)
 def erf(x): return 2 / PI.sqrt() * (-x * x).exp() * series(x, lambda n: 2 * x * x / (2 * n + 1))
@@ -76,8 +75,6 @@ FITS = {  # name: function, weight that makes its error that of the result, from
     "tanh_tail": (lambda z: (tanh(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z, D(0), D("0.625") ** 2, 4),
     "erf_tail": (lambda z: erf(z.sqrt()) / z.sqrt() - 1, lambda z: D(1), D(0), D("0.9") ** 2, 6),
     "erfc_log": (lambda x: (1 - erf(x)).ln(), lambda x: (1 - erf(x)) / erf(x), D("0.9"), D("3.95"), 8),
-    "sin_tail": (lambda z: (sin(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z, D(0), (PI / 4) ** 2, 3),
-    "cos_tail": (lambda z: (cos(z.sqrt()) - 1 + z / 2) / (z * z), lambda z: z * z, D(0), (PI / 4) ** 2, 2),
 }
 
 for name, (f, weight, lo, hi, degree) in FITS.items():
