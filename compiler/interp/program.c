@@ -76,7 +76,8 @@ static char *address(const Machine *m, const Step *s, int l) {
   const Buf *buf = &m->ir->bufs.p[b->arg[0]];
   int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
   if (at < 0 || at >= buf->elems)
-    BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at, (long long)b->arg[0], (long long)buf->elems);
+    BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at, (long long)b->arg[0],
+        (long long)buf->elems);
   return (char *)m->mem[b->arg[0]] + at * dt_bytes(buf->dt);
 }
 

@@ -63,7 +63,8 @@ static void affine_range(const Tape *t, const Affine *a, int64_t *lo, int64_t *h
   for (int v = 0; v < vars(t); v++) {
     bool dyn = v >= MAX_RANK;
     if (!a->k[v] || (!dyn && v >= t->rank)) continue;
-    int64_t from = a->k[v] * (dyn ? t->dyn.p[v - MAX_RANK].lo : 0), to = a->k[v] * (dyn ? t->dyn.p[v - MAX_RANK].hi : t->ext[v] - 1);
+    int64_t from = a->k[v] * (dyn ? t->dyn.p[v - MAX_RANK].lo : 0);
+    int64_t to = a->k[v] * (dyn ? t->dyn.p[v - MAX_RANK].hi : t->ext[v] - 1);
     *lo += from < to ? from : to;
     *hi += from < to ? to : from;
   }

@@ -34,7 +34,9 @@ static Ref sub(const Make *m, Ref x, Ref y) { return binary(m, OP_SUB, x, y); }
 static Ref mul(const Make *m, Ref x, Ref y) { return binary(m, OP_MUL, x, y); }
 static Ref less(const Make *m, Ref x, Ref y) { return binary(m, OP_CMPLT, x, y); }
 static Ref muladd(const Make *m, Ref x, Ref y, Ref z) { return node_of(m, OP_MULACC, DT_F32, 3, (Ref[]){ x, y, z }); }
-static Ref where(const Make *m, Ref c, Ref x, Ref y) { return node_of(m, OP_WHERE, (DType)node(m->ir, x)->dt, 3, (Ref[]){ c, x, y }); }
+static Ref where(const Make *m, Ref c, Ref x, Ref y) {
+  return node_of(m, OP_WHERE, (DType)node(m->ir, x)->dt, 3, (Ref[]){ c, x, y });
+}
 static Ref as(const Make *m, DType d, Ref x) { return node_of(m, OP_BITCAST, d, 1, &x); }
 
 /* c[0] + c[1] * x + ... */
