@@ -13,6 +13,7 @@ typedef struct State {
 } State;
 
 static void pass_simplify(State *st) { graph_simplify(st->s.g); }
+static void pass_widen(State *st) { graph_widen(st->s.g); }
 static void pass_fold(State *st) {
   graph_fold(st->s.g);
   graph_simplify(st->s.g);
