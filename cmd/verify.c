@@ -18,13 +18,25 @@ typedef struct Verify {
   int failed; /* outputs */
 } Verify;
 
-void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out) {
+static void interpret_as(Ctx *c, const Graph *g, const Tensor *in, bool exact, Tensor *out) {
   const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
   Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
   for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
   for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
-  if (!interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, true, 0, out))
+  if (!interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, 0, out))
     BUG("the interpreter ran out of a budget it was not given");
+}
+
+void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out) { interpret_as(c, g, in, true, out); }
+
+/* What the roundings of the graph's own types cost, at worst, over the elements of one output. */
+static double rounding_cost(const Tensor *rounded, const Tensor *exact) {
+  double cost = 0;
+  for (int64_t i = 0; i < exact->elems; i++) {
+    double d = fabs(tensor_at(rounded, i) - tensor_at(exact, i));
+    if (isfinite(d)) cost = fmax(cost, d);
+  }
+  return cost;
 }
 
 static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "nan" : "inf"); }
@@ -39,7 +51,16 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
     d[i] = tensor_compare(&v->got[i], &v->want[i], v->o->rtol, v->o->atol);
     any |= d[i].bad > 0;
   }
-  if (!any || !v->from_data) return;
+  if (!any) return;
+  if (!v->from_data) { /* want is exact; a graph that amplifies errors amplifies those of any arithmetic */
+    Tensor *rounded = ARENA_NEW(&c->model, Tensor, n);
+    interpret_as(c, v->g, v->in, false, rounded);
+    for (size_t i = 0; i < n; i++) {
+      double room = d[i].bad ? 4 * rounding_cost(&rounded[i], &v->want[i]) : 0;
+      if (d[i].bad && !tensor_compare(&v->got[i], &v->want[i], v->o->rtol, fmax(v->o->atol, room)).bad) v->excused[i] = room;
+    }
+    return;
+  }
   v->exact = ARENA_NEW(&c->model, Tensor, n);
   interpret(c, v->g, v->in, v->exact);
   for (size_t i = 0; i < n; i++) {
@@ -65,7 +86,8 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
   if (d->bad && !passed)
     printf(", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
            tensor_at(&v->want[i], d->worst));
-  if (d->bad && passed) printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
+  if (d->bad && passed && v->from_data) printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
+  if (d->bad && passed && !v->from_data) printf(", but by less than %.3g, four times what rounding costs the interpreter", v->excused[i]);
   putchar('\n');
 }
 
