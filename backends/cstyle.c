@@ -148,20 +148,20 @@ static void put_const(Sb *o, DType d, int64_t bits) {
       for (char *c = b; *c; c++)
         if (*c == ',') *c = '.';
       if (!strpbrk(b, ".e")) strcat(b, ".0");
-      sb_printf(o, signbit(v) ? "(%s%s)" : "%s%s", b, d == DT_F32 ? "f" : "");
+      sb_printf(o, "%s%s", b, d == DT_F32 ? "f" : "");
     }
     return;
   case DT_I64:
     if (bits == INT64_MIN) sb_puts(o, "INT64_MIN");
-    else sb_printf(o, bits > INT32_MAX || bits < INT32_MIN ? "INT64_C(%lld)" : bits < 0 ? "(%lld)" : "%lld", (long long)bits);
+    else sb_printf(o, bits > INT32_MAX || bits < INT32_MIN ? "INT64_C(%lld)" : "%lld", (long long)bits);
     return;
   case DT_U64: sb_printf(o, "UINT64_C(%llu)", (unsigned long long)bits); return;
   case DT_I32:
     if (bits == INT32_MIN) sb_puts(o, "INT32_MIN");
-    else sb_printf(o, bits < 0 ? "(%lld)" : "%lld", (long long)bits);
+    else sb_printf(o, "%lld", (long long)bits);
     return;
   case DT_U32: sb_printf(o, "%lluu", (unsigned long long)bits); return;
-  default: sb_printf(o, bits < 0 ? "(%lld)" : "%lld", (long long)bits); return;
+  default: sb_printf(o, "%lld", (long long)bits); return;
   }
 }
 
@@ -189,6 +189,11 @@ static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : infix[x->op];
+  const Node *c = node(w->ir, x->src[1]);
+  if (x->op == OP_ADD && c->op == OP_CONST && c->dt == DT_I64 && c->arg[0] < 0 && c->arg[0] > INT32_MIN) {
+    sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)c->arg[0]);
+    return;
+  }
   sb_printf(o, "(%s %s %s)", arg_as(w, x, 0, sum ? SUM : product ? PRODUCT : ATOM), op, arg_as(w, x, 1, sum ? PRODUCT : ATOM));
 }
 
@@ -294,7 +299,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_LANE: sb_printf(o, d == DT_BOOL ? "(%s[%lld] & 1)" : "%s[%lld]", arg(w, x, 0), (long long)x->arg[0]); return;
   case OP_NEG:
-    if (fl || vec) sb_printf(o, "(-%s)", arg(w, x, 0));
+    if (fl || vec) sb_printf(o, *arg(w, x, 0) == '-' ? "(-(%s))" : "(-%s)", arg(w, x, 0));
     else sb_printf(o, "(%s)(0 - (%s)%s)", dtype_info[d].ctype, d == DT_I64 || d == DT_U64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
     return;
   case OP_ABS:
@@ -315,7 +320,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
       put_type(o, d, n);
       sb_printf(o, ")%s", arg(w, x, 0));
     } else if (fl == dt_float(d0)) sb_printf(o, "(%s)%s", dtype_info[d].ctype, arg(w, x, 0));
-    else sb_printf(o, "tgc_%s_%s(%s)", fl ? "float" : "bits", suffix(d0, 1, sfx), arg(w, x, 0));
+    else sb_printf(o, "tgc_%s_%s(%s)", fl ? "float" : "bits", suffix(d0, 1, sfx), inside(w, x, 0));
     return;
   case OP_MAX:
   case OP_MIN: {
@@ -354,7 +359,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     if (fl) break;
     sb_printf(o, "tgc_%smod_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
     return;
-  case OP_SHL: sb_printf(o, "tgc_shl_%s(%s, %s)", suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
+  case OP_SHL: sb_printf(o, "tgc_shl_%s(%s, %s)", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1)); return;
   case OP_SHR: sb_printf(o, "tgc_%sshr_%s(%s, %s)", !vec && dtype_info[d].cls == 'u' ? "u" : "", suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR:
     if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
