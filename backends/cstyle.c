@@ -75,7 +75,7 @@ static const Helper helpers[] = {
                  "  if (u < 0x38800000) return (uint16_t)(s | ((uint32_t)tgc_bits_f32(tgc_float_i32((int32_t)u) + 0.5f) - 0x3f000000));\n"
                  "  return (uint16_t)(s | (u + 0xc8000fff + (u >> 13 & 1)) >> 13); }" },
   { "from", true, "f32x$N tgc_from_$S(u16x$N h) {\n#if defined __F16C__ && $N == 8\n  return (f32x8)_mm256_cvtph_ps((__m128i)h);\n#else\n"
-                  "  const i32x$N x = __builtin_convertvector(h, i32x$N), e = (x & 0x7fff) << 13, s = (x & 0x8000) * 0x10000;\n"
+                  "  const i32x$N x = __builtin_convertvector(h, i32x$N), e = (x & 0x7fff) << 13, s = -(x >> 15) & (-0x7fffffff - 1);\n"
                   "  const i32x$N f = (i32x$N)((f32x$N)e * 0x1p112f), big = e >= 0x0f800000;\n  return (f32x$N)((((e | 0x7f800000) & big) | (f & ~big)) | s);\n#endif\n}" },
   { "to", true, "u16x$N tgc_to_$S(f32x$N f) {\n#if defined __F16C__ && $N == 8\n  return (u16x8)_mm256_cvtps_ph((__m256)f, 0);\n#else\n"
                 "  const i32x$N b = (i32x$N)f, s = (b >> 16) & 0x8000, u = b & 0x7fffffff, big = u >= 0x47800000, low = u < 0x38800000;\n"
