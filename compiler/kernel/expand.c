@@ -158,18 +158,27 @@ Ref expand_nest(IR *ir, Ref nest) {
   Refs stores = { 0 }, next = { 0 }, ranges = { 0 };
   Ref vec = 0;
   VEC_PUSH(&stores, n.store);
+  /* The range with most copies is the outer one of the tile: what its copies share is held in
+   * registers while theirs streams past, and the smaller side needs fewer. */
+  int copied[MAX_RANGES], ncopied = 0;
   for (int k = 0; k < n.n; k++) {
     const Node *r = node(ir, n.ranges[k]);
     if (r->arg[2] == RK_VEC) vec = n.ranges[k];
     else if (r->arg[2] != RK_UNROLL) loops.ranges[loops.n++] = n.ranges[k];
     else {
-      next.n = 0;
-      for (size_t i = 0; i < stores.n; i++)
-        for (int64_t j = 0; j < r->arg[0]; j++) VEC_PUSH(&next, copy_of(ir, stores.p[i], n.ranges[k], j));
-      Refs t = stores;
-      stores = next;
-      next = t;
+      int at = ncopied++;
+      for (; at && node(ir, n.ranges[copied[at - 1]])->arg[0] < r->arg[0]; at--) copied[at] = copied[at - 1];
+      copied[at] = k;
     }
+  }
+  for (int k = 0; k < ncopied; k++) {
+    Ref range = n.ranges[copied[k]];
+    next.n = 0;
+    for (size_t i = 0; i < stores.n; i++)
+      for (int64_t j = 0; j < node(ir, range)->arg[0]; j++) VEC_PUSH(&next, copy_of(ir, stores.p[i], range, j));
+    Refs t = stores;
+    stores = next;
+    next = t;
   }
   /* lanes of reductions first: they leave scalars */
   for (size_t i = 0; i < stores.n; i++) {
