@@ -18,6 +18,7 @@ typedef struct Follow {
   Sched *s;
   Ref u;                       /* the value to lay out */
   const Ref *ranges;           /* one per axis of u */
+  Ref only;                    /* the one value that votes; 0: all */
   double votes[MAX_RANK];      /* elements read that move with each axis of u */
   RefMap seen;                 /* a value reached again votes no second time */
 } Follow;
@@ -36,9 +37,10 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   const Node *x = node(ir, r), *u = node(ir, f->u);
   Place *p = &s->place[r];
   if (p->halo_view) p = &s->place[x->src[0]];
-  if (!top && (p->stored || x->op == OP_PARAM)) {
+  if (!top && (p->stored || x->op == OP_PARAM || x->op == OP_WEIGHT)) {
+    if (f->only && f->only != r) return;
     double elems = (double)dims_elems(x->dims, x->rank);
-    int inner = p->stored && p->inner >= 0 ? p->inner : x->rank - 1;
+    int inner = p->stored && p->inner >= 0 ? p->inner : x->rank - 1; /* row-major: the last axis with an extent */
     while (inner > 0 && x->dims[inner] == 1 && p->inner < 0) inner--;
     if (inner < 0 || x->dims[inner] == 1) return;
     int a = axis_of_range(ir, f->ranges, u->rank, idx[inner]);
@@ -166,7 +168,7 @@ static void choose_inner(Sched *s, Ref r) {
   if (c && w < 0) return; /* both operands are activations: their own order is as good as any */
   if (c == r) p->inner = w;
   else {
-    Follow f = { .s = s, .u = r, .ranges = ranges };
+    Follow f = { .s = s, .u = r, .ranges = ranges, .only = c };
     Place keep = { 0 };
     for (int a = 0; a < x->rank; a++)
       ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
