@@ -10,7 +10,7 @@ typedef struct Load {
 
 static void load_inside(Ctx *c, void *arg) {
   Load *l = arg;
-  Bytes file = file_read(c, l->path, 0);
+  Bytes file = wire_read(c, &l->scratch, &onnx__tensor_proto__descriptor, l->path);
   const ProtobufCMessage *m = wire_unpack(c, &l->scratch, &onnx__tensor_proto__descriptor, file.p, file.n);
   External none = { 0 };
   l->tensor = pb_tensor(c, &none, (const Onnx__TensorProto *)m, (Pos){ 0 });

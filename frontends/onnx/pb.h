@@ -11,6 +11,9 @@
 /* Fails when the file is plainly something else: an archive, a web page, another model format. */
 void wire_guess(Ctx *c, const char *path);
 
+/* The bytes of a file of a message; a damaged file that is large is refused before it takes memory. */
+Bytes wire_read(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const char *path);
+
 /* The message of n bytes at p, after the pre-scan. Small allocations come from scratch; those of
  * PB_LARGE bytes and more, which are weights nearly always, from c->model, so that they stay. */
 enum { PB_LARGE = 4096 };

@@ -787,7 +787,7 @@ static void step(Reader *r) {
 static void read_model(Reader *r, const char *path) {
   Ctx *c = r->c;
   wire_guess(c, path);
-  Bytes file = file_read(c, path, 0);
+  Bytes file = wire_read(c, &r->scratch, &onnx__model_proto__descriptor, path);
   if (!file.n) fail(c, EX_BADMODEL, "not an ONNX model: the file is empty");
   r->budget = c->model.total + wire_budget(c, file.n);
   r->p = (const Onnx__ModelProto *)wire_unpack(c, &r->scratch, &onnx__model_proto__descriptor, file.p, file.n);

@@ -226,6 +226,21 @@ size_t wire_budget(const Ctx *c, size_t file_bytes) {
   return c->limits.decoded ? (size_t)c->limits.decoded : file_bytes * 16 + (64u << 20);
 }
 
+/* ---- reading ---- */
+enum { LARGE_FILE = 64 << 20 };
+
+/* What is scanned here is scanned again when it is decoded: the file may change in between. */
+Bytes wire_read(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const char *path) {
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* file_read says what is wrong with it */
+  Bytes file = { 0 };
+  if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > LARGE_FILE && st.st_size <= INT_MAX)
+    file = file_map(c, fd, 0, (size_t)st.st_size);
+  if (fd >= 0) close(fd);
+  if (file.n) scan(c, scratch, type, file.p, file.n);
+  return file_read(c, path, INT_MAX); /* protobuf's own limit */
+}
+
 /* ---- decoding ---- */
 typedef struct Pools { Arena *small, *large; } Pools;
 
