@@ -693,8 +693,10 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   sb_puts(o, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
   if (pre.text.p && strstr(pre.text.p, "_mm256_")) sb_puts(o, "#ifdef __AVX__\n#include <immintrin.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
-  /* a helper may be used in one branch of another's conditionals only, which clang takes for unused */
-  sb_puts(o, "#if defined __GNUC__\n#define TGC_HELPER static inline __attribute__((unused))\n#else\n#define TGC_HELPER static inline\n#endif\n");
+  /* a helper may be used in one branch of another's conditionals only, which clang takes for unused; a
+   * kernel inlined into the run loses its registers to its neighbours */
+  sb_puts(o, "#if defined __GNUC__\n#define TGC_HELPER static inline __attribute__((unused))\n#define TGC_KERNEL static __attribute__((noinline))\n"
+              "#else\n#define TGC_HELPER static inline\n#define TGC_KERNEL static\n#endif\n");
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
   for (size_t i = 0; i < pre.types.p.n; i++) {
