@@ -525,7 +525,7 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   const IR *ir = p->ir;
   Arena a = { 0 };
   (void)t;
-  sb_printf(o, "static void k%d(", index);
+  sb_printf(o, "TGC_KERNEL void k%d(", index);
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
