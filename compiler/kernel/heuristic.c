@@ -284,8 +284,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
   VEC_FREE(&all);
 }
 
-Opts heuristic_opts(const IR *cir, const Nest *n, const Target *t) {
-  IR *ir = (IR *)(uintptr_t)cir; /* the algebra may make nodes; the nest is not changed */
+Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   Opts o = { 0 };
   Model m;
   Ref red;

@@ -38,7 +38,7 @@ Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */
 
 /* heuristic.c: the schedule of a nest by the analytic model; microseconds */
-Opts heuristic_opts(const IR *ir, const Nest *n, const Target *t);
+Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
 void opts_apply(IR *ir, Ref nest, const Target *t, Refs *nests, Sb *text);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool add_unique(int *p, size_t n, int x) {
+static bool absent(int *p, size_t n, int x) {
   for (size_t i = 0; i < n; i++)
     if (p[i] == x) return false;
   return true;
@@ -65,8 +65,8 @@ void kernel_stats(Plan *p, int index) {
     const Node *x = node(ir, k->prog.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
     const int buf = (int)node(ir, x->src[0])->arg[0];
-    if (add_unique(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
-    if (x->op == OP_STORE && add_unique(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
+    if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
+    if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
   }
   ir_toposort(ir, &k->sink, 1, &all);
   for (size_t i = 0; i < all.n; i++) {

@@ -18,7 +18,8 @@ typedef struct Follow {
   Sched *s;
   Ref u;                       /* the value to lay out */
   const Ref *ranges;           /* one per axis of u */
-  Ref only;                    /* the one value that votes; 0: all */
+  Ref only;                    /* the one value that votes, as if it were memory; 0: all that is */
+  int only_inner;              /* with this axis innermost */
   double votes[MAX_RANK];      /* elements read that move with each axis of u */
   RefMap seen;                 /* a value reached again votes no second time */
 } Follow;
@@ -37,11 +38,11 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   const Node *x = node(ir, r), *u = node(ir, f->u);
   Place *p = &s->place[r];
   if (p->halo_view) p = &s->place[x->src[0]];
-  if (!top && (p->stored || x->op == OP_PARAM || x->op == OP_WEIGHT)) {
+  if (!top && (p->stored || x->op == OP_PARAM || x->op == OP_WEIGHT || r == f->only)) {
     if (f->only && f->only != r) return;
     double elems = (double)dims_elems(x->dims, x->rank);
-    int inner = p->stored && p->inner >= 0 ? p->inner : x->rank - 1; /* row-major: the last axis with an extent */
-    while (inner > 0 && x->dims[inner] == 1 && p->inner < 0) inner--;
+    int inner = r == f->only ? f->only_inner : p->stored && p->inner >= 0 ? p->inner : x->rank - 1; /* row-major: the last axis with an extent */
+    while (inner > 0 && x->dims[inner] == 1 && r != f->only && p->inner < 0) inner--;
     if (inner < 0 || x->dims[inner] == 1) return;
     int a = axis_of_range(ir, f->ranges, u->rank, idx[inner]);
     if (a >= 0 && u->dims[a] > 1) f->votes[a] += elems;
@@ -168,17 +169,10 @@ static void choose_inner(Sched *s, Ref r) {
   if (c && w < 0) return; /* both operands are activations: their own order is as good as any */
   if (c == r) p->inner = w;
   else {
-    Follow f = { .s = s, .u = r, .ranges = ranges, .only = c };
-    Place keep = { 0 };
+    Follow f = { .s = s, .u = r, .ranges = ranges, .only = c, .only_inner = w };
     for (int a = 0; a < x->rank; a++)
       ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
-    if (c) { /* seen as if it were memory with the weights' axis innermost */
-      keep = s->place[c];
-      s->place[c].stored = true;
-      s->place[c].inner = w;
-    }
     vote(&f, r, ranges, true);
-    if (c) s->place[c] = keep;
     for (int a = 0; a < x->rank; a++)
       if (f.votes[a] > 0 && (p->inner < 0 || f.votes[a] > f.votes[p->inner])) p->inner = a;
     refmap_free(&f.seen);

@@ -74,13 +74,14 @@ static void reshape_index(IR *ir, const Node *x, const Node *y, const Ref *idx, 
   }
 }
 
-static Ref element_uncached(Lower *l, Ref r, const Ref *idx) {
+/* The element as its sources give it, also where the value is stored. */
+static Ref computed(Lower *l, Ref r, const Ref *idx) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = x->nsrc ? node(ir, x->src[0]) : NULL;
   const Place *p = &l->s->place[r];
   Ref at[MAX_RANK];
-  if (p->stored || x->op == OP_PARAM || x->op == OP_WEIGHT) return load(ir, p, idx, x->rank);
   switch ((Op)x->op) {
+  case OP_PARAM: case OP_WEIGHT: return load(ir, p, idx, x->rank);
   case OP_CONST: return r;
   case OP_IOTA: return idx[0];
   case OP_RESHAPE:
@@ -156,7 +157,8 @@ static Ref element(Lower *l, Ref r, const Ref *idx) {
   l->ir->origin = node(l->ir, r)->origin;
   Memo m = { .r = r, .rank = rank };
   if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
-  m.expr = element_uncached(l, r, idx);
+  const Place *p = &l->s->place[r];
+  m.expr = p->stored ? load(l->ir, p, idx, rank) : computed(l, r, idx);
   l->ir->origin = keep;
   head = &l->head[memo_hash(r, idx, rank)];
   m.next = *head;
@@ -263,10 +265,7 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   if (!dims_elems(x->dims, x->rank)) return;
   Ref idx[MAX_RANK], ranges[MAX_RANK];
   for (int a = 0; a < x->rank; a++) idx[a] = range_make(ir, x->dims[a], RK_LOOP);
-  bool stored = l->s->place[r].stored && p == &l->s->place[r];
-  if (stored) l->s->place[r].stored = false; /* its own expression, not a load of it */
-  Ref value = stored ? element_uncached(l, r, idx) : element(l, r, idx);
-  if (stored) l->s->place[r].stored = true;
+  Ref value = p == &l->s->place[r] ? computed(l, r, idx) : element(l, r, idx);
   int n = order_ranges(ir, p, x->rank, idx, ranges);
   VEC_PUSH(nests, nest(ir, p, x, idx, ranges, n, value));
 }
