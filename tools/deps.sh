@@ -23,6 +23,9 @@ check libcmocka-dev        module cmocka
 check python3              has python3
 check zstd                 has zstd
 check binutils             has nm
+check cmake                has cmake
+check groff                has groff
+check locales              file /usr/share/i18n/locales/de_DE
 '
 
 has() { command -v "$1" >/dev/null 2>&1; }
