@@ -1,5 +1,5 @@
 #!/bin/sh
-# The arrows between folders (docs/hacking.md) as a check of the includes: a file may include its own
+# The arrows between folders (CONTRIBUTING.md) as a check of the includes: a file may include its own
 # folder and those listed for it. Prints each offence as FILE:LINE and fails if there is one.
 cd "$(dirname "$0")/.." || exit 70
 grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -name '*.[ch]') /dev/null | awk '
