@@ -69,25 +69,48 @@ static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDU
   return n ? dims_elems(s->dims, s->rank) / n : 0;
 }
 
+/* Work of one element with all below it inlined, down to reductions' results. A contraction that a reduction
+ * reads beside other consumers (scores: the softmax reads them for its maximum and for its exponentials) will
+ * be stored, whatever those do: to them it is a load. */
+static void estimate_work(const IR *ir, const Refs *order, double *work) {
+  typedef struct Use { uint32_t users; bool reduced, holds; } Use; /* holds: inlines a contraction */
+  Use *use = xmalloc(ir->n * sizeof *use);
+  memset(use, 0, ir->n * sizeof *use);
+  for (size_t i = order->n; i-- > 0;) {
+    const Node *x = node(ir, order->p[i]);
+    bool reduced = x->op == OP_REDUCE || (op_is_movement((Op)x->op) && use[order->p[i]].reduced);
+    for (int k = 0; k < x->nsrc; k++) use[x->src[k]].users++, use[x->src[k]].reduced |= reduced;
+  }
+  for (size_t i = 0; i < order->n; i++) {
+    Ref r = order->p[i];
+    const Node *x = node(ir, r);
+    double w = own_work(x);
+    use[r].holds = is_contraction(ir, r);
+    for (int k = 0; k < x->nsrc; k++) {
+      const Use *u = &use[x->src[k]];
+      bool stored = u->holds && u->reduced && u->users > 1;
+      w += stored ? 1 : work[x->src[k]];
+      use[r].holds |= u->holds && !stored;
+    }
+    if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
+    if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1); /* hoisted */
+    work[r] = w > 1e15 ? 1e15 : w;
+  }
+  free(use);
+}
+
 void sched_fuse(Sched *s) {
   IR *ir = s->ir;
   Refs order = { 0 }, roots = { 0 };
   for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
   ir_toposort(ir, roots.p, roots.n, &order);
   Info *info = xmalloc(ir->n * sizeof *info);
-  double *work = xmalloc(ir->n * sizeof *work); /* of one element, with everything inlined down to reductions' results */
+  double *work = xmalloc(ir->n * sizeof *work);
   uint32_t *contraction = xmalloc(ir->n * sizeof *contraction); /* by root: the one it holds */
   memset(info, 0, ir->n * sizeof *info);
   memset(contraction, 0, ir->n * sizeof *contraction);
 
-  for (size_t i = 0; i < order.n; i++) {
-    const Node *x = node(ir, order.p[i]);
-    double w = own_work(x);
-    for (int k = 0; k < x->nsrc; k++) w += work[x->src[k]];
-    if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
-    if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1); /* hoisted */
-    work[order.p[i]] = w > 1e15 ? 1e15 : w;
-  }
+  estimate_work(ir, &order, work);
   for (size_t i = 0; i < roots.n; i++) info[roots.p[i]].must = true;
 
   for (size_t i = order.n; i-- > 0;) {
