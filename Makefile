@@ -97,6 +97,12 @@ depcheck:
 golden: all
 	@TGC="$(abspath $(BUILD))/tgc" tests/golden/run --update
 
+# what pages of docs/ quote from the source and from the program; the diff is reviewed
+docs: all
+	tools/irdoc.py
+	TGC="$(abspath $(BUILD))/tgc" tools/kernels.py
+	TGC="$(abspath $(BUILD))/tgc" tests/commands/run --update
+
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
@@ -108,6 +114,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check demo run-demo check run-tests san bench bench-docs depcheck golden format install clean
+.PHONY: all deps deps-check demo run-demo check run-tests san bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)
