@@ -7,6 +7,7 @@
  * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
  * innermost and a GET after. */
 #include "kernel.h"
+#include "../ir/refmap.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,13 @@ typedef struct Loop {
   Refs sets;                     /* SETs and STOREs that belong here, in order */
   bool emitted;
 } Loop;
+
+/* What the nests of a kernel share. */
+typedef struct Shared {
+  RefMap top;                    /* to themselves: what stands outside all loops */
+  Refs visible;                  /* constants and ranges defined in the open blocks */
+  RefMap index;                  /* into visible, plus 1; stale where another node is there */
+} Shared;
 
 typedef struct Linear {
   IR *ir;
@@ -31,7 +39,7 @@ typedef struct Linear {
   Ref *value;                    /* by position in nodes: what stands for it in the program */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
   uint32_t npos;
-  Refs *visible;                 /* constants and ranges defined in the open blocks */
+  Shared *shared;
 } Linear;
 
 static uint32_t *pos_slot(Linear *l, Ref r) {
@@ -136,9 +144,11 @@ static Ref put(Linear *l, Op op, DType d, int lanes, int n, const Ref *src, int 
 
 /* A leaf that several places want: defined once per block. */
 static Ref put_leaf(Linear *l, Ref r) {
-  for (size_t i = 0; i < l->visible->n; i++)
-    if (l->visible->p[i] == r) return r;
-  VEC_PUSH(l->visible, r);
+  Shared *s = l->shared;
+  uint32_t at = refmap_get(&s->index, r);
+  if (at && at <= s->visible.n && s->visible.p[at - 1] == r) return r;
+  VEC_PUSH(&s->visible, r);
+  refmap_set(&s->index, r, (uint32_t)s->visible.n);
   VEC_PUSH(l->prog, r);
   return r;
 }
@@ -256,7 +266,7 @@ static void emit_loop(Linear *l, int loop) {
   me->emitted = true;
   open_effects(l, loop, me->parent, loop); /* what does not vary here stays outside */
   put_leaf(l, me->range);
-  size_t visible = l->visible->n;
+  size_t visible = l->shared->visible.n;
   put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
@@ -272,25 +282,23 @@ static void emit_loop(Linear *l, int loop) {
       need(l, e);
   }
   put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
-  l->visible->n = visible;
+  l->shared->visible.n = visible;
 }
 
 /* What stands outside all loops is computed once for all nests of a kernel. */
-static void share_top(Linear *l, const Refs *top) {
-  for (size_t i = 0; i < top->n; i++) {
-    uint32_t *slot = pos_slot(l, top->p[i]);
-    if (!*slot) continue;
-    l->done[*slot - 1] = true;
-    l->value[*slot - 1] = top->p[i];
+static void share_top(Linear *l) {
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    l->value[i] = refmap_get(&l->shared->top, l->nodes.p[i]);
+    l->done[i] = l->value[i];
   }
 }
 
-static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top, Refs *visible) {
+static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   Linear *l = xmalloc(sizeof *l);
   memset(l, 0, sizeof *l);
   l->ir = ir;
   l->prog = prog;
-  l->visible = visible;
+  l->shared = shared;
   Nest n = nest_open(ir, nest);
   ir_toposort(ir, &nest, 1, &l->nodes);
   l->nodes.n--; /* the NEST itself */
@@ -308,14 +316,13 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top, Refs *visible) 
   l->done = xmalloc((l->nodes.n + 1) * sizeof *l->done);
   l->hoisted = xmalloc((l->nodes.n + 1) * sizeof *l->hoisted);
   l->value = xmalloc((l->nodes.n + 1) * sizeof *l->value);
-  memset(l->done, 0, l->nodes.n * sizeof *l->done);
   memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
   l->nloops = 1; /* 0: outside of all loops */
   int at = 0;
   for (int k = 0; k < n.n; k++) at = loop_add(l, n.ranges[k], at);
   make_loops(l);
   find_scopes(l, at);
-  share_top(l, top);
+  share_top(l);
   const Node *s = node(ir, n.store);
   if (s->op == OP_SINK)
     for (int k = 0; k < s->nsrc; k++) VEC_PUSH(&l->loop[at].sets, s->src[k]);
@@ -325,7 +332,8 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top, Refs *visible) 
   else
     for (size_t i = 0; i < l->loop[0].sets.n; i++) need(l, l->loop[0].sets.p[i]);
   for (size_t i = 0; i < l->nodes.n; i++)
-    if (l->done[i] && !l->scope[i] && l->value[i] == l->nodes.p[i] && node(ir, l->nodes.p[i])->op != OP_STORE) VEC_PUSH(top, l->nodes.p[i]);
+    if (l->done[i] && !l->scope[i] && l->value[i] == l->nodes.p[i] && node(ir, l->nodes.p[i])->op != OP_STORE)
+      refmap_set(&shared->top, l->nodes.p[i], l->nodes.p[i]);
   for (int i = 0; i < l->nloops; i++) VEC_FREE(&l->loop[i].sets);
   VEC_FREE(&l->nodes);
   free(l->pos);
@@ -337,8 +345,9 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Refs *top, Refs *visible) 
 }
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog) {
-  Refs top = { 0 }, visible = { 0 };
-  for (size_t i = 0; i < n; i++) linear_nest(ir, nests[i], prog, &top, &visible);
-  VEC_FREE(&visible);
-  VEC_FREE(&top);
+  Shared shared = { 0 };
+  for (size_t i = 0; i < n; i++) linear_nest(ir, nests[i], prog, &shared);
+  VEC_FREE(&shared.visible);
+  refmap_free(&shared.top);
+  refmap_free(&shared.index);
 }
