@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, ROUNDS = 64 };
+enum { ALIGN = 64, ROUNDS = 64, PATIENCE = 16 }; /* rounds of an order in all, and without improvement */
 
 typedef struct Life { int buf, first, last; int64_t bytes, offset; int host; } Life; /* host: buffer it is computed in; -1 */
 
@@ -128,9 +128,11 @@ void sched_memplan(Plan *p) {
   int64_t bound = peak_of_live(l, n, (int)p->kernels.n), best_top = INT64_MAX;
   for (size_t o = 0; o < sizeof orders / sizeof *orders && best_top > bound; o++) {
     qsort(l, (size_t)n, sizeof *l, orders[o]);
-    for (int round = 0; round < (n < 2000 ? ROUNDS : 1) && best_top > bound; round++) {
+    int rounds = n < 2000 ? ROUNDS : 1, lately = 0; /* lately: the round after which the last improvement was made */
+    for (int round = 0; round < rounds && round < lately + PATIENCE && best_top > bound; round++) {
       int64_t top = place_all(l, n, scratch);
       if (top < best_top) {
+        lately = round + 1;
         best_top = top;
         memcpy(best, l, (size_t)n * sizeof *l);
       }
