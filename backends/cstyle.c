@@ -661,8 +661,8 @@ static void want_names(Prelude *p, const char *s) {
         names_add(&p->types, t, strlen(t));
         snprintf(t, sizeof t, "i32x%d", l);
         names_add(&p->types, t, strlen(t));
-        if (bits == 32) sb_printf(&p->text, "#define i32x%d_of32(m) ((i32x%d)(m))\n", l, l);
-        else sb_printf(&p->text, "#define i32x%d_of%d(m) __builtin_convertvector(m, i32x%d)\n", l, bits, l);
+        if (bits == 32) sb_printf(&p->text, "TGC_HELPER i32x%d i32x%d_of32(i32x%d m) { return m; }\n", l, l, l);
+        else sb_printf(&p->text, "TGC_HELPER i32x%d i32x%d_of%d(i%dx%d m) { return __builtin_convertvector(m, i32x%d); }\n", l, l, bits, bits, l, l);
       }
     } else if (memchr(s, 'x', n) && parse_suffix(s, s[n - 1] == 'u' ? n - 1 : n, &d, &lanes) && lanes > 1)
       names_add(&p->types, s, n);

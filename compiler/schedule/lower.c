@@ -2,6 +2,7 @@
  * its expression is found by pushing the index expressions down through movement ops, in the manner
  * of tinygrad's rangeify. Asking for the same element twice gives the same node, so sharing inside a
  * kernel needs no search. A reduction opens ranges of its own. */
+#include "../ir/refmap.h"
 #include "sched.h"
 #include <stdlib.h>
 #include <string.h>
@@ -181,16 +182,21 @@ static bool touches_out_of_range(IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (x->op != OP_LOAD || x->nsrc != 2) return false;
   const Node *i = node(ir, x->src[1]);
+  if (i->vmin == INT64_MIN && i->vmax == INT64_MAX) return false; /* an index from data: g_gather has clamped it */
   return i->vmin < 0 || i->vmax >= ir->bufs.p[node(ir, x->src[0])->arg[0]].elems;
 }
 
-/* A load deeper below a gated value than gate_loads sees gets the gate itself. */
+/* A load deeper below a gated value than gate_loads sees gets the gate itself; what the gate itself
+ * reads is read in any case. */
 static Ref push_gate(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r);
-  Refs below = { 0 };
+  Refs below = { 0 }, in_gate = { 0 };
+  RefMap read_by_gate = { 0 };
   Ref gate = x->src[0], out[3] = { x->src[0], x->src[1], x->src[2] };
   bool changed = false;
+  ir_toposort(ir, &gate, 1, &in_gate);
+  for (size_t i = 0; i < in_gate.n; i++) refmap_set(&read_by_gate, in_gate.p[i], in_gate.p[i]);
   for (int k = 1; k < 3; k++) {
     VEC(Ref) from = { 0 };
     VEC(Ref) to = { 0 };
@@ -198,7 +204,7 @@ static Ref push_gate(IR *ir, Ref r, void *arg) {
     ir_toposort(ir, &x->src[k], 1, &below);
     for (size_t i = 0; i < below.n; i++) {
       Ref q = below.p[i];
-      if (!touches_out_of_range(ir, q)) continue;
+      if (!touches_out_of_range(ir, q) || refmap_get(&read_by_gate, q)) continue;
       const Node *v = node(ir, q);
       Ref g = k == 1 ? gate : scalar(ir, OP_NOT, DT_BOOL, 1, &gate);
       VEC_PUSH(&from, q);
@@ -212,6 +218,8 @@ static Ref push_gate(IR *ir, Ref r, void *arg) {
     VEC_FREE(&to);
   }
   VEC_FREE(&below);
+  VEC_FREE(&in_gate);
+  refmap_free(&read_by_gate);
   return changed ? scalar(ir, OP_WHERE, (DType)x->dt, 3, out) : 0;
 }
 
