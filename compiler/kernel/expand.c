@@ -18,30 +18,34 @@ static Ref copy_of(IR *ir, Ref root, Ref range, int64_t at) {
 }
 
 /* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linear.c feeds to one
- * accumulator; a partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves. */
+ * accumulator. A partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves, and the lanes
+ * combined last: RED(that, lanes). */
 static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r);
   for (int k = 1; k < x->nsrc; k++) {
     const Node *u = node(ir, x->src[k]);
     if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL) continue;
-    Ref src[MAX_RANGES + 1], range = x->src[k], sum = 0, value = x->src[0], part[16];
+    Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[16];
+    bool partial = u->arg[2] == RK_PARTIAL && x->nsrc > 2;
     int n = 1;
-    for (int j = 1; j < x->nsrc; j++)
-      if (j != k) src[n++] = x->src[j];
+    for (int j = 1; j < x->nsrc; j++) {
+      if (partial && node(ir, x->src[j])->arg[2] == RK_VEC) lanes = x->src[j];
+      else if (j != k) src[n++] = x->src[j];
+    }
     for (int64_t i = 0; i < u->arg[0]; i++) {
       Ref c = ix_const(ir, i), term = ix_subst(ir, value, 1, &range, &c);
-      if (u->arg[2] == RK_PARTIAL && n > 1) {
+      if (partial) {
         CHECK(i < 16);
         src[0] = term;
-        part[i] = make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
+        part[i] = n == 1 ? term : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
         continue;
       }
       sum = sum ? make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ sum, term }, 0, NULL) : term;
     }
-    for (int64_t half = u->arg[0] / 2; !sum && half; half /= 2) /* a partial range has 2, 4, 8 or 16 copies */
+    for (int64_t half = u->arg[0] / 2; partial && half; half /= 2) /* a partial range has 2, 4, 8 or 16 copies */
       for (int64_t i = 0; i < half; i++) part[i] = make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
-    if (!sum) return part[0];
+    if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
   }
