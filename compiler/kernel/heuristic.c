@@ -242,6 +242,13 @@ static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *c
   }
 }
 
+/* Accumulators of a reduction along r, so that some in flight hide the latency of each. */
+static int parts_of(const IR *ir, Ref r, int lanes) {
+  int parts = 4;
+  while (parts > 1 && node(ir, r)->arg[0] < 2 * parts * lanes) parts /= 2;
+  return parts;
+}
+
 /* Lanes for a reduction that the chosen vector range does not reach: along its most contiguous range. */
 static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opts *o) {
   Refs all = { 0 };
@@ -274,9 +281,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      int copies = 4; /* accumulators in flight hide the latency of each */
-      while (copies > 1 && node(ir, m.range[best])->arg[0] < 2 * copies * lanes) copies /= 2;
-      o->opt[o->n++] = (Opt){ m.range[best], copies, lanes, true };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes), lanes, true };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -304,7 +309,8 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
     int u = i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
   }
-  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], 1, best.lanes, false };
+  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes) : 1;
+  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1 };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 
   /* short reductions are unrolled whole, so that neighbours share what they load */
