@@ -80,6 +80,10 @@ check: deps-check
 run-tests: all $(UNIT)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
 
+# every official test of an operator through a real bundle: minutes
+nodes: all
+	@NODES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/nodes/run | grep -v '^ok'
+
 # everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
 san: deps-check
 	$(AGAIN) BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
@@ -114,6 +118,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check demo run-demo check run-tests san bench bench-docs depcheck golden docs format install clean
+.PHONY: all deps deps-check demo run-demo check run-tests nodes san bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

@@ -280,7 +280,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
       }
     }
     if (vec && d == DT_BOOL) {
-      sb_printf(o, "-__builtin_convertvector(");
+      sb_puts(o, "__builtin_convertvector(");
       put_memory(w, o, x, n);
       sb_printf(o, " != 0, i32x%d)", n);
     } else put_memory(w, o, x, n);
