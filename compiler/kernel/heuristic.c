@@ -211,7 +211,7 @@ static double nest_cycles(const Model *m, Tile t) {
         bodies++;
       }
   total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
-  if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 / m->steps * (double)ep * (double)eq; /* lanes combined at the end */
+  if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
   return total * others;
 }
 
