@@ -12,6 +12,7 @@ typedef struct Fold {
   IR *ir;
   RefMap position; /* node: 1 computed from tensors or floats, 2 from IOTA and integers only */
   RefMap done;    /* node to what stands for it */
+  RefMap folded;  /* hash of a result to its tensor, plus 1 */
   bool changed;
 } Fold;
 
@@ -45,6 +46,25 @@ static bool uniform(const Tensor *t, int64_t *bits) {
   return true;
 }
 
+static bool equal(const Tensor *a, const Tensor *b) {
+  return a->dt == b->dt && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) &&
+         !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
+}
+
+/* The number of tensor t, that of an equal result if there is one. Of results whose hashes collide the first is found. */
+static int result(Fold *f, const Tensor *t) {
+  if (!t->data) return ir_tensor(f->ir, t);
+  uint32_t hash = 2166136261u;
+  const uint8_t *p = t->data;
+  for (int64_t i = 0; i < t->elems * dt_bytes(t->dt); i++) hash = (hash ^ p[i]) * 16777619u;
+  hash += !hash; /* no key is 0 */
+  uint32_t known = refmap_get(&f->folded, hash);
+  if (known && equal(&f->ir->tensors.p[known - 1], t)) return (int)known - 1;
+  int id = ir_tensor(f->ir, t);
+  if (!known) refmap_set(&f->folded, hash, (Ref)id + 1);
+  return id;
+}
+
 /* Replaces the part that r heads, below its views */
 static void fold_part(Fold *f, Ref r) {
   IR *ir = f->ir;
@@ -56,7 +76,7 @@ static void fold_part(Fold *f, Ref r) {
   if (uniform(&t, &t.splat)) t.data = NULL;
   uint32_t origin = ir->origin;
   ir->origin = x->origin;
-  refmap_set(&f->done, r, g_weight(ir, ir_tensor(ir, &t)));
+  refmap_set(&f->done, r, g_weight(ir, result(f, &t)));
   ir->origin = origin;
   f->changed = true;
 }
@@ -84,6 +104,7 @@ bool graph_fold(Graph *g) {
   for (size_t i = 0; i < roots.n; i++) g->outputs.p[i].ref = refmap_get(&f.done, roots.p[i]);
   refmap_free(&f.position);
   refmap_free(&f.done);
+  refmap_free(&f.folded);
   VEC_FREE(&roots);
   VEC_FREE(&order);
   VEC_FREE(&src);
