@@ -215,13 +215,13 @@ static bool const_not_nan(const IR *ir, Ref r) {
 
 static void put_cast(Render *w, Sb *o, const Node *x) {
   const Node *s = node(w->ir, x->src[0]);
-  const char *a = arg(w, x, 0);
+  const char *a = arg(w, x, 0), *in = inside(w, x, 0);
   char sfx[32];
   DType from = (DType)s->dt, to = (DType)x->dt;
-  if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", suffix(from, x->lanes, sfx), a);
-  else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", suffix(to, x->lanes, sfx), a);
-  else if (from == DT_BF16) sb_printf(o, "tgc_frombf_bf16(%s)", a);
-  else if (to == DT_BF16) sb_printf(o, "tgc_tobf_bf16(%s)", a);
+  if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", suffix(from, x->lanes, sfx), in);
+  else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", suffix(to, x->lanes, sfx), in);
+  else if (from == DT_BF16) sb_printf(o, "tgc_frombf_bf16(%s)", in);
+  else if (to == DT_BF16) sb_printf(o, "tgc_tobf_bf16(%s)", in);
   else if (x->lanes > 1) {
     char t[32];
     Sb ty = { 0 };
@@ -234,10 +234,10 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
       put_type(&zero, from, x->lanes);
       sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, zero.p);
       sb_free(&zero);
-    } else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, suffix(from, x->lanes, sfx), a);
-    else sb_printf(o, "__builtin_convertvector(%s, %s)", a, t);
+    } else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, suffix(from, x->lanes, sfx), in);
+    else sb_printf(o, "__builtin_convertvector(%s, %s)", in, t);
   } else if (to == DT_BOOL) sb_printf(o, "(%s != 0)", a);
-  else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, dtype_info[from].text, a);
+  else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, dtype_info[from].text, in);
   else sb_printf(o, "(%s)%s", dtype_info[to].ctype, a);
 }
 
