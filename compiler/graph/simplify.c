@@ -279,11 +279,25 @@ static const Rule rules[] = {
 };
 /* clang-format on */
 
+enum { NRULES = sizeof rules / sizeof *rules };
+
+/* With -v: how often each rule applied, those of a name together. */
+static void print_hits(FILE *err, const int *hits) {
+  for (int i = 0; i < NRULES - 1; i++) {
+    int first = 0, total = 0;
+    while (strcmp(rules[first].name, rules[i].name)) first++;
+    for (int k = i; first == i && k < NRULES - 1; k++) total += strcmp(rules[k].name, rules[i].name) ? 0 : hits[k];
+    if (total) fprintf(err, "simplify: %s %d\n", rules[i].name, total);
+  }
+}
+
 bool graph_simplify(Graph *g) {
+  int hits[NRULES] = { 0 };
   RefMap users = { 0 };
   Refs roots = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite_users(g->ir, rules, &users, roots.p, roots.n, NULL, &users);
+  bool changed = ir_rewrite_users(g->ir, rules, &users, roots.p, roots.n, hits, &users);
+  if (g->ir->ctx->verbose) print_hits(g->ir->ctx->err, hits);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   refmap_free(&users);
   VEC_FREE(&roots);
