@@ -7,22 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static int setup(void **state) {
-  Ctx *c = xmalloc(sizeof *c);
-  ctx_init(c);
-  *state = ir_new(c);
-  return 0;
-}
-
-static int teardown(void **state) {
-  IR *ir = *state;
-  Ctx *c = ir->ctx;
-  ir_free(ir);
-  ctx_free(c);
-  free(c);
-  return 0;
-}
+#include "fixture.h"
 
 static Ref input(IR *ir, int slot) { return g_param(ir, DT_F32, 1, (int64_t[]){ 4 }, slot); }
 

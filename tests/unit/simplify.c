@@ -9,22 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-static int setup(void **state) {
-  Ctx *c = xmalloc(sizeof *c);
-  ctx_init(c);
-  *state = ir_new(c);
-  return 0;
-}
-
-static int teardown(void **state) {
-  IR *ir = *state;
-  Ctx *c = ir->ctx;
-  ir_free(ir);
-  ctx_free(c);
-  free(c);
-  return 0;
-}
+#include "fixture.h"
 
 #define D(...) sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), (int64_t[]){ __VA_ARGS__ }
 #define L(...) (int64_t[]) { __VA_ARGS__ }

@@ -9,22 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static int setup(void **state) {
-  Ctx *c = xmalloc(sizeof *c);
-  ctx_init(c);
-  *state = ir_new(c);
-  return 0;
-}
-
-static int teardown(void **state) {
-  IR *ir = *state;
-  Ctx *c = ir->ctx;
-  ir_free(ir);
-  ctx_free(c);
-  free(c);
-  return 0;
-}
+#include "fixture.h"
 
 /* The reason that fn(ir) is reported for; "" when it is not. */
 static void reason(IR *ir, void (*fn)(IR *), char out[512]) {
