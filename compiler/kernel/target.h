@@ -22,7 +22,6 @@ struct Plan;
 typedef struct Backend {
   const char *name;                                   /* "c" */
   const char *gloss;
-  const char *const *optext;                          /* [Op]: "(%0 + %1)"; NULL: rendered by code or absent */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes); /* d: the result's type */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);  /* one kernel as source text */
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out);        /* helpers the kernels need, once */

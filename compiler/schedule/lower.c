@@ -10,7 +10,7 @@
 static Ref scalar(IR *ir, Op op, DType d, int n, const Ref *src) { return node_make(ir, op, d, 1, n, src, 0, NULL, 0, NULL); }
 
 /* ---- memo of (value, index) pairs within one kernel; the list of pairs is its own hash table ---- */
-typedef struct Memo { Ref r; int rank; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
+typedef struct Memo { Ref r; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
 typedef VEC(Memo) Memos;
 typedef struct Lower {
   Sched *s;
@@ -156,7 +156,7 @@ static Ref element(Lower *l, Ref r, const Ref *idx) {
     if (l->memo.p[i - 1].r == r && (!rank || !memcmp(l->memo.p[i - 1].idx, idx, (size_t)rank * sizeof *idx))) return l->memo.p[i - 1].expr;
   uint32_t keep = l->ir->origin;
   l->ir->origin = node(l->ir, r)->origin;
-  Memo m = { .r = r, .rank = rank };
+  Memo m = { .r = r };
   if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
   const Place *p = &l->s->place[r];
   m.expr = p->stored ? load(l->ir, p, idx, rank) : computed(l, r, idx);

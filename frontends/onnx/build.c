@@ -247,9 +247,14 @@ static Tensor need_const(Build *b, int k, const char *name) {
   return t;
 }
 
-const int64_t *const_ints(Build *b, int k, const char *name, int *n) {
+static Tensor short_list(Build *b, int k, const char *name) {
   Tensor t = need_const(b, k, name);
   if (t.elems > FOLD_ELEMS * 16) bad(b, "input '%s' has %lld elements, expected a short list", name, (long long)t.elems);
+  return t;
+}
+
+const int64_t *const_ints(Build *b, int k, const char *name, int *n) {
+  Tensor t = short_list(b, k, name);
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
   *n = (int)t.elems;
@@ -257,8 +262,7 @@ const int64_t *const_ints(Build *b, int k, const char *name, int *n) {
 }
 
 const double *const_floats(Build *b, int k, const char *name, int *n) {
-  Tensor t = need_const(b, k, name);
-  if (t.elems > FOLD_ELEMS * 16) bad(b, "input '%s' has %lld elements, expected a short list", name, (long long)t.elems);
+  Tensor t = short_list(b, k, name);
   double *v = ARENA_NEW(&b->c->model, double, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_float(&t, i);
   *n = (int)t.elems;
