@@ -198,6 +198,12 @@ bool ix_uses(const IR *ir, Ref a, Ref range);
 /* rebuilds through the constructors above (also inside non-index nodes) with from replaced by to */
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 
+/* ---- views (view.c): movement that only picks elements: not PAD, not CAT ---- */
+bool op_is_movement(Op op);
+Ref view_base(const IR *ir, Ref r);            /* below all views */
+/* at: the element of view's source, one index per axis, that is element idx of view */
+void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
+
 /* ---- text form (literal.c, print.c, parse.c; docs/text-format.md gives the grammar). Reading back
  * what was printed gives the same nodes in the same order ---- */
 void ir_print_graph(const Graph *g, Sb *out);                 /* weights in the text */

@@ -36,13 +36,7 @@ typedef struct Info {
   bool must;            /* has to be stored */
 } Info;
 
-bool op_is_movement(Op op) { return op_info[op].algebra & MOVE && op != OP_CAT && op != OP_PAD; }
 static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
-
-Ref view_base(const IR *ir, Ref r) {
-  while (op_is_movement((Op)node(ir, r)->op)) r = node(ir, r)->src[0];
-  return r;
-}
 
 bool is_contraction(const IR *ir, Ref r) {
   const Node *x = node(ir, r);

@@ -43,38 +43,6 @@ static Ref load(IR *ir, const Place *p, const Ref *idx, int rank) {
 
 static Ref element(Lower *l, Ref r, const Ref *idx);
 
-/* row-major index of a shape, and back */
-static Ref flatten(IR *ir, const int64_t *dims, int rank, const Ref *idx) {
-  Ref flat = ix_const(ir, 0);
-  for (int a = 0; a < rank; a++) flat = ix_add(ir, ix_mul(ir, flat, dims[a]), idx[a]);
-  return flat;
-}
-
-static void unflatten(IR *ir, Ref flat, const int64_t *dims, int rank, Ref *idx) {
-  int64_t inner = 1;
-  for (int a = rank - 1; a >= 0; inner *= dims[a], a--) {
-    Ref q = ix_div(ir, flat, inner ? inner : 1);
-    idx[a] = a ? ix_mod(ir, q, dims[a] ? dims[a] : 1) : q;
-  }
-}
-
-/* Groups of axes with equal products map onto each other alone: indices stay small and affine. */
-static void reshape_index(IR *ir, const Node *x, const Node *y, const Ref *idx, Ref *at) {
-  int i = 0, j = 0;
-  while (j < y->rank) {
-    int i0 = i, j0 = j;
-    int64_t pi = 1, pj = 1;
-    do {
-      if (pi <= pj && i < x->rank) pi *= x->dims[i++];
-      else if (j < y->rank) pj *= y->dims[j++];
-      else break;
-    } while (pi != pj || j == j0);
-    while (i < x->rank && x->dims[i] == 1) i++;
-    if (i == x->rank) while (j < y->rank) j++;
-    unflatten(ir, flatten(ir, x->dims + i0, i - i0, idx + i0), y->dims + j0, j - j0, at + j0);
-  }
-}
-
 /* The element as its sources give it, also where the value is stored. */
 static Ref computed(Lower *l, Ref r, const Ref *idx) {
   IR *ir = l->ir;
@@ -85,21 +53,8 @@ static Ref computed(Lower *l, Ref r, const Ref *idx) {
   case OP_PARAM: case OP_WEIGHT: return load(ir, p, idx, x->rank);
   case OP_CONST: return r;
   case OP_IOTA: return idx[0];
-  case OP_RESHAPE:
-    reshape_index(ir, x, y, idx, at);
-    return element(l, x->src[0], at);
-  case OP_EXPAND:
-    for (int a = 0; a < x->rank; a++) at[a] = y->dims[a] == 1 ? ix_const(ir, 0) : idx[a];
-    return element(l, x->src[0], at);
-  case OP_PERMUTE:
-    for (int a = 0; a < x->rank; a++) at[x->arg[a]] = idx[a];
-    return element(l, x->src[0], at);
-  case OP_SHRINK:
-    for (int a = 0; a < x->rank; a++) at[a] = ix_add(ir, ix_mul(ir, idx[a], x->arg[x->rank + a]), ix_const(ir, x->arg[a]));
-    return element(l, x->src[0], at);
-  case OP_WINDOW:
-    for (int a = 0; a < y->rank; a++) at[a] = idx[a];
-    at[x->arg[0]] = ix_add(ir, ix_mul(ir, idx[x->arg[0]], x->arg[1]), ix_mul(ir, idx[y->rank], x->arg[2]));
+  case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
+    view_index(ir, r, idx, at);
     return element(l, x->src[0], at);
   case OP_PAD: {
     Ref gate = 0;

@@ -30,8 +30,6 @@ typedef struct Sched {
   Refs order;              /* graph nodes, sources first */
 } Sched;
 
-bool op_is_movement(Op op);                 /* pure views: not PAD, not CAT */
-Ref view_base(const IR *ir, Ref r);         /* below all pure views */
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two different values */
 
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, halo_view */
