@@ -35,14 +35,10 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 
 /* ---- compiling ---- */
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
-  const char *isa = o->isa ? o->isa : otherwise;
-  const Target *t = target_find(isa);
-  if (t) return t;
-  Sb known = { 0 };
-  for (const Target *x = targets; x->isa; x++) sb_printf(&known, ", %s", x->isa);
-  const char *list = arena_str(&c->model, known.p, known.n);
-  sb_free(&known);
-  fail(c, EX_USAGE_, "unknown --isa '%s'; there are native%s", isa, list);
+  const char *isa = o->isa ? o->isa : otherwise, *why;
+  const Target *t = target_find(&c->model, isa, &why);
+  if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s", isa, why);
+  return t;
 }
 
 void progress_show(const Options *o, const char *stage, int64_t seconds) {

@@ -14,7 +14,8 @@ OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",
        "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvi",
-       "the machine to compile for: portable, native or a name of a level; run and verify: native")
+       "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
+       "behind (native-amx); run and verify: native")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",
        "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
 OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",

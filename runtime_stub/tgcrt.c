@@ -1,4 +1,4 @@
-/* tgcrt.c: see tgcrt.h. The first half imports nothing; the second maps files by POSIX calls. */
+/* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files by POSIX calls. */
 #define _POSIX_C_SOURCE 200809L
 #include "tgcrt.h"
 
@@ -11,8 +11,89 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_UNREADY: return "the context was not initialised by this model";
   case TGCRT_INDEX: return "an index in the data was out of range and has been clamped";
   case TGCRT_FILE: return "a file cannot be read, or is not what was expected";
+  case TGCRT_CPU: return "this CPU lacks instructions that the model was compiled for";
   }
   return "unknown status";
+}
+
+/* ---- what the CPU has ---- */
+#if defined __x86_64__ && defined __GNUC__
+enum { EAX, EBX, ECX, EDX };
+
+/* What a feature needs: bits of a CPUID leaf, and state the operating system saves (XCR0). A feature of
+ * several rows needs all of them. */
+static const struct {
+  uint32_t feature, leaf, subleaf;
+  int reg;
+  uint32_t bits, state;
+} cpuid_bits[] = {
+  { TGCRT_CPU_AVX2, 1, 0, ECX, 1u << 0 | 1u << 9 | 1u << 12 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 22 | 1u << 23 | 1u << 28 | 1u << 29, 0x6 },
+  { TGCRT_CPU_AVX2, 7, 0, EBX, 1u << 3 | 1u << 5 | 1u << 8, 0x6 },
+  { TGCRT_CPU_AVX2, 0x80000001u, 0, ECX, 1u << 0 | 1u << 5, 0x6 },
+  { TGCRT_CPU_AVX512, 7, 0, EBX, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31, 0xe6 },
+  { TGCRT_CPU_AVX512VBMI, 7, 0, ECX, 1u << 1, 0xe6 },
+  { TGCRT_CPU_AVX512VNNI, 7, 0, ECX, 1u << 11, 0xe6 },
+  { TGCRT_CPU_AVX512BF16, 7, 1, EAX, 1u << 5, 0xe6 },
+  { TGCRT_CPU_AVX512FP16, 7, 0, EDX, 1u << 23, 0xe6 },
+  { TGCRT_CPU_AVXVNNI, 7, 1, EAX, 1u << 4, 0x6 },
+  { TGCRT_CPU_AMX_INT8, 7, 0, EDX, 1u << 24 | 1u << 25, 0x60000 },
+  { TGCRT_CPU_AMX_BF16, 7, 0, EDX, 1u << 24 | 1u << 22, 0x60000 },
+};
+
+static void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t r[4]) {
+  __asm__ volatile("cpuid" : "=a"(r[EAX]), "=b"(r[EBX]), "=c"(r[ECX]), "=d"(r[EDX]) : "a"(leaf), "c"(subleaf));
+}
+
+static int has_leaf(uint32_t leaf, uint32_t subleaf) {
+  uint32_t r[4];
+  cpuid(leaf & 0x80000000u, 0, r);
+  if (r[EAX] < leaf) return 0;
+  if (!subleaf) return 1;
+  cpuid(leaf, 0, r);
+  return r[EAX] >= subleaf;
+}
+
+uint32_t tgcrt_cpu(void) {
+  uint32_t r[4], have = ~0u, named = 0, state = 0;
+  cpuid(1, 0, r);
+  if (r[ECX] >> 27 & 1) { /* the operating system has set XCR0 */
+    uint32_t high;
+    __asm__ volatile("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
+  }
+  for (size_t i = 0; i < sizeof cpuid_bits / sizeof *cpuid_bits; i++) {
+    named |= cpuid_bits[i].feature;
+    if (has_leaf(cpuid_bits[i].leaf, cpuid_bits[i].subleaf)) {
+      cpuid(cpuid_bits[i].leaf, cpuid_bits[i].subleaf, r);
+      if (!(cpuid_bits[i].bits & ~r[cpuid_bits[i].reg]) && !(cpuid_bits[i].state & ~state)) continue;
+    }
+    have &= ~cpuid_bits[i].feature;
+  }
+  return (have & named) | TGCRT_CPU_KNOWN;
+}
+#elif defined __linux__ && !defined TGCRT_FREESTANDING && (defined __aarch64__ || defined __riscv)
+#include <sys/auxv.h>
+
+uint32_t tgcrt_cpu(void) {
+  uint32_t have = TGCRT_CPU_KNOWN;
+  unsigned long cap = getauxval(AT_HWCAP);
+#ifdef __aarch64__
+  unsigned long cap2 = getauxval(AT_HWCAP2);
+  if ((cap >> 9 & 3) == 3) have |= TGCRT_CPU_FP16; /* scalar and vector */
+  if (cap >> 20 & 1) have |= TGCRT_CPU_DOTPROD;
+  if (cap2 >> 13 & 1) have |= TGCRT_CPU_I8MM;
+  if (cap2 >> 14 & 1) have |= TGCRT_CPU_BF16;
+#else
+  if (cap >> ('V' - 'A') & 1) have |= TGCRT_CPU_RVV;
+#endif
+  return have;
+}
+#else
+uint32_t tgcrt_cpu(void) { return 0; }
+#endif
+
+int tgcrt_cpu_check(uint32_t wanted) {
+  uint32_t have = tgcrt_cpu();
+  return have & TGCRT_CPU_KNOWN && wanted & ~have ? TGCRT_CPU : TGCRT_OK;
 }
 
 #ifndef TGCRT_FREESTANDING

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define TGCRT_ABI_MAJOR 1 /* changes when old callers break */
-#define TGCRT_ABI_MINOR 0 /* grows when something is added */
+#define TGCRT_ABI_MINOR 1 /* grows when something is added */
 
 /* Pinned numbers; new ones are added at the end. */
 enum {
@@ -19,11 +19,34 @@ enum {
   TGCRT_WEIGHTS = 3,  /* the weights have another size, or are not aligned to TGCRT_ALIGN */
   TGCRT_UNREADY = 4,  /* the context was not initialised by this model */
   TGCRT_INDEX = 5,    /* an index in the data was out of range and has been clamped */
-  TGCRT_FILE = 6      /* a file cannot be read, or is not what was expected */
+  TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
+  TGCRT_CPU = 7       /* the CPU, or its operating system, lacks instructions the model was compiled for */
 };
 #define TGCRT_ALIGN 64 /* of the arena and of the weights, in bytes */
 
 const char *tgcrt_strerror(int status); /* never null */
+
+/* What CPUs may have above the baseline of their architecture, as far as generated code uses it. Pinned too. */
+enum {
+  TGCRT_CPU_AVX2 = 1 << 0,        /* all of x86-64-v3: AVX2, FMA, BMI2, F16C, ... */
+  TGCRT_CPU_AVX512 = 1 << 1,      /* F, BW, DQ and VL */
+  TGCRT_CPU_AVX512VBMI = 1 << 2,
+  TGCRT_CPU_AVX512VNNI = 1 << 3,
+  TGCRT_CPU_AVX512BF16 = 1 << 4,
+  TGCRT_CPU_AVX512FP16 = 1 << 5,
+  TGCRT_CPU_AVXVNNI = 1 << 6,
+  TGCRT_CPU_AMX_INT8 = 1 << 7,
+  TGCRT_CPU_AMX_BF16 = 1 << 8,
+  TGCRT_CPU_FP16 = 1 << 16,       /* aarch64: arithmetic, not conversion, which all have */
+  TGCRT_CPU_DOTPROD = 1 << 17,
+  TGCRT_CPU_I8MM = 1 << 18,
+  TGCRT_CPU_BF16 = 1 << 19,
+  TGCRT_CPU_RVV = 1 << 24,        /* riscv64: V 1.0 */
+  TGCRT_CPU_KNOWN = 1 << 30       /* the other bits were found out; freestanding code can on x86-64 only */
+};
+uint32_t tgcrt_cpu(void);
+/* TGCRT_CPU if some of these are known to be missing. Compile it, as all of tgcrt.c, for the baseline. */
+int tgcrt_cpu_check(uint32_t wanted);
 
 /* Needs an operating system; compile with -DTGCRT_FREESTANDING to leave it out. Maps a file that must
  * have exactly this many bytes and be a regular one; *data is valid until tgcrt_unmap. */

@@ -1,36 +1,163 @@
-/* target.c: the machines tgc knows, as facts. A row is found by name or by the instruction sets that
- * CPUID reports; never by a CPU's model number, which hypervisors mask. */
+/* target.c: the machines tgc knows, as facts. A row is a set of features with the facts that come of them;
+ * for any other set the first row of the architecture counts whose features it has, and what is left over
+ * is added to the row's name and flags. So a machine is found by the instruction sets that it reports, and
+ * can be asked to go without some of them; never by a CPU's model number, which hypervisors mask. */
 #include "target.h"
 #include <string.h>
 
 /* clang-format off */
-const Target targets[] = {
-  /* isa           vector regs fma    f16    l1     l2       cores cflags */
-  { "portable",    0,     0,   false, false, 32768, 262144,  1,    "-std=c99 -ffp-contract=off" },
-  { "x86-64-v4",   64,    32,  true,  true,  32768, 1048576, 1,    "-std=gnu99 -march=x86-64-v3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -ffp-contract=fast -fno-math-errno" },
-  { "x86-64-v3",   32,    16,  true,  true,  32768, 524288,  1,    "-std=gnu99 -march=x86-64-v3 -ffp-contract=fast -fno-math-errno" },
-  { "x86-64",      16,    16,  false, false, 32768, 262144,  1,    "-std=gnu99 -fno-math-errno" },
-  { "neon",        16,    32,  true,  true,  32768, 524288,  1,    "-std=gnu99 -ffp-contract=fast -fno-math-errno" },
-  { NULL,          0,     0,   false, false, 0,     0,       0,    NULL },
+const Feature features[] = {
+#define FEATURE(id, arch, name, needs, cflags, llvm) { FEAT_##id, ARCH_##arch, name, needs, cflags, llvm },
+#include "features.h"
+#undef FEATURE
+  { 0, ARCH_ANY, NULL, 0, NULL, NULL },
+};
+
+enum { /* rows of several features */
+  V4 = FEAT_AVX2 | FEAT_AVX512,
+  AMX = V4 | FEAT_AVX512VNNI | FEAT_AVX512BF16 | FEAT_AMX_INT8 | FEAT_AMX_BF16,
+  ARM82 = FEAT_FP16 | FEAT_DOTPROD,
+  ARM86 = ARM82 | FEAT_I8MM | FEAT_BF16
+};
+
+/* cflags hold what features add to last */
+#define FP "-std=gnu99 -ffp-contract=fast -fno-math-errno"
+#define LINUX(arch) arch "-unknown-linux-gnu"
+#define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
+#define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+const Target targets[] = { /* in each architecture, richer rows first */
+  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple */
+  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "" },
+  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "" },
+  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "" },
+  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "" },
+  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "" },
+  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8-a", LINUX("aarch64"), "" },
+  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "" },
+  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "" },
+  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), "" },
+  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), "" },
+  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "" },
+  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "" },
+  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL },
 };
 /* clang-format on */
 
-static const char *native_isa(void) {
-#if defined __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "x86-64-v4";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return "x86-64-v3";
-  return "x86-64";
-#elif defined __aarch64__
-  return "neon";
-#else
-  return "portable";
-#endif
+const char *arch_name(Arch a) {
+  static const char *const name[] = {
+    [ARCH_ANY] = "any", [ARCH_X86_64] = "x86-64", [ARCH_AARCH64] = "aarch64", [ARCH_RISCV64] = "riscv64", [ARCH_ARM] = "arm"
+  };
+  return name[a];
 }
 
-const Target *target_find(const char *isa) {
-  if (!strcmp(isa, "native")) isa = native_isa();
-  for (const Target *t = targets; t->isa; t++)
-    if (!strcmp(t->isa, isa)) return t;
-  return NULL;
+/* ---- sets of features ---- */
+
+/* Names of an architecture; "amx" stands for all that begin with "amx_". 0: there is none. */
+static uint32_t features_named(Arch arch, const char *s, size_t n) {
+  uint32_t found = 0;
+  for (const Feature *f = features; f->name; f++)
+    if (f->arch == arch && !strncmp(f->name, s, n) && (!f->name[n] || f->name[n] == '_')) found |= f->bit;
+  return found;
+}
+
+static uint32_t with(uint32_t set, uint32_t more) {
+  set |= more;
+  for (size_t i = sizeof features / sizeof *features - 1; i-- > 0;)
+    if (set & features[i].bit) set |= features[i].needs;
+  return set;
+}
+
+static uint32_t without(uint32_t set, uint32_t less) {
+  set &= ~less;
+  for (const Feature *f = features; f->name; f++)
+    if (f->needs & ~set) set &= ~f->bit;
+  return set;
+}
+
+/* ---- finding ---- */
+static const Target *best_row(Arch arch, uint32_t set) {
+  const Target *t = targets;
+  while (t->isa && (t->arch != arch || t->features & ~set)) t++;
+  return t->isa ? t : targets;
+}
+
+/* The row of the longest name that the text begins with, up to a '+' or '-'; *n is that length. */
+static const Target *row_named(const char *text, size_t *n) {
+  const Target *best = NULL;
+  *n = 0;
+  for (const Target *t = targets; t->isa; t++) {
+    size_t k = strlen(t->isa);
+    if (k > *n && !strncmp(text, t->isa, k) && (!text[k] || strchr("+-", text[k]))) best = t, *n = k;
+  }
+  return best;
+}
+
+static const char *known_rows(Arena *a) {
+  Sb s = { 0 };
+  for (const Target *t = targets; t->isa; t++) sb_printf(&s, ", %s", t->isa);
+  const char *text = arena_printf(a, "there are native%s, each with +FEATURE and -FEATURE behind", s.p);
+  sb_free(&s);
+  return text;
+}
+
+static const char *known_features(Arena *a, Arch arch, const char *word, size_t n) {
+  Sb s = { 0 };
+  for (const Feature *f = features; f->name; f++)
+    if (f->arch == arch) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+  const char *text = arena_printf(a, "no feature '%.*s' of %s; there %s%s", (int)n, word, arch_name(arch), s.n ? "are " : "is none", s.n ? s.p : "");
+  sb_free(&s);
+  return text;
+}
+
+/* A row with exactly these features, all of which are at least the row's. */
+static Target *complete(Arena *a, const Target *row, uint32_t set) {
+  Target *t = arena_dup(a, row, sizeof *row);
+  Sb isa = { 0 }, cflags = { 0 }, llvm = { 0 };
+  sb_puts(&isa, row->isa);
+  sb_puts(&cflags, row->cflags);
+  for (const Feature *f = features; f->name; f++) {
+    if (!(set & f->bit)) continue;
+    if (!(row->features & f->bit)) sb_printf(&isa, "+%s", f->name);
+    sb_puts(&cflags, f->cflags);
+    sb_printf(&llvm, "%s%s", llvm.n ? "," : "", f->llvm);
+  }
+  t->features = set;
+  t->isa = arena_str(a, isa.p, isa.n);
+  t->cflags = arena_str(a, cflags.p, cflags.n);
+  t->llvm = arena_str(a, llvm.p ? llvm.p : "", llvm.n);
+  sb_free(&isa);
+  sb_free(&cflags);
+  sb_free(&llvm);
+  return t;
+}
+
+const Target *target_find(Arena *a, const char *text, const char **why) {
+  static const char native_word[] = "native";
+  size_t n = sizeof native_word - 1;
+  bool native = !strncmp(text, native_word, n) && (!text[n] || strchr("+-", text[n]));
+  const Target *row = native ? best_row(host_arch(), host_features()) : row_named(text, &n);
+  if (!row) {
+    *why = known_rows(a);
+    return NULL;
+  }
+  uint32_t set = native && row->arch != ARCH_ANY ? host_features() : row->features, asked = set;
+  for (const char *s = text + n; *s;) {
+    const char sign = *s++;
+    size_t len = strcspn(s, "+-");
+    uint32_t named = len ? features_named(row->arch, s, len) : 0;
+    if (!named) {
+      *why = known_features(a, row->arch, s, len);
+      return NULL;
+    }
+    set = sign == '+' ? with(set, named) : without(set, named);
+    s += len;
+  }
+  Target *t = complete(a, set == asked ? row : best_row(row->arch, set), set);
+  if (native) host_sizes(t);
+  return t;
+}
+
+void target_facts(const Target *t, Sb *o) {
+  sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
+            t->l1_bytes, t->l2_bytes, t->l3_bytes);
 }

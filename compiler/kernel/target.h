@@ -2,21 +2,48 @@
  * facts and never a name. */
 #ifndef TGC_TARGET_H
 #define TGC_TARGET_H
+#include "../../runtime_stub/tgcrt.h"
 #include "../ir/ir.h"
 
+typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM } Arch;
+
+enum { /* the numbers that bundles use, too */
+#define FEATURE(id, arch, name, needs, cflags, llvm) FEAT_##id = TGCRT_CPU_##id,
+#include "features.h"
+#undef FEATURE
+};
+
 typedef struct Target {
-  const char *isa;         /* "portable", "x86-64-v3", ...: for the manifest and the build files only */
+  const char *isa;         /* "portable", "x86-64-v4+vnni", ...: for the manifest and the build files only */
+  Arch arch;
+  uint32_t features;       /* FEAT_ bits: what code may use above the architecture's baseline */
   int vector_bytes;        /* widest vector worth using; 0: scalar code only */
   int vector_regs;         /* architectural vector registers */
   bool fma;                /* multiply-add is one instruction */
   bool f16_convert;        /* f16 <-> f32 in hardware */
   int l1_bytes, l2_bytes;  /* per core */
+  int l3_bytes;            /* shared; 0: none, or not known */
   int cores;
   const char *cflags;      /* what the generated code wants from the C compiler: "-mavx2 -mfma" */
+  const char *triple;      /* for LLVM */
+  const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
 } Target;
 
+typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm; } Feature;
+extern const Feature features[];                      /* .name NULL ends it */
 extern const Target targets[];                        /* .isa NULL ends it */
-const Target *target_find(const char *isa);           /* NULL if unknown; "native": the best row this CPU runs */
+
+/* The machine that text names: a row of targets or "native", the best row this CPU runs with the rest of what it
+ * has, then "+name" and "-name" for features with and without ("native-amx"). Lives in a. NULL: *why says what is
+ * wrong with the text. */
+const Target *target_find(Arena *a, const char *text, const char **why);
+void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
+const char *arch_name(Arch a);
+
+/* ---- host.c ---- */
+Arch host_arch(void);                                 /* ARCH_ANY: one that tgc has no rows for */
+uint32_t host_features(void);                         /* FEAT_ bits that the CPU and the operating system have */
+void host_sizes(Target *t);                           /* caches and cores; what cannot be found out stays */
 
 struct Plan;
 typedef struct Backend {

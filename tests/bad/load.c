@@ -86,7 +86,8 @@ static bool agrees(Ctx *c, Graph *g) {
     out[i] = arena_alloc(&c->model, (size_t)dims_elems(io->dims, io->rank) * (size_t)dt_bytes(io->dt));
   }
   CHECK(interp_graph(g->ir, roots, (int)nout, given, &c->model, false, 0, want));
-  Plan *p = compile_graph(g, &(CompileOptions){ .target = target_find("portable"), .backend = backends[0] });
+  const char *why;
+  Plan *p = compile_graph(g, &(CompileOptions){ .target = target_find(&c->model, "portable", &why), .backend = backends[0] });
   char *arena = arena_alloc(&c->model, (size_t)p->arena_bytes);
   void **mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = memory(p, &p->ir->bufs.p[b], in, out, arena);

@@ -1,0 +1,134 @@
+/* machines by name: rows, features with and without, and what the CPU at hand says of itself */
+#include "../../compiler/kernel/target.h"
+#include <setjmp.h>
+#include <cmocka.h>
+#include <string.h>
+
+static const Target *find(Arena *a, const char *text) {
+  const char *why = NULL;
+  const Target *t = target_find(a, text, &why);
+  if (!t) fail_msg("%s: %s", text, why);
+  return t;
+}
+
+static void every_row_is_found_by_its_name(void **state) {
+  (void)state;
+  Arena a = { 0 };
+  for (const Target *row = targets; row->isa; row++) {
+    const Target *t = find(&a, row->isa);
+    assert_string_equal(t->isa, row->isa);
+    assert_int_equal(t->features, row->features);
+    assert_int_equal(t->vector_bytes, row->vector_bytes);
+    assert_int_equal(t->l1_bytes, row->l1_bytes);
+    if (row > targets && row[-1].arch == row->arch) assert_false(row->features && row[-1].features == row->features);
+  }
+  arena_free(&a);
+}
+
+static void features_choose_the_row(void **state) {
+  (void)state;
+  static const struct { const char *text, *isa; } pair[] = {
+    { "x86-64-v4+vnni", "x86-64-v4+vnni" },
+    { "x86-64-v4+bf16+vnni", "x86-64-v4+vnni+bf16" },              /* one name for one set */
+    { "x86-64-amx-amx", "x86-64-v4+vnni+bf16" },                   /* a word for several features */
+    { "x86-64-amx-amx_int8", "x86-64-v4+vnni+bf16+amx_bf16" },
+    { "x86-64-v4-avx512", "x86-64-v3" },                           /* the row whose features are left */
+    { "x86-64-amx+avxvnni-avx512", "x86-64-v3+avxvnni" },          /* what needs it goes, too */
+    { "x86-64+vnni", "x86-64-v4+vnni" },                           /* and comes */
+    { "x86-64-v3-avx2", "x86-64" },
+    { "neon+dotprod", "neon+dotprod" },
+    { "neon+dotprod+fp16", "armv8.2" },
+    { "armv8.6-i8mm", "armv8.2+bf16" },
+    { "rv64gc+v", "rv64gcv" },
+  };
+  Arena a = { 0 };
+  for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) assert_string_equal(find(&a, pair[i].text)->isa, pair[i].isa);
+  arena_free(&a);
+}
+
+static void flags_say_every_feature(void **state) {
+  (void)state;
+  Arena a = { 0 };
+  const Target *t = find(&a, "x86-64-v4+vnni");
+  assert_non_null(strstr(t->cflags, " -march=x86-64-v3 -mavx512f "));
+  assert_non_null(strstr(t->cflags, " -mprefer-vector-width=512"));
+  assert_non_null(strstr(t->cflags, " -mavx512vnni"));
+  assert_null(strstr(t->cflags, "bf16"));
+  assert_non_null(strstr(t->llvm, "+avx512vnni"));
+  assert_non_null(strstr(find(&a, "armv8.6")->cflags, " -march=armv8-a+fp16+dotprod+i8mm+bf16"));
+  assert_non_null(strstr(find(&a, "rv64gcv")->cflags, " -march=rv64gcv"));
+  assert_string_equal(find(&a, "portable")->llvm, "");
+  arena_free(&a);
+}
+
+static void wrong_names_are_explained(void **state) {
+  (void)state;
+  static const struct { const char *text, *why; } pair[] = {
+    { "vax", "there are native, portable, " },
+    { "", "there are native, portable, " },
+    { "nativ", "there are native" },
+    { "x86-64-v4+foo", "no feature 'foo' of x86-64; there are avx2, avx512" },
+    { "x86-64-v4+", "no feature '' of x86-64" },
+    { "neon+avx2", "no feature 'avx2' of aarch64; there are fp16" },
+    { "x86-64+amx_", "no feature 'amx_' of x86-64" },
+    { "portable+avx2", "no feature 'avx2' of any; there is none" },
+  };
+  Arena a = { 0 };
+  for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+    const char *why = NULL;
+    assert_null(target_find(&a, pair[i].text, &why));
+    if (!strstr(why, pair[i].why)) fail_msg("%s: %s", pair[i].text, why);
+  }
+  arena_free(&a);
+}
+
+static void the_compiler_sees_the_same_cpu(void **state) {
+  (void)state;
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl");
+  uint32_t have = host_features();
+  assert_int_equal(!!(have & FEAT_AVX2), v3);
+  assert_int_equal(!!(have & FEAT_AVX512), v4);
+  assert_int_equal(!!(have & FEAT_AVX512VNNI), v4 && __builtin_cpu_supports("avx512vnni"));
+  assert_int_equal(!!(have & FEAT_AVX512VBMI), v4 && __builtin_cpu_supports("avx512vbmi"));
+#ifndef __clang__ /* clang 14 does not know it */
+  assert_int_equal(!!(have & FEAT_AVX512BF16), v4 && __builtin_cpu_supports("avx512bf16"));
+#endif
+  assert_int_equal(tgcrt_cpu_check(have), TGCRT_OK);
+  for (const Feature *f = features; f->name; f++)
+    if (f->arch == ARCH_X86_64 && !(tgcrt_cpu() & f->bit)) assert_int_equal(tgcrt_cpu_check(have | f->bit), TGCRT_CPU);
+#else
+  skip();
+#endif
+}
+
+static void native_is_what_the_cpu_has(void **state) {
+  (void)state;
+  Arena a = { 0 };
+  const Target *t = find(&a, "native");
+  assert_int_equal(t->arch == ARCH_ANY ? 0 : host_features(), t->features);
+  assert_true(t->l1_bytes >= 4096 && t->l2_bytes >= t->l1_bytes && t->cores >= 1);
+  if (t->features & FEAT_AVX512) assert_false(find(&a, "native-avx512")->features & FEAT_AVX512);
+  Sb s = { 0 }, again = { 0 };
+  target_facts(t, &s);
+  target_facts(find(&a, t->isa), &again);
+  assert_memory_equal(s.p, again.p, strlen(t->isa)); /* the name says all but the sizes */
+  sb_free(&s);
+  sb_free(&again);
+  arena_free(&a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_row_is_found_by_its_name),
+    cmocka_unit_test(features_choose_the_row),
+    cmocka_unit_test(flags_say_every_feature),
+    cmocka_unit_test(wrong_names_are_explained),
+    cmocka_unit_test(the_compiler_sees_the_same_cpu),
+    cmocka_unit_test(native_is_what_the_cpu_has),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
