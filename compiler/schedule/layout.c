@@ -143,15 +143,18 @@ static bool varies(const IR *ir, Ref r, int a) {
   }
 }
 
-/* The axis of contraction c's result that the weights know and the activations do not. */
-static int weight_axis(Sched *s, Ref c) {
+/* The axis of contraction c's result that the weights know and the activations do not; -1: none, as
+ * in depthwise steps. *weighted: an operand is constant. */
+static int weight_axis(Sched *s, Ref c, bool *weighted) {
   IR *ir = s->ir;
   const Node *x = node(ir, c);
   Ref m = x->src[0];
+  *weighted = false;
   if (node(ir, m)->op != OP_MUL) return -1;
   Ref a = node(ir, m)->src[0], w = node(ir, m)->src[1];
   if (!from_weight(s, w)) { Ref t = a; a = w; w = t; }
   if (!from_weight(s, w)) return -1;
+  *weighted = true;
   int best = -1;
   for (int i = 0; i < x->rank; i++)
     if (x->dims[i] >= 4 && !varies(ir, a, i) && (best < 0 || x->dims[i] > x->dims[best])) best = i;
@@ -165,11 +168,12 @@ static void choose_inner(Sched *s, Ref r) {
   p->inner = -1;
   if (x->rank < 3) return;
   Ref c = contraction_of(s, r), ranges[MAX_RANK];
-  int w = c ? weight_axis(s, c) : -1;
-  if (c && w < 0) return; /* both operands are activations: their own order is as good as any */
-  if (c == r) p->inner = w;
+  bool weighted = true;
+  int w = c ? weight_axis(s, c, &weighted) : -1;
+  if (!weighted) return; /* both operands are activations: their own order is as good as any */
+  if (c == r && w >= 0) p->inner = w;
   else {
-    Follow f = { .s = s, .u = r, .ranges = ranges, .only = c, .only_inner = w };
+    Follow f = { .s = s, .u = r, .ranges = ranges, .only = w >= 0 ? c : 0, .only_inner = w };
     for (int a = 0; a < x->rank; a++)
       ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
     vote(&f, r, ranges, true);
