@@ -19,7 +19,7 @@ SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c back
 CMD := $(wildcard cmd/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
-RUNTIME := $(sort $(wildcard runtime_stub/*))
+EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/*))
 GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
 UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c)
 
@@ -44,10 +44,10 @@ $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
 	$(CC) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -w -c -o $@ $<
 
-# what goes into bundles is part of the program
-$(BUILD)/gen/templates.c: tools/embed.sh $(RUNTIME)
+# what goes into bundles, and what bench runs beside them, is part of the program
+$(BUILD)/gen/templates.c: tools/embed.sh $(EMBED)
 	@mkdir -p $(@D)
-	tools/embed.sh $(RUNTIME) > $@
+	tools/embed.sh $(EMBED) > $@
 $(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/bundle/bundle.h
 	$(CC) $(CFLAGS) -I. -c -o $@ $<
 

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the scratch folder ---- */
@@ -61,8 +62,24 @@ static void become_child(pid_t parent) {
   sigprocmask(SIG_UNBLOCK, &s, NULL);
 }
 
+pid_t child_start(Ctx *c) {
+  fflush(stdout);
+  pid_t parent = getpid(), pid = fork();
+  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  if (!pid) become_child(parent);
+  else setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
+  return pid;
+}
+
+int interrupt_pending(void) {
+  sigset_t s = held_signals();
+  sigdelset(&s, SIGCHLD);
+  int sig = sigtimedwait(&s, NULL, &(struct timespec){ 0, 0 });
+  return sig < 0 ? 0 : sig;
+}
+
 /* The wait status of a child; an interrupt ends the child and then the verb. */
-static int wait_child(Ctx *c, const Options *o, pid_t pid, const char *stage) {
+int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
   sigset_t s = held_signals();
   struct timespec second = { 1, 0 };
   int status;
@@ -96,17 +113,14 @@ static void show_log(Ctx *c, const char *path) {
 }
 
 static void run_compiler(Ctx *c, const Options *o, const Texts *argv, const char *log) {
-  pid_t parent = getpid(), pid = fork();
-  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  pid_t pid = child_start(c);
   if (!pid) {
-    become_child(parent);
     int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fd < 0 || in < 0 || dup2(in, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0) _exit(126);
     execvp(argv->p[0], (char *const *)(uintptr_t)argv->p);
     _exit(127);
   }
-  setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
-  int status = wait_child(c, o, pid, "compiling the C");
+  int status = child_wait(c, o, pid, "compiling the C");
   if (WIFEXITED(status) && !WEXITSTATUS(status)) return;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     fail(c, EX_MISSING, "cannot run the C compiler '%s'; set CC to one", argv->p[0]);
@@ -114,22 +128,32 @@ static void run_compiler(Ctx *c, const Options *o, const Texts *argv, const char
   fail(c, EX_BUG, "the C compiler '%s' does not accept the generated code", argv->p[0]);
 }
 
-static void build_shared(Ctx *c, const Options *o, const char *dir, const Interface *f, const char *so, const char *log) {
-  const char *cc = getenv("CC");
+const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more) {
+  const char *cc = getenv("CC"), *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
   static const char *const fixed[] = { "-shared", "-fPIC", "-O3", "-o" };
   Texts argv = { 0 };
   split_words(c, cc && strspn(cc, " ") < strlen(cc) ? cc : "cc", &argv);
   for (int i = 0; i < 4; i++) VEC_PUSH(&argv, fixed[i]);
   VEC_PUSH(&argv, so);
-  split_words(c, f->cflags, &argv);
+  split_words(c, cflags, &argv);
   split_words(c, getenv("TGC_CFLAGS"), &argv);
-  VEC_PUSH(&argv, arena_printf(&c->model, "-I%s", dir));
-  for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(&argv, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
-  VEC_PUSH(&argv, arena_printf(&c->model, "%s/tgcrt.c", dir));
+  for (size_t i = 0; i < more->n; i++) VEC_PUSH(&argv, more->p[i]);
   VEC_PUSH(&argv, "-lm");
   VEC_PUSH(&argv, NULL);
-  run_compiler(c, o, &argv, log);
+  run_compiler(c, o, &argv, arena_printf(&c->model, "%s/cc.log", scratch));
   VEC_FREE(&argv);
+  return so;
+}
+
+const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks) {
+  Texts more = { 0 };
+  VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
+  if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));
+  for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(&more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
+  VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt.c", dir));
+  const char *so = shared_object(c, o, scratch, "model", f->cflags, &more);
+  VEC_FREE(&more);
+  return so;
 }
 
 /* ---- one run, in a child: results come back in shared memory ---- */
@@ -137,13 +161,7 @@ typedef struct Result {
   int status;
   char why[252];
 } Result; /* status: of tgcrt.h, or -1 and why */
-typedef struct CallContext {
-  uint32_t tag;
-  unsigned char *arena;
-  const unsigned char *weights;
-} CallContext; /* NAME_ctx */
 typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
-typedef int (*RunFn)(CallContext *, const void *const *, void *const *);
 typedef int (*MapFn)(const char *, size_t, const void **);
 
 static void *symbol(void *so, const char *name, const char *suffix) {
@@ -152,41 +170,41 @@ static void *symbol(void *so, const char *name, const char *suffix) {
   return dlsym(so, full);
 }
 
-/* Arena and outputs start as 0xA5, so that reading what was never written shows. */
-static int call_model(const char *dir, const char *so_path, const Interface *f, const void *const *in, void *const *out,
-                      Result *r) {
-  void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
-  if (!so) {
-    snprintf(r->why, sizeof r->why, "%s", dlerror());
+/* The arena starts as 0xA5, so that reading what was never written shows. */
+int model_open(const char *dir, const char *so_path, const Interface *f, Loaded *m, char why[252]) {
+  m->so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+  if (!m->so) {
+    snprintf(why, 252, "%s", dlerror());
     return -1;
   }
   InitFn init;
-  RunFn run;
   MapFn map;
-  *(void **)&init = symbol(so, f->name, "_init");
-  *(void **)&run = symbol(so, f->name, "_run");
-  *(void **)&map = symbol(so, "tgcrt", "_map");
-  if (!init || !run || !map) {
-    snprintf(r->why, sizeof r->why, "the library lacks %s_init, %s_run or tgcrt_map", f->name, f->name);
+  *(void **)&init = symbol(m->so, f->name, "_init");
+  *(void **)&m->run = symbol(m->so, f->name, "_run");
+  *(void **)&map = symbol(m->so, "tgcrt", "_map");
+  if (!init || !m->run || !map) {
+    snprintf(why, 252, "the library lacks %s_init, %s_run or tgcrt_map", f->name, f->name);
     return -1;
   }
-  CallContext ctx;
   const void *weights = NULL;
   size_t arena_bytes = (size_t)f->arena_bytes, weight_bytes = f->embedded ? 0 : (size_t)f->weight_bytes;
   void *arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (arena == MAP_FAILED) {
-    snprintf(r->why, sizeof r->why, "no memory for the arena of %zu bytes", arena_bytes);
+    snprintf(why, 252, "no memory for the arena of %zu bytes", arena_bytes);
     return -1;
   }
   memset(arena, 0xa5, arena_bytes);
   char file[4096];
   snprintf(file, sizeof file, "%s/%s_weights.bin", dir, f->name);
+  double start = clock_ms();
   int status = f->embedded ? 0 : map(file, weight_bytes, &weights);
-  if (!status) status = init(&ctx, arena, arena_bytes, weights, weight_bytes);
-  return status ? status : run(&ctx, in, out);
+  m->map_ms = clock_ms() - start;
+  if (!status) status = init(&m->ctx, arena, arena_bytes, weights, weight_bytes);
+  m->init_ms = clock_ms() - start - m->map_ms;
+  return status;
 }
 
-static void *shared_memory(Ctx *c, size_t n) {
+void *shared_memory(Ctx *c, size_t n) {
   void *p = mmap(NULL, n ? n : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) fail(c, EX_BADMODEL, "no memory for %zu bytes of outputs", n);
   return p;
@@ -194,8 +212,7 @@ static void *shared_memory(Ctx *c, size_t n) {
 
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in,
                    Tensor *out) {
-  const char *so = arena_printf(&c->model, "%s/model.so", scratch), *log = arena_printf(&c->model, "%s/cc.log", scratch);
-  build_shared(c, o, dir, f, so, log);
+  const char *so = bundle_build(c, o, dir, scratch, f, NULL);
   size_t bytes = 0;
   for (size_t i = 0; i < f->outputs.n; i++)
     bytes += ((size_t)dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank) * (size_t)dt_bytes(f->outputs.p[i].dt) + 63) / 64 *
@@ -213,16 +230,14 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     dst[i] = data + at;
     at += ((size_t)out[i].elems * (size_t)dt_bytes(v->dt) + 63) / 64 * 64;
   }
-  fflush(stdout);
-  pid_t parent = getpid(), pid = fork();
-  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  pid_t pid = child_start(c);
   if (!pid) {
-    become_child(parent);
-    r->status = call_model(dir, so, f, src, dst, r);
+    Loaded m;
+    r->status = model_open(dir, so, f, &m, r->why);
+    if (!r->status) r->status = m.run(&m.ctx, src, dst);
     _exit(0);
   }
-  setpgid(pid, pid);
-  int ended = wait_child(c, o, pid, "running"), status = r->status;
+  int ended = child_wait(c, o, pid, "running"), status = r->status;
   char why[sizeof r->why];
   memcpy(why, r->why, sizeof why);
   munmap(r, sizeof *r);
@@ -235,13 +250,18 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   return status;
 }
 
-int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out) {
+const char *plan_put(Ctx *c, const Plan *p, const char *scratch) {
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
   bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net" }, &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
+  return dir;
+}
+
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out) {
+  const char *dir = plan_put(c, p, scratch);
   Interface f = interface_read(c, dir);
   int status = bundle_execute(c, o, dir, scratch, &f, in, out);
   interface_free(&f);

@@ -6,6 +6,7 @@
 #include "../compiler/bundle/bundle.h"
 #include "../compiler/driver.h"
 #include "../compiler/interp/interp.h"
+#include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* of everything --json prints */
 #if defined __x86_64__
@@ -31,10 +32,11 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *out;
   const char *isa, *name, *embed, *data, *format;
   Texts inputs, dims;
-  const char *dump, *stop_after;
+  const char *dump, *stop_after, *trace;
+  int64_t threads, runs;       /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol;           /* negative: not given */
-  bool self_test, hardlinks, json, explain, quiet, verbose, help, man, version;
+  bool self_test, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */
@@ -48,6 +50,8 @@ int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
+int verb_bench(Ctx *c, const Options *o);
+int verb_profile(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
@@ -108,12 +112,65 @@ typedef struct Interface {                                /* what a caller of a 
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
-/* Compiles the bundle in dir to a shared object in scratch and runs it once in a process of its own. out[i] get data in
- * c->model. Returns the runtime's status; fails when the compiler fails or the process dies. */
+const char *plan_put(Ctx *c, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
+/* What the C compiler makes of `more`, arguments that name sources, as scratch/NAME.so. */
+const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more);
+/* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
+const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
+/* Builds the bundle in dir and runs it once in a process of its own. out[i] get data in c->model. Returns the
+ * runtime's status; fails when the compiler fails or the process dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in,
                    Tensor *out);
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out);
+
+/* A built bundle in this process, which should be a child: what is loaded may crash. */
+typedef struct CallContext {                              /* NAME_ctx */
+  uint32_t tag;
+  unsigned char *arena;
+  const unsigned char *weights;
+} CallContext;
+typedef struct Loaded {
+  void *so;                                               /* of dlopen */
+  CallContext ctx;
+  int (*run)(CallContext *, const void *const *in, void *const *out);
+  double map_ms, init_ms;                                 /* what mapping the weights and NAME_init took */
+} Loaded;
+int model_open(const char *dir, const char *so, const Interface *f, Loaded *m, char why[252]); /* a status, or -1 and why */
+/* fork(); the child dies with its parent and is in a group of its own. Only while a scratch folder exists. */
+pid_t child_start(Ctx *c);
+int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* its wait status; stage: for the progress */
+int interrupt_pending(void);                             /* the signal that wants the program to end, or 0 */
+void *shared_memory(Ctx *c, size_t n);                    /* with children started later */
+
+/* ---- measure.c: programs that time something on request, as children ---- */
+typedef VEC(double) Reals;
+typedef struct Worker {
+  pid_t pid;
+  int to, from;                                           /* pipes: a line asks, a line answers */
+  const char *what;                                       /* for messages */
+  Reals ready;                                            /* what it said of its start: numbers, */
+  const char *version;                                    /* and text after them */
+} Worker;
+double clock_ms(void);
+/* A child that opens a built bundle. ready: map, init, first run in ms, bytes of code. stamps: where the runs leave the
+ * times of their steps, in ms and one run after another, room for as many as are asked for; or NULL. */
+void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, const Tensor *in, double *stamps);
+/* A program that speaks the same lines. */
+void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
+/* Asks for a block: 2 ms or a run that do not count, then runs until there are `runs`, or `seconds` have passed. Adds
+ * their times in ms. */
+void worker_block(Ctx *c, Worker *w, double seconds, int64_t runs, Reals *times);
+void worker_end(Worker *w);
+/* What the machine did besides: CPUs kept busy by other processes, as an average over the time in between. */
+typedef struct Load { double at, busy, own; } Load;
+Load load_now(Worker *const *own, int n);
+double load_foreign(const Load *from, const Load *to);
+double quantile(Reals *sorted, double q);
+void reals_sort(Reals *r);
+/* GFLOP/s of multiply-adds in registers, and GB/s of reading that many bytes again and again, on all threads at once */
+typedef struct Peak { double gflops, read_gbs; } Peak;
+Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes);
 
 /* ---- compare.c ---- */
 typedef struct Diff {

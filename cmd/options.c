@@ -37,7 +37,7 @@ const char *const verb_name[VERB_COUNT] = {
 #undef VERB
 #undef OPTION
 };
-static const char verb_letter[] = "crviko"; /* ORDER VERB: as options.h names them in its column of verbs */
+static const char verb_letter[] = "crvikbpo"; /* ORDER VERB: as options.h names them in its column of verbs */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
@@ -131,8 +131,9 @@ static void print_man(void) {
   for (int i = 0; i < OPTIONS; i++) print_man_option(&option_rows[i]);
   puts(".SH EXIT STATUS");
   for (int i = 0; i < EXITS; i++) printf(".TP\n.B %d\n%s.\n", exit_rows[i].code, exit_rows[i].gloss);
-  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run and verify, with arguments after blanks (cc).\n.TP\n.B TGC_CFLAGS\n"
-       "More arguments for it.\n.TP\n.B TMPDIR\nWhere run and verify keep their files while they work (/tmp).");
+  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench and profile, with arguments after blanks (cc).\n.TP\n.B TGC_CFLAGS\n"
+       "More arguments for it.\n.TP\n.B TGC_PYTHON\nA Python with onnxruntime and numpy, for bench \\-\\-vs\\-ort (python3).\n"
+       ".TP\n.B TMPDIR\nWhere they keep their files while they work (/tmp).");
 }
 
 /* ---- parsing ---- */
@@ -234,6 +235,7 @@ static int check_values(const Options *o) {
     return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong("--format is npy, pb or raw, not '%s'", o->format);
+  if (o->threads > 1024) return wrong("--threads is at most 1024");
   if (o->name && !bundle_name_ok(o->name))
     return wrong("--name wants a C identifier of at most 40 characters, not '%s'", o->name);
   for (size_t i = 0; i < o->dims.n; i++) {

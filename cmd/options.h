@@ -1,6 +1,6 @@
 /* options.h: every verb and every option, a row each. The parser, the help and the man page come
- * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, o ops;
- * * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
+ * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, b bench, p profile,
+ * o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
  * integer, with k M G for powers of 1024; REAL; MAYBE a value only after '=', "yes" without. */
 /* clang-format off */
 VERB(compile, "MODEL -o DIR",   "write a bundle: C source, weights, build files and a manifest")
@@ -8,44 +8,51 @@ VERB(run,     "MODEL|BUNDLE",   "compile, build and run on this machine, and sho
 VERB(verify,  "MODEL",          "run a real bundle and compare it with reference data or with the interpreter")
 VERB(inspect, "MODEL",          "show inputs, outputs, operators, cost, kernels and memory")
 VERB(check,   "MODEL",          "say whether the model can be compiled and what is missing")
+VERB(bench,   "MODEL|BUNDLE",   "measure the latency on this machine, beside ONNX Runtime if asked")
+VERB(profile, "MODEL",          "say where the time goes, kernel by kernel")
 VERB(ops,     "",               "list the operators of the intermediate representation")
 /*     letter name            argument     kind   field           verbs    help */
 OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",
        "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
-OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvi",
+OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibp",
        "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
-       "behind (native-amx); run and verify: native")
+       "behind (native-amx); native unless for compile")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",
        "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
 OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",
        "pack reference inputs and outputs, so that `make check` in the bundle proves it")
-OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvik",
+OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbp",
        "value of a dynamic dimension, by its name or as INPUT:AXIS")
-OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rv",
+OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
-OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crv",
+OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbp",
        "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
-OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crv",   "seed of inputs that no file gives (0)")
+OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")
 OPTION( 0,  "atol",           "X",         REAL,  atol,           "v",     "absolute tolerance (1e-7)")
-OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvi",
+OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
        "print the intermediate representation after the passes of these letters, on stderr")
 OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
        "print the text form after a pass on stdout and stop; the first is load")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
-OPTION( 0,  "json",           0,           FLAG,  json,           "rviko", "print a report as JSON")
-OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvik", "limit of nodes after inlining (10000000)")
-OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvik", "limit of nested messages in the file (100)")
-OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvik",
+OPTION( 0,  "threads",        "N",         SIZE,  threads,        "bp",    "threads of a run (1)")
+OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as 2 seconds hold, at least 10)")
+OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
+       "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
+OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write the run nearest the median as a Chrome trace")
+OPTION( 0,  "json",           0,           FLAG,  json,           "rvikobp", "print a report as JSON")
+OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbp", "limit of nodes after inlining (10000000)")
+OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbp", "limit of nested messages in the file (100)")
+OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbp",
        "limit of memory for the decoded file (16 times the file and 64 MB)")
-OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvik",
+OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbp",
        "limit of what constant folding may produce (4 times the model or 256 MB)")
-OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvik",
+OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbp",
        "limit of operations constant folding may spend (4000000000)")
-OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvik",
+OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbp",
        "accept external data files that have more than one link")
 OPTION('q', "quiet",          0,           FLAG,  quiet,          "*",     "no warnings and no progress")
 OPTION('v', "verbose",        0,           FLAG,  verbose,        "*",     "say what is being done")

@@ -11,7 +11,7 @@ typedef struct Word {
   const char *name, *text;
 } Word;
 
-static const BundleTemplate *template_find(const char *name) {
+const BundleTemplate *bundle_template(const char *name) {
   for (const BundleTemplate *t = bundle_templates; t->name; t++)
     if (!strcmp(t->name, name)) return t;
   BUG("no template %s", name);
@@ -25,7 +25,7 @@ static const char *word_find(const Word *words, const char *s, size_t n) {
 
 /* @word@ where word is known is replaced; any other @ (make's) stays. */
 static void expand(const char *name, const Word *words, Sb *out) {
-  const BundleTemplate *t = template_find(name);
+  const BundleTemplate *t = bundle_template(name);
   const char *at = t->p, *end = t->p + t->n;
   while (at < end) {
     const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
@@ -157,7 +157,7 @@ static bool writes(const Kernel *k, int buf) {
 
 static void put_call(const Plan *p, int k, const char **in, const char **out, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "  k%d(", kernel->code);
+  sb_printf(s, "  TGC_STEP(%d) k%d(", k, kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *type = dtype_info[b->dt].ctype;
@@ -327,7 +327,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     if (embed) add_file(c, b, weights_file, words, "weights.S.in");
   }
   for (int i = 0; i < 2; i++) {
-    const BundleTemplate *t = template_find(runtime[i]);
+    const BundleTemplate *t = bundle_template(runtime[i]);
     VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
   }
   add_file(c, b, "main.c", words, "main.c.in");

@@ -1,0 +1,207 @@
+/* bench.c: tgc bench: the latency of a bundle on this machine, and with --vs-ort that of ONNX Runtime
+ * in turn with it, in blocks so short that both see the same machine. Windows in which other processes
+ * took part of it are measured again; where that does not help, the result says so. */
+#include "cmd.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double BLOCK_SECONDS = 0.03, WINDOW_SECONDS = 0.5, SECONDS = 2; /* of each competitor: the last */
+static const double DISTURBED = 0.1;                                         /* foreign CPUs */
+enum { RUNS_LEAST = 10, REPEATS = 6 };                                       /* of disturbed windows */
+
+typedef struct Side {
+  Worker worker;
+  Reals times, window; /* ms; window: of the one that is being measured */
+  double spent;        /* seconds in times */
+} Side;
+typedef struct Bench {
+  const Options *o;
+  const char *scratch;
+  Plan *plan; /* NULL: the argument is a bundle */
+  const char *dir;
+  Interface f;
+  Tensor *in;
+  Side side[2]; /* tgc, ONNX Runtime */
+  int sides, threads;
+  double tgc_s, cc_s, foreign; /* foreign: CPUs, in what was kept */
+  int disturbed;               /* windows that were kept all the same */
+} Bench;
+
+/* ---- competitors ---- */
+static void start_ort(Ctx *c, Bench *b) {
+  const char *python = getenv("TGC_PYTHON");
+  const BundleTemplate *script = bundle_template("ort.py");
+  Texts argv = { 0 };
+  VEC_PUSH(&argv, python && *python ? python : "python3");
+  VEC_PUSH(&argv, "-c");
+  VEC_PUSH(&argv, arena_str(&c->model, script->p, script->n));
+  VEC_PUSH(&argv, b->o->model);
+  VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
+  for (size_t i = 0; i < b->f.inputs.n; i++) {
+    const Tensor *t = &b->in[i];
+    const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
+    if (file_write(path, t->data, (size_t)(t->elems * dt_bytes(t->dt))))
+      fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+    Sb s = { 0 };
+    sb_printf(&s, "%s:", dtype_info[t->dt].text);
+    for (int k = 0; k < t->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)t->dims[k]);
+    sb_printf(&s, ":%s", path);
+    VEC_PUSH(&argv, arena_str(&c->model, s.p, s.n));
+    sb_free(&s);
+  }
+  VEC_PUSH(&argv, NULL);
+  worker_program(c, &b->side[b->sides++].worker, "ONNX Runtime", &argv);
+  VEC_FREE(&argv);
+}
+
+static void start_all(Ctx *c, Bench *b) {
+  if (b->plan) b->dir = plan_put(c, b->plan, b->scratch);
+  b->f = interface_read(c, b->dir);
+  double start = clock_ms();
+  const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
+  b->cc_s = (clock_ms() - start) * 1e-3;
+  worker_model(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->in, NULL);
+  if (b->o->vs_ort) start_ort(c, b);
+}
+
+/* ---- measuring ---- */
+static bool enough(const Bench *b) {
+  for (int i = 0; i < b->sides; i++) {
+    const Side *s = &b->side[i];
+    if (b->o->runs ? (int64_t)s->times.n < b->o->runs : s->spent < SECONDS || s->times.n < RUNS_LEAST) return false;
+  }
+  return true;
+}
+
+/* One window of blocks in turn; returns the load other processes made. */
+static double window(Ctx *c, Bench *b) {
+  Worker *own[2] = { &b->side[0].worker, &b->side[1].worker };
+  Load from = load_now(own, b->sides), to;
+  for (int i = 0; i < b->sides; i++) b->side[i].window.n = 0;
+  do {
+    for (int i = 0; i < b->sides; i++) {
+      Side *s = &b->side[i];
+      int64_t had = (int64_t)(s->times.n + s->window.n), left = b->o->runs ? b->o->runs - had : INT64_MAX;
+      if (left > 0) worker_block(c, &s->worker, BLOCK_SECONDS, left, &s->window);
+    }
+    to = load_now(own, b->sides);
+  } while (to.at - from.at < WINDOW_SECONDS && !b->o->runs);
+  return load_foreign(&from, &to);
+}
+
+static void measure(Ctx *c, Bench *b) {
+  int windows = 0, repeats = 0;
+  double foreign = 0, start = clock_ms();
+  for (int64_t shown = 1; !enough(b); windows++) {
+    double load = window(c, b);
+    while (load > DISTURBED && repeats++ < REPEATS && !b->o->runs) load = window(c, b);
+    b->disturbed += load > DISTURBED;
+    foreign += load;
+    for (int i = 0; i < b->sides; i++)
+      for (size_t k = 0; k < b->side[i].window.n; k++) {
+        VEC_PUSH(&b->side[i].times, b->side[i].window.p[k]);
+        b->side[i].spent += b->side[i].window.p[k] * 1e-3;
+      }
+    int64_t seconds = (int64_t)((clock_ms() - start) * 1e-3);
+    if (seconds > shown) progress_show(b->o, "measuring", shown = seconds);
+  }
+  progress_show(b->o, NULL, 0);
+  b->foreign = foreign / (windows ? windows : 1);
+  for (int i = 0; i < b->sides; i++) reals_sort(&b->side[i].times);
+}
+
+/* ---- reporting ---- */
+static const struct {
+  const char *name, *key;
+  double q;
+} columns[] = { { "min", "min_ms", 0 }, { "median", "median_ms", 0.5 }, { "p90", "p90_ms", 0.9 }, { "p99", "p99_ms", 0.99 } };
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void print_latency(Side *s, const char *name) {
+  printf("%-9s", name);
+  for (int i = 0; i < COLUMNS; i++) printf("%s %.4g  ", columns[i].name, quantile(&s->times, columns[i].q));
+  printf("ms (%zu runs)\n", s->times.n);
+}
+
+static void print_bench(Ctx *c, Bench *b, double ratio) {
+  const double *at = b->side[0].worker.ready.p, *ort = b->side[1].worker.ready.p;
+  if (b->plan)
+    printf("compile  %.3g s to C: %zu kernels for %s; %.3g s by the C compiler\n", b->tgc_s, b->plan->kernels.n,
+           b->plan->target->isa, b->cc_s);
+  else printf("compile  %.3g s by the C compiler\n", b->cc_s);
+  printf("size     code %s, arena %s, weights %s\n", bytes_text(c, (int64_t)at[3]), bytes_text(c, b->f.arena_bytes),
+         bytes_text(c, b->f.weight_bytes));
+  printf("start    map %.3g ms, init %.3g ms, first run %.4g ms\n", at[0], at[1], at[2]);
+  print_latency(&b->side[0], "latency");
+  if (b->sides > 1) {
+    print_latency(&b->side[1], "ort");
+    printf("         ONNX Runtime %s: session %.3g ms, first run %.4g ms\n", b->side[1].worker.version, ort[0], ort[1]);
+    printf("ratio    %.2f: its median over the bundle's, with %d thread%s each\n", ratio, b->threads, b->threads > 1 ? "s" : "");
+  }
+  printf("load     other processes kept %.2f CPUs busy%s\n", b->foreign, b->disturbed ? ": disturbed" : "");
+}
+
+static json_t *latency_json(Side *s) {
+  json_t *j = json_pack("{s:I}", "runs", (json_int_t)s->times.n);
+  for (int i = 0; i < COLUMNS; i++) json_object_set_new(j, columns[i].key, json_real(quantile(&s->times, columns[i].q)));
+  return j;
+}
+
+static json_t *bench_json(Bench *b, double ratio) {
+  const double *at = b->side[0].worker.ready.p, *ort = b->side[1].worker.ready.p;
+  json_t *j = json_report("bench", b->o->model);
+  json_object_update_new(
+      j, json_pack("{s:o, s:i, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:b}", "latency", latency_json(&b->side[0]), "threads",
+                   b->threads, "cc_s", b->cc_s, "map_ms", at[0], "init_ms", at[1], "first_ms", at[2], "code_bytes",
+                   (json_int_t)at[3], "arena_bytes", (json_int_t)b->f.arena_bytes, "weight_bytes",
+                   (json_int_t)b->f.weight_bytes, "foreign_cpus", b->foreign, "disturbed", b->disturbed > 0));
+  if (b->plan)
+    json_object_update_new(j, json_pack("{s:f, s:i, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa",
+                                        b->plan->target->isa));
+  if (b->sides > 1)
+    json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->side[1].worker.version,
+                                        "session_ms", ort[0], "first_ms", ort[1], "latency", latency_json(&b->side[1]), "ratio",
+                                        ratio));
+  return j;
+}
+
+static void run_bench(Ctx *c, void *arg) {
+  Bench *b = arg;
+  start_all(c, b);
+  measure(c, b);
+  double ratio = b->sides > 1 ? quantile(&b->side[1].times, 0.5) / quantile(&b->side[0].times, 0.5) : 0;
+  if (b->o->json) json_print(bench_json(b, ratio));
+  else print_bench(c, b, ratio);
+}
+
+int verb_bench(Ctx *c, const Options *o) {
+  Feed feed = { 0 };
+  Bench b = { .o = o, .threads = o->threads ? (int)o->threads : 1, .dir = o->model };
+  const GIO *in;
+  size_t n;
+  double start = clock_ms();
+  feed_read(c, o, &feed);
+  if (is_bundle(o->model)) {
+    if (o->vs_ort) fail(c, EX_USAGE_, "--vs-ort wants a model, and '%s' is a bundle", o->model);
+    b.f = interface_read(c, o->model);
+    in = b.f.inputs.p, n = b.f.inputs.n;
+  } else {
+    b.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
+    in = b.plan->g->inputs.p, n = b.plan->g->inputs.n;
+    b.tgc_s = (clock_ms() - start) * 1e-3;
+  }
+  b.in = ARENA_NEW(&c->model, Tensor, n + 1);
+  feed_inputs(c, &feed, in, (int)n, o->seed, b.in);
+  b.scratch = scratch_new(c);
+  int code = ctx_try(c, run_bench, &b);
+  for (int i = 0; i < 2; i++) {
+    worker_end(&b.side[i].worker);
+    VEC_FREE(&b.side[i].times);
+    VEC_FREE(&b.side[i].window);
+  }
+  scratch_remove(b.scratch);
+  interface_free(&b.f);
+  feed_free(&feed);
+  return code;
+}

@@ -1,0 +1,249 @@
+/* measure.c: timing in child processes. A worker is a child that answers lines: "SECONDS RUNS" asks for
+ * a block of runs, and it answers with their times. Competitors are asked in turn for short blocks, so
+ * that all see the same machine; what other processes did meanwhile is told from /proc. */
+#include "cmd.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WARM_MS = 2 }; /* caches come back, and idle threads of the competitor stop to spin */
+
+double clock_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- the side that asks ---- */
+
+/* Two pipes and a child; in the child they are its standard input and output. */
+static bool start(Ctx *c, Worker *w, const char *what) {
+  int ask[2], answer[2];
+  if (pipe(ask) || pipe(answer)) fail(c, EX_RETRY, "cannot make a pipe: %s", strerror(errno));
+  *w = (Worker){ .what = what, .to = ask[1], .from = answer[0], .pid = child_start(c) };
+  if (!w->pid) {
+    if (dup2(ask[0], 0) < 0 || dup2(answer[1], 1) < 0) _exit(126);
+    close(ask[1]);
+    close(answer[0]);
+  }
+  close(ask[0]);
+  close(answer[1]);
+  return w->pid != 0;
+}
+
+static _Noreturn void died(Ctx *c, Worker *w) {
+  int status;
+  waitpid(w->pid, &status, 0);
+  w->pid = 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) fail(c, EX_MISSING, "cannot run %s", w->what);
+  fail(c, EX_FAILED, "%s ended: %s", w->what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it says why above");
+}
+
+/* The next line: a word, the numbers that follow it, and the text after those, which is returned. */
+static const char *answer(Ctx *c, Worker *w, const char *word, Reals *numbers) {
+  Sb line = { 0 };
+  char part[65536];
+  while (!line.n || line.p[line.n - 1] != '\n') {
+    struct pollfd p = { w->from, POLLIN, 0 };
+    int sig = interrupt_pending(), got = sig ? 0 : poll(&p, 1, 200);
+    if (sig) {
+      sb_free(&line);
+      fail(c, 128 + sig, "interrupted");
+    }
+    if (got <= 0) continue;
+    ssize_t n = read(w->from, part, sizeof part);
+    if (n <= 0) {
+      sb_free(&line);
+      died(c, w);
+    }
+    sb_put(&line, part, (size_t)n);
+  }
+  char *at = line.p + strcspn(line.p, " \n"), *end;
+  bool good = (size_t)(at - line.p) == strlen(word) && !memcmp(line.p, word, strlen(word));
+  for (double v = strtod(at, &end); good && end != at; v = strtod(at = end, &end)) VEC_PUSH(numbers, v);
+  const char *text = arena_str(&c->model, good ? at : line.p, strcspn(good ? at : line.p, "\n"));
+  sb_free(&line);
+  if (!good) fail(c, EX_FAILED, "%s: %s", w->what, text);
+  return text;
+}
+
+void worker_block(Ctx *c, Worker *w, double seconds, int64_t runs, Reals *times) {
+  const char *line = arena_printf(&c->model, "%.6f %lld\n", seconds, (long long)runs);
+  if (write(w->to, line, strlen(line)) < 0) died(c, w);
+  answer(c, w, "times", times);
+}
+
+void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv) {
+  if (!start(c, w, what)) {
+    execvp(argv->p[0], (char *const *)(uintptr_t)argv->p);
+    _exit(127);
+  }
+  const char *rest = answer(c, w, "ready", &w->ready);
+  w->version = rest + strspn(rest, " v");
+}
+
+void worker_end(Worker *w) {
+  if (!w->what) return;
+  close(w->to);
+  close(w->from);
+  if (w->pid) {
+    kill(-w->pid, SIGKILL);
+    waitpid(w->pid, NULL, 0);
+  }
+  VEC_FREE(&w->ready);
+  *w = (Worker){ 0 };
+}
+
+/* ---- the side that runs a model ---- */
+typedef struct CodeSize {
+  ElfW(Addr) base;
+  size_t bytes;
+} CodeSize;
+
+static int add_code(struct dl_phdr_info *info, size_t size, void *arg) {
+  CodeSize *s = arg;
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum && info->dlpi_addr == s->base; i++)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && !(info->dlpi_phdr[i].p_flags & PF_W)) s->bytes += info->dlpi_phdr[i].p_memsz;
+  return 0;
+}
+
+/* instructions and constants of the library */
+static size_t code_bytes(void *so) {
+  struct link_map *map = NULL;
+  if (dlinfo(so, RTLD_DI_LINKMAP, &map)) return 0;
+  CodeSize s = { map->l_addr, 0 };
+  dl_iterate_phdr(add_code, &s);
+  return s.bytes;
+}
+
+static _Noreturn void serve_model(const char *dir, const char *so, const Interface *f, const void *const *in, void *const *out,
+                                  double *stamps) {
+  Loaded m;
+  char why[252] = "", line[64];
+  int status = model_open(dir, so, f, &m, why);
+  double start = clock_ms();
+  if (!status) status = m.run(&m.ctx, in, out);
+  if (status) {
+    printf("status %d %s\n", status, why);
+    exit(0);
+  }
+  printf("ready %.6f %.6f %.6f %zu\n", m.map_ms, m.init_ms, clock_ms() - start, code_bytes(m.so));
+  fflush(stdout);
+  const double *steps = stamps ? dlsym(m.so, "tgc_steps") : NULL;
+  const int *nsteps = stamps ? dlsym(m.so, "tgc_nsteps") : NULL;
+  while (fgets(line, sizeof line, stdin)) {
+    char *rest;
+    double seconds = strtod(line, &rest), warm = clock_ms() + WARM_MS;
+    long long runs = strtoll(rest, NULL, 10);
+    Reals times = { 0 };
+    do m.run(&m.ctx, in, out);
+    while (clock_ms() < warm);
+    double end = clock_ms() + seconds * 1e3;
+    do {
+      double began = clock_ms();
+      m.run(&m.ctx, in, out);
+      VEC_PUSH(&times, clock_ms() - began);
+      if (steps) memcpy(stamps, steps, (size_t)*nsteps * sizeof *stamps), stamps += *nsteps;
+    } while (--runs > 0 && clock_ms() < end);
+    fputs("times", stdout);
+    for (size_t i = 0; i < times.n; i++) printf(" %.6g", times.p[i]);
+    putchar('\n');
+    fflush(stdout);
+    VEC_FREE(&times);
+  }
+  exit(0);
+}
+
+void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, const Tensor *in, double *stamps) {
+  const void **src = ARENA_NEW(&c->model, const void *, f->inputs.n + 1);
+  void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
+  for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;
+  for (size_t i = 0; i < f->outputs.n; i++) {
+    const GIO *v = &f->outputs.p[i];
+    dst[i] = shared_memory(c, (size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt));
+  }
+  if (!start(c, w, "the compiled model")) serve_model(dir, so, f, src, dst, stamps);
+  answer(c, w, "ready", &w->ready);
+}
+
+/* ---- load ---- */
+static double cpu_seconds(clockid_t clock) {
+  struct timespec t;
+  return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+Load load_now(Worker *const *own, int n) {
+  Load l = { .at = clock_ms() * 1e-3, .own = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) };
+  double v[8] = { 0 }; /* user, nice, system, idle, iowait, irq, softirq, steal */
+  FILE *f = fopen("/proc/stat", "re");
+  int got = f ? fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) : 0;
+  if (f) fclose(f);
+  if (got == 8) l.busy = (v[0] + v[1] + v[2] + v[5] + v[6] + v[7]) / (double)sysconf(_SC_CLK_TCK);
+  for (int i = 0; i < n; i++) {
+    clockid_t clock;
+    if (own[i]->pid && !clock_getcpuclockid(own[i]->pid, &clock)) l.own += cpu_seconds(clock);
+  }
+  return l;
+}
+
+double load_foreign(const Load *from, const Load *to) {
+  double other = (to->busy - from->busy) - (to->own - from->own), wall = to->at - from->at;
+  return wall > 0 && other > 0 ? other / wall : 0;
+}
+
+/* ---- numbers ---- */
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+void reals_sort(Reals *r) {
+  if (r->n) qsort(r->p, r->n, sizeof *r->p, ascending);
+}
+
+double quantile(Reals *sorted, double q) { return sorted->n ? sorted->p[(size_t)(q * (double)(sorted->n - 1) + 0.5)] : NAN; }
+
+/* ---- what the machine can do ---- */
+typedef struct Probe {
+  const char *so;
+  int threads;
+  int64_t bytes;
+  Peak *result;
+} Probe;
+
+static _Noreturn void probe(const Probe *p) {
+  double (*flops)(int), (*reads)(int, size_t);
+  void *so = dlopen(p->so, RTLD_NOW | RTLD_LOCAL);
+  if (!so) _exit(1);
+  *(void **)&flops = dlsym(so, "peak_gflops");
+  *(void **)&reads = dlsym(so, "peak_read_gbs");
+  if (!flops || !reads) _exit(1);
+  *p->result = (Peak){ flops(p->threads), reads(p->threads, (size_t)p->bytes) };
+  _exit(0);
+}
+
+Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes) {
+  const BundleTemplate *source = bundle_template("peak.c");
+  const char *path = arena_printf(&c->model, "%s/peak.c", scratch);
+  Texts more = { 0 };
+  if (file_write(path, source->p, source->n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+  VEC_PUSH(&more, arena_printf(&c->model, "-DLANES=%d", t->vector_bytes ? t->vector_bytes / 4 : 1));
+  VEC_PUSH(&more, t->vector_regs > 16 ? "-DCHAINS=24" : "-DCHAINS=12");
+  VEC_PUSH(&more, "-pthread");
+  VEC_PUSH(&more, path);
+  Probe p = { shared_object(c, o, scratch, "peak", t->cflags, &more), threads, bytes, shared_memory(c, sizeof(Peak)) };
+  VEC_FREE(&more);
+  pid_t pid = child_start(c);
+  if (!pid) probe(&p);
+  child_wait(c, o, pid, "measuring the machine");
+  return *p.result;
+}

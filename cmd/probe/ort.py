@@ -1,0 +1,65 @@
+"""ONNX Runtime as a worker of tgc bench: MODEL THREADS TYPE:DIMS:FILE... with the inputs in order as raw files.
+Says "ready CREATE FIRST" (ms) when the session has run once; then answers each line "SECONDS RUNS" with "times" and
+those of the runs, in ms. Weights that the model also lists as inputs are taken as constants, as tgc does."""
+import sys
+import time
+
+import numpy as np
+import onnxruntime
+
+TYPES = {"bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8",
+         "f16": "f2", "f32": "f4", "f64": "f8"}
+
+
+def clock():
+    return time.perf_counter() * 1e3
+
+
+def session_of(model, threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    if not session.get_overridable_initializers():
+        return session
+    import onnx
+    parsed = onnx.load(model)
+    constants = {t.name for t in parsed.graph.initializer}
+    inputs = [i for i in parsed.graph.input if i.name not in constants]
+    del parsed.graph.input[:]
+    parsed.graph.input.extend(inputs)
+    parsed.ir_version = max(parsed.ir_version, 4)  # since when initializers need not be inputs
+    return onnxruntime.InferenceSession(parsed.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def main():
+    model, threads, *inputs = sys.argv[1:]
+    onnxruntime.set_default_logger_severity(3)
+    start = clock()
+    session = session_of(model, int(threads))
+    created = clock() - start
+    bound = session.io_binding()  # the least that Python adds to a run
+    for want, text in zip(session.get_inputs(), inputs, strict=True):
+        kind, dims, file = text.split(":", 2)
+        data = np.fromfile(file, TYPES[kind]).reshape([int(d) for d in dims.split(",") if d])
+        bound.bind_cpu_input(want.name, data)
+    for o in session.get_outputs():
+        bound.bind_output(o.name)
+    start = clock()
+    session.run_with_iobinding(bound)
+    print(f"ready {created:.6g} {clock() - start:.6g} v{onnxruntime.__version__}", flush=True)
+    for line in sys.stdin:
+        seconds, runs = (float(v) for v in line.split())
+        warm = clock() + 2
+        while True:
+            session.run_with_iobinding(bound)
+            if clock() >= warm:
+                break
+        end, times = clock() + seconds * 1e3, []
+        while not times or (len(times) < runs and clock() < end):
+            start = clock()
+            session.run_with_iobinding(bound)
+            times.append(clock() - start)
+        print("times", *(f"{t:.6g}" for t in times), flush=True)
+
+
+main()

@@ -1,0 +1,189 @@
+/* profile.c: tgc profile: where the time of a run goes. The bundle is compiled with a header for its
+ * hooks (docs/bundle.md) that notes when each kernel begins, and each kernel's median is set against
+ * what the machine could do: its multiply-adds at the rate that registers allow, its bytes at that of
+ * reading as many bytes as the model has again and again, both measured right before. */
+#include "cmd.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double SECONDS = 2;
+enum { RUNS = 1000, STAMPS_MOST = 1 << 23, NODES_SHOWN = 4, INDENT = 45 };
+
+typedef struct Row {
+  int kernel;
+  double ms, gflops, gbs, roof; /* roof: the least time the machine allows, over that taken */
+} Row;
+typedef struct Profile {
+  const Options *o;
+  Plan *plan;
+  const char *scratch;
+  Interface f;
+  Worker worker;
+  Tensor *in;
+  double *stamps; /* of each run: when each kernel began and the last one ended, ms */
+  size_t runs;
+  Row *rows;
+  double total, foreign; /* ms; CPUs */
+  Peak peak;
+  const KernelOrigins *from;
+} Profile;
+
+static const double *stamps_of(const Profile *p, size_t run) { return p->stamps + run * (p->plan->kernels.n + 1); }
+
+/* Where a bundle leaves the times of its steps. */
+static const char *write_hooks(Ctx *c, const Profile *p) {
+  const char *path = arena_printf(&c->model, "%s/hooks.h", p->scratch);
+  const char *text = arena_printf(&c->model,
+                                  "#include <time.h>\ndouble tgc_steps[%zu];\nconst int tgc_nsteps = %zu;\n"
+                                  "static void tgc_step(int k) {\n  struct timespec t;\n  clock_gettime(CLOCK_MONOTONIC, &t);\n"
+                                  "  tgc_steps[k] = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;\n}\n"
+                                  "#define TGC_STEP(k) tgc_step(k);\n",
+                                  p->plan->kernels.n + 1, p->plan->kernels.n + 1);
+  if (file_write(path, text, strlen(text))) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+  return path;
+}
+
+static int slowest_first(const void *a, const void *b) {
+  const Row *x = a, *y = b;
+  return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms) : x->kernel - y->kernel;
+}
+
+static void fill_rows(Ctx *c, Profile *p) {
+  size_t n = p->plan->kernels.n;
+  Reals times = { 0 };
+  p->rows = ARENA_NEW(&c->model, Row, n + 1);
+  for (size_t k = 0; k <= n; k++) { /* the last: all of a run */
+    times.n = 0;
+    for (size_t r = 0; r < p->runs; r++) {
+      const double *s = stamps_of(p, r);
+      VEC_PUSH(&times, k < n ? s[k + 1] - s[k] : s[n] - s[0]);
+    }
+    reals_sort(&times);
+    double ms = quantile(&times, 0.5);
+    if (k == n) {
+      p->total = ms;
+      continue;
+    }
+    const Kernel *x = &p->plan->kernels.p[k];
+    double bytes = (double)(x->bytes_read + x->bytes_written), flops = (double)x->flops;
+    double least = fmax(flops / p->peak.gflops, bytes / p->peak.read_gbs) * 1e-6;
+    p->rows[k] = (Row){ (int)k, ms, flops / ms * 1e-6, bytes / ms * 1e-6, least / ms };
+  }
+  VEC_FREE(&times);
+  qsort(p->rows, n, sizeof *p->rows, slowest_first);
+}
+
+/* ---- reporting ---- */
+static void print_profile(const Profile *p) {
+  const IR *ir = p->plan->ir;
+  printf("%zu kernels, %.4g ms for %s; peak %.4g GFLOP/s, reads %.4g GB/s; other processes kept %.2f CPUs busy\n",
+         p->plan->kernels.n, p->total, p->plan->target->isa, p->peak.gflops, p->peak.read_gbs, p->foreign);
+  puts("      us      %  GFLOP/s     GB/s  roof %  kernel");
+  for (size_t i = 0; i < p->plan->kernels.n; i++) {
+    const Row *r = &p->rows[i];
+    const Kernel *k = &p->plan->kernels.p[r->kernel];
+    printf("%8.1f  %5.1f  %7.1f  %7.1f  %6.0f  k%d%s%s\n", r->ms * 1e3, r->ms / p->total * 100, r->gflops, r->gbs, r->roof * 100,
+           r->kernel, k->schedule && *k->schedule == ' ' ? "" : " ", k->schedule ? k->schedule : "");
+    const KernelOrigins *from = &p->from[r->kernel];
+    for (int j = 0; j < from->n && j < NODES_SHOWN; j++) {
+      printf(j ? "; " : "%*s", INDENT, "");
+      print_name(ir->origins.p[from->origin[j]].text);
+    }
+    if (from->n > NODES_SHOWN) printf("; and %d more", from->n - NODES_SHOWN);
+    if (from->n) putchar('\n');
+  }
+}
+
+static json_t *origins_json(const Profile *p, int kernel) {
+  json_t *j = json_array();
+  for (int i = 0; i < p->from[kernel].n; i++)
+    json_array_append_new(j, json_text(p->plan->ir->origins.p[p->from[kernel].origin[i]].text));
+  return j;
+}
+
+static json_t *profile_json(const Profile *p) {
+  json_t *j = json_report("profile", p->o->model), *list = json_array();
+  for (size_t i = 0; i < p->plan->kernels.n; i++) {
+    const Row *r = &p->rows[i];
+    const Kernel *k = &p->plan->kernels.p[r->kernel];
+    json_array_append_new(
+        list, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms, "share",
+                        r->ms / p->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
+                        (json_int_t)k->flops, "bytes_read", (json_int_t)k->bytes_read, "bytes_written",
+                        (json_int_t)k->bytes_written, "schedule", json_text(k->schedule), "nodes", origins_json(p, r->kernel)));
+  }
+  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", p->plan->target->isa, "ms", p->total, "runs",
+                                      (json_int_t)p->runs, "peak_gflops", p->peak.gflops, "read_gbs", p->peak.read_gbs,
+                                      "foreign_cpus", p->foreign, "kernels", list));
+  return j;
+}
+
+/* The run whose length is nearest the median, in the format of chrome://tracing and Perfetto. */
+static void write_trace(Ctx *c, const Profile *p) {
+  size_t n = p->plan->kernels.n, best = 0;
+  double off = INFINITY;
+  for (size_t r = 0; r < p->runs; r++) {
+    double d = fabs(stamps_of(p, r)[n] - stamps_of(p, r)[0] - p->total);
+    if (d < off) off = d, best = r;
+  }
+  const double *s = stamps_of(p, best);
+  json_t *events = json_array();
+  for (size_t i = 0; i < n; i++) {
+    const Row *r = &p->rows[i];
+    const Kernel *k = &p->plan->kernels.p[r->kernel];
+    json_array_append_new(
+        events, json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:{s:f, s:f, s:f, s:o, s:o}}", "name",
+                          arena_printf(&c->model, "k%d", r->kernel), "ph", "X", "pid", 1, "tid", 1, "ts",
+                          (s[r->kernel] - s[0]) * 1e3, "dur", (s[r->kernel + 1] - s[r->kernel]) * 1e3, "args", "gflops",
+                          r->gflops, "gbs", r->gbs, "roofline", r->roof, "schedule", json_text(k->schedule), "nodes",
+                          origins_json(p, r->kernel)));
+  }
+  json_t *j = json_pack("{s:s, s:o}", "displayTimeUnit", "ms", "traceEvents", events);
+  int bad = json_dump_file(j, p->o->trace, JSON_INDENT(1));
+  json_decref(j);
+  if (bad) fail(c, EX_NOWRITE, "cannot write '%s'", p->o->trace);
+}
+
+static void run_profile(Ctx *c, void *arg) {
+  Profile *p = arg;
+  const char *dir = plan_put(c, p->plan, p->scratch);
+  int threads = p->o->threads ? (int)p->o->threads : 1;
+  p->f = interface_read(c, dir);
+  size_t n = p->plan->kernels.n + 1, runs = p->o->runs ? (size_t)p->o->runs : RUNS;
+  if (runs > STAMPS_MOST / n) runs = STAMPS_MOST / n + 1;
+  p->stamps = shared_memory(c, runs * n * sizeof *p->stamps);
+  const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, write_hooks(c, p));
+  p->peak = peak_measure(c, p->o, p->scratch, p->plan->target, threads, p->f.arena_bytes + p->f.weight_bytes);
+  worker_model(c, &p->worker, dir, so, &p->f, p->in, p->stamps);
+  Reals times = { 0 };
+  Load from = load_now((Worker *[]){ &p->worker }, 1);
+  worker_block(c, &p->worker, p->o->runs ? 1e9 : SECONDS, (int64_t)runs, &times);
+  Load to = load_now((Worker *[]){ &p->worker }, 1);
+  p->runs = times.n;
+  p->foreign = load_foreign(&from, &to);
+  VEC_FREE(&times);
+  p->from = kernel_origins(p->plan);
+  fill_rows(c, p);
+  if (p->o->json) json_print(profile_json(p));
+  else print_profile(p);
+  if (p->o->trace) write_trace(c, p);
+}
+
+int verb_profile(Ctx *c, const Options *o) {
+  Feed feed = { 0 };
+  Profile p = { .o = o };
+  feed_read(c, o, &feed);
+  p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
+  size_t n = p.plan->g->inputs.n;
+  p.in = ARENA_NEW(&c->model, Tensor, n + 1);
+  feed_inputs(c, &feed, p.plan->g->inputs.p, (int)n, o->seed, p.in);
+  p.scratch = scratch_new(c);
+  int code = ctx_try(c, run_profile, &p);
+  worker_end(&p.worker);
+  scratch_remove(p.scratch);
+  interface_free(&p.f);
+  feed_free(&feed);
+  return code;
+}
