@@ -38,7 +38,7 @@ static void start_ort(Ctx *c, Bench *b) {
   VEC_PUSH(&argv, arena_str(&c->model, script->p, script->n));
   VEC_PUSH(&argv, b->o->model);
   VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
-  for (size_t i = 0; i < b->f.inputs.n; i++) {
+  for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: it takes and gives them */
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
     if (file_write(path, t->data, (size_t)(t->elems * dt_bytes(t->dt))))
@@ -47,6 +47,7 @@ static void start_ort(Ctx *c, Bench *b) {
     sb_printf(&s, "%s:", dtype_info[t->dt].text);
     for (int k = 0; k < t->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)t->dims[k]);
     sb_printf(&s, ":%s", path);
+    VEC_PUSH(&argv, b->plan->g->inputs.p[i].name);
     VEC_PUSH(&argv, arena_str(&c->model, s.p, s.n));
     sb_free(&s);
   }

@@ -210,21 +210,22 @@ void *shared_memory(Ctx *c, size_t n) {
   return p;
 }
 
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in,
-                   Tensor *out) {
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
+                   size_t stride, const Tensor *in, Tensor *out) {
   const char *so = bundle_build(c, o, dir, scratch, f, NULL);
-  size_t bytes = 0;
-  for (size_t i = 0; i < f->outputs.n; i++)
+  size_t bytes = 0, nin = f->inputs.n, nout = f->outputs.n;
+  for (size_t i = 0; i < nout; i++)
     bytes += ((size_t)dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank) * (size_t)dt_bytes(f->outputs.p[i].dt) + 63) / 64 *
              64;
   Result *r = shared_memory(c, sizeof *r);
+  bytes = size_mul(bytes, steps);
   char *data = shared_memory(c, bytes);
   memset(data, 0xa5, bytes);
-  const void **src = ARENA_NEW(&c->model, const void *, f->inputs.n + 1);
-  void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
-  for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;
-  for (size_t i = 0, at = 0; i < f->outputs.n; i++) {
-    const GIO *v = &f->outputs.p[i];
+  const void **src = ARENA_NEW(&c->model, const void *, steps * nin + 1);
+  void **dst = ARENA_NEW(&c->model, void *, steps * nout + 1);
+  for (size_t i = 0; i < steps * nin; i++) src[i] = in[i / nin * stride + i % nin].data;
+  for (size_t i = 0, at = 0; i < steps * nout; i++) {
+    const GIO *v = &f->outputs.p[i % nout];
     out[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
     memcpy(out[i].dims, v->dims, sizeof out[i].dims);
     dst[i] = data + at;
@@ -234,14 +235,14 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   if (!pid) {
     Loaded m;
     r->status = model_open(dir, so, f, &m, r->why);
-    if (!r->status) r->status = m.run(&m.ctx, src, dst);
+    for (size_t s = 0; s < steps && !r->status; s++) r->status = m.run(&m.ctx, src + s * nin, dst + s * nout);
     _exit(0);
   }
   int ended = child_wait(c, o, pid, "running"), status = r->status;
   char why[sizeof r->why];
   memcpy(why, r->why, sizeof why);
   munmap(r, sizeof *r);
-  for (size_t i = 0; i < f->outputs.n; i++)
+  for (size_t i = 0; i < steps * nout; i++)
     out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
   munmap(data, bytes ? bytes : 1);
   if (!WIFEXITED(ended) || WEXITSTATUS(ended))
@@ -260,10 +261,10 @@ const char *plan_put(Ctx *c, const Plan *p, const char *scratch) {
   return dir;
 }
 
-int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out) {
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out) {
   const char *dir = plan_put(c, p, scratch);
   Interface f = interface_read(c, dir);
-  int status = bundle_execute(c, o, dir, scratch, &f, in, out);
+  int status = bundle_execute(c, o, dir, scratch, &f, steps, p->g->inputs.n, in, out);
   interface_free(&f);
   return status;
 }

@@ -5,6 +5,7 @@
 #include "../frontends/frontends.h"
 #include "../compiler/bundle/bundle.h"
 #include "../compiler/driver.h"
+#include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
 #include <sys/types.h>
 
@@ -31,9 +32,9 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *name, *embed, *data, *format;
-  Texts inputs, dims;
+  Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
-  int64_t threads, runs;       /* 0: not given */
+  int64_t threads, runs, steps; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol;           /* negative: not given */
   bool self_test, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
@@ -65,7 +66,9 @@ void json_print(json_t *j);                               /* to stdout; takes th
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
 const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MB" */
 void print_name(const char *s);                           /* to stdout; names may hold anything */
-void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out); /* verify.c: outputs as exact as they get */
+/* verify.c: the outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
+ * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
+void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
 
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
@@ -81,7 +84,11 @@ typedef struct NamedTensor {
   bool raw;                    /* bytes whose type and shape are the model's to say */
 } NamedTensor;
 struct Feed { VEC(NamedTensor) inputs, outputs; };
-void feed_read(Ctx *c, const Options *o, Feed *f);        /* --input and --data */
+void feed_read(Ctx *c, const Options *o, Feed *f);        /* --input and --data; of several steps, the first */
+/* The inputs of o's steps, `stride` tensors a step of which the n declared come from the data or from the seed; and, if
+ * the data has them, the expected outputs. Returns how many inputs come from the seed. */
+int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given, const GIO *out,
+               size_t nout, Tensor *want, bool *wanted);
 void feed_free(Feed *f);
 /* One tensor for each of the n declared; those the feed lacks come from the seed. Returns how many those are. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);
@@ -97,6 +104,12 @@ json_t *tensor_json(const char *name, const Tensor *t);
 Tensor npy_parse(Ctx *c, const char *what, Bytes b);
 void npy_write(const Tensor *t, Sb *out);
 void npz_parse(Ctx *c, const char *path, Bytes b, void (*each)(Ctx *c, void *arg, const char *name, Tensor t), void *arg);
+
+/* ---- state.c: --state and what runs of several steps need ---- */
+static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->steps : 1; }
+void apply_states(Ctx *c, const Options *o, Graph *g);
+void state_first(Ctx *c, const Graph *g, Tensor *in);     /* in: of the graph; the states' first values */
+void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in); /* what a run leaves for the next */
 
 /* ---- build.c: bundles built and run on this machine ---- */
 char *scratch_new(Ctx *c);                                /* a private folder in c->model; fails with EX_NOWRITE */
@@ -117,12 +130,13 @@ const char *plan_put(Ctx *c, const Plan *p, const char *scratch); /* its bundle 
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more);
 /* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
-/* Builds the bundle in dir and runs it once in a process of its own. out[i] get data in c->model. Returns the
- * runtime's status; fails when the compiler fails or the process dies. */
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const Tensor *in,
-                   Tensor *out);
+/* Builds the bundle in dir and runs it `steps` times in a process of its own: in has `stride` tensors for each run, out
+ * the bundle's outputs, which get data in c->model. Returns the runtime's status; fails when the compiler fails or the
+ * process dies. */
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
+                   size_t stride, const Tensor *in, Tensor *out);
 /* plan → bundle in a folder of scratch → outputs */
-int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, const Tensor *in, Tensor *out);
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 
 /* A built bundle in this process, which should be a child: what is loaded may crash. */
 typedef struct CallContext {                              /* NAME_ctx */

@@ -90,6 +90,7 @@ static Graph *graph_of(const Graph *g, const Point *p, size_t n) {
   Graph *h = arena_dup(m, g, sizeof *g);
   memset(&h->inputs, 0, sizeof h->inputs);
   memset(&h->outputs, 0, sizeof h->outputs);
+  memset(&h->states, 0, sizeof h->states); /* inputs like others */
   for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&h->inputs, g->inputs.p[i]);
   for (size_t i = 0; i < n; i++) {
     const Node *x = node(g->ir, p[i].ref);
@@ -116,7 +117,7 @@ static void probe(const Probe *q, Point *p, size_t n, const Tensor *want) {
   Tensor *got = ARENA_NEW(&q->c->model, Tensor, n);
   Options quiet = *q->o;
   quiet.dump = quiet.stop_after = NULL;
-  plan_execute(q->c, &quiet, plan_of(&quiet, h, q->t, NULL), q->scratch, q->in, got);
+  plan_execute(q->c, &quiet, plan_of(&quiet, h, q->t, NULL), q->scratch, 1, q->in, got);
   for (size_t i = 0; i < n; i++) {
     Diff d = tensor_compare(&got[i], &want[i], q->o->rtol, q->o->atol);
     double y = d.worst < 0 ? 0 : fabs(tensor_at(&want[i], d.worst));

@@ -12,9 +12,9 @@ static WeightsMode weights_mode(const Options *o) {
 static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Tensor **in, Tensor **out) {
   *in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
   *out = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
-  int seeded = feed_inputs(c, feed, g->inputs.p, (int)g->inputs.n, o->seed, *in);
-  if (!seeded && feed_outputs(c, feed, g->outputs.p, (int)g->outputs.n, *out)) return;
-  interpret(c, g, *in, *out);
+  int seeded = feed_inputs(c, feed, g->inputs.p, (int)graph_nin(g), o->seed, *in);
+  if (!seeded && feed_outputs(c, feed, g->outputs.p, (int)graph_nout(g), *out)) return;
+  interpret(c, g, 1, true, *in, *out);
 }
 
 static void check_pass(Ctx *c, const char *name) {

@@ -68,6 +68,24 @@ static void read_numbered(Ctx *c, const char *dir, const char *kind, Feed *f, bo
   }
 }
 
+static void read_data(Ctx *c, const char *path, Feed *f) {
+  struct stat st;
+  if (stat(path, &st)) fail(c, EX_NOINPUT_, "cannot open '%s': %s", path, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) {
+    npz_parse(c, path, file_read(c, path, 0), add_array, &(Archive){ f, path, true });
+    return;
+  }
+  read_numbered(c, path, "input", f, false);
+  read_numbered(c, path, "output", f, true);
+  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' holds no input_J.pb and no output_J.pb", path);
+}
+
+/* Where a folder of data keeps that of one of several runs; NULL: it does not. */
+static const char *step_folder(Ctx *c, const char *data, size_t step) {
+  const char *path = arena_printf(&c->model, "%s/step_%zu", data, step);
+  return access(path, F_OK) ? NULL : path;
+}
+
 void feed_read(Ctx *c, const Options *o, Feed *f) {
   int number = 0; /* of inputs without a name */
   for (size_t i = 0; i < o->inputs.n; i++) {
@@ -77,15 +95,8 @@ void feed_read(Ctx *c, const Options *o, Feed *f) {
     else VEC_PUSH(&f->inputs, read_one(c, name, name ? -1 : number++, path));
   }
   if (!o->data) return;
-  struct stat st;
-  if (stat(o->data, &st)) fail(c, EX_NOINPUT_, "cannot open '%s': %s", o->data, strerror(errno));
-  if (!S_ISDIR(st.st_mode)) {
-    npz_parse(c, o->data, file_read(c, o->data, 0), add_array, &(Archive){ f, o->data, true });
-    return;
-  }
-  read_numbered(c, o->data, "input", f, false);
-  read_numbered(c, o->data, "output", f, true);
-  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' holds no input_J.pb and no output_J.pb", o->data);
+  const char *step = step_folder(c, o->data, 0);
+  read_data(c, step ? step : o->data, f);
 }
 
 void feed_free(Feed *f) {
@@ -147,6 +158,22 @@ bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out) {
     out[i] = fitted(c, t, &want[i], "output");
   }
   return true;
+}
+
+int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given, const GIO *out,
+               size_t nout, Tensor *want, bool *wanted) {
+  int seeded = 0;
+  *wanted = true;
+  for (size_t s = 0; s < steps_of(o); s++) {
+    Feed own = { 0 };
+    const char *folder = s && o->data ? step_folder(c, o->data, s) : NULL;
+    if (folder) read_data(c, folder, &own);
+    const Feed *f = folder ? &own : first;
+    seeded += feed_inputs(c, f, in, (int)nin, o->seed + (int64_t)(s * nin), given + s * stride);
+    *wanted = *wanted && want && feed_outputs(c, f, out, (int)nout, want + s * nout);
+    feed_free(&own);
+  }
+  return seeded;
 }
 
 /* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid

@@ -13,8 +13,9 @@ static void print_values(Ctx *c, const char *kind, const GIO *v, size_t n) {
 }
 
 void print_interface(Ctx *c, const Graph *g) {
-  print_values(c, "input", g->inputs.p, g->inputs.n);
-  print_values(c, "output", g->outputs.p, g->outputs.n);
+  print_values(c, "input", g->inputs.p, graph_nin(g));
+  print_values(c, "output", g->outputs.p, graph_nout(g));
+  print_values(c, "state", g->inputs.p + graph_nin(g), g->states.n);
 }
 
 /* how many nodes of each op the outputs reach; returns how many nodes */
@@ -44,8 +45,8 @@ json_t *graph_json(const Graph *g) {
   size_t n = count_ops(g, count);
   for (int i = 0; i < OP_COUNT; i++)
     if (count[i]) json_object_set_new(ops, op_info[i].name, json_integer(count[i]));
-  return json_pack("{s:o, s:o, s:o, s:I}", "inputs", values_json(g->inputs.p, g->inputs.n), "outputs",
-                   values_json(g->outputs.p, g->outputs.n), "ops", ops, "nodes", (json_int_t)n);
+  return json_pack("{s:o, s:o, s:o, s:o, s:I}", "inputs", values_json(g->inputs.p, graph_nin(g)), "outputs",
+                   values_json(g->outputs.p, graph_nout(g)), "states", values_json(g->inputs.p + graph_nin(g), g->states.n), "ops", ops, "nodes", (json_int_t)n);
 }
 
 /* ---- the plan ---- */
@@ -65,7 +66,8 @@ void print_kernels(const Plan *p) {
 }
 
 static const char *const buf_kind[] = {
-  [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena"
+  [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena",
+  [BUF_STATE] = "state", [BUF_NEXT] = "next"
 };
 
 /* first and last kernel that names each buffer */
@@ -92,6 +94,12 @@ static void print_memory(const Plan *p) {
     if (b->kind != BUF_ARENA || l[i].first < 0) continue;
     printf("  %10lld  %12lld bytes  k%d to k%d\n", (long long)b->offset, (long long)b->elems * dt_bytes(b->dt), l[i].first,
            l[i].last);
+  }
+  for (size_t k = 0; k < p->states.n; k++) {
+    const StatePlace *s = &p->states.p[k];
+    printf("  %10lld  %12lld bytes  state ", (long long)(p->state_at + s->at), (long long)(s->outer * s->block));
+    print_name(p->g->inputs.p[graph_nin(p->g) + k].name);
+    puts(p->g->states.p[k].axis >= 0 ? ", a window" : s->slots > 1 ? ", alternating" : ", in place");
   }
 }
 

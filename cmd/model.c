@@ -30,7 +30,9 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
   LoadOptions l = load_options(c, o, feed);
   c->file = o->model;
-  return model_load(c, o->model, &l);
+  Graph *g = model_load(c, o->model, &l);
+  apply_states(c, o, g);
+  return g;
 }
 
 /* ---- compiling ---- */

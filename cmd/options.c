@@ -269,4 +269,5 @@ int options_parse(Options *o, int argc, char **argv) {
 void options_free(Options *o) {
   VEC_FREE(&o->inputs);
   VEC_FREE(&o->dims);
+  VEC_FREE(&o->states);
 }

@@ -28,6 +28,9 @@ OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
 OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbp",
        "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
+OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibp",
+       "keep an input and an output inside, from run to run; * stands for part of the names. Keys: axis, capacity, init, grow")
+OPTION( 0,  "steps",          "N",         SIZE,  steps,          "rv",    "runs, one after another, of a model with states (1)")
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")

@@ -10,15 +10,17 @@ typedef struct Verify {
   const Target *target;
   Graph *g;
   const char *scratch;
-  Tensor *in, *want, *got;
+  size_t steps, nout;       /* runs; outputs of a run */
+  Tensor *in, *want, *got;  /* of all runs; in with the states */
   bool from_data;  /* want is the user's, not the interpreter's */
   Tensor *exact;   /* the interpreter's; NULL while nobody asked */
-  double *excused; /* by output: error of the data that explains a difference; 0: nothing to explain */
+  double *excused; /* by output of a run: error of the data that explains a difference; 0: nothing to explain */
   json_t *report;
   int failed; /* outputs */
+  size_t first_failed;
 } Verify;
 
-static void interpret_as(Ctx *c, const Graph *g, const Tensor *in, bool exact, Tensor *out) {
+static void interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, Tensor *out) {
   const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
   Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
   for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
@@ -27,7 +29,15 @@ static void interpret_as(Ctx *c, const Graph *g, const Tensor *in, bool exact, T
     BUG("the interpreter ran out of a budget it was not given");
 }
 
-void interpret(Ctx *c, const Graph *g, const Tensor *in, Tensor *out) { interpret_as(c, g, in, true, out); }
+void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out) {
+  Tensor *all = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
+  state_first(c, g, in);
+  for (size_t s = 0; s < steps; s++, in += g->inputs.n) {
+    interpret_once(c, g, in, exact, all);
+    memcpy(out + s * graph_nout(g), all, graph_nout(g) * sizeof *all);
+    if (s + 1 < steps) state_next(c, g, all, in + g->inputs.n);
+  }
+}
 
 /* What the roundings of the graph's own types cost, at worst, over the elements of one output. */
 static double rounding_cost(const Tensor *rounded, const Tensor *exact) {
@@ -45,7 +55,7 @@ static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_st
  * relative tolerance of it. So a failure is looked at again: outputs that are about as near the exact result
  * (the interpreter's, in double) as the data is are right, if the data is that near at all. */
 static void judge(Ctx *c, Verify *v, Diff *d) {
-  size_t n = v->g->outputs.n;
+  size_t n = v->steps * v->nout;
   bool any = false;
   for (size_t i = 0; i < n; i++) {
     d[i] = tensor_compare(&v->got[i], &v->want[i], v->o->rtol, v->o->atol);
@@ -54,7 +64,8 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
   if (!any) return;
   if (!v->from_data) { /* want is exact; a graph that amplifies errors amplifies those of any arithmetic */
     Tensor *rounded = ARENA_NEW(&c->model, Tensor, n);
-    interpret_as(c, v->g, v->in, false, rounded);
+    Tensor *in = arena_dup(&c->model, v->in, v->steps * v->g->inputs.n * sizeof *in);
+    interpret(c, v->g, v->steps, false, in, rounded);
     for (size_t i = 0; i < n; i++) {
       double room = d[i].bad ? 4 * rounding_cost(&rounded[i], &v->want[i]) : 0;
       if (d[i].bad && !tensor_compare(&v->got[i], &v->want[i], v->o->rtol, fmax(v->o->atol, room)).bad) v->excused[i] = room;
@@ -62,7 +73,7 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
     return;
   }
   v->exact = ARENA_NEW(&c->model, Tensor, n);
-  interpret(c, v->g, v->in, v->exact);
+  interpret(c, v->g, v->steps, true, v->in, v->exact);
   for (size_t i = 0; i < n; i++) {
     double error = d[i].bad ? reference_error(&v->want[i], &v->exact[i]) : 0;
     if (d[i].bad && isfinite(error) && !tensor_compare(&v->got[i], &v->exact[i], v->o->rtol, fmax(v->o->atol, 2 * error)).bad)
@@ -71,7 +82,7 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
 }
 
 static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json_t *list) {
-  const GIO *out = &v->g->outputs.p[i];
+  const GIO *out = &v->g->outputs.p[i % v->nout];
   bool passed = !d->bad || v->excused[i] > 0;
   json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed",
                                         passed, "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad,
@@ -79,6 +90,7 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
                                         real_json(d->max_abs), "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
   printf("%s ", passed ? "ok    " : "FAILED");
+  if (v->steps > 1) printf("%zu: ", i / v->nout);
   print_name(out->name);
   printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp,
          d->max_rel, d->max_abs);
@@ -101,19 +113,19 @@ static Graph *same_graph(Ctx *c, const Graph *g) {
 
 static void blame(Ctx *c, Verify *v) {
   bool import = false;
-  for (size_t i = 0; v->exact && i < v->g->outputs.n; i++)
+  for (size_t i = 0; v->exact && i < v->steps * v->nout; i++)
     import |= tensor_compare(&v->exact[i], &v->want[i], v->o->rtol, v->o->atol).bad &&
               isinf(reference_error(&v->want[i], &v->exact[i]));
   if (v->exact) json_object_set_new(v->report, "interpreter_agrees", json_boolean(!import));
   if (import && !v->o->json)
     puts("the interpreter disagrees with the data as well: the graph is not the model, or the data is not");
-  if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in, v->report);
+  if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->g->inputs.n, v->report);
 }
 
 static void build_and_compare(Ctx *c, void *arg) {
   Verify *v = arg;
-  size_t n = v->g->outputs.n;
-  int status = plan_execute(c, v->o, plan_of(v->o, same_graph(c, v->g), v->target, NULL), v->scratch, v->in, v->got);
+  size_t n = v->steps * v->nout;
+  int status = plan_execute(c, v->o, plan_of(v->o, same_graph(c, v->g), v->target, NULL), v->scratch, v->steps, v->in, v->got);
   if (status) fail(c, EX_FAILED, "the model returned status %d", status);
   Diff *d = ARENA_NEW(&c->model, Diff, n + 1);
   json_t *list = json_array();
@@ -121,7 +133,7 @@ static void build_and_compare(Ctx *c, void *arg) {
   judge(c, v, d);
   for (size_t i = 0; i < n; i++) {
     report_output(c, v, i, &d[i], list);
-    v->failed += d[i].bad && !v->excused[i];
+    if (d[i].bad && !v->excused[i] && !v->failed++) v->first_failed = i;
   }
   json_object_set_new(v->report, "outputs", list);
   fflush(stdout); /* the search for suspects takes a while */
@@ -133,14 +145,15 @@ int verb_verify(Ctx *c, const Options *o) {
   Verify v = { .o = o, .target = target_of(c, o, "native") };
   feed_read(c, o, &feed);
   v.g = load_graph(c, o, &feed);
-  int nin = (int)v.g->inputs.n, nout = (int)v.g->outputs.n;
-  v.in = ARENA_NEW(&c->model, Tensor, nin + 1);
-  v.want = ARENA_NEW(&c->model, Tensor, nout + 1);
-  v.got = ARENA_NEW(&c->model, Tensor, nout + 1);
-  int seeded = feed_inputs(c, &feed, v.g->inputs.p, nin, o->seed, v.in);
-  v.from_data = feed_outputs(c, &feed, v.g->outputs.p, nout, v.want);
-  if (v.from_data && seeded) fail(c, EX_NOINPUT_, "the data has outputs but lacks %d of %d inputs", seeded, nin);
-  if (!v.from_data) interpret(c, v.g, v.in, v.want);
+  size_t nin = graph_nin(v.g), stride = v.g->inputs.n;
+  v.steps = steps_of(o);
+  v.nout = graph_nout(v.g);
+  v.in = ARENA_NEW(&c->model, Tensor, size_mul(v.steps, stride + 1));
+  v.want = ARENA_NEW(&c->model, Tensor, size_mul(v.steps, v.nout + 1));
+  v.got = ARENA_NEW(&c->model, Tensor, size_mul(v.steps, v.nout + 1));
+  int seeded = feed_steps(c, o, &feed, v.g->inputs.p, nin, stride, v.in, v.g->outputs.p, v.nout, v.want, &v.from_data);
+  if (v.from_data && seeded) fail(c, EX_NOINPUT_, "the data has outputs but lacks %d of %zu inputs", seeded, v.steps * nin);
+  if (!v.from_data) interpret(c, v.g, v.steps, true, v.in, v.want);
   v.report = json_report("verify", o->model);
   v.scratch = scratch_new(c);
   int code = ctx_try(c, build_and_compare, &v);

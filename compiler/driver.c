@@ -55,16 +55,27 @@ static void place_weights(Plan *p) {
       at += (b->elems * dt_bytes(b->dt) + 63) / 64 * 64;
       VEC_PUSH(&placed, b);
     }
+  for (size_t k = 0; k < p->states.n; k++) {
+    const Tensor *t = p->g->states.p[k].init;
+    if (!t) continue;
+    p->states.p[k].init = at;
+    at += (t->elems * dt_bytes(t->dt) + 63) / 64 * 64;
+  }
   p->weight_bytes = at;
   p->weights = arena_alloc(&ir->ctx->model, (size_t)at);
   for (size_t i = 0; i < placed.n; i++) {
     const Buf *b = placed.p[i];
     memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
   }
+  for (size_t k = 0; k < p->states.n; k++) {
+    const Tensor *t = p->g->states.p[k].init;
+    if (t) memcpy(p->weights + p->states.p[k].init, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
+  }
   VEC_FREE(&placed);
 }
 
 static void pass_memplan(State *st) {
+  sched_states(st->plan);
   sched_memplan(st->plan);
   place_weights(st->plan);
 }

@@ -1,6 +1,7 @@
 /* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files by POSIX calls. */
 #define _POSIX_C_SOURCE 200809L
 #include "tgcrt.h"
+#include <string.h>
 
 const char *tgcrt_strerror(int status) {
   switch (status) { /* a table of pointers would be data to relocate */
@@ -12,6 +13,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_INDEX: return "an index in the data was out of range and has been clamped";
   case TGCRT_FILE: return "a file cannot be read, or is not what was expected";
   case TGCRT_CPU: return "this CPU lacks instructions that the model was compiled for";
+  case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";
   }
   return "unknown status";
 }
@@ -94,6 +96,64 @@ uint32_t tgcrt_cpu(void) { return 0; }
 int tgcrt_cpu_check(uint32_t wanted) {
   uint32_t have = tgcrt_cpu();
   return have & TGCRT_CPU_KNOWN && wanted & ~have ? TGCRT_CPU : TGCRT_OK;
+}
+
+/* ---- state ---- */
+static uint64_t cursor(const unsigned char *s, size_t k) {
+  uint64_t c;
+  memcpy(&c, s + 8 * k, 8);
+  return c;
+}
+
+static void set_cursor(unsigned char *s, size_t k, uint64_t c) { memcpy(s + 8 * k, &c, 8); }
+
+void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights) {
+  size_t k, i;
+  for (k = 0; k < n; k++, t++) {
+    set_cursor(s, k, 0);
+    memset(s + t->at, 0, t->outer * t->block);
+    for (i = 0; i < t->outer && t->init != (size_t)-1; i++) memcpy(s + t->at + i * t->block, weights + t->init + i * t->keep, t->keep);
+  }
+}
+
+/* Only a window has room for what is kept behind its last slot. */
+void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s) {
+  size_t k, i;
+  for (k = 0; k < n; k++, t++) {
+    size_t end = t->slots * t->step;
+    uint64_t next = cursor(s, k) + 1;
+    if (next == t->slots) {
+      next = 0;
+      for (i = 0; i < t->outer && end + t->keep <= t->block; i++) memmove(s + t->at + i * t->block, s + t->at + i * t->block + end, t->keep);
+    }
+    set_cursor(s, k, next);
+  }
+}
+
+int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes) {
+  size_t k;
+  for (k = 0; k < n; k++)
+    if (cursor((const unsigned char *)saved, k) >= t[k].slots) return TGCRT_STATE;
+  memcpy(s, saved, bytes);
+  return TGCRT_OK;
+}
+
+int tgcrt_state_get(const tgcrt_state *t, size_t n, const unsigned char *s, size_t k, void *value) {
+  size_t i;
+  if (k >= n) return TGCRT_STATE;
+  t += k;
+  s += t->at + cursor(s, k) * t->step;
+  for (i = 0; i < t->outer; i++) memcpy((unsigned char *)value + i * t->keep, s + i * t->block, t->keep);
+  return TGCRT_OK;
+}
+
+int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, const void *value) {
+  size_t i;
+  if (k >= n) return TGCRT_STATE;
+  t += k;
+  s += t->at + cursor(s, k) * t->step;
+  for (i = 0; i < t->outer; i++) memcpy(s + i * t->block, (const unsigned char *)value + i * t->keep, t->keep);
+  return TGCRT_OK;
 }
 
 #ifndef TGCRT_FREESTANDING

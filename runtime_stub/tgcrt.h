@@ -20,7 +20,8 @@ enum {
   TGCRT_UNREADY = 4,  /* the context was not initialised by this model */
   TGCRT_INDEX = 5,    /* an index in the data was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
-  TGCRT_CPU = 7       /* the CPU, or its operating system, lacks instructions the model was compiled for */
+  TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
+  TGCRT_STATE = 8     /* a state of that number does not exist, or the saved state is not of this model */
 };
 #define TGCRT_ALIGN 64 /* of the arena and of the weights, in bytes */
 
@@ -47,6 +48,21 @@ enum {
 uint32_t tgcrt_cpu(void);
 /* TGCRT_CPU if some of these are known to be missing. Compile it, as all of tgcrt.c, for the baseline. */
 int tgcrt_cpu_check(uint32_t wanted);
+
+/* What a model keeps from one run to the next. Its memory begins with a cursor for each state. A state's
+ * value lies in `outer` blocks, `keep` bytes in each from cursor * step on; a run moves the cursor one on, and
+ * from slots to 0, where what is kept of a window is moved to the beginning. */
+typedef struct tgcrt_state {
+  size_t at, outer, block, keep, step, slots; /* bytes, but for outer and slots */
+  size_t init;        /* where its first value lies in the weights; (size_t)-1: zeros */
+} tgcrt_state;
+
+/* For the model's own functions, which check their arguments. t has n rows, s is the memory. */
+void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
+void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
+int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);
+int tgcrt_state_get(const tgcrt_state *t, size_t n, const unsigned char *s, size_t k, void *value);
+int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, const void *value);
 
 /* Needs an operating system; compile with -DTGCRT_FREESTANDING to leave it out. Maps a file that must
  * have exactly this many bytes and be a regular one; *data is valid until tgcrt_unmap. */

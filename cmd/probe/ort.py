@@ -1,4 +1,4 @@
-"""ONNX Runtime as a worker of tgc bench: MODEL THREADS TYPE:DIMS:FILE... with the inputs in order as raw files.
+"""ONNX Runtime as a worker of tgc bench: MODEL THREADS [NAME TYPE:DIMS:FILE]... with the inputs as raw files.
 Says "ready CREATE FIRST" (ms) when the session has run once; then answers each line "SECONDS RUNS" with "times" and
 those of the runs, in ms. Weights that the model also lists as inputs are taken as constants, as tgc does."""
 import sys
@@ -38,10 +38,10 @@ def main():
     session = session_of(model, int(threads))
     created = clock() - start
     bound = session.io_binding()  # the least that Python adds to a run
-    for want, text in zip(session.get_inputs(), inputs, strict=True):
+    for name, text in zip(inputs[::2], inputs[1::2], strict=True):
         kind, dims, file = text.split(":", 2)
         data = np.fromfile(file, TYPES[kind]).reshape([int(d) for d in dims.split(",") if d])
-        bound.bind_cpu_input(want.name, data)
+        bound.bind_cpu_input(name, data)
     for o in session.get_outputs():
         bound.bind_output(o.name)
     start = clock()

@@ -30,6 +30,21 @@ static json_t *values_json(Ctx *c, const GIO *v, int n, const char *kind) {
   return j;
 }
 
+static json_t *states_json(const Plan *p) {
+  static const char *const how[] = { "in place", "alternating" };
+  json_t *j = values_json(p->ir->ctx, p->g->inputs.p + graph_nin(p->g), (int)p->states.n, "state");
+  for (size_t k = 0; k < p->states.n; k++) {
+    const GState *s = &p->g->states.p[k];
+    json_t *x = json_array_get(j, k);
+    json_object_set_new(x, "output", json_text(p->g->outputs.p[graph_nout(p->g) + k].name));
+    json_object_set_new(x, "kept", json_string(s->axis < 0 ? how[p->states.p[k].slots - 1] : "window"));
+    if (s->axis < 0) continue;
+    json_object_set_new(x, "axis", json_integer(s->axis));
+    json_object_set_new(x, "capacity", json_integer(s->capacity));
+  }
+  return j;
+}
+
 json_t *json_kernels(const Plan *p) {
   json_t *j = json_array();
   const KernelOrigins *from = kernel_origins(p);
@@ -61,12 +76,16 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
                         BUNDLE_FORMAT, "name", o->name, "interface", interface, "abi", "major", BUNDLE_ABI_MAJOR, "minor",
                         BUNDLE_ABI_MINOR);
   json_object_set_new(j, "model", json_text(p->g->name));
-  json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)p->g->inputs.n, "input"));
-  json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)p->g->outputs.n, "output"));
+  json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)graph_nin(p->g), "input"));
+  json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)graph_nout(p->g), "output"));
   json_object_set_new(j, "options",
                       json_pack("{s:s, s:s, s:s, s:s, s:b}", "backend", o->backend->name, "isa", p->target->isa, "cflags",
                                 p->target->cflags, "weights", mode[o->weights], "self_test", o->test_in != NULL));
   json_object_set_new(j, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
+  if (p->states.n) {
+    json_object_set_new(j, "states", states_json(p));
+    json_object_set_new(j, "state_bytes", json_integer(p->state_bytes));
+  }
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
   json_object_set_new(j, "kernels", json_kernels(p));
   json_object_set_new(j, "files", files_json(b));

@@ -97,9 +97,9 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
 
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
-  for (size_t i = 0; i < g->inputs.n; i++)
+  for (size_t i = 0; i < graph_nin(g); i++)
     if (dims_elems(g->inputs.p[i].dims, g->inputs.p[i].rank)) sb_printf(&s, "  if (!in->%s) return TGCRT_ARGUMENT;\n", in[i]);
-  for (size_t i = 0; i < g->outputs.n; i++)
+  for (size_t i = 0; i < graph_nout(g); i++)
     if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank)) sb_printf(&s, "  if (!out->%s) return TGCRT_ARGUMENT;\n", out[i]);
   return keep(c, &s);
 }
@@ -161,14 +161,20 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *type = dtype_info[b->dt].ctype;
+    const char *access = writes(kernel, kernel->bufs.p[i]) ? "" : "const ";
     if (i) sb_puts(s, ", ");
     switch (b->kind) {
     case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
     case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
     case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
-    case BUF_ARENA:
-      sb_printf(s, "(%s%s *)(void *)(a + %lld)", writes(kernel, kernel->bufs.p[i]) ? "" : "const ", type, (long long)b->offset);
+    case BUF_ARENA: sb_printf(s, "(%s%s *)(void *)(a + %lld)", access, type, (long long)b->offset); break;
+    case BUF_STATE: case BUF_NEXT: {
+      const StatePlace *at = &p->states.p[b->slot];
+      sb_printf(s, "(%s%s *)(void *)(s + %lld", access, type, (long long)at->at);
+      if (at->slots > 1) sb_printf(s, " + (size_t)%s[%lld]) * %lld", b->kind == BUF_NEXT ? "(1 - cursor" : "(cursor", (long long)b->slot, (long long)at->step);
+      sb_puts(s, ")");
       break;
+    }
     }
   }
   sb_puts(s, ");\n");
@@ -192,6 +198,48 @@ static const char *calls_text(const Plan *p, const char **in, const char **out) 
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) put_call(p, (int)k, in, out, &s);
   return keep(p->ir->ctx, &s);
+}
+
+/* ---- state ---- */
+static const char *state_rows(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->states.n; k++) {
+    const StatePlace *t = &p->states.p[k];
+    sb_printf(&s, "  { %lld, %lld, %lld, %lld, %lld, %lld, ", (long long)t->at, (long long)t->outer, (long long)t->block,
+              (long long)t->keep, (long long)t->step, (long long)t->slots);
+    if (t->init < 0) sb_puts(&s, "(size_t)-1 },\n");
+    else sb_printf(&s, "%lld },\n", (long long)t->init);
+  }
+  return keep(p->ir->ctx, &s);
+}
+
+/* What a template says of the states; nothing when there are none. */
+static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *template) {
+  Ctx *c = p->ir->ctx;
+  Arena *m = &c->model;
+  if (!p->states.n) return "";
+  int n = (int)p->states.n;
+  const GIO *v = p->g->inputs.p + graph_nin(p->g);
+  const char **name = bundle_fields(c, v, n, "state");
+  Sb names = { 0 }, shapes = { 0 }, text = { 0 };
+  for (int k = 0; k < n; k++) sb_printf(&names, "%s%s", k ? ", " : "", name[k]);
+  put_shapes(&shapes, NET, "STATE", v, n);
+  const Word words[] = {
+    { "net", net },
+    { "NET", NET },
+    { "interface", interface },
+    { "names", keep(c, &names) },
+    { "nstates", arena_printf(m, "%d", n) },
+    { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
+    { "state_bytes", arena_printf(m, "%lld", (long long)p->state_bytes) },
+    { "state_shapes", keep(c, &shapes) },
+    { "state_rows", state_rows(p) },
+    { "length_declaration", "" },
+    { "length_definition", "" },
+    { NULL, NULL },
+  };
+  expand(template, words, &text);
+  return keep(c, &text);
 }
 
 /* ---- weights and tests ---- */
@@ -221,9 +269,9 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
 
 static void add_test_data(Ctx *c, const char *name, const Graph *g, const BundleOptions *o, Bundle *b) {
   Sb s = { 0 };
-  for (size_t i = 0; i < g->inputs.n; i++)
+  for (size_t i = 0; i < graph_nin(g); i++)
     sb_put(&s, o->test_in[i].data, (size_t)(o->test_in[i].elems * dt_bytes(o->test_in[i].dt)));
-  for (size_t i = 0; i < g->outputs.n; i++)
+  for (size_t i = 0; i < graph_nout(g); i++)
     sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
   size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), keep(c, &s), n }));
@@ -235,7 +283,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Arena *m = &c->model;
   const Graph *g = p->g;
   const char *net = o->name;
-  int nin = (int)g->inputs.n, nout = (int)g->outputs.n;
+  int nin = (int)graph_nin(g), nout = (int)graph_nout(g);
   const char **in = bundle_fields(c, g->inputs.p, nin, "input"), **out = bundle_fields(c, g->outputs.p, nout, "output");
   char *NET = arena_str(m, net, strlen(net));
   for (char *s = NET; *s; s++)
@@ -257,8 +305,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
 
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
-                                     BUNDLE_ABI_MAJOR);
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
+                                     BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "state.h.in"));
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -285,6 +333,13 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_slots", slots_text(c, g->outputs.p, nout, out) },
     { "assign", keep(c, &assign) },
     { "null_checks", null_checks(c, g, in, out) },
+    { "state_declarations", state_text(p, net, NET, digest, "state.h.in") },
+    { "state_functions", state_text(p, net, NET, digest, "state.c.in") },
+    { "state_memory", p->states.n ? "  unsigned char *s;\n  const uint64_t *cursor;\n" : "" },
+    { "state_cursors",
+      p->states.n ? "  s = a + STATE_AT;\n  cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n" : "" },
+    { "state_reset", p->states.n ? arena_printf(m, "%s_state_reset(ctx)", net) : "TGCRT_OK" },
+    { "state_advance", p->states.n ? arena_printf(m, "  tgcrt_state_advance(states, %s_STATES, s);\n", NET) : "" },
     { "prelude", keep(c, &prelude) },
     { "kernels", kernels_text(p) },
     { "calls", calls_text(p, in, out) },

@@ -3,6 +3,15 @@
 #define TGC_GRAPH_H
 #include "../ir/ir.h"
 
+typedef struct StateSpec {  /* what the user says of a state, or of several by a pattern with one * */
+  const char *past, *present;
+  int axis;                 /* -1: as the graph has it */
+  int64_t capacity;         /* 0: the default */
+  bool grow;                /* starts empty */
+  const Tensor *init;       /* NULL: zeros */
+} StateSpec;
+void graph_states(Graph *g, const StateSpec *specs, int n); /* once, before other passes; fails with EX_USAGE_ */
+
 bool graph_simplify(Graph *g); /* exact rewrites, and the named algebraic rules of simplify.c; true: changed */
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */

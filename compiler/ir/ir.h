@@ -95,13 +95,13 @@ typedef struct Tensor {
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */
-typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA } BufKind;
+typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT } BufKind; /* a state as a run finds it, and as it leaves it */
 typedef struct Buf {
   BufKind kind;
   DType dt;
   int64_t elems;           /* extent of the memory, in elements */
-  int64_t slot;            /* input or output number; tensor id of a weight */
-  int64_t offset;          /* bytes from the start of the arena or of the weights blob; -1: not placed */
+  int64_t slot;            /* input or output number; tensor id of a weight; state number */
+  int64_t offset;          /* bytes from the start of the arena, the weights blob or the state; -1: not placed */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
@@ -167,12 +167,22 @@ Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* keeps the axes with extent
 
 /* ---- a graph: what the front ends make and the bundle exposes ---- */
 typedef struct GIO { Ref ref; const char *name; DType dt; int rank; int64_t dims[MAX_RANK]; } GIO;
+/* A pair of an input and an output that is kept from one run to the next, in memory of the bundle. */
+typedef struct GState {
+  int axis;                /* along it the output is the input with `taken` elements appended, and the last of them
+                              are the next input; -1: the output is the next input */
+  int64_t taken, capacity; /* capacity: extent of the memory along axis */
+  const Tensor *init;      /* first input; NULL: zeros */
+} GState;
 typedef struct Graph {
   IR *ir;
   const char *name;
   VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i (possibly unused) */
   VEC(GIO) outputs;
+  VEC(GState) states;      /* the last states.n inputs and outputs are their pairs, in order */
 } Graph;
+static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* those the caller gives */
+static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n; } /* those the caller gets */
 
 /* Every node that roots reach, sources before users; the caller frees with VEC_FREE. Iterative. */
 typedef VEC(Ref) Refs;

@@ -212,7 +212,7 @@ static void find_halos(Sched *s) {
     const Node *x = node(ir, r);
     if (!s->place[r].halo_view) continue;
     Place *p = &s->place[x->src[0]];
-    if (!p->stored || (p->has_halo && p->fill != x->src[1])) { /* another fill was first: a copy of its own */
+    if (!p->stored || p->state || (p->has_halo && p->fill != x->src[1])) { /* no room, or for another fill: a copy of its own */
       s->place[r].halo_view = false;
       s->place[r].stored = true;
       continue;
@@ -251,22 +251,47 @@ static void find_insides(Sched *s) {
   }
 }
 
+static bool is_state_window(Sched *s, size_t k) { return s->g->states.p[k].axis >= 0; }
+
+/* A window's room is on its axis, behind it; the input it begins with lies in it already. */
+static void lay_out_window(Sched *s, size_t k) {
+  const GState *st = &s->g->states.p[k];
+  Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
+  const Node *x = node(s->ir, r);
+  CHECK(x->op == OP_CAT && node(s->ir, x->src[0])->op == OP_PARAM);
+  Place *p = &s->place[r], *past = &s->place[x->src[0]];
+  p->inner = -1;
+  p->hi[st->axis] = st->capacity - x->dims[st->axis];
+  int64_t n = lay_out(x, p);
+  p->buf = past->buf = new_buf(s->ir, BUF_STATE, (DType)x->dt, n, (int64_t)k, r);
+  memcpy(past->stride, p->stride, sizeof p->stride);
+  past->inner = -1;
+  past->inside = r;
+}
+
 void sched_layout(Sched *s) {
   IR *ir = s->ir;
+  size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
+  for (size_t k = 0; k < s->g->states.n; k++)
+    if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
   find_halos(s);
   find_insides(s);
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].stored) choose_inner(s, s->order.p[i]);
 
-  /* graph inputs, then outputs, then the arena; wholes before their parts */
+  /* states and graph inputs, then outputs, then the arena; wholes before their parts */
+  for (size_t k = 0; k < s->g->states.n; k++)
+    if (is_state_window(s, k)) lay_out_window(s, k);
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
-    if (x->op == OP_PARAM || x->op == OP_WEIGHT) {
+    if ((x->op == OP_PARAM || x->op == OP_WEIGHT) && p->buf < 0) {
+      bool state = x->op == OP_PARAM && (size_t)x->arg[0] >= nin;
       p->inner = -1;
       int64_t n = lay_out(x, p);
-      p->buf = new_buf(ir, x->op == OP_PARAM ? BUF_INPUT : BUF_WEIGHT, (DType)x->dt, n, x->arg[0], r);
+      p->buf = new_buf(ir, state ? BUF_STATE : x->op == OP_PARAM ? BUF_INPUT : BUF_WEIGHT, (DType)x->dt, n,
+                       state ? x->arg[0] - (int64_t)nin : x->arg[0], r);
     }
   }
   for (size_t i = 0; i < s->g->outputs.n; i++) {
@@ -276,7 +301,7 @@ void sched_layout(Sched *s) {
     if (p->stored && p->buf < 0 && !p->has_halo) {
       p->inner = -1;
       int64_t n = lay_out(x, p);
-      p->buf = new_buf(ir, BUF_OUTPUT, (DType)x->dt, n, (int64_t)i, r);
+      p->buf = new_buf(ir, i < nout ? BUF_OUTPUT : BUF_NEXT, (DType)x->dt, n, (int64_t)(i < nout ? i : i - nout), r);
     }
   }
   for (size_t i = s->order.n; i-- > 0;) {

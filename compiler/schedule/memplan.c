@@ -17,7 +17,7 @@ typedef struct Life { int buf, first, last; int64_t bytes, offset; int host; } L
 static int64_t align_up(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 
 /* Kernel k may compute `out` where `in` lies: one nest, and every load of `in` is at the index of the store. */
-static bool in_place(const IR *ir, const Kernel *k, int in, int out) {
+bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
   Refs all = { 0 };
   Ref at = 0;
   bool ok = node(ir, k->sink)->nsrc == 1 && dt_bytes(ir->bufs.p[in].dt) == dt_bytes(ir->bufs.p[out].dt);
@@ -108,7 +108,7 @@ void sched_memplan(Plan *p) {
       if (ir->bufs.p[out].kind != BUF_ARENA || life[out].first != k || kn->written.n != 1) continue;
       for (size_t i = 0; i < kn->bufs.n && life[out].host < 0; i++) {
         int in = kn->bufs.p[i], host = in;
-        if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !in_place(ir, kn, in, out)) continue;
+        if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out)) continue;
         while (life[host].host >= 0) host = life[host].host;
         if (life[out].bytes > life[host].bytes) continue;
         life[out].host = in;
@@ -151,8 +151,9 @@ void sched_memplan(Plan *p) {
     while (life[host].host >= 0) host = life[host].host;
     if (host != b) ir->bufs.p[b].offset = ir->bufs.p[host].offset;
   }
-  p->arena_bytes = best_top;
-  p->arena_bound = bound;
+  p->state_at = best_top;
+  p->arena_bytes = best_top + p->state_bytes;
+  p->arena_bound = bound + p->state_bytes;
   free(l);
   free(life);
   free(best);
@@ -163,13 +164,15 @@ void sched_memplan(Plan *p) {
 }
 
 /* Simulates the run: every byte of the arena remembers the buffer that wrote it last; reading a
- * buffer whose bytes belong to another one is an overlap. Works on 64-byte lines and knows nothing
- * of how the plan was made. */
+ * buffer whose bytes belong to another one is an overlap, and so is reading a state in the one place
+ * it has after its next value was written there. Works on 64-byte lines and knows nothing of how the
+ * plan was made. */
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
   size_t lines = (size_t)(align_up(p->arena_bytes) / ALIGN);
   int *owner = xmalloc((lines + 1) * sizeof *owner);
-  bool ok = true;
+  bool ok = true, *renewed = xmalloc(p->states.n + 1);
+  memset(renewed, 0, p->states.n + 1);
   memset(owner, 0xff, (lines + 1) * sizeof *owner);
   for (size_t k = 0; k < p->kernels.n && ok; k++) {
     const Kernel *kn = &p->kernels.p[k];
@@ -179,6 +182,11 @@ bool memplan_check(const Plan *p, Sb *why) {
         const Buf *buf = &ir->bufs.p[b];
         bool written = false;
         for (size_t j = 0; j < kn->written.n; j++) written |= kn->written.p[j] == b;
+        if (buf->kind == BUF_NEXT && written && pass && p->states.p[buf->slot].slots == 1) renewed[buf->slot] = true;
+        if (buf->kind == BUF_STATE && !pass && renewed[buf->slot]) {
+          sb_printf(why, "kernel %zu reads state %lld after its next value was written over it", k, (long long)buf->slot);
+          ok = false;
+        }
         if (buf->kind != BUF_ARENA || written != (pass == 1)) continue;
         int64_t from = buf->offset / ALIGN, to = align_up(buf->offset + buf->elems * dt_bytes(buf->dt)) / ALIGN;
         ok = buf->offset >= 0 && buf->offset % ALIGN == 0 && to <= (int64_t)lines;
@@ -193,5 +201,6 @@ bool memplan_check(const Plan *p, Sb *why) {
       }
   }
   free(owner);
+  free(renewed);
   return ok;
 }

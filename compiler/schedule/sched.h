@@ -1,6 +1,6 @@
 /* sched.h: internal to schedule/. The passes run in this order, each a file:
  * fuse.c (which values are stored), layout.c (where each stored value lies), lower.c (kernels of
- * scalar expressions over ranges), memplan.c (offsets in the arena). */
+ * scalar expressions over ranges), state.c (memory kept between runs), memplan.c (offsets in the arena). */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
 #include "schedule.h"
@@ -13,6 +13,7 @@ typedef struct Place {
   bool has_halo;
   Ref inside;              /* the CAT this value is written into; 0: none */
   int inside_at;           /* begin on the CAT's axis */
+  int state;               /* 1 + number of the state whose window this CAT is; 0: none */
   int inner;               /* axis to lie innermost; -1: row-major */
   int buf;                 /* IR.bufs index; -1: none */
   int64_t offset;          /* elements */
@@ -35,6 +36,8 @@ bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two d
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, halo_view */
 void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
+void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: states, which are updated in place */
+bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may compute buffer out where in lies */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
 bool memplan_check(const Plan *p, Sb *why); /* the independent checker: no two live buffers overlap */
 

@@ -21,14 +21,24 @@ typedef struct Kernel {
  * the tensor, the digits of i being those of the extents. */
 typedef struct Packed { int64_t tensor, base; int n; int64_t extent[24], coef[24]; int buf; } Packed;
 
+/* Memory of a state: `outer` blocks, in each of which the value's part begins at cursor * step. A run moves the
+ * cursor one on; after `slots` runs it is at 0 again, and what is kept of a window is moved there. In bytes. */
+typedef struct StatePlace {
+  int64_t at;              /* from the start of the state */
+  int64_t outer, block, keep, step, slots;
+  int64_t init;            /* of the first value in the weights blob; -1: zeros */
+} StatePlace;
+
 typedef struct Plan {
   Graph *g;
   IR *ir;
   const Target *target;
   const Backend *backend;
   VEC(Kernel) kernels;     /* in order of execution */
-  int64_t arena_bytes;     /* the memory plan's result; every offset is a multiple of 64 */
+  int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
+  VEC(StatePlace) states;  /* as Graph.states */
+  int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
   VEC(Packed) packed;      /* so that nests that read alike share a copy */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;

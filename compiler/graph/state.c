@@ -1,0 +1,179 @@
+/* state.c: pairs of an input and an output that the bundle keeps from one run to the next.
+ *
+ * The pairs move to the ends of both lists, and what each pair is is read off the graph: an output that is
+ * its input with something appended (a cache of keys), or the last part of that (a history of samples), is
+ * a window that moves along memory, so that only what is new is written; any other of the same shape takes
+ * the place of its input.
+ *
+ * With `grow` the window starts empty: a counter, itself a state, says how much of it has been appended, and
+ * reductions along its axis leave out the rest. What else depends on a position along such an axis cannot be
+ * told from what is missing, and is refused.
+ *
+ * needs: any graph    gives: Graph.states    breaks: nothing */
+#include "graph.h"
+#include "../ir/refmap.h"
+#include <string.h>
+
+enum { SLACK = 4 }; /* capacity by default: a quarter of the window, or one run, beyond it; then it moves back */
+
+/* ---- pairs by name ---- */
+static int find(const GIO *v, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (v[i].name && !strcmp(v[i].name, name)) return (int)i;
+  return -1;
+}
+
+/* What the one * of a pattern stands for in s; NULL: no match. A pattern without * matches itself. */
+static const char *matched(Ctx *c, const char *pattern, const char *s) {
+  const char *star = strchr(pattern, '*');
+  if (!star) return strcmp(pattern, s) ? NULL : "";
+  size_t head = (size_t)(star - pattern), tail = strlen(star + 1), n = strlen(s);
+  if (n < head + tail || strncmp(s, pattern, head) || strcmp(s + n - tail, star + 1)) return NULL;
+  return arena_str(&c->model, s + head, n - head - tail);
+}
+
+static const char *filled(Ctx *c, const char *pattern, const char *with) {
+  const char *star = strchr(pattern, '*');
+  return star ? arena_printf(&c->model, "%.*s%s%s", (int)(star - pattern), pattern, with, star + 1) : pattern;
+}
+
+typedef struct Pair { int in, out; const StateSpec *spec; } Pair;
+typedef VEC(Pair) Pairs;
+
+static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
+  Ctx *c = g->ir->ctx;
+  size_t before = pairs->n;
+  bool pattern = strchr(s->past, '*') != NULL;
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    const char *with = g->inputs.p[i].name ? matched(c, s->past, g->inputs.p[i].name) : NULL;
+    if (!with) continue;
+    const char *name = filled(c, s->present, with);
+    int out = find(g->outputs.p, g->outputs.n, name);
+    if (out < 0 && pattern) continue; /* p* may match more than the caches */
+    if (out < 0) fail(c, EX_USAGE_, "--state: the model has no output '%s'", name);
+    for (size_t k = 0; k < pairs->n; k++)
+      if (pairs->p[k].in == (int)i || pairs->p[k].out == out)
+        fail(c, EX_USAGE_, "--state: '%s' and '%s' are part of two pairs", g->inputs.p[i].name, name);
+    VEC_PUSH(pairs, ((Pair){ (int)i, out, s }));
+  }
+  if (pairs->n == before) fail(c, EX_USAGE_, "--state: the model has no input '%s'%s", s->past, pattern ? " with its output" : "");
+}
+
+/* ---- what a pair is ---- */
+static bool is_param(const IR *ir, Ref r, int slot) { return node(ir, r)->op == OP_PARAM && node(ir, r)->arg[0] == slot; }
+
+/* The concatenation of input slot and what is appended to it that the output is, or of which it is the last
+ * part with the extents of the input; 0: the output is something else. */
+static Ref appended(const IR *ir, Ref out, int slot) {
+  const Node *x = node(ir, out), *cat = x;
+  Ref r = out;
+  if (x->op == OP_SHRINK) r = x->src[0], cat = node(ir, r);
+  if (cat->op != OP_CAT || !is_param(ir, cat->src[0], slot)) return 0;
+  const Node *past = node(ir, cat->src[0]);
+  int axis = (int)cat->arg[0];
+  for (int a = 0; a < x->rank && x != cat; a++) {
+    int64_t begin = a == axis ? cat->dims[a] - past->dims[a] : 0;
+    if (x->arg[a] != begin || x->arg[x->rank + a] != 1 || x->dims[a] != past->dims[a]) return 0;
+  }
+  return r;
+}
+
+static bool same_shape(const GIO *a, const GIO *b) {
+  return a->dt == b->dt && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
+static const Tensor *initial(Ctx *c, const StateSpec *s, const GIO *past) {
+  const Tensor *t = s->init;
+  if (!t) return NULL;
+  if (t->dt != past->dt || t->rank != past->rank || memcmp(t->dims, past->dims, (size_t)t->rank * sizeof *t->dims))
+    fail(c, EX_USAGE_, "--state: the initial value of '%s' has another type or shape", past->name);
+  return t;
+}
+
+static GState classify(Graph *g, const Pair *p) {
+  Ctx *c = g->ir->ctx;
+  const StateSpec *s = p->spec;
+  const GIO *past = &g->inputs.p[p->in];
+  GIO *out = &g->outputs.p[p->out];
+  GState st = { .axis = -1, .init = initial(c, s, past) };
+  Ref cat = appended(g->ir, out->ref, p->in);
+  if (cat) {
+    const Node *x = node(g->ir, cat);
+    int64_t kept;
+    st.axis = (int)x->arg[0];
+    kept = past->dims[st.axis];
+    st.taken = x->dims[st.axis] - kept;
+    if (!st.taken || !dims_elems(past->dims, past->rank)) fail(c, EX_USAGE_, "--state: '%s' or what is appended to it is empty", past->name);
+    st.capacity = s->capacity ? s->capacity : x->dims[st.axis] + (kept / SLACK > st.taken ? kept / SLACK : st.taken);
+    if (s->axis >= 0 && s->axis != st.axis)
+      fail(c, EX_USAGE_, "--state: '%s' grows along axis %d, not %d", out->name, st.axis, s->axis);
+    if (st.capacity < x->dims[st.axis] || st.capacity > INT32_MAX)
+      fail(c, EX_USAGE_, "--state: capacity %lld of '%s': a run needs %lld", (long long)st.capacity, past->name, (long long)x->dims[st.axis]);
+    out->ref = cat;
+    memcpy(out->dims, x->dims, x->rank * sizeof *out->dims);
+    return st;
+  }
+  if (s->axis >= 0 || s->capacity || s->grow)
+    fail(c, EX_USAGE_, "--state: output '%s' is not input '%s' with something appended", out->name, past->name);
+  if (!same_shape(past, out))
+    fail(c, EX_USAGE_, "--state: output '%s' has neither the type and shape of input '%s' nor is it that with something appended",
+         out->name, past->name);
+  return st;
+}
+
+/* ---- order ---- */
+
+/* Copies the graph with what `now` maps replaced; PARAMs have an entry. */
+static void replace(Graph *g, RefMap *now) {
+  Refs roots = { 0 }, order = { 0 }, src = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(g->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(g->ir, order.p[i]);
+    if (refmap_get(now, order.p[i])) continue;
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(now, x->src[k]));
+    g->ir->origin = x->origin;
+    refmap_set(now, order.p[i], x->nsrc ? node_with_src(g->ir, order.p[i], src.p) : order.p[i]);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = refmap_get(now, g->outputs.p[i].ref);
+  VEC_FREE(&roots);
+  VEC_FREE(&order);
+  VEC_FREE(&src);
+}
+
+static void move_last(GIO *v, size_t n, const Pairs *pairs, bool out) {
+  GIO *old = xmalloc((n + 1) * sizeof *old);
+  size_t at = 0;
+  memcpy(old, v, n * sizeof *old);
+  for (size_t i = 0; i < n; i++) {
+    bool paired = false;
+    for (size_t k = 0; k < pairs->n && !paired; k++) paired = (out ? pairs->p[k].out : pairs->p[k].in) == (int)i;
+    if (!paired) v[at++] = old[i];
+  }
+  for (size_t k = 0; k < pairs->n; k++) v[at++] = old[out ? pairs->p[k].out : pairs->p[k].in];
+  free(old);
+}
+
+static void reorder(Graph *g, const Pairs *pairs) {
+  RefMap now = { 0 };
+  move_last(g->inputs.p, g->inputs.n, pairs, false);
+  move_last(g->outputs.p, g->outputs.n, pairs, true);
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    GIO *in = &g->inputs.p[i];
+    g->ir->origin = node(g->ir, in->ref)->origin;
+    Ref to = g_param(g->ir, in->dt, in->rank, in->dims, (int)i);
+    refmap_set(&now, in->ref, to);
+    in->ref = to;
+  }
+  replace(g, &now);
+  refmap_free(&now);
+}
+
+void graph_states(Graph *g, const StateSpec *specs, int n) {
+  Pairs pairs = { 0 };
+  for (int i = 0; i < n; i++) find_pairs(g, &specs[i], &pairs);
+  for (size_t k = 0; k < pairs.n; k++) VEC_PUSH(&g->states, classify(g, &pairs.p[k]));
+  if (pairs.n) reorder(g, &pairs);
+  VEC_FREE(&pairs);
+}

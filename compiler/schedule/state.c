@@ -1,0 +1,71 @@
+/* state.c: where states lie, and which of them change in place.
+ *
+ * A window needs no second memory: what is appended lies where nothing is read that was there before. Any
+ * other state is written where it is read if the plan proves that nobody reads the old value after the kernel
+ * that writes the new one, or in it but at the same element; else it has two places, whose roles change from
+ * run to run. Nothing is copied but a window that has come to the end of its memory.
+ *
+ * needs: kernels with final buffers    gives: Plan.states, offsets of their buffers    breaks: nothing */
+#include "sched.h"
+
+enum { ALIGN = 64 };
+
+static int64_t align_up(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
+
+static bool is_of(const IR *ir, int buf, BufKind kind, size_t state) {
+  return ir->bufs.p[buf].kind == kind && ir->bufs.p[buf].slot == (int64_t)state;
+}
+
+/* Every kernel that names the old value runs before the one that writes the new one, or is it. */
+static bool old_before_new(Plan *p, size_t state) {
+  const IR *ir = p->ir;
+  bool written = false, ok = true;
+  for (size_t k = 0; k < p->kernels.n && ok; k++) {
+    Kernel *kn = &p->kernels.p[k];
+    int old = -1, new = -1;
+    for (size_t i = 0; i < kn->bufs.n; i++) {
+      if (is_of(ir, kn->bufs.p[i], BUF_STATE, state)) old = kn->bufs.p[i];
+      if (is_of(ir, kn->bufs.p[i], BUF_NEXT, state)) new = kn->bufs.p[i];
+    }
+    if (old >= 0 && written) ok = false;
+    if (old >= 0 && new >= 0) {
+      ok &= kernel_in_place(ir, kn, old, new);
+      kn->may_alias |= ok;
+    }
+    written |= new >= 0;
+  }
+  return ok;
+}
+
+static StatePlace place_of(Plan *p, size_t k) {
+  const GState *s = &p->g->states.p[k];
+  const GIO *v = &p->g->inputs.p[graph_nin(p->g) + k];
+  int64_t bytes = dims_elems(v->dims, v->rank) * dt_bytes(v->dt);
+  if (s->axis < 0) {
+    int64_t step = align_up(bytes), slots = old_before_new(p, k) ? 1 : 2;
+    return (StatePlace){ .outer = 1, .block = step * slots, .keep = bytes, .step = step, .slots = slots };
+  }
+  int64_t outer = dims_elems(v->dims, s->axis), inner = dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1) * dt_bytes(v->dt);
+  return (StatePlace){ .outer = outer, .block = s->capacity * inner, .keep = v->dims[s->axis] * inner, .step = s->taken * inner,
+                       .slots = (s->capacity - v->dims[s->axis]) / s->taken };
+}
+
+void sched_states(Plan *p) {
+  IR *ir = p->ir;
+  size_t n = p->g->states.n;
+  int64_t at = align_up((int64_t)n * 8);
+  for (size_t k = 0; k < n; k++) {
+    StatePlace s = place_of(p, k);
+    s.at = at;
+    s.init = -1;
+    at += align_up(s.outer * s.block);
+    VEC_PUSH(&p->states, s);
+  }
+  for (size_t i = 0; i < ir->bufs.n; i++) { /* as in the first run */
+    Buf *b = &ir->bufs.p[i];
+    if (b->kind != BUF_STATE && b->kind != BUF_NEXT) continue;
+    const StatePlace *s = &p->states.p[b->slot];
+    b->offset = s->at + (b->kind == BUF_NEXT && s->slots > 1 ? s->step : 0);
+  }
+  p->state_bytes = at;
+}
