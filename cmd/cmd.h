@@ -7,6 +7,7 @@
 #include "../compiler/driver.h"
 #include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
+#include "../compiler/tune/tune.h"
 #include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* of everything --json prints */
@@ -31,7 +32,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *name, *embed, *data, *format;
+  const char *isa, *name, *embed, *data, *format, *schedule;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps; /* 0: not given */

@@ -71,16 +71,26 @@ static void show_pass(void *arg, const char *stage, int done, int total) {
   p->shown = now;
 }
 
+/* The lock file that was named, or that lies next to the model. */
+static Lock *lock_of(Ctx *c, const Options *o) {
+  const char *path = o->schedule ? o->schedule : arena_printf(&c->model, "%s.tgc-lock", o->model);
+  return o->schedule || !access(path, F_OK) ? lock_read(c, path) : NULL;
+}
+
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Progress progress = { .o = o, .start = seconds_now() };
+  Ctx *c = g->ir->ctx;
+  Lock *lock = lock_of(c, o);
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backends[0],
+                                                .schedules = lock ? &lock->source : NULL,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,
                                                 .stopped = stopped,
                                                 .progress = show_pass,
                                                 .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
+  if (lock && p) lock_report(c, lock);
   return p;
 }
 

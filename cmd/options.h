@@ -35,6 +35,8 @@ OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of o
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")
 OPTION( 0,  "atol",           "X",         REAL,  atol,           "v",     "absolute tolerance (1e-7)")
+OPTION( 0,  "schedule",       "FILE",      TEXT,  schedule,       "crvibp",
+       "a lock file of schedules (MODEL.tgc-lock, where there is one)")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
        "print the intermediate representation after the passes of these letters, on stderr")
 OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",

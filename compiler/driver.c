@@ -161,6 +161,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->ir = g->ir;
   p->target = o->target;
   p->backend = o->backend;
+  p->schedules = o->schedules;
   g->ir->bufs.n = 0; /* of a graph that was compiled before */
   bool stopped = false;
   for (size_t i = 0; i < sizeof passes / sizeof *passes && !stopped; i++) {

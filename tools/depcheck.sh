@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.." || exit 70
 grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -name '*.[ch]') /dev/null | awk '
   BEGIN {
     # compiler folders, each may include those to its left
-    n = split("support ir interp graph schedule kernel bundle", order, " ")
+    n = split("support ir interp graph schedule kernel bundle tune", order, " ")
     for (i = 1; i <= n; i++) rank["compiler/" order[i]] = i
     rank["compiler"] = n + 1   # the driver stands above the folders it drives
   }

@@ -5,7 +5,6 @@
 #include "../schedule/schedule.h"
 #include <jansson.h>
 
-#define TGC_VERSION "0.1.0"
 enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 1, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
 
 typedef enum {

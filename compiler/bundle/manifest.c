@@ -45,6 +45,15 @@ static json_t *states_json(const Plan *p) {
   return j;
 }
 
+static json_t *nests_json(const Kernel *k) {
+  json_t *j = json_array();
+  for (size_t i = 0; i < k->nests.n; i++) {
+    const NestSchedule *n = &k->nests.p[i];
+    json_array_append_new(j, json_pack("{s:s, s:s, s:s, s:b}", "key", n->key, "opts", n->opts, "from", n->from, "partial", n->partial));
+  }
+  return j;
+}
+
 json_t *json_kernels(const Plan *p) {
   json_t *j = json_array();
   const KernelOrigins *from = kernel_origins(p);
@@ -52,10 +61,25 @@ json_t *json_kernels(const Plan *p) {
     const Kernel *x = &p->kernels.p[k];
     json_t *nodes = json_array();
     for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from[k].origin[i]].text));
-    json_array_append_new(j, json_pack("{s:o, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "flops",
+    json_array_append_new(j, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "nests", nests_json(x), "flops",
                                        (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written",
                                        (json_int_t)x->bytes_written));
   }
+  return j;
+}
+
+/* How many nests have a schedule from where; partial: some were tuned and others not, or not to the end. */
+static json_t *tuning_json(const Plan *p) {
+  json_t *j = json_object();
+  int heuristic = 0, tuned = 0, partial = 0;
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) {
+      const NestSchedule *n = &p->kernels.p[k].nests.p[i];
+      json_object_set_new(j, n->from, json_integer(json_integer_value(json_object_get(j, n->from)) + 1));
+      partial += n->partial;
+      ++*(strcmp(n->from, "heuristic") ? &tuned : &heuristic);
+    }
+  json_object_set_new(j, "partial", json_boolean(partial || (tuned && heuristic)));
   return j;
 }
 
@@ -88,6 +112,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   }
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
   json_object_set_new(j, "kernels", json_kernels(p));
+  json_object_set_new(j, "schedules", tuning_json(p));
   json_object_set_new(j, "files", files_json(b));
   char *out = json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS);
   CHECK(out);

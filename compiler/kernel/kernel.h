@@ -41,7 +41,17 @@ void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below roo
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
-void opts_apply(IR *ir, Ref nest, const Target *t, Refs *nests, Sb *text);
+void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);
+
+/* optstext.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
+void nest_ranges(const IR *ir, Ref nest, Refs *out);
+int range_place(const Refs *ranges, Ref r);                       /* -1: not there */
+void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
+const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: opts_apply may have it */
+
+/* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
+void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
 
 void pack_weights(Plan *p, Ref *nest);     /* pack.c */
 Ref expand_nest(IR *ir, Ref nest);         /* expand.c: NEST(STORE...) with only loop ranges left */

@@ -86,6 +86,24 @@ void kernel_stats(Plan *p, int index) {
   VEC_FREE(&all);
 }
 
+/* The first schedule that is given for the nest and legal, else the heuristic's. */
+static Opts choose_opts(Plan *p, Ref nest, NestSchedule *s) {
+  IR *ir = p->ir;
+  Opts o;
+  nest_key(ir, nest, p->target, p->backend, s->key);
+  for (ScheduleSource *from = p->schedules; from; from = from->next) {
+    const char *text = from->find(from, s->key, &s->partial), *wrong;
+    if (!text) continue;
+    s->from = from->name;
+    if (!(wrong = opts_parse(ir, nest, p->target, text, strlen(text), &o))) return o;
+    warn_at(ir->ctx, ir_pos(ir, node(ir, nest)->src[0]), "the schedule '%s' of nest %.16s from the %s is not used: %s", text, s->key, from->name, wrong);
+  }
+  Nest n = nest_open(ir, nest);
+  s->from = "heuristic";
+  s->partial = false;
+  return heuristic_opts(ir, &n, p->target);
+}
+
 void kernel_lower(Plan *p, int index) {
   IR *ir = p->ir;
   Kernel *k = &p->kernels.p[index];
@@ -95,7 +113,14 @@ void kernel_lower(Plan *p, int index) {
   for (int i = 0; i < sink->nsrc; i++) {
     ir->origin = node(ir, sink->src[i])->origin;
     Ref nest = canon_nest(ir, sink->src[i]);
-    opts_apply(ir, nest, p->target, &nests, &text);
+    NestSchedule s;
+    Opts o = choose_opts(p, nest, &s);
+    size_t at = text.n;
+    opts_print(ir, nest, &o, &text);
+    s.opts = arena_str(&ir->ctx->model, text.p + at, text.n - at);
+    VEC_PUSH(&k->nests, s);
+    text.n = at;
+    opts_apply(ir, nest, p->target, &o, &nests, &text);
   }
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);

@@ -4,12 +4,6 @@
 #include "kernel.h"
 #include <string.h>
 
-static void say(IR *ir, Sb *text, const Opt *o) {
-  long long id = (long long)node(ir, o->range)->arg[1];
-  if (o->lanes > 1) sb_printf(text, " vec(r%lld,%d)", id, o->lanes);
-  if (o->unroll > 1) sb_printf(text, " %s(r%lld,%d)", o->partial ? "partial" : "unroll", id, o->unroll);
-}
-
 /* Splits range r of extent n * tile below root. */
 static Ref split(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
@@ -83,6 +77,8 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
   VEC(Ref) rests = { 0 };
   VEC(Opts) how = { 0 };
 
+  if (depth) sb_puts(text, " rest");
+  opts_print(ir, nest, &o, text);
   if (o.outermost && in_list(ir, nest, o.outermost)) {
     int at = 0;
     while (n.ranges[at] != o.outermost) at++;
@@ -90,11 +86,9 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     n.ranges[0] = o.outermost;
     nest = nest_close(ir, &n);
   }
-  sb_printf(text, "%s{", depth ? " rest" : "");
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    say(ir, text, p);
     if (whole == extent || !in_list(ir, nest, p->range) || invariant_reduction(ir, nest, p->range)) continue;
     CHECK(depth < 16);
     Opts rest = o;
@@ -117,11 +111,10 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     if (whole < extent) nest = split_reduction(ir, nest, p->range, whole, &p->range);
     nest = split(ir, nest, p);
   }
-  sb_puts(text, o.outermost ? " outer }" : " }");
   VEC_PUSH(nests, nest);
   for (size_t i = 0; i < rests.n; i++) apply(ir, rests.p[i], t, depth + 1, how.p[i].n < 0 ? NULL : &how.p[i], nests, text);
   VEC_FREE(&rests);
   VEC_FREE(&how);
 }
 
-void opts_apply(IR *ir, Ref nest, const Target *t, Refs *nests, Sb *text) { apply(ir, nest, t, 0, NULL, nests, text); }
+void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text) { apply(ir, nest, t, 0, o, nests, text); }

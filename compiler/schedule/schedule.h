@@ -4,6 +4,22 @@
 #include "../ir/ir.h"
 #include "../kernel/target.h"
 
+/* A nest's schedule and who chose it. */
+typedef struct NestSchedule {
+  char key[65];            /* nestkey.c: equal nests of all models share it */
+  const char *opts;        /* in text, as optstext.c reads it back; rests are not in it */
+  const char *from;        /* "heuristic", or the name of the ScheduleSource */
+  bool partial;            /* the search that found it was not finished */
+} NestSchedule;
+
+/* Where schedules come from before the heuristic is asked: a list, the first that knows a key counts. */
+typedef struct ScheduleSource {
+  const char *name;        /* "lock", "store": for the manifest and for messages */
+  /* opts in text, or NULL; lives until the next call */
+  const char *(*find)(struct ScheduleSource *s, const char *key, bool *partial);
+  struct ScheduleSource *next;
+} ScheduleSource;
+
 typedef struct Kernel {
   Ref sink;                /* kernel level: what it computes, before opts */
   Refs prog;               /* program level: after expansion and linearisation */
@@ -11,6 +27,7 @@ typedef struct Kernel {
   VEC(int) written;        /* those it stores to */
   bool may_alias;          /* two of them share memory: no restrict */
   const char *schedule;    /* the opts in text, one nest after another */
+  VEC(NestSchedule) nests; /* the same, a nest of the sink each */
   const char *text;        /* the backend's function, named after `code` */
   int code;                /* first kernel with the same function: equal ones share it */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2 */
@@ -34,6 +51,7 @@ typedef struct Plan {
   IR *ir;
   const Target *target;
   const Backend *backend;
+  ScheduleSource *schedules;
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
@@ -47,6 +65,7 @@ typedef struct Plan {
 typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
+  ScheduleSource *schedules; /* NULL: the heuristic's */
   const char *dump;        /* letters of passes to dump after, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
   Sb *stopped;

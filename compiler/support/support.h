@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define TGC_VERSION "0.1.0"
+
 /* ---- exit codes (docs/bundle.md and the man page print this table) ---- */
 enum {
   EX_DONE = 0,      /* everything asked for was done */

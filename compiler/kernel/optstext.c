@@ -1,0 +1,208 @@
+/* optstext.c: the schedule of a nest as text: "{ vec(r1,8) unroll(r0,4) outer(r1) }".
+ *
+ * A range is named by its place: r0, r1, ... are the nest's, outermost first, then those of its
+ * reductions, operands first. So equal nests of different models share schedules, and a text means the
+ * same in every process. Text is untrusted: it comes from lock files, logs and stores. Whatever
+ * opts_check lets pass, opts_apply and the steps after it turn into a correct program. */
+#include "../ir/refmap.h"
+#include "kernel.h"
+#include <string.h>
+
+enum { MAX_STATEMENTS = 6000, MAX_TILE = 256, MAX_PARTS = 16, MAX_RESTS = 3 };
+
+/* ---- the words: what they set in an opt, and their least value ---- */
+static const struct OptWord { const char *name; bool has_number; } words[] = {
+  { "vec", true }, { "unroll", true }, { "partial", true }, { "outer", false },
+};
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, WORDS };
+_Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
+
+void nest_ranges(const IR *ir, Ref nest, Refs *out) {
+  const Node *x = node(ir, nest);
+  Refs all = { 0 };
+  for (int k = 1; k < x->nsrc; k++) VEC_PUSH(out, x->src[k]);
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    x = node(ir, all.p[i]);
+    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++)
+      if (range_place(out, x->src[k]) < 0) VEC_PUSH(out, x->src[k]);
+  }
+  VEC_FREE(&all);
+}
+
+int range_place(const Refs *ranges, Ref r) {
+  for (size_t i = 0; i < ranges->n; i++)
+    if (ranges->p[i] == r) return (int)i;
+  return -1;
+}
+
+void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
+  Refs ranges = { 0 };
+  nest_ranges(ir, nest, &ranges);
+  sb_puts(out, "{");
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    int at = range_place(&ranges, p->range);
+    if (p->lanes > 1) sb_printf(out, " vec(r%d,%d)", at, p->lanes);
+    if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
+  }
+  if (o->outermost) sb_printf(out, " outer(r%d)", range_place(&ranges, o->outermost));
+  sb_puts(out, " }");
+  VEC_FREE(&ranges);
+}
+
+/* ---- reading ---- */
+static bool take(const char **at, const char *end, const char *word) {
+  size_t n = strlen(word);
+  if ((size_t)(end - *at) < n || memcmp(*at, word, n)) return false;
+  *at += n;
+  return true;
+}
+
+static bool take_number(const char **at, const char *end, int *out) {
+  const char *start = *at;
+  for (*out = 0; *at < end && **at >= '0' && **at <= '9'; ++*at) {
+    *out = *out * 10 + (**at - '0');
+    if (*out > 1 << 20) return false;
+  }
+  return *at > start;
+}
+
+static Opt *opt_of(Opts *o, Ref range) {
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == range) return &o->opt[i];
+  if (o->n == MAX_RANGES) return NULL;
+  o->opt[o->n] = (Opt){ range, 1, 1, false };
+  return &o->opt[o->n++];
+}
+
+static const char *set_opt(Opts *o, int word, Ref range, int n) {
+  if (word == W_OUTER) {
+    if (o->outermost) return "it moves two ranges outermost";
+    o->outermost = range;
+    return NULL;
+  }
+  Opt *p = opt_of(o, range);
+  int *field = !p ? NULL : word == W_VEC ? &p->lanes : &p->unroll;
+  if (!p || *field != 1) return "it splits a range twice";
+  *field = n;
+  p->partial |= word == W_PARTIAL;
+  return NULL;
+}
+
+const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o) {
+  const char *at = text, *end = text + n, *wrong = NULL;
+  Refs ranges = { 0 };
+  *o = (Opts){ 0 };
+  nest_ranges(ir, nest, &ranges);
+  if (!take(&at, end, "{")) wrong = "it does not begin with '{'";
+  while (!wrong && take(&at, end, " ") && !take(&at, end, "}")) {
+    int word = 0, place, number = 0;
+    while (word < WORDS && !take(&at, end, words[word].name)) word++;
+    if (word == WORDS) wrong = "an opt is unknown";
+    else if (!take(&at, end, "(r") || !take_number(&at, end, &place) ||
+             (words[word].has_number && (!take(&at, end, ",") || !take_number(&at, end, &number))) || !take(&at, end, ")"))
+      wrong = "an opt is malformed";
+    else if ((size_t)place >= ranges.n) wrong = "the nest has no such range";
+    else if (words[word].has_number && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
+    else wrong = set_opt(o, word, ranges.p[place], number);
+  }
+  if (!wrong && (at != end || end - text < 3 || end[-1] != '}')) wrong = "it does not end with ' }'";
+  VEC_FREE(&ranges);
+  return wrong ? wrong : opts_check(ir, nest, t, o);
+}
+
+/* ---- legality ---- */
+static bool ranges_of(const IR *ir, Ref r, Ref range) {
+  const Node *x = node(ir, r);
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == range) return true;
+  return false;
+}
+
+static const char *check_one(const IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
+  const int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->lanes * p->unroll;
+  const bool outer = ranges_of(ir, nest, p->range);
+  if (node(ir, p->range)->op != OP_RANGE) return "a range is a constant";
+  if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
+  if (tile > extent) return "a tile is larger than its range";
+  if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
+  if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
+  if (p->partial && outer) return "only a reduction has partial results";
+  if (p->partial && (p->unroll & (p->unroll - 1) || p->unroll > MAX_PARTS)) return "partial results are no power of two up to 16";
+  if (outer && extent % tile && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
+  return NULL;
+}
+
+/* What a reduction allows of its own ranges: one in lanes, one partial, and no lanes inside of lanes. */
+static const char *check_reduction(IR *ir, Ref r, const Opts *o, Ref vec) {
+  const Node *x = node(ir, r);
+  int lanes = 0, partial = 0;
+  const char *wrong = NULL;
+  Refs body = { 0 };
+  ir_toposort(ir, &x->src[0], 1, &body);
+  for (int i = 0; i < o->n && !wrong; i++) {
+    const Opt *p = &o->opt[i];
+    if (!ranges_of(ir, r, p->range)) continue;
+    lanes += p->lanes > 1;
+    partial += p->partial;
+    if (p->lanes > 1 && vec && ix_uses(ir, x->src[0], vec)) wrong = "lanes inside of lanes";
+    for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
+      if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
+  }
+  if (lanes > 1 || partial > 1) wrong = "a reduction has two ranges in lanes or in parts";
+  VEC_FREE(&body);
+  return wrong;
+}
+
+/* Statements after expansion, at most: every node once for each copy of the ranges it depends on, an access
+ * that lanes do not walk one by one once a lane. */
+static double count_statements(IR *ir, Ref nest, const Opts *o) {
+  Refs all = { 0 };
+  double total = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  RefMap uses = { 0 };     /* bits: the opts whose range a node depends on */
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    uint32_t own = 0, mask = 0;
+    double copies = 1;
+    for (int k = 0; k < o->n; k++)
+      if (x->op == OP_RANGE ? o->opt[k].range == all.p[i] : x->op == OP_RED && ranges_of(ir, all.p[i], o->opt[k].range)) own |= 1u << k;
+    for (int k = 0; k < x->nsrc; k++) mask |= refmap_get(&uses, x->src[k]);
+    mask |= own;
+    for (int k = 0; k < o->n; k++) {
+      int64_t coef;
+      Ref rest;
+      if (!(mask >> k & 1)) continue;
+      bool memory = x->op == OP_LOAD || x->op == OP_STORE;
+      bool gathers = memory && !(ix_split(ir, x->src[1], o->opt[k].range, &coef, &rest) && coef == 1);
+      copies *= o->opt[k].unroll * (gathers || x->dt == DT_I64 ? o->opt[k].lanes : 1.0);
+    }
+    if (x->op != OP_RANGE && x->op != OP_CONST && x->op != OP_BUFFER && x->op != OP_NEST) total += copies;
+    if (x->op == OP_RED) mask &= ~own;
+    if (mask) refmap_set(&uses, all.p[i], mask);
+  }
+  refmap_free(&uses);
+  VEC_FREE(&all);
+  return total;
+}
+
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  const char *wrong = NULL;
+  int rests = 0;
+  Ref vec = 0;
+  for (int i = 0; i < o->n && !wrong; i++) {
+    wrong = check_one(ir, nest, t, &o->opt[i], &rests);
+    if (o->opt[i].lanes == 1 || !ranges_of(ir, nest, o->opt[i].range)) continue;
+    if (vec) wrong = "two ranges are in lanes";
+    vec = o->opt[i].range;
+  }
+  if (!wrong && o->outermost && !ranges_of(ir, nest, o->outermost)) wrong = "the range to move outermost is a reduction's";
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !wrong; i++)
+    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], o, vec);
+  VEC_FREE(&all);
+  if (!wrong && count_statements(ir, nest, o) > MAX_STATEMENTS) wrong = "it makes too many statements";
+  return wrong;
+}

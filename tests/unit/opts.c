@@ -1,0 +1,228 @@
+/* opts.c (unit test): schedules as text. Every schedule that opts_check lets pass computes what the empty one
+ * does, the text of every schedule reads back, and no text harms. */
+#include "fixture.h"
+#include "../../backends/backends.h"
+#include "../../compiler/interp/interp.h"
+#include "../../compiler/kernel/kernel.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { TRIES = 400 };
+
+/* shapes that no tile divides, reductions of all kinds, rows, gathers, windows, padding, half precision */
+static const char *const graphs[] = {
+  "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b : [1,9,11]\n"
+  "be = expand br : [13,9,11]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\noutput m\n",
+  "tgc 1 graph\nx = input f32[5,19]\nm = reduce x op=max axes=[1]\nme = expand m : [5,19]\nd = sub x, me\ne = exp d\n"
+  "s = reduce e op=add axes=[1]\nse = expand s : [5,19]\ny = div e, se\noutput y\n",
+  "tgc 1 graph\nx = input f32[3,10,10]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : [3,10,12,3]\n"
+  "v = window w axis=2 stride=1 dilation=1 : [3,10,10,3,3]\nm = reduce v op=max axes=[3,4]\noutput m\n",
+  "tgc 1 graph\nx = input f16[7,6]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
+  "tgc 1 graph\nx = input u8[4,33]\nc = cast x : i32\ns = reduce c op=add axes=[1]\noutput s\n",
+  "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
+};
+
+static uint32_t seed = 1;
+static int roll(int n) { return (int)((seed = seed * 1664525u + 1013904223u) >> 16) % n; }
+
+static const Target *target(Ctx *c, const char *isa) {
+  const char *why = NULL;
+  const Target *t = target_find(&c->model, isa, &why);
+  if (!t) fail_msg("%s: %s", isa, why);
+  return t;
+}
+
+static const char *current;
+static const char *find(ScheduleSource *s, const char *key, bool *partial) {
+  (void)s, (void)key, (void)partial;
+  return current;
+}
+
+static void random_text(Sb *s) {
+  static const char *const word[] = { "vec", "unroll", "unroll", "partial", "outer" };
+  static const int number[] = { 2, 2, 3, 4, 4, 5, 8, 16 };
+  sb_puts(s, "{");
+  for (int n = roll(5); n > 0; n--) {
+    int w = roll(5), r = roll(5);
+    if (w == 4) sb_printf(s, " outer(r%d)", r);
+    else sb_printf(s, " %s(r%d,%d)", word[w], r, number[roll(8)]);
+  }
+  sb_puts(s, " }");
+}
+
+static void **memory(IR *ir) {
+  void **mem = ARENA_NEW(&ir->ctx->model, void *, ir->bufs.n);
+  for (size_t i = 0; i < ir->bufs.n; i++) {
+    const Buf *b = &ir->bufs.p[i];
+    size_t bytes = (size_t)(b->elems * dt_bytes(b->dt));
+    char *p = mem[i] = arena_alloc(&ir->ctx->model, bytes + 1);
+    if (b->kind == BUF_WEIGHT) memcpy(p, ir->tensors.p[b->slot].data, bytes);
+    for (int64_t k = 0; k < b->elems && b->kind != BUF_WEIGHT; k++) {
+      int64_t v = double_to_bits(b->dt, (double)((k * 7 + k / 5) % 5 - 2 + (b->dt == DT_U8 ? 2 : 0)));
+      memcpy(p + k * dt_bytes(b->dt), &v, (size_t)dt_bytes(b->dt));
+    }
+  }
+  return mem;
+}
+
+static void same(const IR *ir, const Kernel *k, void **got, void **want) {
+  for (size_t i = 0; i < k->written.n; i++) {
+    const Buf *b = &ir->bufs.p[k->written.p[i]];
+    for (int64_t at = 0; at < b->elems; at++) {
+      int64_t x = 0, y = 0;
+      memcpy(&x, (char *)got[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
+      memcpy(&y, (char *)want[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
+      double p = dt_float(b->dt) ? bits_to_double(b->dt, x) : (double)x, q = dt_float(b->dt) ? bits_to_double(b->dt, y) : (double)y;
+      if (!(fabs(p - q) <= 1e-5 * fabs(q))) fail_msg("%s: element %lld is %g, not %g", current, (long long)at, p, q);
+    }
+  }
+}
+
+/* Lowers kernel k of p by the schedule `current` and runs it. */
+static Kernel lowered(Plan *p, int k, void ***mem) {
+  ScheduleSource given = { .name = "test", .find = find };
+  Plan one = { .g = p->g, .ir = p->ir, .target = p->target, .backend = p->backend, .schedules = &given };
+  VEC_PUSH(&one.kernels, ((Kernel){ .sink = p->kernels.p[k].sink }));
+  kernel_lower(&one, 0);
+  Kernel out = one.kernels.p[0];
+  VEC_FREE(&one.kernels);
+  VEC_FREE(&one.packed);
+  ir_verify_program(p->ir, out.prog.p, out.prog.n);
+  *mem = memory(p->ir);
+  interp_program(p->ir, out.prog.p, out.prog.n, *mem);
+  return out;
+}
+
+static void legal_schedules_compute_the_same(void **state) {
+  (void)state;
+  int applied = 0;
+  for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+    Ctx c;
+    ctx_init(&c);
+    c.quiet = true;
+    Graph *g = ir_parse_graph(&c, graphs[i], strlen(graphs[i]), "test.tg");
+    Plan *p = compile_graph(g, &(CompileOptions){ .target = target(&c, "x86-64-v3"), .backend = backends[0] });
+    assert_non_null(p);
+    for (int k = 0; k < (int)p->kernels.n; k++) {
+      void **want, **got;
+      current = "{ }";
+      lowered(p, k, &want);
+      for (int n = 0; n < TRIES; n++) {
+        Sb text = { 0 };
+        random_text(&text);
+        current = text.p;
+        Kernel x = lowered(p, k, &got);
+        same(p->ir, &x, got, want);
+        applied += !strcmp(x.nests.p[0].from, "test") && strlen(current) > 3;
+        sb_free(&text);
+      }
+    }
+    ir_free(g->ir);
+    ctx_free(&c);
+  }
+  assert_true(applied > 100);
+}
+
+/* a 6 x 8 by 8 x 16 product */
+static Ref product(IR *ir, bool turned) {
+  int64_t id[3] = { 0, 1, 2 };
+  Ref buf[3], i = range_make(ir, 6, RK_LOOP), j = range_make(ir, 16, RK_LOOP), k = range_make(ir, 8, RK_REDUCE);
+  for (int b = 0; b < 3; b++) {
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = b == 1 ? BUF_WEIGHT : BUF_ARENA, .dt = DT_F32, .elems = 128 }));
+    buf[b] = node_make(ir, OP_BUFFER, DT_F32, 1, 0, NULL, 1, &id[b], 0, NULL);
+  }
+  Ref at = turned ? ix_add(ir, ix_mul(ir, j, 8), k) : ix_add(ir, ix_mul(ir, k, 16), j);
+  Ref x = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[0], ix_add(ir, ix_mul(ir, i, 8), k) }, 0, NULL, 0, NULL);
+  Ref y = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[1], at }, 0, NULL, 0, NULL);
+  Ref mul = node_make(ir, OP_MUL, DT_F32, 1, 2, turned ? (Ref[]){ y, x } : (Ref[]){ x, y }, 0, NULL, 0, NULL);
+  Ref red = node_make(ir, OP_RED, DT_F32, 1, 2, (Ref[]){ mul, k }, 1, (int64_t[]){ OP_ADD }, 0, NULL);
+  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[2], ix_add(ir, ix_mul(ir, i, 16), j), red }, 0, NULL, 0, NULL);
+  return node_make(ir, OP_NEST, DT_NONE, 1, 3, (Ref[]){ store, i, j }, 0, NULL, 0, NULL);
+}
+
+static void texts_read_back(void **state) {
+  IR *ir = *state;
+  Ref nest = product(ir, false);
+  const Target *t = target(ir->ctx, "x86-64-v3");
+  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ vec(r2,8) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }" };
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    Opts o;
+    Sb s = { 0 };
+    const char *wrong = opts_parse(ir, nest, t, good[i], strlen(good[i]), &o);
+    if (wrong) fail_msg("%s: %s", good[i], wrong);
+    opts_print(ir, nest, &o, &s);
+    assert_string_equal(s.p, good[i]);
+    for (size_t n = 0; n < s.n; n++) assert_non_null(opts_parse(ir, nest, t, s.p, n, &o)); /* cut short */
+    sb_free(&s);
+  }
+}
+
+static void wrong_texts_are_refused(void **state) {
+  IR *ir = *state;
+  Ref nest = product(ir, false);
+  static const struct { const char *isa, *text, *why; } bad[] = {
+    { "x86-64-v3", "{ vec(r3,8) }", "the nest has no such range" },
+    { "x86-64-v3", "{ vec(r1,16) }", "the target has no such vectors" },
+    { "portable", "{ vec(r1,4) }", "the target has no such vectors" },
+    { "x86-64-v3", "{ vec(r1,3) }", "lanes are no power of two" },
+    { "x86-64-v3", "{ vec(r1,8) vec(r1,4) }", "it splits a range twice" },
+    { "x86-64-v3", "{ vec(r1,8) vec(r0,4) }", "two ranges are in lanes" },
+    { "x86-64-v3", "{ vec(r1,8) vec(r2,4) }", "lanes inside of lanes" },
+    { "x86-64-v3", "{ unroll(r0,7) }", "a tile is larger than its range" },
+    { "x86-64-v3", "{ unroll(r0,1) }", "a number is out of range" },
+    { "x86-64-v3", "{ unroll(r0,-1) }", "an opt is malformed" },
+    { "x86-64-v3", "{ unroll(r0,99999999999999999999) }", "an opt is malformed" },
+    { "x86-64-v3", "{ unroll(r99999999999999999999,2) }", "an opt is malformed" },
+    { "x86-64-v3", "{ unroll(r0,2 }", "an opt is malformed" },
+    { "x86-64-v3", "{ partial(r0,2) }", "only a reduction has partial results" },
+    { "x86-64-v3", "{ partial(r2,3) }", "partial results are no power of two up to 16" },
+    { "x86-64-v3", "{ outer(r2) }", "the range to move outermost is a reduction's" },
+    { "x86-64-v3", "{ outer(r0) outer(r1) }", "it moves two ranges outermost" },
+    { "x86-64-v3", "{ swizzle(r0,2) }", "an opt is unknown" },
+    { "x86-64-v3", "vec(r1,8)", "it does not begin with '{'" },
+    { "x86-64-v3", "{ vec(r1,8) } ", "it does not end with ' }'" },
+    { "x86-64-v3", "{}", "it does not end with ' }'" },
+    { "x86-64-v3", "", "it does not begin with '{'" },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    Opts o;
+    const char *wrong = opts_parse(ir, nest, target(ir->ctx, bad[i].isa), bad[i].text, strlen(bad[i].text), &o);
+    assert_string_equal(wrong ? wrong : "legal", bad[i].why);
+  }
+}
+
+static void keys_name_what_is_computed(void **state) {
+  IR *ir = *state;
+  char key[65], same_key[65], other[65];
+  const Target *v3 = target(ir->ctx, "x86-64-v3"), *v4 = target(ir->ctx, "x86-64-v4");
+  nest_key(ir, product(ir, false), v3, backends[0], key);
+  ir->bufs.n = 0;
+  range_make(ir, 4, RK_LOOP);
+  nest_key(ir, product(ir, true), v3, backends[0], same_key); /* other ranges, operands turned, the weight stored transposed */
+  assert_string_equal(key, same_key);
+  ir->bufs.n = 0;
+  nest_key(ir, product(ir, false), v4, backends[0], other);
+  assert_string_not_equal(key, other);
+  ir->bufs.n = 0;
+  Ref nest = product(ir, false), store = node(ir, nest)->src[0];
+  Ref order[3] = { store, node(ir, nest)->src[2], node(ir, nest)->src[1] };
+  nest_key(ir, node_with_src(ir, nest, order), v3, backends[0], other);
+  assert_string_not_equal(key, other);
+  ir->bufs.p[1].kind = BUF_ARENA;
+  nest_key(ir, nest, v3, backends[0], other);
+  assert_string_not_equal(key, other);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(legal_schedules_compute_the_same),
+    cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
+    cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
+    cmocka_unit_test_setup_teardown(keys_name_what_is_computed, setup, teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
