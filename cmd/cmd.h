@@ -32,13 +32,13 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *name, *embed, *data, *format, *schedule;
+  const char *isa, *name, *embed, *data, *format, *schedule, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol;           /* negative: not given */
-  bool self_test, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
+  bool self_test, no_cpu_check, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */

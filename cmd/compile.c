@@ -64,7 +64,8 @@ int verb_compile(Ctx *c, const Options *o) {
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
   Plan *p = plan_of(o, g, t, NULL);
   BundleOptions b = {
-    .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .test_in = in, .test_out = out
+    .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .no_cpu_check = o->no_cpu_check,
+    .test_in = in, .test_out = out
   };
   Bundle files = { 0 };
   bundle_render(p, &b, &files);

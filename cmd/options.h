@@ -20,6 +20,8 @@ OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibp",
        "behind (native-amx); native unless for compile")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",
        "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
+OPTION( 0,  "no-cpu-check",   0,           FLAG,  no_cpu_check,   "c",
+       "leave out of net_init the question whether the CPU has the instructions that the code uses")
 OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",
        "pack reference inputs and outputs, so that `make check` in the bundle proves it")
 OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbp",
@@ -31,6 +33,8 @@ OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbp",
 OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibp",
        "keep an input and an output inside, from run to run; * stands for part of the names. Keys: axis, capacity, init, grow")
 OPTION( 0,  "steps",          "N",         SIZE,  steps,          "rv",    "runs, one after another, of a model with states (1)")
+OPTION( 0,  "outputs",        "FILE",      TEXT,  outputs,        "v",
+       "judge these outputs, which the bundle's example wrote by --save on any machine, and run nothing here")
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")

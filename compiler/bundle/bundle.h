@@ -17,6 +17,7 @@ typedef struct BundleOptions {
   const Backend *backend;
   const char *name;        /* prefix of files and symbols, bundle_name_ok */
   WeightsMode weights;
+  bool no_cpu_check;       /* net_init trusts that the CPU has what the code uses */
   const Tensor *test_in, *test_out; /* --self-test: one for each input and output; NULL: none */
 } BundleOptions;
 

@@ -95,6 +95,15 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
   return keep(c, &s);
 }
 
+static const char *cpu_text(Ctx *c, const Target *t) {
+  Sb s = { 0 };
+  sb_printf(&s, "0x%xu /* TGCRT_CPU_ bits of what the code uses:", t->features);
+  for (const Feature *f = features; f->name; f++)
+    if (t->features & f->bit) sb_printf(&s, " %s", f->name);
+  sb_puts(&s, t->features ? " */" : " no more than every CPU of the kind has */");
+  return keep(c, &s);
+}
+
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nin(g); i++)
@@ -323,6 +332,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "interface", digest },
     { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
     { "weight_bytes", arena_printf(m, "%lld", (long long)p->weight_bytes) },
+    { "cpu", cpu_text(c, p->target) },
+    { "cpu_check", p->target->features && !o->no_cpu_check ? arena_printf(m, "  if (tgcrt_cpu_check(%s_CPU)) return TGCRT_CPU;\n", NET) : "" },
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
     { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
