@@ -84,6 +84,13 @@ run-tests: all $(UNIT)
 nodes: all
 	@NODES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/nodes/run | grep -v '^ok'
 
+# every model on the machines that QEMU plays: half an hour
+cross: deps-check
+	@tools/deps.sh cross
+	$(AGAIN) run-cross
+run-cross: all
+	@CROSS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/cross/run
+
 # everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
 san: deps-check
 	$(AGAIN) BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
@@ -119,6 +126,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check demo run-demo check run-tests nodes san bench bench-docs depcheck golden docs format install clean
+.PHONY: all deps deps-check demo run-demo check run-tests nodes cross run-cross san bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

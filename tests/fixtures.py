@@ -6,9 +6,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from array import array
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import onnxfile  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 TGC = os.environ.get("TGC", str(BUILD / "tgc"))
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())
@@ -52,3 +55,15 @@ def onnx_tests(part):
                 if not folder.is_dir():  # else another test was faster
                     raise
     return folder, ""
+
+
+def light_case(folder, name):
+    """vectors of a light network in the form `tgc verify --data` reads: its input is n / size for the n-th element"""
+    data = BUILD / "tests/models" / name
+    data.mkdir(parents=True, exist_ok=True)
+    shape = [1, 3, 224, 224]
+    n = shape[1] * shape[2] * shape[3]
+    picture = array("f", (i / n for i in range(n)))
+    (data / "input_0.pb").write_bytes(onnxfile.tensor("input", onnxfile.FLOAT, shape, picture.tobytes()))
+    shutil.copyfile(folder / f"{name}_output_0.pb", data / "output_0.pb")
+    return data

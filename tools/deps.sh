@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
-# Sets: build (to compile tgc), check (to run its tests).
+# Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated machines).
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
 set -u
@@ -26,6 +26,16 @@ check binutils             has nm
 check cmake                has cmake
 check groff                has groff
 check locales              file /usr/share/i18n/locales/de_DE
+cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
+cross libc6-dev-arm64-cross     file /usr/aarch64-linux-gnu/include/stdio.h
+cross gcc-riscv64-linux-gnu     has riscv64-linux-gnu-gcc
+cross libc6-dev-riscv64-cross   file /usr/riscv64-linux-gnu/include/stdio.h
+cross gcc-arm-linux-gnueabihf   has arm-linux-gnueabihf-gcc
+cross libc6-dev-armhf-cross     file /usr/arm-linux-gnueabihf/include/stdio.h
+cross gcc-arm-none-eabi         has arm-none-eabi-gcc
+cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
+cross qemu-user                 has qemu-aarch64
+cross qemu-system-arm           has qemu-system-arm
 '
 
 has() { command -v "$1" >/dev/null 2>&1; }
