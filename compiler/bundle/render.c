@@ -222,8 +222,17 @@ static const char *state_rows(const Plan *p) {
   return keep(p->ir->ctx, &s);
 }
 
-/* What a template says of the states; nothing when there are none. */
-static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *template) {
+static int64_t longest_past(const Graph *g) {
+  int64_t most = 0;
+  for (size_t k = 0; k < g->states.n; k++) {
+    int axis = g->states.p[k].axis;
+    if (axis >= 0 && g->inputs.p[graph_nin(g) + k].dims[axis] > most) most = g->inputs.p[graph_nin(g) + k].dims[axis];
+  }
+  return most;
+}
+
+/* What the header ("h") or the source ("c") says of the states; nothing when there are none. */
+static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
   if (!p->states.n) return "";
@@ -243,11 +252,12 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "state_bytes", arena_printf(m, "%lld", (long long)p->state_bytes) },
     { "state_shapes", keep(c, &shapes) },
     { "state_rows", state_rows(p) },
-    { "length_declaration", "" },
-    { "length_definition", "" },
+    { "length_state", arena_printf(m, "%d", n - 1) },
+    { "length_most", arena_printf(m, "%lld", (long long)longest_past(p->g)) },
     { NULL, NULL },
   };
-  expand(template, words, &text);
+  expand(arena_printf(m, "state.%s.in", kind), words, &text);
+  if (p->g->grows) expand(arena_printf(m, "length.%s.in", kind), words, &text);
   return keep(c, &text);
 }
 
@@ -315,7 +325,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
-                                     BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "state.h.in"));
+                                     BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"));
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -344,8 +354,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_slots", slots_text(c, g->outputs.p, nout, out) },
     { "assign", keep(c, &assign) },
     { "null_checks", null_checks(c, g, in, out) },
-    { "state_declarations", state_text(p, net, NET, digest, "state.h.in") },
-    { "state_functions", state_text(p, net, NET, digest, "state.c.in") },
+    { "state_declarations", state_text(p, net, NET, digest, "h") },
+    { "state_functions", state_text(p, net, NET, digest, "c") },
     { "state_memory", p->states.n ? "  unsigned char *s;\n  const uint64_t *cursor;\n" : "" },
     { "state_cursors",
       p->states.n ? "  s = a + STATE_AT;\n  cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n" : "" },

@@ -5,9 +5,7 @@
  * a window that moves along memory, so that only what is new is written; any other of the same shape takes
  * the place of its input.
  *
- * With `grow` the window starts empty: a counter, itself a state, says how much of it has been appended, and
- * reductions along its axis leave out the rest. What else depends on a position along such an axis cannot be
- * told from what is missing, and is refused.
+ * Windows that start empty are left to grow.c.
  *
  * needs: any graph    gives: Graph.states    breaks: nothing */
 #include "graph.h"
@@ -174,6 +172,11 @@ void graph_states(Graph *g, const StateSpec *specs, int n) {
   Pairs pairs = { 0 };
   for (int i = 0; i < n; i++) find_pairs(g, &specs[i], &pairs);
   for (size_t k = 0; k < pairs.n; k++) VEC_PUSH(&g->states, classify(g, &pairs.p[k]));
-  if (pairs.n) reorder(g, &pairs);
+  bool *grows = ARENA_NEW(&g->ir->ctx->model, bool, pairs.n + 1);
+  for (size_t k = 0; k < pairs.n; k++) grows[k] = pairs.p[k].spec->grow;
+  if (pairs.n) {
+    reorder(g, &pairs);
+    graph_grow(g, grows);
+  }
   VEC_FREE(&pairs);
 }

@@ -180,6 +180,7 @@ typedef struct Graph {
   VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i (possibly unused) */
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are their pairs, in order */
+  bool grows;              /* the last of them counts how much of the windows has been appended */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* those the caller gives */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n; } /* those the caller gets */
