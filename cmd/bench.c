@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BLOCK_SECONDS = 0.03, WINDOW_SECONDS = 0.5, SECONDS = 2; /* of each competitor: the last */
-static const double DISTURBED = 0.1;                                         /* foreign CPUs */
-enum { RUNS_LEAST = 10, REPEATS = 6 };                                       /* of disturbed windows */
+static const double BLOCK_SECONDS = 0.03, WINDOW_SECONDS = 0.5, DISTURBED = 0.1; /* foreign CPUs */
+enum { RUNS_LEAST = 10, REPEATS = 6 };                                           /* of disturbed windows */
 
 typedef struct Side {
   Worker worker;
@@ -70,7 +69,7 @@ static void start_all(Ctx *c, Bench *b) {
 static bool enough(const Bench *b) {
   for (int i = 0; i < b->sides; i++) {
     const Side *s = &b->side[i];
-    if (b->o->runs ? (int64_t)s->times.n < b->o->runs : s->spent < SECONDS || s->times.n < RUNS_LEAST) return false;
+    if (b->o->runs ? (int64_t)s->times.n < b->o->runs : s->spent < b->o->seconds || s->times.n < RUNS_LEAST) return false;
   }
   return true;
 }

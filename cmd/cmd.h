@@ -37,7 +37,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
-  double rtol, atol;           /* negative: not given */
+  double rtol, atol, seconds;
   bool self_test, no_cpu_check, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 

@@ -247,7 +247,7 @@ static int check_values(const Options *o) {
 }
 
 int options_parse(Options *o, int argc, char **argv) {
-  *o = (Options){ .verb = VERB_COUNT, .rtol = 1e-3, .atol = 1e-7 };
+  *o = (Options){ .verb = VERB_COUNT, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
   bool words = false; /* after "--" */
   (void)argc;
   for (char **at = argv + 1; *at; at++) {

@@ -48,7 +48,8 @@ OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
 OPTION( 0,  "threads",        "N",         SIZE,  threads,        "bp",    "threads of a run (1)")
-OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as 2 seconds hold, at least 10)")
+OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as --seconds holds)")
+OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write the run nearest the median as a Chrome trace")

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SECONDS = 2;
 enum { RUNS = 1000, STAMPS_MOST = 1 << 23, NODES_SHOWN = 4, INDENT = 45 };
 
 typedef struct Row {
@@ -159,7 +158,7 @@ static void run_profile(Ctx *c, void *arg) {
   worker_model(c, &p->worker, dir, so, &p->f, p->in, p->stamps);
   Reals times = { 0 };
   Load from = load_now((Worker *[]){ &p->worker }, 1);
-  worker_block(c, &p->worker, p->o->runs ? 1e9 : SECONDS, (int64_t)runs, &times);
+  worker_block(c, &p->worker, p->o->runs ? 1e9 : p->o->seconds, (int64_t)runs, &times);
   Load to = load_now((Worker *[]){ &p->worker }, 1);
   p->runs = times.n;
   p->foreign = load_foreign(&from, &to);

@@ -1,38 +1,44 @@
 #!/usr/bin/env python3
-"""Measures tgc on every model it finds and prints a table in Markdown; arguments are words a model's name must contain
-one of. --docs FILE writes the table there too.
+"""Measures tgc on networks and on single layers, and prints tables in Markdown; arguments are words a row's name must
+contain one of. --docs FILE writes the tables there too.
 
-Each model is compiled by tgc, its bundle by $CC with -O3 -march=native, and then timed on one thread in rounds that
-alternate with ONNX Runtime and with a program that measures the peak rate of fused multiply-adds, so that all three
-see the same machine. A figure is the best round's median. Environment:
+Networks: `tgc bench --vs-ort` on the nine light networks of the official tests with random weights, on those that
+make_models.py builds, and on the largest real ones of TGC_MODELS that tgc compiles. Layers: `tgc profile` on single
+layers of such networks, against the rate of multiply-adds and the read bandwidth measured in the same run.
+Environment:
   TGC, BUILD, CC      as in the tests
-  TGC_MODELS          folder of models (../shared/models beside the repository)
-  TGC_ONNX_TESTS      the official tests; their light networks are given random weights, which needs
-  TGC_BENCH_MODELS    a script with a function light(source, target) (../shared/bench/make_models.py)
   TGC_PYTHON          a Python with onnx, onnxruntime and numpy (python3); without it there is no peer, said loudly
-  ROUNDS, SECONDS     rounds (5), and how long each lasts (0.5)"""
+  TGC_MODELS          folder of models (../shared/models beside the repository)
+  TGC_ONNX_TESTS      the official tests, for the light networks
+  TGC_BENCH_ARGS      more arguments of tgc bench and tgc profile, such as --isa=native-avx512f
+  THREADS             numbers of threads, a pair of columns each ("1 2")
+  SECONDS, ROUNDS     how long each competitor runs (0.5), how often that is repeated (1): the round of the median
+                      ratio counts, among those that nothing disturbed if there are any"""
 import json
 import math
 import os
 import pathlib
 import platform
 import re
-import shutil
 import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from fixtures import BUILD, LIGHTS, MODELS, NAMED, ROOT, TGC, onnx_tests
-import onnxfile
+from fixtures import BUILD, LIGHTS, MODELS, TGC, onnx_tests
 
 WORK = BUILD / "bench"
-CC = os.environ.get("CC", "cc")
-MAKER = pathlib.Path(os.environ.get("TGC_BENCH_MODELS", ROOT / "../shared/bench/make_models.py"))
 PYTHON = os.environ.get("TGC_PYTHON", "python3")
-ROUNDS, SECONDS = int(os.environ.get("ROUNDS", 5)), os.environ.get("SECONDS", "0.5")
-FLAGS = "-O3 -march=native".split()
+ROUNDS, SECONDS = int(os.environ.get("ROUNDS", 1)), os.environ.get("SECONDS", "0.5")
+THREADS = [int(n) for n in os.environ.get("THREADS", "1 2").split()]
+MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
+BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
+REAL = ("openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
+        "mujoco-go1-policy ppocr-v2-cls tinybert selfie-segmentation yunet-n-dynamic mnist-8").split()
+KERNELS = ("gemm 128x768x3072,gemm 128x3072x768,conv 1x1 56x56 64-64,conv 1x1 56x56 64-256,conv 1x1 28x28 128-512,"
+           "conv 1x1 14x14 1024-256,conv 1x1 7x7 512-2048,conv 3x3 56x56 64-64,conv 3x3 28x28 128-128,conv 3x3 14x14 256-256,"
+           "conv 3x3 7x7 512-512,depthwise 56x56 144,depthwise 7x7 960,gemv 768x3072,gemv 9216x4096,softmax 1536x128,"
+           "layer norm 128x768,exp 256x256,tanh 256x256,erf 256x256,sigmoid 256x256,gelu 256x256,sin 256x256").split(",")
 
 
 def loud(text):
@@ -43,154 +49,135 @@ def run(*args):
     return subprocess.run([str(a) for a in args], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout
 
 
-def has_peer():
-    p = subprocess.run([PYTHON, "-c", "import numpy, onnx, onnxruntime"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if p.returncode:
-        loud(f"SKIPPED: ONNX Runtime and the light models; {PYTHON} has no onnxruntime, onnx and numpy (set TGC_PYTHON)")
+def can_import(*modules):
+    p = subprocess.run([PYTHON, "-c", f"import {', '.join(modules)}"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return not p.returncode
 
 
-def light(name):
-    """the path of a light network with random weights, made once; None when it cannot be made"""
-    target = WORK / "models" / f"{name}.onnx"
-    if target.exists():
-        return target
-    folder, _ = onnx_tests("light")
-    if not folder or not MAKER.is_file():
-        return None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".part")
-    run(PYTHON, "-c", f"import sys; sys.path.insert(0, sys.argv[1]); import {MAKER.stem} as m; m.light(*sys.argv[2:])",
-        MAKER.parent, folder / f"light_{name}.onnx", part)
-    part.rename(target)
+def made(name, *source):
+    """the path of a model of make_models.py, made once"""
+    target = WORK / "models" / f"{name.replace(' ', '_')}.onnx"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_suffix(".part")
+        run(PYTHON, HERE / "make_models.py", name, part, *source)
+        part.rename(target)
     return target
 
 
-def cases(peer, words):
-    """-> name, model, dims, input files"""
-    for name, dims in NAMED:
-        if words and not any(w in name for w in words):
-            continue
-        model, data = MODELS / name / "model.onnx", MODELS / name / "ort_ref/set_0"
-        if model.is_file():
-            yield name, model, dims.split(), sorted(data.glob("input_*.pb"), key=lambda p: int(p.stem[6:]))
+def networks(words, can_make):
+    """-> name, model, arguments"""
+    wanted = [n for n in LIGHTS + BUILT + REAL if not words or any(w in n for w in words)]
+    folder, why = onnx_tests("light") if any(n in LIGHTS for n in wanted) else (None, "")
+    for name in wanted:
+        if name in REAL:
+            if (MODELS / name).is_dir():
+                yield name, MODELS / name / "model.onnx", ["--data", MODELS / name / "ort_ref/set_0"]
+            else:
+                loud(f"SKIPPED: {name}; not in TGC_MODELS")
+        elif not can_make or (name in LIGHTS and not folder):
+            loud(f"SKIPPED: {name}; {why if can_make else f'{PYTHON} has no onnx and numpy'}")
         else:
-            loud(f"SKIPPED: {name}; not in TGC_MODELS")
-    for name in LIGHTS:
-        if not peer or words and not any(w in name for w in words):
-            continue
-        if model := light(name):
-            yield name, model, [], []
-        else:
-            loud(f"SKIPPED: {name}; needs TGC_ONNX_TESTS and TGC_BENCH_MODELS")
+            yield name, made(name, *([folder / f"light_{name}.onnx"] if name in LIGHTS else [])), []
 
 
-class Server:
-    """a program that answers each line "SECONDS" with a number"""
-    def __init__(self, *args, wait=False):
-        self.p = subprocess.Popen([str(a) for a in args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if wait and self.p.stdout.readline().strip() != "ready":
-            raise RuntimeError(f"{args[0]} does not start")
-
-    def round(self):
-        self.p.stdin.write(SECONDS + "\n")
-        self.p.stdin.flush()
-        return float(self.p.stdout.readline())
-
-    def close(self):
-        self.p.stdin.close()
-        self.p.wait()
+# ---- networks ----
+def measure(model, args, threads, peer):
+    """the report of tgc bench for the round of the median ratio"""
+    rounds = []
+    for _ in range(ROUNDS):
+        peers = ["--vs-ort"] if peer else []
+        rounds.append(json.loads(run(TGC, "bench", model, "--json", "-q", f"--threads={threads}", f"--seconds={SECONDS}",
+                                     *peers, *args, *MORE)))
+    quiet = [r for r in rounds if not r["disturbed"]] or rounds
+    quiet.sort(key=lambda r: r["ratio"] if peer else r["latency"]["median_ms"])
+    return quiet[len(quiet) // 2]
 
 
-def raw_inputs(files, into):
-    """the data of TensorProto files as files of raw bytes"""
-    paths = []
-    for k, file in enumerate(files):
-        paths.append(into / f"input_{k}.raw")
-        paths[-1].write_bytes(dict(onnxfile.fields(file.read_bytes()))[9])
-    return paths
+def digits(t):
+    return f"{t:.3g}" if t < 100 else f"{t:.0f}"
 
 
-def build(name, model, dims, files):
-    """-> facts about the bundle, command of its driver"""
-    net = WORK / name
-    shutil.rmtree(net, ignore_errors=True)
-    args = [a for d in dims for a in ("--dim", d)]
-    start = time.perf_counter()
-    run(TGC, "compile", model, "-o", net, "--isa", "native", *args)
-    middle = time.perf_counter()
-    facts = json.loads((net / "manifest.json").read_text())
-    flags = [*FLAGS, *facts["options"]["cflags"].split()]
-    run(CC, *flags, "-c", "-o", net / "net.o", net / "net.c")
-    end = time.perf_counter()
-    sizes = {k: ", ".join(str(v["bytes"]) for v in facts[k]) for k in ("inputs", "outputs")}
-    (net / "case.h").write_text('#include "net.h"\n'
-                                f'static const size_t input_bytes[] = {{ {sizes["inputs"]} }};\n'
-                                f'static const size_t output_bytes[] = {{ {sizes["outputs"]} }};\n')
-    driver = net / "driver"
-    run(CC, *FLAGS, f"-I{net}", "-o", driver, HERE / "driver.c", net / "net.o", net / "tgcrt.c", "-lm")
-    return {"kernels": len(facts["kernels"]), "arena": facts["arena_bytes"], "weights": facts["weight_bytes"],
-            "flops": sum(k["flops"] for k in facts["kernels"]), "tgc_s": middle - start, "cc_s": end - middle}, [
-                driver, net / "net_weights.bin", *raw_inputs(files, net)]
+def mean(values):
+    values = [v for v in values if v]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def measure(row, driver, model, dims, files, peak, peer):
-    ours = Server(*driver, wait=True)
-    theirs = Server(PYTHON, HERE / "ort.py", model, *files, *dims, wait=True) if peer else None
-    try:
-        rounds = [(ours.round(), theirs.round() if theirs else math.nan, peak.round()) for _ in range(ROUNDS)]
-    finally:
-        ours.close()
-        if theirs:
-            theirs.close()
-    row["ms"], row["ort_ms"] = (min(r[i] for r in rounds) for i in (0, 1))
-    row["peak"] = max(r[2] for r in rounds)
+class Networks:
+    def __init__(self, peer):
+        self.peer, self.rows = peer, []
+        self.heads = ["model", "kernels", "weights MB", "code kB", "tgc s", "cc s", "start ms"]
+        for n in THREADS:
+            self.heads += [f"{n}T ms", f"{n}T ORT ms", f"{n}T speed"] if peer else [f"{n}T ms"]
+        self.heads += [f"{n}T / {THREADS[0]}T" for n in THREADS[1:]]
+
+    def add(self, name, model, args):
+        self.rows.append((name, [measure(model, args, n, self.peer) for n in THREADS]))
+        return self.cells(*self.rows[-1])
+
+    def cells(self, name, reports):
+        first = reports[0]
+        cells = [name, str(first["kernels"]), f"{first['weight_bytes'] / 1e6:.1f}", f"{first['code_bytes'] / 1e3:.0f}",
+                 f"{first['tgc_s']:.2f}", f"{first['cc_s']:.1f}", f"{first['map_ms'] + first['init_ms']:.2f}"]
+        for r in reports:
+            cells += [digits(r["latency"]["median_ms"]) + "*" * r["disturbed"]]
+            if self.peer:
+                cells += [digits(r["ort"]["latency"]["median_ms"]), f"{r['ratio']:.2f}"]
+        return cells + [f"{first['latency']['median_ms'] / r['latency']['median_ms']:.2f}" for r in reports[1:]]
+
+    def last(self):
+        """geometric means of the ratios"""
+        cells = ["geometric mean"] + [""] * 6
+        for i in range(len(THREADS)):
+            cells += ["", "", f"{mean([r[i]['ratio'] for _, r in self.rows]):.2f}"] if self.peer else [""]
+        return cells + [""] * (len(THREADS) - 1)
 
 
-def megabytes(n):
-    return f"{n / 1e6:.3g} MB" if n >= 1e5 else f"{n / 1e3:.3g} kB"
+# ---- layers ----
+class Layers:
+    heads = ["layer", "us", "GFLOP/s", "of peak", "GB/s", "of reading", "G elements/s", "kernels"]
+
+    def add(self, name):
+        rounds = [json.loads(run(TGC, "profile", made(name), "--json", "-q", f"--seconds={SECONDS}", *MORE))
+                  for _ in range(ROUNDS)]
+        r = sorted(rounds, key=lambda p: p["ms"])[len(rounds) // 2]
+        flops, moved = sum(k["flops"] for k in r["kernels"]), sum(k["bytes_read"] + k["bytes_written"] for k in r["kernels"])
+        gflops, gbs, elements = flops / r["ms"] * 1e-6, moved / r["ms"] * 1e-6, max(k["bytes_written"] for k in r["kernels"]) / 4
+        disturbed = "*" * (r["foreign_cpus"] > 0.1)
+        return [name, f"{r['ms'] * 1e3:.1f}{disturbed}", f"{gflops:.1f}", f"{gflops / r['peak_gflops']:.0%}", f"{gbs:.1f}",
+                f"{gbs / r['read_gbs']:.0%}", f"{elements / r['ms'] * 1e-6:.2f}", str(len(r["kernels"]))]
 
 
-def milliseconds(t):
-    return "-" if math.isnan(t) else f"{t:.4f}" if t < 1 else f"{t:.2f}"
-
-
-COLUMNS = [  # heading, text of a row
-    ("model", lambda r: r["model"]),
-    ("kernels", lambda r: str(r["kernels"])),
-    ("arena", lambda r: megabytes(r["arena"])),
-    ("weights", lambda r: megabytes(r["weights"])),
-    ("tgc s", lambda r: f"{r['tgc_s']:.2f}"),
-    ("cc s", lambda r: f"{r['cc_s']:.1f}"),
-    ("tgc ms", lambda r: milliseconds(r["ms"])),
-    ("ORT ms", lambda r: milliseconds(r["ort_ms"])),
-    ("ratio", lambda r: "-" if math.isnan(r["ort_ms"]) else f"{r['ms'] / r['ort_ms']:.2f}"),
-    ("GFLOP/s", lambda r: f"{r['flops'] / r['ms'] * 1e-6:.1f}"),
-    ("of peak", lambda r: f"{r['flops'] / r['ms'] * 1e-4 / r['peak']:.0f} %"),
-]
-
-
-def table_line(cells):
+# ---- tables ----
+def line(cells):
     return "| " + " | ".join(cells) + " |"
 
 
-def machine(peer, peak):
-    cpu = "unknown CPU"
-    try:
-        cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())[1]
-    except (OSError, TypeError):
-        pass
+class Table:
+    """printed as it grows, kept for the page"""
+    def __init__(self, heads):
+        self.lines = []
+        self.add(heads)
+        self.add(["---"] + ["---:"] * (len(heads) - 1))
+
+    def add(self, cells):
+        self.lines.append(line(cells))
+        print(self.lines[-1], flush=True)
+
+
+def machine(peer):
+    cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
     ort = run(PYTHON, "-c", "import onnxruntime; print(onnxruntime.__version__)").strip() if peer else ""
-    return (f"{cpu} ({platform.machine()}), {os.cpu_count()} CPUs; {run(CC, '--version').splitlines()[0]}, `{' '.join(FLAGS)}`; "
-            f"{'ONNX Runtime ' + ort if ort else 'no ONNX Runtime'}; one thread; "
-            f"greatest rate of fused multiply-adds seen: {peak:.1f} GFLOP/s.")
+    return (f"{cpu[1] if cpu else 'unknown CPU'} ({platform.machine()}), {os.cpu_count()} CPUs; "
+            f"{run(os.environ.get('CC', 'cc'), '--version').splitlines()[0]}; {f'ONNX Runtime {ort}' if ort else 'no ONNX Runtime'}.")
 
 
-NOTE = """ratio: tgc's latency over ONNX Runtime's, less is better. Each figure is the best median of {rounds} rounds of
-{seconds} s, alternating between the two. GFLOP/s counts the arithmetic of tgc's kernels; `of peak` is against the rate of
-fused multiply-adds measured in the same rounds. The networks from squeezenet to vgg19 have random weights. Absolute times
-depend on what else the machine does; the ratio less so.
-"""
+NETWORKS_NOTE = """Each row is `tgc bench MODEL --vs-ort --threads=N --seconds={seconds}{more}`, which alternates between the bundle
+and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtime's over tgc's, so above 1 tgc is
+faster; start is mapping the weights and `net_init`. Networks from squeezenet to gpt2_decode have random weights.
+A star marks a row that other processes disturbed."""
+LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
+registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run."""
 
 
 def main():
@@ -199,34 +186,33 @@ def main():
         at = words.index("--docs")
         docs = words[at + 1]
         words[at:at + 2] = []
-    WORK.mkdir(parents=True, exist_ok=True)
-    run(CC, *FLAGS, "-ffp-contract=fast", "-o", WORK / "peak", HERE / "peak.c")
-    peer, peak, rows, failed = has_peer(), Server(WORK / "peak"), [], []
-    print(table_line([h for h, _ in COLUMNS]))
-    print(table_line(["---"] + ["---:"] * (len(COLUMNS) - 1)), flush=True)
-    for name, model, dims, files in cases(peer, words):
-        try:
-            row, driver = build(name, model, dims, files)
-            row["model"] = name
-            measure(row, driver, model, dims, files, peak, peer)
-        except (subprocess.CalledProcessError, OSError, RuntimeError, ValueError) as e:
-            loud(f"FAILED: {name}: {e}")
-            failed.append(name)
-            continue
-        rows.append(row)
-        print(table_line([text(row) for _, text in COLUMNS]), flush=True)
-    peak.close()
-    if not rows:
+    peer, can_make, failed = can_import("onnxruntime", "numpy"), can_import("onnx", "numpy"), 0
+    if not peer:
+        loud(f"SKIPPED: ONNX Runtime; {PYTHON} has no onnxruntime and numpy (set TGC_PYTHON)")
+    page = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", machine(peer), ""]
+    nets, layers = Networks(peer), Layers()
+    for title, part, cases, note in (
+            ("Networks", nets, networks(words, can_make), NETWORKS_NOTE),
+            ("Layers", layers, [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE)):
+        table = None
+        for case in cases:
+            table = table or Table(part.heads)
+            try:
+                table.add(part.add(*case))
+            except (subprocess.CalledProcessError, OSError, ValueError) as e:
+                loud(f"FAILED: {case[0]}: {e}")
+                failed += 1
+        if table and part is nets and nets.rows:
+            table.add(nets.last())
+        if table:
+            page += [f"## {title}", "", note.format(seconds=SECONDS, more="".join(f" {a}" for a in MORE)), "", *table.lines, ""]
+            print()
+    if len(page) <= 6:
         loud("nothing was measured")
         return 1
-    (WORK / "results.json").write_text(json.dumps(rows, indent=1))
-    text = machine(peer, max(r["peak"] for r in rows)) + "\n\n" + NOTE.format(rounds=ROUNDS, seconds=SECONDS)
-    print("\n" + text)
+    print(page[4])
     if docs:
-        lines = [table_line([h for h, _ in COLUMNS]), table_line(["---"] + ["---:"] * (len(COLUMNS) - 1))]
-        lines += [table_line([t(r) for _, t in COLUMNS]) for r in rows]
-        lines = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", text, *lines, ""]
-        pathlib.Path(docs).write_text("\n".join(lines))
+        pathlib.Path(docs).write_text("\n".join(page))
     return bool(failed)
 
 
