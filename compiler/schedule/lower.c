@@ -267,6 +267,16 @@ void sched_lower(Sched *s) {
         if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], &nests);
         at += node(ir, x->src[k])->dims[x->arg[0]];
       }
+    } else if (x->op == OP_PAD && node(ir, x->src[1])->op == OP_CONST) { /* its source with room around, so that no element asks where it lies */
+      Place part = *p;
+      part.fill = x->src[1];
+      for (int a = 0; a < x->rank; a++) {
+        part.lo[a] = x->arg[a];
+        part.hi[a] = x->arg[x->rank + a];
+        part.offset += part.lo[a] * part.stride[a];
+      }
+      value_nest(l, &part, x->src[0], &nests);
+      halo_nests(l, &part, node(ir, x->src[0]), &nests);
     } else
       value_nest(l, p, r, &nests);
     if (p->has_halo) halo_nests(l, p, x, &nests);
