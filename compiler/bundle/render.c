@@ -379,7 +379,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "sources", arena_printf(m, "%s.c tgcrt.c%s%s", net, embed ? " " : "", embed ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
     { "weights_rule",
-      embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) -fPIC -c -o $@ %s\n", net, weights_file,
+      embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -c -o $@ %s\n", net, weights_file,
                            o->weights == WEIGHTS_INCBIN ? arena_printf(m, " %s_weights.bin", net) : "", weights_file)
             : "" },
     { "example_args", embed ? "" : arena_printf(m, "--weights %s_weights.bin", net) },

@@ -1,0 +1,4 @@
+#ifndef BOARD_H
+#define BOARD_H
+void put_text(const char *s);
+#endif
