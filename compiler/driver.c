@@ -65,7 +65,8 @@ static void place_weights(Plan *p) {
   p->weights = arena_alloc(&ir->ctx->model, (size_t)at);
   for (size_t i = 0; i < placed.n; i++) {
     const Buf *b = placed.p[i];
-    memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
+    if (b->packed) packed_gather(ir, &p->packed.p[b->packed - 1], p->weights + b->offset);
+    else memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
   }
   for (size_t k = 0; k < p->states.n; k++) {
     const Tensor *t = p->g->states.p[k].init;

@@ -54,10 +54,16 @@ static bool equal(const Tensor *a, const Tensor *b) {
 /* The number of tensor t, that of an equal result if there is one. Of results whose hashes collide the first is found. */
 static int result(Fold *f, const Tensor *t) {
   if (!t->data) return ir_tensor(f->ir, t);
-  uint32_t hash = 2166136261u;
-  const uint8_t *p = t->data;
-  for (int64_t i = 0; i < t->elems * dt_bytes(t->dt); i++) hash = (hash ^ p[i]) * 16777619u;
-  hash += !hash; /* no key is 0 */
+  uint64_t sum = 0, word;
+  const char *p = t->data;
+  int64_t n = t->elems * dt_bytes(t->dt);
+  for (int64_t i = 0; i < n; i += 8) {
+    word = 0;
+    memcpy(&word, p + i, (size_t)(n - i < 8 ? n - i : 8));
+    sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    sum ^= sum >> 32;
+  }
+  uint32_t hash = (uint32_t)sum + !(uint32_t)sum; /* no key is 0 */
   uint32_t known = refmap_get(&f->folded, hash);
   if (known && equal(&f->ir->tensors.p[known - 1], t)) return (int)known - 1;
   int id = ir_tensor(f->ir, t);

@@ -53,7 +53,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NUL
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
 
-void pack_weights(Plan *p, Ref *nest);     /* pack.c */
+void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
 Ref expand_nest(IR *ir, Ref nest);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */

@@ -1,6 +1,7 @@
 /* pack.c: constants laid out in the order a kernel reads them. After a nest's ranges were split, the
  * index of a weight is affine in some of them; the packed copy is the table of its values with the
- * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. */
+ * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. What is
+ * noted here is how to make it; it is made where it ends, in the blob of weights. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,20 +22,25 @@ static int order_of(const IR *ir, const Refs *all, Ref nest, Ref range) {
   return (kind < 0 ? 1 : kind) * 100 + at;
 }
 
-static void gather(char *to, const char *from, int bytes, const Dim *d, int n, int64_t at) {
-  int64_t i[MAX_RANGES] = { 0 }, inner = n ? d[n - 1].extent : 1, step = n ? d[n - 1].coef : 0;
+void packed_gather(const IR *ir, const Packed *k, void *out) {
+  const Tensor *t = &ir->tensors.p[k->tensor];
+  const char *from = t->data;
+  char *to = out;
+  int bytes = dt_bytes(t->dt), n = k->n;
+  int64_t i[MAX_RANGES] = { 0 }, at = k->base, inner = n ? k->extent[n - 1] : 1, step = n ? k->coef[n - 1] : 0;
   for (;;) {
     const char *p = from + at * bytes;
-    if (bytes == 4)
-      for (int64_t k = 0; k < inner; k++) memcpy(to + 4 * k, p + 4 * k * step, 4);
+    if (step == 1) memcpy(to, p, (size_t)(inner * bytes));
+    else if (bytes == 4)
+      for (int64_t x = 0; x < inner; x++) memcpy(to + 4 * x, p + 4 * x * step, 4);
     else
-      for (int64_t k = 0; k < inner; k++) memcpy(to + bytes * k, p + bytes * k * step, (size_t)bytes);
+      for (int64_t x = 0; x < inner; x++) memcpy(to + bytes * x, p + bytes * x * step, (size_t)bytes);
     to += inner * bytes;
     int a = n - 2;
     for (; a >= 0; a--) {
-      at += d[a].coef;
-      if (++i[a] < d[a].extent) break;
-      at -= d[a].coef * d[a].extent;
+      at += k->coef[a];
+      if (++i[a] < k->extent[a]) break;
+      at -= k->coef[a] * k->extent[a];
       i[a] = 0;
     }
     if (a < 0) return;
@@ -51,13 +57,8 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, const Dim *d, int 
   for (int i = 0; i < n; i++) k.extent[i] = d[i].extent, k.coef[i] = d[i].coef;
   for (size_t i = 0; i < p->packed.n; i++)
     if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
-  const Tensor *t = &ir->tensors.p[b->slot];
-  int bytes = dt_bytes(b->dt);
-  char *data = arena_alloc(&ir->ctx->model, size_mul((size_t)total, (size_t)bytes));
-  gather(data, t->data, bytes, d, n, base);
-  Tensor made = { .dt = b->dt, .rank = 1, .dims = { total }, .elems = total, .data = data, .name = t->name };
   k.buf = (int)ir->bufs.n;
-  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT, .dt = b->dt, .elems = total, .slot = ir_tensor(ir, &made), .offset = -1, .value = b->value }));
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT, .dt = b->dt, .elems = total, .slot = b->slot, .offset = -1, .value = b->value, .packed = (int)p->packed.n + 1 }));
   VEC_PUSH(&p->packed, k);
   return k.buf;
 }
@@ -66,14 +67,13 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   IR *ir = p->ir;
   const Node *x = node(ir, load);
   const Buf b = ir->bufs.p[node(ir, x->src[0])->arg[0]];
-  const Tensor *t = &ir->tensors.p[b.slot];
   Refs ranges = { 0 };
   Dim d[MAX_RANGES];
   int n = 0;
   int64_t total = 1, base;
   Ref rest = x->src[1], index = ix_const(ir, 0), packed = 0;
   collect_ranges(ir, x->src[1], &ranges);
-  bool ok = ranges.n <= MAX_RANGES && t->data != NULL;
+  bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
     Dim e = { ranges.p[i], node(ir, ranges.p[i])->arg[0], 0, order_of(ir, all, nest, ranges.p[i]) };
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);

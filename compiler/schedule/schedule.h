@@ -46,6 +46,8 @@ typedef struct StatePlace {
   int64_t init;            /* of the first value in the weights blob; -1: zeros */
 } StatePlace;
 
+void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: its elements */
+
 typedef struct Plan {
   Graph *g;
   IR *ir;
@@ -57,7 +59,7 @@ typedef struct Plan {
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
   VEC(StatePlace) states;  /* as Graph.states */
   int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
-  VEC(Packed) packed;      /* so that nests that read alike share a copy */
+  VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;
 } Plan;
