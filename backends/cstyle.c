@@ -67,16 +67,17 @@ static const Helper helpers[] = {
                      "  return v | (big & INT32_MAX) | ((a <= -2147483648.0f) & INT32_MIN); }" },
   { "bits", false, "$I tgc_bits_$S($T a) { $I b; memcpy(&b, &a, sizeof b); return b; }" },
   { "float", false, "$F tgc_float_$S($T a) { $F b; memcpy(&b, &a, sizeof b); return b; }" },
-  /* half precision: the product with 2^112 rebases the exponent, subnormals included */
-  { "from", false, "float tgc_from_f16(uint16_t h) {\n  const uint32_t e = (uint32_t)(h & 0x7fff) << 13, s = (uint32_t)(h & 0x8000) << 16;\n"
-                   "  const float f = tgc_float_i32((int32_t)e) * 0x1p112f;\n  return tgc_float_i32((int32_t)((e >= 0x0f800000 ? e | 0x7f800000 : (uint32_t)tgc_bits_f32(f)) | s)); }" },
+  /* half precision: the exponent is rebased by an addition, subnormals are integers; no operand is a denormal float, which may count as zero */
+  { "from", false, "float tgc_from_f16(uint16_t h) {\n  const uint32_t u = (uint32_t)(h & 0x7fff), s = (uint32_t)(h & 0x8000) << 16, e = (u << 13) + (u < 0x7c00 ? 0x38000000 : 0x70000000);\n"
+                   "  const float f = (float)u * 0x1p-24f;\n  return tgc_float_i32((int32_t)((u < 0x400 ? (uint32_t)tgc_bits_f32(f) : e) | s)); }" },
   { "to", false, "uint16_t tgc_to_f16(float f) {\n  const uint32_t b = (uint32_t)tgc_bits_f32(f), s = b >> 16 & 0x8000, u = b & 0x7fffffff;\n"
                  "  if (u >= 0x47800000) return (uint16_t)(s | (u > 0x7f800000 ? 0x7e00 : 0x7c00));\n"
                  "  if (u < 0x38800000) return (uint16_t)(s | ((uint32_t)tgc_bits_f32(tgc_float_i32((int32_t)u) + 0.5f) - 0x3f000000));\n"
                  "  return (uint16_t)(s | (u + 0xc8000fff + (u >> 13 & 1)) >> 13); }" },
   { "from", true, "f32x$N tgc_from_$S(u16x$N h) {\n#if defined __F16C__ && $N == 8\n  return (f32x8)_mm256_cvtph_ps((__m128i)h);\n#else\n"
-                  "  const i32x$N x = __builtin_convertvector(h, i32x$N), e = (x & 0x7fff) << 13, s = -(x >> 15) & (-0x7fffffff - 1);\n"
-                  "  const i32x$N f = (i32x$N)((f32x$N)e * 0x1p112f), big = e >= 0x0f800000;\n  return (f32x$N)((((e | 0x7f800000) & big) | (f & ~big)) | s);\n#endif\n}" },
+                  "  const i32x$N x = __builtin_convertvector(h, i32x$N), u = x & 0x7fff, s = -(x >> 15) & (-0x7fffffff - 1), low = u < 0x400;\n"
+                  "  const i32x$N f = (i32x$N)(__builtin_convertvector(u, f32x$N) * 0x1p-24f), e = (u << 13) + 0x38000000 + ((u >= 0x7c00) & 0x38000000);\n"
+                  "  return (f32x$N)((f & low) | (e & ~low) | s);\n#endif\n}" },
   { "to", true, "u16x$N tgc_to_$S(f32x$N f) {\n#if defined __F16C__ && $N == 8\n  return (u16x8)_mm256_cvtps_ph((__m256)f, 0);\n#else\n"
                 "  const i32x$N b = (i32x$N)f, s = (b >> 16) & 0x8000, u = b & 0x7fffffff, big = u >= 0x47800000, low = u < 0x38800000;\n"
                 "  const i32x$N d = (i32x$N)((f32x$N)u + 0.5f) - 0x3f000000, n = (i32x$N)((u32x$N)(u - 0x37fff001 + ((u >> 13) & 1)) >> 13);\n"
@@ -409,6 +410,14 @@ static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
 /* Variables are numbered by position, loops and accumulators in order of appearance. */
 static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
 
+/* Where a loop begins or ends: a constant, or the part of its units that the chunks in hand are. */
+static void put_bound(Sb *o, const char *chunk, const char *constant, const Node *range, int chunks) {
+  long long units = (long long)range->arg[0];
+  if (range->arg[2] != RK_THREAD) sb_puts(o, constant);
+  else if (units % chunks) sb_printf(o, "%s * %lld / %d", chunk, units, chunks);
+  else sb_printf(o, units == chunks ? "%s" : "%s * %lld", chunk, units / chunks);
+}
+
 /* A value is written where it is used when it is used once, in the block that computes it, and
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
 static const char *put_program(const IR *ir, const Kernel *k, Arena *a, Sb *o) { /* the text of the last value */
@@ -455,7 +464,11 @@ static const char *put_program(const IR *ir, const Kernel *k, Arena *a, Sb *o) {
       const Node *r = node(ir, x->src[0]);
       const char *name = arena_printf(&w.a, "r%d", w.nloops++);
       w.text[*slot_of(&w, x->src[0]) - 1] = (char *)(uintptr_t)name;
-      sb_printf(o, "%*sfor (int64_t %s = 0; %s < %lld; %s++) {\n", indent, "", name, name, (long long)r->arg[0], name);
+      sb_printf(o, "%*sfor (int64_t %s = ", indent, "", name);
+      put_bound(o, "begin", "0", r, k->chunks);
+      sb_printf(o, "; %s < ", name);
+      put_bound(o, "end", arena_printf(&w.a, "%lld", (long long)r->arg[0]), r, k->chunks);
+      sb_printf(o, "; %s++) {\n", name);
       indent += 2;
       reducing += r->arg[2] == RK_REDUCE;
       continue;
@@ -531,7 +544,8 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
     sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
   }
-  sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
+  if (k->chunks > 1) sb_printf(o, "%sint64_t begin, int64_t end) {\n", k->bufs.n ? ", " : "");
+  else sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
   put_program(ir, k, &a, o);
   sb_puts(o, "}\n");
   arena_free(&a);

@@ -56,12 +56,12 @@ static void start_ort(Ctx *c, Bench *b) {
 }
 
 static void start_all(Ctx *c, Bench *b) {
-  if (b->plan) b->dir = plan_put(c, b->plan, b->scratch);
+  if (b->plan) b->dir = plan_put(c, b->o, b->plan, b->scratch);
   b->f = interface_read(c, b->dir);
   double start = clock_ms();
   const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
   b->cc_s = (clock_ms() - start) * 1e-3;
-  worker_model(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->in, NULL);
+  worker_model(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL);
   if (b->o->vs_ort) start_ort(c, b);
 }
 

@@ -3,6 +3,7 @@
  * the end of tgc. While a scratch folder exists the signals that end a program are held back, and
  * taken where tgc waits for a child, so that the folder is always removed. */
 #include "cmd.h"
+#include "../runtime_stub/tgcrt.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -139,6 +140,7 @@ const char *shared_object(Ctx *c, const Options *o, const char *scratch, const c
   split_words(c, getenv("TGC_CFLAGS"), &argv);
   for (size_t i = 0; i < more->n; i++) VEC_PUSH(&argv, more->p[i]);
   VEC_PUSH(&argv, "-lm");
+  VEC_PUSH(&argv, "-pthread");
   VEC_PUSH(&argv, NULL);
   run_compiler(c, o, &argv, arena_printf(&c->model, "%s/cc.log", scratch));
   VEC_FREE(&argv);
@@ -151,6 +153,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
   if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));
   for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(&more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
   VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt.c", dir));
+  VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
   const char *so = shared_object(c, o, scratch, "model", f->cflags, &more);
   VEC_FREE(&more);
   return so;
@@ -163,6 +166,9 @@ typedef struct Result {
 } Result; /* status: of tgcrt.h, or -1 and why */
 typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
 typedef int (*MapFn)(const char *, size_t, const void **);
+typedef int (*ExecutorFn)(CallContext *, const tgcrt_executor *);
+typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *);
+typedef const tgcrt_executor *(*PoolExecutorFn)(const tgcrt_pool *);
 
 static void *symbol(void *so, const char *name, const char *suffix) {
   char full[64];
@@ -170,8 +176,23 @@ static void *symbol(void *so, const char *name, const char *suffix) {
   return dlsym(so, full);
 }
 
+/* The threads end with the process. */
+static int use_threads(void *so, const Interface *f, CallContext *ctx, int threads) {
+  PoolFn start;
+  PoolExecutorFn executor;
+  ExecutorFn set;
+  *(void **)&start = symbol(so, "tgcrt", "_pool_start");
+  *(void **)&executor = symbol(so, "tgcrt", "_pool_executor");
+  *(void **)&set = symbol(so, f->name, "_set_executor");
+  if (!start || !executor || !set) return TGCRT_THREADS;
+  tgcrt_pool *pool;
+  size_t bytes = TGCRT_POOL_BYTES(threads);
+  int status = start(&pool, xmalloc(bytes), bytes, &(tgcrt_pool_options){ .threads = threads });
+  return status ? status : set(ctx, executor(pool));
+}
+
 /* The arena starts as 0xA5, so that reading what was never written shows. */
-int model_open(const char *dir, const char *so_path, const Interface *f, Loaded *m, char why[252]) {
+int model_open(const char *dir, const char *so_path, const Interface *f, int threads, Loaded *m, char why[252]) {
   m->so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
   if (!m->so) {
     snprintf(why, 252, "%s", dlerror());
@@ -201,6 +222,7 @@ int model_open(const char *dir, const char *so_path, const Interface *f, Loaded 
   m->map_ms = clock_ms() - start;
   if (!status) status = init(&m->ctx, arena, arena_bytes, weights, weight_bytes);
   m->init_ms = clock_ms() - start - m->map_ms;
+  if (!status && threads > 1) status = use_threads(m->so, f, &m->ctx, threads);
   return status;
 }
 
@@ -234,7 +256,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   pid_t pid = child_start(c);
   if (!pid) {
     Loaded m;
-    r->status = model_open(dir, so, f, &m, r->why);
+    r->status = model_open(dir, so, f, (int)o->threads, &m, r->why);
     for (size_t s = 0; s < steps && !r->status; s++) r->status = m.run(&m.ctx, src + s * nin, dst + s * nout);
     _exit(0);
   }
@@ -252,18 +274,20 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   return status;
 }
 
-const char *plan_put(Ctx *c, const Plan *p, const char *scratch) {
+bool keeps_denormals(const Options *o) { return o->denormals && !strcmp(o->denormals, "keep"); }
+
+const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch) {
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
-  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net" }, &b);
+  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .keep_denormals = keeps_denormals(o) }, &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;
 }
 
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out) {
-  const char *dir = plan_put(c, p, scratch);
+  const char *dir = plan_put(c, o, p, scratch);
   Interface f = interface_read(c, dir);
   int status = bundle_execute(c, o, dir, scratch, &f, steps, p->g->inputs.n, in, out);
   interface_free(&f);

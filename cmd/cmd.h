@@ -32,7 +32,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *name, *embed, *data, *format, *schedule, *outputs;
+  const char *isa, *name, *embed, *denormals, *data, *format, *schedule, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps; /* 0: not given */
@@ -126,7 +126,7 @@ typedef struct Interface {                                /* what a caller of a 
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
-const char *plan_put(Ctx *c, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
+const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
 /* What the C compiler makes of `more`, arguments that name sources, as scratch/NAME.so. */
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more);
 /* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
@@ -136,6 +136,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
  * process dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out);
+bool keeps_denormals(const Options *o);                   /* --denormals=keep */
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 
@@ -144,6 +145,7 @@ typedef struct CallContext {                              /* NAME_ctx */
   uint32_t tag;
   unsigned char *arena;
   const unsigned char *weights;
+  const void *executor;
 } CallContext;
 typedef struct Loaded {
   void *so;                                               /* of dlopen */
@@ -151,7 +153,8 @@ typedef struct Loaded {
   int (*run)(CallContext *, const void *const *in, void *const *out);
   double map_ms, init_ms;                                 /* what mapping the weights and NAME_init took */
 } Loaded;
-int model_open(const char *dir, const char *so, const Interface *f, Loaded *m, char why[252]); /* a status, or -1 and why */
+/* a status, or -1 and why; threads: that share its runs; 0 and 1: this one alone */
+int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);
 /* fork(); the child dies with its parent and is in a group of its own. Only while a scratch folder exists. */
 pid_t child_start(Ctx *c);
 int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* its wait status; stage: for the progress */
@@ -170,7 +173,8 @@ typedef struct Worker {
 double clock_ms(void);
 /* A child that opens a built bundle. ready: map, init, first run in ms, bytes of code. stamps: where the runs leave the
  * times of their steps, in ms and one run after another, room for as many as are asked for; or NULL. */
-void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, const Tensor *in, double *stamps);
+void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
+                  double *stamps);
 /* A program that speaks the same lines. */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Asks for a block: 2 ms or a run that do not count, then runs until there are `runs`, or `seconds` have passed. Adds

@@ -65,7 +65,7 @@ int verb_compile(Ctx *c, const Options *o) {
   Plan *p = plan_of(o, g, t, NULL);
   BundleOptions b = {
     .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .no_cpu_check = o->no_cpu_check,
-    .test_in = in, .test_out = out
+    .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out
   };
   Bundle files = { 0 };
   bundle_render(p, &b, &files);

@@ -125,11 +125,11 @@ static size_t code_bytes(void *so) {
   return s.bytes;
 }
 
-static _Noreturn void serve_model(const char *dir, const char *so, const Interface *f, const void *const *in, void *const *out,
-                                  double *stamps) {
+static _Noreturn void serve_model(const char *dir, const char *so, const Interface *f, int threads, const void *const *in,
+                                  void *const *out, double *stamps) {
   Loaded m;
   char why[252] = "", line[64];
-  int status = model_open(dir, so, f, &m, why);
+  int status = model_open(dir, so, f, threads, &m, why);
   double start = clock_ms();
   if (!status) status = m.run(&m.ctx, in, out);
   if (status) {
@@ -163,7 +163,8 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   exit(0);
 }
 
-void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, const Tensor *in, double *stamps) {
+void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
+                  double *stamps) {
   const void **src = ARENA_NEW(&c->model, const void *, f->inputs.n + 1);
   void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
   for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;
@@ -171,7 +172,7 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
     const GIO *v = &f->outputs.p[i];
     dst[i] = shared_memory(c, (size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt));
   }
-  if (!start(c, w, "the compiled model")) serve_model(dir, so, f, src, dst, stamps);
+  if (!start(c, w, "the compiled model")) serve_model(dir, so, f, threads, src, dst, stamps);
   answer(c, w, "ready", &w->ready);
 }
 

@@ -231,6 +231,8 @@ static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong("no pass has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
+  if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
+    return wrong("--denormals is flush or keep, not '%s'", o->denormals);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
     return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))

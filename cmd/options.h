@@ -37,6 +37,8 @@ OPTION( 0,  "outputs",        "FILE",      TEXT,  outputs,        "v",
        "judge these outputs, which the bundle's example wrote by --save on any machine, and run nothing here")
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
+OPTION( 0,  "denormals",      "HOW",       TEXT,  denormals,      "crvbp",
+       "denormal floats in kernels: flush to zero, the default, or keep, where they may cost time")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")
 OPTION( 0,  "atol",           "X",         REAL,  atol,           "v",     "absolute tolerance (1e-7)")
 OPTION( 0,  "schedule",       "FILE",      TEXT,  schedule,       "crvibp",
@@ -47,7 +49,7 @@ OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
        "print the text form after a pass on stdout and stop; the first is load")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
-OPTION( 0,  "threads",        "N",         SIZE,  threads,        "bp",    "threads of a run (1)")
+OPTION( 0,  "threads",        "N",         SIZE,  threads,        "rvbp",  "threads that share the work of a run (1)")
 OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as --seconds holds)")
 OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",

@@ -147,7 +147,7 @@ static void write_trace(Ctx *c, const Profile *p) {
 
 static void run_profile(Ctx *c, void *arg) {
   Profile *p = arg;
-  const char *dir = plan_put(c, p->plan, p->scratch);
+  const char *dir = plan_put(c, p->o, p->plan, p->scratch);
   int threads = p->o->threads ? (int)p->o->threads : 1;
   p->f = interface_read(c, dir);
   size_t n = p->plan->kernels.n + 1, runs = p->o->runs ? (size_t)p->o->runs : RUNS;
@@ -155,7 +155,7 @@ static void run_profile(Ctx *c, void *arg) {
   p->stamps = shared_memory(c, runs * n * sizeof *p->stamps);
   const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, write_hooks(c, p));
   p->peak = peak_measure(c, p->o, p->scratch, p->plan->target, threads, p->f.arena_bytes + p->f.weight_bytes);
-  worker_model(c, &p->worker, dir, so, &p->f, p->in, p->stamps);
+  worker_model(c, &p->worker, dir, so, &p->f, threads, p->in, p->stamps);
   Reals times = { 0 };
   Load from = load_now((Worker *[]){ &p->worker }, 1);
   worker_block(c, &p->worker, p->o->runs ? 1e9 : p->o->seconds, (int64_t)runs, &times);

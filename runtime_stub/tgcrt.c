@@ -14,6 +14,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_FILE: return "a file cannot be read, or is not what was expected";
   case TGCRT_CPU: return "this CPU lacks instructions that the model was compiled for";
   case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";
+  case TGCRT_THREADS: return "a thread cannot be started";
   }
   return "unknown status";
 }

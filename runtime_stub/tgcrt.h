@@ -1,5 +1,6 @@
-/* tgcrt.h: what every bundle shares: status codes, the version of the interface, and a helper that
- * maps a weights file. C99, usable from C++. Several bundles in one program need one tgcrt.c. */
+/* tgcrt.h: what every bundle shares: status codes, the version of the interface, a helper that maps a
+ * weights file, and threads. C99, usable from C++. Several bundles in one program need one tgcrt.c, and
+ * one tgcrt_pool.c if they use its threads. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
@@ -21,7 +22,8 @@ enum {
   TGCRT_INDEX = 5,    /* an index in the data was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
   TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
-  TGCRT_STATE = 8     /* a state of that number does not exist, or the saved state is not of this model */
+  TGCRT_STATE = 8,    /* a state of that number does not exist, or the saved state is not of this model */
+  TGCRT_THREADS = 9   /* a thread cannot be started */
 };
 #define TGCRT_ALIGN 64 /* of the arena and of the weights, in bytes */
 
@@ -69,6 +71,34 @@ int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, 
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
 void tgcrt_unmap(const void *data, size_t bytes);
+#endif
+
+/* What shares the work of a kernel: NAME_set_executor gives a context one. run calls task for every one of
+ * the chunks 0 .. chunks - 1 once, in ranges [begin, end) of any size, in any order, on any threads and
+ * at once, and returns when all are done. Results are the same bits whatever it does. */
+typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
+typedef struct tgcrt_executor {
+  void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
+  void *self;
+} tgcrt_executor;
+
+/* An executor of this runtime's own (tgcrt_pool.c; POSIX threads): threads - 1 workers and the caller. The pool lies
+ * in memory of the caller's, TGCRT_POOL_BYTES(threads) of it, until it is stopped. Contexts may share a pool;
+ * a run that begins while the pool is in another one, or inside of it, is done by its own thread alone.
+ * Compile with -DTGCRT_SINGLE to leave threads out. */
+#if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
+#define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
+typedef struct tgcrt_pool tgcrt_pool;
+typedef struct tgcrt_pool_options {
+  int threads;     /* with the caller's: from 1 */
+  int spin_us;     /* how long a thread that has nothing to do looks for work before it sleeps; 0: 200; < 0: not at all */
+  const int *cpus; /* the CPU of each thread, [0] being the caller's and ignored; NULL: any */
+} tgcrt_pool_options;
+
+int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_pool_options *options);
+void tgcrt_pool_stop(tgcrt_pool *pool); /* not while it runs; after a fork the child has no workers, and its runs none either */
+const tgcrt_executor *tgcrt_pool_executor(const tgcrt_pool *pool); /* valid until the stop */
+int tgcrt_cpus(void); /* that this process may use: a good number of threads */
 #endif
 
 #ifdef __cplusplus

@@ -18,6 +18,7 @@ typedef struct BundleOptions {
   const char *name;        /* prefix of files and symbols, bundle_name_ok */
   WeightsMode weights;
   bool no_cpu_check;       /* net_init trusts that the CPU has what the code uses */
+  bool keep_denormals;     /* leave the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* --self-test: one for each input and output; NULL: none */
 } BundleOptions;
 

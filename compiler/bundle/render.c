@@ -166,7 +166,7 @@ static bool writes(const Kernel *k, int buf) {
 
 static void put_call(const Plan *p, int k, const char **in, const char **out, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "  TGC_STEP(%d) k%d(", k, kernel->code);
+  sb_printf(s, "  case %d: k%d(", k, kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *type = dtype_info[b->dt].ctype;
@@ -186,7 +186,8 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
     }
     }
   }
-  sb_puts(s, ");\n");
+  if (kernel->chunks > 1) sb_puts(s, kernel->bufs.n ? ", begin, end" : "begin, end");
+  sb_puts(s, "); break;\n");
 }
 
 static const char *kernels_text(const Plan *p) {
@@ -260,6 +261,24 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
   if (p->g->grows) expand(arena_printf(m, "length.%s.in", kind), words, &text);
   return keep(c, &text);
 }
+static const char *chunks_text(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].chunks);
+  return keep(p->ir->ctx, &s);
+}
+
+/* ---- the floating-point mode of a run: denormals are zero, rounding is to nearest, nothing traps ---- */
+static const char float_mode[] =
+    "/* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */\n"
+    "#if defined __SSE2__\n#include <xmmintrin.h>\ntypedef unsigned FloatMode;\n"
+    "static FloatMode float_enter(void) {\n  const FloatMode was = _mm_getcsr();\n  _mm_setcsr(0x9fc0);\n  return was;\n}\n"
+    "static void float_leave(FloatMode was) { _mm_setcsr(was); }\n"
+    "#elif defined __aarch64__ && defined __GNUC__\ntypedef uint64_t FloatMode;\n"
+    "static void float_leave(FloatMode was) { __asm__ volatile(\"msr fpcr, %0\" ::\"r\"(was)); }\n"
+    "static FloatMode float_enter(void) {\n  FloatMode was;\n  __asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(was));\n"
+    "  float_leave((FloatMode)1 << 24);\n  return was;\n}\n"
+    "#else\ntypedef int FloatMode;\nstatic FloatMode float_enter(void) { return 0; }\n"
+    "static void float_leave(FloatMode was) { (void)was; }\n#endif\n\n";
 
 /* ---- weights and tests ---- */
 static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int64_t n) {
@@ -356,14 +375,16 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "null_checks", null_checks(c, g, in, out) },
     { "state_declarations", state_text(p, net, NET, digest, "h") },
     { "state_functions", state_text(p, net, NET, digest, "c") },
-    { "state_memory", p->states.n ? "  unsigned char *s;\n  const uint64_t *cursor;\n" : "" },
-    { "state_cursors",
-      p->states.n ? "  s = a + STATE_AT;\n  cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n" : "" },
+    { "state_memory", p->states.n ? "  unsigned char *s = a + STATE_AT;\n  const uint64_t *cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n" : "" },
     { "state_reset", p->states.n ? arena_printf(m, "%s_state_reset(ctx)", net) : "TGCRT_OK" },
-    { "state_advance", p->states.n ? arena_printf(m, "  tgcrt_state_advance(states, %s_STATES, s);\n", NET) : "" },
+    { "state_advance", p->states.n ? arena_printf(m, "  tgcrt_state_advance(states, %s_STATES, ctx->arena + STATE_AT);\n", NET) : "" },
     { "prelude", keep(c, &prelude) },
     { "kernels", kernels_text(p) },
     { "calls", calls_text(p, in, out) },
+    { "chunks", chunks_text(p) },
+    { "float_mode", o->keep_denormals ? "" : float_mode },
+    { "float_enter", o->keep_denormals ? "" : "const FloatMode mode = float_enter();\n  " },
+    { "float_leave", o->keep_denormals ? "" : "\n  float_leave(mode);" },
     { "weights_declaration", embed ? arena_printf(m, "extern const unsigned char %s_weights[];\n\n", net) : "" },
     { "weights_note", embed ? "The weights are part of the\n * program: pass NULL and 0."
                             : arena_printf(m, "They are the bytes of\n * %s_weights.bin, which tgcrt_map maps.", net) },
@@ -375,8 +396,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
                                            "the weights of this model\");\n",
                                            NET) },
     { "cflags", p->target->cflags },
-    { "objects", arena_printf(m, "$(B)/%s.o $(B)/tgcrt.o%s", net, weights_object) },
-    { "sources", arena_printf(m, "%s.c tgcrt.c%s%s", net, embed ? " " : "", embed ? weights_file : "") },
+    { "objects", arena_printf(m, "$(B)/%s.o $(B)/tgcrt.o $(B)/tgcrt_pool.o%s", net, weights_object) },
+    { "sources", arena_printf(m, "%s.c tgcrt.c tgcrt_pool.c%s%s", net, embed ? " " : "", embed ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
     { "weights_rule",
       embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -c -o $@ %s\n", net, weights_file,
@@ -392,7 +413,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
                          : "" },
     { NULL, NULL },
   };
-  static const char *const runtime[] = { "tgcrt.h", "tgcrt.c" };
+  static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
   add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
   add_file(c, b, arena_printf(m, "%s.c", net), words, "net.c.in");
   if (o->weights == WEIGHTS_ARRAY) {
@@ -402,7 +423,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes }));
     if (embed) add_file(c, b, weights_file, words, "weights.S.in");
   }
-  for (int i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
     const BundleTemplate *t = bundle_template(runtime[i]);
     VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
   }

@@ -23,6 +23,7 @@ typedef struct Machine {
   RefMap place;            /* node to place + 1 */
   uint32_t places;
   int64_t *v;              /* by place */
+  int64_t begin, end, chunks; /* of ranges of kind thread */
 } Machine;
 
 /* ---- steps ---- */
@@ -152,6 +153,10 @@ static void run_step(Machine *m, const Step *s) {
   }
 }
 
+/* Where the loop over a range begins and ends. */
+static int64_t first_of(const Machine *m, const Node *range) { return range->arg[2] == RK_THREAD ? m->begin * range->arg[0] / m->chunks : 0; }
+static int64_t limit_of(const Machine *m, const Node *range) { return range->arg[2] == RK_THREAD ? m->end * range->arg[0] / m->chunks : range->arg[0]; }
+
 static void run(Machine *m) {
   for (uint32_t pc = 0; pc < m->step.n; pc++) {
     const Step *s = &m->step.p[pc];
@@ -159,16 +164,17 @@ static void run(Machine *m) {
     if (!var) {
       run_step(m, s);
     } else if (s->x->op == OP_LOOP) {
-      *var = 0;
-      if (node(m->ir, s->x->src[0])->arg[0] < 1) pc = s->match;
-    } else if (++*var < node(m->ir, s->x->src[0])->arg[0]) {
+      *var = first_of(m, node(m->ir, s->x->src[0]));
+      if (*var >= limit_of(m, node(m->ir, s->x->src[0]))) pc = s->match;
+    } else if (++*var < limit_of(m, node(m->ir, s->x->src[0]))) {
       pc = s->match;
     }
   }
 }
 
-void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) {
-  Machine m = { .ir = ir, .mem = mem };
+void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, int64_t begin, int64_t end, int64_t chunks) {
+  CHECK(0 <= begin && begin < end && end <= chunks);
+  Machine m = { .ir = ir, .mem = mem, .begin = begin, .end = end, .chunks = chunks };
   make_steps(&m, list, n);
   set_constants(&m);
   run(&m);
@@ -177,3 +183,5 @@ void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) {
   VEC_FREE(&m.from);
   free(m.v);
 }
+
+void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) { interp_chunks(ir, list, n, mem, 0, 1, 1); }

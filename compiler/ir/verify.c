@@ -345,13 +345,17 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
   RefMap where = { 0 }; /* node to the number of its scope + 1 */
   VEC(Scope) scopes = { 0 };
   VEC(Ref) nest = { 0 }; /* numbers of the open scopes */
+  Ref alone = 0;         /* a store outside of all ranges of threads */
+  bool threads = false;
   VEC_PUSH(&scopes, ((Scope){ 0, true }));
   VEC_PUSH(&nest, 0);
   for (size_t i = 0; i < n; i++) {
     Ref r = list[i];
     const Node *x = node(ir, r);
+    const bool in_threads = nest.n > 1 && node(ir, scopes.p[nest.p[1]].range)->arg[2] == RK_THREAD;
     verify_inner(ir, r);
     NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
+    if (x->op == OP_STORE && !in_threads) alone = r;
     verify_lanes(ir, r, x);
     for (int k = 0; k < x->nsrc; k++) {
       const Node *s = node(ir, x->src[k]);
@@ -367,12 +371,15 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       NEED(scopes.p[scope - 1].open || (x->op == OP_GET && k), "a source is inside a loop that has ended");
       NEED(s->op != OP_STORE && s->op != OP_LOOP && s->op != OP_END, "a source has no value");
       NEED(s->op != OP_ACC || ((x->op == OP_SET || x->op == OP_GET) && !k), "a variable is read by get");
+      NEED(x->op != OP_SET || k || scope > 1 || !in_threads, "a reduction that threads would share");
     }
     if (x->op == OP_ACC || x->op == OP_SET || x->op == OP_GET) verify_variable(ir, r, x);
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, x->src[0]);
       NEED(range->op == OP_RANGE, "loops over no range");
       NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL, "a range that was to be replicated");
+      NEED(range->arg[2] != RK_THREAD || nest.n == 1, "a range of threads inside a loop");
+      threads |= range->arg[2] == RK_THREAD;
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");
       VEC_PUSH(&nest, (Ref)scopes.n);
       VEC_PUSH(&scopes, ((Scope){ x->src[0], true }));
@@ -388,6 +395,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     refmap_set(&where, r, nest.p[nest.n - 1] + 1);
   }
   if (nest.n > 1) broken(ir, scopes.p[nest.p[nest.n - 1]].range, "its loop has no end");
+  if (threads && alone) broken(ir, alone, "a store that every thread would do");
   refmap_free(&where);
   VEC_FREE(&scopes);
   VEC_FREE(&nest);

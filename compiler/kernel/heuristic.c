@@ -67,7 +67,7 @@ static Ref main_reduction(const IR *ir, const Refs *all) {
   return best;
 }
 
-static int instruction_cost(const Node *x) {
+int instruction_cost(const Node *x) {
   switch ((Op)x->op) {
   case OP_DIV: case OP_SQRT: case OP_RECIP: return 4;
   case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS: case OP_POW: return 20;

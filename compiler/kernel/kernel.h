@@ -1,7 +1,7 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
  * analytic model (heuristic.c), applied by splitting ranges (opts.c), constants packed in the order
  * they are read (pack.c), replication and lanes (expand.c), functions and lanes a target lacks
- * (legalize.c), a list of micro-ops (linear.c). */
+ * (legalize.c), chunks for threads (threads.c), a list of micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../schedule/schedule.h"
@@ -39,6 +39,7 @@ void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below roo
 
 /* heuristic.c: the schedule of a nest by the analytic model; microseconds */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
+int instruction_cost(const Node *x);       /* of one op on registers */
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
 void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);
@@ -56,10 +57,14 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
 void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
 Ref expand_nest(IR *ir, Ref nest);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
+
+/* threads.c: the number of chunks by the model, 1: serial; bytes: what the kernel touches */
+int threads_choose(const IR *ir, const Refs *nests, const Target *t, int64_t bytes);
+void threads_apply(IR *ir, Refs *nests, const Target *t, int chunks);
+
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */
 
-/* lowers plan->kernels[k].sink to .prog */
+/* lowers plan->kernels[k].sink to .prog; its schedule, buffers and cost */
 void kernel_lower(Plan *p, int k);
-void kernel_stats(Plan *p, int k);         /* flops, bytes, buffers named */
 #endif

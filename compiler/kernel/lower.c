@@ -54,13 +54,8 @@ static double count_flops(const IR *ir, Ref sink) {
   return flops;
 }
 
-/* Buffers a kernel names and the bytes it touches in each, counted once. */
-void kernel_stats(Plan *p, int index) {
-  IR *ir = p->ir;
-  Kernel *k = &p->kernels.p[index];
-  Refs all = { 0 };
+static void name_buffers(const IR *ir, Kernel *k) {
   k->bufs.n = k->written.n = 0;
-  k->bytes_read = k->bytes_written = 0;
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
@@ -68,6 +63,12 @@ void kernel_stats(Plan *p, int index) {
     if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
     if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
   }
+}
+
+/* What a kernel costs as written, before opts: arithmetic, and the bytes it touches in each buffer, counted once. */
+static void kernel_cost(const IR *ir, Kernel *k) {
+  Refs all = { 0 };
+  k->bytes_read = k->bytes_written = 0;
   ir_toposort(ir, &k->sink, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
@@ -127,9 +128,13 @@ void kernel_lower(Plan *p, int index) {
     nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i]), p->backend, p->target);
   }
   k = &p->kernels.p[index];
+  kernel_cost(ir, k);
+  k->chunks = threads_choose(ir, &nests, p->target, k->bytes_read + k->bytes_written);
+  threads_apply(ir, &nests, p->target, k->chunks);
+  if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
   k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);
-  kernel_stats(p, index);
+  name_buffers(ir, k);
   sb_free(&text);
   VEC_FREE(&nests);
 }

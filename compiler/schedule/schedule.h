@@ -28,6 +28,7 @@ typedef struct Kernel {
   bool may_alias;          /* two of them share memory: no restrict */
   const char *schedule;    /* the opts in text, one nest after another */
   VEC(NestSchedule) nests; /* the same, a nest of the sink each */
+  int chunks;              /* into which threads may share it; 1: one call does all */
   const char *text;        /* the backend's function, named after `code` */
   int code;                /* first kernel with the same function: equal ones share it */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2 */

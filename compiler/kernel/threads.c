@@ -1,0 +1,200 @@
+/* threads.c: shares a kernel among threads: the opt THREADS(n).
+ *
+ * Of every nest the outermost loops become one range of units, of kind `thread`. A kernel is called for
+ * chunks [begin, end) of its n; chunk i has of each nest the units from i * units / n on, so that tiles
+ * and their rests share one parallel region. n follows from the work and never from the number of
+ * threads, a reduction stays in one unit, and no element is stored by two: the results are the same
+ * bits however many threads share the chunks.
+ *
+ * The model counts instructions of the expanded nests and bytes that no cache holds. A kernel below
+ * SERIAL cycles stays whole: handing out work costs about a microsecond.
+ * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
+#include "../ir/refmap.h"
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERIAL = 16000, CHUNK = 4000, UNIT = 300 }; /* cycles: a kernel not shared, the least of a chunk, of a unit */
+enum { RATE = 3, FAR_BYTES = 8 };                   /* instructions, and bytes from beyond the caches, a cycle */
+enum { SPREAD = 4 };                                /* units a chunk, where extents allow: chunks differ by one unit */
+
+static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
+
+/* ---- cost ---- */
+static double instructions(const IR *ir, const Node *x, const Target *t) {
+  switch ((Op)x->op) {
+  case OP_LOAD: case OP_STORE: case OP_LANE: return 1;
+  case OP_VEC: return x->lanes;
+  case OP_HRED: return 2.0 * node(ir, x->src[0])->lanes;
+  case OP_ADD: case OP_SUB: /* of a product: one instruction with it */
+    if (t->fma && dt_float((DType)x->dt) && (node(ir, x->src[0])->op == OP_MUL || node(ir, x->src[1])->op == OP_MUL)) return 0;
+    break;
+  default: break;
+  }
+  return op_info[x->op].level == L_EXPR && x->dt != DT_I64 ? instruction_cost(x) : 0;
+}
+
+/* Executions of what depends on the ranges of a set: those of a nest are loops in each other, and a
+ * reduction's are around what needs them only. */
+static double executions(const IR *ir, const Refs *ranges, int nest_ranges, uint64_t set) {
+  double times = 1;
+  int deepest = nest_ranges;
+  while (deepest && !(set >> (deepest - 1) & 1)) deepest--;
+  for (size_t i = 0; i < ranges->n; i++)
+    if ((int)i < deepest || ((int)i >= nest_ranges && (set >> i & 1))) times *= (double)node(ir, ranges->p[i])->arg[0];
+  return times;
+}
+
+/* Cycles of a nest: each instruction as often as the loops around it run. */
+static double nest_cost(const IR *ir, Ref nest, const Target *t) {
+  Nest n = nest_open(ir, nest);
+  Refs all = { 0 }, ranges = { 0 };
+  RefMap bit = { 0 }, at = { 0 }; /* range to its bit + 1, node to its place */
+  double total = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  for (int k = 0; k < n.n; k++) VEC_PUSH(&ranges, n.ranges[k]);
+  for (int k = 0; k < n.n; k++) refmap_set(&bit, n.ranges[k], (Ref)k + 1);
+  uint64_t *uses = xmalloc((all.n + 1) * sizeof *uses);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    uses[i] = 0;
+    refmap_set(&at, all.p[i], (Ref)i);
+    if (x->op == OP_RANGE && !refmap_get(&bit, all.p[i]) && ranges.n < 63) {
+      VEC_PUSH(&ranges, all.p[i]);
+      refmap_set(&bit, all.p[i], (Ref)ranges.n);
+    }
+    if (x->op == OP_RANGE && refmap_get(&bit, all.p[i])) uses[i] = UINT64_C(1) << (refmap_get(&bit, all.p[i]) - 1);
+    for (int k = 0; k < x->nsrc; k++) {
+      uint64_t of = uses[refmap_get(&at, x->src[k])];
+      uses[i] = x->op == OP_RED && k ? uses[i] & ~of : uses[i] | of;
+    }
+    total += instructions(ir, x, t) * executions(ir, &ranges, n.n, uses[i]);
+  }
+  free(uses);
+  refmap_free(&at);
+  refmap_free(&bit);
+  VEC_FREE(&ranges);
+  VEC_FREE(&all);
+  return total / RATE;
+}
+
+/* ---- what may be split ---- */
+static bool overlaps(const IR *ir, Ref index, Ref range) { /* a last tile moved back: two of its units share elements */
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &index, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range);
+  VEC_FREE(&all);
+  return any;
+}
+
+/* How many of a nest's outermost loops may be merged: stores of different units are apart, and every
+ * reduction varies with the innermost of them or below, so that none is found twice. */
+static int splittable(const IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  int most = n.n;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int deepest = n.n;
+    if (x->op == OP_RED) {
+      while (deepest && !ix_uses(ir, all.p[i], n.ranges[deepest - 1])) deepest--;
+      if (deepest < most) most = deepest;
+    }
+    for (int k = 0; k < most && x->op == OP_STORE; k++)
+      if (overlaps(ir, x->src[1], n.ranges[k])) most = k;
+  }
+  VEC_FREE(&all);
+  return most;
+}
+
+/* One nest reads what another one stores: they must not run at once. */
+static bool dependent(const IR *ir, const Refs *nests) {
+  RefMap writer = { 0 }; /* buffer + 1 to nest + 1 */
+  Refs all = { 0 };
+  bool any = false;
+  for (int loads = 0; loads < 2; loads++)
+    for (size_t i = 0; i < nests->n && nests->n > 1; i++) {
+      all.n = 0;
+      ir_toposort(ir, &nests->p[i], 1, &all);
+      for (size_t j = 0; j < all.n; j++) {
+        const Node *x = node(ir, all.p[j]);
+        if (x->op != (loads ? OP_LOAD : OP_STORE)) continue;
+        Ref buf = (Ref)node(ir, x->src[0])->arg[0] + 1;
+        if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
+        else any |= refmap_get(&writer, buf) != 0;
+      }
+    }
+  VEC_FREE(&all);
+  refmap_free(&writer);
+  return any;
+}
+
+/* ---- the choice ---- */
+typedef struct Share { double cost; int most, loops; int64_t units; } Share; /* of a nest; loops: how many become units */
+
+static int64_t extent(const IR *ir, Ref nest, int k) { return node(ir, node(ir, nest)->src[k + 1])->arg[0]; }
+
+/* As few loops as give enough units, while a unit is worth the two divisions that find its place. */
+static void share_nest(const IR *ir, Ref nest, int chunks, Share *s) {
+  s->loops = 0;
+  s->units = 1;
+  while (s->loops < s->most) {
+    int64_t e = extent(ir, nest, s->loops);
+    bool enough = s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
+    if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < UNIT)) return;
+    s->units *= e;
+    s->loops++;
+  }
+}
+
+int threads_choose(const IR *ir, const Refs *nests, const Target *t, int64_t bytes) {
+  double total = 0, largest = 0;
+  int chunks = 1;
+  Share *s = xmalloc((nests->n + 1) * sizeof *s);
+  for (size_t i = 0; i < nests->n; i++) total += s[i].cost = nest_cost(ir, nests->p[i], t);
+  if (bytes > t->l2_bytes && (double)bytes / FAR_BYTES > total) total = (double)bytes / FAR_BYTES;
+  for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && chunks == 1 && total >= SERIAL; i++)
+    if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
+  if (chunks > 1 && dependent(ir, nests)) chunks = 1;
+  int64_t units = 1; /* of the nest that costs most */
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    s[i].most = splittable(ir, nests->p[i]);
+    share_nest(ir, nests->p[i], chunks, &s[i]);
+    if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
+  }
+  free(s);
+  return units < chunks ? (int)units : chunks;
+}
+
+/* ---- and its application ---- */
+static Ref thread_range(IR *ir, int64_t units) { /* also of one unit, which one chunk runs */
+  int64_t arg[3] = { units, ir->next_range++, RK_THREAD };
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+}
+
+static Ref share(IR *ir, Ref nest, const Share *s) {
+  Nest n = nest_open(ir, nest);
+  Ref unit = thread_range(ir, s->units), rest = unit;
+  if (!s->loops) {
+    CHECK(n.n < MAX_RANGES);
+    memmove(n.ranges + 1, n.ranges, (size_t)n.n++ * sizeof *n.ranges);
+    n.ranges[0] = unit;
+    return nest_close(ir, &n);
+  }
+  for (int k = s->loops - 1; k >= 0; k--) {
+    int64_t e = node(ir, n.ranges[k])->arg[0];
+    nest = range_replace(ir, nest, n.ranges[k], k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
+    rest = ix_div(ir, rest, e);
+  }
+  return nest;
+}
+
+void threads_apply(IR *ir, Refs *nests, const Target *t, int chunks) {
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    Share s = { .cost = nest_cost(ir, nests->p[i], t), .most = splittable(ir, nests->p[i]) };
+    share_nest(ir, nests->p[i], chunks, &s);
+    nests->p[i] = share(ir, nests->p[i], &s);
+  }
+}
