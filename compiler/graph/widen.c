@@ -4,7 +4,8 @@
  *
  * A rounding stays where the user can see it: at outputs, in BITCAST, and in a CAST from a value
  * that was f32 or f64 in its own right, so that f32 -> f16 -> f32 remains two conversions. A CAST
- * back from arithmetic on widened halves is dropped.
+ * back from arithmetic on widened halves is dropped. A window that is kept between runs stays one in its
+ * own type: what is appended is rounded, and read as it will be read in later runs.
  *
  * needs: any graph    keeps: shapes, types of inputs and outputs    breaks: nothing */
 #include "graph.h"
@@ -15,6 +16,7 @@ typedef struct Widen {
   IR *ir;
   Ref *as_is;              /* by old Ref: the node of its own type; 0: made from wide when asked for */
   Ref *wide;               /* by old Ref of a half: the same value in f32 */
+  bool *window;            /* by old Ref: a state to which something is appended */
   bool *halves;            /* by old Ref of an f32: made of halves and constants only */
 } Widen;
 
@@ -31,6 +33,15 @@ static Ref over(Widen *w, const Node *x, DType d) { /* x over widened sources, o
   Ref r = node_make(w->ir, (Op)x->op, d, 1, x->nsrc, src, x->narg, x->arg, x->rank, x->dims);
   free(src);
   return r;
+}
+
+static Ref own_types(Widen *w, Ref r) { /* r over sources of their own type */
+  const Node *x = node(w->ir, r);
+  Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src);
+  for (int k = 0; k < x->nsrc; k++) src[k] = own_type(w, x->src[k]);
+  Ref same = node_with_src(w->ir, r, src);
+  free(src);
+  return same;
 }
 
 static void widen_half(Widen *w, Ref r) {
@@ -52,7 +63,11 @@ static void widen_half(Widen *w, Ref r) {
       w->wide[r] = g_cast(ir, w->as_is[r], DT_F32);
     }
     return;
-  default: w->wide[r] = over(w, x, DT_F32);
+  default:
+    if (w->window[r]) {
+      w->as_is[r] = own_types(w, r);
+      w->wide[r] = g_cast(ir, w->as_is[r], DT_F32);
+    } else w->wide[r] = over(w, x, DT_F32);
   }
 }
 
@@ -65,10 +80,12 @@ bool graph_widen(Graph *g) {
   for (size_t i = 0; i < order.n; i++) any |= is_half(node(ir, order.p[i]));
   if (any) {
     size_t n = ir->n; /* old nodes only */
-    Widen w = { ir, xmalloc(n * sizeof(Ref)), xmalloc(n * sizeof(Ref)), xmalloc(n) };
+    Widen w = { ir, xmalloc(n * sizeof(Ref)), xmalloc(n * sizeof(Ref)), xmalloc(n), xmalloc(n) };
     memset(w.as_is, 0, n * sizeof(Ref));
     memset(w.wide, 0, n * sizeof(Ref));
     memset(w.halves, 0, n);
+    memset(w.window, 0, n);
+    for (size_t k = 0; k < g->states.n; k++) w.window[g->outputs.p[graph_nout(g) + k].ref] = g->states.p[k].axis >= 0;
     for (size_t i = 0; i < order.n; i++) {
       Ref r = order.p[i];
       const Node *x = node(ir, r);
@@ -87,6 +104,7 @@ bool graph_widen(Graph *g) {
     free(w.as_is);
     free(w.wide);
     free(w.halves);
+    free(w.window);
   }
   VEC_FREE(&order);
   VEC_FREE(&roots);
