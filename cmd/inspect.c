@@ -1,6 +1,7 @@
 /* inspect.c: tgc inspect: what a model is and what tgc makes of it: interface, operators, cost,
  * kernels, memory. The pieces serve --explain and --json of other verbs too. */
 #include "cmd.h"
+#include "../compiler/graph/contraction.h"
 #include <string.h>
 
 /* ---- the graph ---- */
@@ -129,11 +130,43 @@ static Cost cost_of(const Plan *p) {
   return s;
 }
 
+/* The sums of products, as the front end made them. */
+static json_t *find_contractions(const Graph *g) {
+  Refs order = { 0 }, roots = { 0 };
+  json_t *list = json_array();
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(g->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    Contraction x;
+    Sb text = { 0 };
+    if (!contraction_find(g->ir, order.p[i], &x)) continue;
+    contraction_print(g->ir, &x, &text);
+    Pos at = ir_pos(g->ir, order.p[i]);
+    json_array_append_new(list, json_pack("{s:o, s:o}", "node", json_text(at.node ? at.node : "reduce"), "ranges", json_text(text.p ? text.p : "")));
+    sb_free(&text);
+  }
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+  return list;
+}
+
+static void print_contractions(json_t *list) {
+  size_t i;
+  json_t *x;
+  if (json_array_size(list)) puts("contractions:");
+  json_array_foreach(list, i, x) {
+    fputs("  ", stdout);
+    print_name(json_string_value(json_object_get(x, "node")));
+    printf(": %s\n", json_string_value(json_object_get(x, "ranges")));
+  }
+}
+
 int verb_inspect(Ctx *c, const Options *o) {
   const Target *t = target_of(c, o, "native");
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];
   size_t n = count_ops(g, count); /* as the front end made it */
+  json_t *contractions = find_contractions(g);
   json_t *report = o->json ? json_report("inspect", o->model) : NULL;
   if (report) json_object_update_new(report, graph_json(g));
   const Plan *p = plan_of(o, g, t, NULL);
@@ -144,6 +177,7 @@ int verb_inspect(Ctx *c, const Options *o) {
                                              (json_int_t)cost.written, "arena_bytes", (json_int_t)p->arena_bytes, "arena_bound",
                                              (json_int_t)p->arena_bound, "weight_bytes", (json_int_t)p->weight_bytes, "kernels",
                                              json_kernels(p), "buffers", memory_json(p)));
+    json_object_set_new(report, "contractions", contractions);
     json_print(report);
     return EX_DONE;
   }
@@ -154,8 +188,11 @@ int verb_inspect(Ctx *c, const Options *o) {
   printf("\nkernels %zu for %s\ncost    %.3f Mflop, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
          p->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
          bytes_text(c, p->arena_bytes), bytes_text(c, p->arena_bound), bytes_text(c, p->weight_bytes));
-  if (!o->explain) return EX_DONE;
-  print_kernels(p);
-  print_memory(p);
+  if (o->explain) {
+    print_contractions(contractions);
+    print_kernels(p);
+    print_memory(p);
+  }
+  json_decref(contractions);
   return EX_DONE;
 }

@@ -1,0 +1,116 @@
+/* contraction.c: the analysis that finds sums of products, in whatever movement they are wrapped.
+ *
+ * A REDUCE(ADD) of a product gets a range for each axis of the product; the ranges are pushed through
+ * views down to what the two factors are made of. Where each index is a sum of ranges times constants,
+ * their places say all, as the letters of an einsum do: a range of both factors and of the result counts
+ * products of matrices (batch), one of a single factor counts rows or columns, one that is summed and in
+ * both is the inner extent. Two ranges on one axis of a factor, one kept and one summed, are a window.
+ * Nothing is asked of operators: convolutions, products of matrices and correlations that a model spells
+ * out in primitives are found alike. */
+#include "contraction.h"
+#include <string.h>
+
+/* idx of r becomes the index of what r is a view of */
+static Ref through_views(IR *ir, Ref r, Ref *idx) {
+  Ref at[MAX_RANK];
+  while (op_is_movement((Op)node(ir, r)->op)) {
+    view_index(ir, r, idx, at);
+    r = node(ir, r)->src[0];
+    memcpy(idx, at, sizeof at);
+  }
+  return r;
+}
+
+/* e as a sum of ranges times constants; coef by number of range. False where it is more than that. */
+static bool affine(IR *ir, const Contraction *c, Ref e, int64_t *coef, int64_t *begin) {
+  for (int i = 0; i < c->n; i++) {
+    coef[i] = 0;
+    if (ix_uses(ir, e, c->range[i].range) && !ix_split(ir, e, c->range[i].range, &coef[i], &e)) return false;
+  }
+  return node_is_const(ir, e, begin);
+}
+
+static bool take_axis(IR *ir, Contraction *c, int f, int a) {
+  int64_t coef[MAX_RANK], begin;
+  int kept = -1, summed = -1, n = 0;
+  if (!affine(ir, c, c->at[f][a], coef, &begin)) return false;
+  for (int i = 0; i < c->n; i++) {
+    if (!coef[i]) continue;
+    c->range[i].in[f] = true;
+    *(c->range[i].summed ? &summed : &kept) = i;
+    n++;
+  }
+  if (n == 2 && kept >= 0 && summed >= 0) c->window[c->nwindows++] = (CWindow){ f, a, kept, summed, begin, coef[kept], coef[summed] };
+  return true;
+}
+
+bool contraction_find(IR *ir, Ref r, Contraction *c) {
+  const Node *x = node(ir, r);
+  if (x->op != OP_REDUCE || x->arg[0] != OP_ADD) return false;
+  const Node *p = node(ir, x->src[0]);
+  Ref idx[MAX_RANK];
+  memset(c, 0, sizeof *c);
+  c->sum = r;
+  for (int a = 0; a < p->rank; a++) {
+    if (p->dims[a] < 1) return false;
+    idx[a] = ix_const(ir, 0);
+    if (p->dims[a] == 1) continue;
+    /* numbers below zero: no kernel has them */
+    idx[a] = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ p->dims[a], -1 - a, RK_LOOP }, 0, NULL);
+    c->range[c->n++] = (CRange){ .range = idx[a], .extent = p->dims[a], .axis = a, .summed = x->arg[1] >> a & 1 };
+  }
+  const Node *product = node(ir, through_views(ir, x->src[0], idx));
+  if (product->op != OP_MUL || product->src[0] == product->src[1]) return false;
+  for (int f = 0; f < 2; f++) {
+    memcpy(c->at[f], idx, sizeof idx);
+    c->base[f] = through_views(ir, product->src[f], c->at[f]);
+    for (int a = 0; a < node(ir, c->base[f])->rank; a++)
+      if (!take_axis(ir, c, f, a)) return false;
+  }
+  return true;
+}
+
+int contraction_axis(IR *ir, const Contraction *c, int f, int a) {
+  for (int i = 0; i < c->n; i++)
+    if (c->at[f][a] == c->range[i].range && c->range[i].extent == node(ir, c->base[f])->dims[a]) return i;
+  return -1;
+}
+
+void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin) {
+  const Node *x = node(ir, c->base[f]);
+  int64_t one[MAX_RANK], first, inner = 1;
+  memset(coef, 0, (size_t)c->n * sizeof *coef);
+  *begin = 0;
+  for (int a = x->rank - 1; a >= 0; inner *= x->dims[a], a--) {
+    CHECK(affine(ir, c, c->at[f][a], one, &first));
+    *begin += first * inner;
+    for (int i = 0; i < c->n; i++) coef[i] += one[i] * inner;
+  }
+}
+
+void contraction_print(const IR *ir, const Contraction *c, Sb *out) {
+  static const struct { const char *name; bool summed, in[2]; } role[] = {
+    { "batch", false, { true, true } }, { "rows", false, { true, false } }, { "columns", false, { false, true } },
+    { "summed", true, { true, true } }, { "summed alone", true, { true, false } }, { "summed alone", true, { false, true } },
+  };
+  const char *sep = "";
+  for (size_t k = 0; k < sizeof role / sizeof *role; k++) {
+    const char *by = " ";
+    for (int i = 0; i < c->n; i++) {
+      const CRange *r = &c->range[i];
+      if (r->summed != role[k].summed || r->in[0] != role[k].in[0] || r->in[1] != role[k].in[1]) continue;
+      if (*by == ' ') sb_printf(out, "%s%s", sep, role[k].name);
+      sb_printf(out, "%s%lld", by, (long long)r->extent);
+      by = "x";
+      sep = ", ";
+    }
+  }
+  for (int i = 0; i < c->nwindows; i++) {
+    const CWindow *w = &c->window[i];
+    sb_printf(out, "%swindow of %lld on axis %d of %lld", sep, (long long)c->range[w->tap].extent, w->axis,
+              (long long)node(ir, c->base[w->factor])->dims[w->axis]);
+    if (w->stride != 1) sb_printf(out, " stride %lld", (long long)w->stride);
+    if (w->dilation != 1) sb_printf(out, " dilation %lld", (long long)w->dilation);
+    sep = ", ";
+  }
+}
