@@ -91,6 +91,52 @@ static Ref split_once(IR *ir, Ref nest) {
   return next;
 }
 
+/* ---- peeling ---- */
+enum { MAX_SELECT = 8 }; /* values that a short range selects from */
+
+bool range_selects(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool yes = false;
+  if (node(ir, r)->arg[0] > MAX_SELECT) return false;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && !yes; i++) {
+    const Node *x = node(ir, all.p[i]);
+    yes = x->op == OP_WHERE && node(ir, x->src[0])->op == OP_CMPLT && node(ir, x->src[0])->src[0] == r && node_is_const(ir, node(ir, x->src[0])->src[1], NULL);
+  }
+  VEC_FREE(&all);
+  return yes;
+}
+
+/* A range of the nest whose remainder by *c selects a value, where c does not divide its extent */
+static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
+  Refs all = { 0 };
+  Ref found = 0;
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n && !found; i++) {
+    const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
+    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > MAX_SELECT || r->arg[0] % *c == 0) continue;
+    for (int k = 0; k < n->n; k++)
+      if (n->ranges[k] == x->src[0]) found = n->ranges[k];
+  }
+  VEC_FREE(&all);
+  return found;
+}
+
+void peel_nest(IR *ir, Ref nest, Refs *out) {
+  Nest n = nest_open(ir, nest);
+  int64_t c;
+  Ref r = uneven_range(ir, &n, &c);
+  if (!r) {
+    VEC_PUSH(out, nest);
+    return;
+  }
+  int64_t extent = node(ir, r)->arg[0], begin[3] = { 0, extent / c * c, extent };
+  for (int i = 0; i < 2; i++) {
+    Ref part = range_make(ir, begin[i + 1] - begin[i], (RangeKind)node(ir, r)->arg[2]);
+    peel_nest(ir, range_replace(ir, nest, r, ix_add(ir, part, ix_const(ir, begin[i])), 1, &part), out);
+  }
+}
+
 /* ---- merging ---- */
 
 /* Index expressions of a nest: all that consumes an i64 without being index arithmetic itself. */
@@ -183,10 +229,53 @@ static Ref order_reduction(IR *ir, Ref r, void *arg) {
   return node_with_src(ir, r, src) == r ? 0 : node_with_src(ir, r, src);
 }
 
+/* ---- order of the nest's ranges ---- */
+
+/* All that a reduction reads moves with r: it counts products of matrices, each with operands of its own. */
+static bool counts_products(IR *ir, Ref store, Ref r) {
+  Refs all = { 0 }, body = { 0 };
+  Ref red = 0, rest;
+  int loads = 0;
+  bool yes = true;
+  int64_t coef;
+  ir_toposort(ir, &store, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RED) red = all.p[i];
+  if (red) ir_toposort(ir, &red, 1, &body);
+  for (size_t i = 0; i < body.n && yes; i++) {
+    const Node *x = node(ir, body.p[i]);
+    if (x->op != OP_LOAD) continue;
+    loads++;
+    yes = ix_split(ir, x->src[1], r, &coef, &rest) && llabs(coef) > 1;
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&body);
+  return yes && loads > 1;
+}
+
+int nest_batch(IR *ir, const Nest *n) {
+  int batch = 0;
+  while (batch < n->n && counts_products(ir, n->store, n->ranges[batch])) batch++;
+  return batch;
+}
+
+/* Products of matrices one after the other, so that each has the cache for its operands */
+static Ref order_batch(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  int at = 0;
+  for (int k = 0; k < n.n; k++) {
+    Ref r = n.ranges[k];
+    if (!counts_products(ir, n.store, r)) continue;
+    memmove(n.ranges + at + 1, n.ranges + at, (size_t)(k - at) * sizeof *n.ranges);
+    n.ranges[at++] = r;
+  }
+  return nest_close(ir, &n);
+}
+
 Ref canon_nest(IR *ir, Ref nest) {
   static const Rule order[] = { { OP_RED, "order", order_reduction }, { OP_NONE, NULL, NULL } };
   for (Ref next; (next = split_once(ir, nest));) nest = next;
   for (Ref next; (next = merge_any(ir, nest));) nest = next;
   ir_rewrite(ir, order, NULL, &nest, 1, NULL);
-  return nest;
+  return order_batch(ir, nest);
 }

@@ -35,6 +35,7 @@ typedef struct Model {
   double ops;                  /* vector instructions of the body, not counting loads */
   double steps;                /* executions of the body per element: extent of the main reduction */
   bool reduces;
+  bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
   int widest;                  /* bytes of the widest element computed with */
 } Model;
 
@@ -93,6 +94,7 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) m->range[m->n++] = x->src[k];
   }
   for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
+  for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
   Ref hot = *red ? node(ir, *red)->src[0] : n->store;
   ir_toposort(ir, &hot, 1, &body);
   m->widest = 1;
@@ -299,14 +301,14 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   search_tiles(&m, -1, 1, &best, &cost);
   for (int v = 0; v < m.n && t->vector_bytes; v++)
     for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
-      if (m.extent[v] < lanes) continue;
+      if (m.extent[v] < lanes || m.selects[v]) continue;
       search_tiles(&m, v, lanes, &best, &cost);
       break;
     }
   bool rows = best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]));
   if (rows) best.p = best.q = -1, best.up = best.uq = 1; /* rows one by one: reduction_lanes finds the parallelism */
   for (int i = 0; i < m.nout; i++) {
-    int u = i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
+    int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
   }
   int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes) : 1;

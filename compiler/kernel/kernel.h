@@ -34,8 +34,13 @@ typedef struct Opts {
 /* canon.c */
 /* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
+/* ranges whose quotient by a short extent a selection asks for, split where that divides: nests that together do the same */
+void peel_nest(IR *ir, Ref nest, Refs *out);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
+int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count products of matrices */
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */
+
+bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of several values is computed */
 
 /* heuristic.c: the schedule of a nest by the analytic model; microseconds */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);

@@ -105,23 +105,30 @@ static Opts choose_opts(Plan *p, Ref nest, NestSchedule *s) {
   return heuristic_opts(ir, &n, p->target);
 }
 
+/* The nest's schedule is kept and applied. */
+static void schedule(Plan *p, Kernel *k, Ref nest, Refs *nests, Sb *text) {
+  IR *ir = p->ir;
+  NestSchedule s;
+  Opts o = choose_opts(p, nest, &s);
+  size_t at = text->n;
+  opts_print(ir, nest, &o, text);
+  s.opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);
+  VEC_PUSH(&k->nests, s);
+  text->n = at;
+  opts_apply(ir, nest, p->target, &o, nests, text);
+}
+
 void kernel_lower(Plan *p, int index) {
   IR *ir = p->ir;
   Kernel *k = &p->kernels.p[index];
-  Refs nests = { 0 };
+  Refs nests = { 0 }, parts = { 0 };
   Sb text = { 0 };
   const Node *sink = node(ir, k->sink);
   for (int i = 0; i < sink->nsrc; i++) {
     ir->origin = node(ir, sink->src[i])->origin;
-    Ref nest = canon_nest(ir, sink->src[i]);
-    NestSchedule s;
-    Opts o = choose_opts(p, nest, &s);
-    size_t at = text.n;
-    opts_print(ir, nest, &o, &text);
-    s.opts = arena_str(&ir->ctx->model, text.p + at, text.n - at);
-    VEC_PUSH(&k->nests, s);
-    text.n = at;
-    opts_apply(ir, nest, p->target, &o, &nests, &text);
+    parts.n = 0;
+    peel_nest(ir, sink->src[i], &parts);
+    for (size_t j = 0; j < parts.n; j++) schedule(p, k, canon_nest(ir, parts.p[j]), &nests, &text);
   }
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);
@@ -137,4 +144,5 @@ void kernel_lower(Plan *p, int index) {
   name_buffers(ir, k);
   sb_free(&text);
   VEC_FREE(&nests);
+  VEC_FREE(&parts);
 }

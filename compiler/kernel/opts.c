@@ -80,10 +80,10 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
   if (depth) sb_puts(text, " rest");
   opts_print(ir, nest, &o, text);
   if (o.outermost && in_list(ir, nest, o.outermost)) {
-    int at = 0;
+    int at = 0, to = nest_batch(ir, &n);
     while (n.ranges[at] != o.outermost) at++;
-    memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
-    n.ranges[0] = o.outermost;
+    if (at > to) memmove(n.ranges + to + 1, n.ranges + to, (size_t)(at - to) * sizeof *n.ranges);
+    if (at > to) n.ranges[to] = o.outermost;
     nest = nest_close(ir, &n);
   }
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */

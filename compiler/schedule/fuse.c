@@ -20,7 +20,8 @@ enum {
   STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
   MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
   PAD_WORK = 3,         /* index comparisons and a select */
-  FUNC_WORK = 6         /* a transcendental function */
+  FUNC_WORK = 6,        /* a transcendental function */
+  MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
 };
 enum { MANY = UINT32_MAX };
 
@@ -33,6 +34,7 @@ typedef struct Info {
   int depth;            /* nodes between here and the farthest root */
   bool operand;         /* read by a contraction */
   bool under;           /* inside a reduction that depends on it */
+  bool selected;        /* a part of a concatenation that its kernel selects from */
   bool must;            /* has to be stored */
 } Info;
 
@@ -93,6 +95,25 @@ static void estimate_work(const IR *ir, const Refs *order, double *work) {
   free(use);
 }
 
+/* Where parts of extent 1 are all arithmetic on elements of one value, a kernel that computes them side by
+ * side loads each element once. out[r]: r is a concatenation of such. */
+static void find_selects(const IR *ir, const Refs *order, bool *out) {
+  Ref *from = xmalloc(ir->n * sizeof *from); /* the one value that is not constant; 0: there is none; MANY */
+  for (size_t i = 0; i < order->n; i++) {
+    Ref r = order->p[i], one = 0;
+    const Node *x = node(ir, r);
+    bool parts = x->op == OP_CAT && x->nsrc <= MAX_SELECT && x->dims[x->arg[0]] == x->nsrc;
+    for (int k = 0; k < x->nsrc; k++) {
+      Ref q = from[x->src[k]];
+      one = !one || one == q ? q : q ? MANY : one;
+    }
+    out[r] = parts && one && one != MANY && one != view_base(ir, x->src[0]);
+    bool inside = out[r] || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR;
+    from[r] = x->op == OP_CONST ? 0 : inside ? one : r;
+  }
+  free(from);
+}
+
 void sched_fuse(Sched *s) {
   IR *ir = s->ir;
   Refs order = { 0 }, roots = { 0 };
@@ -101,6 +122,8 @@ void sched_fuse(Sched *s) {
   Info *info = xmalloc(ir->n * sizeof *info);
   double *work = xmalloc(ir->n * sizeof *work);
   uint32_t *contraction = xmalloc(ir->n * sizeof *contraction); /* by root: the one it holds */
+  bool *selects = xmalloc(ir->n * sizeof *selects);
+  find_selects(ir, &order, selects);
   memset(info, 0, ir->n * sizeof *info);
   memset(contraction, 0, ir->n * sizeof *contraction);
 
@@ -125,15 +148,16 @@ void sched_fuse(Sched *s) {
       }
     } else if (!store && !leaf && !view) {
       double extra = me->evals - (double)elems;
-      if (x->op == OP_CAT) store = true;
+      if (x->op == OP_CAT && !selects[r]) store = true;
       else if (me->operand || me->depth > MAX_INLINED) store = true;
       else if (x->op == OP_REDUCE && is_contraction(ir, r))
-        store = me->under || me->root == MANY || extra > 0 || contraction[me->root] || me->evals < (double)elems;
+        store = me->under || me->selected || me->root == MANY || extra > 0 || contraction[me->root] || me->evals < (double)elems;
       else if (x->op == OP_REDUCE) store = me->under || (extra > 0 && extra * work[r] > (double)elems * STORE_COST);
       else store = extra > 0 && extra * work[r] > (double)elems * STORE_COST;
-    } else if (view && me->depth > 4 * MAX_INLINED) store = true;
+    } else if (view && (me->depth > 4 * MAX_INLINED || (me->root == MANY && selects[view_base(ir, r)]))) store = true;
     if (store) {
       s->place[r].stored = true;
+      s->place[r].select = selects[r];
       *me = (Info){ .evals = (double)elems, .root = r, .path = r };
     }
     if (halo) s->place[r].halo_view = true;
@@ -161,18 +185,21 @@ void sched_fuse(Sched *s) {
       } else if (x->op == OP_PAD) {
         if (k == 1) continue;
         evals *= (double)dims_elems(y->dims, y->rank) / (double)(elems ? elems : 1);
-      } else if (x->op == OP_CAT) {
+      } else if (x->op == OP_CAT && !selects[r]) {
         to->must = true; /* written in place, as part of the whole */
         continue;
-      }
-      bool moves = view || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
+      } else if (x->op == OP_CAT)
+        evals /= x->nsrc;
+      bool selected = me->selected || selects[r];
+      bool moves = view || selects[r] || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
       Ref path = moves ? r : me->path;
       if (to->path && to->path == path && path != MANY) to->evals = to->evals > evals ? to->evals : evals;
       else to->evals += evals;
       to->path = !to->path || to->path == path ? path : MANY;
       to->under |= under;
       if (reduced > to->reduced) to->reduced = reduced;
-      to->operand |= operand;
+      to->selected |= selected;
+      to->operand |= operand || (selected && x->op == OP_WINDOW); /* windows overlap: read often */
       to->root = !to->root || to->root == me->root ? me->root : MANY;
       if (me->depth + 1 > to->depth) to->depth = me->depth + 1;
     }
@@ -182,6 +209,7 @@ void sched_fuse(Sched *s) {
   VEC_FREE(&order);
   VEC_FREE(&roots);
   free(info);
+  free(selects);
   free(work);
   free(contraction);
 }

@@ -238,7 +238,7 @@ static void find_insides(Sched *s) {
   for (size_t i = s->order.n; i-- > 0;) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
-    if (x->op != OP_CAT || !s->place[r].stored) continue;
+    if (x->op != OP_CAT || !s->place[r].stored || s->place[r].select) continue;
     int64_t at = 0;
     for (int k = 0; k < x->nsrc; k++) {
       Place *p = &s->place[x->src[k]];

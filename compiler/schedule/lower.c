@@ -74,7 +74,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx) {
     for (int k = x->nsrc - 1; k >= 0; k--) {
       int64_t begin = end - node(ir, x->src[k])->dims[axis];
       memcpy(at, idx, x->rank * sizeof *at);
-      at[axis] = ix_sub(ir, idx[axis], ix_const(ir, begin));
+      at[axis] = end - begin == 1 ? ix_const(ir, 0) : ix_sub(ir, idx[axis], ix_const(ir, begin)); /* of one there is the first */
       Ref part = element(l, x->src[k], at);
       value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ ix_lt(ir, idx[axis], ix_const(ir, end)), part, value }) : part;
       end = begin;
@@ -258,7 +258,7 @@ void sched_lower(Sched *s) {
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
     if (!p->stored) continue;
-    if (x->op == OP_CAT) {
+    if (x->op == OP_CAT && !p->select) {
       Place part = *p;
       int64_t at = 0;
       for (int k = 0; k < x->nsrc; k++) {

@@ -9,6 +9,7 @@
  * offset + sum(idx[a] * stride[a]) of the buffer. */
 typedef struct Place {
   bool stored;             /* fuse.c: the value has memory */
+  bool select;             /* fuse.c: a CAT in one nest, which selects the part: the parts have one source */
   bool halo_view;          /* fuse.c: a PAD read as its source's memory with room around it */
   bool has_halo;
   Ref inside;              /* the CAT this value is written into; 0: none */
