@@ -19,6 +19,8 @@ static void pass_fold(State *st) {
   graph_simplify(st->s.g);
 }
 
+static void pass_winograd(State *st) { graph_winograd(st->s.g, st->plan->target); }
+
 static void pass_fuse(State *st) {
   Refs roots = { 0 };
   Sched *s = &st->s;

@@ -3,6 +3,7 @@
 PASS('s', simplify, pass_simplify, L_GRAPH, "exact rewrites on the graph")
 PASS('w', widen, pass_widen, L_GRAPH, "half precision is computed in single")
 PASS('c', fold, pass_fold, L_GRAPH, "sub-graphs of constants become tensors")
+PASS('g', winograd, pass_winograd, L_GRAPH, "windows by fewer products")
 PASS('f', fuse, pass_fuse, L_GRAPH, "which values are stored")
 PASS('y', layout, pass_layout, L_GRAPH, "where each stored value lies")
 PASS('k', kernels, pass_kernels, L_KERNEL, "a kernel per stored value")

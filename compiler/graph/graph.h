@@ -1,7 +1,7 @@
 /* graph.h: passes on the graph of tensors. */
 #ifndef TGC_GRAPH_H
 #define TGC_GRAPH_H
-#include "../ir/ir.h"
+#include "../kernel/target.h"
 
 typedef struct StateSpec {  /* what the user says of a state, or of several by a pattern with one * */
   const char *past, *present;
@@ -16,4 +16,5 @@ void graph_grow(Graph *g, const bool *grows); /* grow.c: by state, whether it st
 bool graph_simplify(Graph *g); /* exact rewrites, and the named algebraic rules of simplify.c; true: changed */
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
+bool graph_winograd(Graph *g, const Target *t); /* windows by fewer products where that costs less; true: changed */
 #endif

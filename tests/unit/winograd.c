@@ -1,0 +1,176 @@
+/* winograd.c (unit test): contractions found from structure, and sums over windows rewritten by points:
+ * the same function as before, within the bound that docs/numerics.md states. */
+#include "../../compiler/graph/contraction.h"
+#include "../../compiler/graph/graph.h"
+#include "../../compiler/interp/interp.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <math.h>
+#include "fixture.h"
+
+static const Target machine = { .isa = "a vector machine", .vector_bytes = 16, .vector_regs = 16, .l1_bytes = 32768, .l2_bytes = 1 << 20 };
+
+static float *noise(IR *ir, int64_t n, uint64_t seed) {
+  float *p = arena_alloc(&ir->ctx->model, (size_t)n * sizeof *p);
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    p[i] = (float)((double)(seed >> 40) / (1 << 23) - 1);
+  }
+  return p;
+}
+
+static Ref weight(IR *ir, int rank, const int64_t *dims, uint64_t seed) {
+  Tensor t = { .dt = DT_F32, .rank = rank, .elems = dims_elems(dims, rank) };
+  memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
+  t.data = noise(ir, t.elems, seed);
+  return g_weight(ir, ir_tensor(ir, &t));
+}
+
+/* Channels c of x [n,c,h,w] to maps k; a kernel of 1 leaves its axis without a window. */
+typedef struct Shape { int64_t n, c, k, h, w, kh, kw, pad, stride, dilation; bool last; } Shape;
+
+static Ref convolution(IR *ir, const Shape *s) {
+  int64_t oh = (s->h + 2 * s->pad - (s->kh - 1) * s->dilation - 1) / s->stride + 1, ow = (s->w + 2 * s->pad - (s->kw - 1) * s->dilation - 1) / s->stride + 1;
+  Ref x = g_param(ir, DT_F32, 4, (int64_t[]){ s->n, s->c, s->h, s->w }, 0);
+  Ref w = s->last ? g_permute(ir, weight(ir, 4, (int64_t[]){ s->kh, s->kw, s->c, s->k }, 3), (int64_t[]){ 3, 2, 0, 1 }) /* as other formats keep them */
+                  : weight(ir, 4, (int64_t[]){ s->k, s->c, s->kh, s->kw }, 3);
+  int64_t pad[4] = { 0, 0, s->pad, s->pad };
+  x = g_pad(ir, x, pad, pad, c_int(ir, DT_F32, 0));
+  x = g_window(ir, x, 2, oh, s->kh, s->stride, s->dilation);
+  x = g_window(ir, x, 3, ow, s->kw, s->stride, s->dilation);
+  x = g_reshape(ir, x, 7, (int64_t[]){ s->n, 1, s->c, oh, ow, s->kh, s->kw });
+  w = g_reshape(ir, w, 7, (int64_t[]){ 1, s->k, s->c, 1, 1, s->kh, s->kw });
+  return g_reshape(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, x, w), 1u << 2 | 1u << 5 | 1u << 6), 4, (int64_t[]){ s->n, s->k, oh, ow });
+}
+
+static GIO named(const IR *ir, Ref r, const char *name) {
+  const Node *x = node(ir, r);
+  GIO io = { .ref = r, .name = name, .dt = (DType)x->dt, .rank = x->rank };
+  memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
+  return io;
+}
+
+/* of a convolution */
+static Graph graph_of(IR *ir, Ref out) {
+  Graph g = { .ir = ir };
+  Refs all = { 0 };
+  ir_toposort(ir, &out, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_PARAM) VEC_PUSH(&g.inputs, named(ir, all.p[i], "x"));
+  VEC_PUSH(&g.outputs, named(ir, out, "y"));
+  VEC_FREE(&all);
+  return g;
+}
+
+static void graph_free(Graph *g) {
+  VEC_FREE(&g->inputs);
+  VEC_FREE(&g->outputs);
+}
+
+static double at(const Tensor *t, int64_t i) { return (double)((const float *)t->data)[i]; }
+
+/* Largest error of a against b, relative to the largest of b */
+static double distance(const Tensor *a, const Tensor *b) {
+  double worst = 0, most = 0;
+  assert_int_equal(a->elems, b->elems);
+  for (int64_t i = 0; i < b->elems; i++) {
+    worst = fmax(worst, fabs(at(a, i) - at(b, i)));
+    most = fmax(most, fabs(at(b, i)));
+  }
+  return worst / most;
+}
+
+static void check_equal(IR *ir, const Shape *s) {
+  Ref before = convolution(ir, s);
+  Graph g = graph_of(ir, before);
+  assert_true(graph_winograd(&g, &machine));
+  ir_verify_graph(&g);
+  int64_t n = s->n * s->c * s->h * s->w;
+  Tensor in = { .dt = DT_F32, .rank = 4, .dims = { s->n, s->c, s->h, s->w }, .elems = n, .data = noise(ir, n, 5) }, exact, fine, rounded;
+  const Tensor *ins[1] = { &in };
+  Ref after = g.outputs.p[0].ref;
+  assert_true(interp_graph(ir, &before, 1, ins, &ir->ctx->model, true, 0, &exact));
+  assert_true(interp_graph(ir, &after, 1, ins, &ir->ctx->model, true, 0, &fine));
+  assert_true(interp_graph(ir, &after, 1, ins, &ir->ctx->model, false, 0, &rounded));
+  assert_true(distance(&fine, &exact) < 1e-6); /* only the weights were rounded */
+  assert_true(distance(&rounded, &exact) < 4e-6);
+  graph_free(&g);
+}
+
+static void the_function_stays(void **state) {
+  static const Shape shapes[] = {
+    { 1, 16, 16, 16, 16, 3, 3, 1, 1, 1, false }, { 1, 16, 24, 13, 18, 3, 3, 0, 1, 1, false }, { 2, 16, 16, 7, 9, 3, 3, 1, 1, 1, true },
+    { 1, 32, 16, 20, 20, 5, 5, 2, 1, 1, false }, { 1, 16, 16, 12, 12, 5, 5, 2, 1, 1, true },  { 1, 32, 32, 1, 40, 1, 3, 0, 1, 1, false },
+    { 1, 32, 32, 40, 5, 3, 1, 0, 1, 1, false },  { 1, 16, 16, 18, 18, 2, 2, 0, 1, 1, false }, { 1, 16, 16, 18, 18, 4, 4, 0, 1, 1, false },
+    { 3, 16, 16, 24, 24, 3, 5, 2, 1, 1, false },
+  };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) check_equal(*state, &shapes[i]);
+}
+
+static void others_are_left(void **state) {
+  static const Shape shapes[] = {
+    { 1, 16, 16, 17, 17, 3, 3, 1, 2, 1, false }, /* stride */
+    { 1, 16, 16, 17, 17, 3, 3, 2, 1, 2, false }, /* dilation */
+    { 1, 16, 16, 16, 16, 1, 1, 0, 1, 1, false }, /* no window */
+    { 1, 1, 16, 28, 28, 3, 3, 1, 1, 1, false },  /* one channel: nothing to multiply */
+    { 1, 2, 2, 28, 28, 3, 3, 1, 1, 1, false },   /* transforms cost more than they save */
+    { 1, 16, 16, 28, 28, 7, 7, 3, 1, 1, false }, /* more taps than there are points */
+  };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    Graph g = graph_of(*state, convolution(*state, &shapes[i]));
+    assert_false(graph_winograd(&g, &machine));
+    graph_free(&g);
+  }
+  Target scalar = machine;
+  scalar.vector_bytes = 0;
+  Graph g = graph_of(*state, convolution(*state, &(Shape){ 1, 16, 16, 16, 16, 3, 3, 1, 1, 1, false }));
+  assert_false(graph_winograd(&g, &scalar)); /* where memory is scarce */
+  graph_free(&g);
+}
+
+static void check_text(IR *ir, Ref r, const char *want) {
+  Contraction c;
+  Sb s = { 0 };
+  assert_true(contraction_find(ir, view_base(ir, r), &c));
+  contraction_print(ir, &c, &s);
+  assert_string_equal(s.p, want);
+  sb_free(&s);
+}
+
+static void ranges_have_roles(void **state) {
+  IR *ir = *state;
+  Ref a = g_param(ir, DT_F32, 3, (int64_t[]){ 12, 128, 64 }, 0), b = g_param(ir, DT_F32, 3, (int64_t[]){ 12, 100, 64 }, 1);
+  Ref left = g_reshape(ir, a, 4, (int64_t[]){ 12, 128, 1, 64 }), right = g_reshape(ir, b, 4, (int64_t[]){ 12, 1, 100, 64 });
+  check_text(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, left, right), 1u << 3), "batch 12, rows 128, columns 100, summed 64");
+  check_text(ir, convolution(ir, &(Shape){ 1, 16, 24, 17, 19, 3, 5, 2, 2, 1, false }),
+             "rows 10x10, columns 24, summed 16x3x5, window of 3 on axis 2 of 21 stride 2, window of 5 on axis 3 of 23 stride 2");
+  Ref v = g_param(ir, DT_F32, 2, (int64_t[]){ 8, 32 }, 2); /* a factor summed alone: sum over i, j of u[j] * v[i,j] */
+  Ref u = g_reshape(ir, g_param(ir, DT_F32, 1, (int64_t[]){ 32 }, 3), 2, (int64_t[]){ 1, 32 });
+  check_text(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, u, v), 3), "summed 32, summed alone 8");
+}
+
+static void what_is_no_contraction(void **state) {
+  IR *ir = *state;
+  Contraction c;
+  Ref a = g_param(ir, DT_F32, 2, (int64_t[]){ 8, 6 }, 0), b = g_param(ir, DT_F32, 2, (int64_t[]){ 6, 8 }, 1);
+  assert_false(contraction_find(ir, a, &c));
+  assert_false(contraction_find(ir, g_reduce(ir, OP_MAX, g_binary(ir, OP_MUL, a, a), 1), &c));
+  assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a, a), 1), &c)); /* a square */
+  assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_ADD, a, a), 1), &c));
+  Ref mixed = g_reshape(ir, b, 2, (int64_t[]){ 8, 6 }); /* its index is a quotient */
+  assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a, mixed), 1), &c));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(the_function_stays, setup, teardown),
+    cmocka_unit_test_setup_teardown(others_are_left, setup, teardown),
+    cmocka_unit_test_setup_teardown(ranges_have_roles, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_is_no_contraction, setup, teardown),
+  };
+  return cmocka_run_group_tests_name("winograd", tests, NULL, NULL);
+}
