@@ -54,6 +54,7 @@ int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
+int verb_devices(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */

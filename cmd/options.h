@@ -1,6 +1,6 @@
 /* options.h: every verb and every option, a row each. The parser, the help and the man page come
  * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, b bench, p profile,
- * o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
+ * d devices, o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
  * integer, with k M G for powers of 1024; REAL; MAYBE a value only after '=', "yes" without. */
 /* clang-format off */
 VERB(compile, "MODEL -o DIR",   "write a bundle: C source, weights, build files and a manifest")
@@ -10,6 +10,7 @@ VERB(inspect, "MODEL",          "show inputs, outputs, operators, cost, kernels 
 VERB(check,   "MODEL",          "say whether the model can be compiled and what is missing")
 VERB(bench,   "MODEL|BUNDLE",   "measure the latency on this machine, beside ONNX Runtime if asked")
 VERB(profile, "MODEL",          "say where the time goes, kernel by kernel")
+VERB(devices, "",               "say what this machine has, and for which machines bundles can be built and run here")
 VERB(ops,     "",               "list the operators of the intermediate representation")
 /*     letter name            argument     kind   field           verbs    help */
 OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",
@@ -55,7 +56,7 @@ OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how 
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write the run nearest the median as a Chrome trace")
-OPTION( 0,  "json",           0,           FLAG,  json,           "rvikobp", "print a report as JSON")
+OPTION( 0,  "json",           0,           FLAG,  json,           "rvikobpd", "print a report as JSON")
 OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbp", "limit of nodes after inlining (10000000)")
 OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbp", "limit of nested messages in the file (100)")
 OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbp",

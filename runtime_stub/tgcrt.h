@@ -5,6 +5,9 @@
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "weights are little-endian; there is no form of a bundle for big-endian machines"
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -121,6 +121,18 @@ static void native_is_what_the_cpu_has(void **state) {
   arena_free(&a);
 }
 
+static void the_page_names_all(void **state) {
+  (void)state;
+  Ctx c;
+  ctx_init(&c);
+  const char *page = arena_printf(&c.model, "%s", (const char *)file_read(&c, "docs/targets.md", 1 << 20).p);
+  for (const Target *t = targets; t->isa; t++)
+    if (!strstr(page, arena_printf(&c.model, "\n%s ", t->isa))) fail_msg("docs/targets.md lacks %s", t->isa);
+  for (const Feature *f = features; f->name; f++)
+    if (!strstr(page, arena_printf(&c.model, "`%s`", f->name))) fail_msg("docs/targets.md lacks %s", f->name);
+  ctx_free(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_row_is_found_by_its_name),
@@ -129,6 +141,7 @@ int main(void) {
     cmocka_unit_test(wrong_names_are_explained),
     cmocka_unit_test(the_compiler_sees_the_same_cpu),
     cmocka_unit_test(native_is_what_the_cpu_has),
+    cmocka_unit_test(the_page_names_all),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
