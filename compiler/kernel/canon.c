@@ -272,10 +272,29 @@ static Ref order_batch(IR *ir, Ref nest) {
   return nest_close(ir, &n);
 }
 
+/* Ranges that reductions do not read go inside, where the rows' reductions are done already. */
+static Ref order_rows(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  int readers[MAX_RANGES] = { 0 };
+  ir_toposort(ir, &n.store, 1, &all);
+  for (int i = 0; i < n.n; i++)
+    for (size_t k = 0; k < all.n; k++) readers[i] += node(ir, all.p[k])->op == OP_RED && ix_uses(ir, all.p[k], n.ranges[i]);
+  VEC_FREE(&all);
+  for (int i = 1; i < n.n; i++) {
+    Ref r = n.ranges[i];
+    int c = readers[i], at = i;
+    for (; at && readers[at - 1] < c; at--) n.ranges[at] = n.ranges[at - 1], readers[at] = readers[at - 1];
+    n.ranges[at] = r;
+    readers[at] = c;
+  }
+  return nest_close(ir, &n);
+}
+
 Ref canon_nest(IR *ir, Ref nest) {
   static const Rule order[] = { { OP_RED, "order", order_reduction }, { OP_NONE, NULL, NULL } };
   for (Ref next; (next = split_once(ir, nest));) nest = next;
   for (Ref next; (next = merge_any(ir, nest));) nest = next;
   ir_rewrite(ir, order, NULL, &nest, 1, NULL);
-  return order_batch(ir, nest);
+  return order_batch(ir, order_rows(ir, nest));
 }

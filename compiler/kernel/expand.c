@@ -43,8 +43,10 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
       }
       sum = sum ? make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ sum, term }, 0, NULL) : term;
     }
-    for (int64_t half = u->arg[0] / 2; partial && half; half /= 2) /* a partial range has 2, 4, 8 or 16 copies */
-      for (int64_t i = 0; i < half; i++) part[i] = make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
+    for (int64_t left = u->arg[0]; partial && left > 1; left -= left / 2) {
+      int64_t half = left - left / 2;
+      for (int64_t i = 0; i < left / 2; i++) part[i] = make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
+    }
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);

@@ -244,11 +244,16 @@ static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *c
   }
 }
 
-/* Accumulators of a reduction along r, so that some in flight hide the latency of each. */
-static int parts_of(const IR *ir, Ref r, int lanes) {
-  int parts = 4;
-  while (parts > 1 && node(ir, r)->arg[0] < 2 * parts * lanes) parts /= 2;
-  return parts;
+/* Vectors of a row that stays in registers whole: half of them. */
+static int whole_row(const Target *t) { return t->vector_regs / 2; }
+
+/* Accumulators of a reduction along r: some in flight hide the latency of each, and a short row is held whole. */
+static int parts_of(const IR *ir, Ref r, const Target *t, int lanes) {
+  int64_t vectors = node(ir, r)->arg[0] / lanes;
+  if (vectors <= whole_row(t)) return vectors > 1 ? (int)vectors : 1;
+  for (int parts = 8; parts > 2; parts--)
+    if (vectors % parts == 0) return parts;
+  return 4;
 }
 
 /* Lanes for a reduction that the chosen vector range does not reach: along its most contiguous range. */
@@ -283,7 +288,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes), lanes, true };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], t, lanes), lanes, true };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -306,12 +311,19 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
       break;
     }
   bool rows = best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]));
-  if (rows) best.p = best.q = -1, best.up = best.uq = 1; /* rows one by one: reduction_lanes finds the parallelism */
+  if (rows) { /* one by one: reduction_lanes finds the parallelism. A short row stays in registers from its reductions to its stores */
+    int64_t vectors = best.v >= 0 && m.extent[best.v] % best.lanes == 0 ? m.extent[best.v] / best.lanes : 0;
+    bool whole = vectors > 1 && vectors <= whole_row(t);
+    best.p = whole ? best.v : -1;
+    best.up = whole ? (int)vectors : 1;
+    best.q = -1;
+    best.uq = 1;
+  }
   for (int i = 0; i < m.nout; i++) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
   }
-  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes) : 1;
+  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], t, best.lanes) : 1;
   if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1 };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 

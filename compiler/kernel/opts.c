@@ -47,18 +47,18 @@ static bool in_list(const IR *ir, Ref nest, Ref r) {
 }
 
 /* Every reduction over r below root becomes one over the first `whole` and one over the rest. */
-static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first) {
+static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
   Refs all = { 0 };
   VEC(Ref) from = { 0 };
   VEC(Ref) to = { 0 };
-  Ref rest = range_make(ir, node(ir, r)->arg[0] - whole, RK_REDUCE);
+  *rest = range_make(ir, node(ir, r)->arg[0] - whole, RK_REDUCE);
   *first = range_make(ir, whole, RK_REDUCE);
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_RED || !in_list(ir, all.p[i], r)) continue;
     Ref parts[2] = { range_replace(ir, all.p[i], r, *first, 1, first),
-                     range_replace(ir, all.p[i], r, ix_add(ir, rest, ix_const(ir, whole)), 1, &rest) };
+                     range_replace(ir, all.p[i], r, ix_add(ir, *rest, ix_const(ir, whole)), 1, rest) };
     VEC_PUSH(&from, all.p[i]);
     VEC_PUSH(&to, node_make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
   }
@@ -67,6 +67,18 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first) {
   VEC_FREE(&from);
   VEC_FREE(&to);
   return root;
+}
+
+/* Splits a range that a tile divides, or a reduction, whose rest keeps as many whole vectors as it has. */
+static Ref split_whole(IR *ir, Ref root, Opt o) {
+  int64_t extent = node(ir, o.range)->arg[0], tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
+  if (whole < extent) {
+    Ref rest;
+    int vectors = (int)((extent - whole) / o.lanes);
+    root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
+    if (o.lanes > 1 && vectors) root = split_whole(ir, root, (Opt){ rest, vectors, o.lanes, vectors > 1 });
+  }
+  return split(ir, root, &o);
 }
 
 /* A rest along a range without lanes keeps the schedule of the others, so that it reads the same
@@ -104,12 +116,8 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
   for (int i = 0; i < o.n; i++) {
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    if (whole < extent && in_list(ir, nest, p->range)) {
-      nest = split_overlapping(ir, nest, p);
-      continue;
-    }
-    if (whole < extent) nest = split_reduction(ir, nest, p->range, whole, &p->range);
-    nest = split(ir, nest, p);
+    bool overlap = whole < extent && in_list(ir, nest, p->range);
+    nest = overlap ? split_overlapping(ir, nest, p) : split_whole(ir, nest, *p);
   }
   VEC_PUSH(nests, nest);
   for (size_t i = 0; i < rests.n; i++) apply(ir, rests.p[i], t, depth + 1, how.p[i].n < 0 ? NULL : &how.p[i], nests, text);

@@ -129,7 +129,7 @@ static const char *check_one(const IR *ir, Ref nest, const Target *t, const Opt 
   if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
   if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
   if (p->partial && outer) return "only a reduction has partial results";
-  if (p->partial && (p->unroll & (p->unroll - 1) || p->unroll > MAX_PARTS)) return "partial results are no power of two up to 16";
+  if (p->partial && p->unroll > MAX_PARTS) return "there are more than 16 partial results";
   if (outer && extent % tile && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
   return NULL;
 }
