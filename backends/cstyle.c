@@ -414,6 +414,7 @@ static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFE
 static void put_bound(Sb *o, const char *chunk, const char *constant, const Node *range, int chunks) {
   long long units = (long long)range->arg[0];
   if (range->arg[2] != RK_THREAD) sb_puts(o, constant);
+  else if (units == 1) sb_printf(o, "%s / %d", chunk, chunks);
   else if (units % chunks) sb_printf(o, "%s * %lld / %d", chunk, units, chunks);
   else sb_printf(o, units == chunks ? "%s" : "%s * %lld", chunk, units / chunks);
 }

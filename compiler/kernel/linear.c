@@ -113,9 +113,12 @@ static void make_loops(Linear *l) {
 static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red->src[1])].parent; }
 
 /* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
- * loop: kept in registers across the reduction it would push accumulators out of them. */
+ * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
+ * chunks runs (threads.c) loads nothing before it: another chunk may have stored there. */
 static void find_scopes(Linear *l, int innermost) {
   IR *ir = l->ir;
+  const Node *first = node(ir, innermost ? l->loop[1].range : 0);
+  bool by_one = innermost && first->arg[2] == RK_THREAD && first->arg[0] == 1;
   bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
   memset(feeds, 0, l->nodes.n);
   for (size_t i = l->nodes.n; i-- > 0;) {
@@ -130,6 +133,7 @@ static void find_scopes(Linear *l, int innermost) {
     CHECK(s >= 0);
     for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
     if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
+    if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     l->scope[i] = s;
   }
   free(feeds);

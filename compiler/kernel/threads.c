@@ -79,34 +79,46 @@ static double nest_cost(const IR *ir, Ref nest, const Target *t) {
 }
 
 /* ---- what may be split ---- */
-static bool overlaps(const IR *ir, Ref index, Ref range) { /* a last tile moved back: two of its units share elements */
-  Refs all = { 0 };
+/* A last tile was moved back (opts.c): two units of the range store the same elements. */
+static bool overlaps(const IR *ir, Ref root, Ref range) {
+  const Node *x = node(ir, root);
   bool any = false;
-  ir_toposort(ir, &index, 1, &all);
+  for (int i = 0; i < x->nsrc && x->op == OP_SINK && !any; i++) any = overlaps(ir, x->src[i], range);
+  if (x->op != OP_STORE) return any;
+  Refs all = { 0 };
+  ir_toposort(ir, &x->src[1], 1, &all);
   for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range);
   VEC_FREE(&all);
   return any;
 }
 
-/* How many of a nest's outermost loops may be merged: stores of different units are apart, and every
- * reduction varies with the innermost of them or below, so that none is found twice. */
-static int splittable(const IR *ir, Ref nest) {
-  Nest n = nest_open(ir, nest);
+/* A nest whose loops may be units but for the innermost ones: those whose units overlap are inside. */
+typedef struct Share {
+  Nest nest;
+  double cost;
+  int most;                    /* loops that may become units */
+  int loops;                   /* that do */
+  int64_t units;
+} Share;
+
+/* Of the loops that are apart the outermost may be merged, as long as every reduction varies with the innermost of
+ * them or below: else it would be found more than once. */
+static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
+  const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
-  int most = n.n;
+  *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t) };
+  for (int k = 0; k < n.n; k++)
+    if (!overlaps(ir, n.store, n.ranges[k])) s->nest.ranges[s->most++] = n.ranges[k];
+  for (int k = 0, at = s->most; k < n.n; k++)
+    if (overlaps(ir, n.store, n.ranges[k])) s->nest.ranges[at++] = n.ranges[k];
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
     int deepest = n.n;
-    if (x->op == OP_RED) {
-      while (deepest && !ix_uses(ir, all.p[i], n.ranges[deepest - 1])) deepest--;
-      if (deepest < most) most = deepest;
-    }
-    for (int k = 0; k < most && x->op == OP_STORE; k++)
-      if (overlaps(ir, x->src[1], n.ranges[k])) most = k;
+    if (node(ir, all.p[i])->op != OP_RED) continue;
+    while (deepest && !ix_uses(ir, all.p[i], s->nest.ranges[deepest - 1])) deepest--;
+    if (deepest < s->most) s->most = deepest;
   }
   VEC_FREE(&all);
-  return most;
 }
 
 /* One nest reads what another one stores: they must not run at once. */
@@ -132,16 +144,14 @@ static bool dependent(const IR *ir, const Refs *nests) {
 }
 
 /* ---- the choice ---- */
-typedef struct Share { double cost; int most, loops; int64_t units; } Share; /* of a nest; loops: how many become units */
-
-static int64_t extent(const IR *ir, Ref nest, int k) { return node(ir, node(ir, nest)->src[k + 1])->arg[0]; }
+static int64_t extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 
 /* As few loops as give enough units, while a unit is worth the two divisions that find its place. */
-static void share_nest(const IR *ir, Ref nest, int chunks, Share *s) {
+static void count_units(const IR *ir, int chunks, Share *s) {
   s->loops = 0;
   s->units = 1;
   while (s->loops < s->most) {
-    int64_t e = extent(ir, nest, s->loops);
+    int64_t e = extent(ir, s->nest.ranges[s->loops]);
     bool enough = s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < UNIT)) return;
     s->units *= e;
@@ -152,19 +162,18 @@ static void share_nest(const IR *ir, Ref nest, int chunks, Share *s) {
 int threads_choose(const IR *ir, const Refs *nests, const Target *t, int64_t bytes) {
   double total = 0, largest = 0;
   int chunks = 1;
-  Share *s = xmalloc((nests->n + 1) * sizeof *s);
-  for (size_t i = 0; i < nests->n; i++) total += s[i].cost = nest_cost(ir, nests->p[i], t);
+  for (size_t i = 0; i < nests->n; i++) total += nest_cost(ir, nests->p[i], t);
   if (bytes > t->l2_bytes && (double)bytes / FAR_BYTES > total) total = (double)bytes / FAR_BYTES;
   for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && chunks == 1 && total >= SERIAL; i++)
     if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
   if (chunks > 1 && dependent(ir, nests)) chunks = 1;
   int64_t units = 1; /* of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
-    s[i].most = splittable(ir, nests->p[i]);
-    share_nest(ir, nests->p[i], chunks, &s[i]);
-    if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
+    Share s;
+    open_share(ir, nests->p[i], t, &s);
+    count_units(ir, chunks, &s);
+    if (s.cost > largest) largest = s.cost, units = s.units;
   }
-  free(s);
   return units < chunks ? (int)units : chunks;
 }
 
@@ -174,18 +183,19 @@ static Ref thread_range(IR *ir, int64_t units) { /* also of one unit, which one 
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
 }
 
-static Ref share(IR *ir, Ref nest, const Share *s) {
-  Nest n = nest_open(ir, nest);
+static Ref close_share(IR *ir, Share *s) {
+  Nest *n = &s->nest;
   Ref unit = thread_range(ir, s->units), rest = unit;
   if (!s->loops) {
-    CHECK(n.n < MAX_RANGES);
-    memmove(n.ranges + 1, n.ranges, (size_t)n.n++ * sizeof *n.ranges);
-    n.ranges[0] = unit;
-    return nest_close(ir, &n);
+    CHECK(n->n < MAX_RANGES);
+    memmove(n->ranges + 1, n->ranges, (size_t)n->n++ * sizeof *n->ranges);
+    n->ranges[0] = unit;
+    return nest_close(ir, n);
   }
+  Ref nest = nest_close(ir, n);
   for (int k = s->loops - 1; k >= 0; k--) {
-    int64_t e = node(ir, n.ranges[k])->arg[0];
-    nest = range_replace(ir, nest, n.ranges[k], k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
+    int64_t e = extent(ir, n->ranges[k]);
+    nest = range_replace(ir, nest, n->ranges[k], k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
     rest = ix_div(ir, rest, e);
   }
   return nest;
@@ -193,8 +203,9 @@ static Ref share(IR *ir, Ref nest, const Share *s) {
 
 void threads_apply(IR *ir, Refs *nests, const Target *t, int chunks) {
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
-    Share s = { .cost = nest_cost(ir, nests->p[i], t), .most = splittable(ir, nests->p[i]) };
-    share_nest(ir, nests->p[i], chunks, &s);
-    nests->p[i] = share(ir, nests->p[i], &s);
+    Share s;
+    open_share(ir, nests->p[i], t, &s);
+    count_units(ir, chunks, &s);
+    nests->p[i] = close_share(ir, &s);
   }
 }

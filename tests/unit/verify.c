@@ -227,6 +227,22 @@ BAD_PROGRAM(no_lane, p.loop, p.load, WITH(OP_LANE, DT_F32, 1, p.load), p.end)
 BAD_PROGRAM(vec_count, node_make(ir, OP_VEC, DT_F32, 4, 2, (Ref[]){ p.zero, p.zero }, 0, NULL, 0, NULL))
 BAD_PROGRAM(sum_in_program, p.loop, p.load, sum_of(ir, p.load, p.r), p.end)
 BAD_PROGRAM(twice, p.loop, p.load, p.load, p.end)
+#define THREADS(name, id) Ref name = make(ir, OP_RANGE, DT_I64, 0, NULL, ARG(8, id, RK_THREAD))
+static void shared_sum(IR *ir) {
+  Prog p = program(ir);
+  THREADS(t, 1);
+  RUN(p.acc, MAKE(OP_LOOP, DT_NONE, t), p.get, MAKE(OP_SET, DT_NONE, p.acc, p.get), MAKE(OP_END, DT_NONE, t));
+}
+static void threads_inside(IR *ir) {
+  Prog p = program(ir);
+  THREADS(t, 1);
+  RUN(p.loop, MAKE(OP_LOOP, DT_NONE, t), MAKE(OP_END, DT_NONE, t), p.end);
+}
+static void store_by_all(IR *ir) {
+  Prog p = program(ir);
+  THREADS(t, 1);
+  RUN(MAKE(OP_STORE, DT_NONE, p.out, ix_const(ir, 0), p.zero), MAKE(OP_LOOP, DT_NONE, t), MAKE(OP_END, DT_NONE, t));
+}
 
 static void bad_programs(void **state) {
   BREAKS(used_before, "a source comes later or never");
@@ -243,6 +259,9 @@ static void bad_programs(void **state) {
   BREAKS(vec_count, "not one source per lane");
   BREAKS(sum_in_program, "not an op of programs");
   BREAKS(twice, "twice in one scope");
+  BREAKS(shared_sum, "a reduction that threads would share");
+  BREAKS(threads_inside, "a range of threads inside a loop");
+  BREAKS(store_by_all, "a store that every thread would do");
 }
 
 static void reports_name_the_node(void **state) {
