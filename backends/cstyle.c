@@ -697,6 +697,9 @@ static const char keep_text[] = "/* a vector used several times is loaded once *
                                 "#elif defined __GNUC__ && defined __aarch64__\n#define TGC_KEEP(v) __asm__(\"\" : \"+w\"(v))\n"
                                 "#else\n#define TGC_KEEP(v) ((void)0)\n#endif\n";
 
+static const char order_text[] = "/* operands are loaded where they are used: gcc for aarch64 gathers all loads first, and accumulators spill */\n"
+                                 "#if defined __aarch64__ && defined __GNUC__ && !defined __clang__\n#pragma GCC optimize(\"no-schedule-insns\")\n#endif\n";
+
 static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Prelude pre;
   Sb all = { 0 };
@@ -714,6 +717,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
    * kernel inlined into the run loses its registers to its neighbours */
   sb_puts(o, "#if defined __GNUC__\n#define TGC_HELPER static inline __attribute__((unused))\n#define TGC_KERNEL static __attribute__((noinline))\n"
               "#else\n#define TGC_HELPER static inline\n#define TGC_KERNEL static\n#endif\n");
+  if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, order_text);
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
   for (size_t i = 0; i < pre.types.p.n; i++) {
