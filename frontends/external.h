@@ -12,6 +12,7 @@ typedef struct ExternalFile {
 typedef struct External {
   const char *model;            /* path of the model, whose directory holds the files; NULL: refuse external data */
   bool allow_hardlinks;
+  Bytes self;                   /* the model's own bytes, as long as the compilation */
   bool warned;                  /* about unknown keys */
   VEC(ExternalFile) files;      /* heap; freed by the owner with VEC_FREE */
   size_t file_bytes, used;      /* sums over the files, and over the tensors that lie in them */

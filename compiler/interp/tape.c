@@ -335,9 +335,12 @@ static bool bool_value(uint8_t b) { return b != 0; }
 
 #define LOADS(T, field, convert)                                                                  \
   {                                                                                               \
-    const T *p = x->value.data;                                                                   \
-    if (at) for (int j = 0; j < n; j++) r->field[j] = convert(p[at[j]]);                          \
-    else for (int j = 0; j < n; j++) r->field[j] = convert(p[first + j * step]);                  \
+    const char *p = x->value.data; /* weights may have any alignment */                           \
+    T v;                                                                                          \
+    for (int j = 0; j < n; j++) {                                                                 \
+      memcpy(&v, p + (at ? at[j] : first + j * step) * (int64_t)sizeof v, sizeof v);              \
+      r->field[j] = convert(v);                                                                   \
+    }                                                                                             \
     break;                                                                                        \
   }
 

@@ -83,7 +83,7 @@ typedef struct Origin {    /* what the user wrote */
   bool is_line;            /* a line of text: printing does not repeat it */
 } Origin;
 
-/* ---- constant tensors: data is row-major, dense, little-endian; owned by whoever mapped it ---- */
+/* ---- constant tensors: data is row-major, dense, little-endian, of any alignment; owned by whoever mapped it ---- */
 typedef struct Tensor {
   DType dt;
   int rank;

@@ -10,8 +10,8 @@ typedef struct Load {
 
 static void load_inside(Ctx *c, void *arg) {
   Load *l = arg;
-  Bytes file = wire_read(c, &l->scratch, &onnx__tensor_proto__descriptor, l->path);
-  const ProtobufCMessage *m = wire_unpack(c, &l->scratch, &onnx__tensor_proto__descriptor, file.p, file.n);
+  Bytes file = wire_read(c, l->path);
+  const ProtobufCMessage *m = wire_unpack(c, &l->scratch, &onnx__tensor_proto__descriptor, file, false);
   External none = { 0 };
   l->tensor = pb_tensor(c, &none, (const Onnx__TensorProto *)m, (Pos){ 0 });
 }

@@ -11,13 +11,15 @@
 /* Fails when the file is plainly something else: an archive, a web page, another model format. */
 void wire_guess(Ctx *c, const char *path);
 
-/* The bytes of a file of a message; a damaged file that is large is refused before it takes memory. */
-Bytes wire_read(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const char *path);
+/* The bytes of a file, mapped when it is large. */
+Bytes wire_read(Ctx *c, const char *path);
 
-/* The message of n bytes at p, after the pre-scan. Small allocations come from scratch; those of
- * PB_LARGE bytes and more, which are weights nearly always, from c->model, so that they stay. */
+/* The message in b, after the pre-scan. Small allocations come from scratch; those of PB_LARGE bytes and
+ * more, which are weights nearly always, from c->model, so that they stay. With notes the raw data of large
+ * tensors is not decoded: wire_noted says where in b it lies. */
 enum { PB_LARGE = 4096 };
-ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const void *p, size_t n);
+ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, Bytes b, bool notes);
+Bytes wire_noted(Bytes b, const Onnx__TensorProto *p);
 
 /* UTF-8 without NUL. */
 bool wire_is_text(const uint8_t *p, size_t n);
@@ -27,7 +29,8 @@ size_t wire_budget(const Ctx *c, size_t file_bytes);
 
 /* ---- tensor.c ---- */
 
-/* The tensor in c->model, row-major and aligned to its element; at is where messages point. */
+/* The tensor, row-major: in c->model and aligned to its element, or, when it is large, anywhere in x->self, the
+ * bytes of the message it is part of. at is where messages point. */
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, Pos at);
 
 static inline const char *pb_text(const char *s) { return s ? s : ""; }

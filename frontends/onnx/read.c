@@ -133,7 +133,7 @@ static void read_defaults(Reader *r, Function *f, uint32_t number) {
     const ProtobufCMessageUnknownField *u = &m->unknown_fields[i];
     if (u->tag != number || u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
     Bytes b = unknown_payload(u);
-    f->defaults[f->ndefaults++] = (AttrProto *)wire_unpack(r->c, &r->scratch, &onnx__attribute_proto__descriptor, b.p, b.n);
+    f->defaults[f->ndefaults++] = (AttrProto *)wire_unpack(r->c, &r->scratch, &onnx__attribute_proto__descriptor, b, false);
   }
 }
 
@@ -787,10 +787,10 @@ static void step(Reader *r) {
 static void read_model(Reader *r, const char *path) {
   Ctx *c = r->c;
   wire_guess(c, path);
-  Bytes file = wire_read(c, &r->scratch, &onnx__model_proto__descriptor, path);
+  Bytes file = r->ext.self = wire_read(c, path);
   if (!file.n) fail(c, EX_BADMODEL, "not an ONNX model: the file is empty");
   r->budget = c->model.total + wire_budget(c, file.n);
-  r->p = (const Onnx__ModelProto *)wire_unpack(c, &r->scratch, &onnx__model_proto__descriptor, file.p, file.n);
+  r->p = (const Onnx__ModelProto *)wire_unpack(c, &r->scratch, &onnx__model_proto__descriptor, file, true);
   const Onnx__ModelProto *p = r->p;
   if (!p->graph) fail(c, EX_BADMODEL, "the model has no graph");
   if (p->ir_version < 1) fail(c, EX_BADMODEL, "the model has ir_version %lld", (long long)p->ir_version);

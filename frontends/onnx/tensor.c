@@ -47,6 +47,9 @@ typedef struct Source {
   Pos at;
   const Onnx__TensorProto *p;
   const char *subject;        /* "tensor 'w'", or "a tensor" */
+  bool has_raw;
+  Bytes raw;                  /* the field raw_data */
+  bool stays;                 /* and lies where it will stay */
   size_t count[F_COUNT];      /* elements per field; bytes for raw data */
 } Source;
 
@@ -56,10 +59,10 @@ static int pick_field(Source *s) {
   bool external = p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
   if (p->has_data_location && !external && p->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT)
     fail_at(s->c, EX_BADMODEL, s->at, "%s has unknown data_location %d", s->subject, (int)p->data_location);
-  const size_t n[F_COUNT] = { p->has_raw_data ? p->raw_data.len : 0, p->n_float_data, p->n_int32_data, p->n_int64_data,
+  const size_t n[F_COUNT] = { s->has_raw ? s->raw.n : 0, p->n_float_data, p->n_int32_data, p->n_int64_data,
                               p->n_double_data, p->n_uint64_data, p->n_string_data, external };
   int field = external ? F_EXTERNAL : F_RAW;
-  bool set = external || p->has_raw_data;
+  bool set = external || s->has_raw;
   for (int f = 0; f < F_COUNT; f++) {
     s->count[f] = n[f];
     if (!n[f] || f == field) continue;
@@ -179,10 +182,10 @@ static const void *elements(Source *s, External *x, const Tensor *t, size_t byte
     const uint8_t *at = external_bytes(s, x, bytes);
     return is_aligned(at, size) ? at : arena_dup(&s->c->model, at, bytes);
   }
-  if (field == F_RAW && (p->has_raw_data || !elems)) {
+  if (field == F_RAW && (s->has_raw || !elems)) {
     if (s->count[F_RAW] != bytes)
       fail_at(s->c, EX_BADMODEL, s->at, "%s has %zu bytes of raw_data, its shape needs %zu", s->subject, s->count[F_RAW], bytes);
-    return keep(s->c, p->raw_data.data, bytes, size);
+    return s->stays ? s->raw.p : keep(s->c, s->raw.p, bytes, size);
   }
   if (field == F_RAW) fail_at(s->c, EX_BADMODEL, s->at, "%s has no data, its shape needs %zu elements", s->subject, elems);
   if (field != field_of(t->dt))
@@ -201,8 +204,10 @@ static const void *elements(Source *s, External *x, const Tensor *t, size_t byte
 
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
   const char *name = pb_text(p->name);
-  Source s = { .c = c, .at = at, .p = p, .subject = *name ? arena_printf(&c->model, "tensor '%.200s'", name) : "a tensor" };
+  Bytes noted = wire_noted(x->self, p);
+  Source s = { .c = c, .at = at, .p = p, .has_raw = p->has_raw_data || noted.n, .stays = noted.n > 0, .raw = noted, .subject = *name ? arena_printf(&c->model, "tensor '%.200s'", name) : "a tensor" };
   Tensor t = { .dt = dtype_from_onnx(p->data_type), .name = intern_text(c, intern(c, name, strlen(name))) };
+  if (!noted.n && p->has_raw_data) s.raw = (Bytes){ p->raw_data.data, p->raw_data.len };
   if (!p->data_type || !onnx_type_name(p->data_type))
     fail_at(c, EX_BADMODEL, at, "%s has unknown data_type %d", s.subject, p->data_type);
   if (t.dt == DT_NONE)

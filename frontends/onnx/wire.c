@@ -7,6 +7,7 @@
 #include "pb.h"
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,19 +53,84 @@ void wire_guess(Ctx *c, const char *path) {
     fail(c, EX_BADMODEL, "not an ONNX model: it starts with zeros, perhaps an unfinished download");
 }
 
+/* ---- payloads that stay where they are ----
+ * protobuf-c copies every field, and weights are nearly all of a model. What it decodes is therefore a copy of
+ * the message in which the raw data of large tensors is left out; in its place stands a note of where it lies, in
+ * a field that nobody reads otherwise and that is left out of all tensors: doc_string. Messages around it get
+ * new lengths. */
+enum { RAW_DATA = 9, DOC_STRING = 12, NOTE = 32 }; /* numbers of fields of TensorProto; digits of a note */
+
+typedef struct Edit { size_t at, gone, put; uint64_t value; size_t length; } Edit; /* put: bytes; of a number (value), or of a note (value, length) */
+typedef struct Around { size_t at, prefix, length; int64_t grown; int outer; } Around; /* a message with edits: its length and where that stands */
+typedef struct Thin {
+  VEC(Edit) edits;
+  VEC(Around) around;  /* outer before inner */
+  bool notes;          /* false: raw data stays in */
+} Thin;
+
+static size_t varint_bytes(uint64_t v) {
+  size_t n = 1;
+  while (v >>= 7) n++;
+  return n;
+}
+
+static uint8_t *put_varint(uint8_t *to, uint64_t v) {
+  for (; v > 127; v >>= 7) *to++ = (uint8_t)(v | 128);
+  *to++ = (uint8_t)v;
+  return to;
+}
+
+static int by_place(const void *a, const void *b) {
+  const Edit *x = a, *y = b;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+static Bytes thin_copy(Arena *scratch, Thin *t, const uint8_t *p, size_t n) {
+  int64_t grown = 0;
+  for (size_t i = t->around.n; i-- > 0;) {
+    Around *m = &t->around.p[i];
+    uint64_t length = (uint64_t)((int64_t)m->length + m->grown);
+    Edit e = { .at = m->at, .gone = m->prefix, .put = varint_bytes(length), .value = length };
+    *(m->outer < 0 ? &grown : &t->around.p[m->outer].grown) += m->grown + (int64_t)e.put - (int64_t)e.gone;
+    VEC_PUSH(&t->edits, e);
+  }
+  if (t->edits.n) qsort(t->edits.p, t->edits.n, sizeof *t->edits.p, by_place);
+  for (size_t i = 0; i < t->edits.n && !t->around.n; i++) grown += (int64_t)t->edits.p[i].put - (int64_t)t->edits.p[i].gone;
+  size_t room = (size_t)((int64_t)n + grown), from = 0;
+  uint8_t *out = arena_alloc(scratch, room + 1), *to = out;
+  for (size_t i = 0; i < t->edits.n; i++) {
+    const Edit *e = &t->edits.p[i];
+    memcpy(to, p + from, e->at - from);
+    to += e->at - from;
+    from = e->at + e->gone;
+    if (e->length) {
+      to = put_varint(put_varint(to, DOC_STRING << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED), NOTE);
+      snprintf((char *)to, NOTE + 1, "%016zx%016zx", (size_t)e->value, e->length); /* there is always a byte more */
+      to += NOTE;
+    } else if (e->put) to = put_varint(to, e->value);
+  }
+  memcpy(to, p + from, n - from);
+  CHECK(to + (n - from) == out + room);
+  return (Bytes){ out, room };
+}
+
 /* ---- the scan ---- */
 typedef struct Message { /* a message being walked */
   const ProtobufCMessageDescriptor *type;
   const uint8_t *end;
   uint64_t seen;       /* a bit per singular field met */
   size_t members;
+  size_t at, prefix;   /* where its length stands, and in how many bytes */
+  int around;          /* 1 + its number in Thin; 0: it has none yet */
 } Message;
 
 typedef struct Scan {
   Ctx *c;
   const uint8_t *start;
-  const Message *level;
+  Message *level;
   size_t cost, budget;
+  Message *outermost;
+  Thin *thin;          /* NULL: nothing is left out */
 } Scan;
 
 static _Noreturn void bad(const Scan *s, const uint8_t *at, const char *what) {
@@ -155,6 +221,24 @@ static void scan_text(const Scan *s, const ProtobufCFieldDescriptor *f, const ui
   if (strcmp(f->name, "doc_string") && !wire_is_text(p, n)) bad_field(s, p, f, "is not UTF-8 text");
 }
 
+/* A field that will be left out, or replaced by a note. */
+static void leave_out(Scan *s, const uint8_t *from, const uint8_t *body, size_t n, bool note) {
+  Thin *t = s->thin;
+  size_t begin = (size_t)(from - s->start), at = (size_t)(body - s->start);
+  Edit e = { .at = begin, .gone = at + n - begin, .put = note ? NOTE + 2 : 0, .value = note ? at : 0, .length = note ? n : 0 };
+  int outer = -1;
+  VEC_PUSH(&t->edits, e);
+  for (Message *m = s->outermost + 1; m <= s->level; m++) { /* the outermost has no length of its own */
+    if (!m->around) {
+      Around a = { .at = m->at, .prefix = m->prefix, .length = (size_t)(m->end - s->start) - m->at - m->prefix, .outer = outer };
+      VEC_PUSH(&t->around, a);
+      m->around = (int)t->around.n;
+    }
+    outer = m->around - 1;
+  }
+  if (outer >= 0) t->around.p[outer].grown += (int64_t)e.put - (int64_t)e.gone;
+}
+
 /* One field up to its payload; p moves past what is not a message of its own. Returns the type of
  * the message that starts at p, with its size in *len, or NULL. */
 static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const uint8_t **p, size_t *len) {
@@ -197,15 +281,17 @@ static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const u
   if (list) spend(s, 16); /* an element, or a pointer to it */
   if (f->type == PROTOBUF_C_TYPE_STRING) scan_text(s, f, body, *len);
   if (f->type == PROTOBUF_C_TYPE_STRING || f->type == PROTOBUF_C_TYPE_BYTES) spend(s, *len + PER_ALLOC);
+  bool note = s->thin && s->thin->notes && f->id == RAW_DATA && *len >= PB_LARGE;
+  if (s->thin && l->type == &onnx__tensor_proto__descriptor && (note || f->id == DOC_STRING)) leave_out(s, at, body, *len, note);
   return f->type == PROTOBUF_C_TYPE_MESSAGE ? f->descriptor : NULL;
 }
 
-static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const uint8_t *p, size_t n) {
+static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const uint8_t *p, size_t n, Thin *thin) {
   /* protobuf-c takes 3 KB of stack a level, so the limit has a limit */
   int64_t deepest = c->limits.nesting < 1000 ? c->limits.nesting : 1000, depth = 0;
   Message *level = ARENA_NEW(scratch, Message, deepest + 1);
   level[0] = (Message){ .type = type, .end = p + n };
-  Scan s = { .c = c, .start = p, .budget = wire_budget(c, n), .level = level };
+  Scan s = { .c = c, .start = p, .budget = wire_budget(c, n), .level = level, .outermost = level, .thin = thin };
   spend(&s, type->sizeof_message);
   while (depth >= 0) {
     s.level = &level[depth];
@@ -214,11 +300,14 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
       continue;
     }
     size_t len;
+    const uint8_t *field = p;
     const ProtobufCMessageDescriptor *inner = scan_field(&s, &level[depth], &p, &len);
     if (!inner) continue;
     if (++depth > deepest) fail(c, EX_BADMODEL, "messages are nested deeper than %lld (--max-nesting)", (long long)deepest);
     spend(&s, inner->sizeof_message + PER_ALLOC);
-    level[depth] = (Message){ .type = inner, .end = p + len };
+    size_t tag = 0;
+    while (field[tag++] & 128) continue;
+    level[depth] = (Message){ .type = inner, .end = p + len, .at = (size_t)(field - s.start) + tag, .prefix = (size_t)(p - field) - tag };
   }
 }
 
@@ -227,18 +316,16 @@ size_t wire_budget(const Ctx *c, size_t file_bytes) {
 }
 
 /* ---- reading ---- */
-enum { LARGE_FILE = 64 << 20 };
+enum { MAP_FROM = 1 << 20 }; /* smaller files are copied: cheaper than a mapping, and they cannot change */
 
-/* What is scanned here is scanned again when it is decoded: the file may change in between. */
-Bytes wire_read(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const char *path) {
+Bytes wire_read(Ctx *c, const char *path) {
   struct stat st;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* file_read says what is wrong with it */
   Bytes file = { 0 };
-  if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > LARGE_FILE && st.st_size <= INT_MAX)
+  if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= MAP_FROM && st.st_size <= INT_MAX)
     file = file_map(c, fd, 0, (size_t)st.st_size);
   if (fd >= 0) close(fd);
-  if (file.n) scan(c, scratch, type, file.p, file.n);
-  return file_read(c, path, INT_MAX); /* protobuf's own limit */
+  return file.n ? file : file_read(c, path, INT_MAX); /* protobuf's own limit */
 }
 
 /* ---- decoding ---- */
@@ -251,11 +338,24 @@ static void *pool_alloc(void *pools, size_t bytes) {
 
 static void pool_free(void *pools, void *p) { (void)pools, (void)p; } /* arenas end in one piece */
 
-ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const void *p, size_t n) {
-  scan(c, scratch, type, p, n);
+/* A mapped file may change between two looks at it, so what is decoded is scanned in memory of our own. */
+ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, Bytes b, bool notes) {
+  Thin thin = { .notes = notes };
+  scan(c, scratch, type, b.p, b.n, &thin);
+  Bytes copy = thin_copy(scratch, &thin, b.p, b.n);
+  VEC_FREE(&thin.edits);
+  VEC_FREE(&thin.around);
+  scan(c, scratch, type, copy.p, copy.n, NULL);
   Pools pools = { scratch, &c->model };
   ProtobufCAllocator a = { pool_alloc, pool_free, &pools };
-  ProtobufCMessage *m = protobuf_c_message_unpack(type, &a, n, p);
+  ProtobufCMessage *m = protobuf_c_message_unpack(type, &a, copy.n, copy.p);
   if (!m) fail(c, EX_BADMODEL, "not valid ONNX: protobuf-c cannot decode it");
   return m;
+}
+
+/* The payload that a tensor's note tells of; n is 0 when it has none. */
+Bytes wire_noted(Bytes file, const Onnx__TensorProto *p) {
+  size_t at, n;
+  if (!p->doc_string || sscanf(p->doc_string, "%16zx%16zx", &at, &n) != 2 || n > file.n || at > file.n - n) return (Bytes){ 0 };
+  return (Bytes){ file.p + at, n };
 }
