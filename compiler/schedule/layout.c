@@ -67,13 +67,13 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
     case OP_EXPAND:
       for (int i = 0; i < y->rank; i++) at[i] = y->dims[i] == 1 ? ix_const(ir, 0) : idx[i];
       break;
-    case OP_RESHAPE: { /* axes of equal extent at equal inner size correspond */
+    case OP_RESHAPE: { /* an axis moves with the one that its step lies in */
       int64_t inner_x = 1;
       for (int i = 0; i < y->rank; i++) at[i] = ix_const(ir, 0);
       for (int i = x->rank - 1; i >= 0; inner_x *= x->dims[i], i--) {
         int64_t inner_y = 1;
         for (int j = y->rank - 1; j >= 0; inner_y *= y->dims[j], j--)
-          if (x->dims[i] > 1 && y->dims[j] > 1 && inner_x == inner_y) at[j] = idx[i];
+          if (y->dims[j] > 1 && inner_x <= inner_y && inner_y < inner_x * x->dims[i]) at[j] = idx[i];
       }
       break;
     }
