@@ -234,15 +234,19 @@ static Ref weights_at_points(IR *ir, const Windows *v) {
   to.dims[v->n] = channels;
   to.dims[v->n + 1] = maps;
   float *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
-  const float *in = from->data;
+  const char *in = from->data; /* of any alignment */
   for (int64_t k = 0; k < channels; k++)
     for (int64_t n = 0; n < maps; n++) {
-      const float *taps = in + begin + k * coef[v->channel] + n * coef[v->map];
+      const char *taps = in + (begin + k * coef[v->channel] + n * coef[v->map]) * (int64_t)sizeof(float);
       double half[MAX_TILE][MAX_TILE];
       for (int a = 0; a < f->t; a++)
         for (int j = 0; j < e->r; j++) {
           half[a][j] = 0;
-          for (int i = 0; i < f->r; i++) half[a][j] += f->g[a][i] * (double)taps[i * step0 + j * step1];
+          for (int i = 0; i < f->r; i++) {
+            float tap;
+            memcpy(&tap, taps + (i * step0 + j * step1) * (int64_t)sizeof tap, sizeof tap);
+            half[a][j] += f->g[a][i] * (double)tap;
+          }
         }
       for (int a = 0; a < f->t; a++)
         for (int b = 0; b < e->t; b++) {
