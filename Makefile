@@ -8,6 +8,9 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prot
 CSTD     := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fno-strict-aliasing
 PKGS     := libprotobuf-c jansson nettle zlib
 CFLAGS   += $(OPT) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(BUILD)/gen
+LLVM_CONFIG ?= llvm-config-19
+LLVM     := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)# headers only: the library is opened when it is needed
+CFLAGS   += $(if $(LLVM),-DTGC_LLVM -I$(LLVM))
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
@@ -91,6 +94,13 @@ cross: deps-check
 run-cross: all
 	@CROSS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/cross/run
 
+# every model through LLVM, for this machine and for others
+llvm: deps-check
+	@tools/deps.sh llvm cross
+	$(AGAIN) run-llvm
+run-llvm: all
+	@LLVM=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/llvm/run
+
 # everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
 san: deps-check
 	$(AGAIN) BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
@@ -126,6 +136,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check demo run-demo check run-tests nodes cross run-cross san bench bench-docs depcheck golden docs format install clean
+.PHONY: all deps deps-check demo run-demo check run-tests nodes cross run-cross llvm run-llvm san bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

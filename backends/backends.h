@@ -2,5 +2,5 @@
 #ifndef TGC_BACKENDS_H
 #define TGC_BACKENDS_H
 #include "../compiler/schedule/schedule.h"
-extern const Backend c_backend;
+extern const Backend c_backend, llvm_backend;
 #endif

@@ -768,4 +768,4 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   }
 }
 
-const Backend c_backend = { .name = "c", .gloss = "C99 with GNU vector types, or plain C99", .supports = c_supports, .kernel = c_kernel, .prelude = c_prelude };
+const Backend c_backend = { .name = "c", .gloss = "C99 with GNU vector types, or plain C99", .model = "net.c.in", .comment = { "/* ", " */" }, .supports = c_supports, .kernel = c_kernel, .prelude = c_prelude };

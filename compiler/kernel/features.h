@@ -16,4 +16,5 @@ FEATURE(DOTPROD,    AARCH64, "dotprod",  0,                   "+dotprod", "+dotp
 FEATURE(I8MM,       AARCH64, "i8mm",     FEAT_DOTPROD,        "+i8mm", "+i8mm")
 FEATURE(BF16,       AARCH64, "bf16",     FEAT_DOTPROD,        "+bf16", "+bf16")
 FEATURE(RVV,        RISCV64, "v",        0,                   "v", "+v")
+FEATURE(SIMD128,    WASM,    "simd128",  0,                   " -msimd128", "+simd128")
 /* clang-format on */

@@ -22,30 +22,34 @@ enum { /* rows of several features */
 
 /* cflags hold what features add to last */
 #define FP "-std=gnu99 -ffp-contract=fast -fno-math-errno"
+#define RVGC "+m,+a,+f,+d,+c"
 #define LINUX(arch) arch "-unknown-linux-gnu"
 #define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 const Target targets[] = { /* in each architecture, richer rows first */
-  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple */
-  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "" },
-  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "" },
-  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "" },
-  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "" },
-  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "" },
-  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8-a", LINUX("aarch64"), "" },
-  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "" },
-  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "" },
-  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), "" },
-  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), "" },
-  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "" },
-  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "" },
-  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL },
+  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm cpu */
+  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", NULL },
+  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL },
+  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL },
+  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", NULL },
+  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", NULL },
+  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL },
+  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL },
+  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL },
+  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL },
+  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL },
+  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", NULL },
+  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", NULL },
+  { "armv7",       ARCH_ARM,     0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", NULL },
+  { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL },
+  { "wasm32",      ARCH_WASM,    0,         0,      0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL },
+  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, NULL },
 };
 /* clang-format on */
 
 const char *arch_name(Arch a) {
   static const char *const name[] = {
-    [ARCH_ANY] = "any", [ARCH_X86_64] = "x86-64", [ARCH_AARCH64] = "aarch64", [ARCH_RISCV64] = "riscv64", [ARCH_ARM] = "arm"
+    [ARCH_ANY] = "any", [ARCH_X86_64] = "x86-64", [ARCH_AARCH64] = "aarch64", [ARCH_RISCV64] = "riscv64", [ARCH_ARM] = "arm", [ARCH_WASM] = "wasm32"
   };
   return name[a];
 }
@@ -115,6 +119,7 @@ static Target *complete(Arena *a, const Target *row, uint32_t set) {
   Sb isa = { 0 }, cflags = { 0 }, llvm = { 0 };
   sb_puts(&isa, row->isa);
   sb_puts(&cflags, row->cflags);
+  sb_puts(&llvm, row->llvm);
   for (const Feature *f = features; f->name; f++) {
     if (!(set & f->bit)) continue;
     if (!(row->features & f->bit)) sb_printf(&isa, "+%s", f->name);
@@ -155,6 +160,27 @@ const Target *target_find(Arena *a, const char *text, const char **why) {
   Target *t = complete(a, set == asked ? row : best_row(row->arch, set), set);
   if (native) host_sizes(t);
   return t;
+}
+
+/* ---- triples ---- */
+Arch triple_arch(const char *triple, const char **isa) {
+  static const struct { const char *begins; Arch arch; const char *isa; } known[] = {
+    { "x86_64-", ARCH_X86_64, "x86-64-v3" }, { "aarch64-", ARCH_AARCH64, "neon" }, { "riscv64-", ARCH_RISCV64, "rv64gc" },
+    { "thumbv7em-", ARCH_ARM, "cortex-m4" }, { "armv7", ARCH_ARM, "armv7" },        { "wasm32-", ARCH_WASM, "wasm32" },
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (strncmp(triple, known[i].begins, strlen(known[i].begins))) continue;
+    *isa = known[i].isa;
+    return known[i].arch;
+  }
+  return ARCH_ANY;
+}
+
+const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu) {
+  Target *copy = arena_dup(a, t, sizeof *t);
+  if (triple) copy->triple = triple;
+  copy->cpu = cpu;
+  return copy;
 }
 
 void target_facts(const Target *t, Sb *o) {

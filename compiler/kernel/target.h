@@ -5,7 +5,7 @@
 #include "../../runtime_stub/tgcrt.h"
 #include "../ir/ir.h"
 
-typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM } Arch;
+typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
 enum { /* the numbers that bundles use, too */
 #define FEATURE(id, arch, name, needs, cflags, llvm) FEAT_##id = TGCRT_CPU_##id,
@@ -27,6 +27,7 @@ typedef struct Target {
   const char *cflags;      /* what the generated code wants from the C compiler: "-mavx2 -mfma" */
   const char *triple;      /* for LLVM */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
+  const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
 } Target;
 
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm; } Feature;
@@ -37,6 +38,9 @@ extern const Target targets[];                        /* .isa NULL ends it */
  * has, then "+name" and "-name" for features with and without ("native-amx"). Lives in a. NULL: *why says what is
  * wrong with the text. */
 const Target *target_find(Arena *a, const char *text, const char **why);
+/* The architecture of an LLVM triple and the row that counts when no other is asked for; ARCH_ANY: none of tgc's. */
+Arch triple_arch(const char *triple, const char **isa);
+const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* NULL: as in the row */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
 const char *arch_name(Arch a);
 
@@ -46,12 +50,25 @@ uint32_t host_features(void);                         /* FEAT_ bits that the CPU
 void host_sizes(Target *t);                           /* caches and cores; what cannot be found out stays */
 
 struct Plan;
+typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
+typedef struct Code {
+  const char *text;        /* with a NUL behind its n bytes */
+  size_t n;
+  const char *weights_name; /* of a constant that the text declares and that is these bytes; NULL: none */
+  const void *weights;
+  size_t weight_bytes;
+} Code;
 typedef struct Backend {
   const char *name;                                   /* "c" */
   const char *gloss;
+  const char *model;                                  /* template of the file that holds the kernels: "net.c.in" */
+  const char *comment[2];                             /* how a comment begins and ends */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes); /* d: the result's type */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);  /* one kernel as source text */
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out);        /* helpers the kernels need, once */
+  /* an object file, or assembly, of the model's text: the same bytes each time, in c->model. NULL: it is compiled
+   * where the bundle goes */
+  Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
 } Backend;
 extern const Backend *const backends[];               /* NULL ends it */
 #endif

@@ -1,0 +1,606 @@
+/* llvm.c: programs as LLVM IR, in its text form. An elementwise op is a cell of a table: an
+ * instruction, an intrinsic, a helper below or a function of libm. What LLVM leaves undefined (a
+ * division by zero, a shift by too much) goes through helpers, so that a program means here what the
+ * interpreter says. Accumulators are stack slots, which LLVM turns into registers. Writing text needs
+ * no LLVM; llvm_build.c makes objects of it. */
+#include "llvm.h"
+#include "../compiler/ir/refmap.h"
+#include "../compiler/kernel/kernel.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table: by class of the operand ---- */
+/* A cell is an instruction, or "@" an intrinsic of llvm, "!" a helper, "#" a function of libm, "=" the operand. */
+typedef struct OpText { const char *f, *i, *u, *b; } OpText;
+/* clang-format off */
+static const OpText op_text[OP_COUNT] = {
+  /*               float        signed      unsigned    bool */
+  [OP_ADD]    = { "fadd",      "add",      "add",      NULL },
+  [OP_SUB]    = { "fsub",      "sub",      "sub",      NULL },
+  [OP_MUL]    = { "fmul",      "mul",      "mul",      "and" },
+  [OP_DIV]    = { "fdiv",      "!div",     "!udiv",    NULL },
+  [OP_MOD]    = { "#fmod",     "!mod",     "!umod",    NULL },
+  [OP_FLDIV]  = { NULL,        "!fldiv",   "!udiv",    NULL },
+  [OP_FLMOD]  = { NULL,        "!flmod",   "!umod",    NULL },
+  [OP_MAX]    = { "@maximum",  "@smax",    "@umax",    "or" },
+  [OP_MIN]    = { "@minimum",  "@smin",    "@umin",    "and" },
+  [OP_CMPLT]  = { "fcmp olt",  "icmp slt", "icmp ult", "icmp ult" },
+  [OP_CMPLE]  = { "fcmp ole",  "icmp sle", "icmp ule", "icmp ule" },
+  [OP_CMPEQ]  = { "fcmp oeq",  "icmp eq",  "icmp eq",  "icmp eq" },
+  [OP_CMPNE]  = { "fcmp une",  "icmp ne",  "icmp ne",  "icmp ne" },
+  [OP_AND]    = { NULL,        "and",      "and",      "and" },
+  [OP_OR]     = { NULL,        "or",       "or",       "or" },
+  [OP_XOR]    = { NULL,        "xor",      "xor",      "xor" },
+  [OP_SHL]    = { NULL,        "!shl",     "!shl",     NULL },
+  [OP_SHR]    = { NULL,        "!shr",     "!ushr",    NULL },
+  [OP_NEG]    = { "fneg",      "!neg",     "!neg",     NULL },
+  [OP_ABS]    = { "@fabs",     "!abs",     "=",        NULL },
+  [OP_NOT]    = { NULL,        "!not",     "!not",     "!not" },
+  [OP_RECIP]  = { "!recip",    NULL,       NULL,       NULL },
+  [OP_SQRT]   = { "@sqrt",     NULL,       NULL,       NULL },
+  [OP_TRUNC]  = { "@trunc",    "=",        "=",        NULL },
+  [OP_FLOOR]  = { "@floor",    "=",        "=",        NULL },
+  [OP_CEIL]   = { "@ceil",     "=",        "=",        NULL },
+  [OP_ROUND]  = { "@rint",     "=",        "=",        NULL }, /* the mode is to even */
+  [OP_MULACC] = { "@fmuladd",  "!muladd",  "!muladd",  NULL },
+  [OP_EXP]    = { .f = "#exp" },   [OP_EXP2]  = { .f = "#exp2" },  [OP_LOG]   = { .f = "#log" },   [OP_LOG2]  = { .f = "#log2" },
+  [OP_SIN]    = { .f = "#sin" },   [OP_COS]   = { .f = "#cos" },   [OP_TAN]   = { .f = "#tan" },   [OP_ASIN]  = { .f = "#asin" },
+  [OP_ACOS]   = { .f = "#acos" },  [OP_ATAN]  = { .f = "#atan" },  [OP_SINH]  = { .f = "#sinh" },  [OP_COSH]  = { .f = "#cosh" },
+  [OP_TANH]   = { .f = "#tanh" },  [OP_ASINH] = { .f = "#asinh" }, [OP_ACOSH] = { .f = "#acosh" }, [OP_ATANH] = { .f = "#atanh" },
+  [OP_ERF]    = { .f = "#erf" },   [OP_POW]   = { .f = "#pow" },   [OP_ATAN2] = { .f = "#atan2" },
+};
+/* clang-format on */
+
+static const char *cell(Op op, DType operand) {
+  const OpText *t = &op_text[op];
+  switch (dtype_info[operand].cls) {
+  case 'f': return t->f;
+  case 'i': return t->i;
+  case 'u': return t->u;
+  default: return t->b;
+  }
+}
+
+/* ---- helpers: a template each. $T type, $E element type, $M mask of as many lanes, $S suffix,
+ * $B bits, $(c) a constant in every lane; $H $W $F lanes of i16, i32 and float ---- */
+typedef struct Helper { const char *name, *text; } Helper;
+static const Helper helpers[] = {
+  { "neg", "$T @tgc.neg.$S($T %a) #1 {\n  %r = sub $T $(0), %a\n  ret $T %r\n}" },
+  { "not", "$T @tgc.not.$S($T %a) #1 {\n  %r = xor $T $(-1), %a\n  ret $T %r\n}" },
+  { "abs", "$T @tgc.abs.$S($T %a) #1 {\n  %r = call $T @llvm.abs.$S($T %a, i1 false)\n  ret $T %r\n}" },
+  { "recip", "$T @tgc.recip.$S($T %a) #1 {\n  %r = fdiv $T $(1.0), %a\n  ret $T %r\n}" },
+  { "muladd", "$T @tgc.muladd.$S($T %a, $T %b, $T %c) #1 {\n  %p = mul $T %a, %b\n  %r = add $T %p, %c\n  ret $T %r\n}" },
+  { "div", "$T @tgc.div.$S($T %a, $T %b) #1 {\n"
+           "  %zero = icmp eq $T %b, $(0)\n  %minus = icmp eq $T %b, $(-1)\n  %special = or $M %zero, %minus\n"
+           "  %by = select $M %special, $T $(1), $T %b\n  %q = sdiv $T %a, %by\n  %n = sub $T $(0), %a\n"
+           "  %some = select $M %minus, $T %n, $T %q\n  %r = select $M %zero, $T $(0), $T %some\n  ret $T %r\n}" },
+  { "mod", "$T @tgc.mod.$S($T %a, $T %b) #1 {\n"
+           "  %zero = icmp eq $T %b, $(0)\n  %minus = icmp eq $T %b, $(-1)\n  %special = or $M %zero, %minus\n"
+           "  %by = select $M %special, $T $(1), $T %b\n  %r = srem $T %a, %by\n  ret $T %r\n}" },
+  { "udiv", "$T @tgc.udiv.$S($T %a, $T %b) #1 {\n  %zero = icmp eq $T %b, $(0)\n  %by = select $M %zero, $T $(1), $T %b\n"
+            "  %q = udiv $T %a, %by\n  %r = select $M %zero, $T $(0), $T %q\n  ret $T %r\n}" },
+  { "umod", "$T @tgc.umod.$S($T %a, $T %b) #1 {\n  %zero = icmp eq $T %b, $(0)\n  %by = select $M %zero, $T $(1), $T %b\n"
+            "  %r = urem $T %a, %by\n  ret $T %r\n}" },
+  { "fldiv", "$T @tgc.fldiv.$S($T %a, $T %b) #1 {\n  %q = call $T @tgc.div.$S($T %a, $T %b)\n  %m = call $T @tgc.mod.$S($T %a, $T %b)\n"
+             "  %rest = icmp ne $T %m, $(0)\n  %signs = xor $T %a, %b\n  %differ = icmp slt $T %signs, $(0)\n"
+             "  %down = and $M %rest, %differ\n  %less = sext $M %down to $T\n  %r = add $T %q, %less\n  ret $T %r\n}" },
+  { "flmod", "$T @tgc.flmod.$S($T %a, $T %b) #1 {\n  %m = call $T @tgc.mod.$S($T %a, $T %b)\n"
+             "  %rest = icmp ne $T %m, $(0)\n  %signs = xor $T %m, %b\n  %differ = icmp slt $T %signs, $(0)\n"
+             "  %down = and $M %rest, %differ\n  %sum = add $T %m, %b\n  %r = select $M %down, $T %sum, $T %m\n  ret $T %r\n}" },
+  { "shl", "$T @tgc.shl.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %by = select $M %in, $T %b, $T $(0)\n"
+           "  %s = shl $T %a, %by\n  %r = select $M %in, $T %s, $T $(0)\n  ret $T %r\n}" },
+  { "ushr", "$T @tgc.ushr.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %by = select $M %in, $T %b, $T $(0)\n"
+            "  %s = lshr $T %a, %by\n  %r = select $M %in, $T %s, $T $(0)\n  ret $T %r\n}" },
+  { "shr", "$T @tgc.shr.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %last = sub $T $($B), $(1)\n"
+           "  %by = select $M %in, $T %b, $T %last\n  %r = ashr $T %a, %by\n  ret $T %r\n}" },
+  /* half precision without instructions for it: the product with 2^112 rebases the exponent, subnormals included */
+  { "from_f16", "$F @tgc.from_f16.$S($H %h) #1 {\n  %x = zext $H %h to $W\n  %m = and $W %x, $(32767)\n  %e = shl $W %m, $(13)\n"
+                "  %sign = and $W %x, $(32768)\n  %s = shl $W %sign, $(16)\n  %small = bitcast $W %e to $F\n"
+                "  %scaled = fmul $F %small, $(0x46F0000000000000)\n  %bits = bitcast $F %scaled to $W\n"
+                "  %big = icmp uge $W %e, $(260046848)\n  %special = or $W %e, $(2139095040)\n"
+                "  %v = select $M %big, $W %special, $W %bits\n  %u = or $W %v, %s\n  %r = bitcast $W %u to $F\n  ret $F %r\n}" },
+  { "to_f16", "$H @tgc.to_f16.$S($F %f) #1 {\n  %b = bitcast $F %f to $W\n  %hi = lshr $W %b, $(16)\n  %s = and $W %hi, $(32768)\n"
+              "  %u = and $W %b, $(2147483647)\n  %uf = bitcast $W %u to $F\n"
+              "  %nan = icmp ugt $W %u, $(2139095040)\n  %inf = select $M %nan, $W $(32256), $W $(31744)\n"
+              "  %half = fadd $F %uf, $(0.5)\n  %hb = bitcast $F %half to $W\n  %low = sub $W %hb, $(1056964608)\n"
+              "  %bit = lshr $W %u, $(13)\n  %odd = and $W %bit, $(1)\n  %sum = add $W %u, %odd\n"
+              "  %up = sub $W %sum, $(939520001)\n  %n = lshr $W %up, $(13)\n"
+              "  %is_big = icmp uge $W %u, $(1199570944)\n  %is_low = icmp ult $W %u, $(947912704)\n"
+              "  %v = select $M %is_low, $W %low, $W %n\n  %w = select $M %is_big, $W %inf, $W %v\n"
+              "  %x = or $W %w, %s\n  %r = trunc $W %x to $H\n  ret $H %r\n}" },
+  { "from_bf16", "$F @tgc.from_bf16.$S($H %h) #1 {\n  %x = zext $H %h to $W\n  %u = shl $W %x, $(16)\n  %r = bitcast $W %u to $F\n"
+                 "  ret $F %r\n}" },
+  { "to_bf16", "$H @tgc.to_bf16.$S($F %f) #1 {\n  %u = bitcast $F %f to $W\n  %hi = lshr $W %u, $(16)\n  %s = and $W %hi, $(32768)\n"
+               "  %quiet = or $W %s, $(32704)\n  %odd = and $W %hi, $(1)\n  %up = add $W %u, $(32767)\n  %sum = add $W %up, %odd\n"
+               "  %n = lshr $W %sum, $(16)\n  %nan = fcmp uno $F %f, %f\n  %x = select $M %nan, $W %quiet, $W %n\n"
+               "  %r = trunc $W %x to $H\n  ret $H %r\n}" },
+};
+
+/* ---- types ---- */
+static const char *const scalar_type[DT_COUNT] = {
+  [DT_BOOL] = "i1", [DT_I8] = "i8",   [DT_U8] = "i8",   [DT_I16] = "i16", [DT_U16] = "i16",  [DT_I32] = "i32",   [DT_U32] = "i32",
+  [DT_I64] = "i64", [DT_U64] = "i64", [DT_F16] = "i16", [DT_BF16] = "i16", [DT_F32] = "float", [DT_F64] = "double",
+};
+
+typedef struct Text { char s[24]; } Text;
+static Text type_of(const char *element, int lanes) {
+  Text t;
+  snprintf(t.s, sizeof t.s, lanes == 1 ? "%.0d%s" : "<%d x %s>", lanes == 1 ? 0 : lanes, element);
+  return t;
+}
+static Text value_type(DType d, int lanes) { return type_of(scalar_type[d], lanes); }
+static const char *memory_type(DType d) { return d == DT_BOOL ? "i8" : scalar_type[d]; }
+
+static Text suffix(DType d, int lanes) { /* as intrinsics are mangled: f32 or v8f32 */
+  Text t;
+  int n = lanes == 1 ? 0 : snprintf(t.s, sizeof t.s, "v%d", lanes);
+  snprintf(t.s + n, sizeof t.s - (size_t)n, "%c%d", d == DT_F32 || d == DT_F64 ? 'f' : 'i', d == DT_BOOL ? 1 : dtype_info[d].bits);
+  return t;
+}
+
+/* ---- one function ---- */
+typedef struct Render {
+  const IR *ir;
+  const Kernel *k;
+  const Target *t;
+  Sb *o, slots;              /* the body; the stack slots of accumulators, which come before it */
+  RefMap at;                 /* node to place of its text + 1 */
+  VEC(const char *) text;    /* how to write a value: "%v12", "0x3FF0000000000000" */
+  VEC(const char *) ends;    /* of the open loops */
+  const char *block;         /* label of the block that is being written */
+  int values, blocks, accs;  /* named so far */
+  Arena a;
+} Render;
+
+static void name_value(Render *w, Ref r, const char *text) {
+  VEC_PUSH(&w->text, text);
+  refmap_set(&w->at, r, (uint32_t)w->text.n);
+}
+static const char *value(Render *w, Ref r) {
+  uint32_t at = refmap_get(&w->at, r);
+  CHECK(at);
+  return w->text.p[at - 1];
+}
+
+/* An instruction with a result: its name. */
+static const char *emit(Render *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *emit(Render *w, const char *fmt, ...) {
+  const char *name = arena_printf(&w->a, "%%v%d", w->values++);
+  char line[512];
+  va_list ap;
+  va_start(ap, fmt);
+  int n = vsnprintf(line, sizeof line, fmt, ap);
+  va_end(ap);
+  CHECK(n > 0 && n < (int)sizeof line);
+  sb_printf(w->o, "  %s = %s\n", name, line);
+  return name;
+}
+
+static void open_block(Render *w, const char *label) {
+  sb_printf(w->o, "%s:\n", label);
+  w->block = label;
+}
+
+/* ---- constants ---- */
+static const char *constant(Render *w, DType d, int64_t bits) {
+  uint64_t u = (uint64_t)bits;
+  if (d == DT_BOOL) return bits ? "true" : "false";
+  if (d == DT_F32) { /* floats are written as the double of the same value */
+    double v = bits_to_double(d, bits);
+    if (isnan(v)) u = (u & 0x80000000) << 32 | 0x7ffull << 52 | (u & 0x7fffff) << 29; /* a conversion would make it quiet */
+    else memcpy(&u, &v, sizeof u);
+  }
+  if (d == DT_F32 || d == DT_F64) return arena_printf(&w->a, "0x%016llX", (unsigned long long)u);
+  return arena_printf(&w->a, "%lld", (long long)bits);
+}
+
+/* ---- elementwise ops ---- */
+static const char *call(Render *w, const char *function, Text result, Text type, int n, const char *const *arg) {
+  char list[256];
+  size_t at = 0;
+  for (int i = 0; i < n; i++) at += (size_t)snprintf(list + at, sizeof list - at, "%s%s %s", i ? ", " : "", type.s, arg[i]);
+  CHECK(at < sizeof list);
+  return emit(w, "call %s @%s(%s)", result.s, function, list);
+}
+
+/* op on operands of type d; flags of the instruction, or "" */
+static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags, int n, const char *const *arg) {
+  const char *t = cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
+  const Text type = value_type(d, lanes), sfx = suffix(d, lanes);
+  char function[64];
+  if (!t || (*t == '#' && lanes > 1)) BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
+  if (!kind) return n == 1 ? emit(w, "%s%s %s %s", t, flags, type.s, arg[0]) : emit(w, "%s%s %s %s, %s", t, flags, type.s, arg[0], arg[1]);
+  if (*t == '=') return arg[0];
+  if (*t == '#') snprintf(function, sizeof function, "%s%s", t + 1, d == DT_F32 ? "f" : "");
+  else snprintf(function, sizeof function, "%s.%s.%s", *t == '@' ? "llvm" : "tgc", t + 1, sfx.s);
+  return call(w, function, type, type, n, arg);
+}
+
+static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
+
+static const char *flags_of(const Render *w, const Node *x) {
+  bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
+  if (!sum) return "";
+  if (dt_float((DType)x->dt)) return w->t->fma ? " contract" : "";
+  bool exact = x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
+  return exact ? " nsw" : "";
+}
+
+static const char *put_half(Render *w, DType from, DType to, int lanes, const char *a) {
+  const Text f = type_of("float", lanes), h = type_of("half", lanes), i = type_of("i16", lanes), sfx = suffix(DT_F32, lanes);
+  const bool widens = to == DT_F32, native = w->t->f16_convert && (from == DT_F16 || to == DT_F16);
+  CHECK(widens || from == DT_F32); /* legalize.c goes through f32 */
+  if (native && widens) return emit(w, "fpext %s %s to %s", h.s, emit(w, "bitcast %s %s to %s", i.s, a, h.s), f.s);
+  if (native) return emit(w, "bitcast %s %s to %s", h.s, emit(w, "fptrunc %s %s to %s", f.s, a, h.s), i.s);
+  char function[40];
+  snprintf(function, sizeof function, "tgc.%s_%s.%s", widens ? "from" : "to", dtype_info[widens ? from : to].text, sfx.s);
+  return call(w, function, widens ? f : i, widens ? i : f, 1, &a);
+}
+
+static const char *put_cast(Render *w, DType from, DType to, int lanes, const char *a) {
+  const Text tf = value_type(from, lanes), tt = value_type(to, lanes), sf = suffix(from, lanes), st = suffix(to, lanes);
+  const int bf = dtype_info[from].bits, bt = dtype_info[to].bits;
+  const bool is_signed = dtype_info[from].cls == 'i', wide = from == DT_F32 || from == DT_F64;
+  const char *zero = lanes > 1 ? "zeroinitializer" : wide ? "0.0" : "0";
+  if (from == to) return a;
+  if ((dt_float(from) && bf == 16) || (dt_float(to) && bt == 16)) return put_half(w, from, to, lanes, a);
+  if (to == DT_BOOL) return emit(w, "%s %s %s, %s", wide ? "fcmp une" : "icmp ne", tf.s, a, zero);
+  if (dt_float(from) && dt_float(to)) return emit(w, "%s %s %s to %s", bf < bt ? "fpext" : "fptrunc", tf.s, a, tt.s);
+  if (dt_float(from)) { /* saturates, NaN is 0 */
+    char function[64];
+    snprintf(function, sizeof function, "llvm.fpto%ci.sat.%s.%s", dtype_info[to].cls == 'i' ? 's' : 'u', st.s, sf.s);
+    return call(w, function, tt, tf, 1, &a);
+  }
+  if (dt_float(to)) return emit(w, "%s %s %s to %s", is_signed ? "sitofp" : "uitofp", tf.s, a, tt.s);
+  if (from != DT_BOOL && bf == bt) return a;
+  const char *op = from != DT_BOOL && bf > bt ? "trunc" : is_signed ? "sext" : "zext";
+  return emit(w, "%s %s %s to %s", op, tf.s, a, tt.s);
+}
+
+/* Lanes of a vector combined: halves first, as ops.h says. */
+static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a) {
+  const Text element = value_type(d, 1);
+  while (lanes > 2) {
+    const Text whole = value_type(d, lanes);
+    const char *half[2];
+    CHECK(lanes % 2 == 0);
+    lanes /= 2;
+    for (int h = 0; h < 2; h++) {
+      char list[64 * 8];
+      size_t at = 0;
+      for (int i = 0; i < lanes; i++) at += (size_t)snprintf(list + at, sizeof list - at, "%si32 %d", i ? ", " : "", h * lanes + i);
+      CHECK(at < sizeof list);
+      const char *name = arena_printf(&w->a, "%%v%d", w->values++);
+      sb_printf(w->o, "  %s = shufflevector %s %s, %s poison, <%d x i32> <%s>\n", name, whole.s, a, whole.s, lanes, list);
+      half[h] = name;
+    }
+    a = apply(w, op, d, lanes, "", 2, half);
+  }
+  const char *lane[2];
+  for (int i = 0; i < lanes; i++) lane[i] = emit(w, "extractelement <%d x %s> %s, i64 %d", lanes, element.s, a, i);
+  return lanes == 1 ? lane[0] : apply(w, op, d, 1, "", 2, lane);
+}
+
+static const char *put_vec(Render *w, const Node *x) {
+  const Text t = value_type((DType)x->dt, x->lanes), e = value_type((DType)x->dt, 1);
+  const char *v = "poison";
+  for (int i = 0; i < x->lanes; i++) v = emit(w, "insertelement %s %s, %s %s, i64 %d", t.s, v, e.s, value(w, x->src[i]), i);
+  return v;
+}
+
+static const char *put_bcast(Render *w, const Node *x) {
+  const Text t = value_type((DType)x->dt, x->lanes), e = value_type((DType)x->dt, 1);
+  const char *a = value(w, x->src[0]);
+  if (node(w->ir, x->src[0])->op == OP_CONST) return arena_printf(&w->a, "splat (%s %s)", e.s, a);
+  const char *v = emit(w, "insertelement %s poison, %s %s, i64 0", t.s, e.s, a);
+  return emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, v, t.s, x->lanes);
+}
+
+/* ---- memory ---- */
+static const char *put_address(Render *w, const Node *x) {
+  const Node *b = node(w->ir, x->src[0]);
+  CHECK(node(w->ir, x->src[1])->lanes == 1);
+  return emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", memory_type((DType)b->dt), value(w, x->src[0]), value(w, x->src[1]));
+}
+
+static const char *put_access(Render *w, const Node *x) { /* the load itself, of bools as masks */
+  const DType d = (DType)x->dt;
+  const Text t = type_of(memory_type(d), x->lanes);
+  const char *v = emit(w, "load %s, ptr %s, align %d", t.s, put_address(w, x), dt_bytes(d));
+  return d == DT_BOOL ? emit(w, "icmp ne %s %s, %s", t.s, v, x->lanes > 1 ? "zeroinitializer" : "0") : v;
+}
+
+/* What follows is done where the gate holds; close_gate ends it. */
+static const char *open_gate(Render *w, const char *gate, int n) {
+  const char *then = arena_printf(&w->a, "then%d", n);
+  sb_printf(w->o, "  br i1 %s, label %%%s, label %%join%d\n", gate, then, n);
+  open_block(w, then);
+  return then;
+}
+static void close_gate(Render *w, int n) {
+  sb_printf(w->o, "  br label %%join%d\n", n);
+  open_block(w, arena_printf(&w->a, "join%d", n));
+}
+
+static const char *put_load(Render *w, const Node *x) {
+  if (x->nsrc < 4) return put_access(w, x);
+  CHECK(node(w->ir, x->src[2])->lanes == 1);
+  const int n = w->blocks++;
+  const char *gate = value(w, x->src[2]), *otherwise = value(w, x->src[3]), *before = w->block, *then = open_gate(w, gate, n);
+  const char *v = put_access(w, x);
+  close_gate(w, n);
+  return emit(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", value_type((DType)x->dt, x->lanes).s, v, then, otherwise, before);
+}
+
+static void put_store(Render *w, const Node *x) {
+  const Node *v = node(w->ir, x->src[2]);
+  const DType d = (DType)v->dt;
+  const int n = x->nsrc == 4 ? w->blocks++ : 0;
+  const Text t = type_of(memory_type(d), v->lanes);
+  if (x->nsrc == 4) open_gate(w, value(w, x->src[3]), n);
+  const char *a = value(w, x->src[2]);
+  if (d == DT_BOOL) a = emit(w, "zext %s %s to %s", value_type(d, v->lanes).s, a, t.s);
+  const char *p = put_address(w, x);
+  sb_printf(w->o, "  store %s %s, ptr %s, align %d\n", t.s, a, p, dt_bytes(d));
+  if (x->nsrc == 4) close_gate(w, n);
+}
+
+static const char *put_acc(Render *w, const Node *x) {
+  const Text t = value_type((DType)x->dt, x->lanes);
+  const char *slot = arena_printf(&w->a, "%%a%d", w->accs++);
+  sb_printf(&w->slots, "  %s = alloca %s\n", slot, t.s);
+  sb_printf(w->o, "  store %s %s, ptr %s\n", t.s, value(w, x->src[0]), slot);
+  return slot;
+}
+
+/* ---- loops: tested at their end, because extents are known ---- */
+/* Where the chunks in hand begin or end among the units of a range that threads share. */
+static const char *put_bound(Render *w, const char *chunk, const Node *range) {
+  const long long units = (long long)range->arg[0];
+  const int chunks = w->k->chunks;
+  if (units == chunks) return chunk;
+  if (units % chunks == 0) return emit(w, "mul nsw i64 %s, %lld", chunk, units / chunks);
+  return emit(w, "sdiv i64 %s, %d", emit(w, "mul nsw i64 %s, %lld", chunk, units), chunks);
+}
+
+static void put_loop(Render *w, Ref range, int n) {
+  const Node *r = node(w->ir, range);
+  const char *name = arena_printf(&w->a, "%%r%d", n), *label = arena_printf(&w->a, "loop%d", n), *first = "0", *any = NULL;
+  const char *end = arena_printf(&w->a, "%lld", (long long)r->arg[0]);
+  if (r->arg[2] == RK_THREAD) {
+    first = put_bound(w, "%begin", r);
+    end = put_bound(w, "%end", r);
+    any = emit(w, "icmp slt i64 %s, %s", first, end);
+  } else if (r->arg[0] < 1) any = "false";
+  if (any) sb_printf(w->o, "  br i1 %s, label %%%s, label %%exit%d\n", any, label, n);
+  else sb_printf(w->o, "  br label %%%s\n", label);
+  const char *before = w->block;
+  open_block(w, label);
+  sb_printf(w->o, "  %s = phi i64 [ %s, %%%s ], [ %s.next, %%next%d ]\n", name, first, before, name, n);
+  name_value(w, range, name);
+  VEC_PUSH(&w->ends, end);
+}
+
+static void put_end(Render *w, Ref range) {
+  const char *name = value(w, range), *n = name + 2; /* the number in "%r7" */
+  sb_printf(w->o, "  br label %%next%s\nnext%s:\n", n, n);
+  sb_printf(w->o, "  %s.next = add nuw nsw i64 %s, 1\n", name, name);
+  sb_printf(w->o, "  %s.more = icmp slt i64 %s.next, %s\n", name, name, w->ends.p[--w->ends.n]);
+  sb_printf(w->o, "  br i1 %s.more, label %%loop%s, label %%exit%s\n", name, n, n);
+  open_block(w, arena_printf(&w->a, "exit%s", n));
+}
+
+/* ---- one micro-op: the text of its value, or NULL ---- */
+static const char *put_expr(Render *w, const Node *x) {
+  const IR *ir = w->ir;
+  const DType d = (DType)x->dt, d0 = (DType)node(ir, x->src[0])->dt;
+  const Text t = value_type(d, x->lanes), t0 = value_type(d0, x->lanes);
+  const char *arg[3];
+  CHECK(x->nsrc <= 3);
+  for (int k = 0; k < x->nsrc; k++) arg[k] = value(w, x->src[k]);
+  int64_t c;
+  switch ((Op)x->op) {
+  case OP_CAST: return put_cast(w, d0, d, x->lanes, arg[0]);
+  case OP_BITCAST: return strcmp(t0.s, t.s) ? emit(w, "bitcast %s %s to %s", t0.s, arg[0], t.s) : arg[0];
+  case OP_WHERE: return emit(w, "select %s %s, %s %s, %s %s", t0.s, arg[0], t.s, arg[1], t.s, arg[2]);
+  case OP_FLDIV:
+  case OP_FLMOD: /* by a positive constant of what is not negative */
+    if (x->lanes == 1 && node(ir, x->src[0])->vmin >= 0 && node_is_const(ir, x->src[1], &c) && c > 0)
+      return emit(w, "%s %s %s, %s", x->op == OP_FLDIV ? "udiv" : "urem", t.s, arg[0], arg[1]);
+    break;
+  default: break;
+  }
+  return apply(w, (Op)x->op, d0, x->lanes, flags_of(w, x), x->nsrc, arg);
+}
+
+static const char *put_value(Render *w, Ref r, int *loops) {
+  const Node *x = node(w->ir, r);
+  const DType d = (DType)x->dt;
+  const Text t = value_type(d, x->lanes);
+  switch ((Op)x->op) {
+  case OP_CONST: return constant(w, d, x->arg[0]);
+  case OP_RANGE: return NULL;
+  case OP_BUFFER:
+    for (size_t i = 0; i < w->k->bufs.n; i++)
+      if (w->k->bufs.p[i] == x->arg[0]) return arena_printf(&w->a, "%%b%zu", i);
+    BUG("a buffer that the kernel does not name");
+  case OP_LOOP: put_loop(w, x->src[0], (*loops)++); return NULL;
+  case OP_END: put_end(w, x->src[0]); return NULL;
+  case OP_LOAD: return put_load(w, x);
+  case OP_STORE: put_store(w, x); return NULL;
+  case OP_ACC: return put_acc(w, x);
+  case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, x->src[0]));
+  case OP_SET: sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
+                         value(w, x->src[1]), value(w, x->src[0])); return NULL;
+  case OP_BCAST: return put_bcast(w, x);
+  case OP_VEC: return put_vec(w, x);
+  case OP_LANE: return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]), (long long)x->arg[0]);
+  case OP_HRED: return put_hred(w, (Op)x->arg[0], d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
+  default: return put_expr(w, x);
+  }
+}
+
+static void put_parameters(const Plan *p, const Kernel *k, Sb *o) {
+  for (size_t i = 0; i < k->bufs.n; i++) {
+    const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
+    bool written = false, ours = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
+    for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
+    sb_printf(o, "%sptr %snocapture %salign %d %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
+              ours ? 64 : dt_bytes(b->dt), i);
+  }
+  if (k->chunks > 1) sb_printf(o, "%si64 %%begin, i64 %%end", k->bufs.n ? ", " : "");
+}
+
+static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
+  const Kernel *k = &p->kernels.p[index];
+  Sb body = { 0 };
+  Render w = { .ir = p->ir, .k = k, .t = t, .o = &body, .block = "entry" };
+  int loops = 0;
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const char *text = put_value(&w, k->prog.p[i], &loops);
+    if (text) name_value(&w, k->prog.p[i], text);
+  }
+  sb_printf(o, "define internal void @k%d(", index);
+  put_parameters(p, k, o);
+  sb_printf(o, ") #0 {\nentry:\n%s%s  ret void\n}\n", w.slots.p ? w.slots.p : "", body.p ? body.p : "");
+  sb_free(&body);
+  sb_free(&w.slots);
+  refmap_free(&w.at);
+  VEC_FREE(&w.text);
+  VEC_FREE(&w.ends);
+  arena_free(&w.a);
+}
+
+/* ---- the prelude: exactly what the kernels call ---- */
+static bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'; }
+
+/* "v8f32" or "i64": the element, lanes */
+static DType parse_suffix(const char *s, int *lanes) {
+  static const DType of_bits[2][65] = { { [1] = DT_BOOL, [8] = DT_I8, [16] = DT_I16, [32] = DT_I32, [64] = DT_I64 }, { [32] = DT_F32, [64] = DT_F64 } };
+  *lanes = 1;
+  if (*s == 'v') *lanes = (int)strtol(s + 1, (char **)(uintptr_t)&s, 10);
+  return of_bits[*s == 'f'][atoi(s + 1) & 127];
+}
+
+static void put_template(Sb *o, const char *text, DType d, int lanes) {
+  const char *element = scalar_type[d];
+  bool constant_of = false; /* $(...): the element type is that of the operation it stands in */
+  for (const char *s = text; *s; s++) {
+    if (*s == ')' && constant_of) {
+      sb_puts(o, lanes > 1 ? ")" : "");
+      constant_of = false;
+    } else if (*s != '$') {
+      sb_put(o, s, 1);
+    } else {
+      switch (*++s) {
+      case 'T': element = scalar_type[d], sb_puts(o, value_type(d, lanes).s); break;
+      case 'H': element = "i16", sb_puts(o, type_of(element, lanes).s); break;
+      case 'W': element = "i32", sb_puts(o, type_of(element, lanes).s); break;
+      case 'F': element = "float", sb_puts(o, type_of(element, lanes).s); break;
+      case 'M': sb_puts(o, type_of("i1", lanes).s); break;
+      case 'S': sb_puts(o, suffix(d, lanes).s); break;
+      case 'B': sb_printf(o, "%d", dtype_info[d].bits); break;
+      case '(': constant_of = true, lanes > 1 ? sb_printf(o, "splat (%s ", element) : (void)0; break;
+      default: BUG("template $%c", *s);
+      }
+    }
+  }
+}
+
+typedef struct Prelude { Ctx *c; RefMap seen; Sb text; } Prelude;
+static void want_names(Prelude *p, const char *s);
+
+static void want_name(Prelude *p, const char *s, size_t n) {
+  char name[64];
+  if (n >= sizeof name || (n > 5 && !memcmp(s, "llvm.", 5))) return;
+  const uint32_t id = intern(p->c, s, n);
+  if (refmap_get(&p->seen, id)) return;
+  refmap_set(&p->seen, id, 1);
+  memcpy(name, s, n);
+  name[n] = 0;
+  if (!strncmp(name, "tgc.", 4)) {
+    char *dot = strrchr(name, '.');
+    int lanes;
+    DType d = parse_suffix(dot + 1, &lanes);
+    *dot = 0;
+    Sb out = { 0 };
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+      if (!strcmp(helpers[i].name, name + 4)) put_template(&out, helpers[i].text, d, lanes);
+    CHECK(out.n);
+    want_names(p, out.p);
+    sb_printf(&p->text, "define internal %s\n", out.p);
+    sb_free(&out);
+    return;
+  }
+  for (int op = 1; op < OP_COUNT; op++) {
+    const char *f = op_text[op].f;
+    if (!f || *f != '#' || strncmp(name, f + 1, strlen(f + 1))) continue;
+    const char *rest = name + strlen(f), *type = strcmp(rest - 1, "f") ? "double" : "float";
+    if (strcmp(rest - 1, "f") && rest[-1]) continue; /* asin begins with as: another function */
+    sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "", op_info[op].arity > 1 ? type : "");
+    return;
+  }
+}
+
+static void want_names(Prelude *p, const char *s) { /* what is called */
+  while ((s = strstr(s, "call "))) {
+    s = strchr(s, '@') + 1;
+    size_t n = 0;
+    while (word(s[n])) n++;
+    want_name(p, s, n);
+  }
+}
+
+static void put_prelude(Prelude *p, const Target *t, Sb *o) {
+  if (p->text.p) sb_puts(o, p->text.p);
+  /* a kernel inlined into the run loses its registers to its neighbours */
+  static const char *const role[] = { "noinline nounwind", "alwaysinline nounwind", "nobuiltin nounwind willreturn memory(none)", "nounwind" };
+  for (int i = 0; i < 4; i++) {
+    sb_printf(o, "attributes #%d = { %s", i, role[i]);
+    if (*t->llvm) sb_printf(o, " \"target-features\"=\"%s\"", t->llvm);
+    if (t->vector_bytes) sb_printf(o, " \"prefer-vector-width\"=\"%d\"", t->vector_bytes * 8);
+    sb_puts(o, " }\n");
+  }
+  refmap_free(&p->seen);
+  sb_free(&p->text);
+}
+
+static void llvm_prelude(const Plan *p, const Target *t, Sb *o) {
+  Prelude pre = { .c = p->ir->ctx };
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].code == (int)k) want_names(&pre, p->kernels.p[k].text);
+  put_prelude(&pre, t, o);
+}
+
+void llvm_kernel_module(const Plan *p, int index, const Target *t, Sb *o) {
+  const Kernel *k = &p->kernels.p[index];
+  Prelude pre = { .c = p->ir->ctx };
+  Sb text = { 0 };
+  llvm_kernel(p, index, t, &text);
+  want_names(&pre, text.p);
+  sb_printf(o, "target triple = \"%s\"\n", t->triple);
+  put_prelude(&pre, t, o);
+  sb_printf(o, "%sdefine void @run(ptr %%buffers, i64 %%begin, i64 %%end) #3 {\n", text.p);
+  for (size_t i = 0; i < k->bufs.n; i++)
+    sb_printf(o, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
+  sb_printf(o, "  call void @k%d(", index);
+  for (size_t i = 0; i < k->bufs.n; i++) sb_printf(o, "%sptr %%b%zu", i ? ", " : "", i);
+  if (k->chunks > 1) sb_printf(o, "%si64 %%begin, i64 %%end", k->bufs.n ? ", " : "");
+  sb_puts(o, ")\n  ret void\n}\n");
+  sb_free(&text);
+}
+
+/* ---- what has a vector form: LLVM splits what the machine has not ---- */
+static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes) {
+  (void)t;
+  const char *text = cell(op, from);
+  if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
+  if (!text) return lanes == 1;
+  if (*text == '#') return lanes == 1 && !(d == DT_F32 && (op == OP_EXP || op == OP_EXP2 || op == OP_LOG || op == OP_LOG2 || op == OP_TANH || op == OP_ERF));
+  return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);
+}
+
+const Backend llvm_backend = { .name = "llvm", .gloss = "LLVM IR, and objects of it where LLVM 19 is installed", .model = "net.ll.in", .comment = { "; ", "" }, .supports = llvm_supports,
+                               .kernel = llvm_kernel, .prelude = llvm_prelude, .build = llvm_generate };

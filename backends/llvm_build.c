@@ -1,0 +1,229 @@
+/* llvm_build.c: IR text to machine code, through LLVM's C interface. The library is opened when it is
+ * first needed, because loading it takes longer than most of what tgc does; without it, or without its
+ * headers when tgc was built, what needs it ends with EX_MISSING.
+ *
+ * The passes are few, because the work is done: programs are tiled, vectorised and their invariants
+ * stand outside of loops. More than clean-up costs registers: hoisting loads and unrolling make kernels
+ * slower and larger. */
+#include "llvm.h"
+#include <stdlib.h>
+#include <string.h>
+
+#if defined TGC_LLVM
+#include <dlfcn.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+
+/* ---- the library ---- */
+#define FUNCTIONS \
+  F(ContextCreate) F(ContextDispose) F(CreateMemoryBufferWithMemoryRange) F(ParseIRInContext) F(DisposeModule) \
+  F(DisposeMessage) F(NormalizeTargetTriple) F(SetTarget) F(SetModuleDataLayout) F(DisposeTargetData) F(GetTargetFromTriple) \
+  F(CreateTargetMachineOptions) F(DisposeTargetMachineOptions) F(TargetMachineOptionsSetCPU) \
+  F(TargetMachineOptionsSetFeatures) F(TargetMachineOptionsSetCodeGenOptLevel) F(TargetMachineOptionsSetRelocMode) \
+  F(TargetMachineOptionsSetABI) F(CreateTargetMachineWithOptions) F(DisposeTargetMachine) F(GetTargetMachineTriple) F(CreateTargetDataLayout) \
+  F(CreatePassBuilderOptions) F(DisposePassBuilderOptions) F(RunPasses) F(GetErrorMessage) F(DisposeErrorMessage) \
+  F(TargetMachineEmitToMemoryBuffer) F(GetBufferStart) F(GetBufferSize) F(DisposeMemoryBuffer) F(GetNamedGlobal) \
+  F(ConstStringInContext2) F(AddGlobal) F(SetInitializer) F(SetGlobalConstant) F(SetAlignment) F(TypeOf) \
+  F(ReplaceAllUsesWith) F(DeleteGlobal) F(SetValueName2) F(OrcCreateLLJIT) F(OrcDisposeLLJIT) \
+  F(OrcLLJITGetMainJITDylib) F(OrcLLJITAddObjectFile) F(OrcLLJITLookup) F(OrcLLJITGetGlobalPrefix) \
+  F(OrcCreateDynamicLibrarySearchGeneratorForProcess) F(OrcJITDylibAddGenerator)
+
+typedef struct Library {
+#define F(name) __typeof__(LLVM##name) *name;
+  FUNCTIONS
+#undef F
+  void *handle;
+  const char *missing; /* what could not be found */
+} Library;
+
+static const char *const library_names[] = { "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so" };
+static const char *const architectures[] = { "X86", "AArch64", "RISCV", "ARM", "WebAssembly" };
+
+static Library library;
+
+static void *find(const char *prefix, const char *name, const char *suffix) {
+  char full[96];
+  snprintf(full, sizeof full, "LLVM%s%s%s", prefix, name, suffix);
+  return dlsym(library.handle, full);
+}
+
+static void load_library(void) {
+  static const char *const parts[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
+  for (size_t i = 0; i < sizeof library_names / sizeof *library_names && !library.handle; i++)
+    library.handle = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
+  if (!library.handle) {
+    library.missing = library_names[0];
+    return;
+  }
+#define F(name) if (!(*(void **)&library.name = find("", #name, "")) && !library.missing) library.missing = "LLVM" #name;
+  FUNCTIONS
+#undef F
+  for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+      void (*initialize)(void);
+      *(void **)&initialize = find("Initialize", architectures[i], parts[k]);
+      if (initialize) initialize();
+    }
+}
+
+static const Library *llvm(Ctx *c) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_library);
+  if (library.missing) fail(c, EX_MISSING, "this needs LLVM 19, and %s cannot be found (Debian: libllvm19)", library.missing);
+  return &library;
+}
+
+bool llvm_available(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_library);
+  return !library.missing;
+}
+
+/* ---- one module ---- */
+typedef struct Session {
+  const Library *l;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMTargetMachineRef machine;
+} Session;
+
+static LLVMTargetMachineRef machine_of(Ctx *c, const Library *l, const Target *t) {
+  LLVMTargetRef target;
+  char *why = NULL;
+  char *triple = l->NormalizeTargetTriple(t->triple); /* three parts as four */
+  if (!*t->triple) fail(c, EX_USAGE_, "the machine '%s' is none in particular: name one by --isa or --target", t->isa);
+  if (l->GetTargetFromTriple(triple, &target, &why)) {
+    const char *text = arena_str(&c->model, why, strlen(why));
+    l->DisposeMessage(why);
+    fail(c, EX_USAGE_, "LLVM does not know the target '%s': %s", t->triple, text);
+  }
+  LLVMTargetMachineOptionsRef o = l->CreateTargetMachineOptions();
+  l->TargetMachineOptionsSetCPU(o, t->cpu ? t->cpu : "");
+  l->TargetMachineOptionsSetFeatures(o, t->llvm);
+  l->TargetMachineOptionsSetCodeGenOptLevel(o, LLVMCodeGenLevelDefault);
+  l->TargetMachineOptionsSetRelocMode(o, t->arch == ARCH_WASM || t->arch == ARCH_ARM ? LLVMRelocStatic : LLVMRelocPIC);
+  LLVMTargetMachineRef m = l->CreateTargetMachineWithOptions(target, triple, o);
+  l->DisposeMessage(triple);
+  l->DisposeTargetMachineOptions(o);
+  return m;
+}
+
+/* The text must end in a NUL. What LLVM does not accept is a bug of the text. */
+static Session session_open(Ctx *c, const Target *t, const char *text, size_t n) {
+  Session s = { .l = llvm(c) };
+  const Library *l = s.l;
+  char *why = NULL;
+  s.machine = machine_of(c, l, t);
+  s.context = l->ContextCreate();
+  LLVMMemoryBufferRef b = l->CreateMemoryBufferWithMemoryRange(text, n, "module", true);
+  if (l->ParseIRInContext(s.context, b, &s.module, &why)) BUG("LLVM does not read the module: %s", why);
+  LLVMTargetDataRef layout = l->CreateTargetDataLayout(s.machine);
+  char *triple = l->GetTargetMachineTriple(s.machine);
+  l->SetTarget(s.module, triple);
+  l->DisposeMessage(triple);
+  l->SetModuleDataLayout(s.module, layout);
+  l->DisposeTargetData(layout);
+  return s;
+}
+
+static void session_close(Session *s) {
+  s->l->DisposeModule(s->module);
+  s->l->ContextDispose(s->context);
+  s->l->DisposeTargetMachine(s->machine);
+}
+
+static const char passes[] = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,infer-alignment),globaldce";
+
+static void optimize(Session *s) {
+  const Library *l = s->l;
+  LLVMPassBuilderOptionsRef o = l->CreatePassBuilderOptions();
+  LLVMErrorRef e = l->RunPasses(s->module, passes, s->machine, o);
+  if (e) BUG("LLVM does not run the passes: %s", l->GetErrorMessage(e));
+  l->DisposePassBuilderOptions(o);
+}
+
+static LLVMMemoryBufferRef generate(Session *s, bool text) {
+  LLVMMemoryBufferRef out;
+  char *why = NULL;
+  if (s->l->TargetMachineEmitToMemoryBuffer(s->machine, s->module, text ? LLVMAssemblyFile : LLVMObjectFile, &why, &out))
+    BUG("LLVM does not generate code: %s", why);
+  return out;
+}
+
+/* The declaration of a constant becomes its definition. */
+static void define_bytes(Session *s, const char *name, const void *p, size_t n) {
+  const Library *l = s->l;
+  LLVMValueRef declared = l->GetNamedGlobal(s->module, name);
+  CHECK(declared);
+  LLVMValueRef bytes = l->ConstStringInContext2(s->context, p, n, true);
+  LLVMValueRef g = l->AddGlobal(s->module, l->TypeOf(bytes), "");
+  l->SetInitializer(g, bytes);
+  l->SetGlobalConstant(g, true);
+  l->SetAlignment(g, 64);
+  l->ReplaceAllUsesWith(declared, g);
+  l->DeleteGlobal(declared);
+  l->SetValueName2(g, name, strlen(name));
+}
+
+Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) {
+  Session s = session_open(c, t, m->text, m->n);
+  if (m->weights) define_bytes(&s, m->weights_name, m->weights, m->weight_bytes);
+  optimize(&s);
+  LLVMMemoryBufferRef b = generate(&s, assembly);
+  Bytes out = { arena_dup(&c->model, s.l->GetBufferStart(b), s.l->GetBufferSize(b)), s.l->GetBufferSize(b) };
+  s.l->DisposeMemoryBuffer(b);
+  session_close(&s);
+  return out;
+}
+
+/* ---- code for this process ---- */
+struct LlvmJit { const Library *l; LLVMOrcLLJITRef jit; };
+
+static void check(const Library *l, LLVMErrorRef e) {
+  if (e) BUG("LLVM does not load the code: %s", l->GetErrorMessage(e));
+}
+
+LlvmJit *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) {
+  Session s = session_open(c, t, text, n);
+  const Library *l = s.l;
+  optimize(&s);
+  LLVMMemoryBufferRef object = generate(&s, false); /* the JIT takes it */
+  LlvmJit *j = xmalloc(sizeof *j);
+  LLVMOrcDefinitionGeneratorRef process;
+  j->l = l;
+  session_close(&s);
+  check(l, l->OrcCreateLLJIT(&j->jit, NULL));
+  LLVMOrcJITDylibRef main = l->OrcLLJITGetMainJITDylib(j->jit);
+  check(l, l->OrcCreateDynamicLibrarySearchGeneratorForProcess(&process, l->OrcLLJITGetGlobalPrefix(j->jit), NULL, NULL));
+  l->OrcJITDylibAddGenerator(main, process);
+  check(l, l->OrcLLJITAddObjectFile(j->jit, main, object));
+  return j;
+}
+
+void *llvm_jit_symbol(LlvmJit *j, const char *name) {
+  LLVMOrcExecutorAddress at = 0;
+  check(j->l, j->l->OrcLLJITLookup(j->jit, &at, name));
+  return (void *)(uintptr_t)at;
+}
+
+void llvm_jit_free(LlvmJit *j) {
+  if (!j) return;
+  check(j->l, j->l->OrcDisposeLLJIT(j->jit));
+  free(j);
+}
+
+#else
+static _Noreturn void missing(Ctx *c) { fail(c, EX_MISSING, "this needs LLVM 19, which tgc was built without"); }
+bool llvm_available(void) { return false; }
+Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) { (void)t, (void)m, (void)assembly, missing(c); }
+LlvmJit *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) { (void)t, (void)text, (void)n, missing(c); }
+void *llvm_jit_symbol(LlvmJit *j, const char *name) { (void)j, (void)name; return NULL; }
+void llvm_jit_free(LlvmJit *j) { (void)j; }
+#endif

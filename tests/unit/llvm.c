@@ -1,0 +1,280 @@
+/* llvm.c (unit test): the LLVM backend against the interpreter. Each op of a program is compiled for the CPU at hand,
+ * run on values chosen for their edges, and must give the interpreter's bits; functions of libm may be 2 ULP off. */
+#include "../../backends/llvm.h"
+#include "../../compiler/interp/interp.h"
+#include "../../compiler/schedule/schedule.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { N = 64 }; /* elements of every buffer */
+
+typedef struct World {
+  Ctx ctx;
+  IR *ir;
+  Plan plan;
+  Refs *prog;
+} World;
+
+static int setup(void **state) {
+  World *w = xmalloc(sizeof *w);
+  memset(w, 0, sizeof *w);
+  ctx_init(&w->ctx);
+  w->ir = ir_new(&w->ctx);
+  w->plan.ir = w->ir;
+  VEC_PUSH(&w->plan.kernels, ((Kernel){ 0 }));
+  w->prog = &w->plan.kernels.p[0].prog;
+  *state = w;
+  return 0;
+}
+
+static int teardown(void **state) {
+  World *w = *state;
+  Kernel *k = &w->plan.kernels.p[0];
+  VEC_FREE(&k->prog);
+  VEC_FREE(&k->bufs);
+  VEC_FREE(&k->written);
+  VEC_FREE(&w->plan.kernels);
+  ir_free(w->ir);
+  ctx_free(&w->ctx);
+  free(w);
+  return 0;
+}
+
+static const Target *machine(World *w, const char *isa) {
+  const char *why;
+  const Target *t = target_find(&w->ctx.model, isa, &why);
+  assert_non_null(t);
+  return t;
+}
+
+static Ref put(World *w, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  Ref r = node_make(w->ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+  VEC_PUSH(w->prog, r);
+  return r;
+}
+#define PUT(op, d, lanes, ...) \
+  put(w, op, d, lanes, (int)(sizeof((Ref[]){ __VA_ARGS__ }) / sizeof(Ref)), (Ref[]){ __VA_ARGS__ }, 0, NULL)
+
+static Ref constant(World *w, DType d, int64_t bits) {
+  Ref r = c_bits(w->ir, d, bits);
+  VEC_PUSH(w->prog, r);
+  return r;
+}
+
+static Ref buffer(World *w, DType d, bool written) {
+  int64_t id = (int64_t)w->ir->bufs.n;
+  Kernel *k = &w->plan.kernels.p[0];
+  VEC_PUSH(&w->ir->bufs, ((Buf){ .kind = BUF_ARENA, .dt = d, .elems = N }));
+  VEC_PUSH(&k->bufs, (int)id);
+  if (written) VEC_PUSH(&k->written, (int)id);
+  return put(w, OP_BUFFER, d, 1, 0, NULL, 1, &id);
+}
+
+static void start(World *w) { /* another program */
+  Kernel *k = &w->plan.kernels.p[0];
+  k->prog.n = k->bufs.n = k->written.n = w->ir->bufs.n = 0;
+}
+
+/* Runs the program both ways on the same memory; got and want are the last buffer's. */
+static void run_both(World *w, const Target *t, void **mem, void *got, void *want, size_t bytes) {
+  size_t n = w->ir->bufs.n;
+  Sb text = { 0 };
+  ir_verify_program(w->ir, w->prog->p, w->prog->n);
+  memset(mem[n - 1], 0x5a, bytes);
+  interp_program(w->ir, w->prog->p, w->prog->n, mem);
+  memcpy(want, mem[n - 1], bytes);
+  memset(mem[n - 1], 0x5a, bytes);
+  llvm_kernel_module(&w->plan, 0, t, &text);
+  LlvmJit *j = llvm_jit_load(&w->ctx, t, text.p, text.n);
+  void (*run)(void *const *, int64_t, int64_t);
+  *(void **)&run = llvm_jit_symbol(j, "run");
+  run(mem, 0, 1);
+  memcpy(got, mem[n - 1], bytes);
+  llvm_jit_free(j);
+  sb_free(&text);
+}
+
+/* ---- values ---- */
+static double edge(int i) {
+  static const double v[] = { 0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 7, -7, 100, 127, 128, -128, -129, 255, 256, 32767.5, 65535, 65536, 1e9, -1e9,
+                              2147483648.0, -2147483648.0, 4294967296.0, 9.3e18, -9.3e18, 1.9e19, 1e30, -1e30, 1e-30, 6e-5, 5e-8, -3e-8, 1e-41,
+                              INFINITY, -INFINITY, NAN, 0.1, 65504, 65519, 65520, 2049, 0x1.002p0, 0x1.006p0, 0x1.01p0, 0x1.03p0 };
+  return v[i % (int)(sizeof v / sizeof *v)];
+}
+
+static uint64_t bits_at(DType d, int i, int stride) {
+  static const uint64_t ints[] = { 0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
+                                   0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffff9, 12345, 0x1000001, 0x20000000000001 };
+  int at = i * stride;
+  if (d == DT_BOOL) return (uint64_t)at / 3 & 1;
+  if (dt_float(d)) return (uint64_t)double_to_bits(d, edge(at));
+  return ints[at % (int)(sizeof ints / sizeof *ints)];
+}
+
+static void *values(World *w, DType d, int stride) {
+  char *p = arena_alloc(&w->ctx.model, N * 8 + 64);
+  p += 64 - (uintptr_t)p % 64;
+  for (int i = 0; i < N; i++) {
+    uint64_t b = bits_at(d, i, stride);
+    memcpy(p + i * dt_bytes(d), &b, (size_t)dt_bytes(d));
+  }
+  return p;
+}
+
+/* r[i] = op(x[i], y[i], z[i]), lanes at a time; element types of the sources and of the result */
+static void elementwise(World *w, Op op, DType result, const DType *from, int n, int lanes) {
+  Ref x[4], at, range;
+  start(w);
+  for (int k = 0; k < n; k++) x[k] = buffer(w, from[k], false);
+  x[n] = buffer(w, result, true);
+  int64_t arg[3] = { N / lanes, w->ir->next_range++, RK_LOOP };
+  range = node_make(w->ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+  VEC_PUSH(w->prog, range);
+  Ref by = constant(w, DT_I64, lanes);
+  PUT(OP_LOOP, DT_NONE, 1, range);
+  at = PUT(OP_MUL, DT_I64, 1, range, by);
+  Ref v[3];
+  for (int k = 0; k < n; k++) v[k] = PUT(OP_LOAD, from[k], lanes, x[k], at);
+  Ref r = put(w, op, result, lanes, n, v, 0, NULL);
+  PUT(OP_STORE, DT_NONE, 1, x[n], at, r);
+  PUT(OP_END, DT_NONE, 1, range);
+}
+
+static int64_t distance(DType d, uint64_t a, uint64_t b) { /* in units in the last place */
+  double x = bits_to_double(d, (int64_t)a), y = bits_to_double(d, (int64_t)b);
+  if (isnan(x) || isnan(y)) return isnan(x) && isnan(y) ? 0 : INT64_MAX;
+  uint64_t sign = (uint64_t)1 << (dtype_info[d].bits - 1);
+  int64_t p = a & sign ? -(int64_t)(a & (sign - 1)) : (int64_t)a, q = b & sign ? -(int64_t)(b & (sign - 1)) : (int64_t)b;
+  return p > q ? p - q : q - p;
+}
+
+static void compare(DType d, const char *got, const char *want, int64_t ulp, const char *what, DType from, int lanes) {
+  for (int i = 0; i < N; i++) {
+    uint64_t a = 0, b = 0;
+    memcpy(&a, got + i * dt_bytes(d), (size_t)dt_bytes(d));
+    memcpy(&b, want + i * dt_bytes(d), (size_t)dt_bytes(d));
+    bool same = a == b || (dt_float(d) && (distance(d, a, b) <= ulp && (ulp || isnan(bits_to_double(d, (int64_t)a)))));
+    if (!same) fail_msg("%s of %s to %s x %d, element %d: %llx for %llx", what, dtype_info[from].text, dtype_info[d].text, lanes, i, (unsigned long long)a, (unsigned long long)b);
+  }
+}
+
+static void try_op(World *w, const Target *t, Op op, DType result, const DType *from, int n, int lanes, int64_t ulp) {
+  char got[N * 8], want[N * 8];
+  void *mem[4];
+  DType operand = from[op == OP_WHERE];
+  if (!llvm_backend.supports(t, op, result, operand, lanes)) return;
+  elementwise(w, op, result, from, n, lanes);
+  for (int k = 0; k < n; k++) mem[k] = values(w, from[k], k == 0 ? 1 : k == 1 ? 5 : 11);
+  mem[n] = values(w, result, 1);
+  run_both(w, t, mem, got, want, (size_t)N * (size_t)dt_bytes(result));
+  compare(result, got, want, ulp, op_info[op].name, operand, lanes);
+}
+
+static void for_machines(World *w, void (*test)(World *w, const Target *t, int lanes)) {
+  static const char *const isa[] = { "native", "x86-64" }; /* the second without half precision and multiply-add */
+  static const int lanes[] = { 1, 8 };
+  if (!llvm_available()) skip();
+  for (int i = 0; i < (host_arch() == ARCH_X86_64 ? 2 : 1); i++)
+    for (int k = 0; k < 2; k++) test(w, machine(w, isa[i]), lanes[k]);
+}
+
+/* Half precision is computed in single (legalize.c); front ends compute functions of integers in floats. */
+static bool takes(Op op, DType d) {
+  bool of_reals = (op >= OP_EXP && op <= OP_ERF) || op == OP_POW || op == OP_ATAN2 || op == OP_SQRT || op == OP_RECIP;
+  return op_takes(op, d) && d != DT_F16 && d != DT_BF16 && (dt_float(d) || !of_reals);
+}
+
+static void elementwise_ops(World *w, const Target *t, int lanes) {
+  for (int op = 1; op < OP_COUNT; op++) {
+    if (op_info[op].level != L_EXPR || op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) continue;
+    for (int d = 1; d < DT_COUNT; d++) {
+      if (!takes((Op)op, (DType)d)) continue;
+      DType from[3] = { (DType)d, (DType)d, (DType)d }, result = op_info[op].type[0] == 'b' ? DT_BOOL : (DType)d;
+      int n = op_info[op].arity;
+      if (op == OP_MULACC && dt_float((DType)d) && !t->fma) continue; /* the interpreter rounds once */
+      bool function = dt_float((DType)d) && (op >= OP_EXP && op <= OP_ERF);
+      function |= dt_float((DType)d) && (op == OP_POW || op == OP_ATAN2 || op == OP_MOD);
+      try_op(w, t, (Op)op, result, from, n, lanes, function ? 2 : 0);
+    }
+  }
+}
+
+static void conversions(World *w, const Target *t, int lanes) {
+  for (int d = 1; d < DT_COUNT; d++)
+    for (int e = 1; e < DT_COUNT; e++) {
+      DType from = (DType)d, to = (DType)e;
+      bool half = from == DT_F16 || from == DT_BF16 || to == DT_F16 || to == DT_BF16;
+      if (half && from != DT_F32 && to != DT_F32) continue;
+      try_op(w, t, OP_CAST, to, &from, 1, lanes, 0);
+      if (dtype_info[d].bits == dtype_info[e].bits && from != DT_BOOL && to != DT_BOOL) try_op(w, t, OP_BITCAST, to, &from, 1, lanes, 0);
+    }
+}
+
+static void selects(World *w, const Target *t, int lanes) {
+  for (int d = 1; d < DT_COUNT; d++) try_op(w, t, OP_WHERE, (DType)d, (DType[]){ DT_BOOL, (DType)d, (DType)d }, 3, lanes, 0);
+}
+
+static void every_elementwise_op(void **state) { for_machines(*state, elementwise_ops); }
+static void every_conversion(void **state) { for_machines(*state, conversions); }
+static void every_select(void **state) { for_machines(*state, selects); }
+
+/* ---- the rest of a program ---- */
+static void gates_lanes_and_reductions(void **state) {
+  World *w = *state;
+  static const Op ops[] = { OP_ADD, OP_MUL, OP_MAX, OP_MIN };
+  if (!llvm_available()) skip();
+  const Target *t = machine(w, "native");
+  for (int k = 0; k < 4; k++) {
+    char got[N * 8], want[N * 8];
+    start(w);
+    Ref x = buffer(w, DT_F32, false), y = buffer(w, DT_F32, true);
+    int64_t arg[3] = { N / 8, w->ir->next_range++, RK_LOOP }, op = ops[k], id = w->ir->next_range++;
+    Ref r = node_make(w->ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL), one = constant(w, DT_F32, 0x3f800000);
+    Ref ones = PUT(OP_BCAST, DT_F32, 8, one), acc = put(w, OP_ACC, DT_F32, 8, 1, &ones, 1, &id);
+    VEC_PUSH(w->prog, r);
+    Ref eight = constant(w, DT_I64, 8), two = constant(w, DT_I64, 2), zero = constant(w, DT_I64, 0);
+    PUT(OP_LOOP, DT_NONE, 1, r);
+    Ref at = PUT(OP_MUL, DT_I64, 1, r, eight), odd = PUT(OP_FLMOD, DT_I64, 1, r, two), gate = PUT(OP_CMPEQ, DT_BOOL, 1, odd, zero);
+    Ref v = PUT(OP_LOAD, DT_F32, 8, x, at, gate, ones), now = PUT(OP_GET, DT_F32, 8, acc);
+    PUT(OP_SET, DT_F32, 8, acc, PUT((Op)op, DT_F32, 8, now, v));
+    Ref lane = put(w, OP_LANE, DT_F32, 1, 1, &v, 1, (int64_t[]){ 3 });
+    PUT(OP_STORE, DT_NONE, 1, y, at, lane, gate);
+    PUT(OP_END, DT_NONE, 1, r);
+    Ref all = PUT(OP_GET, DT_F32, 8, acc), h = put(w, OP_HRED, DT_F32, 1, 1, &all, 1, &op);
+    PUT(OP_STORE, DT_NONE, 1, y, constant(w, DT_I64, N - 1), h);
+    float *from = values(w, DT_F32, 1);
+    for (int i = 0; i < N; i++) from[i] = (float)(i % 13) * 0.25f + 0.5f;
+    run_both(w, t, (void *[]){ from, values(w, DT_F32, 1) }, got, want, N * sizeof(float));
+    compare(DT_F32, got, want, 0, op_info[op].name, DT_F32, 8);
+  }
+}
+
+static void the_same_bytes_each_time(void **state) {
+  World *w = *state;
+  if (!llvm_available()) skip();
+  const Target *t = machine(w, "native");
+  elementwise(w, OP_FLDIV, DT_I32, (DType[]){ DT_I32, DT_I32 }, 2, 1);
+  Sb text = { 0 };
+  llvm_kernel_module(&w->plan, 0, t, &text);
+  Code code = { .text = text.p, .n = text.n };
+  Bytes a = llvm_generate(&w->ctx, t, &code, false), b = llvm_generate(&w->ctx, t, &code, false);
+  assert_int_equal(a.n, b.n);
+  assert_memory_equal(a.p, b.p, a.n);
+  sb_free(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(every_elementwise_op, setup, teardown),
+    cmocka_unit_test_setup_teardown(every_conversion, setup, teardown),
+    cmocka_unit_test_setup_teardown(every_select, setup, teardown),
+    cmocka_unit_test_setup_teardown(gates_lanes_and_reductions, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_same_bytes_each_time, setup, teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
