@@ -113,7 +113,8 @@ static void show_log(Ctx *c, const char *path) {
   if (f) fclose(f);
 }
 
-static void run_compiler(Ctx *c, const Options *o, const Texts *argv, const char *log) {
+/* what: for messages; variable: that names another program for it */
+static void run_tool(Ctx *c, const Options *o, const char *what, const char *variable, const Texts *argv, const char *log) {
   pid_t pid = child_start(c);
   if (!pid) {
     int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), in = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -121,12 +122,12 @@ static void run_compiler(Ctx *c, const Options *o, const Texts *argv, const char
     execvp(argv->p[0], (char *const *)(uintptr_t)argv->p);
     _exit(127);
   }
-  int status = child_wait(c, o, pid, "compiling the C");
+  int status = child_wait(c, o, pid, what);
   if (WIFEXITED(status) && !WEXITSTATUS(status)) return;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    fail(c, EX_MISSING, "cannot run the C compiler '%s'; set CC to one", argv->p[0]);
+    fail(c, EX_MISSING, "cannot run the %s '%s'; set %s to one", what, argv->p[0], variable);
   show_log(c, log);
-  fail(c, EX_BUG, "the C compiler '%s' does not accept the generated code", argv->p[0]);
+  fail(c, EX_BUG, "the %s '%s' does not accept the generated code", what, argv->p[0]);
 }
 
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more) {
@@ -142,12 +143,36 @@ const char *shared_object(Ctx *c, const Options *o, const char *scratch, const c
   VEC_PUSH(&argv, "-lm");
   VEC_PUSH(&argv, "-pthread");
   VEC_PUSH(&argv, NULL);
-  run_compiler(c, o, &argv, arena_printf(&c->model, "%s/cc.log", scratch));
+  run_tool(c, o, "C compiler", "CC", &argv, arena_printf(&c->model, "%s/cc.log", scratch));
   VEC_FREE(&argv);
   return so;
 }
 
+/* An object, or a library of them, needs no C compiler but a linker: that of this machine, for others LLVM's. */
+static const char *link_files(Ctx *c, const Options *o, const char *object, const char *soname, const char *scratch) {
+  const char *ld = getenv("LD"), *ours = o->target ? "ld.lld" : "ld", *so = arena_printf(&c->model, "%s/model.so", scratch);
+  Texts argv = { 0 };
+  split_words(c, ld && strspn(ld, " ") < strlen(ld) ? ld : ours, &argv);
+  const char *const rest[] = { "-shared", "-o", so, "-soname", soname, "--whole-archive", object, "--no-whole-archive" };
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) VEC_PUSH(&argv, rest[i]);
+  if (!o->target) VEC_PUSH(&argv, "-lm");
+  VEC_PUSH(&argv, NULL);
+  run_tool(c, o, "linker", "LD", &argv, arena_printf(&c->model, "%s/ld.log", scratch));
+  VEC_FREE(&argv);
+  return so;
+}
+
+Bytes link_shared(Ctx *c, void *arg, Bytes object) {
+  const Linking *l = arg;
+  const char *in = arena_printf(&c->model, "%s/model.o", l->scratch);
+  if (file_write(in, object.p, object.n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", in, strerror(errno));
+  return file_read(c, link_files(c, l->o, in, l->soname, l->scratch), (size_t)1 << 40);
+}
+
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks) {
+  const char *end = strrchr(f->code, '.'), *code = arena_printf(&c->model, "%s/%s", dir, f->code);
+  if (!strcmp(end, ".so")) return code;
+  if (!f->states && o->threads < 2 && (!strcmp(end, ".o") || !strcmp(end, ".a"))) return link_files(c, o, code, f->code, scratch);
   Texts more = { 0 };
   VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
   if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));
@@ -203,8 +228,9 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   *(void **)&init = symbol(m->so, f->name, "_init");
   *(void **)&m->run = symbol(m->so, f->name, "_run");
   *(void **)&map = symbol(m->so, "tgcrt", "_map");
-  if (!init || !m->run || !map) {
-    snprintf(why, 252, "the library lacks %s_init, %s_run or tgcrt_map", f->name, f->name);
+  if (!map) map = tgcrt_map; /* objects come without the runtime */
+  if (!init || !m->run) {
+    snprintf(why, 252, "the library lacks %s_init or %s_run", f->name, f->name);
     return -1;
   }
   const void *weights = NULL;
@@ -280,7 +306,8 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
-  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .keep_denormals = keeps_denormals(o) }, &b);
+  const Emit emit = p->backend->build ? EMIT_OBJ : EMIT_TEXT;
+  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .emit = emit, .keep_denormals = keeps_denormals(o) }, &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;
@@ -323,18 +350,21 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
   const char *name = json_string_value(json_object_get(j, "name")),
              *weights = json_string_value(json_object_get(options, "weights"));
+  const char *code = json_string_value(json_object_get(options, "code"));
   const char *cflags = json_string_value(json_object_get(options, "cflags")),
              *generator = json_string_value(json_object_get(j, "generator"));
-  if (!name || !bundle_name_ok(name) || !weights || !cflags || !generator || strcmp(generator, "tgc")) return false;
+  if (!name || !bundle_name_ok(name) || !weights || !code || !strrchr(code, '.') || strchr(code, '/') || !cflags || !generator || strcmp(generator, "tgc")) return false;
   if (json_integer_value(json_object_get(json_object_get(j, "abi"), "major")) != BUNDLE_ABI_MAJOR) return false;
   f->name = arena_str(&c->model, name, strlen(name));
   f->cflags = arena_str(&c->model, cflags, strlen(cflags));
   f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
   f->weight_bytes = json_integer_value(json_object_get(j, "weight_bytes"));
+  f->code = arena_str(&c->model, code, strlen(code));
+  f->states = json_object_get(j, "states") != NULL;
   f->embedded = strcmp(weights, "file") != 0;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
-  VEC_PUSH(&f->sources, arena_printf(&c->model, "%s.c", name));
-  if (f->embedded) VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
+  VEC_PUSH(&f->sources, f->code);
+  if (f->embedded && strcmp(weights, "object")) VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
   return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p);

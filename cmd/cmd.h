@@ -3,6 +3,7 @@
 #ifndef TGC_CMD_H
 #define TGC_CMD_H
 #include "../frontends/frontends.h"
+#include "../backends/backends.h"
 #include "../compiler/bundle/bundle.h"
 #include "../compiler/driver.h"
 #include "../compiler/graph/graph.h"
@@ -32,7 +33,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *name, *embed, *denormals, *data, *format, *schedule, *outputs;
+  const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps; /* 0: not given */
@@ -60,6 +61,7 @@ int verb_ops(Ctx *c, const Options *o);
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
+const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: there is none of that name, or it does not emit that */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: its shapes fix dynamic dimensions; may be NULL */
 void progress_show(const Options *o, const char *stage, int64_t seconds); /* on a terminal only; stage NULL: clears */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped); /* NULL: --stop-after, its text is in *stopped */
@@ -122,6 +124,8 @@ typedef struct Interface {                                /* what a caller of a 
   int64_t arena_bytes, weight_bytes;
   bool embedded;
   const char *cflags;
+  const char *code;                                       /* the file of the kernels */
+  bool states;                                            /* which the runtime moves on */
   Texts sources;                                          /* for the C compiler, without tgcrt.c */
 } Interface;
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
@@ -138,6 +142,9 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out);
 bool keeps_denormals(const Options *o);                   /* --denormals=keep */
+/* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
+typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
+Bytes link_shared(Ctx *c, void *arg, Bytes object);
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 

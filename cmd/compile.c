@@ -4,8 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static WeightsMode weights_mode(const Options *o) {
-  return !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
+static WeightsMode weights_mode(const Options *o, Emit emit) {
+  return o->embed && emit != EMIT_TEXT ? WEIGHTS_OBJECT
+         : !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
 
 /* Inputs and what must come out: the data's own outputs, else the interpreter's. */
@@ -53,6 +54,21 @@ static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
   return EX_DONE;
 }
 
+typedef struct Writing {
+  const char *out;
+  const Plan *plan;
+  BundleOptions options;
+} Writing;
+
+static void write_bundle(Ctx *c, void *arg) {
+  Writing *w = arg;
+  Bundle files = { 0 };
+  bundle_render(w->plan, &w->options, &files);
+  c->file = NULL; /* what goes wrong from here on is not the model's */
+  bundle_write(c, &files, w->out);
+  bundle_free(&files);
+}
+
 int verb_compile(Ctx *c, const Options *o) {
   const Target *t = target_of(c, o, DEFAULT_ISA);
   Feed feed = { 0 };
@@ -63,15 +79,17 @@ int verb_compile(Ctx *c, const Options *o) {
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
   Plan *p = plan_of(o, g, t, NULL);
-  BundleOptions b = {
-    .backend = p->backend, .name = o->name ? o->name : "net", .weights = weights_mode(o), .no_cpu_check = o->no_cpu_check,
-    .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out
-  };
-  Bundle files = { 0 };
-  bundle_render(p, &b, &files);
-  c->file = NULL; /* what goes wrong from here on is not the model's */
-  bundle_write(c, &files, o->out);
-  bundle_free(&files);
+  Emit emit;
+  const char *name = o->name ? o->name : "net";
+  Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name) };
+  backend_of(o, &emit);
+  Writing w = { o->out, p, { .backend = p->backend, .name = name, .weights = weights_mode(o, emit), .emit = emit, .link = link_shared,
+                             .link_arg = &linking, .no_cpu_check = o->no_cpu_check,
+                             .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out } };
+  if (emit == EMIT_SO) linking.scratch = scratch_new(c);
+  int code = ctx_try(c, write_bundle, &w);
+  if (emit == EMIT_SO) scratch_remove(linking.scratch);
+  if (code) fail_silent(c, code);
   feed_free(&feed);
   if (o->explain) print_kernels(p);
   if (o->verbose)

@@ -36,11 +36,32 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 }
 
 /* ---- compiling ---- */
+static const struct { const char *name; Emit emit; const Backend *backend; } emits[] = {
+  { "c", EMIT_TEXT, &c_backend },    { "ir", EMIT_TEXT, &llvm_backend },  { "asm", EMIT_ASM, &llvm_backend },
+  { "obj", EMIT_OBJ, &llvm_backend }, { "lib", EMIT_LIB, &llvm_backend }, { "so", EMIT_SO, &llvm_backend },
+};
+enum { EMITS = sizeof emits / sizeof *emits };
+
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
-  const char *isa = o->isa ? o->isa : otherwise, *why;
+  const char *isa = otherwise, *why;
+  Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
+  if (o->target && arch == ARCH_ANY) fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc has rows for", o->target);
+  if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s", isa, why);
-  return t;
+  if (o->target && t->arch != arch) fail(c, EX_USAGE_, "--isa '%s' is no machine of --target '%s'", isa, o->target);
+  return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
+}
+
+/* --emit decides, else --backend, else C. */
+const Backend *backend_of(const Options *o, Emit *emit) {
+  for (int i = 0; i < EMITS; i++) {
+    if (o->emit ? strcmp(o->emit, emits[i].name) : strcmp(o->backend ? o->backend : "c", emits[i].backend->name)) continue;
+    if (!o->emit && emits[i].backend == &llvm_backend && emits[i].emit != EMIT_OBJ) continue;
+    *emit = emits[i].emit;
+    return emits[i].backend;
+  }
+  return NULL;
 }
 
 void progress_show(const Options *o, const char *stage, int64_t seconds) {
@@ -80,9 +101,10 @@ static Lock *lock_of(Ctx *c, const Options *o) {
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Progress progress = { .o = o, .start = seconds_now() };
   Ctx *c = g->ir->ctx;
+  Emit emit;
   Lock *lock = lock_of(c, o);
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
-                                                .backend = backends[0],
+                                                .backend = backend_of(o, &emit),
                                                 .schedules = lock ? &lock->source : NULL,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,

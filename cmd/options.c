@@ -233,6 +233,11 @@ static int check_values(const Options *o) {
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
     return wrong("--denormals is flush or keep, not '%s'", o->denormals);
+  Emit emit;
+  const Backend *b = backend_of(o, &emit);
+  if (!b && !o->emit) return wrong("--backend is c or llvm, not '%s'", o->backend);
+  if (!b) return wrong("--emit is c, ir, asm, obj, lib or so, not '%s'", o->emit);
+  if (o->backend && strcmp(o->backend, b->name)) return wrong("--emit=%s is not for --backend=%s", o->emit, o->backend);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
     return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))

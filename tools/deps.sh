@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
-# Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated machines).
+# Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
+# machines), llvm (to make objects, and to test those for WebAssembly).
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
 set -u
@@ -36,6 +37,9 @@ cross gcc-arm-none-eabi         has arm-none-eabi-gcc
 cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
 cross qemu-user                 has qemu-aarch64
 cross qemu-system-arm           has qemu-system-arm
+llvm llvm-19-dev           has llvm-config-19
+llvm lld                   has wasm-ld
+llvm nodejs                has node
 '
 
 has() { command -v "$1" >/dev/null 2>&1; }

@@ -10,13 +10,17 @@ enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 1, BUNDLE_ALI
 typedef enum {
   WEIGHTS_FILE,            /* NAME_weights.bin, mapped or handed over by the caller */
   WEIGHTS_INCBIN,          /* in the program, by an assembler file */
-  WEIGHTS_ARRAY            /* in the program, as a C array */
+  WEIGHTS_ARRAY,           /* in the program, as a C array */
+  WEIGHTS_OBJECT           /* in the object that tgc makes */
 } WeightsMode;
 
 typedef struct BundleOptions {
   const Backend *backend;
   const char *name;        /* prefix of files and symbols, bundle_name_ok */
   WeightsMode weights;
+  Emit emit;               /* what of the code */
+  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* EMIT_SO: a shared library of an object */
+  void *link_arg;
   bool no_cpu_check;       /* net_init trusts that the CPU has what the code uses */
   bool keep_denormals;     /* leave the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* --self-test: one for each input and output; NULL: none */
@@ -37,10 +41,23 @@ const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
 const char *text_words(Ctx *c, const char *s); /* s with everything but [A-Za-z0-9_] made blanks: for comments */
 
 /* ---- render.c ---- */
+const char *bundle_code(Ctx *c, const BundleOptions *o);                  /* file that holds the kernels: "net.c" */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
 void bundle_free(Bundle *b);
+
+/* ---- module.c: the parts of net.ll.in that vary with the model ---- */
+const char *module_nulls(const Plan *p);       /* %null: a pointer that must be there is not */
+const char *module_calls(const Plan *p);       /* a block for each kernel */
+const char *module_cases(const Plan *p);
+const char *module_chunks(const Plan *p);
+const char *module_float(const Target *t, bool enters); /* the floating-point mode of a run */
+const char *module_messages(Ctx *c);
+const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
+
+/* ---- archive.c ---- */
+void archive_put(Sb *out, const char *member, const char *const *symbols, int n, Bytes object); /* member ends in '/' */
 
 /* ---- manifest.c ---- */
 json_t *json_text(const char *s);              /* bytes that are not UTF-8 are escaped */

@@ -193,12 +193,13 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
 static const char *kernels_text(const Plan *p) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
+  const char *const *comment = p->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
-    sb_printf(&s, "/* kernel %zu", k);
+    sb_printf(&s, "%skernel %zu", comment[0], k);
     if (p->kernels.p[k].code != (int)k) sb_printf(&s, " runs k%d", p->kernels.p[k].code);
     sb_puts(&s, ": ");
     put_origins(p, &from[k], &s);
-    sb_puts(&s, " */\n");
+    sb_printf(&s, "%s\n", comment[1]);
     if (p->kernels.p[k].code == (int)k) sb_printf(&s, "%s\n", p->kernels.p[k].text);
   }
   return keep(p->ir->ctx, &s);
@@ -211,6 +212,8 @@ static const char *calls_text(const Plan *p, const char **in, const char **out) 
 }
 
 /* ---- state ---- */
+static const char *ir_size(const Plan *p) { return p->target->arch == ARCH_ARM || p->target->arch == ARCH_WASM ? "i32" : "i64"; }
+
 static const char *state_rows(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->states.n; k++) {
@@ -253,6 +256,8 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "state_bytes", arena_printf(m, "%lld", (long long)p->state_bytes) },
     { "state_shapes", keep(c, &shapes) },
     { "state_rows", state_rows(p) },
+    { "ir_size", ir_size(p) },
+    { "ir_state_rows", module_states(p, ir_size(p)) },
     { "length_state", arena_printf(m, "%d", n - 1) },
     { "length_most", arena_printf(m, "%lld", (long long)longest_past(p->g)) },
     { NULL, NULL },
@@ -315,6 +320,74 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
   VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), keep(c, &s), n }));
 }
 
+/* ---- the code: what file it is, and how the bundle's build files come from it to a library and a program ---- */
+typedef struct Form {
+  const char *file;        /* % is the bundle's name, in all of these */
+  const char *rule;        /* of the Makefile, that makes an object */
+  const char *object, *archive, *link; /* what to archive, how an archive begins, what to link beside it */
+  const char *source, *properties, *library; /* the same for CMake */
+} Form;
+/* clang-format off */
+static const Form forms[] = {
+  { "%.c",  "$(B)/%.o: %.c %.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) $(NETFLAGS) $(WARN) $(PIC) -c -o $@ %.c\n",
+    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "" },
+  { "%.ll", "LLC ?= llc\n$(B)/%.o: %.ll\n\t@mkdir -p $(B)\n\t$(LLC) -O2 -filetype=obj -relocation-model=pic -o $@ %.ll\n",
+    "$(B)/%.o ", "rm -f $@", "", "%.ll ", "LANGUAGE C", "" },
+  { "%.s",  "$(B)/%.o: %.s\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %.s\n",
+    "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "" },
+  { "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "" },
+  { "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a" },
+  { "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so" },
+};
+/* clang-format on */
+
+static const char *named(Ctx *c, const char *pattern, const char *name) {
+  Sb s = { 0 };
+  for (; *pattern; pattern++) {
+    if (*pattern == '%') sb_puts(&s, name);
+    else sb_put(&s, pattern, 1);
+  }
+  return keep(c, &s);
+}
+
+static const Form *form_of(const BundleOptions *o) {
+  static const char *const ending[] = { [EMIT_ASM] = ".s", [EMIT_OBJ] = ".o", [EMIT_LIB] = ".a", [EMIT_SO] = ".so" };
+  const char *end = o->emit == EMIT_TEXT ? strchr(o->backend->model, '.') : ending[o->emit];
+  const size_t n = o->emit == EMIT_TEXT ? strlen(end) - strlen(".in") : strlen(end); /* ".c.in" */
+  const Form *f = forms;
+  while (strncmp(strrchr(f->file, '.'), end, n) || strlen(strrchr(f->file, '.')) != n) f++;
+  return f;
+}
+
+const char *bundle_code(Ctx *c, const BundleOptions *o) { return named(c, form_of(o)->file, o->name); }
+
+/* The model's text, or what its backend and the linker make of it. */
+static Bytes code_bytes(const Plan *p, const BundleOptions *o, const Word *words) {
+  Ctx *c = p->ir->ctx;
+  Sb s = { 0 };
+  expand(o->backend->model, words, &s);
+  Code code = { .n = s.n };
+  code.text = keep(c, &s);
+  if (o->weights == WEIGHTS_OBJECT) {
+    code.weights_name = arena_printf(&c->model, "%s_weights", o->name);
+    code.weights = p->weights;
+    code.weight_bytes = (size_t)p->weight_bytes;
+  }
+  if (o->emit == EMIT_TEXT) return (Bytes){ (const uint8_t *)code.text, code.n };
+  Bytes object = o->backend->build(c, p->target, &code, o->emit == EMIT_ASM);
+  if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
+  if (o->emit != EMIT_LIB) return object;
+  static const char *const functions[] = { "%_arena_bytes", "%_weights_bytes", "%_interface", "%_strerror", "%_init", "%_set_executor", "%_run", "tgcrt_strerror", "%_weights" };
+  const char *symbols[sizeof functions / sizeof *functions];
+  int n = (int)(sizeof functions / sizeof *functions) - !code.weights_name;
+  for (int i = 0; i < n; i++) symbols[i] = named(c, functions[i], o->name);
+  Sb archive = { 0 };
+  archive_put(&archive, "model.o/", symbols, n, object);
+  Bytes out = { arena_dup(&c->model, archive.p, archive.n), archive.n };
+  sb_free(&archive);
+  return out;
+}
+
 /* ---- all of it ---- */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
@@ -328,8 +401,10 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
   /* an arena of no bytes would be a null pointer to some callers */
   int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
-  bool embed = o->weights != WEIGHTS_FILE, test = o->test_in != NULL;
+  bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
+  const Form *form = form_of(o);
 
+  const bool ir = o->backend->build;
   Sb shapes = { 0 }, prelude = { 0 }, assign = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
   put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
@@ -350,7 +425,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   digest[8] = 0;
 
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
-  const char *weights_object = embed ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
+  const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
   const Word words[] = {
     { "net", net },
     { "NET", NET },
@@ -385,6 +460,24 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "float_mode", o->keep_denormals ? "" : float_mode },
     { "float_enter", o->keep_denormals ? "" : "const FloatMode mode = float_enter();\n  " },
     { "float_leave", o->keep_denormals ? "" : "\n  float_leave(mode);" },
+    { "triple", p->target->triple },
+    { "ir_size", ir_size(p) },
+    { "ir_cpu", p->target->features && !o->no_cpu_check ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
+    { "ir_states", ir ? state_text(p, net, NET, digest, "ll") : "" },
+    { "ir_state_memory", p->states.n ? arena_printf(m, "  %%s = getelementptr i8, ptr %%a, i64 %lld\n", (long long)p->state_at) : "" },
+    { "ir_state_reset", p->states.n ? arena_printf(m, "  %%reset = call i32 @%s_state_reset(ptr %%ctx)\n  ret i32 %%reset", net) : "  ret i32 0" },
+    { "ir_state_advance", p->states.n ? arena_printf(m, "  call void @tgcrt_state_advance(ptr @states, %s %zu, ptr %%s)\n", ir_size(p), p->states.n) : "" },
+    { "ir_nulls", ir ? module_nulls(p) : "" },
+    { "ir_calls", ir ? module_calls(p) : "" },
+    { "ir_cases", ir ? module_cases(p) : "" },
+    { "ir_chunks", ir ? module_chunks(p) : "" },
+    { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
+    { "ir_float_enter", o->keep_denormals ? "" : module_float(p->target, true) },
+    { "ir_float_leave", o->keep_denormals ? "" : module_float(p->target, false) },
+    { "ir_messages", ir ? module_messages(c) : "" },
+    { "ir_embedded", embed ? "true" : "false" },
+    { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
+    { "ir_global", embed ? arena_printf(m, "@%s_weights = external constant i8, align 64\n", net) : "" },
     { "weights_declaration", embed ? arena_printf(m, "extern const unsigned char %s_weights[];\n\n", net) : "" },
     { "weights_note", embed ? "The weights are part of the\n * program: pass NULL and 0."
                             : arena_printf(m, "They are the bytes of\n * %s_weights.bin, which tgcrt_map maps.", net) },
@@ -396,11 +489,17 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
                                            "the weights of this model\");\n",
                                            NET) },
     { "cflags", p->target->cflags },
-    { "objects", arena_printf(m, "$(B)/%s.o $(B)/tgcrt.o $(B)/tgcrt_pool.o%s", net, weights_object) },
-    { "sources", arena_printf(m, "%s.c tgcrt.c tgcrt_pool.c%s%s", net, embed ? " " : "", embed ? weights_file : "") },
+    { "code", bundle_code(c, o) },
+    { "code_rule", named(c, form->rule, net) },
+    { "archive_start", named(c, form->archive, net) },
+    { "link", named(c, form->link, net) },
+    { "properties", named(c, form->properties, net) },
+    { "library", named(c, form->library, net) },
+    { "objects", arena_printf(m, "%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", named(c, form->object, net), weights_object) },
+    { "sources", arena_printf(m, "%stgcrt.c tgcrt_pool.c%s%s", named(c, form->source, net), apart ? " " : "", apart ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
     { "weights_rule",
-      embed ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -c -o $@ %s\n", net, weights_file,
+      apart ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -c -o $@ %s\n", net, weights_file,
                            o->weights == WEIGHTS_INCBIN ? arena_printf(m, " %s_weights.bin", net) : "", weights_file)
             : "" },
     { "example_args", embed ? "" : arena_printf(m, "--weights %s_weights.bin", net) },
@@ -415,11 +514,12 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   };
   static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
   add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
-  add_file(c, b, arena_printf(m, "%s.c", net), words, "net.c.in");
+  Bytes code = code_bytes(p, o, words);
+  VEC_PUSH(&b->files, ((BundleFile){ bundle_code(c, o), code.p, code.n }));
   if (o->weights == WEIGHTS_ARRAY) {
     const char *text = weights_array(c, net, p->weights, p->weight_bytes);
     VEC_PUSH(&b->files, ((BundleFile){ weights_file, text, strlen(text) }));
-  } else {
+  } else if (o->weights != WEIGHTS_OBJECT) {
     VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes }));
     if (embed) add_file(c, b, weights_file, words, "weights.S.in");
   }

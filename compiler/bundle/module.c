@@ -1,0 +1,128 @@
+/* module.c: what of a bundle's functions varies with the model, as LLVM IR for runtime_stub/net.ll.in. */
+#include "bundle.h"
+#include <string.h>
+
+static const char *keep(Ctx *c, Sb *s) {
+  const char *p = arena_str(&c->model, s->p ? s->p : "", s->n);
+  sb_free(s);
+  return p;
+}
+
+/* The pointer to input or output number i, loaded once for each use: %in.2.K */
+static void put_load(Sb *s, const char *from, int64_t i, const char *name) {
+  sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i32 %lld\n  %s = load ptr, ptr %s.at\n", name, from, (long long)i, name, name);
+}
+
+static void put_nulls(Ctx *c, Sb *s, const char *from, const GIO *v, int n, const char **so_far) {
+  for (int i = 0; i < n; i++) {
+    if (!dims_elems(v[i].dims, v[i].rank)) continue;
+    const char *name = arena_printf(&c->model, "%%%s.%d", from, i), *any = arena_printf(&c->model, "%s.any", name);
+    put_load(s, from, i, name);
+    sb_printf(s, "  %s.null = icmp eq ptr %s, null\n  %s = or i1 %s, %s.null\n", name, name, any, *so_far, name);
+    *so_far = any;
+  }
+}
+
+const char *module_nulls(const Plan *p) {
+  const Graph *g = p->g;
+  const char *any = "false";
+  Sb s = { 0 };
+  put_nulls(p->ir->ctx, &s, "in", g->inputs.p, (int)graph_nin(g), &any);
+  put_nulls(p->ir->ctx, &s, "out", g->outputs.p, (int)graph_nout(g), &any);
+  sb_printf(&s, "  %%null = or i1 %s, false\n", any);
+  return keep(p->ir->ctx, &s);
+}
+
+/* A state is where its cursor says; the next one is in the other of two slots. */
+static void put_state(const StatePlace *at, const Buf *b, const char *name, Sb *s) {
+  sb_printf(s, "  %s%s = getelementptr i8, ptr %%s, i64 %lld\n", name, at->slots > 1 ? ".first" : "", (long long)at->at);
+  if (at->slots < 2) return;
+  const char *next = b->kind == BUF_NEXT ? ".next" : "";
+  sb_printf(s, "  %s.to = getelementptr i64, ptr %%s, i64 %lld\n  %s.slot = load i64, ptr %s.to\n", name, (long long)b->slot, name, name);
+  if (*next) sb_printf(s, "  %s.slot.next = sub i64 1, %s.slot\n", name, name);
+  sb_printf(s, "  %s.by = mul i64 %s.slot%s, %lld\n", name, name, next, (long long)at->step);
+  sb_printf(s, "  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, name, name);
+}
+
+/* One call of a kernel: its buffers as pointers, then the call. */
+static void put_call(const Plan *p, int k, Sb *s) {
+  const Kernel *kernel = &p->kernels.p[k];
+  sb_printf(s, "case%d:\n", k);
+  for (size_t i = 0; i < kernel->bufs.n; i++) {
+    const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
+    const char *name = arena_printf(&p->ir->ctx->model, "%%k%d.%zu", k, i);
+    switch (b->kind) {
+    case BUF_INPUT: put_load(s, "in", b->slot, name); break;
+    case BUF_OUTPUT: put_load(s, "out", b->slot, name); break;
+    case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %lld\n", name, (long long)b->offset); break;
+    case BUF_ARENA: sb_printf(s, "  %s = getelementptr i8, ptr %%a, i64 %lld\n", name, (long long)b->offset); break;
+    case BUF_STATE: case BUF_NEXT: put_state(&p->states.p[b->slot], b, name, s); break;
+    }
+  }
+  sb_printf(s, "  call void @k%d(", kernel->code);
+  for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
+  if (kernel->chunks > 1) sb_printf(s, "%si64 %%begin, i64 %%end", kernel->bufs.n ? ", " : "");
+  sb_puts(s, ")\n  br label %done\n");
+}
+
+const char *module_cases(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
+  return keep(p->ir->ctx, &s);
+}
+
+const char *module_chunks(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", p->kernels.p[k].chunks);
+  return keep(p->ir->ctx, &s);
+}
+
+/* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */
+const char *module_float(const Target *t, bool enters) {
+  switch (t->arch) {
+  case ARCH_X86_64:
+    return enters ? "  %was = alloca i32\n  %now = alloca i32\n  store i32 40896, ptr %now\n" /* 0x9fc0 */
+                    "  call void @llvm.x86.sse.stmxcsr(ptr %was)\n  call void @llvm.x86.sse.ldmxcsr(ptr %now)\n"
+                  : "  call void @llvm.x86.sse.ldmxcsr(ptr %was)\n";
+  case ARCH_AARCH64:
+    return enters ? "  %was = call i64 @llvm.aarch64.get.fpcr()\n  call void @llvm.aarch64.set.fpcr(i64 16777216)\n"
+                  : "  call void @llvm.aarch64.set.fpcr(i64 %was)\n";
+  default: return "";
+  }
+}
+
+const char *module_calls(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) put_call(p, (int)k, &s);
+  return keep(p->ir->ctx, &s);
+}
+
+/* tgcrt_strerror, weak: texts as constants, which need no relocation. */
+const char *module_messages(Ctx *c) {
+  Sb texts = { 0 }, labels = { 0 }, blocks = { 0 };
+  const char *unknown = tgcrt_strerror(-1);
+  int n = 0;
+  for (; strcmp(tgcrt_strerror(n), unknown); n++) {
+    sb_printf(&labels, " i32 %d, label %%s%d", n, n);
+    sb_printf(&blocks, "s%d:\n  ret ptr @status.%d\n", n, n);
+  }
+  for (int i = 0; i <= n; i++)
+    sb_printf(&texts, "@status.%d = private unnamed_addr constant [%zu x i8] c\"%s\\00\"\n", i, strlen(tgcrt_strerror(i)) + 1, tgcrt_strerror(i));
+  sb_printf(&texts, "define weak ptr @tgcrt_strerror(i32 %%status) #3 {\n  switch i32 %%status, label %%other [%s ]\n%sother:\n  ret ptr @status.%d\n}\n",
+            labels.p, blocks.p, n);
+  sb_free(&labels);
+  sb_free(&blocks);
+  return keep(c, &texts);
+}
+
+const char *module_states(const Plan *p, const char *size) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->states.n; k++) {
+    const StatePlace *t = &p->states.p[k];
+    const int64_t field[] = { t->at, t->outer, t->block, t->keep, t->step, t->slots, t->init < 0 ? -1 : t->init };
+    sb_printf(&s, "  [7 x %s] [", size);
+    for (int i = 0; i < 7; i++) sb_printf(&s, "%s%s %lld", i ? ", " : "", size, (long long)field[i]);
+    sb_puts(&s, k + 1 < p->states.n ? "],\n" : "]\n");
+  }
+  return keep(p->ir->ctx, &s);
+}
