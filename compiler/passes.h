@@ -1,5 +1,6 @@
 /* One row per pass, in order: letter for -d, name for --stop-after, function, level of the text it prints.
  * needs / gives stand on top of each pass's file. */
+PASS('i', integer, pass_integer, L_GRAPH, "quantised values are computed with as integers")
 PASS('s', simplify, pass_simplify, L_GRAPH, "exact rewrites on the graph")
 PASS('w', widen, pass_widen, L_GRAPH, "half precision is computed in single")
 PASS('c', fold, pass_fold, L_GRAPH, "sub-graphs of constants become tensors")

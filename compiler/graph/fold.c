@@ -1,7 +1,8 @@
 /* fold.c: what depends on constants only becomes tensors.
  *
  * The greatest such parts are found from their users down. Left as they are: views of weights (an
- * EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it), and positions
+ * EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it), integers of few bits that
+ * are only wanted in more (a load converts), and positions
  * (integer arithmetic on IOTA), because the index algebra turns them into better addresses than a
  * table of numbers. A part over the limits of the context stays as well. */
 #include "../interp/interp.h"
@@ -16,7 +17,9 @@ typedef struct Fold {
   bool changed;
 } Fold;
 
-static bool is_view(const Node *x) { return x->op == OP_EXPAND || x->op == OP_RESHAPE || x->op == OP_PERMUTE; }
+static bool is_view(const IR *ir, const Node *x) {
+  return x->op == OP_EXPAND || x->op == OP_RESHAPE || x->op == OP_PERMUTE || (node_widens(ir, x) && dtype_info[x->dt].bits <= 32);
+}
 
 /* order: sources first */
 static void find_positions(Fold *f, const Refs *order) {
@@ -75,7 +78,7 @@ static int result(Fold *f, const Tensor *t) {
 static void fold_part(Fold *f, Ref r) {
   IR *ir = f->ir;
   Tensor t;
-  while (is_view(node(ir, r))) r = node(ir, r)->src[0];
+  while (is_view(ir, node(ir, r))) r = node(ir, r)->src[0];
   const Node *x = node(ir, r);
   if (x->op == OP_CONST || x->op == OP_WEIGHT || refmap_get(&f->position, r) == 2 || refmap_get(&f->done, r)) return;
   if (!interp_const(ir, r, &t)) return;

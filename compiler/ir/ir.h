@@ -132,6 +132,7 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
 Ref node_with_src(IR *ir, Ref r, const Ref *src);
 int64_t dims_elems(const int64_t *dims, int rank);            /* product; fails never: INT64_MAX on overflow */
 bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view of one */
+bool node_widens(const IR *ir, const Node *x);                /* a CAST between integers that loses nothing */
 uint64_t dt_wrap(DType d, uint64_t bits);                     /* truncated and sign-extended to the type, as CONST keeps it */
 
 /* ---- scalar constants. Bits: integers sign- or zero-extended; bool 0/1; f64 and f32 as their own

@@ -215,6 +215,13 @@ static Span bounds(const IR *ir, const Node *x) {
   return r;
 }
 
+bool node_widens(const IR *ir, const Node *x) {
+  if (x->op != OP_CAST || !dt_int((DType)x->dt)) return false;
+  DType from = (DType)node(ir, x->src[0])->dt, to = (DType)x->dt;
+  bool same = dtype_info[from].cls == dtype_info[to].cls;
+  return dt_int(from) && dtype_info[from].bits < dtype_info[to].bits && (same || dtype_info[from].cls == 'u');
+}
+
 /* ---- the constructor ---- */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
               const int64_t *dims) {

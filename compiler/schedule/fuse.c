@@ -8,7 +8,8 @@
  * Structure forces some stores: graph outputs; sums of products (contractions), which deserve a
  * kernel with registers of their own, so at most one lives in a kernel and never below another
  * reduction; operands of contractions that are not pure movement, because a contraction reads each
- * operand many times and in scalars; concatenations, whose parts are written in place. A reduction
+ * operand many times and in scalars (integers are stored in as few bits as they come in: widening counts
+ * as movement); concatenations, whose parts are written in place. A reduction
  * whose consumers see it through an EXPAND over what it reduced (a mean, a row maximum) is computed
  * once outside the loops that repeat it: that alone makes softmax and layer normalisation one
  * kernel. */
@@ -39,6 +40,11 @@ typedef struct Info {
 } Info;
 
 static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
+
+Ref operand_base(const IR *ir, Ref r) {
+  while (op_is_movement((Op)node(ir, r)->op) || node_widens(ir, node(ir, r))) r = node(ir, r)->src[0];
+  return r;
+}
 
 bool is_contraction(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
@@ -135,11 +141,13 @@ void sched_fuse(Sched *s) {
     const Node *x = node(ir, r);
     Info *me = &info[r];
     int64_t elems = dims_elems(x->dims, x->rank);
-    bool view = op_is_movement((Op)x->op), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
+    bool moves = op_is_movement((Op)x->op), view = moves || node_widens(ir, x), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
 
     /* decide */
     bool halo = false;
-    if (x->op == OP_PAD && !store && me->evals > 0 && (me->operand || me->evals * PAD_WORK > (double)elems * STORE_COST)) {
+    double extra = me->evals - (double)elems;
+    bool again = extra > 0 && extra * work[r] > (double)elems * STORE_COST; /* computing it that often costs more than memory */
+    if (x->op == OP_PAD && !store && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > (double)elems * STORE_COST)) {
       Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
       if (base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL)) store = true; /* fixed memory: a copy with the border */
       else {
@@ -147,13 +155,11 @@ void sched_fuse(Sched *s) {
         info[x->src[0]].must = true;
       }
     } else if (!store && !leaf && !view) {
-      double extra = me->evals - (double)elems;
       if (x->op == OP_CAT && !selects[r]) store = true;
       else if (me->operand || me->depth > MAX_INLINED) store = true;
       else if (x->op == OP_REDUCE && is_contraction(ir, r))
         store = me->under || me->selected || me->root == MANY || extra > 0 || contraction[me->root] || me->evals < (double)elems;
-      else if (x->op == OP_REDUCE) store = me->under || (extra > 0 && extra * work[r] > (double)elems * STORE_COST);
-      else store = extra > 0 && extra * work[r] > (double)elems * STORE_COST;
+      else store = again || (x->op == OP_REDUCE && me->under);
     } else if (view && (me->depth > 4 * MAX_INLINED || (me->root == MANY && selects[view_base(ir, r)]))) store = true;
     if (store) {
       s->place[r].stored = true;
@@ -191,8 +197,7 @@ void sched_fuse(Sched *s) {
       } else if (x->op == OP_CAT)
         evals /= x->nsrc;
       bool selected = me->selected || selects[r];
-      bool moves = view || selects[r] || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
-      Ref path = moves ? r : me->path;
+      Ref path = moves || selects[r] || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ? r : me->path;
       if (to->path && to->path == path && path != MANY) to->evals = to->evals > evals ? to->evals : evals;
       else to->evals += evals;
       to->path = !to->path || to->path == path ? path : MANY;

@@ -109,7 +109,7 @@ static Ref contraction_of(Sched *s, Ref r) {
 }
 
 static bool from_weight(Sched *s, Ref r) {
-  Op op = (Op)node(s->ir, view_base(s->ir, r))->op;
+  Op op = (Op)node(s->ir, operand_base(s->ir, r))->op;
   return op == OP_WEIGHT || op == OP_CONST;
 }
 
@@ -125,7 +125,7 @@ static bool varies(const IR *ir, Ref r, int a) {
     case OP_WINDOW:
       if (a == y->rank) return true;
       break;
-    case OP_SHRINK: break;
+    case OP_SHRINK: case OP_CAST: break;
     case OP_RESHAPE: {
       int64_t inner = 1;
       int j = y->rank - 1;

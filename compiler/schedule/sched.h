@@ -32,6 +32,7 @@ typedef struct Sched {
   Refs order;              /* graph nodes, sources first */
 } Sched;
 
+Ref operand_base(const IR *ir, Ref r);      /* below views and the widening of integers: what a contraction reads */
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two different values */
 
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, halo_view */
