@@ -20,7 +20,7 @@ static const char *suffix(DType d, int lanes, char buf[32]) { /* of helper names
 }
 
 /* ---- helpers: a template each. $T type, $S suffix, $E element type, $U unsigned type, $I signed
- * integer type of the same width, $B bits, $N lanes. Chosen by name and by scalar or vector. ---- */
+ * integer type of the same width, $B bits, $N lanes, $Q four times as many. Chosen by name and by scalar or vector. ---- */
 /* $A one $: other $; is one where AVX is there, for eight floats, and other elsewhere. */
 typedef struct Helper { const char *name; bool vector; const char *text; } Helper;
 static const Helper helpers[] = {
@@ -33,6 +33,8 @@ static const Helper helpers[] = {
   { "minc", true, "$T tgc_minc_$S($T x, $T c) {\n$A  return ($T)_mm256_min_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x > c), c, x);$;}" },
   { "max", true, "$T tgc_max_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_max_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b);$;}" },
   { "min", true, "$T tgc_min_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_min_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b);$;}" },
+  { "imax", true, "$T tgc_imax_$S($T a, $T b) { const $I m = ($I)(a > b);\n  return ($T)((($I)a & m) | (($I)b & ~m)); }" },
+  { "imin", true, "$T tgc_imin_$S($T a, $T b) { const $I m = ($I)(a < b);\n  return ($T)((($I)a & m) | (($I)b & ~m)); }" },
   { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
   { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) {\n$A  return ($T)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);$:  const $I w = tgc_mask_$S(m);\n  return ($T)((($I)a & w) | (($I)b & ~w));$;}" },
   { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
@@ -65,6 +67,30 @@ static const Helper helpers[] = {
   { "castu64", false, "uint64_t tgc_castu64_$S($T a) { return a != a || a <= 0 ? 0 : a >= ($T)18446744073709551616.0 ? UINT64_MAX : (uint64_t)a; }" },
   { "casti32", true, "i32x$N tgc_casti32_$S($T a) {\n  const i32x$N big = a >= 2147483648.0f, in = (a > -2147483648.0f) & ~big;\n  const i32x$N v = __builtin_convertvector(tgc_sel_$S(in, a, ($T){ 0 }), i32x$N);\n"
                      "  return v | (big & INT32_MAX) | ((a <= -2147483648.0f) & INT32_MIN); }" },
+  /* of floats that fit, and NaN */
+  { "int", true, "i32x$N tgc_int_$S($T a) { return __builtin_convertvector(a, i32x$N) & (i32x$N)(a == a); }" },
+  /* sums of products of four bytes, unsigned by signed: a group of x for all lanes, or for each its own. Without the
+   * instruction for it, words are multiplied, whose pairs add up in i32: vpmaddubsw would saturate. */
+  { "dot", false, "$T tgc_dot_$S($T s, u8x4 x, i8x4 y) { return s + x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3]; }" },
+  { "dot", true, "$T tgc_dot_$S($T s, u8x4 x, i8x$Q y) {\n#if $N * 4 <= 64 && (defined __SSE2__ || defined __ARM_FEATURE_MATMUL_INT8)\n"
+                 "  const $T all = tgc_splat_$S((int32_t)x);\n  return tgc_dotv_$S(s, (u8x$Q)all, y);\n#else\n"
+                 "  for (int i = 0; i < $N; i++)\n    for (int k = 0; k < 4; k++) s[i] += x[k] * y[4 * i + k];\n  return s;\n#endif\n}" },
+  { "dotv", true, "$T tgc_dotv_$S($T s, u8x$Q x, i8x$Q y) {\n"
+                  "#if $N == 16 && defined __AVX512VNNI__\n  return ($T)_mm512_dpbusd_epi32((__m512i)s, (__m512i)x, (__m512i)y);\n"
+                  "#elif $N == 8 && defined __AVX512VNNI__ && defined __AVX512VL__\n  return ($T)_mm256_dpbusd_epi32((__m256i)s, (__m256i)x, (__m256i)y);\n"
+                  "#elif $N == 8 && defined __AVXVNNI__\n  return ($T)_mm256_dpbusd_avx_epi32((__m256i)s, (__m256i)x, (__m256i)y);\n"
+                  "#elif $N == 4 && defined __AVX512VNNI__ && defined __AVX512VL__\n  return ($T)_mm_dpbusd_epi32((__m128i)s, (__m128i)x, (__m128i)y);\n"
+                  "#elif $N == 4 && defined __ARM_FEATURE_MATMUL_INT8\n  return ($T)vusdotq_s32((int32x4_t)s, (uint8x16_t)x, (int8x16_t)y);\n"
+                  "#elif $N == 16 && defined __AVX512BW__\n"
+                  "  const __m512i low = _mm512_madd_epi16(_mm512_and_si512((__m512i)x, _mm512_set1_epi16(255)), _mm512_srai_epi16(_mm512_slli_epi16((__m512i)y, 8), 8));\n"
+                  "  return s + ($T)low + ($T)_mm512_madd_epi16(_mm512_srli_epi16((__m512i)x, 8), _mm512_srai_epi16((__m512i)y, 8));\n"
+                  "#elif $N == 8 && defined __AVX2__\n"
+                  "  const __m256i low = _mm256_madd_epi16(_mm256_and_si256((__m256i)x, _mm256_set1_epi16(255)), _mm256_srai_epi16(_mm256_slli_epi16((__m256i)y, 8), 8));\n"
+                  "  return s + ($T)low + ($T)_mm256_madd_epi16(_mm256_srli_epi16((__m256i)x, 8), _mm256_srai_epi16((__m256i)y, 8));\n"
+                  "#elif $N == 4 && defined __SSE2__\n"
+                  "  const __m128i low = _mm_madd_epi16(_mm_and_si128((__m128i)x, _mm_set1_epi16(255)), _mm_srai_epi16(_mm_slli_epi16((__m128i)y, 8), 8));\n"
+                  "  return s + ($T)low + ($T)_mm_madd_epi16(_mm_srli_epi16((__m128i)x, 8), _mm_srai_epi16((__m128i)y, 8));\n"
+                  "#else\n  for (int i = 0; i < 4 * $N; i++) s[i / 4] += x[i] * y[i];\n  return s;\n#endif\n}" },
   { "bits", false, "$I tgc_bits_$S($T a) { $I b; memcpy(&b, &a, sizeof b); return b; }" },
   { "float", false, "$F tgc_float_$S($T a) { $F b; memcpy(&b, &a, sizeof b); return b; }" },
   /* half precision: the exponent is rebased by an addition, subnormals are integers; no operand is a denormal float, which may count as zero */
@@ -214,6 +240,17 @@ static bool const_not_nan(const IR *ir, Ref r) {
   return node_is_const(ir, r, &bits) && !isnan(bits_to_double((DType)node(ir, r)->dt, bits));
 }
 
+/* min(max(v, c), d) with constants within i32, or NaN */
+static bool fits_i32(const IR *ir, const Node *x) {
+  for (int k = 0; k < 2; k++, x = node(ir, x->src[0])) {
+    if (x->dt != DT_F32 || x->op != (k ? OP_MAX : OP_MIN)) return false;
+    const Node *c = node(ir, x->src[1]);
+    if (c->op == OP_BCAST) c = node(ir, c->src[0]);
+    if (c->op != OP_CONST || !(fabs(bits_to_double(DT_F32, c->arg[0])) < 2147483648.0)) return false;
+  }
+  return true;
+}
+
 static void put_cast(Render *w, Sb *o, const Node *x) {
   const Node *s = node(w->ir, x->src[0]);
   const char *a = arg(w, x, 0), *in = inside(w, x, 0);
@@ -235,7 +272,8 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
       put_type(&zero, from, x->lanes);
       sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, zero.p);
       sb_free(&zero);
-    } else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, suffix(from, x->lanes, sfx), in);
+    } else if (to == DT_I32 && fits_i32(w->ir, s)) sb_printf(o, "tgc_int_%s(%s)", suffix(from, x->lanes, sfx), in);
+    else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, suffix(from, x->lanes, sfx), in);
     else sb_printf(o, "__builtin_convertvector(%s, %s)", in, t);
   } else if (to == DT_BOOL) sb_printf(o, "(%s != 0)", a);
   else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, dtype_info[from].text, in);
@@ -327,6 +365,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_MIN: {
     const char *name = x->op == OP_MAX ? "max" : "min";
     if (d == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), x->op == OP_MAX ? "|" : "&", arg(w, x, 1));
+    else if (vec && dt_int(d)) sb_printf(o, "tgc_i%s_%s(%s, %s)", name, suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1));
     else if (const_not_nan(ir, x->src[1])) { /* max(x, c) is x where x is NaN */
       const char *a = inside(w, x, 0), *c = inside(w, x, 1);
       sb_printf(o, "tgc_%sc_%s(%s, %s)", name, suffix(d, n, sfx), a, c);
@@ -344,6 +383,9 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else sb_printf(o, "(%s ? %s : %s)", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
     return;
   case OP_MULACC: sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT)); return;
+  case OP_DOT:
+    sb_printf(o, "tgc_dot%s_%s(%s, %s, %s)", node(ir, x->src[1])->lanes > 4 ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    return;
   case OP_DIV:
     if (fl) sb_printf(o, "(%s / %s)", arg(w, x, 0), arg(w, x, 1));
     else sb_printf(o, "tgc_%sdiv_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
@@ -599,6 +641,7 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
     case ':': sb_puts(o, "\n#else\n"); break;
     case ';': sb_puts(o, d == DT_F32 && lanes == 8 ? "\n#endif\n" : "\n"); break;
     case 'N': sb_printf(o, "%d", lanes); break;
+    case 'Q': sb_printf(o, "%d", lanes * 4); break;
     case 'M': { /* $M(name): the function of math.h for the element type */
       const char *end = strchr(s, ')');
       sb_put(o, s + 2, (size_t)(end - s - 2));
@@ -711,7 +754,8 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p) want_names(&pre, all.p);
   if (pre.text.p) want_names(&pre, pre.text.p); /* types that only helpers mention */
   sb_puts(o, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
-  if (pre.text.p && strstr(pre.text.p, "_mm256_")) sb_puts(o, "#ifdef __AVX__\n#include <immintrin.h>\n#endif\n");
+  if (pre.text.p && strstr(pre.text.p, "_mm256_")) sb_puts(o, "#if defined __AVX__ || defined __SSE2__\n#include <immintrin.h>\n#endif\n");
+  if (pre.text.p && strstr(pre.text.p, "__ARM_FEATURE")) sb_puts(o, "#ifdef __ARM_NEON\n#include <arm_neon.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
   /* a helper may be used in one branch of another's conditionals only, which clang takes for unused; a
    * kernel inlined into the run loses its registers to its neighbours */
@@ -748,11 +792,13 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
 /* ---- what has a vector form ---- */
 static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   (void)t;
-  if (lanes == 1) return true;
+  if (lanes == 1) return op != OP_DOT || (d == DT_I32 && from == DT_U8);
   bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64, b = from == DT_BOOL;
   switch (op) {
   case OP_ADD: case OP_SUB: case OP_NEG: return f || i;
-  case OP_MUL: case OP_MAX: case OP_MIN: case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return f || i || b;
+  case OP_MAX: case OP_MIN: return f || dt_int(from) || b;
+  case OP_MUL: case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return f || i || b;
+  case OP_DOT: return d == DT_I32 && from == DT_U8;
   case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MULACC: case OP_ABS: return f;
   case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: return i || b;
   case OP_WHERE: return true;

@@ -129,6 +129,22 @@ static int64_t across(const Machine *m, const Step *s) {
   return lane[0];
 }
 
+/* products in the sum's type, one after another */
+static void run_dot(const Machine *m, const Step *s, int64_t *to) {
+  const Node *x = s->x, *a = node(m->ir, x->src[1]), *b = node(m->ir, x->src[2]);
+  DType d = (DType)x->dt;
+  const int group = b->lanes / x->lanes;
+  for (int l = 0; l < x->lanes; l++) {
+    int64_t sum = source(m, s, 0)[l];
+    for (int k = 0; k < group; k++) {
+      int64_t va = interp_scalar(OP_CAST, d, (DType)a->dt, &source(m, s, 1)[a->lanes == group ? k : l * group + k]);
+      int64_t vb = interp_scalar(OP_CAST, d, (DType)b->dt, &source(m, s, 2)[l * group + k]);
+      sum = interp_scalar(OP_ADD, d, d, (int64_t[]){ sum, interp_scalar(OP_MUL, d, d, (int64_t[]){ va, vb }) });
+    }
+    to[l] = sum;
+  }
+}
+
 static void run_step(Machine *m, const Step *s) {
   const Node *x = s->x;
   int64_t *to = &m->v[s->to];
@@ -144,6 +160,7 @@ static void run_step(Machine *m, const Step *s) {
     break;
   case OP_LANE: *to = source(m, s, 0)[x->arg[0]]; break;
   case OP_HRED: *to = across(m, s); break;
+  case OP_DOT: run_dot(m, s, to); break;
   case OP_ACC: case OP_GET: memmove(to, source(m, s, 0), x->lanes * sizeof *to); break;
   case OP_SET: memmove(&m->v[m->from.p[s->first]], source(m, s, 1), x->lanes * sizeof *to); break;
   default:

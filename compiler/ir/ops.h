@@ -93,6 +93,7 @@ OP(SINK,      KERNEL, S,  "*()",      "",                      0,            "th
 OP(BCAST,     PROG,   1,  "T(T)",     "",                      0,            "a scalar in every lane")
 OP(VEC,       PROG,   S,  "T(T)",     "",                      0,            "a vector from one scalar per lane")
 OP(LANE,      PROG,   1,  "T(T)",     "lane:i",                0,            "one lane of a vector")
+OP(DOT,       PROG,   3,  "T(T,*,*)", "",                      0,            "DOT(sum, x, y): each lane of sum plus the products of its group of x and y; one group of x serves all lanes")
 OP(HRED,      PROG,   1,  "T(T)",     "op:o",                  0,            "combines all lanes: a fixed tree, halves first")
 /* programs: a list; a LOOP runs to its END */
 OP(LOOP,      PROG,   1,  "*()",      "",                      0,            "for each value of the range")

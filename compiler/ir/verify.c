@@ -314,6 +314,14 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     }
     return;
   case OP_LANE: NEED(x->lanes == 1 && x->arg[0] >= 0 && x->arg[0] < s->lanes, "no such lane"); return;
+  case OP_DOT: {
+    const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
+    int group = b->lanes / x->lanes;
+    NEED(s->lanes == x->lanes, "lanes of sources differ");
+    NEED(group > 1 && group * x->lanes == b->lanes && (a->lanes == b->lanes || a->lanes == group), "not one group for each lane");
+    NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt), "sums of another kind than the products");
+    return;
+  }
   case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
   case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
   default:
@@ -377,7 +385,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, x->src[0]);
       NEED(range->op == OP_RANGE, "loops over no range");
-      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL, "a range that was to be replicated");
+      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT, "a range that was to be replicated");
       NEED(range->arg[2] != RK_THREAD || nest.n == 1, "a range of threads inside a loop");
       threads |= range->arg[2] == RK_THREAD;
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");

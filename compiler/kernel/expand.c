@@ -25,7 +25,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   const Node *x = node(ir, r);
   for (int k = 1; k < x->nsrc; k++) {
     const Node *u = node(ir, x->src[k]);
-    if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL) continue;
+    if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL && u->arg[2] != RK_DOT) continue;
     Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[16];
     bool partial = u->arg[2] == RK_PARTIAL && x->nsrc > 2;
     int n = 1;
@@ -54,6 +54,39 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   return 0;
 }
 
+/* ---- groups ---- */
+static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* the elements of a converted load side by side, or 0 */
+  const Node *x = node(ir, cast), *l = x->op == OP_CAST ? node(ir, x->src[0]) : x;
+  int64_t coef;
+  Ref rest;
+  if (l->op != OP_LOAD || l->nsrc != 2 || !ix_split(ir, l->src[1], range, &coef, &rest) || coef != 1) return 0;
+  return make(ir, OP_LOAD, (DType)l->dt, n, 2, (Ref[]){ l->src[0], rest }, 0, NULL);
+}
+
+/* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second.
+ * Where packing did not bring groups together, the range is unrolled. */
+static Ref group_reduction(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  Ref src[MAX_RANGES + 1], dot = 0;
+  int n = 1;
+  for (int k = 1; k < x->nsrc; k++) {
+    if (node(ir, x->src[k])->arg[2] == RK_DOT) dot = x->src[k];
+    else src[n++] = x->src[k];
+  }
+  if (!dot || m->op != OP_MUL) return 0;
+  int group = (int)node(ir, dot)->arg[0];
+  Ref a = group_load(ir, m->src[0], dot, group), b = group_load(ir, m->src[1], dot, group);
+  if (!a || !b) return 0;
+  if (ir->bufs.p[node(ir, node(ir, b)->src[0])->arg[0]].kind != BUF_WEIGHT) {
+    Ref t = a;
+    a = b;
+    b = t;
+  }
+  src[0] = make(ir, OP_DOT, (DType)x->dt, 1, 3, (Ref[]){ c_int(ir, (DType)x->dt, 0), a, b }, 0, NULL);
+  return n == 1 ? src[0] : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
+}
+
 /* ---- lanes ---- */
 typedef struct Lanes {
   IR *ir;
@@ -73,13 +106,24 @@ static Ref splat(IR *ir, Ref r, int lanes) {
   return x->lanes == lanes ? r : make(ir, OP_BCAST, (DType)x->dt, lanes, 1, &r, 0, NULL);
 }
 
-static Ref each_lane(Lanes *v, Ref r) { /* a vector of the scalar expression at every lane */
-  Ref lane[64];
+static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every lane */
+  IR *ir = v->ir;
+  Ref lane[256];
+  int per = node(ir, r)->lanes; /* a group has several elements */
+  CHECK(v->n * per <= 256);
   for (int i = 0; i < v->n; i++) {
-    Ref c = ix_const(v->ir, i);
-    lane[i] = ix_subst(v->ir, r, 1, &v->range, &c);
+    Ref c = ix_const(ir, i), at = ix_subst(ir, r, 1, &v->range, &c);
+    for (int64_t k = 0; k < per; k++) lane[i * per + k] = per == 1 ? at : make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &at, 1, &k);
   }
-  return make(v->ir, OP_VEC, (DType)node(v->ir, r)->dt, v->n, v->n, lane, 0, NULL);
+  return make(ir, OP_VEC, (DType)node(ir, r)->dt, v->n * per, v->n * per, lane, 0, NULL);
+}
+
+static Ref each_group(IR *ir, Ref r, int n) { /* one group for all lanes, repeated */
+  Ref lane[256];
+  int per = node(ir, r)->lanes;
+  CHECK(n * per <= 256);
+  for (int i = 0; i < n * per; i++) lane[i] = make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &r, 1, (int64_t[]){ i % per });
+  return make(ir, OP_VEC, (DType)node(ir, r)->dt, n * per, n * per, lane, 0, NULL);
 }
 
 static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
@@ -89,13 +133,18 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   int64_t coef;
   switch ((Op)x->op) {
   case OP_LOAD:
-    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1) {
+    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == x->lanes) {
       memcpy(src, x->src, x->nsrc * sizeof *src);
       src[1] = rest;
       if (x->nsrc == 4) src[3] = splat(ir, x->src[3], v->n);
-      return make(ir, OP_LOAD, (DType)x->dt, v->n, x->nsrc, src, 0, NULL);
+      return make(ir, OP_LOAD, (DType)x->dt, v->n * x->lanes, x->nsrc, src, 0, NULL);
     }
     return each_lane(v, r);
+  case OP_DOT:
+    for (int k = 0; k < 3; k++) src[k] = refmap_get(&v->memo, x->src[k]);
+    src[0] = splat(ir, src[0], v->n);
+    if (node(ir, src[2])->lanes == node(ir, x->src[2])->lanes) src[2] = each_group(ir, src[2], v->n);
+    return make(ir, OP_DOT, (DType)x->dt, v->n, 3, src, 0, NULL);
   case OP_RANGE: return each_lane(v, r);
   case OP_RED: {
     int n = 1, mine = 0;
@@ -159,6 +208,8 @@ static void store_lanes(Lanes *v, Ref store, Refs *out) {
 
 Ref expand_nest(IR *ir, Ref nest) {
   static const Rule rules[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
+  static const Rule groups[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
+  ir_rewrite(ir, groups, NULL, &nest, 1, NULL);
   ir_rewrite(ir, rules, NULL, &nest, 1, NULL);
   Nest n = nest_open(ir, nest), loops = { 0 };
   Refs stores = { 0 }, next = { 0 }, ranges = { 0 };

@@ -6,7 +6,7 @@
  * that a tile does not divide pay for their rest. The cheapest tile that fits the register file
  * wins. Two memory ports, two arithmetic ports and a latency of four cycles describe every
  * out-of-order core of the last ten years well enough to rank tiles. */
-#include "kernel.h"
+#include "units.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@ typedef struct Access {
   bool depends[MAX_RANGES];
   bool affine[MAX_RANGES];
   int bytes;
+  int group;                   /* elements at a time, for a unit; else 1 */
 } Access;
 
 typedef struct Model {
@@ -37,12 +38,14 @@ typedef struct Model {
   bool reduces;
   bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
   int widest;                  /* bytes of the widest element computed with */
+  int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
 } Model;
 
 static void add_access(Model *m, Ref r, Ref index, Ref buffer, double times) {
   IR *ir = m->ir;
   const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
-  Access a = { .ref = r, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = dt_bytes(b->dt) };
+  const int group = times == 1 ? m->group : 1;
+  Access a = { .ref = r, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
   a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4;
   for (int i = 0; i < m->n; i++) {
     Ref rest;
@@ -86,12 +89,16 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
   *red = main_reduction(ir, &all);
   m->reduces = *red != 0;
   m->n = m->nout = n->n;
-  m->steps = 1;
+  m->steps = m->group = 1;
   memcpy(m->range, n->ranges, (size_t)n->n * sizeof *n->ranges);
   if (*red) {
     const Node *x = node(ir, *red);
-    m->steps = red_terms(ir, x);
-    for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) m->range[m->n++] = x->src[k];
+    for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) {
+      const Node *r = node(ir, x->src[k]);
+      if (r->arg[2] == RK_DOT) m->group = (int)r->arg[0];
+      else m->range[m->n++] = x->src[k];
+    }
+    m->steps = red_terms(ir, x) / m->group;
   }
   for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
   for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
@@ -105,6 +112,7 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     double times = in_body ? 1 : 1 / m->steps;
     if (x->op == OP_LOAD) add_access(m, all.p[i], x->src[1], x->src[0], times);
     if (x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], times);
+    if (in_body && m->group > 1) continue; /* one instruction for all of it */
     if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) m->ops += times * instruction_cost(x);
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
     if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
@@ -118,8 +126,8 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
 static double access_cost(const Access *a, int v, int lanes) {
   if (v < 0 || !a->depends[v]) return 1;               /* scalar, broadcast on the way */
   if (a->weight) return 1;                             /* packed */
-  if (a->affine[v] && a->coef[v] == 1) return 1;
-  return 3.0 * lanes;                                  /* one by one */
+  if (a->affine[v] && a->coef[v] == a->group) return 1;
+  return 3.0 * lanes * a->group;                       /* one by one */
 }
 
 typedef struct Tile { int v, lanes, p, q, up, uq; } Tile;  /* v, p, q: indices of ranges or -1 */
@@ -268,10 +276,14 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
     memset(&m, 0, sizeof m);
     m.ir = ir;
     m.t = t;
-    for (int k = 1; k < x->nsrc; k++) m.range[m.n++] = x->src[k];
-    ir_toposort(ir, &x->src[0], 1, &body);
     int widest = 4;
     bool nested = false;
+    m.group = 1;
+    for (int k = 1; k < x->nsrc; k++) {
+      m.range[m.n++] = x->src[k];
+      nested |= node(ir, x->src[k])->arg[2] == RK_DOT; /* taken */
+    }
+    ir_toposort(ir, &x->src[0], 1, &body);
     for (size_t j = 0; j < body.n; j++) {
       const Node *y = node(ir, body.p[j]);
       if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], 1);
@@ -288,7 +300,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], t, lanes), lanes, true };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], t, lanes), lanes, true, NULL };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -296,7 +308,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
   VEC_FREE(&all);
 }
 
-Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
+static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
   Opts o = { 0 };
   Model m;
   Ref red;
@@ -321,10 +333,10 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   }
   for (int i = 0; i < m.nout; i++) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
-    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false, NULL };
   }
   int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], t, best.lanes) : 1;
-  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1 };
+  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1, NULL };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 
   /* short reductions are unrolled whole, so that neighbours share what they load */
@@ -336,12 +348,13 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
     for (int k = x->nsrc - 1; k > 0; k--) {
       int64_t e = node(ir, x->src[k])->arg[0];
       bool taken = false;
+      if (node(ir, x->src[k])->arg[2] == RK_DOT) continue;
       for (int i = 0; i < o.n; i++) taken |= o.opt[i].range == x->src[k];
       if (taken || e > 7 || copies * (double)e > 100) break;
       if (t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
       terms *= e;
       copies *= (double)e;
-      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false };
+      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false, NULL };
     }
   }
   /* weights that crowd the first level of cache are walked once: their tile goes outermost */
@@ -355,5 +368,20 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
       if (bytes > 0.5 * t->l1_bytes) o.outermost = m.range[best.v];
     }
   VEC_FREE(&m.access);
+  return o;
+}
+
+/* A unit first: the tile is then one of groups. */
+Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
+  Ref nest = nest_close(ir, n), range, rest;
+  const Unit *u = unit_choose(ir, nest, t, &range);
+  if (!u) return tile_opts(ir, n, t);
+  Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
+  Opts o = tile_opts(ir, &grouped, t);
+  int at = 0;
+  while (at < o.n && o.opt[at].range != rest) at++;
+  if (at == o.n) o.opt[o.n++] = (Opt){ .unroll = 1, .lanes = 1 };
+  o.opt[at].range = range;
+  o.opt[at].unit = u;
   return o;
 }

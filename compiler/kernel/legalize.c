@@ -73,6 +73,45 @@ static Ref fold_constant(IR *ir, const Node *x) {
 
 typedef struct Machine { const Backend *backend; const Target *target; } Machine;
 
+/* Products of a group one after another, for a backend without the unit. */
+static Ref by_product(IR *ir, Ref r, void *arg) {
+  const Machine *m = arg;
+  const Node *x = node(ir, r), *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
+  Ref sum = x->src[0], lane[64];
+  const int n = x->lanes, group = b->lanes / n;
+  if (m->backend->supports(m->target, OP_DOT, (DType)x->dt, (DType)a->dt, n)) return 0;
+  CHECK(n <= 64);
+  for (int k = 0; k < group; k++) {
+    Ref factor[2];
+    for (int s = 0; s < 2; s++) {
+      const Node *y = s ? b : a;
+      for (int i = 0; i < n; i++)
+        lane[i] = make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[1 + s], 1, (int64_t[]){ (y->lanes == group ? 0 : i * group) + k });
+      Ref v = n == 1 ? lane[0] : make(ir, OP_VEC, (DType)y->dt, n, n, lane, 0, NULL);
+      factor[s] = make(ir, OP_CAST, (DType)x->dt, n, 1, &v, 0, NULL);
+    }
+    Ref product = make(ir, OP_MUL, (DType)x->dt, n, 2, factor, 0, NULL);
+    sum = make(ir, OP_ADD, (DType)x->dt, n, 2, (Ref[]){ sum, product }, 0, NULL);
+  }
+  return sum;
+}
+
+/* f32 to integers of less than 32 bits: clamped, so that the conversion to i32 cannot saturate */
+static Ref narrow_cast(IR *ir, const Node *x) {
+  const Node *s = node(ir, x->src[0]);
+  DType d = (DType)x->dt;
+  if (x->op != OP_CAST || s->dt != DT_F32 || !dt_int(d) || dtype_info[d].bits >= 32 || x->lanes == 1) return 0;
+  const int bits = dtype_info[d].bits - (dtype_info[d].cls == 'i');
+  double limit[2] = { dtype_info[d].cls == 'i' ? -(double)(1 << bits) : 0, (double)((1 << bits) - 1) };
+  Ref r = x->src[0];
+  for (int k = 0; k < 2; k++) {
+    Ref c = c_float(ir, DT_F32, limit[k]);
+    r = make(ir, k ? OP_MIN : OP_MAX, DT_F32, x->lanes, 2, (Ref[]){ r, make(ir, OP_BCAST, DT_F32, x->lanes, 1, &c, 0, NULL) }, 0, NULL);
+  }
+  r = make(ir, OP_CAST, DT_I32, x->lanes, 1, &r, 0, NULL);
+  return make(ir, OP_CAST, d, x->lanes, 1, &r, 0, NULL);
+}
+
 static Ref legal(IR *ir, Ref r, void *arg) {
   const Machine *m = arg;
   const Node *x = node(ir, r);
@@ -80,20 +119,21 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   Ref wide = fold_constant(ir, x);
   if (wide) return wide;
   wide = wide_half(ir, x);
-  if (wide || (wide = half_cast(ir, x))) return wide;
+  if (wide || (wide = half_cast(ir, x)) || (wide = narrow_cast(ir, x))) return wide;
   if (m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes)) return 0;
   Ref d = decomp_expr(ir, r);
   return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
 
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
-  Rule rules[OP_COUNT + 3];
+  Rule rules[OP_COUNT + 4];
   Machine m = { b, t };
   int n = 0;
   for (int op = 1; op < OP_COUNT; op++)
     if (op_info[op].level == L_EXPR) rules[n++] = (Rule){ (Op)op, "legalize", legal };
   rules[n++] = (Rule){ OP_RED, "widen", wide_reduction };
   rules[n++] = (Rule){ OP_HRED, "widen", wide_reduction };
+  rules[n++] = (Rule){ OP_DOT, "products", by_product };
   rules[n] = (Rule){ OP_NONE, NULL, NULL };
   ir_rewrite(ir, rules, &m, &nest, 1, NULL);
   return nest;

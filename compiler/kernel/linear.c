@@ -175,10 +175,15 @@ static void emit_loop(Linear *l, int loop);
 static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   IR *ir = l->ir;
   const Node *x = node(ir, value);
-  if (l->done[pos_of(l, value)] || op != OP_ADD || !dt_float((DType)x->dt)) {
+  bool dot = x->op == OP_DOT || (x->op == OP_ADD && node(ir, x->src[1])->op == OP_DOT);
+  if (l->done[pos_of(l, value)] || op != OP_ADD || (!dt_float((DType)x->dt) && !dot)) {
     return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
   }
   if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, x->src[0]), x->src[1]);
+  if (dot) { /* its sum is 0 */
+    Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
+    return put(l, OP_DOT, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, 0, NULL);
+  }
   if (x->op == OP_MUL) {
     Ref a = need(l, x->src[0]), b = need(l, x->src[1]);
     return put(l, OP_MULACC, (DType)x->dt, x->lanes, 3, (Ref[]){ a, b, acc }, 0, NULL);

@@ -1,7 +1,8 @@
 /* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
  * r0 * (U * L) + u * L + lane. What U * L does not divide is left to a nest of its own, scheduled
- * anew for its smaller extent; a reduction leaves its rest as a second reduction. */
-#include "kernel.h"
+ * anew for its smaller extent; a reduction leaves its rest as a second reduction. Before all that, groups
+ * of a range's values go to a dot-product unit. */
+#include "units.h"
 #include <string.h>
 
 /* Splits range r of extent n * tile below root. */
@@ -97,6 +98,13 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     if (at > to) memmove(n.ranges + to + 1, n.ranges + to, (size_t)(at - to) * sizeof *n.ranges);
     if (at > to) n.ranges[to] = o.outermost;
     nest = nest_close(ir, &n);
+  }
+  for (int i = 0; i < o.n; i++) {
+    Opt *p = &o.opt[i];
+    if (!p->unit) continue;
+    nest = unit_group(ir, nest, p->unit, p->range, &p->range);
+    p->unit = NULL;
+    if (node(ir, p->range)->op != OP_RANGE) o.opt[i--] = o.opt[--o.n];
   }
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];

@@ -1,17 +1,18 @@
 /* pack.c: constants laid out in the order a kernel reads them. After a nest's ranges were split, the
  * index of a weight is affine in some of them; the packed copy is the table of its values with the
- * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. What is
- * noted here is how to make it; it is made where it ends, in the blob of weights. */
+ * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. A gate
+ * on those ranges, beyond which 0 stands, is decided here. What is noted here is how to make the copy; it is
+ * made where it ends, in the blob of weights. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Dim { Ref range; int64_t extent, coef; int order; } Dim;
+typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim; /* gate: what a step adds to the gate's value */
 
 /* Place of a range in the nest: its loops, then its reductions' loops, then copies, then lanes. */
 static int order_of(const IR *ir, const Refs *all, Ref nest, Ref range) {
   const Node *x = node(ir, nest), *r = node(ir, range);
-  int kind = r->arg[2] == RK_VEC ? 3 : r->arg[2] == RK_UNROLL || r->arg[2] == RK_PARTIAL ? 2 : -1, at = 0;
+  int kind = r->arg[2] == RK_DOT ? 4 : r->arg[2] == RK_VEC ? 3 : r->arg[2] == RK_UNROLL || r->arg[2] == RK_PARTIAL ? 2 : -1, at = 0;
   for (int k = 1; k < x->nsrc; k++)
     if (x->src[k] == range) return (kind < 0 ? 0 : kind) * 100 + k;
   for (size_t i = 0; i < all->n; i++) {
@@ -28,9 +29,15 @@ void packed_gather(const IR *ir, const Packed *k, void *out) {
   char *to = out;
   int bytes = dt_bytes(t->dt), n = k->n;
   int64_t i[MAX_RANGES] = { 0 }, at = k->base, inner = n ? k->extent[n - 1] : 1, step = n ? k->coef[n - 1] : 0;
+  int64_t closed = k->closed, gate = n ? k->gate[n - 1] : 0;
   for (;;) {
     const char *p = from + at * bytes;
-    if (step == 1) memcpy(to, p, (size_t)(inner * bytes));
+    if (closed >= 0 || closed + gate * (inner - 1) >= 0)
+      for (int64_t x = 0; x < inner; x++) {
+        if (closed + x * gate >= 0) memset(to + bytes * x, 0, (size_t)bytes);
+        else memcpy(to + bytes * x, p + bytes * x * step, (size_t)bytes);
+      }
+    else if (step == 1) memcpy(to, p, (size_t)(inner * bytes));
     else if (bytes == 4)
       for (int64_t x = 0; x < inner; x++) memcpy(to + 4 * x, p + 4 * x * step, 4);
     else
@@ -39,28 +46,41 @@ void packed_gather(const IR *ir, const Packed *k, void *out) {
     int a = n - 2;
     for (; a >= 0; a--) {
       at += k->coef[a];
+      closed += k->gate[a];
       if (++i[a] < k->extent[a]) break;
       at -= k->coef[a] * k->extent[a];
+      closed -= k->gate[a] * k->extent[a];
       i[a] = 0;
     }
     if (a < 0) return;
   }
 }
 
-static int packed_buffer(Plan *p, const Buf *b, int64_t base, const Dim *d, int n, int64_t total) {
+static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {
   IR *ir = p->ir;
   Packed k;
   memset(&k, 0, sizeof k); /* compared as bytes */
   k.tensor = b->slot;
   k.base = base;
+  k.closed = closed;
   k.n = n;
-  for (int i = 0; i < n; i++) k.extent[i] = d[i].extent, k.coef[i] = d[i].coef;
+  for (int i = 0; i < n; i++) k.extent[i] = d[i].extent, k.coef[i] = d[i].coef, k.gate[i] = d[i].gate;
   for (size_t i = 0; i < p->packed.n; i++)
     if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
   k.buf = (int)ir->bufs.n;
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT, .dt = b->dt, .elems = total, .slot = b->slot, .offset = -1, .value = b->value, .packed = (int)p->packed.n + 1 }));
   VEC_PUSH(&p->packed, k);
   return k.buf;
+}
+
+/* The gate of a load as a sum over the ranges of its index that is negative where it is open; *rest: what is left */
+static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
+  const Node *g = node(ir, x->src[2]), *other = node(ir, x->src[3]);
+  if (g->op != OP_CMPLT || other->op != OP_CONST || other->arg[0]) return false;
+  Ref sum = ix_sub(ir, g->src[0], g->src[1]);
+  bool ok = true;
+  for (int i = 0; i < n && ok; i++) ok = ix_split(ir, sum, d[i].range, &d[i].gate, &sum);
+  return ok && node_is_const(ir, sum, rest);
 }
 
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
@@ -70,12 +90,12 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   Refs ranges = { 0 };
   Dim d[MAX_RANGES];
   int n = 0;
-  int64_t total = 1, base;
+  int64_t total = 1, base, closed = -1;
   Ref rest = x->src[1], index = ix_const(ir, 0), packed = 0;
   collect_ranges(ir, x->src[1], &ranges);
   bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
-    Dim e = { ranges.p[i], node(ir, ranges.p[i])->arg[0], 0, order_of(ir, all, nest, ranges.p[i]) };
+    Dim e = { .range = ranges.p[i], .extent = node(ir, ranges.p[i])->arg[0], .order = order_of(ir, all, nest, ranges.p[i]) };
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
     for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];
@@ -83,12 +103,17 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   }
   VEC_FREE(&ranges);
   if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64) return 0;
-  for (int i = 0; i < n; i++) index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
-  if (index == x->src[1] && total == b.elems) return 0; /* already in order */
-  int64_t id = packed_buffer(p, &b, base, d, n, total);
+  bool gated = x->nsrc == 4, decided = gated && gate_sum(ir, x, d, n, &closed);
+  if (gated && !decided) closed = -1;
+  for (int i = 0; i < n; i++) {
+    index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
+    if (!decided) d[i].gate = 0;
+  }
+  if (index == x->src[1] && total == b.elems && !decided) return 0; /* already in order */
+  int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
   memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);
-  packed = node_make(ir, OP_LOAD, (DType)x->dt, 1, x->nsrc, src, 0, NULL, 0, NULL);
+  packed = node_make(ir, OP_LOAD, (DType)x->dt, 1, decided ? 2 : x->nsrc, src, 0, NULL, 0, NULL);
   return packed;
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GROUP_REST = 3 }; /* bytes that a dot-product unit may read past the last one (kernel/units.c) */
+
 /* ---- which axis lies innermost ---- */
 
 /* Axis of u that moves with axis `axis` of the stored value v, judged from the index expressions of
@@ -319,6 +321,7 @@ void sched_layout(Sched *s) {
       continue;
     }
     int64_t n = lay_out(x, p);
+    if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += GROUP_REST;
     p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);
   }
 }

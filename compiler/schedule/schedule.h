@@ -36,8 +36,8 @@ typedef struct Kernel {
 } Kernel;
 
 /* A weight laid out for a kernel: element i of the buffer is element base + sum of digit x coef of
- * the tensor, the digits of i being those of the extents. */
-typedef struct Packed { int64_t tensor, base; int n; int64_t extent[24], coef[24]; int buf; } Packed;
+ * the tensor, the digits of i being those of the extents; 0 where closed + sum of digit x gate is not negative. */
+typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state: `outer` blocks, in each of which the value's part begins at cursor * step. A run moves the
  * cursor one on; after `slots` runs it is at 0 again, and what is kept of a window is moved there. In bytes. */

@@ -1,0 +1,120 @@
+/* units.c: which reductions dot-product units can do, and taking them there: the opt TC(range, unit).
+ *
+ * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
+ * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
+ * The range is split into groups; expand.c makes the innermost part one DOT. A rest of a group is filled
+ * up: zeros in the constant, whatever lies there in the other. Integers only: 0 times anything is 0. */
+#include "units.h"
+#include <string.h>
+
+/* clang-format off */
+const Unit units[] = {
+  /* name         needs            x      y      sum     group lanes */
+  { "vpdpbusd",   FEAT_AVX512VNNI, DT_U8, DT_I8, DT_I32, 4,    16 },
+  { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8 },
+  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16 }, /* on bytes widened to words: vpmaddubsw saturates */
+  { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8 },
+  { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4 },
+  { NULL,         0,               0,     0,     0,      0,    0 },
+};
+/* clang-format on */
+
+const Unit *unit_named(const char *s, size_t n) {
+  for (const Unit *u = units; u->name; u++)
+    if (strlen(u->name) == n && !memcmp(u->name, s, n)) return u;
+  return NULL;
+}
+
+/* The RED over r below root; 0: there is none */
+static Ref reduction_over(const IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  Ref found = 0;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++)
+      if (x->src[k] == r) found = all.p[i];
+  }
+  VEC_FREE(&all);
+  return found;
+}
+
+static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {
+  const Node *x = node(ir, r), *l = x->op == OP_CAST ? node(ir, x->src[0]) : NULL;
+  return l && x->dt == to && l->op == OP_LOAD && l->dt == from && l->nsrc == 2 ? x->src[0] : 0;
+}
+
+/* The loads of x and y below the product m */
+static bool operands(const IR *ir, const Node *m, const Unit *u, Ref *x, Ref *y) {
+  if (m->op != OP_MUL) return false;
+  for (int k = 0; k < 2; k++) {
+    *x = converted_load(ir, m->src[k], u->x, u->sum);
+    *y = converted_load(ir, m->src[!k], u->y, u->sum);
+    if (*x && *y && ir->bufs.p[node(ir, node(ir, *y)->src[0])->arg[0]].kind == BUF_WEIGHT) return true;
+  }
+  return false;
+}
+
+static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[node(ir, node(ir, load)->src[0])->arg[0]]; }
+
+static bool affine(IR *ir, Ref index) {
+  Refs ranges = { 0 };
+  bool ok = true;
+  int64_t coef;
+  collect_ranges(ir, index, &ranges);
+  for (size_t i = 0; i < ranges.n && ok; i++) ok = ix_split(ir, index, ranges.p[i], &coef, &index);
+  VEC_FREE(&ranges);
+  return ok && node_is_const(ir, index, NULL);
+}
+
+const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r) {
+  Ref red = reduction_over(ir, nest, r), x, y, rest;
+  const Node *n = red ? node(ir, red) : NULL;
+  int64_t coef, extent = node(ir, r)->arg[0], more = (extent + u->group - 1) / u->group * u->group - extent;
+  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
+  if (!n || n->arg[0] != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, n->src[0]), u, &x, &y))
+    return "the unit does not do such a reduction";
+  for (int k = 1; k < n->nsrc; k++)
+    if (node(ir, n->src[k])->arg[2] != RK_REDUCE) return "the reduction is split already";
+  const Node *ix = node(ir, node(ir, x)->src[1]);
+  if (!ix_split(ir, node(ir, x)->src[1], r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
+  if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, node(ir, y)->src[1])) return "the constant cannot be packed";
+  if (more > extent) return "the range is too short";
+  if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems)) return "a group would reach past the operand";
+  return NULL;
+}
+
+/* Lanes are results that share x: there must be enough. Of the ranges that fit, the one that fills its groups best. */
+const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
+  Refs ranges = { 0 };
+  const Unit *best = NULL;
+  double filled = 0;
+  collect_ranges(ir, nest, &ranges);
+  for (const Unit *u = units; u->name && !best; u++)
+    for (size_t i = 0; i < ranges.n; i++) {
+      double extent = (double)node(ir, ranges.p[i])->arg[0], groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
+      double f = extent / (groups * u->group) + 1e-9 * groups;
+      if (f <= filled || unit_refuses(ir, nest, t, u, ranges.p[i])) continue;
+      filled = f;
+      best = u;
+      *r = ranges.p[i];
+    }
+  VEC_FREE(&ranges);
+  return best;
+}
+
+Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
+  const Node *n = node(ir, r);
+  int64_t extent = n->arg[0], groups = (extent + u->group - 1) / u->group;
+  Ref by[2] = { range_make(ir, groups, (RangeKind)n->arg[2]), range_make(ir, u->group, RK_DOT) }, x, y;
+  Ref at = ix_add(ir, ix_mul(ir, by[0], u->group), by[1]);
+  nest = range_replace(ir, nest, r, at, 2, by);
+  *rest = by[0];
+  if (groups * u->group == extent) return nest;
+  Ref red = reduction_over(ir, nest, by[1]);
+  CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &x, &y));
+  const Node *l = node(ir, y);
+  Ref src[4] = { l->src[0], l->src[1], ix_lt(ir, at, ix_const(ir, extent)), c_int(ir, u->y, 0) };
+  Ref gated = node_make(ir, OP_LOAD, (DType)l->dt, 1, 4, src, 0, NULL, 0, NULL);
+  return ix_subst(ir, nest, 1, &y, &gated);
+}
