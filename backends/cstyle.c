@@ -67,6 +67,16 @@ static const Helper helpers[] = {
   { "castu64", false, "uint64_t tgc_castu64_$S($T a) { return a != a || a <= 0 ? 0 : a >= ($T)18446744073709551616.0 ? UINT64_MAX : (uint64_t)a; }" },
   { "casti32", true, "i32x$N tgc_casti32_$S($T a) {\n  const i32x$N big = a >= 2147483648.0f, in = (a > -2147483648.0f) & ~big;\n  const i32x$N v = __builtin_convertvector(tgc_sel_$S(in, a, ($T){ 0 }), i32x$N);\n"
                      "  return v | (big & INT32_MAX) | ((a <= -2147483648.0f) & INT32_MIN); }" },
+  /* bytes to and from i32: gcc 12 takes conversions to other sizes apart */
+  { "widenu", true, "i32x$N tgc_widenu_$S($T a) {\n#if $N == 16 && defined __AVX512F__\n  return (i32x16)_mm512_cvtepu8_epi32((__m128i)a);\n"
+                 "#elif $N == 8 && defined __AVX2__\n  int64_t w;\n  memcpy(&w, &a, 8);\n  return (i32x8)_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(w));\n"
+                 "#else\n  return __builtin_convertvector(a, i32x$N);\n#endif\n}" },
+  { "widen", true, "i32x$N tgc_widen_$S($T a) {\n#if $N == 16 && defined __AVX512F__\n  return (i32x16)_mm512_cvtepi8_epi32((__m128i)a);\n"
+                 "#elif $N == 8 && defined __AVX2__\n  int64_t w;\n  memcpy(&w, &a, 8);\n  return (i32x8)_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(w));\n"
+                 "#else\n  return __builtin_convertvector(a, i32x$N);\n#endif\n}" },
+  { "narrow", true, "$T tgc_narrow_$S(i32x$N a) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_cvtepi32_epi8((__m512i)a);\n"
+                    "#elif $N == 8 && defined __AVX512VL__\n  const int64_t w = _mm_cvtsi128_si64(_mm256_cvtepi32_epi8((__m256i)a));\n  $T r;\n  memcpy(&r, &w, 8);\n  return r;\n"
+                    "#else\n  return __builtin_convertvector(a, $T);\n#endif\n}" },
   /* of floats that fit, and NaN */
   { "int", true, "i32x$N tgc_int_$S($T a) { return __builtin_convertvector(a, i32x$N) & (i32x$N)(a == a); }" },
   /* sums of products of four bytes, unsigned by signed: a group of x for all lanes, or for each its own. Without the
@@ -274,6 +284,8 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
       sb_free(&zero);
     } else if (to == DT_I32 && fits_i32(w->ir, s)) sb_printf(o, "tgc_int_%s(%s)", suffix(from, x->lanes, sfx), in);
     else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, suffix(from, x->lanes, sfx), in);
+    else if (to == DT_I32 && dtype_info[from].bits == 8) sb_printf(o, "tgc_widen%s_%s(%s)", from == DT_U8 ? "u" : "", suffix(from, x->lanes, sfx), in);
+    else if (from == DT_I32 && dtype_info[to].bits == 8) sb_printf(o, "tgc_narrow_%s(%s)", suffix(to, x->lanes, sfx), in);
     else sb_printf(o, "__builtin_convertvector(%s, %s)", in, t);
   } else if (to == DT_BOOL) sb_printf(o, "(%s != 0)", a);
   else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, dtype_info[from].text, in);

@@ -96,10 +96,14 @@ static Ref by_product(IR *ir, Ref r, void *arg) {
   return sum;
 }
 
-/* f32 to integers of less than 32 bits: clamped, so that the conversion to i32 cannot saturate */
+/* f32 to integers of less than 32 bits: clamped, so that the conversion to i32 cannot saturate; and back */
 static Ref narrow_cast(IR *ir, const Node *x) {
   const Node *s = node(ir, x->src[0]);
   DType d = (DType)x->dt;
+  if (x->op == OP_CAST && d == DT_F32 && x->lanes > 1 && dt_int((DType)s->dt) && dtype_info[s->dt].bits < 32) {
+    Ref wide = make(ir, OP_CAST, DT_I32, x->lanes, 1, x->src, 0, NULL);
+    return make(ir, OP_CAST, d, x->lanes, 1, &wide, 0, NULL);
+  }
   if (x->op != OP_CAST || s->dt != DT_F32 || !dt_int(d) || dtype_info[d].bits >= 32 || x->lanes == 1) return 0;
   const int bits = dtype_info[d].bits - (dtype_info[d].cls == 'i');
   double limit[2] = { dtype_info[d].cls == 'i' ? -(double)(1 << bits) : 0, (double)((1 << bits) - 1) };
