@@ -72,13 +72,12 @@ static bool positive(IR *ir, Ref r) {
   return extremes(ir, r, &lo, &hi) && lo > 0 && isfinite(hi);
 }
 
-/* Greatest absolute value of an integer if no sum wraps; INT64_MAX: not known */
-static int64_t magnitude(IR *ir, Ref r) {
-  const Node *x = node(ir, r);
+static int64_t magnitude(IR *ir, Ref r);
+
+/* from what it is made of */
+static int64_t magnitude_below(IR *ir, const Node *x) {
   int64_t a, b, n = 1;
-  double lo, hi;
   bool fits = true;
-  if (!x->varies && extremes(ir, r, &lo, &hi)) return (int64_t)fmax(fabs(lo), fabs(hi));
   switch ((Op)x->op) {
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_MAX: case OP_MIN: case OP_PAD:
     a = magnitude(ir, x->src[0]);
@@ -99,6 +98,15 @@ static int64_t magnitude(IR *ir, Ref r) {
   }
   if (x->vmin == INT64_MIN || x->vmax == INT64_MAX) return INT64_MAX;
   return -x->vmin > x->vmax ? -x->vmin : x->vmax;
+}
+
+/* Greatest absolute value of an integer if no sum wraps; INT64_MAX: not known */
+static int64_t magnitude(IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  double lo, hi;
+  if (!x->varies && extremes(ir, r, &lo, &hi)) return (int64_t)fmax(fabs(lo), fabs(hi));
+  int64_t a = magnitude_below(ir, x), own = x->vmin == INT64_MIN ? INT64_MAX : -x->vmin > x->vmax ? -x->vmin : x->vmax;
+  return a <= INT32_MAX && own < a ? own : a; /* bounds hold where nothing wraps */
 }
 
 /* ---- movement ---- */

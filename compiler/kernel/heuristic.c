@@ -41,12 +41,11 @@ typedef struct Model {
   int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
 } Model;
 
-static void add_access(Model *m, Ref r, Ref index, Ref buffer, double times) {
+static void add_access(Model *m, Ref r, Ref index, Ref buffer, double times, int group) {
   IR *ir = m->ir;
   const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
-  const int group = times == 1 ? m->group : 1;
   Access a = { .ref = r, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
-  a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4;
+  a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4 && !a.weight; /* a weight's gate is decided by packing */
   for (int i = 0; i < m->n; i++) {
     Ref rest;
     a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
@@ -110,8 +109,7 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     bool in_body = false;
     for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
     double times = in_body ? 1 : 1 / m->steps;
-    if (x->op == OP_LOAD) add_access(m, all.p[i], x->src[1], x->src[0], times);
-    if (x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], times);
+    if (x->op == OP_LOAD || x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], times, in_body ? m->group : 1);
     if (in_body && m->group > 1) continue; /* one instruction for all of it */
     if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) m->ops += times * instruction_cost(x);
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
@@ -278,7 +276,6 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
     m.t = t;
     int widest = 4;
     bool nested = false;
-    m.group = 1;
     for (int k = 1; k < x->nsrc; k++) {
       m.range[m.n++] = x->src[k];
       nested |= node(ir, x->src[k])->arg[2] == RK_DOT; /* taken */
@@ -286,7 +283,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
     ir_toposort(ir, &x->src[0], 1, &body);
     for (size_t j = 0; j < body.n; j++) {
       const Node *y = node(ir, body.p[j]);
-      if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], 1);
+      if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], 1, 1);
       for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
       if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
     }

@@ -99,13 +99,7 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     if (at > to) n.ranges[to] = o.outermost;
     nest = nest_close(ir, &n);
   }
-  for (int i = 0; i < o.n; i++) {
-    Opt *p = &o.opt[i];
-    if (!p->unit) continue;
-    nest = unit_group(ir, nest, p->unit, p->range, &p->range);
-    p->unit = NULL;
-    if (node(ir, p->range)->op != OP_RANGE) o.opt[i--] = o.opt[--o.n];
-  }
+  nest = units_apply(ir, nest, &o);
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;

@@ -5,16 +5,17 @@
  * same in every process. Text is untrusted: it comes from lock files, logs and stores. Whatever
  * opts_check lets pass, opts_apply and the steps after it turn into a correct program. */
 #include "../ir/refmap.h"
-#include "kernel.h"
+#include "units.h"
 #include <string.h>
 
 enum { MAX_STATEMENTS = 6000, MAX_TILE = 256, MAX_PARTS = 16, MAX_RESTS = 3 };
 
-/* ---- the words: what they set in an opt, and their least value ---- */
-static const struct OptWord { const char *name; bool has_number; } words[] = {
-  { "vec", true }, { "unroll", true }, { "partial", true }, { "outer", false },
+/* ---- the words: what stands behind the range ---- */
+typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
+static const struct OptWord { const char *name; Argument argument; } words[] = {
+  { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -43,6 +44,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     int at = range_place(&ranges, p->range);
+    if (p->unit) sb_printf(out, " tc(r%d,%s)", at, p->unit->name);
     if (p->lanes > 1) sb_printf(out, " vec(r%d,%d)", at, p->lanes);
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }
@@ -68,21 +70,32 @@ static bool take_number(const char **at, const char *end, int *out) {
   return *at > start;
 }
 
+static bool take_unit(const char **at, const char *end, const Unit **u) {
+  const char *start = *at;
+  while (*at < end && **at != ')') ++*at;
+  return (*u = unit_named(start, (size_t)(*at - start))) != NULL;
+}
+
 static Opt *opt_of(Opts *o, Ref range) {
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == range) return &o->opt[i];
   if (o->n == MAX_RANGES) return NULL;
-  o->opt[o->n] = (Opt){ range, 1, 1, false };
+  o->opt[o->n] = (Opt){ .range = range, .unroll = 1, .lanes = 1 };
   return &o->opt[o->n++];
 }
 
-static const char *set_opt(Opts *o, int word, Ref range, int n) {
+static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit) {
   if (word == W_OUTER) {
     if (o->outermost) return "it moves two ranges outermost";
     o->outermost = range;
     return NULL;
   }
   Opt *p = opt_of(o, range);
+  if (word == W_TC) {
+    if (!p || p->unit) return "it splits a range twice";
+    p->unit = unit;
+    return NULL;
+  }
   int *field = !p ? NULL : word == W_VEC ? &p->lanes : &p->unroll;
   if (!p || *field != 1) return "it splits a range twice";
   *field = n;
@@ -98,14 +111,17 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
   if (!take(&at, end, "{")) wrong = "it does not begin with '{'";
   while (!wrong && take(&at, end, " ") && !take(&at, end, "}")) {
     int word = 0, place, number = 0;
+    const Unit *unit = NULL;
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
     if (word == WORDS) wrong = "an opt is unknown";
-    else if (!take(&at, end, "(r") || !take_number(&at, end, &place) ||
-             (words[word].has_number && (!take(&at, end, ",") || !take_number(&at, end, &number))) || !take(&at, end, ")"))
+    else if (!take(&at, end, "(r") || !take_number(&at, end, &place) || (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
+             (words[word].argument == A_NUMBER && !take_number(&at, end, &number)))
       wrong = "an opt is malformed";
+    else if (words[word].argument == A_UNIT && !take_unit(&at, end, &unit)) wrong = "there is no such unit";
+    else if (!take(&at, end, ")")) wrong = "an opt is malformed";
     else if ((size_t)place >= ranges.n) wrong = "the nest has no such range";
-    else if (words[word].has_number && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
-    else wrong = set_opt(o, word, ranges.p[place], number);
+    else if (words[word].argument == A_NUMBER && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
+    else wrong = set_opt(o, word, ranges.p[place], number, unit);
   }
   if (!wrong && (at != end || end - text < 3 || end[-1] != '}')) wrong = "it does not end with ' }'";
   VEC_FREE(&ranges);
@@ -187,10 +203,17 @@ static double count_statements(IR *ir, Ref nest, const Opts *o) {
   return total;
 }
 
-const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o) {
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   const char *wrong = NULL;
-  int rests = 0;
+  int rests = 0, grouped = 0;
   Ref vec = 0;
+  Opts rest = *given, *o = &rest;
+  for (int i = 0; i < o->n; i++) {
+    if (!o->opt[i].unit) continue;
+    if (grouped++) return "two ranges go to units";
+    if ((wrong = unit_refuses(ir, nest, t, o->opt[i].unit, o->opt[i].range))) return wrong;
+  }
+  nest = units_apply(ir, nest, o);
   for (int i = 0; i < o->n && !wrong; i++) {
     wrong = check_one(ir, nest, t, &o->opt[i], &rests);
     if (o->opt[i].lanes == 1 || !ranges_of(ir, nest, o->opt[i].range)) continue;

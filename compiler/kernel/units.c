@@ -7,6 +7,8 @@
 #include "units.h"
 #include <string.h>
 
+enum { LEAST_SHARING = 4 };
+
 /* clang-format off */
 const Unit units[] = {
   /* name         needs            x      y      sum     group lanes */
@@ -84,7 +86,19 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   return NULL;
 }
 
-/* Lanes are results that share x: there must be enough. Of the ranges that fit, the one that fills its groups best. */
+/* Results that share x, for lanes to be */
+static int64_t sharing(IR *ir, Ref nest, const Unit *u, Ref r) {
+  Ref x, y;
+  int64_t n = 1;
+  if (!operands(ir, node(ir, node(ir, reduction_over(ir, nest, r))->src[0]), u, &x, &y)) return 0;
+  for (int k = 1; k < node(ir, nest)->nsrc; k++) {
+    Ref range = node(ir, nest)->src[k];
+    if (ix_uses(ir, y, range) && !ix_uses(ir, x, range)) n *= node(ir, range)->arg[0];
+  }
+  return n;
+}
+
+/* Of the ranges that fit, the one that fills its groups best. */
 const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   Refs ranges = { 0 };
   const Unit *best = NULL;
@@ -94,7 +108,7 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
     for (size_t i = 0; i < ranges.n; i++) {
       double extent = (double)node(ir, ranges.p[i])->arg[0], groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
       double f = extent / (groups * u->group) + 1e-9 * groups;
-      if (f <= filled || unit_refuses(ir, nest, t, u, ranges.p[i])) continue;
+      if (f <= filled || unit_refuses(ir, nest, t, u, ranges.p[i]) || sharing(ir, nest, u, ranges.p[i]) < LEAST_SHARING) continue;
       filled = f;
       best = u;
       *r = ranges.p[i];
@@ -117,4 +131,15 @@ Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
   Ref src[4] = { l->src[0], l->src[1], ix_lt(ir, at, ix_const(ir, extent)), c_int(ir, u->y, 0) };
   Ref gated = node_make(ir, OP_LOAD, (DType)l->dt, 1, 4, src, 0, NULL, 0, NULL);
   return ix_subst(ir, nest, 1, &y, &gated);
+}
+
+Ref units_apply(IR *ir, Ref nest, Opts *o) {
+  for (int i = 0; i < o->n; i++) {
+    Opt *p = &o->opt[i];
+    if (!p->unit) continue;
+    nest = unit_group(ir, nest, p->unit, p->range, &p->range);
+    p->unit = NULL;
+    if (p->lanes == 1 && p->unroll == 1) o->opt[i--] = o->opt[--o->n];
+  }
+  return nest;
 }

@@ -14,6 +14,8 @@
 enum { TRIES = 400 };
 
 /* shapes that no tile divides, reductions of all kinds, rows, gathers, windows, padding, half precision */
+#define NINE " -7, 120, 3, 0, -128, 127, 55, -1, 9,"
+#define WEIGHTS NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE " -7, 120, 3, 0, -128, 127, 55, -1, 9"
 static const char *const graphs[] = {
   "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b : [1,9,11]\n"
   "be = expand br : [13,9,11]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\noutput m\n",
@@ -24,6 +26,8 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f16[7,6]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input u8[4,33]\nc = cast x : i32\ns = reduce c op=add axes=[1]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
+  "tgc 1 graph\na = input u8[6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,9,1]\n"
+  "p = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
 };
 
 static uint32_t seed = 1;
@@ -47,8 +51,9 @@ static void random_text(Sb *s) {
   static const int number[] = { 2, 2, 3, 4, 4, 5, 8, 16 };
   sb_puts(s, "{");
   for (int n = roll(5); n > 0; n--) {
-    int w = roll(5), r = roll(5);
-    if (w == 4) sb_printf(s, " outer(r%d)", r);
+    int w = roll(6), r = roll(5);
+    if (w == 5) sb_printf(s, " tc(r%d,vpmaddwd)", r);
+    else if (w == 4) sb_printf(s, " outer(r%d)", r);
     else sb_printf(s, " %s(r%d,%d)", word[w], r, number[roll(8)]);
   }
   sb_puts(s, " }");
@@ -183,6 +188,11 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ outer(r2) }", "the range to move outermost is a reduction's" },
     { "x86-64-v3", "{ outer(r0) outer(r1) }", "it moves two ranges outermost" },
     { "x86-64-v3", "{ swizzle(r0,2) }", "an opt is unknown" },
+    { "x86-64-v3", "{ tc(r2,abacus) }", "there is no such unit" },
+    { "x86-64-v3", "{ tc(r2) }", "an opt is malformed" },
+    { "x86-64-v3", "{ tc(r2,vpdpbusd) }", "the target has no such unit" },
+    { "x86-64-v3", "{ tc(r2,vpmaddwd) }", "the unit does not do such a reduction" },
+    { "x86-64-v3", "{ tc(r2,vpmaddwd) tc(r2,vpmaddwd) }", "it splits a range twice" },
     { "x86-64-v3", "vec(r1,8)", "it does not begin with '{'" },
     { "x86-64-v3", "{ vec(r1,8) } ", "it does not end with ' }'" },
     { "x86-64-v3", "{}", "it does not end with ' }'" },

@@ -75,6 +75,23 @@ static void a_dot_product_in_lanes(void **state) {
   assert_true(sum == want);
 }
 
+static void groups_of_products(void **state) {
+  World *w = *state;
+  uint8_t x[8] = { 255, 255, 255, 255, 1, 2, 3, 4 };
+  int8_t y[8] = { -128, -128, -128, -128, 127, -1, 0, 5 };
+  int32_t out[4] = { 0 }, first[2] = { INT32_MIN, 100 };
+  Ref bx = buffer(w, DT_U8, 8), by = buffer(w, DT_I8, 8), bf = buffer(w, DT_I32, 2), bo = buffer(w, DT_I32, 4), zero = integer(w, 0);
+  Ref all = PUT(OP_LOAD, DT_U8, 8, bx, zero), one = PUT(OP_LOAD, DT_U8, 4, bx, integer(w, 4)), b = PUT(OP_LOAD, DT_I8, 8, by, zero);
+  Ref sum = PUT(OP_LOAD, DT_I32, 2, bf, zero);
+  PUT(OP_STORE, DT_NONE, 1, bo, zero, PUT(OP_DOT, DT_I32, 2, sum, all, b));
+  PUT(OP_STORE, DT_NONE, 1, bo, integer(w, 2), PUT(OP_DOT, DT_I32, 2, sum, one, b)); /* one group for both lanes */
+  execute(w, (void *[]){ x, y, first, out });
+  assert_int_equal(out[0], INT32_MAX - 4 * 255 * 128 + 1); /* wraps */
+  assert_int_equal(out[1], 100 + 127 - 2 + 20);
+  assert_int_equal(out[2], INT32_MAX - 10 * 128 + 1);
+  assert_int_equal(out[3], 100 + 127 - 2 + 20);
+}
+
 static void gates_keep_accesses_inside(void **state) { /* y[i] = x[i - 2], or 7 outside, for even i */
   World *w = *state;
   int32_t x[4] = { 1, 2, 3, 4 }, y[8];
@@ -141,6 +158,7 @@ static void inner_loops_start_anew(void **state) { /* y[i] = sum of x[i][0..3); 
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(a_dot_product_in_lanes, setup, teardown),
+    cmocka_unit_test_setup_teardown(groups_of_products, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_keep_accesses_inside, setup, teardown),
     cmocka_unit_test_setup_teardown(lanes_gather_and_scatter, setup, teardown),
     cmocka_unit_test_setup_teardown(across_lanes_the_tree_is_fixed, setup, teardown),
