@@ -59,13 +59,16 @@ static void random_text(Sb *s) {
   sb_puts(s, " }");
 }
 
-static void **memory(IR *ir) {
+/* packed: from this number on, weights are packed as the plan says */
+static void **memory(const Plan *plan, size_t packed) {
+  IR *ir = plan->ir;
   void **mem = ARENA_NEW(&ir->ctx->model, void *, ir->bufs.n);
   for (size_t i = 0; i < ir->bufs.n; i++) {
     const Buf *b = &ir->bufs.p[i];
     size_t bytes = (size_t)(b->elems * dt_bytes(b->dt));
     char *p = mem[i] = arena_alloc(&ir->ctx->model, bytes + 1);
-    if (b->kind == BUF_WEIGHT) memcpy(p, ir->tensors.p[b->slot].data, bytes);
+    if (b->packed && i >= packed) packed_gather(ir, &plan->packed.p[b->packed - 1], p);
+    else if (b->kind == BUF_WEIGHT && !b->packed) memcpy(p, ir->tensors.p[b->slot].data, bytes);
     for (int64_t k = 0; k < b->elems && b->kind != BUF_WEIGHT; k++) {
       int64_t v = double_to_bits(b->dt, (double)((k * 7 + k / 5) % 5 - 2 + (b->dt == DT_U8 ? 2 : 0)));
       memcpy(p + k * dt_bytes(b->dt), &v, (size_t)dt_bytes(b->dt));
@@ -91,13 +94,14 @@ static void same(const IR *ir, const Kernel *k, void **got, void **want) {
 static Kernel lowered(Plan *p, int k, void ***mem) {
   ScheduleSource given = { .name = "test", .find = find };
   Plan one = { .g = p->g, .ir = p->ir, .target = p->target, .backend = p->backend, .schedules = &given };
+  size_t bufs = p->ir->bufs.n;
   VEC_PUSH(&one.kernels, ((Kernel){ .sink = p->kernels.p[k].sink }));
   kernel_lower(&one, 0);
   Kernel out = one.kernels.p[0];
+  *mem = memory(&one, bufs);
   VEC_FREE(&one.kernels);
   VEC_FREE(&one.packed);
   ir_verify_program(p->ir, out.prog.p, out.prog.n);
-  *mem = memory(p->ir);
   interp_program(p->ir, out.prog.p, out.prog.n, *mem);
   return out;
 }
