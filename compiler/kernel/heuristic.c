@@ -297,7 +297,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], t, lanes), lanes, true, NULL };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], t, lanes), lanes, true };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -330,10 +330,10 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
   }
   for (int i = 0; i < m.nout; i++) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
-    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false, NULL };
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
   }
   int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], t, best.lanes) : 1;
-  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1, NULL };
+  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1 };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 
   /* short reductions are unrolled whole, so that neighbours share what they load */
@@ -351,7 +351,7 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
       if (t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
       terms *= e;
       copies *= (double)e;
-      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false, NULL };
+      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false };
     }
   }
   /* weights that crowd the first level of cache are walked once: their tile goes outermost */
@@ -375,10 +375,9 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   if (!u) return tile_opts(ir, n, t);
   Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
   Opts o = tile_opts(ir, &grouped, t);
-  int at = 0;
-  while (at < o.n && o.opt[at].range != rest) at++;
-  if (at == o.n) o.opt[o.n++] = (Opt){ .unroll = 1, .lanes = 1 };
-  o.opt[at].range = range;
-  o.opt[at].unit = u;
+  for (int i = 0; i < o.n; i++)
+    if (o.opt[i].range == rest) o.opt[i].range = range;
+  o.grouped = range;
+  o.unit = u;
   return o;
 }

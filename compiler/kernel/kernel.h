@@ -18,20 +18,19 @@ typedef struct Nest {
 Nest nest_open(const IR *ir, Ref nest);
 Ref nest_close(IR *ir, const Nest *n);
 
-/* One opt: split a range into loop x copies x lanes; before that, into groups for a unit, whose range is then
- * what the opts of the grouped range mean. A nest's schedule is a list of these. */
-struct Unit;
+/* One opt: split a range into loop x copies x lanes. A nest's schedule is a list of these. */
 typedef struct Opt {
   Ref range;
   int unroll;              /* copies, in order */
   int lanes;
   bool partial;            /* copies of a reduction have accumulators of their own: PARTIAL */
-  const struct Unit *unit; /* takes groups of the range's values (units.h): TC; NULL: none */
 } Opt;
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
   Ref outermost;           /* range moved to the outside of the nest; 0: none */
+  Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups */
+  const struct Unit *unit; /* units.h; NULL: none */
 } Opts;
 
 /* canon.c */

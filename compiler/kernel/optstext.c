@@ -44,10 +44,10 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     int at = range_place(&ranges, p->range);
-    if (p->unit) sb_printf(out, " tc(r%d,%s)", at, p->unit->name);
     if (p->lanes > 1) sb_printf(out, " vec(r%d,%d)", at, p->lanes);
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }
+  if (o->unit) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->unit->name);
   if (o->outermost) sb_printf(out, " outer(r%d)", range_place(&ranges, o->outermost));
   sb_puts(out, " }");
   VEC_FREE(&ranges);
@@ -90,12 +90,13 @@ static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit
     o->outermost = range;
     return NULL;
   }
-  Opt *p = opt_of(o, range);
   if (word == W_TC) {
-    if (!p || p->unit) return "it splits a range twice";
-    p->unit = unit;
+    if (o->unit) return "two ranges go to units";
+    o->grouped = range;
+    o->unit = unit;
     return NULL;
   }
+  Opt *p = opt_of(o, range);
   int *field = !p ? NULL : word == W_VEC ? &p->lanes : &p->unroll;
   if (!p || *field != 1) return "it splits a range twice";
   *field = n;
@@ -205,14 +206,10 @@ static double count_statements(IR *ir, Ref nest, const Opts *o) {
 
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   const char *wrong = NULL;
-  int rests = 0, grouped = 0;
+  int rests = 0;
   Ref vec = 0;
-  Opts rest = *given, *o = &rest;
-  for (int i = 0; i < o->n; i++) {
-    if (!o->opt[i].unit) continue;
-    if (grouped++) return "two ranges go to units";
-    if ((wrong = unit_refuses(ir, nest, t, o->opt[i].unit, o->opt[i].range))) return wrong;
-  }
+  Opts grouped = *given, *o = &grouped;
+  if (o->unit && (wrong = unit_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
   nest = units_apply(ir, nest, o);
   for (int i = 0; i < o->n && !wrong; i++) {
     wrong = check_one(ir, nest, t, &o->opt[i], &rests);

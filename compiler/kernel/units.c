@@ -134,12 +134,11 @@ Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
 }
 
 Ref units_apply(IR *ir, Ref nest, Opts *o) {
-  for (int i = 0; i < o->n; i++) {
-    Opt *p = &o->opt[i];
-    if (!p->unit) continue;
-    nest = unit_group(ir, nest, p->unit, p->range, &p->range);
-    p->unit = NULL;
-    if (p->lanes == 1 && p->unroll == 1) o->opt[i--] = o->opt[--o->n];
-  }
+  Ref rest;
+  if (!o->unit) return nest;
+  nest = unit_group(ir, nest, o->unit, o->grouped, &rest);
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == o->grouped) o->opt[i].range = rest;
+  o->unit = NULL;
   return nest;
 }

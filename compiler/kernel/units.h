@@ -21,5 +21,5 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* NULL: non
 
 /* r becomes *rest * group + a range of kind dot; what the extent lacks to whole groups is multiplied by 0 */
 Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest);
-Ref units_apply(IR *ir, Ref nest, Opts *o);        /* groups what o gives to units; its other opts then mean the rests */
+Ref units_apply(IR *ir, Ref nest, Opts *o);        /* groups the range that o gives to a unit */
 #endif

@@ -196,7 +196,7 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ tc(r2) }", "an opt is malformed" },
     { "x86-64-v3", "{ tc(r2,vpdpbusd) }", "the target has no such unit" },
     { "x86-64-v3", "{ tc(r2,vpmaddwd) }", "the unit does not do such a reduction" },
-    { "x86-64-v3", "{ tc(r2,vpmaddwd) tc(r2,vpmaddwd) }", "it splits a range twice" },
+    { "x86-64-v3", "{ tc(r2,vpmaddwd) tc(r2,vpmaddwd) }", "two ranges go to units" },
     { "x86-64-v3", "vec(r1,8)", "it does not begin with '{'" },
     { "x86-64-v3", "{ vec(r1,8) } ", "it does not end with ' }'" },
     { "x86-64-v3", "{}", "it does not end with ' }'" },
