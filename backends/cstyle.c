@@ -39,6 +39,10 @@ static const Helper helpers[] = {
   { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) {\n$A  return ($T)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);$:  const $I w = tgc_mask_$S(m);\n  return ($T)((($I)a & w) | (($I)b & ~w));$;}" },
   { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
   { "sqrt", true, "$T tgc_sqrt_$S($T a) {\n$A  return ($T)_mm256_sqrt_ps((__m256)a);$:  for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]);\n  return a;$;}" },
+  { "fma", false, "$T tgc_fma_$S($T a, $T b, $T c) { return $M(fma)(a, b, c); }" },
+  { "fma", true, "$T tgc_fma_$S($T a, $T b, $T c) {\n#if defined __AVX512F__ && $B * $N == 512 && $B == 32\n  return ($T)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);\n"
+                 "#elif defined __FMA__ && $B * $N == 256 && $B == 32\n  return ($T)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);\n"
+                 "#else\n  for (int i = 0; i < $N; i++) a[i] = $M(fma)(a[i], b[i], c[i]);\n  return a;\n#endif\n}" },
   { "div", false, "$T tgc_div_$S($T a, $T b) { return b == 0 ? 0 : b == ($T)-1 ? ($T)(0 - ($U)a) : ($T)(a / b); }" },
   { "mod", false, "$T tgc_mod_$S($T a, $T b) { return b == 0 || b == ($T)-1 ? 0 : ($T)(a % b); }" },
   { "udiv", false, "$T tgc_udiv_$S($T a, $T b) { return b == 0 ? 0 : ($T)(a / b); }" },
@@ -132,6 +136,7 @@ typedef struct Render {
   char *prec;              /* and how loosely it binds */
   uint32_t *slot, nslot;   /* Ref to position + 1 */
   int nloops, naccs;       /* named so far */
+  bool in_order;           /* the roundings of a multiply-add are not the C compiler's to choose */
   Arena a;
 } Render;
 
@@ -394,7 +399,10 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else if (vec) sb_printf(o, "((%s & %s) | (~%s & %s))", arg(w, x, 0), arg(w, x, 1), arg(w, x, 0), arg(w, x, 2));
     else sb_printf(o, "(%s ? %s : %s)", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
     return;
-  case OP_MULACC: sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT)); return;
+  case OP_MULACC:
+    if (w->in_order && fl) sb_printf(o, "tgc_fma_%s(%s, %s, %s)", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
+    return;
   case OP_DOT:
     sb_printf(o, "tgc_dot%s_%s(%s, %s, %s)", node(ir, x->src[1])->lanes > 4 ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     return;
@@ -475,9 +483,9 @@ static void put_bound(Sb *o, const char *chunk, const char *constant, const Node
 
 /* A value is written where it is used when it is used once, in the block that computes it, and
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
-static const char *put_program(const IR *ir, const Kernel *k, Arena *a, Sb *o) { /* the text of the last value */
+static const char *put_program(const IR *ir, const Kernel *k, const Target *t, Arena *a, Sb *o) { /* the text of the last value */
   const Refs *prog = &k->prog;
-  Render w = { .ir = ir, .k = k, .o = o, .a = *a };
+  Render w = { .ir = ir, .k = k, .o = o, .in_order = t->in_order, .a = *a };
   for (w.nslot = 64; w.nslot < prog->n * 2; w.nslot *= 2) {}
   w.slot = xmalloc(w.nslot * sizeof *w.slot);
   memset(w.slot, 0, w.nslot * sizeof *w.slot);
@@ -592,7 +600,6 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   const Kernel *k = &p->kernels.p[index];
   const IR *ir = p->ir;
   Arena a = { 0 };
-  (void)t;
   sb_printf(o, "TGC_KERNEL void k%d(", index);
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
@@ -601,7 +608,7 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   }
   if (k->chunks > 1) sb_printf(o, "%sint64_t begin, int64_t end) {\n", k->bufs.n ? ", " : "");
   else sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
-  put_program(ir, k, &a, o);
+  put_program(ir, k, t, &a, o);
   sb_puts(o, "}\n");
   arena_free(&a);
 }
@@ -666,12 +673,12 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
   }
 }
 
-typedef struct Prelude { Names fns, types; Sb text; IR *ir; } Prelude;
+typedef struct Prelude { Names fns, types; Sb text; IR *ir; const Target *target; } Prelude;
 
 static void want_names(Prelude *p, const char *s);
 
 /* A function of math.h as the arithmetic of decomp.c. */
-static void put_function(IR *ir, Op op, DType d, int lanes, Sb *o) {
+static void put_function(IR *ir, const Target *t, Op op, DType d, int lanes, Sb *o) {
   int64_t id = PARAMETER;
   char sfx[32];
   Kernel k = { 0 };
@@ -684,7 +691,7 @@ static void put_function(IR *ir, Op op, DType d, int lanes, Sb *o) {
   sb_printf(o, " tgc_%s_%s(", libm[op], suffix(d, lanes, sfx));
   put_type(o, d, lanes);
   sb_puts(o, " x) {\n");
-  const char *last = put_program(ir, &k, &a, o);
+  const char *last = put_program(ir, &k, t, &a, o);
   sb_printf(o, "  return %s;\n}", last);
   arena_free(&a);
   VEC_FREE(&k.prog);
@@ -705,7 +712,7 @@ static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUF
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
     if (strlen(helpers[i].name) == len && !memcmp(helpers[i].name, name, len) && helpers[i].vector == (lanes > 1)) put_template(&out, helpers[i].text, d, lanes);
   for (int op = 1; op < OP_COUNT && !out.n; op++)
-    if (has_body((Op)op, d) && strlen(libm[op]) == len && !memcmp(libm[op], name, len)) put_function(p->ir, (Op)op, d, lanes, &out);
+    if (has_body((Op)op, d) && strlen(libm[op]) == len && !memcmp(libm[op], name, len)) put_function(p->ir, p->target, (Op)op, d, lanes, &out);
   CHECK(out.n);
   want_names(p, out.p); /* what it uses comes first */
   sb_printf(&p->text, "TGC_HELPER %s\n", out.p);
@@ -760,13 +767,13 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   Sb all = { 0 };
   memset(&pre, 0, sizeof pre);
   pre.ir = p->ir;
-  (void)t;
+  pre.target = t;
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_puts(&all, p->kernels.p[k].text);
   if (all.p) want_names(&pre, all.p);
   if (pre.text.p) want_names(&pre, pre.text.p); /* types that only helpers mention */
   sb_puts(o, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n");
-  if (pre.text.p && strstr(pre.text.p, "_mm256_")) sb_puts(o, "#if defined __AVX__ || defined __SSE2__\n#include <immintrin.h>\n#endif\n");
+  if (pre.text.p && (strstr(pre.text.p, "_mm256_") || strstr(pre.text.p, "_mm512_"))) sb_puts(o, "#if defined __AVX__ || defined __SSE2__\n#include <immintrin.h>\n#endif\n");
   if (pre.text.p && strstr(pre.text.p, "__ARM_FEATURE")) sb_puts(o, "#ifdef __ARM_NEON\n#include <arm_neon.h>\n#endif\n");
   sb_puts(o, "\n#if defined __cplusplus\n#define TGC_RESTRICT\n#else\n#define TGC_RESTRICT restrict\n#endif\n");
   /* a helper may be used in one branch of another's conditionals only, which clang takes for unused; a

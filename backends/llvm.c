@@ -207,7 +207,7 @@ static const char *call(Render *w, const char *function, Text result, Text type,
 
 /* op on operands of type d; flags of the instruction, or "" */
 static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags, int n, const char *const *arg) {
-  const char *t = cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
+  const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
   const Text type = value_type(d, lanes), sfx = suffix(d, lanes);
   char function[64];
   if (!t || (*t == '#' && lanes > 1)) BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
@@ -223,7 +223,7 @@ static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != I
 static const char *flags_of(const Render *w, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
   if (!sum) return "";
-  if (dt_float((DType)x->dt)) return w->t->fma ? " contract" : "";
+  if (dt_float((DType)x->dt)) return w->t->fma && !w->t->in_order ? " contract" : "";
   bool exact = x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
   return exact ? " nsw" : "";
 }

@@ -300,7 +300,9 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   return status;
 }
 
-bool keeps_denormals(const Options *o) { return o->denormals && !strcmp(o->denormals, "keep"); }
+bool keeps_denormals(const Options *o) {
+  return o->denormals ? !strcmp(o->denormals, "keep") : o->precision && precision_named(o->precision) == PREC_STRICT;
+}
 
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch) {
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);

@@ -33,7 +33,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *outputs;
+  const char *isa, *precision, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps; /* 0: not given */
@@ -141,7 +141,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
  * process dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out);
-bool keeps_denormals(const Options *o);                   /* --denormals=keep */
+bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 /* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);

@@ -105,6 +105,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Lock *lock = lock_of(c, o);
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
+                                                .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
                                                 .schedules = lock ? &lock->source : NULL,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,
@@ -113,6 +114,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
   if (lock && p) lock_report(c, lock);
+  if (p && p->precision == PREC_FAST && !o->quiet) fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no matrix unit is used for it\n", p->target->isa);
   return p;
 }
 

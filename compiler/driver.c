@@ -13,14 +13,16 @@ typedef struct State {
 } State;
 
 static void pass_integer(State *st) { graph_integer(st->s.g); }
-static void pass_simplify(State *st) { graph_simplify(st->s.g); }
+static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
 static void pass_widen(State *st) { graph_widen(st->s.g); }
 static void pass_fold(State *st) {
   graph_fold(st->s.g);
-  graph_simplify(st->s.g);
+  graph_simplify(st->s.g, st->o->precision != PREC_STRICT);
 }
 
-static void pass_winograd(State *st) { graph_winograd(st->s.g, st->plan->target); }
+static void pass_winograd(State *st) {
+  if (st->o->precision != PREC_STRICT) graph_winograd(st->s.g, st->plan->target);
+}
 
 static void pass_fuse(State *st) {
   Refs roots = { 0 };
@@ -163,7 +165,8 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
   p->g = g;
   p->ir = g->ir;
-  p->target = o->target;
+  p->target = o->precision == PREC_STRICT ? target_in_order(&c->model, o->target) : o->target;
+  p->precision = o->precision;
   p->backend = o->backend;
   p->schedules = o->schedules;
   g->ir->bufs.n = 0; /* of a graph that was compiled before */

@@ -103,7 +103,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)graph_nin(p->g), "input"));
   json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)graph_nout(p->g), "output"));
   json_object_set_new(j, "options",
-                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code", bundle_code(p->ir->ctx, o), "isa", p->target->isa, "cflags",
+                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code", bundle_code(p->ir->ctx, o), "precision", precision_name[p->precision], "isa", p->target->isa, "cflags",
                                 p->target->cflags, "weights", mode[o->weights], "denormals",
                                 o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL, "cpu_check",
                                 p->target->features && !o->no_cpu_check));

@@ -14,7 +14,7 @@ void graph_states(Graph *g, const StateSpec *specs, int n); /* once, before othe
 void graph_grow(Graph *g, const bool *grows); /* grow.c: by state, whether it starts empty */
 
 bool graph_integer(Graph *g);  /* sums over quantised values become sums over integers; true: changed */
-bool graph_simplify(Graph *g); /* exact rewrites, and the named algebraic rules of simplify.c; true: changed */
+bool graph_simplify(Graph *g, bool merge); /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
 bool graph_winograd(Graph *g, const Target *t); /* windows by fewer products where that costs less; true: changed */

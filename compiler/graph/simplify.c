@@ -282,22 +282,28 @@ static const Rule rules[] = {
 enum { NRULES = sizeof rules / sizeof *rules };
 
 /* With -v: how often each rule applied, those of a name together. */
-static void print_hits(FILE *err, const int *hits) {
-  for (int i = 0; i < NRULES - 1; i++) {
+static void print_hits(FILE *err, const Rule *use, int n, const int *hits) {
+  for (int i = 0; i < n; i++) {
     int first = 0, total = 0;
-    while (strcmp(rules[first].name, rules[i].name)) first++;
-    for (int k = i; first == i && k < NRULES - 1; k++) total += strcmp(rules[k].name, rules[i].name) ? 0 : hits[k];
-    if (total) fprintf(err, "simplify: %s %d\n", rules[i].name, total);
+    while (strcmp(use[first].name, use[i].name)) first++;
+    for (int k = i; first == i && k < n; k++) total += strcmp(use[k].name, use[i].name) ? 0 : hits[k];
+    if (total) fprintf(err, "simplify: %s %d\n", use[i].name, total);
   }
 }
 
-bool graph_simplify(Graph *g) {
+static bool rounds_anew(const Rule *r) { return r->fn == rule_scale_into_constant || r->fn == rule_merge_addends; }
+
+bool graph_simplify(Graph *g, bool merge) {
+  Rule use[NRULES];
+  int n = 0;
   int hits[NRULES] = { 0 };
   RefMap users = { 0 };
   Refs roots = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite_users(g->ir, rules, &users, roots.p, roots.n, hits, &users);
-  if (g->ir->ctx->verbose) print_hits(g->ir->ctx->err, hits);
+  for (int i = 0; i < NRULES; i++)
+    if (merge || !rounds_anew(&rules[i])) use[n++] = rules[i];
+  bool changed = ir_rewrite_users(g->ir, use, &users, roots.p, roots.n, hits, &users);
+  if (g->ir->ctx->verbose) print_hits(g->ir->ctx->err, use, n - 1, hits);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   refmap_free(&users);
   VEC_FREE(&roots);

@@ -107,6 +107,11 @@ bool range_selects(IR *ir, Ref root, Ref r) {
   return yes;
 }
 
+bool keeps_order(const IR *ir, Ref red, const Target *t) {
+  const Node *x = node(ir, red);
+  return t->in_order && dt_float((DType)x->dt) && (x->arg[0] == OP_ADD || x->arg[0] == OP_MUL);
+}
+
 /* A range of the nest whose remainder by *c selects a value, where c does not divide its extent */
 static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   Refs all = { 0 };

@@ -17,13 +17,21 @@ static Ref copy_of(IR *ir, Ref root, Ref range, int64_t at) {
   return range_replace(ir, root, range, c, 0, NULL);
 }
 
+/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled */
+static Ref in_turn(IR *ir, Ref sum, Ref terms) {
+  const Node *x = node(ir, terms);
+  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0]), x->src[1]);
+  if (x->op == OP_MUL) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
+  return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
+}
+
 /* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linear.c feeds to one
  * accumulator. A partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves, and the lanes
  * combined last: RED(that, lanes). */
 static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
-  (void)arg;
+  const Target *t = arg;
   const Node *x = node(ir, r);
-  for (int k = 1; k < x->nsrc; k++) {
+  for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first: terms stay in order */
     const Node *u = node(ir, x->src[k]);
     if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL && u->arg[2] != RK_DOT) continue;
     Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[16];
@@ -49,6 +57,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     }
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
+    if (n == 1 && t->in_order && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, c_int(ir, (DType)x->dt, 0), sum);
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
   }
   return 0;
@@ -206,11 +215,11 @@ static void store_lanes(Lanes *v, Ref store, Refs *out) {
   }
 }
 
-Ref expand_nest(IR *ir, Ref nest) {
+Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   static const Rule rules[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
   static const Rule groups[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
   ir_rewrite(ir, groups, NULL, &nest, 1, NULL);
-  ir_rewrite(ir, rules, NULL, &nest, 1, NULL);
+  ir_rewrite(ir, rules, (void *)(uintptr_t)t, &nest, 1, NULL);
   Nest n = nest_open(ir, nest), loops = { 0 };
   Refs stores = { 0 }, next = { 0 }, ranges = { 0 };
   Ref vec = 0;
@@ -233,9 +242,9 @@ Ref expand_nest(IR *ir, Ref nest) {
     next.n = 0;
     for (size_t i = 0; i < stores.n; i++)
       for (int64_t j = 0; j < node(ir, range)->arg[0]; j++) VEC_PUSH(&next, copy_of(ir, stores.p[i], range, j));
-    Refs t = stores;
+    Refs done = stores;
     stores = next;
-    next = t;
+    next = done;
   }
   /* lanes of reductions first: they leave scalars */
   for (size_t i = 0; i < stores.n; i++) {
@@ -253,9 +262,9 @@ Ref expand_nest(IR *ir, Ref nest) {
     next.n = 0;
     for (size_t i = 0; i < stores.n; i++) store_lanes(&v, stores.p[i], &next);
     lanes_free(&v);
-    Refs t = stores;
+    Refs done = stores;
     stores = next;
-    next = t;
+    next = done;
   }
   /* NEST(SINK(stores), loops) */
   loops.store = stores.n == 1 ? stores.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)stores.n, stores.p, 0, NULL, 0, NULL);

@@ -268,7 +268,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n && o->n < MAX_RANGES; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_RED || (vec && ix_uses(ir, x->src[0], vec))) continue;
+    if (x->op != OP_RED || keeps_order(ir, all.p[i], t) || (vec && ix_uses(ir, x->src[0], vec))) continue;
     Model m;
     Refs body = { 0 };
     memset(&m, 0, sizeof m);
@@ -313,7 +313,8 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
   Tile best = { -1, 1, -1, -1, 1, 1 };
   double cost = 1e300;
   search_tiles(&m, -1, 1, &best, &cost);
-  for (int v = 0; v < m.n && t->vector_bytes; v++)
+  const int nv = red && keeps_order(ir, red, t) ? m.nout : m.n; /* ranges that may be lanes */
+  for (int v = 0; v < nv && t->vector_bytes; v++)
     for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
       if (m.extent[v] < lanes || m.selects[v]) continue;
       search_tiles(&m, v, lanes, &best, &cost);

@@ -42,6 +42,7 @@ Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod
 int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count products of matrices */
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */
 
+bool keeps_order(const IR *ir, Ref red, const Target *t); /* its terms may not be taken in another order */
 bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of several values is computed */
 
 /* heuristic.c: the schedule of a nest by the analytic model; microseconds */
@@ -62,7 +63,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NUL
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
 
 void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
-Ref expand_nest(IR *ir, Ref nest);         /* expand.c: NEST(STORE...) with only loop ranges left */
+Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 
 /* threads.c: the number of chunks by the model, 1: serial; bytes: what the kernel touches */

@@ -132,7 +132,7 @@ void kernel_lower(Plan *p, int index) {
   }
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);
-    nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i]), p->backend, p->target);
+    nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i], p->target), p->backend, p->target);
   }
   k = &p->kernels.p[index];
   kernel_cost(ir, k);

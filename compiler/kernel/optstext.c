@@ -152,7 +152,7 @@ static const char *check_one(const IR *ir, Ref nest, const Target *t, const Opt 
 }
 
 /* What a reduction allows of its own ranges: one in lanes, one partial, and no lanes inside of lanes. */
-static const char *check_reduction(IR *ir, Ref r, const Opts *o, Ref vec) {
+static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o, Ref vec) {
   const Node *x = node(ir, r);
   int lanes = 0, partial = 0;
   const char *wrong = NULL;
@@ -161,6 +161,7 @@ static const char *check_reduction(IR *ir, Ref r, const Opts *o, Ref vec) {
   for (int i = 0; i < o->n && !wrong; i++) {
     const Opt *p = &o->opt[i];
     if (!ranges_of(ir, r, p->range)) continue;
+    if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll)) wrong = "the terms of a sum are taken in order";
     lanes += p->lanes > 1;
     partial += p->partial;
     if (p->lanes > 1 && vec && ix_uses(ir, x->src[0], vec)) wrong = "lanes inside of lanes";
@@ -221,7 +222,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++)
-    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], o, vec);
+    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, vec);
   VEC_FREE(&all);
   if (!wrong && count_statements(ir, nest, o) > MAX_STATEMENTS) wrong = "it makes too many statements";
   return wrong;

@@ -27,23 +27,23 @@ enum { /* rows of several features */
 #define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 const Target targets[] = { /* in each architecture, richer rows first */
-  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm cpu */
-  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", NULL },
-  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL },
-  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL },
-  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", NULL },
-  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", NULL },
-  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL },
-  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL },
-  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL },
-  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL },
-  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL },
-  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", NULL },
-  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", NULL },
-  { "armv7",       ARCH_ARM,     0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", NULL },
-  { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL },
-  { "wasm32",      ARCH_WASM,    0,         0,      0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL },
-  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, NULL },
+  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm cpu in order */
+  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", NULL, false },
+  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL, false },
+  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL, false },
+  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", NULL, false },
+  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", NULL, false },
+  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL, false },
+  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL, false },
+  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL, false },
+  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL, false },
+  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL, false },
+  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", NULL, false },
+  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", NULL, false },
+  { "armv7",       ARCH_ARM,     0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", NULL, false },
+  { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL, false },
+  { "wasm32",      ARCH_WASM,    0,         0,      0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL, false },
+  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, NULL, false },
 };
 /* clang-format on */
 
@@ -183,7 +183,16 @@ const Target *target_tuned(Arena *a, const Target *t, const char *triple, const 
   return copy;
 }
 
+const Target *target_in_order(Arena *a, const Target *t) {
+  static const char loose[] = "-ffp-contract=fast";
+  Target *o = arena_dup(a, t, sizeof *t);
+  const char *at = strstr(t->cflags, loose);
+  o->in_order = true;
+  if (at) o->cflags = arena_printf(a, "%.*s-ffp-contract=off%s", (int)(at - t->cflags), t->cflags, at + sizeof loose - 1);
+  return o;
+}
+
 void target_facts(const Target *t, Sb *o) {
-  sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
-            t->l1_bytes, t->l2_bytes, t->l3_bytes);
+  sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d%s", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
+            t->l1_bytes, t->l2_bytes, t->l3_bytes, t->in_order ? " in order" : "");
 }

@@ -28,6 +28,7 @@ typedef struct Target {
   const char *triple;      /* for LLVM */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
   const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
+  bool in_order;           /* asked for, no fact: sums of floats are made term by term, in one order on all machines */
 } Target;
 
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm; } Feature;
@@ -41,6 +42,7 @@ const Target *target_find(Arena *a, const char *text, const char **why);
 /* The architecture of an LLVM triple and the row that counts when no other is asked for; ARCH_ANY: none of tgc's. */
 Arch triple_arch(const char *triple, const char **isa);
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* NULL: as in the row */
+const Target *target_in_order(Arena *a, const Target *t); /* t with in_order, and nothing left to the C compiler */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
 const char *arch_name(Arch a);
 

@@ -1,6 +1,7 @@
 /* schedule.h: from a graph of tensors to a list of kernels over buffers. */
 #ifndef TGC_SCHEDULE_H
 #define TGC_SCHEDULE_H
+#include "../graph/precision.h"
 #include "../ir/ir.h"
 #include "../kernel/target.h"
 
@@ -54,6 +55,7 @@ typedef struct Plan {
   IR *ir;
   const Target *target;
   const Backend *backend;
+  Precision precision;
   ScheduleSource *schedules;
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
@@ -69,6 +71,7 @@ typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
   ScheduleSource *schedules; /* NULL: the heuristic's */
+  Precision precision;     /* PREC_FP32 is 0 */
   const char *dump;        /* letters of passes to dump after, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
   Sb *stopped;

@@ -1,0 +1,18 @@
+/* precision.h: how exact floats are computed with. A row: id, the word for it, what it allows. */
+#ifndef PRECISION
+#ifndef TGC_PRECISION_H
+#define TGC_PRECISION_H
+typedef enum Precision {
+#define PRECISION(id, name, gloss) PREC_##id,
+#include "precision.h"
+  PREC_COUNT
+} Precision;
+extern const char *const precision_name[PREC_COUNT];
+Precision precision_named(const char *s); /* PREC_COUNT: there is none */
+#endif
+#else
+PRECISION(FP32, "fp32", "sums in the order that is fastest, windows by points within the bound of docs/numerics.md")
+PRECISION(STRICT, "fp32-strict", "sums in one order, the same bits from all compilers and machines")
+PRECISION(FAST, "fp32-fast", "operands as sums of two bf16 on a matrix unit, where one is used for it")
+#undef PRECISION
+#endif
