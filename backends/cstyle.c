@@ -29,8 +29,8 @@ static const Helper helpers[] = {
   /* against a constant that is no NaN: x stays where it is NaN */
   { "maxc", false, "$T tgc_maxc_$S($T x, $T c) { return x < c ? c : x; }" },
   { "minc", false, "$T tgc_minc_$S($T x, $T c) { return x > c ? c : x; }" },
-  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) {\n$A  return ($T)_mm256_max_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x < c), c, x);$;}" },
-  { "minc", true, "$T tgc_minc_$S($T x, $T c) {\n$A  return ($T)_mm256_min_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x > c), c, x);$;}" },
+  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_max_ps((__m512)c, (__m512)x);\n#else\n$A  return ($T)_mm256_max_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x < c), c, x);$;#endif\n}" },
+  { "minc", true, "$T tgc_minc_$S($T x, $T c) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_min_ps((__m512)c, (__m512)x);\n#else\n$A  return ($T)_mm256_min_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x > c), c, x);$;#endif\n}" },
   { "max", true, "$T tgc_max_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_max_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b);$;}" },
   { "min", true, "$T tgc_min_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_min_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b);$;}" },
   { "imax", true, "$T tgc_imax_$S($T a, $T b) { const $I m = ($I)(a > b);\n  return ($T)((($I)a & m) | (($I)b & ~m)); }" },
@@ -56,7 +56,9 @@ static const Helper helpers[] = {
   { "shl", true, "$T tgc_shl_$S($T a, $T b) { return ($T)(($U)a << ($U)b); }" },
   { "shr", true, "$T tgc_shr_$S($T a, $T b) { return a >> b; }" },
   /* adding and subtracting 1.5 * 2^23 rounds to even in the default mode; larger values are integers already */
-  { "round", true, "$T tgc_round_$S($T a) { const $T r = (a + 12582912.0f) - 12582912.0f;\n  return ($T)(($I)tgc_sel_$S(tgc_abs_$S(a) < 4194304.0f, r, a) | (($I)a & INT32_MIN)); }" },
+  { "round", true, "$T tgc_round_$S($T a) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_roundscale_ps((__m512)a, 0);\n#else\n"
+                   "$A  return ($T)_mm256_round_ps((__m256)a, 0);$:  const $T r = (a + 12582912.0f) - 12582912.0f;\n"
+                   "  return ($T)(($I)tgc_sel_$S(tgc_abs_$S(a) < 4194304.0f, r, a) | (($I)a & INT32_MIN));$;#endif\n}" },
   { "floor", true, "$T tgc_floor_$S($T a) {\n$A  return ($T)_mm256_floor_ps((__m256)a);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r > a, r - 1.0f, r) | (($I)a & INT32_MIN));$;}" },
   { "ceil", true, "$T tgc_ceil_$S($T a) {\n$A  return ($T)_mm256_ceil_ps((__m256)a);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r < a, r + 1.0f, r) | (($I)a & INT32_MIN));$;}" },
   { "trunc", true, "$T tgc_trunc_$S($T a) { return tgc_sel_$S(a < 0.0f, tgc_ceil_$S(a), tgc_floor_$S(a)); }" },
