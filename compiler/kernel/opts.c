@@ -47,7 +47,8 @@ static bool in_list(const IR *ir, Ref nest, Ref r) {
   return false;
 }
 
-/* Every reduction over r below root becomes one over the first `whole` and one over the rest. */
+/* Every reduction over r below root becomes one over the first `whole` and one over the rest, whose other ranges are
+ * its own: two reductions are two nests of loops. */
 static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
   Refs all = { 0 };
   VEC(Ref) from = { 0 };
@@ -60,6 +61,11 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
     if (x->op != OP_RED || !in_list(ir, all.p[i], r)) continue;
     Ref parts[2] = { range_replace(ir, all.p[i], r, *first, 1, first),
                      range_replace(ir, all.p[i], r, ix_add(ir, *rest, ix_const(ir, whole)), 1, rest) };
+    for (int k = 1; k < x->nsrc; k++) {
+      if (x->src[k] == r) continue;
+      Ref own = range_make(ir, node(ir, x->src[k])->arg[0], (RangeKind)node(ir, x->src[k])->arg[2]);
+      parts[1] = range_replace(ir, parts[1], x->src[k], own, 1, &own);
+    }
     VEC_PUSH(&from, all.p[i]);
     VEC_PUSH(&to, node_make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
   }

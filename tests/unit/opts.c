@@ -25,6 +25,10 @@ static const char *const graphs[] = {
   "v = window w axis=2 stride=1 dilation=1 : [3,10,10,3,3]\nm = reduce v op=max axes=[3,4]\noutput m\n",
   "tgc 1 graph\nx = input f16[7,6]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input u8[4,33]\nc = cast x : i32\ns = reduce c op=add axes=[1]\noutput s\n",
+  "tgc 1 graph\nx = input f32[5,6,7]\ns = reduce x op=add axes=[1,2]\nm = reduce x op=max axes=[0,1]\nsr = reshape s : [5,1]\n"
+  "mr = reshape m : [1,7]\nse = expand sr : [5,7]\nme = expand mr : [5,7]\ny = mul se, me\noutput y\n",
+  "tgc 1 graph\nx = input f32[3,9,9]\nw = window x axis=1 stride=1 dilation=1 : [3,5,9,5]\nv = window w axis=2 stride=1 dilation=1 : [3,5,5,5,5]\n"
+  "s = reduce v op=add axes=[0,3,4]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
   "tgc 1 graph\na = input u8[6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,9,1]\n"
   "p = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
@@ -74,6 +78,7 @@ static void **memory(const Plan *plan, size_t packed) {
       memcpy(p + k * dt_bytes(b->dt), &v, (size_t)dt_bytes(b->dt));
     }
   }
+  for (size_t i = 0; i < plan->packed.n; i++) packed_gather(ir, &plan->packed.p[i], mem[plan->packed.p[i].buf]);
   return mem;
 }
 
@@ -100,8 +105,8 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
   Kernel out = one.kernels.p[0];
   *mem = memory(&one, bufs);
   VEC_FREE(&one.kernels);
-  VEC_FREE(&one.packed);
   ir_verify_program(p->ir, out.prog.p, out.prog.n);
+  VEC_FREE(&one.packed);
   interp_program(p->ir, out.prog.p, out.prog.n, *mem);
   return out;
 }
