@@ -6,7 +6,7 @@ DESTDIR  ?=
 OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wimplicit-fallthrough
 CSTD     := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fno-strict-aliasing
-PKGS     := libprotobuf-c jansson nettle zlib
+PKGS     := libprotobuf-c jansson nettle zlib sqlite3
 CFLAGS   += $(OPT) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(BUILD)/gen
 LLVM_CONFIG ?= llvm-config-19
 LLVM     := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)# headers only: the library is opened when it is needed
@@ -101,6 +101,10 @@ llvm: deps-check
 run-llvm: all
 	@LLVM=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/llvm/run
 
+# the tuner killed 500 times: a quarter of an hour
+kills: all
+	@TUNE_KILLS=500 TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/tune/run U02
+
 # everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
 san: deps-check
 	$(AGAIN) BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
@@ -136,6 +140,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check demo run-demo check run-tests nodes cross run-cross llvm run-llvm san bench bench-docs depcheck golden docs format install clean
+.PHONY: all deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

@@ -97,14 +97,6 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
   return status;
 }
 
-static void split_words(Ctx *c, const char *s, Texts *out) {
-  while (s && *s) {
-    size_t n = strcspn(s, " \t\n");
-    if (n) VEC_PUSH(out, arena_str(&c->model, s, n));
-    s += n + (s[n] != 0);
-  }
-}
-
 /* The compiler's messages go to a file, and its first lines are shown when it fails. */
 static void show_log(Ctx *c, const char *path) {
   char line[400];
@@ -131,10 +123,10 @@ static void run_tool(Ctx *c, const Options *o, const char *what, const char *var
 }
 
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more) {
-  const char *cc = getenv("CC"), *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
+  const char *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
   static const char *const fixed[] = { "-shared", "-fPIC", "-O3", "-o" };
   Texts argv = { 0 };
-  split_words(c, cc && strspn(cc, " ") < strlen(cc) ? cc : "cc", &argv);
+  compiler_words(c, &argv);
   for (int i = 0; i < 4; i++) VEC_PUSH(&argv, fixed[i]);
   VEC_PUSH(&argv, so);
   split_words(c, cflags, &argv);

@@ -28,18 +28,18 @@ typedef enum {
   VERB_COUNT
 } Verb;
 
-typedef VEC(const char *) Texts;
+typedef Words Texts;
 typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *precision, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *outputs;
+  const char *isa, *precision, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
-  int64_t threads, runs, steps; /* 0: not given */
+  int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds;
-  bool self_test, no_cpu_check, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
+  bool self_test, no_cpu_check, no_store, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */
@@ -56,6 +56,7 @@ int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
+int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
@@ -73,6 +74,9 @@ void print_name(const char *s);                           /* to stdout; names ma
 /* verify.c: the outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
  * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
+
+/* ---- tune.c ---- */
+double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: it is none */
 
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);

@@ -95,6 +95,7 @@ static void show_pass(void *arg, const char *stage, int done, int total) {
 /* The lock file that was named, or that lies next to the model. */
 static Lock *lock_of(Ctx *c, const Options *o) {
   const char *path = o->schedule ? o->schedule : arena_printf(&c->model, "%s.tgc-lock", o->model);
+  if (o->schedule && !strcmp(o->schedule, "none")) return NULL;
   return o->schedule || !access(path, F_OK) ? lock_read(c, path) : NULL;
 }
 
@@ -103,10 +104,13 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Ctx *c = g->ir->ctx;
   Emit emit;
   Lock *lock = lock_of(c, o);
+  Store *store = o->no_store ? NULL : store_open(c, store_path(c, o->tune_db), false);
+  ScheduleSource *schedules = store ? store_source(store) : NULL;
+  if (lock) lock->source.next = schedules, schedules = &lock->source;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
                                                 .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
-                                                .schedules = lock ? &lock->source : NULL,
+                                                .schedules = schedules,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,
                                                 .stopped = stopped,
@@ -114,6 +118,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
   if (lock && p) lock_report(c, lock);
+  store_close(store);
   if (p && p->precision == PREC_FAST && !o->quiet) fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no matrix unit is used for it\n", p->target->isa);
   return p;
 }

@@ -37,7 +37,7 @@ const char *const verb_name[VERB_COUNT] = {
 #undef VERB
 #undef OPTION
 };
-static const char verb_letter[] = "crvikbpdo"; /* ORDER VERB: as options.h names them in its column of verbs */
+static const char verb_letter[] = "crvikbptdo"; /* ORDER VERB: as options.h names them in its column of verbs */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
@@ -131,9 +131,10 @@ static void print_man(void) {
   for (int i = 0; i < OPTIONS; i++) print_man_option(&option_rows[i]);
   puts(".SH EXIT STATUS");
   for (int i = 0; i < EXITS; i++) printf(".TP\n.B %d\n%s.\n", exit_rows[i].code, exit_rows[i].gloss);
-  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench and profile, with arguments after blanks (cc).\n.TP\n.B TGC_CFLAGS\n"
+  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench, profile and tune, with arguments after blanks (cc).\n.TP\n.B TGC_CFLAGS\n"
        "More arguments for it.\n.TP\n.B TGC_PYTHON\nA Python with onnxruntime and numpy, for bench \\-\\-vs\\-ort (python3).\n"
-       ".TP\n.B TMPDIR\nWhere they keep their files while they work (/tmp).");
+       ".TP\n.B TMPDIR\nWhere they keep their files while they work (/tmp).\n"
+       ".TP\n.B XDG_CACHE_HOME\nWhere the store of tune lies, in tgc/tune.db (~/.cache).");
 }
 
 /* ---- parsing ---- */
@@ -244,6 +245,9 @@ static int check_values(const Options *o) {
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong("--format is npy, pb or raw, not '%s'", o->format);
   if (o->threads > 1024) return wrong("--threads is at most 1024");
+  if (o->time && duration(o->time) < 0) return wrong("--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
+  if (o->cc_limit && duration(o->cc_limit) < 0) return wrong("--cc-limit wants a time as --time does, not '%s'", o->cc_limit);
+  if (o->beam > 1000) return wrong("--beam is at most 1000");
   if (o->name && !bundle_name_ok(o->name))
     return wrong("--name wants a C identifier of at most 40 characters, not '%s'", o->name);
   for (size_t i = 0; i < o->dims.n; i++) {

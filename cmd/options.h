@@ -1,6 +1,6 @@
 /* options.h: every verb and every option, a row each. The parser, the help and the man page come
  * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, b bench, p profile,
- * d devices, o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
+ * t tune, d devices, o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
  * integer, with k M G for powers of 1024; REAL; MAYBE a value only after '=', "yes" without. */
 /* clang-format off */
 VERB(compile, "MODEL -o DIR",   "write a bundle: C source, weights, build files and a manifest")
@@ -10,13 +10,14 @@ VERB(inspect, "MODEL",          "show inputs, outputs, operators, cost, kernels 
 VERB(check,   "MODEL",          "say whether the model can be compiled and what is missing")
 VERB(bench,   "MODEL|BUNDLE",   "measure the latency on this machine, beside ONNX Runtime if asked")
 VERB(profile, "MODEL",          "say where the time goes, kernel by kernel")
+VERB(tune,    "MODEL",          "search schedules for its kernels on this machine, and keep them")
 VERB(devices, "",               "say what this machine has, and for which machines bundles can be built and run here")
 VERB(ops,     "",               "list the operators of the intermediate representation")
 /*     letter name            argument     kind   field           verbs    help */
-OPTION('o', "output",         "DIR",       TEXT,  out,            "cr",
-       "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "crt",
+       "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files; for tune: the lock file, or none")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
-OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibp",
+OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibpt",
        "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
        "behind (native-amx); native unless for compile")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
@@ -30,13 +31,13 @@ OPTION( 0,  "no-cpu-check",   0,           FLAG,  no_cpu_check,   "c",
        "leave out of net_init the question whether the CPU has the instructions that the code uses")
 OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",
        "pack reference inputs and outputs, so that `make check` in the bundle proves it")
-OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbp",
+OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbpt",
        "value of a dynamic dimension, by its name or as INPUT:AXIS")
 OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
 OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbp",
        "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
-OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibp",
+OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibpt",
        "keep an input and an output inside, from run to run; * stands for part of the names. Keys: axis, capacity, init, grow")
 OPTION( 0,  "steps",          "N",         SIZE,  steps,          "rv",    "runs, one after another, of a model with states (1)")
 OPTION( 0,  "outputs",        "FILE",      TEXT,  outputs,        "v",
@@ -50,7 +51,16 @@ OPTION( 0,  "denormals",      "HOW",       TEXT,  denormals,      "crvbp",
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")
 OPTION( 0,  "atol",           "X",         REAL,  atol,           "v",     "absolute tolerance (1e-7)")
 OPTION( 0,  "schedule",       "FILE",      TEXT,  schedule,       "crvibp",
-       "a lock file of schedules (MODEL.tgc-lock, where there is one)")
+       "a lock file of schedules (MODEL.tgc-lock, where there is one), or none")
+OPTION( 0,  "no-tune-store",  0,           FLAG,  no_store,       "crvibp", "take no schedules from the tuner's store")
+OPTION( 0,  "tune-db",        "FILE",      TEXT,  tune_db,        "crvibpt",
+       "the tuner's store ($XDG_CACHE_HOME/tgc/tune.db)")
+OPTION( 0,  "tune-log",       "FILE",      TEXT,  tune_log,       "t",
+       "merge this log into the store where it exists, and write the store to it at the end")
+OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how long to search: 90, 90s, 5m or 1h (60s)")
+OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file (10s)")
+OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
+OPTION( 0,  "beam",           "N",         SIZE,  beam,           "t",     "schedules of a nest that are varied at a time (4)")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
        "print the intermediate representation after the passes of these letters, on stderr")
 OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
@@ -63,16 +73,16 @@ OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how 
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write the run nearest the median as a Chrome trace")
-OPTION( 0,  "json",           0,           FLAG,  json,           "rvikobpd", "print a report as JSON")
-OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbp", "limit of nodes after inlining (10000000)")
-OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbp", "limit of nested messages in the file (100)")
-OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbp",
+OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdo", "print a report as JSON")
+OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbpt", "limit of nodes after inlining (10000000)")
+OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbpt", "limit of nested messages in the file (100)")
+OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbpt",
        "limit of memory for the decoded file (16 times the file and 64 MB)")
-OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbp",
+OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbpt",
        "limit of what constant folding may produce (4 times the model or 256 MB)")
-OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbp",
+OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbpt",
        "limit of operations constant folding may spend (4000000000)")
-OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbp",
+OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbpt",
        "accept external data files that have more than one link")
 OPTION('q', "quiet",          0,           FLAG,  quiet,          "*",     "no warnings and no progress")
 OPTION('v', "verbose",        0,           FLAG,  verbose,        "*",     "say what is being done")

@@ -18,6 +18,7 @@ build libonnx-dev          file ${ONNX_PROTO:-/usr/include/onnx/onnx.proto}
 build libjansson-dev       module jansson
 build nettle-dev           module nettle
 build zlib1g-dev           module zlib
+build libsqlite3-dev       module sqlite3
 check clang                has clang
 check g++                  has c++
 check libcmocka-dev        module cmocka

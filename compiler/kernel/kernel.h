@@ -57,6 +57,7 @@ void nest_ranges(const IR *ir, Ref nest, Refs *out);
 int range_place(const Refs *ranges, Ref r);                       /* -1: not there */
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
+double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: opts_apply may have it */
 
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */

@@ -91,6 +91,7 @@ static void kernel_cost(const IR *ir, Kernel *k) {
 static Opts choose_opts(Plan *p, Ref nest, NestSchedule *s) {
   IR *ir = p->ir;
   Opts o;
+  s->nest = nest;
   nest_key(ir, nest, p->target, p->backend, s->key);
   for (ScheduleSource *from = p->schedules; from; from = from->next) {
     const char *text = from->find(from, s->key, &s->partial), *wrong;

@@ -175,7 +175,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
 
 /* Statements after expansion, at most: every node once for each copy of the ranges it depends on, an access
  * that lanes do not walk one by one once a lane. */
-static double count_statements(IR *ir, Ref nest, const Opts *o) {
+double opts_statements(IR *ir, Ref nest, const Opts *o) {
   Refs all = { 0 };
   double total = 0;
   ir_toposort(ir, &nest, 1, &all);
@@ -224,6 +224,6 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   for (size_t i = 0; i < all.n && !wrong; i++)
     if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, vec);
   VEC_FREE(&all);
-  if (!wrong && count_statements(ir, nest, o) > MAX_STATEMENTS) wrong = "it makes too many statements";
+  if (!wrong && opts_statements(ir, nest, o) > MAX_STATEMENTS) wrong = "it makes too many statements";
   return wrong;
 }

@@ -7,6 +7,7 @@
 
 /* A nest's schedule and who chose it. */
 typedef struct NestSchedule {
+  Ref nest;                /* canonical */
   char key[65];            /* nestkey.c: equal nests of all models share it */
   const char *opts;        /* in text, as optstext.c reads it back; rests are not in it */
   const char *from;        /* "heuristic", or the name of the ScheduleSource */

@@ -98,7 +98,8 @@ void lock_report(Ctx *c, const Lock *l) {
   size_t unused = 0;
   for (size_t i = 0; i < l->lines.n; i++) unused += !l->lines.p[i].used;
   if (unused)
-    warn_at(c, (Pos){ 0 }, "%zu of %zu schedules in '%s' belong to no kernel of this compilation (the model, its target or tgc changed)", unused,
+    warn_at(c, (Pos){ 0 },
+            "%zu of %zu schedules in '%s' belong to no kernel of this compilation (the model, its target or tgc changed)", unused,
             l->lines.n, l->path);
 }
 

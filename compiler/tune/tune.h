@@ -1,7 +1,15 @@
-/* tune.h: schedules that were measured: lock files, and the store of the tuner. */
+/* tune.h: schedules that were measured: lock files, the tuner and its store.
+ *
+ * place.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
+ * varies a schedule. batch.c lowers, compiles and times many candidates in child processes
+ * (sandbox.c). search.c is the beam over them. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../kernel/kernel.h"
+#include <sys/types.h>
+
+double tune_clock(void);                             /* seconds, monotonic */
+bool key_ok(const char *s, size_t n);                /* 64 hex digits */
 
 /* ---- lock.c: a text file of schedules next to a model ---- */
 typedef struct LockLine {
@@ -20,5 +28,125 @@ typedef struct Lock {
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines that named no nest of the model */
 void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts; whole or not at all; fails with EX_NOWRITE */
-bool key_ok(const char *s, size_t n);                /* 64 hex digits */
+
+/* ---- place.c ---- */
+typedef struct Place { const char *text; char id[65]; } Place; /* machine and compiler in words, and their digest */
+typedef VEC(const char *) Words;
+void split_words(Ctx *c, const char *s, Words *out); /* at blanks; s may be NULL */
+void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
+Place place_here(Ctx *c);                            /* fails with EX_MISSING without a compiler */
+
+/* ---- store.c: measurements in an SQLite file ---- */
+typedef struct Trial {     /* a schedule of a nest that was tried */
+  const char *opts;
+  bool failed;
+  double warm, cold;       /* microseconds; of what did not fail */
+  double spread;           /* of the middle half of the samples, relative; not stored */
+  const char *why;         /* of what failed */
+  bool varied;             /* its neighbours were tried in this session */
+} Trial;
+typedef VEC(Trial) Trials;
+typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner; /* beam: width of the finished search, 0: unfinished */
+typedef struct Store Store;
+Store *store_open(Ctx *c, const char *path, bool create); /* NULL: no file and not to create one. Warns, keeps rows in memory when it cannot write */
+const char *store_path(Ctx *c, const char *given);   /* NULL: no place for it */
+void store_close(Store *s);
+void store_trials(Store *s, const char *key, const Place *p, Trials *out);
+bool store_winner(Store *s, const char *key, const Place *p, Winner *out);
+/* What is put until store_commit is there whole or not at all; durable: nor lost in a power cut. */
+void store_begin(Store *s, bool durable);
+void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
+void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
+bool store_commit(Store *s);                         /* false: it is in memory only */
+typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow; /* n: beam, or failed */
+typedef void (*EachRow)(void *arg, const StoreRow *r);
+void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
+ScheduleSource *store_source(Store *s);              /* finds out where it is when it is first asked */
+
+/* ---- log.c: the store as text ---- */
+void store_export(Store *s, FILE *f);
+void store_import(Store *s, Ctx *c, const char *path); /* merges; warns of lines that are wrong */
+
+/* ---- neighbours.c ---- */
+typedef void (*EachOpts)(void *arg, const char *text);
+void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg); /* legal ones, as text */
+
+/* ---- sandbox.c ---- */
+typedef struct Child {
+  pid_t pid;               /* 0: none */
+  int to, from;            /* pipes; -1: closed */
+  Sb in;                   /* read and not yet taken */
+} Child;
+/* In the child, returns true with standard input and output on the pipes; it dies with its parent. */
+bool child_begin(Ctx *c, Child *k, const char *log);
+bool child_line(Child *k, double seconds, Sb *line, bool *ended); /* the next line, waiting so long at most */
+int child_end(Child *k);                             /* kills its whole group; the wait status */
+void child_limits(int cpu_seconds, int64_t memory);  /* of the calling process; memory 0: as it is */
+int run_limited(const char *const *argv, const char *log, double seconds, int64_t memory); /* wait status, or -1: time ran out */
+
+/* ---- batch.c ---- */
+typedef enum { OUT_OPEN, OUT_DROPPED, OUT_MEASURED, OUT_FAILED } Outcome;
+typedef struct Candidate {
+  const char *opts;
+  Outcome outcome;
+  double warm, cold, spread;
+  const char *why;
+} Candidate;
+typedef struct Task {
+  Ref nest;
+  const char *key;
+  VEC(Candidate) cand;     /* the first is the incumbent, which the others are measured against */
+  double best;             /* microseconds of the incumbent, 0: not known */
+} Task;
+typedef struct Lab {     /* what batches share */
+  Ctx *ctx;
+  IR *ir;
+  const Target *target;
+  const Backend *backend;
+  const char *scratch;     /* a folder for their files */
+  int jobs, keep;          /* processes at a time; candidates to compile of those the model has seen, a batch */
+  double limit;            /* seconds a candidate may run at most */
+  double cc_limit;         /* seconds for the compiler and one file */
+  double deadline;         /* of the search, by tune_clock */
+  int (*interrupted)(void *arg); /* not 0: stop */
+  void *interrupted_arg;
+  int batches;             /* made so far: names of files */
+} Lab;
+bool lab_run(Lab *b, Task *t);                   /* tries what the task holds; false when interrupted or out of time */
+double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
+/* Compares a schedule with the empty one on random and hard inputs. NULL: equal; else what differs. */
+const char *lab_verify(Lab *b, Ref nest, const char *opts);
+
+/* ---- search.c ---- */
+typedef struct Goal {
+  Ref nest;
+  char key[65];
+  int count;               /* how often the model runs it */
+  Trials trials;
+  const char *base, *best; /* schedules: the heuristic's, the best known */
+  double base_us, best_us; /* microseconds, the mean of warm and cold; 0: not known */
+  double best_warm, best_cold;
+  int stale;               /* generations without progress */
+  VEC(const char *) dropped; /* not worth compiling, by the model */
+  bool measured;           /* best was; else its time is an estimate */
+  bool verified;           /* best computes what it should; what the store had is not believed to */
+  bool done, dirty;        /* dirty: not in the store as it is */
+} Goal;
+typedef struct Tuner {
+  Lab lab;
+  Store *store;
+  Place place;
+  int beam;
+  int64_t trials;          /* to stop after; 0: none */
+  VEC(Goal) goals;
+  int64_t tried, failed;   /* candidates measured and failed in this session */
+  void (*progress)(void *arg, const struct Tuner *t);             /* after each generation; each may be NULL */
+  void (*acknowledged)(void *arg, const Goal *g, const Trial *x); /* it is in the store */
+  void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why); /* a bug of tgc */
+  void *progress_arg;
+} Tuner;
+void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with what the store knows of them */
+bool tune_run(Tuner *t);                             /* false: interrupted */
+double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
+void tuner_free(Tuner *t);
 #endif

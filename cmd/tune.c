@@ -1,0 +1,206 @@
+/* tune.c: tgc tune: searches schedules for the kernels of a model on the machine at hand. What it finds goes into
+ * the store, and into a lock file next to the model. */
+#include "cmd.h"
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SECONDS = 60, BEAM = 4, KEEP = 40 };
+#define CC_SECONDS        10.0
+#define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best is not known yet */
+
+typedef struct Tuning {
+  Tuner t;
+  const Options *o;
+  double start;
+  int signal; /* that asked to stop; 0: none */
+  bool shown;
+} Tuning;
+
+double duration(const char *text) {
+  char *end;
+  double v = strtod(text, &end);
+  double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+  if (*end == 's' || *end == 'm' || *end == 'h') end++;
+  return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
+}
+
+/* The first signal stops the search in order; from then on a second one ends the program at once. */
+static int interrupted(void *arg) {
+  Tuning *u = arg;
+  if (u->signal || !(u->signal = interrupt_pending())) return u->signal;
+  sigset_t s;
+  sigemptyset(&s);
+  sigaddset(&s, SIGINT);
+  sigaddset(&s, SIGTERM);
+  sigprocmask(SIG_UNBLOCK, &s, NULL);
+  return u->signal;
+}
+
+/* ---- while it runs ---- */
+static void progress(void *arg, const Tuner *t) {
+  Tuning *u = arg;
+  char text[120];
+  snprintf(text, sizeof text, "%.1f us were %.1f us, %lld candidates", tune_total(t, false), tune_total(t, true),
+           (long long)t->tried);
+  progress_show(u->o, text, (int64_t)(tune_clock() - u->start));
+  u->shown = true;
+}
+
+static void acknowledged(void *arg, const Goal *g, const Trial *x) {
+  Tuning *u = arg;
+  if (!u->o->verbose) return;
+  if (x->failed) fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
+  else
+    fprintf(stderr, "measured %.16s %s: %.3f us warm, %.3f us cold, spread %.0f %%\n", g->key, x->opts, x->warm, x->cold,
+            x->spread * 100);
+}
+
+/* A schedule that passed the checks and computes something else: what to send with the report is left as a lock file. */
+static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
+  Tuning *u = arg;
+  Ctx *c = u->t.lab.ctx;
+  Lock *l = ARENA_NEW(&c->model, Lock, 1);
+  LockLine x = { .opts = opts, .micros = 0, .note = why };
+  const char *path = arena_printf(&c->model, "tgc-bug-%.16s.tgc-lock", g->key);
+  memcpy(x.key, g->key, sizeof x.key);
+  VEC_PUSH(&l->lines, x);
+  lock_write(c, l, path);
+  warn_at(c, (Pos){ 0 },
+          "a bug in tgc, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s --isa=%s --schedule=%s`",
+          opts, g->key, why, u->o->model, u->t.lab.target->isa, path);
+}
+
+/* ---- what came out ---- */
+static void print_goals(const Tuning *u) {
+  const Tuner *t = &u->t;
+  double total = tune_total(t, false);
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *g = &t->goals.p[i];
+    if (!g->measured || (g->count * g->best_us < 0.01 * total && !u->o->verbose)) continue;
+    printf("%.16s x %-3d %5.1f %%  %9.2f us, was %9.2f  %s%s\n", g->key, g->count, 100 * g->count * g->best_us / total,
+           g->best_us, g->base_us, g->best, g->done ? "" : " ...");
+  }
+}
+
+static json_t *goals_json(const Tuner *t) {
+  json_t *j = json_array();
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *g = &t->goals.p[i];
+    json_array_append_new(j, json_pack("{s:s, s:i, s:s, s:f, s:s, s:f, s:b, s:b}", "key", g->key, "count", g->count, "base_opts",
+                                       g->base, "base_us", g->base_us, "opts", g->best, "us", g->best_us, "measured", g->measured,
+                                       "done", g->done));
+  }
+  return j;
+}
+
+static void report(Tuning *u, const char *lock) {
+  const Tuner *t = &u->t;
+  int open = 0;
+  double seconds = tune_clock() - u->start;
+  for (size_t i = 0; i < t->goals.n; i++) open += !t->goals.p[i].done;
+  if (u->o->json) {
+    json_t *j = json_report("tune", u->o->model);
+    json_object_update_new(j, json_pack("{s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:b, s:o}", "isa", t->lab.target->isa, "place",
+                                        t->place.text, "seconds", seconds, "candidates", (json_int_t)t->tried, "failed",
+                                        (json_int_t)t->failed, "base_us", tune_total(t, true), "us", tune_total(t, false),
+                                        "partial", open > 0, "nests", goals_json(t)));
+    json_print(j);
+    return;
+  }
+  print_goals(u);
+  printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
+         seconds, (long long)t->failed);
+  printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
+  if (lock) printf("schedules: %s\n", lock);
+}
+
+/* The best of every nest that was measured. A model in a folder that is not ours keeps its schedules in the store. */
+static const char *write_lock(Tuning *u) {
+  const Tuner *t = &u->t;
+  Ctx *c = t->lab.ctx;
+  Lock l = { .path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model) };
+  const char *slash = strrchr(l.path, '/'), *folder = slash ? arena_str(&c->model, l.path, (size_t)(slash - l.path + 1)) : ".";
+  if (u->o->out && !strcmp(u->o->out, "none")) return NULL;
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *g = &t->goals.p[i];
+    if (!g->measured) continue;
+    LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = t->place.text };
+    memcpy(x.key, g->key, sizeof x.key);
+    VEC_PUSH(&l.lines, x);
+  }
+  bool skip = !l.lines.n || (!u->o->out && access(folder, W_OK));
+  if (skip && l.lines.n)
+    warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
+  if (!skip) lock_write(c, &l, l.path);
+  VEC_FREE(&l.lines);
+  return skip ? NULL : l.path;
+}
+
+static void write_log(Ctx *c, Store *s, const char *path) {
+  const char *part = arena_printf(&c->model, "%s.part", path);
+  FILE *f = fopen(part, "we");
+  if (f) store_export(s, f);
+  bool bad = !f || ferror(f) || fflush(f) || fsync(fileno(f));
+  if (f) bad |= fclose(f) != 0;
+  if (!bad) bad = rename(part, path) != 0;
+  if (!bad) return;
+  int e = errno;
+  unlink(part);
+  fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
+}
+
+static void run(Ctx *c, void *arg) {
+  Tuning *u = arg;
+  Tuner *t = &u->t;
+  const char *log = u->o->tune_log;
+  tune_run(t);
+  if (u->shown) progress_show(u->o, NULL, 0);
+  c->file = NULL;
+  if (log) write_log(c, t->store, log);
+  report(u, write_lock(u));
+  if (u->signal) fail(c, 128 + u->signal, "interrupted; what was measured is kept");
+}
+
+int verb_tune(Ctx *c, const Options *o) {
+  double seconds = o->time ? duration(o->time) : SECONDS;
+  cpu_set_t cpus;
+  Tuning u = { .o = o, .start = tune_clock() };
+  Tuner *t = &u.t;
+  Options plain = *o;
+  Graph *g = load_graph(c, o, NULL);
+  plain.schedule = "none";
+  plain.no_store = true;
+  const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
+  t->beam = o->beam ? (int)o->beam : BEAM;
+  t->trials = o->trials;
+  t->place = place_here(c);
+  t->store = store_open(c, store_path(c, o->tune_db), true);
+  if (o->tune_log && !access(o->tune_log, F_OK)) store_import(t->store, c, o->tune_log);
+  t->progress = progress;
+  t->acknowledged = acknowledged;
+  t->wrong = wrong;
+  t->progress_arg = &u;
+  t->lab = (Lab){ .ctx = c,
+                  .ir = p->ir,
+                  .target = p->target,
+                  .backend = p->backend,
+                  .keep = KEEP,
+                  .limit = CANDIDATE_SECONDS,
+                  .cc_limit = o->cc_limit ? duration(o->cc_limit) : CC_SECONDS,
+                  .deadline = u.start + seconds };
+  t->lab.jobs = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
+  t->lab.interrupted = interrupted;
+  t->lab.interrupted_arg = &u;
+  tune_goals(t, p);
+  t->lab.scratch = scratch_new(c);
+  int code = ctx_try(c, run, &u);
+  scratch_remove(t->lab.scratch);
+  store_close(t->store);
+  tuner_free(t);
+  return code;
+}

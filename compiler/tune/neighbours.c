@@ -1,0 +1,118 @@
+/* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
+ * results, another outermost range, and two tiles changed against each other. */
+#include "tune.h"
+#include <string.h>
+
+typedef struct Dense {
+  int unroll[MAX_RANGES], lanes[MAX_RANGES];
+  bool partial[MAX_RANGES];
+  int outer;
+} Dense; /* by place; outer -1: none */
+
+typedef struct Walk {
+  IR *ir;
+  Ref nest;
+  const Target *t;
+  Refs ranges;
+  int own; /* of the ranges, the nest's */
+  EachOpts each;
+  void *arg;
+} Walk;
+
+static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28, 32 };
+enum { TILES = sizeof tiles / sizeof *tiles };
+
+static Dense dense_of(const Walk *w, const Opts *o) {
+  Dense d = { .outer = o->outermost ? range_place(&w->ranges, o->outermost) : -1 };
+  for (int i = 0; i < MAX_RANGES; i++) d.unroll[i] = d.lanes[i] = 1;
+  for (int i = 0; i < o->n; i++) {
+    int at = range_place(&w->ranges, o->opt[i].range);
+    d.unroll[at] = o->opt[i].unroll;
+    d.lanes[at] = o->opt[i].lanes;
+    d.partial[at] = o->opt[i].partial;
+  }
+  return d;
+}
+
+enum { MAX_STATEMENTS = 1000 }; /* what is longer takes seconds to compile */
+
+static void try(const Walk *w, const Dense *d) {
+  Opts o = { 0 };
+  for (int i = 0; i < (int)w->ranges.n; i++)
+    if (d->unroll[i] > 1 || d->lanes[i] > 1)
+      o.opt[o.n++] = (Opt){
+        .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1
+      };
+  if (d->outer > 0) o.outermost = w->ranges.p[d->outer];
+  if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > MAX_STATEMENTS) return;
+  Sb text = { 0 };
+  opts_print(w->ir, w->nest, &o, &text);
+  w->each(w->arg, text.p);
+  sb_free(&text);
+}
+
+static void other_tiles(const Walk *w, const Dense *d, int at) {
+  for (int k = 0; k < TILES; k++) {
+    Dense x = *d;
+    x.unroll[at] = tiles[k];
+    x.partial[at] = false;
+    try(w, &x);
+    x.partial[at] = at >= w->own;
+    if (x.partial[at]) try(w, &x);
+  }
+}
+
+/* Lanes on one range of the nest, or on one of a reduction; the tile moves along or stays. */
+static void other_lanes(const Walk *w, const Dense *d, int at) {
+  for (int lanes = 1; lanes * 4 <= w->t->vector_bytes; lanes *= 2) {
+    Dense x = *d;
+    int from = at;
+    for (int i = 0; i < (int)w->ranges.n && lanes > 1; i++) {
+      if (x.lanes[i] > 1 && i != at) from = i;
+      x.lanes[i] = 1;
+    }
+    x.lanes[at] = lanes;
+    try(w, &x);
+    x.partial[at] = at >= w->own;
+    if (x.partial[at]) try(w, &x);
+    x.partial[at] = x.partial[from] = false;
+    x.unroll[at] = d->unroll[from];
+    x.unroll[from] = d->unroll[at];
+    if (from != at) try(w, &x);
+  }
+}
+
+static int near_tile(int n, int by) { /* the tile `by` steps up the list */
+  for (int k = 0; k < TILES; k++)
+    if (tiles[k] == n && k + by >= 0 && k + by < TILES) return tiles[k + by];
+  return 0;
+}
+
+static void opposed_tiles(const Walk *w, const Dense *d, int a, int b) {
+  static const int step[][2] = { { 1, -1 }, { -1, 1 }, { 2, -1 }, { -1, 2 }, { -2, 1 }, { 1, -2 }, { 1, 1 }, { -1, -1 } };
+  for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
+    Dense x = *d;
+    x.unroll[a] = near_tile(d->unroll[a], step[k][0]);
+    x.unroll[b] = near_tile(d->unroll[b], step[k][1]);
+    if (x.unroll[a] && x.unroll[b]) try(w, &x);
+  }
+}
+
+void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg) {
+  Walk w = { .ir = ir, .nest = nest, .t = t, .own = node(ir, nest)->nsrc - 1, .each = each, .arg = arg };
+  nest_ranges(ir, nest, &w.ranges);
+  if (w.ranges.n <= MAX_RANGES) {
+    const Dense d = dense_of(&w, o);
+    int n = (int)w.ranges.n;
+    for (int i = 0; i < n; i++) other_tiles(&w, &d, i);
+    for (int i = 0; i < n; i++) other_lanes(&w, &d, i);
+    for (int i = -1; i < w.own; i++) {
+      Dense x = d;
+      x.outer = i;
+      if (i != d.outer) try(&w, &x);
+    }
+    for (int i = 0; i < n; i++)
+      for (int j = i + 1; j < n; j++) opposed_tiles(&w, &d, i, j);
+  }
+  VEC_FREE(&w.ranges);
+}

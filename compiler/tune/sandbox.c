@@ -1,0 +1,147 @@
+/* sandbox.c: child processes for work that may go wrong: a candidate that crashes, loops or writes where it
+ * must not, a compiler that eats memory. A child has limits, a process group of its own, pipes to its
+ * parent and no memory in common with it. When the parent dies, however it dies, the child gets a
+ * signal and takes its group with it: compilers have children of their own. */
+#include "tune.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+double tune_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void take_group(int sig) {
+  (void)sig;
+  kill(0, SIGKILL);
+}
+
+/* Signals as a fresh program has them, but for the one that says that the parent is gone. */
+static void fresh_signals(void (*orphaned)(int)) {
+  sigset_t none;
+  struct sigaction a = { .sa_handler = orphaned };
+  sigaction(SIGTERM, &a, NULL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+bool child_begin(Ctx *c, Child *k, const char *log) {
+  int ask[2], answer[2];
+  *k = (Child){ .to = -1, .from = -1 };
+  if (pipe2(ask, O_CLOEXEC)) fail(c, EX_RETRY, "cannot make a pipe: %s", strerror(errno));
+  if (pipe2(answer, O_CLOEXEC)) {
+    close(ask[0]), close(ask[1]);
+    fail(c, EX_RETRY, "cannot make a pipe: %s", strerror(errno));
+  }
+  fflush(NULL);
+  pid_t parent = getpid(), pid = fork();
+  if (pid < 0) {
+    close(ask[0]), close(ask[1]), close(answer[0]), close(answer[1]);
+    fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  }
+  if (!pid) {
+    setpgid(0, 0);
+    fresh_signals(take_group);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);
+    int err = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (err < 0 || dup2(err, 2) < 0 || dup2(ask[0], 0) < 0 || dup2(answer[1], 1) < 0) _exit(126);
+    close(ask[1]);
+    close(answer[0]);
+    return true;
+  }
+  setpgid(pid, pid);
+  close(ask[0]);
+  close(answer[1]);
+  *k = (Child){ .pid = pid, .to = ask[1], .from = answer[0] };
+  return false;
+}
+
+bool child_line(Child *k, double seconds, Sb *line, bool *ended) {
+  double end = tune_clock() + seconds;
+  *ended = false;
+  for (;;) {
+    char *stop = k->in.n ? memchr(k->in.p, '\n', k->in.n) : NULL, part[4096];
+    if (stop) {
+      size_t n = (size_t)(stop + 1 - k->in.p);
+      line->n = 0;
+      sb_put(line, k->in.p, n - 1);
+      memmove(k->in.p, k->in.p + n, k->in.n - n);
+      k->in.n -= n;
+      return true;
+    }
+    struct pollfd p = { k->from, POLLIN, 0 };
+    double left = end - tune_clock();
+    int got = poll(&p, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    ssize_t n = read(k->from, part, sizeof part);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return *ended = true, false;
+    sb_put(&k->in, part, (size_t)n);
+  }
+}
+
+int child_end(Child *k) {
+  int status = 0;
+  if (!k->pid) return 0;
+  close(k->to);
+  close(k->from);
+  kill(-k->pid, SIGKILL);
+  while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR) {}
+  sb_free(&k->in);
+  *k = (Child){ .to = -1, .from = -1 };
+  return status;
+}
+
+static void set_limit(int what, int64_t value) {
+  struct rlimit r;
+  if (getrlimit(what, &r)) return;
+  if (r.rlim_max == RLIM_INFINITY || (rlim_t)value < r.rlim_max) r.rlim_max = (rlim_t)value;
+  r.rlim_cur = r.rlim_max;
+  setrlimit(what, &r);
+}
+
+void child_limits(int cpu_seconds, int64_t memory) {
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_CPU, cpu_seconds);
+  if (memory) set_limit(RLIMIT_AS, memory);
+}
+
+int run_limited(const char *const *argv, const char *log, double seconds, int64_t memory) {
+  double end = tune_clock() + seconds;
+  pid_t parent = getpid(), pid = fork();
+  int status;
+  if (!pid) {
+    fresh_signals(SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    child_limits((int)seconds + 1, memory);
+    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || in < 0 || dup2(in, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0) _exit(126);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+  }
+  if (pid < 0) return -1;
+  for (useconds_t nap = 500; waitpid(pid, &status, WNOHANG) != pid; nap = nap < 8000 ? nap * 2 : nap) {
+    if (tune_clock() > end) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      return -1;
+    }
+    usleep(nap);
+  }
+  return status;
+}

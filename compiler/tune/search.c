@@ -1,0 +1,252 @@
+/* search.c: the beam over schedules of the nests of a model.
+ *
+ * A nest starts with the heuristic's schedule, the empty one and what the store knows of it. A generation varies the
+ * best few that were not varied yet, and measures what is new. The next nest to get a generation is the
+ * one with the largest part of the model's time, halved for each generation that brought nothing; three of
+ * those in a row, or nothing left to vary, end the search of a nest. A new best is compared with the
+ * empty schedule's results before anyone may use it. */
+#include "tune.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATIENCE = 3, MAX_NEW = 96, FIRST = 3 }; /* FIRST: the best, the heuristic's and the empty schedule stay */
+#define PROGRESS 0.99                           /* a best below this part of the last is progress */
+#define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
+
+static double mean(const Trial *t) { return (t->warm + t->cold) / 2; }
+
+static const Trial *trial_of(const Goal *g, const char *opts) {
+  for (size_t i = 0; i < g->trials.n; i++)
+    if (!strcmp(g->trials.p[i].opts, opts)) return &g->trials.p[i];
+  return NULL;
+}
+
+static const char *text_of(IR *ir, Ref nest, const Opts *o) {
+  Sb s = { 0 };
+  opts_print(ir, nest, o, &s);
+  const char *t = arena_str(&ir->ctx->model, s.p, s.n);
+  sb_free(&s);
+  return t;
+}
+
+/* ---- goals ---- */
+static void take_best(Goal *g, const char *opts, double warm, double cold) {
+  g->best = opts;
+  g->best_warm = warm;
+  g->best_cold = cold;
+  g->best_us = (warm + cold) / 2;
+}
+
+static void add_goal(Tuner *t, Ref nest, const char *key) {
+  IR *ir = t->lab.ir;
+  for (size_t i = 0; i < t->goals.n; i++)
+    if (!strcmp(t->goals.p[i].key, key)) {
+      t->goals.p[i].count++;
+      return;
+    }
+  Goal g = { .nest = nest, .count = 1 };
+  Winner w;
+  Opts o;
+  Nest n = nest_open(ir, nest);
+  memcpy(g.key, key, sizeof g.key);
+  o = heuristic_opts(ir, &n, t->lab.target);
+  g.base = g.best = text_of(ir, nest, &o);
+  g.base_us = g.best_us = nest_cycles(&t->lab, nest, g.base) * CYCLE;
+  store_trials(t->store, key, &t->place, &g.trials);
+  const Trial *base = trial_of(&g, g.base);
+  if (base && !base->failed) g.base_us = mean(base), take_best(&g, g.base, base->warm, base->cold), g.measured = true;
+  if (store_winner(t->store, key, &t->place, &w) && !opts_parse(ir, nest, t->lab.target, w.opts, strlen(w.opts), &o)) {
+    take_best(&g, text_of(ir, nest, &o), w.warm, w.cold);
+    g.done = w.beam >= t->beam;
+  }
+  VEC_PUSH(&t->goals, g);
+}
+
+void tune_goals(Tuner *t, const Plan *p) {
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++)
+      add_goal(t, p->kernels.p[k].nests.p[i].nest, p->kernels.p[k].nests.p[i].key);
+}
+
+double tune_total(const Tuner *t, bool base) {
+  double us = 0;
+  for (size_t i = 0; i < t->goals.n; i++) us += t->goals.p[i].count * (base ? t->goals.p[i].base_us : t->goals.p[i].best_us);
+  return us;
+}
+
+void tuner_free(Tuner *t) {
+  for (size_t i = 0; i < t->goals.n; i++) {
+    VEC_FREE(&t->goals.p[i].trials);
+    VEC_FREE(&t->goals.p[i].dropped);
+  }
+  VEC_FREE(&t->goals);
+}
+
+/* ---- a generation ---- */
+typedef struct Fresh {
+  Tuner *t;
+  Goal *g;
+  Task *task;
+  uint32_t seen, random; /* new ones so far; all of them are as likely to be among those that are taken */
+} Fresh;
+
+static bool is_known(const Fresh *f, const char *opts) {
+  for (size_t i = 0; i < f->task->cand.n; i++)
+    if (!strcmp(f->task->cand.p[i].opts, opts)) return true;
+  for (size_t i = 0; i < f->g->dropped.n; i++)
+    if (!strcmp(f->g->dropped.p[i], opts)) return true;
+  return trial_of(f->g, opts) != NULL;
+}
+
+static void add_fresh(void *arg, const char *text) {
+  Fresh *f = arg;
+  Task *k = f->task;
+  if (is_known(f, text)) return;
+  Candidate x = { .opts = arena_str(&f->t->lab.ctx->model, text, strlen(text)) };
+  f->seen++;
+  if (k->cand.n < MAX_NEW) {
+    VEC_PUSH(&k->cand, x);
+    return;
+  }
+  f->random = f->random * 1664525u + 1013904223u;
+  uint32_t at = (uint32_t)((uint64_t)f->random * f->seen >> 32);
+  if (at >= FIRST && at < MAX_NEW) k->cand.p[at] = x;
+}
+
+static int by_mean(const void *a, const void *b) {
+  const Trial *x = a, *y = b;
+  if (x->failed != y->failed) return x->failed - y->failed;
+  return mean(x) < mean(y) ? -1 : mean(x) > mean(y);
+}
+
+/* New candidates next to the best that were not varied yet; the incumbent first. */
+static void expand(Tuner *t, Goal *g, Task *task) {
+  IR *ir = t->lab.ir;
+  Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->dropped.n) };
+  VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
+  add_fresh(&f, g->base);
+  add_fresh(&f, "{ }");
+  if (g->trials.n) qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
+  int varied = 0;
+  for (size_t i = 0; i < g->trials.n && varied < t->beam; i++) {
+    Trial *x = &g->trials.p[i];
+    Opts o;
+    if (x->failed) break;
+    if (opts_parse(ir, g->nest, t->lab.target, x->opts, strlen(x->opts), &o)) continue;
+    varied++;
+    if (x->varied) continue;
+    uint32_t before = f.seen;
+    opts_neighbours(ir, g->nest, t->lab.target, &o, add_fresh, &f);
+    x->varied = f.seen == before;
+  }
+  if (g->trials.n) return;
+  Opts o;
+  if (!opts_parse(ir, g->nest, t->lab.target, g->best, strlen(g->best), &o))
+    opts_neighbours(ir, g->nest, t->lab.target, &o, add_fresh, &f);
+}
+
+/* What was measured joins the trials, here and in the store; then it is acknowledged. */
+static void keep(Tuner *t, Goal *g, const Task *task) {
+  size_t known = g->trials.n;
+  store_begin(t->store, false);
+  for (size_t i = 0; i < task->cand.n; i++) {
+    const Candidate *x = &task->cand.p[i];
+    if (x->outcome == OUT_DROPPED) VEC_PUSH(&g->dropped, x->opts);
+    if (x->outcome < OUT_MEASURED) continue;
+    Trial trial = {
+      .opts = x->opts, .failed = x->outcome == OUT_FAILED, .warm = x->warm, .cold = x->cold, .spread = x->spread, .why = x->why
+    };
+    Trial *old = (Trial *)(uintptr_t)trial_of(g, x->opts);
+    if (old) trial.varied = old->varied, *old = trial;
+    else VEC_PUSH(&g->trials, trial);
+    store_put_trial(t->store, g->key, &t->place, &trial);
+  }
+  store_commit(t->store);
+  for (size_t i = known; i < g->trials.n; i++) {
+    t->tried++;
+    t->failed += g->trials.p[i].failed;
+    if (t->acknowledged) t->acknowledged(t->progress_arg, g, &g->trials.p[i]);
+  }
+}
+
+/* The best of the trials, if it computes what the empty schedule does; one that does not is out. */
+static void promote(Tuner *t, Goal *g) {
+  for (;;) {
+    qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
+    Trial *x = g->trials.n ? &g->trials.p[0] : NULL;
+    if (!x || x->failed) return;
+    const Trial *now = trial_of(g, g->best);
+    if (now && !now->failed && mean(x) >= mean(now) && g->verified) {
+      take_best(g, g->best, now->warm, now->cold);
+      return;
+    }
+    const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, x->opts) : NULL;
+    if (t->lab.interrupted(t->lab.interrupted_arg)) return;
+    if (!why) {
+      take_best(g, x->opts, x->warm, x->cold);
+      g->verified = g->dirty = true;
+      return;
+    }
+    if (t->wrong) t->wrong(t->progress_arg, g, x->opts, why);
+    x->failed = true;
+    x->why = why;
+    store_begin(t->store, true);
+    store_put_trial(t->store, g->key, &t->place, x);
+    store_commit(t->store);
+  }
+}
+
+static void save_winner(Tuner *t, Goal *g) {
+  if (!g->dirty || !g->verified) return;
+  store_begin(t->store, true);
+  store_put_winner(t->store, g->key, &t->place, &(Winner){ g->best, g->best_warm, g->best_cold, g->done ? t->beam : 0 });
+  store_commit(t->store);
+  g->dirty = false;
+}
+
+static bool generation(Tuner *t, Goal *g) {
+  Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
+  double before = g->best_us;
+  bool first = !g->measured;
+  expand(t, g, &task);
+  bool fresh = task.cand.n > 1 || first, go_on = true;
+  if (fresh) {
+    go_on = lab_run(&t->lab, &task);
+    keep(t, g, &task);
+    const Trial *base = trial_of(g, g->base), *best = trial_of(g, g->best);
+    if (base && !base->failed) g->base_us = mean(base);
+    if (best && !best->failed) g->measured = true;
+    if (first && best && !best->failed) before = mean(best);
+    promote(t, g);
+  }
+  if (go_on) {
+    g->stale = fresh && g->best_us < before * PROGRESS ? 0 : g->stale + 1;
+    if (!fresh || g->stale >= PATIENCE) g->done = g->dirty = true;
+  }
+  save_winner(t, g);
+  VEC_FREE(&task.cand);
+  return go_on;
+}
+
+static Goal *next_goal(Tuner *t) {
+  Goal *best = NULL;
+  double most = 0;
+  for (size_t i = 0; i < t->goals.n; i++) {
+    Goal *g = &t->goals.p[i];
+    double share = g->count * g->best_us / (1 << g->stale);
+    if (!g->done && share >= most) most = share, best = g;
+  }
+  return best;
+}
+
+static bool over(const Tuner *t) {
+  return t->lab.interrupted(t->lab.interrupted_arg) || tune_clock() >= t->lab.deadline || (t->trials && t->tried >= t->trials);
+}
+
+bool tune_run(Tuner *t) {
+  for (Goal *g; !over(t) && (g = next_goal(t));) {
+    generation(t, g);
+    if (t->progress) t->progress(t->progress_arg, t);
+  }
+  return !t->lab.interrupted(t->lab.interrupted_arg);
+}

@@ -1,0 +1,71 @@
+/* shim.c: faults of the system, preloaded into tgc. SHIM_FULL=N: files of the store are on a disk that takes N more
+ * bytes. SHIM_SYNCS=FILE: a byte for each sync of the store. SHIM_NFS=1: all file systems are NFS. SHIM_CLOCK=1: the
+ * time of day jumps. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+static int is_store(int fd) {
+  char name[64], path[4096];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(name, path, sizeof path - 1);
+  if (n < 0) return 0;
+  path[n] = 0;
+  return strstr(path, "tune.db") != NULL;
+}
+
+static int is_full(int fd, size_t n) {
+  static long left = -1;
+  const char *limit = getenv("SHIM_FULL");
+  if (!limit || !is_store(fd)) return 0;
+  if (left < 0) left = atol(limit);
+  left -= (long)n;
+  if (left >= 0) return 0;
+  left = 0;
+  errno = ENOSPC;
+  return 1;
+}
+
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at) {
+  ssize_t (*real)(int, const void *, size_t, off64_t) = (ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
+  return is_full(fd, n) ? -1 : real(fd, p, n, at);
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t at) { return pwrite64(fd, p, n, at); }
+
+static int synced(int fd, const char *name) {
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  const char *log = getenv("SHIM_SYNCS");
+  int out = log && is_store(fd) ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+  if (out >= 0) {
+    if (write(out, "s", 1) < 0) abort();
+    close(out);
+  }
+  return real(fd);
+}
+
+int fdatasync(int fd) { return synced(fd, "fdatasync"); }
+int fsync(int fd) { return synced(fd, "fsync"); }
+
+int statfs(const char *path, struct statfs *s) {
+  int (*real)(const char *, struct statfs *) = (int (*)(const char *, struct statfs *))dlsym(RTLD_NEXT, "statfs");
+  int bad = real(path, s);
+  if (!bad && getenv("SHIM_NFS")) s->f_type = 0x6969;
+  return bad;
+}
+
+int clock_gettime(clockid_t id, struct timespec *t) {
+  static int calls;
+  int (*real)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  int bad = real(id, t);
+  if (!bad && id == CLOCK_REALTIME && getenv("SHIM_CLOCK")) t->tv_sec += calls++ % 2 ? 86400 : -86400;
+  return bad;
+}
