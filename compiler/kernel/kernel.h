@@ -67,9 +67,8 @@ void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what th
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 
-/* threads.c: the number of chunks by the model, 1: serial; bytes: what the kernel touches */
-int threads_choose(const IR *ir, const Refs *nests, const Target *t, int64_t bytes);
-void threads_apply(IR *ir, Refs *nests, const Target *t, int chunks);
+/* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches */
+int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */

@@ -137,8 +137,7 @@ void kernel_lower(Plan *p, int index) {
   }
   k = &p->kernels.p[index];
   kernel_cost(ir, k);
-  k->chunks = threads_choose(ir, &nests, p->target, k->bytes_read + k->bytes_written);
-  threads_apply(ir, &nests, p->target, k->chunks);
+  k->chunks = threads_apply(ir, &nests, p->target, k->bytes_read + k->bytes_written);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
   k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);

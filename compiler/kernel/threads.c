@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIAL = 16000, CHUNK = 4000, UNIT = 300 }; /* cycles: a kernel not shared, the least of a chunk, of a unit */
+enum { SERIAL = 9000, CHUNK = 2500, UNIT = 300, SMALL_UNIT = 60 }; /* cycles: a kernel not shared, the least of a chunk, of a unit, of one there are few of */
 enum { RATE = 3, FAR_BYTES = 8 };                   /* instructions, and bytes from beyond the caches, a cycle */
 enum { SPREAD = 4 };                                /* units a chunk, where extents allow: chunks differ by one unit */
 
@@ -153,31 +153,13 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   while (s->loops < s->most) {
     int64_t e = extent(ir, s->nest.ranges[s->loops]);
     bool enough = s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
-    if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < UNIT)) return;
+    int least = s->units < chunks ? SMALL_UNIT : UNIT;
+    if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
     s->units *= e;
     s->loops++;
   }
 }
 
-int threads_choose(const IR *ir, const Refs *nests, const Target *t, int64_t bytes) {
-  double total = 0, largest = 0;
-  int chunks = 1;
-  for (size_t i = 0; i < nests->n; i++) total += nest_cost(ir, nests->p[i], t);
-  if (bytes > t->l2_bytes && (double)bytes / FAR_BYTES > total) total = (double)bytes / FAR_BYTES;
-  for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && chunks == 1 && total >= SERIAL; i++)
-    if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
-  if (chunks > 1 && dependent(ir, nests)) chunks = 1;
-  int64_t units = 1; /* of the nest that costs most */
-  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
-    Share s;
-    open_share(ir, nests->p[i], t, &s);
-    count_units(ir, chunks, &s);
-    if (s.cost > largest) largest = s.cost, units = s.units;
-  }
-  return units < chunks ? (int)units : chunks;
-}
-
-/* ---- and its application ---- */
 static Ref thread_range(IR *ir, int64_t units) { /* also of one unit, which one chunk runs */
   int64_t arg[3] = { units, ir->next_range++, RK_THREAD };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
@@ -201,11 +183,29 @@ static Ref close_share(IR *ir, Share *s) {
   return nest;
 }
 
-void threads_apply(IR *ir, Refs *nests, const Target *t, int chunks) {
-  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
-    Share s;
-    open_share(ir, nests->p[i], t, &s);
-    count_units(ir, chunks, &s);
-    nests->p[i] = close_share(ir, &s);
+int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes) {
+  double sum = 0, total, largest = 0;
+  int chunks = 1;
+  Share *s = xmalloc((nests->n + 1) * sizeof *s);
+  for (size_t i = 0; i < nests->n; i++) {
+    open_share(ir, nests->p[i], t, &s[i]);
+    sum += s[i].cost;
   }
+  total = bytes > t->l2_bytes && (double)bytes / FAR_BYTES > sum ? (double)bytes / FAR_BYTES : sum;
+  for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && chunks == 1 && total >= SERIAL; i++)
+    if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
+  if (chunks > 1 && dependent(ir, nests)) chunks = 1;
+  int64_t units = 1; /* of the nest that costs most */
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    s[i].cost *= total / sum;
+    count_units(ir, chunks, &s[i]);
+    if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
+  }
+  if (units < chunks) chunks = (int)units;
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    count_units(ir, chunks, &s[i]);
+    nests->p[i] = close_share(ir, &s[i]);
+  }
+  free(s);
+  return chunks;
 }
