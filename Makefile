@@ -105,6 +105,10 @@ run-llvm: all
 kills: all
 	@TUNE_KILLS=500 TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/tune/run U02
 
+# the errors of tgc's own functions on all 2^32 floats: minutes
+ulp: all
+	@STEP=1 BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/ulp/run
+
 # everything again under AddressSanitizer and UBSan: the compiler here, the generated C through TGC_CFLAGS
 san: deps-check
 	$(AGAIN) BUILD=$(BUILD)/san OPT="-O1 -g" SANFLAGS="$(SAN)" \
@@ -140,6 +144,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san bench bench-docs depcheck golden docs format install clean
+.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

@@ -222,11 +222,6 @@ static const char *const libm[OP_COUNT] = {
   [OP_POW] = "pow", [OP_ATAN2] = "atan2", [OP_MOD] = "fmod",
 };
 
-/* Functions whose arithmetic is tgc's own (decomp.c), so that results do not depend on a libm; each is a helper. */
-static bool has_body(Op op, DType d) {
-  return d == DT_F32 && (op == OP_EXP || op == OP_EXP2 || op == OP_LOG || op == OP_LOG2 || op == OP_TANH || op == OP_ERF);
-}
-
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
 static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 
@@ -432,7 +427,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   default: break;
   }
-  if (has_body((Op)x->op, d)) {
+  if (decomp_has((Op)x->op, d)) {
     sb_printf(o, "tgc_%s_%s(%s)", libm[x->op], suffix(d, n, sfx), inside(w, x, 0));
   } else if (vec && (x->op == OP_SQRT || x->op == OP_ROUND || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_TRUNC)) {
     static const char *const name[OP_COUNT] = { [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc" };
@@ -714,7 +709,7 @@ static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUF
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
     if (strlen(helpers[i].name) == len && !memcmp(helpers[i].name, name, len) && helpers[i].vector == (lanes > 1)) put_template(&out, helpers[i].text, d, lanes);
   for (int op = 1; op < OP_COUNT && !out.n; op++)
-    if (has_body((Op)op, d) && strlen(libm[op]) == len && !memcmp(libm[op], name, len)) put_function(p->ir, p->target, (Op)op, d, lanes, &out);
+    if (decomp_has((Op)op, d) && strlen(libm[op]) == len && !memcmp(libm[op], name, len)) put_function(p->ir, p->target, (Op)op, d, lanes, &out);
   CHECK(out.n);
   want_names(p, out.p); /* what it uses comes first */
   sb_printf(&p->text, "TGC_HELPER %s\n", out.p);
@@ -826,12 +821,11 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_ROUND: case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return from == DT_F32;
   case OP_BITCAST: return from == DT_F32 || from == DT_I32 || from == DT_U32;
   case OP_SHL: case OP_SHR: return from == DT_I32 || from == DT_U32;
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: return from == DT_F32;
   case OP_CAST:
     if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
     if (from == DT_BF16 || d == DT_BF16) return false;
     return !(dt_float(from) && dt_int(d)) || (from == DT_F32 && d == DT_I32);
-  default: return false;
+  default: return decomp_has(op, from);
   }
 }
 

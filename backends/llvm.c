@@ -598,7 +598,7 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
   const char *text = cell(op, from);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (!text) return lanes == 1;
-  if (*text == '#') return lanes == 1 && !(d == DT_F32 && (op == OP_EXP || op == OP_EXP2 || op == OP_LOG || op == OP_LOG2 || op == OP_TANH || op == OP_ERF));
+  if (*text == '#') return lanes == 1 && !decomp_has(op, d);
   return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);
 }
 

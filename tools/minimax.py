@@ -21,6 +21,7 @@ def series(first, ratio):
 
 
 def cos(x): return series(D(1), lambda n: -x * x / (2 * n * (2 * n - 1)))
+def sin(x): return series(x, lambda n: -x * x / (2 * n * (2 * n + 1)))
 def tanh(x): return 1 - 2 / ((2 * x).exp() + 1)
 def erf(x): return 2 / PI.sqrt() * (-x * x).exp() * series(x, lambda n: 2 * x * x / (2 * n + 1))
 def log1p(x): return (1 + x).ln()
@@ -69,12 +70,14 @@ def f32(x): return D(struct.unpack("f", struct.pack("f", float(x)))[0])
 
 LN2 = D(2).ln()
 FITS = {  # name: function, weight that makes its error that of the result, from, to, degree
-    "exp_tail": (lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / r.exp(), -LN2 / 2, LN2 / 2, 4),
+    "exp_near, after 1, 1,": (lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / r.exp(), -LN2 / 2, LN2 / 2, 4),
     "exp2_tail": (lambda r: ((r * LN2).exp() - 1) / r, lambda r: abs(r) / (r * LN2).exp(), D("-0.5"), D("0.5"), 5),
     "log_tail": (lambda f: (log1p(f) - f + f * f / 2) / f**3, lambda f: abs(f**3 / log1p(f)), D("0.5").sqrt() - 1, D(2).sqrt() - 1, 9),
+    "expm1_tail": (lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / abs(r.exp() - 1), -LN2 / 2, LN2 / 2, 4),
     "tanh_tail": (lambda z: (tanh(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z, D(0), D("0.625") ** 2, 4),
-    "erf_tail": (lambda z: erf(z.sqrt()) / z.sqrt() - 1, lambda z: D(1), D(0), D("0.9") ** 2, 6),
-    "erfc_log": (lambda x: (1 - erf(x)).ln(), lambda x: (1 - erf(x)) / erf(x), D("0.9"), D("3.95"), 8),
+    "erfc_log": (lambda x: (1 - erf(-x)).ln() / x - 1, lambda x: abs(x * (1 - erf(-x)) / erf(-x)), D("-3.95"), D(0), 8),
+    "sin_tail": (lambda z: (sin(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z, D(0), PI * PI / 16, 2),
+    "cos_tail": (lambda z: (cos(z.sqrt()) - 1 + z / 2) / (z * z), lambda z: z * z, D(0), PI * PI / 16, 2),
 }
 
 for name, (f, weight, lo, hi, degree) in FITS.items():

@@ -72,6 +72,7 @@ int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */
+bool decomp_has(Op op, DType d);           /* whether it is one of those */
 
 /* lowers plan->kernels[k].sink to .prog; its schedule, buffers and cost */
 void kernel_lower(Plan *p, int k);

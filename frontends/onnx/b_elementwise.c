@@ -159,14 +159,19 @@ void op_clip(Build *b) {
 }
 
 /* ---- activations: x to y; the attributes are the node's ---- */
+/* e^-|x|, which does not overflow */
+static Ref decay(Build *b, Ref x) { return g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, g_unary(b->ir, OP_ABS, x))); }
+
+/* 1 / (1 + e^-x) as c - c e / (1 + e), where e is e^-|x| and c is e below 0 and 1 above: the errors of the sum and of
+ * the quotient count for half at most, and where e vanishes not at all */
 static Ref sigmoid(Build *b, Ref x) {
-  return g_unary(b->ir, OP_RECIP, offset(b, g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, x)), 1));
+  Ref e = decay(b, x), c = g_where(b->ir, less(b, x, 0), e, num(b, x, 1));
+  return g_binary(b->ir, OP_SUB, c, mul(b, c, g_binary(b->ir, OP_DIV, e, offset(b, e, 1))));
 }
 
 /* log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|) */
 static Ref softplus(Build *b, Ref x) {
-  Ref small = g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, g_unary(b->ir, OP_ABS, x)));
-  return add(b, at_least(b, x, 0), g_unary(b->ir, OP_LOG, offset(b, small, 1)));
+  return add(b, at_least(b, x, 0), g_unary(b->ir, OP_LOG, offset(b, decay(b, x), 1)));
 }
 
 static Ref hard_sigmoid(Build *b, Ref x, double alpha, double beta) {

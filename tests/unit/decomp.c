@@ -33,9 +33,9 @@ static void evaluate(const IR *ir, const Refs *order, Ref x, const uint32_t *in,
         int64_t a[3] = { s[0][b], s[1] ? s[1][b] : 0, s[2] ? s[2][b] : 0 };
         DType from = (DType)node(ir, e->src[e->nsrc - 1])->dt;
         if (e->op == OP_MULACC && !fused) {
-          a[0] = interp_scalar(OP_MUL, DT_F32, DT_F32, a);
+          a[0] = interp_scalar(OP_MUL, from, from, a);
           a[1] = a[2];
-          v[k][b] = interp_scalar(OP_ADD, DT_F32, DT_F32, a);
+          v[k][b] = interp_scalar(OP_ADD, from, from, a);
         } else {
           v[k][b] = interp_scalar((Op)e->op, (DType)e->dt, from, a);
         }
@@ -114,11 +114,13 @@ static void lanes_follow_the_operand(void **state) {
 }
 
 int main(int argc, char **argv) {
-  static Function f[] = { { OP_EXP, exp }, { OP_EXP2, exp2 }, { OP_LOG, log }, { OP_LOG2, log2 }, { OP_TANH, tanh }, { OP_ERF, erf } };
+  static Function f[] = { { OP_EXP, exp }, { OP_EXP2, exp2 }, { OP_LOG, log }, { OP_LOG2, log2 }, { OP_TANH, tanh }, { OP_ERF, erf },
+                          { OP_SIN, sin }, { OP_COS, cos } };
   const struct CMUnitTest tests[] = {
     { "exp", error_is_at_most_2_ulp, NULL, NULL, &f[0] },  { "exp2", error_is_at_most_2_ulp, NULL, NULL, &f[1] },
     { "log", error_is_at_most_2_ulp, NULL, NULL, &f[2] },  { "log2", error_is_at_most_2_ulp, NULL, NULL, &f[3] },
     { "tanh", error_is_at_most_2_ulp, NULL, NULL, &f[4] }, { "erf", error_is_at_most_2_ulp, NULL, NULL, &f[5] },
+    { "sin", error_is_at_most_2_ulp, NULL, NULL, &f[6] },  { "cos", error_is_at_most_2_ulp, NULL, NULL, &f[7] },
     cmocka_unit_test(lanes_follow_the_operand),
   };
   if (argc > 1) samples = atoi(argv[1]);
