@@ -20,6 +20,10 @@ static void pass_fold(State *st) {
   graph_simplify(st->s.g, st->o->precision != PREC_STRICT);
 }
 
+static void pass_siblings(State *st) {
+  if (graph_siblings(st->s.g)) pass_fold(st);
+}
+
 static void pass_winograd(State *st) {
   if (st->o->precision != PREC_STRICT) graph_winograd(st->s.g, st->plan->target);
 }

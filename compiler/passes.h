@@ -4,6 +4,7 @@ PASS('i', integer, pass_integer, L_GRAPH, "quantised values are computed with as
 PASS('s', simplify, pass_simplify, L_GRAPH, "exact rewrites on the graph")
 PASS('w', widen, pass_widen, L_GRAPH, "half precision is computed in single")
 PASS('c', fold, pass_fold, L_GRAPH, "sub-graphs of constants become tensors")
+PASS('b', siblings, pass_siblings, L_GRAPH, "sums of products of the same values become one")
 PASS('g', winograd, pass_winograd, L_GRAPH, "windows by fewer products")
 PASS('f', fuse, pass_fuse, L_GRAPH, "which values are stored")
 PASS('y', layout, pass_layout, L_GRAPH, "where each stored value lies")

@@ -17,5 +17,6 @@ bool graph_integer(Graph *g);  /* sums over quantised values become sums over in
 bool graph_simplify(Graph *g, bool merge); /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
+bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */
 bool graph_winograd(Graph *g, const Target *t); /* windows by fewer products where that costs less; true: changed */
 #endif

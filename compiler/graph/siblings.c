@@ -1,0 +1,295 @@
+/* siblings.c: sums of products that share a factor become one.
+ *
+ * The projections of attention (and the two halves of a gated layer) multiply the same values with different
+ * weights. Their weights are put side by side along the axis that only they know, and with them what follows
+ * element by element with constants of its own: biases, activations. One kernel reads the values once, and each
+ * user its part of the result, which is a view. Where a part would have to be copied because somebody wants it
+ * in a place of its own, with room around it or inside of a concatenation or as an output, nothing is gained,
+ * and the sums stay apart.
+ *
+ * needs: a folded graph    gives: an equal graph    breaks: nothing */
+#include "graph.h"
+#include "../ir/refmap.h"
+#include <string.h>
+
+enum { MAX_SIBLINGS = 8, MAX_EPILOGUE = 8 };
+
+typedef struct Group {
+  Ref x;                       /* the shared factor, before it is expanded */
+  int axis, n;                 /* axis: of the product, known to the weights only */
+  Ref sum[MAX_SIBLINGS], last[MAX_SIBLINGS]; /* REDUCE, and the end of what is computed with it */
+  int64_t extent[MAX_SIBLINGS];
+  Ref merged;                  /* of the new graph; 0: not built yet */
+  int end_axis;                /* the axis in the result */
+} Group;
+
+typedef struct Siblings {
+  Graph *g;
+  IR *ir;
+  Refs order;
+  RefMap user, users;          /* of a node: one user, and how many uses plus 1 */
+  RefMap part;                 /* last of a sibling to 1 + group * MAX_SIBLINGS + place in it */
+  RefMap first;                /* sum to 1 + its group */
+  RefMap newest;               /* shared factor to 1 + the last group of it */
+  RefMap alone;                /* values that want memory of their own */
+  VEC(Group) groups;
+} Siblings;
+
+static Ref below_expand(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
+
+/* The factors of a sum of products of which one is constant: x, and w, before they are expanded. */
+static bool factors(const IR *ir, Ref r, Ref *x, Ref *w) {
+  const Node *sum = node(ir, r), *m = sum->op == OP_REDUCE ? node(ir, sum->src[0]) : NULL;
+  if (!m || sum->arg[0] != OP_ADD || m->op != OP_MUL) return false;
+  int k = node(ir, m->src[0])->varies ? 1 : 0;
+  *w = below_expand(ir, m->src[k]);
+  *x = below_expand(ir, m->src[!k]);
+  return node(ir, *x)->varies && !node(ir, *w)->varies;
+}
+
+/* The axis along which only the weights vary, the last of several; -1: there is none */
+static int own_axis(const IR *ir, Ref r, Ref x, Ref w) {
+  const Node *sum = node(ir, r);
+  for (int a = sum->rank - 1; a >= 0; a--)
+    if (sum->dims[a] > 1 && node(ir, x)->dims[a] == 1 && node(ir, w)->dims[a] == sum->dims[a]) return a;
+  return -1;
+}
+
+static bool same_but(const Node *a, const Node *b, int axis) {
+  if (a->op != b->op || a->dt != b->dt || a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (i != axis && a->dims[i] != b->dims[i]) return false;
+  return true;
+}
+
+static bool alike(const IR *ir, const Group *g, Ref r, Ref w, int axis) {
+  Ref x0, w0;
+  const Node *a = node(ir, g->sum[0]), *b = node(ir, r);
+  factors(ir, g->sum[0], &x0, &w0);
+  const Node *wa = node(ir, w0), *wb = node(ir, w);
+  bool shapes = wa->rank == wb->rank && wa->dt == wb->dt;
+  for (int i = 0; shapes && i < wa->rank; i++) shapes = i == axis || wa->dims[i] == wb->dims[i];
+  return shapes && g->axis == axis && a->arg[1] == b->arg[1] && same_but(a, b, axis);
+}
+
+/* ---- what follows ---- */
+static Ref only_user(const Siblings *s, Ref r) { return refmap_get(&s->users, r) == 2 ? refmap_get(&s->user, r) : 0; }
+
+/* The axis of the reshape's result that is axis a of its source; -1: there is none */
+static int kept_axis(const Node *x, const Node *from, int a) {
+  for (int i = 0; i < x->rank; i++)
+    if (x->dims[i] == from->dims[a] && dims_elems(x->dims, i) == dims_elems(from->dims, a)) return i;
+  return -1;
+}
+
+/* Whether u computes with r element by element and with constants otherwise; *at is the place of r. */
+static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
+  const Node *x = node(ir, u);
+  *at = -1;
+  if (op_info[x->op].level != L_EXPR) return false;
+  for (int k = 0; k < x->nsrc; k++) {
+    if (x->src[k] == r && *at < 0) *at = k;
+    else if (node(ir, x->src[k])->varies) return false;
+  }
+  return *at >= 0;
+}
+
+/* Goes on with all siblings together; false: they part here. */
+static bool advance(const Siblings *s, Group *g) {
+  const IR *ir = s->ir;
+  Ref next[MAX_SIBLINGS];
+  int axis = -1, place = -1;
+  for (int i = 0; i < g->n; i++) {
+    Ref u = next[i] = only_user(s, g->last[i]);
+    int a = g->end_axis, at = 0;
+    if (!u) return false;
+    const Node *x = node(ir, u);
+    if (x->op == OP_RESHAPE) a = kept_axis(x, node(ir, g->last[i]), g->end_axis);
+    else if (!with_constants(ir, u, g->last[i], &at)) return false;
+    if (a < 0 || (i && (a != axis || at != place || !same_but(node(ir, next[0]), x, a)))) return false;
+    axis = a;
+    place = at;
+  }
+  g->end_axis = axis;
+  memcpy(g->last, next, sizeof next);
+  return true;
+}
+
+/* Values of which a user wants a copy in memory of its own, if it is given a part of something greater. */
+static void find_wanted_alone(Siblings *s) {
+  for (size_t i = 0; i < s->g->outputs.n; i++) refmap_set(&s->alone, s->g->outputs.p[i].ref, 1);
+  for (size_t i = s->order.n; i-- > 0;) {
+    const Node *x = node(s->ir, s->order.p[i]);
+    bool passes = op_is_movement((Op)x->op) && refmap_get(&s->alone, s->order.p[i]);
+    for (int k = 0; k < x->nsrc && (passes || x->op == OP_PAD || x->op == OP_CAT); k++) refmap_set(&s->alone, x->src[k], 1);
+  }
+}
+
+/* ---- finding ---- */
+static void find_groups(Siblings *s) {
+  IR *ir = s->ir;
+  for (size_t i = 0; i < s->order.n; i++) {
+    Ref r = s->order.p[i], x, w;
+    int axis = factors(ir, r, &x, &w) ? own_axis(ir, r, x, w) : -1;
+    if (axis < 0) continue;
+    Ref known = refmap_get(&s->newest, x);
+    Group *found = known ? &s->groups.p[known - 1] : NULL;
+    if (!found || found->n == MAX_SIBLINGS || !alike(ir, found, r, w, axis)) {
+      VEC_PUSH(&s->groups, ((Group){ .x = x, .axis = axis, .end_axis = axis }));
+      found = &s->groups.p[s->groups.n - 1];
+      refmap_set(&s->newest, x, (Ref)s->groups.n);
+    }
+    found->extent[found->n] = node(ir, r)->dims[axis];
+    found->sum[found->n] = found->last[found->n] = r;
+    found->n++;
+  }
+  for (size_t k = 0; k < s->groups.n; k++) {
+    Group *g = &s->groups.p[k];
+    if (g->n < 2) continue;
+    for (int i = 0; i < MAX_EPILOGUE && advance(s, g); i++) continue;
+    for (int i = 0; i < g->n; i++)
+      if (refmap_get(&s->alone, g->last[i])) g->n = 0;
+    for (int i = 0; i < g->n; i++) {
+      refmap_set(&s->first, g->sum[i], (Ref)k + 1);
+      refmap_set(&s->part, g->last[i], (Ref)(k * MAX_SIBLINGS) + (Ref)i + 1);
+    }
+  }
+}
+
+/* ---- the new graph ---- */
+static int64_t total(const Group *g) {
+  int64_t n = 0;
+  for (int i = 0; i < g->n; i++) n += g->extent[i];
+  return n;
+}
+
+/* x's shape with the extents of all siblings along the axis */
+static void widened(const Group *g, const Node *x, int axis, int64_t *dims) {
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  dims[axis] = total(g);
+}
+
+/* One constant for all: each over its own part of the axis */
+static Ref side_by_side(IR *ir, const Group *g, const Ref *c, int axis) {
+  Ref part[MAX_SIBLINGS] = { 0 };
+  int64_t dims[MAX_RANK] = { 0 };
+  int rank = node(ir, c[0])->rank;
+  bool same = true;
+  for (int i = 0; i < g->n; i++) {
+    part[i] = below_expand(ir, c[i]);
+    const Node *x = node(ir, part[i]);
+    same &= part[i] == part[0] && x->dims[axis] == 1;
+    for (int a = 0; a < rank; a++)
+      if (x->dims[a] > dims[a]) dims[a] = x->dims[a];
+  }
+  if (same) return part[0];
+  for (int i = 0; i < g->n; i++) {
+    dims[axis] = g->extent[i];
+    part[i] = g_expand(ir, part[i], rank, dims);
+  }
+  return g_cat(ir, g->n, part, axis);
+}
+
+/* The step from last[] to what follows it, for all siblings at once */
+static Ref follow(IR *ir, const Group *g, const Ref *last, const Ref *next, Ref merged, int *axis) {
+  const Node *x = node(ir, next[0]);
+  int64_t dims[MAX_RANK];
+  if (x->op == OP_RESHAPE) {
+    *axis = kept_axis(x, node(ir, last[0]), *axis);
+    widened(g, x, *axis, dims);
+    return g_reshape(ir, merged, x->rank, dims);
+  }
+  Ref src[3], c[MAX_SIBLINGS];
+  int place;
+  with_constants(ir, next[0], last[0], &place);
+  widened(g, x, *axis, dims);
+  for (int k = 0; k < x->nsrc; k++) {
+    for (int i = 0; i < g->n; i++) c[i] = node(ir, next[i])->src[k];
+    src[k] = k == place ? merged : g_expand(ir, side_by_side(ir, g, c, *axis), x->rank, dims);
+  }
+  return node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims);
+}
+
+static void merge(Siblings *s, Group *g, const RefMap *now) {
+  IR *ir = s->ir;
+  Ref x, w[MAX_SIBLINGS], at[MAX_SIBLINGS], next[MAX_SIBLINGS];
+  Sb names = { 0 };
+  int axis = g->axis;
+  for (int i = 0; i < g->n; i++) {
+    const char *from = ir->origins.p[node(ir, g->sum[i])->origin].text;
+    factors(ir, g->sum[i], &x, &w[i]);
+    sb_printf(&names, "%s%s", i ? "; " : "", from ? from : "");
+    at[i] = g->sum[i];
+  }
+  Origin o = ir->origins.p[node(ir, g->sum[0])->origin];
+  ir->origin = ir_origin(ir, arena_str(&ir->ctx->model, names.p, names.n), o.index);
+  sb_free(&names);
+  Ref product = g_binary(ir, OP_MUL, refmap_get(now, g->x), side_by_side(ir, g, w, axis));
+  g->merged = g_reduce(ir, OP_ADD, product, (uint32_t)node(ir, g->sum[0])->arg[1]);
+  while (at[0] != g->last[0]) {
+    for (int i = 0; i < g->n; i++) next[i] = only_user(s, at[i]);
+    g->merged = follow(ir, g, at, next, g->merged, &axis);
+    memcpy(at, next, sizeof at);
+  }
+}
+
+static Ref part_of(IR *ir, const Group *g, int k) {
+  const Node *x = node(ir, g->merged);
+  int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK];
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  dims[g->end_axis] = g->extent[k];
+  for (int i = 0; i < k; i++) begin[g->end_axis] += g->extent[i];
+  return g_shrink(ir, g->merged, begin, NULL, dims);
+}
+
+static void rebuild(Siblings *s, RefMap *now) {
+  IR *ir = s->ir;
+  Refs src = { 0 };
+  for (size_t i = 0; i < s->order.n; i++) {
+    Ref r = s->order.p[i], group = refmap_get(&s->first, r), part = refmap_get(&s->part, r);
+    const Node *x = node(ir, r);
+    ir->origin = x->origin;
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(now, x->src[k]));
+    Ref to = x->nsrc ? node_with_src(ir, r, src.p) : r;
+    if (group && !s->groups.p[group - 1].merged) merge(s, &s->groups.p[group - 1], now);
+    if (part) to = part_of(ir, &s->groups.p[(part - 1) / MAX_SIBLINGS], (int)((part - 1) % MAX_SIBLINGS));
+    refmap_set(now, r, to);
+  }
+  VEC_FREE(&src);
+}
+
+bool graph_siblings(Graph *g) {
+  Siblings s = { .g = g, .ir = g->ir };
+  Refs roots = { 0 };
+  RefMap now = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(g->ir, roots.p, roots.n, &s.order);
+  for (size_t i = 0; i < s.order.n; i++) {
+    const Node *x = node(g->ir, s.order.p[i]);
+    for (int k = 0; k < x->nsrc; k++) {
+      refmap_set(&s.user, x->src[k], s.order.p[i]);
+      refmap_set(&s.users, x->src[k], refmap_get(&s.users, x->src[k]) ? refmap_get(&s.users, x->src[k]) + 1 : 2);
+    }
+  }
+  for (size_t i = 0; i < roots.n; i++) refmap_set(&s.users, roots.p[i], 1000); /* an output is no step of an epilogue */
+  find_wanted_alone(&s);
+  find_groups(&s);
+  bool changed = s.part.n > 0;
+  if (changed) {
+    rebuild(&s, &now);
+    for (size_t i = 0; i < roots.n; i++) g->outputs.p[i].ref = refmap_get(&now, roots.p[i]);
+  }
+  g->ir->origin = 0;
+  VEC_FREE(&roots);
+  VEC_FREE(&s.order);
+  VEC_FREE(&s.groups);
+  refmap_free(&s.user);
+  refmap_free(&s.users);
+  refmap_free(&s.part);
+  refmap_free(&s.first);
+  refmap_free(&s.newest);
+  refmap_free(&s.alone);
+  refmap_free(&now);
+  return changed;
+}
