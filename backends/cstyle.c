@@ -116,7 +116,8 @@ static const Helper helpers[] = {
                  "  if (u >= 0x47800000) return (uint16_t)(s | (u > 0x7f800000 ? 0x7e00 : 0x7c00));\n"
                  "  if (u < 0x38800000) return (uint16_t)(s | ((uint32_t)tgc_bits_f32(tgc_float_i32((int32_t)u) + 0.5f) - 0x3f000000));\n"
                  "  return (uint16_t)(s | (u + 0xc8000fff + (u >> 13 & 1)) >> 13); }" },
-  { "from", true, "f32x$N tgc_from_$S(u16x$N h) {\n#if defined __F16C__ && $N == 8\n  return (f32x8)_mm256_cvtph_ps((__m128i)h);\n#else\n"
+  { "frombf", true, "f32x$N tgc_frombf_$S(u16x$N h) { return (f32x$N)(__builtin_convertvector(h, u32x$N) << 16); }" },
+  { "from", true, "f32x$N tgc_from_$S(u16x$N h) {\n#if defined __AVX512F__ && $N == 16\n  return (f32x16)_mm512_cvtph_ps((__m256i)h);\n#elif defined __F16C__ && $N == 8\n  return (f32x8)_mm256_cvtph_ps((__m128i)h);\n#else\n"
                   "  const i32x$N x = __builtin_convertvector(h, i32x$N), u = x & 0x7fff, s = -(x >> 15) & (-0x7fffffff - 1), low = u < 0x400;\n"
                   "  const i32x$N f = (i32x$N)(__builtin_convertvector(u, f32x$N) * 0x1p-24f), e = (u << 13) + 0x38000000 + ((u >= 0x7c00) & 0x38000000);\n"
                   "  return (f32x$N)((f & low) | (e & ~low) | s);\n#endif\n}" },
@@ -270,7 +271,7 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
   DType from = (DType)s->dt, to = (DType)x->dt;
   if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", suffix(from, x->lanes, sfx), in);
   else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", suffix(to, x->lanes, sfx), in);
-  else if (from == DT_BF16) sb_printf(o, "tgc_frombf_bf16(%s)", in);
+  else if (from == DT_BF16) sb_printf(o, "tgc_frombf_%s(%s)", suffix(from, x->lanes, sfx), in);
   else if (to == DT_BF16) sb_printf(o, "tgc_tobf_bf16(%s)", in);
   else if (x->lanes > 1) {
     char t[32];
@@ -823,7 +824,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_SHL: case OP_SHR: return from == DT_I32 || from == DT_U32;
   case OP_CAST:
     if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
-    if (from == DT_BF16 || d == DT_BF16) return false;
+    if (from == DT_BF16 || d == DT_BF16) return d == DT_F32;
     return !(dt_float(from) && dt_int(d)) || (from == DT_F32 && d == DT_I32);
   default: return decomp_has(op, from);
   }

@@ -212,8 +212,8 @@ typedef struct Diff {
 } Diff;
 Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double atol);
 /* How far reference data is off the exact result: largest absolute error, or infinity when that is more than the
- * rounding of a deep network explains (f32: 5e-5 of the largest element). */
-double reference_error(const Tensor *want, const Tensor *exact);
+ * rounding of a deep network explains (f32: 5e-5 of the largest element); precision: what it was computed in. */
+double reference_error(const Tensor *want, const Tensor *exact, DType precision);
 /* which node goes wrong first: prints suspects, best first */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

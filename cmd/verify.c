@@ -52,6 +52,11 @@ static double rounding_cost(const Tensor *rounded, const Tensor *exact) {
 
 static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "nan" : "inf"); }
 
+static DType computed_in(const Verify *v, size_t output) {
+  Precision p = v->o->precision ? precision_named(v->o->precision) : PREC_FP32;
+  return p == PREC_BF16 ? DT_BF16 : p == PREC_FP16 ? DT_F16 : v->want[output].dt;
+}
+
 /* Data has rounding errors of its own, and where large terms cancel even the exact result is outside a
  * relative tolerance of it. So a failure is looked at again: outputs that are about as near the exact result
  * (the interpreter's, in double) as the data is are right, if the data is that near at all. */
@@ -70,7 +75,7 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
     Tensor *chosen = rounded; /* by arithmetic that a pass chose, which may round more, within limits */
     if (v->compiled && v->steps == 1) interpret(c, v->compiled, 1, false, in, chosen = ARENA_NEW(&c->model, Tensor, n));
     for (size_t i = 0; i < n; i++) {
-      double more = d[i].bad ? reference_error(&chosen[i], &v->want[i]) : 0;
+      double more = d[i].bad ? reference_error(&chosen[i], &v->want[i], computed_in(v, i)) : 0;
       double room = d[i].bad ? 4 * fmax(rounding_cost(&rounded[i], &v->want[i]), isfinite(more) ? more : 0) : 0;
       if (d[i].bad && !tensor_compare(&v->got[i], &v->want[i], v->o->rtol, fmax(v->o->atol, room)).bad) v->excused[i] = room;
     }
@@ -79,7 +84,7 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
   v->exact = ARENA_NEW(&c->model, Tensor, n);
   interpret(c, v->g, v->steps, true, v->in, v->exact);
   for (size_t i = 0; i < n; i++) {
-    double error = d[i].bad ? reference_error(&v->want[i], &v->exact[i]) : 0;
+    double error = d[i].bad ? reference_error(&v->want[i], &v->exact[i], v->want[i].dt) : 0;
     if (d[i].bad && isfinite(error) && !tensor_compare(&v->got[i], &v->exact[i], v->o->rtol, fmax(v->o->atol, 2 * error)).bad)
       v->excused[i] = error;
   }
@@ -119,7 +124,7 @@ static void blame(Ctx *c, Verify *v) {
   bool import = false;
   for (size_t i = 0; v->exact && i < v->steps * v->nout; i++)
     import |= tensor_compare(&v->exact[i], &v->want[i], v->o->rtol, v->o->atol).bad &&
-              isinf(reference_error(&v->want[i], &v->exact[i]));
+              isinf(reference_error(&v->want[i], &v->exact[i], v->want[i].dt));
   if (v->exact) json_object_set_new(v->report, "interpreter_agrees", json_boolean(!import));
   if (import && !v->o->json)
     puts("the interpreter disagrees with the data as well: the graph is not the model, or the data is not");

@@ -14,5 +14,7 @@ Precision precision_named(const char *s); /* PREC_COUNT: there is none */
 PRECISION(FP32, "fp32", "sums in the order that is fastest, windows by points within the bound of docs/numerics.md")
 PRECISION(STRICT, "fp32-strict", "sums in one order, the same bits from all compilers and machines")
 PRECISION(FAST, "fp32-fast", "operands as sums of two bf16 on a matrix unit, where one is used for it")
+PRECISION(BF16, "bf16", "as fp32, but weights of sums of products are rounded to bf16")
+PRECISION(FP16, "fp16", "as fp32, but weights of sums of products are rounded to fp16")
 #undef PRECISION
 #endif

@@ -41,8 +41,15 @@ typedef struct Info {
 
 static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
 
+/* bf16 is the upper half of f32; f16 takes a conversion, which lanes of a weight share but single elements do not */
+bool op_widens(const IR *ir, const Node *x) {
+  if (node_widens(ir, x)) return true;
+  const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, x->src[0]) : NULL;
+  return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, x->src[0]))->op == OP_WEIGHT));
+}
+
 Ref operand_base(const IR *ir, Ref r) {
-  while (op_is_movement((Op)node(ir, r)->op) || node_widens(ir, node(ir, r))) r = node(ir, r)->src[0];
+  while (op_is_movement((Op)node(ir, r)->op) || op_widens(ir, node(ir, r))) r = node(ir, r)->src[0];
   return r;
 }
 
@@ -141,7 +148,7 @@ void sched_fuse(Sched *s) {
     const Node *x = node(ir, r);
     Info *me = &info[r];
     int64_t elems = dims_elems(x->dims, x->rank);
-    bool moves = op_is_movement((Op)x->op), view = moves || node_widens(ir, x), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
+    bool moves = op_is_movement((Op)x->op), view = moves || op_widens(ir, x), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
 
     /* decide */
     bool halo = false;

@@ -32,6 +32,7 @@ typedef struct Sched {
   Refs order;              /* graph nodes, sources first */
 } Sched;
 
+bool op_widens(const IR *ir, const Node *x); /* a CAST that a kernel makes as it loads: movement of what is stored in fewer bits */
 Ref operand_base(const IR *ir, Ref r);      /* below views and the widening of integers: what a contraction reads */
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two different values */
 
