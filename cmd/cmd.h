@@ -78,6 +78,12 @@ void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Ten
 /* ---- tune.c ---- */
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: it is none */
 
+/* ---- error.c: what a precision costs, on sample inputs ---- */
+typedef struct Sample { Tensor *in, *exact; } Sample;
+bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s); /* before compiling; false: over the budget */
+const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s); /* NULL: over the budget */
+void error_print(const Plan *p, const OutputError *e);    /* on stdout */
+
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
 void print_interface(Ctx *c, const Graph *g);

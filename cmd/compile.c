@@ -78,19 +78,23 @@ int verb_compile(Ctx *c, const Options *o) {
   if (o->stop_after) return stop(c, o, g, t);
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
+  Sample sample = { 0 };
+  bool sampled = o->precision && error_sample(c, o, g, &feed, &sample);
   Plan *p = plan_of(o, g, t, NULL);
+  const OutputError *errors = sampled ? error_measure(c, p, &sample) : NULL;
   Emit emit;
   const char *name = o->name ? o->name : "net";
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name) };
   backend_of(o, &emit);
   Writing w = { o->out, p, { .backend = p->backend, .name = name, .weights = weights_mode(o, emit), .emit = emit, .link = link_shared,
                              .link_arg = &linking, .no_cpu_check = o->no_cpu_check,
-                             .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out } };
+                             .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out, .errors = errors } };
   if (emit == EMIT_SO) linking.scratch = scratch_new(c);
   int code = ctx_try(c, write_bundle, &w);
   if (emit == EMIT_SO) scratch_remove(linking.scratch);
   if (code) fail_silent(c, code);
   feed_free(&feed);
+  if (o->precision && !o->quiet) error_print(p, errors);
   if (o->explain) print_kernels(p);
   if (o->verbose)
     fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->arena_bytes),

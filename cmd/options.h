@@ -44,7 +44,7 @@ OPTION( 0,  "outputs",        "FILE",      TEXT,  outputs,        "v",
        "judge these outputs, which the bundle's example wrote by --save on any machine, and run nothing here")
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
-OPTION( 0,  "precision",      "HOW",       TEXT,  precision,      "crvibp",
+OPTION( 0,  "precision",      "HOW",       TEXT,  precision,      "crvibpt",
        "how floats are summed: fp32, the default; fp32-strict, in one order everywhere; fp32-fast; bf16 or fp16 weights")
 OPTION( 0,  "denormals",      "HOW",       TEXT,  denormals,      "crvbp",
        "denormal floats in kernels: flush to zero, the default but for fp32-strict, or keep, where they may cost time")

@@ -14,6 +14,8 @@ typedef enum {
   WEIGHTS_OBJECT           /* in the object that tgc makes */
 } WeightsMode;
 
+typedef struct OutputError { double max, rms, largest; } OutputError; /* against a reference: absolute; and its largest value */
+
 typedef struct BundleOptions {
   const Backend *backend;
   const char *name;        /* prefix of files and symbols, bundle_name_ok */
@@ -24,6 +26,7 @@ typedef struct BundleOptions {
   bool no_cpu_check;       /* net_init trusts that the CPU has what the code uses */
   bool keep_denormals;     /* leave the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* --self-test: one for each input and output; NULL: none */
+  const OutputError *errors; /* by output; NULL: not measured */
 } BundleOptions;
 
 typedef struct BundleFile {

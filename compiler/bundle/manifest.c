@@ -45,6 +45,13 @@ static json_t *states_json(const Plan *p) {
   return j;
 }
 
+static json_t *errors_json(const Plan *p, const OutputError *e) {
+  json_t *j = json_array();
+  for (size_t i = 0; i < graph_nout(p->g); i++)
+    json_array_append_new(j, json_pack("{s:o, s:f, s:f, s:f}", "output", json_text(p->g->outputs.p[i].name), "max", e[i].max, "rms", e[i].rms, "largest", e[i].largest));
+  return j;
+}
+
 static json_t *nests_json(const Kernel *k) {
   json_t *j = json_array();
   for (size_t i = 0; i < k->nests.n; i++) {
@@ -112,6 +119,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
     json_object_set_new(j, "states", states_json(p));
     json_object_set_new(j, "state_bytes", json_integer(p->state_bytes));
   }
+  if (o->errors) json_object_set_new(j, "errors", errors_json(p, o->errors));
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
   json_object_set_new(j, "kernels", json_kernels(p));
   json_object_set_new(j, "schedules", tuning_json(p));

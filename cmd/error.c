@@ -1,0 +1,61 @@
+/* error.c: how far the arithmetic that a precision allows is off, on sample inputs.
+ *
+ * The graph as the front end made it is computed in double, and once more as the passes left it, with each
+ * operation rounded to its type. Sums of products are rounded once there; what kernels add to that is
+ * for `tgc verify` to see, which runs them. Both take the interpreter, so there is a budget. */
+#include "cmd.h"
+#include <math.h>
+#include <string.h>
+
+enum { STEPS = 2000000000 }; /* operations of the interpreter, about half a minute of each run */
+
+static bool run(Ctx *c, const Graph *g, const Tensor *in, bool exact, Tensor *out) {
+  const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
+  Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
+  for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
+  for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
+  return interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, STEPS, out);
+}
+
+bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s) {
+  s->in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
+  s->exact = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
+  feed_inputs(c, feed, g->inputs.p, (int)graph_nin(g), o->seed, s->in);
+  state_first(c, g, s->in);
+  return run(c, g, s->in, true, s->exact);
+}
+
+static OutputError distance(const Tensor *got, const Tensor *want) {
+  OutputError e = { 0, 0, 0 };
+  double squares = 0;
+  for (int64_t i = 0; i < want->elems; i++) {
+    double x = tensor_at(got, i), y = tensor_at(want, i), d = fabs(x - y);
+    if (!isfinite(x) || !isfinite(y)) continue;
+    e.max = fmax(e.max, d);
+    e.largest = fmax(e.largest, fabs(y));
+    squares += d * d;
+  }
+  e.rms = want->elems ? sqrt(squares / (double)want->elems) : 0;
+  return e;
+}
+
+const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s) {
+  size_t n = graph_nout(p->g);
+  Tensor *got = ARENA_NEW(&c->model, Tensor, p->g->outputs.n + 1);
+  OutputError *e = ARENA_NEW(&c->model, OutputError, n + 1);
+  if (!run(c, p->g, s->in, false, got)) return NULL;
+  for (size_t i = 0; i < n; i++) e[i] = distance(&got[i], &s->exact[i]);
+  return e;
+}
+
+void error_print(const Plan *p, const OutputError *e) {
+  if (!e) {
+    printf("error   not measured: it takes the interpreter more than %d operations; `tgc verify` runs the code\n", STEPS);
+    return;
+  }
+  for (size_t i = 0; i < graph_nout(p->g); i++) {
+    fputs("error   of ", stdout);
+    print_name(p->g->outputs.p[i].name);
+    printf(": at most %.3g, %.3g in the mean square, of values up to %.3g\n", e[i].max, e[i].rms, e[i].largest);
+  }
+}
