@@ -95,12 +95,14 @@ static const Helper helpers[] = {
             "  %s = lshr $T %a, %by\n  %r = select $M %in, $T %s, $T $(0)\n  ret $T %r\n}" },
   { "shr", "$T @tgc.shr.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %last = sub $T $($B), $(1)\n"
            "  %by = select $M %in, $T %b, $T %last\n  %r = ashr $T %a, %by\n  ret $T %r\n}" },
-  /* half precision without instructions for it: the product with 2^112 rebases the exponent, subnormals included */
-  { "from_f16", "$F @tgc.from_f16.$S($H %h) #1 {\n  %x = zext $H %h to $W\n  %m = and $W %x, $(32767)\n  %e = shl $W %m, $(13)\n"
-                "  %sign = and $W %x, $(32768)\n  %s = shl $W %sign, $(16)\n  %small = bitcast $W %e to $F\n"
-                "  %scaled = fmul $F %small, $(0x46F0000000000000)\n  %bits = bitcast $F %scaled to $W\n"
-                "  %big = icmp uge $W %e, $(260046848)\n  %special = or $W %e, $(2139095040)\n"
-                "  %v = select $M %big, $W %special, $W %bits\n  %u = or $W %v, %s\n  %r = bitcast $W %u to $F\n  ret $F %r\n}" },
+  /* half precision without instructions for it: the exponent is rebased by an addition, subnormals are integers; no
+   * operand is a denormal float, which may count as zero */
+  { "from_f16", "$F @tgc.from_f16.$S($H %h) #1 {\n  %x = zext $H %h to $W\n  %u = and $W %x, $(32767)\n  %sign = and $W %x, $(32768)\n"
+                "  %s = shl $W %sign, $(16)\n  %low = icmp ult $W %u, $(1024)\n  %int = uitofp $W %u to $F\n"
+                "  %small = fmul $F %int, $(0x3E70000000000000)\n  %bits = bitcast $F %small to $W\n"
+                "  %e = shl $W %u, $(13)\n  %rebased = add $W %e, $(939524096)\n  %big = icmp uge $W %u, $(31744)\n"
+                "  %special = add $W %rebased, $(939524096)\n  %normal = select $M %big, $W %special, $W %rebased\n"
+                "  %v = select $M %low, $W %bits, $W %normal\n  %y = or $W %v, %s\n  %r = bitcast $W %y to $F\n  ret $F %r\n}" },
   { "to_f16", "$H @tgc.to_f16.$S($F %f) #1 {\n  %b = bitcast $F %f to $W\n  %hi = lshr $W %b, $(16)\n  %s = and $W %hi, $(32768)\n"
               "  %u = and $W %b, $(2147483647)\n  %uf = bitcast $W %u to $F\n"
               "  %nan = icmp ugt $W %u, $(2139095040)\n  %inf = select $M %nan, $W $(32256), $W $(31744)\n"
@@ -259,6 +261,60 @@ static const char *put_cast(Render *w, DType from, DType to, int lanes, const ch
   return emit(w, "%s %s %s to %s", op, tf.s, a, tt.s);
 }
 
+/* ---- dot products: an intrinsic of a feature for so many lanes ---- */
+typedef struct DotText {
+  Arch arch;
+  uint32_t needs;
+  int lanes;
+  bool words;              /* multiplies pairs of i16: bytes are taken apart first */
+  const char *intrinsic;
+} DotText;
+/* clang-format off */
+static const DotText dot_text[] = {
+  { ARCH_X86_64,  FEAT_AVX512VNNI, 16, false, "llvm.x86.avx512.vpdpbusd.512" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, 8,  false, "llvm.x86.avx512.vpdpbusd.256" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, 4,  false, "llvm.x86.avx512.vpdpbusd.128" },
+  { ARCH_X86_64,  FEAT_AVXVNNI,    8,  false, "llvm.x86.avx512.vpdpbusd.256" },
+  { ARCH_X86_64,  FEAT_AVXVNNI,    4,  false, "llvm.x86.avx512.vpdpbusd.128" },
+  { ARCH_X86_64,  FEAT_AVX512,     16, true,  "llvm.x86.avx512.pmaddw.d.512" },
+  { ARCH_X86_64,  FEAT_AVX2,       8,  true,  "llvm.x86.avx2.pmadd.wd" },
+  { ARCH_X86_64,  0,               4,  true,  "llvm.x86.sse2.pmadd.wd" },
+  { ARCH_AARCH64, FEAT_I8MM,       4,  false, "llvm.aarch64.neon.usdot.v4i32.v16i8" },
+};
+/* clang-format on */
+
+static const DotText *dot_of(const Target *t, int lanes) { /* NULL: none */
+  for (size_t i = 0; i < sizeof dot_text / sizeof *dot_text; i++)
+    if (dot_text[i].arch == t->arch && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features)) return &dot_text[i];
+  return NULL;
+}
+
+/* sum + the products of four bytes, unsigned by signed; four of x serve all lanes, or each lane has its own */
+static const char *put_dot(Render *w, const Node *x) {
+  const int n = x->lanes;
+  const DotText *d = dot_of(w->t, n);
+  const Text t = type_of("i32", n), words = type_of("i16", 2 * n), bytes = type_of("i8", 4 * n);
+  const char *sum = value(w, x->src[0]), *a = value(w, x->src[1]), *b = value(w, x->src[2]);
+  CHECK(d);
+  if (node(w->ir, x->src[1])->lanes < 4 * n) {
+    const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, emit(w, "bitcast <4 x i8> %s to i32", a));
+    const char *all = emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, one, t.s, n);
+    a = emit(w, "bitcast %s %s to %s", t.s, all, bytes.s);
+  }
+  if (!d->words) {
+    const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 takes bytes by fours */
+    if (w->t->arch == ARCH_X86_64) a = emit(w, "bitcast %s %s to %s", bytes.s, a, t.s), b = emit(w, "bitcast %s %s to %s", bytes.s, b, t.s);
+    return emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
+  }
+  a = emit(w, "bitcast %s %s to %s", bytes.s, a, words.s);
+  b = emit(w, "bitcast %s %s to %s", bytes.s, b, words.s);
+  const char *even[2] = { emit(w, "and %s %s, splat (i16 255)", words.s, a), emit(w, "shl %s %s, splat (i16 8)", words.s, b) };
+  even[1] = emit(w, "ashr %s %s, splat (i16 8)", words.s, even[1]);
+  const char *odd[2] = { emit(w, "lshr %s %s, splat (i16 8)", words.s, a), emit(w, "ashr %s %s, splat (i16 8)", words.s, b) };
+  sum = emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, even));
+  return emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd));
+}
+
 /* Lanes of a vector combined: halves first, as ops.h says. */
 static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a) {
   const Text element = value_type(d, 1);
@@ -392,6 +448,15 @@ static void put_end(Render *w, Ref range) {
   open_block(w, arena_printf(&w->a, "exit%s", n));
 }
 
+/* A float that is neither NaN nor zero, whose sign would count. */
+static bool is_bound(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  if (x->op == OP_BCAST) x = node(ir, x->src[0]);
+  if (x->op != OP_CONST || !dt_float((DType)x->dt)) return false;
+  double v = bits_to_double((DType)x->dt, x->arg[0]);
+  return v < 0 || v > 0;
+}
+
 /* ---- one micro-op: the text of its value, or NULL ---- */
 static const char *put_expr(Render *w, const Node *x) {
   const IR *ir = w->ir;
@@ -410,6 +475,11 @@ static const char *put_expr(Render *w, const Node *x) {
     if (x->lanes == 1 && node(ir, x->src[0])->vmin >= 0 && node_is_const(ir, x->src[1], &c) && c > 0)
       return emit(w, "%s %s %s, %s", x->op == OP_FLDIV ? "udiv" : "urem", t.s, arg[0], arg[1]);
     break;
+  case OP_MAX:
+  case OP_MIN: /* against a constant: x stays where it is NaN, which one instruction of x86 does */
+    if (!is_bound(ir, x->src[1])) break;
+    return emit(w, "select %s %s, %s %s, %s %s", value_type(DT_BOOL, x->lanes).s,
+                emit(w, "fcmp %s %s %s, %s", x->op == OP_MAX ? "olt" : "ogt", t.s, arg[0], arg[1]), t.s, arg[1], t.s, arg[0]);
   default: break;
   }
   return apply(w, (Op)x->op, d0, x->lanes, flags_of(w, x), x->nsrc, arg);
@@ -434,6 +504,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, x->src[0]));
   case OP_SET: sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
                          value(w, x->src[1]), value(w, x->src[0])); return NULL;
+  case OP_DOT: return put_dot(w, x);
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
   case OP_LANE: return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]), (long long)x->arg[0]);
@@ -594,8 +665,8 @@ void llvm_kernel_module(const Plan *p, int index, const Target *t, Sb *o) {
 
 /* ---- what has a vector form: LLVM splits what the machine has not ---- */
 static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  (void)t;
   const char *text = cell(op, from);
+  if (op == OP_DOT) return d == DT_I32 && from == DT_U8 && dot_of(t, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (!text) return lanes == 1;
   if (*text == '#') return lanes == 1 && !decomp_has(op, d);

@@ -374,6 +374,7 @@ static Bytes code_bytes(const Plan *p, const BundleOptions *o, const Word *words
     code.weight_bytes = (size_t)p->weight_bytes;
   }
   if (o->emit == EMIT_TEXT) return (Bytes){ (const uint8_t *)code.text, code.n };
+  c->file = NULL; /* what goes wrong from here on is not the model's */
   Bytes object = o->backend->build(c, p->target, &code, o->emit == EMIT_ASM);
   if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
   if (o->emit != EMIT_LIB) return object;

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#if defined __SSE2__
+#include <xmmintrin.h>
+#endif
 
 enum { N = 64 }; /* elements of every buffer */
 
@@ -18,6 +21,7 @@ typedef struct World {
   IR *ir;
   Plan plan;
   Refs *prog;
+  bool flush;              /* run with denormals as zero, as bundles do */
 } World;
 
 static int setup(void **state) {
@@ -93,7 +97,14 @@ static void run_both(World *w, const Target *t, void **mem, void *got, void *wan
   LlvmJit *j = llvm_jit_load(&w->ctx, t, text.p, text.n);
   void (*run)(void *const *, int64_t, int64_t);
   *(void **)&run = llvm_jit_symbol(j, "run");
+#if defined __SSE2__
+  const unsigned was = _mm_getcsr();
+  if (w->flush) _mm_setcsr(0x9fc0);
   run(mem, 0, 1);
+  _mm_setcsr(was);
+#else
+  run(mem, 0, 1);
+#endif
   memcpy(got, mem[n - 1], bytes);
   llvm_jit_free(j);
   sb_free(&text);
@@ -210,7 +221,9 @@ static void conversions(World *w, const Target *t, int lanes) {
       DType from = (DType)d, to = (DType)e;
       bool half = from == DT_F16 || from == DT_BF16 || to == DT_F16 || to == DT_BF16;
       if (half && from != DT_F32 && to != DT_F32) continue;
+      w->flush = half; /* subnormals of f16 are normal in f32 */
       try_op(w, t, OP_CAST, to, &from, 1, lanes, 0);
+      w->flush = false;
       if (dtype_info[d].bits == dtype_info[e].bits && from != DT_BOOL && to != DT_BOOL) try_op(w, t, OP_BITCAST, to, &from, 1, lanes, 0);
     }
 }
@@ -254,6 +267,47 @@ static void gates_lanes_and_reductions(void **state) {
   }
 }
 
+/* s[i] + the products of four bytes of x, for each lane its own or the same for all, and of y */
+static void dot_products(void **state) {
+  World *w = *state;
+  static const char *const isa[] = { "x86-64", "native-avx512", "native-vnni", "native" };
+  if (!llvm_available()) skip();
+  for (int m = host_arch() == ARCH_X86_64 ? 0 : 3; m < 4; m++)
+    for (int lanes = 4; lanes <= 16; lanes *= 2)
+      for (int own = 0; own < 2; own++) {
+        const Target *t = machine(w, isa[m]);
+        char got[N * 4], want[N * 4];
+        if (!llvm_backend.supports(t, OP_DOT, DT_I32, DT_U8, lanes)) continue;
+        start(w);
+        Ref x = buffer(w, DT_U8, false), y = buffer(w, DT_I8, false), s = buffer(w, DT_I32, false), out = buffer(w, DT_I32, true);
+        Ref at = constant(w, DT_I64, 0), a = PUT(OP_LOAD, DT_U8, own ? 4 * lanes : 4, x, at), b = PUT(OP_LOAD, DT_I8, 4 * lanes, y, at);
+        PUT(OP_STORE, DT_NONE, 1, out, at, PUT(OP_DOT, DT_I32, lanes, PUT(OP_LOAD, DT_I32, lanes, s, at), a, b));
+        _Alignas(64) uint8_t bytes[2][N];
+        for (int i = 0; i < N; i++) bytes[0][i] = (uint8_t)(i < 16 ? 255 : 37 * i), bytes[1][i] = (uint8_t)(i < 8 ? 128 : i < 16 ? 127 : 91 * i);
+        run_both(w, t, (void *[]){ bytes[0], bytes[1], values(w, DT_I32, 7), values(w, DT_I32, 1) }, got, want, sizeof got);
+        compare(DT_I32, got, want, 0, "DOT", DT_U8, lanes);
+      }
+}
+
+/* min(max(x, -2), 3) where x is NaN, a zero or beyond */
+static void bounds(void **state) {
+  World *w = *state;
+  if (!llvm_available()) skip();
+  for (int lanes = 1; lanes <= 8; lanes *= 8) {
+    char got[N * 4], want[N * 4];
+    start(w);
+    Ref x = buffer(w, DT_F32, false), y = buffer(w, DT_F32, true), at = constant(w, DT_I64, 0), lo = constant(w, DT_F32, 0xc0000000), hi = constant(w, DT_F32, 0x40400000);
+    if (lanes > 1) lo = PUT(OP_BCAST, DT_F32, lanes, lo), hi = PUT(OP_BCAST, DT_F32, lanes, hi);
+    for (int64_t i = 0; i < N; i += lanes) {
+      if (i) at = constant(w, DT_I64, i);
+      Ref v = PUT(OP_LOAD, DT_F32, lanes, x, at);
+      PUT(OP_STORE, DT_NONE, 1, y, at, PUT(OP_MIN, DT_F32, lanes, PUT(OP_MAX, DT_F32, lanes, v, lo), hi));
+    }
+    run_both(w, machine(w, "native"), (void *[]){ values(w, DT_F32, 1), values(w, DT_F32, 1) }, got, want, sizeof got);
+    compare(DT_F32, got, want, 0, "MAX", DT_F32, lanes);
+  }
+}
+
 static void the_same_bytes_each_time(void **state) {
   World *w = *state;
   if (!llvm_available()) skip();
@@ -274,6 +328,8 @@ int main(void) {
     cmocka_unit_test_setup_teardown(every_conversion, setup, teardown),
     cmocka_unit_test_setup_teardown(every_select, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_lanes_and_reductions, setup, teardown),
+    cmocka_unit_test_setup_teardown(dot_products, setup, teardown),
+    cmocka_unit_test_setup_teardown(bounds, setup, teardown),
     cmocka_unit_test_setup_teardown(the_same_bytes_each_time, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
