@@ -73,7 +73,7 @@ FITS = {  # name: function, weight that makes its error that of the result, from
     "exp_near, after 1, 1,": (lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / r.exp(), -LN2 / 2, LN2 / 2, 4),
     "exp2_tail": (lambda r: ((r * LN2).exp() - 1) / r, lambda r: abs(r) / (r * LN2).exp(), D("-0.5"), D("0.5"), 5),
     "log_tail": (lambda f: (log1p(f) - f + f * f / 2) / f**3, lambda f: abs(f**3 / log1p(f)), D("0.5").sqrt() - 1, D(2).sqrt() - 1, 9),
-    "expm1_tail": (lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / abs(r.exp() - 1), -LN2 / 2, LN2 / 2, 4),
+    "expm1_tail": (lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / abs(r.exp() - 1), -LN2 / 2, LN2 / 2, 5),
     "tanh_tail": (lambda z: (tanh(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z, D(0), D("0.625") ** 2, 4),
     "erfc_log": (lambda x: (1 - erf(-x)).ln() / x - 1, lambda x: abs(x * (1 - erf(-x)) / erf(-x)), D("-3.95"), D(0), 8),
     "sin_tail": (lambda z: (sin(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z, D(0), PI * PI / 16, 2),

@@ -62,7 +62,7 @@ static const float log_tail[] = { /* (log(1 + f) - f + f^2 / 2) / f^3 */
   0x1.555554p-2f, -0x1.ffffdp-3f, 0x1.999ab4p-3f, -0x1.5564d6p-3f, 0x1.2479eap-3f, -0x1.fc9d86p-4f, 0x1.c63048p-4f,
   -0x1.bf5928p-4f, 0x1.aa05d8p-4f, -0x1.c0f138p-5f };
 static const float expm1_tail[] = { /* (e^r - 1 - r) / r^2 */
-  0x1.fffffep-2f, 0x1.5554aap-3f, 0x1.55579ep-5f, 0x1.122c86p-7f, 0x1.6ab16ep-10f };
+  0.5f, 0x1.55552cp-3f, 0x1.555502p-5f, 0x1.1155a8p-7f, 0x1.6d2e4ep-10f, 0x1.3b8aap-13f };
 static const float tanh_tail[] = { /* (tanh(x) / x - 1) / x^2, in x^2 */
   -0x1.555534p-2f, 0x1.11075ep-3f, -0x1.b842c4p-5f, 0x1.524c4p-6f, -0x1.767a14p-8f };
 static const float erfc_log[] = { /* log(1 - erf(-x)) / x - 1, for x < 0 */

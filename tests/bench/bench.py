@@ -11,6 +11,8 @@ Environment:
   TGC_MODELS          folder of models (../shared/models beside the repository)
   TGC_ONNX_TESTS      the official tests, for the light networks
   TGC_BENCH_ARGS      more arguments of tgc bench and tgc profile, such as --isa=native-avx512f
+  TUNE                how long to search schedules for each network, such as 60s: tgc tune leaves them as a lock file in
+                      the build folder. Networks that have one, from now or before, are measured with it, too
   THREADS             numbers of threads, a pair of columns each ("1 2")
   SECONDS, ROUNDS     how long each competitor runs (0.5), how often that is repeated (1): the round of the median
                       ratio counts, among those that nothing disturbed if there are any"""
@@ -31,6 +33,7 @@ WORK = BUILD / "bench"
 PYTHON = os.environ.get("TGC_PYTHON", "python3")
 ROUNDS, SECONDS = int(os.environ.get("ROUNDS", 1)), os.environ.get("SECONDS", "0.5")
 THREADS = [int(n) for n in os.environ.get("THREADS", "1 2").split()]
+TUNE = os.environ.get("TUNE")
 MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
 BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
 REAL = ("openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
@@ -82,6 +85,18 @@ def networks(words, can_make):
 
 
 # ---- networks ----
+UNTUNED = ["--no-tune-store", "--schedule=none"]
+
+
+def lock_of(name, model):
+    """arguments that take the schedules searched for a network, or nothing"""
+    lock = WORK / "locks" / f"{name}.tgc-lock"
+    if TUNE and not lock.exists():
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        run(TGC, "tune", model, "-q", f"--time={TUNE}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *MORE)
+    return ["--no-tune-store", f"--schedule={lock}"] if lock.exists() else None
+
+
 def measure(model, args, threads, peer):
     """the report of tgc bench for the round of the median ratio"""
     rounds = []
@@ -106,16 +121,22 @@ def mean(values):
 class Networks:
     def __init__(self, peer):
         self.peer, self.rows = peer, []
+        self.tuned = TUNE or any((WORK / "locks").glob("*"))
         self.heads = ["model", "kernels", "weights MB", "code kB", "tgc s", "cc s", "start ms"]
         for n in THREADS:
             self.heads += [f"{n}T ms", f"{n}T ORT ms", f"{n}T speed"] if peer else [f"{n}T ms"]
+        if self.tuned:
+            self.heads += [f"tuned {n}T {what}" for n in THREADS for what in (("ms", "speed") if peer else ("ms",))]
         self.heads += [f"{n}T / {THREADS[0]}T" for n in THREADS[1:]]
 
     def add(self, name, model, args):
-        self.rows.append((name, [measure(model, args, n, self.peer) for n in THREADS]))
+        lock = lock_of(name, model) if self.tuned else None
+        plain = [measure(model, [*args, *UNTUNED], n, self.peer) for n in THREADS]
+        tuned = [measure(model, [*args, *lock], n, self.peer) for n in THREADS] if lock else []
+        self.rows.append((name, plain, tuned))
         return self.cells(*self.rows[-1])
 
-    def cells(self, name, reports):
+    def cells(self, name, reports, tuned):
         first = reports[0]
         cells = [name, str(first["kernels"]), f"{first['weight_bytes'] / 1e6:.1f}", f"{first['code_bytes'] / 1e3:.0f}",
                  f"{first['tgc_s']:.2f}", f"{first['cc_s']:.1f}", f"{first['map_ms'] + first['init_ms']:.2f}"]
@@ -123,13 +144,19 @@ class Networks:
             cells += [digits(r["latency"]["median_ms"]) + "*" * r["disturbed"]]
             if self.peer:
                 cells += [digits(r["ort"]["latency"]["median_ms"]), f"{r['ratio']:.2f}"]
+        for r in tuned or [None] * len(THREADS) * bool(self.tuned):
+            cells += [digits(r["latency"]["median_ms"]) + "*" * r["disturbed"] if r else "-"]
+            if self.peer:
+                cells += [f"{r['ratio']:.2f}" if r else "-"]
         return cells + [f"{first['latency']['median_ms'] / r['latency']['median_ms']:.2f}" for r in reports[1:]]
 
     def last(self):
         """geometric means of the ratios"""
         cells = ["geometric mean"] + [""] * 6
         for i in range(len(THREADS)):
-            cells += ["", "", f"{mean([r[i]['ratio'] for _, r in self.rows]):.2f}"] if self.peer else [""]
+            cells += ["", "", f"{mean([r[i]['ratio'] for _, r, _ in self.rows]):.2f}"] if self.peer else [""]
+        for i in range(len(THREADS) if self.tuned else 0):
+            cells += ["", f"{mean([t[i]['ratio'] for _, _, t in self.rows if t]):.2f}"] if self.peer else [""]
         return cells + [""] * (len(THREADS) - 1)
 
 
@@ -174,7 +201,8 @@ def machine(peer):
 
 NETWORKS_NOTE = """Each row is `tgc bench MODEL --vs-ort --threads=N --seconds={seconds}{more}`, which alternates between the bundle
 and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtime's over tgc's, so above 1 tgc is
-faster; start is mapping the weights and `net_init`. Networks from squeezenet to gpt2_decode have random weights.
+faster; start is mapping the weights and `net_init`. Schedules are those of the compiler's own model (`--no-tune-store
+--schedule=none`), in the columns `tuned` those that `tgc tune` found. Networks from squeezenet to gpt2_decode have random weights.
 A star marks a row that other processes disturbed."""
 LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
 registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run."""

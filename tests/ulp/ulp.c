@@ -59,7 +59,9 @@ static void *work(void *arg) {
     for (int i = 0; i < N; i++) in[i] = as_float((uint32_t)((block * N + (uint64_t)i) * s->step));
     s->failed = s->run(ctx, (const void *const[]){ in }, (void *const[]){ out });
     for (int i = 0; i < N; i++) {
-      double e = error_in_ulp(out[i], s->exact(in[i]));
+      double want = s->exact(in[i]);
+      if (s->worst >= 0.5 && out[i] == (float)want && want != 0) continue; /* off by no more than that */
+      double e = error_in_ulp(out[i], want);
       if (e > s->worst) s->worst = e, s->at = in[i];
     }
   }
