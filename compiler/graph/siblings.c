@@ -1,11 +1,11 @@
 /* siblings.c: sums of products that share a factor become one.
  *
- * The projections of attention (and the two halves of a gated layer) multiply the same values with different
- * weights. Their weights are put side by side along the axis that only they know, and with them what follows
- * element by element with constants of its own: biases, activations. One kernel reads the values once, and each
- * user its part of the result, which is a view. Where a part would have to be copied because somebody wants it
- * in a place of its own, with room around it or inside of a concatenation or as an output, nothing is gained,
- * and the sums stay apart.
+ * The projections of attention multiply the same values with different weights. Their weights are put side by
+ * side along the axis that only they know, and with them what follows element by element with constants of its
+ * own: biases, activations. One kernel reads the values once, and each user its part of the result, which is a
+ * view. Where a part would have to be copied because somebody wants it in a place of its own, with room around
+ * it or inside of a concatenation or as an output, or where more is computed with it element by element, which
+ * now happens in the kernel of its sum, nothing is gained, and the sums stay apart.
  *
  * needs: a folded graph    gives: an equal graph    breaks: nothing */
 #include "graph.h"
@@ -115,14 +115,19 @@ static bool advance(const Siblings *s, Group *g) {
   return true;
 }
 
-/* Values of which a user wants a copy in memory of its own, if it is given a part of something greater. */
+/* Values of which a part of something greater is no use: somebody wants them in memory of their own, or computes
+ * with them what would otherwise be part of the sum's kernel. What reductions and products read may lie anywhere. */
 static void find_wanted_alone(Siblings *s) {
+  RefMap product = { 0 };
   for (size_t i = 0; i < s->g->outputs.n; i++) refmap_set(&s->alone, s->g->outputs.p[i].ref, 1);
   for (size_t i = s->order.n; i-- > 0;) {
-    const Node *x = node(s->ir, s->order.p[i]);
-    bool passes = op_is_movement((Op)x->op) && refmap_get(&s->alone, s->order.p[i]);
-    for (int k = 0; k < x->nsrc && (passes || x->op == OP_PAD || x->op == OP_CAT); k++) refmap_set(&s->alone, x->src[k], 1);
+    Ref r = s->order.p[i];
+    const Node *x = node(s->ir, r);
+    if (x->op == OP_REDUCE) refmap_set(&product, view_base(s->ir, x->src[0]), r);
+    bool reads = x->op == OP_REDUCE || (x->op == OP_MUL && refmap_get(&product, r)) || (op_is_movement((Op)x->op) && !refmap_get(&s->alone, r));
+    for (int k = 0; k < x->nsrc && !reads; k++) refmap_set(&s->alone, x->src[k], 1);
   }
+  refmap_free(&product);
 }
 
 /* ---- finding ---- */
