@@ -36,6 +36,7 @@ THREADS = [int(n) for n in os.environ.get("THREADS", "1 2").split()]
 TUNE = os.environ.get("TUNE")
 MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
 BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
+STATES = {"gpt2_decode": ["--state=past_*=*"]} # caches stay in the bundle; ONNX Runtime takes and gives them
 REAL = ("openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
         "mujoco-go1-policy ppocr-v2-cls tinybert selfie-segmentation yunet-n-dynamic mnist-8").split()
 KERNELS = ("gemm 128x768x3072,gemm 128x3072x768,conv 1x1 56x56 64-64,conv 1x1 56x56 64-256,conv 1x1 28x28 128-512,"
@@ -81,7 +82,7 @@ def networks(words, can_make):
         elif not can_make or (name in LIGHTS and not folder):
             loud(f"SKIPPED: {name}; {why if can_make else f'{PYTHON} has no onnx and numpy'}")
         else:
-            yield name, made(name, *([folder / f"light_{name}.onnx"] if name in LIGHTS else [])), []
+            yield name, made(name, *([folder / f"light_{name}.onnx"] if name in LIGHTS else [])), STATES.get(name, [])
 
 
 # ---- networks ----
@@ -93,7 +94,7 @@ def lock_of(name, model):
     lock = WORK / "locks" / f"{name}.tgc-lock"
     if TUNE and not lock.exists():
         lock.parent.mkdir(parents=True, exist_ok=True)
-        run(TGC, "tune", model, "-q", f"--time={TUNE}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *MORE)
+        run(TGC, "tune", model, "-q", f"--time={TUNE}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *STATES.get(name, []), *MORE)
     return ["--no-tune-store", f"--schedule={lock}"] if lock.exists() else None
 
 
