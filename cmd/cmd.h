@@ -38,7 +38,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
-  double rtol, atol, seconds;
+  double rtol, atol, seconds, percentile;
   bool self_test, no_cpu_check, no_store, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 
@@ -55,6 +55,7 @@ int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
+int verb_quantize(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);

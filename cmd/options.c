@@ -37,7 +37,7 @@ const char *const verb_name[VERB_COUNT] = {
 #undef VERB
 #undef OPTION
 };
-static const char verb_letter[] = "crvikbptdo"; /* ORDER VERB: as options.h names them in its column of verbs */
+static const char verb_letter[] = "crvikbptqdo"; /* ORDER VERB: as options.h names them in its column of verbs */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };

@@ -1,6 +1,6 @@
 /* options.h: every verb and every option, a row each. The parser, the help and the man page come
  * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, b bench, p profile,
- * t tune, d devices, o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
+ * t tune, q quantize, d devices, o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
  * integer, with k M G for powers of 1024; REAL; MAYBE a value only after '=', "yes" without. */
 /* clang-format off */
 VERB(compile, "MODEL -o DIR",   "write a bundle: C source, weights, build files and a manifest")
@@ -11,11 +11,12 @@ VERB(check,   "MODEL",          "say whether the model can be compiled and what 
 VERB(bench,   "MODEL|BUNDLE",   "measure the latency on this machine, beside ONNX Runtime if asked")
 VERB(profile, "MODEL",          "say where the time goes, kernel by kernel")
 VERB(tune,    "MODEL",          "search schedules for its kernels on this machine, and keep them")
+VERB(quantize, "MODEL -o OUT", "write the model in 8 bits, by ranges that its values take on sample inputs")
 VERB(devices, "",               "say what this machine has, and for which machines bundles can be built and run here")
 VERB(ops,     "",               "list the operators of the intermediate representation")
 /*     letter name            argument     kind   field           verbs    help */
-OPTION('o', "output",         "DIR",       TEXT,  out,            "crt",
-       "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files; for tune: the lock file, or none")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "crtq",
+       "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files; for tune: the lock file, or none; for quantize: the new model")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibpt",
        "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
@@ -31,12 +32,14 @@ OPTION( 0,  "no-cpu-check",   0,           FLAG,  no_cpu_check,   "c",
        "leave out of net_init the question whether the CPU has the instructions that the code uses")
 OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",
        "pack reference inputs and outputs, so that `make check` in the bundle proves it")
-OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbpt",
+OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbptq",
        "value of a dynamic dimension, by its name or as INPUT:AXIS")
 OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
-OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbp",
+OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbpq",
        "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
+OPTION( 0,  "percentile",     "P",         REAL,  percentile,     "q",
+       "of the elements of each value and sample, those outside this part do not count for its range (100)")
 OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibpt",
        "keep an input and an output inside, from run to run; * stands for part of the names. Keys: axis, capacity, init, grow")
 OPTION( 0,  "steps",          "N",         SIZE,  steps,          "rv",    "runs, one after another, of a model with states (1)")
@@ -67,22 +70,22 @@ OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
        "print the text form after a pass on stdout and stop; the first is load")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
-OPTION( 0,  "threads",        "N",         SIZE,  threads,        "rvbp",  "threads that share the work of a run (1)")
+OPTION( 0,  "threads",        "N",         SIZE,  threads,        "rvbpq",  "threads that share the work of a run (1)")
 OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as --seconds holds)")
 OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write the run nearest the median as a Chrome trace")
-OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdo", "print a report as JSON")
-OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbpt", "limit of nodes after inlining (10000000)")
-OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbpt", "limit of nested messages in the file (100)")
-OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbpt",
+OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdoq", "print a report as JSON")
+OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")
+OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbptq", "limit of nested messages in the file (100)")
+OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbptq",
        "limit of memory for the decoded file (16 times the file and 64 MB)")
-OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbpt",
+OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbptq",
        "limit of what constant folding may produce (4 times the model or 256 MB)")
-OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbpt",
+OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbptq",
        "limit of operations constant folding may spend (4000000000)")
-OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbpt",
+OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbptq",
        "accept external data files that have more than one link")
 OPTION('q', "quiet",          0,           FLAG,  quiet,          "*",     "no warnings and no progress")
 OPTION('v', "verbose",        0,           FLAG,  verbose,        "*",     "say what is being done")

@@ -35,4 +35,12 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 /* ONNX TensorProto files (input_0.pb): the tensor lives in c->model; strings are refused */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialised TensorProto */
+
+/* quantize.c: a float model in 8 bits, with QuantizeLinear and DequantizeLinear (onnx/quantize.c). Lives in c->model. */
+typedef struct OnnxQuant OnnxQuant;
+OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
+size_t onnx_quant_values(const OnnxQuant *q, const char *const **names); /* whose ranges are wanted */
+void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* the model with these values as its outputs */
+void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out);   /* the model in 8 bits; range: least and greatest of each */
+void onnx_quant_close(OnnxQuant *q);
 #endif

@@ -1,0 +1,167 @@
+/* quantize.c: tgc quantize: an ONNX model in 8 bits from a float model and sample inputs. The model is compiled
+ * with the values that are to be quantised as its outputs and run on every sample; their least and greatest
+ * elements become the ranges. */
+#include "cmd.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct Found {        /* in memory that the child shares */
+  int status;
+  char why[252];
+  float range[][2];
+} Found;
+
+typedef struct Calibration {
+  const Options *o;
+  Texts folders;               /* of samples */
+  Sb observing;                /* the model that shows its values */
+  size_t values;
+  const char *const *names;
+  const char *scratch;
+  Found *found;
+} Calibration;
+
+/* ---- samples ---- */
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static bool has_sample(Ctx *c, const char *dir) {
+  return !access(arena_printf(&c->model, "%s/input_0.npy", dir), F_OK) || !access(arena_printf(&c->model, "%s/input_0.pb", dir), F_OK);
+}
+
+/* The folder itself, if it holds inputs, else those of its folders that do */
+static void find_samples(Ctx *c, const char *path, Texts *out) {
+  if (has_sample(c, path)) {
+    VEC_PUSH(out, path);
+    return;
+  }
+  DIR *d = opendir(path);
+  if (!d) fail(c, EX_NOINPUT_, "cannot open '%s': %s", path, strerror(errno));
+  for (struct dirent *e; (e = readdir(d));) {
+    const char *p = arena_printf(&c->model, "%s/%s", path, e->d_name);
+    if (*e->d_name != '.' && has_sample(c, p)) VEC_PUSH(out, p);
+  }
+  closedir(d);
+  if (!out->n) fail(c, EX_NOINPUT_, "'%s' holds no input_0.npy or input_0.pb, and no folder of it does", path);
+  qsort(out->p, out->n, sizeof *out->p, by_name);
+}
+
+static void read_sample(Ctx *c, const Options *o, const char *folder, const GIO *in, size_t nin, Tensor *given) {
+  Feed feed = { 0 };
+  Options one = *o;
+  one.data = folder;
+  feed_read(c, &one, &feed);
+  int seeded = feed_inputs(c, &feed, in, (int)nin, 0, given);
+  if (seeded) fail(c, EX_NOINPUT_, "'%s' lacks %d of %zu inputs", folder, seeded, nin);
+  feed_free(&feed);
+}
+
+/* ---- ranges ---- */
+static int by_value(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Widens r to all of v but the part that lies beyond the percentile on each side. NaN and infinities do not count. */
+static void widen(float r[2], float *v, int64_t n, double percentile) {
+  int64_t finite = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (v[i] - v[i] == 0) v[finite++] = v[i];
+  if (!finite) return;
+  int64_t beyond = (int64_t)((double)finite * (1 - percentile / 100));
+  if (beyond) qsort(v, (size_t)finite, sizeof *v, by_value);
+  if (beyond > (finite - 1) / 2) beyond = (finite - 1) / 2;
+  for (int64_t i = beyond ? beyond : 0; i < (beyond ? beyond + 1 : finite); i++) r[0] = v[i] < r[0] ? v[i] : r[0];
+  for (int64_t i = beyond ? finite - 1 - beyond : 0; i < (beyond ? finite - beyond : finite); i++) r[1] = v[i] > r[1] ? v[i] : r[1];
+}
+
+static void run_samples(const Calibration *k, const char *dir, const char *so, const Interface *f, const Tensor *given) {
+  Loaded m;
+  const Options *o = k->o;
+  void **out = xmalloc((f->outputs.n + 1) * sizeof *out);
+  const void **in = xmalloc((f->inputs.n + 1) * sizeof *in);
+  for (size_t i = 0; i < f->outputs.n; i++)
+    out[i] = xmalloc((size_t)dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank) * sizeof(float) + 1);
+  k->found->status = model_open(dir, so, f, (int)o->threads, &m, k->found->why);
+  for (size_t s = 0; s < k->folders.n && !k->found->status; s++) {
+    for (size_t i = 0; i < f->inputs.n; i++) in[i] = given[s * f->inputs.n + i].data;
+    k->found->status = m.run(&m.ctx, in, out);
+    for (size_t i = 0; i < f->outputs.n && !k->found->status; i++)
+      widen(k->found->range[i], out[i], dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank), o->percentile > 0 ? o->percentile : 100);
+  }
+  _exit(0);
+}
+
+static void put_file(Ctx *c, const char *path, const Sb *s) {
+  if (file_write(path, s->p, s->n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static void calibrate(Ctx *c, void *arg) {
+  Calibration *k = arg;
+  Options o = *k->o;
+  Feed first = { 0 };
+  o.data = k->folders.p[0];
+  o.model = arena_printf(&c->model, "%s/observing.onnx", k->scratch);
+  put_file(c, o.model, &k->observing);
+  feed_read(c, &o, &first); /* its shapes fix the model's */
+  Plan *p = plan_of(&o, load_graph(c, &o, &first), target_of(c, &o, "native"), NULL);
+  feed_free(&first);
+  c->file = k->o->model;
+  const char *dir = plan_put(c, &o, p, k->scratch);
+  Interface f = interface_read(c, dir);
+  CHECK(f.outputs.n == k->values);
+  for (size_t i = 0; i < f.outputs.n; i++)
+    if (f.outputs.p[i].dt != DT_F32)
+      fail(c, EX_BADMODEL, "value '%s' is %s: only floats of 32 bits are quantised", k->names[i], dtype_info[f.outputs.p[i].dt].text);
+  Tensor *given = ARENA_NEW(&c->model, Tensor, size_mul(k->folders.n, f.inputs.n + 1));
+  for (size_t s = 0; s < k->folders.n; s++) read_sample(c, &o, k->folders.p[s], p->g->inputs.p, f.inputs.n, given + s * f.inputs.n);
+  const char *so = bundle_build(c, &o, dir, k->scratch, &f, NULL);
+  k->found = shared_memory(c, sizeof *k->found + k->values * sizeof *k->found->range);
+  pid_t pid = child_start(c);
+  if (!pid) run_samples(k, dir, so, &f, given);
+  int ended = child_wait(c, &o, pid, "running the samples");
+  interface_free(&f);
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended)) fail(c, EX_BUG, "the compiled model died");
+  if (k->found->status) fail(c, EX_FAILED, "the model returned status %d %s", k->found->status, k->found->why);
+}
+
+int verb_quantize(Ctx *c, const Options *o) {
+  Calibration k = { .o = o };
+  if (!o->data) fail(c, EX_USAGE_, "quantize needs sample inputs: --data=DIR");
+  if (!o->out) fail(c, EX_USAGE_, "quantize needs a file for the new model: -o OUT.onnx");
+  if (o->percentile < 0 || o->percentile > 100) fail(c, EX_USAGE_, "--percentile is of 100, not %g", o->percentile);
+  find_samples(c, o->data, &k.folders);
+  OnnxQuant *q = onnx_quant_open(c, o->model, o->hardlinks);
+  k.values = onnx_quant_values(q, &k.names);
+  onnx_quant_observe(q, &k.observing);
+  k.scratch = scratch_new(c);
+  int code = ctx_try(c, calibrate, &k);
+  scratch_remove(k.scratch);
+  sb_free(&k.observing);
+  if (code) {
+    onnx_quant_close(q);
+    return code;
+  }
+  Sb model = { 0 };
+  onnx_quant_write(q, (const float (*)[2])k.found->range, &model);
+  put_file(c, o->out, &model);
+  json_t *values = json_array();
+  for (size_t i = 0; i < k.values; i++)
+    json_array_append_new(values, json_pack("{s:o, s:f, s:f}", "name", json_text(k.names[i]), "least", (double)k.found->range[i][0], "greatest", (double)k.found->range[i][1]));
+  json_t *report = json_report("quantize", o->model);
+  json_object_update_new(report, json_pack("{s:I, s:I, s:o}", "samples", (json_int_t)k.folders.n, "bytes", (json_int_t)model.n, "values", values));
+  if (o->json) json_print(report);
+  else {
+    printf("%zu values quantised after %zu sample%s, %s written to ", k.values, k.folders.n, k.folders.n == 1 ? "" : "s", bytes_text(c, (int64_t)model.n));
+    print_name(o->out);
+    putchar('\n');
+    json_decref(report);
+  }
+  onnx_quant_close(q);
+  sb_free(&model);
+  VEC_FREE(&k.folders);
+  return EX_DONE;
+}
