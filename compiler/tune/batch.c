@@ -156,7 +156,18 @@ static int by_cycles(const void *a, const void *b) {
   return x->cycles != y->cycles ? (x->cycles < y->cycles ? -1 : 1) : x->at - y->at;
 }
 
-/* Lowers all; what is not among the cheapest is dropped, and so is what became too long. */
+/* Schedules may come to the same: a range of one tile, a loop that is alone. */
+static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
+  Sb text[2] = { { 0 }, { 0 } };
+  lab->backend->kernel(p, x, lab->target, &text[0]);
+  lab->backend->kernel(p, y, lab->target, &text[1]);
+  bool same = !strcmp(strchr(text[0].p, '('), strchr(text[1].p, '('));
+  sb_free(&text[0]);
+  sb_free(&text[1]);
+  return same;
+}
+
+/* Lowers all; what is not among the cheapest is dropped, and so is what became too long, or is there already. */
 static void choose(Batch *b) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
@@ -176,7 +187,8 @@ static void choose(Batch *b) {
   size_t statements = 0;
   for (size_t i = 0; i < price.n; i++) {
     size_t own = all.kernels.p[price.p[i].at].prog.n;
-    if ((int)i >= lab->keep || isinf(price.p[i].cycles) || (i > 1 && statements + own > BATCH_STATEMENTS)) {
+    if ((int)b->plan.kernels.n >= lab->keep || isinf(price.p[i].cycles) || (i > 1 && statements + own > BATCH_STATEMENTS) ||
+        (i && price.p[i].cycles == price.p[i - 1].cycles && same_code(lab, &all, price.p[i].at, price.p[i - 1].at))) {
       tell("drop %d", b->which.p[price.p[i].at]);
       continue;
     }
@@ -216,21 +228,39 @@ static void write_source(Batch *b, int first, int n, Sb *out) {
   sb_free(&body);
 }
 
-static int compile_file(const Batch *b, const char *source, const char *so, const char *log) {
-  Ctx *c = b->lab->ctx;
+/* Runs the compiler as bundles do, on an input and for an output of one kind. Of libm, tgc has a copy open. */
+static int run_compiler(const Lab *lab, const char *kind, const char *source, const char *out, const char *log) {
+  Ctx *c = lab->ctx;
   Words argv = { 0 };
-  static const char *const fixed[] = { "-shared", "-fPIC", "-O3", "-w", "-o" };
   compiler_words(c, &argv);
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) VEC_PUSH(&argv, fixed[i]);
-  VEC_PUSH(&argv, so);
-  split_words(c, b->lab->target->cflags, &argv);
+  split_words(c, "-fPIC -O3 -w", &argv);
+  split_words(c, lab->target->cflags, &argv);
   split_words(c, getenv("TGC_CFLAGS"), &argv);
+  split_words(c, kind, &argv);
   VEC_PUSH(&argv, source);
-  VEC_PUSH(&argv, "-lm");
+  VEC_PUSH(&argv, "-o");
+  VEC_PUSH(&argv, out);
   VEC_PUSH(&argv, NULL);
-  int status = run_limited(argv.p, log, b->lab->cc_limit, COMPILE_MEMORY);
+  int status = run_limited(argv.p, log, lab->cc_limit, COMPILE_MEMORY);
   VEC_FREE(&argv);
   return status;
+}
+
+/* The headers of instructions take longer to read than a kernel to compile: they are read once. Where that fails the
+ * compiler finds the plain header. */
+static void read_headers(Lab *lab) {
+  static const char text[] =
+      "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifdef __AVX__\n#include <immintrin.h>\n#endif\n";
+  Arena *m = &lab->ctx->model;
+  lab->header = arena_printf(m, "%s/headers.h", lab->scratch);
+  if (file_write(lab->header, text, sizeof text - 1))
+    fail(lab->ctx, EX_NOWRITE, "cannot write '%s': %s", lab->header, strerror(errno));
+  run_compiler(lab, "-x c-header", lab->header, arena_printf(m, "%s.gch", lab->header),
+               arena_printf(m, "%s/headers.log", lab->scratch));
+}
+
+static int compile_file(const Batch *b, const char *source, const char *so, const char *log) {
+  return run_compiler(b->lab, arena_printf(&b->lab->ctx->model, "-shared -include %s", b->lab->header), source, so, log);
 }
 
 /* Where a file does not compile, its halves are tried: one candidate must not spoil the others. */
@@ -566,6 +596,7 @@ static void deal(Task *t, Batch *b, int n) {
 }
 
 bool lab_run(Lab *lab, Task *t) {
+  if (!lab->header) read_headers(lab);
   int n = lab->jobs;
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;
@@ -648,6 +679,7 @@ static _Noreturn void compare(Batch *b) {
 }
 
 const char *lab_verify(Lab *lab, Ref nest, const char *opts) {
+  if (!lab->header) read_headers(lab);
   Ctx *c = lab->ctx;
   Batch b = { .lab = lab, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++) };
   Sb line = { 0 };

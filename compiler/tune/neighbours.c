@@ -1,13 +1,15 @@
 /* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
- * results, another outermost range, and two tiles changed against each other. */
+ * results, another outermost range, another unit, and two tiles changed against each other. */
+#include "../kernel/units.h"
 #include "tune.h"
 #include <string.h>
 
-typedef struct Dense {
+typedef struct Dense { /* a schedule by place of range */
   int unroll[MAX_RANGES], lanes[MAX_RANGES];
   bool partial[MAX_RANGES];
-  int outer;
-} Dense; /* by place; outer -1: none */
+  int outer, grouped; /* -1: none */
+  const Unit *unit;
+} Dense;
 
 typedef struct Walk {
   IR *ir;
@@ -23,7 +25,9 @@ static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 
 enum { TILES = sizeof tiles / sizeof *tiles };
 
 static Dense dense_of(const Walk *w, const Opts *o) {
-  Dense d = { .outer = o->outermost ? range_place(&w->ranges, o->outermost) : -1 };
+  Dense d = { .outer = -1, .grouped = -1, .unit = o->unit };
+  if (o->outermost) d.outer = range_place(&w->ranges, o->outermost);
+  if (o->unit) d.grouped = range_place(&w->ranges, o->grouped);
   for (int i = 0; i < MAX_RANGES; i++) d.unroll[i] = d.lanes[i] = 1;
   for (int i = 0; i < o->n; i++) {
     int at = range_place(&w->ranges, o->opt[i].range);
@@ -44,6 +48,7 @@ static void try(const Walk *w, const Dense *d) {
         .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1
       };
   if (d->outer > 0) o.outermost = w->ranges.p[d->outer];
+  if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
   if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > MAX_STATEMENTS) return;
   Sb text = { 0 };
   opts_print(w->ir, w->nest, &o, &text);
@@ -82,6 +87,15 @@ static void other_lanes(const Walk *w, const Dense *d, int at) {
   }
 }
 
+static void other_units(const Walk *w, const Dense *d) {
+  Dense x = *d;
+  x.unit = NULL;
+  if (d->unit) try(w, &x);
+  for (x.unit = units; x.unit->name; x.unit++)
+    for (x.grouped = w->own; x.grouped < (int)w->ranges.n; x.grouped++)
+      if ((w->t->features & x.unit->needs) == x.unit->needs && (x.unit != d->unit || x.grouped != d->grouped)) try(w, &x);
+}
+
 static int near_tile(int n, int by) { /* the tile `by` steps up the list */
   for (int k = 0; k < TILES; k++)
     if (tiles[k] == n && k + by >= 0 && k + by < TILES) return tiles[k + by];
@@ -111,6 +125,7 @@ void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts 
       x.outer = i;
       if (i != d.outer) try(&w, &x);
     }
+    other_units(&w, &d);
     for (int i = 0; i < n; i++)
       for (int j = i + 1; j < n; j++) opposed_tiles(&w, &d, i, j);
   }

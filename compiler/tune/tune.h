@@ -111,6 +111,7 @@ typedef struct Lab {     /* what batches share */
   int (*interrupted)(void *arg); /* not 0: stop */
   void *interrupted_arg;
   int batches;             /* made so far: names of files */
+  const char *header;      /* what all candidates include, read once */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries what the task holds; false when interrupted or out of time */
 double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
