@@ -19,9 +19,10 @@ static const char *suffix(DType d, int lanes, char buf[32]) { /* of helper names
   return buf;
 }
 
-/* ---- helpers: a template each. $T type, $S suffix, $E element type, $U unsigned type, $I signed
+/* ---- helpers: a template each. $T type, $H type of half the lanes, $S suffix, $E element type, $U unsigned type, $I signed
  * integer type of the same width, $B bits, $N lanes, $Q four times as many. Chosen by name and by scalar or vector. ---- */
-/* $A one $: other $; is one where AVX is there, for eight floats, and other elsewhere. */
+/* $A eight $Z sixteen $: other $; is eight for so many floats where AVX is there, sixteen where AVX-512 is, which may
+ * be missing, and other elsewhere. */
 typedef struct Helper { const char *name; bool vector; const char *text; } Helper;
 static const Helper helpers[] = {
   { "max", false, "$T tgc_max_$S($T a, $T b) { return a > b || a != a ? a : b; }" },
@@ -29,16 +30,18 @@ static const Helper helpers[] = {
   /* against a constant that is no NaN: x stays where it is NaN */
   { "maxc", false, "$T tgc_maxc_$S($T x, $T c) { return x < c ? c : x; }" },
   { "minc", false, "$T tgc_minc_$S($T x, $T c) { return x > c ? c : x; }" },
-  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_max_ps((__m512)c, (__m512)x);\n#else\n$A  return ($T)_mm256_max_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x < c), c, x);$;#endif\n}" },
-  { "minc", true, "$T tgc_minc_$S($T x, $T c) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_min_ps((__m512)c, (__m512)x);\n#else\n$A  return ($T)_mm256_min_ps((__m256)c, (__m256)x);$:  return tgc_sel_$S(i32x$N_of$B(x > c), c, x);$;#endif\n}" },
-  { "max", true, "$T tgc_max_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_max_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b);$;}" },
-  { "min", true, "$T tgc_min_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_min_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$:  return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b);$;}" },
+  { "maxc", true, "$T tgc_maxc_$S($T x, $T c) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_max_ps((__m512)c, (__m512)x);\n#else\n$A  return ($T)_mm256_max_ps((__m256)c, (__m256)x);$Z  return ($T)_mm512_max_ps((__m512)c, (__m512)x);$:  return tgc_sel_$S(i32x$N_of$B(x < c), c, x);$;#endif\n}" },
+  { "minc", true, "$T tgc_minc_$S($T x, $T c) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_min_ps((__m512)c, (__m512)x);\n#else\n$A  return ($T)_mm256_min_ps((__m256)c, (__m256)x);$Z  return ($T)_mm512_min_ps((__m512)c, (__m512)x);$:  return tgc_sel_$S(i32x$N_of$B(x > c), c, x);$;#endif\n}" },
+  { "max", true, "$T tgc_max_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_max_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$Z  return ($T)_mm512_mask_mov_ps(_mm512_max_ps((__m512)a, (__m512)b), _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q), (__m512)a);$:  return tgc_sel_$S(i32x$N_of$B(a > b) | i32x$N_of$B(a != a), a, b);$;}" },
+  { "min", true, "$T tgc_min_$S($T a, $T b) {\n$A  return ($T)_mm256_blendv_ps(_mm256_min_ps((__m256)a, (__m256)b), (__m256)a, (__m256)(a != a));$Z  return ($T)_mm512_mask_mov_ps(_mm512_min_ps((__m512)a, (__m512)b), _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q), (__m512)a);$:  return tgc_sel_$S(i32x$N_of$B(a < b) | i32x$N_of$B(a != a), a, b);$;}" },
   { "imax", true, "$T tgc_imax_$S($T a, $T b) { const $I m = ($I)(a > b);\n  return ($T)((($I)a & m) | (($I)b & ~m)); }" },
   { "imin", true, "$T tgc_imin_$S($T a, $T b) { const $I m = ($I)(a < b);\n  return ($T)((($I)a & m) | (($I)b & ~m)); }" },
+  { "lo", true, "$H tgc_lo_$S($T a) {\n  $H h;\n  memcpy(&h, &a, sizeof h);\n  return h; }" },
+  { "hi", true, "$H tgc_hi_$S($T a) {\n  $H h;\n  memcpy(&h, (const char *)&a + sizeof h, sizeof h);\n  return h; }" },
   { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
   { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) {\n$A  return ($T)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);$:  const $I w = tgc_mask_$S(m);\n  return ($T)((($I)a & w) | (($I)b & ~w));$;}" },
   { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
-  { "sqrt", true, "$T tgc_sqrt_$S($T a) {\n$A  return ($T)_mm256_sqrt_ps((__m256)a);$:  for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]);\n  return a;$;}" },
+  { "sqrt", true, "$T tgc_sqrt_$S($T a) {\n$A  return ($T)_mm256_sqrt_ps((__m256)a);$Z  return ($T)_mm512_sqrt_ps((__m512)a);$:  for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]);\n  return a;$;}" },
   { "fma", false, "$T tgc_fma_$S($T a, $T b, $T c) { return $M(fma)(a, b, c); }" },
   { "fma", true, "$T tgc_fma_$S($T a, $T b, $T c) {\n#if defined __AVX512F__ && $B * $N == 512 && $B == 32\n  return ($T)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);\n"
                  "#elif defined __FMA__ && $B * $N == 256 && $B == 32\n  return ($T)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);\n"
@@ -56,11 +59,10 @@ static const Helper helpers[] = {
   { "shl", true, "$T tgc_shl_$S($T a, $T b) { return ($T)(($U)a << ($U)b); }" },
   { "shr", true, "$T tgc_shr_$S($T a, $T b) { return a >> b; }" },
   /* adding and subtracting 1.5 * 2^23 rounds to even in the default mode; larger values are integers already */
-  { "round", true, "$T tgc_round_$S($T a) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_roundscale_ps((__m512)a, 0);\n#else\n"
-                   "$A  return ($T)_mm256_round_ps((__m256)a, 0);$:  const $T r = (a + 12582912.0f) - 12582912.0f;\n"
-                   "  return ($T)(($I)tgc_sel_$S(tgc_abs_$S(a) < 4194304.0f, r, a) | (($I)a & INT32_MIN));$;#endif\n}" },
-  { "floor", true, "$T tgc_floor_$S($T a) {\n$A  return ($T)_mm256_floor_ps((__m256)a);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r > a, r - 1.0f, r) | (($I)a & INT32_MIN));$;}" },
-  { "ceil", true, "$T tgc_ceil_$S($T a) {\n$A  return ($T)_mm256_ceil_ps((__m256)a);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r < a, r + 1.0f, r) | (($I)a & INT32_MIN));$;}" },
+  { "round", true, "$T tgc_round_$S($T a) {\n$A  return ($T)_mm256_round_ps((__m256)a, 0);$Z  return ($T)_mm512_roundscale_ps((__m512)a, 0);$:  const $T r = (a + 12582912.0f) - 12582912.0f;\n"
+                   "  return ($T)(($I)tgc_sel_$S(tgc_abs_$S(a) < 4194304.0f, r, a) | (($I)a & INT32_MIN));$;}" },
+  { "floor", true, "$T tgc_floor_$S($T a) {\n$A  return ($T)_mm256_floor_ps((__m256)a);$Z  return ($T)_mm512_roundscale_ps((__m512)a, 9);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r > a, r - 1.0f, r) | (($I)a & INT32_MIN));$;}" },
+  { "ceil", true, "$T tgc_ceil_$S($T a) {\n$A  return ($T)_mm256_ceil_ps((__m256)a);$Z  return ($T)_mm512_roundscale_ps((__m512)a, 10);$:  const $T r = tgc_round_$S(a);\n  return ($T)(($I)tgc_sel_$S(r < a, r + 1.0f, r) | (($I)a & INT32_MIN));$;}" },
   { "trunc", true, "$T tgc_trunc_$S($T a) { return tgc_sel_$S(a < 0.0f, tgc_ceil_$S(a), tgc_floor_$S(a)); }" },
   /* floats to integers saturate, NaN becomes 0 */
   { "casti8", false, "int8_t tgc_casti8_$S($T a) { return (int8_t)(a != a ? 0 : a >= 127 ? 127 : a <= -128 ? -128 : a); }" },
@@ -442,22 +444,33 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
 }
 
 /* Lanes of a vector combined: halves first, as ops.h says. */
+/* Halves are combined with halves: as vectors down to four lanes, then as scalars. */
 static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
   const Node *v = node(w->ir, x->src[0]);
-  char sfx[32];
-  const char *a = inside(w, x, 0);
-  sb_printf(w->o, "%*s%s h%u;\n%*s{\n%*sconst ", indent, "", x->dt == DT_BOOL ? "int" : dtype_info[x->dt].ctype, at, indent, "", indent + 2, "");
-  put_type(w->o, (DType)x->dt, v->lanes);
-  sb_printf(w->o, " w = %s;\n", a);
+  const Op op = (Op)x->arg[0];
+  const DType d = (DType)x->dt;
+  const bool sum = op == OP_ADD || op == OP_MUL;
+  char sfx[32], half_sfx[32];
+  int lanes = v->lanes;
+  sb_printf(w->o, "%*s%s h%u;\n%*s{\n%*sconst ", indent, "", d == DT_BOOL ? "int" : dtype_info[d].ctype, at, indent, "", indent + 2, "");
+  put_type(w->o, d, lanes);
+  sb_printf(w->o, " w%d = %s;\n", lanes, inside(w, x, 0));
+  for (; lanes > 4 && dtype_info[d].bits >= 32; lanes /= 2) {
+    suffix(d, lanes, sfx);
+    suffix(d, lanes / 2, half_sfx);
+    sb_printf(w->o, "%*sconst ", indent + 2, "");
+    put_type(w->o, d, lanes / 2);
+    if (sum) sb_printf(w->o, " w%d = tgc_lo_%s(w%d) %s tgc_hi_%s(w%d);\n", lanes / 2, sfx, lanes, infix[op], sfx, lanes);
+    else sb_printf(w->o, " w%d = tgc_%s_%s(tgc_lo_%s(w%d), tgc_hi_%s(w%d));\n", lanes / 2, op == OP_MAX ? "max" : "min", half_sfx, sfx, lanes, sfx, lanes);
+  }
   Sb lane[64];
   memset(lane, 0, sizeof lane);
-  for (int i = 0; i < v->lanes; i++) sb_printf(&lane[i], x->dt == DT_BOOL ? "(w[%d] & 1)" : "w[%d]", i);
-  for (int half = v->lanes / 2; half >= 1; half /= 2)
+  for (int i = 0; i < lanes; i++) sb_printf(&lane[i], d == DT_BOOL ? "(w%d[%d] & 1)" : "w%d[%d]", lanes, i);
+  for (int half = lanes / 2; half >= 1; half /= 2)
     for (int i = 0; i < half; i++) {
       Sb t = { 0 };
-      Op op = (Op)x->arg[0];
-      if (op == OP_ADD || op == OP_MUL) sb_printf(&t, "(%s %s %s)", lane[i].p, infix[op], lane[i + half].p);
-      else sb_printf(&t, "tgc_%s_%s(%s, %s)", op == OP_MAX ? "max" : "min", suffix((DType)x->dt, 1, sfx), lane[i].p, lane[i + half].p);
+      if (sum) sb_printf(&t, half > 1 ? "(%s %s %s)" : "%s %s %s", lane[i].p, infix[op], lane[i + half].p);
+      else sb_printf(&t, "tgc_%s_%s(%s, %s)", op == OP_MAX ? "max" : "min", suffix(d, 1, sfx), lane[i].p, lane[i + half].p);
       sb_free(&lane[i]);
       sb_free(&lane[i + half]);
       lane[i] = t;
@@ -636,6 +649,7 @@ static bool parse_suffix(const char *s, size_t n, DType *d, int *lanes) {
 
 static void put_template(Sb *o, const char *text, DType d, int lanes) {
   static const char *const floats[] = { [2] = "uint16_t", [4] = "float", [8] = "double" };
+  bool special = false; /* between $A and $; */
   char sfx[32];
   int bits = dtype_info[d].bits;
   for (const char *s = text; *s; s++) {
@@ -645,18 +659,24 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
     }
     switch (*++s) {
     case 'T': lanes > 1 ? put_type(o, d, lanes) : sb_puts(o, dtype_info[d].ctype); break;
+    case 'H': put_type(o, d, lanes / 2); break;
     case 'S': sb_puts(o, suffix(d, lanes, sfx)); break;
     case 'E': sb_puts(o, dtype_info[d].ctype); break;
     case 'U': sb_printf(o, lanes > 1 ? "u%dx%d" : "uint%d_t", bits, lanes); break;
     case 'I': sb_printf(o, lanes > 1 ? "i%dx%d" : "int%d_t", bits, lanes); break;
     case 'F': sb_puts(o, floats[bits / 8]); break;
     case 'B': sb_printf(o, "%d", bits); break;
-    case 'A':
+    case 'A': {
+      const char *wide = strstr(s, "$Z"), *other = strstr(s, "$:");
       if (d == DT_F32 && lanes == 8) sb_puts(o, "#ifdef __AVX__\n");
-      else s = strstr(s, "$:") + 1;
+      else if (d == DT_F32 && lanes == 16 && wide && wide < other) sb_puts(o, "#ifdef __AVX512F__\n"), s = wide + 1, special = true;
+      else s = other + 1;
+      special |= d == DT_F32 && lanes == 8;
       break;
+    }
+    case 'Z': s = strstr(s, "$:") + 1; /* fall through */
     case ':': sb_puts(o, "\n#else\n"); break;
-    case ';': sb_puts(o, d == DT_F32 && lanes == 8 ? "\n#endif\n" : "\n"); break;
+    case ';': sb_puts(o, special ? "\n#endif\n" : "\n"); break;
     case 'N': sb_printf(o, "%d", lanes); break;
     case 'Q': sb_printf(o, "%d", lanes * 4); break;
     case 'M': { /* $M(name): the function of math.h for the element type */

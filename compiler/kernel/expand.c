@@ -34,7 +34,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first: terms stay in order */
     const Node *u = node(ir, x->src[k]);
     if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL && u->arg[2] != RK_DOT) continue;
-    Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[16];
+    Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[ROW_VECTORS];
     bool partial = u->arg[2] == RK_PARTIAL && x->nsrc > 2;
     int n = 1;
     for (int j = 1; j < x->nsrc; j++) {
@@ -44,7 +44,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     for (int64_t i = 0; i < u->arg[0]; i++) {
       Ref c = ix_const(ir, i), term = ix_subst(ir, value, 1, &range, &c);
       if (partial) {
-        CHECK(i < 16);
+        CHECK(i < ROW_VECTORS);
         src[0] = term;
         part[i] = n == 1 ? term : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
         continue;

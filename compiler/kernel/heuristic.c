@@ -250,13 +250,10 @@ static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *c
   }
 }
 
-/* Vectors of a row that stays in registers whole: half of them. */
-static int whole_row(const Target *t) { return t->vector_regs / 2; }
-
 /* Accumulators of a reduction along r: some in flight hide the latency of each, and a short row is held whole. */
-static int parts_of(const IR *ir, Ref r, const Target *t, int lanes) {
+static int parts_of(const IR *ir, Ref r, int lanes) {
   int64_t vectors = node(ir, r)->arg[0] / lanes;
-  if (vectors <= whole_row(t)) return vectors > 1 ? (int)vectors : 1;
+  if (vectors <= ROW_VECTORS) return vectors > 1 ? (int)vectors : 1;
   for (int parts = 8; parts > 2; parts--)
     if (vectors % parts == 0) return parts;
   return 4;
@@ -297,7 +294,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], t, lanes), lanes, true };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes), lanes, true };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -322,8 +319,8 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
     }
   bool rows = best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]));
   if (rows) { /* one by one: reduction_lanes finds the parallelism. A short row stays in registers from its reductions to its stores */
-    int64_t vectors = best.v >= 0 && m.extent[best.v] % best.lanes == 0 ? m.extent[best.v] / best.lanes : 0;
-    bool whole = vectors > 1 && vectors <= whole_row(t);
+    int64_t vectors = best.v >= 0 ? (m.extent[best.v] + best.lanes - 1) / best.lanes : 0;
+    bool whole = vectors > 1 && vectors <= ROW_VECTORS;
     best.p = whole ? best.v : -1;
     best.up = whole ? (int)vectors : 1;
     best.q = -1;
@@ -333,7 +330,7 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
   }
-  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], t, best.lanes) : 1;
+  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes) : 1;
   if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1 };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 

@@ -52,6 +52,9 @@ int instruction_cost(const Node *x);       /* of one op on registers */
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
 void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);
 
+/* a reduction below root does not vary along r, a range of its nest: the rest of a tile along r is no nest of its own */
+bool reduction_repeats(IR *ir, Ref root, Ref r);
+
 /* optstext.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);
 int range_place(const Refs *ranges, Ref r);                       /* -1: not there */

@@ -15,17 +15,20 @@ static Ref split(IR *ir, Ref root, const Opt *o) {
 }
 
 /* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
- * own for the rest. So the last tile is moved back to end with the range: some elements are computed
- * twice, to the same value. Only for nests that do not compute in place; those have no reduction. */
+ * own for the rest. So the last tile, or the last vector of an only tile, is moved back to end with the
+ * range: some elements are computed twice, to the same value. Only for nests that do not compute in
+ * place; those have no reduction. */
 static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];
+  bool only = tile > extent;
   Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
-  Ref at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ ix_mul(ir, by[0], tile), ix_const(ir, extent - tile) }, 0, NULL, 0, NULL);
-  return range_replace(ir, root, o->range, ix_add(ir, ix_add(ir, at, ix_mul(ir, by[1], o->lanes)), by[2]), 3, by);
+  Ref copy = ix_mul(ir, by[1], o->lanes), at = only ? copy : ix_mul(ir, by[0], tile);
+  at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ at, ix_const(ir, extent - (only ? o->lanes : tile)) }, 0, NULL, 0, NULL);
+  return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
 }
 
-static bool invariant_reduction(IR *ir, Ref root, Ref r) {
+bool reduction_repeats(IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   bool any = false;
   ir_toposort(ir, &root, 1, &all);
@@ -76,14 +79,16 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
   return root;
 }
 
-/* Splits a range that a tile divides, or a reduction, whose rest keeps as many whole vectors as it has. */
+/* Splits a range that a tile divides, or a reduction, whose rest keeps as many vectors as it has, then narrower ones. */
 static Ref split_whole(IR *ir, Ref root, Opt o) {
   int64_t extent = node(ir, o.range)->arg[0], tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
   if (whole < extent) {
     Ref rest;
-    int vectors = (int)((extent - whole) / o.lanes);
+    int vectors, lanes = o.lanes;
+    while (lanes > extent - whole) lanes /= 2;
+    vectors = (int)((extent - whole) / lanes);
     root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
-    if (o.lanes > 1 && vectors) root = split_whole(ir, root, (Opt){ rest, vectors, o.lanes, vectors > 1 });
+    if (lanes > 1) root = split_whole(ir, root, (Opt){ rest, vectors, lanes, vectors > 1 });
   }
   return split(ir, root, &o);
 }
@@ -109,7 +114,7 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    if (whole == extent || !in_list(ir, nest, p->range) || invariant_reduction(ir, nest, p->range)) continue;
+    if (whole == extent || !in_list(ir, nest, p->range) || reduction_repeats(ir, nest, p->range)) continue;
     CHECK(depth < 16);
     Opts rest = o;
     bool moved = o.outermost == p->range;

@@ -8,7 +8,7 @@
 #include "units.h"
 #include <string.h>
 
-enum { MAX_STATEMENTS = 6000, MAX_TILE = 256, MAX_PARTS = 16, MAX_RESTS = 3 };
+enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3 };
 
 /* ---- the words: what stands behind the range ---- */
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
@@ -137,16 +137,17 @@ static bool ranges_of(const IR *ir, Ref r, Ref range) {
   return false;
 }
 
-static const char *check_one(const IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
+static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
   const int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->lanes * p->unroll;
   const bool outer = ranges_of(ir, nest, p->range);
   if (node(ir, p->range)->op != OP_RANGE) return "a range is a constant";
   if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
-  if (tile > extent) return "a tile is larger than its range";
+  bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
+  if (tile > extent && !overlaps) return "a tile is larger than its range";
   if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
   if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
   if (p->partial && outer) return "only a reduction has partial results";
-  if (p->partial && p->unroll > MAX_PARTS) return "there are more than 16 partial results";
+  if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
   if (outer && extent % tile && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
   return NULL;
 }

@@ -13,6 +13,9 @@ enum { /* the numbers that bundles use, too */
 #undef FEATURE
 };
 
+/* Vectors of a row that a kernel holds from its reductions to its stores, those that registers do not hold on the stack. */
+enum { ROW_VECTORS = 32 };
+
 typedef struct Target {
   const char *isa;         /* "portable", "x86-64-v4+vnni", ...: for the manifest and the build files only */
   Arch arch;

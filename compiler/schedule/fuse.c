@@ -21,7 +21,7 @@ enum {
   STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
   MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
   PAD_WORK = 3,         /* index comparisons and a select */
-  FUNC_WORK = 6,        /* a transcendental function */
+  FUNC_WORK = 16,       /* a transcendental function */
   MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
 };
 enum { MANY = UINT32_MAX };
@@ -136,6 +136,8 @@ void sched_fuse(Sched *s) {
   double *work = xmalloc(ir->n * sizeof *work);
   uint32_t *contraction = xmalloc(ir->n * sizeof *contraction); /* by root: the one it holds */
   bool *selects = xmalloc(ir->n * sizeof *selects);
+  const Target *t = s->plan->target;
+  const int64_t row_elems = ROW_VECTORS * (t->vector_bytes / 4);
   find_selects(ir, &order, selects);
   memset(info, 0, ir->n * sizeof *info);
   memset(contraction, 0, ir->n * sizeof *contraction);
@@ -204,7 +206,8 @@ void sched_fuse(Sched *s) {
       } else if (x->op == OP_CAT)
         evals /= x->nsrc;
       bool selected = me->selected || selects[r];
-      Ref path = moves || selects[r] || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ? r : me->path;
+      bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= row_elems; /* held from here to the root: heuristic.c */
+      Ref path = row ? me->root : moves || selects[r] || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ? r : me->path;
       if (to->path && to->path == path && path != MANY) to->evals = to->evals > evals ? to->evals : evals;
       else to->evals += evals;
       to->path = !to->path || to->path == path ? path : MANY;

@@ -144,13 +144,13 @@ static void legal_schedules_compute_the_same(void **state) {
 /* a 6 x 8 by 8 x 16 product */
 static Ref product(IR *ir, bool turned) {
   int64_t id[3] = { 0, 1, 2 };
-  Ref buf[3], i = range_make(ir, 6, RK_LOOP), j = range_make(ir, 16, RK_LOOP), k = range_make(ir, 20, RK_REDUCE);
+  Ref buf[3], i = range_make(ir, 6, RK_LOOP), j = range_make(ir, 16, RK_LOOP), k = range_make(ir, 40, RK_REDUCE);
   for (int b = 0; b < 3; b++) {
-    VEC_PUSH(&ir->bufs, ((Buf){ .kind = b == 1 ? BUF_WEIGHT : BUF_ARENA, .dt = DT_F32, .elems = 320 }));
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = b == 1 ? BUF_WEIGHT : BUF_ARENA, .dt = DT_F32, .elems = 640 }));
     buf[b] = node_make(ir, OP_BUFFER, DT_F32, 1, 0, NULL, 1, &id[b], 0, NULL);
   }
-  Ref at = turned ? ix_add(ir, ix_mul(ir, j, 20), k) : ix_add(ir, ix_mul(ir, k, 16), j);
-  Ref x = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[0], ix_add(ir, ix_mul(ir, i, 20), k) }, 0, NULL, 0, NULL);
+  Ref at = turned ? ix_add(ir, ix_mul(ir, j, 40), k) : ix_add(ir, ix_mul(ir, k, 16), j);
+  Ref x = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[0], ix_add(ir, ix_mul(ir, i, 40), k) }, 0, NULL, 0, NULL);
   Ref y = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[1], at }, 0, NULL, 0, NULL);
   Ref mul = node_make(ir, OP_MUL, DT_F32, 1, 2, turned ? (Ref[]){ y, x } : (Ref[]){ x, y }, 0, NULL, 0, NULL);
   Ref red = node_make(ir, OP_RED, DT_F32, 1, 2, (Ref[]){ mul, k }, 1, (int64_t[]){ OP_ADD }, 0, NULL);
@@ -193,7 +193,7 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ unroll(r99999999999999999999,2) }", "an opt is malformed" },
     { "x86-64-v3", "{ unroll(r0,2 }", "an opt is malformed" },
     { "x86-64-v3", "{ partial(r0,2) }", "only a reduction has partial results" },
-    { "x86-64-v3", "{ partial(r2,17) }", "there are more than 16 partial results" },
+    { "x86-64-v3", "{ partial(r2,33) }", "there are more than 32 partial results" },
     { "x86-64-v3", "{ outer(r2) }", "the range to move outermost is a reduction's" },
     { "x86-64-v3", "{ outer(r0) outer(r1) }", "it moves two ranges outermost" },
     { "x86-64-v3", "{ swizzle(r0,2) }", "an opt is unknown" },

@@ -24,7 +24,7 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[103,119]\nm = reduce x op=max axes=[1]\nme = expand m : [103,119]\nd = sub x, me\ne = exp d\n"
   "t = permute e perm=[1,0]\noutput t\n",
   "tgc 1 graph\nx = input f32[19,20001]\ns = reduce x op=add axes=[0]\nr = reshape s : [20001]\noutput r\n",
-  "tgc 1 graph\nx = input f32[20001]\ne = exp x\ns = reduce e op=add axes=[0]\nse = expand s : [20001]\ny = div e, se\noutput y\n",
+  "tgc 1 graph\nx = input f32[20001]\ne = abs x\ns = reduce e op=add axes=[0]\nse = expand s : [20001]\ny = div e, se\noutput y\n",
 };
 
 typedef struct Memory {
