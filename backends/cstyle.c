@@ -109,6 +109,14 @@ static const Helper helpers[] = {
                   "  const __m128i low = _mm_madd_epi16(_mm_and_si128((__m128i)x, _mm_set1_epi16(255)), _mm_srai_epi16(_mm_slli_epi16((__m128i)y, 8), 8));\n"
                   "  return s + ($T)low + ($T)_mm_madd_epi16(_mm_srli_epi16((__m128i)x, 8), _mm_srai_epi16((__m128i)y, 8));\n"
                   "#else\n  for (int i = 0; i < 4 * $N; i++) s[i / 4] += x[i] * y[i];\n  return s;\n#endif\n}" },
+  /* of two bf16 each, the upper one first, as the instruction does it */
+  { "dotbf", false, "$T tgc_dotbf_$S($T s, u16x2 x, u16x2 y) { return s + tgc_frombf_bf16(x[1]) * tgc_frombf_bf16(y[1]) + tgc_frombf_bf16(x[0]) * tgc_frombf_bf16(y[0]); }" },
+  { "dotbf", true, "$T tgc_dotbf_$S($T s, u16x2 x, u16x$P y) { return tgc_dotbfv_$S(s, (u16x$P)tgc_splat_i32x$N((int32_t)x), y); }" },
+  { "dotbfv", true, "$T tgc_dotbfv_$S($T s, u16x$P x, u16x$P y) {\n"
+                    "#if $N == 16 && defined __AVX512BF16__\n  return ($T)_mm512_dpbf16_ps((__m512)s, (__m512bh)x, (__m512bh)y);\n"
+                    "#elif $N == 8 && defined __AVX512BF16__ && defined __AVX512VL__\n  return ($T)_mm256_dpbf16_ps((__m256)s, (__m256bh)x, (__m256bh)y);\n"
+                    "#else\n  const u32x$N a = (u32x$N)x, b = (u32x$N)y;\n"
+                    "  s += ($T)(a & 0xffff0000u) * ($T)(b & 0xffff0000u);\n  return s + ($T)(a << 16) * ($T)(b << 16);\n#endif\n}" },
   { "bits", false, "$I tgc_bits_$S($T a) { $I b; memcpy(&b, &a, sizeof b); return b; }" },
   { "float", false, "$F tgc_float_$S($T a) { $F b; memcpy(&b, &a, sizeof b); return b; }" },
   /* half precision: the exponent is rebased by an addition, subnormals are integers; no operand is a denormal float, which may count as zero */
@@ -130,6 +138,8 @@ static const Helper helpers[] = {
                 "  return __builtin_convertvector(s | (i & big) | (d & low) | (n & ~big & ~low), u16x$N);\n#endif\n}" },
   { "frombf", false, "float tgc_frombf_bf16(uint16_t h) { return tgc_float_i32((int32_t)((uint32_t)h << 16)); }" },
   { "tobf", false, "uint16_t tgc_tobf_bf16(float f) {\n  const uint32_t u = (uint32_t)tgc_bits_f32(f);\n  return (uint16_t)(f != f ? (u >> 16 & 0x8000) | 0x7fc0 : (u + 0x7fff + (u >> 16 & 1)) >> 16); }" },
+  { "tobf", true, "u16x$N tgc_tobf_$S(f32x$N f) {\n  const u32x$N u = (u32x$N)f, r = (u + 0x7fff + ((u >> 16) & 1)) >> 16, q = ((u >> 16) & 0x8000) | 0x7fc0, n = (u32x$N)(f != f);\n"
+                  "  return __builtin_convertvector((r & ~n) | (q & n), u16x$N);\n}" },
 };
 
 /* ---- one expression ---- */
@@ -274,7 +284,7 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
   if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", suffix(from, x->lanes, sfx), in);
   else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", suffix(to, x->lanes, sfx), in);
   else if (from == DT_BF16) sb_printf(o, "tgc_frombf_%s(%s)", suffix(from, x->lanes, sfx), in);
-  else if (to == DT_BF16) sb_printf(o, "tgc_tobf_bf16(%s)", in);
+  else if (to == DT_BF16) sb_printf(o, "tgc_tobf_%s(%s)", suffix(to, x->lanes, sfx), in);
   else if (x->lanes > 1) {
     char t[32];
     Sb ty = { 0 };
@@ -404,7 +414,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;
   case OP_DOT:
-    sb_printf(o, "tgc_dot%s_%s(%s, %s, %s)", node(ir, x->src[1])->lanes > 4 ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    sb_printf(o, "tgc_dot%s%s_%s(%s, %s, %s)", fl ? "bf" : "", node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     return;
   case OP_DIV:
     if (fl) sb_printf(o, "(%s / %s)", arg(w, x, 0), arg(w, x, 1));
@@ -678,6 +688,7 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
     case ':': sb_puts(o, "\n#else\n"); break;
     case ';': sb_puts(o, special ? "\n#endif\n" : "\n"); break;
     case 'N': sb_printf(o, "%d", lanes); break;
+    case 'P': sb_printf(o, "%d", lanes * 2); break;
     case 'Q': sb_printf(o, "%d", lanes * 4); break;
     case 'M': { /* $M(name): the function of math.h for the element type */
       const char *end = strchr(s, ')');
@@ -829,13 +840,14 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
 /* ---- what has a vector form ---- */
 static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   (void)t;
-  if (lanes == 1) return op != OP_DOT || (d == DT_I32 && from == DT_U8);
+  const bool dot = (d == DT_I32 && from == DT_U8) || (d == DT_F32 && from == DT_BF16);
+  if (lanes == 1) return op != OP_DOT || dot;
   bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64, b = from == DT_BOOL;
   switch (op) {
   case OP_ADD: case OP_SUB: case OP_NEG: return f || i;
   case OP_MAX: case OP_MIN: return f || dt_int(from) || b;
   case OP_MUL: case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return f || i || b;
-  case OP_DOT: return d == DT_I32 && from == DT_U8;
+  case OP_DOT: return dot;
   case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MULACC: case OP_ABS: return f;
   case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: return i || b;
   case OP_WHERE: return true;
@@ -844,7 +856,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_SHL: case OP_SHR: return from == DT_I32 || from == DT_U32;
   case OP_CAST:
     if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
-    if (from == DT_BF16 || d == DT_BF16) return d == DT_F32;
+    if (from == DT_BF16 || d == DT_BF16) return from == DT_F32 || d == DT_F32;
     return !(dt_float(from) && dt_int(d)) || (from == DT_F32 && d == DT_I32);
   default: return decomp_has(op, from);
   }

@@ -668,6 +668,7 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
   const char *text = cell(op, from);
   if (op == OP_DOT) return d == DT_I32 && from == DT_U8 && dot_of(t, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
+  if (op == OP_DOT) return false; /* product by product */
   if (!text) return lanes == 1;
   if (*text == '#') return lanes == 1 && !decomp_has(op, d);
   return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);

@@ -24,11 +24,9 @@ static void pass_siblings(State *st) {
   if (graph_siblings(st->s.g)) pass_fold(st);
 }
 
-static void pass_winograd(State *st) {
-  if (st->o->precision != PREC_STRICT) graph_winograd(st->s.g, st->plan->target);
-}
+static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
 
-static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision); }
+static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision, st->plan->target); }
 
 static void pass_fuse(State *st) {
   Refs roots = { 0 };

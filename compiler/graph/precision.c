@@ -1,5 +1,6 @@
-/* precision.c: the words for precisions, and what those of half the width do to weights.
- * needs: a folded graph    gives: constant factors of sums of products in the type, with a cast behind
+/* precision.c: the words for precisions, and what those of half the width do to sums of products.
+ * needs: a folded graph    gives: constant factors in the type, with a cast behind; for a machine that
+ * multiplies pairs of bf16, what they are multiplied with as well
  *
  * A weight that is kept in two bytes is read in half the time where memory is what limits, and is half of the
  * bundle; the sum stays in single precision. What points have transformed stays in four: its rounding
@@ -52,8 +53,30 @@ static bool batched(const Contraction *c) {
   return false;
 }
 
-static Ref rule_narrow(IR *ir, Ref r, void *type) {
-  const DType d = *(const DType *)type;
+/* x rounded to bf16, below its padding, so that the room around it is of that type, too */
+static Ref rounded(IR *ir, Ref x) {
+  const Node *n = node(ir, x);
+  int64_t fill;
+  if (n->op != OP_PAD || !node_is_const(ir, n->src[1], &fill) || fill) return g_cast(ir, g_cast(ir, x, DT_BF16), DT_F32);
+  Ref padded = g_pad(ir, g_cast(ir, n->src[0], DT_BF16), n->arg, n->arg + n->rank, c_int(ir, DT_BF16, 0));
+  return g_cast(ir, padded, DT_F32);
+}
+
+/* Pairs of products: a range beside the taps walks the other factor in twos. */
+static bool has_pairs(const Contraction *c) {
+  for (int i = 0; i < c->n; i++) {
+    bool tap = false;
+    for (int k = 0; k < c->nwindows; k++) tap |= c->window[k].tap == i;
+    if (!tap && c->range[i].summed && c->range[i].in[0] && c->range[i].in[1] && c->range[i].extent >= 8 && c->range[i].extent % 2 == 0) return true;
+  }
+  return false;
+}
+
+typedef struct Narrow { DType type; bool pairs; } Narrow; /* pairs: the machine multiplies two by two */
+
+static Ref rule_narrow(IR *ir, Ref r, void *arg) {
+  const Narrow *how = arg;
+  const DType d = how->type;
   Contraction c;
   if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c)) return 0;
   Ref product = view_base(ir, node(ir, r)->src[0]);
@@ -64,18 +87,21 @@ static Ref rule_narrow(IR *ir, Ref r, void *type) {
     Ref src[2] = { p->src[0], p->src[1] }, narrow = narrow_weight(ir, c.base[f], d);
     if (!narrow) return 0;
     src[f] = above(ir, p->src[f], c.base[f], narrow);
+    if (how->pairs && has_pairs(&c)) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
     return above(ir, r, product, node_with_src(ir, product, src));
   }
   return 0;
 }
 
-bool graph_narrow(Graph *g, Precision p) {
+bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && t->features & FEAT_AVX512BF16; }
+
+bool graph_narrow(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "narrow", rule_narrow }, { OP_NONE, NULL, NULL } };
-  DType d = p == PREC_BF16 ? DT_BF16 : DT_F16;
+  Narrow how = { p == PREC_BF16 ? DT_BF16 : DT_F16, narrow_pairs(p, t) };
   Refs roots = { 0 };
   if (p != PREC_BF16 && p != PREC_FP16) return false;
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, &d, roots.p, roots.n, NULL);
+  bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
   return changed;

@@ -198,9 +198,9 @@ static double transform_cycles(const Windows *v, const Target *t) {
          bytes_cycles(t, 4 * size * tiles * n);
 }
 
-/* The tile that costs least, if that is clearly less than no tile. */
-static bool choose_tiles(Windows *v, const Target *t) {
-  double best = 0.9 * direct_cycles(v, t);
+/* The tile that costs least, if that is clearly less than no tile, which a machine may do in pairs of bf16. */
+static bool choose_tiles(Windows *v, const Target *t, bool pairs) {
+  double best = 0.9 * direct_cycles(v, t) * (pairs ? 0.5 : 1);
   Windows tried = *v;
   bool found = false;
   for (int size = 4; size <= MAX_TILE; size += 2) {
@@ -335,17 +335,21 @@ static Ref rewritten(IR *ir, const Windows *v) {
   return results_of(ir, v, y);
 }
 
-static Ref rule_windows(IR *ir, Ref r, void *target) {
+typedef struct Choice { const Target *target; bool pairs; } Choice;
+
+static Ref rule_windows(IR *ir, Ref r, void *arg) {
+  const Choice *c = arg;
   Windows v;
-  return find_windows(ir, r, &v) && choose_tiles(&v, target) ? rewritten(ir, &v) : 0;
+  return find_windows(ir, r, &v) && choose_tiles(&v, c->target, c->pairs) ? rewritten(ir, &v) : 0;
 }
 
-bool graph_winograd(Graph *g, const Target *t) {
+bool graph_winograd(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "winograd", rule_windows }, { OP_NONE, NULL, NULL } };
+  Choice how = { t, narrow_pairs(p, t) };
   Refs roots = { 0 };
-  if (!t->vector_bytes) return false; /* where memory is scarcer than time */
+  if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, (void *)(uintptr_t)t, roots.p, roots.n, NULL);
+  bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
   return changed;

@@ -3,7 +3,7 @@
  * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
  * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
  * The range is split into groups; expand.c makes the innermost part one DOT. A rest of a group is filled
- * up: zeros in the constant, whatever lies there in the other. Integers only: 0 times anything is 0. */
+ * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0. */
 #include "units.h"
 #include <string.h>
 
@@ -17,6 +17,7 @@ const Unit units[] = {
   { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16 }, /* on bytes widened to words: vpmaddubsw saturates */
   { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8 },
   { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4 },
+  { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16 },
   { NULL,         0,               0,     0,     0,      0,    0 },
 };
 /* clang-format on */
@@ -81,6 +82,8 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   const Node *ix = node(ir, node(ir, x)->src[1]);
   if (!ix_split(ir, node(ir, x)->src[1], r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
   if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, node(ir, y)->src[1])) return "the constant cannot be packed";
+  if (t->in_order && dt_float(u->sum)) return "the terms of a sum are taken in order";
+  if (more && dt_float(u->sum)) return "the range leaves a rest, which zeros do not fill";
   if (more > extent) return "the range is too short";
   if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems)) return "a group would reach past the operand";
   return NULL;

@@ -87,7 +87,7 @@ static double distance(const Tensor *a, const Tensor *b) {
 static void check_equal(IR *ir, const Shape *s) {
   Ref before = convolution(ir, s);
   Graph g = graph_of(ir, before);
-  assert_true(graph_winograd(&g, &machine));
+  assert_true(graph_winograd(&g, PREC_FP32, &machine));
   ir_verify_graph(&g);
   int64_t n = s->n * s->c * s->h * s->w;
   Tensor in = { .dt = DT_F32, .rank = 4, .dims = { s->n, s->c, s->h, s->w }, .elems = n, .data = noise(ir, n, 5) }, exact, fine, rounded;
@@ -122,13 +122,13 @@ static void others_are_left(void **state) {
   };
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     Graph g = graph_of(*state, convolution(*state, &shapes[i]));
-    assert_false(graph_winograd(&g, &machine));
+    assert_false(graph_winograd(&g, PREC_FP32, &machine));
     graph_free(&g);
   }
   Target scalar = machine;
   scalar.vector_bytes = 0;
   Graph g = graph_of(*state, convolution(*state, &(Shape){ 1, 16, 16, 16, 16, 3, 3, 1, 1, 1, false }));
-  assert_false(graph_winograd(&g, &scalar)); /* where memory is scarce */
+  assert_false(graph_winograd(&g, PREC_FP32, &scalar)); /* where memory is scarce */
   graph_free(&g);
 }
 
