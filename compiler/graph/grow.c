@@ -11,7 +11,7 @@
  * needs: states at the ends of the lists    gives: an equal graph for full windows    breaks: nothing */
 #include "graph.h"
 #include "../interp/interp.h"
-#include "../ir/refmap.h"
+#include "rules.h"
 #include <math.h>
 #include <string.h>
 
@@ -75,20 +75,12 @@ static Along elementwise(const Grow *w, Ref r) {
   return a;
 }
 
-/* The axis of the reshape's result that is axis a of its source; -1: there is none */
-static int reshaped_axis(const Node *x, const Node *s, int a) {
-  int64_t before = dims_elems(s->dims, a);
-  for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] == s->dims[a] && dims_elems(x->dims, i) == before) return i;
-  return -1;
-}
-
 static Along moved(const Grow *w, Ref r, Along a) {
   const Node *x = node(w->ir, r), *s = node(w->ir, x->src[0]);
   int axis = a.axis;
   switch ((Op)x->op) {
   case OP_RESHAPE:
-    a.axis = reshaped_axis(x, s, axis);
+    a.axis = reshape_axis(x, s, axis);
     return a.axis < 0 ? refuse(w, r, "it merges or splits") : a;
   case OP_PERMUTE:
     for (int i = 0; i < x->rank; i++)

@@ -27,6 +27,12 @@ bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t
   return true;
 }
 
+int reshape_axis(const Node *x, const Node *from, int a) {
+  for (int i = 0; i < x->rank; i++)
+    if (x->dims[i] == from->dims[a] && dims_elems(x->dims, i) == dims_elems(from->dims, a)) return i;
+  return -1;
+}
+
 /* A movement of one repeated number */
 static Ref moved_constant(IR *ir, const Node *x) {
   int64_t bits;

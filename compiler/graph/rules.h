@@ -12,6 +12,9 @@ static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varie
  * extent 1 get the whole extent, also in part. Extents are not 0. */
 bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 
+/* The axis of a reshape's result that is axis a of its source; -1: there is none */
+int reshape_axis(const Node *x, const Node *from, int a);
+
 /* scale.c: rules that change roundings, by name */
 Ref rule_scale_into_constant(IR *ir, Ref r, void *users);
 Ref rule_merge_addends(IR *ir, Ref r, void *users);

@@ -9,7 +9,7 @@
  *
  * needs: a folded graph    gives: an equal graph    breaks: nothing */
 #include "graph.h"
-#include "../ir/refmap.h"
+#include "rules.h"
 #include <string.h>
 
 enum { MAX_SIBLINGS = 8, MAX_EPILOGUE = 8 };
@@ -75,13 +75,6 @@ static bool alike(const IR *ir, const Group *g, Ref r, Ref w, int axis) {
 /* ---- what follows ---- */
 static Ref only_user(const Siblings *s, Ref r) { return refmap_get(&s->users, r) == 2 ? refmap_get(&s->user, r) : 0; }
 
-/* The axis of the reshape's result that is axis a of its source; -1: there is none */
-static int kept_axis(const Node *x, const Node *from, int a) {
-  for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] == from->dims[a] && dims_elems(x->dims, i) == dims_elems(from->dims, a)) return i;
-  return -1;
-}
-
 /* Whether u computes with r element by element and with constants otherwise; *at is the place of r. */
 static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
   const Node *x = node(ir, u);
@@ -104,7 +97,7 @@ static bool advance(const Siblings *s, Group *g) {
     int a = g->end_axis, at = 0;
     if (!u) return false;
     const Node *x = node(ir, u);
-    if (x->op == OP_RESHAPE) a = kept_axis(x, node(ir, g->last[i]), g->end_axis);
+    if (x->op == OP_RESHAPE) a = reshape_axis(x, node(ir, g->last[i]), g->end_axis);
     else if (!with_constants(ir, u, g->last[i], &at)) return false;
     if (a < 0 || (i && (a != axis || at != place || !same_but(node(ir, next[0]), x, a)))) return false;
     axis = a;
@@ -200,7 +193,7 @@ static Ref follow(IR *ir, const Group *g, const Ref *last, const Ref *next, Ref 
   const Node *x = node(ir, next[0]);
   int64_t dims[MAX_RANK];
   if (x->op == OP_RESHAPE) {
-    *axis = kept_axis(x, node(ir, last[0]), *axis);
+    *axis = reshape_axis(x, node(ir, last[0]), *axis);
     widened(g, x, *axis, dims);
     return g_reshape(ir, merged, x->rank, dims);
   }
