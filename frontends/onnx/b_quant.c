@@ -123,3 +123,49 @@ void op_qlinear_conv(Build *b) {
       w_scale = g_cast(ir, parameter(b, 4, node(ir, sum), 1, 0), DT_F32);
   b->out[0] = requantize(b, sum, g_binary(ir, OP_MUL, x_scale, w_scale), 6, 7);
 }
+
+/* ---- weights of few bits ---- */
+/* q[n, bytes] as [n, count] of `bits` each, lowest bits first */
+static Ref unpacked(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
+  Ref part[8];
+  int per = (int)(8 / bits);
+  int64_t bytes = (count + per - 1) / per;
+  for (int i = 0; i < per; i++) {
+    Ref high = g_binary(ir, OP_SHR, q, c_int(ir, DT_U8, i * bits));
+    part[i] = g_reshape(ir, g_binary(ir, OP_AND, high, c_int(ir, DT_U8, (1 << bits) - 1)), 3, (int64_t[]){ n, bytes, 1 });
+  }
+  Ref all = g_reshape(ir, g_cat(ir, per, part, 2), 2, (int64_t[]){ n, bytes * per });
+  return shrink_axis(ir, all, 1, 0, 1, count);
+}
+
+static Ref of_size(Build *b, int k, int64_t n, int64_t m) {
+  const Node *x = in_node(b, k);
+  if (dims_elems(x->dims, x->rank) != n * m) bad(b, "input %d has not %lld elements for each of %lld columns", k, (long long)m, (long long)n);
+  return g_reshape(b->ir, b->in[k], 2, (int64_t[]){ n, m });
+}
+
+/* a times the transpose of w[N, K], whose blocks along K have a scale and a zero point each */
+void op_matmul_nbits(Build *b) {
+  IR *ir = b->ir;
+  int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), blocks = (k + block - 1) / block;
+  const Node *a = in_node(b, 0);
+  DType acc = acc_type(in_dt(b, 0));
+  if (bits != 2 && bits != 4 && bits != 8) bad(b, "attribute 'bits' is %lld, expected 2, 4 or 8", (long long)bits);
+  if (block % (8 / bits)) bad(b, "blocks of %lld elements are no whole bytes", (long long)block);
+  if (n > MAX_ELEMS / (blocks * block)) bad(b, "the weights are too large");
+  if (has_in(b, 4)) bad(b, "input 4, an order of groups, is not supported");
+  if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
+  if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
+  Ref q = g_cast(ir, unpacked(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc), zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
+  if (has_in(b, 3)) {
+    bool packed = in_dt(b, 3) == DT_U8;
+    zero = packed ? unpacked(ir, of_size(b, 3, n, (blocks * bits + 7) / 8), n, blocks, bits) : of_size(b, 3, n, blocks);
+    zero = g_reshape(ir, g_cast(ir, zero, acc), 3, (int64_t[]){ n, blocks, 1 });
+  }
+  Ref scale = g_reshape(ir, g_cast(ir, of_size(b, 2, n, blocks), acc), 3, (int64_t[]){ n, blocks, 1 });
+  Ref w = g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, g_reshape(ir, q, 3, (int64_t[]){ n, blocks, block }), zero), scale);
+  w = shrink_axis(ir, g_reshape(ir, w, 2, (int64_t[]){ n, blocks * block }), 1, 0, 1, k);
+  Ref y = matmul(b, g_cast(ir, b->in[0], acc), g_permute(ir, w, (int64_t[]){ 1, 0 }));
+  if (has_in(b, 5)) y = g_binary(ir, OP_ADD, y, to_shape(b, g_cast(ir, b->in[5], acc), node(ir, y)->rank, node(ir, y)->dims));
+  b->out[0] = g_cast(ir, y, in_dt(b, 0));
+}

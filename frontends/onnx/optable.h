@@ -125,6 +125,8 @@ OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
 OPROW("", "MatMulInteger",        10, OPSET_NOW,  2, 4,   1, 1,   "iiii", "", op_matmul_integer, 0)
+OPROW("com.microsoft", "MatMulNBits", 1, OPSET_NOW, 3, 6, 1, 1, "fufaif",
+      "K:i>=1! N:i>=1! bits:i>=1=4 block_size:i>=1! accuracy_level:i=0 weight_prepacked:i=0", op_matmul_nbits, 0)
 OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
 OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
 OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
