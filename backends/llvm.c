@@ -615,12 +615,12 @@ static void want_name(Prelude *p, const char *s, size_t n) {
   }
 }
 
-static void want_names(Prelude *p, const char *s) { /* what is called */
+static void want_names(Prelude *p, const char *s) { /* what is called, but for kernels */
   while ((s = strstr(s, "call "))) {
     s = strchr(s, '@') + 1;
     size_t n = 0;
     while (word(s[n])) n++;
-    want_name(p, s, n);
+    if (s[0] != 'k') want_name(p, s, n);
   }
 }
 
@@ -645,22 +645,33 @@ static void llvm_prelude(const Plan *p, const Target *t, Sb *o) {
   put_prelude(&pre, t, o);
 }
 
-void llvm_kernel_module(const Plan *p, int index, const Target *t, Sb *o) {
-  const Kernel *k = &p->kernels.p[index];
+void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
   Prelude pre = { .c = p->ir->ctx };
   Sb text = { 0 };
-  llvm_kernel(p, index, t, &text);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *kernel = &p->kernels.p[k];
+    llvm_kernel(p, (int)k, t, &text);
+    sb_printf(&text, "define void @c%zu(ptr %%buffers) #3 {\n", k);
+    for (size_t i = 0; i < kernel->bufs.n; i++)
+      sb_printf(&text, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
+    sb_printf(&text, "  call void @k%zu(", k);
+    for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(&text, "%sptr %%b%zu", i ? ", " : "", i);
+    if (kernel->chunks > 1) sb_printf(&text, "%si64 0, i64 %d", kernel->bufs.n ? ", " : "", kernel->chunks);
+    sb_puts(&text, ")\n  ret void\n}\n");
+  }
   want_names(&pre, text.p);
   sb_printf(o, "target triple = \"%s\"\n", t->triple);
   put_prelude(&pre, t, o);
-  sb_printf(o, "%sdefine void @run(ptr %%buffers, i64 %%begin, i64 %%end) #3 {\n", text.p);
-  for (size_t i = 0; i < k->bufs.n; i++)
-    sb_printf(o, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
-  sb_printf(o, "  call void @k%d(", index);
-  for (size_t i = 0; i < k->bufs.n; i++) sb_printf(o, "%sptr %%b%zu", i ? ", " : "", i);
-  if (k->chunks > 1) sb_printf(o, "%si64 %%begin, i64 %%end", k->bufs.n ? ", " : "");
-  sb_puts(o, ")\n  ret void\n}\n");
+  sb_puts(o, text.p);
   sb_free(&text);
+}
+
+static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t) {
+  Sb text = { 0 };
+  llvm_kernels(p, t, &text);
+  LoadedCode *code = llvm_jit_load(c, t, text.p, text.n);
+  sb_free(&text);
+  return code;
 }
 
 /* ---- what has a vector form: LLVM splits what the machine has not ---- */
@@ -675,4 +686,5 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
 }
 
 const Backend llvm_backend = { .name = "llvm", .gloss = "LLVM IR, and objects of it where LLVM 19 is installed", .model = "net.ll.in", .comment = { "; ", "" }, .supports = llvm_supports,
-                               .kernel = llvm_kernel, .prelude = llvm_prelude, .build = llvm_generate };
+                               .kernel = llvm_kernel, .prelude = llvm_prelude, .build = llvm_generate,
+                               .load = llvm_load, .symbol = llvm_jit_symbol, .version = llvm_version };

@@ -7,13 +7,13 @@ bool llvm_available(void);
 /* An object file, or assembly text; the same bytes each time. Lives in c->model. Fails with EX_MISSING without LLVM. */
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly);
 
-/* A module with kernel k of the plan and a function void run(void *const *buffers, int64_t begin, int64_t
- * end), which calls it with those in the order of Kernel.bufs, and with the chunks from begin to end if it has any. */
-void llvm_kernel_module(const struct Plan *p, int k, const Target *t, Sb *out);
+/* A module with the kernels of a plan and the functions that Backend.load promises. */
+void llvm_kernels(const struct Plan *p, const Target *t, Sb *out);
 
-/* Code for this process: load, ask for functions by name, free. For tuning and for tests. */
-typedef struct LlvmJit LlvmJit;
-LlvmJit *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n);
-void *llvm_jit_symbol(LlvmJit *j, const char *name);
-void llvm_jit_free(LlvmJit *j);
+/* Code for this process: load, ask for functions by name, free. */
+typedef struct LoadedCode LoadedCode;
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n);
+void *llvm_jit_symbol(LoadedCode *j, const char *name);
+void llvm_jit_free(LoadedCode *j);
+const char *llvm_version(Ctx *c);
 #endif

@@ -33,7 +33,7 @@
   F(ConstStringInContext2) F(AddGlobal) F(SetInitializer) F(SetGlobalConstant) F(SetAlignment) F(TypeOf) \
   F(ReplaceAllUsesWith) F(DeleteGlobal) F(SetValueName2) F(OrcCreateLLJIT) F(OrcDisposeLLJIT) \
   F(OrcLLJITGetMainJITDylib) F(OrcLLJITAddObjectFile) F(OrcLLJITLookup) F(OrcLLJITGetGlobalPrefix) \
-  F(OrcCreateDynamicLibrarySearchGeneratorForProcess) F(OrcJITDylibAddGenerator)
+  F(OrcCreateDynamicLibrarySearchGeneratorForProcess) F(OrcJITDylibAddGenerator) F(GetVersion)
 
 typedef struct Library {
 #define F(name) __typeof__(LLVM##name) *name;
@@ -184,18 +184,18 @@ Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) {
 }
 
 /* ---- code for this process ---- */
-struct LlvmJit { const Library *l; LLVMOrcLLJITRef jit; };
+struct LoadedCode { const Library *l; LLVMOrcLLJITRef jit; };
 
 static void check(const Library *l, LLVMErrorRef e) {
   if (e) BUG("LLVM does not load the code: %s", l->GetErrorMessage(e));
 }
 
-LlvmJit *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) {
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) {
   Session s = session_open(c, t, text, n);
   const Library *l = s.l;
   optimize(&s);
   LLVMMemoryBufferRef object = generate(&s, false); /* the JIT takes it */
-  LlvmJit *j = xmalloc(sizeof *j);
+  LoadedCode *j = xmalloc(sizeof *j);
   LLVMOrcDefinitionGeneratorRef process;
   j->l = l;
   session_close(&s);
@@ -207,23 +207,31 @@ LlvmJit *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) {
   return j;
 }
 
-void *llvm_jit_symbol(LlvmJit *j, const char *name) {
+void *llvm_jit_symbol(LoadedCode *j, const char *name) {
   LLVMOrcExecutorAddress at = 0;
   check(j->l, j->l->OrcLLJITLookup(j->jit, &at, name));
   return (void *)(uintptr_t)at;
 }
 
-void llvm_jit_free(LlvmJit *j) {
+void llvm_jit_free(LoadedCode *j) {
   if (!j) return;
   check(j->l, j->l->OrcDisposeLLJIT(j->jit));
   free(j);
+}
+
+const char *llvm_version(Ctx *c) {
+  unsigned major, minor, patch;
+  if (!llvm_available()) return NULL;
+  library.GetVersion(&major, &minor, &patch);
+  return arena_printf(&c->model, "LLVM %u.%u.%u", major, minor, patch);
 }
 
 #else
 static _Noreturn void missing(Ctx *c) { fail(c, EX_MISSING, "this needs LLVM 19, which tgc was built without"); }
 bool llvm_available(void) { return false; }
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) { (void)t, (void)m, (void)assembly, missing(c); }
-LlvmJit *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) { (void)t, (void)text, (void)n, missing(c); }
-void *llvm_jit_symbol(LlvmJit *j, const char *name) { (void)j, (void)name; return NULL; }
-void llvm_jit_free(LlvmJit *j) { (void)j; }
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n) { (void)t, (void)text, (void)n, missing(c); }
+void *llvm_jit_symbol(LoadedCode *j, const char *name) { (void)j, (void)name; return NULL; }
+void llvm_jit_free(LoadedCode *j) { (void)j; }
+const char *llvm_version(Ctx *c) { return (void)c, NULL; }
 #endif

@@ -105,7 +105,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Emit emit;
   Lock *lock = lock_of(c, o);
   Store *store = o->no_store ? NULL : store_open(c, store_path(c, o->tune_db), false);
-  ScheduleSource *schedules = store ? store_source(store) : NULL;
+  ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit)) : NULL;
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),

@@ -22,8 +22,8 @@ OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibpt",
        "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
        "behind (native-amx); native unless for compile")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
-OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvib", "a CPU, by LLVM's name, whose timings LLVM schedules for")
-OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvib",  "what writes the kernels: c or llvm (c)")
+OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a CPU, by LLVM's name, whose timings LLVM schedules for")
+OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibt",  "what writes the kernels: c or llvm (c)")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",
        "the code of the bundle: c, or by LLVM ir, asm, obj, lib, so (c; with --backend=llvm obj); so needs a linker")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",

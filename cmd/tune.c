@@ -178,7 +178,7 @@ int verb_tune(Ctx *c, const Options *o) {
   const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = o->trials;
-  t->place = place_here(c);
+  t->place = place_here(c, p->backend);
   t->store = store_open(c, store_path(c, o->tune_db), true);
   if (o->tune_log && !access(o->tune_log, F_OK)) store_import(t->store, c, o->tune_log);
   t->progress = progress;

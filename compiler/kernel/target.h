@@ -74,6 +74,11 @@ typedef struct Backend {
   /* an object file, or assembly, of the model's text: the same bytes each time, in c->model. NULL: it is compiled
    * where the bundle goes */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
+  /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
+   * chunks with those of Kernel.bufs. NULL: by a compiler and a file */
+  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t);
+  void *(*symbol)(struct LoadedCode *code, const char *name);
+  const char *(*version)(Ctx *c);                     /* of what makes the code of load; NULL: it is not here */
 } Backend;
 extern const Backend *const backends[];               /* NULL ends it */
 #endif

@@ -263,6 +263,14 @@ static int compile_file(const Batch *b, const char *source, const char *so, cons
   return run_compiler(b->lab, arena_printf(&b->lab->ctx->model, "-shared -include %s", b->lab->header), source, so, log);
 }
 
+/* The same without a compiler: the code is in this process, and in those that it forks. */
+static void build_here(Batch *b) {
+  const Lab *lab = b->lab;
+  struct LoadedCode *code = lab->backend->load(lab->ctx, &b->plan, lab->target);
+  for (size_t i = 0; i < b->plan.kernels.n; i++)
+    *(void **)&b->run.p[i] = lab->backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+}
+
 /* Where a file does not compile, its halves are tried: one candidate must not spoil the others. */
 static void build(Batch *b, int first, int n) {
   Ctx *c = b->lab->ctx;
@@ -294,6 +302,11 @@ static void build_all(Batch *b) {
   for (size_t i = 0; i < n; i++) {
     VEC_PUSH(&b->lib_of, -1);
     VEC_PUSH(&b->at_in, 0);
+    VEC_PUSH(&b->run, NULL);
+  }
+  if (b->lab->backend->load) {
+    build_here(b);
+    return;
   }
   for (size_t first = 0, end; first < n; first = end) {
     size_t statements = 0;
@@ -380,9 +393,9 @@ static void load_libraries(Batch *b) {
     VEC_PUSH(&handle, so);
   }
   for (size_t i = 0; i < b->plan.kernels.n; i++) {
-    RunFn run = NULL;
-    if (!b->bad[i]) run = ((const RunFn *)dlsym(handle.p[b->lib_of.p[i]], "tgc_candidates"))[b->at_in.p[i]];
-    VEC_PUSH(&b->run, run);
+    const int lib = b->lib_of.p[i];
+    if (b->bad[i]) b->run.p[i] = NULL;
+    else if (lib >= 0) b->run.p[i] = ((const RunFn *)dlsym(handle.p[lib], "tgc_candidates"))[b->at_in.p[i]];
   }
   VEC_FREE(&handle);
 }
@@ -596,7 +609,7 @@ static void deal(Task *t, Batch *b, int n) {
 }
 
 bool lab_run(Lab *lab, Task *t) {
-  if (!lab->header) read_headers(lab);
+  if (!lab->header && !lab->backend->load) read_headers(lab);
   int n = lab->jobs;
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;
@@ -679,7 +692,7 @@ static _Noreturn void compare(Batch *b) {
 }
 
 const char *lab_verify(Lab *lab, Ref nest, const char *opts) {
-  if (!lab->header) read_headers(lab);
+  if (!lab->header && !lab->backend->load) read_headers(lab);
   Ctx *c = lab->ctx;
   Batch b = { .lab = lab, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++) };
   Sb line = { 0 };

@@ -49,6 +49,8 @@ struct Store {
   bool in_memory;        /* nothing goes to the file any more */
   bool broken;           /* the open transaction failed */
   ScheduleSource source; /* for store_source */
+  const Backend *backend;
+  bool asked, known;     /* here was looked for, and found */
   Ctx *asker;
   Place here;
   Winner found;
@@ -281,13 +283,14 @@ void store_each(Store *s, EachRow each, void *arg) {
 /* ---- as a source of schedules ---- */
 static const char *store_find(ScheduleSource *source, const char *key, bool *partial) {
   Store *s = (Store *)((char *)source - offsetof(Store, source));
-  if (!s->here.text) s->here = place_here(s->c);
-  if (!store_winner(s, key, &s->here, &s->found)) return NULL;
+  if (!s->asked) s->known = place_find(s->c, s->backend, &s->here), s->asked = true;
+  if (!s->known || !store_winner(s, key, &s->here, &s->found)) return NULL;
   *partial = !s->found.beam;
   return s->found.opts;
 }
 
-ScheduleSource *store_source(Store *s) {
+ScheduleSource *store_source(Store *s, const Backend *b) {
+  s->backend = b;
   s->source = (ScheduleSource){ .name = "store", .find = store_find };
   return &s->source;
 }

@@ -34,7 +34,8 @@ typedef struct Place { const char *text; char id[65]; } Place; /* machine and co
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* at blanks; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
-Place place_here(Ctx *c);                            /* fails with EX_MISSING without a compiler */
+bool place_find(Ctx *c, const Backend *b, Place *p); /* false: there is no compiler */
+Place place_here(Ctx *c, const Backend *b);          /* fails with EX_MISSING then */
 
 /* ---- store.c: measurements in an SQLite file ---- */
 typedef struct Trial {     /* a schedule of a nest that was tried */
@@ -61,7 +62,7 @@ bool store_commit(Store *s);                         /* false: it is in memory o
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow; /* n: beam, or failed */
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-ScheduleSource *store_source(Store *s);              /* finds out where it is when it is first asked */
+ScheduleSource *store_source(Store *s, const Backend *b); /* finds out where it is when it is first asked */
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, FILE *f);

@@ -93,17 +93,17 @@ static void run_both(World *w, const Target *t, void **mem, void *got, void *wan
   interp_program(w->ir, w->prog->p, w->prog->n, mem);
   memcpy(want, mem[n - 1], bytes);
   memset(mem[n - 1], 0x5a, bytes);
-  llvm_kernel_module(&w->plan, 0, t, &text);
-  LlvmJit *j = llvm_jit_load(&w->ctx, t, text.p, text.n);
-  void (*run)(void *const *, int64_t, int64_t);
-  *(void **)&run = llvm_jit_symbol(j, "run");
+  llvm_kernels(&w->plan, t, &text);
+  LoadedCode *j = llvm_jit_load(&w->ctx, t, text.p, text.n);
+  void (*run)(void *const *);
+  *(void **)&run = llvm_jit_symbol(j, "c0");
 #if defined __SSE2__
   const unsigned was = _mm_getcsr();
   if (w->flush) _mm_setcsr(0x9fc0);
-  run(mem, 0, 1);
+  run(mem);
   _mm_setcsr(was);
 #else
-  run(mem, 0, 1);
+  run(mem);
 #endif
   memcpy(got, mem[n - 1], bytes);
   llvm_jit_free(j);
@@ -314,7 +314,7 @@ static void the_same_bytes_each_time(void **state) {
   const Target *t = machine(w, "native");
   elementwise(w, OP_FLDIV, DT_I32, (DType[]){ DT_I32, DT_I32 }, 2, 1);
   Sb text = { 0 };
-  llvm_kernel_module(&w->plan, 0, t, &text);
+  llvm_kernels(&w->plan, t, &text);
   Code code = { .text = text.p, .n = text.n };
   Bytes a = llvm_generate(&w->ctx, t, &code, false), b = llvm_generate(&w->ctx, t, &code, false);
   assert_int_equal(a.n, b.n);
