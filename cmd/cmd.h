@@ -190,10 +190,19 @@ typedef struct Worker {
   const char *version;                                    /* and text after them */
 } Worker;
 double clock_ms(void);
-/* A child that opens a built bundle. ready: map, init, first run in ms, bytes of code. stamps: where the runs leave the
- * times of their steps, in ms and one run after another, room for as many as are asked for; or NULL. */
+/* What cmd/probe/hooks.h leaves of a run: which thread did which parts of which kernel, and when. */
+enum { LANES = 64, SPANS = 4096 };                        /* threads, parts of a thread; more are left out */
+typedef struct Span { double begin, end; int kernel; } Span; /* ms */
+typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans;
+typedef struct Stamps {
+  int n;                                                  /* of a run: when each kernel began and the last one ended */
+  double *at;                                             /* ms, one run after another */
+  Spans *spans;                                           /* of the last run of a block */
+} Stamps;
+/* A child that opens a built bundle. ready: map, init, first run in ms, bytes of code. stamps: shared
+ * memory for what the runs leave there, with room for as many as are asked for; or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
-                  double *stamps);
+                  const Stamps *stamps);
 /* A program that speaks the same lines. */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Asks for a block: 2 ms or a run that do not count, then runs until there are `runs`, or `seconds` have passed. Adds

@@ -126,7 +126,7 @@ static size_t code_bytes(void *so) {
 }
 
 static _Noreturn void serve_model(const char *dir, const char *so, const Interface *f, int threads, const void *const *in,
-                                  void *const *out, double *stamps) {
+                                  void *const *out, const Stamps *stamps) {
   Loaded m;
   char why[252] = "", line[64];
   int status = model_open(dir, so, f, threads, &m, why);
@@ -139,7 +139,8 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   printf("ready %.6f %.6f %.6f %zu\n", m.map_ms, m.init_ms, clock_ms() - start, code_bytes(m.so));
   fflush(stdout);
   const double *steps = stamps ? dlsym(m.so, "tgc_steps") : NULL;
-  const int *nsteps = stamps ? dlsym(m.so, "tgc_nsteps") : NULL;
+  const Spans *spans = stamps ? dlsym(m.so, "tgc_spans") : NULL;
+  double *at = stamps ? stamps->at : NULL;
   while (fgets(line, sizeof line, stdin)) {
     char *rest;
     double seconds = strtod(line, &rest), warm = clock_ms() + WARM_MS;
@@ -152,8 +153,13 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
       double began = clock_ms();
       m.run(&m.ctx, in, out);
       VEC_PUSH(&times, clock_ms() - began);
-      if (steps) memcpy(stamps, steps, (size_t)*nsteps * sizeof *stamps), stamps += *nsteps;
+      if (steps) {
+        memcpy(at, steps, (size_t)stamps->n * sizeof *at);
+        at += stamps->n;
+      }
     } while (--runs > 0 && clock_ms() < end);
+    if (spans) memcpy(stamps->spans, spans, offsetof(Spans, span) + (size_t)(spans->lanes < LANES ? spans->lanes : LANES) *
+                                                                       sizeof *spans->span);
     fputs("times", stdout);
     for (size_t i = 0; i < times.n; i++) printf(" %.6g", times.p[i]);
     putchar('\n');
@@ -164,7 +170,7 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
 }
 
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
-                  double *stamps) {
+                  const Stamps *stamps) {
   const void **src = ARENA_NEW(&c->model, const void *, f->inputs.n + 1);
   void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
   for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;

@@ -75,7 +75,7 @@ OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs
 OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
-OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write the run nearest the median as a Chrome trace")
+OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write a run of about the median as a Chrome trace, with a lane for each thread")
 OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdoq", "print a report as JSON")
 OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")
 OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbptq", "limit of nested messages in the file (100)")
