@@ -812,6 +812,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, order_text);
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
+  bool wide = false; /* vectors of more than one register */
   for (size_t i = 0; i < pre.types.p.n; i++) {
     const char *s = pre.types.p.p[i];
     size_t n = strlen(s);
@@ -820,6 +821,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
     int lanes;
     parse_suffix(s, unaligned ? n - 1 : n, &d, &lanes);
     if (d == DT_BOOL) d = DT_U8;
+    wide |= lanes * dt_bytes(d) > t->vector_bytes;
     sb_printf(o, "typedef %s %s __attribute__((vector_size(%d)%s));\n", dtype_info[d].ctype, s, lanes * dt_bytes(d),
               unaligned ? "" : "");
     if (unaligned) {
@@ -827,6 +829,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
       sb_printf(o, ", aligned(%d), may_alias));\n", dt_bytes(d));
     }
   }
+  if (wide) sb_puts(o, "#if defined __GNUC__ /* how they are passed matters to no one else: helpers are static */\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n");
   if (pre.types.p.n) sb_puts(o, "\n");
   if (pre.text.p) sb_printf(o, "%s\n", pre.text.p);
   VEC_FREE(&pre.fns.p);
