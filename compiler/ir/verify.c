@@ -360,7 +360,9 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
   for (size_t i = 0; i < n; i++) {
     Ref r = list[i];
     const Node *x = node(ir, r);
-    const bool in_threads = nest.n > 1 && node(ir, scopes.p[nest.p[1]].range)->arg[2] == RK_THREAD;
+    Ref in_threads = 0; /* the scope + 1 of the open range of threads */
+    for (size_t d = 1; d < nest.n; d++)
+      if (node(ir, scopes.p[nest.p[d]].range)->arg[2] == RK_THREAD) in_threads = nest.p[d] + 1;
     verify_inner(ir, r);
     NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
     if (x->op == OP_STORE && !in_threads) alone = r;
@@ -379,14 +381,14 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       NEED(scopes.p[scope - 1].open || (x->op == OP_GET && k), "a source is inside a loop that has ended");
       NEED(s->op != OP_STORE && s->op != OP_LOOP && s->op != OP_END, "a source has no value");
       NEED(s->op != OP_ACC || ((x->op == OP_SET || x->op == OP_GET) && !k), "a variable is read by get");
-      NEED(x->op != OP_SET || k || scope > 1 || !in_threads, "a reduction that threads would share");
+      NEED(x->op != OP_SET || k || scope >= in_threads, "a reduction that threads would share");
     }
     if (x->op == OP_ACC || x->op == OP_SET || x->op == OP_GET) verify_variable(ir, r, x);
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, x->src[0]);
       NEED(range->op == OP_RANGE, "loops over no range");
       NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT, "a range that was to be replicated");
-      NEED(range->arg[2] != RK_THREAD || nest.n == 1, "a range of threads inside a loop");
+      NEED(range->arg[2] != RK_THREAD || !in_threads, "a range of threads inside another one");
       threads |= range->arg[2] == RK_THREAD;
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");
       VEC_PUSH(&nest, (Ref)scopes.n);

@@ -1,6 +1,6 @@
 /* threads.c: shares a kernel among threads: the opt THREADS(n).
  *
- * Of every nest the outermost loops become one range of units, of kind `thread`. A kernel is called for
+ * Of every nest some loops, as far outside as is good, become one range of units, of kind `thread`. A kernel is called for
  * chunks [begin, end) of its n; chunk i has of each nest the units from i * units / n on, so that tiles
  * and their rests share one parallel region. n follows from the work and never from the number of
  * threads, a reduction stays in one unit, and no element is stored by two: the results are the same
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { SERIAL = 9000, CHUNK = 2500, UNIT = 300, SMALL_UNIT = 60 }; /* cycles: a kernel not shared, the least of a chunk, of a unit, of one there are few of */
-enum { RATE = 3, FAR_BYTES = 8 };                   /* instructions, and bytes from beyond the caches, a cycle */
+enum { RATE = 3, NEAR_BYTES = 24, FAR_BYTES = 8 };  /* instructions, bytes in a core's own caches and beyond, a cycle */
 enum { SPREAD = 4 };                                /* units a chunk, where extents allow: chunks differ by one unit */
 
 static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
@@ -97,11 +97,11 @@ typedef struct Share {
   Nest nest;
   double cost;
   int most;                    /* loops that may become units */
-  int loops;                   /* that do */
+  int from, loops;             /* that do: how many are outside of them, and how many they are */
   int64_t units;
 } Share;
 
-/* Of the loops that are apart the outermost may be merged, as long as every reduction varies with the innermost of
+/* Of the loops that are apart some may be merged, as long as every reduction varies with the innermost of
  * them or below: else it would be found more than once. */
 static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
@@ -146,12 +146,60 @@ static bool dependent(const IR *ir, const Refs *nests) {
 /* ---- the choice ---- */
 static int64_t extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 
-/* As few loops as give enough units, while a unit is worth the two divisions that find its place. */
+enum { CALLS = 6 }; /* of a kernel on a thread, which takes its chunks by halves */
+
+/* Values of the range lie further apart than those of any other loop: each thread has one block of memory. */
+static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
+  int64_t mine, other;
+  Ref rest;
+  bool most = ix_split(ir, index, n->ranges[k], &mine, &rest);
+  for (int j = 0; j < n->n && most; j++)
+    if (j != k) most = ix_split(ir, index, n->ranges[j], &other, &rest) && llabs(other) <= llabs(mine);
+  return most;
+}
+
+/* Bytes that come out of another thread's cache when loop k of the nest is what they share: all that does not vary with
+ * it, and, as kernels before and after are shared by blocks of memory, half of what is not a block for each. */
+static double foreign_bytes(IR *ir, const Nest *n, int k) {
+  typedef struct Touched { int64_t buf; double bytes; } Touched;
+  VEC(Touched) touched = { 0 };
+  Refs all = { 0 }, ranges = { 0 };
+  double total = 0;
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    const Node *value = x->op == OP_LOAD ? x : node(ir, x->src[2]);
+    Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt) };
+    size_t at = 0;
+    if (ix_uses(ir, x->src[1], n->ranges[k])) {
+      if (ir->bufs.p[r.buf].kind == BUF_WEIGHT || outermost_in_memory(ir, n, k, x->src[1])) continue;
+      r.bytes /= 2;
+    }
+    ranges.n = 0;
+    collect_ranges(ir, x->src[1], &ranges);
+    for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)extent(ir, ranges.p[j]);
+    while (at < touched.n && touched.p[at].buf != r.buf) at++;
+    if (at < touched.n) touched.p[at].bytes += r.bytes;
+    else VEC_PUSH(&touched, r);
+  }
+  for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
+    const Buf *b = &ir->bufs.p[touched.p[i].buf];
+    double whole = (double)b->elems * dt_bytes(b->dt);
+    total += touched.p[i].bytes < whole ? touched.p[i].bytes : whole;
+  }
+  VEC_FREE(&touched);
+  VEC_FREE(&ranges);
+  VEC_FREE(&all);
+  return total;
+}
+
+/* As few loops from s->from on as give enough units, while a unit is worth the two divisions that find its place. */
 static void count_units(const IR *ir, int chunks, Share *s) {
   s->loops = 0;
   s->units = 1;
-  while (s->loops < s->most) {
-    int64_t e = extent(ir, s->nest.ranges[s->loops]);
+  while (s->from + s->loops < s->most) {
+    int64_t e = extent(ir, s->nest.ranges[s->from + s->loops]);
     bool enough = s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
     int least = s->units < chunks ? SMALL_UNIT : UNIT;
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
@@ -160,6 +208,23 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   }
 }
 
+/* Which loop to share: the outermost, unless an inner one has the threads read less out of each other's caches. Each
+ * call runs the loops around it then, and reads again what no cache holds meanwhile. */
+static void choose_loops(IR *ir, const Target *t, int chunks, Share *s) {
+  double least = 0;
+  int best = 0;
+  for (int k = 0; k < s->most; k++) {
+    double bytes = foreign_bytes(ir, &s->nest, k);
+    if (k && bytes > 0.5 * t->l2_bytes) bytes *= CALLS;
+    s->from = k;
+    count_units(ir, chunks, s);
+    if (!k || (s->units >= chunks && bytes < 0.7 * least)) best = k, least = bytes;
+  }
+  s->from = best;
+  count_units(ir, chunks, s);
+}
+
+/* ---- and its application ---- */
 static Ref thread_range(IR *ir, int64_t units) { /* also of one unit, which one chunk runs */
   int64_t arg[3] = { units, ir->next_range++, RK_THREAD };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
@@ -176,29 +241,30 @@ static Ref close_share(IR *ir, Share *s) {
   }
   Ref nest = nest_close(ir, n);
   for (int k = s->loops - 1; k >= 0; k--) {
-    int64_t e = extent(ir, n->ranges[k]);
-    nest = range_replace(ir, nest, n->ranges[k], k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
+    Ref range = n->ranges[s->from + k];
+    int64_t e = extent(ir, range);
+    nest = range_replace(ir, nest, range, k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
     rest = ix_div(ir, rest, e);
   }
   return nest;
 }
 
 int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes) {
-  double sum = 0, total, largest = 0;
+  double sum = 0, moved = (double)bytes / (bytes > t->l2_bytes ? FAR_BYTES : NEAR_BYTES), total, largest = 0;
   int chunks = 1;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
   for (size_t i = 0; i < nests->n; i++) {
     open_share(ir, nests->p[i], t, &s[i]);
     sum += s[i].cost;
   }
-  total = bytes > t->l2_bytes && (double)bytes / FAR_BYTES > sum ? (double)bytes / FAR_BYTES : sum;
+  total = moved > sum ? moved : sum;
   for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && chunks == 1 && total >= SERIAL; i++)
     if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
   if (chunks > 1 && dependent(ir, nests)) chunks = 1;
   int64_t units = 1; /* of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     s[i].cost *= total / sum;
-    count_units(ir, chunks, &s[i]);
+    choose_loops(ir, t, chunks, &s[i]);
     if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
   }
   if (units < chunks) chunks = (int)units;

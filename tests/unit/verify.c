@@ -236,7 +236,8 @@ static void shared_sum(IR *ir) {
 static void threads_inside(IR *ir) {
   Prog p = program(ir);
   THREADS(t, 1);
-  RUN(p.loop, MAKE(OP_LOOP, DT_NONE, t), MAKE(OP_END, DT_NONE, t), p.end);
+  THREADS(u, 2);
+  RUN(p.loop, MAKE(OP_LOOP, DT_NONE, t), MAKE(OP_LOOP, DT_NONE, u), MAKE(OP_END, DT_NONE, u), MAKE(OP_END, DT_NONE, t), p.end);
 }
 static void store_by_all(IR *ir) {
   Prog p = program(ir);
@@ -260,7 +261,7 @@ static void bad_programs(void **state) {
   BREAKS(sum_in_program, "not an op of programs");
   BREAKS(twice, "twice in one scope");
   BREAKS(shared_sum, "a reduction that threads would share");
-  BREAKS(threads_inside, "a range of threads inside a loop");
+  BREAKS(threads_inside, "a range of threads inside another one");
   BREAKS(store_by_all, "a store that every thread would do");
 }
 
