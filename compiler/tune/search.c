@@ -13,6 +13,8 @@ enum { PATIENCE = 3, MAX_NEW = 96, FIRST = 3 }; /* FIRST: the best, the heuristi
 #define PROGRESS 0.99                           /* a best below this part of the last is progress */
 #define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
 
+#define WORTH 0.98 /* what is not faster than this part of the heuristic's time may be noise, and gives way to it */
+
 static double mean(const Trial *t) { return (t->warm + t->cold) / 2; }
 
 static const Trial *trial_of(const Goal *g, const char *opts) {
@@ -173,11 +175,11 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
 static void promote(Tuner *t, Goal *g) {
   for (;;) {
     qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
-    Trial *x = g->trials.n ? &g->trials.p[0] : NULL;
+    Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = (Trial *)(uintptr_t)trial_of(g, g->base);
     if (!x || x->failed) return;
-    const Trial *now = trial_of(g, g->best);
-    if (now && !now->failed && mean(x) >= mean(now) && g->verified) {
-      take_best(g, g->best, now->warm, now->cold);
+    if (base && !base->failed && mean(x) > WORTH * mean(base)) x = base;
+    if (g->verified && !strcmp(x->opts, g->best)) {
+      take_best(g, g->best, x->warm, x->cold);
       return;
     }
     const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, x->opts) : NULL;
