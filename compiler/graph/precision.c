@@ -62,11 +62,11 @@ static Ref rounded(IR *ir, Ref x) {
   return g_cast(ir, padded, DT_F32);
 }
 
-/* Pairs of products: a range beside the taps walks the other factor in twos. */
-static bool has_pairs(const Contraction *c) {
+/* Pairs of products: a range beside the taps walks factor f in twos. */
+static bool has_pairs(const Contraction *c, int f) {
   for (int i = 0; i < c->n; i++) {
     bool tap = false;
-    for (int k = 0; k < c->nwindows; k++) tap |= c->window[k].tap == i;
+    for (int k = 0; k < c->nwindows; k++) tap |= c->window[k].factor == f && c->window[k].tap == i;
     if (!tap && c->range[i].summed && c->range[i].in[0] && c->range[i].in[1] && c->range[i].extent >= 8 && c->range[i].extent % 2 == 0) return true;
   }
   return false;
@@ -87,7 +87,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
     Ref src[2] = { p->src[0], p->src[1] }, narrow = narrow_weight(ir, c.base[f], d);
     if (!narrow) return 0;
     src[f] = above(ir, p->src[f], c.base[f], narrow);
-    if (how->pairs && has_pairs(&c)) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
+    if (how->pairs && has_pairs(&c, !f)) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
     return above(ir, r, product, node_with_src(ir, product, src));
   }
   return 0;
