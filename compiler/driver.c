@@ -48,22 +48,30 @@ static void pass_programs(State *st) {
     kernel_lower(st->plan, (int)k);
     if (st->o->progress) st->o->progress(st->o->progress_arg, "kernels", (int)k + 1, (int)st->plan->kernels.n);
   }
+  if (st->plan->target->variants) fat_variants(st->plan);
 }
 
 /* The weights blob: every constant that a kernel names, once, on 64-byte lines. The table of buffers may
  * hold those of another plan of the same graph, placed in another blob. */
-static void place_weights(Plan *p) {
-  IR *ir = p->ir;
-  VEC(const Buf *) placed = { 0 };
-  int64_t at = 0;
+typedef VEC(const Buf *) Placed;
+
+static int64_t place_weights_of(const Plan *p, int64_t at, Placed *placed) {
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
-      Buf *b = &ir->bufs.p[p->kernels.p[k].bufs.p[i]];
+      Buf *b = &p->ir->bufs.p[p->kernels.p[k].bufs.p[i]];
       if (b->kind != BUF_WEIGHT || b->offset >= 0) continue;
       b->offset = at;
       at += (b->elems * dt_bytes(b->dt) + 63) / 64 * 64;
-      VEC_PUSH(&placed, b);
+      VEC_PUSH(placed, b);
     }
+  return at;
+}
+
+static void place_weights(Plan *p) {
+  IR *ir = p->ir;
+  Placed placed = { 0 };
+  int64_t at = p->variants.n ? 0 : place_weights_of(p, 0, &placed); /* with variants, p itself is not code */
+  for (size_t i = 0; i < p->variants.n; i++) at = place_weights_of(p->variants.p[i], at, &placed);
   for (size_t k = 0; k < p->states.n; k++) {
     const Tensor *t = p->g->states.p[k].init;
     if (!t) continue;
@@ -88,16 +96,19 @@ static void pass_memplan(State *st) {
   sched_states(st->plan);
   sched_memplan(st->plan);
   place_weights(st->plan);
+  for (size_t i = 0; i < st->plan->variants.n; i++)
+    for (size_t k = 0; k < st->plan->kernels.n; k++)
+      st->plan->variants.p[i]->kernels.p[k].may_alias = st->plan->kernels.p[k].may_alias;
 }
 
 /* Kernels that differ in nothing but the memory they are given share one function. */
-static void pass_render(State *st) {
-  Plan *p = st->plan;
+static void render(Plan *p) {
   Ctx *c = p->ir->ctx;
   VEC(int) first = { 0 }; /* by interned text: kernel + 1 */
   for (size_t k = 0; k < p->kernels.n; k++) {
     Kernel *kn = &p->kernels.p[k];
     Sb s = { 0 };
+    if (!kn->prog.n && p->base) continue;
     p->backend->kernel(p, (int)k, p->target, &s);
     const char *body = strchr(s.p, '('); /* after the name */
     uint32_t id = intern(c, body, s.n - (size_t)(body - s.p));
@@ -108,6 +119,11 @@ static void pass_render(State *st) {
     sb_free(&s);
   }
   VEC_FREE(&first);
+}
+
+static void pass_render(State *st) {
+  render(st->plan);
+  for (size_t i = 0; i < st->plan->variants.n; i++) render(st->plan->variants.p[i]);
 }
 
 typedef struct Pass { char letter; const char *name; void (*run)(State *); Level level; const char *gloss; } Pass;

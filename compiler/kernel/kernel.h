@@ -77,6 +77,10 @@ void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */
 bool decomp_has(Op op, DType d);           /* whether it is one of those */
 
+/* fat.c: p->variants by p->target->variants; a schedule for other vectors with the same tiles, false: there is none */
+void fat_variants(Plan *p);
+bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
+
 /* lowers plan->kernels[k].sink to .prog; its schedule, buffers and cost */
 void kernel_lower(Plan *p, int k);
 #endif

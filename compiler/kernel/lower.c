@@ -87,12 +87,23 @@ static void kernel_cost(const IR *ir, Kernel *k) {
   VEC_FREE(&all);
 }
 
+/* A variant's: the base's, retiled. */
+static bool follow_base(Plan *p, const Kernel *k, Ref nest, Opts *o, NestSchedule *s) {
+  const Plan *base = p->base;
+  if (!base) return false;
+  const NestSchedule *b = &base->kernels.p[k - p->kernels.p].nests.p[k->nests.n];
+  s->from = b->from;
+  s->partial = b->partial;
+  return !opts_parse(p->ir, nest, base->target, b->opts, strlen(b->opts), o) && opts_retile(p->ir, nest, base->target, p->target, o);
+}
+
 /* The first schedule that is given for the nest and legal, else the heuristic's. */
-static Opts choose_opts(Plan *p, Ref nest, NestSchedule *s) {
+static Opts choose_opts(Plan *p, const Kernel *k, Ref nest, NestSchedule *s) {
   IR *ir = p->ir;
   Opts o;
   s->nest = nest;
   nest_key(ir, nest, p->target, p->backend, s->key);
+  if (follow_base(p, k, nest, &o, s)) return o;
   for (ScheduleSource *from = p->schedules; from; from = from->next) {
     const char *text = from->find(from, s->key, &s->partial), *wrong;
     if (!text) continue;
@@ -110,7 +121,7 @@ static Opts choose_opts(Plan *p, Ref nest, NestSchedule *s) {
 static void schedule(Plan *p, Kernel *k, Ref nest, Refs *nests, Sb *text) {
   IR *ir = p->ir;
   NestSchedule s;
-  Opts o = choose_opts(p, nest, &s);
+  Opts o = choose_opts(p, k, nest, &s);
   size_t at = text->n;
   opts_print(ir, nest, &o, text);
   s.opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);

@@ -56,15 +56,23 @@ void packed_gather(const IR *ir, const Packed *k, void *out) {
   }
 }
 
+/* Equal orders are equal records, however the walk is split into loops, copies and lanes. A variant notes
+ * what it reads in the list of its base. */
 static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {
   IR *ir = p->ir;
+  if (p->base) p = p->base;
   Packed k;
   memset(&k, 0, sizeof k); /* compared as bytes */
   k.tensor = b->slot;
   k.base = base;
   k.closed = closed;
-  k.n = n;
-  for (int i = 0; i < n; i++) k.extent[i] = d[i].extent, k.coef[i] = d[i].coef, k.gate[i] = d[i].gate;
+  for (int i = 0; i < n; i++) {
+    bool goes_on = k.n && k.coef[k.n - 1] == d[i].coef * d[i].extent && k.gate[k.n - 1] == d[i].gate * d[i].extent;
+    if (!goes_on) k.extent[k.n++] = 1;
+    k.extent[k.n - 1] *= d[i].extent;
+    k.coef[k.n - 1] = d[i].coef;
+    k.gate[k.n - 1] = d[i].gate;
+  }
   for (size_t i = 0; i < p->packed.n; i++)
     if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
   k.buf = (int)ir->bufs.n;

@@ -26,24 +26,25 @@ enum { /* rows of several features */
 #define LINUX(arch) arch "-unknown-linux-gnu"
 #define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+#define AS_IS NULL, false, NULL /* nothing asked for */
 const Target targets[] = { /* in each architecture, richer rows first */
-  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm cpu in order */
-  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", NULL, false },
-  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL, false },
-  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", NULL, false },
-  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", NULL, false },
-  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", NULL, false },
-  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", NULL, false },
-  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", NULL, false },
-  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", NULL, false },
-  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL, false },
-  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, NULL, false },
-  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", NULL, false },
-  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", NULL, false },
-  { "armv7",       ARCH_ARM,     0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", NULL, false },
-  { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL, false },
-  { "wasm32",      ARCH_WASM,    0,         0,      0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", NULL, false },
-  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, NULL, false },
+  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm */
+  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", AS_IS },
+  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", AS_IS },
+  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", AS_IS },
+  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", AS_IS },
+  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", AS_IS },
+  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", AS_IS },
+  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", AS_IS },
+  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", AS_IS },
+  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
+  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
+  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", AS_IS },
+  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", AS_IS },
+  { "armv7",       ARCH_ARM,     0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", AS_IS },
+  { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
+  { "wasm32",      ARCH_WASM,    0,         0,      0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
+  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, AS_IS },
 };
 /* clang-format on */
 
@@ -99,7 +100,7 @@ static const Target *row_named(const char *text, size_t *n) {
 static const char *known_rows(Arena *a) {
   Sb s = { 0 };
   for (const Target *t = targets; t->isa; t++) sb_printf(&s, ", %s", t->isa);
-  const char *text = arena_printf(a, "there are native%s, each with +FEATURE and -FEATURE behind", s.p);
+  const char *text = arena_printf(a, "there are fat, and native%s, each with +FEATURE and -FEATURE behind", s.p);
   sb_free(&s);
   return text;
 }
@@ -136,9 +137,29 @@ static Target *complete(Arena *a, const Target *row, uint32_t set) {
   return t;
 }
 
+/* One bundle for every x86-64, planned for the richest: its tiles can be had in narrower vectors, too. */
+static const Target *fat(Arena *a) {
+  static const char *const rows[] = { "x86-64-v4", "x86-64-v3", "x86-64" };
+  enum { N = sizeof rows / sizeof *rows };
+  const Target **all = ARENA_NEW(a, const Target *, N + 1);
+  size_t n;
+  for (int i = 0; i < N; i++) {
+    const Target *row = row_named(rows[i], &n);
+    all[i] = complete(a, row, row->features);
+  }
+  Target *t = arena_dup(a, all[0], sizeof *t);
+  t->isa = "fat";
+  t->variants = all;
+  t->features = all[N - 1]->features; /* of the code that always runs */
+  t->cflags = all[N - 1]->cflags;
+  t->llvm = all[N - 1]->llvm;
+  return t;
+}
+
 const Target *target_find(Arena *a, const char *text, const char **why) {
   static const char native_word[] = "native";
   size_t n = sizeof native_word - 1;
+  if (!strcmp(text, "fat")) return fat(a);
   bool native = !strncmp(text, native_word, n) && (!text[n] || strchr("+-", text[n]));
   const Target *row = native ? best_row(host_arch(), host_features()) : row_named(text, &n);
   if (!row) {

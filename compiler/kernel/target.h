@@ -32,6 +32,8 @@ typedef struct Target {
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
   const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
   bool in_order;           /* asked for, no fact: sums of floats are made term by term, in one order on all machines */
+  const struct Target *const *variants; /* machines whose code stands side by side, the richest first, the baseline
+                            * last, then NULL; schedules are made for this one. NULL: this one only */
 } Target;
 
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm; } Feature;

@@ -64,6 +64,8 @@ typedef struct Plan {
   VEC(StatePlace) states;  /* as Graph.states */
   int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
+  VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/fat.c */
+  struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;
 } Plan;

@@ -1,0 +1,105 @@
+/* fat.c: one plan's kernels for several machines (--isa=fat). Which to run is chosen once, by the CPU at hand.
+ *
+ * The plan is made for one machine: what is stored, where, and each nest's schedule. Its variants follow
+ * that plan with other vectors: a schedule is retiled so that lanes and copies of a range make up the same
+ * tile. Weights are packed tile by tile, so the variants read the same ones. What cannot be retiled is
+ * scheduled anew, and reads weights of its own.
+ * The last variant is the baseline, which has every kernel; the others have the hot ones only: those that
+ * together are modelled to take HOT of the time.
+ * needs: p's kernels lowered   gives: p->variants, lowered, with the buffers of p and weights that may be its own */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const double HOT = 0.97;
+
+static double cycles(const Kernel *k) { return (double)k->flops / 16 + (double)(k->bytes_read + k->bytes_written) / 8; }
+
+static int by_cycles(const void *a, const void *b) {
+  double x = cycles(*(const Kernel *const *)a), y = cycles(*(const Kernel *const *)b);
+  return (x < y) - (x > y);
+}
+
+static void mark_hot(const Plan *p, bool *hot) {
+  const Kernel **order = xmalloc((p->kernels.n + 1) * sizeof *order);
+  double all = 0, some = 0;
+  for (size_t k = 0; k < p->kernels.n; k++) order[k] = &p->kernels.p[k], all += cycles(order[k]);
+  qsort(order, p->kernels.n, sizeof *order, by_cycles);
+  for (size_t i = 0; i < p->kernels.n && some < HOT * all; i++) {
+    hot[order[i] - p->kernels.p] = true;
+    some += cycles(order[i]);
+  }
+  free(order);
+}
+
+void fat_variants(Plan *p) {
+  Arena *m = &p->ir->ctx->model;
+  bool *hot = ARENA_NEW(m, bool, p->kernels.n + 1);
+  mark_hot(p, hot);
+  for (const Target *const *t = p->target->variants; *t; t++) {
+    Plan *v = arena_dup(m, p, sizeof *p);
+    v->base = p;
+    v->target = *t;
+    memset(&v->kernels, 0, sizeof v->kernels);
+    for (size_t k = 0; k < p->kernels.n; k++) VEC_PUSH(&v->kernels, ((Kernel){ .sink = p->kernels.p[k].sink, .chunks = 1, .code = -1 }));
+    for (size_t k = 0; k < p->kernels.n; k++)
+      if (hot[k] || !t[1]) kernel_lower(v, (int)k);
+    VEC_PUSH(&p->variants, v);
+  }
+}
+
+/* ---- the same tiles in other vectors ---- */
+
+static bool orders_weights(IR *ir, const Refs *all, Ref range) {
+  for (size_t i = 0; i < all->n; i++) {
+    const Node *x = node(ir, all->p[i]);
+    if (x->op == OP_LOAD && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT && ix_uses(ir, x->src[1], range)) return true;
+  }
+  return false;
+}
+
+/* Rows are copies of a range of the nest that has no lanes and that no weight depends on. There are as many as the
+ * registers hold sums. */
+static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
+  const Node *x = node(ir, nest);
+  Refs all = { 0 };
+  Opt *rows = NULL;
+  double sums = 1;
+  ir_toposort(ir, &nest, 1, &all);
+  for (int i = 0; i < o->n; i++) {
+    Opt *p = &o->opt[i];
+    bool outer = false;
+    for (int k = 1; k < x->nsrc; k++) outer |= x->src[k] == p->range;
+    if (outer) sums *= p->unroll;
+    bool row = outer && p->lanes == 1 && p->unroll > 1 && !orders_weights(ir, &all, p->range);
+    if (row && (!rows || p->unroll > rows->unroll)) rows = p;
+  }
+  VEC_FREE(&all);
+  if (!rows) return;
+  int64_t extent = node(ir, rows->range)->arg[0], most = (int64_t)(room / (sums / rows->unroll));
+  if (most > extent) most = extent;
+  if (most < 1) most = 1;
+  int64_t even = most;
+  while (even > 1 && extent % even) even--;
+  rows->unroll = (int)(2 * even > most ? even : most);
+}
+
+bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o) {
+  double sums = 1;
+  bool changed = false;
+  for (int i = 0; i < o->n; i++) {
+    Opt *p = &o->opt[i];
+    const Node *x = node(ir, nest);
+    for (int k = 1; k < x->nsrc; k++)
+      if (x->src[k] == p->range) sums *= p->unroll;
+    if (p->lanes == 1) continue;
+    int tile = p->unroll * p->lanes, lanes = (int)((int64_t)p->lanes * to->vector_bytes / from->vector_bytes);
+    if (lanes == p->lanes) continue;
+    if (lanes < 1 || tile % lanes) return false;
+    p->lanes = lanes;
+    p->unroll = tile / lanes;
+    changed = true;
+  }
+  if (changed) fit_rows(ir, nest, o, sums * to->vector_regs / from->vector_regs);
+  return !opts_check(ir, nest, to, o);
+}
