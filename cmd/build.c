@@ -122,22 +122,40 @@ static void run_tool(Ctx *c, const Options *o, const char *what, const char *var
   fail(c, EX_BUG, "the %s '%s' does not accept the generated code", what, argv->p[0]);
 }
 
-const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more) {
-  const char *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
-  static const char *const fixed[] = { "-shared", "-fPIC", "-O3", "-o" };
+/* kind: what the C compiler is to make of `more` */
+static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags, const Texts *more) {
   Texts argv = { 0 };
   compiler_words(c, &argv);
-  for (int i = 0; i < 4; i++) VEC_PUSH(&argv, fixed[i]);
-  VEC_PUSH(&argv, so);
+  split_words(c, kind, &argv);
+  VEC_PUSH(&argv, "-o");
+  VEC_PUSH(&argv, out);
   split_words(c, cflags, &argv);
   split_words(c, getenv("TGC_CFLAGS"), &argv);
   for (size_t i = 0; i < more->n; i++) VEC_PUSH(&argv, more->p[i]);
-  VEC_PUSH(&argv, "-lm");
-  VEC_PUSH(&argv, "-pthread");
   VEC_PUSH(&argv, NULL);
   run_tool(c, o, "C compiler", "CC", &argv, arena_printf(&c->model, "%s/cc.log", scratch));
   VEC_FREE(&argv);
+}
+
+const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more) {
+  const char *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
+  Texts all = { 0 };
+  for (size_t i = 0; i < more->n; i++) VEC_PUSH(&all, more->p[i]);
+  VEC_PUSH(&all, "-lm");
+  VEC_PUSH(&all, "-pthread");
+  compile_to(c, o, scratch, so, "-shared -fPIC -O3", cflags, &all);
+  VEC_FREE(&all);
   return so;
+}
+
+/* A source of kernels for one machine, with flags of its own. */
+static const char *variant_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t i) {
+  const char *object = arena_printf(&c->model, "%s/variant%zu.o", scratch, i);
+  Texts source = { 0 };
+  VEC_PUSH(&source, arena_printf(&c->model, "%s/%s", dir, f->variants.p[i]));
+  compile_to(c, o, scratch, object, "-c -fPIC -O3", f->variant_flags.p[i], &source);
+  VEC_FREE(&source);
+  return object;
 }
 
 /* An object, or a library of them, needs no C compiler but a linker: that of this machine, for others LLVM's. */
@@ -169,6 +187,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
   VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
   if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));
   for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(&more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
+  for (size_t i = 0; i < f->variants.n; i++) VEC_PUSH(&more, variant_object(c, o, dir, scratch, f, i));
   VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt.c", dir));
   VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
   const char *so = shared_object(c, o, scratch, "model", f->cflags, &more);
@@ -340,6 +359,18 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
   return true;
 }
 
+static bool read_variants(Ctx *c, const json_t *list, Interface *f) {
+  const json_t *v;
+  size_t i;
+  json_array_foreach(list, i, v) {
+    const char *code = json_string_value(json_object_get(v, "code")), *cflags = json_string_value(json_object_get(v, "cflags"));
+    if (!code || strchr(code, '/') || !cflags) return false;
+    VEC_PUSH(&f->variants, arena_str(&c->model, code, strlen(code)));
+    VEC_PUSH(&f->variant_flags, arena_str(&c->model, cflags, strlen(cflags)));
+  }
+  return true;
+}
+
 static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
   const char *name = json_string_value(json_object_get(j, "name")),
@@ -359,6 +390,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
   VEC_PUSH(&f->sources, f->code);
   if (f->embedded && strcmp(weights, "object")) VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
+  if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
   return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p);
@@ -382,4 +414,6 @@ void interface_free(Interface *f) {
   VEC_FREE(&f->inputs);
   VEC_FREE(&f->outputs);
   VEC_FREE(&f->sources);
+  VEC_FREE(&f->variants);
+  VEC_FREE(&f->variant_flags);
 }

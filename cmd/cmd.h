@@ -138,6 +138,7 @@ typedef struct Interface {                                /* what a caller of a 
   const char *code;                                       /* the file of the kernels */
   bool states;                                            /* which the runtime moves on */
   Texts sources;                                          /* for the C compiler, without tgcrt.c */
+  Texts variants, variant_flags;                          /* sources for one machine each, and what they want */
 } Interface;
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 void interface_free(Interface *f);
@@ -165,6 +166,7 @@ typedef struct CallContext {                              /* NAME_ctx */
   unsigned char *arena;
   const unsigned char *weights;
   const void *executor;
+  const void *variant[2];                                 /* with --isa=fat: its kernels */
 } CallContext;
 typedef struct Loaded {
   void *so;                                               /* of dlopen */

@@ -49,6 +49,9 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s", isa, why);
+  Emit emit;
+  if (t->variants && backend_of(o, &emit) && (emit != EMIT_TEXT || backend_of(o, &emit)->build))
+    fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
   if (o->target && t->arch != arch) fail(c, EX_USAGE_, "--isa '%s' is no machine of --target '%s'", isa, o->target);
   return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
 }

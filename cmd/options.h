@@ -20,7 +20,7 @@ OPTION('o', "output",         "DIR",       TEXT,  out,            "crtq",
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibpt",
        "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
-       "behind (native-amx); native unless for compile")
+       "behind (native-amx), or fat, all of x86-64 in one bundle; native unless for compile")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
 OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a CPU, by LLVM's name, whose timings LLVM schedules for")
 OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibt",  "what writes the kernels: c or llvm (c)")

@@ -96,9 +96,12 @@ static void pass_memplan(State *st) {
   sched_states(st->plan);
   sched_memplan(st->plan);
   place_weights(st->plan);
-  for (size_t i = 0; i < st->plan->variants.n; i++)
-    for (size_t k = 0; k < st->plan->kernels.n; k++)
-      st->plan->variants.p[i]->kernels.p[k].may_alias = st->plan->kernels.p[k].may_alias;
+  for (size_t i = 0; i < st->plan->variants.n; i++) {
+    Plan *v = st->plan->variants.p[i];
+    v->states = st->plan->states;
+    v->state_at = st->plan->state_at;
+    for (size_t k = 0; k < v->kernels.n; k++) v->kernels.p[k].may_alias = st->plan->kernels.p[k].may_alias;
+  }
 }
 
 /* Kernels that differ in nothing but the memory they are given share one function. */

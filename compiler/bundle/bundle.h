@@ -45,6 +45,7 @@ const char *text_words(Ctx *c, const char *s); /* s with everything but [A-Za-z0
 
 /* ---- render.c ---- */
 const char *bundle_code(Ctx *c, const BundleOptions *o);                  /* file that holds the kernels: "net.c" */
+const char *bundle_variant(const Plan *v, const char *net); /* file and prefix of symbols of one machine's kernels: "net_x86_64_v4" */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */

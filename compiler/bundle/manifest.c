@@ -100,6 +100,18 @@ static json_t *files_json(const Bundle *b) {
   return j;
 }
 
+static json_t *variants_json(const Plan *p, const char *net) {
+  json_t *list = json_array();
+  for (size_t i = 0; i + 1 < p->variants.n; i++) {
+    const Plan *v = p->variants.p[i];
+    int kernels = 0;
+    for (size_t k = 0; k < v->kernels.n; k++) kernels += v->kernels.p[k].text != NULL;
+    json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:i}", "isa", v->target->isa, "code",
+                                          json_sprintf("%s.c", bundle_variant(v, net)), "cflags", v->target->cflags, "kernels", kernels));
+  }
+  return list;
+}
+
 void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b) {
   static const char *const mode[] = { [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object" };
   Ctx *c = p->ir->ctx;
@@ -109,6 +121,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   json_object_set_new(j, "model", json_text(p->g->name));
   json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)graph_nin(p->g), "input"));
   json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)graph_nout(p->g), "output"));
+  if (p->variants.n) json_object_set_new(j, "variants", variants_json(p, o->name));
   json_object_set_new(j, "options",
                       json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code", bundle_code(p->ir->ctx, o), "precision", precision_name[p->precision], "isa", p->target->isa, "cflags",
                                 p->target->cflags, "weights", mode[o->weights], "denormals",

@@ -195,6 +195,7 @@ static const char *kernels_text(const Plan *p) {
   const KernelOrigins *from = kernel_origins(p);
   const char *const *comment = p->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
+    if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
     sb_printf(&s, "%skernel %zu", comment[0], k);
     if (p->kernels.p[k].code != (int)k) sb_printf(&s, " runs k%d", p->kernels.p[k].code);
     sb_puts(&s, ": ");
@@ -207,7 +208,8 @@ static const char *kernels_text(const Plan *p) {
 
 static const char *calls_text(const Plan *p, const char **in, const char **out) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) put_call(p, (int)k, in, out, &s);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].text) put_call(p, (int)k, in, out, &s);
   return keep(p->ir->ctx, &s);
 }
 
@@ -268,7 +270,7 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
 }
 static const char *chunks_text(const Plan *p) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].chunks);
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].text ? p->kernels.p[k].chunks : 0);
   return keep(p->ir->ctx, &s);
 }
 
@@ -389,6 +391,78 @@ static Bytes code_bytes(const Plan *p, const BundleOptions *o, const Word *words
   return out;
 }
 
+/* ---- kernels for several machines ---- */
+static const char state_memory[] = "  unsigned char *s = a + STATE_AT;\n  const uint64_t *cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n";
+
+/* The function that calls kernels by their number, and what it is given. */
+static const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name) {
+  Ctx *c = p->ir->ctx;
+  const Word words[] = {
+    { "net", net },
+    { "linkage", linkage },
+    { "run_kernel", name },
+    { "job_code", fat ? "  void (*run)(const void *job, int64_t begin, int64_t end);\n" : "" },
+    { "state_memory", p->states.n ? state_memory : "" },
+    { "calls", calls_text(p, in, out) },
+    { NULL, NULL },
+  };
+  Sb s = { 0 };
+  expand("job.c.in", words, &s);
+  return keep(c, &s);
+}
+
+static const char *identifier(Ctx *c, const char *net, const char *isa) {
+  char *s = arena_printf(&c->model, "%s_%s", net, isa);
+  for (char *at = s; *at; at++)
+    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *at)) *at = '_';
+  return s;
+}
+
+const char *bundle_variant(const Plan *v, const char *net) { return identifier(v->ir->ctx, net, v->target->isa); }
+
+static void add_variant(const Plan *v, const char *net, const char **in, const char **out, Bundle *b) {
+  Ctx *c = v->ir->ctx;
+  const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
+  Sb prelude = { 0 };
+  v->backend->prelude(v, v->target, &prelude);
+  const Word words[] = {
+    { "net", net },
+    { "variant", name },
+    { "version", TGC_VERSION },
+    { "isa", v->target->isa },
+    { "prelude", keep(c, &prelude) },
+    { "kernels", kernels_text(v) },
+    { "state_place", v->states.n ? arena_printf(&c->model, "enum { STATE_AT = %lld };\n\n", (long long)v->state_at) : "" },
+    { "run_kernel", run },
+    { "chunks", chunks_text(v) },
+    { "job", job_text(v, net, in, out, true, "", run) },
+    { NULL, NULL },
+  };
+  add_file(c, b, arena_printf(&c->model, "%s.c", name), words, "variant.c.in");
+}
+
+/* Texts about the variants but the last, which is in the model's own file; empty without any. */
+typedef struct VariantTexts { const char *declarations, *choose, *rules, *objects, *sources, *properties; } VariantTexts;
+
+static VariantTexts variant_texts(const Plan *p, const char *net) {
+  Ctx *c = p->ir->ctx;
+  Sb declare = { 0 }, choose = { 0 }, rules = { 0 }, objects = { 0 }, sources = { 0 }, properties = { 0 };
+  if (p->variants.n) sb_puts(&choose, "  ctx->run = NULL;\n  ctx->chunks = NULL;\n");
+  for (size_t i = p->variants.n; i-- > 1;) { /* poorer ones first: the last that fits counts */
+    const Plan *v = p->variants.p[i - 1];
+    const char *name = bundle_variant(v, net);
+    sb_printf(&declare, "void %s_kernel(const void *job, int64_t begin, int64_t end); /* %s.c */\nextern const unsigned char %s_chunks[];\n", name, name, name);
+    sb_printf(&choose, "  if ((tgcrt_cpu() & 0x%xu) == 0x%xu) ctx->run = %s_kernel, ctx->chunks = %s_chunks;\n", v->target->features,
+              v->target->features, name, name);
+    sb_printf(&rules, "$(B)/%s.o: %s.c %s.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) %s $(WARN) $(PIC) -c -o $@ %s.c\n", name, name, net,
+              v->target->cflags, name);
+    sb_printf(&objects, "$(B)/%s.o ", name);
+    sb_printf(&sources, "%s.c ", name);
+    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name, v->target->cflags);
+  }
+  return (VariantTexts){ keep(c, &declare), keep(c, &choose), keep(c, &rules), keep(c, &objects), keep(c, &sources), keep(c, &properties) };
+}
+
 /* ---- all of it ---- */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
@@ -404,12 +478,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const Form *form = form_of(o);
+  const bool fat = p->variants.n;
+  const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
+  const VariantTexts variant = variant_texts(p, net);
 
   const bool ir = o->backend->build;
   Sb shapes = { 0 }, prelude = { 0 }, assign = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
   put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
-  o->backend->prelude(p, p->target, &prelude);
+  o->backend->prelude(base, base->target, &prelude);
   for (int i = 0; i < nin; i++)
     sb_printf(&assign, "  in.%s = (const %s *)input[%d];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
   for (int i = 0; i < nout; i++)
@@ -419,8 +496,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
 
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
-                                     BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"));
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
+                                     BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"), fat ? "|fat" : "");
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -451,13 +528,21 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "null_checks", null_checks(c, g, in, out) },
     { "state_declarations", state_text(p, net, NET, digest, "h") },
     { "state_functions", state_text(p, net, NET, digest, "c") },
-    { "state_memory", p->states.n ? "  unsigned char *s = a + STATE_AT;\n  const uint64_t *cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n" : "" },
     { "state_reset", p->states.n ? arena_printf(m, "%s_state_reset(ctx)", net) : "TGCRT_OK" },
     { "state_advance", p->states.n ? arena_printf(m, "  tgcrt_state_advance(states, %s_STATES, ctx->arena + STATE_AT);\n", NET) : "" },
     { "prelude", keep(c, &prelude) },
-    { "kernels", kernels_text(p) },
-    { "calls", calls_text(p, in, out) },
-    { "chunks", chunks_text(p) },
+    { "kernels", kernels_text(base) },
+    { "chunks", chunks_text(base) },
+    { "job", job_text(base, net, in, out, fat, "static ", "run_kernel") },
+    { "run_job", fat ? "job->run" : "run_kernel" },
+    { "choose_code", fat ? "    const int own = ctx->chunks ? ctx->chunks[job.kernel] : 0; /* 0: run_kernel's */\n"
+                           "    const int64_t chunks = own ? own : chunks_of[job.kernel];\n    job.run = own ? ctx->run : run_kernel;\n"
+                         : "    const int64_t chunks = chunks_of[job.kernel];\n" },
+    { "ctx_variant", fat ? "  void (*run)(const void *job, int64_t begin, int64_t end); /* kernels for this CPU */\n  const unsigned char *chunks;\n" : "" },
+    { "variants", variant.declarations },
+    { "choose_variant", variant.choose },
+    { "variant_rules", variant.rules },
+    { "variant_properties", variant.properties },
     { "float_mode", o->keep_denormals ? "" : float_mode },
     { "float_enter", o->keep_denormals ? "" : "const FloatMode mode = float_enter();\n  " },
     { "float_leave", o->keep_denormals ? "" : "\n  float_leave(mode);" },
@@ -496,8 +581,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "link", named(c, form->link, net) },
     { "properties", named(c, form->properties, net) },
     { "library", named(c, form->library, net) },
-    { "objects", arena_printf(m, "%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", named(c, form->object, net), weights_object) },
-    { "sources", arena_printf(m, "%stgcrt.c tgcrt_pool.c%s%s", named(c, form->source, net), apart ? " " : "", apart ? weights_file : "") },
+    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", named(c, form->object, net), variant.objects, weights_object) },
+    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", named(c, form->source, net), variant.sources, apart ? " " : "", apart ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
     { "weights_rule",
       apart ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -c -o $@ %s\n", net, weights_file,
@@ -517,6 +602,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
   Bytes code = code_bytes(p, o, words);
   VEC_PUSH(&b->files, ((BundleFile){ bundle_code(c, o), code.p, code.n }));
+  for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], net, in, out, b);
   if (o->weights == WEIGHTS_ARRAY) {
     const char *text = weights_array(c, net, p->weights, p->weight_bytes);
     VEC_PUSH(&b->files, ((BundleFile){ weights_file, text, strlen(text) }));

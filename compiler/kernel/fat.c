@@ -39,7 +39,7 @@ void fat_variants(Plan *p) {
   for (const Target *const *t = p->target->variants; *t; t++) {
     Plan *v = arena_dup(m, p, sizeof *p);
     v->base = p;
-    v->target = *t;
+    v->target = p->target->in_order ? target_in_order(m, *t) : *t;
     memset(&v->kernels, 0, sizeof v->kernels);
     for (size_t k = 0; k < p->kernels.n; k++) VEC_PUSH(&v->kernels, ((Kernel){ .sink = p->kernels.p[k].sink, .chunks = 1, .code = -1 }));
     for (size_t k = 0; k < p->kernels.n; k++)
