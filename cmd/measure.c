@@ -75,10 +75,17 @@ static const char *answer(Ctx *c, Worker *w, const char *word, Reals *numbers) {
   return text;
 }
 
+/* Between its blocks a side is stopped: threads that spin for work would take a core from the other side. */
+static void let_run(const Worker *w, bool run) {
+  if (w->pid) kill(-w->pid, run ? SIGCONT : SIGSTOP);
+}
+
 void worker_block(Ctx *c, Worker *w, double seconds, int64_t runs, Reals *times) {
+  let_run(w, true);
   const char *line = arena_printf(&c->model, "%.6f %lld\n", seconds, (long long)runs);
   if (write(w->to, line, strlen(line)) < 0) died(c, w);
   answer(c, w, "times", times);
+  let_run(w, false);
 }
 
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv) {
