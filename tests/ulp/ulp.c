@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "error.h"
 
 enum { N = 1 << 16 };
 
@@ -32,22 +33,6 @@ typedef struct Share {
   float at;
   int failed;
 } Share;
-
-static float as_float(uint32_t bits) {
-  float f;
-  memcpy(&f, &bits, 4);
-  return f;
-}
-
-static double error_in_ulp(float got, double want) {
-  if (isnan(want)) return isnan(got) ? 0 : INFINITY;
-  if (isnan(got)) return INFINITY;
-  if (isinf((float)want)) return (got < 0) != (want < 0) || fabsf(got) < 0x1.fffffep127f ? INFINITY : !isinf(got);
-  if (isinf(got)) return fabs(want) > 0x1.fffffep127 ? 1 : INFINITY;
-  if (want == 0) return got == 0 && !signbit(got) == !signbit(want) ? 0 : INFINITY;
-  int e = ilogb(want);
-  return fabs((double)got - want) / ldexp(1, (e < -126 ? -126 : e) - 23);
-}
 
 static void *work(void *arg) {
   Share *s = arg;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <math.h>
+#include "../ulp/error.h"
 
 enum { BATCH = 1024 };
 static int samples = 10;
@@ -43,22 +44,6 @@ static void evaluate(const IR *ir, const Refs *order, Ref x, const uint32_t *in,
     }
   }
   for (int b = 0; b < BATCH; b++) out[b] = (uint32_t)v[order->n - 1][b];
-}
-
-static float as_float(uint32_t bits) {
-  float f;
-  memcpy(&f, &bits, 4);
-  return f;
-}
-
-static double error_in_ulp(float got, double want) {
-  if (isnan(want)) return isnan(got) ? 0 : INFINITY;
-  if (isnan(got)) return INFINITY;
-  if (isinf((float)want)) return (got < 0) != (want < 0) || fabsf(got) < 0x1.fffffep127f ? INFINITY : !isinf(got);
-  if (isinf(got)) return fabs(want) > 0x1.fffffep127 ? 1 : INFINITY;
-  if (want == 0) return got == 0 && !signbit(got) == !signbit(want) ? 0 : INFINITY;
-  int e = ilogb(want);
-  return fabs((double)got - want) / ldexp(1, (e < -126 ? -126 : e) - 23);
 }
 
 static void error_is_at_most_2_ulp(void **state) {
