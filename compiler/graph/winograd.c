@@ -23,7 +23,7 @@
 #include "../ir/refmap.h"
 #include <string.h>
 
-enum { MAX_TILE = 6, MAX_AXES = 2 };
+enum { MAX_TILE = 6, MAX_AXES = 2, MAP_BLOCK = 16 };
 
 /* ---- the matrices of F(m, r), t = m + r - 1 ---- */
 typedef struct Transform {
@@ -221,39 +221,57 @@ static bool choose_tiles(Windows *v, const Target *t, bool pairs) {
 
 /* ---- the new graph ---- */
 
-/* [t, (t,) channels, maps]: G applied to the taps of every pair, in double */
+/* G applied to the taps of MAP_BLOCK maps that lie step apart, in double; what lies beyond n of them repeats the last */
+static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const int64_t tap[MAX_AXES], int64_t step, int n,
+                           float point[][MAP_BLOCK]) {
+  double in[MAX_TILE][MAX_TILE][MAP_BLOCK];
+  for (int i = 0; i < f[0].r; i++)
+    for (int j = 0; j < f[1].r; j++)
+      for (int k = 0; k < MAP_BLOCK; k++) { /* of any alignment */
+        float x;
+        memcpy(&x, taps + ((k < n ? k : n - 1) * step + i * tap[0] + j * tap[1]) * (int64_t)sizeof x, sizeof x);
+        in[i][j][k] = (double)x;
+      }
+  for (int a = 0; a < f[0].t; a++) {
+    double half[MAX_TILE][MAP_BLOCK] = { { 0 } };
+    for (int j = 0; j < f[1].r; j++)
+      for (int i = 0; i < f[0].r; i++)
+        for (int k = 0; k < MAP_BLOCK; k++) half[j][k] += f[0].g[a][i] * in[i][j][k];
+    for (int b = 0; b < f[1].t; b++) {
+      double sum[MAP_BLOCK] = { 0 };
+      for (int j = 0; j < f[1].r; j++)
+        for (int k = 0; k < MAP_BLOCK; k++) sum[k] += half[j][k] * f[1].g[b][j];
+      for (int k = 0; k < MAP_BLOCK; k++) point[a * f[1].t + b][k] = (float)sum[k];
+    }
+  }
+}
+
+/* [t, (t,) channels, maps]: the weights at the points, a block of maps at a time: what is written is then a line, and
+ * what is read a few streams */
 static Ref weights_at_points(IR *ir, const Windows *v) {
   const Contraction *c = &v->c;
   const Tensor *from = &ir->tensors.p[node(ir, c->base[v->w])->arg[0]];
-  int64_t coef[MAX_RANK], begin, channels = c->range[v->channel].extent, maps = c->range[v->map].extent;
+  int64_t coef[MAX_RANK], begin, channels = c->range[v->channel].extent, maps = c->range[v->map].extent, tap[MAX_AXES] = { 0 };
   contraction_flat(ir, c, v->w, coef, &begin);
-  const Transform *f = v->f, one = { .m = 1, .r = 1, .t = 1, .g = { { 1 } } }, *e = v->n > 1 ? &v->f[1] : &one;
-  int64_t step0 = coef[v->axis[0].tap], step1 = v->n > 1 ? coef[v->axis[1].tap] : 0;
-  Tensor to = { .dt = DT_F32, .rank = v->n + 2, .elems = f->t * e->t * channels * maps, .name = from->name };
-  for (int i = 0; i < v->n; i++) to.dims[i] = v->f[i].t;
+  Transform f[MAX_AXES];
+  Tensor to = { .dt = DT_F32, .rank = v->n + 2, .elems = channels * maps, .name = from->name };
+  for (int i = 0; i < MAX_AXES; i++) {
+    f[i] = i < v->n ? v->f[i] : (Transform){ .m = 1, .r = 1, .t = 1, .g = { { 1 } } };
+    to.elems *= f[i].t;
+    if (i >= v->n) continue;
+    tap[i] = coef[v->axis[i].tap];
+    to.dims[i] = f[i].t;
+  }
   to.dims[v->n] = channels;
   to.dims[v->n + 1] = maps;
   float *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
-  const char *in = from->data; /* of any alignment */
-  for (int64_t k = 0; k < channels; k++)
-    for (int64_t n = 0; n < maps; n++) {
-      const char *taps = in + (begin + k * coef[v->channel] + n * coef[v->map]) * (int64_t)sizeof(float);
-      double half[MAX_TILE][MAX_TILE];
-      for (int a = 0; a < f->t; a++)
-        for (int j = 0; j < e->r; j++) {
-          half[a][j] = 0;
-          for (int i = 0; i < f->r; i++) {
-            float tap;
-            memcpy(&tap, taps + (i * step0 + j * step1) * (int64_t)sizeof tap, sizeof tap);
-            half[a][j] += f->g[a][i] * (double)tap;
-          }
-        }
-      for (int a = 0; a < f->t; a++)
-        for (int b = 0; b < e->t; b++) {
-          double sum = 0;
-          for (int j = 0; j < e->r; j++) sum += half[a][j] * e->g[b][j];
-          out[((a * e->t + b) * channels + k) * maps + n] = (float)sum;
-        }
+  for (int64_t n = 0; n < maps; n += MAP_BLOCK)
+    for (int64_t k = 0; k < channels; k++) {
+      float point[MAX_TILE * MAX_TILE][MAP_BLOCK];
+      int count = maps - n < MAP_BLOCK ? (int)(maps - n) : MAP_BLOCK;
+      const char *taps = (const char *)from->data + (begin + k * coef[v->channel] + n * coef[v->map]) * (int64_t)sizeof *out;
+      taps_at_points(f, taps, tap, coef[v->map], count, point);
+      for (int p = 0; p < f[0].t * f[1].t; p++) memcpy(out + (p * channels + k) * maps + n, point[p], (size_t)count * sizeof *out);
     }
   to.data = out;
   return g_weight(ir, ir_tensor(ir, &to));

@@ -337,6 +337,14 @@ static bool bool_value(uint8_t b) { return b != 0; }
   {                                                                                               \
     const char *p = x->value.data; /* weights may have any alignment */                           \
     T v;                                                                                          \
+    if (!at && step == 1) { /* the common case, for the C compiler's vectors */                   \
+      p += first * (int64_t)sizeof v;                                                             \
+      for (int j = 0; j < n; j++) {                                                               \
+        memcpy(&v, p + j * (int64_t)sizeof v, sizeof v);                                          \
+        r->field[j] = convert(v);                                                                 \
+      }                                                                                           \
+      break;                                                                                      \
+    }                                                                                             \
     for (int j = 0; j < n; j++) {                                                                 \
       memcpy(&v, p + (at ? at[j] : first + j * step) * (int64_t)sizeof v, sizeof v);              \
       r->field[j] = convert(v);                                                                   \

@@ -48,10 +48,11 @@ Op op_from_text(const char *s, size_t n) { /* the table spells names in capitals
 }
 
 /* ---- tables ---- */
-typedef struct Slots { uint32_t *p, n, used; } Slots; /* open addressing; 0: empty */
+typedef struct Slot { uint32_t hash, at; } Slot;     /* the hash is kept: what does not match is never looked at */
+typedef struct Slots { Slot *p; uint32_t n, used; } Slots; /* open addressing; at 0: empty */
 struct IRTables {
-  Slots node;                  /* Ref */
-  Slots list;                  /* index of lists + 1 */
+  Slots node;                  /* at: Ref */
+  Slots list;                  /* at: index of lists + 1 */
   VEC(const int64_t *) lists;  /* interned word lists */
   VEC(uint32_t) list_len;
   uint32_t *stamp, nstamp;     /* by Ref: the walk that saw it last */
@@ -63,49 +64,77 @@ static uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 29);
 }
 
-static uint64_t hash_words(const int64_t *p, int n) {
+static uint32_t hash_words(const int64_t *p, int n) {
   uint64_t h = (uint64_t)n + 1;
   for (int i = 0; i < n; i++) h = mix(h, (uint64_t)p[i]);
-  return h;
+  return (uint32_t)h;
 }
 
-static uint64_t hash_node(const Node *x) {
+static uint32_t hash_node(const Node *x) {
   uint64_t h = mix(x->op, x->dt);
   h = mix(h, ((uint64_t)x->lanes << 32) | ((uint64_t)x->rank << 16) | x->nsrc);
   for (int i = 0; i < x->nsrc; i++) h = mix(h, x->src[i]);
   h = mix(h, (uint64_t)(uintptr_t)x->arg);
-  return mix(h, (uint64_t)(uintptr_t)x->dims);
+  return (uint32_t)mix(h, (uint64_t)(uintptr_t)x->dims);
 }
 
-static void slots_grow(IR *ir, Slots *s, bool nodes) {
-  uint32_t n = s->n ? s->n * 2 : 4096, *old = s->p, on = s->n;
-  s->p = xmalloc(n * sizeof *s->p);
-  memset(s->p, 0, n * sizeof *s->p);
-  s->n = n;
-  for (uint32_t i = 0; i < on; i++) {
-    if (!old[i]) continue;
-    struct IRTables *t = ir->tables;
-    uint64_t h = nodes ? hash_node(node(ir, old[i])) : hash_words(t->lists.p[old[i] - 1], (int)t->list_len.p[old[i] - 1]);
-    while (s->p[h & (n - 1)]) h++;
-    s->p[h & (n - 1)] = old[i];
+/* Nodes are made of what was made just before. So the first slots to look at lie by the newest source, and a table
+ * that has outgrown the caches is walked through along with the nodes; only where too many share a source, or there is
+ * none, is the place anywhere. */
+enum { NEAR_SLOTS = 512, NEAR_PROBES = 16 };
+typedef struct Probe { uint32_t hash, near, n; } Probe; /* near: a place in the table, 0: there is none */
+
+static uint32_t newest_source(const Node *x) {
+  uint32_t newest = 0;
+  for (int i = 0; i < x->nsrc; i++) newest = x->src[i] > newest ? x->src[i] : newest;
+  return newest;
+}
+
+static Slot *slots_probe(const Slots *s, Probe *p) {
+  if (p->near && p->n < NEAR_PROBES) return &s->p[(p->near * 2 + p->hash % NEAR_SLOTS + p->n++) & (s->n - 1)];
+  return &s->p[(p->hash + p->n++) & (s->n - 1)];
+}
+
+/* The next slot that is empty or holds the hash. */
+static Slot *slots_next(const Slots *s, Probe *p) {
+  for (;;) {
+    Slot *e = slots_probe(s, p);
+    if (!e->at || e->hash == p->hash) return e;
   }
-  free(old);
 }
 
-static const int64_t *intern_list(IR *ir, const int64_t *p, int n) {
+/* Room for one more. */
+static void slots_grow(const IR *ir, Slots *s) {
+  Slots old = *s;
+  if (s->used * 2 < s->n) return;
+  s->n = old.n ? old.n * 2 : 4096;
+  s->p = xmalloc(size_mul(s->n, sizeof *s->p));
+  memset(s->p, 0, s->n * sizeof *s->p);
+  for (uint32_t i = 0; i < old.n; i++) {
+    if (!old.p[i].at) continue;
+    Probe p = { .hash = old.p[i].hash, .near = s == &ir->tables->node ? newest_source(node(ir, old.p[i].at)) : 0 };
+    Slot *e = slots_probe(s, &p);
+    while (e->at) e = slots_probe(s, &p);
+    *e = old.p[i];
+  }
+  free(old.p);
+}
+
+static const int64_t *intern_list(IR *ir, const int64_t *words, int n) {
   if (!n) return NULL;
   struct IRTables *t = ir->tables;
-  if (t->list.used * 2 >= t->list.n) slots_grow(ir, &t->list, false);
-  for (uint64_t h = hash_words(p, n);; h++) {
-    uint32_t *e = &t->list.p[h & (t->list.n - 1)];
-    if (!*e) {
-      VEC_PUSH(&t->lists, arena_dup(&ir->ctx->model, p, (size_t)n * sizeof *p));
+  const uint32_t hash = hash_words(words, n);
+  slots_grow(ir, &t->list);
+  for (Probe p = { .hash = hash };;) {
+    Slot *e = slots_next(&t->list, &p);
+    if (!e->at) {
+      VEC_PUSH(&t->lists, arena_dup(&ir->ctx->model, words, (size_t)n * sizeof *words));
       VEC_PUSH(&t->list_len, (uint32_t)n);
-      *e = (uint32_t)t->lists.n;
+      *e = (Slot){ hash, (uint32_t)t->lists.n };
       t->list.used++;
     }
-    if (t->list_len.p[*e - 1] == (uint32_t)n && !memcmp(t->lists.p[*e - 1], p, (size_t)n * sizeof *p))
-      return t->lists.p[*e - 1];
+    if (t->list_len.p[e->at - 1] == (uint32_t)n && !memcmp(t->lists.p[e->at - 1], words, (size_t)n * sizeof *words))
+      return t->lists.p[e->at - 1];
   }
 }
 
@@ -229,10 +258,11 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
   CHECK(nsrc <= UINT16_MAX && rank <= MAX_RANK);
   Node x = { .op = (uint8_t)op, .dt = (uint8_t)dt, .rank = (uint8_t)rank, .lanes = (uint16_t)lanes, .nsrc = (uint16_t)nsrc,
              .narg = (uint16_t)narg, .src = src, .arg = intern_list(ir, arg, narg), .dims = intern_list(ir, dims, rank) };
-  if (t->node.used * 2 >= t->node.n) slots_grow(ir, &t->node, true);
-  for (uint64_t h = hash_node(&x);; h++) {
-    uint32_t *e = &t->node.p[h & (t->node.n - 1)];
-    if (!*e) {
+  const uint32_t hash = hash_node(&x);
+  slots_grow(ir, &t->node);
+  for (Probe p = { .hash = hash, .near = newest_source(&x) };;) {
+    Slot *e = slots_next(&t->node, &p);
+    if (!e->at) {
       if (ir->n - 1 >= (uint64_t)ir->ctx->limits.nodes * 64) fail(ir->ctx, EX_BADMODEL, "more than %lld nodes (--max-nodes)", (long long)ir->ctx->limits.nodes);
       if (!(ir->n & 4095)) {
         ir->chunk = xrealloc(ir->chunk, ((ir->n >> 12) + 1) * sizeof *ir->chunk);
@@ -247,13 +277,13 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
       x.vmax = s.hi;
       ir->chunk[ir->n >> 12][ir->n & 4095] = x;
       t->node.used++;
-      *e = ir->n;
+      *e = (Slot){ hash, ir->n };
       return ir->n++;
     }
-    const Node *y = node(ir, *e);
+    const Node *y = node(ir, e->at);
     if (y->op == op && y->dt == dt && y->lanes == lanes && y->nsrc == nsrc && y->narg == narg && y->rank == rank && y->arg == x.arg &&
         y->dims == x.dims && !memcmp(y->src, src ? src : (const Ref *)"", (size_t)nsrc * sizeof *src))
-      return *e;
+      return e->at;
   }
 }
 
