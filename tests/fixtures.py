@@ -27,7 +27,9 @@ NAMED = [
     ("ppocr-v2-cls", "p2o.DynamicDimension.0=1 p2o.DynamicDimension.1=48 p2o.DynamicDimension.2=192"),
     ("ultraface-rfb-320", ""), ("fastestdet", ""), ("selfie-segmentation", ""), ("squeezenet-fp16", ""),
     ("openpilot-dmonitoring", ""), ("facemesh-v2-fp16", ""), ("basic-pitch", "unk__749=1"), ("yolox-nano", ""),
-    ("super-resolution-10", "batch_size=2"),
+    ("super-resolution-10", "batch_size=2"), ("dtln-1", ""), ("gtcrn-stream", ""), ("gtcrn-stream-simple", ""),
+    ("lstm-loop", "sequence=5"), ("cntk-scan", "Sequence=7"), ("silero-vad", "input:0=1 input:1=576 state:1=1"),
+    ("silero-vad-v3", "sequence=1536"), ("libtashkeel-fp32", "batch=1 seq=24"),
 ]
 # the official light networks: light_NAME.onnx
 LIGHTS = "squeezenet shufflenet inception_v1 inception_v2 densenet121 resnet50 zfnet512 bvlc_alexnet vgg19".split()

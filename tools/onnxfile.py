@@ -1,6 +1,8 @@
 """Small ONNX files without the onnx package: a writer for the examples, tests and benchmarks, and a reader of
 their tensors. A protobuf message is a row of keys (number << 3 | kind) and values; only what is needed is here.
 Tensors go in and out as (type, shape, bytes), so that numpy is not needed either."""
+import struct
+
 FLOAT, INT32, INT64 = 1, 6, 7
 
 
@@ -53,8 +55,16 @@ def tensor(name, dtype, shape, data):
 def attribute(name, value):
     if isinstance(value, int):
         body = field(3, value) + field(20, 2)
+    elif isinstance(value, float):
+        body = varint(2 << 3 | 5) + struct.pack("<f", value) + field(20, 1)
     elif isinstance(value, str):
         body = field(4, value) + field(20, 3)
+    elif isinstance(value, bytes):  # of graph()
+        body = field(6, value) + field(20, 5)
+    elif value and isinstance(value[0], float):
+        body = b"".join(varint(7 << 3 | 5) + struct.pack("<f", v) for v in value) + field(20, 6)
+    elif value and isinstance(value[0], str):
+        body = b"".join(field(9, v) for v in value) + field(20, 8)
     else:
         body = b"".join(field(8, v) for v in value) + field(20, 7)
     return field(5, field(1, name) + body)
@@ -70,11 +80,16 @@ def value(name, dtype, shape):
     return field(1, name) + field(2, field(1, field(1, dtype) + field(2, dims)))
 
 
+def graph(name, nodes, tensors, inputs, outputs):
+    """a GraphProto, from the results of node(), tensor() and value(); also the body of If, Loop and Scan"""
+    return b"".join([*(field(1, n) for n in nodes), field(2, name), *(field(5, t) for t in tensors),
+                     *(field(11, v) for v in inputs), *(field(12, v) for v in outputs)])
+
+
 def model(name, nodes, tensors, inputs, outputs, opset=17):
-    """the bytes of a file, from the results of node(), tensor() and value()"""
-    graph = b"".join([*(field(1, n) for n in nodes), field(2, name), *(field(5, t) for t in tensors),
-                      *(field(11, v) for v in inputs), *(field(12, v) for v in outputs)])
-    return field(1, 8) + field(2, "tgc") + field(7, graph) + field(8, field(1, "") + field(2, opset))
+    """the bytes of a file"""
+    return (field(1, 8) + field(2, "tgc") + field(7, graph(name, nodes, tensors, inputs, outputs)) +
+            field(8, field(1, "") + field(2, opset)))
 
 
 def initializers(data):

@@ -163,29 +163,59 @@ void op_gather_nd(Build *b) {
   b->out[0] = g_reshape(ir, r, rank, dims);
 }
 
-/* ---- scatters with known indices: a gather from the data followed by the updates. Reductions add
- * up in the order of the updates. ---- */
-static void scatter_flat(Build *b, const int64_t *to, int64_t n, int64_t inner) {
-  IR *ir = b->ir;
-  const Node *x = in_node(b, 0);
-  if (!attr_is(b, "reduction", "none")) bad(b, "attribute 'reduction' is not supported");
-  int64_t total = dims_elems(x->dims, x->rank) / (inner ? inner : 1), *from = ARENA_NEW(&b->c->model, int64_t, total + 1);
+/* ---- scatters ---- */
+/* Known indices: a gather from the data followed by the updates; x is [total, inner], the updates [n, inner] */
+static Ref scatter_known(Build *b, Ref x, const int64_t *to, int64_t n, Ref updates) {
+  int64_t total = node(b->ir, x)->dims[0], *from = ARENA_NEW(&b->c->model, int64_t, total + 1);
   for (int64_t i = 0; i < total; i++) from[i] = i;
   for (int64_t i = 0; i < n; i++) from[to[i]] = total + i;
-  Ref both = g_cat(
-      ir, 2,
-      (Ref[]){ g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }), g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner }) }, 0);
-  b->out[0] = g_reshape(ir, take(b, both, 0, from, total), x->rank, x->dims);
+  return take(b, g_cat(b->ir, 2, (Ref[]){ x, updates }, 0), 0, from, total);
 }
 
-static const int64_t *scatter_index(Build *b, int64_t *n) {
+/* Other indices, and sums: each place of the axis looks at all updates. index has one entry per update, -1 for
+ * none, and broadcasts to the updates; apart from the axis, these have the shape of x. Updates of the same place
+ * come in their order: the last one stays, or they are taken together by op. */
+static Ref scatter_along(Build *b, Ref x, Ref index, Ref updates, int axis, Op op) {
+  IR *ir = b->ir;
+  const Node *xn = node(ir, x), *un = node(ir, updates);
+  DType d = (DType)xn->dt;
+  int rank = xn->rank + 1;
+  int64_t m = xn->dims[axis], n = un->dims[axis], dims[MAX_RANK];
+  if (dims_elems(un->dims, un->rank) > MAX_ELEMS / 256 / (m ? m : 1)) bad(b, "scattering takes more than 2^32 comparisons");
+  if (!n || !m) return x;
+  Ref wide[2] = { index, updates }; /* with an axis of extent 1 for the places, after that of the updates */
+  for (int k = 0; k < 2; k++) {
+    const Node *w = node(ir, wide[k]);
+    for (int i = 0; i < rank; i++) dims[i] = i <= axis ? w->dims[i] : i == axis + 1 ? 1 : w->dims[i - 1];
+    wide[k] = g_reshape(ir, wide[k], rank, dims);
+  }
+  Ref hit = g_binary(ir, OP_CMPEQ, wide[0], iota_axis(ir, DT_I64, m, axis + 1, rank)), none;
+  if (op != OP_NONE) {
+    none = op == OP_ADD ? c_int(ir, d, 0) : op == OP_MUL ? c_int(ir, d, 1) : type_limit(ir, d, op == OP_MIN);
+    Ref all = without_axes(ir, g_reduce(ir, op, g_where(ir, hit, wide[1], none), 1u << axis), 1u << axis);
+    return g_binary(ir, op, x, all);
+  }
+  Ref which = g_where(ir, hit, iota_axis(ir, DT_I64, n, axis, rank), c_int(ir, DT_I64, -1));
+  which = g_expand(ir, without_axes(ir, g_reduce(ir, OP_MAX, which, 1u << axis), 1u << axis), xn->rank, xn->dims);
+  Ref found = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), which);
+  return g_where(ir, found, g_gather(ir, updates, g_binary(ir, OP_MAX, which, c_int(ir, DT_I64, 0)), axis), x);
+}
+
+static Op scatter_reduction(Build *b) {
+  return attr_is(b, "reduction", "none") ? OP_NONE
+         : attr_is(b, "reduction", "add") ? OP_ADD
+         : attr_is(b, "reduction", "mul") ? OP_MUL
+         : attr_is(b, "reduction", "max") ? OP_MAX : OP_MIN;
+}
+
+/* NULL: the indices are not known, or the way of known ones does not do */
+static const int64_t *scatter_index(Build *b) {
   Tensor t;
   const Node *x = in_node(b, 0);
-  if (dims_elems(x->dims, x->rank) > FOLD_ELEMS * 4096) bad(b, "scattering into more than 2^24 elements is not supported");
-  if (!const_tensor(b, b->in[1], &t)) bad(b, "indices that depend on an input of the graph are not supported");
+  if (scatter_reduction(b) != OP_NONE || dims_elems(x->dims, x->rank) > FOLD_ELEMS * 4096 || !const_tensor(b, b->in[1], &t))
+    return NULL;
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
-  *n = t.elems;
   return v;
 }
 
@@ -195,37 +225,60 @@ static int64_t checked_index(Build *b, int64_t v, int axis, int64_t extent) {
 }
 
 void op_scatter_nd(Build *b) {
+  IR *ir = b->ir;
   const Node *x = in_node(b, 0), *idx = in_node(b, 1), *upd = in_node(b, 2);
-  int64_t n, k = idx->rank ? idx->dims[idx->rank - 1] : 0;
+  int64_t k = idx->rank ? idx->dims[idx->rank - 1] : 0;
   if (k < 1 || k > x->rank) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank);
   int outer = idx->rank - 1, rest = x->rank - (int)k;
   bool fits = upd->rank == outer + rest;
   for (int i = 0; fits && i < upd->rank; i++) fits = upd->dims[i] == (i < outer ? idx->dims[i] : x->dims[(int)k + i - outer]);
   if (!fits) bad(b, "the shape of the updates does not fit the data and the indices");
-  const int64_t *v = scatter_index(b, &n);
-  int64_t *to = ARENA_NEW(&b->c->model, int64_t, n / k + 1);
-  for (int64_t i = 0; i < n / k; i++)
-    for (int a = 0; a < k; a++) to[i] = to[i] * x->dims[a] + checked_index(b, v[i * k + a], a, x->dims[a]);
-  scatter_flat(b, to, n / k, dims_elems(x->dims + k, rest));
+  int64_t n = dims_elems(idx->dims, outer), inner = dims_elems(x->dims + k, rest), total = dims_elems(x->dims, (int)k);
+  Ref flat = g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }), updates = g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner });
+  const int64_t *v = scatter_index(b);
+  if (v) {
+    int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++)
+      for (int a = 0; a < k; a++) to[i] = to[i] * x->dims[a] + checked_index(b, v[i * k + a], a, x->dims[a]);
+    flat = scatter_known(b, flat, to, n, updates);
+  } else {
+    Ref all = g_reshape(ir, b->in[1], 2, (int64_t[]){ n, k }), place = c_int(ir, DT_I64, 0);
+    for (int a = 0; a < k; a++) {
+      Ref at = wrap_index(b, shrink_axis(ir, all, 1, a, 1, 1), x->dims[a]);
+      place = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, c_int(ir, DT_I64, x->dims[a])), at);
+    }
+    flat = scatter_along(b, flat, place, updates, 0, scatter_reduction(b));
+  }
+  b->out[0] = g_reshape(ir, flat, x->rank, x->dims);
 }
 
 void op_scatter_elements(Build *b) {
+  IR *ir = b->ir;
   const Node *x = in_node(b, 0), *idx = in_node(b, 1), *upd = in_node(b, 2);
   int axis = axis_of(b, attr_int(b, "axis"), x->rank);
   bool fits = idx->rank == x->rank && upd->rank == x->rank;
   for (int i = 0; fits && i < x->rank; i++) fits = idx->dims[i] == upd->dims[i] && (i == axis || idx->dims[i] <= x->dims[i]);
   if (!fits) bad(b, "the shapes of the data, the indices and the updates do not fit");
-  int64_t n;
-  const int64_t *v = scatter_index(b, &n);
-  int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t left = i, stride = 1;
-    for (int a = x->rank - 1; a >= 0; a--) {
-      int64_t at = left % idx->dims[a];
-      left /= idx->dims[a];
-      to[i] += stride * (a == axis ? checked_index(b, v[i], a, x->dims[a]) : at);
-      stride *= x->dims[a];
+  int64_t n = dims_elems(idx->dims, idx->rank), total = dims_elems(x->dims, x->rank);
+  const int64_t *v = scatter_index(b);
+  if (v) {
+    int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) {
+      int64_t left = i, stride = 1;
+      for (int a = x->rank - 1; a >= 0; a--) {
+        int64_t at = left % idx->dims[a];
+        left /= idx->dims[a];
+        to[i] += stride * (a == axis ? checked_index(b, v[i], a, x->dims[a]) : at);
+        stride *= x->dims[a];
+      }
     }
+    Ref flat = scatter_known(b, g_reshape(ir, b->in[0], 2, (int64_t[]){ total, 1 }), to, n, g_reshape(ir, b->in[2], 2, (int64_t[]){ n, 1 }));
+    b->out[0] = g_reshape(ir, flat, x->rank, x->dims);
+    return;
   }
-  scatter_flat(b, to, n, 1);
+  int64_t zero[USER_RANK] = { 0 }, more[USER_RANK];
+  for (int i = 0; i < x->rank; i++) more[i] = i == axis ? 0 : x->dims[i] - idx->dims[i];
+  Ref index = g_pad(ir, wrap_index(b, b->in[1], x->dims[axis]), zero, more, c_int(ir, DT_I64, -1));
+  Ref updates = g_pad(ir, b->in[2], zero, more, c_int(ir, (DType)x->dt, 0));
+  b->out[0] = scatter_along(b, b->in[0], index, updates, axis, scatter_reduction(b));
 }

@@ -22,6 +22,15 @@ Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n)
   return g_shrink(ir, x, from, steps, dims);
 }
 
+Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
+  do { /* in several rounds when there are more than a node has sources */
+    int64_t parts = 0;
+    for (int64_t i = 0; i < n; i += 4096) xs[parts++] = g_cat(b->ir, (int)(n - i < 4096 ? n - i : 4096), xs + i, axis);
+    n = parts;
+  } while (n > 1);
+  return xs[0];
+}
+
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill) {
   int64_t before[MAX_RANK] = { 0 }, after[MAX_RANK] = { 0 };
   memcpy(before + first, lo, (size_t)n * sizeof *lo);
@@ -179,13 +188,7 @@ void op_concat(Build *b) {
     dims[axis] += y->dims[axis];
     check_dims(b, x->rank, dims);
   }
-  int n = b->nin;
-  do { /* in several rounds when there are more than a node has sources */
-    int parts = 0;
-    for (int i = 0; i < n; i += 4096) b->in[parts++] = g_cat(b->ir, n - i < 4096 ? n - i : 4096, b->in + i, axis);
-    n = parts;
-  } while (n > 1);
-  b->out[0] = b->in[0];
+  b->out[0] = cat_all(b, b->nin, b->in, axis);
 }
 
 void op_split(Build *b) {

@@ -85,11 +85,18 @@ static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
   sb_free(&in);
 }
 
-static void check_supported(Ctx *c, const OnnxModel *m) {
-  for (uint32_t i = 0; i < m->graph.nnodes; i++) {
-    const OnnxNode *n = &m->graph.nodes[i];
+/* In bodies too, but for those of If: a branch may be one that is never taken */
+static void report_graph(Ctx *c, const OnnxModel *m, const OnnxGraph *g) {
+  for (uint32_t i = 0; i < g->nnodes; i++) {
+    const OnnxNode *n = &g->nodes[i];
     if (!row_find(n->domain, n->op, n->opset)) report_unsupported(c, m, n);
+    for (uint32_t a = 0; a < n->nattr && strcmp(n->op, "If"); a++)
+      if (n->attr[a].kind == AT_GRAPH) report_graph(c, m, n->attr[a].u.graphs[0]);
   }
+}
+
+static void check_supported(Ctx *c, const OnnxModel *m) {
+  report_graph(c, m, &m->graph);
   if (c->errors) fail_silent(c, EX_BADMODEL);
 }
 
@@ -110,6 +117,8 @@ static void attr_take(Build *b, AttrVal *v, const OnnxAttr *a) {
   case AT_TENSOR: v->tensor = a->u.tensors; break;
   case AT_INTS: v->ints = a->u.ints; break;
   case AT_FLOATS: v->floats = a->u.floats; break;
+  case AT_GRAPH: v->graph = a->u.graphs[0]; break;
+  case AT_STRINGS: v->strings = a->u.strings; break;
   default: break;
   }
 }
@@ -422,10 +431,33 @@ void build_newest(Build *b) {
   b->row->build(b);
 }
 
+void spend(Build *b, int64_t nodes) {
+  int64_t most = b->c->limits.nodes;
+  *b->spent += nodes;
+  if (*b->spent > most) bad(b, "the model has more than %lld nodes after its loops are unrolled (--max-nodes)", (long long)most);
+}
+
+Ref apply_op(Build *b, const char *op, Ref x, int n, const AttrVal *attrs) {
+  Build inner = *b;
+  inner.nin = inner.nout = 1;
+  inner.in = &x;
+  inner.out = ARENA_NEW(&b->c->model, Ref, 1);
+  inner.nattr = n;
+  memcpy(inner.attr, attrs, (size_t)n * sizeof *attrs);
+  become(&inner, op);
+  inner.row->build(&inner);
+  return inner.out[0];
+}
+
 static void build_node(Build *b, const OnnxNode *n) {
+  spend(b, 1);
   b->n = n;
   b->at = onnx_pos(n);
   b->row = row_find(n->domain, n->op, n->opset);
+  if (!b->row) {
+    report_unsupported(b->c, b->m, n);
+    fail_silent(b->c, EX_BADMODEL);
+  }
   b->ir->origin = ir_origin(b->ir, n->text, n->index);
   b->nin = (int)n->nin;
   b->nout = (int)n->nout;
@@ -446,6 +478,16 @@ static void build_node(Build *b, const OnnxNode *n) {
     check_dims(b, node(b->ir, b->out[k])->rank, node(b->ir, b->out[k])->dims);
     b->value[n->out[k]] = fold_small(b, b->out[k]);
   }
+}
+
+void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
+  Build inner = *b;
+  uint32_t origin = b->ir->origin;
+  spend(b, 1);
+  for (uint32_t i = 0; i < g->nin; i++) b->value[g->in[i]] = in[i];
+  for (uint32_t i = 0; i < g->nnodes; i++) build_node(&inner, &g->nodes[i]);
+  for (uint32_t i = 0; i < g->nout; i++) out[i] = value_ref(b, g->out[i]);
+  b->ir->origin = origin;
 }
 
 /* ---- inputs ---- */
@@ -520,7 +562,8 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   Graph *g = ARENA_NEW(&c->model, Graph, 1);
   g->ir = ir_new(c);
   g->name = m->graph.name;
-  Build b = { .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n) };
+  int64_t spent = 0;
+  Build b = { .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .spent = &spent };
   build_inputs(&b, g, o);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
   build_outputs(&b, g);

@@ -8,6 +8,7 @@
 enum {
   OPSET_NOW = 28,     /* newest opset of ai.onnx the table knows */
   ANY = 1 << 30,      /* any number of inputs or outputs */
+  SOME = ANY - 1,     /* the same of inputs, some of them left out */
   USER_RANK = 8,      /* largest rank of a value of the model; builders need some axes of their own */
   MAX_ATTRS = 12,     /* attributes of one operator */
   FOLD_ELEMS = 4096   /* integer constants up to this size are evaluated as soon as they are built */
@@ -45,6 +46,8 @@ typedef struct AttrVal {
   const int64_t *ints;
   const float *floats;
   const Tensor *tensor;
+  const OnnxGraph *graph;
+  const Bytes *strings;
 } AttrVal;
 
 struct Build {
@@ -59,7 +62,8 @@ struct Build {
   Ref *out;           /* the builder's results; 0 where nobody asked */
   AttrVal attr[MAX_ATTRS];
   int nattr;
-  Ref *value;         /* of each OnnxId; 0: not built yet */
+  Ref *value;         /* of each OnnxId; 0: not built yet. Of what a body defines: in the copy under way */
+  int64_t *spent;     /* nodes built so far, bodies once per copy */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
@@ -68,6 +72,11 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
 void become(Build *b, const char *op);          /* the row of op's newest form, attributes of the same names kept */
 void build_newest(Build *b);                    /* the same of the node's own operator, and builds it */
+/* What operator op of one input makes of x; n attributes it is given, the others have their defaults */
+Ref apply_op(Build *b, const char *op, Ref x, int n, const AttrVal *attrs);
+/* A copy of body g on the values in: its nodes are built, its results go to out */
+void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
+void spend(Build *b, int64_t nodes);            /* fails when the model gets larger than its limit */
 bool attr_set(const Build *b, const char *name);
 int64_t attr_int(const Build *b, const char *name); /* 0 when not set */
 double attr_float(const Build *b, const char *name);
@@ -100,6 +109,7 @@ DType acc_type(DType d);                        /* what sums of d are kept in: f
 /* ---- b_move.c: pieces other builders use ---- */
 /* axis of x gets the elements index[0..n), all in range: a view where the indices allow one */
 Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n);
+Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* any number above 0; xs is written to */
 Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n);
 Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner); /* each element in place (inner), or the axis as a whole */
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);

@@ -7,6 +7,9 @@
 #define SLIDE "auto_pad:s{NOTSET|SAME_UPPER|SAME_LOWER|VALID}=NOTSET strides:I>=1 dilations:I>=1 pads:I "
 #define CONV SLIDE "kernel_shape:I>=1 group:i>=1=1"
 #define POOL SLIDE "kernel_shape:I>=1! ceil_mode:i=0"
+#define RECURRENT \
+  "activation_alpha:F activation_beta:F activations:S clip:f direction:s{forward|reverse|bidirectional}=forward " \
+  "hidden_size:i>=1 layout:i=0"
 #define RESIZE \
   "mode:s{nearest|linear|cubic}=nearest antialias:i=0 axes:I cubic_coeff_a:f=-0.75 exclude_outside:i=0 extrapolation_value:f=0 " \
   "coordinate_transformation_mode:s{half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|" \
@@ -81,6 +84,7 @@ OPROW("", "Expand",               8,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op
 OPROW("", "EyeLike",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "dtype:i k:i=0", op_eye_like, 0)
 OPROW("", "Flatten",              1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "axis:i=1", op_flatten, 0)
 OPROW("", "Floor",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_FLOOR)
+OPROW("", "GRU",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT " linear_before_reset:i=0", op_recurrent, 3)
 OPROW("", "Gather",               1,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather, 0)
 OPROW("", "GatherElements",       11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather_elements, 0)
 OPROW("", "GatherND",             11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_dims:i>=0=0", op_gather_nd, 0)
@@ -106,12 +110,14 @@ OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op
 OPROW("", "Hardmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "Hardmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_hardmax, 0)
 OPROW("", "Identity",             1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_identity, 0)
+OPROW("", "If",                   1,  OPSET_NOW,  1, 1,   0, ANY, "b",    "else_branch:g! then_branch:g!", op_if, 0)
 OPROW("", "InstanceNormalization", 1,  OPSET_NOW,  3, 3,   1, 1,   "w==",
       "epsilon:f=1e-5 consumed_inputs:I", op_instance_norm, 0)
 OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detect_negative:i=1 detect_positive:i=1", op_isinf, 0)
 OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_not_equal_self, 0)
 OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
+OPROW("", "LSTM",                 7,  OPSET_NOW,  3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0", op_recurrent, 4)
 OPROW("", "LayerNormalization",   17, OPSET_NOW,  2, 3,   1, 3,   "f==",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_layer_norm, 0)
 OPROW("", "LeakyRelu",            1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=0.01 consumed_inputs:I", op_leaky_relu, 0)
@@ -121,6 +127,7 @@ OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op
 OPROW("", "Log",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_LOG)
 OPROW("", "LogSoftmax",           1,  12,         1, 1,   1, 1,   "w",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1", op_softmax, OP_LOG)
+OPROW("", "Loop",                 1,  OPSET_NOW,  0, SOME, 0, ANY, "iba", "body:g!", op_loop, 0)
 OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1 p:i=2", op_lp_norm, 0)
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
@@ -160,6 +167,7 @@ OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfi",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
 OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_rms_norm, 0)
+OPROW("", "RNN",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT, op_recurrent, 1)
 OPROW("", "Range",                11, OPSET_NOW,  3, 3,   1, 1,   "n^^",  "stash_type:i=1", op_range, 0)
 OPROW("", "Reciprocal",           1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_RECIP)
 OPROW("", "ReduceL1",             1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
@@ -200,6 +208,8 @@ OPROW("", "Resize",               10, 10,         2, 2,   1, 1,   "nf",
 OPROW("", "Resize",               11, OPSET_NOW,  1, 4,   1, 1,   "nffi", RESIZE, op_resize, 0)
 OPROW("", "ReverseSequence",      10, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_axis:i=1 time_axis:i=0", op_reverse_sequence, 0)
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
+OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
+      "body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I", op_scan, 0)
 OPROW("", "Scatter",              9,  10,         3, 3,   1, 1,   "ai=",  "axis:i=0", adapt_scatter, 0)
 OPROW("", "ScatterElements",      11, OPSET_NOW,  3, 3,   1, 1,   "ai=",
       "axis:i=0 reduction:s{none|add|mul|max|min}=none", op_scatter_elements, 0)

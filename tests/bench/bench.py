@@ -37,7 +37,7 @@ TUNE = os.environ.get("TUNE")
 MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
 BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
 STATES = {"gpt2_decode": ["--state=past_*=*"]} # caches stay in the bundle; ONNX Runtime takes and gives them
-REAL = ("openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
+REAL = ("libtashkeel-fp32 silero-vad dtln-1 silero-vad-v3 openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
         "mujoco-go1-policy ppocr-v2-cls tinybert selfie-segmentation yunet-n-dynamic mnist-8").split()
 KERNELS = ("gemm 128x768x3072,gemm 128x3072x768,conv 1x1 56x56 64-64,conv 1x1 56x56 64-256,conv 1x1 28x28 128-512,"
            "conv 1x1 14x14 1024-256,conv 1x1 7x7 512-2048,conv 3x3 56x56 64-64,conv 3x3 28x28 128-128,conv 3x3 14x14 256-256,"

@@ -39,6 +39,23 @@ static const Line lines[] = {
   { "Cast 13 f[2] to='float'", "attribute 'to' is a string" },
   { "Cast 13 f[2]", "attribute 'to' is missing" },
   { "Gelu 20 f[2] approximate='erf'", "attribute 'approximate' is 'erf', expected one of none|tanh" },
+  /* scatters */
+  { "ScatterElements 18 f{1,2,3,4:2,2} i{1,0:1,2} f{7,8:1,2} axis=0", "=1,8,7,4" },
+  { "ScatterElements 18 f{1,2,3} i{0,0,-1} f{10,20,40} axis=0 reduction='add'", "=31,2,43" },
+  { "ScatterElements 18 f{1,2,3} i{0,0,1} f{10,20,-5} axis=0 reduction='max'", "=20,2,3" },
+  { "ScatterND 18 f{1,2,3,4:2,2} i{1,1,0,0:2,2} f{5,9} reduction='mul'", "=9,2,3,20" },
+  { "ScatterND 18 f[4,5] i[3,1] f[3,5]", "[4,5]" },
+  { "ScatterElements 18 f[4,5] i[2,3] f[2,3] axis=1", "[4,5]" },
+  { "ScatterElements 18 f[3] i{3:1} f[1] axis=0", "index 3 is outside axis 0 of extent 3" },
+  /* recurrent */
+  { "LSTM 14 f[4,2,5] f[1,12,5] f[1,12,3] hidden_size=3", "[4,1,2,3]" },
+  { "LSTM 14 f[2,4,5] f[2,12,5] f[2,12,3] layout=1 direction='bidirectional'", "[2,4,2,3]" },
+  { "GRU 14 f[4,5] f[1,9,5] f[1,9,3]", "input 0 has rank 2, expected 3" },
+  { "GRU 14 f[4,2,5] f[1,9,5] f[1,9,3] hidden_size=0", "attribute 'hidden_size' is 0, expected at least 1" },
+  { "GRU 14 f[4,2,5] f[1,9,5] f[1,9,3] hidden_size=2147483648", "attribute 'hidden_size' is 2147483648, but 'R' has 3 columns" },
+  { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] activations=['Sine']", "the activation 'Sine' is not supported" },
+  { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] activations=['Relu','Relu']", "attribute 'activations' has 2 entries, expected 1" },
+  { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] direction='bidirectional'", "input 'W' does not have the shape" },
   /* windows */
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=2", "[1,6,3,3]" },
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=0", "attribute 'group' is 0, expected at least 1" },
@@ -113,7 +130,7 @@ static const Line lines[] = {
   { "GatherElements 13 f[3,4] i[2,5]", "the indices have extent 5 on axis 1, but the data has 4" },
   { "GatherND 13 f[2,3] i{2,0}", "index 2 is outside axis 0 of extent 2" },
   { "GatherND 13 f[2,3,4] i[3,2] batch_dims=1", "batch axis 0 has extents 2 and 3" },
-  { "ScatterND 11 f[3] i[1,1] f[1]", "indices that depend on an input of the graph are not supported" },
+  { "ScatterND 11 f[3] i[1,1] f[1]", "[3]" },
   { "Split 13 f[10] i{3,6} >2", "the parts have 9 elements, but axis 0 has 10" },
   { "Split 13 f[10] i{3,8} >2", "part 1 has extent 8, but 7 are left" },
   { "Split 18 f[10] num_outputs=0 >2", "attribute 'num_outputs' is 0, expected at least 1" },
@@ -306,11 +323,16 @@ static OnnxType fed(Ctx *c, char letter, char *list) {
 static OnnxAttr attribute(Ctx *c, char *word) {
   char *eq = strchr(word, '='), *v = eq + 1;
   OnnxAttr a = { .name = arena_str(&c->model, word, (size_t)(eq - word)), .n = 1 };
-  if (*v == '\'') {
-    Bytes *s = ARENA_NEW(&c->model, Bytes, 1);
-    s->n = strlen(v) - 2;
-    s->p = (const uint8_t *)arena_str(&c->model, v + 1, s->n);
-    a.kind = AT_STRING;
+  if (*v == '\'' || v[1] == '\'') {
+    Bytes *s = ARENA_NEW(&c->model, Bytes, 4);
+    a.kind = *v == '[' ? AT_STRINGS : AT_STRING;
+    a.n = 0;
+    for (char *q = strchr(v, '\''), *end; q; q = strchr(end + 1, '\'')) {
+      end = strchr(q + 1, '\'');
+      s[a.n].n = (size_t)(end - q) - 1;
+      s[a.n].p = (const uint8_t *)arena_str(&c->model, q + 1, s[a.n].n);
+      a.n++;
+    }
     a.u.strings = s;
   } else if (strchr(v, '.')) {
     float *f = ARENA_NEW(&c->model, float, 1);

@@ -1,0 +1,225 @@
+/* b_control.c: If, Loop, Scan. A graph has no control flow: what decides it is known when compiling, mostly, as shapes
+ * are. A condition that is not known selects between the results of both branches; a loop is as many
+ * copies of its body, and where its condition is not known, copies after its end keep the state. */
+#include "build.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const OnnxGraph *body(Build *b, const char *name, uint32_t nin, uint32_t nout) {
+  const OnnxGraph *g = attr_find(b, name)->graph;
+  if (g->nin != nin) bad(b, "attribute '%s' has %u inputs, expected %u", name, g->nin, nin);
+  if (g->nout != nout) bad(b, "attribute '%s' has %u outputs, expected %u", name, g->nout, nout);
+  return g;
+}
+
+/* One truth value, rank 0; *known: it is, and is *value */
+static Ref truth(Build *b, Ref r, bool *known, bool *value) {
+  const Node *n = node(b->ir, r);
+  Tensor t;
+  if (n->dt != DT_BOOL || dims_elems(n->dims, n->rank) != 1) bad(b, "the condition is not one bool");
+  r = g_reshape(b->ir, r, 0, NULL);
+  *known = const_tensor(b, r, &t);
+  *value = *known && tensor_int(&t, 0);
+  return r;
+}
+
+/* a where the condition holds, else c; both sides must be alike */
+static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
+  const Node *x = node(b->ir, a), *y = node(b->ir, c);
+  if (x->dt != y->dt || x->rank != y->rank || (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims)))
+    bad(b, "%s %u differs in type or shape, and the condition depends on an input of the graph", what, k);
+  return a == c ? a : g_where(b->ir, cond, a, c);
+}
+
+typedef struct Branch {
+  Build *b;
+  const OnnxGraph *g;
+  Ref *out;
+} Branch;
+
+static void build_branch(Ctx *c, void *arg) {
+  (void)c;
+  Branch *t = arg;
+  build_body(t->b, t->g, NULL, t->out);
+}
+
+/* Whether a branch fits the shapes at hand; if not, *why says why not */
+static bool branch_fits(Branch *t, const char **why) {
+  Ctx *c = t->b->c;
+  FILE *err = c->err;
+  char *said = NULL;
+  size_t n = 0;
+  int errors = c->errors;
+  uint32_t origin = t->b->ir->origin;
+  c->err = open_memstream(&said, &n);
+  int code = ctx_try(c, build_branch, t);
+  fclose(c->err);
+  c->err = err;
+  c->errors = errors;
+  t->b->ir->origin = origin;
+  *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
+  free(said);
+  if (code && code != EX_BADMODEL) fail(c, code, "%s", *why);
+  return !code;
+}
+
+/* Exporters write branches for shapes that an input may also have: with other shapes they are not valid, and
+ * running them would fail. */
+void op_if(Build *b) {
+  static const char *const name[2] = { "else_branch", "then_branch" };
+  bool known, value, fits[2];
+  const char *why[2];
+  Branch branch[2];
+  Ref cond = truth(b, b->in[0], &known, &value);
+  for (int k = 0; k < 2; k++) branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
+  if (known) {
+    build_body(b, branch[value].g, NULL, b->out);
+    return;
+  }
+  for (int k = 0; k < 2; k++) fits[k] = branch_fits(&branch[k], &why[k]);
+  if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
+  for (int k = 0; k < 2; k++)
+    if (!fits[k]) warn_at(b->c, b->at, "the other branch is always taken, because '%s' cannot be built: %s", name[k], why[k]);
+  for (int k = 0; k < b->nout; k++)
+    b->out[k] = !fits[0]   ? branch[1].out[k]
+                : !fits[1] ? branch[0].out[k]
+                           : choose(b, cond, branch[1].out[k], branch[0].out[k], "output", (uint32_t)k);
+}
+
+/* What the iterations gave, one behind the other on a new axis; n > 0 */
+static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) {
+  Ref *x = ARENA_NEW(&b->c->model, Ref, n);
+  for (int64_t i = 0; i < n; i++) {
+    const Node *p = node(b->ir, parts[i]), *first = node(b->ir, parts[0]);
+    int64_t dims[USER_RANK + 1];
+    if (p->dt != first->dt || p->rank != first->rank || (p->rank && memcmp(p->dims, first->dims, p->rank * sizeof *p->dims)))
+      bad(b, "results of the iterations differ in type or shape");
+    if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of the iterations have rank %d", p->rank);
+    for (int a = 0; a <= p->rank; a++) dims[a] = a < axis ? p->dims[a] : a == axis ? 1 : p->dims[a - 1];
+    x[reverse ? n - 1 - i : i] = g_reshape(b->ir, parts[i], p->rank + 1, dims);
+  }
+  return cat_all(b, n, x, axis);
+}
+
+/* No iteration: a body built once says what its results would look like. */
+static Ref empty(Build *b, Ref like, int axis) { return shrink_axis(b->ir, stack(b, &like, 1, axis, false), axis, 0, 1, 0); }
+
+/* The outputs of the body in each iteration */
+typedef struct Runs {
+  Ref **p;
+  int64_t n;
+} Runs;
+
+static Ref *run_body(Build *b, const OnnxGraph *g, const Ref *in, Runs *r) {
+  if (!(r->n & (r->n - 1))) { /* full */
+    Ref **more = ARENA_NEW(&b->c->model, Ref *, r->n ? 2 * r->n : 1);
+    if (r->n) memcpy(more, r->p, (size_t)r->n * sizeof *more);
+    r->p = more;
+  }
+  Ref *out = r->p[r->n++] = ARENA_NEW(&b->c->model, Ref, g->nout + 1);
+  build_body(b, g, in, out);
+  return out;
+}
+
+static Ref stack_output(Build *b, const Runs *r, uint32_t k, int axis, bool reverse) {
+  Ref *x = ARENA_NEW(&b->c->model, Ref, r->n + 1);
+  for (int64_t i = 0; i < r->n; i++) x[i] = r->p[i][k];
+  return stack(b, x, r->n, axis, reverse);
+}
+
+void op_loop(Build *b) {
+  uint32_t nstate = (uint32_t)b->nin - (b->nin > 2 ? 2 : (uint32_t)b->nin);
+  const OnnxGraph *g = attr_find(b, "body")->graph;
+  if (g->nout < nstate + 1) bad(b, "attribute 'body' has %u outputs, expected at least %u", g->nout, nstate + 1);
+  uint32_t nscan = g->nout - 1 - nstate, nin = nstate + 2;
+  body(b, "body", nin, g->nout);
+  if ((uint32_t)b->nout > nstate + nscan) bad(b, "%d outputs, expected at most %u", b->nout, nstate + nscan);
+  Tensor t;
+  int64_t trips = INT64_MAX;
+  bool known = true, live = true;
+  Ref cond = 0; /* when the loop may have ended: whether it has not */
+  if (has_in(b, 0)) {
+    if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1) bad(b, "'M' is not one i64");
+    if (!const_tensor(b, b->in[0], &t)) bad(b, "the number of iterations 'M' depends on an input of the graph");
+    trips = tensor_int(&t, 0);
+  }
+  if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1);
+  Runs runs = { 0 };
+  for (uint32_t k = 0; k < nstate; k++) in[2 + k] = b->in[2 + k];
+  for (int64_t i = 0; i < trips && (live || !known); i++) {
+    if (!known && trips == INT64_MAX) bad(b, "how often the body runs depends on an input of the graph, without a limit 'M'");
+    if (!known && nscan) bad(b, "how many results the iterations give depends on an input of the graph");
+    in[0] = c_int(b->ir, DT_I64, i);
+    in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
+    const Ref *out = run_body(b, g, in, &runs);
+    for (uint32_t k = 0; k < nstate; k++)
+      in[2 + k] = known ? out[1 + k] : choose(b, cond, out[1 + k], in[2 + k], "the loop's value", k);
+    bool was_known = known;
+    Ref next = truth(b, out[0], &known, &live);
+    if (!was_known) { /* ended once, ended for good */
+      cond = g_binary(b->ir, OP_AND, cond, next);
+      known = known && !live;
+    } else {
+      cond = next;
+    }
+  }
+  bool none = !runs.n;
+  Ref *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
+  memcpy(result, in + 2, nstate * sizeof *result);
+  if (none && nscan) {
+    in[0] = c_int(b->ir, DT_I64, 0);
+    in[1] = c_int(b->ir, DT_BOOL, 0);
+    run_body(b, g, in, &runs);
+  }
+  for (uint32_t k = nstate; k < nstate + nscan; k++)
+    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+  memcpy(b->out, result, (size_t)b->nout * sizeof *result);
+}
+
+/* Entry k of a list of axes or directions; 0 when the list is left out */
+static int64_t entry(Build *b, const char *name, uint32_t k, uint32_t expected) {
+  int n;
+  const int64_t *v = attr_ints(b, name, &n);
+  if (v && (uint32_t)n != expected) bad(b, "attribute '%s' has %d entries, expected %u", name, n, expected);
+  return v ? v[k] : 0;
+}
+
+void op_scan(Build *b) {
+  int64_t nx = attr_int(b, "num_scan_inputs"), trips = -1;
+  if (nx < 1 || nx > b->nin) bad(b, "attribute 'num_scan_inputs' is %lld, expected 1 to %d", (long long)nx, b->nin);
+  uint32_t nstate = (uint32_t)(b->nin - nx), nscan = (uint32_t)b->nout - nstate;
+  if ((uint32_t)b->nout < nstate) bad(b, "%d outputs, expected at least %u", b->nout, nstate);
+  const OnnxGraph *g = body(b, "body", (uint32_t)b->nin, (uint32_t)b->nout);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, b->nin + 1);
+  Runs runs = { 0 };
+  int *axis = ARENA_NEW(&b->c->model, int, nx + 1);
+  for (uint32_t k = 0; k < nx; k++) {
+    const Node *x = in_node(b, (int)(nstate + k));
+    axis[k] = axis_of(b, entry(b, "scan_input_axes", k, (uint32_t)nx), x->rank);
+    if (trips >= 0 && x->dims[axis[k]] != trips)
+      bad(b, "input %u has %lld elements to scan, but those before have %lld", nstate + k, (long long)x->dims[axis[k]], (long long)trips);
+    trips = x->dims[axis[k]];
+  }
+  memcpy(in, b->in, nstate * sizeof *in);
+  for (int64_t i = 0; i < (trips ? trips : 1); i++) {
+    for (uint32_t k = 0; k < nx; k++) {
+      Ref x = b->in[nstate + k];
+      int64_t at = entry(b, "scan_input_directions", k, (uint32_t)nx) ? trips - 1 - i : i;
+      if (!trips) x = pad_axes(b->ir, x, axis[k], 1, (int64_t[]){ 0 }, (int64_t[]){ 1 }, c_int(b->ir, (DType)node(b->ir, x)->dt, 0));
+      in[nstate + k] = without_axes(b->ir, shrink_axis(b->ir, x, axis[k], trips ? at : 0, 1, 1), 1u << axis[k]);
+    }
+    const Ref *out = run_body(b, g, in, &runs);
+    if (trips) memcpy(in, out, nstate * sizeof *in);
+  }
+  for (uint32_t k = 0; k < (uint32_t)b->nout; k++) {
+    if (k < nstate) {
+      b->out[k] = in[k];
+      continue;
+    }
+    int at = axis_of(b, entry(b, "scan_output_axes", k - nstate, nscan), node(b->ir, runs.p[0][k])->rank + 1);
+    bool reverse = entry(b, "scan_output_directions", k - nstate, nscan) != 0;
+    b->out[k] = trips ? stack_output(b, &runs, k, at, reverse) : empty(b, runs.p[0][k], at);
+  }
+}
