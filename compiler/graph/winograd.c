@@ -15,15 +15,21 @@
  * rows, which the kernel that computes it unrolls: each element of a tile is loaded once.
  *
  * The points are 0, infinity and pairs of opposite numbers with short mantissas. Far from 1 they make the
- * powers in A^T and B^T differ in size, which is what rounding is amplified by: 5/8 and 3/2 err half of
- * what the usual 1 and 2 do (Barabasz et al., Error analysis and improving the accuracy of Winograd
- * convolution for deep neural networks, 2020), and cost the same, as a multiply-add does not care. */
+ * powers in A^T and B^T differ in size, which is what rounding is amplified by: of six, 5/8 and 3/2 err half
+ * of what the usual 1 and 2 do (Barabasz et al., Error analysis and improving the accuracy of Winograd
+ * convolution for deep neural networks, 2020), and cost the same, as a multiply-add does not care.
+ *
+ * Each axis has points of its own, or none: then its window stays a sum. Many points save more products, cost
+ * more in transforms and err more; eight points along one axis are cheap where channels are few, and err less
+ * than six along both. The model of cost chooses among all that stay within MAX_AMPLIFICATION. */
 #include "contraction.h"
 #include "graph.h"
 #include "../ir/refmap.h"
+#include <math.h>
 #include <string.h>
 
-enum { MAX_TILE = 6, MAX_AXES = 2, MAP_BLOCK = 16 };
+enum { MAX_TILE = 8, MAX_WINDOWS = 3, MAX_AXES = 2, MAP_BLOCK = 16 }; /* windows of a sum; of which by points */
+#define MAX_AMPLIFICATION 176.0                          /* the greatest of the table in docs/numerics.md */
 
 /* ---- the matrices of F(m, r), t = m + r - 1 ---- */
 typedef struct Transform {
@@ -33,8 +39,14 @@ typedef struct Transform {
   double bt[MAX_TILE][MAX_TILE]; /* t x t */
 } Transform;
 
-/* finite points by size of tile; one more is infinity */
-static const double points[MAX_TILE + 1][MAX_TILE - 1] = { [4] = { 0, 1, -1 }, [6] = { 0, 0.625, -0.625, 1.5, -1.5 } };
+/* by size of tile: finite points, with one more at infinity, and what they multiply rounding by */
+static const struct { double amplification, at[MAX_TILE - 1]; } points[MAX_TILE + 1] = {
+  [4] = { 4, { 0, 1, -1 } },
+  [5] = { 7.5, { 0.375, -0.375, 1.375, -1.375 } },
+  [6] = { 13.25, { 0, 0.625, -0.625, 1.5, -1.5 } },
+  [7] = { 23.2, { 0.25, -0.25, 0.875, -0.875, 1.75, -1.75 } },
+  [8] = { 39.6, { 0, 0.5, -0.5, 1, -1, 2, -2 } },
+};
 
 /* coefficients of the product of (x - p) over n points, but for point `skip` */
 static void expand_product(const double *p, int n, int skip, double *coef) {
@@ -47,10 +59,9 @@ static void expand_product(const double *p, int n, int skip, double *coef) {
   }
 }
 
-static bool transform_make(int m, int r, Transform *f) {
-  int t = m + r - 1, n = t - 1;
-  if (m < 2 || t > MAX_TILE || !points[t][1]) return false;
-  const double *p = points[t];
+static void transform_make(int t, int r, Transform *f) {
+  int m = t + 1 - r, n = t - 1;
+  const double *p = points[t].at;
   memset(f, 0, sizeof *f);
   f->m = m;
   f->r = r;
@@ -67,13 +78,14 @@ static bool transform_make(int m, int r, Transform *f) {
   }
   f->at[m - 1][n] = f->g[n][r - 1] = 1;
   expand_product(p, n, -1, f->bt[n]);
-  return true;
 }
 
 /* ---- a product with one of them, as arithmetic ---- */
 
 /* Parts of a sum that rows share: of B^T the even and the odd columns, of A^T the pairs of opposite points. */
-static int part_of(bool forward, int t, int column) { return forward ? column % 2 : column == t - 1 ? t : (column + 1) / 2; }
+static int part_of(bool forward, int t, int column) {
+  return forward ? column % 2 : column == t - 1 ? t : (column + t % 2 + 1) / 2; /* 0 is a point where t is even */
+}
 
 static Ref scaled(IR *ir, Ref x, double by) { return by == 1 ? x : g_binary(ir, OP_MUL, x, c_float(ir, DT_F32, by)); }
 
@@ -117,110 +129,191 @@ static Ref transformed(IR *ir, Ref x, int axis, bool forward, const Transform *f
 }
 
 /* ---- what it applies to ---- */
+enum { UNIT = -2 };         /* an axis of one element */
+
 typedef struct Windows {
   Contraction c;
   int x, w;                /* factors: what is walked by windows, and the weights */
-  int n;                   /* windows, one for each axis of the tile */
-  CWindow axis[MAX_AXES];
-  int64_t out[MAX_AXES], tiles[MAX_AXES];
-  int channel, map;        /* ranges: summed beside the taps, and known to the weights only */
-  int channel_axis;        /* of the factor x's base */
-  int64_t others;          /* results a map and a plane: the product of all other ranges */
-  Transform f[MAX_AXES];
+  int channel, map, group; /* ranges: summed beside the taps, or -1; known to the weights only; kept and of both, or -1 */
+  int split;               /* axis of x's base that is groups of channels, or -1 */
+  int axes, role[MAX_RANK]; /* axes of x's base after that split: the range that walks each, or UNIT */
+  double others;           /* results of a map and a group, but for those along windows: the product of all other ranges */
+  int n;
+  CWindow window[MAX_WINDOWS];
+  Transform f[MAX_WINDOWS]; /* t is 0 where a window stays a sum */
+  int64_t tiles[MAX_WINDOWS];
 } Windows;
 
-/* One range of each kind, each an axis of its own, windows that move by one and begin at the edge. */
-static bool find_windows(IR *ir, Ref r, Windows *v) {
-  Contraction *c = &v->c;
-  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, c)) return false;
-  v->w = node(ir, c->base[1])->op == OP_WEIGHT;
-  v->x = !v->w;
-  const Node *w = node(ir, c->base[v->w]), *x = node(ir, c->base[v->x]);
-  if (w->op != OP_WEIGHT || !ir->tensors.p[w->arg[0]].data || !x->varies || c->nwindows < 1 || c->nwindows > MAX_AXES) return false;
-  uint32_t taps = 0;
-  v->n = c->nwindows;
-  for (int i = 0; i < v->n; i++) {
-    CWindow *a = &v->axis[i];
-    *a = c->window[i];
-    if (a->factor != v->x || a->stride != 1 || a->dilation != 1 || a->begin || taps >> a->tap & 1) return false;
-    v->out[i] = c->range[a->out].extent;
-    taps |= 1u << a->tap;
+static int64_t extent_of(const Windows *v, int range) { return range < 0 ? 1 : v->c.range[range].extent; }
+static int64_t taps_of(const Windows *v, int i) { return extent_of(v, v->window[i].tap); }
+static int64_t out_of(const Windows *v, int i) { return extent_of(v, v->window[i].out); }
+
+/* The windows of x. Two ranges that share an axis and never meet are no window but groups of channels. */
+static bool take_windows(IR *ir, Windows *v) {
+  const Contraction *c = &v->c;
+  for (int i = 0; i < c->nwindows; i++) {
+    const CWindow *a = &c->window[i];
+    const CRange *tap = &c->range[a->tap], *out = &c->range[a->out];
+    if (a->factor != v->x || a->begin || !tap->in[v->w]) return false;
+    for (int k = 0; k < v->n; k++)
+      if (v->window[k].tap == a->tap || v->window[k].out == a->out) return false;
+    if (!out->in[v->w] && v->n < MAX_WINDOWS) v->window[v->n++] = *a;
+    else if (v->split < 0 && a->dilation == 1 && a->stride == tap->extent && node(ir, c->base[v->x])->dims[a->axis] == tap->extent * out->extent) {
+      v->split = a->axis;
+      v->channel = a->tap;
+      v->group = a->out;
+    } else return false;
   }
-  v->channel = v->map = -1;
+  return v->n > 0;
+}
+
+/* Every other range is of one kind, and of a kind that sums or is the weights' there is one. */
+static bool take_ranges(Windows *v) {
   v->others = 1;
-  for (int i = 0; i < c->n; i++) {
-    const CRange *q = &c->range[i];
-    if (!q->in[v->w] && !q->summed && q->in[v->x]) v->others *= q->extent;
-    else if (q->in[v->w] && q->summed && q->in[v->x] && (taps >> i & 1)) continue;
-    else if (q->in[v->w] && q->summed && q->in[v->x] && v->channel < 0) v->channel = i;
-    else if (q->in[v->w] && !q->summed && !q->in[v->x] && v->map < 0) v->map = i;
+  for (int i = 0; i < v->c.n; i++) {
+    const CRange *q = &v->c.range[i];
+    bool x = q->in[v->x], w = q->in[v->w], known = i == v->channel || i == v->group;
+    for (int k = 0; k < v->n; k++) known |= i == v->window[k].tap || i == v->window[k].out;
+    int *only = x && w ? q->summed ? &v->channel : &v->group : w && !q->summed ? &v->map : NULL;
+    if (known) continue;
+    if (only && *only < 0) *only = i;
+    else if (x && !w && !q->summed) v->others *= (double)q->extent;
     else return false;
   }
-  if (v->channel < 0 || v->map < 0) return false;
-  for (int i = 0; i < v->n; i++) v->others /= v->out[i];
+  return v->map >= 0;
+}
+
+static bool take_axes(IR *ir, Windows *v) {
+  const Node *x = node(ir, v->c.base[v->x]);
+  bool channels = false;
+  if (x->rank + 2 * v->n + 2 > MAX_RANK) return false;
   for (int a = 0; a < x->rank; a++) {
-    int range = contraction_axis(ir, c, v->x, a);
-    bool walked = false;
-    for (int i = 0; i < v->n; i++) walked |= v->axis[i].axis == a;
-    if (range == v->channel) v->channel_axis = a;
-    if (x->dims[a] != 1 && range < 0 && !walked) return false;
+    int range = contraction_axis(ir, &v->c, v->x, a);
+    if (a == v->split) v->role[v->axes++] = v->group, range = v->channel;
+    for (int i = 0; i < v->n; i++)
+      if (v->window[i].axis == a) range = v->window[i].out;
+    if (x->dims[a] != 1 && range < 0) return false;
+    if (range < 0 && (channels || v->channel >= 0)) range = UNIT; /* the first stands for channels where there are none */
+    channels |= range == v->channel;
+    v->role[v->axes++] = range;
   }
-  return x->rank + v->n < MAX_RANK;
+  for (int i = 0; i < v->n && v->split >= 0; i++) v->window[i].axis += v->window[i].axis > v->split;
+  return channels;
+}
+
+static bool find_windows(IR *ir, Ref r, Windows *v) {
+  memset(v, 0, sizeof *v);
+  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &v->c)) return false;
+  v->w = node(ir, v->c.base[1])->op == OP_WEIGHT;
+  v->x = !v->w;
+  v->channel = v->map = v->group = v->split = -1;
+  const Node *w = node(ir, v->c.base[v->w]), *x = node(ir, v->c.base[v->x]);
+  return w->op == OP_WEIGHT && ir->tensors.p[w->arg[0]].data && x->varies && take_windows(ir, v) && take_ranges(v) && take_axes(ir, v);
 }
 
 /* ---- what it costs: cycles of one core ---- */
+typedef struct Costs {
+  const Target *t;
+  double weight_bytes;     /* of the whole graph */
+  bool pairs;              /* the machine multiplies pairs of bf16 */
+  Refs made;               /* sums that came of others here: windows in them stay */
+} Costs;
+
 static double bytes_cycles(const Target *t, double bytes) { /* to write and to read again */
-  return 2 * bytes / (bytes < 0.5 * t->l2_bytes ? 32 : 8);
+  return 2 * bytes / (bytes < 0.5 * t->l2_bytes ? 32 : 16);
 }
 
-static double weight_cycles(double elements) { return 4 * elements / 8; } /* read once, from far */
-
-/* Multiply-adds of two 256-bit units; wider vectors of most machines have one unit, or take two cycles. */
-static double product_cycles(const Target *t, double macs) {
+/* Elements a cycle: two 256-bit units; wider vectors of most machines have one unit, or take two cycles. */
+static double rate(const Target *t) {
   double lanes = t->vector_bytes / 4.0 * (t->fma ? 2 : 1);
-  return macs / (lanes < 16 ? lanes : 16) / 0.9;
+  return lanes < 16 ? lanes : 16;
 }
 
-static double direct_cycles(const Windows *v, const Target *t) {
-  const CRange *r = v->c.range;
-  double weights = (double)r[v->channel].extent * (double)r[v->map].extent, results = (double)v->others;
-  for (int i = 0; i < v->n; i++) weights *= (double)r[v->axis[i].tap].extent, results *= (double)v->out[i];
-  return product_cycles(t, weights * results) + weight_cycles(weights);
+/* elements of x along a window */
+static int64_t walked(const Windows *v, int i) {
+  const CWindow *w = &v->window[i];
+  return (out_of(v, i) - 1) * w->stride + (taps_of(v, i) - 1) * w->dilation + 1;
 }
 
-static double transform_cycles(const Windows *v, const Target *t) {
-  const CRange *r = v->c.range;
-  double k = (double)r[v->channel].extent, n = (double)r[v->map].extent, tiles = (double)v->others, size = 1, lanes = t->vector_bytes / 4.0;
-  for (int i = 0; i < v->n; i++) size *= v->f[i].t, tiles *= (double)v->tiles[i];
-  double rows = tiles < 6 ? 6 : tiles; /* fewer do not hide the latency of multiply-adds */
-  double arithmetic = 2.5 * v->n * size * tiles * (k + n) / lanes;
-  return product_cycles(t, size * rows * k * n) + weight_cycles(size * k * n) + arithmetic + bytes_cycles(t, 4 * size * tiles * k) +
-         bytes_cycles(t, 4 * size * tiles * n);
+/* A product of matrices, and its weights read once a run from wherever all weights fit: most of the reading is
+ * done while the units are busy. */
+static double product_cycles(const Costs *c, double macs, double weights) {
+  double busy = macs / rate(c->t) / 0.95, read = 4 * weights / (c->weight_bytes < 0.5 * c->t->l2_bytes ? 32 : c->weight_bytes < c->t->l3_bytes ? 16 : 6);
+  return fmax(busy, read) + 0.3 * fmin(busy, read);
 }
 
-/* The tile that costs least, if that is clearly less than no tile, which a machine may do in pairs of bf16. */
-static bool choose_tiles(Windows *v, const Target *t, bool pairs) {
-  double best = 0.9 * direct_cycles(v, t) * (pairs ? 0.5 : 1);
-  Windows tried = *v;
-  bool found = false;
-  for (int size = 4; size <= MAX_TILE; size += 2) {
-    bool ok = true;
-    for (int i = 0; i < v->n && ok; i++) {
-      int r = (int)v->c.range[v->axis[i].tap].extent;
-      ok = r <= MAX_TILE && transform_make(size + 1 - r, r, &tried.f[i]);
-      if (ok) tried.tiles[i] = (v->out[i] + tried.f[i].m - 1) / tried.f[i].m;
+static double direct_cycles(const Windows *v, const Costs *c) {
+  double weights = (double)(extent_of(v, v->channel) * extent_of(v, v->map) * extent_of(v, v->group)), results = v->others;
+  for (int i = 0; i < v->n; i++) weights *= (double)taps_of(v, i), results *= (double)out_of(v, i);
+  return product_cycles(c, weights * results * (c->pairs ? 0.5 : 1), weights);
+}
+
+/* Instructions of a transform of one tile along one axis: see row() */
+static double forward_ops(int t) {
+  int pairs = (t - 1) / 2;
+  return 2 * pairs * pairs + (2 - t % 2) * pairs;
+}
+static double backward_ops(int t, int m) {
+  int pairs = (t - 1) / 2;
+  return 2 * pairs + m * (pairs - 1) + 2 - t % 2;
+}
+
+
+static double points_cycles(const Windows *v, const Costs *c) {
+  double k = (double)extent_of(v, v->channel), n = (double)extent_of(v, v->map), groups = (double)extent_of(v, v->group);
+  double rows = v->others, in = v->others, size = 1, taps = 1, forward = 0, backward = 0, after = 1;
+  for (int i = 0; i < v->n; i++) {
+    const Transform *f = &v->f[i];
+    rows *= (double)v->tiles[i];
+    in *= (double)(f->t ? v->tiles[i] : walked(v, i));
+    if (!f->t) taps *= (double)taps_of(v, i);
+    else {
+      forward = forward * f->t + size * forward_ops(f->t); /* along this axis for all elements of those before, and vice versa */
+      backward = backward * f->t + after * backward_ops(f->t, f->m);
+      size *= f->t;
+      after *= f->m;
     }
-    double cycles = ok ? transform_cycles(&tried, t) : best;
-    if (cycles >= best) continue;
-    best = cycles;
-    *v = tried;
-    found = true;
   }
-  return found;
+  /* an element of a tile is loaded and stored once, beside what is done to it */
+  double inner = rows < 6 ? 6 : rows; /* fewer do not hide the latency of multiply-adds */
+  double transforms = (in * k * (forward + 1.5 * size) + rows * n * (backward + 1.5 * size)) * groups / rate(c->t);
+  return product_cycles(c, size * inner * taps * k * n * groups, size * taps * k * n * groups) + transforms +
+         bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
+}
+
+/* The points of every window by number: one of the sizes of tiles, or none. False: too few, too many, or too inexact. */
+enum { SIZES = MAX_TILE - 2 };
+static bool set_points(Windows *v, int number) {
+  double amplification = 1;
+  int axes = 0;
+  for (int i = 0; i < v->n; i++, number /= SIZES) {
+    const CWindow *w = &v->window[i];
+    int t = number % SIZES ? number % SIZES + 3 : 0, r = (int)taps_of(v, i);
+    v->f[i].t = 0;
+    v->tiles[i] = out_of(v, i);
+    if (!t) continue;
+    if (w->stride != 1 || w->dilation != 1 || taps_of(v, i) >= t) return false;
+    transform_make(t, r, &v->f[i]);
+    v->tiles[i] = (out_of(v, i) + v->f[i].m - 1) / v->f[i].m;
+    amplification *= points[t].amplification;
+    axes++;
+  }
+  return axes > 0 && axes <= MAX_AXES && (axes < v->n || v->channel >= 0) && amplification <= MAX_AMPLIFICATION;
+}
+
+/* The tiles that cost least, if that is clearly less than no tiles. */
+static bool choose_points(Windows *v, const Costs *c) {
+  double best = 0.9 * direct_cycles(v, c);
+  int numbers = 1, found = 0;
+  for (int i = 0; i < v->n; i++) numbers *= SIZES;
+  for (int k = 1; k < numbers; k++) {
+    double cycles = set_points(v, k) ? points_cycles(v, c) : best;
+    if (cycles < best) best = cycles, found = k;
+  }
+  return found && set_points(v, found);
 }
 
 /* ---- the new graph ---- */
-
 /* G applied to the taps of MAP_BLOCK maps that lie step apart, in double; what lies beyond n of them repeats the last */
 static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const int64_t tap[MAX_AXES], int64_t step, int n,
                            float point[][MAP_BLOCK]) {
@@ -246,129 +339,177 @@ static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const 
   }
 }
 
-/* [t, (t,) channels, maps]: the weights at the points, a block of maps at a time: what is written is then a line, and
- * what is read a few streams */
+/* [t, (t,) groups, taps of windows that stay, channels, maps]: the weights at the points, a block of maps at a time: what
+ * is written is then a line, and what is read a few streams */
 static Ref weights_at_points(IR *ir, const Windows *v) {
   const Contraction *c = &v->c;
   const Tensor *from = &ir->tensors.p[node(ir, c->base[v->w])->arg[0]];
-  int64_t coef[MAX_RANK], begin, channels = c->range[v->channel].extent, maps = c->range[v->map].extent, tap[MAX_AXES] = { 0 };
+  const Transform none = { .m = 1, .r = 1, .t = 1, .g = { { 1 } } };
+  Transform f[MAX_AXES] = { none, none };
+  int64_t coef[MAX_RANK], begin, tap[MAX_AXES] = { 0 }, maps = extent_of(v, v->map), inner = 1;
+  int range[MAX_WINDOWS + 2], ranges = 0, axes = 0;
   contraction_flat(ir, c, v->w, coef, &begin);
-  Transform f[MAX_AXES];
-  Tensor to = { .dt = DT_F32, .rank = v->n + 2, .elems = channels * maps, .name = from->name };
-  for (int i = 0; i < MAX_AXES; i++) {
-    f[i] = i < v->n ? v->f[i] : (Transform){ .m = 1, .r = 1, .t = 1, .g = { { 1 } } };
-    to.elems *= f[i].t;
-    if (i >= v->n) continue;
-    tap[i] = coef[v->axis[i].tap];
-    to.dims[i] = f[i].t;
+  if (v->group >= 0) range[ranges++] = v->group;
+  for (int i = 0; i < v->n; i++) {
+    if (!v->f[i].t) range[ranges++] = v->window[i].tap;
+    else f[axes] = v->f[i], tap[axes++] = coef[v->window[i].tap];
   }
-  to.dims[v->n] = channels;
-  to.dims[v->n + 1] = maps;
+  if (v->channel >= 0) range[ranges++] = v->channel;
+  Tensor to = { .dt = DT_F32, .name = from->name };
+  for (int i = 0; i < axes; i++) to.dims[to.rank++] = f[i].t;
+  for (int i = 0; i < ranges; i++) inner *= to.dims[to.rank++] = extent_of(v, range[i]);
+  to.dims[to.rank++] = maps;
+  to.elems = f[0].t * f[1].t * inner * maps;
   float *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
   for (int64_t n = 0; n < maps; n += MAP_BLOCK)
-    for (int64_t k = 0; k < channels; k++) {
+    for (int64_t k = 0; k < inner; k++) {
       float point[MAX_TILE * MAX_TILE][MAP_BLOCK];
       int count = maps - n < MAP_BLOCK ? (int)(maps - n) : MAP_BLOCK;
-      const char *taps = (const char *)from->data + (begin + k * coef[v->channel] + n * coef[v->map]) * (int64_t)sizeof *out;
-      taps_at_points(f, taps, tap, coef[v->map], count, point);
-      for (int p = 0; p < f[0].t * f[1].t; p++) memcpy(out + (p * channels + k) * maps + n, point[p], (size_t)count * sizeof *out);
+      int64_t at = begin + n * coef[v->map], rest = k;
+      for (int i = ranges - 1; i >= 0; rest /= extent_of(v, range[i]), i--) at += rest % extent_of(v, range[i]) * coef[range[i]];
+      taps_at_points(f, (const char *)from->data + at * (int64_t)sizeof *out, tap, coef[v->map], count, point);
+      for (int p = 0; p < f[0].t * f[1].t; p++) memcpy(out + (p * inner + k) * maps + n, point[p], (size_t)count * sizeof *out);
     }
   to.data = out;
   return g_weight(ir, ir_tensor(ir, &to));
 }
 
-/* The tiles as [t, (t,) axes of x without channels (tiles where windows were), channels] */
+/* The axes of x as all that follows has them: first those that are neither groups nor channels, then these. */
+static void ordered(const Windows *v, int *order) {
+  int at = 0;
+  for (int kind = 0; kind < 3; kind++)
+    for (int a = 0; a < v->axes; a++)
+      if (kind == (v->role[a] == v->channel ? 2 : v->group >= 0 && v->role[a] == v->group)) order[at++] = a;
+}
+
+/* The tiles as [t, (t,) axes of x in that order, with tiles where windows by points were] */
 static Ref tiles_of(IR *ir, const Windows *v) {
   Ref x = v->c.base[v->x], inner = x;
   const Node *n = node(ir, x);
-  int64_t lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, perm[MAX_RANK], fill;
-  int rank = n->rank, at = 0;
-  bool padded = n->op == OP_PAD && node_is_const(ir, n->src[1], &fill) && !fill;
-  if (padded) {
+  int64_t lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK], perm[MAX_RANK], fill;
+  int order[MAX_RANK], at = 0;
+  if (n->op == OP_PAD && node_is_const(ir, n->src[1], &fill) && !fill) {
     inner = n->src[0];
     memcpy(lo, n->arg, n->rank * sizeof *lo);
     memcpy(hi, n->arg + n->rank, n->rank * sizeof *hi);
   }
   for (int i = 0; i < v->n; i++) {
-    int a = v->axis[i].axis;
-    int64_t more = v->tiles[i] * v->f[i].m + v->f[i].r - 1 - n->dims[a];
+    int a = v->window[i].axis - (v->split >= 0 && v->window[i].axis > v->split);
+    int64_t more = v->f[i].t ? v->tiles[i] * v->f[i].m + v->f[i].r - 1 - n->dims[a] : 0;
     if (more > 0) hi[a] += more;
   }
   x = g_pad(ir, inner, lo, hi, c_int(ir, DT_F32, 0));
-  for (int i = 0; i < v->n; i++) {
-    x = g_window(ir, x, v->axis[i].axis, v->tiles[i], v->f[i].t, v->f[i].m, 1);
-    perm[at++] = rank + i;
+  if (v->split >= 0) {
+    for (int a = 0; a < v->axes; a++) dims[a] = a == v->split ? extent_of(v, v->group) : a == v->split + 1 ? extent_of(v, v->channel) : node(ir, x)->dims[a - (a > v->split)];
+    x = g_reshape(ir, x, v->axes, dims);
   }
-  for (int a = 0; a < rank; a++)
-    if (a != v->channel_axis) perm[at++] = a;
-  perm[at] = v->channel_axis;
+  for (int i = 0; i < v->n; i++) {
+    if (!v->f[i].t) continue;
+    x = g_window(ir, x, v->window[i].axis, v->tiles[i], v->f[i].t, v->f[i].m, 1);
+    perm[at] = v->axes + at;
+    at++;
+  }
+  ordered(v, order);
+  for (int a = 0; a < v->axes; a++) perm[at++] = order[a];
   return g_permute(ir, x, perm);
 }
 
-/* y [m, (m,) axes of x without channels, maps] as the REDUCE has it: each m to its tiles, then the rest cut off */
-static Ref results_of(IR *ir, const Windows *v, Ref y) {
+/* The sums a point, [t, (t,) axes but channels, maps], of tiles and weights */
+static Ref products_of(IR *ir, const Windows *v, Ref x, Ref w, int axes) {
+  int64_t perm[MAX_RANK], xd[MAX_RANK], wd[MAX_RANK];
+  int order[MAX_RANK], at = 0, last = axes + v->axes - 1, taps;
+  ordered(v, order);
+  for (int i = 0; i < v->n; i++)
+    for (int a = 0; a < v->axes && !v->f[i].t; a++)
+      if (order[a] == v->window[i].axis) {
+        const CWindow *s = &v->window[i];
+        x = g_window(ir, x, axes + a, out_of(v, i), taps_of(v, i), s->stride, s->dilation);
+      }
+  taps = node(ir, x)->rank - last - 1;
+  for (int a = 0; a < last; a++) perm[at++] = a;
+  for (int a = 0; a < taps; a++) perm[at++] = last + 1 + a;
+  perm[at] = last;
+  x = g_permute(ir, x, perm);
+  memcpy(xd, node(ir, x)->dims, node(ir, x)->rank * sizeof *xd);
+  int rank = last + taps + 2, groups = v->group >= 0;
+  for (int a = 0; a < rank; a++) wd[a] = a < axes || (a >= last - groups && a < rank - 1) ? xd[a] : 1;
+  xd[rank - 1] = 1;
+  wd[rank - 1] = extent_of(v, v->map);
+  Ref product = g_binary(ir, OP_MUL, g_reshape(ir, x, rank, xd), g_reshape(ir, w, rank, wd));
+  uint32_t summed = 0;
+  for (int a = last; a < rank - 1; a++) summed |= 1u << a;
+  xd[last] = wd[rank - 1];
+  return g_reshape(ir, g_reduce(ir, OP_ADD, product, summed), last + 1, xd);
+}
+
+/* y [m, (m,) axes but channels, maps] as the REDUCE has it: each m to its tiles, then the rest cut off */
+static Ref results_of(IR *ir, const Windows *v, Ref y, int axes) {
   const Contraction *c = &v->c;
-  const Node *sum = node(ir, c->sum), *x = node(ir, c->base[v->x]);
+  const Node *sum = node(ir, c->sum);
   int64_t perm[MAX_RANK], whole[MAX_RANK], zero[MAX_RANK] = { 0 };
-  int at = 0, from = v->n, of_range[MAX_RANK], last = node(ir, y)->rank - 1;
-  for (int i = 0; i < c->n; i++) of_range[i] = -1;
-  for (int a = 0; a < x->rank; a++) {
-    if (a == v->channel_axis) continue;
-    int range = contraction_axis(ir, c, v->x, a);
-    for (int i = 0; i < v->n; i++)
-      if (v->axis[i].axis == a) range = v->axis[i].out;
-    if (range < 0) perm[at++] = from; /* an extent of 1 */
-    else of_range[range] = from;
-    from++;
+  int order[MAX_RANK], axis[MAX_RANK], at = 0, point;
+  ordered(v, order);
+  for (int a = 0; a < v->axes - 1; a++) {
+    int range = v->role[order[a]];
+    if (range == UNIT) perm[at++] = axes + a;
+    else axis[range] = axes + a;
   }
-  of_range[v->map] = last;
+  axis[v->map] = axes + v->axes - 1;
   memcpy(whole, sum->dims, sum->rank * sizeof *whole);
   for (int i = 0; i < c->n; i++) { /* in the order of the axes */
     if (c->range[i].summed) continue;
-    perm[at++] = of_range[i];
-    for (int k = 0; k < v->n; k++) {
-      if (v->axis[k].out != i) continue;
-      perm[at++] = k;
+    perm[at++] = axis[i];
+    for (int k = point = 0; k < v->n; point += v->f[k].t > 0, k++) {
+      if (v->window[k].out != i || !v->f[k].t) continue;
+      perm[at++] = point;
       whole[c->range[i].axis] = v->tiles[k] * v->f[k].m;
     }
   }
   return g_shrink(ir, g_reshape(ir, g_permute(ir, y, perm), sum->rank, whole), zero, NULL, sum->dims);
 }
 
-static Ref rewritten(IR *ir, const Windows *v) {
-  const Contraction *c = &v->c;
-  Ref x = tiles_of(ir, v), w = weights_at_points(ir, v);
-  for (int i = 0; i < v->n; i++) x = transformed(ir, x, i, true, &v->f[i]);
-  int rank = node(ir, x)->rank;
-  int64_t xd[MAX_RANK], wd[MAX_RANK];
-  memcpy(xd, node(ir, x)->dims, (size_t)rank * sizeof *xd);
-  xd[rank] = 1;
-  for (int a = 0; a < rank; a++) wd[a] = a < v->n ? xd[a] : 1;
-  wd[rank - 1] = xd[rank - 1];
-  wd[rank] = c->range[v->map].extent;
-  Ref product = g_binary(ir, OP_MUL, g_reshape(ir, x, rank + 1, xd), g_reshape(ir, w, rank + 1, wd));
-  xd[rank - 1] = wd[rank];
-  Ref y = g_reshape(ir, g_reduce(ir, OP_ADD, product, 1u << (rank - 1)), rank, xd);
-  for (int i = 0; i < v->n; i++) y = transformed(ir, y, i, false, &v->f[i]);
-  return results_of(ir, v, y);
+static Ref rewritten(IR *ir, const Windows *v, Costs *c) {
+  const Transform *f[MAX_AXES];
+  int axes = 0;
+  for (int i = 0; i < v->n; i++)
+    if (v->f[i].t) f[axes++] = &v->f[i];
+  Ref x = tiles_of(ir, v);
+  for (int i = 0; i < axes; i++) x = transformed(ir, x, i, true, f[i]);
+  Ref y = products_of(ir, v, x, weights_at_points(ir, v), axes);
+  VEC_PUSH(&c->made, view_base(ir, y));
+  for (int i = 0; i < axes; i++) y = transformed(ir, y, i, false, f[i]);
+  return results_of(ir, v, y, axes);
 }
 
-typedef struct Choice { const Target *target; bool pairs; } Choice;
-
 static Ref rule_windows(IR *ir, Ref r, void *arg) {
-  const Choice *c = arg;
+  Costs *c = arg;
   Windows v;
-  return find_windows(ir, r, &v) && choose_tiles(&v, c->target, c->pairs) ? rewritten(ir, &v) : 0;
+  for (size_t i = 0; i < c->made.n; i++)
+    if (c->made.p[i] == r) return 0;
+  return find_windows(ir, r, &v) && choose_points(&v, c) ? rewritten(ir, &v, c) : 0;
+}
+
+static double weight_bytes(const IR *ir, const Refs *roots) {
+  Refs all = { 0 };
+  double bytes = 0;
+  ir_toposort(ir, roots->p, roots->n, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_WEIGHT) bytes += (double)dt_bytes((DType)x->dt) * (double)dims_elems(x->dims, x->rank);
+  }
+  VEC_FREE(&all);
+  return bytes;
 }
 
 bool graph_winograd(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "winograd", rule_windows }, { OP_NONE, NULL, NULL } };
-  Choice how = { t, narrow_pairs(p, t) };
   Refs roots = { 0 };
   if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
+  Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .pairs = narrow_pairs(p, t) };
+  bool changed = ir_rewrite(g->ir, rules, &c, roots.p, roots.n, NULL);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
+  VEC_FREE(&c.made);
   return changed;
 }
