@@ -122,7 +122,8 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   if (progress.shown) progress_show(o, NULL, 0);
   if (lock && p) lock_report(c, lock);
   store_close(store);
-  if (p && p->precision == PREC_FAST && !o->quiet) fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no matrix unit is used for it\n", p->target->isa);
+  if (p && p->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
+    fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no unit of it does three products of bf16 sooner than one of floats\n", p->target->isa);
   return p;
 }
 

@@ -228,11 +228,19 @@ static bool is_pass(char letter) {
   return false;
 }
 
+static int unknown_precision(const char *word) {
+  Sb s = { 0 };
+  for (int p = 0; p < PREC_COUNT; p++) sb_printf(&s, "%s%s", p ? ", " : "", precision_name[p]);
+  int status = wrong("unknown --precision '%s'; there are %s", word, s.p);
+  sb_free(&s);
+  return status;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong("no pass has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
-  if (o->precision && precision_named(o->precision) == PREC_COUNT) return wrong("unknown --precision '%s'; there are fp32, fp32-strict, fp32-fast, bf16, fp16", o->precision);
+  if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o->precision);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
     return wrong("--denormals is flush or keep, not '%s'", o->denormals);
   Emit emit;

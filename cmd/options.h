@@ -48,7 +48,7 @@ OPTION( 0,  "outputs",        "FILE",      TEXT,  outputs,        "v",
 OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "precision",      "HOW",       TEXT,  precision,      "crvibpt",
-       "how floats are summed: fp32, the default; fp32-strict, in one order everywhere; fp32-fast; bf16 or fp16 weights")
+       "how floats are summed: fp32, the default; fp32-strict, in one order everywhere; fp32-fast, within 2^-14; bf16x6 or bf16x3, as sums of bf16; bf16 or fp16 weights")
 OPTION( 0,  "denormals",      "HOW",       TEXT,  denormals,      "crvbp",
        "denormal floats in kernels: flush to zero, the default but for fp32-strict, or keep, where they may cost time")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")

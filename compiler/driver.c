@@ -26,6 +26,8 @@ static void pass_siblings(State *st) {
 
 static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
 
+static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->plan->target); }
+
 static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision, st->plan->target); }
 
 static void pass_fuse(State *st) {

@@ -88,6 +88,21 @@ void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_
   }
 }
 
+bool contraction_batched(const Contraction *c) {
+  for (int i = 0; i < c->n; i++)
+    if (!c->range[i].summed && c->range[i].in[0] && c->range[i].in[1]) return true;
+  return false;
+}
+
+bool contraction_pairs(const Contraction *c, int f) {
+  for (int i = 0; i < c->n; i++) {
+    bool tap = false;
+    for (int k = 0; k < c->nwindows; k++) tap |= c->window[k].factor == f && c->window[k].tap == i;
+    if (!tap && c->range[i].summed && c->range[i].in[0] && c->range[i].in[1] && c->range[i].extent >= 8 && c->range[i].extent % 2 == 0) return true;
+  }
+  return false;
+}
+
 void contraction_print(const IR *ir, const Contraction *c, Sb *out) {
   static const struct { const char *name; bool summed, in[2]; } role[] = {
     { "batch", false, { true, true } }, { "rows", false, { true, false } }, { "columns", false, { false, true } },

@@ -46,13 +46,6 @@ static Ref above(IR *ir, Ref r, Ref weight, Ref other) {
   return below ? node_with_src(ir, r, &below) : 0;
 }
 
-/* Products of matrices side by side: what points have made of windows, and groups */
-static bool batched(const Contraction *c) {
-  for (int i = 0; i < c->n; i++)
-    if (!c->range[i].summed && c->range[i].in[0] && c->range[i].in[1]) return true;
-  return false;
-}
-
 /* x rounded to bf16, below its padding, so that the room around it is of that type, too */
 static Ref rounded(IR *ir, Ref x) {
   const Node *n = node(ir, x);
@@ -60,16 +53,6 @@ static Ref rounded(IR *ir, Ref x) {
   if (n->op != OP_PAD || !node_is_const(ir, n->src[1], &fill) || fill) return g_cast(ir, g_cast(ir, x, DT_BF16), DT_F32);
   Ref padded = g_pad(ir, g_cast(ir, n->src[0], DT_BF16), n->arg, n->arg + n->rank, c_int(ir, DT_BF16, 0));
   return g_cast(ir, padded, DT_F32);
-}
-
-/* Pairs of products: a range beside the taps walks factor f in twos. */
-static bool has_pairs(const Contraction *c, int f) {
-  for (int i = 0; i < c->n; i++) {
-    bool tap = false;
-    for (int k = 0; k < c->nwindows; k++) tap |= c->window[k].factor == f && c->window[k].tap == i;
-    if (!tap && c->range[i].summed && c->range[i].in[0] && c->range[i].in[1] && c->range[i].extent >= 8 && c->range[i].extent % 2 == 0) return true;
-  }
-  return false;
 }
 
 typedef struct Narrow { DType type; bool pairs; } Narrow; /* pairs: the machine multiplies two by two */
@@ -83,11 +66,11 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Node *p = node(ir, product);
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
-    if (batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || dims_elems(w->dims, w->rank) < FEW || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
+    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || dims_elems(w->dims, w->rank) < FEW || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
     Ref src[2] = { p->src[0], p->src[1] }, narrow = narrow_weight(ir, c.base[f], d);
     if (!narrow) return 0;
     src[f] = above(ir, p->src[f], c.base[f], narrow);
-    if (how->pairs && has_pairs(&c, !f)) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
+    if (how->pairs && contraction_pairs(&c, !f)) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
     return above(ir, r, product, node_with_src(ir, product, src));
   }
   return 0;

@@ -213,6 +213,15 @@ const Target *target_in_order(Arena *a, const Target *t) {
   return o;
 }
 
+/* Measured on kernels with operands in the caches: AMX on Sapphire Rapids; vdpbf16ps twice the multiply-adds on Zen 4, half
+ * of them on Sapphire Rapids. */
+double target_bf16_rate(const Target *t) {
+  static const struct { uint32_t needs; double rate; } known[] = { { FEAT_AMX_BF16, 12 }, { FEAT_AVX512BF16, 1.8 } };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (t->features & known[i].needs) return known[i].rate;
+  return 0;
+}
+
 void target_facts(const Target *t, Sb *o) {
   sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d%s", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
             t->l1_bytes, t->l2_bytes, t->l3_bytes, t->in_order ? " in order" : "");

@@ -50,6 +50,7 @@ const Target *target_tuned(Arena *a, const Target *t, const char *triple, const 
 const Target *target_in_order(Arena *a, const Target *t); /* t with in_order, and nothing left to the C compiler */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
 const char *arch_name(Arch a);
+double target_bf16_rate(const Target *t);             /* products of bf16 in the time of one of floats, by the best unit; 0: none */
 
 /* ---- host.c ---- */
 Arch host_arch(void);                                 /* ARCH_ANY: one that tgc has no rows for */
