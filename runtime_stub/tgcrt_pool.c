@@ -30,7 +30,8 @@ typedef struct Member {
 
 struct tgcrt_pool {
   tgcrt_executor executor;
-  int threads;
+  int threads, pinned;
+  int cpu;      /* where the caller was when it woke others */
   int64_t spin; /* ns */
   pid_t owner;
   tgcrt_task *task; /* of the job; they stay while a chunk of it is held */
@@ -106,6 +107,21 @@ static void wake(tgcrt_pool *p, uint32_t *word) {
 }
 #endif
 
+/* Who wakes up may find itself on the processor of the one that woke it, which is busy, while others are idle; there it
+ * would stay for milliseconds. */
+static void leave_caller(const tgcrt_pool *p) {
+#if defined __linux__
+  cpu_set_t all, others;
+  int cpu = sched_getcpu();
+  if (p->pinned || cpu < 0 || cpu != __atomic_load_n(&p->cpu, __ATOMIC_RELAXED) || sched_getaffinity(0, sizeof all, &all)) return;
+  others = all;
+  CPU_CLR((size_t)cpu, &others);
+  if (CPU_COUNT(&others) && !sched_setaffinity(0, sizeof others, &others)) sched_setaffinity(0, sizeof all, &all);
+#else
+  (void)p;
+#endif
+}
+
 /* ---- work ---- */
 static uint64_t share(uint32_t first, uint32_t end) { return (uint64_t)end << 32 | first; }
 
@@ -146,6 +162,7 @@ static void *worker(void *arg) {
       __atomic_fetch_add(&p->sleepers, 1, __ATOMIC_SEQ_CST);
       sleep_on(p, &p->epoch, seen);
       __atomic_fetch_sub(&p->sleepers, 1, __ATOMIC_SEQ_CST);
+      leave_caller(p);
       continue;
     }
     seen = epoch;
@@ -155,6 +172,9 @@ static void *worker(void *arg) {
 }
 
 static void announce(tgcrt_pool *p) {
+#if defined __linux__
+  __atomic_store_n(&p->cpu, sched_getcpu(), __ATOMIC_RELAXED);
+#endif
   __atomic_fetch_add(&p->epoch, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&p->sleepers, __ATOMIC_SEQ_CST)) wake(p, &p->epoch);
 }
@@ -214,6 +234,7 @@ int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_
   p->executor.run = pool_run;
   p->executor.self = p;
   p->threads = o->threads;
+  p->pinned = o->cpus != NULL;
   p->spin = (int64_t)(o->spin_us < 0 ? 0 : o->spin_us ? o->spin_us : DEFAULT_SPIN) * 1000;
   p->owner = getpid();
 #if !defined __linux__

@@ -176,6 +176,19 @@ class Layers:
                 f"{gbs / r['read_gbs']:.0%}", f"{elements / r['ms'] * 1e-6:.2f}", str(len(r["kernels"]))]
 
 
+# ---- threads ----
+class Pool:
+    heads = ["threads", "wake us", "call us", "asleep: wake us", "asleep: call us"]
+
+    def add(self, threads):
+        WORK.mkdir(parents=True, exist_ok=True)
+        program, stub = WORK / "pool", HERE.parent.parent / "runtime_stub"
+        run(*os.environ.get("CC", "cc").split(), "-O2", "-I", stub, "-o", program, HERE / "pool.c", stub / "tgcrt_pool.c", stub / "tgcrt.c", "-lpthread")
+        rounds = [json.loads(run(program, str(threads))) for _ in range(5)]
+        middle = {k: sorted(r[k] for r in rounds)[2] for k in rounds[0]}
+        return [str(threads)] + [f"{middle[k] / 1e3:.2f}" for k in ("wake_ns", "call_ns", "asleep_wake_ns", "asleep_call_ns")]
+
+
 # ---- tables ----
 def line(cells):
     return "| " + " | ".join(cells) + " |"
@@ -208,6 +221,9 @@ A star marks a row that other processes disturbed."""
 LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
 registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run."""
 
+POOL_NOTE = """Each row is `tests/bench/pool.c`: from the call that hands out a job until another thread begins with its chunk, and the whole
+call of a job without work; while the threads look for work, and after a pause in which they fell asleep. Medians."""
+
 
 def main():
     words, docs = sys.argv[1:], None
@@ -222,7 +238,8 @@ def main():
     nets, layers = Networks(peer), Layers()
     for title, part, cases, note in (
             ("Networks", nets, networks(words, can_make), NETWORKS_NOTE),
-            ("Layers", layers, [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE)):
+            ("Layers", layers, [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE),
+            ("Threads", Pool(), [(n,) for n in THREADS if n > 1 and (not words or "pool" in words)], POOL_NOTE)):
         table = None
         for case in cases:
             table = table or Table(part.heads)

@@ -1,0 +1,76 @@
+/* pool.c: what it costs to hand a job to the threads of tgcrt_pool.c: from the call until another thread begins with its
+ * chunk, and the whole call for a job without work; while its threads look for work, and after they fell asleep.
+ * Prints one line of JSON, in nanoseconds (medians). Arguments: threads, jobs. */
+#define _GNU_SOURCE
+#include "tgcrt.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+typedef struct Job {
+  pthread_t caller;
+  int64_t met; /* when another thread began; 0: none did yet */
+} Job;
+
+static void nothing(void *job, int64_t begin, int64_t end) { (void)job, (void)begin, (void)end; }
+
+/* The caller holds its chunks until another thread has come. */
+static void meet(void *arg, int64_t begin, int64_t end) {
+  Job *j = arg;
+  (void)begin, (void)end;
+  if (!pthread_equal(pthread_self(), j->caller)) {
+    int64_t none = 0, t = now();
+    __atomic_compare_exchange_n(&j->met, &none, t, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return;
+  }
+  while (!__atomic_load_n(&j->met, __ATOMIC_ACQUIRE)) {}
+}
+
+static int ascending(const void *a, const void *b) { return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b); }
+
+static int64_t median(int64_t *v, int n) {
+  qsort(v, (size_t)n, sizeof *v, ascending);
+  return v[n / 2];
+}
+
+int main(int argc, char **argv) {
+  int threads = argc > 1 ? atoi(argv[1]) : 2, n = argc > 2 ? atoi(argv[2]) : 2000;
+  static char memory[TGCRT_POOL_BYTES(64)];
+  if (threads < 2 || threads > 64 || n < 1) return 2;
+  tgcrt_pool *pool;
+  tgcrt_pool_options o = { .threads = threads };
+  if (tgcrt_pool_start(&pool, memory, sizeof memory, &o)) return 1;
+  const tgcrt_executor *e = tgcrt_pool_executor(pool);
+  int64_t *wake = malloc((size_t)n * sizeof *wake), *call = malloc((size_t)n * sizeof *call), result[2][2];
+  if (!wake || !call) return 1;
+  for (int cold = 0; cold < 2; cold++) {
+    int rounds = cold ? n / 100 + 1 : n;
+    for (int i = 0; i < rounds; i++) {
+      Job j = { pthread_self(), 0 };
+      if (cold) usleep(3000); /* threads look for work for 0.2 ms */
+      int64_t start = now();
+      e->run(e->self, meet, &j, threads);
+      wake[i] = j.met - start;
+      if (cold) usleep(3000);
+      start = now();
+      e->run(e->self, nothing, &j, threads);
+      call[i] = now() - start;
+    }
+    result[cold][0] = median(wake, rounds);
+    result[cold][1] = median(call, rounds);
+  }
+  printf("{\"threads\": %d, \"wake_ns\": %lld, \"call_ns\": %lld, \"asleep_wake_ns\": %lld, \"asleep_call_ns\": %lld}\n", threads,
+         (long long)result[0][0], (long long)result[0][1], (long long)result[1][0], (long long)result[1][1]);
+  tgcrt_pool_stop(pool);
+  free(wake);
+  free(call);
+  return 0;
+}
