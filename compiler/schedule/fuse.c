@@ -7,7 +7,7 @@
  *   store:   elements x STORE_COST
  * Structure forces some stores: graph outputs; sums of products (contractions), which deserve a
  * kernel with registers of their own, so at most one lives in a kernel and never below another
- * reduction; operands of contractions that are not pure movement, because a contraction reads each
+ * reduction, nor beside a concatenation that is selected from, which takes them all; operands of contractions that are not pure movement, because a contraction reads each
  * operand many times and in scalars (integers are stored in as few bits as they come in: widening counts
  * as movement); concatenations, whose parts are written in place. A reduction
  * whose consumers see it through an EXPAND over what it reduced (a mean, a row maximum) is computed
@@ -127,6 +127,22 @@ static void find_selects(const IR *ir, const Refs *order, bool *out) {
   free(from);
 }
 
+/* out[r]: computing r selects from a concatenation, unless that is stored: down to contractions and to what has
+ * other users */
+static void find_selecting(const IR *ir, const Refs *order, const bool *selects, bool *out) {
+  uint32_t *users = xmalloc(ir->n * sizeof *users);
+  memset(users, 0, ir->n * sizeof *users);
+  for (size_t i = 0; i < order->n; i++)
+    for (int k = 0; k < node(ir, order->p[i])->nsrc; k++) users[node(ir, order->p[i])->src[k]]++;
+  for (size_t i = 0; i < order->n; i++) {
+    Ref r = order->p[i];
+    const Node *x = node(ir, r);
+    out[r] = selects[r];
+    for (int k = 0; k < x->nsrc && !is_contraction(ir, r); k++) out[r] |= out[x->src[k]] && users[x->src[k]] == 1;
+  }
+  free(users);
+}
+
 void sched_fuse(Sched *s) {
   IR *ir = s->ir;
   Refs order = { 0 }, roots = { 0 };
@@ -135,10 +151,11 @@ void sched_fuse(Sched *s) {
   Info *info = xmalloc(ir->n * sizeof *info);
   double *work = xmalloc(ir->n * sizeof *work);
   uint32_t *contraction = xmalloc(ir->n * sizeof *contraction); /* by root: the one it holds */
-  bool *selects = xmalloc(ir->n * sizeof *selects);
+  bool *selects = xmalloc(ir->n * sizeof *selects), *selecting = xmalloc(ir->n * sizeof *selecting);
   const Target *t = s->plan->target;
   const int64_t row_elems = ROW_VECTORS * (t->vector_bytes / 4);
   find_selects(ir, &order, selects);
+  find_selecting(ir, &order, selects, selecting);
   memset(info, 0, ir->n * sizeof *info);
   memset(contraction, 0, ir->n * sizeof *contraction);
 
@@ -167,7 +184,7 @@ void sched_fuse(Sched *s) {
       if (x->op == OP_CAT && !selects[r]) store = true;
       else if (me->operand || me->depth > MAX_INLINED) store = true;
       else if (x->op == OP_REDUCE && is_contraction(ir, r))
-        store = me->under || me->selected || me->root == MANY || extra > 0 || contraction[me->root] || me->evals < (double)elems;
+        store = me->under || me->selected || me->root == MANY || selecting[me->root] || extra > 0 || contraction[me->root] || me->evals < (double)elems;
       else store = again || (x->op == OP_REDUCE && me->under);
     } else if (view && (me->depth > 4 * MAX_INLINED || (me->root == MANY && selects[view_base(ir, r)]))) store = true;
     if (store) {
@@ -225,6 +242,7 @@ void sched_fuse(Sched *s) {
   VEC_FREE(&roots);
   free(info);
   free(selects);
+  free(selecting);
   free(work);
   free(contraction);
 }
