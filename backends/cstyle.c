@@ -2,7 +2,7 @@
  * both compile for any instruction set. Helper functions are templates instantiated for exactly the
  * names that the kernels mention. Nothing from the model reaches the text but numbers. */
 #include "backends.h"
-#include "../compiler/kernel/kernel.h"
+#include "../compiler/kernel/units.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,8 @@ typedef struct Render {
   char **text;             /* by position in the program: how to write the value, without outer parentheses */
   char *prec;              /* and how loosely it binds */
   uint32_t *slot, nslot;   /* Ref to position + 1 */
-  int nloops, naccs;       /* named so far */
+  int nloops, naccs, ntiles; /* named so far */
+  TileSet tiles;           /* of the nest */
   bool in_order;           /* the roundings of a multiply-add are not the C compiler's to choose */
   Arena a;
 } Render;
@@ -416,6 +417,10 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_DOT:
     sb_printf(o, "tgc_dot%s%s_%s(%s, %s, %s)", fl ? "bf" : "", node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     return;
+  case OP_PART:
+    if (vec) sb_printf(o, "*(const %sx%du *)(%s + %s)", dtype_info[d].text, n, arg(w, x, 0), arg_as(w, x, 1, SUM));
+    else sb_printf(o, "%s[%s]", arg(w, x, 0), inside(w, x, 1));
+    return;
   case OP_DIV:
     if (fl) sb_printf(o, "(%s / %s)", arg(w, x, 0), arg(w, x, 1));
     else sb_printf(o, "tgc_%sdiv_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
@@ -489,6 +494,50 @@ static void put_hred(Render *w, const Node *x, uint32_t at, int indent) {
   sb_free(&lane[0]);
 }
 
+/* ---- tiles ---- */
+static void put_upper(Sb *o, const char *s) {
+  for (; *s; s++) sb_printf(o, "%c", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
+}
+
+/* A nest that multiplies tiles begins: their shapes. */
+static void put_tiles(Render *w, size_t at, int indent) {
+  if (!w->ntiles) sb_printf(w->o, "%*sTGC_TILES;\n", indent, "");
+  tile_registers(w->ir, w->k->prog.p + at, w->k->prog.n - at, &w->tiles);
+  sb_printf(w->o, "%*sstatic const uint8_t c%d[64] = { 1", indent, "", w->ntiles);
+  for (int i = 1; i < 64; i++)
+    if (w->tiles.config[i]) sb_printf(w->o, ", [%d] = %d", i, w->tiles.config[i]);
+  sb_printf(w->o, " };\n%*sTGC_TILE_SHAPES(c%d);\n", indent, "", w->ntiles++);
+}
+
+/* What is done to tiles: statements. False: x is something else. */
+static bool put_tile(Render *w, size_t at, int indent) {
+  const Node *x = node(w->ir, w->k->prog.p[at]);
+  const int t = tile_register(&w->tiles, w->k->prog.p[at]);
+  switch ((Op)x->op) {
+  case OP_TILES: put_tiles(w, at, indent); return true;
+  case OP_TILE:
+    sb_printf(w->o, "%*sTGC_TILE_LOAD(%d, %s + %s, %lld);\n", indent, "", t, arg(w, x, 0), arg_as(w, x, 1, SUM), (long long)x->arg[1] * dt_bytes((DType)x->dt));
+    return true;
+  case OP_MMA:
+    sb_printf(w->o, "%*sTGC_", indent, "");
+    put_upper(w->o, tile_unit(w->ir, x)->name);
+    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]), tile_register(&w->tiles, x->src[1]), tile_register(&w->tiles, x->src[2]));
+    return true;
+  case OP_SPILL: {
+    const int from = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);
+    const char *name = w->text[at] = arena_printf(&w->a, "t%zu", at);
+    sb_printf(w->o, "%*sTGC_ALIGNED %s %s[%d];\n", indent, "", dtype_info[x->dt].ctype, name, x->lanes);
+    sb_printf(w->o, "%*sTGC_TILE_STORE(%d, %s, %d);\n", indent, "", from, name, w->tiles.config[16 + 2 * from]);
+    return true;
+  }
+  case OP_ACC:
+    if (t >= 0) sb_printf(w->o, "%*sTGC_TILE_ZERO(%d);\n", indent, "", t);
+    return t >= 0;
+  case OP_GET: case OP_SET: return tile_register(&w->tiles, x->src[0]) >= 0;
+  default: return false;
+  }
+}
+
 /* ---- one kernel ---- */
 /* Variables are numbered by position, loops and accumulators in order of appearance. */
 static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
@@ -542,6 +591,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
     *slot_of(&w, prog->p[i]) = (uint32_t)i + 1;
     e.n = 0;
     if (e.p) e.p[0] = 0;
+    if (put_tile(&w, i, indent)) continue;
     switch ((Op)x->op) {
     case OP_RANGE: continue;
     case OP_LOOP: {
@@ -605,6 +655,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
     if (keep) sb_printf(o, " TGC_KEEP(v%zu);\n", i);
     w.text[i] = arena_printf(&w.a, "v%zu", i);
   }
+  if (w.ntiles) sb_puts(o, "  TGC_TILES_END;\n");
   sb_free(&e);
   const char *last = prog->n ? w.text[prog->n - 1] : NULL;
   *a = w.a;
@@ -788,6 +839,64 @@ static const char keep_text[] = "/* a vector used several times is loaded once *
                                 "#elif defined __GNUC__ && defined __aarch64__\n#define TGC_KEEP(v) __asm__(\"\" : \"+w\"(v))\n"
                                 "#else\n#define TGC_KEEP(v) ((void)0)\n#endif\n";
 
+/* Tiles: the shape of each register, set for a nest and given up at the end of the kernel, so that other code is not
+ * slowed. Intrinsics do not say that they read and write memory (gcc 12: that it is all 64 bytes of the shapes), so a fence
+ * stands around what they do and the shapes are constants. Where a compiler has none, registers are variables. */
+static const char tile_text[] =
+  "#ifdef TGC_AMX\n"
+  "#include <immintrin.h>\n"
+  "#define TGC_TILES ((void)0)\n"
+  "#define TGC_TILE_SHAPES(c) do { __asm__ volatile(\"\" ::: \"memory\"); _tile_loadconfig(c); } while (0)\n"
+  "#define TGC_TILES_END _tile_release()\n"
+  "#define TGC_TILE_ZERO(t) _tile_zero(t)\n"
+  "#define TGC_TILE_LOAD(t, p, stride) _tile_loadd(t, p, stride)\n"
+  "#define TGC_TILE_STORE(t, p, stride) do { _tile_stored(t, p, stride); __asm__ volatile(\"\" ::: \"memory\"); } while (0)\n"
+  "#define TGC_TDPBUSD(s, x, y) _tile_dpbusd(s, x, y)\n"
+  "#define TGC_TDPBUUD(s, x, y) _tile_dpbuud(s, x, y)\n"
+  "#define TGC_TDPBSUD(s, x, y) _tile_dpbsud(s, x, y)\n"
+  "#define TGC_TDPBF16PS(s, x, y) _tile_dpbf16ps(s, x, y)\n"
+  "#else\n"
+  "typedef struct tgc_tile { int rows, bytes; uint8_t row[16][64]; } tgc_tile;\n"
+  "#define TGC_TILES tgc_tile tgc_t[8]\n"
+  "#define TGC_TILE_SHAPES(c) for (int tgc_i = 0; tgc_i < 8; tgc_i++) tgc_t[tgc_i].bytes = (c)[16 + 2 * tgc_i], tgc_t[tgc_i].rows = (c)[48 + tgc_i]\n"
+  "#define TGC_TILES_END ((void)0)\n"
+  "#define TGC_TILE_ZERO(t) memset(tgc_t[t].row, 0, sizeof tgc_t[t].row)\n"
+  "#define TGC_TILE_LOAD(t, p, stride) for (int tgc_i = 0; tgc_i < tgc_t[t].rows; tgc_i++) memcpy(tgc_t[t].row[tgc_i], (const char *)(p) + tgc_i * (int64_t)(stride), (size_t)tgc_t[t].bytes)\n"
+  "#define TGC_TILE_STORE(t, p, stride) for (int tgc_i = 0; tgc_i < tgc_t[t].rows; tgc_i++) memcpy((char *)(p) + tgc_i * (int64_t)(stride), tgc_t[t].row[tgc_i], (size_t)tgc_t[t].bytes)\n"
+  "#define TGC_TDPBUSD(s, x, y) tgc_products(tgc_t + s, tgc_t + x, tgc_t + y, 0, 1)\n"
+  "#define TGC_TDPBUUD(s, x, y) tgc_products(tgc_t + s, tgc_t + x, tgc_t + y, 0, 0)\n"
+  "#define TGC_TDPBSUD(s, x, y) tgc_products(tgc_t + s, tgc_t + x, tgc_t + y, 1, 0)\n"
+  "TGC_HELPER void tgc_products(tgc_tile *s, const tgc_tile *x, const tgc_tile *y, int xs, int ys) {\n"
+  "  for (int i = 0; i < s->rows; i++)\n"
+  "    for (int j = 0; j < s->bytes / 4; j++) {\n"
+  "      int32_t sum;\n"
+  "      memcpy(&sum, s->row[i] + 4 * j, 4);\n"
+  "      for (int k = 0; k < x->bytes; k++) {\n"
+  "        const int a = x->row[i][k], b = y->row[k / 4][4 * j + k % 4];\n"
+  "        sum += (xs ? (int8_t)a : a) * (ys ? (int8_t)b : b);\n"
+  "      }\n"
+  "      memcpy(s->row[i] + 4 * j, &sum, 4);\n"
+  "    }\n"
+  "}\n"
+  "#define TGC_TDPBF16PS(s, x, y) tgc_products_bf16(tgc_t + s, tgc_t + x, tgc_t + y)\n"
+  "TGC_HELPER float tgc_from_bf16(const uint8_t *p) {\n"
+  "  const uint32_t u = (uint32_t)(p[0] | p[1] << 8) << 16;\n"
+  "  float f;\n"
+  "  memcpy(&f, &u, 4);\n"
+  "  return f;\n"
+  "}\n"
+  "TGC_HELPER void tgc_products_bf16(tgc_tile *s, const tgc_tile *x, const tgc_tile *y) {\n"
+  "  for (int i = 0; i < s->rows; i++)\n"
+  "    for (int j = 0; j < s->bytes / 4; j++) {\n"
+  "      float sum, part[2] = { 0, 0 };\n"
+  "      memcpy(&sum, s->row[i] + 4 * j, 4);\n"
+  "      for (int k = 0; k < x->bytes / 2; k++) part[k % 2] += tgc_from_bf16(x->row[i] + 2 * k) * tgc_from_bf16(y->row[k / 2] + 4 * j + k % 2 * 2);\n"
+  "      sum += part[0] + part[1];\n"
+  "      memcpy(s->row[i] + 4 * j, &sum, 4);\n"
+  "    }\n"
+  "}\n"
+  "#endif\n";
+
 static const char order_text[] = "/* operands are loaded where they are used: gcc for aarch64 gathers all loads first, and accumulators spill */\n"
                                  "#if defined __aarch64__ && defined __GNUC__ && !defined __clang__\n#pragma GCC optimize(\"no-schedule-insns\")\n#endif\n";
 
@@ -812,6 +921,14 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, order_text);
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
+  if (all.p && strstr(all.p, "TGC_TILES")) {
+    sb_puts(o, "#if (defined __AMX_TILE__ || defined __AMXTILE__)"); /* as gcc and newer clang, and as older clang */
+    if (strstr(all.p, "TGC_TDPBU") || strstr(all.p, "TGC_TDPBS")) sb_puts(o, " && (defined __AMX_INT8__ || defined __AMXINT8__)");
+    if (strstr(all.p, "TGC_TDPBF16")) sb_puts(o, " && (defined __AMX_BF16__ || defined __AMXBF16__)");
+    sb_puts(o, "\n#define TGC_AMX\n#endif\n");
+    sb_puts(o, "#define TGC_ALIGNED __attribute__((aligned(64)))\n");
+    sb_puts(o, tile_text);
+  }
   bool wide = false; /* vectors of more than one register */
   for (size_t i = 0; i < pre.types.p.n; i++) {
     const char *s = pre.types.p.p[i];

@@ -5,7 +5,7 @@
  * no LLVM; llvm_build.c makes objects of it. */
 #include "llvm.h"
 #include "../compiler/ir/refmap.h"
-#include "../compiler/kernel/kernel.h"
+#include "../compiler/kernel/units.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -153,6 +153,7 @@ typedef struct Render {
   VEC(const char *) ends;    /* of the open loops */
   const char *block;         /* label of the block that is being written */
   int values, blocks, accs;  /* named so far */
+  TileSet tiles;             /* of the nest; .n 0: there were none yet */
   Arena a;
 } Render;
 
@@ -411,6 +412,55 @@ static const char *put_acc(Render *w, const Node *x) {
   return slot;
 }
 
+/* ---- tiles: the registers of x86's matrix unit, by their numbers ---- */
+static const char *stack_slot(Render *w, const char *name, Text t) {
+  sb_printf(&w->slots, "  %s = alloca %s, align 64\n", name, t.s);
+  return name;
+}
+
+/* A nest that multiplies tiles begins: their shapes. */
+static void put_tiles(Render *w, size_t at) {
+  const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), type_of("i8", 64));
+  tile_registers(w->ir, w->k->prog.p + at, w->k->prog.n - at, &w->tiles);
+  sb_puts(w->o, "  store <64 x i8> <");
+  for (int i = 0; i < 64; i++) sb_printf(w->o, "%si8 %d", i ? ", " : "", w->tiles.config[i]);
+  sb_printf(w->o, ">, ptr %s, align 64\n  call void @llvm.x86.ldtilecfg(ptr %s)\n", slot, slot);
+}
+
+static const char *put_spill(Render *w, const Node *x) {
+  const int t = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);
+  const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), value_type((DType)x->dt, x->lanes));
+  sb_printf(w->o, "  call void @llvm.x86.tilestored64(i8 %d, ptr %s, i64 %d)\n", t, slot, w->tiles.config[16 + 2 * t]);
+  return slot;
+}
+
+static const char *put_part(Render *w, const Node *x) {
+  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", scalar_type[x->dt], value(w, x->src[0]), value(w, x->src[1]));
+  return emit(w, "load %s, ptr %s, align %d", value_type((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
+}
+
+/* What is done to tiles; false: x is something else. */
+static bool put_tile(Render *w, Ref r) {
+  const Node *x = node(w->ir, r);
+  const int t = tile_register(&w->tiles, r);
+  switch ((Op)x->op) {
+  case OP_TILE: {
+    const char *p = put_address(w, x);
+    sb_printf(w->o, "  call void @llvm.x86.tileloadd64(i8 %d, ptr %s, i64 %lld)\n", t, p, (long long)x->arg[1] * dt_bytes((DType)x->dt));
+    return true;
+  }
+  case OP_MMA:
+    sb_printf(w->o, "  call void @llvm.x86.%s(i8 %d, i8 %d, i8 %d)\n", tile_unit(w->ir, x)->name, tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]),
+              tile_register(&w->tiles, x->src[1]), tile_register(&w->tiles, x->src[2]));
+    return true;
+  case OP_ACC:
+    if (t >= 0) sb_printf(w->o, "  call void @llvm.x86.tilezero(i8 %d)\n", t);
+    return t >= 0;
+  case OP_GET: case OP_SET: return tile_register(&w->tiles, x->src[0]) >= 0;
+  default: return false;
+  }
+}
+
 /* ---- loops: tested at their end, because extents are known ---- */
 /* Where the chunks in hand begin or end among the units of a range that threads share. */
 static const char *put_bound(Render *w, const char *chunk, const Node *range) {
@@ -489,7 +539,10 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   const Node *x = node(w->ir, r);
   const DType d = (DType)x->dt;
   const Text t = value_type(d, x->lanes);
+  if (put_tile(w, r)) return NULL;
   switch ((Op)x->op) {
+  case OP_SPILL: return put_spill(w, x);
+  case OP_PART: return put_part(w, x);
   case OP_CONST: return constant(w, d, x->arg[0]);
   case OP_RANGE: return NULL;
   case OP_BUFFER:
@@ -530,9 +583,14 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   Render w = { .ir = p->ir, .k = k, .t = t, .o = &body, .block = "entry" };
   int loops = 0;
   for (size_t i = 0; i < k->prog.n; i++) {
+    if (node(p->ir, k->prog.p[i])->op == OP_TILES) {
+      put_tiles(&w, i);
+      continue;
+    }
     const char *text = put_value(&w, k->prog.p[i], &loops);
     if (text) name_value(&w, k->prog.p[i], text);
   }
+  if (w.tiles.n) sb_puts(&body, "  call void @llvm.x86.tilerelease()\n"); /* so that other code is not slowed */
   sb_printf(o, "define internal void @k%d(", index);
   put_parameters(p, k, o);
   sb_printf(o, ") #0 {\nentry:\n%s%s  ret void\n}\n", w.slots.p ? w.slots.p : "", body.p ? body.p : "");

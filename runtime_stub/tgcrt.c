@@ -12,7 +12,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_UNREADY: return "the context was not initialised by this model";
   case TGCRT_INDEX: return "an index in the data was out of range and has been clamped";
   case TGCRT_FILE: return "a file cannot be read, or is not what was expected";
-  case TGCRT_CPU: return "this CPU lacks instructions that the model was compiled for";
+  case TGCRT_CPU: return "this CPU, or its operating system, lacks instructions that the model was compiled for";
   case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";
   case TGCRT_THREADS: return "a thread cannot be started";
   }
@@ -94,9 +94,22 @@ uint32_t tgcrt_cpu(void) {
 uint32_t tgcrt_cpu(void) { return 0; }
 #endif
 
+/* Linux saves the registers of the matrix unit for processes that ask for it: once, for all threads. */
+static int tiles_permitted(void) {
+#if defined __x86_64__ && defined __GNUC__ && defined __linux__ && !defined TGCRT_FREESTANDING
+  long status = 158; /* arch_prctl */
+  __asm__ volatile("syscall" : "+a"(status) : "D"(0x1023L /* ARCH_REQ_XCOMP_PERM */), "S"(18L /* XTILEDATA */) : "rcx", "r11", "memory");
+  return !status;
+#else
+  return 1;
+#endif
+}
+
 int tgcrt_cpu_check(uint32_t wanted) {
   uint32_t have = tgcrt_cpu();
-  return have & TGCRT_CPU_KNOWN && wanted & ~have ? TGCRT_CPU : TGCRT_OK;
+  if (!(have & TGCRT_CPU_KNOWN)) return TGCRT_OK;
+  if (wanted & ~have) return TGCRT_CPU;
+  return wanted & (TGCRT_CPU_AMX_INT8 | TGCRT_CPU_AMX_BF16) && !tiles_permitted() ? TGCRT_CPU : TGCRT_OK;
 }
 
 /* ---- state ---- */

@@ -72,7 +72,7 @@ static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
 }
 
 /* where lane l of an access lies: one index is that of lane 0 */
-static char *address(const Machine *m, const Step *s, int l) {
+static char *address(const Machine *m, const Step *s, int64_t l) {
   const Node *b = node(m->ir, s->x->src[0]), *index = node(m->ir, s->x->src[1]);
   const Buf *buf = &m->ir->bufs.p[b->arg[0]];
   int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
@@ -92,6 +92,16 @@ static void run_load(const Machine *m, const Step *s, int64_t *to) {
     }
     memcpy(&bits, address(m, s, l), (size_t)dt_bytes(d));
     to[l] = (int64_t)dt_wrap(d, bits);
+  }
+}
+
+static void run_tile(const Machine *m, const Step *s, int64_t *to) {
+  const Node *x = s->x;
+  const int width = x->lanes / (int)x->arg[0], bytes = dt_bytes((DType)x->dt);
+  for (int l = 0; l < x->lanes; l++) {
+    uint64_t bits = 0;
+    memcpy(&bits, address(m, s, l / width * x->arg[1] + l % width), (size_t)bytes);
+    to[l] = (int64_t)dt_wrap((DType)x->dt, bits);
   }
 }
 
@@ -129,6 +139,11 @@ static int64_t across(const Machine *m, const Step *s) {
   return lane[0];
 }
 
+/* the product of two factors in type d */
+static int64_t product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b) {
+  return interp_scalar(OP_MUL, d, d, (int64_t[]){ interp_scalar(OP_CAST, d, ta, a), interp_scalar(OP_CAST, d, tb, b) });
+}
+
 /* products in the sum's type, one after another */
 static void run_dot(const Machine *m, const Step *s, int64_t *to) {
   const Node *x = s->x, *a = node(m->ir, x->src[1]), *b = node(m->ir, x->src[2]);
@@ -137,11 +152,25 @@ static void run_dot(const Machine *m, const Step *s, int64_t *to) {
   for (int l = 0; l < x->lanes; l++) {
     int64_t sum = source(m, s, 0)[l];
     for (int k = 0; k < group; k++) {
-      int64_t va = interp_scalar(OP_CAST, d, (DType)a->dt, &source(m, s, 1)[a->lanes == group ? k : l * group + k]);
-      int64_t vb = interp_scalar(OP_CAST, d, (DType)b->dt, &source(m, s, 2)[l * group + k]);
-      sum = interp_scalar(OP_ADD, d, d, (int64_t[]){ sum, interp_scalar(OP_MUL, d, d, (int64_t[]){ va, vb }) });
+      const int64_t *va = &source(m, s, 1)[a->lanes == group ? k : l * group + k], *vb = &source(m, s, 2)[l * group + k];
+      sum = interp_scalar(OP_ADD, d, d, (int64_t[]){ sum, product(d, (DType)a->dt, va, (DType)b->dt, vb) });
     }
     to[l] = sum;
+  }
+}
+
+/* a matrix of sums: in each the products of its row of x and its column of y, one after another */
+static void run_mma(const Machine *m, const Step *s, int64_t *to) {
+  const Node *x = s->x, *a = node(m->ir, x->src[1]), *b = node(m->ir, x->src[2]);
+  const DType d = (DType)x->dt;
+  const int rows = (int)x->arg[0], depth = (int)x->arg[1], columns = x->lanes / rows, group = a->lanes / rows / depth;
+  for (int l = 0; l < x->lanes; l++) {
+    const int64_t *row = source(m, s, 1) + l / columns * depth * group, *column = source(m, s, 2) + l % columns * group;
+    to[l] = source(m, s, 0)[l];
+    for (int k = 0; k < depth * group; k++) {
+      int64_t p = product(d, (DType)a->dt, row + k, (DType)b->dt, column + k / group * columns * group + k % group);
+      to[l] = interp_scalar(OP_ADD, d, d, (int64_t[]){ to[l], p });
+    }
   }
 }
 
@@ -149,7 +178,7 @@ static void run_step(Machine *m, const Step *s) {
   const Node *x = s->x;
   int64_t *to = &m->v[s->to];
   switch ((Op)x->op) {
-  case OP_CONST: case OP_BUFFER: case OP_RANGE: break;
+  case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_TILES: break;
   case OP_LOAD: run_load(m, s, to); break;
   case OP_STORE: run_store(m, s); break;
   case OP_BCAST:
@@ -161,7 +190,10 @@ static void run_step(Machine *m, const Step *s) {
   case OP_LANE: *to = source(m, s, 0)[x->arg[0]]; break;
   case OP_HRED: *to = across(m, s); break;
   case OP_DOT: run_dot(m, s, to); break;
-  case OP_ACC: case OP_GET: memmove(to, source(m, s, 0), x->lanes * sizeof *to); break;
+  case OP_TILE: run_tile(m, s, to); break;
+  case OP_MMA: run_mma(m, s, to); break;
+  case OP_PART: memcpy(to, source(m, s, 0) + *source(m, s, 1), x->lanes * sizeof *to); break;
+  case OP_SPILL: case OP_ACC: case OP_GET: memmove(to, source(m, s, 0), x->lanes * sizeof *to); break;
   case OP_SET: memmove(&m->v[m->from.p[s->first]], source(m, s, 1), x->lanes * sizeof *to); break;
   default:
     CHECK(op_info[x->op].level == L_EXPR);

@@ -59,7 +59,7 @@ bool op_takes(Op op, DType d);                   /* an elementwise op is defined
 typedef uint32_t Ref;      /* 0: none */
 enum { MAX_RANK = 12 };
 
-typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_COUNT } RangeKind;
+typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_ROW, RK_DEPTH, RK_COUNT } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
 
 typedef struct Node {

@@ -94,6 +94,11 @@ OP(BCAST,     PROG,   1,  "T(T)",     "",                      0,            "a 
 OP(VEC,       PROG,   S,  "T(T)",     "",                      0,            "a vector from one scalar per lane")
 OP(LANE,      PROG,   1,  "T(T)",     "lane:i",                0,            "one lane of a vector")
 OP(DOT,       PROG,   3,  "T(T,*,*)", "",                      0,            "DOT(sum, x, y): each lane of sum plus the products of its group of x and y; one group of x serves all lanes")
+OP(TILE,      PROG,   2,  "*()",      "rows:i stride:i",       0,            "TILE(buffer, index): rows of elements side by side, each row stride elements behind the last, as one value")
+OP(MMA,       PROG,   3,  "T(T,*,*)", "rows:i depth:i",        0,            "MMA(sum, x, y): sum plus the product of matrices x and y, whose depth goes in groups: x holds groups by row and depth, y by depth and column")
+OP(SPILL,     PROG,   1,  "T(T)",     "",                      0,            "a tile in memory, for PART")
+OP(PART,      PROG,   2,  "T(T,i)",   "",                      0,            "PART(tile, index): elements of a spilled tile side by side, from index on")
+OP(TILES,     PROG,   0,  "*()",      "id:i",                  0,            "a nest begins that multiplies tiles")
 OP(HRED,      PROG,   1,  "T(T)",     "op:o",                  0,            "combines all lanes: a fixed tree, halves first")
 /* programs: a list; a LOOP runs to its END */
 OP(LOOP,      PROG,   1,  "*()",      "",                      0,            "for each value of the range")

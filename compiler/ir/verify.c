@@ -229,6 +229,10 @@ static void verify_inner(const IR *ir, Ref r) {
     NEED(x->arg[0] >= 0 && x->arg[2] >= 0 && x->arg[2] < RK_COUNT, "no such extent or kind");
     break;
   case OP_LOAD: case OP_STORE: verify_access(ir, r, x); break;
+  case OP_TILE:
+    NEED(node(ir, x->src[0])->op == OP_BUFFER && node(ir, x->src[0])->dt == x->dt, "the first source is no buffer of the type");
+    NEED(node(ir, x->src[1])->dt == DT_I64 && node(ir, x->src[1])->lanes == 1, "the index is not one i64");
+    break;
   default: break;
   }
 }
@@ -322,6 +326,17 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt), "sums of another kind than the products");
     return;
   }
+  case OP_TILE: NEED(x->arg[0] > 0 && x->lanes % x->arg[0] == 0, "rows of different lengths"); return;
+  case OP_MMA: {
+    const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
+    const int64_t rows = x->arg[0], depth = x->arg[1];
+    NEED(rows > 0 && depth > 0 && s->lanes == x->lanes && x->lanes % rows == 0, "no matrices");
+    NEED(a->lanes % (rows * depth) == 0 && a->lanes / rows * (x->lanes / rows) == b->lanes, "matrices that do not fit each other");
+    NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt), "sums of another kind than the products");
+    return;
+  }
+  case OP_SPILL: NEED(s->lanes == x->lanes, "lanes of sources differ"); return;
+  case OP_PART: NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, x->src[1])->lanes == 1, "no part of a tile in memory"); return;
   case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
   case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
   default:
@@ -387,7 +402,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, x->src[0]);
       NEED(range->op == OP_RANGE, "loops over no range");
-      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT, "a range that was to be replicated");
+      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH, "a range that was to be replicated");
       NEED(range->arg[2] != RK_THREAD || !in_threads, "a range of threads inside another one");
       threads |= range->arg[2] == RK_THREAD;
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");

@@ -33,7 +33,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   const Node *x = node(ir, r);
   for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first: terms stay in order */
     const Node *u = node(ir, x->src[k]);
-    if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL && u->arg[2] != RK_DOT) continue;
+    if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL && u->arg[2] != RK_DOT && u->arg[2] != RK_DEPTH) continue;
     Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[ROW_VECTORS];
     bool partial = u->arg[2] == RK_PARTIAL && x->nsrc > 2;
     int n = 1;
@@ -63,7 +63,12 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   return 0;
 }
 
-/* ---- groups ---- */
+/* ---- groups and tiles ---- */
+static Ref splat(IR *ir, Ref r, int lanes) {
+  const Node *x = node(ir, r);
+  return x->lanes == lanes ? r : make(ir, OP_BCAST, (DType)x->dt, lanes, 1, &r, 0, NULL);
+}
+
 static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* the elements of a converted load side by side, or 0 */
   const Node *x = node(ir, cast), *l = x->op == OP_CAST ? node(ir, x->src[0]) : x;
   int64_t coef;
@@ -72,18 +77,69 @@ static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* the elements of a
   return make(ir, OP_LOAD, (DType)l->dt, n, 2, (Ref[]){ l->src[0], rest }, 0, NULL);
 }
 
+static Ref range_below(IR *ir, Ref index, RangeKind kind) { /* 0: none */
+  Refs all = { 0 };
+  Ref found = 0;
+  collect_ranges(ir, index, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->arg[2] == (int64_t)kind) found = all.p[i];
+  VEC_FREE(&all);
+  return found;
+}
+
+static int64_t extent_of(const IR *ir, Ref range) { return range ? node(ir, range)->arg[0] : 1; }
+
+/* The tile that a load reads: a row for each value of a range (0: one row), at whatever stride; in each, elements side
+ * by side along two ranges, the inner one first. 0: they do not lie so. */
+static Ref tile_load(IR *ir, Ref load, Ref row, Ref inner, Ref outer) {
+  const Node *l = node(ir, load);
+  const int64_t width = extent_of(ir, inner) * extent_of(ir, outer);
+  int64_t coef, arg[2] = { extent_of(ir, row), 0 };
+  Ref index = l->src[1];
+  if (!ix_split(ir, index, inner, &coef, &index) || coef != 1) return 0;
+  if (outer && (!ix_split(ir, index, outer, &coef, &index) || coef != extent_of(ir, inner))) return 0;
+  if (row && !ix_split(ir, index, row, &arg[1], &index)) return 0;
+  return make(ir, OP_TILE, (DType)l->dt, (int)(arg[0] * width), 2, (Ref[]){ l->src[0], index }, 2, arg);
+}
+
+/* RED(cast(x) * cast(y), ..., depth, dot range), where y is the constant, becomes an element of RED(MMA(0, tile of x,
+ * tile of y), ...): that of the row of x and the lane of y. */
+static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloops, const Ref *loops) {
+  const Node *m = node(ir, red->src[0]);
+  Ref x = node(ir, m->src[0])->src[0], y = node(ir, m->src[1])->src[0], src[MAX_RANGES + 1];
+  if (ir->bufs.p[node(ir, node(ir, x)->src[0])->arg[0]].kind == BUF_WEIGHT) {
+    Ref t = x;
+    x = y;
+    y = t;
+  }
+  Ref row = range_below(ir, node(ir, x)->src[1], RK_ROW), lane = range_below(ir, node(ir, y)->src[1], RK_VEC);
+  Ref a = tile_load(ir, x, row, dot, depth), b = tile_load(ir, y, depth, dot, lane);
+  if (!a || !b) return 0;
+  const int64_t shape[2] = { extent_of(ir, row), extent_of(ir, depth) }, lanes = extent_of(ir, lane);
+  const DType d = (DType)red->dt;
+  const int elems = (int)(shape[0] * lanes);
+  src[0] = make(ir, OP_MMA, d, elems, 3, (Ref[]){ splat(ir, c_int(ir, d, 0), elems), a, b }, 2, shape);
+  memcpy(src + 1, loops, (size_t)nloops * sizeof *src);
+  if (!nloops) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE }); /* the sum is a variable */
+  Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
+  Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
+  return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);
+}
+
 /* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second.
  * Where packing did not bring groups together, the range is unrolled. */
 static Ref group_reduction(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *m = node(ir, x->src[0]);
-  Ref src[MAX_RANGES + 1], dot = 0;
+  Ref src[MAX_RANGES + 1], dot = 0, depth = 0;
   int n = 1;
   for (int k = 1; k < x->nsrc; k++) {
     if (node(ir, x->src[k])->arg[2] == RK_DOT) dot = x->src[k];
+    else if (node(ir, x->src[k])->arg[2] == RK_DEPTH) depth = x->src[k];
     else src[n++] = x->src[k];
   }
   if (!dot || m->op != OP_MUL) return 0;
+  if (depth) return tile_reduction(ir, x, depth, dot, n - 1, src + 1);
   int group = (int)node(ir, dot)->arg[0];
   Ref a = group_load(ir, m->src[0], dot, group), b = group_load(ir, m->src[1], dot, group);
   if (!a || !b) return 0;
@@ -108,11 +164,6 @@ typedef struct Lanes {
 static void lanes_free(Lanes *v) {
   refmap_free(&v->memo);
   refmap_free(&v->varies);
-}
-
-static Ref splat(IR *ir, Ref r, int lanes) {
-  const Node *x = node(ir, r);
-  return x->lanes == lanes ? r : make(ir, OP_BCAST, (DType)x->dt, lanes, 1, &r, 0, NULL);
 }
 
 static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every lane */
@@ -154,6 +205,9 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
     src[0] = splat(ir, src[0], v->n);
     if (node(ir, src[2])->lanes == node(ir, x->src[2])->lanes) src[2] = each_group(ir, src[2], v->n);
     return make(ir, OP_DOT, (DType)x->dt, v->n, 3, src, 0, NULL);
+  case OP_PART:
+    CHECK(ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1);
+    return make(ir, OP_PART, (DType)x->dt, v->n, 2, (Ref[]){ x->src[0], rest }, 0, NULL);
   case OP_RANGE: return each_lane(v, r);
   case OP_RED: {
     int n = 1, mine = 0;
@@ -227,9 +281,11 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   /* The range with most copies is the outer one of the tile: what its copies share is held in
    * registers while theirs streams past, and the smaller side needs fewer. */
   int copied[MAX_RANGES], ncopied = 0;
+  Ref rows = 0;
   for (int k = 0; k < n.n; k++) {
     const Node *r = node(ir, n.ranges[k]);
     if (r->arg[2] == RK_VEC) vec = n.ranges[k];
+    else if (r->arg[2] == RK_ROW) rows = n.ranges[k];
     else if (r->arg[2] != RK_UNROLL) loops.ranges[loops.n++] = n.ranges[k];
     else {
       int at = ncopied++;
@@ -237,6 +293,7 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
       copied[at] = k;
     }
   }
+  if (rows) loops.ranges[loops.n++] = rows; /* innermost: what multiplies tiles makes all of them */
   for (int k = 0; k < ncopied; k++) {
     Ref range = n.ranges[copied[k]];
     next.n = 0;

@@ -294,7 +294,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes), lanes, true };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes), lanes, true, false };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -302,7 +302,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
   VEC_FREE(&all);
 }
 
-static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
+static Opts vector_opts(IR *ir, const Nest *n, const Target *t) {
   Opts o = { 0 };
   Model m;
   Ref red;
@@ -328,10 +328,10 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
   }
   for (int i = 0; i < m.nout; i++) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
-    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false };
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false, false };
   }
   int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes) : 1;
-  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1 };
+  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1, false };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
 
   /* short reductions are unrolled whole, so that neighbours share what they load */
@@ -349,7 +349,7 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
       if (t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
       terms *= e;
       copies *= (double)e;
-      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false };
+      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false, false };
     }
   }
   /* weights that crowd the first level of cache are walked once: their tile goes outermost */
@@ -370,9 +370,11 @@ static Opts tile_opts(IR *ir, const Nest *n, const Target *t) {
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   Ref nest = nest_close(ir, n), range, rest;
   const Unit *u = unit_choose(ir, nest, t, &range);
-  if (!u) return tile_opts(ir, n, t);
+  Opts o;
+  if (tile_opts(ir, nest, t, u, &o)) return o;
+  if (!u) return vector_opts(ir, n, t);
   Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
-  Opts o = tile_opts(ir, &grouped, t);
+  o = vector_opts(ir, &grouped, t);
   for (int i = 0; i < o.n; i++)
     if (o.opt[i].range == rest) o.opt[i].range = range;
   o.grouped = range;

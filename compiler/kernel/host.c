@@ -24,7 +24,7 @@ uint32_t host_features(void) {
   uint32_t have = tgcrt_cpu(), set = 0;
   for (const Feature *f = features; f->name; f++)
     if (f->arch == host_arch() && have & f->bit && !(f->needs & ~set)) set |= f->bit;
-  return set;
+  return tgcrt_cpu_check(set) ? set & ~(uint32_t)(FEAT_AMX_INT8 | FEAT_AMX_BF16) : set; /* which the system may deny */
 }
 
 #ifdef __x86_64__

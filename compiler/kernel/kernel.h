@@ -24,12 +24,13 @@ typedef struct Opt {
   int unroll;              /* copies, in order */
   int lanes;
   bool partial;            /* copies of a reduction have accumulators of their own: PARTIAL */
+  bool rows;               /* lanes are the rows of a matrix unit's tile: ROWS */
 } Opt;
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
   Ref outermost;           /* range moved to the outside of the nest; 0: none */
-  Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups */
+  Ref grouped;             /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
   const struct Unit *unit; /* units.h; NULL: none */
 } Opts;
 

@@ -114,7 +114,8 @@ static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, re
 
 /* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
  * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
- * chunks runs (threads.c) loads nothing before it: another chunk may have stored there. */
+ * chunks runs (threads.c) loads nothing before it: another chunk may have stored there. Tiles are loaded where they are
+ * multiplied: a nest leaves none to the next one, which has other registers for them. */
 static void find_scopes(Linear *l, int innermost) {
   IR *ir = l->ir;
   const Node *first = node(ir, innermost ? l->loop[1].range : 0);
@@ -135,6 +136,10 @@ static void find_scopes(Linear *l, int innermost) {
     if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     l->scope[i] = s;
+    const Node *mma = x->op == OP_RED ? node(ir, x->src[0]) : NULL;
+    if (!mma || mma->op != OP_MMA) continue;
+    int at = loop_of(l, x->src[x->nsrc - 1]);
+    l->scope[pos_of(l, x->src[0])] = l->scope[pos_of(l, mma->src[1])] = l->scope[pos_of(l, mma->src[2])] = at;
   }
   free(feeds);
 }
@@ -175,14 +180,15 @@ static void emit_loop(Linear *l, int loop);
 static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   IR *ir = l->ir;
   const Node *x = node(ir, value);
-  bool dot = x->op == OP_DOT || (x->op == OP_ADD && node(ir, x->src[1])->op == OP_DOT);
+  const Node *last = x->op == OP_ADD ? node(ir, x->src[1]) : x;
+  bool dot = last->op == OP_DOT || last->op == OP_MMA;
   if (l->done[pos_of(l, value)] || op != OP_ADD || (!dt_float((DType)x->dt) && !dot)) {
     return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
   }
   if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, x->src[0]), x->src[1]);
   if (dot) { /* its sum is 0 */
     Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
-    return put(l, OP_DOT, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, 0, NULL);
+    return put(l, (Op)x->op, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, x->narg, x->arg);
   }
   if (x->op == OP_MUL) {
     Ref a = need(l, x->src[0]), b = need(l, x->src[1]);
@@ -332,6 +338,9 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   make_loops(l);
   find_scopes(l, at);
   share_top(l);
+  bool tiles = false;
+  for (size_t i = 0; i < l->nodes.n && !tiles; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;
+  if (tiles) put(l, OP_TILES, DT_NONE, 1, 0, NULL, 1, &(int64_t){ ir->next_range++ });
   const Node *s = node(ir, n.store);
   if (s->op == OP_SINK)
     for (int k = 0; k < s->nsrc; k++) VEC_PUSH(&l->loop[at].sets, s->src[k]);

@@ -58,7 +58,7 @@ static void name_buffers(const IR *ir, Kernel *k) {
   k->bufs.n = k->written.n = 0;
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
     const int buf = (int)node(ir, x->src[0])->arg[0];
     if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
     if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);

@@ -9,20 +9,20 @@
 static Ref split(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes;
-  Ref by[3] = { range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
+  Ref by[3] = { range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL), range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
   Ref expr = ix_add(ir, ix_add(ir, ix_mul(ir, by[0], tile), ix_mul(ir, by[1], o->lanes)), by[2]);
   return range_replace(ir, root, o->range, expr, 3, by);
 }
 
 /* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
  * own for the rest. So the last tile, or the last vector of an only tile, is moved back to end with the
- * range: some elements are computed twice, to the same value. Only for nests that do not compute in
+ * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles. Only for nests that do not compute in
  * place; those have no reduction. */
 static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];
   bool only = tile > extent;
-  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, RK_VEC) };
+  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
   Ref copy = ix_mul(ir, by[1], o->lanes), at = only ? copy : ix_mul(ir, by[0], tile);
   at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ at, ix_const(ir, extent - (only ? o->lanes : tile)) }, 0, NULL, 0, NULL);
   return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
@@ -88,13 +88,19 @@ static Ref split_whole(IR *ir, Ref root, Opt o) {
     while (lanes > extent - whole) lanes /= 2;
     vectors = (int)((extent - whole) / lanes);
     root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
-    if (lanes > 1) root = split_whole(ir, root, (Opt){ rest, vectors, lanes, vectors > 1 });
+    if (lanes > 1) root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 });
   }
   return split(ir, root, &o);
 }
 
+/* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */
+static void narrow_lanes(Opt *p, int64_t rest) {
+  while (p->lanes > rest) p->lanes /= 2;
+  p->unroll = (int)(rest / p->lanes);
+}
+
 /* A rest along a range without lanes keeps the schedule of the others, so that it reads the same
- * packed weights; a rest of lanes is scheduled anew. */
+ * packed weights; a rest of lanes is scheduled anew, but for that of a matrix unit, which narrower tiles do. */
 static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *given, Refs *nests, Sb *text) {
   Nest n = nest_open(ir, nest);
   Opts o = given ? *given : heuristic_opts(ir, &n, t);
@@ -111,16 +117,20 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     nest = nest_close(ir, &n);
   }
   nest = units_apply(ir, nest, &o);
+  bool tiles = false;
+  for (int i = 0; i < o.n; i++) tiles |= o.opt[i].rows;
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    if (whole == extent || !in_list(ir, nest, p->range) || reduction_repeats(ir, nest, p->range)) continue;
+    if (whole == extent || !in_list(ir, nest, p->range) || p->rows || reduction_repeats(ir, nest, p->range)) continue;
     CHECK(depth < 16);
     Opts rest = o;
     bool moved = o.outermost == p->range;
     VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent, &rest.opt[i].range));
-    if (p->lanes > 1) rest.n = -1;
+    if (moved) rest.outermost = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;
+    if (p->lanes > 1 && !tiles) rest.n = -1;
     else if (node(ir, rest.opt[i].range)->op != OP_RANGE) rest.opt[i] = rest.opt[--rest.n];
+    else if (p->lanes > 1) narrow_lanes(&rest.opt[i], extent - whole);
     else rest.opt[i].unroll = (int)(extent - whole);
     VEC_PUSH(&how, rest);
     nest = restrict_range(ir, nest, p->range, 0, whole, &p->range);

@@ -14,8 +14,9 @@ enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3 };
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
+  { "rows", A_NUMBER },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -44,7 +45,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     int at = range_place(&ranges, p->range);
-    if (p->lanes > 1) sb_printf(out, " vec(r%d,%d)", at, p->lanes);
+    if (p->lanes > 1) sb_printf(out, " %s(r%d,%d)", p->rows ? "rows" : "vec", at, p->lanes);
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }
   if (o->unit) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->unit->name);
@@ -97,10 +98,11 @@ static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit
     return NULL;
   }
   Opt *p = opt_of(o, range);
-  int *field = !p ? NULL : word == W_VEC ? &p->lanes : &p->unroll;
+  int *field = !p ? NULL : word == W_VEC || word == W_ROWS ? &p->lanes : &p->unroll;
   if (!p || *field != 1) return "it splits a range twice";
   *field = n;
   p->partial |= word == W_PARTIAL;
+  p->rows |= word == W_ROWS;
   return NULL;
 }
 
@@ -144,6 +146,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
   bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
   if (tile > extent && !overlaps) return "a tile is larger than its range";
+  if (p->rows) return NULL;
   if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
   if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
   if (p->partial && outer) return "only a reduction has partial results";
@@ -163,7 +166,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
     const Opt *p = &o->opt[i];
     if (!ranges_of(ir, r, p->range)) continue;
     if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll)) wrong = "the terms of a sum are taken in order";
-    lanes += p->lanes > 1;
+    lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
     if (p->lanes > 1 && vec && ix_uses(ir, x->src[0], vec)) wrong = "lanes inside of lanes";
     for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
@@ -195,7 +198,7 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
       if (!(mask >> k & 1)) continue;
       bool memory = x->op == OP_LOAD || x->op == OP_STORE;
       bool gathers = memory && !(ix_split(ir, x->src[1], o->opt[k].range, &coef, &rest) && coef == 1);
-      copies *= o->opt[k].unroll * (gathers || x->dt == DT_I64 ? o->opt[k].lanes : 1.0);
+      copies *= o->opt[k].unroll * (!o->opt[k].rows && (gathers || x->dt == DT_I64) ? o->opt[k].lanes : 1.0);
     }
     if (x->op != OP_RANGE && x->op != OP_CONST && x->op != OP_BUFFER && x->op != OP_NEST) total += copies;
     if (x->op == OP_RED) mask &= ~own;
@@ -211,11 +214,13 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   int rests = 0;
   Ref vec = 0;
   Opts grouped = *given, *o = &grouped;
+  const bool tiles = o->unit && o->unit->depth > 1;
   if (o->unit && (wrong = unit_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
+  if (tiles && (wrong = unit_tiling(ir, nest, o))) return wrong;
   nest = units_apply(ir, nest, o);
   for (int i = 0; i < o->n && !wrong; i++) {
-    wrong = check_one(ir, nest, t, &o->opt[i], &rests);
-    if (o->opt[i].lanes == 1 || !ranges_of(ir, nest, o->opt[i].range)) continue;
+    wrong = o->opt[i].rows && !tiles ? "only the tiles of a unit have rows" : check_one(ir, nest, t, &o->opt[i], &rests);
+    if (o->opt[i].lanes == 1 || o->opt[i].rows || !ranges_of(ir, nest, o->opt[i].range)) continue;
     if (vec) wrong = "two ranges are in lanes";
     vec = o->opt[i].range;
   }

@@ -9,18 +9,19 @@
 
 typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim; /* gate: what a step adds to the gate's value */
 
-/* Place of a range in the nest: its loops, then its reductions' loops, then copies, then lanes. */
+/* Place of a range in the nest: its loops, then its reductions' loops, then copies, then tiles and lanes. */
 static int order_of(const IR *ir, const Refs *all, Ref nest, Ref range) {
+  static const int inner[RK_COUNT] = { [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5 };
   const Node *x = node(ir, nest), *r = node(ir, range);
-  int kind = r->arg[2] == RK_DOT ? 4 : r->arg[2] == RK_VEC ? 3 : r->arg[2] == RK_UNROLL || r->arg[2] == RK_PARTIAL ? 2 : -1, at = 0;
+  int kind = inner[r->arg[2]], at = 0;
   for (int k = 1; k < x->nsrc; k++)
-    if (x->src[k] == range) return (kind < 0 ? 0 : kind) * 100 + k;
+    if (x->src[k] == range) return kind * 100 + k;
   for (size_t i = 0; i < all->n; i++) {
     x = node(ir, all->p[i]);
     for (int k = 1; k < x->nsrc && x->op == OP_RED; k++)
       if (x->src[k] == range) at = k;
   }
-  return (kind < 0 ? 1 : kind) * 100 + at;
+  return (kind ? kind : 1) * 100 + at;
 }
 
 void packed_gather(const IR *ir, const Packed *k, void *out) {

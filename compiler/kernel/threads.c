@@ -16,6 +16,7 @@
 
 enum { SERIAL = 9000, CHUNK = 2500, UNIT = 300, SMALL_UNIT = 60 }; /* cycles: a kernel not shared, the least of a chunk, of a unit, of one there are few of */
 enum { RATE = 3, NEAR_BYTES = 24, FAR_BYTES = 8 };  /* instructions, bytes in a core's own caches and beyond, a cycle */
+enum { TILE_CYCLES = 16 };                          /* to multiply two tiles; half of it to load or store one */
 enum { SPREAD = 4 };                                /* units a chunk, where extents allow: chunks differ by one unit */
 
 static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
@@ -23,7 +24,9 @@ static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few thread
 /* ---- cost ---- */
 static double instructions(const IR *ir, const Node *x, const Target *t) {
   switch ((Op)x->op) {
-  case OP_LOAD: case OP_STORE: case OP_LANE: return 1;
+  case OP_LOAD: case OP_STORE: case OP_LANE: case OP_PART: return 1;
+  case OP_TILE: case OP_SPILL: return TILE_CYCLES / 2.0 * RATE;
+  case OP_MMA: return TILE_CYCLES * RATE;
   case OP_VEC: return x->lanes;
   case OP_HRED: return 2.0 * node(ir, x->src[0])->lanes;
   case OP_ADD: case OP_SUB: /* of a product: one instruction with it */
@@ -132,7 +135,7 @@ static bool dependent(const IR *ir, const Refs *nests) {
       ir_toposort(ir, &nests->p[i], 1, &all);
       for (size_t j = 0; j < all.n; j++) {
         const Node *x = node(ir, all.p[j]);
-        if (x->op != (loads ? OP_LOAD : OP_STORE)) continue;
+        if (loads ? x->op != OP_LOAD && x->op != OP_TILE : x->op != OP_STORE) continue;
         Ref buf = (Ref)node(ir, x->src[0])->arg[0] + 1;
         if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
         else any |= refmap_get(&writer, buf) != 0;
@@ -168,8 +171,8 @@ static double foreign_bytes(IR *ir, const Nest *n, int k) {
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    const Node *value = x->op == OP_LOAD ? x : node(ir, x->src[2]);
+    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
+    const Node *value = x->op == OP_STORE ? node(ir, x->src[2]) : x;
     Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt) };
     size_t at = 0;
     if (ix_uses(ir, x->src[1], n->ranges[k])) {

@@ -1,29 +1,36 @@
-/* units.c: which reductions dot-product units can do, and taking them there: the opt TC(range, unit).
+/* units.c: which reductions dot-product and matrix units can do, and taking them there: the opt TC(range, unit).
  *
  * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
  * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
  * The range is split into groups; expand.c makes the innermost part one DOT. A rest of a group is filled
- * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0. */
+ * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0.
+ *
+ * A matrix unit takes tiles: some groups, rows (a range that only the shared operand depends on, at any stride) and
+ * lanes (one that only the constant depends on). How many groups follows from the extent, so that none is left. */
 #include "units.h"
 #include <string.h>
 
 enum { LEAST_SHARING = 4 };
 
 /* clang-format off */
-const Unit units[] = {
-  /* name         needs            x      y      sum     group lanes */
-  { "vpdpbusd",   FEAT_AVX512VNNI, DT_U8, DT_I8, DT_I32, 4,    16 },
-  { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8 },
-  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16 }, /* on bytes widened to words: vpmaddubsw saturates */
-  { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8 },
-  { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4 },
-  { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16 },
-  { NULL,         0,               0,     0,     0,      0,    0 },
+const Unit unit_table[] = {
+  /* name         needs            x      y      sum     group lanes rows depth */
+  { "tdpbusd",    FEAT_AMX_INT8,   DT_U8, DT_I8, DT_I32, 4,    16,   16,  16 },
+  { "tdpbuud",    FEAT_AMX_INT8,   DT_U8, DT_U8, DT_I32, 4,    16,   16,  16 },
+  { "tdpbsud",    FEAT_AMX_INT8,   DT_I8, DT_U8, DT_I32, 4,    16,   16,  16 },
+  { "tdpbf16ps",  FEAT_AMX_BF16,   DT_BF16, DT_BF16, DT_F32, 2, 16,  16,  16 },
+  { "vpdpbusd",   FEAT_AVX512VNNI, DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 },
+  { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
+  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on bytes widened to words: vpmaddubsw saturates */
+  { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
+  { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
+  { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16,  1,   1 },
+  { NULL,         0,               0,     0,     0,      0,    0,    0,   0 },
 };
 /* clang-format on */
 
 const Unit *unit_named(const char *s, size_t n) {
-  for (const Unit *u = units; u->name; u++)
+  for (const Unit *u = unit_table; u->name; u++)
     if (strlen(u->name) == n && !memcmp(u->name, s, n)) return u;
   return NULL;
 }
@@ -40,6 +47,21 @@ static Ref reduction_over(const IR *ir, Ref root, Ref r) {
   }
   VEC_FREE(&all);
   return found;
+}
+
+static int reductions(const IR *ir, Ref root) {
+  Refs all = { 0 };
+  int n = 0;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) n += node(ir, all.p[i])->op == OP_RED;
+  VEC_FREE(&all);
+  return n;
+}
+
+int unit_depth(const Unit *u, int64_t groups) {
+  int64_t depth = u->depth;
+  while (groups % depth) depth--;
+  return (int)depth;
 }
 
 static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {
@@ -85,8 +107,37 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   if (t->in_order && dt_float(u->sum)) return "the terms of a sum are taken in order";
   if (more && dt_float(u->sum)) return "the range leaves a rest, which zeros do not fill";
   if (more > extent) return "the range is too short";
+  if (u->depth > 1 && unit_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
+  if (u->depth > 1 && reductions(ir, nest) > 1) return "there is another reduction";
   if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems)) return "a group would reach past the operand";
   return NULL;
+}
+
+static bool in_nest(const IR *ir, Ref nest, Ref range) {
+  const Node *x = node(ir, nest);
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == range) return true;
+  return false;
+}
+
+const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
+  const Unit *u = o->unit;
+  Ref load[2], rest;
+  int64_t stride, copies[2] = { 1, 1 }, sums = 1;
+  int rows = 0, lanes = 0;
+  unit_operands(ir, nest, u, o->grouped, load);
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    if (!in_nest(ir, nest, p->range)) return "the reduction of tiles is split";
+    bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
+    if (p->rows && (rows++ || own || p->lanes > u->rows || !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest))) return "no such rows of tiles";
+    if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";
+    sums *= p->unroll;
+    if (shared) copies[0] *= p->unroll;
+    if (own) copies[1] *= p->unroll;
+  }
+  if (!rows || !lanes) return "tiles have rows and lanes";
+  return sums + copies[0] + copies[1] > TILE_REGISTERS ? "there are not so many tiles" : NULL;
 }
 
 /* Results that share x, for lanes to be */
@@ -101,17 +152,23 @@ static int64_t sharing(IR *ir, Ref nest, const Unit *u, Ref r) {
   return n;
 }
 
+Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]) {
+  Ref red = reduction_over(ir, nest, r);
+  CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &load[0], &load[1]));
+  return red;
+}
+
 /* Of the ranges that fit, the one that fills its groups best. */
 const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   Refs ranges = { 0 };
   const Unit *best = NULL;
   double filled = 0;
   collect_ranges(ir, nest, &ranges);
-  for (const Unit *u = units; u->name && !best; u++)
+  for (const Unit *u = unit_table; u->name && !best; u++)
     for (size_t i = 0; i < ranges.n; i++) {
       double extent = (double)node(ir, ranges.p[i])->arg[0], groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
       double f = extent / (groups * u->group) + 1e-9 * groups;
-      if (f <= filled || unit_refuses(ir, nest, t, u, ranges.p[i]) || sharing(ir, nest, u, ranges.p[i]) < LEAST_SHARING) continue;
+      if (f <= filled || u->depth > 1 || unit_refuses(ir, nest, t, u, ranges.p[i]) || sharing(ir, nest, u, ranges.p[i]) < LEAST_SHARING) continue;
       filled = f;
       best = u;
       *r = ranges.p[i];
@@ -122,13 +179,13 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
 
 Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
   const Node *n = node(ir, r);
-  int64_t extent = n->arg[0], groups = (extent + u->group - 1) / u->group;
-  Ref by[2] = { range_make(ir, groups, (RangeKind)n->arg[2]), range_make(ir, u->group, RK_DOT) }, x, y;
-  Ref at = ix_add(ir, ix_mul(ir, by[0], u->group), by[1]);
-  nest = range_replace(ir, nest, r, at, 2, by);
+  int64_t extent = n->arg[0], groups = (extent + u->group - 1) / u->group, depth = unit_depth(u, groups);
+  Ref by[3] = { range_make(ir, groups / depth, (RangeKind)n->arg[2]), range_make(ir, depth, RK_DEPTH), range_make(ir, u->group, RK_DOT) }, x, y;
+  Ref at = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, by[0], depth), by[1]), u->group), by[2]);
+  nest = range_replace(ir, nest, r, at, 3, by);
   *rest = by[0];
   if (groups * u->group == extent) return nest;
-  Ref red = reduction_over(ir, nest, by[1]);
+  Ref red = reduction_over(ir, nest, by[2]);
   CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &x, &y));
   const Node *l = node(ir, y);
   Ref src[4] = { l->src[0], l->src[1], ix_lt(ir, at, ix_const(ir, extent)), c_int(ir, u->y, 0) };

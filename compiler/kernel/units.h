@@ -1,5 +1,6 @@
-/* units.h: dot-product instructions as data. A unit adds to each lane of a sum the products of a group of
- * elements that lie side by side: OP_DOT. */
+/* units.h: dot-product and matrix instructions as data. A unit adds to each sum of rows x lanes the products of its
+ * row of x and its column of y, which go in groups of elements that lie side by side: OP_DOT takes one row and one
+ * group, OP_MMA tiles of both. */
 #ifndef TGC_UNITS_H
 #define TGC_UNITS_H
 #include "kernel.h"
@@ -10,16 +11,37 @@ typedef struct Unit {
   DType x, y, sum;         /* x: what all lanes may share; y: what lanes have their own of */
   int group;               /* products a lane adds */
   int lanes;               /* of the widest form */
+  int rows, depth;         /* of its tiles, at most; depth in groups; 1, 1: vectors */
 } Unit;
 
-extern const Unit units[];                         /* .name NULL ends it; in each architecture, better ones first */
+enum { TILE_REGISTERS = 8, TILE_BYTES = 64 }; /* registers that hold tiles; bytes of a tile's row, at most */
+
+extern const Unit unit_table[];                         /* .name NULL ends it; in each architecture, better ones first */
 const Unit *unit_named(const char *s, size_t n);   /* NULL: there is none */
 
 /* NULL when the reduction over r can take groups of its values to the unit, else why not */
 const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r);
-const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* NULL: none fits */
+const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* of those of vectors; NULL: none fits */
+Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]); /* what it does not refuse: the reduction, loads of x and y */
+int unit_depth(const Unit *u, int64_t groups);     /* groups of a tile: as many as divide all of them */
 
-/* r becomes *rest * group + a range of kind dot; what the extent lacks to whole groups is multiplied by 0 */
+/* tiles.c: the best schedule on a matrix unit, if it takes less time than `other` (NULL: plain vectors) */
+bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o);
+
+/* For backends: the registers of a nest's tiles, and the operand of the instruction that gives them their shapes */
+typedef struct TileSet {
+  int n;
+  Ref value[TILE_REGISTERS]; /* an ACC or a TILE */
+  uint8_t config[64];        /* 0: palette; 16 + 2 i: bytes of a row of register i; 48 + i: rows */
+} TileSet;
+void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* of the nest whose TILES is prog[0] */
+int tile_register(const TileSet *t, Ref value);     /* -1: it is no tile */
+const Unit *tile_unit(const IR *ir, const Node *mma);
+
+/* NULL when o tiles the nest as its unit, which takes groups of o->grouped, asks for, else why not */
+const char *unit_tiling(IR *ir, Ref nest, const Opts *o);
+
+/* r becomes *rest * group + a range of kind dot, or (*rest * depth + a range of kind depth) * group + ...; what the extent lacks to whole groups is multiplied by 0 */
 Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest);
 Ref units_apply(IR *ir, Ref nest, Opts *o);        /* groups the range that o gives to a unit */
 #endif

@@ -6,7 +6,7 @@
 
 typedef struct Dense { /* a schedule by place of range */
   int unroll[MAX_RANGES], lanes[MAX_RANGES];
-  bool partial[MAX_RANGES];
+  bool partial[MAX_RANGES], rows[MAX_RANGES];
   int outer, grouped; /* -1: none */
   const Unit *unit;
 } Dense;
@@ -34,6 +34,7 @@ static Dense dense_of(const Walk *w, const Opts *o) {
     d.unroll[at] = o->opt[i].unroll;
     d.lanes[at] = o->opt[i].lanes;
     d.partial[at] = o->opt[i].partial;
+    d.rows[at] = o->opt[i].rows;
   }
   return d;
 }
@@ -45,7 +46,7 @@ static void try(const Walk *w, const Dense *d) {
   for (int i = 0; i < (int)w->ranges.n; i++)
     if (d->unroll[i] > 1 || d->lanes[i] > 1)
       o.opt[o.n++] = (Opt){
-        .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1
+        .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1, .rows = d->rows[i]
       };
   if (d->outer > 0) o.outermost = w->ranges.p[d->outer];
   if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
@@ -91,7 +92,7 @@ static void other_units(const Walk *w, const Dense *d) {
   Dense x = *d;
   x.unit = NULL;
   if (d->unit) try(w, &x);
-  for (x.unit = units; x.unit->name; x.unit++)
+  for (x.unit = unit_table; x.unit->name; x.unit++)
     for (x.grouped = w->own; x.grouped < (int)w->ranges.n; x.grouped++)
       if ((w->t->features & x.unit->needs) == x.unit->needs && (x.unit != d->unit || x.grouped != d->grouped)) try(w, &x);
 }

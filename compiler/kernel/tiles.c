@@ -1,0 +1,181 @@
+/* tiles.c: the schedule of a nest on a matrix unit, by an analytic model of one core.
+ *
+ * Tiles of x have rows along one range of the nest, those of the constant lanes along another; a block of U by V tiles
+ * of sums shares U tiles of x and V of the constant, as far as registers go. A step of the block takes a cycle for
+ * each row it multiplies, or the time to load its tiles, whichever is more: half a cycle for each of their rows
+ * from the first level of cache, more from the second. After the last step the sums go through memory to vectors.
+ * The unit is taken where that is less than a dot-product unit takes, and never for fewer rows than a tile has: where
+ * weights are read once for a few of them, memory is the limit. */
+#include "units.h"
+#include <math.h>
+
+static const double NEAR_ROW = 0.5, FAR_ROW = 1.3; /* cycles to load a row of a tile */
+static const double START = 60, RESULT = 2;        /* cycles before the first result of a block; of a vector of results, stored and loaded */
+
+typedef struct Product {       /* a contraction, for one of its reduction's ranges */
+  const Unit *unit;
+  Ref nest, range, load[2];    /* of x and of the constant */
+  double steps;                /* of tiles, for each result */
+  int depth;
+  double bytes[2];             /* of the operands, each element once for each use of it by other ranges */
+} Product;
+
+static int64_t extent_of(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
+
+static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it */
+  return ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
+}
+
+static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref range, Product *p) {
+  *p = (Product){ .unit = u, .nest = nest, .range = range };
+  if (u->depth == 1 || unit_refuses(ir, nest, t, u, range)) return false;
+  const Node *red = node(ir, unit_operands(ir, nest, u, range, p->load));
+  int64_t groups = (extent_of(ir, range) + u->group - 1) / u->group;
+  p->depth = unit_depth(u, groups);
+  p->steps = (double)groups / p->depth / (double)extent_of(ir, range);
+  for (int k = 1; k < red->nsrc; k++) p->steps *= (double)extent_of(ir, red->src[k]);
+  for (int k = 0; k < 2; k++) {
+    Refs all = { 0 };
+    p->bytes[k] = dt_bytes(k ? u->y : u->x);
+    collect_ranges(ir, p->load[k], &all);
+    for (size_t i = 0; i < all.n; i++) p->bytes[k] *= (double)extent_of(ir, all.p[i]);
+    VEC_FREE(&all);
+  }
+  return true;
+}
+
+/* Cycles of a block of u by v tiles */
+static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
+  double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4, far = panel > 0.6 * t->l1_bytes ? FAR_ROW : NEAR_ROW;
+  double multiply = (double)u * v * rows, load = u * rows * NEAR_ROW + v * p->depth * far;
+  return p->steps * fmax(multiply, load) + START + u * v * rows * RESULT;
+}
+
+/* Rows and copies of one range, copies of another (or of the same) and lanes */
+typedef struct Block { Ref row, copied, lane; int rows, u, v, lanes; } Block;
+
+static double nest_cycles(IR *ir, const Product *p, const Target *t, const Block *b) {
+  const Node *x = node(ir, p->nest);
+  double times = 1, n = (double)extent_of(ir, b->lane), row = (double)extent_of(ir, b->row);
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] != b->row && x->src[k] != b->lane) times *= (double)extent_of(ir, x->src[k]);
+  if (b->copied == b->row) times *= ceil(row / (b->rows * b->u));
+  else times *= ceil(row / b->rows) * ceil((double)extent_of(ir, b->copied) / b->u) / (double)extent_of(ir, b->copied);
+  double whole = floor(n / (b->lanes * b->v)), rest = ceil(n / b->lanes) - whole * b->v;
+  return times * (whole * block_cycles(p, t, b->rows, b->u, b->v) + (rest > 0 ? block_cycles(p, t, b->rows, b->u, (int)rest) : 0));
+}
+
+static bool fits(IR *ir, const Block *b) {
+  int64_t room = b->copied == b->row ? extent_of(ir, b->row) / b->rows : extent_of(ir, b->copied);
+  return b->u * b->v + b->u + b->v <= TILE_REGISTERS && b->u <= room && (int64_t)b->v * b->lanes <= extent_of(ir, b->lane);
+}
+
+/* The best block with b's rows and lanes, where it is better than *best */
+static void search_blocks(IR *ir, const Product *p, const Target *t, Block b, Block *best, double *cost) {
+  const Node *x = node(ir, p->nest);
+  for (int k = x->nsrc - 1; k > 0; k--) {
+    b.copied = x->src[k];
+    if (!only(ir, p, 0, b.copied)) continue;
+    for (b.u = 1; b.u < TILE_REGISTERS; b.u++)
+      for (b.v = 1; b.v < TILE_REGISTERS; b.v++) {
+        double c = fits(ir, &b) ? nest_cycles(ir, p, t, &b) : *cost;
+        if (c >= *cost) continue;
+        *cost = c;
+        *best = b;
+      }
+  }
+}
+
+static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best, double *cost) {
+  const Node *x = node(ir, p->nest);
+  for (int i = x->nsrc - 1; i > 0; i--)
+    for (int k = x->nsrc - 1; k > 0; k--) {
+      Block b = { .row = x->src[i], .lane = x->src[k], .lanes = p->unit->lanes };
+      int64_t rows = extent_of(ir, b.row), tiles = (rows + p->unit->rows - 1) / p->unit->rows;
+      if (!only(ir, p, 0, b.row) || !only(ir, p, 1, b.lane)) continue;
+      b.rows = (int)((rows + tiles - 1) / tiles); /* as even as they can be */
+      while (b.lanes > extent_of(ir, b.lane)) b.lanes /= 2;
+      search_blocks(ir, p, t, b, best, cost);
+    }
+}
+
+static Opts opts_of(const Product *p, const Block *b) {
+  Opts o = { .unit = p->unit, .grouped = p->range };
+  bool same = b->copied == b->row;
+  o.opt[o.n++] = (Opt){ .range = b->row, .unroll = same ? b->u : 1, .lanes = b->rows, .rows = true };
+  if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
+  o.opt[o.n++] = (Opt){ .range = b->lane, .unroll = b->v, .lanes = b->lanes };
+  if (p->bytes[1] > p->bytes[0]) o.outermost = b->lane; /* the smaller operand is the one to walk again and again */
+  return o;
+}
+
+/* How many results there are for an element of the constant, and products altogether */
+static double results(IR *ir, const Product *p, double *products) {
+  const Node *x = node(ir, p->nest);
+  double rows = 1;
+  *products = p->steps * p->depth * p->unit->group;
+  for (int k = 1; k < x->nsrc; k++) {
+    *products *= (double)extent_of(ir, x->src[k]);
+    if (only(ir, p, 0, x->src[k])) rows *= (double)extent_of(ir, x->src[k]);
+  }
+  return rows;
+}
+
+bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o) {
+  const int per_cycle = 2 * t->vector_bytes / 4 * (other ? other->group : 1); /* products of what would do it else */
+  Refs ranges = { 0 };
+  double least = INFINITY;
+  collect_ranges(ir, nest, &ranges);
+  for (const Unit *u = unit_table; u->name; u++)
+    for (size_t i = 0; i < ranges.n; i++) {
+      Product p;
+      Block best = { 0 };
+      double products, cost;
+      if (!product_open(ir, nest, t, u, ranges.p[i], &p) || results(ir, &p, &products) < u->rows) continue;
+      cost = fmin(least, products / per_cycle);
+      search_shapes(ir, &p, t, &best, &cost);
+      if (!best.row) continue;
+      Opts found = opts_of(&p, &best);
+      if (opts_check(ir, nest, t, &found)) continue;
+      *o = found;
+      least = cost;
+    }
+  VEC_FREE(&ranges);
+  return least < INFINITY;
+}
+
+/* ---- registers ---- */
+int tile_register(const TileSet *t, Ref value) {
+  for (int i = 0; i < t->n; i++)
+    if (t->value[i] == value) return i;
+  return -1;
+}
+
+static void add_tile(TileSet *t, Ref value, int64_t rows, int64_t row_bytes) {
+  if (tile_register(t, value) >= 0) return;
+  CHECK(t->n < TILE_REGISTERS && row_bytes <= TILE_BYTES);
+  t->config[16 + 2 * t->n] = (uint8_t)row_bytes;
+  t->config[48 + t->n] = (uint8_t)rows;
+  t->value[t->n++] = value;
+}
+
+/* Each tile has a register of its own: unit_tiling() has seen to it that there are enough. */
+void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
+  *out = (TileSet){ .config = { 1 } };
+  for (size_t i = 1; i < n && node(ir, prog[i])->op != OP_TILES; i++) {
+    const Node *x = node(ir, prog[i]);
+    if (x->op != OP_MMA) continue;
+    add_tile(out, node(ir, x->src[0])->src[0], x->arg[0], x->lanes / x->arg[0] * dt_bytes((DType)x->dt));
+    for (int k = 1; k < 3; k++) {
+      const Node *y = node(ir, x->src[k]);
+      add_tile(out, x->src[k], y->arg[0], y->lanes / y->arg[0] * dt_bytes((DType)y->dt));
+    }
+  }
+}
+
+const Unit *tile_unit(const IR *ir, const Node *mma) {
+  const Unit *u = unit_table;
+  while (u->depth == 1 || u->x != node(ir, mma->src[1])->dt || u->y != node(ir, mma->src[2])->dt) u++;
+  CHECK(u->name);
+  return u;
+}
