@@ -328,18 +328,23 @@ typedef struct Form {
   const char *rule;        /* of the Makefile, that makes an object */
   const char *object, *archive, *link; /* what to archive, how an archive begins, what to link beside it */
   const char *source, *properties, *library; /* the same for CMake */
+  const char *custom;      /* and how the object is made, where CMake does not know */
 } Form;
 /* clang-format off */
 static const Form forms[] = {
   { "%.c",  "$(B)/%.o: %.c %.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) $(NETFLAGS) $(WARN) $(PIC) -c -o $@ %.c\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "" },
+    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "", "" },
   { "%.ll", "LLC ?= llc\n$(B)/%.o: %.ll\n\t@mkdir -p $(B)\n\t$(LLC) -O2 -filetype=obj -relocation-model=pic -o $@ %.ll\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.ll ", "LANGUAGE C", "" },
+    "$(B)/%.o ", "rm -f $@", "", "${CMAKE_CURRENT_BINARY_DIR}/%.o ", "EXTERNAL_OBJECT ON", "",
+    "find_program(LLC NAMES llc-19 llc)\n"
+    "add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/%.o DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/%.ll\n"
+    "  COMMAND ${LLC} -O2 -filetype=obj -relocation-model=pic -o ${CMAKE_CURRENT_BINARY_DIR}/%.o ${CMAKE_CURRENT_SOURCE_DIR}/%.ll)\n"
+    "set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/%.o PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)\n" },
   { "%.s",  "$(B)/%.o: %.s\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %.s\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "" },
-  { "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "" },
-  { "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a" },
-  { "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so" },
+    "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "", "" },
+  { "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "", "" },
+  { "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a", "" },
+  { "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so", "" },
 };
 /* clang-format on */
 
@@ -580,6 +585,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "archive_start", named(c, form->archive, net) },
     { "link", named(c, form->link, net) },
     { "properties", named(c, form->properties, net) },
+    { "custom", named(c, form->custom, net) },
     { "library", named(c, form->library, net) },
     { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", named(c, form->object, net), variant.objects, weights_object) },
     { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", named(c, form->source, net), variant.sources, apart ? " " : "", apart ? weights_file : "") },
