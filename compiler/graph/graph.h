@@ -19,6 +19,7 @@ bool graph_simplify(Graph *g, bool merge); /* exact rewrites, and with merge the
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
 bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */
+double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
 bool split_faster(Precision p, const Target *t); /* some unit does all products of p's terms in less time than one of floats */
 bool graph_split(Graph *g, Precision p, const Target *t); /* factors as sums of bf16, where that is faster or asked for; true: changed */
 bool graph_narrow(Graph *g, Precision p, const Target *t); /* weights in half precision, where p asks for it; true: changed */

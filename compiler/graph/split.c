@@ -162,6 +162,10 @@ static const Scheme *scheme_of(Precision p) {
 
 bool split_faster(Precision p, const Target *t) { return scheme_of(p) && target_bf16_rate(t) > scheme_of(p)->products; }
 
+double product_time(Precision p, const Target *t) {
+  return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / target_bf16_rate(t) : 1;
+}
+
 bool graph_split(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "split", rule_split }, { OP_NONE, NULL, NULL } };
   How how = { scheme_of(p), t, p == PREC_BF16X6 || p == PREC_BF16X3 };

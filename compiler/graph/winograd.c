@@ -215,7 +215,7 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
 typedef struct Costs {
   const Target *t;
   double weight_bytes;     /* of the whole graph */
-  bool pairs;              /* the machine multiplies pairs of bf16 */
+  double direct;           /* time of a product of the direct sum next to a multiply-add of floats: units for bf16 are faster */
   Refs made;               /* sums that came of others here: windows in them stay */
 } Costs;
 
@@ -245,7 +245,7 @@ static double product_cycles(const Costs *c, double macs, double weights) {
 static double direct_cycles(const Windows *v, const Costs *c) {
   double weights = (double)(extent_of(v, v->channel) * extent_of(v, v->map) * extent_of(v, v->group)), results = v->others;
   for (int i = 0; i < v->n; i++) weights *= (double)taps_of(v, i), results *= (double)out_of(v, i);
-  return product_cycles(c, weights * results * (c->pairs ? 0.5 : 1), weights);
+  return product_cycles(c, weights * results * c->direct, weights);
 }
 
 /* Instructions of a transform of one tile along one axis: see row() */
@@ -506,7 +506,7 @@ bool graph_winograd(Graph *g, Precision p, const Target *t) {
   Refs roots = { 0 };
   if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .pairs = narrow_pairs(p, t) };
+  Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t) };
   bool changed = ir_rewrite(g->ir, rules, &c, roots.p, roots.n, NULL);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);

@@ -111,7 +111,7 @@ static void estimate_work(const IR *ir, const Refs *order, double *work) {
 /* Where parts of extent 1 are all arithmetic on elements of one value, a kernel that computes them side by
  * side loads each element once. out[r]: r is a concatenation of such. */
 static void find_selects(const IR *ir, const Refs *order, bool *out) {
-  Ref *from = xmalloc(ir->n * sizeof *from); /* the one value that is not constant; 0: there is none; MANY */
+  Ref *from = xmalloc(ir->n * sizeof *from); /* the one value that is not constant; 0: there is none */
   for (size_t i = 0; i < order->n; i++) {
     Ref r = order->p[i], one = 0;
     const Node *x = node(ir, r);
@@ -122,7 +122,7 @@ static void find_selects(const IR *ir, const Refs *order, bool *out) {
     }
     out[r] = parts && one && one != MANY && one != view_base(ir, x->src[0]);
     bool inside = out[r] || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR;
-    from[r] = x->op == OP_CONST ? 0 : inside ? one : r;
+    from[r] = x->op == OP_CONST ? 0 : inside && one != MANY ? one : r; /* what is made of several is one to those above */
   }
   free(from);
 }
