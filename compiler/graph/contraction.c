@@ -30,10 +30,24 @@ static bool affine(IR *ir, const Contraction *c, Ref e, int64_t *coef, int64_t *
   return node_is_const(ir, e, begin);
 }
 
-static bool take_axis(IR *ir, Contraction *c, int f, int a) {
+/* The same as far as idx stays affine: below a reshape that takes heads apart, it would not. */
+static Ref through_affine_views(IR *ir, const Contraction *c, Ref r, Ref *idx) {
+  int64_t coef[MAX_RANK], begin;
+  Ref at[MAX_RANK];
+  for (; op_is_movement((Op)node(ir, r)->op); r = node(ir, r)->src[0]) {
+    const int rank = node(ir, node(ir, r)->src[0])->rank;
+    view_index(ir, r, idx, at);
+    for (int a = 0; a < rank; a++)
+      if (!affine(ir, c, at[a], coef, &begin)) return r;
+    memcpy(idx, at, sizeof at);
+  }
+  return r;
+}
+
+static void take_axis(IR *ir, Contraction *c, int f, int a) {
   int64_t coef[MAX_RANK], begin;
   int kept = -1, summed = -1, n = 0;
-  if (!affine(ir, c, c->at[f][a], coef, &begin)) return false;
+  CHECK(affine(ir, c, c->at[f][a], coef, &begin));
   for (int i = 0; i < c->n; i++) {
     if (!coef[i]) continue;
     c->range[i].in[f] = true;
@@ -41,7 +55,6 @@ static bool take_axis(IR *ir, Contraction *c, int f, int a) {
     n++;
   }
   if (n == 2 && kept >= 0 && summed >= 0) c->window[c->nwindows++] = (CWindow){ f, a, kept, summed, begin, coef[kept], coef[summed] };
-  return true;
 }
 
 bool contraction_find(IR *ir, Ref r, Contraction *c) {
@@ -49,6 +62,7 @@ bool contraction_find(IR *ir, Ref r, Contraction *c) {
   if (x->op != OP_REDUCE || x->arg[0] != OP_ADD) return false;
   const Node *p = node(ir, x->src[0]);
   Ref idx[MAX_RANK];
+  int64_t coef[MAX_RANK], begin;
   memset(c, 0, sizeof *c);
   c->sum = r;
   for (int a = 0; a < p->rank; a++) {
@@ -61,11 +75,12 @@ bool contraction_find(IR *ir, Ref r, Contraction *c) {
   }
   const Node *product = node(ir, through_views(ir, x->src[0], idx));
   if (product->op != OP_MUL || product->src[0] == product->src[1]) return false;
+  for (int a = 0; a < product->rank; a++)
+    if (!affine(ir, c, idx[a], coef, &begin)) return false;
   for (int f = 0; f < 2; f++) {
     memcpy(c->at[f], idx, sizeof idx);
-    c->base[f] = through_views(ir, product->src[f], c->at[f]);
-    for (int a = 0; a < node(ir, c->base[f])->rank; a++)
-      if (!take_axis(ir, c, f, a)) return false;
+    c->base[f] = through_affine_views(ir, c, product->src[f], c->at[f]);
+    for (int a = 0; a < node(ir, c->base[f])->rank; a++) take_axis(ir, c, f, a);
   }
   return true;
 }

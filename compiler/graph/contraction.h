@@ -20,7 +20,7 @@ typedef struct CWindow {
 
 typedef struct Contraction {
   Ref sum;                 /* the REDUCE */
-  Ref base[2];             /* the factors below all views */
+  Ref base[2];             /* the factors below all views through which `at` stays affine */
   Ref at[2][MAX_RANK];     /* the element of each base that is multiplied: affine in the ranges */
   int n;
   CRange range[MAX_RANK];
@@ -28,7 +28,7 @@ typedef struct Contraction {
   CWindow window[MAX_RANK];
 } Contraction;
 
-bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is none, or is not affine */
+bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is none, or its product is moved in a way that is not affine */
 /* the range that is axis a of factor f's base alone, from its first element to its last; -1: there is none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* the element of factor f's base in row-major order: begin + sum of range i x coef[i] */

@@ -1,6 +1,6 @@
 /* precision.c: the words for precisions, and what those of half the width do to sums of products.
  * needs: a folded graph    gives: constant factors in the type, with a cast behind; for a machine that
- * multiplies pairs of bf16, what they are multiplied with as well
+ * multiplies pairs of bf16, what they are multiplied with as well, for all that read it
  *
  * A weight that is kept in two bytes is read in half the time where memory is what limits, and is half of the
  * bundle; the sum stays in single precision. What points have transformed stays in four: its rounding
@@ -8,10 +8,11 @@
  * The cast counts as movement: a kernel widens what it loads. */
 #include "contraction.h"
 #include "graph.h"
+#include "../ir/refmap.h"
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 4096 };      /* elements: below, a weight costs no time */
+enum { FEW = 16384 };     /* elements: below, a weight costs less time than widening it, where no unit takes it */
 
 const char *const precision_name[PREC_COUNT] = {
 #define PRECISION(id, name, gloss) [PREC_##id] = name,
@@ -66,14 +67,42 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Node *p = node(ir, product);
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
-    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || dims_elems(w->dims, w->rank) < FEW || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
-    Ref src[2] = { p->src[0], p->src[1] }, narrow = narrow_weight(ir, c.base[f], d);
+    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
+    const bool pairs = how->pairs && contraction_pairs(&c, !f);
+    Ref src[2] = { p->src[0], p->src[1] }, narrow = pairs || dims_elems(w->dims, w->rank) >= FEW ? narrow_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
     src[f] = above(ir, p->src[f], c.base[f], narrow);
-    if (how->pairs && contraction_pairs(&c, !f)) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
+    if (pairs) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
     return above(ir, r, product, node_with_src(ir, product, src));
   }
   return 0;
+}
+
+/* What is rounded for one sum is read so by all, and so is kept in two bytes only. Inputs and outputs stay what they are. */
+static void read_rounded(Graph *g, Refs *roots) {
+  IR *ir = g->ir;
+  Refs order = { 0 }, src = { 0 };
+  RefMap is_rounded = { 0 }, now = { 0 };
+  ir_toposort(ir, roots->p, roots->n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(ir, order.p[i]), *from = x->nsrc ? node(ir, x->src[0]) : NULL;
+    if (x->op == OP_CAST && x->dt == DT_BF16 && from->dt == DT_F32 && from->varies && from->op != OP_PARAM) refmap_set(&is_rounded, x->src[0], 1);
+  }
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(ir, order.p[i]);
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) {
+      Ref s = refmap_get(&now, x->src[k]);
+      bool half = refmap_get(&is_rounded, x->src[k]) && !(x->op == OP_CAST && x->dt == DT_BF16);
+      VEC_PUSH(&src, half ? g_cast(ir, g_cast(ir, s, DT_BF16), DT_F32) : s);
+    }
+    refmap_set(&now, order.p[i], x->nsrc ? node_with_src(ir, order.p[i], src.p) : order.p[i]);
+  }
+  for (size_t i = 0; i < roots->n; i++) roots->p[i] = refmap_get(&now, roots->p[i]);
+  VEC_FREE(&order);
+  VEC_FREE(&src);
+  refmap_free(&is_rounded);
+  refmap_free(&now);
 }
 
 bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && t->features & FEAT_AVX512BF16; }
@@ -85,6 +114,7 @@ bool graph_narrow(Graph *g, Precision p, const Target *t) {
   if (p != PREC_BF16 && p != PREC_FP16) return false;
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
+  if (changed && how.pairs) read_rounded(g, &roots);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
   return changed;
