@@ -83,6 +83,8 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 typedef struct Sample { Tensor *in, *exact; } Sample;
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s); /* before compiling; false: over the budget */
 const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s); /* NULL: over the budget */
+OutputError output_error(const Tensor *got, const Tensor *want);
+void error_print_one(const char *output, const OutputError *e);
 void error_print(const Plan *p, const OutputError *e);    /* on stdout */
 
 /* ---- inspect.c ---- */

@@ -25,7 +25,7 @@ bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sa
   return run(c, g, s->in, true, s->exact);
 }
 
-static OutputError distance(const Tensor *got, const Tensor *want) {
+OutputError output_error(const Tensor *got, const Tensor *want) {
   OutputError e = { 0, 0, 0 };
   double squares = 0;
   for (int64_t i = 0; i < want->elems; i++) {
@@ -44,8 +44,14 @@ const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s) {
   Tensor *got = ARENA_NEW(&c->model, Tensor, p->g->outputs.n + 1);
   OutputError *e = ARENA_NEW(&c->model, OutputError, n + 1);
   if (!run(c, p->g, s->in, false, got)) return NULL;
-  for (size_t i = 0; i < n; i++) e[i] = distance(&got[i], &s->exact[i]);
+  for (size_t i = 0; i < n; i++) e[i] = output_error(&got[i], &s->exact[i]);
   return e;
+}
+
+void error_print_one(const char *output, const OutputError *e) {
+  fputs("error   of ", stdout);
+  print_name(output);
+  printf(": at most %.3g, %.3g in the mean square, of values up to %.3g\n", e->max, e->rms, e->largest);
 }
 
 void error_print(const Plan *p, const OutputError *e) {
@@ -53,9 +59,5 @@ void error_print(const Plan *p, const OutputError *e) {
     printf("error   not measured: it takes the interpreter more than %d operations; `tgc verify` runs the code\n", STEPS);
     return;
   }
-  for (size_t i = 0; i < graph_nout(p->g); i++) {
-    fputs("error   of ", stdout);
-    print_name(p->g->outputs.p[i].name);
-    printf(": at most %.3g, %.3g in the mean square, of values up to %.3g\n", e[i].max, e[i].rms, e[i].largest);
-  }
+  for (size_t i = 0; i < graph_nout(p->g); i++) error_print_one(p->g->outputs.p[i].name, &e[i]);
 }

@@ -93,10 +93,11 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
 static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json_t *list) {
   const GIO *out = &v->g->outputs.p[i % v->nout];
   bool passed = !d->bad || v->excused[i] > 0;
-  json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed",
+  const OutputError e = output_error(&v->got[i], &v->want[i]);
+  json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed",
                                         passed, "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad,
                                         "max_ulp", real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute",
-                                        real_json(d->max_abs), "reference_error", real_json(v->excused[i])));
+                                        real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest), "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
   printf("%s ", passed ? "ok    " : "FAILED");
   if (v->steps > 1) printf("%zu: ", i / v->nout);
@@ -110,6 +111,7 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
   if (d->bad && passed && v->from_data) printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
   if (d->bad && passed && !v->from_data) printf(", but by less than %.3g, four times what rounding costs the interpreter", v->excused[i]);
   putchar('\n');
+  if (v->o->precision) error_print_one(out->name, &e);
 }
 
 /* Compiling may change the list of outputs, which the search for suspects needs as it was. */
