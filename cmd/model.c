@@ -113,6 +113,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
                                                 .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
+                                                .keep_denormals = keeps_denormals(o),
                                                 .schedules = schedules,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,

@@ -26,7 +26,7 @@ static void pass_siblings(State *st) {
 
 static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
 
-static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->plan->target); }
+static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->plan->target, st->o->keep_denormals); }
 
 static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision, st->plan->target); }
 

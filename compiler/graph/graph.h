@@ -21,7 +21,8 @@ bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors
 bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */
 double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
 bool split_faster(Precision p, const Target *t); /* some unit does all products of p's terms in less time than one of floats */
-bool graph_split(Graph *g, Precision p, const Target *t); /* factors as sums of bf16, where that is faster or asked for; true: changed */
+/* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
+bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 bool graph_narrow(Graph *g, Precision p, const Target *t); /* weights in half precision, where p asks for it; true: changed */
 bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */

@@ -75,6 +75,7 @@ typedef struct CompileOptions {
   const Backend *backend;
   ScheduleSource *schedules; /* NULL: the heuristic's */
   Precision precision;     /* PREC_FP32 is 0 */
+  bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
   const char *dump;        /* letters of passes to dump after, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
   Sb *stopped;
