@@ -1,5 +1,5 @@
 /* split.c: sums of products of floats as longer sums of products of bf16, for units that multiply those.
- * needs: weights folded    gives: both factors as terms of bf16, the products of terms as one more summed axis
+ * needs: weights folded    gives: both factors as terms of bf16, the products of terms as two more summed axes
  *
  * A float is the sum of three bf16, of which each is what rounding to those before it left: x = x0 + x1 + x2
  * exactly, unless a term is a denormal. Of the nine products of two such sums the six largest are as good as
@@ -8,18 +8,30 @@
  * (three) times as fast as multiply-adds of floats, it does the same sum sooner (Henry, Tang and Heinecke,
  * Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations, 2019).
  *
- * The products are an axis of their own, the first, which canon.c puts outside of the other sums, as its steps
- * are the widest: so all small products are added before the large ones, and round a small sum. Each product
- * has a copy of its terms. That takes memory, but makes infinities right: only the product of the two leading
- * terms sees them, as infinity x 0, or minus infinity - the rest of a weight - would be NaN. */
+ * The products are two axes before the others, which canon.c puts outside of the other sums, as their steps are
+ * the widest: so all small products are added before the largest, and round a small sum. Of the factor that varies
+ * the terms are stored once, as planes, and product (i, j) takes plane i + j: a window walks them. So
+ *
+ *   planes    2   0   1   0*            products    2 x 0   0 x 2
+ *                                                   0 x 1   1 x 1
+ *                                                   1 x 0   0* x 0
+ *
+ * are all six from four planes. In 0* stands what is not finite, which the others hold as 0: infinity times a rest
+ * of a weight that is 0, or has another sign, would be NaN. Constants are written as often as they are used. */
 #include "contraction.h"
 #include "graph.h"
 #include <math.h>
 #include <string.h>
 
-enum { MAX_TERMS = 3, MAX_PRODUCTS = 6 };
-typedef struct Scheme { int terms, products, x[MAX_PRODUCTS], w[MAX_PRODUCTS]; } Scheme; /* small products first */
-static const Scheme exact = { 3, 6, { 2, 1, 0, 1, 0, 0 }, { 0, 1, 2, 0, 1, 0 } }, fast = { 2, 3, { 1, 0, 0 }, { 0, 1, 0 } };
+enum { MAX_TERMS = 3, MAX_PLANES = 4, AXES = 2 };
+typedef struct Scheme {
+  int terms, i, j;                /* products: i x j */
+  int plane[MAX_PLANES];          /* the term of the varying factor, i + j - 1 of them; the last also holds what is not finite */
+  int w[3][2];                    /* the term of the constant one, by product */
+} Scheme;
+static const Scheme exact = { 3, 3, 2, { 2, 0, 1, 0 }, { { 0, 2 }, { 1, 1 }, { 0, 0 } } }, fast = { 2, 3, 1, { 1, 0, 0 }, { { 0 }, { 1 }, { 0 } } };
+
+static int products(const Scheme *s) { return s->i * s->j; }
 
 #define LARGEST 0x1.fep127 /* of bf16 */
 #define LEAST 0x1p-102f    /* of weights: below, the last term could be a denormal, which units take for 0 */
@@ -40,12 +52,13 @@ static uint16_t nearest_bf16(float v) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* w as the factor of each product, [products, dims of w]; 0 where terms would not be w */
+/* w as the factor of each product, [i, j, dims of w]; 0 where terms would not be w */
 static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
   const Tensor *from = &ir->tensors.p[node(ir, w)->arg[0]];
-  Tensor to = { .dt = DT_BF16, .rank = from->rank + 1, .elems = s->products * from->elems, .name = from->name };
-  to.dims[0] = s->products;
-  memcpy(to.dims + 1, from->dims, (size_t)from->rank * sizeof *to.dims);
+  Tensor to = { .dt = DT_BF16, .rank = from->rank + AXES, .elems = products(s) * from->elems, .name = from->name };
+  to.dims[0] = s->i;
+  to.dims[1] = s->j;
+  memcpy(to.dims + AXES, from->dims, (size_t)from->rank * sizeof *to.dims);
   uint16_t *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
   for (int64_t i = 0; i < from->elems; i++) {
     float v;
@@ -53,7 +66,7 @@ static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
     if (!isfinite(v) || (v != 0 && fabsf(v) < LEAST)) return 0;
     uint16_t term[MAX_TERMS];
     for (int k = 0; k < s->terms; k++) v -= bf16_float(term[k] = nearest_bf16(v));
-    for (int k = 0; k < s->products; k++) out[k * from->elems + i] = term[s->w[k]];
+    for (int k = 0; k < products(s); k++) out[k * from->elems + i] = term[s->w[k / s->j][k % s->j]];
   }
   to.data = out;
   return g_cast(ir, g_weight(ir, ir_tensor(ir, &to)), DT_F32);
@@ -64,8 +77,8 @@ static Ref bf16(IR *ir, Ref x) { return g_cast(ir, x, DT_BF16); }
 
 static Ref without(IR *ir, Ref x, Ref term) { return g_binary(ir, OP_SUB, x, g_cast(ir, term, DT_F32)); }
 
-/* x as the factor of each product, [products, dims of x]: a concatenation that one kernel computes side by side */
-static Ref terms_side_by_side(IR *ir, Ref x, const Scheme *s) {
+/* [planes, dims of x]: a concatenation that one kernel computes side by side */
+static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   const Node *n = node(ir, x);
   const Ref largest = c_float(ir, DT_F32, LARGEST), zero = c_int(ir, DT_F32, 0);
   int64_t dims[MAX_RANK] = { 1 };
@@ -73,44 +86,52 @@ static Ref terms_side_by_side(IR *ir, Ref x, const Scheme *s) {
   x = g_reshape(ir, x, n->rank + 1, dims);
   Ref wild = g_unary(ir, OP_NOT, g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, x), c_float(ir, DT_F32, INFINITY))), rest = g_where(ir, wild, zero, x);
   Ref capped = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, rest, c_float(ir, DT_F32, -LARGEST)), largest); /* to be no infinity when rounded */
-  Ref term[MAX_TERMS] = { bf16(ir, capped) }, whole = bf16(ir, g_where(ir, wild, x, capped)), part[MAX_PRODUCTS];
+  Ref term[MAX_TERMS] = { bf16(ir, capped) }, whole = bf16(ir, g_where(ir, wild, x, capped)), part[MAX_PLANES];
   for (int k = 1; k < s->terms; k++) term[k] = bf16(ir, rest = without(ir, rest, term[k - 1]));
-  for (int k = 0; k < s->products; k++) part[k] = s->x[k] + s->w[k] ? term[s->x[k]] : whole;
-  return g_cat(ir, s->products, part, 0);
+  const int last = s->i + s->j - 2;
+  for (int k = 0; k < last; k++) part[k] = term[s->plane[k]];
+  part[last] = whole;
+  return g_cat(ir, last + 1, part, 0);
 }
 
-/* The same below x's padding, so that the room around it is of terms */
+/* x as the factor of each product, [i, j, dims of x]; x's padding comes after, so that the room around it is of terms */
 static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
   const Node *n = node(ir, x);
-  int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 };
-  if (n->op != OP_PAD || !node_is_const(ir, n->src[1], &fill) || fill) return g_cast(ir, terms_side_by_side(ir, x, s), DT_F32);
-  memcpy(lo + 1, n->arg, n->rank * sizeof *lo);
-  memcpy(hi + 1, n->arg + n->rank, n->rank * sizeof *hi);
-  return g_cast(ir, g_pad(ir, terms_side_by_side(ir, n->src[0], s), lo, hi, c_int(ir, DT_BF16, 0)), DT_F32);
+  int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, perm[MAX_RANK] = { 0, n->rank + 1 };
+  bool padded = n->op == OP_PAD && node_is_const(ir, n->src[1], &fill) && !fill;
+  Ref planes = planes_of(ir, padded ? n->src[0] : x, s);
+  if (padded) {
+    memcpy(lo + 1, n->arg, n->rank * sizeof *lo);
+    memcpy(hi + 1, n->arg + n->rank, n->rank * sizeof *hi);
+    planes = g_pad(ir, planes, lo, hi, c_int(ir, DT_BF16, 0));
+  }
+  for (int a = 0; a < n->rank; a++) perm[a + AXES] = a + 1;
+  return g_cast(ir, g_permute(ir, g_window(ir, planes, 0, s->i, s->j, 1, 1), perm), DT_F32);
 }
 
-/* ---- one more axis ---- */
+/* ---- more axes ---- */
 
-/* The views between r and base, over `to`, which is base with an axis before the others */
+/* The views between r and base, over `to`, which is base with two axes before the others */
 static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
   if (r == base) return to;
   const Node *x = node(ir, r);
   Ref below = views_over(ir, x->src[0], base, to);
   const int rank = x->rank, from = node(ir, x->src[0])->rank;
-  int64_t dims[MAX_RANK], a[MAX_RANK] = { 0 }, b[MAX_RANK] = { 1 };
-  dims[0] = node(ir, to)->dims[0];
-  memcpy(dims + 1, x->dims, (size_t)rank * sizeof *dims);
+  int64_t dims[MAX_RANK], a[MAX_RANK] = { 0, 1 }, b[MAX_RANK] = { 1, 1 };
+  memcpy(dims, node(ir, to)->dims, AXES * sizeof *dims);
+  memcpy(dims + AXES, x->dims, (size_t)rank * sizeof *dims);
   switch ((Op)x->op) {
-  case OP_RESHAPE: return g_reshape(ir, below, rank + 1, dims);
-  case OP_EXPAND: return g_expand(ir, below, rank + 1, dims);
+  case OP_RESHAPE: return g_reshape(ir, below, rank + AXES, dims);
+  case OP_EXPAND: return g_expand(ir, below, rank + AXES, dims);
   case OP_PERMUTE:
-    for (int i = 0; i < rank; i++) a[i + 1] = x->arg[i] + 1;
+    for (int i = 0; i < rank; i++) a[i + AXES] = x->arg[i] + AXES;
     return g_permute(ir, below, a);
   case OP_SHRINK:
-    memcpy(a + 1, x->arg, (size_t)rank * sizeof *a);
-    memcpy(b + 1, x->arg + rank, (size_t)rank * sizeof *b);
+    a[1] = 0;
+    memcpy(a + AXES, x->arg, (size_t)rank * sizeof *a);
+    memcpy(b + AXES, x->arg + rank, (size_t)rank * sizeof *b);
     return g_shrink(ir, below, a, b, dims);
-  case OP_WINDOW: return g_window(ir, below, (int)x->arg[0] + 1, x->dims[x->arg[0]], x->dims[from], x->arg[1], x->arg[2]);
+  case OP_WINDOW: return g_window(ir, below, (int)x->arg[0] + AXES, x->dims[x->arg[0]], x->dims[from], x->arg[1], x->arg[2]);
   default: BUG("%s is no view", op_info[x->op].name);
   }
 }
@@ -122,7 +143,7 @@ static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
   to[w] = views_over(ir, product->src[w], c->base[w], terms);
   to[!w] = views_over(ir, product->src[!w], c->base[!w], value_terms(ir, c->base[!w], s));
   Ref all = views_over(ir, sum->src[0], view_base(ir, sum->src[0]), g_binary(ir, OP_MUL, to[0], to[1]));
-  return g_reshape(ir, g_reduce(ir, OP_ADD, all, (uint32_t)sum->arg[1] << 1 | 1), sum->rank, sum->dims);
+  return g_reshape(ir, g_reduce(ir, OP_ADD, all, (uint32_t)sum->arg[1] << AXES | 3), sum->rank, sum->dims);
 }
 
 /* ---- what it costs: cycles of one core ---- */
@@ -133,7 +154,7 @@ static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, con
   double macs = 1, lanes = t->vector_bytes / 4.0, weights = elements(ir, c->base[w]), values = elements(ir, c->base[!w]);
   for (int i = 0; i < c->n; i++) macs *= (double)c->range[i].extent;
   double direct = macs / lanes + 4 * weights / 8;
-  double split = macs / lanes * s->products / target_bf16_rate(t) + 2 * s->products * weights / 8 + (4 + 4 * s->products) * values / 32;
+  double split = macs / lanes * products(s) / target_bf16_rate(t) + 2 * products(s) * weights / 8 + (4 + 4 * (s->i + s->j - 1)) * values / 32;
   return split < 0.9 * direct;
 }
 
@@ -145,11 +166,11 @@ static const Scheme *scheme_for(const Contraction *c, const How *how) { return c
 static Ref rule_split(IR *ir, Ref r, void *arg) {
   const How *how = arg;
   Contraction c;
-  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c) || node(ir, node(ir, r)->src[0])->rank == MAX_RANK) return 0;
+  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c) || node(ir, node(ir, r)->src[0])->rank > MAX_RANK - AXES) return 0;
   for (int w = 0; w < 2; w++) {
     const Node *n = node(ir, c.base[w]);
     if (n->op != OP_WEIGHT || n->dt != DT_F32 || !ir->tensors.p[n->arg[0]].data || !node(ir, c.base[!w])->varies) continue;
-    if (node(ir, c.base[!w])->rank == MAX_RANK || !contraction_pairs(&c, !w)) continue;
+    if (node(ir, c.base[!w])->rank > MAX_RANK - AXES || !contraction_pairs(&c, !w)) continue;
     const Scheme *s = scheme_for(&c, how);
     if (how->always || pays(ir, &c, w, s, how->target)) return rewritten(ir, &c, w, s);
   }
@@ -160,10 +181,10 @@ static const Scheme *scheme_of(Precision p) {
   return p == PREC_FP32 || p == PREC_BF16X6 ? &exact : p == PREC_FAST || p == PREC_BF16X3 ? &fast : NULL;
 }
 
-bool split_faster(Precision p, const Target *t) { return scheme_of(p) && target_bf16_rate(t) > scheme_of(p)->products; }
+bool split_faster(Precision p, const Target *t) { return scheme_of(p) && target_bf16_rate(t) > products(scheme_of(p)); }
 
 double product_time(Precision p, const Target *t) {
-  return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / target_bf16_rate(t) : 1;
+  return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? products(scheme_of(p)) / target_bf16_rate(t) : 1;
 }
 
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
