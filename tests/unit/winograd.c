@@ -234,8 +234,20 @@ static void what_is_no_contraction(void **state) {
   assert_false(contraction_find(ir, g_reduce(ir, OP_MAX, g_binary(ir, OP_MUL, a, a), 1), &c));
   assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a, a), 1), &c)); /* a square */
   assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_ADD, a, a), 1), &c));
-  Ref mixed = g_reshape(ir, b, 2, (int64_t[]){ 8, 6 }); /* its index is a quotient */
-  assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a, mixed), 1), &c));
+  Ref moved = g_reshape(ir, g_binary(ir, OP_MUL, a, g_permute(ir, b, (int64_t[]){ 1, 0 })), 2, (int64_t[]){ 6, 8 }); /* its index is a quotient */
+  assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, moved, 1), &c));
+}
+
+static void factors_end_where_views_mix_axes(void **state) {
+  IR *ir = *state;
+  Contraction c;
+  Ref a = g_param(ir, DT_F32, 2, (int64_t[]){ 8, 6 }, 0), b = g_param(ir, DT_F32, 2, (int64_t[]){ 6, 8 }, 1);
+  Ref mixed = g_reshape(ir, b, 2, (int64_t[]){ 8, 6 }), row = g_reshape(ir, b, 3, (int64_t[]){ 2, 3, 8 });
+  assert_true(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a, mixed), 1), &c));
+  assert_true(c.base[0] == a && c.base[1] == mixed);
+  Ref a1 = g_reshape(ir, a, 3, (int64_t[]){ 2, 3, 8 });
+  assert_true(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a1, row), 1), &c));
+  assert_true(c.base[0] == a1 && c.base[1] == b); /* an axis taken apart is still a sum of ranges */
 }
 
 int main(void) {
@@ -246,6 +258,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(others_are_left, setup, teardown),
     cmocka_unit_test_setup_teardown(ranges_have_roles, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_no_contraction, setup, teardown),
+    cmocka_unit_test_setup_teardown(factors_end_where_views_mix_axes, setup, teardown),
   };
   return cmocka_run_group_tests_name("winograd", tests, NULL, NULL);
 }
