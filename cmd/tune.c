@@ -51,10 +51,11 @@ static void progress(void *arg, const Tuner *t) {
   u->shown = true;
 }
 
-static void acknowledged(void *arg, const Goal *g, const Trial *x) {
+static void acknowledged(void *arg, const Goal *g, const Trial *x, bool screened) {
   Tuning *u = arg;
   if (!u->o->verbose) return;
-  if (x->failed) fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
+  if (screened) fprintf(stderr, "screened %.16s %s: %.3f us warm, %.3f us cold\n", g->key, x->opts, x->warm, x->cold);
+  else if (x->failed) fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
   else
     fprintf(stderr, "measured %.16s %s: %.3f us warm, %.3f us cold, spread %.0f %%\n", g->key, x->opts, x->warm, x->cold,
             x->spread * 100);
@@ -98,6 +99,23 @@ static json_t *goals_json(const Tuner *t) {
   return j;
 }
 
+static double busy_seconds(const Tuner *t) {
+  double s = 0;
+  for (int i = 0; i < SPENT_KINDS; i++) s += t->lab.spent[i];
+  return s;
+}
+
+static void print_rate(const Tuner *t) {
+  static const char *const names[SPENT_KINDS] = { "lowering", "compiling", "timing", "checking" };
+  const double busy = busy_seconds(t);
+  if (!t->tried || busy <= 0) return;
+  printf("%.0f candidates a second of a core", (double)t->tried / busy);
+  for (int i = 0; i < SPENT_KINDS; i++) printf("%s %s %.0f %%", i ? "," : ":", names[i], 100 * t->lab.spent[i] / busy);
+  if (t->lab.screen)
+    printf("; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name, (long long)(t->tried - t->left_out));
+  putchar('\n');
+}
+
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
   int open = 0;
@@ -105,8 +123,8 @@ static void report(Tuning *u, const char *lock) {
   for (size_t i = 0; i < t->goals.n; i++) open += !t->goals.p[i].done;
   if (u->o->json) {
     json_t *j = json_report("tune", u->o->model);
-    json_object_update_new(j, json_pack("{s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:b, s:o}", "isa", t->lab.target->isa, "place",
-                                        t->place.text, "seconds", seconds, "candidates", (json_int_t)t->tried, "failed",
+    json_object_update_new(j, json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:o}", "isa", t->lab.target->isa, "place",
+                                        t->place.text, "seconds", seconds, "busy_seconds", busy_seconds(t), "candidates", (json_int_t)t->tried, "failed",
                                         (json_int_t)t->failed, "base_us", tune_total(t, true), "us", tune_total(t, false),
                                         "partial", open > 0, "nests", goals_json(t)));
     json_print(j);
@@ -115,6 +133,7 @@ static void report(Tuning *u, const char *lock) {
   print_goals(u);
   printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
          seconds, (long long)t->failed);
+  print_rate(t);
   printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
   if (lock) printf("schedules: %s\n", lock);
 }
@@ -166,6 +185,13 @@ static void run(Ctx *c, void *arg) {
   if (u->signal) fail(c, 128 + u->signal, "interrupted; what was measured is kept");
 }
 
+/* What compiles in this process, when what bundles are made by does not. */
+static const Backend *find_screen(Ctx *c, const Plan *p) {
+  for (int i = 0; backends[i] && !p->backend->load; i++)
+    if (backends[i]->load && *p->target->triple && backends[i]->version(c)) return backends[i];
+  return NULL;
+}
+
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
@@ -193,6 +219,7 @@ int verb_tune(Ctx *c, const Options *o) {
                   .limit = CANDIDATE_SECONDS,
                   .cc_limit = o->cc_limit ? duration(o->cc_limit) : CC_SECONDS,
                   .deadline = u.start + seconds };
+  if ((t->lab.screen = find_screen(c, p))) t->screened = place_here(c, t->lab.screen);
   t->lab.jobs = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;

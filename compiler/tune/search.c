@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 3, MAX_NEW = 96, FIRST = 3 }; /* FIRST: the best, the heuristic's and the empty schedule stay */
+enum { PATIENCE = 3, MAX_NEW = 96, MAX_LENT = 16 };
 #define PROGRESS 0.99                           /* a best below this part of the last is progress */
 #define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
 
@@ -55,6 +55,12 @@ static void add_goal(Tuner *t, Ref nest, const char *key) {
   g.base = g.best = text_of(ir, nest, &o);
   g.base_us = g.best_us = nest_cycles(&t->lab, nest, g.base) * CYCLE;
   store_trials(t->store, key, &t->place, &g.trials);
+  if (t->lab.screen) {
+    Trials screened = { 0 };
+    store_trials(t->store, key, &t->screened, &screened);
+    for (size_t i = 0; i < screened.n; i++) VEC_PUSH(&g.dropped, screened.p[i].opts);
+    VEC_FREE(&screened);
+  }
   const Trial *base = trial_of(&g, g.base);
   if (base && !base->failed) g.base_us = mean(base), take_best(&g, g.base, base->warm, base->cold), g.measured = true;
   if (store_winner(t->store, key, &t->place, &w) && !opts_parse(ir, nest, t->lab.target, w.opts, strlen(w.opts), &o)) {
@@ -89,7 +95,8 @@ typedef struct Fresh {
   Tuner *t;
   Goal *g;
   Task *task;
-  uint32_t seen, random; /* new ones so far; all of them are as likely to be among those that are taken */
+  uint32_t seen, random; /* new ones so far; all of them are as likely to be among those that are taken, */
+  uint32_t stay;         /* but the first so many stay */
 } Fresh;
 
 static bool is_known(const Fresh *f, const char *opts) {
@@ -112,13 +119,24 @@ static void add_fresh(void *arg, const char *text) {
   }
   f->random = f->random * 1664525u + 1013904223u;
   uint32_t at = (uint32_t)((uint64_t)f->random * f->seen >> 32);
-  if (at >= FIRST && at < MAX_NEW) k->cand.p[at] = x;
+  if (at >= f->stay && at < MAX_NEW) k->cand.p[at] = x;
 }
 
 static int by_mean(const void *a, const void *b) {
   const Trial *x = a, *y = b;
   if (x->failed != y->failed) return x->failed - y->failed;
   return mean(x) < mean(y) ? -1 : mean(x) > mean(y);
+}
+
+/* What was found for other nests is tried where it is legal: those of a model are much alike. */
+static void borrow(Fresh *f) {
+  IR *ir = f->t->lab.ir;
+  for (size_t i = 0; i < f->t->goals.n && f->task->cand.n < MAX_LENT; i++) {
+    const Goal *other = &f->t->goals.p[i];
+    Opts o;
+    if (other != f->g && other->verified && !opts_parse(ir, f->g->nest, f->t->lab.target, other->best, strlen(other->best), &o))
+      add_fresh(f, text_of(ir, f->g->nest, &o));
+  }
 }
 
 /* New candidates next to the best that were not varied yet; the incumbent first. */
@@ -128,6 +146,8 @@ static void expand(Tuner *t, Goal *g, Task *task) {
   VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
   add_fresh(&f, g->base);
   add_fresh(&f, "{ }");
+  borrow(&f);
+  f.stay = (uint32_t)task->cand.n;
   if (g->trials.n) qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
   int varied = 0;
   for (size_t i = 0; i < g->trials.n && varied < t->beam; i++) {
@@ -147,27 +167,43 @@ static void expand(Tuner *t, Goal *g, Task *task) {
     opts_neighbours(ir, g->nest, t->lab.target, &o, add_fresh, &f);
 }
 
+static Trial trial_from(const Candidate *x) {
+  return (Trial){
+    .opts = x->opts, .failed = x->outcome == OUT_FAILED, .warm = x->warm, .cold = x->cold, .spread = x->spread, .why = x->why
+  };
+}
+
+static void acknowledge(Tuner *t, const Goal *g, const Trial *x, bool screened) {
+  t->tried++;
+  if (t->acknowledged) t->acknowledged(t->progress_arg, g, x, screened);
+}
+
 /* What was measured joins the trials, here and in the store; then it is acknowledged. */
 static void keep(Tuner *t, Goal *g, const Task *task) {
   size_t known = g->trials.n;
   store_begin(t->store, false);
   for (size_t i = 0; i < task->cand.n; i++) {
     const Candidate *x = &task->cand.p[i];
-    if (x->outcome == OUT_DROPPED) VEC_PUSH(&g->dropped, x->opts);
+    const Trial trial = trial_from(x);
+    if (x->outcome == OUT_DROPPED || x->outcome == OUT_SCREENED) VEC_PUSH(&g->dropped, x->opts);
+    if (x->outcome == OUT_SCREENED) store_put_trial(t->store, g->key, &t->screened, &trial);
     if (x->outcome < OUT_MEASURED) continue;
-    Trial trial = {
-      .opts = x->opts, .failed = x->outcome == OUT_FAILED, .warm = x->warm, .cold = x->cold, .spread = x->spread, .why = x->why
-    };
     Trial *old = (Trial *)(uintptr_t)trial_of(g, x->opts);
-    if (old) trial.varied = old->varied, *old = trial;
+    const bool varied = old && old->varied;
+    if (old) *old = trial, old->varied = varied;
     else VEC_PUSH(&g->trials, trial);
     store_put_trial(t->store, g->key, &t->place, &trial);
   }
   store_commit(t->store);
   for (size_t i = known; i < g->trials.n; i++) {
-    t->tried++;
     t->failed += g->trials.p[i].failed;
-    if (t->acknowledged) t->acknowledged(t->progress_arg, g, &g->trials.p[i]);
+    acknowledge(t, g, &g->trials.p[i], false);
+  }
+  for (size_t i = 0; i < task->cand.n; i++) {
+    if (task->cand.p[i].outcome != OUT_SCREENED) continue;
+    const Trial trial = trial_from(&task->cand.p[i]);
+    t->left_out++;
+    acknowledge(t, g, &trial, true);
   }
 }
 
@@ -182,7 +218,9 @@ static void promote(Tuner *t, Goal *g) {
       take_best(g, g->best, x->warm, x->cold);
       return;
     }
+    const double start = tune_clock();
     const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, x->opts) : NULL;
+    t->lab.spent[SPENT_CHECKING] += tune_clock() - start;
     if (t->lab.interrupted(t->lab.interrupted_arg)) return;
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);

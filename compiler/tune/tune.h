@@ -1,8 +1,8 @@
 /* tune.h: schedules that were measured: lock files, the tuner and its store.
  *
  * place.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
- * varies a schedule. batch.c lowers, compiles and times many candidates in child processes
- * (sandbox.c). search.c is the beam over them. */
+ * varies a schedule. batch.c has many candidates lowered, compiled and timed in child processes
+ * (sandbox.c; batch.h lists its parts). search.c is the beam over them. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../kernel/kernel.h"
@@ -86,7 +86,8 @@ void child_limits(int cpu_seconds, int64_t memory);  /* of the calling process; 
 int run_limited(const char *const *argv, const char *log, double seconds, int64_t memory); /* wait status, or -1: time ran out */
 
 /* ---- batch.c ---- */
-typedef enum { OUT_OPEN, OUT_DROPPED, OUT_MEASURED, OUT_FAILED } Outcome;
+typedef enum { OUT_OPEN, OUT_DROPPED, OUT_SCREENED, OUT_MEASURED, OUT_FAILED } Outcome; /* screened: timed by the screen, and left out */
+typedef enum { SPENT_LOWERING, SPENT_COMPILING, SPENT_TIMING, SPENT_CHECKING, SPENT_KINDS } Spent;
 typedef struct Candidate {
   const char *opts;
   Outcome outcome;
@@ -104,6 +105,7 @@ typedef struct Lab {     /* what batches share */
   IR *ir;
   const Target *target;
   const Backend *backend;
+  const Backend *screen;   /* compiles in the process, for what backend has no time for; NULL: nothing does */
   const char *scratch;     /* a folder for their files */
   int jobs, keep;          /* processes at a time; candidates to compile of those the model has seen, a batch */
   double limit;            /* seconds a candidate may run at most */
@@ -113,9 +115,14 @@ typedef struct Lab {     /* what batches share */
   void *interrupted_arg;
   int batches;             /* made so far: names of files */
   const char *header;      /* what all candidates include, read once */
+  double spent[SPENT_KINDS]; /* seconds, of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries what the task holds; false when interrupted or out of time */
+
+/* ---- lower.c ---- */
 double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
+
+/* ---- verify.c ---- */
 /* Compares a schedule with the empty one on random and hard inputs. NULL: equal; else what differs. */
 const char *lab_verify(Lab *b, Ref nest, const char *opts);
 
@@ -129,7 +136,7 @@ typedef struct Goal {
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: not known */
   double best_warm, best_cold;
   int stale;               /* generations without progress */
-  VEC(const char *) dropped; /* not worth compiling, by the model */
+  VEC(const char *) dropped; /* not worth compiling, by the model or the screen */
   bool measured;           /* best was; else its time is an estimate */
   bool verified;           /* best computes what it should; what the store had is not believed to */
   bool done, dirty;        /* dirty: not in the store as it is */
@@ -138,12 +145,13 @@ typedef struct Tuner {
   Lab lab;
   Store *store;
   Place place;
+  Place screened;          /* of what the lab's screen timed */
   int beam;
   int64_t trials;          /* to stop after; 0: none */
   VEC(Goal) goals;
-  int64_t tried, failed;   /* candidates measured and failed in this session */
+  int64_t tried, failed, left_out; /* candidates in this session: all, those that failed, those left out by the screen */
   void (*progress)(void *arg, const struct Tuner *t);             /* after each generation; each may be NULL */
-  void (*acknowledged)(void *arg, const Goal *g, const Trial *x); /* it is in the store */
+  void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened); /* it is in the store */
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why); /* a bug of tgc */
   void *progress_arg;
 } Tuner;

@@ -1,6 +1,6 @@
 /* shim.c: faults of the system, preloaded into tgc. SHIM_FULL=N: files of the store are on a disk that takes N more
  * bytes. SHIM_SYNCS=FILE: a byte for each sync of the store. SHIM_NFS=1: all file systems are NFS. SHIM_CLOCK=1: the
- * time of day jumps. */
+ * time of day jumps. SHIM_NO_LLVM=1: there is no LLVM. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,6 +60,11 @@ int statfs(const char *path, struct statfs *s) {
   int bad = real(path, s);
   if (!bad && getenv("SHIM_NFS")) s->f_type = 0x6969;
   return bad;
+}
+
+void *dlopen(const char *name, int flags) {
+  void *(*real)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+  return getenv("SHIM_NO_LLVM") && name && strstr(name, "LLVM") ? NULL : real(name, flags);
 }
 
 int clock_gettime(clockid_t id, struct timespec *t) {

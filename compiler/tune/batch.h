@@ -1,0 +1,48 @@
+/* batch.h: internal to the tuner's batches. A batch is a child process with some candidates of a task: lower.c makes
+ * programs of them and prices those, build.c code, race.c times it, verify.c compares its results, and batch.c says
+ * when. A batch talks to the tuner by lines on its standard output. */
+#ifndef TGC_BATCH_H
+#define TGC_BATCH_H
+#include "tune.h"
+
+typedef void (*RunFn)(void *const *);
+typedef struct Given { ScheduleSource source; const char *opts; } Given; /* one schedule for whoever asks */
+typedef struct Time { double warm, cold, spread; } Time; /* microseconds; relative */
+
+typedef struct Batch {
+  const Lab *lab;
+  const Task *task;
+  VEC(int) which;          /* candidates of the task; the first is the incumbent */
+  const char *stem;        /* of file names */
+  Child child;
+  double best;             /* seconds of the fastest run so far */
+  Given given;
+  /* those in work, by kernel */
+  Plan plan;
+  VEC(int) kept;           /* place in which */
+  VEC(RunFn) run;          /* in the process that times */
+  VEC(const char *) libs;
+  VEC(int) lib_of, at_in;  /* library, place in its table */
+  bool *bad;               /* not to be run again */
+  Time *time;              /* as measured; warm 0: not */
+} Batch;
+
+void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line to whoever started this process */
+static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
+
+/* ---- lower.c ---- */
+void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p);
+const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
+double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by counting */
+
+/* ---- build.c ---- */
+void read_headers(Lab *lab);       /* once */
+void build_all(Batch *b);          /* those that no compiler takes are bad, and told */
+void load_libraries(Batch *b);     /* in the process that runs the code */
+
+/* ---- race.c ---- */
+void *memory(int64_t bytes);       /* ends the process when there is none */
+void fill(void *p, DType d, int64_t elems, uint64_t seed, bool hard); /* hard: now and then what arithmetic trips over */
+void race_all(Batch *b, bool quick); /* times what is not bad; what crashes or hangs becomes so, and is told */
+const char *why_ended(Ctx *c, int status);
+#endif

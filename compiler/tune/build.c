@@ -1,0 +1,145 @@
+/* build.c: code of candidates. A backend that can load code does so in this process; for others, candidates are
+ * written into files, many to a file, for the C compiler, with the flags of bundles. */
+#include "batch.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FILE_STATEMENTS = 3000 };
+#define COMPILE_MEMORY ((int64_t)1 << 30)
+
+/* The chosen kernels first .. first+n as C, each with a function of one signature, and the table of those. */
+static void write_source(Batch *b, int first, int n, Sb *out) {
+  const Lab *lab = b->lab;
+  Plan part = b->plan;
+  Sb body = { 0 };
+  part.kernels.p = b->plan.kernels.p + first;
+  part.kernels.n = (size_t)n;
+  for (int i = 0; i < n; i++) {
+    Kernel *k = &part.kernels.p[i];
+    Sb text = { 0 };
+    k->code = i;
+    part.backend->kernel(&part, i, lab->target, &text);
+    k->text = text.p;
+    sb_printf(&body, "%s\nstatic void c%d(void *const *b) {\n  k%d(", text.p, i, i);
+    for (size_t j = 0; j < k->bufs.n; j++) sb_printf(&body, "%sb[%zu]", j ? ", " : "", j);
+    if (k->chunks > 1) sb_printf(&body, "%s0, %d", k->bufs.n ? ", " : "", k->chunks); /* all parts, by one thread */
+    sb_puts(&body, ");\n}\n");
+  }
+  part.backend->prelude(&part, lab->target, out);
+  sb_puts(out, body.p);
+  sb_puts(out, "void (*const tgc_candidates[])(void *const *) = {\n");
+  for (int i = 0; i < n; i++) sb_printf(out, "  c%d,\n", i);
+  sb_puts(out, "};\n");
+  sb_free(&body);
+}
+
+/* Runs the compiler as bundles do, on an input and for an output of one kind. Of libm, tgc has a copy open. */
+static int run_compiler(const Lab *lab, const char *kind, const char *source, const char *out, const char *log) {
+  Ctx *c = lab->ctx;
+  Words argv = { 0 };
+  compiler_words(c, &argv);
+  split_words(c, "-fPIC -O3 -w", &argv);
+  split_words(c, lab->target->cflags, &argv);
+  split_words(c, getenv("TGC_CFLAGS"), &argv);
+  split_words(c, kind, &argv);
+  VEC_PUSH(&argv, source);
+  VEC_PUSH(&argv, "-o");
+  VEC_PUSH(&argv, out);
+  VEC_PUSH(&argv, NULL);
+  int status = run_limited(argv.p, log, lab->cc_limit, COMPILE_MEMORY);
+  VEC_FREE(&argv);
+  return status;
+}
+
+/* The headers of instructions take longer to read than a kernel to compile: they are read once. Where that fails the
+ * compiler finds the plain header. */
+void read_headers(Lab *lab) {
+  static const char text[] =
+      "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifdef __AVX__\n#include <immintrin.h>\n#endif\n";
+  Arena *m = &lab->ctx->model;
+  if (lab->header || lab->backend->load) return;
+  lab->header = arena_printf(m, "%s/headers.h", lab->scratch);
+  if (file_write(lab->header, text, sizeof text - 1))
+    fail(lab->ctx, EX_NOWRITE, "cannot write '%s': %s", lab->header, strerror(errno));
+  run_compiler(lab, "-x c-header", lab->header, arena_printf(m, "%s.gch", lab->header),
+               arena_printf(m, "%s/headers.log", lab->scratch));
+}
+
+static int compile_file(const Batch *b, const char *source, const char *so, const char *log) {
+  return run_compiler(b->lab, arena_printf(&b->lab->ctx->model, "-shared -include %s", b->lab->header), source, so, log);
+}
+
+/* The same without a compiler: the code is in this process, and in those that it forks. */
+static void build_here(Batch *b) {
+  const Lab *lab = b->lab;
+  struct LoadedCode *code = b->plan.backend->load(lab->ctx, &b->plan, lab->target);
+  for (size_t i = 0; i < b->plan.kernels.n; i++)
+    *(void **)&b->run.p[i] = b->plan.backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+}
+
+/* Where a file does not compile, its halves are tried: one candidate must not spoil the others. */
+static void build(Batch *b, int first, int n) {
+  Ctx *c = b->lab->ctx;
+  const char *source = arena_printf(&c->model, "%s-%d-%d.c", b->stem, first, n),
+             *so = arena_printf(&c->model, "%s-%d-%d.so", b->stem, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
+  Sb text = { 0 };
+  write_source(b, first, n, &text);
+  int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, source, so, log);
+  sb_free(&text);
+  if (!status) {
+    for (int i = 0; i < n; i++) b->lib_of.p[first + i] = (int)b->libs.n, b->at_in.p[first + i] = i;
+    VEC_PUSH(&b->libs, so);
+  } else if (n > 1) {
+    build(b, first, n / 2);
+    build(b, first + n / 2, n - n / 2);
+  } else {
+    const char *why = status == -2          ? strerror(errno)
+                      : status < 0          ? "the compiler took too long"
+                      : WIFSIGNALED(status) ? "the compiler died"
+                                            : "the compiler refuses it";
+    tell("fail %d %s", place_in_task(b, first), why);
+    b->bad[first] = true;
+  }
+}
+
+void build_all(Batch *b) {
+  size_t n = b->plan.kernels.n;
+  b->bad = ARENA_NEW(&b->lab->ctx->model, bool, n + 1);
+  b->time = ARENA_NEW(&b->lab->ctx->model, Time, n + 1);
+  b->libs.n = b->lib_of.n = b->at_in.n = b->run.n = 0;
+  for (size_t i = 0; i < n; i++) {
+    VEC_PUSH(&b->lib_of, -1);
+    VEC_PUSH(&b->at_in, 0);
+    VEC_PUSH(&b->run, NULL);
+  }
+  if (b->plan.backend->load) {
+    build_here(b);
+    return;
+  }
+  for (size_t first = 0, end; first < n; first = end) {
+    size_t statements = 0;
+    for (end = first; end < n && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
+      statements += b->plan.kernels.p[end].prog.n;
+    build(b, (int)first, (int)(end - first));
+  }
+}
+
+void load_libraries(Batch *b) {
+  VEC(void *) handle = { 0 };
+  for (size_t i = 0; i < b->libs.n; i++) {
+    void *so = dlopen(b->libs.p[i], RTLD_NOW | RTLD_LOCAL);
+    if (!so) fputs(dlerror(), stderr);
+    if (!so) _exit(4);
+    VEC_PUSH(&handle, so);
+  }
+  for (size_t i = 0; i < b->plan.kernels.n; i++) {
+    const int lib = b->lib_of.p[i];
+    if (b->bad[i]) b->run.p[i] = NULL;
+    else if (lib >= 0) b->run.p[i] = ((const RunFn *)dlsym(handle.p[lib], "tgc_candidates"))[b->at_in.p[i]];
+  }
+  VEC_FREE(&handle);
+}

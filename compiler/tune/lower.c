@@ -1,0 +1,82 @@
+/* lower.c: candidates as programs, and what such a program costs by counting. */
+#include "batch.h"
+#include <math.h>
+
+static const char *given_find(ScheduleSource *s, const char *key, bool *partial) {
+  (void)key;
+  *partial = false;
+  return ((Given *)s)->opts;
+}
+
+void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p) {
+  *g = (Given){ .source = { .name = "candidate", .find = given_find } };
+  *p = (Plan){ .ir = b->ir, .target = b->target, .backend = backend, .schedules = &g->source };
+}
+
+const Kernel *plan_add(Plan *p, Ref nest, const char *opts) {
+  Ref sink = node_make(p->ir, OP_SINK, DT_NONE, 1, 1, &nest, 0, NULL, 0, NULL);
+  ((Given *)p->schedules)->opts = opts;
+  VEC_PUSH(&p->kernels, ((Kernel){ .sink = sink }));
+  kernel_lower(p, (int)p->kernels.n - 1);
+  ir_verify_program(p->ir, p->kernels.p[p->kernels.n - 1].prog.p, p->kernels.p[p->kernels.n - 1].prog.n);
+  return &p->kernels.p[p->kernels.n - 1];
+}
+
+static double vectors(const Target *t, const Node *x) {
+  double n = t->vector_bytes ? ceil((double)x->lanes * dt_bytes((DType)x->dt) / t->vector_bytes) : 1;
+  return n < 1 ? 1 : n;
+}
+
+/* clang-format off */
+static double op_cost(const Target *t, const Node *x) {
+  switch ((Op)x->op) {
+  case OP_DIV: case OP_SQRT: case OP_RECIP: case OP_MOD: case OP_FLDIV: case OP_FLMOD: return 4 * vectors(t, x);
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS: case OP_POW: return 20 * vectors(t, x);
+  case OP_VEC: case OP_HRED: return x->lanes + 2;
+  case OP_LANE: return 1;
+  default: return op_info[x->op].level != L_EXPR ? 0 : x->dt == DT_I64 ? 0.25 : vectors(t, x);
+  }
+}
+/* clang-format on */
+
+/* Cycles by counting: two ports for arithmetic, two for memory, the slower counts; a variable that does not fit
+ * into the registers is stored and loaded; a loop that changes one waits for it. */
+double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
+  enum { DEPTH = 64 };
+  struct Level {
+    double times, work, memory, sets;
+  } level[DEPTH] = { { .times = 1 } };
+  double total = 0;
+  int d = 0;
+  for (size_t i = 0; i <= prog->n; i++) {
+    const Node *x = i < prog->n ? node(ir, prog->p[i]) : NULL;
+    struct Level *l = &level[d];
+    if (!x || x->op == OP_END) {
+      double spilled = t->vector_regs ? l->sets - (t->vector_regs - 2) : 0, cycles = l->work > l->memory ? l->work : l->memory;
+      cycles = cycles / 2 + (spilled > 0 ? spilled : 0);
+      total += l->times * ((l->sets && cycles < 4 ? 4 : cycles) + 1);
+      d -= d > 0;
+    } else if (x->op == OP_LOOP) {
+      CHECK(d + 1 < DEPTH);
+      level[++d] = (struct Level){ .times = l->times * (double)node(ir, x->src[0])->arg[0] };
+    } else if (x->op == OP_LOAD || x->op == OP_STORE) {
+      l->memory += vectors(t, x->op == OP_STORE ? node(ir, x->src[2]) : x);
+    } else {
+      l->work += op_cost(t, x);
+      l->sets += x->op == OP_SET;
+    }
+  }
+  return total;
+}
+
+double nest_cycles(const Lab *b, Ref nest, const char *opts) {
+  Given g;
+  Plan p;
+  plan_begin(b, b->backend, &g, &p);
+  const Kernel *k = plan_add(&p, nest, opts);
+  double cycles = program_cycles(b->ir, &k->prog, b->target);
+  VEC_FREE(&p.kernels.p[0].prog);
+  VEC_FREE(&p.kernels);
+  VEC_FREE(&p.packed);
+  return cycles;
+}

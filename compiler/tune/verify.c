@@ -1,0 +1,104 @@
+/* verify.c: does a schedule compute what the empty one does? */
+#include "batch.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VERIFY_SECONDS = 60 };
+
+/* Memory of every buffer two kernels name, the weights with the model's own data. */
+static void **whole_memory(const Lab *b, const Plan *p, int seed, bool hard) {
+  const IR *ir = b->ir;
+  void **mem = ARENA_NEW(&b->ctx->model, void *, ir->bufs.n);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
+      int at = p->kernels.p[k].bufs.p[i];
+      const Buf *x = &ir->bufs.p[at];
+      if (mem[at]) continue;
+      mem[at] = memory(x->elems * dt_bytes(x->dt));
+      const void *data = x->kind == BUF_WEIGHT ? ir->tensors.p[x->slot].data : NULL;
+      if (x->packed) packed_gather(ir, &p->packed.p[x->packed - 1], mem[at]);
+      else if (data) memcpy(mem[at], data, (size_t)(x->elems * dt_bytes(x->dt)));
+      else fill(mem[at], x->dt, x->elems, (uint64_t)(seed * 1000 + at), hard);
+    }
+  return mem;
+}
+
+static void run_on(Batch *b, int kernel, void *const *mem) {
+  const Kernel *k = &b->plan.kernels.p[kernel];
+  void **args = ARENA_NEW(&b->lab->ctx->model, void *, k->bufs.n + 1);
+  for (size_t i = 0; i < k->bufs.n; i++) args[i] = mem[k->bufs.p[i]];
+  b->run.p[kernel](args);
+}
+
+static double value_at(const Buf *b, const void *p, int64_t i) {
+  uint64_t bits = 0;
+  memcpy(&bits, (const char *)p + i * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
+  int64_t v = (int64_t)dt_wrap(b->dt, bits);
+  return dt_float(b->dt) ? bits_to_double(b->dt, v) : (double)v;
+}
+
+/* Sums in another order differ by rounding; everything else must not differ. */
+static bool differs(const Buf *b, const void *want, const void *got, const char *inputs) {
+  double unit = b->dt == DT_F64 ? 1e-13 : b->dt == DT_F32 ? 2e-5 : dt_float(b->dt) ? 2e-2 : 0, scale = 0;
+  for (int64_t i = 0; i < b->elems; i++) {
+    double v = fabs(value_at(b, want, i));
+    if (isfinite(v) && v > scale) scale = v;
+  }
+  for (int64_t i = 0; i < b->elems; i++) {
+    double x = value_at(b, want, i), y = value_at(b, got, i);
+    if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= unit * scale) continue;
+    tell("differs on %s inputs: element %lld is %g and should be %g", inputs, (long long)i, y, x);
+    return true;
+  }
+  return false;
+}
+
+static _Noreturn void compare(Batch *b) {
+  static const char *const inputs[] = { "random", "other random", "hard" };
+  load_libraries(b);
+  for (int round = 0; round < 3; round++) {
+    void **want = whole_memory(b->lab, &b->plan, round, round == 2), **got = whole_memory(b->lab, &b->plan, round, round == 2);
+    run_on(b, 0, want);
+    run_on(b, 1, got);
+    for (size_t i = 0; i < b->plan.kernels.p[0].written.n; i++) {
+      int at = b->plan.kernels.p[0].written.p[i];
+      if (differs(&b->lab->ir->bufs.p[at], want[at], got[at], inputs[round])) _exit(0);
+    }
+  }
+  tell("equal");
+  _exit(0);
+}
+
+const char *lab_verify(Lab *lab, Ref nest, const char *opts) {
+  read_headers(lab);
+  Ctx *c = lab->ctx;
+  Batch b = { .lab = lab, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++) };
+  Sb line = { 0 };
+  bool ended = false;
+  const char *why = NULL;
+  if (child_begin(c, &b.child, arena_printf(&c->model, "%s.err", b.stem))) {
+    plan_begin(lab, lab->backend, &b.given, &b.plan);
+    plan_add(&b.plan, nest, "{ }");
+    plan_add(&b.plan, nest, opts);
+    for (int i = 0; i < 2; i++) {
+      VEC_PUSH(&b.kept, i);
+      VEC_PUSH(&b.which, i);
+    }
+    build_all(&b);
+    compare(&b);
+  }
+  for (double end = tune_clock() + VERIFY_SECONDS;
+       !line.n && !ended && tune_clock() < end && !lab->interrupted(lab->interrupted_arg);)
+    child_line(&b.child, 0.1, &line, &ended);
+  int status = child_end(&b.child);
+  if (!line.n)
+    why = lab->interrupted(lab->interrupted_arg) ? "interrupted"
+          : ended                                ? why_ended(c, status)
+                                                 : "it could not be compared in time";
+  else if (strcmp(line.p, "equal")) why = arena_str(&c->model, line.p, line.n);
+  sb_free(&line);
+  return why;
+}
