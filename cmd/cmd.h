@@ -39,7 +39,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool self_test, no_cpu_check, no_store, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
+  bool self_test, no_cpu_check, no_store, no_settle, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */
@@ -75,6 +75,10 @@ void print_name(const char *s);                           /* to stdout; names ma
 /* verify.c: the outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
  * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
+
+/* ---- settle.c: what a tuner found, tried in the whole model; the goals keep what holds there ---- */
+typedef struct Settled { bool done; int threads, kept, found; double untuned, tuned; } Settled; /* nests; ms of a run */
+int settle_model(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result); /* an exit code */
 
 /* ---- tune.c ---- */
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: it is none */
@@ -201,12 +205,14 @@ typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans;
 typedef struct Stamps {
   int n;                                                  /* of a run: when each kernel began and the last one ended */
   double *at;                                             /* ms, one run after another */
+  size_t room;                                            /* for so many runs, then again from the start; 0: for all */
   Spans *spans;                                           /* of the last run of a block */
 } Stamps;
 /* A child that opens a built bundle. ready: map, init, first run in ms, bytes of code. stamps: shared
- * memory for what the runs leave there, with room for as many as are asked for; or NULL. */
+ * memory for what the runs leave there; or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
+const char *hooks_write(Ctx *c, const char *scratch, int steps); /* a header for TGC_HOOKS that leaves stamps */
 /* A program that speaks the same lines. */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Asks for a block: 2 ms or a run that do not count, then runs until there are `runs`, or `seconds` have passed. Adds

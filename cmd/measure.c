@@ -147,7 +147,7 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   fflush(stdout);
   const double *steps = stamps ? dlsym(m.so, "tgc_steps") : NULL;
   const Spans *spans = stamps ? dlsym(m.so, "tgc_spans") : NULL;
-  double *at = stamps ? stamps->at : NULL;
+  size_t stamped = 0;
   while (fgets(line, sizeof line, stdin)) {
     char *rest;
     double seconds = strtod(line, &rest), warm = clock_ms() + WARM_MS;
@@ -161,8 +161,9 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
       m.run(&m.ctx, in, out);
       VEC_PUSH(&times, clock_ms() - began);
       if (steps) {
-        memcpy(at, steps, (size_t)stamps->n * sizeof *at);
-        at += stamps->n;
+        size_t place = stamps->room ? stamped % stamps->room : stamped;
+        memcpy(stamps->at + place * (size_t)stamps->n, steps, (size_t)stamps->n * sizeof *steps);
+        stamped++;
       }
     } while (--runs > 0 && clock_ms() < end);
     if (spans) memcpy(stamps->spans, spans, offsetof(Spans, span) + (size_t)(spans->lanes < LANES ? spans->lanes : LANES) *
@@ -187,6 +188,15 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
   }
   if (!start(c, w, "the compiled model")) serve_model(dir, so, f, threads, src, dst, stamps);
   answer(c, w, "ready", &w->ready);
+}
+
+/* Where a bundle leaves the times of its steps. */
+const char *hooks_write(Ctx *c, const char *scratch, int steps) {
+  const char *path = arena_printf(&c->model, "%s/hooks.h", scratch);
+  const BundleTemplate *hooks = bundle_template("hooks.h");
+  const char *text = arena_printf(&c->model, "enum { STEPS = %d, LANES = %d, SPANS = %d };\n%.*s", steps, LANES, SPANS, (int)hooks->n, hooks->p);
+  if (file_write(path, text, strlen(text))) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+  return path;
 }
 
 /* ---- load ---- */

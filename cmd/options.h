@@ -63,6 +63,7 @@ OPTION( 0,  "tune-log",       "FILE",      TEXT,  tune_log,       "t",
 OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how long to search: 90, 90s, 5m or 1h (60s)")
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file (10s)")
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
+OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep what was found without trying it in the whole model")
 OPTION( 0,  "beam",           "N",         SIZE,  beam,           "t",     "schedules of a nest that are varied at a time (4)")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
        "print the intermediate representation after the passes of these letters, on stderr")
@@ -70,7 +71,7 @@ OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
        "print the text form after a pass on stdout and stop; the first is load")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
-OPTION( 0,  "threads",        "N",         SIZE,  threads,        "rvbpq",  "threads that share the work of a run (1)")
+OPTION( 0,  "threads",        "N",         SIZE,  threads,        "rvbpqt", "threads that share the work of a run (1)")
 OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as --seconds holds)")
 OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",

@@ -31,16 +31,6 @@ typedef struct Profile {
 
 static const double *stamps_of(const Profile *p, size_t run) { return p->stamps.at + run * (size_t)p->stamps.n; }
 
-/* Where a bundle leaves the times of its steps. */
-static const char *write_hooks(Ctx *c, const Profile *p) {
-  const char *path = arena_printf(&c->model, "%s/hooks.h", p->scratch);
-  const BundleTemplate *hooks = bundle_template("hooks.h");
-  const char *text = arena_printf(&c->model, "enum { STEPS = %d, LANES = %d, SPANS = %d };\n%.*s", p->stamps.n, LANES, SPANS,
-                                  (int)hooks->n, hooks->p);
-  if (file_write(path, text, strlen(text))) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
-  return path;
-}
-
 static int slowest_first(const void *a, const void *b) {
   const Row *x = a, *y = b;
   return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms) : x->kernel - y->kernel;
@@ -160,8 +150,8 @@ static void run_profile(Ctx *c, void *arg) {
   p->f = interface_read(c, dir);
   size_t n = p->plan->kernels.n + 1, runs = p->o->runs ? (size_t)p->o->runs : RUNS;
   if (runs > STAMPS_MOST / n) runs = STAMPS_MOST / n + 1;
-  p->stamps = (Stamps){ (int)n, shared_memory(c, (runs + TRIES) * n * sizeof(double)), shared_memory(c, sizeof(Spans)) };
-  const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, write_hooks(c, p));
+  p->stamps = (Stamps){ .n = (int)n, .at = shared_memory(c, (runs + TRIES) * n * sizeof(double)), .spans = shared_memory(c, sizeof(Spans)) };
+  const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, hooks_write(c, p->scratch, p->stamps.n));
   p->peak = peak_measure(c, p->o, p->scratch, p->plan->target, threads, p->f.arena_bytes + p->f.weight_bytes);
   worker_model(c, &p->worker, dir, so, &p->f, threads, p->in, &p->stamps);
   Reals times = { 0 };

@@ -19,6 +19,7 @@ typedef struct Tuning {
   double start;
   int signal; /* that asked to stop; 0: none */
   bool shown;
+  Settled model;
 } Tuning;
 
 double duration(const char *text) {
@@ -127,6 +128,9 @@ static void report(Tuning *u, const char *lock) {
                                         t->place.text, "seconds", seconds, "busy_seconds", busy_seconds(t), "candidates", (json_int_t)t->tried, "failed",
                                         (json_int_t)t->failed, "base_us", tune_total(t, true), "us", tune_total(t, false),
                                         "partial", open > 0, "nests", goals_json(t)));
+    if (u->model.done)
+      json_object_set_new(j, "model_check", json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", u->model.threads, "untuned_ms", u->model.untuned,
+                                                      "tuned_ms", u->model.tuned, "kept", u->model.kept, "found", u->model.found));
     json_print(j);
     return;
   }
@@ -135,6 +139,9 @@ static void report(Tuning *u, const char *lock) {
          seconds, (long long)t->failed);
   print_rate(t);
   printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
+  if (u->model.done)
+    printf("the model, %d thread%s: tuned %.4g ms, untuned %.4g ms; kept %d of %d schedules\n", u->model.threads,
+           u->model.threads > 1 ? "s" : "", u->model.tuned, u->model.untuned, u->model.kept, u->model.found);
   if (lock) printf("schedules: %s\n", lock);
 }
 
@@ -147,7 +154,7 @@ static const char *write_lock(Tuning *u) {
   if (u->o->out && !strcmp(u->o->out, "none")) return NULL;
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *g = &t->goals.p[i];
-    if (!g->measured) continue;
+    if (!g->measured && !strcmp(g->best, g->base)) continue;
     LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = t->place.text };
     memcpy(x.key, g->key, sizeof x.key);
     VEC_PUSH(&l.lines, x);
@@ -181,7 +188,12 @@ static void run(Ctx *c, void *arg) {
   if (u->shown) progress_show(u->o, NULL, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
-  report(u, write_lock(u));
+  const char *lock = write_lock(u);
+  int code = 0;
+  if (!u->signal && t->lab.deadline > u->start && !u->o->no_settle && !(code = settle_model(c, u->o, t, t->lab.scratch, &u->model))) lock = write_lock(u);
+  c->file = NULL;
+  report(u, lock);
+  if (code) fail(c, code, "the schedules could not be tried in the whole model");
   if (u->signal) fail(c, 128 + u->signal, "interrupted; what was measured is kept");
 }
 

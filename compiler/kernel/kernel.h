@@ -32,6 +32,7 @@ typedef struct Opts {
   Ref outermost;           /* range moved to the outside of the nest; 0: none */
   Ref grouped;             /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
   const struct Unit *unit; /* units.h; NULL: none */
+  int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
 } Opts;
 
 /* canon.c */
@@ -71,8 +72,9 @@ void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what th
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 
-/* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches */
-int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes);
+/* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches;
+ * wanted: chunks, 0: as many as the model says */
+int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */

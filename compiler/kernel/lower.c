@@ -117,8 +117,8 @@ static Opts choose_opts(Plan *p, const Kernel *k, Ref nest, NestSchedule *s) {
   return heuristic_opts(ir, &n, p->target);
 }
 
-/* The nest's schedule is kept and applied. */
-static void schedule(Plan *p, Kernel *k, Ref nest, Refs *nests, Sb *text) {
+/* The nest's schedule is kept and applied; the chunks it wants, or 0. */
+static int schedule(Plan *p, Kernel *k, Ref nest, Refs *nests, Sb *text) {
   IR *ir = p->ir;
   NestSchedule s;
   Opts o = choose_opts(p, k, nest, &s);
@@ -128,6 +128,7 @@ static void schedule(Plan *p, Kernel *k, Ref nest, Refs *nests, Sb *text) {
   VEC_PUSH(&k->nests, s);
   text->n = at;
   opts_apply(ir, nest, p->target, &o, nests, text);
+  return o.threads;
 }
 
 void kernel_lower(Plan *p, int index) {
@@ -136,11 +137,15 @@ void kernel_lower(Plan *p, int index) {
   Refs nests = { 0 }, parts = { 0 };
   Sb text = { 0 };
   const Node *sink = node(ir, k->sink);
+  int wanted = 0; /* chunks, at most, by the nests' schedules */
   for (int i = 0; i < sink->nsrc; i++) {
     ir->origin = node(ir, sink->src[i])->origin;
     parts.n = 0;
     peel_nest(ir, sink->src[i], &parts);
-    for (size_t j = 0; j < parts.n; j++) schedule(p, k, canon_nest(ir, parts.p[j]), &nests, &text);
+    for (size_t j = 0; j < parts.n; j++) {
+      int want = schedule(p, k, canon_nest(ir, parts.p[j]), &nests, &text);
+      if (want > wanted) wanted = want;
+    }
   }
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);
@@ -148,7 +153,7 @@ void kernel_lower(Plan *p, int index) {
   }
   k = &p->kernels.p[index];
   kernel_cost(ir, k);
-  k->chunks = threads_apply(ir, &nests, p->target, k->bytes_read + k->bytes_written);
+  k->chunks = threads_apply(ir, &nests, p->target, k->bytes_read + k->bytes_written, wanted);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
   k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);

@@ -125,6 +125,7 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     if (whole == extent || !in_list(ir, nest, p->range) || p->rows || reduction_repeats(ir, nest, p->range)) continue;
     CHECK(depth < 16);
     Opts rest = o;
+    rest.threads = 0;
     bool moved = o.outermost == p->range;
     VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent, &rest.opt[i].range));
     if (moved) rest.outermost = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;

@@ -8,15 +8,15 @@
 #include "units.h"
 #include <string.h>
 
-enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3 };
+enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3, MAX_CHUNKS = 64 };
 
-/* ---- the words: what stands behind the range ---- */
+/* ---- the words: what stands behind the range, which the last one has none of ---- */
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
-  { "rows", A_NUMBER },
+  { "rows", A_NUMBER }, { "threads", A_NUMBER },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_THREADS, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -50,6 +50,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   }
   if (o->unit) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->unit->name);
   if (o->outermost) sb_printf(out, " outer(r%d)", range_place(&ranges, o->outermost));
+  if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   sb_puts(out, " }");
   VEC_FREE(&ranges);
 }
@@ -106,6 +107,12 @@ static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit
   return NULL;
 }
 
+static const char *take_threads(const char **at, const char *end, Opts *o) {
+  if (o->threads) return "it says twice how many chunks there are";
+  if (!take(at, end, "(") || !take_number(at, end, &o->threads) || !take(at, end, ")")) return "an opt is malformed";
+  return o->threads < 1 || o->threads > MAX_CHUNKS ? "a number is out of range" : NULL;
+}
+
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o) {
   const char *at = text, *end = text + n, *wrong = NULL;
   Refs ranges = { 0 };
@@ -113,10 +120,11 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
   nest_ranges(ir, nest, &ranges);
   if (!take(&at, end, "{")) wrong = "it does not begin with '{'";
   while (!wrong && take(&at, end, " ") && !take(&at, end, "}")) {
-    int word = 0, place, number = 0;
+    int word = 0, place = 0, number = 0;
     const Unit *unit = NULL;
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
     if (word == WORDS) wrong = "an opt is unknown";
+    else if (word == W_THREADS) wrong = take_threads(&at, end, o);
     else if (!take(&at, end, "(r") || !take_number(&at, end, &place) || (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
              (words[word].argument == A_NUMBER && !take_number(&at, end, &number)))
       wrong = "an opt is malformed";

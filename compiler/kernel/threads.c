@@ -6,7 +6,7 @@
  * threads, a reduction stays in one unit, and no element is stored by two: the results are the same
  * bits however many threads share the chunks.
  *
- * The model counts instructions of the expanded nests and bytes that no cache holds. A kernel below
+ * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds. A kernel below
  * SERIAL cycles stays whole: handing out work costs about a microsecond.
  * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
 #include "../ir/refmap.h"
@@ -252,16 +252,16 @@ static Ref close_share(IR *ir, Share *s) {
   return nest;
 }
 
-int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes) {
+int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted) {
   double sum = 0, moved = (double)bytes / (bytes > t->l2_bytes ? FAR_BYTES : NEAR_BYTES), total, largest = 0;
-  int chunks = 1;
+  int chunks = wanted ? wanted : 1;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
   for (size_t i = 0; i < nests->n; i++) {
     open_share(ir, nests->p[i], t, &s[i]);
     sum += s[i].cost;
   }
   total = moved > sum ? moved : sum;
-  for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && chunks == 1 && total >= SERIAL; i++)
+  for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && !wanted && chunks == 1 && total >= SERIAL; i++)
     if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
   if (chunks > 1 && dependent(ir, nests)) chunks = 1;
   int64_t units = 1; /* of the nest that costs most */

@@ -15,8 +15,8 @@
 
 #define LONG 20000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
 enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a candidate, of a batch */
-enum { SCREENED_KEEP = 6 }; /* of a batch, the incumbent included */
-#define SCREENED_BEHIND 1.25 /* times the incumbent by the screen's code: not worth the compiler */
+enum { SCREENED_KEEP = 5 }; /* of a batch, the incumbent included */
+#define SCREENED_BEHIND 1.1 /* times the incumbent by the screen's code: not worth the compiler */
 
 /* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
 void tell(const char *fmt, ...) {

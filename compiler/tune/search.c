@@ -244,6 +244,15 @@ static void save_winner(Tuner *t, Goal *g) {
   g->dirty = false;
 }
 
+void goal_settle(Tuner *t, Goal *g, const char *opts) {
+  const Trial *base = trial_of(g, g->base);
+  if (!strcmp(opts, g->best)) return;
+  if (!strcmp(opts, g->base) && base && !base->failed) take_best(g, opts, base->warm, base->cold), g->verified = true;
+  else g->best = opts;
+  g->dirty = true;
+  save_winner(t, g);
+}
+
 static bool generation(Tuner *t, Goal *g) {
   Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
   double before = g->best_us;

@@ -157,6 +157,7 @@ typedef struct Tuner {
 } Tuner;
 void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with what the store knows of them */
 bool tune_run(Tuner *t);                             /* false: interrupted */
+void goal_settle(Tuner *t, Goal *g, const char *opts); /* the schedule that held in the model takes the best's place, in the store, too */
 double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
 void tuner_free(Tuner *t);
 #endif

@@ -162,7 +162,7 @@ static void texts_read_back(void **state) {
   IR *ir = *state;
   Ref nest = product(ir, false);
   const Target *t = target(ir->ctx, "x86-64-v3");
-  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ vec(r2,8) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }" };
+  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ vec(r2,8) }", "{ vec(r1,8) threads(6) }", "{ threads(1) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }" };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     Opts o;
     Sb s = { 0 };
@@ -199,6 +199,10 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ swizzle(r0,2) }", "an opt is unknown" },
     { "x86-64-v3", "{ tc(r2,abacus) }", "there is no such unit" },
     { "x86-64-v3", "{ tc(r2) }", "an opt is malformed" },
+    { "x86-64-v3", "{ threads(r0,2) }", "an opt is malformed" },
+    { "x86-64-v3", "{ threads(0) }", "a number is out of range" },
+    { "x86-64-v3", "{ threads(65) }", "a number is out of range" },
+    { "x86-64-v3", "{ threads(2) threads(2) }", "it says twice how many chunks there are" },
     { "x86-64-v3", "{ tc(r2,vpdpbusd) }", "the target has no such unit" },
     { "x86-64-v3", "{ tc(r2,vpmaddwd) }", "the unit does not do such a reduction" },
     { "x86-64-v3", "{ tc(r2,vpmaddwd) tc(r2,vpmaddwd) }", "two ranges go to units" },

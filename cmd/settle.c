@@ -1,0 +1,191 @@
+/* settle.c: the schedules that were found, tried in the whole model.
+ *
+ * A nest is timed alone, and between other kernels it finds other caches. So the model is built without schedules and
+ * with them, and both take turns; the bundles' hooks (docs/bundle.md) give the time of each kernel, and a schedule that
+ * does not win there goes. With threads there are more sides: all kernels in the same number of chunks, of which each
+ * nest takes the best. What is left is built again and must beat the model without schedules, or all of it goes. */
+#include "cmd.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double BLOCK_SECONDS = 0.03, SIDE_SECONDS = 0.6;
+enum { ROUNDS_LEAST = 5, BLOCK_RUNS = 1000 };
+#define WORTH        0.995 /* of the time without a schedule */
+#define CHUNKS_WORTH 0.96  /* of the time with the model's own chunks */
+
+static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
+enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, chunks ..., what was chosen */
+
+typedef struct Side {
+  const char *dir;
+  Interface f;
+  Worker worker;
+  Stamps stamps;
+  size_t stamped;
+  Reals runs, *kernels; /* ms; of all of a run, and of each kernel */
+} Side;
+
+typedef struct Settle {
+  const Options *o;
+  Tuner *t;
+  const char *scratch;
+  Settled *result;
+  Side side[SIDES];
+  int sides, threads;
+  const Plan *plan; /* without schedules: which nests a kernel has */
+  Tensor *in;
+  VEC(const char *) choice; /* a schedule for each goal */
+} Settle;
+
+static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
+  const char *old = strstr(opts, " threads(");
+  int n = (int)(old ? (size_t)(old - opts) : strlen(opts) - 2);
+  return chunks ? arena_printf(&c->model, "%.*s threads(%d) }", n, opts, chunks) : arena_printf(&c->model, "%.*s }", n, opts);
+}
+
+/* What a goal's nest has on a side. */
+static const char *schedule_on(Ctx *c, const Goal *g, int side) {
+  const char *found = g->measured ? g->best : g->base;
+  return side == 0 ? g->base : side == 1 ? found : with_chunks(c, found, chunk_counts[side - 2]);
+}
+
+/* ---- sides ---- */
+
+/* A lock file with the choice makes the plan. */
+static const Plan *plan_by_choice(Ctx *c, const Settle *s, int number) {
+  Options o = *s->o;
+  Lock l = { 0 };
+  const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->scratch, number);
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    LockLine x = { .opts = s->choice.p[i], .note = "" };
+    memcpy(x.key, s->t->goals.p[i].key, sizeof x.key);
+    VEC_PUSH(&l.lines, x);
+  }
+  lock_write(c, &l, path);
+  VEC_FREE(&l.lines);
+  o.schedule = path;
+  o.no_store = o.quiet = true;
+  return plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+}
+
+static void open_side(Ctx *c, Settle *s, int number) {
+  Side *x = &s->side[number];
+  const Plan *p = plan_by_choice(c, s, number);
+  const size_t n = p->kernels.n;
+  if (!number) s->plan = p;
+  x->dir = plan_put(c, s->o, p, s->scratch);
+  x->f = interface_read(c, x->dir);
+  x->stamps = (Stamps){
+    .n = (int)n + 1, .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)), .room = BLOCK_RUNS, .spans = shared_memory(c, sizeof(Spans))
+  };
+  x->kernels = ARENA_NEW(&c->model, Reals, n + 1);
+  if (!s->in) {
+    s->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
+    feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, s->o->seed, s->in);
+  }
+  const char *so = bundle_build(c, s->o, x->dir, x->dir, &x->f, hooks_write(c, s->scratch, (int)n + 1));
+  worker_model(c, &x->worker, x->dir, so, &x->f, s->threads, s->in, &x->stamps);
+}
+
+static void close_sides(Settle *s) {
+  for (int i = 0; i < SIDES; i++) {
+    Side *x = &s->side[i];
+    if (!x->kernels) continue;
+    worker_end(&x->worker);
+    interface_free(&x->f);
+    VEC_FREE(&x->runs);
+    for (int k = 0; k < x->stamps.n; k++) VEC_FREE(&x->kernels[k]);
+  }
+  VEC_FREE(&s->choice);
+}
+
+/* ---- measuring ---- */
+static void block(Ctx *c, Side *x) {
+  const size_t before = x->runs.n;
+  worker_block(c, &x->worker, BLOCK_SECONDS, BLOCK_RUNS, &x->runs);
+  for (size_t r = before; r < x->runs.n; r++) {
+    const double *at = x->stamps.at + x->stamped++ % BLOCK_RUNS * (size_t)x->stamps.n;
+    for (int k = 0; k + 1 < x->stamps.n; k++) VEC_PUSH(&x->kernels[k], at[k + 1] - at[k]);
+  }
+}
+
+/* The given sides in turn until each has had its time. */
+static void measure(Ctx *c, Settle *s, const int *sides, int n) {
+  const double end = clock_ms() + SIDE_SECONDS * 1e3 * n;
+  for (int i = 0; i < n; i++) s->side[sides[i]].runs.n = 0;
+  for (int r = 0; r < ROUNDS_LEAST || clock_ms() < end; r++)
+    for (int i = 0; i < n; i++) block(c, &s->side[sides[i]]);
+  for (int i = 0; i < n; i++) {
+    Side *x = &s->side[sides[i]];
+    reals_sort(&x->runs);
+    for (int k = 0; k < x->stamps.n; k++) reals_sort(&x->kernels[k]);
+  }
+}
+
+static double median(Side *x) { return quantile(&x->runs, 0.5); }
+
+/* ---- choosing ---- */
+
+/* Of all kernels that have the nest, on a side. */
+static double nest_ms(const Settle *s, const Goal *g, int side) {
+  double ms = 0;
+  for (size_t k = 0; k < s->plan->kernels.n; k++) {
+    const Kernel *x = &s->plan->kernels.p[k];
+    bool has = false;
+    for (size_t i = 0; i < x->nests.n; i++) has |= !strcmp(x->nests.p[i].key, g->key);
+    if (has) ms += quantile(&s->side[side].kernels[k], 0.5);
+  }
+  return ms;
+}
+
+/* Each nest's best side; how many have another one than the first. */
+static int choose(Ctx *c, Settle *s) {
+  int kept = 0;
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    const Goal *g = &s->t->goals.p[i];
+    int best = 0;
+    double ms = nest_ms(s, g, 0);
+    for (int k = 1; k < s->sides; k++) {
+      double other = nest_ms(s, g, k);
+      if ((k > 1 || strcmp(schedule_on(c, g, 1), g->base)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
+    }
+    s->choice.p[i] = schedule_on(c, g, best);
+    kept += best > 0;
+  }
+  return kept;
+}
+
+static void settle(Ctx *c, void *arg) {
+  Settle *s = arg;
+  int order[SIDES], last = SIDES - 1, found = 0;
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    const Goal *g = &s->t->goals.p[i];
+    VEC_PUSH(&s->choice, g->base);
+    found += strcmp(schedule_on(c, g, 1), g->base) != 0;
+  }
+  if (!found && s->threads < 2) return;
+  for (int k = 0; k < s->sides; k++) {
+    for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, &s->t->goals.p[i], k);
+    open_side(c, s, k);
+    order[k] = k;
+  }
+  measure(c, s, order, s->sides);
+  int kept = choose(c, s);
+  if (kept) {
+    open_side(c, s, last);
+    measure(c, s, (int[]){ 0, last }, 2);
+  }
+  const double untuned = median(&s->side[0]), tuned = kept ? median(&s->side[last]) : untuned;
+  if (tuned > untuned) kept = 0;
+  *s->result = (Settled){ .done = true, .threads = s->threads, .kept = kept, .found = found, .untuned = untuned, .tuned = kept ? tuned : untuned };
+  for (size_t i = 0; i < s->t->goals.n; i++) goal_settle(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
+}
+
+int settle_model(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result) {
+  Settle s = { .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
+  s.sides = s.threads > 1 ? SIDES - 1 : 2;
+  int code = ctx_try(c, settle, &s);
+  close_sides(&s);
+  return code;
+}
