@@ -16,7 +16,7 @@
 #define LONG 20000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
 enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a candidate, of a batch */
 enum { SCREENED_KEEP = 5 }; /* of a batch, the incumbent included */
-#define SCREENED_BEHIND 1.1 /* times the incumbent by the screen's code: not worth the compiler */
+#define SCREENED_WORTH 0.97 /* of the incumbent's time by the screen's code: more is not worth the compiler */
 
 /* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
 void tell(const char *fmt, ...) {
@@ -111,7 +111,7 @@ static void choose_screened(Batch *b) {
   for (size_t i = 0; i < price.n; i++) {
     const int k = price.p[i].at, place = place_in_task(b, k);
     if (b->bad[k]) continue;
-    if (b->kept.p[k] && (kept.n >= SCREENED_KEEP || price.p[i].cycles > SCREENED_BEHIND * incumbent)) {
+    if (b->kept.p[k] && (kept.n >= SCREENED_KEEP || price.p[i].cycles > SCREENED_WORTH * incumbent)) {
       tell("screened %d %.4f %.4f %.4f", place, b->time[k].warm, b->time[k].cold, b->time[k].spread);
       continue;
     }
@@ -120,6 +120,7 @@ static void choose_screened(Batch *b) {
     next.kernels.p[next.kernels.n - 1].code = (int)next.kernels.n - 1;
     VEC_PUSH(&kept, b->kept.p[k]);
   }
+  if (kept.n == 1 && b->task->best > 0) next.kernels.n = kept.n = 0; /* the incumbent alone, which is known */
   b->plan = next;
   b->kept.n = 0;
   for (size_t i = 0; i < kept.n; i++) VEC_PUSH(&b->kept, kept.p[i]);
