@@ -1,14 +1,14 @@
 /* precision.c: the words for precisions, and what those of half the width do to sums of products.
  * needs: a folded graph    gives: constant factors in the type, with a cast behind; for a machine that
- * multiplies pairs of bf16, what they are multiplied with as well, for all that read it
+ * multiplies pairs of bf16, what they are multiplied with as well
  *
  * A weight that is kept in two bytes is read in half the time where memory is what limits, and is half of the
  * bundle; the sum stays in single precision. What points have transformed stays in four: its rounding
  * would be amplified. So do weights that the type cannot hold, and small ones, which are no traffic.
- * The cast counts as movement: a kernel widens what it loads. */
+ * The cast counts as movement: a kernel widens what it loads. Values that products and others read, as sums over
+ * skipped layers, are stored in both types: read rounded by all, they would double errors, and gain no time. */
 #include "contraction.h"
 #include "graph.h"
-#include "../ir/refmap.h"
 #include <math.h>
 #include <string.h>
 
@@ -78,33 +78,6 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   return 0;
 }
 
-/* What is rounded for one sum is read so by all, and so is kept in two bytes only. Inputs and outputs stay what they are. */
-static void read_rounded(Graph *g, Refs *roots) {
-  IR *ir = g->ir;
-  Refs order = { 0 }, src = { 0 };
-  RefMap is_rounded = { 0 }, now = { 0 };
-  ir_toposort(ir, roots->p, roots->n, &order);
-  for (size_t i = 0; i < order.n; i++) {
-    const Node *x = node(ir, order.p[i]), *from = x->nsrc ? node(ir, x->src[0]) : NULL;
-    if (x->op == OP_CAST && x->dt == DT_BF16 && from->dt == DT_F32 && from->varies && from->op != OP_PARAM) refmap_set(&is_rounded, x->src[0], 1);
-  }
-  for (size_t i = 0; i < order.n; i++) {
-    const Node *x = node(ir, order.p[i]);
-    src.n = 0;
-    for (int k = 0; k < x->nsrc; k++) {
-      Ref s = refmap_get(&now, x->src[k]);
-      bool half = refmap_get(&is_rounded, x->src[k]) && !(x->op == OP_CAST && x->dt == DT_BF16);
-      VEC_PUSH(&src, half ? g_cast(ir, g_cast(ir, s, DT_BF16), DT_F32) : s);
-    }
-    refmap_set(&now, order.p[i], x->nsrc ? node_with_src(ir, order.p[i], src.p) : order.p[i]);
-  }
-  for (size_t i = 0; i < roots->n; i++) roots->p[i] = refmap_get(&now, roots->p[i]);
-  VEC_FREE(&order);
-  VEC_FREE(&src);
-  refmap_free(&is_rounded);
-  refmap_free(&now);
-}
-
 bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && t->features & FEAT_AVX512BF16; }
 
 bool graph_narrow(Graph *g, Precision p, const Target *t) {
@@ -114,7 +87,6 @@ bool graph_narrow(Graph *g, Precision p, const Target *t) {
   if (p != PREC_BF16 && p != PREC_FP16) return false;
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
-  if (changed && how.pairs) read_rounded(g, &roots);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
   return changed;
