@@ -238,7 +238,8 @@ static int64_t walked(const Windows *v, int i) {
 /* A product of matrices, and its weights read once a run from wherever all weights fit: most of the reading is
  * done while the units are busy. */
 static double product_cycles(const Costs *c, double macs, double weights) {
-  double busy = macs / rate(c->t) / 0.95, read = 4 * weights / (c->weight_bytes < 0.5 * c->t->l2_bytes ? 32 : c->weight_bytes < c->t->l3_bytes ? 16 : 6);
+  double bytes = c->weight_bytes, busy = macs / rate(c->t) / 0.95;
+  double read = 4 * weights / (bytes < 0.5 * c->t->l2_bytes ? 32 : bytes < c->t->l3_bytes ? 16 : 6);
   return fmax(busy, read) + 0.3 * fmin(busy, read);
 }
 
@@ -258,9 +259,15 @@ static double backward_ops(int t, int m) {
   return 2 * pairs + m * (pairs - 1) + 2 - t % 2;
 }
 
+/* Elements that vectors cover, halved ones at the end */
+static double covered(const Target *t, int64_t elements) {
+  int64_t half = t->vector_bytes / 8 > 1 ? t->vector_bytes / 8 : 1;
+  return (double)((elements + half - 1) / half * half);
+}
 
 static double points_cycles(const Windows *v, const Costs *c) {
-  double k = (double)extent_of(v, v->channel), n = (double)extent_of(v, v->map), groups = (double)extent_of(v, v->group);
+  double k = (double)extent_of(v, v->channel), n = covered(c->t, extent_of(v, v->map)), groups = (double)extent_of(v, v->group);
+  double lanes = covered(c->t, extent_of(v, v->channel));
   double rows = v->others, in = v->others, size = 1, taps = 1, forward = 0, backward = 0, after = 1;
   for (int i = 0; i < v->n; i++) {
     const Transform *f = &v->f[i];
@@ -274,9 +281,9 @@ static double points_cycles(const Windows *v, const Costs *c) {
       after *= f->m;
     }
   }
-  /* an element of a tile is loaded and stored once, beside what is done to it */
   double inner = rows < 6 ? 6 : rows; /* fewer do not hide the latency of multiply-adds */
-  double transforms = (in * k * (forward + 1.5 * size) + rows * n * (backward + 1.5 * size)) * groups / rate(c->t);
+  /* an element of a tile is loaded and stored once, beside what is done to it */
+  double transforms = (in * lanes * (forward + 1.5 * size) + rows * n * (backward + 1.5 * size)) * groups / rate(c->t);
   return product_cycles(c, size * inner * taps * k * n * groups, size * taps * k * n * groups) + transforms +
          bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
@@ -400,7 +407,10 @@ static Ref tiles_of(IR *ir, const Windows *v) {
   }
   x = g_pad(ir, inner, lo, hi, c_int(ir, DT_F32, 0));
   if (v->split >= 0) {
-    for (int a = 0; a < v->axes; a++) dims[a] = a == v->split ? extent_of(v, v->group) : a == v->split + 1 ? extent_of(v, v->channel) : node(ir, x)->dims[a - (a > v->split)];
+    memcpy(dims, node(ir, x)->dims, (size_t)v->split * sizeof *dims);
+    dims[v->split] = extent_of(v, v->group);
+    dims[v->split + 1] = extent_of(v, v->channel);
+    for (int a = v->split + 2; a < v->axes; a++) dims[a] = node(ir, x)->dims[a - 1];
     x = g_reshape(ir, x, v->axes, dims);
   }
   for (int i = 0; i < v->n; i++) {

@@ -198,6 +198,13 @@ static void others_are_left(void **state) {
     assert_false(graph_winograd(&g, PREC_FP32, &machine));
     graph_free(&g);
   }
+  Target wide = machine; /* whose vectors 9 maps do not fill */
+  wide.vector_bytes = 64;
+  for (int64_t maps = 9; maps <= 16; maps += 7) {
+    Graph few = graph_of(*state, convolution(*state, &(Shape){ 1, 32, maps, 56, 56, 3, 3, 1, 1, 1, false, 0, false }));
+    assert_int_equal(graph_winograd(&few, PREC_FP32, &wide), maps == 16);
+    graph_free(&few);
+  }
   Target scalar = machine;
   scalar.vector_bytes = 0;
   Graph g = graph_of(*state, convolution(*state, &(Shape){ 1, 16, 16, 16, 16, 3, 3, 1, 1, 1, false, 0, false }));
