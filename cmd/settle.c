@@ -2,7 +2,7 @@
  *
  * A nest is timed alone, and between other kernels it finds other caches. So the model is built without schedules and
  * with them, and both take turns; the bundles' hooks (docs/bundle.md) give the time of each kernel, and a schedule that
- * does not win there goes. With threads there are more sides: all kernels in the same number of chunks, of which each
+ * does not win there goes; without hooks all stay or go. With threads there are more sides: all kernels in the same number of chunks, of which each
  * nest takes the best. What is left is built again and must beat the model without schedules, or all of it goes. */
 #include "cmd.h"
 #include <errno.h>
@@ -139,17 +139,33 @@ static double nest_ms(const Settle *s, const Goal *g, int side) {
   return ms;
 }
 
-/* Each nest's best side; how many have another one than the first. */
+/* Bundles of objects have no hooks. */
+static bool has_stamps(const Settle *s) {
+  bool any = false;
+  for (int k = 0; k + 1 < s->side[0].stamps.n; k++) any |= quantile(&s->side[0].kernels[k], 0.5) > 0;
+  return any;
+}
+
+static int fastest_side(Settle *s) {
+  int best = 0;
+  for (int k = 1; k < s->sides; k++)
+    if (median(&s->side[k]) < median(&s->side[best])) best = k;
+  return best;
+}
+
+/* Each nest's best side, or that of all; how many have another one than the first. */
 static int choose(Ctx *c, Settle *s) {
+  const int all = has_stamps(s) ? -1 : fastest_side(s);
   int kept = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     int best = 0;
     double ms = nest_ms(s, g, 0);
-    for (int k = 1; k < s->sides; k++) {
+    for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
       if ((k > 1 || strcmp(schedule_on(c, g, 1), g->base)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
     }
+    if (all >= 0 && strcmp(schedule_on(c, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, g, best);
     kept += best > 0;
   }
