@@ -33,7 +33,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *precision, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
+  const char *isa, *precision, *chains, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
@@ -42,6 +42,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   bool self_test, no_cpu_check, no_store, no_settle, vs_ort, hardlinks, json, explain, quiet, verbose, help, man, version;
 } Options;
 
+Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);

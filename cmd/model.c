@@ -112,6 +112,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
+                                                .chains = chains_named(o->chains),
                                                 .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
                                                 .keep_denormals = keeps_denormals(o),
                                                 .schedules = schedules,

@@ -138,6 +138,12 @@ static void print_man(void) {
 }
 
 /* ---- parsing ---- */
+Chains chains_named(const char *s) {
+  Chains c = CHAINS_FASTER;
+  while (s && c < CHAINS_COUNT && strcmp(chains_name[c], s)) c++;
+  return c;
+}
+
 static int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int wrong(const char *fmt, ...) {
   va_list ap;
@@ -240,6 +246,7 @@ static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong("no pass has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
+  if (chains_named(o->chains) == CHAINS_COUNT) return wrong("unknown --chains '%s'; there are faster, none, all", o->chains);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o->precision);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
     return wrong("--denormals is flush or keep, not '%s'", o->denormals);

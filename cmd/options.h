@@ -65,6 +65,8 @@ OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how 
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
 OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep what was found without trying it in the whole model")
 OPTION( 0,  "beam",           "N",         SIZE,  beam,           "t",     "schedules of a nest that are varied at a time (4)")
+OPTION( 0,  "chains",         "WHICH",     TEXT,  chains,         "crvibpt",
+       "kernels to run chunk by chunk with others: faster, those for which the model of cost is (the default), none, or all that can")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
        "print the intermediate representation after the passes of these letters, on stderr")
 OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",

@@ -45,6 +45,10 @@ static void pass_fuse(State *st) {
 static void pass_layout(State *st) { sched_layout(&st->s); }
 static void pass_kernels(State *st) { sched_lower(&st->s); }
 
+static void pass_chains(State *st) {
+  kernel_chains(st->plan, st->o->chains);
+}
+
 static void pass_programs(State *st) {
   for (size_t k = 0; k < st->plan->kernels.n; k++) {
     kernel_lower(st->plan, (int)k);
@@ -170,7 +174,10 @@ static void print_state(const State *st, const Pass *pass, Sb *out) {
     ir_print_graph(st->s.g, out);
   } else if (pass->level == L_KERNEL) {
     Refs sinks = { 0 };
-    for (size_t k = 0; k < p->kernels.n; k++) VEC_PUSH(&sinks, p->kernels.p[k].sink);
+    for (size_t k = 0; k < p->kernels.n; k++) {
+      if (p->kernels.p[k].together > 1) sb_printf(out, "; together: k%zu to k%zu\n", k, k + (size_t)p->kernels.p[k].together - 1);
+      VEC_PUSH(&sinks, p->kernels.p[k].sink);
+    }
     ir_print_nodes(p->ir, sinks.p, sinks.n, out);
     VEC_FREE(&sinks);
   } else

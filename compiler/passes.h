@@ -11,6 +11,7 @@ PASS('n', narrow, pass_narrow, L_GRAPH, "weights in half precision, where asked 
 PASS('f', fuse, pass_fuse, L_GRAPH, "which values are stored")
 PASS('y', layout, pass_layout, L_GRAPH, "where each stored value lies")
 PASS('k', kernels, pass_kernels, L_KERNEL, "a kernel per stored value")
+PASS('h', chains, pass_chains, L_KERNEL, "kernels that run chunk by chunk together")
 PASS('p', programs, pass_programs, L_PROG, "schedules applied, linear programs")
 PASS('m', memplan, pass_memplan, L_PROG, "offsets in the arena, the state and the weights blob")
 PASS('r', render, pass_render, L_PROG, "the backend's text of every kernel")

@@ -18,18 +18,42 @@ static double tgc_clock(void) { /* ms */
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+static double tgc_spent[LANES][STEPS]; /* in parts of each kernel */
+
+static double tgc_all_spent(int k) {
+  double all = 0;
+  for (int i = 0; i < LANES; i++) all += tgc_spent[i][k];
+  return all;
+}
+
+/* Kernels between this step and the last one ran together: each took its part of the time between. */
 static void tgc_step(int k) {
-  for (int i = 0; !k && i < LANES; i++) tgc_spans.n[i] = 0;
-  tgc_steps[k] = tgc_clock();
+  static int last;
+  const double now = tgc_clock(), began = tgc_steps[last];
+  double all = 0, before = 0;
+  for (int j = last; j < k; j++) all += tgc_all_spent(j);
+  for (int j = last + 1; j < k; j++) {
+    before += tgc_all_spent(j - 1);
+    tgc_steps[j] = began + (now - began) * before / all;
+  }
+  for (int i = 0; i < LANES; i++) {
+    if (!k) tgc_spans.n[i] = 0;
+    for (int j = k ? last : 0; j < (k ? k : STEPS); j++) tgc_spent[i][j] = 0;
+  }
+  tgc_steps[k] = now;
+  last = k;
 }
 
 static void tgc_span(int k, double begin) {
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
-  const int i = tgc_spans.n[tgc_lane]++;
+  const int i = tgc_spans.n[tgc_lane];
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* its parts are there already */
+  tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();
   tgc_spans.span[tgc_lane][i].kernel = k;
+  tgc_spent[tgc_lane][k] += tgc_spans.span[tgc_lane][i].end - begin;
 }
 
 #define TGC_STEP(k) tgc_step(k);

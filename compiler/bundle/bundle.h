@@ -47,6 +47,7 @@ const char *text_words(Ctx *c, const char *s); /* s with everything but [A-Za-z0
 const char *bundle_code(Ctx *c, const BundleOptions *o);                  /* file that holds the kernels: "net.c" */
 const char *bundle_variant(const Plan *v, const char *net); /* file and prefix of symbols of one machine's kernels: "net_x86_64_v4" */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
+int kernel_shares(const Kernel *k);            /* into which an executor may divide it */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
 void bundle_free(Bundle *b);
@@ -56,6 +57,7 @@ const char *module_nulls(const Plan *p);       /* %null: a pointer that must be 
 const char *module_calls(const Plan *p);       /* a block for each kernel */
 const char *module_cases(const Plan *p);
 const char *module_chunks(const Plan *p);
+const char *module_chains(const Plan *p);
 const char *module_float(const Target *t, bool enters); /* the floating-point mode of a run */
 const char *module_messages(Ctx *c);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */

@@ -44,10 +44,9 @@ static void put_state(const StatePlace *at, const Buf *b, const char *name, Sb *
   sb_printf(s, "  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, name, name);
 }
 
-/* One call of a kernel: its buffers as pointers, then the call. */
-static void put_call(const Plan *p, int k, Sb *s) {
+/* One call of a kernel: its buffers as pointers, then the call, for chunks from and to by these names. */
+static void put_call(const Plan *p, int k, const char *from, const char *to, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "case%d:\n", k);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *name = arena_printf(&p->ir->ctx->model, "%%k%d.%zu", k, i);
@@ -55,25 +54,45 @@ static void put_call(const Plan *p, int k, Sb *s) {
     case BUF_INPUT: put_load(s, "in", b->slot, name); break;
     case BUF_OUTPUT: put_load(s, "out", b->slot, name); break;
     case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %lld\n", name, (long long)b->offset); break;
-    case BUF_ARENA: sb_printf(s, "  %s = getelementptr i8, ptr %%a, i64 %lld\n", name, (long long)b->offset); break;
+    case BUF_ARENA:
+      sb_printf(s, "  %s%s = getelementptr i8, ptr %%a, i64 %lld\n", name, b->piece ? ".first" : "", (long long)b->offset);
+      if (b->piece) sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, (long long)b->piece, name, name, name);
+      break;
     case BUF_STATE: case BUF_NEXT: put_state(&p->states.p[b->slot], b, name, s); break;
     }
   }
   sb_printf(s, "  call void @k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
-  if (kernel->chunks > 1) sb_printf(s, "%si64 %%begin, i64 %%end", kernel->bufs.n ? ", " : "");
-  sb_puts(s, ")\n  br label %done\n");
+  if (kernel->chunks > 1) sb_printf(s, "%si64 %s, i64 %s", kernel->bufs.n ? ", " : "", from, to);
+  sb_puts(s, ")\n");
+}
+
+/* The kernels of a chain for one chunk after another, in the pieces of memory that belong to the first share. */
+static void put_chain(const Plan *p, int k, Sb *s) {
+  const Kernel *first = &p->kernels.p[k];
+  const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
+  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n  br label %%chain%d\n", k, c, first->each, c, first->each, k);
+  sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n  %s.next = add i64 %s, 1\n", k, c, c, k, c, k, c, c);
+  for (int i = k; i < k + first->together; i++) put_call(p, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
+  sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
 }
 
 const char *module_cases(const Plan *p) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].together) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
   return keep(p->ir->ctx, &s);
 }
 
 const char *module_chunks(const Plan *p) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", p->kernels.p[k].chunks);
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", kernel_shares(&p->kernels.p[k]));
+  return keep(p->ir->ctx, &s);
+}
+
+const char *module_chains(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", p->kernels.p[k].together);
   return keep(p->ir->ctx, &s);
 }
 
@@ -93,7 +112,13 @@ const char *module_float(const Target *t, bool enters) {
 
 const char *module_calls(const Plan *p) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) put_call(p, (int)k, &s);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    if (p->kernels.p[k].together > 1) put_chain(p, (int)k, &s);
+    if (p->kernels.p[k].together != 1) continue;
+    sb_printf(&s, "case%zu:\n", k);
+    put_call(p, (int)k, "%begin", "%end", &s);
+    sb_puts(&s, "  br label %done\n");
+  }
   return keep(p->ir->ctx, &s);
 }
 

@@ -164,9 +164,10 @@ static bool writes(const Kernel *k, int buf) {
   return false;
 }
 
-static void put_call(const Plan *p, int k, const char **in, const char **out, Sb *s) {
+/* The call of kernel k, for chunks from and to by these names. */
+static void put_call(const Plan *p, int k, const char **in, const char **out, const char *from, const char *to, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "  case %d: k%d(", k, kernel->code);
+  sb_printf(s, "k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *type = dtype_info[b->dt].ctype;
@@ -176,7 +177,11 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
     case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
     case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
     case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
-    case BUF_ARENA: sb_printf(s, "(%s%s *)(void *)(a + %lld)", access, type, (long long)b->offset); break;
+    case BUF_ARENA:
+      sb_printf(s, "(%s%s *)(void *)(a + %lld", access, type, (long long)b->offset);
+      if (b->piece) sb_printf(s, " + (size_t)begin * %lld", (long long)b->piece);
+      sb_puts(s, ")");
+      break;
     case BUF_STATE: case BUF_NEXT: {
       const StatePlace *at = &p->states.p[b->slot];
       sb_printf(s, "(%s%s *)(void *)(s + %lld", access, type, (long long)at->at);
@@ -186,8 +191,27 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, Sb
     }
     }
   }
-  if (kernel->chunks > 1) sb_puts(s, kernel->bufs.n ? ", begin, end" : "begin, end");
-  sb_puts(s, "); break;\n");
+  if (kernel->chunks > 1) sb_printf(s, "%s%s, %s", kernel->bufs.n ? ", " : "", from, to);
+  sb_puts(s, ");");
+}
+
+/* A kernel, or a chain: all of its kernels for one chunk after another, in the pieces of memory that belong to the first share. */
+static void put_case(const Plan *p, int k, const char **in, const char **out, Sb *s) {
+  const Kernel *first = &p->kernels.p[k];
+  sb_printf(s, "  case %d:", k);
+  if (first->together == 1) {
+    sb_puts(s, " ");
+    put_call(p, k, in, out, "begin", "end", s);
+    sb_puts(s, " break;\n");
+    return;
+  }
+  sb_printf(s, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->each, first->each);
+  for (int i = k; i < k + first->together; i++) {
+    sb_printf(s, "      { TGC_BEGIN(%d) ", i);
+    put_call(p, i, in, out, "c", "c + 1", s);
+    sb_printf(s, " TGC_END(%d) }\n", i);
+  }
+  sb_puts(s, "    }\n    break;\n");
 }
 
 static const char *kernels_text(const Plan *p) {
@@ -209,7 +233,7 @@ static const char *kernels_text(const Plan *p) {
 static const char *calls_text(const Plan *p, const char **in, const char **out) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].text) put_call(p, (int)k, in, out, &s);
+    if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, &s);
   return keep(p->ir->ctx, &s);
 }
 
@@ -268,10 +292,26 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
   if (p->g->grows) expand(arena_printf(m, "length.%s.in", kind), words, &text);
   return keep(c, &text);
 }
+
+int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each : k->chunks; }
+
 static const char *chunks_text(const Plan *p) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].text ? p->kernels.p[k].chunks : 0);
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
   return keep(p->ir->ctx, &s);
+}
+
+/* How many kernels each job has, where some have more than one. */
+static const char *chains_text(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].together);
+  return keep(p->ir->ctx, &s);
+}
+
+static bool has_chains(const Plan *p) {
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].together > 1) return true;
+  return false;
 }
 
 /* ---- the floating-point mode of a run: denormals are zero, rounding is to nearest, nothing traps ---- */
@@ -483,7 +523,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const Form *form = form_of(o);
-  const bool fat = p->variants.n;
+  const bool fat = p->variants.n, chains = has_chains(p);
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
 
@@ -539,6 +579,12 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "kernels", kernels_text(base) },
     { "chunks", chunks_text(base) },
     { "job", job_text(base, net, in, out, fat, "static ", "run_kernel") },
+    { "chains", chains ? arena_printf(m, "/* How many kernels run together, chunk by chunk; 0: it does so with those before it. */\nstatic const unsigned char kernels_of[] = { %s0 };\n\n", chains_text(p)) : "" },
+    { "next_kernel", chains ? "job.kernel += kernels_of[job.kernel]" : "job.kernel++" },
+    { "ir_chains", chains ? arena_printf(m, "; how many kernels run together, chunk by chunk\n@kernels_of = private unnamed_addr constant [%zu x i8] [%si8 0]\n\n", p->kernels.n + 1, module_chains(p)) : "" },
+    { "ir_next_kernel", chains ? "  %kernels.at = getelementptr i8, ptr @kernels_of, i32 %kernel\n  %kernels.byte = load i8, ptr %kernels.at\n"
+                                 "  %kernels = zext i8 %kernels.byte to i32\n  %kernel.next = add i32 %kernel, %kernels\n"
+                               : "  %kernel.next = add i32 %kernel, 1\n" },
     { "run_job", fat ? "job->run" : "run_kernel" },
     { "choose_code", fat ? "    const int own = ctx->chunks ? ctx->chunks[job.kernel] : 0; /* 0: run_kernel's */\n"
                            "    const int64_t chunks = own ? own : chunks_of[job.kernel];\n    job.run = own ? ctx->run : run_kernel;\n"

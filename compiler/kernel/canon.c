@@ -178,7 +178,7 @@ static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
     for (int j = 0; j < n && !next; j++) {
       Ref a = list[i], b = list[j];
       int64_t extent;
-      if (i == j || !i64_mul(node(ir, a)->arg[0], node(ir, b)->arg[0], &extent) || !can_merge(ir, &roots, a, b)) continue;
+      if (i == j || node(ir, a)->arg[2] != node(ir, b)->arg[2] || !i64_mul(node(ir, a)->arg[0], node(ir, b)->arg[0], &extent) || !can_merge(ir, &roots, a, b)) continue;
       Ref m = range_make(ir, extent, (RangeKind)node(ir, a)->arg[2]);
       nest = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
       next = range_replace(ir, nest, b, m, 1, &m);

@@ -29,6 +29,12 @@ static void mark_hot(const Plan *p, bool *hot) {
     hot[order[i] - p->kernels.p] = true;
     some += cycles(order[i]);
   }
+  for (size_t k = 0, n; k < p->kernels.n; k += n) { /* a chain is one piece of code */
+    bool any = false;
+    n = (size_t)p->kernels.p[k].together;
+    for (size_t i = k; i < k + n; i++) any |= hot[i];
+    for (size_t i = k; i < k + n; i++) hot[i] = any;
+  }
   free(order);
 }
 
@@ -41,7 +47,10 @@ void fat_variants(Plan *p) {
     v->base = p;
     v->target = p->target->in_order ? target_in_order(m, *t) : *t;
     memset(&v->kernels, 0, sizeof v->kernels);
-    for (size_t k = 0; k < p->kernels.n; k++) VEC_PUSH(&v->kernels, ((Kernel){ .sink = p->kernels.p[k].sink, .chunks = 1, .code = -1 }));
+    for (size_t k = 0; k < p->kernels.n; k++) {
+      const Kernel *x = &p->kernels.p[k];
+      VEC_PUSH(&v->kernels, ((Kernel){ .sink = x->sink, .together = x->together, .each = x->each, .chunks = 1, .code = -1, .flops = x->flops, .bytes_read = x->bytes_read, .bytes_written = x->bytes_written }));
+    }
     for (size_t k = 0; k < p->kernels.n; k++)
       if (hot[k] || !t[1]) kernel_lower(v, (int)k);
     VEC_PUSH(&p->variants, v);

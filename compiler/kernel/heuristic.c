@@ -87,9 +87,10 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
   ir_toposort(ir, &n->store, 1, &all);
   *red = main_reduction(ir, &all);
   m->reduces = *red != 0;
-  m->n = m->nout = n->n;
+  for (int k = 0; k < n->n; k++)
+    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD) m->range[m->n++] = n->ranges[k];
+  m->nout = m->n;
   m->steps = m->group = 1;
-  memcpy(m->range, n->ranges, (size_t)n->n * sizeof *n->ranges);
   if (*red) {
     const Node *x = node(ir, *red);
     for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) {

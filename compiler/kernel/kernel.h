@@ -72,6 +72,20 @@ void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what th
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 
+/* apart.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
+typedef struct Term { int64_t step, n; } Term; /* step > 0; values 0 .. n - 1 of it */
+typedef struct Addresses {
+  int64_t base, chunk;
+  bool chunked;            /* else any chunk may make it, and chunk is 0 */
+  int n;
+  Term term[MAX_RANGES + 1];
+} Addresses;
+bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks); /* proved: no address of a in a chunk is one of b in another */
+
+void kernel_chains(Plan *p, Chains which); /* chain.c: which kernels run chunk by chunk together */
+
+/* threads.c: the ranges of chunks that nests have by chain.c stand outermost; their number, 0: there are none */
+int threads_given(IR *ir, Refs *nests);
 /* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches;
  * wanted: chunks, 0: as many as the model says */
 int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted);
@@ -86,4 +100,5 @@ bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o
 
 /* lowers plan->kernels[k].sink to .prog; its schedule, buffers and cost */
 void kernel_lower(Plan *p, int k);
+void kernel_cost(const IR *ir, Kernel *k); /* its flops and bytes, before it is cut */
 #endif

@@ -41,7 +41,7 @@ static double count_flops(const IR *ir, Ref sink) {
         for (size_t j = 0; j < r.n; j++) {
           bool own = false;
           for (int m = 1; m < y->nsrc; m++) own |= y->src[m] == r.p[j];
-          if (!own && node(ir, r.p[j])->arg[2] == RK_LOOP) s *= (double)node(ir, r.p[j])->arg[0];
+          if (!own && node(ir, r.p[j])->arg[2] != RK_REDUCE) s *= (double)node(ir, r.p[j])->arg[0];
         }
         if (s > t) s = t;
         VEC_FREE(&r);
@@ -66,7 +66,7 @@ static void name_buffers(const IR *ir, Kernel *k) {
 }
 
 /* What a kernel costs as written, before opts: arithmetic, and the bytes it touches in each buffer, counted once. */
-static void kernel_cost(const IR *ir, Kernel *k) {
+void kernel_cost(const IR *ir, Kernel *k) {
   Refs all = { 0 };
   k->bytes_read = k->bytes_written = 0;
   ir_toposort(ir, &k->sink, 1, &all);
@@ -152,8 +152,9 @@ void kernel_lower(Plan *p, int index) {
     nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i], p->target), p->backend, p->target);
   }
   k = &p->kernels.p[index];
-  kernel_cost(ir, k);
-  k->chunks = threads_apply(ir, &nests, p->target, k->bytes_read + k->bytes_written, wanted);
+  if (!k->each) kernel_cost(ir, k);
+  k->chunks = threads_given(ir, &nests);
+  if (!k->chunks) k->chunks = threads_apply(ir, &nests, p->target, k->bytes_read + k->bytes_written, wanted);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
   k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);

@@ -151,6 +151,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   const int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->lanes * p->unroll;
   const bool outer = ranges_of(ir, nest, p->range);
   if (node(ir, p->range)->op != OP_RANGE) return "a range is a constant";
+  if (node(ir, p->range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
   if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
   bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
   if (tile > extent && !overlaps) return "a tile is larger than its range";

@@ -252,6 +252,22 @@ static Ref close_share(IR *ir, Share *s) {
   return nest;
 }
 
+int threads_given(IR *ir, Refs *nests) {
+  int64_t chunks = 0;
+  for (size_t i = 0; i < nests->n; i++) {
+    Nest n = nest_open(ir, nests->p[i]);
+    int at = 0;
+    while (at < n.n && node(ir, n.ranges[at])->arg[2] != RK_THREAD) at++;
+    if (at == n.n) continue;
+    Ref chunk = n.ranges[at];
+    if (extent(ir, chunk) > chunks) chunks = extent(ir, chunk);
+    memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
+    n.ranges[0] = chunk;
+    nests->p[i] = nest_close(ir, &n);
+  }
+  return (int)chunks;
+}
+
 int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted) {
   double sum = 0, moved = (double)bytes / (bytes > t->l2_bytes ? FAR_BYTES : NEAR_BYTES), total, largest = 0;
   int chunks = wanted ? wanted : 1;

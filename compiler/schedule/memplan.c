@@ -38,6 +38,15 @@ bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
   return ok;
 }
 
+/* Kernels of a chain run at once, and what one of them overwrites must be no other's: kernel k may replace `in` if none of
+ * them but k names it, or all of it is made in the chain, and so chunk by chunk. */
+static bool chain_allows(const Plan *p, int chain, int k, const Life *in, int out) {
+  bool others = false;
+  for (int i = chain; i < chain + p->kernels.p[chain].together; i++)
+    for (size_t j = 0; j < p->kernels.p[i].bufs.n; j++) others |= i != k && p->kernels.p[i].bufs.p[j] == in->buf;
+  return in->first >= chain ? p->ir->bufs.p[in->buf].piece == p->ir->bufs.p[out].piece : !others;
+}
+
 static bool overlap(const Life *a, const Life *b) { return a->first <= b->last && b->first <= a->last; }
 
 static int by_size(const void *a, const void *b) {
@@ -101,19 +110,27 @@ void sched_memplan(Plan *p) {
       x->last = (int)k;
     }
   /* in place: the new buffer joins the life of the one it replaces */
-  for (int k = 0; k < (int)p->kernels.n; k++) {
+  for (int k = 0, chain = 0; k < (int)p->kernels.n; k++) {
     Kernel *kn = &p->kernels.p[k];
+    if (kn->together) chain = k;
     for (size_t w = 0; w < kn->written.n; w++) {
       int out = kn->written.p[w];
       if (ir->bufs.p[out].kind != BUF_ARENA || life[out].first != k || kn->written.n != 1) continue;
       for (size_t i = 0; i < kn->bufs.n && life[out].host < 0; i++) {
         int in = kn->bufs.p[i], host = in;
-        if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out)) continue;
+        if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out) || !chain_allows(p, chain, k, &life[in], out)) continue;
         while (life[host].host >= 0) host = life[host].host;
         if (life[out].bytes > life[host].bytes) continue;
         life[out].host = in;
         kn->may_alias = true;
       }
+    }
+  }
+  for (int k = 0; k < (int)p->kernels.n; k += p->kernels.p[k].together) { /* a chain is one step */
+    const int end = k + p->kernels.p[k].together - 1;
+    for (int b = 0; b < nbuf && end > k; b++) {
+      if (life[b].first > k && life[b].first <= end) life[b].first = k;
+      if (life[b].last >= k && life[b].last < end) life[b].last = end;
     }
   }
   for (int b = nbuf - 1; b >= 0; b--) { /* hosts live as long as their guests; chains end at a root */
@@ -163,12 +180,49 @@ void sched_memplan(Plan *p) {
   sb_free(&why);
 }
 
+static bool names(const Kernel *k, int buf) {
+  for (size_t i = 0; i < k->bufs.n; i++)
+    if (k->bufs.p[i] == buf) return true;
+  return false;
+}
+
+static bool shares_memory(const Buf *a, const Buf *b) {
+  return a->kind == BUF_ARENA && b->kind == BUF_ARENA && a->offset < b->offset + b->elems * dt_bytes(b->dt) &&
+         b->offset < a->offset + a->elems * dt_bytes(a->dt);
+}
+
+/* Of buffers that the kernels of a chain name, two share memory only where a kernel computes in place; and what was there
+ * before the chain is named by that kernel alone. */
+static bool chain_check(const Plan *p, size_t first, Sb *why) {
+  const IR *ir = p->ir;
+  const size_t end = first + (size_t)p->kernels.p[first].together;
+  VEC(int) bufs = { 0 };
+  bool ok = true;
+  for (size_t k = first; k < end && end > first + 1; k++)
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) VEC_PUSH(&bufs, p->kernels.p[k].bufs.p[i]);
+  for (size_t i = 0; i < bufs.n && ok; i++)
+    for (size_t j = 0; j < bufs.n && ok; j++) {
+      const int a = bufs.p[i], b = bufs.p[j];
+      if (a >= b || !shares_memory(&ir->bufs.p[a], &ir->bufs.p[b])) continue;
+      ok = ir->bufs.p[a].offset == ir->bufs.p[b].offset;
+      for (size_t k = first; k < end && ok; k++) {
+        const Kernel *kn = &p->kernels.p[k];
+        ok = !names(kn, a) || !names(kn, b) || kernel_in_place(ir, kn, a, b) || kernel_in_place(ir, kn, b, a);
+      }
+      if (!ok) sb_printf(why, "kernels %zu to %zu run together, and buffers %d and %d lie in one place", first, end - 1, a, b);
+    }
+  VEC_FREE(&bufs);
+  return ok;
+}
+
 /* Simulates the run: every byte of the arena remembers the buffer that wrote it last; reading a
  * buffer whose bytes belong to another one is an overlap, and so is reading a state in the one place
  * it has after its next value was written there. Works on 64-byte lines and knows nothing of how the
  * plan was made. */
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
+  for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].together)
+    if (!chain_check(p, k, why)) return false;
   size_t lines = (size_t)(align_up(p->arena_bytes) / ALIGN);
   int *owner = xmalloc((lines + 1) * sizeof *owner);
   bool ok = true, *renewed = xmalloc(p->states.n + 1);

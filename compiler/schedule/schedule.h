@@ -31,6 +31,8 @@ typedef struct Kernel {
   const char *schedule;    /* the opts in text, one nest after another */
   VEC(NestSchedule) nests; /* the same, a nest of the sink each */
   int chunks;              /* into which threads may share it; 1: one call does all */
+  int together;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
+  int each;                /* of a chain: chunks that a thread takes at a time, one after another */
   const char *text;        /* the backend's function, named after `code` */
   int code;                /* first kernel with the same function: equal ones share it */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2 */
@@ -70,12 +72,17 @@ typedef struct Plan {
   int64_t weight_bytes;
 } Plan;
 
+/* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
+typedef enum { CHAINS_FASTER, CHAINS_NONE, CHAINS_ALL, CHAINS_COUNT } Chains;
+extern const char *const chains_name[CHAINS_COUNT]; /* kernel/chain.c */
+
 typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
   ScheduleSource *schedules; /* NULL: the heuristic's */
   Precision precision;     /* PREC_FP32 is 0 */
   bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
+  Chains chains;           /* CHAINS_FASTER is 0 */
   const char *dump;        /* letters of passes to dump after, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
   Sb *stopped;

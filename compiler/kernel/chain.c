@@ -1,0 +1,491 @@
+/* chain.c: kernels that run chunk by chunk together.
+ *
+ * Kernels run one after another, and between two of them all that the first one made travels through memory and
+ * all threads wait for each other. Where chunk c of each of some kernels in a row needs, of what the others of the row
+ * write, only what they write in their chunk c, all of them run for chunk 0, then for chunk 1 and so on: what they
+ * hand on stays in the cache of the core that made it, and threads meet at the end of the row. The transforms and the product
+ * of a Winograd convolution, depthwise and pointwise steps, 1x1 convolutions, scores, softmax and mix of
+ * attention are such rows; none of them is known here by name.
+ *
+ * A chunk is a value of a range of kind `thread`: in every nest one range r of extent E becomes
+ * c * (E / chunks) + r, and c is what threads share (threads.c). Ranges fit together that walk the memory of a value in the
+ * same steps. What follows is not assumed: every two accesses of the row to one buffer, of which one writes, are asked
+ * whether those of different chunks can meet (apart.c).
+ *
+ * What only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
+ * thread uses again for one chunk after another. It never leaves the thread's cache, while memory for all of it would be
+ * fetched to be written. That is most of what a chain gains, and why a chain must not take more memory than its
+ * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
+ *
+ * needs: kernels   gives: Kernel.together and .each, Buf.piece, ranges of chunks in the sinks of chains
+ * keeps: the value of every element */
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_MEMBERS = 16, MAX_NESTS = 24 };
+enum { MAX_CHUNKS = 1024, MAX_SHARES = 255, MIN_CHUNKS = 4, LINE = 64, LEAST_BYTES = 256 };
+enum { OVERREAD = 3 };                  /* bytes that a dot-product unit may read past the last one (units.c) */
+enum { NEAR_BYTES = 32, FAR_BYTES = 8 }; /* that a cycle brings out of a core's second cache, and from beyond it */
+enum { MEETING = 1500, CALL = 300 };     /* cycles: threads wait for each other; a chunk of a kernel begins */
+
+/* ---- what a kernel touches ---- */
+typedef struct Touch {       /* one load or store: base + sum of coef * range */
+  int buf, nest;
+  bool write;
+  int64_t base, spread;      /* of an address that is no such sum: its least value, and how far it may be off */
+  int n;
+  Ref range[MAX_RANGES];
+  int64_t coef[MAX_RANGES];
+} Touch;
+
+typedef struct Member {
+  int kernel;
+  bool fit;                  /* may be in a chain */
+  int nests;
+  Ref nest[MAX_NESTS];       /* canonical */
+  int store[MAX_NESTS];      /* the touch that is its store */
+  int main;                  /* the nest that stores most */
+  VEC(Touch) touch;
+} Member;
+
+static Touch touch_of(IR *ir, const Node *access, int nest) {
+  Touch t = { .buf = (int)node(ir, access->src[0])->arg[0], .nest = nest, .write = access->op == OP_STORE };
+  Ref rest = access->src[1];
+  Refs ranges = { 0 };
+  bool sum = true;
+  collect_ranges(ir, rest, &ranges);
+  for (size_t i = 0; i < ranges.n && sum; i++) {
+    Ref next;
+    int64_t coef;
+    sum = t.n < MAX_RANGES && ix_split(ir, rest, ranges.p[i], &coef, &next);
+    if (!sum) continue;
+    rest = next;
+    t.range[t.n] = ranges.p[i];
+    t.coef[t.n++] = coef;
+  }
+  if (!sum || !node_is_const(ir, rest, &t.base)) {
+    const Node *x = node(ir, access->src[1]);
+    int64_t most = ir->bufs.p[t.buf].elems - 1;
+    t.n = 0;
+    t.base = x->vmin < 0 ? 0 : x->vmin;
+    t.spread = (x->vmax > most ? most : x->vmax) - t.base;
+  }
+  VEC_FREE(&ranges);
+  return t;
+}
+
+static double elements(const IR *ir, Ref nest) {
+  const Node *x = node(ir, nest);
+  double n = 1;
+  for (int k = 1; k < x->nsrc; k++) n *= (double)node(ir, x->src[k])->arg[0];
+  return n;
+}
+
+/* Takes the kernel's nests to their canonical form, in which ranges are as long as they can be. */
+static void open_member(IR *ir, const Kernel *k, int kernel, Member *m) {
+  Refs parts = { 0 }, all = { 0 };
+  const Node *sink = node(ir, k->sink);
+  *m = (Member){ .kernel = kernel, .fit = true };
+  for (int i = 0; i < sink->nsrc; i++) peel_nest(ir, sink->src[i], &parts);
+  m->fit = parts.n <= MAX_NESTS;
+  for (size_t i = 0; i < parts.n && m->fit; i++) {
+    m->nest[m->nests] = canon_nest(ir, parts.p[i]);
+    all.n = 0;
+    ir_toposort(ir, &m->nest[m->nests], 1, &all);
+    for (size_t j = 0; j < all.n; j++) {
+      const Node *x = node(ir, all.p[j]);
+      if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+      if (x->op == OP_STORE) m->store[m->nests] = (int)m->touch.n;
+      VEC_PUSH(&m->touch, touch_of(ir, x, m->nests));
+      BufKind kind = ir->bufs.p[node(ir, x->src[0])->arg[0]].kind;
+      m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* states are read elsewhere in the old form */
+    }
+    if (elements(ir, m->nest[m->nests]) > elements(ir, m->nest[m->main])) m->main = m->nests;
+    m->nests++;
+  }
+  VEC_FREE(&parts);
+  VEC_FREE(&all);
+}
+
+static int64_t coef_of(const Touch *t, Ref range) {
+  for (int i = 0; i < t->n; i++)
+    if (t->range[i] == range) return t->coef[i];
+  return 0;
+}
+
+/* ---- one way to cut a kernel ---- */
+typedef struct Cut {
+  const Member *m;
+  Ref range[MAX_NESTS];      /* of each nest, the one that chunks share; 0: one chunk runs the nest */
+  int64_t span[MAX_NESTS];   /* elements that its store moves on from the first chunk to behind the last */
+} Cut;
+
+static int64_t extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
+
+/* Cuts the main nest along r, if that leaves more than splinters of memory; those beside it where they walk their buffer in the
+ * same steps, else not at all. */
+static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut *c) {
+  const Touch *main = &m->touch.p[m->store[m->main]];
+  const int64_t step = coef_of(main, r);
+  double uncut = 0;
+  *c = (Cut){ .m = m };
+  if (extent(ir, r) % chunks || llabs(step) * (extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt) < LEAST_BYTES) return false;
+  for (int i = 0; i < m->nests; i++) {
+    const Node *x = node(ir, m->nest[i]);
+    const Touch *store = &m->touch.p[m->store[i]];
+    c->span[i] = step * extent(ir, r);
+    for (int k = 1; k < x->nsrc && !c->range[i]; k++)
+      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * extent(ir, x->src[k]) == c->span[i]) c->range[i] = x->src[k];
+    if (!c->range[i]) uncut += elements(ir, m->nest[i]);
+  }
+  return uncut <= 0.05 * elements(ir, m->nest[m->main]);
+}
+
+static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
+  for (int i = 0; i < c->m->nests; i++)
+    if (c->range[i] && extent(ir, c->range[i]) % chunks) return false;
+  return true;
+}
+
+/* ---- what of a buffer an access touches in a chunk (apart.c) ---- */
+static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_t chunks) {
+  Addresses w = { .base = t->base, .chunked = c->range[t->nest] != 0 };
+  if (t->spread) w.term[w.n++] = (Term){ 1, t->spread + 1 };
+  for (int i = 0; i < t->n; i++) {
+    int64_t n = extent(ir, t->range[i]), step = t->coef[i];
+    if (t->range[i] == c->range[t->nest]) {
+      n /= chunks;
+      w.chunk = step * n;
+    }
+    if (step < 0) {
+      w.base += step * (n - 1);
+      step = -step;
+    }
+    if (n > 1 && step) w.term[w.n++] = (Term){ step, n };
+  }
+  return w;
+}
+
+/* Accesses of two kernels of a chain, or of one, that must not meet across chunks do not. */
+static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks) {
+  for (size_t i = 0; i < a->m->touch.n; i++)
+    for (size_t j = 0; j < b->m->touch.n; j++) {
+      const Touch *s = &a->m->touch.p[i], *t = &b->m->touch.p[j];
+      if (s->buf != t->buf || (!s->write && !t->write) || (!a->range[s->nest] && !b->range[t->nest])) continue;
+      Addresses x = addresses_of(ir, a, s, chunks), y = addresses_of(ir, b, t, chunks);
+      if (!addresses_apart(&x, &y, chunks)) return false;
+    }
+  return true;
+}
+
+/* ---- chains ---- */
+typedef struct Chain {
+  int n;
+  int64_t chunks, each;      /* of which a thread takes `each` at a time, one after another */
+  Cut cut[MAX_MEMBERS];
+  double gain, total;        /* cycles: of the chain, with those behind it */
+} Chain;
+
+/* Span of the chain's store to the buffer; 0: it does not write it. */
+static int64_t written_span(const Chain *c, int buf) {
+  for (int i = 0; i < c->n; i++)
+    for (int k = 0; k < c->cut[i].m->nests; k++)
+      if (c->cut[i].range[k] && c->cut[i].m->touch.p[c->cut[i].m->store[k]].buf == buf) return c->cut[i].span[k];
+  return 0;
+}
+
+/* The next kernel, cut along a range that walks what the chain wrote as it was written. */
+static bool chain_add(const IR *ir, Chain *c, const Member *m) {
+  for (size_t i = 0; m->fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
+    const Touch *t = &m->touch.p[i];
+    const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
+    for (int k = 0; k < t->n && span; k++) {
+      Cut *cut = &c->cut[c->n];
+      if (t->coef[k] * extent(ir, t->range[k]) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) || !divides(ir, cut, c->chunks)) continue;
+      bool apart = cuts_apart(ir, cut, cut, c->chunks);
+      for (int j = 0; j < c->n && apart; j++) apart = cuts_apart(ir, &c->cut[j], cut, c->chunks);
+      if (!apart) continue;
+      c->n++;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* ---- buffers that nothing but a chain knows ---- */
+
+/* They need memory for one chunk only, and so each share of the chunks has a piece of its own: of the digits of an address those
+ * above the chunk's move down to its place. */
+typedef struct Piece {
+  int buf;
+  int64_t chunk, chunks, base; /* how far a chunk was from the next; the least address of chunk 0 */
+  int64_t elems;
+} Piece;
+
+/* An address of chunk 0 where the other chunks are not; false: digits that are neither below nor above the chunk's. */
+static bool place_in_piece(const Piece *p, const Touch *t, Ref cut, int64_t *base, int64_t *coef) {
+  const int64_t span = p->chunk * p->chunks, at = t->base - p->base;
+  int64_t low = at % span;
+  *base = at / span * p->chunk + low;
+  for (int i = 0; i < t->n; i++) {
+    coef[i] = t->coef[i] % span ? t->coef[i] : t->coef[i] / p->chunks;
+    if (t->coef[i] < 0) return false;
+    if (t->range[i] == cut || t->coef[i] % span == 0) continue;
+    if (t->coef[i] >= p->chunk) return false;
+  }
+  return true;
+}
+
+static bool piece_of(const IR *ir, const Chain *c, int buf, Piece *p) {
+  bool first = true;
+  *p = (Piece){ .buf = buf, .chunks = c->chunks };
+  if (ir->bufs.p[buf].kind != BUF_ARENA) return false;
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < c->n; i++)
+      for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
+        const Cut *cut = &c->cut[i];
+        const Touch *t = &cut->m->touch.p[k];
+        if (t->buf != buf) continue;
+        Addresses w = addresses_of(ir, cut, t, c->chunks);
+        if (!pass) {
+          if (w.chunk <= 0 || t->spread || (!first && w.chunk != p->chunk)) return false;
+          if (first || w.base < p->base) p->base = w.base;
+          p->chunk = w.chunk;
+          first = false;
+          continue;
+        }
+        int64_t base, coef[MAX_RANGES], low = 0, most = 0;
+        if (!place_in_piece(p, t, cut->range[t->nest], &base, coef)) return false;
+        for (int j = 0; j < t->n; j++) {
+          int64_t n = extent(ir, t->range[j]) / (t->range[j] == cut->range[t->nest] ? c->chunks : 1);
+          most += coef[j] * (n - 1);
+          low += coef[j] == t->coef[j] ? coef[j] * (n - 1) : 0;
+        }
+        if ((t->base - p->base) % (p->chunk * p->chunks) + low >= p->chunk) return false;
+        if (base + most + 1 > p->elems) p->elems = base + most + 1;
+      }
+  return true;
+}
+
+/* The first and the last kernel that touch each buffer. */
+typedef struct Ends { int first, last; } Ends;
+
+static Ends *buffer_ends(const IR *ir, const Member *m, size_t n) {
+  Ends *e = xmalloc((ir->bufs.n + 1) * sizeof *e);
+  for (size_t b = 0; b < ir->bufs.n; b++) e[b] = (Ends){ -1, -1 };
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < m[i].touch.n; k++) {
+      Ends *x = &e[m[i].touch.p[k].buf];
+      if (x->first < 0) x->first = (int)i;
+      x->last = (int)i;
+    }
+  return e;
+}
+
+static bool inside(const Chain *c, const Ends *e) { return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n; }
+
+/* ---- what a chain is worth ---- */
+typedef struct Use { int buf, last; double bytes; bool written, chunked; int readers; } Use;
+typedef VEC(Use) Uses;
+
+static Use *use_of(const IR *ir, Uses *uses, int buf) {
+  for (size_t i = 0; i < uses->n; i++)
+    if (uses->p[i].buf == buf) return &uses->p[i];
+  const Buf *b = &ir->bufs.p[buf];
+  VEC_PUSH(uses, ((Use){ .buf = buf, .bytes = (double)b->elems * dt_bytes(b->dt), .last = -1 }));
+  return &uses->p[uses->n - 1];
+}
+
+static void collect_uses(const IR *ir, const Chain *c, Uses *uses) {
+  for (int i = 0; i < c->n; i++)
+    for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
+      const Touch *x = &c->cut[i].m->touch.p[k];
+      Use *u = use_of(ir, uses, x->buf);
+      u->readers += u->written && !x->write && u->last < i;
+      u->chunked |= coef_of(x, c->cut[i].range[x->nest]) != 0;
+      u->written |= x->write;
+      u->last = i;
+    }
+}
+
+static double arena_bytes(const IR *ir, int buf) { return ir->bufs.p[buf].kind == BUF_ARENA ? (double)ir->bufs.p[buf].elems * dt_bytes(ir->bufs.p[buf].dt) : 0; }
+
+/* The most that one of the kernels alone has in the arena. */
+static double alone_bytes(const IR *ir, const Chain *c) {
+  double most = 0;
+  for (int i = 0; i < c->n; i++) {
+    const Chain one = { .n = 1, .chunks = 1, .cut = { c->cut[i] } };
+    Uses uses = { 0 };
+    double bytes = 0;
+    collect_uses(ir, &one, &uses);
+    for (size_t k = 0; k < uses.n; k++) bytes += arena_bytes(ir, uses.p[k].buf);
+    if (bytes > most) most = bytes;
+    VEC_FREE(&uses);
+  }
+  return most;
+}
+
+/* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
+ * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
+static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const Target *t) {
+  Uses uses = { 0 };
+  double weights = 0, share = 0, saved = 0, memory = -alone_bytes(ir, c), lost = (double)(c->chunks * c->n) * CALL;
+  collect_uses(ir, c, &uses);
+  for (size_t i = 0; i < uses.n; i++) {
+    const Use *u = &uses.p[i];
+    const bool far = u->bytes > 0.5 * t->l2_bytes; /* else it would have stayed where it was made */
+    Piece p;
+    if (!u->chunked) weights += u->bytes;
+    else if (u->written && inside(c, &ends[u->buf]) && piece_of(ir, c, u->buf, &p)) {
+      const double piece = (double)p.elems * dt_bytes(ir->bufs.p[u->buf].dt);
+      share += piece;
+      memory += piece * (double)(c->chunks / c->each);
+      saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
+      continue;
+    } else {
+      share += u->bytes / (double)c->chunks;
+      saved += far ? u->readers * u->bytes : 0;
+    }
+    memory += arena_bytes(ir, u->buf);
+  }
+  VEC_FREE(&uses);
+  if (share > 0.7 * t->l2_bytes) return -1;
+  lost += (double)(c->chunks - 1) * weights / (share + weights <= t->l2_bytes ? NEAR_BYTES : FAR_BYTES);
+  if (memory > 0) return -1; /* what it saves would be fetched there */
+  return saved / FAR_BYTES + (c->n - 1) * MEETING - lost;
+}
+
+/* Enough for the threads that there may be, and about as many for each. */
+static bool shares_even(const Target *t, int64_t shares) {
+  const int64_t wanted = t->cores > 1 ? 2 * t->cores : 8; /* 1: not known */
+  return shares >= wanted && shares <= MAX_SHARES && (shares % 2 == 0 || shares >= 16);
+}
+
+/* Chains that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
+static void consider(const Plan *p, Chains which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Chain *best) {
+  const IR *ir = p->ir;
+  Chain c = { .n = 1, .chunks = chunks };
+  if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks)) return;
+  while (m->kernel + c.n < (int)p->kernels.n && chain_add(ir, &c, m + c.n))
+    for (c.each = 1; c.each <= chunks / MIN_CHUNKS; c.each++) {
+      if (chunks % c.each || !(which == CHAINS_ALL ? chunks / c.each <= MAX_SHARES : shares_even(p->target, chunks / c.each))) continue;
+      c.gain = which == CHAINS_ALL ? c.n * c.n : chain_gain(ir, &c, ends, p->target);
+      c.total = c.gain + best[c.n].total;
+      if (c.gain > 0 && c.total > best->total) *best = c;
+    }
+}
+
+/* ---- and its kernels ---- */
+static Ref thread_range(IR *ir, int64_t n) { /* also of one value */
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ n, ir->next_range++, RK_THREAD }, 0, NULL);
+}
+
+/* The access in the buffer's piece. The nest is not cut yet: within a chunk its range counts anew. */
+static Ref move_access(IR *ir, Ref r, Ref cut, const Piece *p) {
+  const Node *x = node(ir, r);
+  Touch t = touch_of(ir, x, 0);
+  int64_t base, coef[MAX_RANGES];
+  CHECK(place_in_piece(p, &t, cut, &base, coef));
+  Ref at = ix_const(ir, base), src[4];
+  for (int i = 0; i < t.n; i++)
+    at = ix_add(ir, at, ix_mul(ir, t.range[i] == cut ? ix_mod(ir, cut, extent(ir, cut) / p->chunks) : t.range[i], coef[i]));
+  memcpy(src, x->src, x->nsrc * sizeof *src);
+  src[1] = at;
+  return node_with_src(ir, r, src);
+}
+
+static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
+  Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  VEC(Ref) from = { 0 };
+  VEC(Ref) to = { 0 };
+  ir_toposort(ir, &n.store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD || node(ir, x->src[0])->arg[0] != p->buf) continue;
+    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&to, move_access(ir, all.p[i], cut, p));
+  }
+  if (from.n) n.store = ix_subst(ir, n.store, (int)from.n, from.p, to.p);
+  if (node(ir, node(ir, n.store)->src[0])->arg[0] == p->buf) n.store = move_access(ir, n.store, cut, p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return nest_close(ir, &n);
+}
+
+static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
+  Ref chunk = thread_range(ir, r ? chunks : 1);
+  if (r) {
+    const int64_t part = extent(ir, r) / chunks;
+    Ref own = range_make(ir, part, RK_LOOP);
+    nest = range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, chunk, part), own), 1, &own);
+  }
+  Nest n = nest_open(ir, nest);
+  CHECK(n.n < MAX_RANGES);
+  memmove(n.ranges + 1, n.ranges, (size_t)n.n++ * sizeof *n.ranges);
+  n.ranges[0] = chunk;
+  return nest_close(ir, &n);
+}
+
+/* The sinks of the chain's kernels, and the memory that is left of what they hand on. */
+static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
+  IR *ir = p->ir;
+  Uses uses = { 0 };
+  VEC(Piece) pieces = { 0 };
+  Piece piece;
+  collect_uses(ir, c, &uses);
+  for (size_t i = 0; i < uses.n; i++)
+    if (uses.p[i].written && inside(c, &ends[uses.p[i].buf]) && piece_of(ir, c, uses.p[i].buf, &piece)) VEC_PUSH(&pieces, piece);
+  for (int i = 0; i < c->n; i++) {
+    const Member *m = c->cut[i].m;
+    Kernel *k = &p->kernels.p[m->kernel];
+    Ref nests[MAX_NESTS];
+    kernel_cost(ir, k);
+    for (int j = 0; j < m->nests; j++) {
+      ir->origin = node(ir, m->nest[j])->origin;
+      nests[j] = m->nest[j];
+      for (size_t x = 0; x < pieces.n; x++) nests[j] = move_accesses(ir, nests[j], c->cut[i].range[j], &pieces.p[x]);
+      nests[j] = cut_nest(ir, nests[j], c->cut[i].range[j], c->chunks);
+    }
+    k->sink = node_make(ir, OP_SINK, DT_NONE, 1, m->nests, nests, 0, NULL, 0, NULL);
+    k->together = i ? 0 : c->n;
+    k->each = (int)c->each;
+  }
+  for (size_t x = 0; x < pieces.n; x++) {
+    Buf *b = &ir->bufs.p[pieces.p[x].buf];
+    const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0, whole = (pieces.p[x].elems * bytes + over + LINE - 1) / LINE * LINE;
+    b->piece = whole;
+    b->elems = whole / bytes * (c->chunks / c->each);
+  }
+  VEC_FREE(&uses);
+  VEC_FREE(&pieces);
+}
+
+const char *const chains_name[CHAINS_COUNT] = { [CHAINS_FASTER] = "faster", [CHAINS_NONE] = "none", [CHAINS_ALL] = "all" };
+
+void kernel_chains(Plan *p, Chains which) {
+  IR *ir = p->ir;
+  if (which == CHAINS_NONE) return;
+  size_t n = p->kernels.n;
+  Member *m = xmalloc((n + 1) * sizeof *m);
+  for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
+  Ends *ends = buffer_ends(ir, m, n);
+  Chain *best = xmalloc((n + 1) * sizeof *best); /* by the kernel that it begins with */
+  best[n].total = 0;
+  for (size_t i = n; i-- > 0;) {
+    const Node *x = node(ir, m[i].nest[m[i].main]);
+    best[i].n = 1;
+    best[i].total = best[i + 1].total;
+    for (int k = 1; m[i].fit && k < x->nsrc; k++)
+      for (int64_t chunks = MIN_CHUNKS; chunks <= MAX_CHUNKS && chunks <= extent(ir, x->src[k]); chunks++)
+        if (extent(ir, x->src[k]) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
+  }
+  for (size_t i = 0; i < n; i += (size_t)best[i].n)
+    if (best[i].n > 1) chain_apply(p, &best[i], ends);
+  free(best);
+  free(ends);
+  for (size_t i = 0; i < n; i++) VEC_FREE(&m[i].touch);
+  free(m);
+}
