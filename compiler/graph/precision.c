@@ -78,7 +78,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   return 0;
 }
 
-bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && t->features & FEAT_AVX512BF16; }
+bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && target_bf16_rate(t) > 1; }
 
 bool graph_narrow(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "narrow", rule_narrow }, { OP_NONE, NULL, NULL } };
