@@ -241,8 +241,10 @@ int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_
   pthread_mutex_init(&p->mutex, NULL);
   pthread_cond_init(&p->changed, NULL);
 #endif
-  sigset_t all, old; /* signals are for the program's own threads */
+  static const int raised[] = { SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
+  sigset_t all, old; /* signals are for the program's own threads, but for those that a thread raises itself */
   sigfillset(&all);
+  for (size_t i = 0; i < sizeof raised / sizeof *raised; i++) sigdelset(&all, raised[i]);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   int n = 1;
   for (int i = 0; i < o->threads; i++) {
