@@ -130,7 +130,7 @@ const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
     const Opt *p = &o->opt[i];
     if (!in_nest(ir, nest, p->range)) return "the reduction of tiles is split";
     bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
-    if (p->rows && (rows++ || own || p->lanes > u->rows || !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest))) return "no such rows of tiles";
+    if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows || !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest))) return "no such rows of tiles";
     if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";
     sums *= p->unroll;
     if (shared) copies[0] *= p->unroll;

@@ -92,6 +92,28 @@ static void groups_of_products(void **state) {
   assert_int_equal(out[3], 100 + 127 - 2 + 20);
 }
 
+static void products_of_tiles(void **state) { /* 3 rows by 2 columns, a depth of 2 groups of 4, every other row of x */
+  World *w = *state;
+  uint8_t x[6][8];
+  int8_t y[2][2][4]; /* group, column, element of the group */
+  int32_t out[6] = { 0 };
+  for (int i = 0; i < 48; i++) x[i / 8][i % 8] = (uint8_t)(i * 37);
+  for (int i = 0; i < 16; i++) y[i / 8][i / 4 % 2][i % 4] = (int8_t)(i * 53);
+  Ref bx = buffer(w, DT_U8, 48), by = buffer(w, DT_I8, 16), bo = buffer(w, DT_I32, 6), zero = integer(w, 0);
+  Ref sum = PUT(OP_BCAST, DT_I32, 6, c_int(w->ir, DT_I32, 5));
+  put(w, OP_TILES, DT_NONE, 1, 0, NULL, 1, (int64_t[]){ 0 });
+  Ref a = put(w, OP_TILE, DT_U8, 24, 2, (Ref[]){ bx, zero }, 2, (int64_t[]){ 3, 16 });
+  Ref b = put(w, OP_TILE, DT_I8, 16, 2, (Ref[]){ by, zero }, 2, (int64_t[]){ 2, 8 });
+  Ref all = PUT(OP_SPILL, DT_I32, 6, put(w, OP_MMA, DT_I32, 6, 3, (Ref[]){ sum, a, b }, 2, (int64_t[]){ 3, 2 }));
+  for (int i = 0; i < 3; i++) PUT(OP_STORE, DT_NONE, 1, bo, integer(w, 2 * i), PUT(OP_PART, DT_I32, 2, all, integer(w, 2 * i)));
+  execute(w, (void *[]){ x, y, out });
+  for (int i = 0; i < 6; i++) {
+    int want = 5;
+    for (int k = 0; k < 8; k++) want += x[i / 2 * 2][k] * y[k / 4][i % 2][k % 4];
+    assert_int_equal(out[i], want);
+  }
+}
+
 static void gates_keep_accesses_inside(void **state) { /* y[i] = x[i - 2], or 7 outside, for even i */
   World *w = *state;
   int32_t x[4] = { 1, 2, 3, 4 }, y[8];
@@ -159,6 +181,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(a_dot_product_in_lanes, setup, teardown),
     cmocka_unit_test_setup_teardown(groups_of_products, setup, teardown),
+    cmocka_unit_test_setup_teardown(products_of_tiles, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_keep_accesses_inside, setup, teardown),
     cmocka_unit_test_setup_teardown(lanes_gather_and_scatter, setup, teardown),
     cmocka_unit_test_setup_teardown(across_lanes_the_tree_is_fixed, setup, teardown),
