@@ -33,7 +33,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *precision, *chains, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
+  const char *isa, *precision, *weights, *chains, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
   Texts inputs, dims, states;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */

@@ -79,7 +79,7 @@ int verb_compile(Ctx *c, const Options *o) {
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
   Sample sample = { 0 };
-  bool sampled = o->precision && error_sample(c, o, g, &feed, &sample);
+  bool inexact = o->precision || o->weights, sampled = inexact && error_sample(c, o, g, &feed, &sample);
   Plan *p = plan_of(o, g, t, NULL);
   const OutputError *errors = sampled ? error_measure(c, p, &sample) : NULL;
   Emit emit;
@@ -94,7 +94,7 @@ int verb_compile(Ctx *c, const Options *o) {
   if (emit == EMIT_SO) scratch_remove(linking.scratch);
   if (code) fail_silent(c, code);
   feed_free(&feed);
-  if (o->precision && !o->quiet) error_print(p, errors);
+  if (inexact && !o->quiet) error_print(p, errors);
   if (o->explain) print_kernels(p);
   if (o->verbose)
     fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->arena_bytes),

@@ -115,6 +115,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .chains = chains_named(o->chains),
                                                 .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
                                                 .keep_denormals = keeps_denormals(o),
+                                                .weights = o->weights ? storage_named(o->weights) : STORE_FP32,
                                                 .schedules = schedules,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,

@@ -248,6 +248,7 @@ static int check_values(const Options *o) {
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
   if (chains_named(o->chains) == CHAINS_COUNT) return wrong("unknown --chains '%s'; there are faster, none, all", o->chains);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o->precision);
+  if (o->weights && storage_named(o->weights) == STORAGE_COUNT) return wrong("unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
     return wrong("--denormals is flush or keep, not '%s'", o->denormals);
   Emit emit;

@@ -49,6 +49,8 @@ OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of o
 OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "precision",      "HOW",       TEXT,  precision,      "crvibpt",
        "how floats are summed: fp32, the default; fp32-strict, in one order everywhere; fp32-fast, within 2^-14; bf16x6 or bf16x3, as sums of bf16; bf16 or fp16 weights")
+OPTION( 0,  "weights",        "HOW",       TEXT,  weights,        "crvibpt",
+       "how weights are stored that a run reads a few times only: fp32, the default, bf16, fp16, int8 or int4")
 OPTION( 0,  "denormals",      "HOW",       TEXT,  denormals,      "crvbp",
        "denormal floats in kernels: flush to zero, the default but for fp32-strict, or keep, where they may cost time")
 OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "relative tolerance (1e-3)")

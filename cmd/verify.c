@@ -54,7 +54,8 @@ static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_st
 
 static DType computed_in(const Verify *v, size_t output) {
   Precision p = v->o->precision ? precision_named(v->o->precision) : PREC_FP32;
-  return p == PREC_BF16 ? DT_BF16 : p == PREC_FP16 ? DT_F16 : v->want[output].dt;
+  const Storage w = v->o->weights ? storage_named(v->o->weights) : STORE_FP32;
+  return p == PREC_BF16 || w == STORE_BF16 || w == STORE_INT8 || w == STORE_INT4 ? DT_BF16 : p == PREC_FP16 || w == STORE_FP16 ? DT_F16 : v->want[output].dt;
 }
 
 /* Data has rounding errors of its own, and where large terms cancel even the exact result is outside a

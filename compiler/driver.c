@@ -26,6 +26,8 @@ static void pass_siblings(State *st) {
 
 static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
 
+static void pass_store(State *st) { graph_store(st->s.g, st->o->weights); }
+
 static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->plan->target, st->o->keep_denormals); }
 
 static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision, st->plan->target); }
@@ -199,6 +201,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->ir = g->ir;
   p->target = o->precision == PREC_STRICT ? target_in_order(&c->model, o->target) : o->target;
   p->precision = o->precision;
+  p->weights_as = o->weights;
   p->backend = o->backend;
   p->schedules = o->schedules;
   g->ir->bufs.n = 0; /* of a graph that was compiled before */

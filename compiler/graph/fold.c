@@ -4,7 +4,8 @@
  * EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it), integers of few bits that
  * are only wanted in more (a load converts), and positions
  * (integer arithmetic on IOTA), because the index algebra turns them into better addresses than a
- * table of numbers. A part over the limits of the context stays as well. */
+ * table of numbers; weights that come as bytes with zero points and scales, where they are read a few times only
+ * (weights.c): of these the bytes, the zero points and the scales become tensors. A part over the limits of the context stays as well. */
 #include "../interp/interp.h"
 #include "graph.h"
 #include "rules.h"
@@ -12,6 +13,7 @@
 typedef struct Fold {
   IR *ir;
   RefMap position; /* node: 1 computed from tensors or floats, 2 from IOTA and integers only */
+  RefMap kept;    /* constants that stay as they are made of few bits; to themselves */
   RefMap done;    /* node to what stands for it */
   RefMap folded;  /* hash of a result to its tensor, plus 1 */
   bool changed;
@@ -20,6 +22,15 @@ typedef struct Fold {
 static bool is_view(const IR *ir, const Node *x) {
   return x->op == OP_EXPAND || x->op == OP_RESHAPE || x->op == OP_PERMUTE || (node_widens(ir, x) && dtype_info[x->dt].bits <= 32);
 }
+
+static void find_kept(Fold *f, const Refs *order) {
+  Ref chain[MAX_CHAIN];
+  for (size_t i = 0; i < order->n; i++)
+    for (int k = 0; k < 2; k++)
+      for (int n = quantised_factor(f->ir, order->p[i], k, chain); n > 0; n--) refmap_set(&f->kept, chain[n - 1], chain[n - 1]);
+}
+
+static bool folds(const Fold *f, Ref r) { return is_constant(f->ir, r) && !refmap_get(&f->kept, r); }
 
 /* order: sources first */
 static void find_positions(Fold *f, const Refs *order) {
@@ -96,12 +107,13 @@ bool graph_fold(Graph *g) {
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(g->ir, roots.p, roots.n, &order);
   find_positions(&f, &order);
+  find_kept(&f, &order);
   for (size_t i = 0; i < roots.n; i++)
     if (is_constant(g->ir, roots.p[i])) fold_part(&f, roots.p[i]);
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(g->ir, order.p[i]);
-    for (int k = 0; k < x->nsrc && !is_constant(g->ir, order.p[i]); k++)
-      if (is_constant(g->ir, x->src[k])) fold_part(&f, x->src[k]);
+    for (int k = 0; k < x->nsrc && !folds(&f, order.p[i]); k++)
+      if (folds(&f, x->src[k])) fold_part(&f, x->src[k]);
   }
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(g->ir, order.p[i]);
@@ -112,6 +124,7 @@ bool graph_fold(Graph *g) {
   }
   for (size_t i = 0; i < roots.n; i++) g->outputs.p[i].ref = refmap_get(&f.done, roots.p[i]);
   refmap_free(&f.position);
+  refmap_free(&f.kept);
   refmap_free(&f.done);
   refmap_free(&f.folded);
   VEC_FREE(&roots);

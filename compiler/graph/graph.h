@@ -3,6 +3,7 @@
 #define TGC_GRAPH_H
 #include "../kernel/target.h"
 #include "precision.h"
+#include "storage.h"
 
 typedef struct StateSpec {  /* what the user says of a state, or of several by a pattern with one * */
   const char *past, *present;
@@ -24,6 +25,7 @@ bool split_faster(Precision p, const Target *t); /* some unit does all products 
 /* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 bool graph_narrow(Graph *g, Precision p, const Target *t); /* weights in half precision, where p asks for it; true: changed */
+bool graph_store(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
 bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */
 #endif

@@ -9,6 +9,7 @@
  * skipped layers, are stored in both types: read rounded by all, they would double errors, and gain no time. */
 #include "contraction.h"
 #include "graph.h"
+#include "rules.h"
 #include <math.h>
 #include <string.h>
 
@@ -25,8 +26,7 @@ Precision precision_named(const char *s) {
   return (Precision)p;
 }
 
-/* The weight in type d, or 0 where an element would become infinite */
-static Ref narrow_weight(IR *ir, Ref w, DType d) {
+Ref half_weight(IR *ir, Ref w, DType d) {
   const Tensor *from = &ir->tensors.p[node(ir, w)->arg[0]];
   Tensor to = *from;
   uint16_t *out = arena_alloc(&ir->ctx->model, size_mul((size_t)from->elems, sizeof *out));
@@ -38,13 +38,6 @@ static Ref narrow_weight(IR *ir, Ref w, DType d) {
     if (isfinite(in[i]) && !isfinite(bits_to_double(d, out[i]))) return 0;
   }
   return g_cast(ir, g_weight(ir, ir_tensor(ir, &to)), DT_F32);
-}
-
-/* r over other: views and casts above the weight are made again */
-static Ref above(IR *ir, Ref r, Ref weight, Ref other) {
-  if (r == weight) return other;
-  Ref below = above(ir, node(ir, r)->src[0], weight, other);
-  return below ? node_with_src(ir, r, &below) : 0;
 }
 
 /* x rounded to bf16, below its padding, so that the room around it is of that type, too */
@@ -69,11 +62,11 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
     const Node *w = node(ir, c.base[f]);
     if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
     const bool pairs = how->pairs && contraction_pairs(&c, !f);
-    Ref src[2] = { p->src[0], p->src[1] }, narrow = pairs || dims_elems(w->dims, w->rank) >= FEW ? narrow_weight(ir, c.base[f], d) : 0;
+    Ref src[2] = { p->src[0], p->src[1] }, narrow = pairs || dims_elems(w->dims, w->rank) >= FEW ? half_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
-    src[f] = above(ir, p->src[f], c.base[f], narrow);
-    if (pairs) src[!f] = above(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
-    return above(ir, r, product, node_with_src(ir, product, src));
+    src[f] = view_over(ir, p->src[f], c.base[f], narrow);
+    if (pairs) src[!f] = view_over(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
+    return view_over(ir, r, product, node_with_src(ir, product, src));
   }
   return 0;
 }

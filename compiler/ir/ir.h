@@ -215,6 +215,7 @@ Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 /* ---- views (view.c): movement that only picks elements: not PAD, not CAT ---- */
 bool op_is_movement(Op op);
 Ref view_base(const IR *ir, Ref r);            /* below all views */
+Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r again, with other in place of base, a first source of a first source */
 /* at: the element of view's source, one index per axis, that is element idx of view */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 

@@ -9,6 +9,15 @@ Ref view_base(const IR *ir, Ref r) {
   return r;
 }
 
+Ref view_over(IR *ir, Ref r, Ref base, Ref other) {
+  if (r == base) return other;
+  const Node *x = node(ir, r);
+  Ref src[3] = { view_over(ir, x->src[0], base, other) };
+  CHECK(x->nsrc <= 3);
+  memcpy(src + 1, x->src + 1, (x->nsrc - 1u) * sizeof *src);
+  return node_with_src(ir, r, src);
+}
+
 /* row-major index of a shape, and back */
 static Ref flatten(IR *ir, const int64_t *dims, int rank, const Ref *idx) {
   Ref flat = ix_const(ir, 0);

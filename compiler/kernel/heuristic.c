@@ -303,6 +303,19 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
   VEC_FREE(&all);
 }
 
+/* A range that tells which bits of a word are meant: unrolled, it leaves shifts by constants. */
+static bool shifts_by(const IR *ir, Ref value, Ref range) {
+  Refs all = { 0 };
+  bool yes = false;
+  ir_toposort(ir, &value, 1, &all);
+  for (size_t i = 0; i < all.n && !yes; i++) {
+    const Node *x = node(ir, all.p[i]);
+    yes = (x->op == OP_SHL || x->op == OP_SHR) && ix_uses(ir, x->src[1], range);
+  }
+  VEC_FREE(&all);
+  return yes;
+}
+
 static Opts vector_opts(IR *ir, const Nest *n, const Target *t) {
   Opts o = { 0 };
   Model m;
@@ -346,8 +359,9 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t) {
       bool taken = false;
       if (node(ir, x->src[k])->arg[2] == RK_DOT) continue;
       for (int i = 0; i < o.n; i++) taken |= o.opt[i].range == x->src[k];
-      if (taken || e > 7 || copies * (double)e > 100) break;
-      if (t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
+      bool word = e <= 32 && !taken && shifts_by(ir, x->src[0], x->src[k]);
+      if (taken || (!word && (e > 7 || copies * (double)e > 100))) break;
+      if (!word && t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
       terms *= e;
       copies *= (double)e;
       o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false, false };

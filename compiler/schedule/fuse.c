@@ -48,6 +48,12 @@ bool op_widens(const IR *ir, const Node *x) {
   return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, x->src[0]))->op == OP_WEIGHT));
 }
 
+/* Constants that fold.c and weights.c leave in few bits: whoever reads them makes numbers of them, in registers */
+static bool unpacks(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  return !x->varies && op_info[x->op].level == L_EXPR && x->op != OP_CONST;
+}
+
 Ref operand_base(const IR *ir, Ref r) {
   while (op_is_movement((Op)node(ir, r)->op) || op_widens(ir, node(ir, r))) r = node(ir, r)->src[0];
   return r;
@@ -167,7 +173,7 @@ void sched_fuse(Sched *s) {
     const Node *x = node(ir, r);
     Info *me = &info[r];
     int64_t elems = dims_elems(x->dims, x->rank);
-    bool moves = op_is_movement((Op)x->op), view = moves || op_widens(ir, x), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
+    bool moves = op_is_movement((Op)x->op), view = moves || op_widens(ir, x) || unpacks(ir, r), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
 
     /* decide */
     bool halo = false;

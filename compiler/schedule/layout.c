@@ -110,10 +110,7 @@ static Ref contraction_of(Sched *s, Ref r) {
   return found;
 }
 
-static bool from_weight(Sched *s, Ref r) {
-  Op op = (Op)node(s->ir, operand_base(s->ir, r))->op;
-  return op == OP_WEIGHT || op == OP_CONST;
-}
+static bool from_weight(Sched *s, Ref r) { return !node(s->ir, r)->varies; }
 
 /* Does element r depend on axis a of its own index? Follows views only. */
 static bool varies(const IR *ir, Ref r, int a) {

@@ -2,6 +2,7 @@
 #ifndef TGC_SCHEDULE_H
 #define TGC_SCHEDULE_H
 #include "../graph/precision.h"
+#include "../graph/storage.h"
 #include "../ir/ir.h"
 #include "../kernel/target.h"
 
@@ -59,6 +60,7 @@ typedef struct Plan {
   const Target *target;
   const Backend *backend;
   Precision precision;
+  Storage weights_as;
   ScheduleSource *schedules;
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
@@ -83,6 +85,7 @@ typedef struct CompileOptions {
   Precision precision;     /* PREC_FP32 is 0 */
   bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
   Chains chains;           /* CHAINS_FASTER is 0 */
+  Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of passes to dump after, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
   Sb *stopped;
