@@ -109,6 +109,12 @@ static const Helper helpers[] = {
                   "  const __m128i low = _mm_madd_epi16(_mm_and_si128((__m128i)x, _mm_set1_epi16(255)), _mm_srai_epi16(_mm_slli_epi16((__m128i)y, 8), 8));\n"
                   "  return s + ($T)low + ($T)_mm_madd_epi16(_mm_srli_epi16((__m128i)x, 8), _mm_srai_epi16((__m128i)y, 8));\n"
                   "#else\n  for (int i = 0; i < 4 * $N; i++) s[i / 4] += x[i] * y[i];\n  return s;\n#endif\n}" },
+  /* signed by signed */
+  { "sdot", false, "$T tgc_sdot_$S($T s, i8x4 x, i8x4 y) { return s + x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3]; }" },
+  { "sdot", true, "$T tgc_sdot_$S($T s, i8x4 x, i8x$Q y) { return tgc_sdotv_$S(s, (i8x$Q)tgc_splat_$S((int32_t)x), y); }" },
+  { "sdotv", true, "$T tgc_sdotv_$S($T s, i8x$Q x, i8x$Q y) {\n"
+                   "#if $N == 4 && defined __ARM_FEATURE_DOTPROD\n  return ($T)vdotq_s32((int32x4_t)s, (int8x16_t)x, (int8x16_t)y);\n"
+                   "#else\n  for (int i = 0; i < 4 * $N; i++) s[i / 4] += x[i] * y[i];\n  return s;\n#endif\n}" },
   /* of two bf16 each, the upper one first, as the instruction does it */
   { "dotbf", false, "$T tgc_dotbf_$S($T s, u16x2 x, u16x2 y) { return s + tgc_frombf_bf16(x[1]) * tgc_frombf_bf16(y[1]) + tgc_frombf_bf16(x[0]) * tgc_frombf_bf16(y[0]); }" },
   { "dotbf", true, "$T tgc_dotbf_$S($T s, u16x2 x, u16x$P y) { return tgc_dotbfv_$S(s, (u16x$P)tgc_splat_i32x$N((int32_t)x), y); }" },
@@ -415,7 +421,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;
   case OP_DOT:
-    sb_printf(o, "tgc_dot%s%s_%s(%s, %s, %s)", fl ? "bf" : "", node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    sb_printf(o, "tgc_%sdot%s%s_%s(%s, %s, %s)", node(ir, x->src[1])->dt == DT_I8 ? "s" : "", fl ? "bf" : "", node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     return;
   case OP_PART:
     if (vec) sb_printf(o, "*(const %sx%du *)(%s + %s)", dtype_info[d].text, n, arg(w, x, 0), arg_as(w, x, 1, SUM));
@@ -960,7 +966,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
 /* ---- what has a vector form ---- */
 static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   (void)t;
-  const bool dot = (d == DT_I32 && from == DT_U8) || (d == DT_F32 && from == DT_BF16);
+  const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8)) || (d == DT_F32 && from == DT_BF16);
   if (lanes == 1) return op != OP_DOT || dot;
   bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64, b = from == DT_BOOL;
   switch (op) {

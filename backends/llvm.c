@@ -266,34 +266,36 @@ static const char *put_cast(Render *w, DType from, DType to, int lanes, const ch
 typedef struct DotText {
   Arch arch;
   uint32_t needs;
+  DType x;                 /* of bytes that multiply signed ones */
   int lanes;
   bool words;              /* multiplies pairs of i16: bytes are taken apart first */
   const char *intrinsic;
 } DotText;
 /* clang-format off */
 static const DotText dot_text[] = {
-  { ARCH_X86_64,  FEAT_AVX512VNNI, 16, false, "llvm.x86.avx512.vpdpbusd.512" },
-  { ARCH_X86_64,  FEAT_AVX512VNNI, 8,  false, "llvm.x86.avx512.vpdpbusd.256" },
-  { ARCH_X86_64,  FEAT_AVX512VNNI, 4,  false, "llvm.x86.avx512.vpdpbusd.128" },
-  { ARCH_X86_64,  FEAT_AVXVNNI,    8,  false, "llvm.x86.avx512.vpdpbusd.256" },
-  { ARCH_X86_64,  FEAT_AVXVNNI,    4,  false, "llvm.x86.avx512.vpdpbusd.128" },
-  { ARCH_X86_64,  FEAT_AVX512,     16, true,  "llvm.x86.avx512.pmaddw.d.512" },
-  { ARCH_X86_64,  FEAT_AVX2,       8,  true,  "llvm.x86.avx2.pmadd.wd" },
-  { ARCH_X86_64,  0,               4,  true,  "llvm.x86.sse2.pmadd.wd" },
-  { ARCH_AARCH64, FEAT_I8MM,       4,  false, "llvm.aarch64.neon.usdot.v4i32.v16i8" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, DT_U8, 16, false, "llvm.x86.avx512.vpdpbusd.512" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, DT_U8, 8,  false, "llvm.x86.avx512.vpdpbusd.256" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, DT_U8, 4,  false, "llvm.x86.avx512.vpdpbusd.128" },
+  { ARCH_X86_64,  FEAT_AVXVNNI,    DT_U8, 8,  false, "llvm.x86.avx512.vpdpbusd.256" },
+  { ARCH_X86_64,  FEAT_AVXVNNI,    DT_U8, 4,  false, "llvm.x86.avx512.vpdpbusd.128" },
+  { ARCH_X86_64,  FEAT_AVX512,     DT_U8, 16, true,  "llvm.x86.avx512.pmaddw.d.512" },
+  { ARCH_X86_64,  FEAT_AVX2,       DT_U8, 8,  true,  "llvm.x86.avx2.pmadd.wd" },
+  { ARCH_X86_64,  0,               DT_U8, 4,  true,  "llvm.x86.sse2.pmadd.wd" },
+  { ARCH_AARCH64, FEAT_I8MM,       DT_U8, 4,  false, "llvm.aarch64.neon.usdot.v4i32.v16i8" },
+  { ARCH_AARCH64, FEAT_DOTPROD,    DT_I8, 4,  false, "llvm.aarch64.neon.sdot.v4i32.v16i8" },
 };
 /* clang-format on */
 
-static const DotText *dot_of(const Target *t, int lanes) { /* NULL: none */
+static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: none */
   for (size_t i = 0; i < sizeof dot_text / sizeof *dot_text; i++)
-    if (dot_text[i].arch == t->arch && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features)) return &dot_text[i];
+    if (dot_text[i].arch == t->arch && dot_text[i].x == x && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features)) return &dot_text[i];
   return NULL;
 }
 
-/* sum + the products of four bytes, unsigned by signed; four of x serve all lanes, or each lane has its own */
+/* sum + the products of four bytes, the second signed; four of x serve all lanes, or each lane has its own */
 static const char *put_dot(Render *w, const Node *x) {
   const int n = x->lanes;
-  const DotText *d = dot_of(w->t, n);
+  const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, n);
   const Text t = type_of("i32", n), words = type_of("i16", 2 * n), bytes = type_of("i8", 4 * n);
   const char *sum = value(w, x->src[0]), *a = value(w, x->src[1]), *b = value(w, x->src[2]);
   CHECK(d);
@@ -735,7 +737,7 @@ static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t) {
 /* ---- what has a vector form: LLVM splits what the machine has not ---- */
 static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const char *text = cell(op, from);
-  if (op == OP_DOT) return d == DT_I32 && from == DT_U8 && dot_of(t, lanes);
+  if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (op == OP_DOT) return false; /* product by product */
   if (!text) return lanes == 1;

@@ -15,7 +15,7 @@ typedef struct StateSpec {  /* what the user says of a state, or of several by a
 void graph_states(Graph *g, const StateSpec *specs, int n); /* once, before other passes; fails with EX_USAGE_ */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: by state, whether it starts empty */
 
-bool graph_integer(Graph *g);  /* sums over quantised values become sums over integers; true: changed */
+bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become sums over integers; true: changed */
 bool graph_simplify(Graph *g, bool merge); /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */

@@ -15,6 +15,11 @@
  * line round once less, as engines for quantised models do. Quantised values are unsigned: signed ones are
  * their unsigned selves minus 128, because dot-product units take bytes of one kind against the other.
  *
+ * Where the machine has a unit for signed bytes only, what it multiplies becomes signed again, and what that changes in
+ * a sum is a constant:
+ *
+ *     sum(u * w)  ->  sum((u - 128) * w) + 128 * sum(w)
+ *
  * needs: the graph as front ends make it    keeps: shapes and types of inputs and outputs */
 #include "../interp/interp.h"
 #include "graph.h"
@@ -280,6 +285,15 @@ static Ref signed_bytes(IR *ir, Ref w) {
   return spread(ir, g_cast(ir, b, DT_I8), node(ir, w));
 }
 
+/* What is summed of w over axes of the product m */
+static Ref sum_of_weights(IR *ir, const Node *m, Ref w, uint32_t axes) {
+  const Node *b = node(ir, bare(ir, w));
+  int64_t repeats = 1;
+  for (int i = 0; i < m->rank; i++)
+    if (axes >> i & 1 && b->dims[i] == 1) repeats *= m->dims[i];
+  return g_binary(ir, OP_MUL, g_reduce(ir, OP_ADD, g_cast(ir, bare(ir, w), DT_I32), axes), c_int(ir, DT_I32, repeats));
+}
+
 /* sum((u - z) * w) = sum(u * w) - z * sum(w) */
 static Ref sum_of_bytes(IR *ir, Ref r, void *arg) {
   (void)arg;
@@ -295,13 +309,28 @@ static Ref sum_of_bytes(IR *ir, Ref r, void *arg) {
   if (!w || node(ir, a.q)->dt != DT_U8) return 0;
   Ref sum = g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, g_cast(ir, a.q, DT_I32), g_cast(ir, w, DT_I32)), axes);
   if (!zero) return sum == r ? 0 : sum;
-  const Node *b = node(ir, bare(ir, w));
-  int64_t repeats = 1;
-  for (int i = 0; i < m->rank; i++)
-    if (axes >> i & 1 && b->dims[i] == 1) repeats *= m->dims[i];
-  Ref weights = g_reduce(ir, OP_ADD, g_cast(ir, bare(ir, w), DT_I32), axes);
-  Ref off = g_binary(ir, OP_MUL, a.s, g_binary(ir, OP_MUL, weights, c_int(ir, DT_I32, repeats)));
-  return g_binary(ir, OP_SUB, sum, spread(ir, off, x));
+  return g_binary(ir, OP_SUB, sum, spread(ir, g_binary(ir, OP_MUL, a.s, sum_of_weights(ir, m, w, axes)), x));
+}
+
+/* u, unsigned bytes, less 128 */
+static Ref as_signed(IR *ir, Ref u) {
+  const Node *x = node(ir, u);
+  if (!is_move(x)) return g_cast(ir, g_binary(ir, OP_SUB, g_cast(ir, u, DT_I32), c_int(ir, DT_I32, 128)), DT_I8);
+  return moved(ir, x, as_signed(ir, x->src[0]), x->op == OP_PAD ? as_signed(ir, x->src[1]) : 0);
+}
+
+/* sum(u * w) = sum((u - 128) * w) + 128 * sum(w) */
+static Ref sum_of_signed(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  uint32_t axes = (uint32_t)x->arg[1];
+  if (x->arg[0] != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
+  int k = node(ir, m->src[1])->varies;
+  const Node *u = node(ir, m->src[k]), *w = node(ir, m->src[!k]);
+  if (u->op != OP_CAST || node(ir, u->src[0])->dt != DT_U8 || !u->varies || w->op != OP_CAST || node(ir, w->src[0])->dt != DT_I8 || w->varies) return 0;
+  Ref product = g_binary(ir, OP_MUL, g_cast(ir, as_signed(ir, u->src[0]), DT_I32), m->src[!k]);
+  Ref more = g_binary(ir, OP_MUL, sum_of_weights(ir, m, w->src[0], axes), c_int(ir, DT_I32, 128));
+  return g_binary(ir, OP_ADD, g_reduce(ir, OP_ADD, product, axes), spread(ir, more, x));
 }
 
 /* ---- u8(round(x / by) + zero), saturated ---- */
@@ -382,13 +411,15 @@ static Ref requantise(IR *ir, Ref r, void *arg) {
   return g_cast(ir, g_binary(ir, OP_SUB, g_cast(ir, u, DT_I32), less), DT_I8);
 }
 
-bool graph_integer(Graph *g) {
+bool graph_integer(Graph *g, const Target *t) {
   static const Rule rules[] = {
     { OP_REDUCE, "sum-of-scaled", sum_of_scaled }, { OP_REDUCE, "sum-of-bytes", sum_of_bytes }, { OP_CAST, "requantise", requantise }, { OP_NONE, NULL, NULL }
   };
+  static const Rule to_signed[] = { { OP_REDUCE, "sum-of-signed", sum_of_signed }, { OP_NONE, NULL, NULL } };
   Refs roots = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   bool changed = ir_rewrite(g->ir, rules, NULL, roots.p, roots.n, NULL);
+  if ((t->features & (FEAT_DOTPROD | FEAT_I8MM)) == FEAT_DOTPROD) changed |= ir_rewrite(g->ir, to_signed, NULL, roots.p, roots.n, NULL);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
   return changed;

@@ -24,6 +24,7 @@ const Unit unit_table[] = {
   { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on bytes widened to words: vpmaddubsw saturates */
   { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
   { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
+  { "sdot",       FEAT_DOTPROD,    DT_I8, DT_I8, DT_I32, 4,    4,    1,   1 },
   { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16,  1,   1 },
   { NULL,         0,               0,     0,     0,      0,    0,    0,   0 },
 };
