@@ -12,6 +12,8 @@
 #include <string.h>
 
 enum { PORTS = 2, LATENCY = 4, MAX_UNROLL = 16, MAX_COPIES = 400 };
+enum { LINE = 64, SETS = 64, WAYS_LEFT = 4 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
+enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
 
 typedef struct Access {
   Ref ref;                     /* the LOAD or STORE */
@@ -129,35 +131,88 @@ static double access_cost(const Access *a, int v, int lanes) {
   return 3.0 * lanes * a->group;                       /* one by one */
 }
 
-typedef struct Tile { int v, lanes, p, q, up, uq; } Tile;  /* v, p, q: indices of ranges or -1 */
+typedef struct Tile {
+  int v, lanes, p, q, up, uq;  /* v, p, q: indices of ranges or -1 */
+  bool outer;                  /* the range in lanes is walked outermost */
+} Tile;
 
-/* Bytes of a weight that one tile walks before it moves on: its panel. */
-static double panel_bytes(const Model *m, const Access *a, const Tile *t, int up, int uq) {
+static int64_t width(const Tile *t, int i) { return (int64_t)(i == t->v ? t->lanes : 1) * (i == t->p ? t->up : i == t->q ? t->uq : 1); }
+
+/* Bytes of an operand that one tile walks before it moves on: its panel. */
+static double panel_bytes(const Model *m, const Access *a, const Tile *t) {
   double bytes = a->bytes;
-  for (int i = 0; i < m->n; i++) {
-    if (!a->depends[i]) continue;
-    if (i >= m->nout) bytes *= (double)m->extent[i];
-    else bytes *= (i == t->v ? t->lanes : 1) * (i == t->p ? up : i == t->q ? uq : 1);
-  }
+  for (int i = 0; i < m->n; i++)
+    if (a->depends[i]) bytes *= (double)(i < m->nout ? width(t, i) : m->extent[i]);
   return bytes;
 }
 
-/* Cycles to bring the elements of one step from where the whole operand fits: it is walked once for
- * every tile of the other operand. Measured: 40 bytes a cycle from the second level of cache, 10 from the third. */
-static double stream_cycles(const Model *m, const Access *a, double copies) {
+static double whole_bytes(const Model *m, const Access *a) {
   double bytes = a->bytes;
-  if (a->weight || a->times < 1 || !m->reduces) return 0;
   for (int i = 0; i < m->n; i++)
     if (a->depends[i]) bytes *= (double)m->extent[i];
-  return bytes < 0.7 * m->t->l1_bytes ? 0 : copies * a->bytes / (bytes < 0.7 * m->t->l2_bytes ? 40 : 10);
+  return bytes;
 }
 
-/* Copies at a stride that is a multiple of a page fall into one set of the first level of cache, whose
- * 8 ways a few streams share: beyond four they evict each other. */
-static double aliased(const Access *a, int range, int copies) {
-  if (range < 0 || copies <= 4 || a->weight || !a->affine[range] || !a->coef[range]) return 0;
-  int64_t stride = llabs(a->coef[range]) * a->bytes % 4096;
-  return stride < 64 || stride > 4096 - 64 ? 4.0 * copies : stride % 2048 == 0 ? 1.0 * copies : 0;
+/* How often the nest's loops come back to a panel. */
+static double panel_walks(const Model *m, const Access *a, const Tile *t) {
+  double walks = 1;
+  for (int i = 0; i < m->nout; i++)
+    if (!a->depends[i]) walks *= ceil((double)m->extent[i] / (double)width(t, i));
+  return walks;
+}
+
+static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false }) > 1; }
+
+static bool hot(const Model *m, const Access *a) { return m->reduces && a->times == 1; }
+
+/* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
+ * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. */
+static bool walks_outermost(const Model *m, int v) {
+  bool outer = false, beside = false, far = false;
+  if (v < 0 || v >= m->nout) return false;
+  for (size_t i = 0; i < m->access.n; i++) {
+    const Access *a = &m->access.p[i];
+    double bytes = whole_bytes(m, a);
+    if (a->weight && a->depends[v]) outer |= bytes > 0.5 * m->t->l1_bytes;
+    else if (hot(m, a) && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
+    else if (hot(m, a) && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
+  }
+  return outer || (beside && far);
+}
+
+/* Cycles to bring the elements of one step from where the whole operand fits: it is walked once for
+ * every tile of the other operand, unless its panels are walked outermost and fit. Measured: 40 bytes a cycle from
+ * the second level of cache, 10 from the third. */
+static double stream_cycles(const Model *m, const Access *a, const Tile *t, double copies) {
+  double bytes = whole_bytes(m, a), far = bytes < 0.7 * m->t->l2_bytes ? 40 : 10;
+  if (a->weight || !hot(m, a) || bytes < 0.7 * m->t->l1_bytes) return 0;
+  if (t->outer && a->depends[t->v] && panel_bytes(m, a, t) < 0.7 * m->t->l1_bytes) far *= panel_walks(m, a, t);
+  return copies * a->bytes / far;
+}
+
+/* Copies at strides that are multiples of a page fall into few sets of the first level of cache, where beyond some ways
+ * they evict each other before they have moved on by a line. */
+static double aliased(const Access *a, const Tile *t, int up, int uq) {
+  short in_set[SETS] = { 0 };
+  const int range[2] = { t->p, t->q }, copies[2] = { up, uq };
+  int64_t stride[2];
+  int n[2];
+  double cycles = 0;
+  for (int k = 0; k < 2; k++) {
+    bool moves = range[k] >= 0 && a->affine[range[k]] && a->coef[range[k]];
+    stride[k] = moves ? llabs(a->coef[range[k]]) * a->bytes * (range[k] == t->v ? t->lanes : 1) : 0;
+    n[k] = moves ? copies[k] : 1;
+    if (stride[k] < LINE) { /* several in a line */
+      n[k] = (int)((n[k] * stride[k] + LINE - 1) / LINE);
+      stride[k] = LINE;
+    }
+    if (!n[k]) n[k] = 1;
+  }
+  if (a->weight || n[0] * n[1] <= WAYS_LEFT) return 0;
+  for (int i = 0; i < n[0]; i++)
+    for (int j = 0; j < n[1]; j++) in_set[(stride[0] * i + stride[1] * j) / LINE % SETS]++;
+  for (int k = 0; k < SETS; k++) cycles += in_set[k] > WAYS_LEFT ? 4.0 * in_set[k] : 0;
+  return cycles;
 }
 
 /* Cycles of one hot step of a tile of up x uq copies. A panel that outgrows the first level of cache
@@ -168,10 +223,10 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     const Access *a = &m->access.p[i];
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
     mem += a->times * copies * access_cost(a, t->v, t->lanes) * (a->gated ? 3 : 1);
-    stream += stream_cycles(m, a, copies * (t->v >= 0 && a->depends[t->v] ? t->lanes : 1));
-    mem += a->times * aliased(a, t->p, up) + a->times * aliased(a, t->q, uq);
-    if (a->weight && m->reduces && a->times == 1 && t->v >= 0 && a->depends[t->v]) {
-      double panel = panel_bytes(m, a, t, up, uq);
+    stream += stream_cycles(m, a, t, copies * (t->v >= 0 && a->depends[t->v] ? t->lanes : 1));
+    mem += a->times * aliased(a, t, up, uq);
+    if (a->weight && hot(m, a) && t->v >= 0 && a->depends[t->v]) {
+      double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(m, a);
       far += copies * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
     }
   }
@@ -189,6 +244,9 @@ static int registers(const Model *m, const Tile *t) {
   int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
   return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));
 }
+
+/* What waiting costs for the last of two threads that share few tiles, half as likely as not. */
+static double uneven(double tiles) { return tiles < 1 || tiles > FEW_TILES ? 1 : 0.5 + ceil(tiles / 2) / tiles; }
 
 /* Cycles of the whole nest divided by steps, rests included; rests are priced by the same model at
  * their own size, in halved lanes where the vector range has a rest. */
@@ -221,7 +279,8 @@ static double nest_cycles(const Model *m, Tile t) {
       }
   total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
   if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
-  return total * others;
+  total *= others;
+  return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * others);
 }
 
 static void consider(const Model *m, Tile t, Tile *best, double *cost) {
@@ -235,17 +294,18 @@ static void consider(const Model *m, Tile t, Tile *best, double *cost) {
 }
 
 static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *cost) {
-  consider(m, (Tile){ v, lanes, -1, -1, 1, 1 }, best, cost);
+  const bool outer = walks_outermost(m, v);
+  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer }, best, cost);
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
     if (!m->reduces) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
-      consider(m, (Tile){ v, lanes, p, -1, up, 1 }, best, cost);
+      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer }, best, cost);
       for (int q = p - 1; q >= 0 && m->reduces; q--) {
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
-        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq }, best, cost);
+        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer }, best, cost);
       }
     }
   }
@@ -321,7 +381,7 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t) {
   Model m;
   Ref red;
   build(&m, ir, n, t, &red);
-  Tile best = { -1, 1, -1, -1, 1, 1 };
+  Tile best = { -1, 1, -1, -1, 1, 1, false };
   double cost = 1e300;
   search_tiles(&m, -1, 1, &best, &cost);
   const int nv = red && keeps_order(ir, red, t) ? m.nout : m.n; /* ranges that may be lanes */
@@ -367,16 +427,7 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t) {
       o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false, false };
     }
   }
-  /* weights that crowd the first level of cache are walked once: their tile goes outermost */
-  if (best.v >= 0 && best.v < m.nout)
-    for (size_t i = 0; i < m.access.n; i++) {
-      const Access *a = &m.access.p[i];
-      double bytes = a->bytes;
-      if (!a->weight || !a->depends[best.v]) continue;
-      for (int k = 0; k < m.n; k++)
-        if (a->depends[k]) bytes *= (double)m.extent[k];
-      if (bytes > 0.5 * t->l1_bytes) o.outermost = m.range[best.v];
-    }
+  if (best.outer) o.outermost = m.range[best.v];
   VEC_FREE(&m.access);
   return o;
 }
