@@ -11,6 +11,7 @@
  * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
 #include "../ir/refmap.h"
 #include "kernel.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +150,8 @@ static bool dependent(const IR *ir, const Refs *nests) {
 /* ---- the choice ---- */
 static int64_t extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 
-enum { CALLS = 6 }; /* of a kernel on a thread, which takes its chunks by halves */
+enum { CALLS = 6 };      /* of a kernel on a thread, which takes its chunks by halves */
+enum { FEW_UNITS = 12 }; /* that two or four threads share well enough, where it spares them much */
 
 /* Values of the range lie further apart than those of any other loop: each thread has one block of memory. */
 static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
@@ -161,10 +163,24 @@ static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
   return most;
 }
 
+enum { LINE = 64, BOUNCES = 8 }; /* bytes of a line of cache; how often one goes back and forth that two threads write to */
+
+/* The part of the lines stored to that threads sharing loop k would write to together: those at the ends of what the loop
+ * walks from first to last. */
+static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
+  const Node *x = node(ir, store);
+  int64_t step;
+  Ref rest;
+  if (!ix_split(ir, x->src[1], n->ranges[k], &step, &rest)) return 0;
+  double run = (double)llabs(step) * (double)extent(ir, n->ranges[k]) * dt_bytes((DType)node(ir, x->src[2])->dt);
+  return run < LINE ? 1 : LINE / run;
+}
+
 /* Bytes that come out of another thread's cache when loop k of the nest is what they share: all that does not vary with
- * it, and, as kernels before and after are shared by blocks of memory, half of what is not a block for each. */
+ * it, and, as kernels before and after are shared by blocks of memory, half of what is not a block for each; and lines that
+ * several threads write to. */
 static double foreign_bytes(IR *ir, const Nest *n, int k) {
-  typedef struct Touched { int64_t buf; double bytes; } Touched;
+  typedef struct Touched { int64_t buf; double bytes, times; } Touched;
   VEC(Touched) touched = { 0 };
   Refs all = { 0 }, ranges = { 0 };
   double total = 0;
@@ -173,23 +189,22 @@ static double foreign_bytes(IR *ir, const Nest *n, int k) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
     const Node *value = x->op == OP_STORE ? node(ir, x->src[2]) : x;
-    Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt) };
+    Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 1 };
     size_t at = 0;
     if (ix_uses(ir, x->src[1], n->ranges[k])) {
       if (ir->bufs.p[r.buf].kind == BUF_WEIGHT || outermost_in_memory(ir, n, k, x->src[1])) continue;
-      r.bytes /= 2;
+      r.times = 0.5 + (x->op == OP_STORE ? BOUNCES * torn_lines(ir, n, k, all.p[i]) : 0);
     }
     ranges.n = 0;
     collect_ranges(ir, x->src[1], &ranges);
     for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)extent(ir, ranges.p[j]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
-    if (at < touched.n) touched.p[at].bytes += r.bytes;
-    else VEC_PUSH(&touched, r);
+    if (at == touched.n) VEC_PUSH(&touched, r);
+    else touched.p[at].bytes += r.bytes, touched.p[at].times = fmax(touched.p[at].times, r.times);
   }
   for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
     const Buf *b = &ir->bufs.p[touched.p[i].buf];
-    double whole = (double)b->elems * dt_bytes(b->dt);
-    total += touched.p[i].bytes < whole ? touched.p[i].bytes : whole;
+    total += fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt)) * touched.p[i].times;
   }
   VEC_FREE(&touched);
   VEC_FREE(&ranges);
@@ -221,7 +236,8 @@ static void choose_loops(IR *ir, const Target *t, int chunks, Share *s) {
     if (k && bytes > 0.5 * t->l2_bytes) bytes *= CALLS;
     s->from = k;
     count_units(ir, chunks, s);
-    if (!k || (s->units >= chunks && bytes < 0.7 * least)) best = k, least = bytes;
+    bool enough = s->units >= chunks || (s->units >= FEW_UNITS && bytes < 0.3 * least);
+    if (!k || (enough && bytes < 0.7 * least)) best = k, least = bytes;
   }
   s->from = best;
   count_units(ir, chunks, s);
