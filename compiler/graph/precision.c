@@ -6,14 +6,16 @@
  * bundle; the sum stays in single precision. What points have transformed stays in four: its rounding
  * would be amplified. So do weights that the type cannot hold, and small ones, which are no traffic.
  * The cast counts as movement: a kernel widens what it loads. Values that products and others read, as sums over
- * skipped layers, are stored in both types: read rounded by all, they would double errors, and gain no time. */
+ * skipped layers, are stored in both types: read rounded by all, they would add to errors for little time. */
 #include "contraction.h"
 #include "graph.h"
 #include "rules.h"
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 16384 };     /* elements: below, a weight costs less time than widening it, where no unit takes it */
+/* Elements of a weight, below which widening it costs more time than reading it; where a unit takes it as it is, below
+ * which its rounding costs more than it gains */
+enum { FEW = 16384, FEW_FOR_UNIT = 4096 };
 
 const char *const precision_name[PREC_COUNT] = {
 #define PRECISION(id, name, gloss) [PREC_##id] = name,
@@ -62,7 +64,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
     const Node *w = node(ir, c.base[f]);
     if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
     const bool pairs = how->pairs && contraction_pairs(&c, !f);
-    Ref src[2] = { p->src[0], p->src[1] }, narrow = pairs || dims_elems(w->dims, w->rank) >= FEW ? half_weight(ir, c.base[f], d) : 0;
+    Ref src[2] = { p->src[0], p->src[1] }, narrow = dims_elems(w->dims, w->rank) >= (pairs ? FEW_FOR_UNIT : FEW) ? half_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
     src[f] = view_over(ir, p->src[f], c.base[f], narrow);
     if (pairs) src[!f] = view_over(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
