@@ -68,6 +68,47 @@ void print_kernels(const Plan *p) {
   }
 }
 
+/* ---- where values lie, and what is moved without being computed ---- */
+static void print_layouts(const Plan *p) {
+  const IR *ir = p->ir;
+  puts("layouts:");
+  for (size_t i = 0; i < p->nlayouts; i++) {
+    const Layout *l = &p->layouts[i];
+    const Node *x = node(ir, l->value);
+    Sb where = { 0 };
+    layout_print(ir, l, &where);
+    printf("  %s%s", type_text(ir->ctx, (DType)x->dt, x->rank, x->dims), where.p);
+    sb_free(&where);
+    const char *from = ir->origins.p[x->origin].text;
+    fputs(from ? " from " : "", stdout);
+    print_name(from ? from : "");
+    putchar('\n');
+  }
+  if (p->layout_cost[0] > 0) printf("  cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1], p->layout_cost[0]);
+}
+
+/* bytes that kernels without arithmetic read and write */
+static int64_t moved_bytes(const Plan *p) {
+  int64_t bytes = 0;
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].moves) bytes += p->kernels.p[k].bytes_read + p->kernels.p[k].bytes_written;
+  return bytes;
+}
+
+static void print_moves(const Plan *p, int64_t all) {
+  int n = 0;
+  puts("kernels that only move elements:");
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    if (!x->moves) continue;
+    printf("  k%zu reads %s, writes %s\n", k, bytes_text(p->ir->ctx, x->bytes_read), bytes_text(p->ir->ctx, x->bytes_written));
+    n++;
+  }
+  int64_t bytes = moved_bytes(p);
+  printf("  %d of %zu kernels, %s, %.1f %% of what all kernels read and write\n", n, p->kernels.n, bytes_text(p->ir->ctx, bytes),
+         all ? 100.0 * (double)bytes / (double)all : 0.0);
+}
+
 static const char *const buf_kind[] = {
   [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena",
   [BUF_STATE] = "state", [BUF_NEXT] = "next"
@@ -117,6 +158,19 @@ static json_t *memory_json(const Plan *p) {
                                        (json_int_t)b->offset, "first_kernel", l[i].first, "last_kernel", l[i].last));
   }
   return j;
+}
+
+static json_t *layouts_json(const Plan *p) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < p->nlayouts; i++) {
+    const Layout *l = &p->layouts[i];
+    const Node *x = node(p->ir, l->value);
+    const char *from = p->ir->origins.p[x->origin].text;
+    json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:i, s:I, s:o}", "node", json_text(from ? from : ""), "type", dtype_info[x->dt].text,
+                                          "shape", json_dims(x->rank, x->dims), "buffer", l->buf, "offset", (json_int_t)l->offset,
+                                          "strides", json_dims(x->rank, l->stride)));
+  }
+  return list;
 }
 
 typedef struct Cost {
@@ -180,6 +234,8 @@ int verb_inspect(Ctx *c, const Options *o) {
                                              (json_int_t)p->arena_bound, "weight_bytes", (json_int_t)p->weight_bytes, "kernels",
                                              json_kernels(p), "buffers", memory_json(p)));
     json_object_set_new(report, "contractions", contractions);
+    json_object_set_new(report, "layouts", layouts_json(p));
+    json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
     json_print(report);
     return EX_DONE;
   }
@@ -193,6 +249,8 @@ int verb_inspect(Ctx *c, const Options *o) {
   if (o->explain) {
     print_contractions(contractions);
     print_kernels(p);
+    print_layouts(p);
+    print_moves(p, cost.read + cost.written);
     print_memory(p);
   }
   json_decref(contractions);

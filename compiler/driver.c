@@ -147,32 +147,43 @@ static const Pass passes[] = {
 int pass_count(void) { return (int)(sizeof passes / sizeof *passes); }
 PassInfo pass_info(int i) { return (PassInfo){ passes[i].letter, passes[i].name, passes[i].gloss }; }
 
-/* What lies where: the text of the two passes whose result is not IR. */
-static void print_places(const State *st, bool layout, Sb *out) {
+static void print_stored(const IR *ir, Ref r, Sb *out) {
+  const Node *x = node(ir, r);
+  sb_printf(out, "; stored: %s %s[", op_info[x->op].name, dtype_info[x->dt].text);
+  for (int a = 0; a < x->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)x->dims[a]);
+  sb_puts(out, "]");
+}
+
+static void print_origin(const IR *ir, Ref r, Sb *out) {
+  const char *from = ir->origins.p[node(ir, r)->origin].text;
+  sb_printf(out, "%s%s\n", from ? " from " : "", from ? from : "");
+}
+
+/* The text of the two passes whose result is not IR: what is stored, and where. */
+static void print_places(const State *st, Sb *out) {
   const Sched *s = &st->s;
   for (size_t i = 0; i < s->order.n; i++) {
-    const Place *p = &s->place[s->order.p[i]];
-    const Node *x = node(s->ir, s->order.p[i]);
-    if (!p->stored) continue;
-    sb_printf(out, "; stored: %s %s[", op_info[x->op].name, dtype_info[x->dt].text);
-    for (int a = 0; a < x->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)x->dims[a]);
-    sb_puts(out, "]");
-    if (layout) {
-      sb_printf(out, " buffer %d offset %lld strides [", p->buf, (long long)p->offset);
-      for (int a = 0; a < x->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)p->stride[a]);
-      sb_puts(out, "]");
-      if (p->inside) sb_puts(out, " inside a concatenation");
-      if (p->has_halo) sb_puts(out, " with room around it");
-    }
-    const char *from = s->ir->origins.p[x->origin].text;
-    sb_printf(out, "%s%s\n", from ? " from " : "", from ? from : "");
+    if (!s->place[s->order.p[i]].stored) continue;
+    print_stored(s->ir, s->order.p[i], out);
+    print_origin(s->ir, s->order.p[i], out);
   }
+}
+
+static void print_layouts(const Plan *p, Sb *out) {
+  for (size_t i = 0; i < p->nlayouts; i++) {
+    const Layout *l = &p->layouts[i];
+    print_stored(p->ir, l->value, out);
+    layout_print(p->ir, l, out);
+    print_origin(p->ir, l->value, out);
+  }
+  if (p->layout_cost[0] > 0) sb_printf(out, "; orders of axes: cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1], p->layout_cost[0]);
 }
 
 static void print_state(const State *st, const Pass *pass, Sb *out) {
   const Plan *p = st->plan;
   if (pass->level == L_GRAPH) {
-    if (st->s.place) print_places(st, pass->run == pass_layout, out);
+    if (pass->run == pass_layout) print_layouts(p, out);
+    else if (st->s.place) print_places(st, out);
     ir_print_graph(st->s.g, out);
   } else if (pass->level == L_KERNEL) {
     Refs sinks = { 0 };

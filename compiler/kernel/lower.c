@@ -65,14 +65,27 @@ static void name_buffers(const IR *ir, Kernel *k) {
   }
 }
 
+/* Is a value an element of memory or a constant, whichever of them a comparison of indices names? */
+static bool only_moved(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  switch ((Op)x->op) {
+  case OP_LOAD: case OP_CONST: return true;
+  case OP_CAST: return only_moved(ir, x->src[0]);
+  case OP_WHERE: return only_moved(ir, x->src[1]) && only_moved(ir, x->src[2]);
+  default: return false;
+  }
+}
+
 /* What a kernel costs as written, before opts: arithmetic, and the bytes it touches in each buffer, counted once. */
 void kernel_cost(const IR *ir, Kernel *k) {
   Refs all = { 0 };
   k->bytes_read = k->bytes_written = 0;
+  k->moves = true;
   ir_toposort(ir, &k->sink, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    if (x->op == OP_STORE) k->moves &= only_moved(ir, x->src[2]);
     const Buf *b = &ir->bufs.p[node(ir, x->src[0])->arg[0]];
     Refs r = { 0 };
     int64_t n = 1;

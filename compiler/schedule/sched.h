@@ -1,6 +1,7 @@
 /* sched.h: internal to schedule/. The passes run in this order, each a file:
- * fuse.c (which values are stored), layout.c (where each stored value lies), lower.c (kernels of
- * scalar expressions over ranges), state.c (memory kept between runs), memplan.c (offsets in the arena). */
+ * fuse.c (which values are stored), layout.c (where each stored value lies; follow.c and orders.c: in what order),
+ * lower.c (kernels of scalar expressions over ranges), state.c (memory kept between runs), memplan.c (offsets in the
+ * arena). */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
 #include "schedule.h"
@@ -37,7 +38,9 @@ Ref operand_base(const IR *ir, Ref r);      /* below views and the widening of i
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two different values */
 
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, halo_view */
-void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides */
+void sched_follow(Sched *s, Ref r);         /* needs: stored, inner of what r reads; gives: inner of r */
+void sched_orders(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
+void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
 void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: states, which are updated in place */
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may compute buffer out where in lies */

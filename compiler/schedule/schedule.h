@@ -38,6 +38,7 @@ typedef struct Kernel {
   int code;                /* first kernel with the same function: equal ones share it */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2 */
   int64_t bytes_read, bytes_written; /* of distinct elements touched */
+  bool moves;              /* computes nothing: elements go from one place to another, or one number into many */
 } Kernel;
 
 /* A weight laid out for a kernel: element i of the buffer is element base + sum of digit x coef of
@@ -52,6 +53,15 @@ typedef struct StatePlace {
   int64_t init;            /* of the first value in the weights blob; -1: zeros */
 } StatePlace;
 
+/* Where a stored value lies: its element idx is element offset + sum of idx[a] * stride[a] of the buffer. */
+typedef struct Layout {
+  Ref value;
+  int buf;
+  int64_t offset, stride[MAX_RANK]; /* elements */
+  bool part, room;         /* of a concatenation; with a border around it */
+} Layout;
+
+void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a space */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: its elements */
 
 typedef struct Plan {
@@ -67,6 +77,9 @@ typedef struct Plan {
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
   VEC(StatePlace) states;  /* as Graph.states */
   int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
+  Layout *layouts;         /* of all stored values, sources first */
+  size_t nlayouts;
+  double layout_cost[2];   /* instructions: if each value had the order that it wants by itself, and as chosen for all; 0: no vectors */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
   VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/fat.c */
   struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */

@@ -1,0 +1,447 @@
+/* orders.c: which axis of every stored value lies innermost, chosen for all values together.
+ *
+ * What a layout is worth is decided by the kernels that touch the value: in vectors if its innermost axis is the one
+ * that lanes run along, element by element if not, as a broadcast if lanes run along none of its axes. So there are two
+ * kinds of choices: an axis for each value, and for each loop body a range for its lanes. What an access costs depends
+ * on one of each, what a reduction's result costs to hand on, on the bodies on both sides; every cost is one of pairs,
+ * and choice.c finds the least sum of them. That sum is compared with the one of the axes that follow.c finds value by
+ * value, which count as long as nothing is clearly better.
+ *
+ * No kernel only changes an order: any kernel can store and load any, at a price, and the price is in the sum. Blocks
+ * of an axis, as in [N, C/16, H, W, 16], are not among the choices: see docs/why.md. */
+#include "sched.h"
+#include "../ir/refmap.h"
+#include "../support/choice.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MAX_LOOPS = 2 * MAX_RANK,
+  MAX_ACCESSES = 64,       /* of one body: the others are like these */
+  TILE = 4,                /* uses of an operand that a contraction's registers make of one load */
+  UNALIGNED = 2,           /* loads of a contraction's operand in lanes, where windows and borders let them cross lines */
+  NEAR = 8,                /* elements from lane to lane that still share lines */
+  ONE_BY_ONE = 4,          /* for each lane of what is not contiguous, */
+  FAR_APART = 12,          /* and for each that has a line of its own: measured 6 to 7 cycles of two instructions */
+  COMBINE = 10             /* for each result, to add up the lanes of a sum */
+};
+
+static const double MARGIN = 0.9; /* of the sum that is to beat: prices are not better than that, see docs/why.md */
+
+typedef struct Access {
+  Ref value;
+  Ref idx[MAX_RANK];       /* 0: known at run time only */
+  uint32_t by[MAX_RANK];   /* the ranges that each depends on: bit i for the body's range[i] */
+} Access;
+
+typedef struct Body {      /* a loop body: what a kernel or one of its reductions evaluates again and again */
+  struct Body *around;     /* whose reduction this is; NULL: the kernel's own */
+  Ref result[MAX_RANK];    /* the element of the reduction that is asked for */
+  int rank;
+  int node;                /* of the choice: label 0 is no lanes, i + 1 lanes along range[i] */
+  int n, outer;            /* ranges; the first `outer` are those of the body around this one */
+  Ref range[MAX_LOOPS];
+  double times, work;      /* evaluations, and the operations of each */
+  bool contraction;
+  VEC(Access) access;
+  RefMap seen;
+} Body;
+
+typedef struct Orders {
+  Sched *s;
+  IR *ir;
+  Choice *c;
+  int *var;                /* by Ref of a value with a layout of its own: node of the choice + 1 */
+  int lanes;
+  VEC(Body *) bodies;      /* of the kernel at hand */
+} Orders;
+
+/* ---- values ---- */
+
+/* Whose layout r has: that of the concatenation it is part of */
+static Ref whole(const Sched *s, Ref r) {
+  while (s->place[r].inside) r = s->place[r].inside;
+  return r;
+}
+
+static int last_axis(const Node *x) {
+  int a = x->rank - 1;
+  while (a > 0 && x->dims[a] == 1) a--;
+  return a;
+}
+
+/* Axes that may lie innermost, row-major's first; returns how many */
+static int axes_of(const Node *x, int *axis) {
+  int n = 1;
+  axis[0] = last_axis(x);
+  for (int a = 0; a < axis[0]; a++)
+    if (x->dims[a] > 1) axis[n++] = a;
+  return n;
+}
+
+static int label_of(const Node *x, int inner) {
+  int axis[MAX_RANK], n = axes_of(x, axis);
+  for (int i = 0; i < n; i++)
+    if (axis[i] == inner) return i;
+  return 0;
+}
+
+static void make_variables(Orders *o) {
+  Sched *s = o->s;
+  for (size_t i = 0; i < s->g->outputs.n; i++) o->var[s->g->outputs.p[i].ref] = -1; /* row-major */
+  for (size_t i = 0; i < s->order.n; i++) {
+    Ref r = s->order.p[i];
+    const Node *x = node(o->ir, r);
+    const Place *p = &s->place[r];
+    int axis[MAX_RANK];
+    if (!p->stored || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo)) continue;
+    o->var[r] = choice_node(o->c, axes_of(x, axis)) + 1;
+  }
+}
+
+/* ---- what a body reads ---- */
+static double extent(const IR *ir, Ref range) { return (double)node(ir, range)->arg[0]; }
+
+/* The ranges that an index depends on, all of them where it is not known; loop() numbers them. */
+static uint32_t ranges_of(const IR *ir, Ref e) {
+  const Node *x = e ? node(ir, e) : NULL;
+  uint32_t set = 0;
+  if (!x) return UINT32_MAX;
+  if (x->op == OP_RANGE) return UINT32_C(1) << (-1 - x->arg[1]);
+  for (int k = 0; k < x->nsrc; k++) set |= ranges_of(ir, x->src[k]);
+  return set;
+}
+
+static uint32_t ranges_of_all(const IR *ir, const Ref *idx, int rank) {
+  uint32_t set = 0;
+  for (int a = 0; a < rank; a++) set |= ranges_of(ir, idx[a]);
+  return set;
+}
+
+/* different elements that a set of the ranges of b walks */
+static double elements(const Orders *o, const Body *b, uint32_t set) {
+  double n = 1;
+  for (int i = 0; i < b->n; i++)
+    if (set >> i & 1) n *= extent(o->ir, b->range[i]);
+  return n;
+}
+
+static Ref loop(Orders *o, Body *b, int64_t n) {
+  if (n == 1 || b->n == MAX_LOOPS) return ix_const(o->ir, 0);
+  /* numbers below zero: no kernel has them */
+  Ref r = node_make(o->ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ n, -1 - b->n, RK_LOOP }, 0, NULL);
+  b->range[b->n++] = r;
+  return r;
+}
+
+static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top);
+
+static Body *body(Orders *o) {
+  Body *b = xmalloc(sizeof *b);
+  memset(b, 0, sizeof *b);
+  VEC_PUSH(&o->bodies, b);
+  return b;
+}
+
+static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
+  const Node *x = node(o->ir, r), *y = node(o->ir, x->src[0]);
+  Body *b = body(o);
+  Ref at[MAX_RANK];
+  b->around = around;
+  b->contraction = is_contraction(o->ir, r);
+  b->work = 1;
+  b->rank = x->rank;
+  memcpy(b->result, idx, x->rank * sizeof *idx);
+  b->n = b->outer = around->n;
+  memcpy(b->range, around->range, sizeof b->range);
+  b->times = elements(o, around, ranges_of_all(o->ir, idx, x->rank));
+  for (int a = 0; a < y->rank; a++) {
+    at[a] = (x->arg[1] >> a & 1) ? loop(o, b, y->dims[a]) : idx[a];
+    if (x->arg[1] >> a & 1) b->times *= (double)y->dims[a];
+  }
+  b->node = choice_node(o->c, b->n + 1);
+  element(o, b, x->src[0], at, false);
+}
+
+static void take_access(const IR *ir, Body *b, Ref value, const Ref *idx, int rank) {
+  Access a = { .value = value };
+  if (b->access.n == MAX_ACCESSES) return;
+  memcpy(a.idx, idx, (size_t)rank * sizeof *idx);
+  for (int d = 0; d < rank; d++) a.by[d] = ranges_of(ir, idx[d]);
+  VEC_PUSH(&b->access, a);
+}
+
+/* Walks down from an element to the stored values that it is made of, as lower.c does. */
+static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
+  IR *ir = o->ir;
+  const Node *x = node(ir, r);
+  const Place *p = &o->s->place[r];
+  Ref at[MAX_RANK];
+  if (refmap_get(&b->seen, r)) return;
+  refmap_set(&b->seen, r, r);
+  if (!x->varies) return; /* packed, or no memory at all */
+  if ((p->stored && !top) || x->op == OP_PARAM || p->halo_view) {
+    take_access(ir, b, p->halo_view ? x->src[0] : r, idx, x->rank);
+    return;
+  }
+  switch ((Op)x->op) {
+  case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
+    view_index(ir, r, idx, at);
+    element(o, b, x->src[0], at, false);
+    return;
+  case OP_PAD:
+    for (int a = 0; a < x->rank; a++) at[a] = ix_sub(ir, idx[a], ix_const(ir, x->arg[a]));
+    element(o, b, x->src[0], at, false);
+    return;
+  case OP_CAT: /* selected: a part for each of a short range */
+    memcpy(at, idx, x->rank * sizeof *at);
+    at[x->arg[0]] = ix_const(ir, 0);
+    for (int k = 0; k < x->nsrc; k++) element(o, b, x->src[k], at, false);
+    return;
+  case OP_GATHER:
+    element(o, b, x->src[1], idx, false);
+    memcpy(at, idx, x->rank * sizeof *at);
+    at[x->arg[0]] = 0;
+    element(o, b, x->src[0], at, false);
+    return;
+  case OP_REDUCE: reduction(o, b, r, idx); return;
+  default:
+    b->work++;
+    for (int k = 0; k < x->nsrc; k++) element(o, b, x->src[k], idx, false);
+  }
+}
+
+/* ---- what it costs: instructions ---- */
+
+/* An index with one range at v and all others at 0; false: not known */
+static bool index_at(const IR *ir, Ref e, Ref range, int64_t v, int64_t *out) {
+  const Node *x = e ? node(ir, e) : NULL;
+  int64_t a, b;
+  if (!x) return false;
+  if (x->op == OP_RANGE || x->op == OP_CONST) return *out = e == range ? v : x->op == OP_CONST ? x->arg[0] : 0, true;
+  if (x->nsrc != 2 || !index_at(ir, x->src[0], range, v, &a) || !index_at(ir, x->src[1], range, v, &b)) return false;
+  switch ((Op)x->op) {
+  case OP_ADD: *out = a + b; return true;
+  case OP_SUB: *out = a - b; return true;
+  case OP_MUL: *out = a * b; return true;
+  case OP_FLDIV: *out = b > 0 && a >= 0 ? a / b : 0; return b > 0 && a >= 0;
+  case OP_FLMOD: *out = b > 0 && a >= 0 ? a % b : 0; return b > 0 && a >= 0;
+  default: return false;
+  }
+}
+
+/* The axis along which an access moves when a range goes from 0 to v; -1: none, -2: several, or not by v */
+static int moved_axis(const Orders *o, const Body *b, const Access *a, int rank, int r, int64_t v) {
+  int moved = -1;
+  Ref range = b->range[r];
+  for (int i = 0; i < rank; i++) {
+    int64_t from, to;
+    if (!(a->by[i] >> r & 1)) continue;
+    if (!index_at(o->ir, a->idx[i], range, 0, &from) || !index_at(o->ir, a->idx[i], range, v, &to)) return -2;
+    if (to == from) continue;
+    if (moved != -1 || to - from != v) return -2;
+    moved = i;
+  }
+  return moved;
+}
+
+/* Does access a walk ranges i and k as axes of their own without room around, or neither? */
+static bool walks_as_one(const Orders *o, const Body *b, const Access *a, int i, int k) {
+  const Node *x = node(o->ir, a->value);
+  const Place *p = &o->s->place[a->value];
+  int found = 0;
+  for (int d = 0; d < x->rank; d++) {
+    Ref e = a->idx[d];
+    bool own = e && (e == b->range[i] || e == b->range[k]);
+    if (own && x->dims[d] == node(o->ir, e)->arg[0] && !p->lo[d] && !p->hi[d]) found++;
+    else if ((a->by[d] >> i | a->by[d] >> k) & 1) return false;
+  }
+  return found != 1;
+}
+
+/* A kernel's loops over two ranges become one if all that it touches walks them so. */
+static bool loops_merge(const Orders *o, const Body *b, int i, int k) {
+  for (size_t j = 0; j < o->bodies.n; j++) {
+    const Body *other = o->bodies.p[j];
+    if (i >= b->outer && other != b) continue; /* a reduction's own */
+    for (size_t n = 0; n < other->access.n; n++)
+      if (!walks_as_one(o, b, &other->access.p[n], i, k)) return false;
+  }
+  return true;
+}
+
+/* Vectors for an extent, its rest in ever smaller ones, over those that it fills. Ranges that lie around it in memory
+ * if it is innermost, and are walked with it, make it longer. */
+static double waste(const Orders *o, const Body *b, int i) {
+  double n = extent(o->ir, b->range[i]);
+  int first = i < b->outer ? 0 : b->outer, end = i < b->outer ? b->outer : b->n;
+  for (int k = end - 1; k >= first; k--) {
+    if (k == i) continue;
+    if (!loops_merge(o, b, i, k)) break;
+    n *= extent(o->ir, b->range[k]);
+  }
+  int64_t all = (int64_t)n;
+  return ((double)(all / o->lanes) + __builtin_popcountll((uint64_t)(all % o->lanes))) * o->lanes / n;
+}
+
+/* Loads of one operand that a contraction's tile of registers saves: those that a range which it does not know repeats */
+static double repeated(const Body *b, uint32_t set) { return (~set & ((UINT32_C(1) << b->outer) - 1)) ? TILE : 1; }
+
+/* Do lanes along range i stay on the axis that lies innermost, a few elements from each other? */
+static bool moves_near(const Orders *o, const Body *b, const Access *a, int rank, int i, int inner) {
+  for (int d = 0; d < rank; d++) {
+    int64_t from, to;
+    if (!(a->by[d] >> i & 1)) continue;
+    if (!index_at(o->ir, a->idx[d], b->range[i], 0, &from) || !index_at(o->ir, a->idx[d], b->range[i], 1, &to)) return false;
+    if (d == inner ? llabs(to - from) > NEAR : to != from) return false;
+  }
+  return true;
+}
+
+/* Elements of few bytes are multiplied in groups along what is summed: they have to lie together. */
+static bool group_lies_apart(const Orders *o, const Body *b, const Access *a, int rank, int inner) {
+  const Node *x = node(o->ir, a->value);
+  if (!b->contraction || dtype_info[x->dt].bits > 16) return false;
+  for (int i = b->outer; i < b->n; i++)
+    if (moved_axis(o, b, a, rank, i, 1) == inner) return false;
+  return true;
+}
+
+/* Instructions of one access with lanes along range i (-1: none) and the axis innermost */
+static double access_cost(const Orders *o, const Body *b, const Access *a, int i, double wasted, int inner) {
+  const Node *x = node(o->ir, a->value);
+  uint32_t set = 0;
+  for (int d = 0; d < x->rank; d++) set |= a->by[d];
+  double n = b->contraction ? b->times / repeated(b, set) : elements(o, b, set);
+  if (i < 0) return n * ONE_BY_ONE;
+  int64_t run = node(o->ir, b->range[i])->arg[0] < o->lanes ? node(o->ir, b->range[i])->arg[0] : o->lanes;
+  double vectors = n / o->lanes * wasted;
+  if (!(set >> i & 1)) {
+    double group = group_lies_apart(o, b, a, x->rank, inner) ? ONE_BY_ONE * 32 / dtype_info[x->dt].bits : 0.5;
+    return (b->contraction ? vectors : n) * group;
+  }
+  int one = moved_axis(o, b, a, x->rank, i, 1), all = moved_axis(o, b, a, x->rank, i, run - 1);
+  if (all == -1) return vectors * 0.5; /* the same for all lanes */
+  if (one == inner && all == inner) return vectors * (b->contraction ? UNALIGNED : 1);
+  return vectors * o->lanes * (moves_near(o, b, a, x->rank, i, inner) ? ONE_BY_ONE : FAR_APART);
+}
+
+static void price_access(Orders *o, const Body *b, const Access *a, const double *wasted) {
+  const Node *w = node(o->ir, whole(o->s, a->value));
+  int axis[MAX_RANK], var = o->var[whole(o->s, a->value)], n = var > 0 ? axes_of(w, axis) : 1;
+  double cost[(MAX_LOOPS + 1) * MAX_RANK];
+  if (var <= 0) axis[0] = last_axis(w);
+  for (int i = -1; i < b->n; i++)
+    for (int k = 0; k < n; k++) cost[(i + 1) * n + k] = access_cost(o, b, a, i, i < 0 ? 1 : wasted[i], axis[k]);
+  if (var > 0) choice_edge(o->c, b->node, var - 1, cost);
+  else
+    for (int i = 0; i <= b->n; i++) choice_cost(o->c, b->node, i, cost[i]);
+}
+
+/* The body's choice of lanes, with an edge to each value that it reads or stores */
+static void price_body(Orders *o, Body *b) {
+  double wasted[MAX_LOOPS];
+  choice_cost(o->c, b->node, 0, b->times * b->work);
+  for (int i = 0; i < b->n; i++) {
+    wasted[i] = waste(o, b, i);
+    choice_cost(o->c, b->node, i + 1, b->times * b->work / o->lanes * wasted[i]);
+  }
+  for (size_t i = 0; i < b->access.n; i++) price_access(o, b, &b->access.p[i], wasted);
+}
+
+/* What lanes of a reduction and lanes of the body around it cost beside each other: results are handed on in the same
+ * lanes, or one by one, or added up first where lanes run along what is summed. */
+static void price_result(Orders *o, const Body *b) {
+  const Body *around = b->around;
+  double cost[(MAX_LOOPS + 1) * (MAX_LOOPS + 1)], results;
+  uint32_t set = ranges_of_all(o->ir, b->result, b->rank);
+  results = elements(o, around, set);
+  for (int i = 0; i <= b->n; i++)
+    for (int k = 0; k <= around->n; k++) {
+      bool varies = k && (set >> (k - 1) & 1), summed = i > b->outer;
+      cost[i * (around->n + 1) + k] = summed ? results * COMBINE : i == k || (!i && !varies) ? 0 : results * ONE_BY_ONE;
+    }
+  choice_edge(o->c, b->node, around->node, cost);
+}
+
+/* ---- kernels, as lower.c makes them ---- */
+
+/* A nest that computes element idx of `value` for each element of the shape of x and stores it as `to` */
+static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
+  Ref idx[MAX_RANK];
+  if (!dims_elems(x->dims, x->rank)) return;
+  Body *b = body(o);
+  b->times = (double)dims_elems(x->dims, x->rank);
+  for (int a = 0; a < x->rank; a++) idx[a] = loop(o, b, x->dims[a]);
+  b->outer = b->n;
+  b->node = choice_node(o->c, b->n + 1);
+  element(o, b, value, idx, top);
+  take_access(o->ir, b, to, idx, x->rank);
+  for (size_t i = 0; i < o->bodies.n; i++) {
+    price_body(o, o->bodies.p[i]);
+    if (o->bodies.p[i]->around) price_result(o, o->bodies.p[i]);
+  }
+  for (size_t i = 0; i < o->bodies.n; i++) {
+    VEC_FREE(&o->bodies.p[i]->access);
+    refmap_free(&o->bodies.p[i]->seen);
+    free(o->bodies.p[i]);
+  }
+  o->bodies.n = 0;
+}
+
+static void kernel(Orders *o, Ref r) {
+  const Node *x = node(o->ir, r);
+  const Place *p = &o->s->place[r];
+  if (x->op == OP_CAT && !p->select) {
+    for (int k = 0; k < x->nsrc; k++)
+      if (o->s->place[x->src[k]].inside != r) nest(o, r, x->src[k], node(o->ir, x->src[k]), false);
+  } else if (x->op == OP_PAD && node(o->ir, x->src[1])->op == OP_CONST)
+    nest(o, r, x->src[0], node(o->ir, x->src[0]), false);
+  else
+    nest(o, r, r, x, true);
+}
+
+/* ---- the choice ---- */
+static void apply(const Orders *o, const int *label) {
+  Sched *s = o->s;
+  for (size_t i = 0; i < s->order.n; i++) {
+    Ref r = s->order.p[i];
+    const Node *x = node(o->ir, r);
+    int axis[MAX_RANK];
+    if (o->var[r] <= 0) continue;
+    axes_of(x, axis);
+    int l = label[o->var[r] - 1];
+    s->place[r].inner = l ? axis[l] : -1;
+  }
+}
+
+void sched_orders(Sched *s) {
+  Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->target->vector_bytes / 4 };
+  for (size_t i = 0; i < s->order.n; i++)
+    if (s->place[s->order.p[i]].stored) sched_follow(s, s->order.p[i]);
+  if (o.lanes < 2) return; /* single elements are as near in any order */
+  o.c = choice_new();
+  o.var = xmalloc(s->nplace * sizeof *o.var);
+  memset(o.var, 0, s->nplace * sizeof *o.var);
+  make_variables(&o);
+  for (size_t i = 0; i < s->order.n; i++)
+    if (s->place[s->order.p[i]].stored) kernel(&o, s->order.p[i]);
+
+  int nodes = choice_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)), *label = xmalloc(size_mul(nodes + 1, sizeof *label));
+  for (int v = 0; v < nodes; v++) fixed[v] = -1;
+  for (size_t i = 0; i < s->order.n; i++) {
+    Ref r = s->order.p[i];
+    const Place *p = &s->place[r];
+    if (o.var[r] > 0) fixed[o.var[r] - 1] = p->inner < 0 ? 0 : label_of(node(s->ir, r), p->inner);
+  }
+  double *cost = s->plan->layout_cost;
+  cost[0] = choice_solve(o.c, fixed, label);
+  cost[1] = choice_solve(o.c, NULL, label);
+  if (cost[1] < MARGIN * cost[0]) apply(&o, label);
+  else cost[1] = cost[0];
+  VEC_FREE(&o.bodies);
+  free(fixed);
+  free(label);
+  free(o.var);
+  choice_free(o.c);
+}
