@@ -3,9 +3,9 @@
  * Kernels run one after another, and between two of them all that the first one made travels through memory and
  * all threads wait for each other. Where chunk c of each of some kernels in a row needs, of what the others of the row
  * write, only what they write in their chunk c, all of them run for chunk 0, then for chunk 1 and so on: what they
- * hand on stays in the cache of the core that made it, and threads meet at the end of the row. The transforms and the product
- * of a Winograd convolution, depthwise and pointwise steps, 1x1 convolutions, scores, softmax and mix of
- * attention are such rows; none of them is known here by name.
+ * hand on stays in the cache of the core that made it, and threads meet at the end of the row. Products between two
+ * transforms of tiles, a step along each channel and one across them, sums over rows between two products are such
+ * rows; none of them is known here by name.
  *
  * A chunk is a value of a range of kind `thread`: in every nest one range r of extent E becomes
  * c * (E / chunks) + r, and c is what threads share (threads.c). Ranges fit together that walk the memory of a value in the
