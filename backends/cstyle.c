@@ -741,7 +741,7 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
       special |= d == DT_F32 && lanes == 8;
       break;
     }
-    case 'Z': s = strstr(s, "$:") + 1; /* fall through */
+    case 'Z': s = strstr(s, "$:") + 1; sb_puts(o, "\n#else\n"); break;
     case ':': sb_puts(o, "\n#else\n"); break;
     case ';': sb_puts(o, special ? "\n#endif\n" : "\n"); break;
     case 'N': sb_printf(o, "%d", lanes); break;

@@ -24,7 +24,7 @@ enum {
   FUNC_WORK = 16,       /* a transcendental function */
   MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
 };
-enum { MANY = UINT32_MAX };
+static const Ref MANY = UINT32_MAX;
 
 typedef struct Info {
   double evals;         /* evaluations asked for by consumers seen so far */
