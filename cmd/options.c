@@ -138,11 +138,7 @@ static void print_man(void) {
 }
 
 /* ---- parsing ---- */
-Chains chains_named(const char *s) {
-  Chains c = CHAINS_FASTER;
-  while (s && c < CHAINS_COUNT && strcmp(chains_name[c], s)) c++;
-  return c;
-}
+Chains chains_named(const char *s) { return s ? (Chains)word_index(chains_name, CHAINS_COUNT, s) : CHAINS_FASTER; }
 
 static int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int wrong(const char *fmt, ...) {

@@ -416,11 +416,7 @@ bool graph_integer(Graph *g, const Target *t) {
     { OP_REDUCE, "sum-of-scaled", sum_of_scaled }, { OP_REDUCE, "sum-of-bytes", sum_of_bytes }, { OP_CAST, "requantise", requantise }, { OP_NONE, NULL, NULL }
   };
   static const Rule to_signed[] = { { OP_REDUCE, "sum-of-signed", sum_of_signed }, { OP_NONE, NULL, NULL } };
-  Refs roots = { 0 };
-  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, NULL, roots.p, roots.n, NULL);
-  if ((t->features & (FEAT_DOTPROD | FEAT_I8MM)) == FEAT_DOTPROD) changed |= ir_rewrite(g->ir, to_signed, NULL, roots.p, roots.n, NULL);
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
-  VEC_FREE(&roots);
+  bool changed = ir_rewrite_graph(g, rules, NULL);
+  if ((t->features & (FEAT_DOTPROD | FEAT_I8MM)) == FEAT_DOTPROD) changed |= ir_rewrite_graph(g, to_signed, NULL);
   return changed;
 }

@@ -23,9 +23,7 @@ const char *const precision_name[PREC_COUNT] = {
 };
 
 Precision precision_named(const char *s) {
-  int p = 0;
-  while (p < PREC_COUNT && strcmp(precision_name[p], s)) p++;
-  return (Precision)p;
+  return (Precision)word_index(precision_name, PREC_COUNT, s);
 }
 
 Ref half_weight(IR *ir, Ref w, DType d) {
@@ -78,11 +76,5 @@ bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && targe
 bool graph_narrow(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "narrow", rule_narrow }, { OP_NONE, NULL, NULL } };
   Narrow how = { p == PREC_BF16 ? DT_BF16 : DT_F16, narrow_pairs(p, t) };
-  Refs roots = { 0 };
-  if (p != PREC_BF16 && p != PREC_FP16) return false;
-  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
-  VEC_FREE(&roots);
-  return changed;
+  return (p == PREC_BF16 || p == PREC_FP16) && ir_rewrite_graph(g, rules, &how);
 }

@@ -190,11 +190,6 @@ double product_time(Precision p, const Target *t) {
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
   static const Rule rules[] = { { OP_REDUCE, "split", rule_split }, { OP_NONE, NULL, NULL } };
   How how = { scheme_of(p), t, p == PREC_BF16X6 || p == PREC_BF16X3 };
-  Refs roots = { 0 };
   if (!how.always && (keep_denormals || !split_faster(p, t))) return false;
-  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
-  VEC_FREE(&roots);
-  return changed;
+  return ir_rewrite_graph(g, rules, &how);
 }

@@ -31,9 +31,7 @@ const char *const storage_name[] = {
 };
 
 Storage storage_named(const char *s) {
-  int i = 0;
-  while (i < STORAGE_COUNT && strcmp(storage_name[i], s)) i++;
-  return (Storage)i;
+  return (Storage)word_index(storage_name, STORAGE_COUNT, s);
 }
 
 /* ---- numbers ---- */
@@ -359,10 +357,5 @@ static Ref rule_store(IR *ir, Ref r, void *arg) {
 
 bool graph_store(Graph *g, Storage how) {
   static const Rule rules[] = { { OP_REDUCE, "words", rule_words }, { OP_REDUCE, "store", rule_store }, { OP_NONE, NULL, NULL } };
-  Refs roots = { 0 };
-  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  bool changed = ir_rewrite(g->ir, rules, &how, roots.p, roots.n, NULL);
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
-  VEC_FREE(&roots);
-  return changed;
+  return ir_rewrite_graph(g, rules, &how);
 }

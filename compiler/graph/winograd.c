@@ -517,9 +517,8 @@ bool graph_winograd(Graph *g, Precision p, const Target *t) {
   if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t) };
-  bool changed = ir_rewrite(g->ir, rules, &c, roots.p, roots.n, NULL);
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
+  bool changed = ir_rewrite_graph(g, rules, &c);
   VEC_FREE(&c.made);
   return changed;
 }

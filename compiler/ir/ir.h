@@ -197,6 +197,7 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * sums are ADD chains of coefficient*term sorted by Ref with the constant last. Bounds come from
  * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* a RANGE with a number of its own; CONST 0 when the extent is 1 (node.c) */
+static inline int64_t range_extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);
 Ref ix_sub(IR *ir, Ref a, Ref b);
@@ -259,6 +260,7 @@ typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* op OP_NONE 
 /* Replaces inside what roots[] reach, in place; stops with BUG after a step budget linear in the
  * size. hits[i] (may be NULL) counts rule i. Returns true when anything changed. */
 bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
+bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* what all outputs reach */
 /* The same for rules that must not copy work: users maps each node that rules see to the number of its
  * uses before the rewriting began; absent: made by a rule, so used by what the rule made. */
 struct RefMap;

@@ -134,3 +134,12 @@ bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int 
   refmap_free(&users);
   return changed;
 }
+
+bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg) {
+  Refs roots = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  bool changed = ir_rewrite(g->ir, rules, arg, roots.p, roots.n, NULL);
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
+  VEC_FREE(&roots);
+  return changed;
+}

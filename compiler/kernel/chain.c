@@ -121,8 +121,6 @@ typedef struct Cut {
   int64_t span[MAX_NESTS];   /* elements that its store moves on from the first chunk to behind the last */
 } Cut;
 
-static int64_t extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
-
 /* Cuts the main nest along r, if that leaves more than splinters of memory; those beside it where they walk their buffer in the
  * same steps, else not at all. */
 static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut *c) {
@@ -130,13 +128,13 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
   const int64_t step = coef_of(main, r);
   double uncut = 0;
   *c = (Cut){ .m = m };
-  if (extent(ir, r) % chunks || llabs(step) * (extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt) < LEAST_BYTES) return false;
+  if (range_extent(ir, r) % chunks || llabs(step) * (range_extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt) < LEAST_BYTES) return false;
   for (int i = 0; i < m->nests; i++) {
     const Node *x = node(ir, m->nest[i]);
     const Touch *store = &m->touch.p[m->store[i]];
-    c->span[i] = step * extent(ir, r);
+    c->span[i] = step * range_extent(ir, r);
     for (int k = 1; k < x->nsrc && !c->range[i]; k++)
-      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * extent(ir, x->src[k]) == c->span[i]) c->range[i] = x->src[k];
+      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * range_extent(ir, x->src[k]) == c->span[i]) c->range[i] = x->src[k];
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
   return uncut <= 0.05 * elements(ir, m->nest[m->main]);
@@ -144,7 +142,7 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
 
 static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
   for (int i = 0; i < c->m->nests; i++)
-    if (c->range[i] && extent(ir, c->range[i]) % chunks) return false;
+    if (c->range[i] && range_extent(ir, c->range[i]) % chunks) return false;
   return true;
 }
 
@@ -153,7 +151,7 @@ static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_
   Addresses w = { .base = t->base, .chunked = c->range[t->nest] != 0 };
   if (t->spread) w.term[w.n++] = (Term){ 1, t->spread + 1 };
   for (int i = 0; i < t->n; i++) {
-    int64_t n = extent(ir, t->range[i]), step = t->coef[i];
+    int64_t n = range_extent(ir, t->range[i]), step = t->coef[i];
     if (t->range[i] == c->range[t->nest]) {
       n /= chunks;
       w.chunk = step * n;
@@ -202,7 +200,7 @@ static bool chain_add(const IR *ir, Chain *c, const Member *m) {
     const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
     for (int k = 0; k < t->n && span; k++) {
       Cut *cut = &c->cut[c->n];
-      if (t->coef[k] * extent(ir, t->range[k]) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) || !divides(ir, cut, c->chunks)) continue;
+      if (t->coef[k] * range_extent(ir, t->range[k]) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) || !divides(ir, cut, c->chunks)) continue;
       bool apart = cuts_apart(ir, cut, cut, c->chunks);
       for (int j = 0; j < c->n && apart; j++) apart = cuts_apart(ir, &c->cut[j], cut, c->chunks);
       if (!apart) continue;
@@ -258,7 +256,7 @@ static bool piece_of(const IR *ir, const Chain *c, int buf, Piece *p) {
         int64_t base, coef[MAX_RANGES], low = 0, most = 0;
         if (!place_in_piece(p, t, cut->range[t->nest], &base, coef)) return false;
         for (int j = 0; j < t->n; j++) {
-          int64_t n = extent(ir, t->range[j]) / (t->range[j] == cut->range[t->nest] ? c->chunks : 1);
+          int64_t n = range_extent(ir, t->range[j]) / (t->range[j] == cut->range[t->nest] ? c->chunks : 1);
           most += coef[j] * (n - 1);
           low += coef[j] == t->coef[j] ? coef[j] * (n - 1) : 0;
         }
@@ -389,7 +387,7 @@ static Ref move_access(IR *ir, Ref r, Ref cut, const Piece *p) {
   CHECK(place_in_piece(p, &t, cut, &base, coef));
   Ref at = ix_const(ir, base), src[4];
   for (int i = 0; i < t.n; i++)
-    at = ix_add(ir, at, ix_mul(ir, t.range[i] == cut ? ix_mod(ir, cut, extent(ir, cut) / p->chunks) : t.range[i], coef[i]));
+    at = ix_add(ir, at, ix_mul(ir, t.range[i] == cut ? ix_mod(ir, cut, range_extent(ir, cut) / p->chunks) : t.range[i], coef[i]));
   memcpy(src, x->src, x->nsrc * sizeof *src);
   src[1] = at;
   return node_with_src(ir, r, src);
@@ -418,7 +416,7 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
 static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
   Ref chunk = thread_range(ir, r ? chunks : 1);
   if (r) {
-    const int64_t part = extent(ir, r) / chunks;
+    const int64_t part = range_extent(ir, r) / chunks;
     Ref own = range_make(ir, part, RK_LOOP);
     nest = range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, chunk, part), own), 1, &own);
   }
@@ -479,8 +477,8 @@ void kernel_chains(Plan *p, Chains which) {
     best[i].n = 1;
     best[i].total = best[i + 1].total;
     for (int k = 1; m[i].fit && k < x->nsrc; k++)
-      for (int64_t chunks = MIN_CHUNKS; chunks <= MAX_CHUNKS && chunks <= extent(ir, x->src[k]); chunks++)
-        if (extent(ir, x->src[k]) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
+      for (int64_t chunks = MIN_CHUNKS; chunks <= MAX_CHUNKS && chunks <= range_extent(ir, x->src[k]); chunks++)
+        if (range_extent(ir, x->src[k]) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
   }
   for (size_t i = 0; i < n; i += (size_t)best[i].n)
     if (best[i].n > 1) chain_apply(p, &best[i], ends);

@@ -148,8 +148,6 @@ static bool dependent(const IR *ir, const Refs *nests) {
 }
 
 /* ---- the choice ---- */
-static int64_t extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
-
 enum { CALLS = 6 };      /* of a kernel on a thread, which takes its chunks by halves */
 enum { FEW_UNITS = 12 }; /* that two or four threads share well enough, where it spares them much */
 
@@ -172,7 +170,7 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
   int64_t step;
   Ref rest;
   if (!ix_split(ir, x->src[1], n->ranges[k], &step, &rest)) return 0;
-  double run = (double)llabs(step) * (double)extent(ir, n->ranges[k]) * dt_bytes((DType)node(ir, x->src[2])->dt);
+  double run = (double)llabs(step) * (double)range_extent(ir, n->ranges[k]) * dt_bytes((DType)node(ir, x->src[2])->dt);
   return run < LINE ? 1 : LINE / run;
 }
 
@@ -197,7 +195,7 @@ static double foreign_bytes(IR *ir, const Nest *n, int k) {
     }
     ranges.n = 0;
     collect_ranges(ir, x->src[1], &ranges);
-    for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)extent(ir, ranges.p[j]);
+    for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(ir, ranges.p[j]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
     if (at == touched.n) VEC_PUSH(&touched, r);
     else touched.p[at].bytes += r.bytes, touched.p[at].times = fmax(touched.p[at].times, r.times);
@@ -217,7 +215,7 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   s->loops = 0;
   s->units = 1;
   while (s->from + s->loops < s->most) {
-    int64_t e = extent(ir, s->nest.ranges[s->from + s->loops]);
+    int64_t e = range_extent(ir, s->nest.ranges[s->from + s->loops]);
     bool enough = s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
     int least = s->units < chunks ? SMALL_UNIT : UNIT;
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
@@ -261,7 +259,7 @@ static Ref close_share(IR *ir, Share *s) {
   Ref nest = nest_close(ir, n);
   for (int k = s->loops - 1; k >= 0; k--) {
     Ref range = n->ranges[s->from + k];
-    int64_t e = extent(ir, range);
+    int64_t e = range_extent(ir, range);
     nest = range_replace(ir, nest, range, k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
     rest = ix_div(ir, rest, e);
   }
@@ -276,7 +274,7 @@ int threads_given(IR *ir, Refs *nests) {
     while (at < n.n && node(ir, n.ranges[at])->arg[2] != RK_THREAD) at++;
     if (at == n.n) continue;
     Ref chunk = n.ranges[at];
-    if (extent(ir, chunk) > chunks) chunks = extent(ir, chunk);
+    if (range_extent(ir, chunk) > chunks) chunks = range_extent(ir, chunk);
     memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
     n.ranges[0] = chunk;
     nests->p[i] = nest_close(ir, &n);

@@ -20,8 +20,6 @@ typedef struct Product {       /* a contraction, for one of its reduction's rang
   double bytes[2];             /* of the operands, each element once for each use of it by other ranges */
 } Product;
 
-static int64_t extent_of(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
-
 static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it */
   return ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
 }
@@ -30,15 +28,15 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   *p = (Product){ .unit = u, .nest = nest, .range = range };
   if (u->depth == 1 || unit_refuses(ir, nest, t, u, range)) return false;
   const Node *red = node(ir, unit_operands(ir, nest, u, range, p->load));
-  int64_t groups = (extent_of(ir, range) + u->group - 1) / u->group;
+  int64_t groups = (range_extent(ir, range) + u->group - 1) / u->group;
   p->depth = unit_depth(u, groups);
-  p->steps = (double)groups / p->depth / (double)extent_of(ir, range);
-  for (int k = 1; k < red->nsrc; k++) p->steps *= (double)extent_of(ir, red->src[k]);
+  p->steps = (double)groups / p->depth / (double)range_extent(ir, range);
+  for (int k = 1; k < red->nsrc; k++) p->steps *= (double)range_extent(ir, red->src[k]);
   for (int k = 0; k < 2; k++) {
     Refs all = { 0 };
     p->bytes[k] = dt_bytes(k ? u->y : u->x);
     collect_ranges(ir, p->load[k], &all);
-    for (size_t i = 0; i < all.n; i++) p->bytes[k] *= (double)extent_of(ir, all.p[i]);
+    for (size_t i = 0; i < all.n; i++) p->bytes[k] *= (double)range_extent(ir, all.p[i]);
     VEC_FREE(&all);
   }
   return true;
@@ -56,18 +54,18 @@ typedef struct Block { Ref row, copied, lane; int rows, u, v, lanes; } Block;
 
 static double nest_cycles(IR *ir, const Product *p, const Target *t, const Block *b) {
   const Node *x = node(ir, p->nest);
-  double times = 1, n = (double)extent_of(ir, b->lane), row = (double)extent_of(ir, b->row);
+  double times = 1, n = (double)range_extent(ir, b->lane), row = (double)range_extent(ir, b->row);
   for (int k = 1; k < x->nsrc; k++)
-    if (x->src[k] != b->row && x->src[k] != b->lane) times *= (double)extent_of(ir, x->src[k]);
+    if (x->src[k] != b->row && x->src[k] != b->lane) times *= (double)range_extent(ir, x->src[k]);
   if (b->copied == b->row) times *= ceil(row / (b->rows * b->u));
-  else times *= ceil(row / b->rows) * ceil((double)extent_of(ir, b->copied) / b->u) / (double)extent_of(ir, b->copied);
+  else times *= ceil(row / b->rows) * ceil((double)range_extent(ir, b->copied) / b->u) / (double)range_extent(ir, b->copied);
   double whole = floor(n / (b->lanes * b->v)), rest = ceil(n / b->lanes) - whole * b->v;
   return times * (whole * block_cycles(p, t, b->rows, b->u, b->v) + (rest > 0 ? block_cycles(p, t, b->rows, b->u, (int)rest) : 0));
 }
 
 static bool fits(IR *ir, const Block *b) {
-  int64_t room = b->copied == b->row ? extent_of(ir, b->row) / b->rows : extent_of(ir, b->copied);
-  return b->u * b->v + b->u + b->v <= TILE_REGISTERS && b->u <= room && (int64_t)b->v * b->lanes <= extent_of(ir, b->lane);
+  int64_t room = b->copied == b->row ? range_extent(ir, b->row) / b->rows : range_extent(ir, b->copied);
+  return b->u * b->v + b->u + b->v <= TILE_REGISTERS && b->u <= room && (int64_t)b->v * b->lanes <= range_extent(ir, b->lane);
 }
 
 /* The best block with b's rows and lanes, where it is better than *best */
@@ -91,10 +89,10 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
   for (int i = x->nsrc - 1; i > 0; i--)
     for (int k = x->nsrc - 1; k > 0; k--) {
       Block b = { .row = x->src[i], .lane = x->src[k], .lanes = p->unit->lanes };
-      int64_t rows = extent_of(ir, b.row), tiles = (rows + p->unit->rows - 1) / p->unit->rows;
+      int64_t rows = range_extent(ir, b.row), tiles = (rows + p->unit->rows - 1) / p->unit->rows;
       if (!only(ir, p, 0, b.row) || !only(ir, p, 1, b.lane)) continue;
       b.rows = (int)((rows + tiles - 1) / tiles); /* as even as they can be */
-      while (b.lanes > extent_of(ir, b.lane)) b.lanes /= 2;
+      while (b.lanes > range_extent(ir, b.lane)) b.lanes /= 2;
       search_blocks(ir, p, t, b, best, cost);
     }
 }
@@ -115,8 +113,8 @@ static double results(IR *ir, const Product *p, double *products) {
   double rows = 1;
   *products = p->steps * p->depth * p->unit->group;
   for (int k = 1; k < x->nsrc; k++) {
-    *products *= (double)extent_of(ir, x->src[k]);
-    if (only(ir, p, 0, x->src[k])) rows *= (double)extent_of(ir, x->src[k]);
+    *products *= (double)range_extent(ir, x->src[k]);
+    if (only(ir, p, 0, x->src[k])) rows *= (double)range_extent(ir, x->src[k]);
   }
   return rows;
 }

@@ -119,6 +119,12 @@ int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg) {
   return c->code;
 }
 
+int word_index(const char *const *words, int n, const char *s) {
+  int i = 0;
+  while (i < n && strcmp(words[i], s)) i++;
+  return i;
+}
+
 /* ---- diagnostics ---- */
 
 /* Model strings may hold terminal escapes and newlines: only printable text leaves. UTF-8 passes. */

@@ -63,6 +63,7 @@ typedef struct Ctx Ctx;
 typedef struct Interner Interner;
 uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
+int word_index(const char *const *words, int n, const char *s); /* place of s in a table; n: it is not there */
 
 /* ---- sizes: all products of model-supplied numbers go through these; overflow saturates ---- */
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */

@@ -24,10 +24,13 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
   return r;
 }
 
+static bool alike(const Node *x, const Node *y) {
+  return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
+}
+
 /* a where the condition holds, else c; both sides must be alike */
 static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
-  const Node *x = node(b->ir, a), *y = node(b->ir, c);
-  if (x->dt != y->dt || x->rank != y->rank || (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims)))
+  if (!alike(node(b->ir, a), node(b->ir, c)))
     bad(b, "%s %u differs in type or shape, and the condition depends on an input of the graph", what, k);
   return a == c ? a : g_where(b->ir, cond, a, c);
 }
@@ -91,10 +94,9 @@ void op_if(Build *b) {
 static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) {
   Ref *x = ARENA_NEW(&b->c->model, Ref, n);
   for (int64_t i = 0; i < n; i++) {
-    const Node *p = node(b->ir, parts[i]), *first = node(b->ir, parts[0]);
+    const Node *p = node(b->ir, parts[i]);
     int64_t dims[USER_RANK + 1];
-    if (p->dt != first->dt || p->rank != first->rank || (p->rank && memcmp(p->dims, first->dims, p->rank * sizeof *p->dims)))
-      bad(b, "results of the iterations differ in type or shape");
+    if (!alike(p, node(b->ir, parts[0]))) bad(b, "results of the iterations differ in type or shape");
     if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of the iterations have rank %d", p->rank);
     for (int a = 0; a <= p->rank; a++) dims[a] = a < axis ? p->dims[a] : a == axis ? 1 : p->dims[a - 1];
     x[reverse ? n - 1 - i : i] = g_reshape(b->ir, parts[i], p->rank + 1, dims);
