@@ -13,7 +13,7 @@ static json_t *frontend_json(const Frontend *f, bool quiet) {
   for (int i = 0; f->op && f->op(i, &x); i++) {
     json_array_append_new(
         ops, json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
-    if (!quiet) printf("%-28s%2d to %d\n", x.name, x.since, x.until);
+    if (!quiet) printf("%-28s%2d to %d%s%s\n", x.name, x.since, x.until, *x.domain ? "  of " : "", x.domain);
   }
   return json_pack("{s:s, s:s, s:o}", "name", f->name, "suffix", f->suffix, "operators", ops);
 }

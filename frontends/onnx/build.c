@@ -37,14 +37,18 @@ static bool name_known(const char *domain, const char *op) {
   return false;
 }
 
-/* The forms of one operator follow one another, from the oldest to the newest. */
+/* The forms of one operator follow one another, from the oldest to the newest: the row behind those of row k */
+static int next_operator(int k) {
+  const OpRow *first = &rows[k];
+  while (k < ROWS && !strcmp(rows[k].name, first->name) && !strcmp(rows[k].domain, first->domain)) k++;
+  return k;
+}
+
 bool onnx_op(int i, OpForm *form) {
   int k = 0;
-  for (; i > 0 && k < ROWS; i--)
-    for (k++; k < ROWS && !strcmp(rows[k].name, rows[k - 1].name);) k++;
+  for (; i > 0 && k < ROWS; i--) k = next_operator(k);
   if (k == ROWS) return false;
-  *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[k].until };
-  for (k++; k < ROWS && !strcmp(rows[k].name, form->name); k++) form->until = rows[k].until;
+  *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[next_operator(k) - 1].until };
   return true;
 }
 

@@ -10,7 +10,7 @@ enum {
   ANY = 1 << 30,      /* any number of inputs or outputs */
   SOME = ANY - 1,     /* the same of inputs, some of them left out */
   USER_RANK = 8,      /* largest rank of a value of the model; builders need some axes of their own */
-  MAX_ATTRS = 12,     /* attributes of one operator */
+  MAX_ATTRS = 16,     /* attributes of one operator */
   FOLD_ELEMS = 4096   /* integer constants up to this size are evaluated as soon as they are built */
 };
 #define MAX_ELEMS ((int64_t)1 << 40) /* largest tensor, and largest single extent or padding */

@@ -1,6 +1,6 @@
 /* One row per form of an operator: domain, name, first and last opset of the form, least and most
  * inputs and outputs, types of the inputs, attributes, builder, and what the builder makes of it.
- * build.h explains the letters. Sorted by name, then by opset: row_find searches. An old form's builder
+ * build.h explains the letters. Sorted by name, domain and opset: row_find searches. An old form's builder
  * is an adapter (adapt.c) that brings the node into the newest form, the row until OPSET_NOW. */
 #define OLD "consumed_inputs:I"
 #define BROADCAST "axis:i broadcast:i=0 consumed_inputs:I"
@@ -33,6 +33,12 @@ OPROW("", "Asin",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Asinh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ASINH)
 OPROW("", "Atan",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ATAN)
 OPROW("", "Atanh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ATANH)
+OPROW("", "Attention",            23, OPSET_NOW,  3, 7,   1, 4,   "f=fa=fi",
+      "is_causal:i=0 kv_num_heads:i q_num_heads:i scale:f softcap:f=0 softmax_precision:i qk_matmul_output_mode:i=0 "
+      "left_window_size:i>=-1=-1 right_window_size:i>=-1=-1", op_attention, 0)
+OPROW("com.microsoft", "Attention", 1, OPSET_NOW, 2, 7,   1, 2,   "f==i==i",
+      "num_heads:i>=1! scale:f mask_filter_value:f=-10000 unidirectional:i=0 qkv_hidden_sizes:I do_rotary:i=0 rotary_embedding_dim:i "
+      "past_present_share_buffer:i=0", op_ms_attention, 0)
 OPROW("", "AveragePool",          1,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " count_include_pad:i=0", op_average_pool, 0)
 OPROW("", "BatchNormalization",   1,  13,         5, 5,   1, 5,   "f",
       "epsilon:f=1e-5 momentum:f=0.9 spatial:i=1 is_test:i=1 consumed_inputs:I", adapt_batch_norm, 0)
@@ -104,6 +110,10 @@ OPROW("", "GroupNormalization",   18, 20,         3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", adapt_group_norm, 0)
 OPROW("", "GroupNormalization",   21, OPSET_NOW,  3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", op_group_norm, 0)
+OPROW("com.microsoft", "GroupQueryAttention", 1, OPSET_NOW, 1, 16, 1, 4, "f====iiffif",
+      "num_heads:i>=1! kv_num_heads:i>=1! scale:f softcap:f=0 do_rotary:i=0 rotary_interleaved:i=0 local_window_size:i=-1 "
+      "smooth_softmax:i=-1 qk_output:i=0 causal:i=1 kv_cache_bit_width:i=0 sliding_window_cache:i=0 k_quant_type:s=NONE v_quant_type:s=NONE "
+      "qk_norm_epsilon:f=1e-6", op_ms_group_query_attention, 0)
 OPROW("", "HardSigmoid",          1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "alpha:f=0.2 beta:f=0.5 consumed_inputs:I", op_hard_sigmoid, 0)
 OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_hard_swish, 0)
@@ -143,6 +153,8 @@ OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
 OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_MUL)
+OPROW("com.microsoft", "MultiHeadAttention", 1, OPSET_NOW, 1, 10, 1, 4, "f===i===ii",
+      "num_heads:i>=1! scale:f mask_filter_value:f=-10000 unidirectional:i=0", op_ms_multi_head_attention, 0)
 OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_NEG)
 OPROW("", "NegativeLogLikelihoodLoss", 12, OPSET_NOW,  2, 3,   1, 1,   "wi=",
       "ignore_index:i reduction:s{none|mean|sum}=mean", op_likelihood_loss, 0)
@@ -207,6 +219,10 @@ OPROW("", "Resize",               10, 10,         2, 2,   1, 1,   "nf",
       "mode:s{nearest|linear|bilinear}=nearest", adapt_upsample, 0)
 OPROW("", "Resize",               11, OPSET_NOW,  1, 4,   1, 1,   "nffi", RESIZE, op_resize, 0)
 OPROW("", "ReverseSequence",      10, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_axis:i=1 time_axis:i=0", op_reverse_sequence, 0)
+OPROW("", "RotaryEmbedding",      23, OPSET_NOW,  3, 4,   1, 1,   "f==i",
+      "interleaved:i=0 num_heads:i>=1 rotary_embedding_dim:i>=0=0", op_rotary_embedding, 0)
+OPROW("com.microsoft", "RotaryEmbedding", 1, OPSET_NOW, 4, 4, 1, 1, "fi==",
+      "interleaved:i=0 num_heads:i>=0=0 rotary_embedding_dim:i>=0=0 scale:f=1 is_packed_batching:i=0", op_rotary_embedding, 1)
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
 OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
       "body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I", op_scan, 0)

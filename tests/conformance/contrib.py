@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Writes contrib.tar.gz: models of one operator that the official node tests do not have, mostly those of
+com.microsoft, with inputs and what ONNX Runtime gives for them, in the layout of the official tests. Needs onnx,
+onnxruntime and numpy; running the tests does not. The same versions write the same bytes. Arguments: a folder to
+write to in place of the archive, and words of which a test's name must contain one."""
+import gzip
+import io
+import pathlib
+import sys
+import tarfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+MS = "com.microsoft"
+OPSET = 21
+cases = {}
+
+
+class Const:
+    """an input that is an initializer"""
+    def __init__(self, value):
+        self.value = value
+
+
+def case(name, op, inputs, outputs=1, domain=MS, opset=OPSET, same_as=None, **attributes):
+    """inputs: arrays, Const of arrays, or None where left out; outputs: a number, or which of them are there; same_as: the
+    inputs of a form that ONNX Runtime has, where it lacks this one"""
+    cases[name] = (op, inputs, [1] * outputs if isinstance(outputs, int) else outputs, domain, opset, same_as, attributes)
+
+
+def model_of(name, inputs, results=()):
+    """the model, and what it is fed"""
+    op, _, outputs, domain, opset, _, attributes = cases[name]
+    named = [("" if x is None else f"x{i}", x.value if isinstance(x, Const) else x) for i, x in enumerate(inputs)]
+    weights = [numpy_helper.from_array(a, n) for (n, a), x in zip(named, inputs) if isinstance(x, Const)]
+    feed = {n: a for (n, a), x in zip(named, inputs) if n and not isinstance(x, Const)}
+    describe = lambda n, a: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+    out = [f"y{i}" if there else "" for i, there in enumerate(outputs)]
+    there = [n for n in out if n]
+    values = [describe(n, a) for n, a in zip(there, results)] or [onnx.ValueInfoProto(name=n) for n in there]
+    node = helper.make_node(op, [n for n, _ in named], out, domain=domain, **attributes)
+    graph = helper.make_graph([node], name, [describe(n, a) for n, a in feed.items()], values, weights)
+    imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    return helper.make_model(graph, opset_imports=imports, producer_name="", ir_version=10).SerializeToString(), feed
+
+
+def build(name):
+    inputs, same_as = cases[name][1], cases[name][5]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    model, feed = model_of(name, same_as or inputs)
+    results = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
+    model, feed = model_of(name, inputs, results)
+    files = {"model.onnx": model}
+    for i, (n, a) in enumerate(feed.items()):
+        files[f"test_data_set_0/input_{i}.pb"] = numpy_helper.from_array(a, n).SerializeToString()
+    for i, a in enumerate(results):
+        files[f"test_data_set_0/output_{i}.pb"] = numpy_helper.from_array(a).SerializeToString()
+    return {f"node/test_{name}/{path}": data for path, data in files.items()}
+
+
+# ---- inputs ----
+def floats(seed, *shape, kind=np.float32, scale=1.0):
+    return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(kind)
+
+
+def ints(seed, low, high, *shape, kind=np.int32):
+    return np.random.default_rng(seed).integers(low, high, shape, endpoint=True).astype(kind)
+
+
+def attention():
+    x, w, c = floats(1, 2, 3, 8), floats(2, 8, 24), floats(3, 24)
+    case("ms_attention", "Attention", [x, Const(w), Const(c)], num_heads=2)
+    case("ms_attention_lengths", "Attention", [x, Const(w), Const(c), np.array([3, 2], np.int32)], num_heads=2)
+    case("ms_attention_begins", "Attention", [x, Const(w), Const(c), np.array([3, 2, 1, 0], np.int32)], num_heads=2)
+    case("ms_attention_mask", "Attention", [x, Const(w), Const(c), np.array([[1, 1, 0], [0, 1, 1]], np.int32)], num_heads=2)
+    case("ms_attention_mask_none", "Attention", [x, Const(w), Const(c), np.array([[1, 1, 1], [0, 0, 0]], np.int32)], num_heads=2)
+    case("ms_attention_mask_3d", "Attention", [x, Const(w), Const(c), ints(4, 0, 1, 2, 3, 3)], num_heads=4)
+    case("ms_attention_causal", "Attention", [x, Const(w), Const(c)], num_heads=2, unidirectional=1, scale=0.3)
+    case("ms_attention_causal_mask", "Attention", [x, Const(w), Const(c), np.array([[1, 1, 0], [0, 1, 1]], np.int32)], num_heads=2, unidirectional=1)
+    case("ms_attention_past", "Attention", [x, Const(w), Const(c), None, floats(5, 2, 2, 2, 4, 4)], outputs=2, num_heads=2, unidirectional=1)
+    case("ms_attention_bias", "Attention", [x, Const(w), Const(c), None, None, floats(6, 1, 2, 3, 3)], num_heads=2)
+    case("ms_attention_sizes", "Attention", [x, Const(floats(7, 8, 20)), Const(floats(8, 20))], num_heads=2, qkv_hidden_sizes=[8, 8, 4])
+    q, k, v = floats(9, 2, 3, 8), floats(10, 2, 5, 8), floats(11, 2, 5, 12)
+    case("ms_mha", "MultiHeadAttention", [q, k, v], num_heads=2)
+    case("ms_mha_bias", "MultiHeadAttention", [q, k, v, Const(floats(12, 28))], num_heads=2, scale=0.2)
+    case("ms_mha_padding", "MultiHeadAttention", [q, k, v, None, np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 1]], np.int32)], num_heads=2)
+    case("ms_mha_padding_1d", "MultiHeadAttention", [q, k, v, None, np.array([2, 5], np.int32)], num_heads=2)
+    case("ms_mha_scores", "MultiHeadAttention", [q, k, v, None, None, floats(13, 2, 2, 3, 5)], num_heads=2)
+    case("ms_mha_past", "MultiHeadAttention", [q, floats(10, 2, 3, 8), floats(11, 2, 3, 8), None, None, None, floats(14, 2, 2, 4, 4),
+                                               floats(15, 2, 2, 4, 4)], outputs=3, num_heads=2, unidirectional=1)
+    qkv, kv = floats(16, 2, 3, 2, 3, 4), floats(17, 2, 5, 2, 2, 4)
+    case("ms_mha_packed", "MultiHeadAttention", [qkv], num_heads=2, same_as=[qkv[:, :, :, i].reshape(2, 3, 8) for i in range(3)])
+    case("ms_mha_packed_kv", "MultiHeadAttention", [q, kv], num_heads=2, same_as=[q, *(kv[:, :, :, i].reshape(2, 5, 8) for i in range(2))])
+    case("ms_mha_cross", "MultiHeadAttention", [q, floats(18, 2, 2, 5, 4), floats(19, 2, 2, 5, 4)], num_heads=2)
+    total = lambda n: Const(np.array(n, np.int32))
+    gq, gk, gv, cos, sin = floats(20, 2, 3, 64), floats(21, 2, 3, 32), floats(22, 2, 3, 32), floats(23, 12, 8), floats(24, 12, 8)
+    past = [floats(25, 2, 2, 5, 16), floats(26, 2, 2, 5, 16)]
+    case("ms_gqa_prompt", "GroupQueryAttention", [gq, gk, gv, None, None, np.array([2, 2], np.int32), total(3)], outputs=3, num_heads=4, kv_num_heads=2)
+    case("ms_gqa_prompt_buffer", "GroupQueryAttention", [gq, gk, gv, *past, np.array([2, 2], np.int32), total(3)], outputs=3, num_heads=4, kv_num_heads=2)
+    one = [floats(27, 2, 1, 64), floats(28, 2, 1, 32), floats(29, 2, 1, 32)]
+    case("ms_gqa_decode", "GroupQueryAttention", [*one, *past, np.array([3, 2], np.int32), total(4)], outputs=3, num_heads=4, kv_num_heads=2)
+    case("ms_gqa_decode_grow", "GroupQueryAttention", [*one, *past, np.array([5, 5], np.int32), total(6)], outputs=3, num_heads=4, kv_num_heads=2, scale=0.4)
+    case("ms_gqa_rotary", "GroupQueryAttention", [*one, *past, np.array([3, 2], np.int32), total(4), cos, sin], outputs=3, num_heads=4, kv_num_heads=2, do_rotary=1)
+    case("ms_gqa_rotary_interleaved", "GroupQueryAttention", [gq, gk, gv, None, None, np.array([2, 2], np.int32), total(3), cos, sin], outputs=3,
+         num_heads=4, kv_num_heads=2, do_rotary=1, rotary_interleaved=1)
+    case("ms_gqa_packed", "GroupQueryAttention", [floats(30, 2, 1, 128), None, None, *past, np.array([3, 3], np.int32), total(4), cos, sin], outputs=3,
+         num_heads=4, kv_num_heads=2, do_rotary=1)
+    case("ms_gqa_window", "GroupQueryAttention", [*one, *past, np.array([4, 3], np.int32), total(5)], outputs=3, num_heads=4, kv_num_heads=2, local_window_size=2)
+    case("ms_gqa_softcap", "GroupQueryAttention", [*one, *past, np.array([4, 3], np.int32), total(5)], outputs=3, num_heads=4, kv_num_heads=2, softcap=0.7)
+    case("ms_gqa_chunk", "GroupQueryAttention", [a[:1] for a in (gq, gk, gv, *past)] + [np.array([7], np.int32), total(8)], outputs=3, num_heads=4, kv_num_heads=2)
+    ids = np.array([[0, 3, 1], [4, 2, 2]], np.int64)
+    case("ms_rotary", "RotaryEmbedding", [floats(31, 2, 3, 8), ids, Const(floats(32, 6, 2)), Const(floats(33, 6, 2))])
+    case("ms_rotary_offset", "RotaryEmbedding", [floats(31, 2, 3, 8), np.array([2], np.int64), Const(floats(32, 6, 2)), Const(floats(33, 6, 2))], interleaved=1)
+    case("ms_rotary_4d", "RotaryEmbedding", [floats(31, 2, 4, 3, 6), ids, Const(floats(32, 6, 2)), Const(floats(33, 6, 2))], num_heads=4, rotary_embedding_dim=4)
+
+
+def main():
+    attention()
+    to, words = pathlib.Path(sys.argv[1]) if sys.argv[1:] else None, sys.argv[2:]
+    files = {}
+    for name in sorted(cases):
+        if words and not any(w in name for w in words):
+            continue
+        try:
+            files.update(build(name))
+        except Exception as e:
+            sys.exit(f"{name}: {e}")
+    if to:
+        for path, data in files.items():
+            (to / path).parent.mkdir(parents=True, exist_ok=True)
+            (to / path).write_bytes(data)
+        return
+    with open(HERE / "contrib.tar.gz", "wb") as out, gzip.GzipFile("", "wb", fileobj=out, mtime=0) as zipped:
+        with tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            for path, data in files.items():
+                info = tarfile.TarInfo(path)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+
+
+main()
