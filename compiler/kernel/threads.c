@@ -106,15 +106,19 @@ typedef struct Share {
 } Share;
 
 /* Of the loops that are apart some may be merged, as long as every reduction varies with the innermost of
- * them or below: else it would be found more than once. */
+ * them or below: else it would be found more than once. So rows of tiles, on which no product of tiles depends, stay innermost. */
 static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
   *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t) };
-  for (int k = 0; k < n.n; k++)
-    if (!overlaps(ir, n.store, n.ranges[k])) s->nest.ranges[s->most++] = n.ranges[k];
-  for (int k = 0, at = s->most; k < n.n; k++)
-    if (overlaps(ir, n.store, n.ranges[k])) s->nest.ranges[at++] = n.ranges[k];
+  enum { APART, OVERLAPPING, ROWS };
+  for (int kind = APART, at = 0; kind <= ROWS; kind++)
+    for (int k = 0; k < n.n; k++) {
+      bool rows = node(ir, n.ranges[k])->arg[2] == RK_ROW;
+      if (kind != (rows ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART)) continue;
+      s->nest.ranges[at++] = n.ranges[k];
+      s->most += kind == APART;
+    }
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     int deepest = n.n;

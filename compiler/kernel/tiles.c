@@ -2,8 +2,8 @@
  *
  * Tiles of x have rows along one range of the nest, those of the constant lanes along another; a block of U by V tiles
  * of sums shares U tiles of x and V of the constant, as far as registers go. A step of the block takes a cycle for
- * each row it multiplies, or the time to load its tiles, whichever is more: half a cycle for each of their rows
- * from the first level of cache, more from the second. After the last step the sums go through memory to vectors.
+ * each row it multiplies, or the time to load its tiles, whichever is more, and a tenth of the other: half a cycle for
+ * each of their rows from the first level of cache, more from the second. After the last step the sums go through memory to vectors.
  * The unit is taken where that is less than a dot-product unit takes, and never for fewer rows than a tile has: where
  * weights are read once for a few of them, memory is the limit. */
 #include "units.h"
@@ -20,8 +20,8 @@ typedef struct Product {       /* a contraction, for one of its reduction's rang
   double bytes[2];             /* of the operands, each element once for each use of it by other ranges */
 } Product;
 
-static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it */
-  return ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
+static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it, and no chunk is meant */
+  return node(ir, range)->arg[2] != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
 }
 
 static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref range, Product *p) {
@@ -46,7 +46,7 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
   double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4, far = panel > 0.6 * t->l1_bytes ? FAR_ROW : NEAR_ROW;
   double multiply = (double)u * v * rows, load = u * rows * NEAR_ROW + v * p->depth * far;
-  return p->steps * fmax(multiply, load) + START + u * v * rows * RESULT;
+  return p->steps * (fmax(multiply, load) + 0.1 * fmin(multiply, load)) + START + u * v * rows * RESULT;
 }
 
 /* Rows and copies of one range, copies of another (or of the same) and lanes */
@@ -68,19 +68,27 @@ static bool fits(IR *ir, const Block *b) {
   return b->u * b->v + b->u + b->v <= TILE_REGISTERS && b->u <= room && (int64_t)b->v * b->lanes <= range_extent(ir, b->lane);
 }
 
+/* Rows of a tile, at most `most`, where a range is walked by u tiles side by side: as even as they can be */
+static int even_rows(int64_t extent, int most, int u) {
+  int64_t blocks = (extent + (int64_t)most * u - 1) / ((int64_t)most * u);
+  return (int)((extent + blocks * u - 1) / (blocks * u));
+}
+
 /* The best block with b's rows and lanes, where it is better than *best */
 static void search_blocks(IR *ir, const Product *p, const Target *t, Block b, Block *best, double *cost) {
   const Node *x = node(ir, p->nest);
   for (int k = x->nsrc - 1; k > 0; k--) {
     b.copied = x->src[k];
     if (!only(ir, p, 0, b.copied)) continue;
-    for (b.u = 1; b.u < TILE_REGISTERS; b.u++)
+    for (b.u = 1; b.u < TILE_REGISTERS; b.u++) {
+      b.rows = even_rows(range_extent(ir, b.row), p->unit->rows, b.copied == b.row ? b.u : 1);
       for (b.v = 1; b.v < TILE_REGISTERS; b.v++) {
         double c = fits(ir, &b) ? nest_cycles(ir, p, t, &b) : *cost;
         if (c >= *cost) continue;
         *cost = c;
         *best = b;
       }
+    }
   }
 }
 
@@ -89,9 +97,7 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
   for (int i = x->nsrc - 1; i > 0; i--)
     for (int k = x->nsrc - 1; k > 0; k--) {
       Block b = { .row = x->src[i], .lane = x->src[k], .lanes = p->unit->lanes };
-      int64_t rows = range_extent(ir, b.row), tiles = (rows + p->unit->rows - 1) / p->unit->rows;
       if (!only(ir, p, 0, b.row) || !only(ir, p, 1, b.lane)) continue;
-      b.rows = (int)((rows + tiles - 1) / tiles); /* as even as they can be */
       while (b.lanes > range_extent(ir, b.lane)) b.lanes /= 2;
       search_blocks(ir, p, t, b, best, cost);
     }
