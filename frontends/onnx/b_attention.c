@@ -277,43 +277,62 @@ static void attend_masked(Build *b, Attend *a, int k, int bias, int64_t past) {
   attend(b, a);
 }
 
-/* Columns from..from + n of x, plus those of the bias */
-static Ref columns(Build *b, Ref x, int bias, int64_t from, int64_t n) {
-  Ref part = shrink_axis(b->ir, x, 2, from, 1, n);
-  return has_in(b, bias) ? add(b, part, shrink_axis(b->ir, b->in[bias], 0, from, 1, n)) : part;
-}
-
-/* inputs: x, weights of queries, keys and values side by side, their bias, mask, past [2, B, H, P, d], bias of the scores */
-void op_ms_attention(Build *b) {
+/* x: [B, S, ..] with queries, keys and values side by side, size[] columns of each; inputs: the mask, the past [2, B, H, P, d]
+ * and a bias of the scores (-1: the operator has none) */
+static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int past, int bias) {
   IR *ir = b->ir;
-  enum { X, W, BIAS, PADDING, PAST, SCORES };
-  int n;
-  const int64_t *sizes = attr_ints(b, "qkv_hidden_sizes", &n);
-  need_rank(b, X, "input", 3);
-  need_rank(b, W, "weights", 2);
-  int64_t all = in_node(b, W)->dims[1], size[3] = { all / 3, all / 3, all / 3 }, heads = attr_int(b, "num_heads"), from = 0, past = 0;
-  for (int i = 0; i < 3 && sizes; i++) size[i] = n == 3 && sizes[i] > 0 && sizes[i] <= all ? sizes[i] : 0;
-  if (!size[0] || size[0] + size[1] + size[2] != all) bad(b, "%lld columns of the weights are not queries, keys and values", (long long)all);
-  if (has_in(b, BIAS) && (in_node(b, BIAS)->rank != 1 || in_node(b, BIAS)->dims[0] != all)) bad(b, "input 'bias' has not %lld elements", (long long)all);
-  if (attr_int(b, "do_rotary") || attr_int(b, "past_present_share_buffer") || has_in(b, 6))
+  Ref part[3];
+  int64_t held = 0, from = 0;
+  if (attr_int(b, "do_rotary") || attr_int(b, "past_present_share_buffer"))
     bad(b, "rotary embeddings and shared buffers of the past are not supported");
-  Ref part[3], x = g_cast(ir, matmul(b, widen(b, b->in[X]), widen(b, b->in[W])), in_dt(b, X));
-  for (int i = 0; i < 3; from += size[i++]) part[i] = split_heads(b, columns(b, x, BIAS, from, size[i]), heads, "input");
+  for (int i = 0; i < 3; from += size[i++]) part[i] = split_heads(b, shrink_axis(ir, x, 2, from, 1, size[i]), attr_int(b, "num_heads"), "input");
   Attend a = { .q = part[0], .k = part[1], .v = part[2] };
-  if (has_in(b, PAST)) {
-    const Node *p = in_node(b, PAST);
+  if (has_in(b, past)) {
+    const Node *p = in_node(b, past);
     if (p->rank != 5 || p->dims[0] != 2) bad(b, "input 'past' is not a pair of tensors of rank 4");
-    past = p->dims[3];
-    a.k = append(b, without_axes(ir, shrink_axis(ir, b->in[PAST], 0, 0, 1, 1), 1), a.k);
-    a.v = append(b, without_axes(ir, shrink_axis(ir, b->in[PAST], 0, 1, 1, 1), 1), a.v);
+    held = p->dims[3];
+    a.k = append(b, without_axes(ir, shrink_axis(ir, b->in[past], 0, 0, 1, 1), 1), a.k);
+    a.v = append(b, without_axes(ir, shrink_axis(ir, b->in[past], 0, 1, 1, 1), 1), a.v);
   }
-  attend_masked(b, &a, PADDING, SCORES, past);
+  attend_masked(b, &a, mask, bias, held);
   b->out[0] = join_heads(b, a.y);
   if (b->nout > 1) {
     const int64_t *k = dims_of(b, a.k), dims[5] = { 1, k[0], k[1], k[2], k[3] };
     if (dims_of(b, a.v)[3] != k[3]) bad(b, "keys and values of different widths have no common present");
     b->out[1] = g_cat(ir, 2, (Ref[]){ g_reshape(ir, a.k, 5, dims), g_reshape(ir, a.v, 5, dims) }, 0);
   }
+}
+
+/* Columns of queries, keys and values among `all` */
+static void projected_sizes(Build *b, int64_t all, const int64_t *given, int n, int64_t *size) {
+  int64_t sum = 0;
+  for (int i = 0; i < 3; i++) sum += size[i] = !given ? all / 3 : n == 3 ? clamp(given[i], 0, all) : 0;
+  if (!all || sum != all) bad(b, "%lld columns of the weights are not queries, keys and values", (long long)all);
+}
+
+void op_ms_attention(Build *b) {
+  IR *ir = b->ir;
+  int n;
+  const int64_t *sizes = attr_ints(b, "qkv_hidden_sizes", &n);
+  need_rank(b, 0, "input", 3);
+  need_rank(b, 1, "weights", 2);
+  int64_t size[3], all = in_node(b, 1)->dims[1];
+  projected_sizes(b, all, sizes, n, size);
+  if (has_in(b, 2) && (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != all)) bad(b, "input 'bias' has not %lld elements", (long long)all);
+  if (has_in(b, 6)) bad(b, "shared buffers of the past are not supported");
+  Ref x = matmul(b, widen(b, b->in[0]), widen(b, b->in[1]));
+  if (has_in(b, 2)) x = add(b, x, widen(b, b->in[2]));
+  attend_projected(b, g_cast(ir, x, in_dt(b, 0)), size, 3, 4, 5);
+}
+
+/* The same of quantised inputs and weights: their scales are inputs 3 and 4, their zero points 6 and 7 */
+void op_ms_quantized_attention(Build *b) {
+  int64_t size[3];
+  need_rank(b, 0, "input", 3);
+  need_rank(b, 1, "weight", 2);
+  projected_sizes(b, in_node(b, 1)->dims[1], NULL, 0, size);
+  Ref x = integer_product(b, 0, 6, b->in[3], 1, 7, b->in[4], 2);
+  attend_projected(b, x, size, 5, 8, -1);
 }
 
 /* Input k as [B, H, S, d]: [B, S, hidden] with its part of the bias, or of that shape already */

@@ -243,6 +243,15 @@ void op_gelu(Build *b) {
   b->out[0] = mul(b, scale(b, x, 0.5), offset(b, inner, 1));
 }
 
+/* of com.microsoft: a bias may come first */
+void op_bias_gelu(Build *b) {
+  if (has_in(b, 1)) {
+    check_broadcast(b, 2, b->in);
+    b->in[0] = add(b, b->in[0], b->in[1]);
+  }
+  op_gelu(b);
+}
+
 /* SwiGLU(A, B) = A * sigmoid(alpha * A) * B */
 void op_swiglu(Build *b) {
   check_broadcast(b, 2, b->in);

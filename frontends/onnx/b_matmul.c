@@ -47,6 +47,33 @@ void op_matmul(Build *b) {
   b->out[0] = g_cast(b->ir, matmul(b, g_cast(b->ir, b->in[0], acc), g_cast(b->ir, b->in[1], acc)), in_dt(b, 0));
 }
 
+Ref turned(Build *b, Ref x, const char *flag) {
+  int rank = node(b->ir, x)->rank;
+  int64_t perm[MAX_RANK];
+  if (!attr_int(b, flag) || rank < 2) return x;
+  for (int i = 0; i < rank; i++) perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+  return g_permute(b->ir, x, perm);
+}
+
+/* The first axis is that of the rows, behind the batch */
+static Ref batch_turned(Build *b, Ref x, const char *flag) {
+  int rank = node(b->ir, x)->rank;
+  int64_t perm[MAX_RANK];
+  if (!attr_int(b, flag) || rank < 3) return x;
+  for (int i = 0; i < rank; i++) perm[i] = i < rank - 2 ? i + 1 : i == rank - 2 ? 0 : i;
+  return g_permute(b->ir, x, perm);
+}
+
+/* com.microsoft: factors transposed on the way, and alpha */
+void op_fused_matmul(Build *b) {
+  IR *ir = b->ir;
+  DType d = in_dt(b, 0), acc = acc_type(d);
+  Ref x = turned(b, batch_turned(b, b->in[0], "transBatchA"), "transA"), w = turned(b, batch_turned(b, b->in[1], "transBatchB"), "transB");
+  Ref r = matmul(b, g_cast(ir, x, acc), g_cast(ir, w, acc));
+  double alpha = attr_float(b, "alpha");
+  b->out[0] = g_cast(ir, alpha == 1 ? r : g_binary(ir, OP_MUL, r, c_float(ir, acc, alpha)), d);
+}
+
 /* alpha * a * b + beta * c */
 void op_gemm(Build *b) {
   IR *ir = b->ir;
@@ -56,8 +83,7 @@ void op_gemm(Build *b) {
   Ref m[2];
   for (int k = 0; k < 2; k++) {
     if (in_node(b, k)->rank != 2) bad(b, "input %d has rank %d, expected 2", k, in_node(b, k)->rank);
-    m[k] = g_cast(ir, b->in[k], acc);
-    if (attr_int(b, transposed[k])) m[k] = g_permute(ir, m[k], (int64_t[]){ 1, 0 });
+    m[k] = turned(b, g_cast(ir, b->in[k], acc), transposed[k]);
   }
   Ref r = matmul_matrices(b, m[0], m[1]);
   if (alpha != 1) r = g_binary(ir, OP_MUL, r, c_float(ir, acc, alpha));

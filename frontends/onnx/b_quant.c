@@ -3,6 +3,7 @@
  * its reciprocal is another number), rounds halves to even, adds the zero point and saturates, which
  * is what CAST does. Products of quantised tensors are summed exactly in i32. */
 #include "build.h"
+#include <string.h>
 
 /* Input k, a scale or zero point of x, in a shape that broadcasts with x */
 static Ref parameter(Build *b, int k, const Node *x, int64_t axis, int64_t block) {
@@ -57,20 +58,21 @@ void op_dequantize(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_MUL, g_cast(ir, q, DT_F32), g_cast(ir, scale, DT_F32)), wanted_type(b, in_dt(b, 1)));
 }
 
-/* The range always includes 0, so that 0 is exact; a tensor of zeros has scale 1. */
-void op_dynamic_quantize(Build *b) {
-  IR *ir = b->ir;
-  const Node *n = in_node(b, 0);
-  uint32_t all = (1u << n->rank) - 1;
-  Ref x = g_cast(ir, b->in[0], DT_F32), zero = c_int(ir, DT_F32, 0), top = c_int(ir, DT_F32, 255);
+/* The range always includes 0, so that 0 is exact; a tensor of zeros has scale 1. Results: values, scale, zero point */
+static void dynamic_quantize(IR *ir, Ref x, Ref *out) {
+  uint32_t all = (1u << node(ir, x)->rank) - 1;
+  x = g_cast(ir, x, DT_F32);
+  Ref zero = c_int(ir, DT_F32, 0), top = c_int(ir, DT_F32, 255);
   Ref hi = g_binary(ir, OP_MAX, without_axes(ir, g_reduce(ir, OP_MAX, x, all), all), zero);
   Ref lo = g_binary(ir, OP_MIN, without_axes(ir, g_reduce(ir, OP_MIN, x, all), all), zero);
   Ref scale = g_binary(ir, OP_DIV, g_binary(ir, OP_SUB, hi, lo), top);
   scale = g_where(ir, g_binary(ir, OP_CMPEQ, scale, zero), c_int(ir, DT_F32, 1), scale);
-  b->out[2] = quantize(ir, g_unary(ir, OP_NEG, lo), scale, 0, DT_U8);
-  b->out[1] = scale;
-  b->out[0] = quantize(ir, x, scale, b->out[2], DT_U8);
+  out[2] = quantize(ir, g_unary(ir, OP_NEG, lo), scale, 0, DT_U8);
+  out[1] = scale;
+  out[0] = quantize(ir, x, scale, out[2], DT_U8);
 }
+
+void op_dynamic_quantize(Build *b) { dynamic_quantize(b->ir, b->in[0], b->out); }
 
 /* ---- integer products: the zero point comes off first ---- */
 /* A zero point of a matrix: a scalar, one per row (rows) or column, or already of its rank */
@@ -124,6 +126,107 @@ void op_qlinear_conv(Build *b) {
   b->out[0] = requantize(b, sum, g_binary(ir, OP_MUL, x_scale, w_scale), 6, 7);
 }
 
+/* ---- com.microsoft: the operators that quantisation puts around floats' ---- */
+static Ref dequantized(Build *b, int x, int scale, int zero) {
+  IR *ir = b->ir;
+  Ref q = g_cast(ir, b->in[x], DT_I32);
+  if (has_in(b, zero)) q = g_binary(ir, OP_SUB, q, g_cast(ir, parameter(b, zero, in_node(b, x), 0, 0), DT_I32));
+  return g_binary(ir, OP_MUL, g_cast(ir, q, DT_F32), g_cast(ir, parameter(b, scale, in_node(b, x), 0, 0), DT_F32));
+}
+
+static Ref quantized(Build *b, Ref y, int scale, int zero, DType d) {
+  return quantize(b->ir, y, parameter(b, scale, node(b->ir, y), 0, 0), has_in(b, zero) ? parameter(b, zero, node(b->ir, y), 0, 0) : 0, d);
+}
+
+/* QLinearNAME is NAME of dequantised inputs; inputs: each tensor with its scale and zero point, the result's. The row's
+ * argument: how many tensors */
+void op_qlinear(Build *b) {
+  Ref in[2];
+  int n = (int)b->row->arg;
+  for (int k = 0; k < n; k++) in[k] = dequantized(b, 3 * k, 3 * k + 1, 3 * k + 2);
+  b->out[0] = quantized(b, apply_op(b, b->row->name + strlen("QLinear"), n, in, b->nattr, b->attr), 3 * n, 3 * n + 1, in_dt(b, 0));
+}
+
+/* Before opset 13 all axes from the given one on are one. */
+void op_qlinear_softmax(Build *b) {
+  int rank = in_node(b, 0)->rank;
+  if (attr_int(b, "opset") < 13 && axis_of(b, attr_int(b, "axis"), rank) != rank - 1) bad(b, "axes from %lld on as one are not supported", (long long)attr_int(b, "axis"));
+  op_qlinear(b);
+}
+
+/* The result's scale and zero point come first. */
+void op_qlinear_concat(Build *b) {
+  int n = (b->nin - 2) / 3;
+  if (b->nin != 3 * n + 2 || n < 1) bad(b, "%d inputs are not a scale, a zero point and triples", b->nin);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, n);
+  for (int k = 0; k < n; k++) {
+    if (in_dt(b, 3 * k + 2) != in_dt(b, 1)) bad(b, "input %d is %s, but the result is %s", 3 * k + 2, dtype_info[in_dt(b, 3 * k + 2)].text, dtype_info[in_dt(b, 1)].text);
+    in[k] = dequantized(b, 3 * k + 2, 3 * k + 3, 3 * k + 4);
+  }
+  b->out[0] = quantized(b, apply_op(b, "Concat", n, in, b->nattr, b->attr), 0, 1, in_dt(b, 1));
+}
+
+/* Axis 1 to the end and back again */
+static Ref moved_channels(Build *b, Ref x, bool to_front) {
+  int rank = node(b->ir, x)->rank;
+  int64_t perm[MAX_RANK];
+  if (rank < 3) bad(b, "the input has rank %d, expected at least 3", rank);
+  for (int i = 0; i < rank; i++) perm[i] = !i ? 0 : to_front ? i == 1 ? rank - 1 : i - 1 : i == rank - 1 ? 1 : i + 1;
+  return g_permute(b->ir, x, perm);
+}
+
+static void with_channels_last(Build *b, bool last, BuildFn build) {
+  if (last) b->in[0] = moved_channels(b, b->in[0], true);
+  build(b);
+  if (last) b->out[0] = moved_channels(b, b->out[0], false);
+}
+
+void op_qlinear_pool(Build *b) { with_channels_last(b, attr_int(b, "channels_last"), op_qlinear); }
+void op_ms_qlinear_conv(Build *b) { with_channels_last(b, attr_int(b, "channels_last"), op_qlinear_conv); }
+void op_nhwc_max_pool(Build *b) { with_channels_last(b, true, op_max_pool); }
+
+Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias) {
+  IR *ir = b->ir;
+  Ref sum = matmul(b, centred(b, a, az, true), centred(b, w, wz, false)), scales[] = { a_scale, w_scale };
+  for (int k = 0; k < 2; k++)
+    if (dims_elems(node(ir, scales[k])->dims, node(ir, scales[k])->rank) == 1) scales[k] = g_reshape(ir, scales[k], 0, NULL);
+  check_broadcast(b, 2, scales);
+  const Node *n = node(ir, sum);
+  Ref y = g_binary(ir, OP_MUL, g_cast(ir, sum, DT_F32), to_shape(b, g_binary(ir, OP_MUL, scales[0], scales[1]), n->rank, n->dims));
+  return has_in(b, bias) ? g_binary(ir, OP_ADD, y, to_shape(b, b->in[bias], n->rank, n->dims)) : y;
+}
+
+/* inputs: a, w, their scales, their zero points, a bias */
+void op_matmul_integer_to_float(Build *b) { b->out[0] = integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6); }
+
+/* The floats of input 0 are quantised here; w, its scale and zero point, a bias */
+void op_dynamic_quantize_matmul(Build *b) {
+  Ref q[3];
+  dynamic_quantize(b->ir, b->in[0], q);
+  b->in[0] = q[0];
+  while (b->nin < 6) b->in[b->nin++] = 0;
+  b->in[5] = q[2];
+  b->out[0] = integer_product(b, 0, 5, q[1], 1, 3, b->in[2], 4);
+}
+
+/* inputs: a, its scale and zero point, w, its own, a bias of integers, the result's (none: the result is floats) */
+void op_qgemm(Build *b) {
+  IR *ir = b->ir;
+  for (int k = 0; k <= 3; k += 3)
+    if (in_node(b, k)->rank != 2) bad(b, "input %d has rank %d, expected 2", k, in_node(b, k)->rank);
+  b->in[0] = turned(b, b->in[0], "transA");
+  b->in[3] = turned(b, b->in[3], "transB");
+  Ref sum = matmul(b, centred(b, 0, 2, false), centred(b, 3, 5, false));
+  const Node *n = node(ir, sum);
+  if (has_in(b, 6)) sum = g_binary(ir, OP_ADD, sum, to_shape(b, b->in[6], n->rank, n->dims));
+  Ref scale[2] = { b->in[1], b->in[4] };
+  for (int k = 0; k < 2; k++)
+    if (dims_elems(node(ir, scale[k])->dims, node(ir, scale[k])->rank) == 1) scale[k] = g_reshape(ir, scale[k], 0, NULL);
+  Ref scales = g_binary(ir, OP_MUL, g_binary(ir, OP_MUL, scale[0], c_float(ir, DT_F32, attr_float(b, "alpha"))), scale[1]);
+  Ref y = g_binary(ir, OP_MUL, g_cast(ir, sum, DT_F32), to_shape(b, scales, n->rank, n->dims));
+  b->out[0] = has_in(b, 7) ? quantized(b, y, 7, 8, has_in(b, 8) ? in_dt(b, 8) : DT_U8) : y;
+}
+
 /* ---- weights of few bits ---- */
 /* q[n, bytes] as [n, count] of `bits` each, lowest bits first */
 static Ref unpacked(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
@@ -144,7 +247,26 @@ static Ref of_size(Build *b, int k, int64_t n, int64_t m) {
   return g_reshape(b->ir, b->in[k], 2, (int64_t[]){ n, m });
 }
 
-/* a times the transpose of w[N, K], whose blocks along K have a scale and a zero point each */
+/* The block of each of k columns: input at, or one block after another (NULL) */
+static const int64_t *order_of_blocks(Build *b, int at, int64_t k, int64_t block, int64_t blocks) {
+  int n;
+  const int64_t *order = has_in(b, at) ? const_ints(b, at, "g_idx", &n) : NULL;
+  bool plain = true;
+  if (order && n < k) bad(b, "input 'g_idx' has %d entries for %lld columns", n, (long long)k);
+  for (int64_t i = 0; i < k && order; i++) {
+    if (order[i] < 0 || order[i] >= blocks) bad(b, "entry %lld of 'g_idx' is %lld, but there are %lld blocks", (long long)i, (long long)order[i], (long long)blocks);
+    plain = plain && order[i] == i / block;
+  }
+  return plain ? NULL : order;
+}
+
+/* x[n, blocks] for each of the k columns of w[n, k], or as [n, blocks, 1] for w[n, blocks, block] */
+static Ref each_column(Build *b, Ref x, int64_t n, int64_t blocks, const int64_t *order, int64_t k) {
+  return order ? take(b, x, 1, order, k) : g_reshape(b->ir, x, 3, (int64_t[]){ n, blocks, 1 });
+}
+
+/* a times the transpose of w[N, K], whose blocks along K have a scale and a zero point each. The attribute
+ * accuracy_level says how much an engine may round a, and is no part of the result. */
 void op_matmul_nbits(Build *b) {
   IR *ir = b->ir;
   int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), blocks = (k + block - 1) / block;
@@ -153,19 +275,44 @@ void op_matmul_nbits(Build *b) {
   if (bits != 2 && bits != 4 && bits != 8) bad(b, "attribute 'bits' is %lld, expected 2, 4 or 8", (long long)bits);
   if (block % (8 / bits)) bad(b, "blocks of %lld elements are no whole bytes", (long long)block);
   if (n > MAX_ELEMS / (blocks * block)) bad(b, "the weights are too large");
-  if (has_in(b, 4)) bad(b, "input 4, an order of groups, is not supported");
   if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
   if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
+  const int64_t *order = order_of_blocks(b, 4, k, block, blocks);
   Ref q = g_cast(ir, unpacked(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc), zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
+  q = order ? shrink_axis(ir, q, 1, 0, 1, k) : g_reshape(ir, q, 3, (int64_t[]){ n, blocks, block });
   if (has_in(b, 3)) {
     bool packed = in_dt(b, 3) == DT_U8;
     zero = packed ? unpacked(ir, of_size(b, 3, n, (blocks * bits + 7) / 8), n, blocks, bits) : of_size(b, 3, n, blocks);
-    zero = g_reshape(ir, g_cast(ir, zero, acc), 3, (int64_t[]){ n, blocks, 1 });
+    zero = each_column(b, g_cast(ir, zero, acc), n, blocks, order, k);
   }
-  Ref scale = g_reshape(ir, g_cast(ir, of_size(b, 2, n, blocks), acc), 3, (int64_t[]){ n, blocks, 1 });
-  Ref w = g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, g_reshape(ir, q, 3, (int64_t[]){ n, blocks, block }), zero), scale);
-  w = shrink_axis(ir, g_reshape(ir, w, 2, (int64_t[]){ n, blocks * block }), 1, 0, 1, k);
+  Ref scale = each_column(b, g_cast(ir, of_size(b, 2, n, blocks), acc), n, blocks, order, k);
+  Ref w = g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, q, zero), scale);
+  if (!order) w = shrink_axis(ir, g_reshape(ir, w, 2, (int64_t[]){ n, blocks * block }), 1, 0, 1, k);
   Ref y = matmul(b, g_cast(ir, b->in[0], acc), g_permute(ir, w, (int64_t[]){ 1, 0 }));
   if (has_in(b, 5)) y = g_binary(ir, OP_ADD, y, to_shape(b, g_cast(ir, b->in[5], acc), node(ir, y)->rank, node(ir, y)->dims));
   b->out[0] = g_cast(ir, y, in_dt(b, 0));
+}
+
+/* Rows of a table whose blocks along the last axis have a scale and a zero point each */
+void op_gather_block_quantized(Build *b) {
+  IR *ir = b->ir;
+  const Node *q = in_node(b, 0), *index = in_node(b, 1), *scale = in_node(b, 2);
+  int64_t bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), dims[MAX_RANK];
+  if (in_dt(b, 0) != DT_U8 || (bits != 2 && bits != 4 && bits != 8)) bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
+  if (q->rank != 2 || axis_of(b, attr_int(b, "gather_axis"), 2) != 0 || axis_of(b, attr_int(b, "quantize_axis"), 2) != 1)
+    bad(b, "only rows of a matrix can be taken, with blocks along them");
+  int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = (columns + block - 1) / block, n = dims_elems(index->dims, index->rank);
+  if (scale->rank != 2 || scale->dims[0] != rows || scale->dims[1] != blocks) bad(b, "input 'scales' is not one for each block");
+  Ref at = g_reshape(ir, wrap_index(b, b->in[1], rows), 2, (int64_t[]){ n, 1 });
+  Ref w = g_cast(ir, unpacked(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32), zero = c_int(ir, DT_I32, 1 << (bits - 1));
+  if (has_in(b, 3)) {
+    Ref all = unpacked(ir, of_size(b, 3, rows, (blocks * bits + 7) / 8), rows, blocks, bits);
+    zero = shrink_axis(ir, repeat_axis(ir, g_cast(ir, g_gather(ir, all, at, 0), DT_I32), 1, block, true), 1, 0, 1, columns);
+  }
+  Ref each = shrink_axis(ir, repeat_axis(ir, g_gather(ir, b->in[2], at, 0), 1, block, true), 1, 0, 1, columns);
+  Ref y = g_binary(ir, OP_MUL, g_cast(ir, g_binary(ir, OP_SUB, w, zero), in_dt(b, 2)), each);
+  for (int i = 0; i < index->rank; i++) dims[i] = index->dims[i];
+  dims[index->rank] = columns;
+  check_dims(b, index->rank + 1, dims);
+  b->out[0] = g_reshape(ir, y, index->rank + 1, dims);
 }

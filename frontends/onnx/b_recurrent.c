@@ -43,7 +43,7 @@ static Ref activate(Build *b, const Cell *c, int k, Ref x) {
     DType d = (DType)node(b->ir, x)->dt;
     x = g_binary(b->ir, OP_MIN, g_binary(b->ir, OP_MAX, x, c_float(b->ir, d, -c->clip)), c_float(b->ir, d, c->clip));
   }
-  return apply_op(b, c->f[k].op, x, 2, c->f[k].attr);
+  return apply_op(b, c->f[k].op, 1, &x, 2, c->f[k].attr);
 }
 
 /* ---- one step: x holds the inputs' part of all gates ---- */
@@ -72,7 +72,7 @@ static void lstm_step(Build *b, Cell *c, Ref x) {
   Ref in = activate(b, c, 0, gate[0]), forget = c->coupled ? one_less(b, in) : activate(b, c, 0, gate[2]);
   c->c = add(b, mul(b, forget, c->c), mul(b, in, activate(b, c, 1, gate[3])));
   if (c->peephole) gate[1] = add(b, gate[1], mul(b, gates(b, c->peephole, c, 1, 1), c->c));
-  c->h = mul(b, activate(b, c, 0, gate[1]), apply_op(b, c->f[2].op, c->c, 2, c->f[2].attr));
+  c->h = mul(b, activate(b, c, 0, gate[1]), apply_op(b, c->f[2].op, 1, &c->c, 2, c->f[2].attr));
 }
 
 static void step(Build *b, Cell *c, Ref x) {

@@ -224,26 +224,37 @@ static uint32_t axes_from(Build *b, int rank) {
 }
 
 /* Scale and bias apply after the normalised value was rounded to the type of x, as the standard's
- * own definition has it. */
-void op_layer_norm(Build *b) {
-  IR *ir = b->ir;
-  const Node *n = in_node(b, 0);
+ * own definition has it. mean and recip are what the operators may return too. */
+static Ref layer_norm_parts(Build *b, Ref x, uint32_t axes, Ref scale, Ref bias, Ref *mean, Ref *recip) {
+  const Node *n = node(b->ir, x);
+  Ref y = normalize(b, widen(b, x), axes, attr_float(b, "epsilon"), mean, recip);
+  y = mul(b, g_cast(b->ir, y, (DType)n->dt), to_shape(b, scale, n->rank, n->dims));
+  return bias ? add(b, y, to_shape(b, bias, n->rank, n->dims)) : y;
+}
+
+Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias) {
   Ref mean, recip;
-  Ref y = normalize(b, widen(b, b->in[0]), axes_from(b, n->rank), attr_float(b, "epsilon"), &mean, &recip);
-  y = mul(b, g_cast(ir, y, in_dt(b, 0)), to_shape(b, b->in[1], n->rank, n->dims));
-  b->out[0] = has_in(b, 2) ? add(b, y, to_shape(b, b->in[2], n->rank, n->dims)) : y;
+  return layer_norm_parts(b, x, 1u << (node(b->ir, x)->rank - 1), scale, bias, &mean, &recip);
+}
+
+void op_layer_norm(Build *b) {
+  Ref mean, recip;
+  b->out[0] = layer_norm_parts(b, b->in[0], axes_from(b, in_node(b, 0)->rank), b->in[1], has_in(b, 2) ? b->in[2] : 0, &mean, &recip);
   if (b->nout > 1) b->out[1] = mean;
   if (b->nout > 2) b->out[2] = recip;
 }
 
 /* The result has the type of the scale. */
-void op_rms_norm(Build *b) {
+static Ref rms_norm_over(Build *b, Ref input, uint32_t axes, Ref scale) {
   IR *ir = b->ir;
-  const Node *n = in_node(b, 0);
-  Ref x = widen(b, b->in[0]), square = reduce_mean(ir, mul(b, x, x), axes_from(b, n->rank));
+  const Node *n = node(ir, input);
+  Ref x = widen(b, input), square = reduce_mean(ir, mul(b, x, x), axes);
   Ref recip = g_unary(ir, OP_RECIP, g_unary(ir, OP_SQRT, add(b, square, num(b, x, attr_float(b, "epsilon")))));
-  b->out[0] = mul(b, g_cast(ir, mul(b, x, recip), in_dt(b, 1)), to_shape(b, b->in[1], n->rank, n->dims));
+  return mul(b, g_cast(ir, mul(b, x, recip), (DType)node(ir, scale)->dt), to_shape(b, scale, n->rank, n->dims));
 }
+
+Ref rms_norm(Build *b, Ref x, Ref scale) { return rms_norm_over(b, x, 1u << (node(b->ir, x)->rank - 1), scale); }
+void op_rms_norm(Build *b) { b->out[0] = rms_norm_over(b, b->in[0], axes_from(b, in_node(b, 0)->rank), b->in[1]); }
 
 void op_mean_variance_norm(Build *b) {
   static const int64_t usual[] = { 0, 2, 3 };

@@ -441,13 +441,14 @@ void spend(Build *b, int64_t nodes) {
   if (*b->spent > most) bad(b, "the model has more than %lld nodes after its loops are unrolled (--max-nodes)", (long long)most);
 }
 
-Ref apply_op(Build *b, const char *op, Ref x, int n, const AttrVal *attrs) {
+Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs) {
   Build inner = *b;
-  inner.nin = inner.nout = 1;
-  inner.in = &x;
+  inner.nin = nin;
+  inner.nout = 1;
+  inner.in = arena_dup(&b->c->model, in, (size_t)nin * sizeof *in);
   inner.out = ARENA_NEW(&b->c->model, Ref, 1);
   inner.nattr = n;
-  memcpy(inner.attr, attrs, (size_t)n * sizeof *attrs);
+  if (n) memcpy(inner.attr, attrs, (size_t)n * sizeof *attrs);
   become(&inner, op);
   inner.row->build(&inner);
   return inner.out[0];

@@ -72,8 +72,8 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
 void become(Build *b, const char *op);          /* the row of op's newest form, attributes of the same names kept */
 void build_newest(Build *b);                    /* the same of the node's own operator, and builds it */
-/* What operator op of one input makes of x; n attributes it is given, the others have their defaults */
-Ref apply_op(Build *b, const char *op, Ref x, int n, const AttrVal *attrs);
+/* What operator op of ONNX makes of nin inputs; n attributes it is given, the others have their defaults */
+Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 /* A copy of body g on the values in: its nodes are built, its results go to out */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 void spend(Build *b, int64_t nodes);            /* fails when the model gets larger than its limit */
@@ -85,7 +85,7 @@ const int64_t *attr_ints(const Build *b, const char *name, int *n); /* NULL: abs
 AttrVal *attr_find(Build *b, const char *name);
 static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b->in[k]); }
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
-static inline bool has_in(const Build *b, int k) { return k < b->nin && b->in[k]; }
+static inline bool has_in(const Build *b, int k) { return k >= 0 && k < b->nin && b->in[k]; }
 
 /* Values that must be known now. name is the input's in the operator's documentation. */
 bool const_tensor(Build *b, Ref r, Tensor *t);  /* false: depends on an input of the graph */
@@ -122,6 +122,9 @@ Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64, negative ones count
 Ref softmax(Build *b, Ref x, int axis, bool log);
 Ref reduce_mean(IR *ir, Ref x, uint32_t axes);
 Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
+/* Over the last axis; the attribute epsilon is the node's. bias: 0: none */
+Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
+Ref rms_norm(Build *b, Ref x, Ref scale);
 
 /* ---- b_window.c: x and weights have the type of accumulation; attributes are those of Conv ---- */
 Ref conv(Build *b, Ref x, Ref weights);
@@ -129,6 +132,12 @@ Ref add_bias(Build *b, Ref y, int k);           /* input k, one entry per channe
 
 /* ---- b_matmul.c ---- */
 Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]; vectors as in numpy */
+Ref turned(Build *b, Ref x, const char *flag);  /* the last two axes change places where the attribute is set */
+
+/* ---- b_quant.c ---- */
+/* The product of the integer matrices that inputs a and w are, without their zero points (inputs az and wz), times both
+ * scales, plus the floats of input bias */
+Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias);
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);
 #include "optable.h"

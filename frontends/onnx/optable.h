@@ -44,6 +44,7 @@ OPROW("", "BatchNormalization",   1,  13,         5, 5,   1, 5,   "f",
       "epsilon:f=1e-5 momentum:f=0.9 spatial:i=1 is_test:i=1 consumed_inputs:I", adapt_batch_norm, 0)
 OPROW("", "BatchNormalization",   14, OPSET_NOW,  5, 5,   1, 3,   "f",
       "epsilon:f=1e-5 momentum:f=0.9 training_mode:i=0", op_batch_norm, 0)
+OPROW("com.microsoft", "BiasGelu", 1, OPSET_NOW,  2, 2,   1, 1,   "w^",   "approximate:s=none", op_bias_gelu, 0)
 OPROW("", "BitCast",              26, OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i!", op_bitcast, 0)
 OPROW("", "BitShift",             11, OPSET_NOW,  2, 2,   1, 1,   "i^",   "direction:s{LEFT|RIGHT}!", op_shift, 0)
 OPROW("", "BitwiseAnd",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_AND)
@@ -74,27 +75,42 @@ OPROW("", "DepthToSpace",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_depth_to_space, 0)
 OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "if=",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0", op_dequantize, 0)
+OPROW("com.microsoft", "DequantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "if=",
+      "axis:i=1 block_size:i=0 output_dtype:i=0", op_dequantize, 0)
 OPROW("", "Div",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Div",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_div, OP_DIV)
 OPROW("", "Dropout",              1,  11,         1, 1,   1, 2,   "f",
       "ratio:f=0.5 is_test:i=1 consumed_inputs:I", adapt_plain, 0)
 OPROW("", "Dropout",              12, OPSET_NOW,  1, 3,   1, 2,   "ffb",  "seed:i", op_dropout, 0)
 OPROW("", "DynamicQuantizeLinear", 11, OPSET_NOW,  1, 1,   3, 3,   "f",    "", op_dynamic_quantize, 0)
+OPROW("com.microsoft", "DynamicQuantizeMatMul", 1, OPSET_NOW, 3, 5, 1, 1, "fifif", "", op_dynamic_quantize_matmul, 0)
 OPROW("", "Einsum",               12, OPSET_NOW,  1, ANY, 1, 1,   "n^",   "equation:s!", op_einsum, 0)
 OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1 consumed_inputs:I", op_elu, 0)
+OPROW("com.microsoft", "EmbedLayerNormalization", 1, OPSET_NOW, 1, 9, 1, 3, "iifffffii",
+      "epsilon:f=1e-12 mask_index_type:i=0", op_embed_layer_norm, 0)
 OPROW("", "Equal",                1,  6,          2, 2,   1, 1,   "a^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Equal",                7,  OPSET_NOW,  2, 2,   1, 1,   "a^",   "", op_binary, OP_CMPEQ)
 OPROW("", "Erf",                  9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_erf, OP_ERF)
 OPROW("", "Exp",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_EXP)
 OPROW("", "Expand",               8,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_expand, 0)
 OPROW("", "EyeLike",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "dtype:i k:i=0", op_eye_like, 0)
+OPROW("com.microsoft", "FastGelu", 1, OPSET_NOW,  1, 2,   1, 1,   "w^",   "approximate:s=tanh", op_bias_gelu, 0)
 OPROW("", "Flatten",              1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "axis:i=1", op_flatten, 0)
 OPROW("", "Floor",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_FLOOR)
+OPROW("com.microsoft", "FusedConv", 1, OPSET_NOW, 2, 4,   1, 1,   "f===", CONV " activation:s= activation_params:F", op_fused_conv, 0)
+OPROW("com.microsoft", "FusedGemm", 1, OPSET_NOW, 2, 3,   1, 1,   "n==",
+      "alpha:f=1 beta:f=1 transA:i=0 transB:i=0 activation:s= activation_alpha:f activation_beta:f activation_gamma:f", op_fused_gemm, 0)
+OPROW("com.microsoft", "FusedMatMul", 1, OPSET_NOW, 2, 2, 1, 1,   "n^",
+      "alpha:f=1 transA:i=0 transB:i=0 transBatchA:i=0 transBatchB:i=0", op_fused_matmul, 0)
 OPROW("", "GRU",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT " linear_before_reset:i=0", op_recurrent, 3)
 OPROW("", "Gather",               1,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather, 0)
+OPROW("com.microsoft", "GatherBlockQuantized", 1, OPSET_NOW, 3, 4, 1, 1, "iifi",
+      "bits:i=4 block_size:i>=16=128 gather_axis:i=0 quantize_axis:i=1", op_gather_block_quantized, 0)
 OPROW("", "GatherElements",       11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather_elements, 0)
 OPROW("", "GatherND",             11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_dims:i>=0=0", op_gather_nd, 0)
+OPROW("com.microsoft", "GatherND", 1, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_same, 0)
 OPROW("", "Gelu",                 20, OPSET_NOW,  1, 1,   1, 1,   "w",    "approximate:s{none|tanh}=none", op_gelu, 0)
+OPROW("com.microsoft", "Gelu",    1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "approximate:s=none", op_gelu, 0)
 OPROW("", "Gemm",                 1,  OPSET_NOW,  2, 3,   1, 1,   "n==",
       "alpha:f=1 beta:f=1 transA:i=0 transB:i=0 broadcast:i", op_gemm, 0)
 OPROW("", "GlobalAveragePool",    1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_global_pool, OP_ADD)
@@ -142,6 +158,7 @@ OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
 OPROW("", "MatMulInteger",        10, OPSET_NOW,  2, 4,   1, 1,   "iiii", "", op_matmul_integer, 0)
+OPROW("com.microsoft", "MatMulIntegerToFloat", 1, OPSET_NOW, 4, 7, 1, 1, "iiffiif", "", op_matmul_integer_to_float, 0)
 OPROW("com.microsoft", "MatMulNBits", 1, OPSET_NOW, 3, 6, 1, 1, "fufaif",
       "K:i>=1! N:i>=1! bits:i>=1=4 block_size:i>=1! accuracy_level:i=0 weight_prepacked:i=0", op_matmul_nbits, 0)
 OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
@@ -158,6 +175,7 @@ OPROW("com.microsoft", "MultiHeadAttention", 1, OPSET_NOW, 1, 10, 1, 4, "f===i==
 OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_NEG)
 OPROW("", "NegativeLogLikelihoodLoss", 12, OPSET_NOW,  2, 3,   1, 1,   "wi=",
       "ignore_index:i reduction:s{none|mean|sum}=mean", op_likelihood_loss, 0)
+OPROW("com.microsoft", "NhwcMaxPool", 1, OPSET_NOW, 1, 1, 1, 1,   "i",    POOL " storage_order:i=0", op_nhwc_max_pool, 0)
 OPROW("", "NonZero",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_non_zero, 0)
 OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op_unary, OP_NOT)
 OPROW("", "OneHot",               9,  OPSET_NOW,  3, 3,   1, 1,   "nna",  "axis:i=-1", op_one_hot, 0)
@@ -171,12 +189,29 @@ OPROW("", "Pad",                  2,  10,         1, 1,   1, 1,   "f",
       "pads:I! mode:s{constant|reflect|edge}=constant value:f=0", adapt_pad, 0)
 OPROW("", "Pad",                  11, OPSET_NOW,  2, 4,   1, 1,   "ai=i",
       "mode:s{constant|reflect|edge|wrap}=constant", op_pad, 0)
+OPROW("com.microsoft", "Pad",     1,  OPSET_NOW,  2, 3,   1, 1,   "ai=",  "mode:s{constant|reflect|edge|wrap}=constant", op_same, 0)
 OPROW("", "Pow",                  1,  6,          2, 2,   1, 1,   "nn",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Pow",                  7,  OPSET_NOW,  2, 2,   1, 1,   "nn",   "", op_pow, 0)
+OPROW("com.microsoft", "QAttention", 1, OPSET_NOW, 5, 9,  1, 2,   "iifffiiif",
+      "num_heads:i>=1! scale:f mask_filter_value:f=-10000 unidirectional:i=0 do_rotary:i=0 past_present_share_buffer:i=0", op_ms_quantized_attention, 0)
+OPROW("com.microsoft", "QGemm",   1,  OPSET_NOW,  6, 9,   1, 1,   "ifiifiifi", "alpha:f=1 transA:i=0 transB:i=0", op_qgemm, 0)
+OPROW("com.microsoft", "QLinearAdd", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
+OPROW("com.microsoft", "QLinearAveragePool", 1, OPSET_NOW, 4, 5, 1, 1, "ififi",
+      POOL " count_include_pad:i=0 channels_last:i=0", op_qlinear_pool, 1)
+OPROW("com.microsoft", "QLinearConcat", 1, OPSET_NOW, 5, SOME, 1, 1, "fia", "axis:i!", op_qlinear_concat, 0)
 OPROW("", "QLinearConv",          10, OPSET_NOW,  8, 9,   1, 1,   "ifiififii", CONV, op_qlinear_conv, 0)
+OPROW("com.microsoft", "QLinearConv", 1, OPSET_NOW, 8, 9, 1, 1,   "ifiififii", CONV " channels_last:i=0", op_ms_qlinear_conv, 0)
+OPROW("com.microsoft", "QLinearGlobalAveragePool", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "channels_last:i=0", op_qlinear_pool, 1)
+OPROW("com.microsoft", "QLinearLeakyRelu", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "alpha:f=0.01", op_qlinear, 1)
 OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi", "", op_qlinear_matmul, 0)
+OPROW("com.microsoft", "QLinearMul", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
+OPROW("com.microsoft", "QLinearSigmoid", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "", op_qlinear, 1)
+OPROW("com.microsoft", "QLinearSoftmax", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "axis:i=-1 opset:i!", op_qlinear_softmax, 1)
 OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfi",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
+OPROW("com.microsoft", "QuantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nfi",
+      "axis:i=1 block_size:i=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
+OPROW("com.microsoft", "QuickGelu", 1, OPSET_NOW, 1, 1,   1, 1,   "w",    "alpha:f=1.702", op_swish, 0)
 OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_rms_norm, 0)
 OPROW("", "RNN",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT, op_recurrent, 1)
@@ -239,9 +274,12 @@ OPROW("", "Shape",                1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "start
 OPROW("", "Shrink",               9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "bias:f=0 lambd:f=0.5", op_shrink, 0)
 OPROW("", "Sigmoid",              1,  OPSET_NOW,  1, 1,   1, 1,   "w",    OLD, op_sigmoid, 0)
 OPROW("", "Sign",                 9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_sign, 0)
+OPROW("", "SimplifiedLayerNormalization", 1, OPSET_NOW, 2, 2, 1, 2, "ff", "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_rms_norm, 0)
 OPROW("", "Sin",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SIN)
 OPROW("", "Sinh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SINH)
 OPROW("", "Size",                 1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_size, 0)
+OPROW("com.microsoft", "SkipLayerNormalization", 1, OPSET_NOW, 3, 5, 1, 4, "f====", "epsilon:f=1e-12", op_skip_norm, 0)
+OPROW("com.microsoft", "SkipSimplifiedLayerNormalization", 1, OPSET_NOW, 3, 4, 1, 4, "f===", "epsilon:f=1e-12", op_skip_norm, 1)
 OPROW("", "Slice",                1,  9,          1, 1,   1, 1,   "a",    "starts:I! ends:I! axes:I", adapt_slice, 0)
 OPROW("", "Slice",                10, OPSET_NOW,  3, 5,   1, 1,   "aiiii", "", op_slice, 0)
 OPROW("", "Softmax",              1,  12,         1, 1,   1, 1,   "w",    "axis:i=1", adapt_softmax, 0)
@@ -269,7 +307,10 @@ OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op
 OPROW("", "TopK",                 1,  9,          1, 1,   2, 2,   "n",    "axis:i=-1 k:i!", adapt_top_k, 0)
 OPROW("", "TopK",                 10, OPSET_NOW,  2, 2,   1, 2,   "ni",   "axis:i=-1 largest:i=1 sorted:i=1", op_top_k, 0)
 OPROW("", "Transpose",            1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "perm:I", op_transpose, 0)
+OPROW("com.microsoft", "TransposeMatMul", 1, OPSET_NOW, 2, 2, 1, 1, "n^",
+      "alpha:f=1 transA:i=0 transB:i=0 transBatchA:i=0 transBatchB:i=0", op_fused_matmul, 0)
 OPROW("", "Trilu",                14, OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_trilu, 0)
+OPROW("com.microsoft", "Trilu",   1,  OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_same, 0)
 OPROW("", "Unsqueeze",            1,  12,         1, 1,   1, 1,   "a",    "axes:I!", adapt_axes, 0)
 OPROW("", "Unsqueeze",            13, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_unsqueeze, 0)
 OPROW("", "Upsample",             7,  8,          1, 1,   1, 1,   "n",

@@ -26,15 +26,15 @@ class Const:
         self.value = value
 
 
-def case(name, op, inputs, outputs=1, domain=MS, opset=OPSET, same_as=None, **attributes):
+def case(name, op, inputs, outputs=1, domain=MS, version=OPSET, same_as=None, **attributes):
     """inputs: arrays, Const of arrays, or None where left out; outputs: a number, or which of them are there; same_as: the
     inputs of a form that ONNX Runtime has, where it lacks this one"""
-    cases[name] = (op, inputs, [1] * outputs if isinstance(outputs, int) else outputs, domain, opset, same_as, attributes)
+    cases[name] = (op, inputs, [1] * outputs if isinstance(outputs, int) else outputs, domain, version, same_as, attributes)
 
 
 def model_of(name, inputs, results=()):
     """the model, and what it is fed"""
-    op, _, outputs, domain, opset, _, attributes = cases[name]
+    op, _, outputs, domain, version, _, attributes = cases[name]
     named = [("" if x is None else f"x{i}", x.value if isinstance(x, Const) else x) for i, x in enumerate(inputs)]
     weights = [numpy_helper.from_array(a, n) for (n, a), x in zip(named, inputs) if isinstance(x, Const)]
     feed = {n: a for (n, a), x in zip(named, inputs) if n and not isinstance(x, Const)}
@@ -44,7 +44,7 @@ def model_of(name, inputs, results=()):
     values = [describe(n, a) for n, a in zip(there, results)] or [onnx.ValueInfoProto(name=n) for n in there]
     node = helper.make_node(op, [n for n, _ in named], out, domain=domain, **attributes)
     graph = helper.make_graph([node], name, [describe(n, a) for n, a in feed.items()], values, weights)
-    imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    imports = [helper.make_opsetid("", version)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     return helper.make_model(graph, opset_imports=imports, producer_name="", ir_version=10).SerializeToString(), feed
 
 
@@ -120,8 +120,86 @@ def attention():
     case("ms_rotary_4d", "RotaryEmbedding", [floats(31, 2, 4, 3, 6), ids, Const(floats(32, 6, 2)), Const(floats(33, 6, 2))], num_heads=4, rotary_embedding_dim=4)
 
 
+def fused():
+    x, h = floats(40, 2, 3, 8), floats(41, 8)
+    case("ms_gelu", "Gelu", [x])
+    case("ms_bias_gelu", "BiasGelu", [x, Const(h)])
+    case("ms_fast_gelu", "FastGelu", [x])
+    case("ms_fast_gelu_bias", "FastGelu", [x, Const(h)])
+    case("ms_quick_gelu", "QuickGelu", [x], alpha=1.5)
+    skip, gamma, beta, bias = floats(42, 2, 3, 8), Const(floats(43, 8)), Const(floats(44, 8)), Const(floats(45, 8))
+    case("ms_skip_norm", "SkipLayerNormalization", [x, skip, gamma, beta], epsilon=1e-5)
+    case("ms_skip_norm_bias", "SkipLayerNormalization", [x, skip, gamma, beta, bias], outputs=[1, 0, 0, 1])
+    case("ms_skip_norm_row", "SkipLayerNormalization", [x, skip[:1], gamma], epsilon=1e-3)
+    case("ms_skip_rms", "SkipSimplifiedLayerNormalization", [x, skip, gamma], outputs=[1, 0, 0, 1], epsilon=1e-5)
+    case("ms_skip_rms_bias", "SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], epsilon=1e-5)
+    case("simplified_norm", "SimplifiedLayerNormalization", [x, gamma], domain="", epsilon=1e-5)
+    ids, seg = ints(46, 0, 9, 2, 3), ints(47, 0, 1, 2, 3)
+    tables = [Const(floats(48, 10, 8)), Const(floats(49, 5, 8)), Const(floats(50, 2, 8)), gamma, beta]
+    case("ms_embed_norm", "EmbedLayerNormalization", [ids, seg, *tables], outputs=2)
+    case("ms_embed_norm_mask", "EmbedLayerNormalization", [ids, seg, *tables, np.array([[1, 1, 0], [1, 1, 1]], np.int32)], outputs=2, epsilon=1e-5)
+    case("ms_embed_norm_places", "EmbedLayerNormalization", [ids, None, tables[0], tables[1], None, gamma, beta, None, ints(51, 0, 4, 2, 3)], outputs=[1, 0, 1])
+    a, w = floats(52, 2, 3, 4), floats(53, 2, 4, 5)
+    case("ms_fused_matmul", "FusedMatMul", [a, w], alpha=0.5)
+    case("ms_fused_matmul_turned", "FusedMatMul", [a.swapaxes(1, 2).copy(), w.swapaxes(1, 2).copy()], transA=1, transB=1)
+    case("ms_fused_matmul_batch", "FusedMatMul", [a.transpose(1, 0, 2).copy(), w.transpose(1, 0, 2).copy()], transBatchA=1, transBatchB=1)
+    case("ms_fused_matmul_both", "FusedMatMul", [floats(54, 4, 2, 3), w], transBatchA=1, transA=1)
+    for op in ("Relu", "LeakyRelu", "Tanh"):
+        more = {"activation_alpha": 0.3} if op == "LeakyRelu" else {}
+        case("ms_fused_gemm_" + op.lower(), "FusedGemm", [a[0], w[0], floats(55, 5)], activation=op, alpha=0.5, **more)
+    img, k = floats(56, 1, 3, 5, 6), Const(floats(57, 4, 3, 3, 3))
+    case("ms_fused_conv", "FusedConv", [img, k, Const(floats(58, 4))], activation="Relu", pads=[1, 1, 1, 1])
+    case("ms_fused_conv_sum", "FusedConv", [img, k, Const(floats(58, 4)), floats(59, 1, 4, 3, 4)], activation="LeakyRelu", activation_params=[0.2])
+    case("ms_fused_conv_clip", "FusedConv", [img, k], activation="Clip", activation_params=[-0.5, 0.75])
+    case("ms_fused_conv_hard", "FusedConv", [img, k], activation="HardSigmoid", activation_params=[0.1, 0.4])
+    case("ms_pad", "Pad", [x, Const(np.array([0, 1, 2, 0, 0, 1], np.int64)), np.array(0.5, np.float32)])
+    case("ms_trilu", "Trilu", [x], upper=0)
+    case("ms_gather_nd", "GatherND", [x, ints(60, 0, 1, 4, 2, kind=np.int64)])
+
+
+def quantised():
+    u8 = lambda seed, *shape: ints(seed, 0, 255, *shape, kind=np.uint8)
+    s8 = lambda seed, *shape: ints(seed, -128, 127, *shape, kind=np.int8)
+    s = lambda v: Const(np.float32(v).reshape(()))
+    z = lambda v, kind=np.uint8: Const(kind(v).reshape(()))
+    for op in ("Add", "Mul"):
+        case(f"ms_qlinear_{op.lower()}", f"QLinear{op}", [u8(1, 2, 3, 4), s(.02), z(120), u8(2, 3, 1), s(.03), z(7), s(.05), z(90)])
+        case(f"ms_qlinear_{op.lower()}_signed", f"QLinear{op}", [s8(3, 2, 8), s(.02), z(-3, np.int8), s8(4, 2, 8), s(.03), z(5, np.int8), s(.04), z(0, np.int8)])
+    case("ms_qlinear_concat", "QLinearConcat", [s(.05), z(100), u8(5, 2, 3), s(.04), z(50), u8(6, 2, 2), s(.05), z(100)], axis=1)
+    case("ms_qlinear_leaky_relu", "QLinearLeakyRelu", [s8(7, 2, 9), s(.05), z(3, np.int8), s(.04), z(-5, np.int8)], alpha=0.2)
+    case("ms_qlinear_sigmoid", "QLinearSigmoid", [u8(8, 2, 9), s(.05), z(128), s(1 / 256), z(0)])
+    case("ms_qlinear_softmax", "QLinearSoftmax", [u8(9, 2, 9), s(.05), z(128), s(1 / 256), z(0)], axis=-1, opset=13)
+    img = u8(10, 1, 3, 5, 6)
+    case("ms_qlinear_average_pool", "QLinearAveragePool", [img, s(.047), z(128), s(.039), z(120)], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
+    case("ms_qlinear_average_pool_last", "QLinearAveragePool", [u8(11, 1, 5, 6, 3), s(.047), z(128), s(.039), z(120)], kernel_shape=[3, 3], channels_last=1)
+    case("ms_qlinear_global_pool", "QLinearGlobalAveragePool", [img, s(.05), z(128), s(.04), z(120)])
+    case("ms_qlinear_conv", "QLinearConv", [img, s(.05), z(128), Const(s8(12, 4, 3, 3, 3)), s(.01), z(0, np.int8), s(.5), z(120)], pads=[1, 1, 1, 1])
+    case("ms_qlinear_conv_last", "QLinearConv", [u8(11, 1, 5, 6, 3), s(.05), z(128), Const(s8(12, 4, 3, 3, 3)), s(.01), z(0, np.int8), s(.5), z(120)],
+         channels_last=1)
+    case("ms_nhwc_max_pool", "NhwcMaxPool", [u8(11, 1, 5, 6, 3)], kernel_shape=[2, 3], strides=[2, 1])
+    a, w, c = u8(13, 3, 4), Const(s8(14, 4, 5)), Const(ints(15, -900, 900, 5))
+    case("ms_qgemm", "QGemm", [a, s(.02), z(110), w, s(.03), z(2, np.int8), c, s(.2), z(99)])
+    case("ms_qgemm_floats", "QGemm", [a, s(.02), z(110), Const(s8(16, 5, 4)), Const(np.linspace(.01, .02, 5, dtype=np.float32)),
+                                      Const(np.zeros(5, np.int8)), c], transB=1, alpha=0.5)
+    x = floats(17, 2, 3, 4)
+    case("ms_dynamic_matmul", "DynamicQuantizeMatMul", [x, w, Const(np.linspace(.01, .02, 5, dtype=np.float32)), None, Const(floats(18, 5))])
+    case("ms_dynamic_matmul_zero", "DynamicQuantizeMatMul", [x, Const(u8(19, 4, 5)), s(.02), z(128)])
+    case("ms_integer_to_float", "MatMulIntegerToFloat", [u8(20, 3, 4), w, s(.02), Const(np.linspace(.01, .02, 5, dtype=np.float32)), z(7), None, Const(floats(18, 5))])
+    case("ms_quantize", "QuantizeLinear", [floats(21, 2, 3), s(.01), z(100)])
+    case("ms_dequantize", "DequantizeLinear", [u8(22, 2, 3), Const(np.float32([.1, .2, .3])), Const(np.uint8([1, 2, 3]))], axis=1)
+    case("ms_qattention", "QAttention", [u8(23, 2, 3, 8), Const(s8(24, 8, 24)), Const(floats(25, 24)), s(.01), s(.005), np.array([2, 3], np.int32), z(128), z(0, np.int8)],
+         num_heads=2)
+    case("ms_gather_blocks", "GatherBlockQuantized", [Const(u8(26, 6, 16)), ints(27, 0, 5, 2, 3, kind=np.int64), Const(floats(28, 6, 2)), Const(u8(29, 6, 1))],
+         block_size=16, quantize_axis=1)
+    order = Const(np.array([(5 * i) % 32 // 16 for i in range(32)], np.int32))
+    case("ms_nbits", "MatMulNBits", [floats(30, 3, 32), Const(u8(31, 5, 2, 8)), Const(floats(32, 10)), Const(u8(33, 5))], K=32, N=5, bits=4, block_size=16)
+    case("ms_nbits_order", "MatMulNBits", [floats(30, 3, 32), Const(u8(31, 5, 2, 8)), Const(floats(32, 10)), None, order], K=32, N=5, bits=4, block_size=16)
+
+
 def main():
     attention()
+    fused()
+    quantised()
     to, words = pathlib.Path(sys.argv[1]) if sys.argv[1:] else None, sys.argv[2:]
     files = {}
     for name in sorted(cases):

@@ -1,0 +1,93 @@
+/* b_fused.c: operators of com.microsoft that optimisers make of several of ONNX: sums and normalisations, products and
+ * convolutions with an activation behind them, embeddings. */
+#include "build.h"
+#include <string.h>
+
+static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
+
+/* ---- x + skip + bias, normalised. The row's argument: 1 where the mean stays ---- */
+void op_skip_norm(Build *b) {
+  bool rms = b->row->arg == 1;
+  int bias = rms ? 3 : 4;
+  const Node *n = in_node(b, 0);
+  if (!n->rank) bad(b, "the input is a scalar");
+  Ref sum = add(b, b->in[0], to_shape(b, b->in[1], n->rank, n->dims));
+  if (has_in(b, bias)) sum = add(b, sum, to_shape(b, b->in[bias], n->rank, n->dims));
+  b->out[0] = rms ? rms_norm(b, sum, b->in[2]) : layer_norm(b, sum, b->in[2], has_in(b, 3) ? b->in[3] : 0);
+  if (b->nout > 3) b->out[3] = sum;
+}
+
+/* ---- embeddings of words, places and segments, normalised ---- */
+enum { WORDS, SEGMENTS, WORD_TABLE, PLACE_TABLE, SEGMENT_TABLE, GAMMA, BETA, MASK, PLACES };
+
+/* Rows of the table at i64[B or 1, S], as [B or 1, S, columns] */
+static Ref rows_at(Build *b, int table, Ref index) {
+  IR *ir = b->ir;
+  const Node *t = in_node(b, table), *x = node(ir, index);
+  if (t->rank != 2 || x->rank != 2) bad(b, "input %d is not a table, or its rows are not picked by a matrix", table);
+  int64_t n = x->dims[0] * x->dims[1], dims[3] = { x->dims[0], x->dims[1], t->dims[1] };
+  return g_reshape(ir, g_gather(ir, b->in[table], g_reshape(ir, wrap_index(b, index, t->dims[0]), 2, (int64_t[]){ n, 1 }), 0), 3, dims);
+}
+
+void op_embed_layer_norm(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, WORDS);
+  for (int k = WORDS; k <= BETA; k++)
+    if (!has_in(b, k) && k != SEGMENTS && k != SEGMENT_TABLE) bad(b, "input %d is left out, but required", k);
+  if (x->rank != 2) bad(b, "input 'input_ids' has rank %d, expected 2", x->rank);
+  Ref places = has_in(b, PLACES) ? b->in[PLACES] : iota_axis(ir, DT_I64, x->dims[1], 1, 2);
+  Ref parts[3] = { rows_at(b, WORD_TABLE, b->in[WORDS]), rows_at(b, PLACE_TABLE, places) };
+  if (has_in(b, SEGMENTS) && has_in(b, SEGMENT_TABLE)) parts[2] = rows_at(b, SEGMENT_TABLE, b->in[SEGMENTS]);
+  check_broadcast(b, parts[2] ? 3 : 2, parts);
+  Ref sum = add(b, parts[0], parts[1]);
+  if (parts[2]) sum = add(b, sum, parts[2]);
+  b->out[0] = layer_norm(b, sum, b->in[GAMMA], b->in[BETA]);
+  if (b->nout > 1) { /* how many words there are */
+    Ref count = g_expand(ir, c_int(ir, DT_I32, 0), 1, x->dims);
+    if (has_in(b, MASK)) count = without_axes(ir, g_reduce(ir, OP_ADD, g_cast(ir, b->in[MASK], DT_I32), 2u), 2u);
+    b->out[1] = count;
+  }
+  if (b->nout > 2) b->out[2] = sum;
+}
+
+/* ---- activations by name ---- */
+/* p: values of alpha and beta; of Clip, its bounds */
+static Ref activated(Build *b, Ref y, const char *op, int n, const double *p) {
+  static const char *const known[] = { "Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Clip", "Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu" };
+  static const char *const names[] = { "alpha", "beta" };
+  bool found = !*op;
+  AttrVal attr[2];
+  Ref in[3] = { y };
+  DType d = (DType)node(b->ir, y)->dt;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) found |= !strcmp(op, known[i]);
+  if (!found) bad(b, "the activation '%s' is not supported", op);
+  if (!*op) return y;
+  for (int i = 0; i < n && i < 2; i++) {
+    attr[i] = (AttrVal){ .name = names[i], .len = strlen(names[i]), .kind = 'f', .set = true, .f = p[i] };
+    in[1 + i] = c_float(b->ir, d, p[i]);
+  }
+  bool clip = !strcmp(op, "Clip");
+  return apply_op(b, op, clip ? 1 + (n < 2 ? n : 2) : 1, in, clip ? 0 : n < 2 ? n : 2, attr);
+}
+
+/* Conv, plus another tensor, activated */
+void op_fused_conv(Build *b) {
+  DType d = in_dt(b, 0), acc = acc_type(d);
+  const AttrVal *given = attr_find(b, "activation_params");
+  double p[2];
+  Ref y = conv(b, g_cast(b->ir, b->in[0], acc), g_cast(b->ir, b->in[1], acc));
+  if (has_in(b, 2)) y = add_bias(b, y, 2);
+  if (has_in(b, 3)) y = add(b, y, to_shape(b, g_cast(b->ir, b->in[3], acc), node(b->ir, y)->rank, node(b->ir, y)->dims));
+  for (size_t i = 0; i < given->n && i < 2; i++) p[i] = (double)given->floats[i];
+  b->out[0] = g_cast(b->ir, activated(b, y, attr_find(b, "activation")->s, (int)given->n, p), d);
+}
+
+void op_fused_gemm(Build *b) {
+  double p[2] = { attr_float(b, "activation_alpha"), attr_float(b, "activation_beta") };
+  int n = attr_set(b, "activation_beta") ? 2 : attr_set(b, "activation_alpha") ? 1 : 0;
+  op_gemm(b);
+  b->out[0] = activated(b, b->out[0], attr_find(b, "activation")->s, n, p);
+}
+
+/* Operators of other domains that are those of ONNX */
+void op_same(Build *b) { build_newest(b); }
