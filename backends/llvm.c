@@ -726,10 +726,10 @@ void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
   sb_free(&text);
 }
 
-static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t) {
+static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t, bool hasty) {
   Sb text = { 0 };
   llvm_kernels(p, t, &text);
-  LoadedCode *code = llvm_jit_load(c, t, text.p, text.n);
+  LoadedCode *code = llvm_jit_load(c, t, text.p, text.n, hasty);
   sb_free(&text);
   return code;
 }

@@ -12,7 +12,7 @@ void llvm_kernels(const struct Plan *p, const Target *t, Sb *out);
 
 /* Code for this process: load, ask for functions by name, free. */
 typedef struct LoadedCode LoadedCode;
-LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n);
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, bool hasty);
 void *llvm_jit_symbol(LoadedCode *j, const char *name);
 void llvm_jit_free(LoadedCode *j);
 const char *llvm_version(Ctx *c);

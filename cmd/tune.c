@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SECONDS = 60, BEAM = 4, KEEP = 40 };
+enum { SECONDS = 60, BEAM = 4, KEEP = 64 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best is not known yet */
 

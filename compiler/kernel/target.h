@@ -78,8 +78,8 @@ typedef struct Backend {
    * where the bundle goes */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
-   * chunks with those of Kernel.bufs. NULL: by a compiler and a file */
-  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t);
+   * chunks with those of Kernel.bufs; hasty: made faster, and running a little slower. NULL: by a compiler and a file */
+  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, bool hasty);
   void *(*symbol)(struct LoadedCode *code, const char *name);
   const char *(*version)(Ctx *c);                     /* of what makes the code of load; NULL: it is not here */
 } Backend;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define LONG 20000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
-enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a candidate, of a batch */
-enum { SCREENED_KEEP = 5 }; /* of a batch, the incumbent included */
+enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 24000 }; /* of a candidate, of a batch */
+enum { SCREENED_KEEP = 3 }; /* of a batch, the incumbent included */
 #define SCREENED_WORTH 0.97 /* of the incumbent's time by the screen's code: more is not worth the compiler */
 
 /* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
@@ -30,8 +30,7 @@ void tell(const char *fmt, ...) {
   if (write(1, line, (size_t)n + 1) < 0) _exit(1); /* whole: shorter than PIPE_BUF */
 }
 
-/* Since when the process worked on what. */
-static void tell_spent(Spent on, double since) { tell("spent %d %.6f", (int)on, tune_clock() - since); }
+static void tell_spent(Spent on, double since) { tell("spent %d %.6f", (int)on, tune_work() - since); }
 
 /* ---- choosing ---- */
 typedef struct Price {
@@ -130,18 +129,18 @@ static void choose_screened(Batch *b) {
 
 /* ---- the steps of a batch ---- */
 static void step_make(Batch *b) {
-  double start = tune_clock();
+  double start = tune_work();
   if (b->kept.n) choose_screened(b);
   else choose(b);
   tell("at -1");
   tell_spent(SPENT_LOWERING, start);
-  start = tune_clock();
+  start = tune_work();
   build_all(b);
   tell_spent(SPENT_COMPILING, start);
 }
 
 static void step_time(Batch *b) {
-  const double start = tune_clock();
+  const double start = tune_work();
   const bool quick = b->plan.backend != b->lab->backend;
   race_all(b, quick);
   for (int i = 0; i < (int)b->plan.kernels.n && !quick; i++)
@@ -173,10 +172,10 @@ static void start_batch(Lab *lab, Batch *b) {
 }
 
 /* What a line says about a candidate; *at is the one in work. */
-static void take_line(Lab *lab, Task *t, const char *line, int *at) {
+static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
   int i, used = 0;
   double warm, cold, wide;
-  if (sscanf(line, "at %d", at) == 1) return;
+  if (sscanf(line, "at %d", at) == 1 || take_built(b, line)) return;
   if (sscanf(line, "time %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i >= 0 && i < (int)t->cand.n) {
     Candidate *x = &t->cand.p[i];
     if (x->outcome == OUT_MEASURED && x->warm + x->cold <= warm + cold) return; /* the incumbent, in another batch */
@@ -201,7 +200,7 @@ static bool wait_done(Lab *lab, Batch *b, Task *t, double grace) {
   while (!done && !ended && !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline + grace) {
     if (!child_line(&b->child, 0.1, &line, &ended)) continue;
     done = !strcmp(line.p, "done");
-    if (!done) take_line(lab, t, line.p, &at);
+    if (!done) take_line(lab, b, t, line.p, &at);
   }
   sb_free(&line);
   if (ended && at >= 0 && at < (int)t->cand.n) { /* lowering it ended the batch */

@@ -10,10 +10,11 @@ typedef struct Given { ScheduleSource source; const char *opts; } Given; /* one 
 typedef struct Time { double warm, cold, spread; } Time; /* microseconds; relative */
 
 typedef struct Batch {
-  const Lab *lab;
+  Lab *lab;
   const Task *task;
   VEC(int) which;          /* candidates of the task; the first is the incumbent */
   const char *stem;        /* of file names */
+  bool compares;           /* the first is the reference for the other one */
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;
@@ -37,7 +38,8 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by co
 
 /* ---- build.c ---- */
 void read_headers(Lab *lab);       /* once */
-void build_all(Batch *b);          /* those that no compiler takes are bad, and told */
+void build_all(Batch *b);          /* but what the lab has; those that no compiler takes are bad, and told */
+bool take_built(Batch *b, const char *line); /* a line of build_all's, in the tuner: the lab has it now */
 void load_libraries(Batch *b);     /* in the process that runs the code */
 
 /* ---- race.c ---- */

@@ -76,22 +76,60 @@ static int compile_file(const Batch *b, const char *source, const char *so, cons
 /* The same without a compiler: the code is in this process, and in those that it forks. */
 static void build_here(Batch *b) {
   const Lab *lab = b->lab;
-  struct LoadedCode *code = b->plan.backend->load(lab->ctx, &b->plan, lab->target);
+  struct LoadedCode *code = b->plan.backend->load(lab->ctx, &b->plan, lab->target, b->plan.backend != lab->backend);
   for (size_t i = 0; i < b->plan.kernels.n; i++)
     *(void **)&b->run.p[i] = b->plan.backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+}
+
+static const char *lib_path(const Batch *b, int first, int n) {
+  return arena_printf(&b->lab->ctx->model, "%s-%d-%d.so", b->stem, first, n);
+}
+
+static const Built *find_built(const Batch *b, int place) {
+  const Lab *lab = b->lab;
+  for (size_t i = 0; i < lab->built.n; i++) {
+    const Built *x = &lab->built.p[i];
+    const bool same = !strcmp(x->opts, b->task->cand.p[place].opts) && !strcmp(x->key, b->task->key);
+    if (same && x->reference == (b->compares && !place)) return x;
+  }
+  return NULL;
+}
+
+bool take_built(Batch *b, const char *line) {
+  const Task *t = b->task;
+  int place, first, n, at;
+  if (sscanf(line, "built %d %d %d %d", &place, &first, &n, &at) != 4) return false;
+  if (place < 0 || place >= (int)t->cand.n) return true;
+  if (!find_built(b, place))
+    VEC_PUSH(&b->lab->built, ((Built){ t->key, t->cand.p[place].opts, lib_path(b, first, n), at, b->compares && !place }));
+  return true;
+}
+
+/* Made in an earlier batch: its library is there still. */
+static bool use_built(Batch *b, int kernel) {
+  const Built *x = find_built(b, place_in_task(b, kernel));
+  if (!x) return false;
+  b->lib_of.p[kernel] = (int)b->libs.n;
+  b->at_in.p[kernel] = x->at;
+  VEC_PUSH(&b->libs, x->lib);
+  return true;
 }
 
 /* Where a file does not compile, its halves are tried: one candidate must not spoil the others. */
 static void build(Batch *b, int first, int n) {
   Ctx *c = b->lab->ctx;
   const char *source = arena_printf(&c->model, "%s-%d-%d.c", b->stem, first, n),
-             *so = arena_printf(&c->model, "%s-%d-%d.so", b->stem, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
+             *so = lib_path(b, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
   Sb text = { 0 };
   write_source(b, first, n, &text);
   int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, source, so, log);
   sb_free(&text);
   if (!status) {
-    for (int i = 0; i < n; i++) b->lib_of.p[first + i] = (int)b->libs.n, b->at_in.p[first + i] = i;
+    for (int i = 0; i < n; i++) {
+      b->lib_of.p[first + i] = (int)b->libs.n;
+      b->at_in.p[first + i] = i;
+      tell("built %d %d %d %d", place_in_task(b, first + i), first, n, i);
+    }
     VEC_PUSH(&b->libs, so);
   } else if (n > 1) {
     build(b, first, n / 2);
@@ -122,6 +160,8 @@ void build_all(Batch *b) {
   }
   for (size_t first = 0, end; first < n; first = end) {
     size_t statements = 0;
+    end = first + 1;
+    if (use_built(b, (int)first)) continue;
     for (end = first; end < n && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
       statements += b->plan.kernels.p[end].prog.n;
     build(b, (int)first, (int)(end - first));

@@ -26,6 +26,14 @@ static void take_group(int sig) {
   kill(0, SIGKILL);
 }
 
+static double seconds_of(int who) {
+  struct rusage u;
+  if (getrusage(who, &u)) return 0;
+  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+double tune_work(void) { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN); }
+
 /* Signals as a fresh program has them, but for the one that says that the parent is gone. */
 static void fresh_signals(void (*orphaned)(int)) {
   sigset_t none;

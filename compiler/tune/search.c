@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 3, MAX_NEW = 96, MAX_LENT = 16 };
+enum { PATIENCE = 3, MAX_NEW = 128, MAX_LENT = 16 };
 #define PROGRESS 0.99                           /* a best below this part of the last is progress */
 #define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
 
@@ -88,6 +88,7 @@ void tuner_free(Tuner *t) {
     VEC_FREE(&t->goals.p[i].dropped);
   }
   VEC_FREE(&t->goals);
+  VEC_FREE(&t->lab.built);
 }
 
 /* ---- a generation ---- */
@@ -218,9 +219,9 @@ static void promote(Tuner *t, Goal *g) {
       take_best(g, g->best, x->warm, x->cold);
       return;
     }
-    const double start = tune_clock();
-    const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, x->opts) : NULL;
-    t->lab.spent[SPENT_CHECKING] += tune_clock() - start;
+    const double start = tune_work();
+    const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, g->key, x->opts) : NULL;
+    t->lab.spent[SPENT_CHECKING] += tune_work() - start;
     if (t->lab.interrupted(t->lab.interrupted_arg)) return;
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);

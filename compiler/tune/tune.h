@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 double tune_clock(void);                             /* seconds, monotonic */
+double tune_work(void);                              /* seconds of a CPU that this process and its ended children took */
 bool key_ok(const char *s, size_t n);                /* 64 hex digits */
 
 /* ---- lock.c: a text file of schedules next to a model ---- */
@@ -100,6 +101,12 @@ typedef struct Task {
   VEC(Candidate) cand;     /* the first is the incumbent, which the others are measured against */
   double best;             /* microseconds of the incumbent, 0: not known */
 } Task;
+typedef struct Built {   /* by the compiler, in this session */
+  const char *key, *opts;
+  const char *lib;
+  int at;                  /* in its table */
+  bool reference;          /* made to compare others with, and not as a candidate */
+} Built;
 typedef struct Lab {     /* what batches share */
   Ctx *ctx;
   IR *ir;
@@ -115,7 +122,8 @@ typedef struct Lab {     /* what batches share */
   void *interrupted_arg;
   int batches;             /* made so far: names of files */
   const char *header;      /* what all candidates include, read once */
-  double spent[SPENT_KINDS]; /* seconds, of all processes */
+  VEC(Built) built;        /* which may be wanted again: incumbents, and what is compared */
+  double spent[SPENT_KINDS]; /* seconds of a CPU, of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries what the task holds; false when interrupted or out of time */
 
@@ -124,7 +132,7 @@ double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
 
 /* ---- verify.c ---- */
 /* Compares a schedule with the empty one on random and hard inputs. NULL: equal; else what differs. */
-const char *lab_verify(Lab *b, Ref nest, const char *opts);
+const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts);
 
 /* ---- search.c ---- */
 typedef struct Goal {

@@ -72,18 +72,20 @@ static _Noreturn void compare(Batch *b) {
   _exit(0);
 }
 
-const char *lab_verify(Lab *lab, Ref nest, const char *opts) {
+const char *lab_verify(Lab *lab, Ref nest, const char *key, const char *opts) {
   read_headers(lab);
   Ctx *c = lab->ctx;
-  Batch b = { .lab = lab, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++) };
+  Task task = { .nest = nest, .key = key };
+  Batch b = { .lab = lab, .task = &task, .compares = true, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++) };
   Sb line = { 0 };
   bool ended = false;
   const char *why = NULL;
+  VEC_PUSH(&task.cand, ((Candidate){ .opts = "{ }" }));
+  VEC_PUSH(&task.cand, ((Candidate){ .opts = opts }));
   if (child_begin(c, &b.child, arena_printf(&c->model, "%s.err", b.stem))) {
     plan_begin(lab, lab->backend, &b.given, &b.plan);
-    plan_add(&b.plan, nest, "{ }");
-    plan_add(&b.plan, nest, opts);
     for (int i = 0; i < 2; i++) {
+      plan_add(&b.plan, nest, task.cand.p[i].opts);
       VEC_PUSH(&b.kept, i);
       VEC_PUSH(&b.which, i);
     }
@@ -92,7 +94,7 @@ const char *lab_verify(Lab *lab, Ref nest, const char *opts) {
   }
   for (double end = tune_clock() + VERIFY_SECONDS;
        !line.n && !ended && tune_clock() < end && !lab->interrupted(lab->interrupted_arg);)
-    child_line(&b.child, 0.1, &line, &ended);
+    if (child_line(&b.child, 0.1, &line, &ended) && take_built(&b, line.p)) line.n = 0;
   int status = child_end(&b.child);
   if (!line.n)
     why = lab->interrupted(lab->interrupted_arg) ? "interrupted"
@@ -100,5 +102,6 @@ const char *lab_verify(Lab *lab, Ref nest, const char *opts) {
                                                  : "it could not be compared in time";
   else if (strcmp(line.p, "equal")) why = arena_str(&c->model, line.p, line.n);
   sb_free(&line);
+  VEC_FREE(&task.cand);
   return why;
 }

@@ -94,7 +94,7 @@ static void run_both(World *w, const Target *t, void **mem, void *got, void *wan
   memcpy(want, mem[n - 1], bytes);
   memset(mem[n - 1], 0x5a, bytes);
   llvm_kernels(&w->plan, t, &text);
-  LoadedCode *j = llvm_jit_load(&w->ctx, t, text.p, text.n);
+  LoadedCode *j = llvm_jit_load(&w->ctx, t, text.p, text.n, false);
   void (*run)(void *const *);
   *(void **)&run = llvm_jit_symbol(j, "c0");
 #if defined __SSE2__
