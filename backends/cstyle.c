@@ -527,7 +527,7 @@ static bool put_tile(Render *w, size_t at, int indent) {
   case OP_MMA:
     sb_printf(w->o, "%*sTGC_", indent, "");
     put_upper(w->o, tile_unit(w->ir, x)->name);
-    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]), tile_register(&w->tiles, x->src[1]), tile_register(&w->tiles, x->src[2]));
+    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]), tile_register(&w->tiles, x->src[2]));
     return true;
   case OP_SPILL: {
     const int from = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);

@@ -1,5 +1,5 @@
 /* split.c: sums of products of floats as longer sums of products of bf16, for units that multiply those.
- * needs: weights folded    gives: both factors as terms of bf16, the products of terms as two more summed axes
+ * needs: weights folded    gives: both factors as terms of bf16, the products of terms as one more summed axis
  *
  * A float is the sum of three bf16, of which each is what rounding to those before it left: x = x0 + x1 + x2
  * exactly, unless a term is a denormal. Of the nine products of two such sums the six largest are as good as
@@ -8,30 +8,28 @@
  * (three) times as fast as multiply-adds of floats, it does the same sum sooner (Henry, Tang and Heinecke,
  * Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations, 2019).
  *
- * The products are two axes before the others, which canon.c puts outside of the other sums, as their steps are
- * the widest: so all small products are added before the largest, and round a small sum. Of the factor that varies
- * the terms are stored once, as planes, and product (i, j) takes plane i + j: a window walks them. So
+ * The products are an axis before the others, along which both factors go down a staircase: a step that divides two
+ * numbers, with no remainder kept, is the plane that a product takes. So each term is stored once, of weights and of
+ * what varies,
  *
- *   planes    2   0   1   0*            products    2 x 0   0 x 2
- *                                                   0 x 1   1 x 1
- *                                                   1 x 0   0* x 0
+ *   planes of x   0   0   1   1   2   0*      3 p / 5
+ *             w   2   1   1   0   0   0       (2 p + 4) / 5
  *
- * are all six from four planes. In 0* stands what is not finite, which the others hold as 0: infinity times a rest
- * of a weight that is 0, or has another sign, would be NaN. Constants are written as often as they are used. */
+ * are all six, and one product goes on to the next with one of its factors. In 0* stands what is not finite, which the
+ * others hold as 0: infinity times a rest of a weight that is 0, or has another sign, would be NaN. */
 #include "contraction.h"
 #include "graph.h"
 #include <math.h>
 #include <string.h>
 
-enum { MAX_TERMS = 3, MAX_PLANES = 4, AXES = 2 };
+enum { MAX_TERMS = 3, MAX_PLANES = 4, AXES = 1 };
+typedef struct Stair { int n, plane[MAX_PLANES], from, step, wide; } Stair; /* product p takes the term plane[(from + step p) / wide] */
 typedef struct Scheme {
-  int terms, i, j;                /* products: i x j */
-  int plane[MAX_PLANES];          /* the term of the varying factor, i + j - 1 of them; the last also holds what is not finite */
-  int w[3][2];                    /* the term of the constant one, by product */
+  int terms, products;
+  Stair x, w;                     /* x's last plane holds what is not finite, too */
 } Scheme;
-static const Scheme exact = { 3, 3, 2, { 2, 0, 1, 0 }, { { 0, 2 }, { 1, 1 }, { 0, 0 } } }, fast = { 2, 3, 1, { 1, 0, 0 }, { { 0 }, { 1 }, { 0 } } };
-
-static int products(const Scheme *s) { return s->i * s->j; }
+static const Scheme exact = { 3, 6, { 4, { 0, 1, 2, 0 }, 0, 3, 5 }, { 3, { 2, 1, 0 }, 4, 2, 5 } };
+static const Scheme fast = { 2, 3, { 3, { 0, 1, 0 }, 0, 1, 1 }, { 2, { 1, 0 }, 1, 1, 2 } };
 
 #define LARGEST 0x1.fep127 /* of bf16 */
 #define LEAST 0x1p-102f    /* of weights: below, the last term could be a denormal, which units take for 0 */
@@ -52,13 +50,28 @@ static uint16_t nearest_bf16(float v) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* w as the factor of each product, [i, j, dims of w]; 0 where terms would not be w */
+/* planes, a factor's terms by Stair, as the factor of each product: [products, dims of the factor] */
+static Ref down_stairs(IR *ir, Ref planes, const Stair *stair, int n) {
+  const Node *x = node(ir, planes);
+  const int rank = x->rank + 1;
+  int64_t dims[MAX_RANK] = { stair->n, 1 }, begin[MAX_RANK] = { stair->from }, step[MAX_RANK] = { stair->step };
+  memcpy(dims + 2, x->dims + 1, (size_t)(rank - 2) * sizeof *dims);
+  Ref r = g_reshape(ir, planes, rank, dims);
+  dims[1] = stair->wide;
+  r = g_expand(ir, r, rank, dims);
+  dims[1] = (int64_t)stair->n * stair->wide;
+  r = g_reshape(ir, r, rank - 1, dims + 1);
+  for (int a = 1; a < rank - 1; a++) step[a] = 1;
+  dims[1] = n;
+  return g_cast(ir, g_shrink(ir, r, begin, step, dims + 1), DT_F32);
+}
+
+/* w as the factor of each product; 0 where terms would not be w */
 static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
   const Tensor *from = &ir->tensors.p[node(ir, w)->arg[0]];
-  Tensor to = { .dt = DT_BF16, .rank = from->rank + AXES, .elems = products(s) * from->elems, .name = from->name };
-  to.dims[0] = s->i;
-  to.dims[1] = s->j;
-  memcpy(to.dims + AXES, from->dims, (size_t)from->rank * sizeof *to.dims);
+  Tensor to = { .dt = DT_BF16, .rank = from->rank + 1, .elems = s->terms * from->elems, .name = from->name };
+  to.dims[0] = s->terms;
+  memcpy(to.dims + 1, from->dims, (size_t)from->rank * sizeof *to.dims);
   uint16_t *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
   for (int64_t i = 0; i < from->elems; i++) {
     float v;
@@ -66,10 +79,10 @@ static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
     if (!isfinite(v) || (v != 0 && fabsf(v) < LEAST)) return 0;
     uint16_t term[MAX_TERMS];
     for (int k = 0; k < s->terms; k++) v -= bf16_float(term[k] = nearest_bf16(v));
-    for (int k = 0; k < products(s); k++) out[k * from->elems + i] = term[s->w[k / s->j][k % s->j]];
+    for (int k = 0; k < s->terms; k++) out[k * from->elems + i] = term[s->w.plane[k]];
   }
   to.data = out;
-  return g_cast(ir, g_weight(ir, ir_tensor(ir, &to)), DT_F32);
+  return down_stairs(ir, g_weight(ir, ir_tensor(ir, &to)), &s->w, s->products);
 }
 
 /* ---- terms of what varies ---- */
@@ -88,16 +101,15 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   Ref capped = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, rest, c_float(ir, DT_F32, -LARGEST)), largest); /* to be no infinity when rounded */
   Ref term[MAX_TERMS] = { bf16(ir, capped) }, whole = bf16(ir, g_where(ir, wild, x, capped)), part[MAX_PLANES];
   for (int k = 1; k < s->terms; k++) term[k] = bf16(ir, rest = without(ir, rest, term[k - 1]));
-  const int last = s->i + s->j - 2;
-  for (int k = 0; k < last; k++) part[k] = term[s->plane[k]];
-  part[last] = whole;
-  return g_cat(ir, last + 1, part, 0);
+  for (int k = 0; k < s->x.n; k++) part[k] = term[s->x.plane[k]];
+  part[s->x.n - 1] = whole;
+  return g_cat(ir, s->x.n, part, 0);
 }
 
-/* x as the factor of each product, [i, j, dims of x]; x's padding comes after, so that the room around it is of terms */
+/* x as the factor of each product; its padding comes after, so that the room around it is of terms */
 static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
   const Node *n = node(ir, x);
-  int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, perm[MAX_RANK] = { 0, n->rank + 1 };
+  int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 };
   bool padded = n->op == OP_PAD && node_is_const(ir, n->src[1], &fill) && !fill;
   Ref planes = planes_of(ir, padded ? n->src[0] : x, s);
   if (padded) {
@@ -105,19 +117,18 @@ static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
     memcpy(hi + 1, n->arg + n->rank, n->rank * sizeof *hi);
     planes = g_pad(ir, planes, lo, hi, c_int(ir, DT_BF16, 0));
   }
-  for (int a = 0; a < n->rank; a++) perm[a + AXES] = a + 1;
-  return g_cast(ir, g_permute(ir, g_window(ir, planes, 0, s->i, s->j, 1, 1), perm), DT_F32);
+  return down_stairs(ir, planes, &s->x, s->products);
 }
 
-/* ---- more axes ---- */
+/* ---- one more axis ---- */
 
-/* The views between r and base, over `to`, which is base with two axes before the others */
+/* The views between r and base, over `to`, which is base with an axis before the others */
 static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
   if (r == base) return to;
   const Node *x = node(ir, r);
   Ref below = views_over(ir, x->src[0], base, to);
   const int rank = x->rank, from = node(ir, x->src[0])->rank;
-  int64_t dims[MAX_RANK], a[MAX_RANK] = { 0, 1 }, b[MAX_RANK] = { 1, 1 };
+  int64_t dims[MAX_RANK], a[MAX_RANK] = { 0 }, b[MAX_RANK] = { 1 };
   memcpy(dims, node(ir, to)->dims, AXES * sizeof *dims);
   memcpy(dims + AXES, x->dims, (size_t)rank * sizeof *dims);
   switch ((Op)x->op) {
@@ -127,7 +138,6 @@ static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
     for (int i = 0; i < rank; i++) a[i + AXES] = x->arg[i] + AXES;
     return g_permute(ir, below, a);
   case OP_SHRINK:
-    a[1] = 0;
     memcpy(a + AXES, x->arg, (size_t)rank * sizeof *a);
     memcpy(b + AXES, x->arg + rank, (size_t)rank * sizeof *b);
     return g_shrink(ir, below, a, b, dims);
@@ -143,7 +153,7 @@ static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
   to[w] = views_over(ir, product->src[w], c->base[w], terms);
   to[!w] = views_over(ir, product->src[!w], c->base[!w], value_terms(ir, c->base[!w], s));
   Ref all = views_over(ir, sum->src[0], view_base(ir, sum->src[0]), g_binary(ir, OP_MUL, to[0], to[1]));
-  return g_reshape(ir, g_reduce(ir, OP_ADD, all, (uint32_t)sum->arg[1] << AXES | 3), sum->rank, sum->dims);
+  return g_reshape(ir, g_reduce(ir, OP_ADD, all, (uint32_t)sum->arg[1] << AXES | 1), sum->rank, sum->dims);
 }
 
 /* ---- what it costs: cycles of one core ---- */
@@ -154,7 +164,7 @@ static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, con
   double macs = 1, lanes = t->vector_bytes / 4.0, weights = elements(ir, c->base[w]), values = elements(ir, c->base[!w]);
   for (int i = 0; i < c->n; i++) macs *= (double)c->range[i].extent;
   double direct = macs / lanes + 4 * weights / 8;
-  double split = macs / lanes * products(s) / target_bf16_rate(t) + 2 * products(s) * weights / 8 + (4 + 4 * (s->i + s->j - 1)) * values / 32;
+  double split = macs / lanes * s->products / target_bf16_rate(t) + 2 * s->terms * weights / 8 + (4 + 4 * s->x.n) * values / 32;
   return split < 0.75 * direct; /* clearly: no machine with such a unit has timed it yet */
 }
 
@@ -170,7 +180,7 @@ static Ref rule_split(IR *ir, Ref r, void *arg) {
   for (int w = 0; w < 2; w++) {
     const Node *n = node(ir, c.base[w]);
     if (n->op != OP_WEIGHT || n->dt != DT_F32 || !ir->tensors.p[n->arg[0]].data || !node(ir, c.base[!w])->varies) continue;
-    if (node(ir, c.base[!w])->rank > MAX_RANK - AXES || !contraction_pairs(&c, !w)) continue;
+    if (node(ir, c.base[w])->rank > MAX_RANK - 2 || node(ir, c.base[!w])->rank > MAX_RANK - 2 || !contraction_pairs(&c, !w)) continue;
     const Scheme *s = scheme_for(&c, how);
     if (how->always || pays(ir, &c, w, s, how->target)) return rewritten(ir, &c, w, s);
   }
@@ -181,10 +191,10 @@ static const Scheme *scheme_of(Precision p) {
   return p == PREC_FP32 || p == PREC_BF16X6 ? &exact : p == PREC_FAST || p == PREC_BF16X3 ? &fast : NULL;
 }
 
-bool split_faster(Precision p, const Target *t) { return scheme_of(p) && target_bf16_rate(t) > products(scheme_of(p)); }
+bool split_faster(Precision p, const Target *t) { return scheme_of(p) && target_bf16_rate(t) > scheme_of(p)->products; }
 
 double product_time(Precision p, const Target *t) {
-  return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? products(scheme_of(p)) / target_bf16_rate(t) : 1;
+  return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / target_bf16_rate(t) : 1;
 }
 
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {

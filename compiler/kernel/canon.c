@@ -209,9 +209,13 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     int64_t coef = 0;
-    Ref rest;
+    Ref rest, index;
+    Stairs stairs;
     if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT) continue;
-    if (ix_split(ir, x->src[1], range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
+    index = stairs_open(ir, x->src[1], &stairs);
+    if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
+    for (int k = 0; k < stairs.n; k++)
+      if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
   }
   VEC_FREE(&all);
   return widest;

@@ -25,6 +25,12 @@ static Ref in_turn(IR *ir, Ref sum, Ref terms) {
   return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
 }
 
+static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles, to 0, is one to the sum */
+  const Node *x = node(ir, term);
+  if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, x->src[1], x->src[2] }, x->narg, x->arg);
+  return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
+}
+
 /* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linear.c feeds to one
  * accumulator. A partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves, and the lanes
  * combined last: RED(that, lanes). */
@@ -49,7 +55,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
         part[i] = n == 1 ? term : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
         continue;
       }
-      sum = sum ? make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ sum, term }, 0, NULL) : term;
+      sum = sum ? joined(ir, (Op)x->arg[0], sum, term) : term;
     }
     for (int64_t left = u->arg[0]; partial && left > 1; left -= left / 2) {
       int64_t half = left - left / 2;
@@ -58,7 +64,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
     if (n == 1 && t->in_order && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, c_int(ir, (DType)x->dt, 0), sum);
-    return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
+    return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
   }
   return 0;
 }
@@ -120,7 +126,9 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   const int elems = (int)(shape[0] * lanes);
   src[0] = make(ir, OP_MMA, d, elems, 3, (Ref[]){ splat(ir, c_int(ir, d, 0), elems), a, b }, 2, shape);
   memcpy(src + 1, loops, (size_t)nloops * sizeof *src);
-  if (!nloops) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE }); /* the sum is a variable */
+  bool looped = false;
+  for (int k = 0; k < nloops; k++) looped |= node(ir, loops[k])->arg[2] == RK_REDUCE;
+  if (!looped) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE }); /* the sum is a variable */
   Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
   Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
   return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);

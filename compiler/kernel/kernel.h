@@ -68,6 +68,10 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NUL
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
 
+/* An index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by one is
+ * then affine, and memory is that of the steps. */
+typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs; /* step: the range that stands for it */
+Ref stairs_open(IR *ir, Ref index, Stairs *s);
 void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */

@@ -136,10 +136,8 @@ static void find_scopes(Linear *l, int innermost) {
     if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     l->scope[i] = s;
-    const Node *mma = x->op == OP_RED ? node(ir, x->src[0]) : NULL;
-    if (!mma || mma->op != OP_MMA) continue;
-    int at = loop_of(l, x->src[x->nsrc - 1]);
-    l->scope[pos_of(l, x->src[0])] = l->scope[pos_of(l, mma->src[1])] = l->scope[pos_of(l, mma->src[2])] = at;
+    for (Ref mma = x->op == OP_RED ? x->src[0] : 0; mma && node(ir, mma)->op == OP_MMA; mma = node(ir, mma)->src[0])
+      for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);
   }
   free(feeds);
 }
@@ -181,7 +179,7 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   IR *ir = l->ir;
   const Node *x = node(ir, value);
   const Node *last = x->op == OP_ADD ? node(ir, x->src[1]) : x;
-  bool dot = last->op == OP_DOT || last->op == OP_MMA;
+  bool dot = last->op == OP_DOT;
   if (l->done[pos_of(l, value)] || op != OP_ADD || (!dt_float((DType)x->dt) && !dot)) {
     return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
   }
@@ -275,8 +273,36 @@ static bool has_effects(const Linear *l, int loop) { /* the next loop of the sam
   return false;
 }
 
+static bool multiplies_tiles(const IR *ir, Ref e) { return node(ir, e)->op == OP_RED && node(ir, node(ir, e)->src[0])->op == OP_MMA; }
+
+/* The products of tiles that a loop adds to its sums: the first one of each sum, then the second ones. So a tile that is
+ * in several of them is near. */
+static void multiply_tiles(Linear *l, const Refs *sums) {
+  IR *ir = l->ir;
+  Ref *now = xmalloc((sums->n + 1) * sizeof *now);
+  int products = 0;
+  for (size_t i = 0; i < sums->n; i++) {
+    const Node *x = node(ir, sums->p[i]);
+    now[i] = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &l->value[pos_of(l, sums->p[i])], 0, NULL);
+  }
+  for (Ref r = sums->n ? node(ir, sums->p[0])->src[0] : 0; r && node(ir, r)->op == OP_MMA; r = node(ir, r)->src[0]) products++;
+  for (int k = products; k-- > 0;)
+    for (size_t i = 0; i < sums->n; i++) {
+      const Node *x = node(ir, node(ir, sums->p[i])->src[0]);
+      for (int later = 0; later < k; later++) x = node(ir, x->src[0]);
+      Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
+      now[i] = put(l, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ now[i], a, b }, x->narg, x->arg);
+    }
+  for (size_t i = 0; i < sums->n; i++) {
+    const Node *x = node(ir, sums->p[i]);
+    put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ l->value[pos_of(l, sums->p[i])], now[i] }, 0, NULL);
+  }
+  free(now);
+}
+
 static void emit_loop(Linear *l, int loop) {
   IR *ir = l->ir;
+  Refs sums = { 0 };
   Loop *me = &l->loop[loop];
   me->emitted = true;
   open_effects(l, loop, me->parent, loop); /* what does not vary here stays outside */
@@ -288,7 +314,8 @@ static void emit_loop(Linear *l, int loop) {
   for (size_t i = 0; i < me->sets.n; i++) {
     Ref e = me->sets.p[i];
     const Node *x = node(ir, e);
-    if (x->op == OP_RED) {
+    if (multiplies_tiles(ir, e)) VEC_PUSH(&sums, e);
+    else if (x->op == OP_RED) {
       Ref acc = l->value[pos_of(l, e)];
       Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
       Ref sum = accumulate(l, (Op)x->arg[0], now, x->src[0]);
@@ -296,6 +323,8 @@ static void emit_loop(Linear *l, int loop) {
     } else
       need(l, e);
   }
+  multiply_tiles(l, &sums);
+  VEC_FREE(&sums);
   put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
   l->shared->visible.n = visible;
 }

@@ -1,5 +1,5 @@
 /* pack.c: constants laid out in the order a kernel reads them. After a nest's ranges were split, the
- * index of a weight is affine in some of them; the packed copy is the table of its values with the
+ * index of a weight is affine in some of them, or in steps that they make; the packed copy is the table of its values with the
  * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. A gate
  * on those ranges, beyond which 0 stands, is decided here. What is noted here is how to make the copy; it is
  * made where it ends, in the blob of weights. */
@@ -92,6 +92,27 @@ static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
   return ok && node_is_const(ir, sum, rest);
 }
 
+Ref stairs_open(IR *ir, Ref index, Stairs *s) {
+  Refs all = { 0 }, below = { 0 };
+  s->n = 0;
+  ir_toposort(ir, &index, 1, &all);
+  for (size_t i = all.n; i-- > 0 && s->n < MAX_RANGES;) { /* the outermost quotients */
+    const Node *x = node(ir, all.p[i]);
+    bool inside = false;
+    below.n = 0;
+    if (x->op != OP_FLDIV || x->vmin < 0 || x->vmax == INT64_MAX) continue;
+    collect_ranges(ir, all.p[i], &below);
+    for (int k = 0; k < s->n; k++) inside |= ix_uses(ir, s->stair[k], all.p[i]);
+    if (inside || below.n != 1) continue;
+    s->stair[s->n] = all.p[i];
+    s->range[s->n] = below.p[0];
+    s->step[s->n++] = range_make(ir, x->vmax + 1, (RangeKind)node(ir, below.p[0])->arg[2]);
+  }
+  VEC_FREE(&below);
+  VEC_FREE(&all);
+  return s->n ? ix_subst(ir, index, s->n, s->stair, s->step) : index;
+}
+
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   IR *ir = p->ir;
   const Node *x = node(ir, load);
@@ -100,11 +121,15 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   Dim d[MAX_RANGES];
   int n = 0;
   int64_t total = 1, base, closed = -1;
-  Ref rest = x->src[1], index = ix_const(ir, 0), packed = 0;
-  collect_ranges(ir, x->src[1], &ranges);
+  Stairs stairs;
+  Ref rest = stairs_open(ir, x->src[1], &stairs), index = ix_const(ir, 0), packed = 0;
+  collect_ranges(ir, rest, &ranges);
   bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
-    Dim e = { .range = ranges.p[i], .extent = node(ir, ranges.p[i])->arg[0], .order = order_of(ir, all, nest, ranges.p[i]) };
+    Ref walker = ranges.p[i];
+    for (int k = 0; k < stairs.n; k++)
+      if (stairs.step[k] == walker) walker = stairs.range[k];
+    Dim e = { .range = ranges.p[i], .extent = node(ir, ranges.p[i])->arg[0], .order = order_of(ir, all, nest, walker) };
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
     for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];
@@ -118,6 +143,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
     index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
     if (!decided) d[i].gate = 0;
   }
+  if (stairs.n) index = ix_subst(ir, index, stairs.n, stairs.step, stairs.stair);
   if (index == x->src[1] && total == b.elems && !decided) return 0; /* already in order */
   int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };

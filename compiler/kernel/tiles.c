@@ -18,10 +18,28 @@ typedef struct Product {       /* a contraction, for one of its reduction's rang
   double steps;                /* of tiles, for each result */
   int depth;
   double bytes[2];             /* of the operands, each element once for each use of it by other ranges */
+  double loads[2];             /* of their tiles, in a step: fewer than one where copies of a range share them */
+  Ref turns;                   /* that range of the reduction; 0: none */
 } Product;
 
 static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it, and no chunk is meant */
   return node(ir, range)->arg[2] != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
+}
+
+enum { MAX_TURNS = 8 }; /* copies */
+
+/* A short range of the reduction along which an operand goes down stairs is unrolled: its copies share tiles. */
+static void find_turns(IR *ir, Product *p, int k) {
+  Stairs stairs;
+  stairs_open(ir, node(ir, p->load[k])->src[1], &stairs);
+  p->loads[k] = 1;
+  for (int i = 0; i < stairs.n; i++) {
+    double shared = (double)range_extent(ir, stairs.step[i]) / (double)range_extent(ir, stairs.range[i]);
+    if (range_extent(ir, stairs.range[i]) > MAX_TURNS || (p->turns && p->turns != stairs.range[i]) || shared > 1) continue;
+    p->turns = stairs.range[i];
+    p->loads[k] *= shared;
+    p->bytes[k] *= shared;
+  }
 }
 
 static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref range, Product *p) {
@@ -38,6 +56,7 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
     collect_ranges(ir, p->load[k], &all);
     for (size_t i = 0; i < all.n; i++) p->bytes[k] *= (double)range_extent(ir, all.p[i]);
     VEC_FREE(&all);
+    find_turns(ir, p, k);
   }
   return true;
 }
@@ -45,7 +64,7 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 /* Cycles of a block of u by v tiles */
 static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
   double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4, far = panel > 0.6 * t->l1_bytes ? FAR_ROW : NEAR_ROW;
-  double multiply = (double)u * v * rows, load = u * rows * NEAR_ROW + v * p->depth * far;
+  double multiply = (double)u * v * rows, load = p->loads[0] * u * rows * NEAR_ROW + p->loads[1] * v * p->depth * far;
   return p->steps * (fmax(multiply, load) + 0.1 * fmin(multiply, load)) + START + u * v * rows * RESULT;
 }
 
@@ -103,12 +122,13 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
     }
 }
 
-static Opts opts_of(const Product *p, const Block *b) {
+static Opts opts_of(const IR *ir, const Product *p, const Block *b) {
   Opts o = { .unit = p->unit, .grouped = p->range };
   bool same = b->copied == b->row;
   o.opt[o.n++] = (Opt){ .range = b->row, .unroll = same ? b->u : 1, .lanes = b->rows, .rows = true };
   if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
   o.opt[o.n++] = (Opt){ .range = b->lane, .unroll = b->v, .lanes = b->lanes };
+  if (p->turns) o.opt[o.n++] = (Opt){ .range = p->turns, .unroll = (int)range_extent(ir, p->turns), .lanes = 1 };
   if (p->bytes[1] > p->bytes[0]) o.outermost = b->lane; /* the smaller operand is the one to walk again and again */
   return o;
 }
@@ -139,7 +159,7 @@ bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o) {
       cost = fmin(least, products / per_cycle);
       search_shapes(ir, &p, t, &best, &cost);
       if (!best.row) continue;
-      Opts found = opts_of(&p, &best);
+      Opts found = opts_of(ir, &p, &best);
       if (opts_check(ir, nest, t, &found)) continue;
       *o = found;
       least = cost;
@@ -150,30 +170,51 @@ bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o) {
 
 /* ---- registers ---- */
 int tile_register(const TileSet *t, Ref value) {
-  for (int i = 0; i < t->n; i++)
-    if (t->value[i] == value) return i;
+  for (int i = 0; i < t->values; i++)
+    if (t->value[i] == value) return t->reg[i];
   return -1;
 }
 
-static void add_tile(TileSet *t, Ref value, int64_t rows, int64_t row_bytes) {
-  if (tile_register(t, value) >= 0) return;
-  CHECK(t->n < TILE_REGISTERS && row_bytes <= TILE_BYTES);
-  t->config[16 + 2 * t->n] = (uint8_t)row_bytes;
-  t->config[48 + t->n] = (uint8_t)rows;
-  t->value[t->n++] = value;
+Ref tile_sum(const IR *ir, const Node *mma) {
+  while (mma->op == OP_MMA) mma = node(ir, mma->src[0]);
+  return mma->src[0];
 }
 
-/* Each tile has a register of its own: unit_tiling() has seen to it that there are enough. */
+/* A register for a value that is wanted from `at` to `until`: one that none had, or the one whose value is longest gone
+ * among those of this shape. */
+static void add_tile(const IR *ir, TileSet *t, Ref value, int64_t rows, size_t at, size_t until) {
+  const Node *x = node(ir, value);
+  const int64_t row_bytes = x->lanes / rows * dt_bytes((DType)x->dt);
+  int r = t->n;
+  for (int i = 0; i < t->n && t->n == TILE_REGISTERS; i++) {
+    bool fits = t->config[48 + i] == rows && t->config[16 + 2 * i] == row_bytes && t->until[i] < at;
+    if (fits && (r == t->n || t->until[i] < t->until[r])) r = i;
+  }
+  CHECK(r < TILE_REGISTERS && t->values < MAX_TILES && row_bytes <= TILE_BYTES);
+  if (r == t->n) t->n++;
+  t->config[16 + 2 * r] = (uint8_t)row_bytes;
+  t->config[48 + r] = (uint8_t)rows;
+  t->until[r] = until;
+  t->value[t->values] = value;
+  t->reg[t->values++] = r;
+}
+
+/* Sums have registers of their own, factors until their last product: unit_tiling() has seen to it that there are enough. */
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
+  size_t end = 1;
   *out = (TileSet){ .config = { 1 } };
-  for (size_t i = 1; i < n && node(ir, prog[i])->op != OP_TILES; i++) {
-    const Node *x = node(ir, prog[i]);
-    if (x->op != OP_MMA) continue;
-    add_tile(out, node(ir, x->src[0])->src[0], x->arg[0], x->lanes / x->arg[0] * dt_bytes((DType)x->dt));
-    for (int k = 1; k < 3; k++) {
-      const Node *y = node(ir, x->src[k]);
-      add_tile(out, x->src[k], y->arg[0], y->lanes / y->arg[0] * dt_bytes((DType)y->dt));
+  for (; end < n && node(ir, prog[end])->op != OP_TILES; end++) {
+    const Node *x = node(ir, prog[end]);
+    if (x->op == OP_MMA && tile_register(out, tile_sum(ir, x)) < 0) add_tile(ir, out, tile_sum(ir, x), x->arg[0], 0, SIZE_MAX);
+  }
+  for (size_t i = 1; i < end; i++) {
+    size_t last = i;
+    if (node(ir, prog[i])->op != OP_TILE) continue;
+    for (size_t k = i; k < end; k++) {
+      const Node *x = node(ir, prog[k]);
+      if (x->op == OP_MMA && (x->src[1] == prog[i] || x->src[2] == prog[i])) last = k;
     }
+    add_tile(ir, out, prog[i], node(ir, prog[i])->arg[0], i, last);
   }
 }
 

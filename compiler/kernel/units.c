@@ -85,8 +85,10 @@ static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[node(ir
 
 static bool affine(IR *ir, Ref index) {
   Refs ranges = { 0 };
+  Stairs stairs;
   bool ok = true;
   int64_t coef;
+  index = stairs_open(ir, index, &stairs);
   collect_ranges(ir, index, &ranges);
   for (size_t i = 0; i < ranges.n && ok; i++) ok = ix_split(ir, index, ranges.p[i], &coef, &index);
   VEC_FREE(&ranges);
@@ -114,6 +116,18 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   return NULL;
 }
 
+/* Copies of a reduction's range share tiles only with the copy before: each operand's walks on, or goes down stairs. */
+static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
+  bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(ir, p->range) == p->unroll;
+  for (int k = 0; k < 2 && ok; k++) {
+    Stairs stairs;
+    int64_t coef;
+    Ref index = stairs_open(ir, node(ir, load[k])->src[1], &stairs), rest;
+    ok = ix_split(ir, index, p->range, &coef, &rest);
+  }
+  return ok;
+}
+
 static bool in_nest(const IR *ir, Ref nest, Ref range) {
   const Node *x = node(ir, nest);
   for (int k = 1; k < x->nsrc; k++)
@@ -125,11 +139,14 @@ const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
   const Unit *u = o->unit;
   Ref load[2], rest;
   int64_t stride, copies[2] = { 1, 1 }, sums = 1;
-  int rows = 0, lanes = 0;
+  int rows = 0, lanes = 0, turns = 0;
   unit_operands(ir, nest, u, o->grouped, load);
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
-    if (!in_nest(ir, nest, p->range)) return "the reduction of tiles is split";
+    if (!in_nest(ir, nest, p->range)) {
+      if (p->range == o->grouped || turns++ || !copies_in_turn(ir, load, p)) return "the reduction of tiles is split";
+      continue;
+    }
     bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
     if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows || !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest))) return "no such rows of tiles";
     if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";

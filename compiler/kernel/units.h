@@ -14,7 +14,7 @@ typedef struct Unit {
   int rows, depth;         /* of its tiles, at most; depth in groups; 1, 1: vectors */
 } Unit;
 
-enum { TILE_REGISTERS = 8, TILE_BYTES = 64 }; /* registers that hold tiles; bytes of a tile's row, at most */
+enum { TILE_REGISTERS = 8, TILE_BYTES = 64, MAX_TILES = 64 }; /* registers that hold tiles; bytes of a tile's row, values of a nest, at most */
 
 extern const Unit unit_table[];                         /* .name NULL ends it; in each architecture, better ones first */
 const Unit *unit_named(const char *s, size_t n);   /* NULL: there is none */
@@ -30,12 +30,15 @@ bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o);
 
 /* For backends: the registers of a nest's tiles, and the operand of the instruction that gives them their shapes */
 typedef struct TileSet {
-  int n;
-  Ref value[TILE_REGISTERS]; /* an ACC or a TILE */
+  int n, values;
+  Ref value[MAX_TILES];      /* an ACC or a TILE */
+  int reg[MAX_TILES];        /* of each value */
+  size_t until[TILE_REGISTERS]; /* the place of the last instruction that wants what the register has */
   uint8_t config[64];        /* 0: palette; 16 + 2 i: bytes of a row of register i; 48 + i: rows */
 } TileSet;
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* of the nest whose TILES is prog[0] */
 int tile_register(const TileSet *t, Ref value);     /* -1: it is no tile */
+Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that it adds to, maybe after other products */
 const Unit *tile_unit(const IR *ir, const Node *mma);
 
 /* NULL when o tiles the nest as its unit, which takes groups of o->grouped, asks for, else why not */
