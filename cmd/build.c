@@ -198,6 +198,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 /* ---- one run, in a child: results come back in shared memory ---- */
 typedef struct Result {
   int status;
+  bool clamped; /* in some run */
   char why[252];
 } Result; /* status: of tgcrt.h, or -1 and why */
 typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
@@ -294,10 +295,16 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   if (!pid) {
     Loaded m;
     r->status = model_open(dir, so, f, (int)o->threads, &m, r->why);
-    for (size_t s = 0; s < steps && !r->status; s++) r->status = m.run(&m.ctx, src + s * nin, dst + s * nout);
+    for (size_t s = 0; s < steps && !r->status; s++) {
+      r->status = m.run(&m.ctx, src + s * nin, dst + s * nout);
+      if (r->status != TGCRT_INDEX) continue;
+      r->clamped = true;
+      r->status = TGCRT_OK;
+    }
     _exit(0);
   }
   int ended = child_wait(c, o, pid, "running"), status = r->status;
+  bool clamped = r->clamped;
   char why[sizeof r->why];
   memcpy(why, r->why, sizeof why);
   munmap(r, sizeof *r);
@@ -308,6 +315,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
   if (status < 0) fail(c, EX_BUG, "the compiled model cannot be run: %s", why);
   if (status == TGCRT_CPU) fail(c, EX_MISSING, "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
+  if (clamped) warn_at(c, (Pos){ 0 }, "%s", "an index in the data was out of range and has been clamped");
   return status;
 }
 

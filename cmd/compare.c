@@ -91,6 +91,7 @@ static Graph *graph_of(const Graph *g, const Point *p, size_t n) {
   memset(&h->inputs, 0, sizeof h->inputs);
   memset(&h->outputs, 0, sizeof h->outputs);
   memset(&h->states, 0, sizeof h->states); /* inputs like others */
+  h->guarded = false;
   for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&h->inputs, g->inputs.p[i]);
   for (size_t i = 0; i < n; i++) {
     const Node *x = node(g->ir, p[i].ref);

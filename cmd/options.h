@@ -92,6 +92,8 @@ OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbptq",
        "limit of operations constant folding may spend (4000000000)")
 OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbptq",
        "accept external data files that have more than one link")
+OPTION( 0,  "no-index-status", 0,          FLAG,  no_index_status, "crvikbpt",
+       "do not look for indices out of range in a run's data, which are clamped, to report them as its status")
 OPTION('q', "quiet",          0,           FLAG,  quiet,          "*",     "no warnings and no progress")
 OPTION('v', "verbose",        0,           FLAG,  verbose,        "*",     "say what is being done")
 OPTION('h', "help",           0,           FLAG,  help,           "*",     "print this help")

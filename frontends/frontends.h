@@ -10,6 +10,7 @@ typedef struct LoadOptions {
                               data at hand has them, "#input:axis" or "#J:axis" of input J: used where nothing else counts */
   int ndims;
   bool allow_hardlinks;    /* external data files with more than one link */
+  bool unguarded;          /* no Graph.guarded */
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model; failures go through fail()

@@ -54,7 +54,7 @@ static void put_call(const Plan *p, int k, const char *from, const char *to, Sb 
     case BUF_INPUT: put_load(s, "in", b->slot, name); break;
     case BUF_OUTPUT: put_load(s, "out", b->slot, name); break;
     case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %lld\n", name, (long long)b->offset); break;
-    case BUF_ARENA:
+    case BUF_ARENA: case BUF_GUARD:
       sb_printf(s, "  %s%s = getelementptr i8, ptr %%a, i64 %lld\n", name, b->piece ? ".first" : "", (long long)b->offset);
       if (b->piece) sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, (long long)b->piece, name, name, name);
       break;

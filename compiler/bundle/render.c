@@ -177,7 +177,7 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, co
     case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
     case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
     case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
-    case BUF_ARENA:
+    case BUF_ARENA: case BUF_GUARD:
       sb_printf(s, "(%s%s *)(void *)(a + %lld", access, type, (long long)b->offset);
       if (b->piece) sb_printf(s, " + (size_t)begin * %lld", (long long)b->piece);
       sb_puts(s, ")");
@@ -575,6 +575,11 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "state_functions", state_text(p, net, NET, digest, "c") },
     { "state_reset", p->states.n ? arena_printf(m, "%s_state_reset(ctx)", net) : "TGCRT_OK" },
     { "state_advance", p->states.n ? arena_printf(m, "  tgcrt_state_advance(states, %s_STATES, ctx->arena + STATE_AT);\n", NET) : "" },
+    { "run_status", g->guarded ? arena_printf(m, "ctx->arena[%lld] ? TGCRT_INDEX : TGCRT_OK", (long long)p->guard_at) : "TGCRT_OK" },
+    { "ir_run_status", g->guarded ? arena_printf(m, "  %%guard.at = getelementptr i8, ptr %%a, i64 %lld\n  %%guard = load i8, ptr %%guard.at\n"
+                                                    "  %%clamped = icmp ne i8 %%guard, 0\n  %%status = select i1 %%clamped, i32 5, i32 0\n  ret i32 %%status\n",
+                                                 (long long)p->guard_at)
+                                  : "  ret i32 0\n" },
     { "prelude", keep(c, &prelude) },
     { "kernels", kernels_text(base) },
     { "chunks", chunks_text(base) },

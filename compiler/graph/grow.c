@@ -198,6 +198,11 @@ static Ref add_length(Graph *g, int64_t taken, int64_t most) {
   ir->origin = origin;
   VEC_PUSH(&g->inputs, ((GIO){ .ref = length, .name = "length", .dt = DT_I64 }));
   VEC_PUSH(&g->outputs, ((GIO){ .ref = next, .name = "length", .dt = DT_I64 }));
+  if (g->guarded) { /* which stays the last */
+    GIO *last = &g->outputs.p[g->outputs.n - 1], length_out = *last;
+    last[0] = last[-1];
+    last[-1] = length_out;
+  }
   VEC_PUSH(&g->states, ((GState){ .axis = -1 }));
   g->grows = true;
   return length;

@@ -156,7 +156,7 @@ static void move_last(GIO *v, size_t n, const Pairs *pairs, bool out) {
 static void reorder(Graph *g, const Pairs *pairs) {
   RefMap now = { 0 };
   move_last(g->inputs.p, g->inputs.n, pairs, false);
-  move_last(g->outputs.p, g->outputs.n, pairs, true);
+  move_last(g->outputs.p, g->outputs.n - g->guarded, pairs, true);
   for (size_t i = 0; i < g->inputs.n; i++) {
     GIO *in = &g->inputs.p[i];
     g->ir->origin = node(g->ir, in->ref)->origin;

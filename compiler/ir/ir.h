@@ -95,7 +95,7 @@ typedef struct Tensor {
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */
-typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT } BufKind; /* a state as a run finds it, and as it leaves it */
+typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT, BUF_GUARD } BufKind; /* a state as a run finds it, and as it leaves it; Graph.guarded */
 typedef struct Buf {
   BufKind kind;
   DType dt;
@@ -184,9 +184,10 @@ typedef struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are their pairs, in order */
   bool grows;              /* the last of them counts how much of the windows has been appended */
+  bool guarded;            /* behind all of them is one output more, a bool that the caller does not get: an index was out of range */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* those the caller gives */
-static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n; } /* those the caller gets */
+static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; } /* those the caller gets */
 
 /* Every node that roots reach, sources before users; the caller frees with VEC_FREE. Iterative. */
 typedef VEC(Ref) Refs;

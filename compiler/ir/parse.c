@@ -834,7 +834,7 @@ static void line_origin(Parser *p) {
 }
 
 static void output_line(Parser *p) {
-  const char *s;
+  const char *s, *line = p->at;
   size_t n = word(p, &s);
   if (!n) bad(p, p->at, "expected the name of a value, found %s", found(p));
   GIO io = { .ref = lookup(p, s, n) };
@@ -843,7 +843,17 @@ static void output_line(Parser *p) {
   io.dt = (DType)x->dt;
   io.rank = x->rank;
   if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *io.dims);
+  if (p->g->guarded) bad(p, line, "the guard is the last output");
   VEC_PUSH(&p->g->outputs, io);
+}
+
+/* An output that is no caller's: whether an index was out of range */
+static void guard_line(Parser *p) {
+  const char *line = p->at;
+  output_line(p);
+  const GIO *io = &p->g->outputs.p[p->g->outputs.n - 1];
+  if (io->dt != DT_BOOL || io->rank) bad(p, line, "a guard is one bool");
+  p->g->guarded = true;
 }
 
 /* {1, 2.5, ...}: as many as the type has elements. */
@@ -906,7 +916,7 @@ static void weight_line(Parser *p, const char *name, size_t n) {
 
 /* ---- kernel and program level ---- */
 static void buffer_line(Parser *p, const char *name, size_t n) {
-  static const char *const kinds[] = { "input", "output", "weight", "arena", "state", "next" };
+  static const char *const kinds[] = { "input", "output", "weight", "arena", "state", "next", "guard" };
   enum { KINDS = sizeof kinds / sizeof *kinds };
   const char *s;
   Type t;
@@ -1026,9 +1036,9 @@ static void statement(Parser *p) {
   }
   line_origin(p);
   if (p->level == L_GRAPH && !defines) {
-    bool output = is_word(op, nop, "output");
-    if (!output && !is_word(op, nop, "from")) bad(p, p->at, "expected '=', found %s", found(p));
-    (output ? output_line : from_line)(p);
+    bool output = is_word(op, nop, "output"), guard = is_word(op, nop, "guard");
+    if (!output && !guard && !is_word(op, nop, "from")) bad(p, p->at, "expected '=', found %s", found(p));
+    (output ? output_line : guard ? guard_line : from_line)(p);
     return;
   }
   void (*line)(Parser *, const char *, size_t) = NULL;
@@ -1083,7 +1093,7 @@ static void parse(Ctx *c, void *arg) {
     end_line(p);
   }
   p->ir->origin = 0;
-  if (p->level == L_GRAPH && !p->g->outputs.n) fail(p->c, EX_BADMODEL, "the graph has no output");
+  if (p->level == L_GRAPH && p->g->outputs.n == p->g->guarded) fail(p->c, EX_BADMODEL, "the graph has no output");
   if (p->level == L_KERNEL && !p->sink) fail(p->c, EX_BADMODEL, "the kernel has no sink");
 }
 

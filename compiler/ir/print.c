@@ -311,7 +311,7 @@ void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname
     else put_line(&p, r);
   }
   for (size_t i = 0; i < g->outputs.n; i++) {
-    sb_puts(out, "output ");
+    sb_puts(out, g->guarded && i + 1 == g->outputs.n ? "guard " : "output ");
     put_name(&p, g->outputs.p[i].ref);
     sb_puts(out, " ");
     put_string(out, g->outputs.p[i].name);
@@ -383,6 +383,7 @@ Graph *ir_compact(const Graph *g) {
     VEC_PUSH(&h->outputs, g->outputs.p[i]);
     h->outputs.p[i].ref = to[g->outputs.p[i].ref];
   }
+  h->guarded = g->guarded;
   printer_free(&p);
   return h;
 }
@@ -393,7 +394,7 @@ static int by_buffer_id(const void *a, const void *b) {
   return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-static const char *const buf_kind_name[] = { "input", "output", "weight", "arena", "state", "next" };
+static const char *const buf_kind_name[] = { "input", "output", "weight", "arena", "state", "next", "guard" };
 
 /* Names and prints the buffers among refs, by id. */
 static void put_buffers(Printer *p, const Refs *refs) {

@@ -162,6 +162,7 @@ static Ref put_leaf(Linear *l, Ref r) {
 
 static Ref identity(IR *ir, Op op, DType d) {
   bool f = dt_float(d);
+  if (d == DT_BOOL) return c_int(ir, d, op == OP_MUL || op == OP_MIN); /* no number stands for the least of them */
   switch (op) {
   case OP_ADD: return c_int(ir, d, 0);
   case OP_MUL: return c_int(ir, d, 1);

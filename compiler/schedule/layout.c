@@ -92,6 +92,12 @@ static void lay_out_window(Sched *s, size_t k) {
   past->inside = r;
 }
 
+BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot) {
+  size_t nout = graph_nout(g);
+  *slot = (int64_t)(i < nout ? i : i - nout);
+  return i < nout ? BUF_OUTPUT : i < nout + g->states.n ? BUF_NEXT : BUF_GUARD;
+}
+
 void sched_layout(Sched *s) {
   IR *ir = s->ir;
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
@@ -122,8 +128,9 @@ void sched_layout(Sched *s) {
     Place *p = &s->place[r];
     if (p->stored && p->buf < 0 && !p->has_halo) {
       p->inner = -1;
-      int64_t n = lay_out(x, p);
-      p->buf = new_buf(ir, i < nout ? BUF_OUTPUT : BUF_NEXT, (DType)x->dt, n, (int64_t)(i < nout ? i : i - nout), r);
+      int64_t n = lay_out(x, p), slot;
+      BufKind kind = sched_output_kind(s->g, i, &slot);
+      p->buf = new_buf(ir, kind, (DType)x->dt, n, slot, r);
     }
   }
   for (size_t i = s->order.n; i-- > 0;) {

@@ -283,19 +283,18 @@ void sched_lower(Sched *s) {
     add_kernel(l, &nests, x->origin);
   }
   /* outputs that are inputs, constants, or second names of a stored value */
-  size_t nout = graph_nout(s->g);
   for (size_t i = 0; i < s->g->outputs.n; i++) {
     Ref r = s->g->outputs.p[i].ref;
     const Place *q = &s->place[r];
     const Node *x = node(ir, r);
-    bool state = i >= nout;
-    int64_t slot = (int64_t)(state ? i - nout : i);
-    if (state && s->g->states.p[slot].axis >= 0) continue; /* in place */
-    if (q->stored && ir->bufs.p[q->buf].kind == (state ? BUF_NEXT : BUF_OUTPUT) && ir->bufs.p[q->buf].slot == slot) continue;
+    int64_t slot;
+    BufKind kind = sched_output_kind(s->g, i, &slot);
+    if (kind == BUF_NEXT && s->g->states.p[slot].axis >= 0) continue; /* in place */
+    if (q->stored && ir->bufs.p[q->buf].kind == kind && ir->bufs.p[q->buf].slot == slot) continue;
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
-    VEC_PUSH(&ir->bufs, ((Buf){ .kind = state ? BUF_NEXT : BUF_OUTPUT, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .value = r }));
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .value = r }));
     value_nest(l, &p, r, &nests);
     add_kernel(l, &nests, x->origin);
   }

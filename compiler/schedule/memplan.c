@@ -169,8 +169,12 @@ void sched_memplan(Plan *p) {
     if (host != b) ir->bufs.p[b].offset = ir->bufs.p[host].offset;
   }
   p->state_at = best_top;
-  p->arena_bytes = best_top + p->state_bytes;
-  p->arena_bound = bound + p->state_bytes;
+  p->guard_at = best_top + p->state_bytes;
+  const int64_t behind = p->state_bytes + (p->g->guarded ? ALIGN : 0);
+  for (int b = 0; b < nbuf; b++)
+    if (ir->bufs.p[b].kind == BUF_GUARD) ir->bufs.p[b].offset = p->guard_at;
+  p->arena_bytes = best_top + behind;
+  p->arena_bound = bound + behind;
   free(l);
   free(life);
   free(best);

@@ -42,6 +42,7 @@ void sched_follow(Sched *s, Ref r);         /* needs: stored, inner of what r re
 void sched_orders(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
 void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
+BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* of the buffer of output i (layout.c) */
 void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: states, which are updated in place */
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may compute buffer out where in lies */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */

@@ -77,6 +77,7 @@ typedef struct Plan {
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
   VEC(StatePlace) states;  /* as Graph.states */
   int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
+  int64_t guard_at;        /* and behind that, of a guarded graph, one byte: an index was out of range */
   Layout *layouts;         /* of all stored values, sources first */
   size_t nlayouts;
   double layout_cost[2];   /* instructions: if each value had the order that it wants by itself, and as chosen for all; 0: no vectors */

@@ -80,7 +80,13 @@ void op_if(Build *b) {
     build_body(b, branch[value].g, NULL, b->out);
     return;
   }
-  for (int k = 0; k < 2; k++) fits[k] = branch_fits(&branch[k], &why[k]);
+  size_t noted[3] = { wrong_noted(b) };
+  for (int k = 0; k < 2; k++) {
+    fits[k] = branch_fits(&branch[k], &why[k]);
+    if (b->wrong && !fits[k]) b->wrong->n = noted[k];
+    noted[k + 1] = wrong_noted(b);
+  }
+  for (int k = 0; k < 2 && fits[0] && fits[1]; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
   if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
   for (int k = 0; k < 2; k++)
     if (!fits[k]) warn_at(b->c, b->at, "the other branch is always taken, because '%s' cannot be built: %s", name[k], why[k]);
@@ -155,7 +161,9 @@ void op_loop(Build *b) {
     if (!known && nscan) bad(b, "how many results the iterations give depends on an input of the graph");
     in[0] = c_int(b->ir, DT_I64, i);
     in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
+    size_t noted = wrong_noted(b);
     const Ref *out = run_body(b, g, in, &runs);
+    if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
     for (uint32_t k = 0; k < nstate; k++)
       in[2 + k] = known ? out[1 + k] : choose(b, cond, out[1 + k], in[2 + k], "the loop's value", k);
     bool was_known = known;

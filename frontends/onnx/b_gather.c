@@ -18,11 +18,33 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   return v;
 }
 
+/* An index may be outside of [-extent, extent): what clamps it does not say so. */
+static void note_wrong(Build *b, Ref r, int64_t extent) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, r);
+  Tensor t;
+  bool low = n->vmin < -extent, high = n->vmax >= extent;
+  if (!b->wrong || !(low || high) || const_tensor(b, r, &t)) return;
+  Ref under = g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, -extent)), over = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, extent), r);
+  Ref any = !low ? over : !high ? under : g_binary(ir, OP_OR, under, over);
+  uint32_t all = (1u << n->rank) - 1;
+  any = without_axes(ir, g_reduce(ir, OP_MAX, any, all), all);
+  VEC_PUSH(b->wrong, any);
+}
+
+size_t wrong_noted(const Build *b) { return b->wrong ? b->wrong->n : 0; }
+
+void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value) {
+  if (from < to && !value) cond = g_unary(b->ir, OP_NOT, cond);
+  for (size_t i = from; i < to; i++) b->wrong->p[i] = g_binary(b->ir, OP_AND, b->wrong->p[i], cond);
+}
+
 /* Negative indices count from the end; g_gather clamps what is still outside. */
 Ref wrap_index(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
   if (!extent && dims_elems(node(ir, r)->dims, node(ir, r)->rank)) bad(b, "the indexed axis is empty");
   r = g_cast(ir, r, DT_I64);
+  note_wrong(b, r, extent);
   if (node(ir, r)->vmin >= 0) return r;
   return g_where(ir, g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, 0)), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
 }
@@ -124,7 +146,11 @@ static Ref offsets(Build *b, Ref idx, const Node *x, int batch, int k) {
   int64_t stride = 1;
   for (int i = k - 1; i >= 0; i--) {
     Ref one = shrink_axis(ir, idx, n->rank - 1, i, 1, 1);
-    Ref at = g_binary(ir, OP_MUL, wrap_index(b, one, x->dims[batch + i]), c_int(ir, DT_I64, stride));
+    int64_t extent = x->dims[batch + i];
+    Ref in = wrap_index(b, one, extent);
+    if (node(ir, in)->vmin < 0) in = g_binary(ir, OP_MAX, in, c_int(ir, DT_I64, 0));
+    if (node(ir, in)->vmax >= extent) in = g_binary(ir, OP_MIN, in, c_int(ir, DT_I64, extent - 1));
+    Ref at = g_binary(ir, OP_MUL, in, c_int(ir, DT_I64, stride));
     sum = sum ? g_binary(ir, OP_ADD, sum, at) : at;
     stride *= x->dims[batch + i];
   }
@@ -242,10 +268,12 @@ void op_scatter_nd(Build *b) {
       for (int a = 0; a < k; a++) to[i] = to[i] * x->dims[a] + checked_index(b, v[i * k + a], a, x->dims[a]);
     flat = scatter_known(b, flat, to, n, updates);
   } else {
-    Ref all = g_reshape(ir, b->in[1], 2, (int64_t[]){ n, k }), place = c_int(ir, DT_I64, 0);
+    Ref all = g_reshape(ir, b->in[1], 2, (int64_t[]){ n, k }), place = c_int(ir, DT_I64, 0), none = c_int(ir, DT_I64, -1);
     for (int a = 0; a < k; a++) {
-      Ref at = wrap_index(b, shrink_axis(ir, all, 1, a, 1, 1), x->dims[a]);
-      place = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, c_int(ir, DT_I64, x->dims[a])), at);
+      Ref at = wrap_index(b, shrink_axis(ir, all, 1, a, 1, 1), x->dims[a]), extent = c_int(ir, DT_I64, x->dims[a]);
+      Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), at), g_binary(ir, OP_CMPLT, at, extent));
+      if (a) in = g_binary(ir, OP_AND, in, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), place));
+      place = g_where(ir, in, g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, extent), at), none); /* never one of another row */
     }
     flat = scatter_along(b, flat, place, updates, 0, scatter_reduction(b));
   }

@@ -360,7 +360,9 @@ Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v
   return tensor_ref(b, d, rank, dims, data);
 }
 
-Ref type_limit(IR *ir, DType d, bool high) { return c_float(ir, d, high ? INFINITY : -INFINITY); /* integers saturate */ }
+Ref type_limit(IR *ir, DType d, bool high) {
+  return d == DT_BOOL ? c_int(ir, d, high) : c_float(ir, d, high ? INFINITY : -INFINITY); /* integers saturate */
+}
 DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
 
 /* ---- one node ---- */
@@ -562,16 +564,28 @@ static void build_outputs(Build *b, Graph *g) {
   }
 }
 
+/* One bool more, for the status of a run: some index was out of range */
+static void build_guard(Build *b, Graph *g) {
+  Ref any = 0;
+  for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  if (!any) return;
+  VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "index out of range", .dt = DT_BOOL }));
+  g->guarded = true;
+}
+
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   check_supported(c, m);
   Graph *g = ARENA_NEW(&c->model, Graph, 1);
   g->ir = ir_new(c);
   g->name = m->graph.name;
   int64_t spent = 0;
-  Build b = { .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .spent = &spent };
+  Refs wrong = { 0 };
+  Build b = { .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .spent = &spent };
   build_inputs(&b, g, o);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
   build_outputs(&b, g);
   g->ir->origin = 0;
+  build_guard(&b, g);
+  VEC_FREE(&wrong);
   return g;
 }

@@ -64,6 +64,7 @@ struct Build {
   int nattr;
   Ref *value;         /* of each OnnxId; 0: not built yet. Of what a body defines: in the copy under way */
   int64_t *spent;     /* nodes built so far, bodies once per copy */
+  Refs *wrong;        /* bools, rank 0: an index of this place is out of range; NULL: nobody asks */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
@@ -116,7 +117,9 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
 Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one of rank axes */
 
 /* ---- b_gather.c ---- */
-Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64, negative ones counted from the end */
+Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64, negative ones counted from the end; ones out of range are noted */
+size_t wrong_noted(const Build *b);             /* how many notes there are */
+void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value); /* these notes count where the condition is value */
 
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log);
