@@ -324,15 +324,20 @@ static double alone_bytes(const IR *ir, const Chain *c) {
   return most;
 }
 
+/* Too large to stay where it was made. */
+static bool is_far(const Use *u, const Target *t) { return u->bytes > 0.5 * t->l2_bytes; }
+
 /* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
  * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
 static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
-  double weights = 0, share = 0, saved = 0, memory = -alone_bytes(ir, c), lost = (double)(c->chunks * c->n) * CALL;
+  double weights = 0, share = 0, saved = 0, lost = (double)(c->chunks * c->n) * CALL, most = (c->n - 1) * MEETING - lost;
   collect_uses(ir, c, &uses);
-  for (size_t i = 0; i < uses.n; i++) {
+  for (size_t i = 0; i < uses.n; i++) most += is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / FAR_BYTES : 0;
+  double memory = most > 0 ? -alone_bytes(ir, c) : 0;
+  for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces take long to ask for */
     const Use *u = &uses.p[i];
-    const bool far = u->bytes > 0.5 * t->l2_bytes; /* else it would have stayed where it was made */
+    const bool far = is_far(u, t);
     Piece p;
     if (!u->chunked) weights += u->bytes;
     else if (u->written && inside(c, &ends[u->buf]) && piece_of(ir, c, u->buf, &p)) {
@@ -348,7 +353,7 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
     memory += arena_bytes(ir, u->buf);
   }
   VEC_FREE(&uses);
-  if (share > 0.7 * t->l2_bytes) return -1;
+  if (most <= 0 || share > 0.7 * t->l2_bytes) return -1;
   lost += (double)(c->chunks - 1) * weights / (share + weights <= t->l2_bytes ? NEAR_BYTES : FAR_BYTES);
   if (memory > 0) return -1; /* what it saves would be fetched there */
   return saved / FAR_BYTES + (c->n - 1) * MEETING - lost;
