@@ -174,6 +174,8 @@ void sched_fuse(Sched *s) {
     Info *me = &info[r];
     int64_t elems = dims_elems(x->dims, x->rank);
     bool moves = op_is_movement((Op)x->op), view = moves || op_widens(ir, x) || unpacks(ir, r), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
+    const Ref viewed = view_base(ir, r);
+    const bool grows = elems > dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
 
     /* decide */
     bool halo = false;
@@ -192,7 +194,7 @@ void sched_fuse(Sched *s) {
       else if (x->op == OP_REDUCE && is_contraction(ir, r))
         store = me->under || me->selected || me->root == MANY || selecting[me->root] || extra > 0 || contraction[me->root] || me->evals < (double)elems;
       else store = again || (x->op == OP_REDUCE && me->under);
-    } else if (view && (me->depth > 4 * MAX_INLINED || (me->root == MANY && selects[view_base(ir, r)]))) store = true;
+    } else if (view && (me->depth > 4 * MAX_INLINED || (me->root == MANY && !grows && selects[viewed]))) store = true;
     if (store) {
       s->place[r].stored = true;
       s->place[r].select = selects[r];
