@@ -125,6 +125,11 @@ void adapt_top_k(Build *b) {
   build_newest(b);
 }
 
+void adapt_dft(Build *b) {
+  set_input(b, 2, c_int(b->ir, DT_I64, attr_int(b, "axis")));
+  build_newest(b);
+}
+
 void adapt_scatter(Build *b) {
   become(b, "ScatterElements");
   b->row->build(b);

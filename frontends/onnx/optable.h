@@ -51,6 +51,7 @@ OPROW("", "BitwiseAnd",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op
 OPROW("", "BitwiseNot",           18, OPSET_NOW,  1, 1,   1, 1,   "i",    "", op_unary, OP_NOT)
 OPROW("", "BitwiseOr",            18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_OR)
 OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_XOR)
+OPROW("", "BlackmanWindow",       17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 2)
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
 OPROW("", "Ceil",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_CEIL)
@@ -71,6 +72,8 @@ OPROW("", "Cos",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Cosh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_COSH)
 OPROW("", "CumProd",              26, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_MUL)
 OPROW("", "CumSum",               11, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_ADD)
+OPROW("", "DFT",                  17, 19,         1, 2,   1, 1,   "fi",   "axis:i=1 inverse:i=0 onesided:i=0", adapt_dft, 0)
+OPROW("", "DFT",                  20, OPSET_NOW,  1, 3,   1, 1,   "fii",  "inverse:i=0 onesided:i=0", op_dft, 0)
 OPROW("", "DepthToSpace",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_depth_to_space, 0)
 OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "if=",
@@ -130,6 +133,8 @@ OPROW("com.microsoft", "GroupQueryAttention", 1, OPSET_NOW, 1, 16, 1, 4, "f====i
       "num_heads:i>=1! kv_num_heads:i>=1! scale:f softcap:f=0 do_rotary:i=0 rotary_interleaved:i=0 local_window_size:i=-1 "
       "smooth_softmax:i=-1 qk_output:i=0 causal:i=1 kv_cache_bit_width:i=0 sliding_window_cache:i=0 k_quant_type:s=NONE v_quant_type:s=NONE "
       "qk_norm_epsilon:f=1e-6", op_ms_group_query_attention, 0)
+OPROW("", "HammingWindow",        17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 1)
+OPROW("", "HannWindow",           17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 0)
 OPROW("", "HardSigmoid",          1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "alpha:f=0.2 beta:f=0.5 consumed_inputs:I", op_hard_sigmoid, 0)
 OPROW("", "HardSwish",            14, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_hard_swish, 0)
@@ -165,6 +170,7 @@ OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, o
 OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
 OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
 OPROW("", "MeanVarianceNormalization", 9,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axes:I", op_mean_variance_norm, 0)
+OPROW("", "MelWeightMatrix",      17, OPSET_NOW,  5, 5,   1, 1,   "iiiff", "output_datatype:i=1", op_mel_weight_matrix, 0)
 OPROW("", "Min",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MIN)
 OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_mish, 0)
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
@@ -259,6 +265,7 @@ OPROW("", "RotaryEmbedding",      23, OPSET_NOW,  3, 4,   1, 1,   "f==i",
 OPROW("com.microsoft", "RotaryEmbedding", 1, OPSET_NOW, 4, 4, 1, 1, "fi==",
       "interleaved:i=0 num_heads:i>=0=0 rotary_embedding_dim:i>=0=0 scale:f=1 is_packed_batching:i=0", op_rotary_embedding, 1)
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
+OPROW("", "STFT",                 17, OPSET_NOW,  2, 4,   1, 1,   "fifi", "onesided:i=1", op_stft, 0)
 OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
       "body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I", op_scan, 0)
 OPROW("", "Scatter",              9,  10,         3, 3,   1, 1,   "ai=",  "axis:i=0", adapt_scatter, 0)
