@@ -21,6 +21,7 @@ bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
 bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */
 double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
+double product_bytes(Precision p, const Target *t); /* of a weight of such a product */
 bool split_faster(Precision p, const Target *t); /* some unit does all products of p's terms in less time than one of floats */
 /* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals);

@@ -197,6 +197,8 @@ double product_time(Precision p, const Target *t) {
   return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / target_bf16_rate(t) : 1;
 }
 
+double product_bytes(Precision p, const Target *t) { return narrow_pairs(p, t) ? 2 : split_faster(p, t) ? 2.0 * scheme_of(p)->terms : 4; }
+
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
   static const Rule rules[] = { { OP_REDUCE, "split", rule_split }, { OP_NONE, NULL, NULL } };
   How how = { scheme_of(p), t, p == PREC_BF16X6 || p == PREC_BF16X3 };

@@ -216,6 +216,7 @@ typedef struct Costs {
   const Target *t;
   double weight_bytes;     /* of the whole graph */
   double direct;           /* time of a product of the direct sum next to a multiply-add of floats: units for bf16 are faster */
+  double direct_bytes;     /* of a weight of it */
   Refs made;               /* sums that came of others here: windows in them stay */
 } Costs;
 
@@ -223,10 +224,11 @@ static double bytes_cycles(const Target *t, double bytes) { /* to write and to r
   return 2 * bytes / (bytes < 0.5 * t->l2_bytes ? 32 : 16);
 }
 
-/* Elements a cycle: two 256-bit units; wider vectors of most machines have one unit, or take two cycles. */
+/* Elements a cycle: two 256-bit units; wider vectors of most machines have one unit, or take two cycles, but where there
+ * is a matrix unit. */
 static double rate(const Target *t) {
-  double lanes = t->vector_bytes / 4.0 * (t->fma ? 2 : 1);
-  return lanes < 16 ? lanes : 16;
+  const double lanes = t->vector_bytes / 4.0 * (t->fma ? 2 : 1);
+  return t->features & FEAT_AMX_BF16 ? lanes : fmin(lanes, 16);
 }
 
 /* elements of x along a window */
@@ -237,16 +239,16 @@ static int64_t walked(const Windows *v, int i) {
 
 /* A product of matrices, and its weights read once a run from wherever all weights fit: most of the reading is
  * done while the units are busy. */
-static double product_cycles(const Costs *c, double macs, double weights) {
+static double product_cycles(const Costs *c, double macs, double weight_bytes) {
   double bytes = c->weight_bytes, busy = macs / rate(c->t) / 0.95;
-  double read = 4 * weights / (bytes < 0.5 * c->t->l2_bytes ? 32 : bytes < c->t->l3_bytes ? 16 : 6);
+  double read = weight_bytes / (bytes < 0.5 * c->t->l2_bytes ? 32 : bytes < c->t->l3_bytes ? 16 : 6);
   return fmax(busy, read) + 0.3 * fmin(busy, read);
 }
 
 static double direct_cycles(const Windows *v, const Costs *c) {
   double weights = (double)(extent_of(v, v->channel) * extent_of(v, v->map) * extent_of(v, v->group)), results = v->others;
   for (int i = 0; i < v->n; i++) weights *= (double)taps_of(v, i), results *= (double)out_of(v, i);
-  return product_cycles(c, weights * results * c->direct, weights);
+  return product_cycles(c, weights * results * c->direct, weights * c->direct_bytes);
 }
 
 /* Instructions of a transform of one tile along one axis: see row() */
@@ -284,7 +286,7 @@ static double points_cycles(const Windows *v, const Costs *c) {
   double inner = rows < 6 ? 6 : rows; /* fewer do not hide the latency of multiply-adds */
   /* an element of a tile is loaded and stored once, beside what is done to it */
   double transforms = (in * lanes * (forward + 1.5 * size) + rows * n * (backward + 1.5 * size)) * groups / rate(c->t);
-  return product_cycles(c, size * inner * taps * k * n * groups, size * taps * k * n * groups) + transforms +
+  return product_cycles(c, size * inner * taps * k * n * groups, 4 * size * taps * k * n * groups) + transforms +
          bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
 
@@ -516,7 +518,7 @@ bool graph_winograd(Graph *g, Precision p, const Target *t) {
   Refs roots = { 0 };
   if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t) };
+  Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t), .direct_bytes = product_bytes(p, t) };
   VEC_FREE(&roots);
   bool changed = ir_rewrite_graph(g, rules, &c);
   VEC_FREE(&c.made);
