@@ -146,6 +146,7 @@ static const Helper helpers[] = {
   { "tobf", false, "uint16_t tgc_tobf_bf16(float f) {\n  const uint32_t u = (uint32_t)tgc_bits_f32(f);\n  return (uint16_t)(f != f ? (u >> 16 & 0x8000) | 0x7fc0 : (u + 0x7fff + (u >> 16 & 1)) >> 16); }" },
   { "tobf", true, "u16x$N tgc_tobf_$S(f32x$N f) {\n  const u32x$N u = (u32x$N)f, r = (u + 0x7fff + ((u >> 16) & 1)) >> 16, q = ((u >> 16) & 0x8000) | 0x7fc0, n = (u32x$N)(f != f);\n"
                   "  return __builtin_convertvector((r & ~n) | (q & n), u16x$N);\n}" },
+  { "tobfz", true, "u16x$N tgc_tobfz_$S(f32x$N f) {\n#ifdef __AVX512BF16__\n  return (u16x16)_mm512_cvtneps_pbh((__m512)f);\n#else\n  return tgc_tobf_$S(f);\n#endif\n}" },
 };
 
 /* ---- one expression ---- */
@@ -158,6 +159,7 @@ typedef struct Render {
   uint32_t *slot, nslot;   /* Ref to position + 1 */
   int nloops, naccs, ntiles; /* named so far */
   TileSet tiles;           /* of the nest */
+  bool flushes;            /* denormals count as zero, and an instruction rounds to bf16 so */
   bool in_order;           /* the roundings of a multiply-add are not the C compiler's to choose */
   Arena a;
 } Render;
@@ -291,7 +293,7 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
   if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", suffix(from, x->lanes, sfx), in);
   else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", suffix(to, x->lanes, sfx), in);
   else if (from == DT_BF16) sb_printf(o, "tgc_frombf_%s(%s)", suffix(from, x->lanes, sfx), in);
-  else if (to == DT_BF16) sb_printf(o, "tgc_tobf_%s(%s)", suffix(to, x->lanes, sfx), in);
+  else if (to == DT_BF16) sb_printf(o, "tgc_tobf%s_%s(%s)", w->flushes && x->lanes == 16 ? "z" : "", suffix(to, x->lanes, sfx), in);
   else if (x->lanes > 1) {
     char t[32];
     Sb ty = { 0 };
@@ -561,7 +563,7 @@ static void put_bound(Sb *o, const char *chunk, const char *constant, const Node
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
 static const char *put_program(const IR *ir, const Kernel *k, const Target *t, Arena *a, Sb *o) { /* the text of the last value */
   const Refs *prog = &k->prog;
-  Render w = { .ir = ir, .k = k, .o = o, .in_order = t->in_order, .a = *a };
+  Render w = { .ir = ir, .k = k, .o = o, .in_order = t->in_order, .flushes = t->flushes && t->features & FEAT_AVX512BF16, .a = *a };
   for (w.nslot = 64; w.nslot < prog->n * 2; w.nslot *= 2) {}
   w.slot = xmalloc(w.nslot * sizeof *w.slot);
   memset(w.slot, 0, w.nslot * sizeof *w.slot);

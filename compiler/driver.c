@@ -210,7 +210,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
   p->g = g;
   p->ir = g->ir;
-  p->target = o->precision == PREC_STRICT ? target_in_order(&c->model, o->target) : o->target;
+  p->target = o->precision == PREC_STRICT ? target_in_order(&c->model, o->target) : o->keep_denormals ? o->target : target_flushing(&c->model, o->target);
   p->precision = o->precision;
   p->weights_as = o->weights;
   p->backend = o->backend;

@@ -26,7 +26,7 @@ enum { /* rows of several features */
 #define LINUX(arch) arch "-unknown-linux-gnu"
 #define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
-#define AS_IS NULL, false, NULL /* nothing asked for */
+#define AS_IS NULL, false, false, NULL /* nothing asked for */
 const Target targets[] = { /* in each architecture, richer rows first */
   /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm */
   { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", AS_IS },
@@ -210,6 +210,12 @@ const Target *target_in_order(Arena *a, const Target *t) {
   const char *at = strstr(t->cflags, loose);
   o->in_order = true;
   if (at) o->cflags = arena_printf(a, "%.*s-ffp-contract=off%s", (int)(at - t->cflags), t->cflags, at + sizeof loose - 1);
+  return o;
+}
+
+const Target *target_flushing(Arena *a, const Target *t) {
+  Target *o = arena_dup(a, t, sizeof *t);
+  o->flushes = true;
   return o;
 }
 

@@ -32,6 +32,7 @@ typedef struct Target {
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
   const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
   bool in_order;           /* asked for, no fact: sums of floats are made term by term, in one order on all machines */
+  bool flushes;            /* asked for, no fact: denormals are zero, so instructions that take them for it will do */
   const struct Target *const *variants; /* machines whose code stands side by side, the richest first, the baseline
                             * last, then NULL; schedules are made for this one. NULL: this one only */
 } Target;
@@ -48,6 +49,7 @@ const Target *target_find(Arena *a, const char *text, const char **why);
 Arch triple_arch(const char *triple, const char **isa);
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* NULL: as in the row */
 const Target *target_in_order(Arena *a, const Target *t); /* t with in_order, and nothing left to the C compiler */
+const Target *target_flushing(Arena *a, const Target *t); /* t with flushes */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
 const char *arch_name(Arch a);
 double target_bf16_rate(const Target *t);             /* products of bf16 in the time of one of floats, by the best unit; 0: none */
