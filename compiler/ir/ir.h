@@ -92,6 +92,7 @@ typedef struct Tensor {
   const void *data;        /* NULL: all elements equal splat */
   int64_t splat;           /* bits as in CONST, when data is NULL */
   const char *name;        /* as the model has it; may be NULL */
+  bool nibbles;            /* of an ONNX model: its own type has 4 bits, and dt 8 */
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */

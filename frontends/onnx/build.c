@@ -472,7 +472,11 @@ static void build_node(Build *b, const OnnxNode *n) {
   check_count(b, "outputs", n->nout, b->row->out_min, b->row->out_max);
   b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* adapters add a few */
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
-  for (int k = 0; k < b->nin; k++) b->in[k] = value_ref(b, n->in[k]);
+  for (int k = 0; k < b->nin; k++) {
+    const Tensor *t = n->in[k] ? b->m->values.p[n->in[k]].init : NULL;
+    if (t && t->nibbles && b->row->build != op_dequantize) bad(b, "input %d has 4 bits an element, which only DequantizeLinear takes", k);
+    b->in[k] = value_ref(b, n->in[k]);
+  }
   DType narrow = check_types(b);
   b->nattr = -1; /* nothing to take over */
   read_attrs(b);

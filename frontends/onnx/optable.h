@@ -149,7 +149,7 @@ OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
 OPROW("", "LSTM",                 7,  OPSET_NOW,  3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0", op_recurrent, 4)
-OPROW("", "LayerNormalization",   17, OPSET_NOW,  2, 3,   1, 3,   "f==",
+OPROW("", "LayerNormalization",   1,  OPSET_NOW,  2, 3,   1, 3,   "f==",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_layer_norm, 0)
 OPROW("", "LeakyRelu",            1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=0.01 consumed_inputs:I", op_leaky_relu, 0)
 OPROW("", "Less",                 1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)

@@ -186,6 +186,13 @@ def quantised():
     case("ms_dynamic_matmul", "DynamicQuantizeMatMul", [x, w, Const(np.linspace(.01, .02, 5, dtype=np.float32)), None, Const(floats(18, 5))])
     case("ms_dynamic_matmul_zero", "DynamicQuantizeMatMul", [x, Const(u8(19, 4, 5)), s(.02), z(128)])
     case("ms_integer_to_float", "MatMulIntegerToFloat", [u8(20, 3, 4), w, s(.02), Const(np.linspace(.01, .02, 5, dtype=np.float32)), z(7), None, Const(floats(18, 5))])
+    import ml_dtypes
+    for kind in (ml_dtypes.int4, ml_dtypes.uint4):
+        low = -8 if kind == ml_dtypes.int4 else 0
+        q, zero = ints(34, low, low + 15, 5, 7, kind=np.int8).astype(kind), ints(35, low, low + 15, 5, kind=np.int8).astype(kind)
+        case(f"dequantize_{kind.__name__}", "DequantizeLinear", [Const(q), Const(np.linspace(.1, .2, 5, dtype=np.float32)), Const(zero)], domain="", axis=0)
+    blocks = ints(36, -8, 7, 3, 32, kind=np.int8).astype(ml_dtypes.int4)
+    case("dequantize_int4_blocks", "DequantizeLinear", [Const(blocks), Const(floats(37, 3, 2))], domain="", axis=1, block_size=16)
     case("ms_quantize", "QuantizeLinear", [floats(21, 2, 3), s(.01), z(100)])
     case("ms_dequantize", "DequantizeLinear", [u8(22, 2, 3), Const(np.float32([.1, .2, .3])), Const(np.uint8([1, 2, 3]))], axis=1)
     case("ms_qattention", "QAttention", [u8(23, 2, 3, 8), Const(s8(24, 8, 24)), Const(floats(25, 24)), s(.01), s(.005), np.array([2, 3], np.int32), z(128), z(0, np.int8)],
