@@ -323,7 +323,7 @@ static void put_memory(Render *w, Sb *o, const Node *x, int lanes) { /* buffer[i
     sb_printf(o, "%s[%s]", b, inside(w, x, 1));
     return;
   }
-  bool written = false;
+  bool written = w->ir->bufs.p[node(w->ir, x->src[0])->arg[0]].kind == BUF_LOCAL;
   for (size_t k = 0; k < w->k->written.n; k++) written |= w->k->written.p[k] == node(w->ir, x->src[0])->arg[0];
   const char *e = d == DT_BOOL ? "u8" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text;
   sb_printf(o, "*(%s%sx%du *)(%s + %s)", written ? "" : "const ", e, lanes, b, arg_as(w, x, 1, SUM));
@@ -342,6 +342,8 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     /* by its place among the parameters, so that kernels alike are alike to the letter */
     for (size_t i = 0; i < w->k->bufs.n; i++)
       if (w->k->bufs.p[i] == x->arg[0]) sb_printf(o, "b%zu", i);
+    for (size_t i = 0; i < w->k->locals.n; i++)
+      if (w->k->locals.p[i] == x->arg[0]) sb_printf(o, "p%zu", i);
     return;
   case OP_GET: sb_printf(o, "%s", arg(w, x, 0)); return;
   case OP_CAST: put_cast(w, o, x); return;
@@ -572,10 +574,8 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
   w.prec = xmalloc(prog->n + 1);
   memset(w.prec, ATOM, prog->n + 1);
   uint32_t *block = xmalloc((prog->n + 1) * sizeof *block), *uses = xmalloc((prog->n + 1) * sizeof *uses), blocks = 0, depth = 0;
-  uint32_t *products = xmalloc((prog->n + 1) * sizeof *products); /* of the uses */
   uint32_t stack[64] = { 0 };
   memset(uses, 0, prog->n * sizeof *uses);
-  memset(products, 0, prog->n * sizeof *products);
   bool *elsewhere = xmalloc(prog->n + 1);
   memset(elsewhere, 0, prog->n);
   for (size_t i = 0; i < prog->n; i++) { /* uses, and whether any is in another block */
@@ -586,7 +586,6 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
       uint32_t at = *slot_of(&w, x->src[s]);
       CHECK(at);
       uses[at - 1]++;
-      products[at - 1] += x->op == OP_MUL || x->op == OP_MULACC;
       elsewhere[at - 1] |= block[at - 1] != block[i];
     }
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
@@ -659,8 +658,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
       w.prec[i] = (char)prec;
       continue;
     }
-    bool shared = reducing ? uses[i] > 1 : products[i] > 1 && !elsewhere[i]; /* by terms of a loop, or of a sum without one */
-    bool keep = x->op == OP_LOAD && x->lanes * dt_bytes((DType)x->dt) >= 16 && shared; /* a register */
+    bool keep = x->op == OP_LOAD && x->lanes * dt_bytes((DType)x->dt) >= 16 && uses[i] > 1 && reducing; /* a register */
     sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
     put_type(o, (DType)x->dt, x->lanes);
     sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
@@ -674,7 +672,6 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
   free(w.slot);
   free(w.text);
   free(w.prec);
-  free(products);
   free(block);
   free(uses);
   free(elsewhere);
@@ -693,6 +690,10 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   }
   if (k->chunks > 1) sb_printf(o, "%sint64_t begin, int64_t end) {\n", k->bufs.n ? ", " : "");
   else sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
+  for (size_t i = 0; i < k->locals.n; i++) {
+    const Buf *b = &ir->bufs.p[k->locals.p[i]];
+    sb_printf(o, "  TGC_ALIGNED %s p%zu[%lld];\n", dtype_info[b->dt].ctype, i, (long long)b->elems);
+  }
   put_program(ir, k, t, &a, o);
   sb_puts(o, "}\n");
   arena_free(&a);
@@ -934,12 +935,13 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, order_text);
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
+  if (all.p && strstr(all.p, "TGC_ALIGNED"))
+    sb_puts(o, "#if defined __GNUC__\n#define TGC_ALIGNED __attribute__((aligned(64)))\n#else\n#define TGC_ALIGNED\n#endif\n");
   if (all.p && strstr(all.p, "TGC_TILES")) {
     sb_puts(o, "#if (defined __AMX_TILE__ || defined __AMXTILE__)"); /* as gcc and newer clang, and as older clang */
     if (strstr(all.p, "TGC_TDPBU") || strstr(all.p, "TGC_TDPBS")) sb_puts(o, " && (defined __AMX_INT8__ || defined __AMXINT8__)");
     if (strstr(all.p, "TGC_TDPBF16")) sb_puts(o, " && (defined __AMX_BF16__ || defined __AMXBF16__)");
     sb_puts(o, "\n#define TGC_AMX\n#endif\n");
-    sb_puts(o, "#define TGC_ALIGNED __attribute__((aligned(64)))\n");
     sb_puts(o, tile_text);
   }
   bool wide = false; /* vectors of more than one register */

@@ -552,6 +552,8 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_BUFFER:
     for (size_t i = 0; i < w->k->bufs.n; i++)
       if (w->k->bufs.p[i] == x->arg[0]) return arena_printf(&w->a, "%%b%zu", i);
+    for (size_t i = 0; i < w->k->locals.n; i++)
+      if (w->k->locals.p[i] == x->arg[0]) return arena_printf(&w->a, "%%panel%zu", i);
     BUG("a buffer that the kernel does not name");
   case OP_LOOP: put_loop(w, x->src[0], (*loops)++); return NULL;
   case OP_END: put_end(w, x->src[0]); return NULL;
@@ -586,6 +588,10 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   Sb body = { 0 };
   Render w = { .ir = p->ir, .k = k, .t = t, .o = &body, .block = "entry" };
   int loops = 0;
+  for (size_t i = 0; i < k->locals.n; i++) {
+    const Buf *b = &p->ir->bufs.p[k->locals.p[i]];
+    sb_printf(&w.slots, "  %%panel%zu = alloca [%lld x i8], align 64\n", i, (long long)b->elems * dt_bytes(b->dt));
+  }
   for (size_t i = 0; i < k->prog.n; i++) {
     if (node(p->ir, k->prog.p[i])->op == OP_TILES) {
       put_tiles(&w, i);

@@ -111,7 +111,7 @@ static void print_moves(const Plan *p, int64_t all) {
 
 static const char *const buf_kind[] = {
   [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena",
-  [BUF_STATE] = "state", [BUF_NEXT] = "next", [BUF_GUARD] = "guard"
+  [BUF_STATE] = "state", [BUF_NEXT] = "next", [BUF_GUARD] = "guard", [BUF_LOCAL] = "local"
 };
 
 /* first and last kernel that names each buffer */

@@ -45,9 +45,12 @@ static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
 }
 
 /* What a goal's nest has on a side. */
-static const char *schedule_on(Ctx *c, const Goal *g, int side) {
-  const char *found = g->measured ? g->best : g->base;
-  return side == 0 ? g->base : side == 1 ? found : with_chunks(c, found, chunk_counts[side - 2]);
+static const char *schedule_on(Ctx *c, const Settle *s, const Goal *g, int side) {
+  const char *found = g->measured ? g->best : g->base, *text;
+  Opts o;
+  if (side < 2) return side ? found : g->base;
+  text = with_chunks(c, found, chunk_counts[side - 2]);
+  return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text; /* chunks of a chain are given */
 }
 
 /* ---- sides ---- */
@@ -163,10 +166,10 @@ static int choose(Ctx *c, Settle *s) {
     double ms = nest_ms(s, g, 0);
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      if ((k > 1 || strcmp(schedule_on(c, g, 1), g->base)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
+      if ((k > 1 || strcmp(schedule_on(c, s, g, 1), g->base)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
     }
-    if (all >= 0 && strcmp(schedule_on(c, g, all), g->base)) best = all;
-    s->choice.p[i] = schedule_on(c, g, best);
+    if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
+    s->choice.p[i] = schedule_on(c, s, g, best);
     kept += best > 0;
   }
   return kept;
@@ -178,11 +181,11 @@ static void settle(Ctx *c, void *arg) {
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     VEC_PUSH(&s->choice, g->base);
-    found += strcmp(schedule_on(c, g, 1), g->base) != 0;
+    found += strcmp(schedule_on(c, s, g, 1), g->base) != 0;
   }
   if (!found && s->threads < 2) return;
   for (int k = 0; k < s->sides; k++) {
-    for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, &s->t->goals.p[i], k);
+    for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
     open_side(c, s, k);
     order[k] = k;
   }

@@ -51,6 +51,7 @@ static void put_call(const Plan *p, int k, const char *from, const char *to, Sb 
     const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
     const char *name = arena_printf(&p->ir->ctx->model, "%%k%d.%zu", k, i);
     switch (b->kind) {
+    case BUF_LOCAL: BUG("a kernel is given what is its own");
     case BUF_INPUT: put_load(s, "in", b->slot, name); break;
     case BUF_OUTPUT: put_load(s, "out", b->slot, name); break;
     case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %lld\n", name, (long long)b->offset); break;

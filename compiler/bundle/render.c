@@ -174,6 +174,7 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, co
     const char *access = writes(kernel, kernel->bufs.p[i]) ? "" : "const ";
     if (i) sb_puts(s, ", ");
     switch (b->kind) {
+    case BUF_LOCAL: BUG("a kernel is given what is its own");
     case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
     case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
     case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;

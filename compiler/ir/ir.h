@@ -96,7 +96,7 @@ typedef struct Tensor {
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */
-typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT, BUF_GUARD } BufKind; /* a state as a run finds it, and as it leaves it; Graph.guarded */
+typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT, BUF_GUARD, BUF_LOCAL } BufKind; /* a state as a run finds it, and as it leaves it; Graph.guarded; on the stack of a call */
 typedef struct Buf {
   BufKind kind;
   DType dt;

@@ -916,7 +916,7 @@ static void weight_line(Parser *p, const char *name, size_t n) {
 
 /* ---- kernel and program level ---- */
 static void buffer_line(Parser *p, const char *name, size_t n) {
-  static const char *const kinds[] = { "input", "output", "weight", "arena", "state", "next", "guard" };
+  static const char *const kinds[] = { "input", "output", "weight", "arena", "state", "next", "guard", "local" };
   enum { KINDS = sizeof kinds / sizeof *kinds };
   const char *s;
   Type t;
@@ -924,7 +924,7 @@ static void buffer_line(Parser *p, const char *name, size_t n) {
   int64_t id = (int64_t)p->ir->bufs.n;
   size_t k = 0, len = word(p, &s);
   while (k < KINDS && !(len && is_word(s, len, kinds[k]))) k++;
-  if (k == KINDS) bad(p, len ? s : p->at, "expected one of input output weight arena state next");
+  if (k == KINDS) bad(p, len ? s : p->at, "expected one of input output weight arena state next guard local");
   if (!type(p, &t, false) || !t.dt || t.rank != 1) bad(p, t.at, "expected the buffer's type, as f32[64]");
   b.kind = (BufKind)k;
   b.dt = t.dt;

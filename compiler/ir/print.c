@@ -394,7 +394,7 @@ static int by_buffer_id(const void *a, const void *b) {
   return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-static const char *const buf_kind_name[] = { "input", "output", "weight", "arena", "state", "next", "guard" };
+static const char *const buf_kind_name[] = { "input", "output", "weight", "arena", "state", "next", "guard", "local" };
 
 /* Names and prints the buffers among refs, by id. */
 static void put_buffers(Printer *p, const Refs *refs) {

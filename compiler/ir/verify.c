@@ -380,7 +380,8 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       if (node(ir, scopes.p[nest.p[d]].range)->arg[2] == RK_THREAD) in_threads = nest.p[d] + 1;
     verify_inner(ir, r);
     NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
-    if (x->op == OP_STORE && !in_threads) alone = r;
+    const bool own = x->op == OP_STORE && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_LOCAL;
+    if (x->op == OP_STORE && !in_threads && !own) alone = r;
     verify_lanes(ir, r, x);
     for (int k = 0; k < x->nsrc; k++) {
       const Node *s = node(ir, x->src[k]);

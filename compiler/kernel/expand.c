@@ -17,13 +17,11 @@ static Ref copy_of(IR *ir, Ref root, Ref range, int64_t at) {
   return range_replace(ir, root, range, c, 0, NULL);
 }
 
-/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled; sum 0: begun by the first product. The chains of
- * other copies go on meanwhile, and a tree would add sums that multiply-adds add for nothing. */
-static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
+/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled */
+static Ref in_turn(IR *ir, Ref sum, Ref terms) {
   const Node *x = node(ir, terms);
-  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0], fused), x->src[1], fused);
-  if (!sum) return terms;
-  if (x->op == OP_MUL && fused) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
+  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0]), x->src[1]);
+  if (x->op == OP_MUL) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
   return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
 }
 
@@ -65,7 +63,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     }
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
-    if (n == 1 && x->lanes == 1 && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
+    if (n == 1 && t->in_order && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, c_int(ir, (DType)x->dt, 0), sum);
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
   }
   return 0;
@@ -285,8 +283,13 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   ir_rewrite(ir, groups, NULL, &nest, 1, NULL);
   ir_rewrite(ir, rules, (void *)(uintptr_t)t, &nest, 1, NULL);
   Nest n = nest_open(ir, nest), loops = { 0 };
-  Refs stores = { 0 }, next = { 0 }, ranges = { 0 };
+  Refs stores = { 0 }, next = { 0 }, ranges = { 0 }, panels = { 0 };
   Ref vec = 0;
+  const Node *parts = node(ir, n.store);
+  for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++) { /* copies of operands (stage.c), and last the nest's own */
+    n.store = parts->src[k];
+    if (k < parts->nsrc - 1) VEC_PUSH(&panels, expand_nest(ir, n.store, t));
+  }
   VEC_PUSH(&stores, n.store);
   /* The range with most copies is the outer one of the tile: what its copies share is held in
    * registers while theirs streams past, and the smaller side needs fewer. */
@@ -333,11 +336,13 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
     stores = next;
     next = done;
   }
-  /* NEST(SINK(stores), loops) */
-  loops.store = stores.n == 1 ? stores.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)stores.n, stores.p, 0, NULL, 0, NULL);
+  /* NEST(SINK(panels, stores), loops) */
+  for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&panels, stores.p[i]);
+  loops.store = panels.n == 1 ? panels.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)panels.n, panels.p, 0, NULL, 0, NULL);
   Ref out = nest_close(ir, &loops);
   VEC_FREE(&stores);
   VEC_FREE(&next);
   VEC_FREE(&ranges);
+  VEC_FREE(&panels);
   return out;
 }

@@ -1,6 +1,6 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
  * analytic model (heuristic.c), applied by splitting ranges (opts.c), constants packed in the order
- * they are read (pack.c), replication and lanes (expand.c), functions and lanes a target lacks
+ * they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes (expand.c), functions and lanes a target lacks
  * (legalize.c), chunks for threads (threads.c), a list of micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
@@ -30,6 +30,7 @@ typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
   Ref outermost;           /* range moved to the outside of the nest; 0: none */
+  Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
   Ref grouped;             /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
   const struct Unit *unit; /* units.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
@@ -73,6 +74,12 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
 typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs; /* step: the range that stands for it */
 Ref stairs_open(IR *ir, Ref index, Stairs *s);
 void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
+int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range); /* pack.c: the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
+
+/* stage.c: panels of operands in memory of the kernel's own, at most so many bytes of it a nest */
+enum { STAGE_BYTES = 1 << 16 };
+const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
+Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 

@@ -37,6 +37,7 @@ typedef struct Linear {
   bool *done;                    /* by position in nodes */
   int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
   Ref *value;                    /* by position in nodes: what stands for it in the program */
+  RefMap panel;                  /* buffer + 1 of a copy (stage.c) to the loop it is made in */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
   uint32_t npos;
   Shared *shared;
@@ -67,6 +68,11 @@ static bool within(const Linear *l, int inner, int outer) {
   return inner == outer;
 }
 
+/* The loop in which the copy is made that a node loads from; 0: it does not. */
+static int panel_loop(Linear *l, const Node *x) {
+  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)node(l->ir, x->src[0])->arg[0] + 1) : 0;
+}
+
 /* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
  * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
  * walk that collects for each node the set of open ranges. */
@@ -84,6 +90,8 @@ static void make_loops(Linear *l) {
     const Node *x = node(ir, l->nodes.p[i]);
     uint64_t *me = open + i * words;
     if (x->op == OP_RANGE) me[nth / 64] |= (uint64_t)1 << nth % 64, nth++;
+    for (size_t w = 0; w < ranges.n && panel_loop(l, x); w++)
+      if (ranges.p[w] == l->loop[panel_loop(l, x)].range) me[w / 64] |= (uint64_t)1 << w % 64;
     for (int k = 0; k < x->nsrc; k++) {
       uint64_t *from = open + pos_of(l, x->src[k]) * words;
       if (x->op == OP_RED && k > 0) for (size_t w = 0; w < words; w++) me[w] &= ~from[w];
@@ -133,6 +141,7 @@ static void find_scopes(Linear *l, int innermost) {
     int s = x->op == OP_RANGE ? loop_of(l, l->nodes.p[i]) : x->op == OP_RED ? red_parent(l, x) : 0;
     CHECK(s >= 0);
     for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
+    s = deeper(l, s, panel_loop(l, x));
     if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     l->scope[i] = s;
@@ -338,6 +347,29 @@ static void share_top(Linear *l) {
   }
 }
 
+/* Loops of the copies that are made in loop at: before those that read them. */
+static void panel_loops(Linear *l, const Nest *n, int k, int at) {
+  const Node *parts = node(l->ir, n->store);
+  for (int i = 0; i < parts->nsrc && parts->op == OP_SINK; i++) {
+    const Node *copy = node(l->ir, parts->src[i]);
+    int deepest = n->n - 1, in = at;
+    if (copy->op != OP_NEST) continue;
+    while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest])) deepest--;
+    if (deepest != k) continue;
+    for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
+    const Node *store = node(l->ir, copy->src[0]);
+    refmap_set(&l->panel, (Ref)node(l->ir, store->src[0])->arg[0] + 1, (uint32_t)at);
+    VEC_PUSH(&l->loop[in].sets, copy->src[0]);
+  }
+}
+
+static void drop_node(Linear *l, Ref r) {
+  size_t at = 0;
+  while (l->nodes.p[at] != r) at++;
+  memmove(&l->nodes.p[at], &l->nodes.p[at + 1], (l->nodes.n - at - 1) * sizeof(Ref));
+  l->nodes.n--;
+}
+
 static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   Linear *l = xmalloc(sizeof *l);
   memset(l, 0, sizeof *l);
@@ -347,12 +379,10 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   Nest n = nest_open(ir, nest);
   ir_toposort(ir, &nest, 1, &l->nodes);
   l->nodes.n--; /* the NEST itself */
-  if (node(ir, n.store)->op == OP_SINK) { /* and its SINK, which is not last when ranges follow it */
-    size_t at = 0;
-    while (l->nodes.p[at] != n.store) at++;
-    memmove(&l->nodes.p[at], &l->nodes.p[at + 1], (l->nodes.n - at - 1) * sizeof(Ref));
-    l->nodes.n--;
-  }
+  const Node *parts = node(ir, n.store);
+  if (parts->op == OP_SINK) drop_node(l, n.store); /* and its SINK, which is not last when ranges follow it */
+  for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++)
+    if (node(ir, parts->src[k])->op == OP_NEST) drop_node(l, parts->src[k]);
   for (l->npos = 64; l->npos < l->nodes.n * 2; l->npos *= 2) {}
   l->pos = xmalloc(l->npos * sizeof *l->pos);
   memset(l->pos, 0, l->npos * sizeof *l->pos);
@@ -364,7 +394,10 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
   l->nloops = 1; /* 0: outside of all loops */
   int at = 0;
-  for (int k = 0; k < n.n; k++) at = loop_add(l, n.ranges[k], at);
+  for (int k = 0; k < n.n; k++) {
+    at = loop_add(l, n.ranges[k], at);
+    panel_loops(l, &n, k, at);
+  }
   make_loops(l);
   find_scopes(l, at);
   share_top(l);
@@ -373,7 +406,9 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   if (tiles) put(l, OP_TILES, DT_NONE, 1, 0, NULL, 1, &(int64_t){ ir->next_range++ });
   const Node *s = node(ir, n.store);
   if (s->op == OP_SINK)
-    for (int k = 0; k < s->nsrc; k++) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+    for (int k = 0; k < s->nsrc; k++) {
+      if (node(ir, s->src[k])->op == OP_STORE) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+    }
   else
     VEC_PUSH(&l->loop[at].sets, n.store);
   if (n.n) emit_loop(l, 1);
@@ -384,6 +419,7 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
       refmap_set(&shared->top, l->nodes.p[i], l->nodes.p[i]);
   for (int i = 0; i < l->nloops; i++) VEC_FREE(&l->loop[i].sets);
   VEC_FREE(&l->nodes);
+  refmap_free(&l->panel);
   free(l->pos);
   free(l->scope);
   free(l->done);

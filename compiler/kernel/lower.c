@@ -54,12 +54,42 @@ static double count_flops(const IR *ir, Ref sink) {
   return flops;
 }
 
+/* Nests run one after the other: the copies of operands that they make share memory. */
+static void share_locals(IR *ir, Refs *nests) {
+  Refs all = { 0 };
+  VEC(Ref) kept = { 0 };
+  for (size_t i = 0; i < nests->n; i++) {
+    Ref from[MAX_RANGES], to[MAX_RANGES];
+    int n = 0;
+    all.n = 0;
+    ir_toposort(ir, &nests->p[i], 1, &all);
+    for (size_t j = 0; j < all.n && n < MAX_RANGES; j++) {
+      const Node *x = node(ir, all.p[j]);
+      if (x->op != OP_BUFFER || ir->bufs.p[x->arg[0]].kind != BUF_LOCAL) continue;
+      if (n == (int)kept.n) VEC_PUSH(&kept, all.p[j]);
+      Buf *b = &ir->bufs.p[node(ir, kept.p[n])->arg[0]];
+      if (b->dt != (DType)x->dt) break; /* it keeps its own */
+      if (b->elems < ir->bufs.p[x->arg[0]].elems) b->elems = ir->bufs.p[x->arg[0]].elems;
+      from[n] = all.p[j];
+      to[n] = kept.p[n];
+      n++;
+    }
+    if (n) nests->p[i] = ix_subst(ir, nests->p[i], n, from, to);
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&kept);
+}
+
 static void name_buffers(const IR *ir, Kernel *k) {
-  k->bufs.n = k->written.n = 0;
+  k->bufs.n = k->written.n = k->locals.n = 0;
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
     if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
     const int buf = (int)node(ir, x->src[0])->arg[0];
+    if (ir->bufs.p[buf].kind == BUF_LOCAL) {
+      if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
+      continue;
+    }
     if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
     if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
   }
@@ -164,6 +194,7 @@ void kernel_lower(Plan *p, int index) {
     pack_weights(p, &nests.p[i]);
     nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i], p->target), p->backend, p->target);
   }
+  share_locals(ir, &nests);
   k = &p->kernels.p[index];
   if (!k->each) kernel_cost(ir, k);
   k->chunks = threads_given(ir, &nests);

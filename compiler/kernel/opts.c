@@ -5,13 +5,17 @@
 #include "units.h"
 #include <string.h>
 
-/* Splits range r of extent n * tile below root. */
-static Ref split(IR *ir, Ref root, const Opt *o) {
+enum { PARTS = 3 }; /* that a range is split in: tiles, copies, lanes */
+
+/* Splits range r of extent n * tile below root, by what is in by then. */
+static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes;
-  Ref by[3] = { range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL), range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
+  by[0] = range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]);
+  by[1] = range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL);
+  by[2] = range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC);
   Ref expr = ix_add(ir, ix_add(ir, ix_mul(ir, by[0], tile), ix_mul(ir, by[1], o->lanes)), by[2]);
-  return range_replace(ir, root, o->range, expr, 3, by);
+  return range_replace(ir, root, o->range, expr, PARTS, by);
 }
 
 /* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
@@ -80,7 +84,7 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
 }
 
 /* Splits a range that a tile divides, or a reduction, whose rest keeps as many vectors as it has, then narrower ones. */
-static Ref split_whole(IR *ir, Ref root, Opt o) {
+static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
   int64_t extent = node(ir, o.range)->arg[0], tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
   if (whole < extent) {
     Ref rest;
@@ -88,9 +92,9 @@ static Ref split_whole(IR *ir, Ref root, Opt o) {
     while (lanes > extent - whole) lanes /= 2;
     vectors = (int)((extent - whole) / lanes);
     root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
-    if (lanes > 1) root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 });
+    if (lanes > 1) root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 }, by);
   }
-  return split(ir, root, &o);
+  return split(ir, root, &o, by);
 }
 
 /* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */
@@ -126,9 +130,11 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     CHECK(depth < 16);
     Opts rest = o;
     rest.threads = 0;
-    bool moved = o.outermost == p->range;
+    bool moved = o.outermost == p->range, staged = o.staged == p->range;
     VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent, &rest.opt[i].range));
-    if (moved) rest.outermost = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;
+    const Ref left = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;
+    if (moved) rest.outermost = left;
+    if (staged) rest.staged = left;
     if (p->lanes > 1 && !tiles) rest.n = -1;
     else if (node(ir, rest.opt[i].range)->op != OP_RANGE) rest.opt[i] = rest.opt[--rest.n];
     else if (p->lanes > 1) narrow_lanes(&rest.opt[i], extent - whole);
@@ -136,13 +142,18 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     VEC_PUSH(&how, rest);
     nest = restrict_range(ir, nest, p->range, 0, whole, &p->range);
     if (moved) o.outermost = p->range;
+    if (staged) o.staged = p->range;
   }
+  Ref panel[PARTS] = { o.staged };
   for (int i = 0; i < o.n; i++) {
     Opt *p = &o.opt[i];
+    Ref by[PARTS];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
     bool overlap = whole < extent && in_list(ir, nest, p->range);
-    nest = overlap ? split_overlapping(ir, nest, p) : split_whole(ir, nest, *p);
+    nest = overlap ? split_overlapping(ir, nest, p) : split_whole(ir, nest, *p, by);
+    if (p->range == o.staged) memcpy(panel, by, sizeof panel);
   }
+  if (o.staged) nest = stage_nest(ir, nest, panel, PARTS);
   VEC_PUSH(nests, nest);
   for (size_t i = 0; i < rests.n; i++) apply(ir, rests.p[i], t, depth + 1, how.p[i].n < 0 ? NULL : &how.p[i], nests, text);
   VEC_FREE(&rests);

@@ -14,9 +14,9 @@ enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3, MAX_CHUNKS = 64 };
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
-  { "rows", A_NUMBER }, { "threads", A_NUMBER },
+  { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "threads", A_NUMBER },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_THREADS, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_THREADS, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -50,6 +50,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   }
   if (o->unit) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->unit->name);
   if (o->outermost) sb_printf(out, " outer(r%d)", range_place(&ranges, o->outermost));
+  if (o->staged) sb_printf(out, " stage(r%d)", range_place(&ranges, o->staged));
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   sb_puts(out, " }");
   VEC_FREE(&ranges);
@@ -90,6 +91,11 @@ static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit
   if (word == W_OUTER) {
     if (o->outermost) return "it moves two ranges outermost";
     o->outermost = range;
+    return NULL;
+  }
+  if (word == W_STAGE) {
+    if (o->staged) return "panels of two ranges are copied";
+    o->staged = range;
     return NULL;
   }
   if (word == W_TC) {
@@ -224,6 +230,8 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   Ref vec = 0;
   Opts grouped = *given, *o = &grouped;
   const bool tiles = o->unit && o->unit->depth > 1;
+  for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
+    if (node(ir, node(ir, nest)->src[k])->arg[2] == RK_THREAD) return "the kernels of a chain have their chunks in common";
   if (o->unit && (wrong = unit_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
   if (tiles && (wrong = unit_tiling(ir, nest, o))) return wrong;
   nest = units_apply(ir, nest, o);
@@ -234,6 +242,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
     vec = o->opt[i].range;
   }
   if (!wrong && o->outermost && !ranges_of(ir, nest, o->outermost)) wrong = "the range to move outermost is a reduction's";
+  if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++)

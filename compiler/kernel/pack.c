@@ -10,7 +10,7 @@
 typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim; /* gate: what a step adds to the gate's value */
 
 /* Place of a range in the nest: its loops, then its reductions' loops, then copies, then tiles and lanes. */
-static int order_of(const IR *ir, const Refs *all, Ref nest, Ref range) {
+int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range) {
   static const int inner[RK_COUNT] = { [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5 };
   const Node *x = node(ir, nest), *r = node(ir, range);
   int kind = inner[r->arg[2]], at = 0;
@@ -129,7 +129,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
     Ref walker = ranges.p[i];
     for (int k = 0; k < stairs.n; k++)
       if (stairs.step[k] == walker) walker = stairs.range[k];
-    Dim e = { .range = ranges.p[i], .extent = node(ir, ranges.p[i])->arg[0], .order = order_of(ir, all, nest, walker) };
+    Dim e = { .range = ranges.p[i], .extent = node(ir, ranges.p[i])->arg[0], .order = walk_order(ir, all, nest, walker) };
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
     for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];

@@ -101,6 +101,7 @@ typedef struct Share {
   Nest nest;
   double cost;
   int most;                    /* loops that may become units */
+  int panels;                  /* loops outside of copies of operands (stage.c), which units further inside would repeat */
   int from, loops;             /* that do: how many are outside of them, and how many they are */
   int64_t units;
 } Share;
@@ -110,7 +111,7 @@ typedef struct Share {
 static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
-  *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t) };
+  *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t), .panels = n.n };
   enum { APART, OVERLAPPING, ROWS };
   for (int kind = APART, at = 0; kind <= ROWS; kind++)
     for (int k = 0; k < n.n; k++) {
@@ -122,9 +123,11 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     int deepest = n.n;
-    if (node(ir, all.p[i])->op != OP_RED) continue;
+    const bool panel = node(ir, all.p[i])->op == OP_NEST && all.p[i] != nest;
+    if (node(ir, all.p[i])->op != OP_RED && !panel) continue;
     while (deepest && !ix_uses(ir, all.p[i], s->nest.ranges[deepest - 1])) deepest--;
-    if (deepest < s->most) s->most = deepest;
+    if (panel) s->panels = deepest;
+    else if (deepest < s->most) s->most = deepest;
   }
   VEC_FREE(&all);
 }
@@ -142,6 +145,7 @@ static bool dependent(const IR *ir, const Refs *nests) {
         const Node *x = node(ir, all.p[j]);
         if (loads ? x->op != OP_LOAD && x->op != OP_TILE : x->op != OP_STORE) continue;
         Ref buf = (Ref)node(ir, x->src[0])->arg[0] + 1;
+        if (ir->bufs.p[buf - 1].kind == BUF_LOCAL) continue; /* a call's own */
         if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
         else any |= refmap_get(&writer, buf) != 0;
       }
@@ -193,6 +197,7 @@ static double foreign_bytes(IR *ir, const Nest *n, int k) {
     const Node *value = x->op == OP_STORE ? node(ir, x->src[2]) : x;
     Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 1 };
     size_t at = 0;
+    if (ir->bufs.p[r.buf].kind == BUF_LOCAL) continue;
     if (ix_uses(ir, x->src[1], n->ranges[k])) {
       if (ir->bufs.p[r.buf].kind == BUF_WEIGHT || outermost_in_memory(ir, n, k, x->src[1])) continue;
       r.times = 0.5 + (x->op == OP_STORE ? BOUNCES * torn_lines(ir, n, k, all.p[i]) : 0);
@@ -220,7 +225,8 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   s->units = 1;
   while (s->from + s->loops < s->most) {
     int64_t e = range_extent(ir, s->nest.ranges[s->from + s->loops]);
-    bool enough = s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
+    bool repeats = s->from + s->loops >= s->panels && s->units >= chunks;
+    bool enough = repeats || s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
     int least = s->units < chunks ? SMALL_UNIT : UNIT;
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
     s->units *= e;

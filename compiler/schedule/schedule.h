@@ -28,6 +28,7 @@ typedef struct Kernel {
   Refs prog;               /* program level: after expansion and linearisation */
   VEC(int) bufs;           /* buffers it names, in the order of its C parameters */
   VEC(int) written;        /* those it stores to */
+  VEC(int) locals;         /* memory on the stack of each call, which is in none of these */
   bool may_alias;          /* two of them share memory: no restrict */
   const char *schedule;    /* the opts in text, one nest after another */
   VEC(NestSchedule) nests; /* the same, a nest of the sink each */

@@ -1,5 +1,5 @@
 /* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
- * results, another outermost range, another unit, and two tiles changed against each other. */
+ * results, another outermost range, panels of it copied or not, another unit, and two tiles changed against each other. */
 #include "../kernel/units.h"
 #include "tune.h"
 #include <string.h>
@@ -7,7 +7,7 @@
 typedef struct Dense { /* a schedule by place of range */
   int unroll[MAX_RANGES], lanes[MAX_RANGES];
   bool partial[MAX_RANGES], rows[MAX_RANGES];
-  int outer, grouped; /* -1: none */
+  int outer, staged, grouped; /* -1: none */
   const Unit *unit;
 } Dense;
 
@@ -25,8 +25,9 @@ static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 
 enum { TILES = sizeof tiles / sizeof *tiles };
 
 static Dense dense_of(const Walk *w, const Opts *o) {
-  Dense d = { .outer = -1, .grouped = -1, .unit = o->unit };
+  Dense d = { .outer = -1, .staged = -1, .grouped = -1, .unit = o->unit };
   if (o->outermost) d.outer = range_place(&w->ranges, o->outermost);
+  if (o->staged) d.staged = range_place(&w->ranges, o->staged);
   if (o->unit) d.grouped = range_place(&w->ranges, o->grouped);
   for (int i = 0; i < MAX_RANGES; i++) d.unroll[i] = d.lanes[i] = 1;
   for (int i = 0; i < o->n; i++) {
@@ -49,6 +50,7 @@ static void try(const Walk *w, const Dense *d) {
         .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1, .rows = d->rows[i]
       };
   if (d->outer > 0) o.outermost = w->ranges.p[d->outer];
+  if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
   if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
   if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > MAX_STATEMENTS) return;
   Sb text = { 0 };
@@ -124,7 +126,10 @@ void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts 
     for (int i = -1; i < w.own; i++) {
       Dense x = d;
       x.outer = i;
-      if (i != d.outer) try(&w, &x);
+      x.staged = -1;
+      if (i != d.outer || d.staged >= 0) try(&w, &x);
+      x.staged = i;
+      if (i >= 0 && i != d.staged) try(&w, &x);
     }
     other_units(&w, &d);
     for (int i = 0; i < n; i++)

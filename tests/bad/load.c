@@ -63,11 +63,12 @@ static bool same(const Tensor *want, const char *got) {
   return true;
 }
 
-static void *memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena) {
+static void *memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena, Arena *m) {
   switch (b->kind) {
   case BUF_INPUT: return (void *)in[b->slot].data;
   case BUF_OUTPUT: return out[b->slot];
   case BUF_WEIGHT: return p->weights + b->offset;
+  case BUF_LOCAL: return arena_alloc(m, (size_t)(b->elems * dt_bytes(b->dt)));
   default: return arena + b->offset;
   }
 }
@@ -90,7 +91,7 @@ static bool agrees(Ctx *c, Graph *g) {
   Plan *p = compile_graph(g, &(CompileOptions){ .target = target_find(&c->model, "portable", &why), .backend = backends[0] });
   char *arena = arena_alloc(&c->model, (size_t)p->arena_bytes);
   void **mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
-  for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = memory(p, &p->ir->bufs.p[b], in, out, arena);
+  for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = memory(p, &p->ir->bufs.p[b], in, out, arena, &c->model);
   for (size_t k = 0; k < p->kernels.n; k++) interp_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, mem);
   bool ok = true;
   for (size_t i = 0; i < nout; i++) ok &= same(&want[i], out[i]);

@@ -51,12 +51,13 @@ static const char *find(ScheduleSource *s, const char *key, bool *partial) {
 }
 
 static void random_text(Sb *s) {
-  static const char *const word[] = { "vec", "unroll", "unroll", "partial", "outer" };
+  static const char *const word[] = { "vec", "unroll", "unroll", "partial" };
   static const int number[] = { 2, 2, 3, 4, 4, 5, 8, 16 };
   sb_puts(s, "{");
   for (int n = roll(5); n > 0; n--) {
-    int w = roll(6), r = roll(5);
-    if (w == 5) sb_printf(s, " tc(r%d,vpmaddwd)", r);
+    int w = roll(7), r = roll(5);
+    if (w == 6) sb_printf(s, roll(2) ? " outer(r%d) stage(r%d)" : " stage(r%d)", r, r);
+    else if (w == 5) sb_printf(s, " tc(r%d,vpmaddwd)", r);
     else if (w == 4) sb_printf(s, " outer(r%d)", r);
     else sb_printf(s, " %s(r%d,%d)", word[w], r, number[roll(8)]);
   }
@@ -113,7 +114,7 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0;
+  int applied = 0, staged = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     ctx_init(&c);
@@ -132,13 +133,14 @@ static void legal_schedules_compute_the_same(void **state) {
         Kernel x = lowered(p, k, &got);
         same(p->ir, &x, got, want);
         applied += !strcmp(x.nests.p[0].from, "test") && strlen(current) > 3;
+        staged += x.locals.n > 0;
         sb_free(&text);
       }
     }
     ir_free(g->ir);
     ctx_free(&c);
   }
-  assert_true(applied > 100);
+  assert_true(applied > 100 && staged > 10);
 }
 
 /* a 6 x 8 by 8 x 16 product */
@@ -196,6 +198,10 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ partial(r2,33) }", "there are more than 32 partial results" },
     { "x86-64-v3", "{ outer(r2) }", "the range to move outermost is a reduction's" },
     { "x86-64-v3", "{ outer(r0) outer(r1) }", "it moves two ranges outermost" },
+    { "x86-64-v3", "{ stage(r2) }", "panels are tiles of a range of the nest" },
+    { "x86-64-v3", "{ stage(r1) }", "the range of panels is not the outermost" },
+    { "x86-64-v3", "{ outer(r1) stage(r0) }", "the range of panels is not the outermost" },
+    { "x86-64-v3", "{ stage(r0) stage(r0) }", "panels of two ranges are copied" },
     { "x86-64-v3", "{ swizzle(r0,2) }", "an opt is unknown" },
     { "x86-64-v3", "{ tc(r2,abacus) }", "there is no such unit" },
     { "x86-64-v3", "{ tc(r2) }", "an opt is malformed" },
@@ -216,6 +222,15 @@ static void wrong_texts_are_refused(void **state) {
     const char *wrong = opts_parse(ir, nest, target(ir->ctx, bad[i].isa), bad[i].text, strlen(bad[i].text), &o);
     assert_string_equal(wrong ? wrong : "legal", bad[i].why);
   }
+}
+
+static void chunks_of_a_chain_are_given(void **state) {
+  IR *ir = *state;
+  Nest n = nest_open(ir, product(ir, false));
+  Opts o;
+  n.ranges[n.n++] = range_make(ir, 4, RK_THREAD);
+  const char *wrong = opts_parse(ir, nest_close(ir, &n), target(ir->ctx, "x86-64-v3"), "{ threads(2) }", 14, &o);
+  assert_string_equal(wrong, "the kernels of a chain have their chunks in common");
 }
 
 static void keys_name_what_is_computed(void **state) {
@@ -245,6 +260,7 @@ int main(void) {
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
     cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
+    cmocka_unit_test_setup_teardown(chunks_of_a_chain_are_given, setup, teardown),
     cmocka_unit_test_setup_teardown(keys_name_what_is_computed, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,139 @@
+/* stage.c: panels of operands, copied into the order they are read in: the opt STAGE(range).
+ *
+ * What a reduction reads along a range is read again by every loop inside of that range, each time as it lies in
+ * memory: lane by lane where neighbours are not neighbours there, behind gates, a page apart. So the panel of one
+ * tile is copied when the tile's loop is entered, into memory of the kernel's own (BUF_LOCAL, on the stack), with the
+ * reduction's loops outermost and the lanes innermost, as pack.c does with constants while compiling. A copy is a
+ * nest in the nest; linear.c puts its loops before those that read it.
+ *
+ * needs: split ranges (opts.c)   gives: NEST(SINK(NEST(STORE, ranges of a panel) ..., STORE), ranges)
+ * keeps: the value of every element */
+#include "kernel.h"
+#include <string.h>
+
+static bool is_loop(const IR *ir, Ref nest, Ref r) {
+  const Node *x = node(ir, nest);
+  bool own = false;
+  for (int k = 1; k < x->nsrc; k++) own |= x->src[k] == r;
+  return own && (node(ir, r)->arg[2] == RK_LOOP || node(ir, r)->arg[2] == RK_THREAD);
+}
+
+/* Loads of what is computed, by reductions, that vary with one of by[0..n) */
+static void panel_loads(IR *ir, Ref nest, const Ref *by, int n, Refs *out) {
+  Refs all = { 0 }, body = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    if (node(ir, all.p[i])->op != OP_RED) continue;
+    body.n = 0;
+    ir_toposort(ir, &node(ir, all.p[i])->src[0], 1, &body);
+    for (size_t j = 0; j < body.n; j++) {
+      const Node *x = node(ir, body.p[j]);
+      bool varies = false, reduced = false;
+      if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT || range_place(out, body.p[j]) >= 0) continue;
+      for (int k = 0; k < n; k++) varies |= by[k] && ix_uses(ir, body.p[j], by[k]);
+      for (int k = 1; k < node(ir, all.p[i])->nsrc; k++) reduced |= ix_uses(ir, body.p[j], node(ir, all.p[i])->src[k]);
+      if (varies && reduced) VEC_PUSH(out, body.p[j]);
+    }
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&body);
+}
+
+const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  const Nest n = nest_open(ir, nest);
+  const int first = nest_batch(ir, &n);
+  int at = 0;
+  int64_t tile = 1, bytes = 0;
+  Refs loads = { 0 }, ranges = { 0 };
+  const char *wrong = NULL;
+  while (at < n.n && n.ranges[at] != o->staged) at++;
+  if (at == n.n) return "panels are tiles of a range of the nest";
+  if (o->unit) return "a unit's operands are not copied";
+  if (o->outermost ? o->outermost != o->staged : at > first) return "the range of panels is not the outermost";
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == o->staged) tile = (int64_t)o->opt[i].unroll * o->opt[i].lanes;
+  if (node(ir, o->staged)->arg[0] % tile && reduction_repeats(ir, nest, o->staged)) return "panels overlap";
+  panel_loads(ir, nest, &o->staged, 1, &loads);
+  if (!loads.n) wrong = "no operand of a reduction varies along the range of panels";
+  for (size_t i = 0; i < loads.n && !wrong; i++) {
+    int64_t elems = tile;
+    ranges.n = 0;
+    collect_ranges(ir, loads.p[i], &ranges);
+    for (size_t k = 0; k < ranges.n && !wrong; k++) {
+      if (ranges.p[k] == o->staged) continue;
+      if (is_loop(ir, nest, ranges.p[k])) { /* where it is outside of the panels the copy varies with it */
+        int place = 0;
+        while (n.ranges[place] != ranges.p[k]) place++;
+        if (place >= first) wrong = "a panel is read once";
+      } else if (!i64_mul(elems, node(ir, ranges.p[k])->arg[0], &elems)) wrong = "a panel is too large";
+    }
+    bytes += elems > STAGE_BYTES ? STAGE_BYTES + 1 : elems * dt_bytes((DType)node(ir, loads.p[i])->dt);
+  }
+  if (!wrong && (bytes > STAGE_BYTES || bytes > t->l2_bytes)) wrong = "a panel is too large";
+  VEC_FREE(&ranges);
+  VEC_FREE(&loads);
+  return wrong;
+}
+
+/* A panel's element by the values of its ranges, which are in the order of the copy. */
+static Ref panel_index(IR *ir, const Ref *range, const int64_t *extent, int n) {
+  Ref at = ix_const(ir, 0);
+  for (int i = 0; i < n; i++) at = ix_add(ir, ix_mul(ir, at, extent[i]), range[i]);
+  return at;
+}
+
+/* The load from the copy; *copy is the nest that makes it. */
+static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
+  const Node *x = node(ir, load);
+  Ref inside[MAX_RANGES], own[MAX_RANGES];
+  int64_t extent[MAX_RANGES], elems = 1;
+  int order[MAX_RANGES], n = 0;
+  Refs ranges = { 0 };
+  collect_ranges(ir, load, &ranges);
+  for (size_t i = 0; i < ranges.n; i++) {
+    if (is_loop(ir, nest, ranges.p[i])) continue;
+    const int mine = walk_order(ir, all, nest, ranges.p[i]);
+    int at = n++;
+    CHECK(n <= MAX_RANGES);
+    for (; at && order[at - 1] > mine; at--) order[at] = order[at - 1], inside[at] = inside[at - 1];
+    order[at] = mine;
+    inside[at] = ranges.p[i];
+  }
+  VEC_FREE(&ranges);
+  for (int i = 0; i < n; i++) {
+    const bool lanes = i && i == n - 1 && node(ir, inside[i])->arg[2] == RK_VEC; /* and a loop around them */
+    extent[i] = node(ir, inside[i])->arg[0];
+    elems *= extent[i];
+    own[i] = range_make(ir, extent[i], lanes ? RK_VEC : RK_LOOP);
+  }
+  const int64_t id = (int64_t)ir->bufs.n;
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_LOCAL, .dt = (DType)x->dt, .elems = elems, .offset = -1 }));
+  const Ref buf = node_make(ir, OP_BUFFER, (DType)x->dt, 1, 0, NULL, 1, &id, 0, NULL);
+  const Ref value = ix_subst(ir, load, n, inside, own);
+  Nest c = { .n = n };
+  c.store = node_make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ buf, panel_index(ir, own, extent, n), value }, 0, NULL, 0, NULL);
+  memcpy(c.ranges, own, (size_t)n * sizeof *own);
+  *copy = nest_close(ir, &c);
+  return node_make(ir, OP_LOAD, (DType)x->dt, 1, 2, (Ref[]){ buf, panel_index(ir, inside, extent, n) }, 0, NULL, 0, NULL);
+}
+
+Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
+  Refs loads = { 0 }, all = { 0 }, to = { 0 }, parts = { 0 };
+  Nest x = nest_open(ir, nest);
+  panel_loads(ir, nest, by, n, &loads);
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < loads.n; i++) {
+    Ref copy;
+    VEC_PUSH(&to, stage_load(ir, nest, &all, loads.p[i], &copy));
+    VEC_PUSH(&parts, copy);
+  }
+  if (loads.n) {
+    VEC_PUSH(&parts, ix_subst(ir, x.store, (int)loads.n, loads.p, to.p));
+    x.store = node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);
+  }
+  VEC_FREE(&loads);
+  VEC_FREE(&all);
+  VEC_FREE(&to);
+  VEC_FREE(&parts);
+  return nest_close(ir, &x);
+}
