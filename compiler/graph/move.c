@@ -185,6 +185,74 @@ Ref rule_pad(IR *ir, Ref r, void *users) {
   return g_pad(ir, s->src[0], lo, hi, x->src[1]);
 }
 
+/* The number of a part in a mixed radix: each digit moves where the part begins, along an axis of its own. */
+typedef struct Digit { int axis; int64_t n, far; } Digit;
+
+/* The digits of the numbers of a concatenation's parts, last ones first; 0: parts do not begin as digits say, or are
+ * not all of what lies between the first and the last. */
+static int digits_of_parts(const IR *ir, const Node *x, Digit digit[MAX_RANK]) {
+  const Node *first = node(ir, x->src[0]);
+  const int rank = first->rank;
+  uint32_t axes = 0;
+  int64_t below = 1;
+  int n = 0;
+  for (; below < x->nsrc; below *= digit[n++].n) {
+    const int64_t *next = node(ir, x->src[below])->arg;
+    Digit *d = &digit[n];
+    for (d->axis = 0; d->axis < rank && next[d->axis] == first->arg[d->axis];) d->axis++;
+    if (n + rank == MAX_RANK || d->axis == rank || axes >> d->axis & 1) return 0;
+    axes |= 1u << d->axis;
+    d->far = next[d->axis] - first->arg[d->axis];
+    const int64_t step = first->arg[rank + d->axis];
+    d->n = 1;
+    while (d->n * below < x->nsrc && node(ir, x->src[d->n * below])->arg[d->axis] == first->arg[d->axis] + d->n * d->far) d->n++;
+    bool behind = step == 1 && d->far == first->dims[d->axis], between = d->far == 1 && d->n == step;
+    if (!behind && !between) return 0;
+  }
+  for (int k = 0; k < x->nsrc && below == x->nsrc; k++)
+    for (int a = 0; a < rank; a++) {
+      int64_t begin = first->arg[a], rest = k;
+      for (int i = 0; i < n; rest /= digit[i++].n) begin += digit[i].axis == a ? rest % digit[i].n * digit[i].far : 0;
+      if (begin != node(ir, x->src[k])->arg[a]) return 0;
+    }
+  return below == x->nsrc ? n : 0;
+}
+
+/* Parts of one value, side by side, that are all of it: its axes split, in another order */
+static Ref cat_of_shrinks(IR *ir, const Node *x) {
+  const Node *first = node(ir, x->src[0]);
+  const int rank = first->rank;
+  Digit digit[MAX_RANK];
+  int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], split[MAX_RANK], perm[MAX_RANK];
+  int at[MAX_RANK], of_digit[MAX_RANK], n, m = 0; /* where an axis, and what a digit makes of it, are after the split */
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *s = node(ir, x->src[k]);
+    bool same = s->op == OP_SHRINK && s->src[0] == first->src[0];
+    for (int a = 0; a < rank && same; a++) same = s->dims[a] == first->dims[a] && s->arg[rank + a] == first->arg[rank + a];
+    if (!same) return 0;
+  }
+  if (!(n = digits_of_parts(ir, x, digit))) return 0;
+  for (int a = 0; a < rank; a++) {
+    const Digit *d = NULL;
+    for (int i = 0; i < n; i++)
+      if (digit[i].axis == a) d = &digit[i];
+    begin[a] = first->arg[a];
+    step[a] = d ? 1 : first->arg[rank + a];
+    dims[a] = first->dims[a] * (d ? d->n : 1);
+    bool behind = d && first->arg[rank + a] == 1;
+    if (behind) split[of_digit[d - digit] = m++] = d->n;
+    split[at[a] = m++] = first->dims[a];
+    if (d && !behind) split[of_digit[d - digit] = m++] = d->n;
+  }
+  m = 0;
+  for (int a = 0; a < rank; a++) {
+    for (int i = n; a == x->arg[0] && i-- > 0;) perm[m++] = of_digit[i];
+    perm[m++] = at[a];
+  }
+  Ref all = g_reshape(ir, g_shrink(ir, first->src[0], begin, step, dims), m, split);
+  return g_reshape(ir, g_permute(ir, all, perm), x->rank, x->dims);
+}
+
 Ref rule_cat(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   int64_t first, bits;
@@ -192,6 +260,8 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
   if (x->nsrc == 1) return x->src[0];
   for (int i = 0; i < x->nsrc; i++)
     if (!node(ir, x->src[i])->dims[x->arg[0]] && !empty(x)) return g_cat(ir, x->nsrc, x->src, (int)x->arg[0]);
+  Ref y = empty(x) ? 0 : cat_of_shrinks(ir, x);
+  if (y) return y;
   if (!node_is_const(ir, x->src[0], &first)) return 0;
   for (int i = 1; i < x->nsrc; i++)
     if (!node_is_const(ir, x->src[i], &bits) || bits != first) return 0;
