@@ -20,6 +20,8 @@ static void pass_fold(State *st) {
   graph_simplify(st->s.g, st->o->precision != PREC_STRICT);
 }
 
+static void pass_place(State *st) { graph_place(st->s.g); }
+
 static void pass_siblings(State *st) {
   if (graph_siblings(st->s.g)) pass_fold(st);
 }

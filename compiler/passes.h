@@ -4,6 +4,7 @@ PASS('i', integer, pass_integer, L_GRAPH, "quantised values are computed with as
 PASS('s', simplify, pass_simplify, L_GRAPH, "exact rewrites on the graph")
 PASS('w', widen, pass_widen, L_GRAPH, "half precision is computed in single")
 PASS('c', fold, pass_fold, L_GRAPH, "sub-graphs of constants become tensors")
+PASS('l', place, pass_place, L_GRAPH, "parts are made where they end up")
 PASS('b', siblings, pass_siblings, L_GRAPH, "sums of products of the same values become one")
 PASS('g', winograd, pass_winograd, L_GRAPH, "windows by fewer products")
 PASS('q', store, pass_store, L_GRAPH, "weights in fewer bits, where asked for")

@@ -19,6 +19,7 @@ bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values be
 bool graph_simplify(Graph *g, bool merge); /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
+bool graph_place(Graph *g);    /* concatenations that are only moved become those of moved parts; true: changed */
 bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */
 double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
 double product_bytes(Precision p, const Target *t); /* of a weight of such a product */
