@@ -24,13 +24,18 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
   return r;
 }
 
+static const Node *tensor_node(Build *b, Ref r) {
+  if (is_list(r)) bad(b, "a sequence depends on a condition that depends on an input of the graph, or is a result of iterations");
+  return node(b->ir, r);
+}
+
 static bool alike(const Node *x, const Node *y) {
   return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
 }
 
 /* a where the condition holds, else c; both sides must be alike */
 static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
-  if (!alike(node(b->ir, a), node(b->ir, c)))
+  if (!alike(tensor_node(b, a), tensor_node(b, c)))
     bad(b, "%s %u differs in type or shape, and the condition depends on an input of the graph", what, k);
   return a == c ? a : g_where(b->ir, cond, a, c);
 }
@@ -100,7 +105,7 @@ void op_if(Build *b) {
 static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) {
   Ref *x = ARENA_NEW(&b->c->model, Ref, n);
   for (int64_t i = 0; i < n; i++) {
-    const Node *p = node(b->ir, parts[i]);
+    const Node *p = tensor_node(b, parts[i]);
     int64_t dims[USER_RANK + 1];
     if (!alike(p, node(b->ir, parts[0]))) bad(b, "results of the iterations differ in type or shape");
     if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of the iterations have rank %d", p->rank);
@@ -120,11 +125,7 @@ typedef struct Runs {
 } Runs;
 
 static Ref *run_body(Build *b, const OnnxGraph *g, const Ref *in, Runs *r) {
-  if (!(r->n & (r->n - 1))) { /* full */
-    Ref **more = ARENA_NEW(&b->c->model, Ref *, r->n ? 2 * r->n : 1);
-    if (r->n) memcpy(more, r->p, (size_t)r->n * sizeof *more);
-    r->p = more;
-  }
+  r->p = grown(b, r->p, (size_t)r->n, sizeof *r->p);
   Ref *out = r->p[r->n++] = ARENA_NEW(&b->c->model, Ref, g->nout + 1);
   build_body(b, g, in, out);
   return out;

@@ -29,7 +29,8 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   Ref any = !low ? over : !high ? under : g_binary(ir, OP_OR, under, over);
   uint32_t all = (1u << n->rank) - 1;
   any = without_axes(ir, g_reduce(ir, OP_MAX, any, all), all);
-  VEC_PUSH(b->wrong, any);
+  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
+  b->wrong->p[b->wrong->n++] = any;
 }
 
 size_t wrong_noted(const Build *b) { return b->wrong ? b->wrong->n : 0; }

@@ -392,10 +392,12 @@ static DType check_types(Build *b) {
     ['b'] = "bool", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
   };
   const char *letter = b->row->types;
-  DType first = b->nin && b->in[0] ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
+  DType first = b->nin && b->in[0] && !is_list(b->in[0]) ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
   for (int k = 0; k < b->nin; k++) {
     if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
-    if (b->in[k]) {
+    const bool sequence = is_list(b->in[k]);
+    if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k]) bad(b, "input %d is %s sequence", k, sequence ? "a" : "no");
+    if (b->in[k] && !sequence) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
       if (same && d != same) bad(b, "input %d is %s, but those before are %s", k, dtype_info[d].text, dtype_info[same].text);
       if (!type_fits(*letter, d)) bad(b, "input %d is %s, expected %s", k, dtype_info[d].text, words[(int)*letter]);
@@ -435,6 +437,13 @@ void become(Build *b, const char *op) {
 void build_newest(Build *b) {
   become(b, b->row->name);
   b->row->build(b);
+}
+
+void *grown(Build *b, void *p, size_t n, size_t size) {
+  if (n & (n - 1)) return p;
+  void *more = arena_alloc(&b->c->model, (n ? 2 * n : 1) * size);
+  if (n) memcpy(more, p, n * size);
+  return more;
 }
 
 void spend(Build *b, int64_t nodes) {
@@ -485,6 +494,10 @@ static void build_node(Build *b, const OnnxNode *n) {
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;
     if (!b->out[k]) bad(b, "output %d is not supported", k);
+    if (is_list(b->out[k])) {
+      b->value[n->out[k]] = b->out[k];
+      continue;
+    }
     if (narrow) b->out[k] = g_cast(b->ir, b->out[k], narrow);
     check_dims(b, node(b->ir, b->out[k])->rank, node(b->ir, b->out[k])->dims);
     b->value[n->out[k]] = fold_small(b, b->out[k]);
@@ -560,6 +573,7 @@ static void build_outputs(Build *b, Graph *g) {
   b->at = (Pos){ 0 };
   for (uint32_t i = 0; i < og->nout; i++) {
     GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
+    if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
     const Node *x = node(b->ir, io.ref);
     io.dt = (DType)x->dt;
     io.rank = x->rank;
@@ -583,13 +597,13 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   g->ir = ir_new(c);
   g->name = m->graph.name;
   int64_t spent = 0;
-  Refs wrong = { 0 };
-  Build b = { .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .spent = &spent };
+  Notes wrong = { 0 };
+  Lists lists = { 0 };
+  Build b = { .lists = &lists, .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .spent = &spent };
   build_inputs(&b, g, o);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
   build_outputs(&b, g);
   g->ir->origin = 0;
   build_guard(&b, g);
-  VEC_FREE(&wrong);
   return g;
 }

@@ -21,7 +21,7 @@ typedef void (*BuildFn)(Build *b);
 /* One form of one operator, valid in opsets since..until of its domain.
  * types: one letter per input, the last one repeated: f float, i integer, n number, b bool, a any
  *   type; ^ the type of the input before; = that of the first input; w float that is computed in
- *   f32 when narrower: the builder sees f32 and results are rounded once
+ *   f32 when narrower: the builder sees f32 and results are rounded once; s sequence, q any or a sequence
  * attrs: words name:kind with kind i int, f float, s string, t tensor, g graph, I F S lists; then
  *   a range >=N (of an int, or of each int of a list) or {A|B} (of a string); then ! required or
  *   =default */
@@ -50,6 +50,16 @@ typedef struct AttrVal {
   const Bytes *strings;
 } AttrVal;
 
+/* A sequence: its tensors. It goes from builder to builder as a Ref that no node has. */
+typedef struct List {
+  const Ref *p;
+  int64_t n;
+} List;
+typedef struct Lists { List *p; size_t n; } Lists;
+typedef struct Notes { Ref *p; size_t n; } Notes;
+#define LIST_TAG 0x80000000u /* of the place among Build.lists */
+static inline bool is_list(Ref r) { return r & LIST_TAG; }
+
 struct Build {
   Ctx *c;
   IR *ir;
@@ -64,10 +74,14 @@ struct Build {
   int nattr;
   Ref *value;         /* of each OnnxId; 0: not built yet. Of what a body defines: in the copy under way */
   int64_t *spent;     /* nodes built so far, bodies once per copy */
-  Refs *wrong;        /* bools, rank 0: an index of this place is out of range; NULL: nobody asks */
+  Lists *lists;
+  Notes *wrong;       /* bools, rank 0: an index of this place is out of range; NULL: nobody asks */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+/* An array of n elements in the model's arena with room for one more: doubled when n is a power of two */
+void *grown(Build *b, void *p, size_t n, size_t size);
 
 /* ---- build.c: arguments ---- */
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
