@@ -574,8 +574,10 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
   w.prec = xmalloc(prog->n + 1);
   memset(w.prec, ATOM, prog->n + 1);
   uint32_t *block = xmalloc((prog->n + 1) * sizeof *block), *uses = xmalloc((prog->n + 1) * sizeof *uses), blocks = 0, depth = 0;
+  uint32_t *products = xmalloc((prog->n + 1) * sizeof *products); /* of the uses */
   uint32_t stack[64] = { 0 };
   memset(uses, 0, prog->n * sizeof *uses);
+  memset(products, 0, prog->n * sizeof *products);
   bool *elsewhere = xmalloc(prog->n + 1);
   memset(elsewhere, 0, prog->n);
   for (size_t i = 0; i < prog->n; i++) { /* uses, and whether any is in another block */
@@ -586,6 +588,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
       uint32_t at = *slot_of(&w, x->src[s]);
       CHECK(at);
       uses[at - 1]++;
+      products[at - 1] += x->op == OP_MUL || x->op == OP_MULACC;
       elsewhere[at - 1] |= block[at - 1] != block[i];
     }
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
@@ -658,7 +661,8 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
       w.prec[i] = (char)prec;
       continue;
     }
-    bool keep = x->op == OP_LOAD && x->lanes * dt_bytes((DType)x->dt) >= 16 && uses[i] > 1 && reducing; /* a register */
+    bool shared = reducing ? uses[i] > 1 : products[i] > 1 && !elsewhere[i]; /* by terms of a loop, or of a sum without one */
+    bool keep = x->op == OP_LOAD && x->lanes * dt_bytes((DType)x->dt) >= 16 && shared; /* a register */
     sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
     put_type(o, (DType)x->dt, x->lanes);
     sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
@@ -672,6 +676,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
   free(w.slot);
   free(w.text);
   free(w.prec);
+  free(products);
   free(block);
   free(uses);
   free(elsewhere);

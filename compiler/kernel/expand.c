@@ -17,11 +17,13 @@ static Ref copy_of(IR *ir, Ref root, Ref range, int64_t at) {
   return range_replace(ir, root, range, c, 0, NULL);
 }
 
-/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled */
-static Ref in_turn(IR *ir, Ref sum, Ref terms) {
+/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled; sum 0: begun by the first product. The chains of
+ * other copies go on meanwhile, and a tree would add sums that multiply-adds add for nothing. */
+static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
   const Node *x = node(ir, terms);
-  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0]), x->src[1]);
-  if (x->op == OP_MUL) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
+  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0], fused), x->src[1], fused);
+  if (!sum) return terms;
+  if (x->op == OP_MUL && fused) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
   return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
 }
 
@@ -63,7 +65,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     }
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
-    if (n == 1 && t->in_order && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, c_int(ir, (DType)x->dt, 0), sum);
+    if (n == 1 && x->lanes == 1 && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
   }
   return 0;

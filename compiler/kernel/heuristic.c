@@ -1,9 +1,10 @@
 /* heuristic.c: the schedule of a nest by an analytic model of one core.
  *
- * For every range that could run in vector lanes and every register tile of up to two ranges, the
- * model counts, per innermost step: arithmetic instructions, loads after sharing between the copies
- * of the tile, and the latency of the accumulators; the slowest of the three is the cost. Ranges
- * that a tile does not divide pay for their rest. The cheapest tile that fits the register file
+ * For every range that could run in vector lanes, every register tile of up to two ranges and every
+ * choice of short reduction ranges to unroll with it, the model counts, per innermost step: arithmetic
+ * instructions, loads after sharing between the copies of the tile and the terms of a window, and the
+ * latency of the accumulators; the slowest of the three is the cost. What comes from further away, short
+ * loops and ranges that a tile does not divide are paid for on top. The cheapest tile that fits the register file
  * wins. Two memory ports, two arithmetic ports and a latency of four cycles describe every
  * out-of-order core of the last ten years well enough to rank tiles. */
 #include "units.h"
@@ -11,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTS = 2, LATENCY = 4, MAX_UNROLL = 16, MAX_COPIES = 400 };
-enum { LINE = 64, SETS = 64, WAYS_LEFT = 4 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
+enum { PORTS = 2, LATENCY = 4, BEGIN = 4, MAX_UNROLL = 16, MAX_COPIES = 400 };
+enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
+enum { MAX_TERMS = 7, MAX_BODY = 130 };        /* of a range unrolled whole; instructions of what is unrolled with it */
+enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
 enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
 enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
@@ -27,6 +30,9 @@ typedef struct Access {
   bool affine[MAX_RANGES];
   int bytes;
   int group;                   /* elements at a time, for a unit; else 1 */
+  int along[MAX_RANGES];       /* of a window's range, that of the nest it slides along; else -1 */
+  double elements, reuse;      /* all that it reads; how often each, by sliding */
+  double pieces;               /* loads that a vector is */
 } Access;
 
 typedef struct Model {
@@ -58,6 +64,40 @@ static void add_access(Model *m, Ref r, Ref index, Ref buffer, double times, int
     a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) && !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
   }
   VEC_PUSH(&m->access, a);
+}
+
+/* Values of a * i + b * j for i < n, j < k. */
+static double sums(int64_t a, int64_t n, int64_t b, int64_t k) {
+  if (llabs(a) < llabs(b)) return sums(b, k, a, n);
+  int64_t times = b ? llabs(a / b) : k;
+  return (double)(b && a % b == 0 && times < k ? times * (n - 1) + k : n * k);
+}
+
+/* Elements that an access reads for n[i] values of each range i: what lies under one term of a window lies under
+ * another a step further on. Of range `apart`, if any, they count vectors, which do not overlap. */
+static double elements(const Model *m, const Access *a, const int64_t *n, int apart) {
+  double all = 1;
+  uint32_t met = 0;
+  for (int i = m->n - 1; i >= 0; i--) {
+    const int j = a->along[i];
+    if (!a->depends[i] || met >> i & 1) continue;
+    if (j < 0 || j == apart || met >> j & 1) all *= (double)n[i];
+    else all *= sums(a->coef[i], n[i], a->coef[j], n[j]), met |= 1u << j;
+  }
+  return all;
+}
+
+/* Which ranges of the reduction are windows, and what of it all that an access reads is. */
+static void find_windows(const Model *m, Access *a) {
+  double times = 1;
+  for (int i = 0; i < m->n; i++) {
+    a->along[i] = -1;
+    if (a->depends[i]) times *= (double)m->extent[i];
+    for (int j = 0; j < m->nout && i >= m->nout && !a->weight && a->depends[i] && a->affine[i]; j++)
+      if (a->depends[j] && a->affine[j] && sums(a->coef[i], m->extent[i], a->coef[j], m->extent[j]) < (double)(m->extent[i] * m->extent[j])) a->along[i] = j;
+  }
+  a->elements = elements(m, a, m->extent, -1);
+  a->reuse = times / a->elements;
 }
 
 static double red_terms(const IR *ir, const Node *red) {
@@ -123,6 +163,7 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
     if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
   }
+  for (size_t i = 0; i < m->access.n; i++) find_windows(m, &m->access.p[i]);
   if (m->ops < 1) m->ops = 1;
   VEC_FREE(&all);
   VEC_FREE(&body);
@@ -139,6 +180,8 @@ static double access_cost(const Access *a, int v, int lanes) {
 typedef struct Tile {
   int v, lanes, p, q, up, uq;  /* v, p, q: indices of ranges or -1 */
   bool outer;                  /* the range in lanes is walked outermost */
+  uint32_t whole;              /* bits: ranges of the reduction that are unrolled whole */
+  int terms;                   /* and all of their values */
   bool stage;                  /* and what is gathered along it is copied, a panel at a time */
 } Tile;
 
@@ -146,18 +189,12 @@ static int64_t width(const Tile *t, int i) { return (int64_t)(i == t->v ? t->lan
 
 /* Bytes of an operand that one tile walks before it moves on: its panel. */
 static double panel_bytes(const Model *m, const Access *a, const Tile *t) {
-  double bytes = a->bytes;
-  for (int i = 0; i < m->n; i++)
-    if (a->depends[i]) bytes *= (double)(i < m->nout ? width(t, i) : m->extent[i]);
-  return bytes;
+  int64_t n[MAX_RANGES];
+  for (int i = 0; i < m->n; i++) n[i] = i < m->nout ? width(t, i) : m->extent[i];
+  return elements(m, a, n, -1) * a->bytes;
 }
 
-static double whole_bytes(const Model *m, const Access *a) {
-  double bytes = a->bytes;
-  for (int i = 0; i < m->n; i++)
-    if (a->depends[i]) bytes *= (double)m->extent[i];
-  return bytes;
-}
+static double whole_bytes(const Access *a) { return a->elements * a->bytes; }
 
 /* How often the nest's loops come back to a panel. */
 static double panel_walks(const Model *m, const Access *a, const Tile *t) {
@@ -167,7 +204,7 @@ static double panel_walks(const Model *m, const Access *a, const Tile *t) {
   return walks;
 }
 
-static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, false }) > 1; }
+static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false }) > 1; }
 
 static bool hot(const Model *m, const Access *a) { return m->reduces && a->times == 1; }
 
@@ -178,7 +215,7 @@ static bool walks_outermost(const Model *m, int v) {
   if (v < 0 || v >= m->nout) return false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
-    double bytes = whole_bytes(m, a);
+    double bytes = whole_bytes(a);
     if (a->weight && a->depends[v]) outer |= bytes > 0.5 * m->t->l1_bytes;
     else if (hot(m, a) && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
     else if (hot(m, a) && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
@@ -186,14 +223,42 @@ static bool walks_outermost(const Model *m, int v) {
   return outer || (beside && far);
 }
 
+/* How often an element that was brought near is read there: by all terms of the windows that it lies in, unless what is
+ * read until a window has moved on crowds the first level of cache; then by those of the tile. */
+static double reuse(const Model *m, const Access *a, const Tile *t) {
+  double times = a->reuse;
+  for (int w = m->nout; w < m->n; w++) {
+    const int j = a->along[w];
+    int64_t n[MAX_RANGES];
+    if (!a->depends[w] || j < 0) continue;
+    for (int i = 0; i < m->n; i++) n[i] = i >= m->nout || (i > j && !(t->outer && i == t->v)) ? m->extent[i] : width(t, i);
+    if (elements(m, a, n, -1) * a->bytes < 0.5 * m->t->l1_bytes) continue;
+    times *= sums(a->coef[j], m->extent[j], a->coef[w], m->extent[w]) /
+             (ceil((double)m->extent[j] / (double)n[j]) * sums(a->coef[j], n[j], a->coef[w], m->extent[w]));
+  }
+  return times;
+}
+
 /* Cycles to bring the elements of one step from where the whole operand fits: it is walked once for
- * every tile of the other operand, unless its panels are walked outermost and fit. Measured: 40 bytes a cycle from
- * the second level of cache, 10 from the third. */
+ * every tile of the other operand, unless its panels are walked outermost and fit; what windows come back to is in the second
+ * level of cache. Measured: 40 bytes a cycle from there, 10 from the third. */
 static double stream_cycles(const Model *m, const Access *a, const Tile *t, double copies) {
-  double bytes = whole_bytes(m, a), far = bytes < 0.7 * m->t->l2_bytes ? 40 : 10;
+  const double near = 40, bytes = whole_bytes(a), again = 1 / reuse(m, a, t) - 1 / a->reuse;
+  double far = bytes < 0.7 * m->t->l2_bytes ? near : 10;
   if (a->weight || !hot(m, a) || bytes < 0.7 * m->t->l1_bytes) return 0;
   if (t->outer && a->depends[t->v] && panel_bytes(m, a, t) < 0.7 * m->t->l1_bytes) far *= panel_walks(m, a, t);
-  return copies * a->bytes / far;
+  return copies * a->bytes * (1 / a->reuse / far + again / near);
+}
+
+/* Places that a tile reads or writes in turn and that lie apart: each is a stream for the prefetcher. */
+static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
+  int64_t n[MAX_RANGES];
+  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes) return 0;
+  for (int i = 0; i < m->n; i++) {
+    int64_t copies = i == t->v ? 1 : i == t->p ? up : i == t->q ? uq : a->along[i] >= 0 ? m->extent[i] : 1;
+    n[i] = a->affine[i] && llabs(a->coef[i]) * a->bytes >= APART ? copies : 1;
+  }
+  return elements(m, a, n, -1);
 }
 
 /* How often reductions read a panel before the next one is copied. */
@@ -211,7 +276,7 @@ static bool from_copy(const Model *m, const Access *a, const Tile *t) {
 }
 
 static double fetch_cost(const Model *m, const Access *a, const Tile *t) {
-  const double cost = access_cost(a, t->v, t->lanes) * (a->gated ? 3 : 1);
+  const double cost = access_cost(a, t->v, t->lanes) * a->pieces * (a->gated ? 3 : 1);
   return t->stage && from_copy(m, a, t) ? 1 + cost / copy_walks(m, a, t) : cost;
 }
 
@@ -240,33 +305,59 @@ static double aliased(const Access *a, const Tile *t, int up, int uq) {
   return cycles;
 }
 
+/* Loads of one body: equal ones of its copies and terms are one. */
+static double body_loads(const Model *m, const Access *a, const Tile *t, int up, int uq) {
+  int64_t n[MAX_RANGES];
+  for (int i = 0; i < m->n; i++) n[i] = i == t->p ? up : i == t->q ? uq : t->whole >> i & 1 ? m->extent[i] : 1;
+  return elements(m, a, n, t->v);
+}
+
+/* A vector that is not at a multiple of its size often lies in two lines, and is two loads then. */
+static double pieces(const Model *m, const Access *a, int v, int lanes) {
+  int64_t bytes = (int64_t)lanes * a->bytes;
+  if (v < 0 || a->weight || !a->depends[v] || !a->affine[v] || a->coef[v] != a->group || bytes > LINE) return 1;
+  for (int i = 0; i < m->n; i++)
+    if (i != v && a->depends[i] && (!a->affine[i] || a->coef[i] / a->group * a->bytes % bytes)) return 1 + (double)bytes / LINE;
+  return 1;
+}
+
 /* Cycles of one hot step of a tile of up x uq copies. A panel that outgrows the first level of cache
  * comes from the second for every tile, at one vector a cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
-  double mem = 0, ops = m->ops * up * uq, far = 0, stream = 0;
+  const double steps = t->terms;
+  double mem = 0, ops = m->ops * up * uq * steps, far = 0, stream = 0, apart = 0;
+  double trips = 1; /* of the innermost loop that is left */
+  bool loops = false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
-    mem += a->times * copies * fetch_cost(m, a, t);
-    stream += stream_cycles(m, a, t, copies * (t->v >= 0 && a->depends[t->v] ? t->lanes : 1));
-    mem += a->times * aliased(a, t, up, uq);
+    bool vectors = t->v < 0 || a->depends[t->v]; /* elements are fetched by what multiplies them */
+    double loads = hot(m, a) && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
+    mem += a->times * loads * fetch_cost(m, a, t);
+    stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && a->depends[t->v] ? t->lanes : 1));
+    apart += streams(m, a, t, up, uq);
+    mem += a->times * aliased(a, t, up, uq) * steps;
     if (a->weight && hot(m, a) && t->v >= 0 && a->depends[t->v]) {
-      double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(m, a);
-      far += copies * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
+      double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
+      far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
     }
   }
   double cycles = ops / PORTS;
   if (mem / PORTS > cycles) cycles = mem / PORTS;
   if (far > cycles) cycles = far;
-  cycles += 0.3 * far + stream;
-  if (m->reduces && LATENCY > cycles) cycles = LATENCY;
-  return cycles + 0.5; /* loop overhead that does not overlap */
+  cycles += 0.3 * far + stream * (apart > STREAMS ? 4 : 1);
+  for (int i = m->nout; i < m->n; i++)
+    if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
+  double chain = LATENCY * steps * (loops ? 1 : 1.05); /* a copy's terms wait for each other; without a loop the next copy stands behind them */
+  if (m->reduces && chain > cycles) cycles = chain;
+  return (cycles + 0.5 + (loops ? BEGIN / trips : 0)) / steps; /* loop overhead that does not overlap, each time round and to begin */
 }
 
 static int registers(const Model *m, const Tile *t) {
   int wide = t->v >= 0 && m->t->vector_bytes ? (t->lanes * m->widest + m->t->vector_bytes - 1) / m->t->vector_bytes : 1;
   if (!m->reduces) return wide * t->up * t->uq + 2;
   int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
+  if (t->whole) return wide * (t->up * t->uq + 2 * operands * t->terms + 1); /* and what slides along stays, too */
   return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));
 }
 
@@ -321,7 +412,7 @@ static void consider(const Model *m, Tile t, Tile *best, double *cost) {
     consider(m, s, best, cost);
   }
   if (m->t->vector_regs && registers(m, &t) > m->t->vector_regs) return;
-  if (m->ops * t.up * t.uq > MAX_COPIES) return;
+  if (m->ops * t.up * t.uq * t.terms > (t.whole ? MAX_BODY : MAX_COPIES)) return;
   double c = nest_cycles(m, t) * (t.stage ? SURE : 1);
   if (c < *cost * 0.995) {
     *cost = c;
@@ -329,35 +420,67 @@ static void consider(const Model *m, Tile t, Tile *best, double *cost) {
   }
 }
 
-static void search_tiles(const Model *m, int v, int lanes, Tile *best, double *cost) {
+static int terms_of(const Model *m, uint32_t whole) {
+  int terms = 1;
+  for (int i = m->nout; i < m->n; i++)
+    if (whole >> i & 1) terms *= (int)m->extent[i];
+  return terms;
+}
+
+static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Tile *best, double *cost) {
   const bool outer = walks_outermost(m, v);
-  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, false }, best, cost);
+  const int terms = terms_of(m, whole);
+  for (size_t i = 0; i < m->access.n; i++) m->access.p[i].pieces = pieces(m, &m->access.p[i], v, lanes);
+  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, best, cost);
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
     if (!m->reduces) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
-      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, false }, best, cost);
+      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, best, cost);
       for (int q = p - 1; q >= 0 && m->reduces; q--) {
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
-        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, false }, best, cost);
+        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, best, cost);
       }
     }
   }
 }
 
-/* Accumulators of a reduction along r: some in flight hide the latency of each, and a short row is held whole. */
-static int parts_of(const IR *ir, Ref r, int lanes) {
-  int64_t vectors = node(ir, r)->arg[0] / lanes;
-  if (vectors <= ROW_VECTORS) return vectors > 1 ? (int)vectors : 1;
-  for (int parts = 8; parts > 2; parts--)
+/* Accumulators of a reduction along r, when so many rows are reduced at a time: some in flight hide the latency of each,
+ * and a short row that is alone is held whole. */
+static int parts_of(const IR *ir, Ref r, int lanes, int rows) {
+  const int64_t vectors = node(ir, r)->arg[0] / lanes;
+  const int most = IN_FLIGHT / rows;
+  if (vectors <= (rows > 1 ? most : ROW_VECTORS)) return vectors > 1 ? (int)vectors : 1;
+  for (int parts = most; parts > most / 4; parts--)
     if (vectors % parts == 0) return parts;
-  return 4;
+  return most / 2;
+}
+
+/* The terms of all reductions are found again for next to nothing, so that a row need not stay in registers. */
+static bool cheap_terms(const IR *ir, Ref store) {
+  Refs all = { 0 }, body = { 0 };
+  int cost = 0;
+  ir_toposort(ir, &store, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RED) ir_toposort(ir, &node(ir, all.p[i])->src[0], 1, &body);
+  for (size_t i = 0; i < body.n; i++)
+    if (node(ir, body.p[i])->dt != DT_I64) cost += instruction_cost(node(ir, body.p[i]));
+  VEC_FREE(&all);
+  VEC_FREE(&body);
+  return cost <= CHEAP;
+}
+
+/* The range of the nest that counts the rows a reduction is made of, if there are many; else -1. */
+static int rows_range(const Model *m, Ref red, int v) {
+  for (int i = m->nout - 1; i >= 0; i--)
+    if (i != v && !m->selects[i] && ix_uses(m->ir, red, m->range[i])) return m->extent[i] >= 2 * ROWS ? i : -1;
+  return -1;
 }
 
 /* Lanes for a reduction that the chosen vector range does not reach: along its most contiguous range. */
-static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opts *o) {
+static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int rows, Opts *o) {
   Refs all = { 0 };
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n && o->n < MAX_RANGES; i++) {
@@ -391,7 +514,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, Opt
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes), lanes, true, false };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes, rows), lanes, true, false };
     }
     VEC_FREE(&m.access);
     VEC_FREE(&body);
@@ -412,57 +535,71 @@ static bool shifts_by(const IR *ir, Ref value, Ref range) {
   return yes;
 }
 
+/* Ranges of the reduction may be unrolled whole if they are short and innermost, or copies share what is read along them. */
+static bool may_unroll(const Model *m, uint32_t whole) {
+  bool inner = true; /* all inside of i are */
+  for (int i = m->n - 1; i >= m->nout; i--) {
+    bool shared = inner;
+    for (size_t k = 0; k < m->access.n; k++) shared |= hot(m, &m->access.p[k]) && m->access.p[k].depends[i] && m->access.p[k].along[i] >= 0;
+    if (whole >> i & 1 && !shared) return false;
+    inner &= whole >> i & 1;
+  }
+  return true;
+}
+
 static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
   Opts o = { 0 };
   Model m;
   Ref red;
   build(&m, ir, n, t, &red);
   m.stages = stages;
-  Tile best = { -1, 1, -1, -1, 1, 1, false, false };
+  Tile best = { -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   double cost = 1e300;
-  search_tiles(&m, -1, 1, &best, &cost);
   const int nv = red && keeps_order(ir, red, t) ? m.nout : m.n; /* ranges that may be lanes */
-  for (int v = 0; v < nv && t->vector_bytes; v++)
-    for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
-      if (m.extent[v] < lanes || m.selects[v]) continue;
-      search_tiles(&m, v, lanes, &best, &cost);
-      break;
-    }
-  bool rows = best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]));
-  if (rows) { /* one by one: reduction_lanes finds the parallelism. A short row stays in registers from its reductions to its stores */
+  uint32_t brief = 0; /* bits: short ranges of the reduction */
+  for (int i = m.nout; i < m.n; i++) brief |= (uint32_t)(m.extent[i] <= MAX_TERMS) << i;
+  for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {
+    if (whole & ~brief || !may_unroll(&m, whole)) continue;
+    search_tiles(&m, -1, 1, whole, &best, &cost);
+    for (int v = 0; v < nv && t->vector_bytes; v++)
+      for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
+        if (m.extent[v] < lanes || m.selects[v] || whole >> v & 1) continue;
+        search_tiles(&m, v, lanes, whole, &best, &cost);
+        break;
+      }
+  }
+  int rows = 1;
+  if (best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]))) {
+    /* reduction_lanes finds the parallelism, in several rows at a time where that is not dear: while the sums of one wait
+     * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
+     * registers from its reductions to its stores */
     int64_t vectors = best.v >= 0 ? (m.extent[best.v] + best.lanes - 1) / best.lanes : 0;
-    bool whole = vectors > 1 && vectors <= ROW_VECTORS;
-    best.p = whole ? best.v : -1;
-    best.up = whole ? (int)vectors : 1;
+    int counts = best.v >= 0 && cheap_terms(ir, n->store) ? rows_range(&m, red, best.v) : -1;
+    bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS;
+    rows = counts >= 0 ? ROWS : 1;
+    best.p = whole ? best.v : counts;
+    best.up = whole ? (int)vectors : rows;
     best.q = -1;
     best.uq = 1;
+    cost = 1e300;
+    Tile tile = best;
+    for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m.nout)
+      if (!(tile.whole & ~brief) && may_unroll(&m, tile.whole)) tile.terms = terms_of(&m, tile.whole), consider(&m, tile, &best, &cost);
   }
   for (int i = 0; i < m.nout; i++) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false, false };
   }
-  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes) : 1;
+  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes, 1) : 1;
   if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1, false };
-  else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, &o);
+  else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, rows, &o);
 
-  /* short reductions are unrolled whole, so that neighbours share what they load */
-  if (red) {
-    const Node *x = node(ir, red);
-    double copies = m.ops * best.up * best.uq;
-    int operands = best.up < best.uq ? best.up : best.uq; /* what every term keeps in registers */
-    int64_t terms = 1;
-    for (int k = x->nsrc - 1; k > 0; k--) {
-      int64_t e = node(ir, x->src[k])->arg[0];
-      bool taken = false;
-      if (node(ir, x->src[k])->arg[2] == RK_DOT) continue;
-      for (int i = 0; i < o.n; i++) taken |= o.opt[i].range == x->src[k];
-      bool word = e <= 32 && !taken && shifts_by(ir, x->src[0], x->src[k]);
-      if (taken || (!word && (e > 7 || copies * (double)e > 100))) break;
-      if (!word && t->vector_regs && best.up * best.uq + operands * terms * e + 1 > t->vector_regs) break;
-      terms *= e;
-      copies *= (double)e;
-      o.opt[o.n++] = (Opt){ x->src[k], (int)e, 1, false, false };
-    }
+  /* so that neighbours share what they load, or shifts are by constants */
+  for (int i = m.n - 1; i >= m.nout && o.n < MAX_RANGES; i--) {
+    bool taken = false;
+    for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m.range[i];
+    bool word = m.extent[i] <= 32 && !taken && shifts_by(ir, node(ir, red)->src[0], m.range[i]);
+    if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m.range[i], (int)m.extent[i], 1, false, false };
   }
   if (best.outer) o.outermost = m.range[best.v];
   if (best.stage) o.staged = m.range[best.v];
