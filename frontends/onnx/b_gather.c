@@ -1,4 +1,4 @@
-/* b_gather.c: operators that pick elements by an index tensor: Gather*, Scatter*. Known indices are
+/* b_gather.c: operators that pick elements by an index tensor: Gather*, Scatter*, TensorScatter. Known indices are
  * checked now and become views or constant tables; an index from data is wrapped when negative and
  * clamped into range, so that nothing is ever read outside a tensor. */
 #include "build.h"
@@ -310,4 +310,30 @@ void op_scatter_elements(Build *b) {
   Ref index = g_pad(ir, wrap_index(b, b->in[1], x->dims[axis]), zero, more, c_int(ir, DT_I64, -1));
   Ref updates = g_pad(ir, b->in[2], zero, more, c_int(ir, (DType)x->dt, 0));
   b->out[0] = scatter_along(b, b->in[0], index, updates, axis, scatter_reduction(b));
+}
+
+/* A cache with new rows written along an axis, from a place of each sequence on; circular: they go on at the beginning */
+void op_tensor_scatter(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *u = in_node(b, 1);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  bool fits = u->rank == x->rank && axis > 0 && u->dims[axis] <= x->dims[axis];
+  for (int i = 0; fits && i < x->rank; i++) fits = i == axis || u->dims[i] == x->dims[i];
+  if (!fits) bad(b, "the shape of the update does not fit the cache and axis %d", axis);
+  if (!u->dims[axis]) {
+    b->out[0] = b->in[0];
+    return;
+  }
+  int64_t extent = x->dims[axis], rows = u->dims[axis], dims[MAX_RANK];
+  for (int i = 0; i < x->rank; i++) dims[i] = i ? 1 : x->dims[0];
+  Ref first = c_int(ir, DT_I64, 0), zero = first;
+  if (has_in(b, 2)) {
+    if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != dims[0]) bad(b, "input 'write_indices' is not a vector of the %lld sequences", (long long)dims[0]);
+    first = g_reshape(ir, g_cast(ir, b->in[2], DT_I64), x->rank, dims);
+  }
+  Ref at = g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, extent, axis, x->rank), first);
+  if (attr_is(b, "mode", "circular")) at = g_binary(ir, OP_FLMOD, at, c_int(ir, DT_I64, extent));
+  Ref inside = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, zero, at), g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, rows)));
+  Ref index = g_binary(ir, OP_MAX, g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, rows - 1)), zero);
+  b->out[0] = g_where(ir, inside, g_gather(ir, b->in[1], index, axis), b->in[0]);
 }

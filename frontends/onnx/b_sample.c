@@ -1,4 +1,4 @@
-/* b_sample.c: sampling at computed places: GridSample and the grids it is fed, AffineGrid. A sample is
+/* b_sample.c: sampling at computed places: GridSample and the grids it is fed, AffineGrid; DeformConv. A sample is
  * a weighted sum of the pixels around a place; every pixel is one gather from the flattened image by an
  * index that is clamped into range, with 0 in its place where the padding says so. */
 #include "build.h"
@@ -144,4 +144,64 @@ void op_affine_grid(Build *b) {
     sum = sum ? g_binary(ir, OP_ADD, sum, part) : part;
   }
   b->out[0] = g_cast(ir, g_expand(ir, sum, n + 2, dims), in_dt(b, 0));
+}
+
+/* ---- DeformConv: each tap of each window is moved by an offset of its own, and sampled ---- */
+static int64_t entry_of(Build *b, const char *name, int i, int want, int64_t otherwise) {
+  int n;
+  const int64_t *v = attr_ints(b, name, &n);
+  if (v && n != want) bad(b, "attribute '%s' has %d entries, expected %d", name, n, want);
+  if (v && (v[i] > MAX_ELEMS >> 16 || v[i] < -(MAX_ELEMS >> 16))) bad(b, "attribute '%s' has the entry %lld", name, (long long)v[i]);
+  return v ? v[i] : otherwise;
+}
+
+/* inputs: x, weights [M, C / group, taps], offsets [N, offset groups, taps, 2, places] with their axes merged, a bias, a
+ * factor for each sample */
+void op_deform_conv(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *w = in_node(b, 1), *off = in_node(b, 2);
+  if (x->rank != 4 || w->rank != 4 || off->rank != 4) bad(b, "only pictures of two axes are supported");
+  int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1], maps = w->dims[0];
+  int64_t k[2] = { w->dims[2], w->dims[3] }, taps = k[0] * k[1], out[2] = { off->dims[2], off->dims[3] }, places = out[0] * out[1], pixels = x->dims[2] * x->dims[3];
+  if (w->dims[1] * group != channels || maps % group || channels % groups || !pixels || !taps)
+    bad(b, "%lld channels, %lld filters of %lld and groups of %lld and %lld do not fit together", (long long)channels, (long long)maps, (long long)w->dims[1], (long long)group, (long long)groups);
+  if (off->dims[0] != n || off->dims[1] != 2 * groups * taps) bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
+  DType acc = acc_type(in_dt(b, 0));
+  Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ n, groups, taps, 2, places }), at[2];
+  for (int a = 0; a < 2; a++) {
+    int64_t stride = entry_of(b, "strides", a, 2, 1), dilation = entry_of(b, "dilations", a, 2, 1), lo = entry_of(b, "pads", a, 4, 0), hi = entry_of(b, "pads", 2 + a, 4, 0);
+    int64_t room = x->dims[2 + a] + lo + hi - (k[a] - 1) * dilation - 1;
+    if (entry_of(b, "kernel_shape", a, 2, k[a]) != k[a] || room < 0 || room / stride + 1 != out[a]) bad(b, "the offsets are not of the places of the windows on axis %d", a);
+    Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation), place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride);
+    Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-lo), 5, (int64_t[]){ 1, k[0], k[1], out[0], out[1] });
+    grid = g_reshape(ir, grid, 4, (int64_t[]){ 1, 1, taps, places });
+    at[a] = g_binary(ir, OP_ADD, without_axes(ir, shrink_axis(ir, moved, 3, a, 1, 1), 1u << 3), grid);
+  }
+  Ref factor = has_in(b, 4) ? g_cast(ir, b->in[4], acc) : 0, sum = 0;
+  if (factor && dims_elems(in_node(b, 4)->dims, in_node(b, 4)->rank) != n * groups * taps * places) bad(b, "input 'mask' is not one factor for each sample");
+  if (factor) factor = g_reshape(ir, factor, 4, (int64_t[]){ n, groups, taps, places });
+  int64_t each[4] = { n, groups, channels / groups, taps * places }, one[4] = { n, groups, 1, taps * places };
+  Ref image = g_reshape(ir, g_cast(ir, b->in[0], acc), 4, (int64_t[]){ n, groups, channels / groups, pixels });
+  for (int corner = 0; corner < 4; corner++) { /* what the four pixels around a place count; those outside are 0 */
+    Ref index = c_int(ir, DT_I64, 0), weight = factor, inside = 0;
+    for (int a = 0; a < 2; a++) {
+      Ref base = g_unary(ir, OP_FLOOR, at[a]), part = g_binary(ir, OP_SUB, at[a], base);
+      bool next = corner >> a & 1;
+      if (next) base = plus(b, base, 1);
+      else part = plus(b, g_unary(ir, OP_NEG, part), 1);
+      double top = (double)(x->dims[2 + a] - 1);
+      Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, base, 0), base), g_binary(ir, OP_CMPLE, base, num(b, base, top)));
+      inside = inside ? g_binary(ir, OP_AND, inside, in) : in;
+      weight = weight ? g_binary(ir, OP_MUL, weight, part) : part;
+      Ref whole = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, g_cast(ir, base, DT_I64), c_int(ir, DT_I64, 0)), c_int(ir, DT_I64, x->dims[2 + a] - 1));
+      index = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, x->dims[2 + a])), whole);
+    }
+    Ref v = g_gather(ir, image, g_reshape(ir, index, 4, one), 3);
+    v = g_where(ir, g_reshape(ir, inside, 4, one), g_binary(ir, OP_MUL, v, g_reshape(ir, weight, 4, one)), num(b, v, 0));
+    sum = sum ? g_binary(ir, OP_ADD, sum, v) : v;
+  }
+  sum = g_reshape(ir, g_expand(ir, sum, 4, each), 4, (int64_t[]){ n, group, channels / group * taps, places });
+  Ref filters = g_reshape(ir, g_cast(ir, b->in[1], acc), 3, (int64_t[]){ group, maps / group, channels / group * taps });
+  Ref y = g_reshape(ir, matmul(b, filters, sum), 4, (int64_t[]){ n, maps, out[0], out[1] });
+  b->out[0] = g_cast(ir, has_in(b, 3) ? add_bias(b, y, 3) : y, in_dt(b, 0));
 }

@@ -1,4 +1,4 @@
-/* b_window.c: operators that slide a window: Conv, ConvTranspose, pooling. There is no convolution
+/* b_window.c: operators that slide a window: Conv, ConvTranspose, pooling, Col2Im. There is no convolution
  * op: the input is padded, each spatial axis becomes (out, tap) by WINDOW, channels become (group,
  * channel of the group), and a convolution is REDUCE(ADD, MUL(view of x, view of w)) over channels
  * and taps, the structure that the scheduler recognises as a contraction. */
@@ -364,4 +364,65 @@ void op_global_lp_pool(Build *b) {
   if (x->rank < 2) bad(b, "the input has rank %d, expected at least 2", x->rank);
   Ref acc = g_cast(b->ir, b->in[0], acc_type(in_dt(b, 0)));
   b->out[0] = g_cast(b->ir, lp_sum(b, acc, ((1u << x->rank) - 1) & ~3u, attr_int(b, "p")), in_dt(b, 0));
+}
+
+/* ---- Col2Im: what windows were cut out is added up where it was: each tap is a picture of its own ---- */
+/* step - 1 zeros between the elements of an axis */
+static Ref spread_axis(IR *ir, Ref x, int axis, int64_t step) {
+  const Node *n = node(ir, x);
+  int64_t dims[MAX_RANK], none = 0, zeros = step - 1, extent = n->dims[axis], rank = n->rank;
+  if (step == 1 || !extent) return x;
+  for (int a = 0; a <= rank; a++) dims[a] = a <= axis ? n->dims[a] : a == axis + 1 ? 1 : n->dims[a - 1];
+  x = pad_axes(ir, g_reshape(ir, x, n->rank + 1, dims), axis + 1, 1, &none, &zeros, c_int(ir, (DType)n->dt, 0));
+  for (int a = axis + 1; a < rank; a++) dims[a] = dims[a + 1];
+  dims[axis] = extent * step;
+  return shrink_axis(ir, g_reshape(ir, x, (int)rank, dims), axis, 0, 1, (extent - 1) * step + 1);
+}
+
+/* inputs: [N, C * taps, windows], the extents of the picture, those of a window */
+void op_col2im(Build *b) {
+  IR *ir = b->ir;
+  Window w = { .n = 0 };
+  const Node *x = in_node(b, 0);
+  int64_t pads[2 * SPATIAL], taps = 1, windows_ = 1, dims[MAX_RANK], from[MAX_RANK] = { 0 };
+  const int64_t *image = const_ints(b, 1, "image_shape", &w.n), *block;
+  int n;
+  block = const_ints(b, 2, "block_shape", &n);
+  if (n != w.n || n < 1 || n > SPATIAL || x->rank != 3) bad(b, "a picture of %d axes from windows of %d, in a tensor of rank %d", w.n, n, x->rank);
+  ints_into(b, "strides", n, 1, w.stride);
+  ints_into(b, "dilations", n, 1, w.dilation);
+  ints_into(b, "pads", 2 * n, 0, pads);
+  for (int i = 0; i < n; i++) {
+    w.k[i] = block[i];
+    w.in[i] = image[i] + pads[i] + pads[n + i];
+    if (image[i] < 1 || image[i] > MAX_ELEMS || block[i] < 1 || block[i] > 1 << 16 || pads[i] < 0 || pads[n + i] < 0 || w.in[i] < reach(&w, i))
+      bad(b, "windows of %lld on axis %d of %lld elements", (long long)block[i], i, (long long)image[i]);
+    w.out[i] = (w.in[i] - reach(&w, i)) / w.stride[i] + 1;
+    taps *= block[i];
+    windows_ *= w.out[i];
+  }
+  if (x->dims[1] % taps || x->dims[2] != windows_) bad(b, "%lld windows of %lld elements, expected %lld of a multiple of %lld", (long long)x->dims[2], (long long)x->dims[1], (long long)windows_, (long long)taps);
+  spend(b, taps);
+  dims[0] = x->dims[0];
+  dims[1] = x->dims[1] / taps;
+  dims[2] = taps;
+  for (int i = 0; i < n; i++) dims[3 + i] = w.out[i];
+  DType acc = acc_type(in_dt(b, 0));
+  Ref all = g_reshape(ir, g_cast(ir, b->in[0], acc), 3 + n, dims), sum = 0;
+  for (int64_t t = 0; t < taps; t++) {
+    Ref part = without_axes(ir, shrink_axis(ir, all, 2, t, 1, 1), 1u << 2);
+    int64_t left = t, lo[SPATIAL], hi[SPATIAL];
+    for (int i = n - 1; i >= 0; left /= block[i--]) {
+      part = spread_axis(ir, part, 2 + i, w.stride[i]);
+      lo[i] = left % block[i] * w.dilation[i];
+      hi[i] = w.in[i] - lo[i] - node(ir, part)->dims[2 + i];
+    }
+    part = pad_axes(ir, part, 2, n, lo, hi, c_int(ir, acc, 0));
+    sum = sum ? g_binary(ir, OP_ADD, sum, part) : part;
+  }
+  for (int i = 0; i < n; i++) {
+    from[2 + i] = pads[i];
+    dims[2 + i] = image[i];
+  }
+  b->out[0] = g_cast(ir, g_shrink(ir, sum, from, NULL, dims), in_dt(b, 0));
 }

@@ -59,6 +59,7 @@ OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha
 OPROW("", "CenterCropPad",        18, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axes:I", op_center_crop_pad, 0)
 OPROW("", "Clip",                 1,  10,         1, 1,   1, 1,   "f",    "min:f max:f consumed_inputs:I", adapt_clip, 0)
 OPROW("", "Clip",                 11, OPSET_NOW,  1, 3,   1, 1,   "n==",  "", op_clip, 0)
+OPROW("", "Col2Im",               18, OPSET_NOW,  3, 3,   1, 1,   "nii",  "dilations:I>=1 pads:I strides:I>=1", op_col2im, 0)
 OPROW("", "Compress",             9,  OPSET_NOW,  2, 2,   1, 1,   "ab",   "axis:i", op_compress, 0)
 OPROW("", "Concat",               4,  OPSET_NOW,  1, ANY, 1, 1,   "a^",   "axis:i!", op_concat, 0)
 OPROW("", "ConcatFromSequence",   11, OPSET_NOW,  1, 1,   1, 1,   "s",    "axis:i! new_axis:i=0", op_concat_from_sequence, 0)
@@ -75,6 +76,8 @@ OPROW("", "CumProd",              26, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclu
 OPROW("", "CumSum",               11, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_ADD)
 OPROW("", "DFT",                  17, 19,         1, 2,   1, 1,   "fi",   "axis:i=1 inverse:i=0 onesided:i=0", adapt_dft, 0)
 OPROW("", "DFT",                  20, OPSET_NOW,  1, 3,   1, 1,   "fii",  "inverse:i=0 onesided:i=0", op_dft, 0)
+OPROW("", "DeformConv",           19, OPSET_NOW,  3, 5,   1, 1,   "f====",
+      "strides:I>=1 dilations:I>=1 pads:I kernel_shape:I>=1 group:i>=1=1 offset_group:i>=1=1", op_deform_conv, 0)
 OPROW("", "DepthToSpace",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_depth_to_space, 0)
 OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "if=",
@@ -318,6 +321,7 @@ OPROW("", "SwiGLU",               28, OPSET_NOW,  2, 2,   1, 1,   "w^",   "alpha
 OPROW("", "Swish",                24, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1", op_swish, 0)
 OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_TAN)
 OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
+OPROW("", "TensorScatter",        24, OPSET_NOW,  2, 3,   1, 1,   "a=i",  "axis:i=-2 mode:s{linear|circular}=linear", op_tensor_scatter, 0)
 OPROW("", "ThresholdedRelu",      10, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
 OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_tile, 0)
 OPROW("", "TopK",                 1,  9,          1, 1,   2, 2,   "n",    "axis:i=-1 k:i!", adapt_top_k, 0)
