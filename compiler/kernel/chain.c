@@ -327,13 +327,30 @@ static double alone_bytes(const IR *ir, const Chain *c) {
 /* Too large to stay where it was made. */
 static bool is_far(const Use *u, const Target *t) { return u->bytes > 0.5 * t->l2_bytes; }
 
+/* Chunks read what others read, too, as windows across their border do: the smaller they are, the more often. */
+static bool reads_again(const IR *ir, const Chain *c) {
+  for (int i = 0; i < c->n; i++)
+    for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
+      const Touch *t = &c->cut[i].m->touch.p[k];
+      const Addresses a = addresses_of(ir, &c->cut[i], t, c->chunks);
+      const int64_t chunk = llabs(a.chunk);
+      int64_t reach = 0; /* from the first to the last element of a chunk, but for what all chunks together do not span */
+      for (int j = 0; j < a.n; j++) reach += a.term[j].step < chunk * c->chunks ? a.term[j].step * (a.term[j].n - 1) : 0;
+      if (!t->write && chunk && reach >= chunk) return true;
+    }
+  return false;
+}
+
+/* Cycles to write it to a core's second cache and read it there. */
+static double near_cycles(const Use *u) { return (1 + u->readers) * u->bytes / NEAR_BYTES; }
+
 /* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
  * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
 static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
-  double weights = 0, share = 0, saved = 0, lost = (double)(c->chunks * c->n) * CALL, most = (c->n - 1) * MEETING - lost;
+  double weights = 0, share = 0, saved = 0, near = 0, lost = (double)(c->chunks * c->n) * CALL, most = (c->n - 1) * MEETING - lost;
   collect_uses(ir, c, &uses);
-  for (size_t i = 0; i < uses.n; i++) most += is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / FAR_BYTES : 0;
+  for (size_t i = 0; i < uses.n; i++) most += near_cycles(&uses.p[i]) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / FAR_BYTES : 0);
   double memory = most > 0 ? -alone_bytes(ir, c) : 0;
   for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces take long to ask for */
     const Use *u = &uses.p[i];
@@ -345,6 +362,7 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
       share += piece;
       memory += piece * (double)(c->chunks / c->each);
       saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
+      near += piece < 0.5 * t->l1_bytes && u->bytes > 0.5 * t->l1_bytes ? near_cycles(u) : 0;
       continue;
     } else {
       share += u->bytes / (double)c->chunks;
@@ -356,7 +374,8 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
   if (most <= 0 || share > 0.7 * t->l2_bytes) return -1;
   lost += (double)(c->chunks - 1) * weights / (share + weights <= t->l2_bytes ? NEAR_BYTES : FAR_BYTES);
   if (memory > 0) return -1; /* what it saves would be fetched there */
-  return saved / FAR_BYTES + (c->n - 1) * MEETING - lost;
+  if (near > 0 && reads_again(ir, c)) near = 0;
+  return saved / FAR_BYTES + near + (c->n - 1) * MEETING - lost;
 }
 
 /* Enough for the threads that there may be, and about as many for each. */
