@@ -116,16 +116,18 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   return NULL;
 }
 
-/* Copies of a reduction's range share tiles only with the copy before: each operand's walks on, or goes down stairs. */
+/* Copies of a reduction's range share tiles only with the copy before: an operand goes down stairs, the other one, too, or
+ * walks on. Taps of a window may share others, for which there are no registers. */
 static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
-  bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(ir, p->range) == p->unroll;
+  bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(ir, p->range) == p->unroll, down = false;
   for (int k = 0; k < 2 && ok; k++) {
     Stairs stairs;
     int64_t coef;
     Ref index = stairs_open(ir, node(ir, load[k])->src[1], &stairs), rest;
     ok = ix_split(ir, index, p->range, &coef, &rest);
+    for (int i = 0; i < stairs.n; i++) down |= stairs.range[i] == p->range;
   }
-  return ok;
+  return ok && down;
 }
 
 static bool in_nest(const IR *ir, Ref nest, Ref range) {
