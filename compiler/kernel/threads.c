@@ -225,7 +225,7 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   s->units = 1;
   while (s->from + s->loops < s->most) {
     int64_t e = range_extent(ir, s->nest.ranges[s->from + s->loops]);
-    bool repeats = s->from + s->loops >= s->panels && s->units >= chunks;
+    bool repeats = s->from + s->loops >= s->panels && s->units >= (chunks < FEW_UNITS ? chunks : FEW_UNITS);
     bool enough = repeats || s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
     int least = s->units < chunks ? SMALL_UNIT : UNIT;
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
