@@ -535,12 +535,15 @@ static bool shifts_by(const IR *ir, Ref value, Ref range) {
   return yes;
 }
 
-/* Ranges of the reduction may be unrolled whole if they are short and innermost, or copies share what is read along them. */
-static bool may_unroll(const Model *m, uint32_t whole) {
+/* Ranges of the reduction may be unrolled whole if they are short and innermost, or copies share the vectors read along them. */
+static bool may_unroll(const Model *m, uint32_t whole, int v) {
   bool inner = true; /* all inside of i are */
   for (int i = m->n - 1; i >= m->nout; i--) {
     bool shared = inner;
-    for (size_t k = 0; k < m->access.n; k++) shared |= hot(m, &m->access.p[k]) && m->access.p[k].depends[i] && m->access.p[k].along[i] >= 0;
+    for (size_t k = 0; k < m->access.n; k++) {
+      const Access *a = &m->access.p[k];
+      shared |= hot(m, a) && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
+    }
     if (whole >> i & 1 && !shared) return false;
     inner &= whole >> i & 1;
   }
@@ -559,11 +562,11 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
   uint32_t brief = 0; /* bits: short ranges of the reduction */
   for (int i = m.nout; i < m.n; i++) brief |= (uint32_t)(m.extent[i] <= MAX_TERMS) << i;
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {
-    if (whole & ~brief || !may_unroll(&m, whole)) continue;
-    search_tiles(&m, -1, 1, whole, &best, &cost);
+    if (whole & ~brief) continue;
+    if (may_unroll(&m, whole, -1)) search_tiles(&m, -1, 1, whole, &best, &cost);
     for (int v = 0; v < nv && t->vector_bytes; v++)
       for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
-        if (m.extent[v] < lanes || m.selects[v] || whole >> v & 1) continue;
+        if (m.extent[v] < lanes || m.selects[v] || whole >> v & 1 || !may_unroll(&m, whole, v)) continue;
         search_tiles(&m, v, lanes, whole, &best, &cost);
         break;
       }
@@ -584,7 +587,7 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
     cost = 1e300;
     Tile tile = best;
     for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m.nout)
-      if (!(tile.whole & ~brief) && may_unroll(&m, tile.whole)) tile.terms = terms_of(&m, tile.whole), consider(&m, tile, &best, &cost);
+      if (!(tile.whole & ~brief) && may_unroll(&m, tile.whole, tile.v)) tile.terms = terms_of(&m, tile.whole), consider(&m, tile, &best, &cost);
   }
   for (int i = 0; i < m.nout; i++) {
     int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
