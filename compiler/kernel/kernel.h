@@ -79,7 +79,7 @@ int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range); /* pack.c: t
 /* stage.c: panels of operands in memory of the kernel's own, at most so many bytes of it a nest */
 enum { STAGE_BYTES = 1 << 16 };
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
-Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range */
+Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 

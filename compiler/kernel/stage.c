@@ -120,6 +120,7 @@ static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
   Refs loads = { 0 }, all = { 0 }, to = { 0 }, parts = { 0 };
   Nest x = nest_open(ir, nest);
+  if (node(ir, by[0])->op != OP_RANGE) return nest; /* one tile: no loop comes back to it */
   panel_loads(ir, nest, by, n, &loads);
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < loads.n; i++) {
