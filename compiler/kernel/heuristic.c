@@ -45,7 +45,7 @@ typedef struct Model {
   VEC(Access) access;
   double ops;                  /* vector instructions of the body, not counting loads */
   double steps;                /* executions of the body per element: extent of the main reduction */
-  bool reduces;
+  bool reduces, ordered;       /* ordered: the terms of the main reduction are taken in turn */
   bool stages;                 /* panels may be copied */
   bool varies[MAX_RANGES];     /* the main reduction is made again for each value of the range */
   bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
@@ -542,7 +542,7 @@ static bool may_unroll(const Model *m, uint32_t whole, int v) {
     bool shared = inner;
     for (size_t k = 0; k < m->access.n; k++) {
       const Access *a = &m->access.p[k];
-      shared |= hot(m, a) && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
+      shared |= !m->ordered && hot(m, a) && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
     }
     if (whole >> i & 1 && !shared) return false;
     inner &= whole >> i & 1;
@@ -558,7 +558,8 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
   m.stages = stages;
   Tile best = { -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   double cost = 1e300;
-  const int nv = red && keeps_order(ir, red, t) ? m.nout : m.n; /* ranges that may be lanes */
+  m.ordered = red && keeps_order(ir, red, t);
+  const int nv = m.ordered ? m.nout : m.n; /* ranges that may be lanes */
   uint32_t brief = 0; /* bits: short ranges of the reduction */
   for (int i = m.nout; i < m.n; i++) brief |= (uint32_t)(m.extent[i] <= MAX_TERMS) << i;
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {

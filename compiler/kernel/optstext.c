@@ -187,6 +187,12 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
     for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
       if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
   }
+  for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) { /* what is unrolled is inside of all loops */
+    bool whole = false;
+    for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
+    if (unrolled && !whole) wrong = "the terms of a sum are taken in order";
+    unrolled |= whole;
+  }
   if (lanes > 1 || partial > 1) wrong = "a reduction has two ranges in lanes or in parts";
   VEC_FREE(&body);
   return wrong;
