@@ -1,6 +1,7 @@
 /* b_resize.c: Resize. Each resized axis becomes a few taps per output position, indices and weights
  * computed now: out = sum over taps of weight * x[index]. Nearest has one tap of weight 1, so it is
- * a plain view where the indices allow one. Axes are treated one after another. Coordinates are
+ * a plain view where the indices allow one. Axes are treated one after another: first those that shrink,
+ * then those that grow, the last first, so that most elements are made along rows. Coordinates are
  * computed in f64 from exact ratios where sizes are given, because f32 loses exact halves. */
 #include "build.h"
 #include <math.h>
@@ -206,9 +207,10 @@ void op_resize(Build *b) {
   }
   DType d = in_dt(b, 0), work = near ? d : dt_float(d) ? acc_type(d) : DT_F32;
   Ref r = g_cast(ir, b->in[0], work);
-  for (int i = 0; i < n; i++) {
-    bool same = axes[i].in == axes[i].out && axes[i].scale == 1 && !(crop && (axes[i].roi_begin != 0 || axes[i].roi_end != 1));
-    if (!same) r = resize_axis(b, r, which[i], &axes[i]);
+  for (int k = 0; k < 2 * n; k++) {
+    const int i = k < n ? k : 2 * n - 1 - k;
+    const bool same = axes[i].in == axes[i].out && axes[i].scale == 1 && !(crop && (axes[i].roi_begin != 0 || axes[i].roi_end != 1));
+    if (!same && (axes[i].out > axes[i].in) == (k >= n)) r = resize_axis(b, r, which[i], &axes[i]);
     check_dims(b, node(ir, r)->rank, node(ir, r)->dims);
   }
   if (crop) r = extrapolate(b, r, axes, which, n);
