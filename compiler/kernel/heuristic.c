@@ -22,6 +22,7 @@ enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; 
 
 typedef struct Access {
   Ref ref;                     /* the LOAD or STORE */
+  bool hot;                    /* a load of the main reduction */
   double times;                /* executions per execution of the hottest loop body: 1 for the main reduction's loads */
   bool weight;                 /* can be packed in the order it is read */
   bool gated;
@@ -44,7 +45,8 @@ typedef struct Model {
   int64_t extent[MAX_RANGES];
   VEC(Access) access;
   double ops;                  /* vector instructions of the body, not counting loads */
-  double steps;                /* executions of the body per element: extent of the main reduction */
+  double cold;                 /* and those around it, for each execution of it */
+  double steps;                /* executions of the body per element: terms of the main reduction, of its share where others have the same */
   bool reduces, ordered;       /* ordered: the terms of the main reduction are taken in turn */
   bool stages;                 /* panels may be copied */
   bool varies[MAX_RANGES];     /* the main reduction is made again for each value of the range */
@@ -53,10 +55,10 @@ typedef struct Model {
   int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
 } Model;
 
-static void add_access(Model *m, Ref r, Ref index, Ref buffer, double times, int group) {
+static void add_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group) {
   IR *ir = m->ir;
   const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
-  Access a = { .ref = r, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
+  Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
   a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4 && !a.weight; /* a weight's gate is decided by packing */
   for (int i = 0; i < m->n; i++) {
     Ref rest;
@@ -146,8 +148,11 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     }
     m->steps = red_terms(ir, x) / m->group;
   }
+  for (int i = 0; i < m->nout && *red; i++) {
+    m->varies[i] = ix_uses(ir, *red, m->range[i]);
+    if (!m->varies[i]) m->steps /= (double)node(ir, m->range[i])->arg[0];
+  }
   for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
-  for (int i = 0; i < m->nout && *red; i++) m->varies[i] = ix_uses(ir, *red, m->range[i]);
   for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
   Ref hot = *red ? node(ir, *red)->src[0] : n->store;
   ir_toposort(ir, &hot, 1, &body);
@@ -157,14 +162,14 @@ static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     bool in_body = false;
     for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
     double times = in_body ? 1 : 1 / m->steps;
-    if (x->op == OP_LOAD || x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], times, in_body ? m->group : 1);
+    if (x->op == OP_LOAD || x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], *red && in_body, times, in_body ? m->group : 1);
     if (in_body && m->group > 1) continue; /* one instruction for all of it */
-    if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) m->ops += times * instruction_cost(x);
+    if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) *(in_body ? &m->ops : &m->cold) += times * instruction_cost(x);
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
     if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
   }
   for (size_t i = 0; i < m->access.n; i++) find_windows(m, &m->access.p[i]);
-  if (m->ops < 1) m->ops = 1;
+  if (m->ops + m->cold < 1) m->ops = 1 - m->cold;
   VEC_FREE(&all);
   VEC_FREE(&body);
 }
@@ -206,8 +211,6 @@ static double panel_walks(const Model *m, const Access *a, const Tile *t) {
 
 static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false }) > 1; }
 
-static bool hot(const Model *m, const Access *a) { return m->reduces && a->times == 1; }
-
 /* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
  * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. */
 static bool walks_outermost(const Model *m, int v) {
@@ -217,8 +220,8 @@ static bool walks_outermost(const Model *m, int v) {
     const Access *a = &m->access.p[i];
     double bytes = whole_bytes(a);
     if (a->weight && a->depends[v]) outer |= bytes > 0.5 * m->t->l1_bytes;
-    else if (hot(m, a) && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
-    else if (hot(m, a) && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
+    else if (a->hot && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
+    else if (a->hot && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
   }
   return outer || (beside && far);
 }
@@ -245,7 +248,7 @@ static double reuse(const Model *m, const Access *a, const Tile *t) {
 static double stream_cycles(const Model *m, const Access *a, const Tile *t, double copies) {
   const double near = 40, bytes = whole_bytes(a), again = 1 / reuse(m, a, t) - 1 / a->reuse;
   double far = bytes < 0.7 * m->t->l2_bytes ? near : 10;
-  if (a->weight || !hot(m, a) || bytes < 0.7 * m->t->l1_bytes) return 0;
+  if (a->weight || !a->hot || bytes < 0.7 * m->t->l1_bytes) return 0;
   if (t->outer && a->depends[t->v] && panel_bytes(m, a, t) < 0.7 * m->t->l1_bytes) far *= panel_walks(m, a, t);
   return copies * a->bytes * (1 / a->reuse / far + again / near);
 }
@@ -271,12 +274,23 @@ static double copy_walks(const Model *m, const Access *a, const Tile *t) {
 
 /* Whether tiles read the panel of an access from a copy of it (stage.c): else each walk gathers it lane by lane. */
 static bool from_copy(const Model *m, const Access *a, const Tile *t) {
-  if (!m->stages || t->v < 0 || t->v >= m->nout || !hot(m, a) || a->weight || !a->depends[t->v] || a->group > 1) return false;
+  if (!m->stages || t->v < 0 || t->v >= m->nout || !a->hot || a->weight || !a->depends[t->v] || a->group > 1) return false;
   return access_cost(a, t->v, t->lanes) > 1 && panel_bytes(m, a, t) <= STAGE_BYTES && copy_walks(m, a, t) >= LEAST_WALKS;
 }
 
+/* Lanes run along elements that have one result of the reduction in common: it has lanes of its own (reduction_lanes). */
+static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < m->nout && m->reduces && !m->varies[t->v]; }
+
+static double element_cost(const Model *m, const Access *a, const Tile *t) {
+  double cost = t->lanes;
+  if (!a->hot) return access_cost(a, t->v, t->lanes) * (t->v >= m->nout ? t->lanes : 1);
+  if (!in_rows(m, t)) return access_cost(a, t->v, t->lanes);
+  for (int i = m->nout; i < m->n; i++) cost = fmin(cost, access_cost(a, i, t->lanes));
+  return cost;
+}
+
 static double fetch_cost(const Model *m, const Access *a, const Tile *t) {
-  const double cost = access_cost(a, t->v, t->lanes) * a->pieces * (a->gated ? 3 : 1);
+  const double cost = element_cost(m, a, t) * a->pieces * (a->gated ? 3 : 1);
   return t->stage && from_copy(m, a, t) ? 1 + cost / copy_walks(m, a, t) : cost;
 }
 
@@ -325,19 +339,19 @@ static double pieces(const Model *m, const Access *a, int v, int lanes) {
  * comes from the second for every tile, at one vector a cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   const double steps = t->terms;
-  double mem = 0, ops = m->ops * up * uq * steps, far = 0, stream = 0, apart = 0;
+  double mem = 0, ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps, far = 0, stream = 0, apart = 0;
   double trips = 1; /* of the innermost loop that is left */
   bool loops = false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
     bool vectors = t->v < 0 || a->depends[t->v]; /* elements are fetched by what multiplies them */
-    double loads = hot(m, a) && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
+    double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
     mem += a->times * loads * fetch_cost(m, a, t);
-    stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && a->depends[t->v] ? t->lanes : 1));
+    stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
     apart += streams(m, a, t, up, uq);
     mem += a->times * aliased(a, t, up, uq) * steps;
-    if (a->weight && hot(m, a) && t->v >= 0 && a->depends[t->v]) {
+    if (a->weight && a->hot && t->v >= 0 && a->depends[t->v]) {
       double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
       far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
     }
@@ -367,15 +381,21 @@ static double uneven(double tiles) { return tiles < 1 || tiles > FEW_TILES ? 1 :
 /* Cycles of the whole nest divided by steps, rests included; rests are priced by the same model at
  * their own size, in halved lanes where the vector range has a rest. */
 static double nest_cycles(const Model *m, Tile t) {
-  double total = 0, others = 1;
+  double total = 0, others = 1, shares = 1; /* shares: what threads may share, which is not a row */
   int bodies = 0;
   int64_t ep = 1, eq = 1;
   int ulp = 1, ulq = 1; /* elements a copy covers along p and q */
   for (int i = 0; i < m->nout; i++)
-    if (i != t.p && i != t.q && i != t.v) others *= (double)m->extent[i];
+    if (i != t.p && i != t.q && i != t.v) {
+      others *= (double)m->extent[i];
+      shares *= !m->reduces || m->varies[i] ? (double)m->extent[i] : 1;
+    }
   if (t.p >= 0) ep = m->extent[t.p], ulp = t.p == t.v ? t.lanes : 1;
   if (t.q >= 0) eq = m->extent[t.q], ulq = t.q == t.v ? t.lanes : 1;
-  if (t.v >= 0 && t.v < m->nout && t.v != t.p && t.v != t.q) others *= ceil((double)m->extent[t.v] / t.lanes);
+  if (t.v >= 0 && t.v < m->nout && t.v != t.p && t.v != t.q) {
+    others *= ceil((double)m->extent[t.v] / t.lanes);
+    shares *= !m->reduces || m->varies[t.v] ? ceil((double)m->extent[t.v] / t.lanes) : 1;
+  }
   if (t.v >= m->nout) others *= ceil((double)m->extent[t.v] / t.lanes) / (double)m->extent[t.v];
   int64_t pn[3], qn[3];    /* tiles: full ones, a rest of whole copies, a rest of single elements */
   int pu[3] = { t.up, 0, 1 }, qu[3] = { t.uq, 0, 1 };
@@ -396,7 +416,7 @@ static double nest_cycles(const Model *m, Tile t) {
   total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
   if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
   total *= others;
-  return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * others);
+  return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * shares);
 }
 
 static bool any_from_copy(const Model *m, const Tile *t) {
@@ -435,10 +455,11 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Tile *best,
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
-    if (!m->reduces) max_p = 1; /* nothing to share, nothing to wait for */
+    if (!m->reduces || !m->varies[p]) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, best, cost);
       for (int q = p - 1; q >= 0 && m->reduces; q--) {
+        if (!m->varies[q]) continue;
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
         for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, best, cost);
@@ -500,7 +521,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     ir_toposort(ir, &x->src[0], 1, &body);
     for (size_t j = 0; j < body.n; j++) {
       const Node *y = node(ir, body.p[j]);
-      if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], 1, 1);
+      if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], true, 1, 1);
       for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
       if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
     }
@@ -542,7 +563,7 @@ static bool may_unroll(const Model *m, uint32_t whole, int v) {
     bool shared = inner;
     for (size_t k = 0; k < m->access.n; k++) {
       const Access *a = &m->access.p[k];
-      shared |= !m->ordered && hot(m, a) && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
+      shared |= !m->ordered && a->hot && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
     }
     if (whole >> i & 1 && !shared) return false;
     inner &= whole >> i & 1;
