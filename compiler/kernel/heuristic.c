@@ -1,439 +1,23 @@
-/* heuristic.c: the schedule of a nest by an analytic model of one core.
- *
- * For every range that could run in vector lanes, every register tile of up to two ranges and every
- * choice of short reduction ranges to unroll with it, the model counts, per innermost step: arithmetic
- * instructions, loads after sharing between the copies of the tile and the terms of a window, and the
- * latency of the accumulators; the slowest of the three is the cost. What comes from further away, short
- * loops and ranges that a tile does not divide are paid for on top. The cheapest tile that fits the register file
- * wins. Two memory ports, two arithmetic ports and a latency of four cycles describe every
- * out-of-order core of the last ten years well enough to rank tiles. */
-#include "units.h"
-#include <math.h>
-#include <stdlib.h>
+/* heuristic.c: the schedule of a nest by the model of cost.c: tiles are priced for every range that could run in vector
+ * lanes, every register tile of up to two ranges and every choice of short reduction ranges to unroll with it. The
+ * cheapest tile that fits the register file wins. */
+#include "cost.h"
 #include <string.h>
 
-enum { PORTS = 2, LATENCY = 4, BEGIN = 4, MAX_UNROLL = 16, MAX_COPIES = 400 };
-enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
+enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
+enum { IN_FLIGHT = COST_LATENCY * COST_PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
 enum { MAX_TERMS = 7, MAX_BODY = 130 };        /* of a range unrolled whole; instructions of what is unrolled with it */
-enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
-enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
-enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
-
-typedef struct Access {
-  Ref ref;                     /* the LOAD or STORE */
-  bool hot;                    /* a load of the main reduction */
-  double times;                /* executions per execution of the hottest loop body: 1 for the main reduction's loads */
-  bool weight;                 /* can be packed in the order it is read */
-  bool gated;
-  int64_t coef[MAX_RANGES];    /* by range; meaningless where !affine */
-  bool depends[MAX_RANGES];
-  bool affine[MAX_RANGES];
-  int bytes;
-  int group;                   /* elements at a time, for a unit; else 1 */
-  int along[MAX_RANGES];       /* of a window's range, that of the nest it slides along; else -1 */
-  double elements, reuse;      /* all that it reads; how often each, by sliding */
-  double pieces;               /* loads that a vector is */
-} Access;
-
-typedef struct Model {
-  IR *ir;
-  const Target *t;
-  int n;                       /* ranges: the nest's, then the main reduction's */
-  int nout;                    /* of which the nest's */
-  Ref range[MAX_RANGES];
-  int64_t extent[MAX_RANGES];
-  VEC(Access) access;
-  double ops;                  /* vector instructions of the body, not counting loads */
-  double cold;                 /* and those around it, for each execution of it */
-  double steps;                /* executions of the body per element: terms of the main reduction, of its share where others have the same */
-  bool reduces, ordered;       /* ordered: the terms of the main reduction are taken in turn */
-  bool stages;                 /* panels may be copied */
-  bool varies[MAX_RANGES];     /* the main reduction is made again for each value of the range */
-  bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
-  int widest;                  /* bytes of the widest element computed with */
-  int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
-} Model;
-
-static void add_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group) {
-  IR *ir = m->ir;
-  const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
-  Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
-  a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4 && !a.weight; /* a weight's gate is decided by packing */
-  for (int i = 0; i < m->n; i++) {
-    Ref rest;
-    a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
-    a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) && !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
-  }
-  VEC_PUSH(&m->access, a);
-}
-
-/* Values of a * i + b * j for i < n, j < k. */
-static double sums(int64_t a, int64_t n, int64_t b, int64_t k) {
-  if (llabs(a) < llabs(b)) return sums(b, k, a, n);
-  int64_t times = b ? llabs(a / b) : k;
-  return (double)(b && a % b == 0 && times < k ? times * (n - 1) + k : n * k);
-}
-
-/* Elements that an access reads for n[i] values of each range i: what lies under one term of a window lies under
- * another a step further on. Of range `apart`, if any, they count vectors, which do not overlap. */
-static double elements(const Model *m, const Access *a, const int64_t *n, int apart) {
-  double all = 1;
-  uint32_t met = 0;
-  for (int i = m->n - 1; i >= 0; i--) {
-    const int j = a->along[i];
-    if (!a->depends[i] || met >> i & 1) continue;
-    if (j < 0 || j == apart || met >> j & 1) all *= (double)n[i];
-    else all *= sums(a->coef[i], n[i], a->coef[j], n[j]), met |= 1u << j;
-  }
-  return all;
-}
-
-/* Which ranges of the reduction are windows, and what of it all that an access reads is. */
-static void find_windows(const Model *m, Access *a) {
-  double times = 1;
-  for (int i = 0; i < m->n; i++) {
-    a->along[i] = -1;
-    if (a->depends[i]) times *= (double)m->extent[i];
-    for (int j = 0; j < m->nout && i >= m->nout && !a->weight && a->depends[i] && a->affine[i]; j++)
-      if (a->depends[j] && a->affine[j] && sums(a->coef[i], m->extent[i], a->coef[j], m->extent[j]) < (double)(m->extent[i] * m->extent[j])) a->along[i] = j;
-  }
-  a->elements = elements(m, a, m->extent, -1);
-  a->reuse = times / a->elements;
-}
-
-static double red_terms(const IR *ir, const Node *red) {
-  double n = 1;
-  for (int k = 1; k < red->nsrc; k++) n *= (double)node(ir, red->src[k])->arg[0];
-  return n;
-}
-
-/* The reduction that costs most: its loop is the hot one. */
-static Ref main_reduction(const IR *ir, const Refs *all) {
-  Ref best = 0;
-  for (size_t i = 0; i < all->n; i++) {
-    const Node *x = node(ir, all->p[i]);
-    if (x->op == OP_RED && (!best || red_terms(ir, x) > red_terms(ir, node(ir, best)))) best = all->p[i];
-  }
-  return best;
-}
-
-int instruction_cost(const Node *x) {
-  switch ((Op)x->op) {
-  case OP_DIV: case OP_SQRT: case OP_RECIP: return 4;
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS: case OP_POW: return 20;
-  case OP_CONST: case OP_RANGE: case OP_BUFFER: case OP_LOAD: case OP_STORE: case OP_RED: return 0;
-  default: return 1;
-  }
-}
-
-static void build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
-  Refs all = { 0 }, body = { 0 };
-  memset(m, 0, sizeof *m);
-  m->ir = ir;
-  m->t = t;
-  ir_toposort(ir, &n->store, 1, &all);
-  *red = main_reduction(ir, &all);
-  m->reduces = *red != 0;
-  for (int k = 0; k < n->n; k++)
-    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD) m->range[m->n++] = n->ranges[k];
-  m->nout = m->n;
-  m->steps = m->group = 1;
-  if (*red) {
-    const Node *x = node(ir, *red);
-    for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) {
-      const Node *r = node(ir, x->src[k]);
-      if (r->arg[2] == RK_DOT) m->group = (int)r->arg[0];
-      else m->range[m->n++] = x->src[k];
-    }
-    m->steps = red_terms(ir, x) / m->group;
-  }
-  for (int i = 0; i < m->nout && *red; i++) {
-    m->varies[i] = ix_uses(ir, *red, m->range[i]);
-    if (!m->varies[i]) m->steps /= (double)node(ir, m->range[i])->arg[0];
-  }
-  for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
-  for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
-  Ref hot = *red ? node(ir, *red)->src[0] : n->store;
-  ir_toposort(ir, &hot, 1, &body);
-  m->widest = 1;
-  for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
-    bool in_body = false;
-    for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
-    double times = in_body ? 1 : 1 / m->steps;
-    if (x->op == OP_LOAD || x->op == OP_STORE) add_access(m, all.p[i], x->src[1], x->src[0], *red && in_body, times, in_body ? m->group : 1);
-    if (in_body && m->group > 1) continue; /* one instruction for all of it */
-    if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) *(in_body ? &m->ops : &m->cold) += times * instruction_cost(x);
-    if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
-    if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
-  }
-  for (size_t i = 0; i < m->access.n; i++) find_windows(m, &m->access.p[i]);
-  if (m->ops + m->cold < 1) m->ops = 1 - m->cold;
-  VEC_FREE(&all);
-  VEC_FREE(&body);
-}
-
-/* Instructions that fetch or store one access of a vector body. */
-static double access_cost(const Access *a, int v, int lanes) {
-  if (v < 0 || !a->depends[v]) return 1;               /* scalar, broadcast on the way */
-  if (a->weight) return 1;                             /* packed */
-  if (a->affine[v] && a->coef[v] == a->group) return 1;
-  return 3.0 * lanes * a->group;                       /* one by one */
-}
-
-typedef struct Tile {
-  int v, lanes, p, q, up, uq;  /* v, p, q: indices of ranges or -1 */
-  bool outer;                  /* the range in lanes is walked outermost */
-  uint32_t whole;              /* bits: ranges of the reduction that are unrolled whole */
-  int terms;                   /* and all of their values */
-  bool stage;                  /* and what is gathered along it is copied, a panel at a time */
-} Tile;
-
-static int64_t width(const Tile *t, int i) { return (int64_t)(i == t->v ? t->lanes : 1) * (i == t->p ? t->up : i == t->q ? t->uq : 1); }
-
-/* Bytes of an operand that one tile walks before it moves on: its panel. */
-static double panel_bytes(const Model *m, const Access *a, const Tile *t) {
-  int64_t n[MAX_RANGES];
-  for (int i = 0; i < m->n; i++) n[i] = i < m->nout ? width(t, i) : m->extent[i];
-  return elements(m, a, n, -1) * a->bytes;
-}
-
-static double whole_bytes(const Access *a) { return a->elements * a->bytes; }
-
-/* How often the nest's loops come back to a panel. */
-static double panel_walks(const Model *m, const Access *a, const Tile *t) {
-  double walks = 1;
-  for (int i = 0; i < m->nout; i++)
-    if (!a->depends[i]) walks *= ceil((double)m->extent[i] / (double)width(t, i));
-  return walks;
-}
-
-static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false }) > 1; }
-
-/* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
- * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. */
-static bool walks_outermost(const Model *m, int v) {
-  bool outer = false, beside = false, far = false;
-  if (v < 0 || v >= m->nout) return false;
-  for (size_t i = 0; i < m->access.n; i++) {
-    const Access *a = &m->access.p[i];
-    double bytes = whole_bytes(a);
-    if (a->weight && a->depends[v]) outer |= bytes > 0.5 * m->t->l1_bytes;
-    else if (a->hot && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
-    else if (a->hot && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
-  }
-  return outer || (beside && far);
-}
-
-/* How often an element that was brought near is read there: by all terms of the windows that it lies in, unless what is
- * read until a window has moved on crowds the first level of cache; then by those of the tile. */
-static double reuse(const Model *m, const Access *a, const Tile *t) {
-  double times = a->reuse;
-  for (int w = m->nout; w < m->n; w++) {
-    const int j = a->along[w];
-    int64_t n[MAX_RANGES];
-    if (!a->depends[w] || j < 0) continue;
-    for (int i = 0; i < m->n; i++) n[i] = i >= m->nout || (i > j && !(t->outer && i == t->v)) ? m->extent[i] : width(t, i);
-    if (elements(m, a, n, -1) * a->bytes < 0.5 * m->t->l1_bytes) continue;
-    times *= sums(a->coef[j], m->extent[j], a->coef[w], m->extent[w]) /
-             (ceil((double)m->extent[j] / (double)n[j]) * sums(a->coef[j], n[j], a->coef[w], m->extent[w]));
-  }
-  return times;
-}
-
-/* Cycles to bring the elements of one step from where the whole operand fits: it is walked once for
- * every tile of the other operand, unless its panels are walked outermost and fit; what windows come back to is in the second
- * level of cache. Measured: 40 bytes a cycle from there, 10 from the third. */
-static double stream_cycles(const Model *m, const Access *a, const Tile *t, double copies) {
-  const double near = 40, bytes = whole_bytes(a), again = 1 / reuse(m, a, t) - 1 / a->reuse;
-  double far = bytes < 0.7 * m->t->l2_bytes ? near : 10;
-  if (a->weight || !a->hot || bytes < 0.7 * m->t->l1_bytes) return 0;
-  if (t->outer && a->depends[t->v] && panel_bytes(m, a, t) < 0.7 * m->t->l1_bytes) far *= panel_walks(m, a, t);
-  return copies * a->bytes * (1 / a->reuse / far + again / near);
-}
-
-/* Places that a tile reads or writes in turn and that lie apart: each is a stream for the prefetcher. */
-static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
-  int64_t n[MAX_RANGES];
-  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes) return 0;
-  for (int i = 0; i < m->n; i++) {
-    int64_t copies = i == t->v ? 1 : i == t->p ? up : i == t->q ? uq : a->along[i] >= 0 ? m->extent[i] : 1;
-    n[i] = a->affine[i] && llabs(a->coef[i]) * a->bytes >= APART ? copies : 1;
-  }
-  return elements(m, a, n, -1);
-}
-
-/* How often reductions read a panel before the next one is copied. */
-static double copy_walks(const Model *m, const Access *a, const Tile *t) {
-  double walks = 1;
-  for (int i = 0; i < m->nout; i++)
-    if (m->varies[i] && !a->depends[i]) walks *= ceil((double)m->extent[i] / (double)width(t, i));
-  return walks;
-}
-
-/* Whether tiles read the panel of an access from a copy of it (stage.c): else each walk gathers it lane by lane. */
-static bool from_copy(const Model *m, const Access *a, const Tile *t) {
-  if (!m->stages || t->v < 0 || t->v >= m->nout || !a->hot || a->weight || !a->depends[t->v] || a->group > 1) return false;
-  return access_cost(a, t->v, t->lanes) > 1 && panel_bytes(m, a, t) <= STAGE_BYTES && copy_walks(m, a, t) >= LEAST_WALKS;
-}
-
-/* Lanes run along elements that have one result of the reduction in common: it has lanes of its own (reduction_lanes). */
-static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < m->nout && m->reduces && !m->varies[t->v]; }
-
-static double element_cost(const Model *m, const Access *a, const Tile *t) {
-  double cost = t->lanes;
-  if (!a->hot) return access_cost(a, t->v, t->lanes) * (t->v >= m->nout ? t->lanes : 1);
-  if (!in_rows(m, t)) return access_cost(a, t->v, t->lanes);
-  for (int i = m->nout; i < m->n; i++) cost = fmin(cost, access_cost(a, i, t->lanes));
-  return cost;
-}
-
-static double fetch_cost(const Model *m, const Access *a, const Tile *t) {
-  const double cost = element_cost(m, a, t) * a->pieces * (a->gated ? 3 : 1);
-  return t->stage && from_copy(m, a, t) ? 1 + cost / copy_walks(m, a, t) : cost;
-}
-
-/* Copies at strides that are multiples of a page fall into few sets of the first level of cache, where beyond some ways
- * they evict each other before they have moved on by a line. */
-static double aliased(const Access *a, const Tile *t, int up, int uq) {
-  short in_set[SETS] = { 0 };
-  const int range[2] = { t->p, t->q }, copies[2] = { up, uq };
-  int64_t stride[2];
-  int n[2];
-  double cycles = 0;
-  for (int k = 0; k < 2; k++) {
-    bool moves = range[k] >= 0 && a->affine[range[k]] && a->coef[range[k]];
-    stride[k] = moves ? llabs(a->coef[range[k]]) * a->bytes * (range[k] == t->v ? t->lanes : 1) : 0;
-    n[k] = moves ? copies[k] : 1;
-    if (stride[k] < LINE) { /* several in a line */
-      n[k] = (int)((n[k] * stride[k] + LINE - 1) / LINE);
-      stride[k] = LINE;
-    }
-    if (!n[k]) n[k] = 1;
-  }
-  if (a->weight || n[0] * n[1] <= WAYS_LEFT) return 0;
-  for (int i = 0; i < n[0]; i++)
-    for (int j = 0; j < n[1]; j++) in_set[(stride[0] * i + stride[1] * j) / LINE % SETS]++;
-  for (int k = 0; k < SETS; k++) cycles += in_set[k] > WAYS_LEFT ? 4.0 * in_set[k] : 0;
-  return cycles;
-}
-
-/* Loads of one body: equal ones of its copies and terms are one. */
-static double body_loads(const Model *m, const Access *a, const Tile *t, int up, int uq) {
-  int64_t n[MAX_RANGES];
-  for (int i = 0; i < m->n; i++) n[i] = i == t->p ? up : i == t->q ? uq : t->whole >> i & 1 ? m->extent[i] : 1;
-  return elements(m, a, n, t->v);
-}
-
-/* A vector that is not at a multiple of its size often lies in two lines, and is two loads then. */
-static double pieces(const Model *m, const Access *a, int v, int lanes) {
-  int64_t bytes = (int64_t)lanes * a->bytes;
-  if (v < 0 || a->weight || !a->depends[v] || !a->affine[v] || a->coef[v] != a->group || bytes > LINE) return 1;
-  for (int i = 0; i < m->n; i++)
-    if (i != v && a->depends[i] && (!a->affine[i] || a->coef[i] / a->group * a->bytes % bytes)) return 1 + (double)bytes / LINE;
-  return 1;
-}
-
-/* Cycles of one hot step of a tile of up x uq copies. A panel that outgrows the first level of cache
- * comes from the second for every tile, at one vector a cycle at best. */
-static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
-  const double steps = t->terms;
-  double mem = 0, ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps, far = 0, stream = 0, apart = 0;
-  double trips = 1; /* of the innermost loop that is left */
-  bool loops = false;
-  for (size_t i = 0; i < m->access.n; i++) {
-    const Access *a = &m->access.p[i];
-    double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
-    bool vectors = t->v < 0 || a->depends[t->v]; /* elements are fetched by what multiplies them */
-    double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
-    mem += a->times * loads * fetch_cost(m, a, t);
-    stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
-    apart += streams(m, a, t, up, uq);
-    mem += a->times * aliased(a, t, up, uq) * steps;
-    if (a->weight && a->hot && t->v >= 0 && a->depends[t->v]) {
-      double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
-      far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
-    }
-  }
-  double cycles = ops / PORTS;
-  if (mem / PORTS > cycles) cycles = mem / PORTS;
-  if (far > cycles) cycles = far;
-  cycles += 0.3 * far + stream * (apart > STREAMS ? 4 : 1);
-  for (int i = m->nout; i < m->n; i++)
-    if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
-  double chain = LATENCY * steps * (loops ? 1 : 1.05); /* a copy's terms wait for each other; without a loop the next copy stands behind them */
-  if (m->reduces && chain > cycles) cycles = chain;
-  return (cycles + 0.5 + (loops ? BEGIN / trips : 0)) / steps; /* loop overhead that does not overlap, each time round and to begin */
-}
-
-static int registers(const Model *m, const Tile *t) {
-  int wide = t->v >= 0 && m->t->vector_bytes ? (t->lanes * m->widest + m->t->vector_bytes - 1) / m->t->vector_bytes : 1;
-  if (!m->reduces) return wide * t->up * t->uq + 2;
-  int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
-  if (t->whole) return wide * (t->up * t->uq + 2 * operands * t->terms + 1); /* and what slides along stays, too */
-  return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));
-}
-
-/* What waiting costs for the last of two threads that share few tiles, half as likely as not. */
-static double uneven(double tiles) { return tiles < 1 || tiles > FEW_TILES ? 1 : 0.5 + ceil(tiles / 2) / tiles; }
-
-/* Cycles of the whole nest divided by steps, rests included; rests are priced by the same model at
- * their own size, in halved lanes where the vector range has a rest. */
-static double nest_cycles(const Model *m, Tile t) {
-  double total = 0, others = 1, shares = 1; /* shares: what threads may share, which is not a row */
-  int bodies = 0;
-  int64_t ep = 1, eq = 1;
-  int ulp = 1, ulq = 1; /* elements a copy covers along p and q */
-  for (int i = 0; i < m->nout; i++)
-    if (i != t.p && i != t.q && i != t.v) {
-      others *= (double)m->extent[i];
-      shares *= !m->reduces || m->varies[i] ? (double)m->extent[i] : 1;
-    }
-  if (t.p >= 0) ep = m->extent[t.p], ulp = t.p == t.v ? t.lanes : 1;
-  if (t.q >= 0) eq = m->extent[t.q], ulq = t.q == t.v ? t.lanes : 1;
-  if (t.v >= 0 && t.v < m->nout && t.v != t.p && t.v != t.q) {
-    others *= ceil((double)m->extent[t.v] / t.lanes);
-    shares *= !m->reduces || m->varies[t.v] ? ceil((double)m->extent[t.v] / t.lanes) : 1;
-  }
-  if (t.v >= m->nout) others *= ceil((double)m->extent[t.v] / t.lanes) / (double)m->extent[t.v];
-  int64_t pn[3], qn[3];    /* tiles: full ones, a rest of whole copies, a rest of single elements */
-  int pu[3] = { t.up, 0, 1 }, qu[3] = { t.uq, 0, 1 };
-  pn[0] = ep / ((int64_t)ulp * t.up);
-  pu[1] = (int)(ep / ulp - pn[0] * t.up);
-  pn[1] = pu[1] > 0;
-  pn[2] = ulp > 1 ? __builtin_popcountll((uint64_t)(ep % ulp)) : 0;
-  qn[0] = eq / ((int64_t)ulq * t.uq);
-  qu[1] = (int)(eq / ulq - qn[0] * t.uq);
-  qn[1] = qu[1] > 0;
-  qn[2] = ulq > 1 ? __builtin_popcountll((uint64_t)(eq % ulq)) : 0;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++)
-      if (pn[i] && qn[j]) {
-        total += (double)pn[i] * (double)qn[j] * step_cycles(m, &t, pu[i], qu[j]);
-        bodies++;
-      }
-  total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
-  if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
-  total *= others;
-  return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * shares);
-}
-
-static bool any_from_copy(const Model *m, const Tile *t) {
-  bool any = false;
-  for (size_t i = 0; i < m->access.n; i++) any |= from_copy(m, &m->access.p[i], t);
-  return any;
-}
 
 static void consider(const Model *m, Tile t, Tile *best, double *cost) {
-  if (!t.stage && any_from_copy(m, &t)) {
+  if (!t.stage && tile_copies(m, &t)) {
     Tile s = t;
     s.stage = s.outer = true;
     consider(m, s, best, cost);
   }
-  if (m->t->vector_regs && registers(m, &t) > m->t->vector_regs) return;
+  if (m->t->vector_regs && cost_registers(m, &t) > m->t->vector_regs) return;
   if (m->ops * t.up * t.uq * t.terms > (t.whole ? MAX_BODY : MAX_COPIES)) return;
-  double c = nest_cycles(m, t) * (t.stage ? SURE : 1);
+  double c = tile_cycles(m, t) * (t.stage ? SURE : 1);
   if (c < *cost * 0.995) {
     *cost = c;
     *best = t;
@@ -450,7 +34,7 @@ static int terms_of(const Model *m, uint32_t whole) {
 static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Tile *best, double *cost) {
   const bool outer = walks_outermost(m, v);
   const int terms = terms_of(m, whole);
-  for (size_t i = 0; i < m->access.n; i++) m->access.p[i].pieces = pieces(m, &m->access.p[i], v, lanes);
+  model_lanes(m, v, lanes);
   consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, best, cost);
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
@@ -521,7 +105,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     ir_toposort(ir, &x->src[0], 1, &body);
     for (size_t j = 0; j < body.n; j++) {
       const Node *y = node(ir, body.p[j]);
-      if (y->op == OP_LOAD) add_access(&m, body.p[j], y->src[1], y->src[0], true, 1, 1);
+      if (y->op == OP_LOAD) model_access(&m, body.p[j], y->src[1], y->src[0], true, 1, 1);
       for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
       if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
     }
@@ -537,7 +121,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
       o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes, rows), lanes, true, false };
     }
-    VEC_FREE(&m.access);
+    model_free(&m);
     VEC_FREE(&body);
   }
   VEC_FREE(&all);
@@ -575,7 +159,7 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
   Opts o = { 0 };
   Model m;
   Ref red;
-  build(&m, ir, n, t, &red);
+  model_build(&m, ir, n, t, &red);
   m.stages = stages;
   Tile best = { -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   double cost = 1e300;
@@ -628,7 +212,7 @@ static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
   }
   if (best.outer) o.outermost = m.range[best.v];
   if (best.stage) o.staged = m.range[best.v];
-  VEC_FREE(&m.access);
+  model_free(&m);
   return o.staged && stage_refuses(ir, nest_close(ir, n), t, &o) ? vector_opts(ir, n, t, false) : o;
 }
 

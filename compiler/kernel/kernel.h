@@ -1,7 +1,8 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
- * analytic model (heuristic.c), applied by splitting ranges (opts.c), constants packed in the order
- * they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes (expand.c), functions and lanes a target lacks
- * (legalize.c), chunks for threads (threads.c), a list of micro-ops (linear.c). */
+ * analytic model (cost.c, heuristic.c), applied by splitting ranges (opts.c), constants packed in the
+ * order they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes
+ * (expand.c), functions and lanes a target lacks (legalize.c), chunks for threads (threads.c), a list of
+ * micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../schedule/schedule.h"
@@ -48,9 +49,9 @@ void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below roo
 bool keeps_order(const IR *ir, Ref red, const Target *t); /* its terms may not be taken in another order */
 bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of several values is computed */
 
-/* heuristic.c: the schedule of a nest by the analytic model; microseconds */
+/* heuristic.c: the schedule of a nest by the analytic model of cost.c; microseconds */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
-int instruction_cost(const Node *x);       /* of one op on registers */
+int instruction_cost(const Node *x);       /* cost.c: of one op on registers */
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
 void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);

@@ -1,0 +1,63 @@
+#ifndef TGC_COST_H
+#define TGC_COST_H
+
+#include "units.h"
+
+enum { COST_LATENCY = 4, COST_PORTS = 2 };
+
+typedef struct Access {
+  Ref ref;                     /* the LOAD or STORE */
+  bool hot;                    /* a load of the main reduction */
+  double times;                /* executions per execution of the hottest loop body: 1 for the main reduction's loads */
+  bool weight;                 /* can be packed in the order it is read */
+  bool gated;
+  int64_t coef[MAX_RANGES];    /* by range; meaningless where !affine */
+  bool depends[MAX_RANGES];
+  bool affine[MAX_RANGES];
+  int bytes;
+  int group;                   /* elements at a time, for a unit; else 1 */
+  int along[MAX_RANGES];       /* of a window's range, that of the nest it slides along; else -1 */
+  double elements, reuse;      /* all that it reads; how often each, by sliding */
+  double pieces;               /* loads that a vector is */
+} Access;
+
+typedef struct Model {
+  IR *ir;
+  const Target *t;
+  int n;                       /* ranges: the nest's, then the main reduction's */
+  int nout;                    /* of which the nest's */
+  Ref range[MAX_RANGES];
+  int64_t extent[MAX_RANGES];
+  VEC(Access) access;
+  double ops;                  /* vector instructions of the body, not counting loads */
+  double cold;                 /* and those around it, for each execution of it */
+  double steps;                /* executions of the body per element: terms of the main reduction, of its share where others have the same */
+  bool reduces, ordered;       /* ordered: the terms of the main reduction are taken in turn */
+  bool stages;                 /* panels may be copied */
+  bool varies[MAX_RANGES];     /* the main reduction is made again for each value of the range */
+  bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
+  int widest;                  /* bytes of the widest element computed with */
+  int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
+} Model;
+
+typedef struct Tile {
+  int v, lanes, p, q, up, uq;  /* v, p, q: indices of ranges or -1 */
+  bool outer;                  /* the range in lanes is walked outermost */
+  uint32_t whole;              /* bits: ranges of the reduction that are unrolled whole */
+  int terms;                   /* and all of their values */
+  bool stage;                  /* and what is gathered along it is copied, a panel at a time */
+} Tile;
+
+/* Takes the nest apart; *red: the reduction that costs most, 0 if there is none. model_free when done. */
+void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red);
+void model_free(Model *m);
+void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group); /* for a model of one's own */
+void model_lanes(Model *m, int v, int lanes);               /* before tiles with lanes along range v are priced */
+
+double tile_cycles(const Model *m, Tile t);                 /* of the whole nest, divided by m->steps */
+int cost_registers(const Model *m, const Tile *t);
+bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
+bool walks_outermost(const Model *m, int v);
+double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */
+
+#endif
