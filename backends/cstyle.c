@@ -662,7 +662,8 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
       continue;
     }
     bool shared = reducing ? uses[i] > 1 : products[i] > 1 && !elsewhere[i]; /* by terms of a loop, or of a sum without one */
-    bool keep = x->op == OP_LOAD && x->lanes * dt_bytes((DType)x->dt) >= 16 && shared; /* a register */
+    const int bytes = x->lanes * dt_bytes((DType)x->dt);
+    bool keep = x->op == OP_LOAD && bytes >= 16 && bytes <= t->vector_bytes && shared; /* a register */
     sb_printf(o, "%*s%s", indent, "", keep ? "" : "const ");
     put_type(o, (DType)x->dt, x->lanes);
     sb_printf(o, " v%zu = %s;%s", i, e.p, keep ? "" : "\n");
