@@ -483,7 +483,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
   for (int k = 0; k < b->nin; k++) {
     const Tensor *t = n->in[k] ? b->m->values.p[n->in[k]].init : NULL;
-    if (t && t->nibbles && b->row->build != op_dequantize) bad(b, "input %d has 4 bits an element, which only DequantizeLinear takes", k);
+    if (t && t->nibbles && b->row->build != op_dequantize) bad(b, "input '%s' has 4 bits an element, which only DequantizeLinear takes", b->m->values.p[n->in[k]].name);
     b->in[k] = value_ref(b, n->in[k]);
   }
   DType narrow = check_types(b);
