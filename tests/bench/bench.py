@@ -4,7 +4,8 @@ contain one of. --docs FILE writes the tables there too.
 
 Networks: `tgc bench --vs-ort` on the nine light networks of the official tests with random weights, on those that
 make_models.py builds, and on the largest real ones of TGC_MODELS that tgc compiles. Layers: `tgc profile` on single
-layers of such networks, against the rate of multiply-adds and the read bandwidth measured in the same run.
+layers of such networks, against the rate of multiply-adds and the read bandwidth measured in the same run. Architectures: as
+networks, small ones of kinds that are not among those (architectures.py).
 Environment:
   TGC, BUILD, CC      as in the tests
   TGC_PYTHON          a Python with onnx, onnxruntime and numpy (python3); without it there is no peer, said loudly
@@ -36,7 +37,9 @@ THREADS = [int(n) for n in os.environ.get("THREADS", "1 2").split()]
 TUNE = os.environ.get("TUNE")
 MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
 BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
-STATES = {"gpt2_decode": ["--state=past_*=*"]} # caches stay in the bundle; ONNX Runtime takes and gives them
+OTHERS = ("unet efficientnet resnext convnext style_transfer deeplab dcgan vit swin mlp_mixer whisper_encoder llama_decode "
+          "wavenet bilstm").split()
+STATES = {n: ["--state=past_*=*"] for n in ("gpt2_decode", "llama_decode")} # caches stay in the bundle; ONNX Runtime takes and gives them
 REAL = ("libtashkeel-fp32 silero-vad dtln-1 silero-vad-v3 openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
         "mujoco-go1-policy ppocr-v2-cls tinybert selfie-segmentation yunet-n-dynamic mnist-8").split()
 KERNELS = ("gemm 128x768x3072,gemm 128x3072x768,conv 1x1 56x56 64-64,conv 1x1 56x56 64-256,conv 1x1 28x28 128-512,"
@@ -69,9 +72,9 @@ def made(name, *source):
     return target
 
 
-def networks(words, can_make):
+def networks(names, words, can_make):
     """-> name, model, arguments"""
-    wanted = [n for n in LIGHTS + BUILT + REAL if not words or any(w in n for w in words)]
+    wanted = [n for n in names if not words or any(w in n for w in words)]
     folder, why = onnx_tests("light") if any(n in LIGHTS for n in wanted) else (None, "")
     for name in wanted:
         if name in REAL:
@@ -218,6 +221,8 @@ and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtim
 faster; start is mapping the weights and `net_init`. Schedules are those of the compiler's own model (`--no-tune-store
 --schedule=none`), in the columns `tuned` those that `tgc tune` found. Networks from squeezenet to gpt2_decode have random weights.
 A star marks a row that other processes disturbed."""
+OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`), measured
+as they are."""
 LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
 registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run."""
 
@@ -235,10 +240,10 @@ def main():
     if not peer:
         loud(f"SKIPPED: ONNX Runtime; {PYTHON} has no onnxruntime and numpy (set TGC_PYTHON)")
     page = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", machine(peer), ""]
-    nets, layers = Networks(peer), Layers()
     for title, part, cases, note in (
-            ("Networks", nets, networks(words, can_make), NETWORKS_NOTE),
-            ("Layers", layers, [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE),
+            ("Networks", Networks(peer), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
+            ("Architectures", Networks(peer), networks(OTHERS, words, can_make), OTHERS_NOTE),
+            ("Layers", Layers(), [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE),
             ("Threads", Pool(), [(n,) for n in THREADS if n > 1 and (not words or "pool" in words)], POOL_NOTE)):
         table = None
         for case in cases:
@@ -248,8 +253,8 @@ def main():
             except (subprocess.CalledProcessError, OSError, ValueError) as e:
                 loud(f"FAILED: {case[0]}: {e}")
                 failed += 1
-        if table and part is nets and nets.rows:
-            table.add(nets.last())
+        if table and isinstance(part, Networks) and part.rows:
+            table.add(part.last())
         if table:
             page += [f"## {title}", "", note.format(seconds=SECONDS, more="".join(f" {a}" for a in MORE)), "", *table.lines, ""]
             print()

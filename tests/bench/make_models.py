@@ -13,6 +13,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from architectures import ARCHITECTURES
+
 
 class Net:
     """a graph under construction: every method returns the name of a value"""
@@ -282,7 +284,7 @@ def main():
         onnx.save(light(source[0], name), path)
         return
     n = Net(name)
-    {**NETWORKS, **KERNELS}[name](n)
+    {**NETWORKS, **ARCHITECTURES, **KERNELS}[name](n)
     n.save(path)
 
 
