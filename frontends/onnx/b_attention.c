@@ -21,13 +21,9 @@ typedef struct Attend {
   Ref y;                /* [B, H, S, dv] */
 } Attend;
 
-static Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
-static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
-static Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
 static Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
 static Ref at_most(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLE, x, y); }
 static Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
-static Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 static Ref swap_last(Build *b, Ref x) { return g_permute(b->ir, x, (int64_t[]){ 0, 1, 3, 2 }); }
 static const int64_t *dims_of(Build *b, Ref x) { return node(b->ir, x)->dims; }
 
@@ -394,9 +390,7 @@ enum { SEQLENS = 5, TOTAL, COS, SIN, PLACES, SCORE_BIAS, GQA_MORE };
 static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
   IR *ir = b->ir;
   const int64_t *n = dims_of(b, x);
-  Ref place = iota_axis(ir, DT_I64, extent, 2, 4), at = g_binary(ir, OP_SUB, place, before), none = c_int(ir, (DType)node(ir, x)->dt, 0);
-  Ref inside = both(b, at_most(b, integer(b, 0), at), g_binary(ir, OP_CMPLT, at, integer(b, n[2])));
-  Ref index = g_binary(ir, OP_MAX, g_binary(ir, OP_MIN, at, integer(b, n[2] - 1)), integer(b, 0)), old = none;
+  Ref place = iota_axis(ir, DT_I64, extent, 2, 4), none = c_int(ir, (DType)node(ir, x)->dt, 0), old = none;
   if (has_in(b, past)) {
     const Node *p = in_node(b, past);
     if (p->rank != 4 || p->dims[0] != n[0] || p->dims[1] != n[1] || p->dims[3] != n[3] || in_dt(b, past) != (DType)node(ir, x)->dt)
@@ -404,7 +398,7 @@ static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
     old = pad_axes(ir, b->in[past], 2, 1, (int64_t[]){ 0 }, (int64_t[]){ extent - p->dims[2] }, none);
     old = g_where(ir, g_binary(ir, OP_CMPLT, place, before), old, none);
   }
-  return g_where(ir, inside, g_gather(ir, x, index, 2), old);
+  return write_rows(b, old, x, g_binary(ir, OP_SUB, place, before), 2);
 }
 
 void op_ms_group_query_attention(Build *b) {

@@ -4,9 +4,6 @@
 #include "build.h"
 #include <math.h>
 
-static Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
-static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
-static Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
 static Ref scale(Build *b, Ref x, double k) { return k == 1 ? x : mul(b, x, num(b, x, k)); }
 static Ref offset(Build *b, Ref x, double k) { return k == 0 ? x : add(b, x, num(b, x, k)); }
 static Ref less(Build *b, Ref x, double k) { return g_binary(b->ir, OP_CMPLT, x, num(b, x, k)); }

@@ -3,8 +3,6 @@
 #include "build.h"
 #include <string.h>
 
-static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
-
 /* ---- x + skip + bias, normalised. The row's argument: 1 where the mean stays ---- */
 void op_skip_norm(Build *b) {
   bool rms = b->row->arg == 1;
@@ -88,6 +86,3 @@ void op_fused_gemm(Build *b) {
   op_gemm(b);
   b->out[0] = activated(b, b->out[0], attr_find(b, "activation")->s, n, p);
 }
-
-/* Operators of other domains that are those of ONNX */
-void op_same(Build *b) { build_newest(b); }

@@ -33,6 +33,18 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   b->wrong->p[b->wrong->n++] = any;
 }
 
+Ref clamp_index(Build *b, Ref r, int64_t extent) {
+  if (node(b->ir, r)->vmin < 0) r = g_binary(b->ir, OP_MAX, r, c_int(b->ir, DT_I64, 0));
+  return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
+}
+
+Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis) {
+  IR *ir = b->ir;
+  int64_t n = node(ir, rows)->dims[axis];
+  Ref inside = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), at), g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, n)));
+  return g_where(ir, inside, g_gather(ir, rows, clamp_index(b, at, n), axis), old);
+}
+
 size_t wrong_noted(const Build *b) { return b->wrong ? b->wrong->n : 0; }
 
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value) {
@@ -148,10 +160,7 @@ static Ref offsets(Build *b, Ref idx, const Node *x, int batch, int k) {
   for (int i = k - 1; i >= 0; i--) {
     Ref one = shrink_axis(ir, idx, n->rank - 1, i, 1, 1);
     int64_t extent = x->dims[batch + i];
-    Ref in = wrap_index(b, one, extent);
-    if (node(ir, in)->vmin < 0) in = g_binary(ir, OP_MAX, in, c_int(ir, DT_I64, 0));
-    if (node(ir, in)->vmax >= extent) in = g_binary(ir, OP_MIN, in, c_int(ir, DT_I64, extent - 1));
-    Ref at = g_binary(ir, OP_MUL, in, c_int(ir, DT_I64, stride));
+    Ref at = g_binary(ir, OP_MUL, clamp_index(b, wrap_index(b, one, extent), extent), c_int(ir, DT_I64, stride));
     sum = sum ? g_binary(ir, OP_ADD, sum, at) : at;
     stride *= x->dims[batch + i];
   }
@@ -324,16 +333,14 @@ void op_tensor_scatter(Build *b) {
     b->out[0] = b->in[0];
     return;
   }
-  int64_t extent = x->dims[axis], rows = u->dims[axis], dims[MAX_RANK];
+  int64_t extent = x->dims[axis], dims[MAX_RANK];
   for (int i = 0; i < x->rank; i++) dims[i] = i ? 1 : x->dims[0];
-  Ref first = c_int(ir, DT_I64, 0), zero = first;
+  Ref first = c_int(ir, DT_I64, 0);
   if (has_in(b, 2)) {
     if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != dims[0]) bad(b, "input 'write_indices' is not a vector of the %lld sequences", (long long)dims[0]);
     first = g_reshape(ir, g_cast(ir, b->in[2], DT_I64), x->rank, dims);
   }
   Ref at = g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, extent, axis, x->rank), first);
   if (attr_is(b, "mode", "circular")) at = g_binary(ir, OP_FLMOD, at, c_int(ir, DT_I64, extent));
-  Ref inside = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, zero, at), g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, rows)));
-  Ref index = g_binary(ir, OP_MAX, g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, rows - 1)), zero);
-  b->out[0] = g_where(ir, inside, g_gather(ir, b->in[1], index, axis), b->in[0]);
+  b->out[0] = write_rows(b, b->in[0], b->in[1], at, axis);
 }

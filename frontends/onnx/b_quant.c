@@ -185,14 +185,21 @@ void op_qlinear_pool(Build *b) { with_channels_last(b, attr_int(b, "channels_las
 void op_ms_qlinear_conv(Build *b) { with_channels_last(b, attr_int(b, "channels_last"), op_qlinear_conv); }
 void op_nhwc_max_pool(Build *b) { with_channels_last(b, true, op_max_pool); }
 
-Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias) {
+/* Sums of products of integers by the scales of the factors, each one number or one for each column */
+static Ref in_floats(Build *b, Ref sum, Ref a_scale, Ref w_scale) {
   IR *ir = b->ir;
-  Ref sum = matmul(b, centred(b, a, az, true), centred(b, w, wz, false)), scales[] = { a_scale, w_scale };
+  Ref scales[] = { a_scale, w_scale };
   for (int k = 0; k < 2; k++)
     if (dims_elems(node(ir, scales[k])->dims, node(ir, scales[k])->rank) == 1) scales[k] = g_reshape(ir, scales[k], 0, NULL);
   check_broadcast(b, 2, scales);
   const Node *n = node(ir, sum);
-  Ref y = g_binary(ir, OP_MUL, g_cast(ir, sum, DT_F32), to_shape(b, g_binary(ir, OP_MUL, scales[0], scales[1]), n->rank, n->dims));
+  return mul(b, g_cast(ir, sum, DT_F32), to_shape(b, mul(b, scales[0], scales[1]), n->rank, n->dims));
+}
+
+Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias) {
+  IR *ir = b->ir;
+  Ref sum = matmul(b, centred(b, a, az, true), centred(b, w, wz, false)), y = in_floats(b, sum, a_scale, w_scale);
+  const Node *n = node(ir, y);
   return has_in(b, bias) ? g_binary(ir, OP_ADD, y, to_shape(b, b->in[bias], n->rank, n->dims)) : y;
 }
 
@@ -219,11 +226,7 @@ void op_qgemm(Build *b) {
   Ref sum = matmul(b, centred(b, 0, 2, false), centred(b, 3, 5, false));
   const Node *n = node(ir, sum);
   if (has_in(b, 6)) sum = g_binary(ir, OP_ADD, sum, to_shape(b, b->in[6], n->rank, n->dims));
-  Ref scale[2] = { b->in[1], b->in[4] };
-  for (int k = 0; k < 2; k++)
-    if (dims_elems(node(ir, scale[k])->dims, node(ir, scale[k])->rank) == 1) scale[k] = g_reshape(ir, scale[k], 0, NULL);
-  Ref scales = g_binary(ir, OP_MUL, g_binary(ir, OP_MUL, scale[0], c_float(ir, DT_F32, attr_float(b, "alpha"))), scale[1]);
-  Ref y = g_binary(ir, OP_MUL, g_cast(ir, sum, DT_F32), to_shape(b, scales, n->rank, n->dims));
+  Ref y = in_floats(b, sum, mul(b, b->in[1], c_float(ir, DT_F32, attr_float(b, "alpha"))), b->in[4]);
   b->out[0] = has_in(b, 7) ? quantized(b, y, 7, 8, has_in(b, 8) ? in_dt(b, 8) : DT_U8) : y;
 }
 

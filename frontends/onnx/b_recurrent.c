@@ -28,9 +28,6 @@ typedef struct Cell {
   Ref h, c;            /* [batch, hidden]: the state */
 } Cell;
 
-static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
-static Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
-
 static Ref one_less(Build *b, Ref x) { return g_binary(b->ir, OP_SUB, c_float(b->ir, (DType)node(b->ir, x)->dt, 1), x); }
 
 /* n parts of the last axis, from part number k; a part is one gate of H elements */

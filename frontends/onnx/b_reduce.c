@@ -4,11 +4,6 @@
 #include "build.h"
 #include <math.h>
 
-static Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
-static Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
-static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
-static Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
-
 Ref without_axes(IR *ir, Ref x, uint32_t axes) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK];

@@ -15,7 +15,6 @@ typedef struct Side { /* one axis of the image and the places on it, one per sam
   Ref inside[MAX_SIDE]; /* 0: always */
 } Side;
 
-static Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static Ref plus(Build *b, Ref x, double v) { return g_binary(b->ir, OP_ADD, x, num(b, x, v)); }
 static Ref times(Build *b, Ref x, double v) { return g_binary(b->ir, OP_MUL, x, num(b, x, v)); }
 static Ref clamped(Build *b, Ref x, double lo, double hi) {
@@ -147,14 +146,6 @@ void op_affine_grid(Build *b) {
 }
 
 /* ---- DeformConv: each tap of each window is moved by an offset of its own, and sampled ---- */
-static int64_t entry_of(Build *b, const char *name, int i, int want, int64_t otherwise) {
-  int n;
-  const int64_t *v = attr_ints(b, name, &n);
-  if (v && n != want) bad(b, "attribute '%s' has %d entries, expected %d", name, n, want);
-  if (v && (v[i] > MAX_ELEMS >> 16 || v[i] < -(MAX_ELEMS >> 16))) bad(b, "attribute '%s' has the entry %lld", name, (long long)v[i]);
-  return v ? v[i] : otherwise;
-}
-
 /* inputs: x, weights [M, C / group, taps], offsets [N, offset groups, taps, 2, places] with their axes merged, a bias, a
  * factor for each sample */
 void op_deform_conv(Build *b) {
@@ -168,12 +159,16 @@ void op_deform_conv(Build *b) {
   if (off->dims[0] != n || off->dims[1] != 2 * groups * taps) bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));
   Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ n, groups, taps, 2, places }), at[2];
+  int64_t kernel[2], stride[2], dilation[2], pads[4];
+  ints_into(b, "kernel_shape", 2, 0, kernel);
+  ints_into(b, "strides", 2, 1, stride);
+  ints_into(b, "dilations", 2, 1, dilation);
+  ints_into(b, "pads", 4, 0, pads);
   for (int a = 0; a < 2; a++) {
-    int64_t stride = entry_of(b, "strides", a, 2, 1), dilation = entry_of(b, "dilations", a, 2, 1), lo = entry_of(b, "pads", a, 4, 0), hi = entry_of(b, "pads", 2 + a, 4, 0);
-    int64_t room = x->dims[2 + a] + lo + hi - (k[a] - 1) * dilation - 1;
-    if (entry_of(b, "kernel_shape", a, 2, k[a]) != k[a] || room < 0 || room / stride + 1 != out[a]) bad(b, "the offsets are not of the places of the windows on axis %d", a);
-    Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation), place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride);
-    Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-lo), 5, (int64_t[]){ 1, k[0], k[1], out[0], out[1] });
+    int64_t room = x->dims[2 + a] + pads[a] + pads[2 + a] - (k[a] - 1) * dilation[a] - 1;
+    if ((kernel[a] && kernel[a] != k[a]) || room < 0 || room / stride[a] + 1 != out[a]) bad(b, "the offsets are not of the places of the windows on axis %d", a);
+    Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation[a]), place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride[a]);
+    Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-pads[a]), 5, (int64_t[]){ 1, k[0], k[1], out[0], out[1] });
     grid = g_reshape(ir, grid, 4, (int64_t[]){ 1, 1, taps, places });
     at[a] = g_binary(ir, OP_ADD, without_axes(ir, shrink_axis(ir, moved, 3, a, 1, 1), 1u << 3), grid);
   }
@@ -193,7 +188,7 @@ void op_deform_conv(Build *b) {
       Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, base, 0), base), g_binary(ir, OP_CMPLE, base, num(b, base, top)));
       inside = inside ? g_binary(ir, OP_AND, inside, in) : in;
       weight = weight ? g_binary(ir, OP_MUL, weight, part) : part;
-      Ref whole = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, g_cast(ir, base, DT_I64), c_int(ir, DT_I64, 0)), c_int(ir, DT_I64, x->dims[2 + a] - 1));
+      Ref whole = clamp_index(b, g_cast(ir, base, DT_I64), x->dims[2 + a]);
       index = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, x->dims[2 + a])), whole);
     }
     Ref v = g_gather(ir, image, g_reshape(ir, index, 4, one), 3);

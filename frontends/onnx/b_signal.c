@@ -10,9 +10,7 @@ enum { LONGEST = 32 }; /* transforms that are one product, where n has factors *
 
 typedef struct Complex { Ref re, im; } Complex; /* [rows, n]; im 0: real */
 
-static Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
 static Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
-static Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
 static DType dt_of(Build *b, Ref x) { return (DType)node(b->ir, x)->dt; }
 
 /* cos and sin of -+2 pi j k / n for j < rows, k < columns */

@@ -15,7 +15,7 @@ typedef struct Window {
   int64_t over[SPATIAL];            /* what ceil_mode reads beyond it */
 } Window;
 
-static void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) {
+void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) {
   int n;
   const int64_t *v = attr_ints(b, name, &n);
   if (v && n != want) bad(b, "attribute '%s' has %d entries, expected %d", name, n, want);
@@ -153,6 +153,18 @@ void op_conv(Build *b) {
   b->out[0] = g_cast(b->ir, has_in(b, 2) ? add_bias(b, y, 2) : y, in_dt(b, 0));
 }
 
+/* step - 1 zeros between the elements of an axis */
+static Ref spread_axis(IR *ir, Ref x, int axis, int64_t step) {
+  const Node *n = node(ir, x);
+  int64_t dims[MAX_RANK], none = 0, zeros = step - 1, extent = n->dims[axis], rank = n->rank;
+  if (step == 1 || !extent) return x;
+  for (int a = 0; a <= rank; a++) dims[a] = a <= axis ? n->dims[a] : a == axis + 1 ? 1 : n->dims[a - 1];
+  x = pad_axes(ir, g_reshape(ir, x, n->rank + 1, dims), axis + 1, 1, &none, &zeros, c_int(ir, (DType)n->dt, 0));
+  for (int a = axis + 1; a < rank; a++) dims[a] = dims[a + 1];
+  dims[axis] = extent * step;
+  return shrink_axis(ir, g_reshape(ir, x, (int)rank, dims), axis, 0, 1, (extent - 1) * step + 1);
+}
+
 /* ---- transposed convolution ---- */
 /* The weights [C, M/group, k...] as those of a plain convolution with stride 1 that computes all
  * phases of the result: [M * s..., C/group, q...]. An output o is s * j + p; it receives tap t of
@@ -166,15 +178,8 @@ static Ref phase_weights(Build *b, const Window *w, int64_t group, DType acc, in
   int64_t dims[MAX_RANK], perm[MAX_RANK], channels = wn->dims[0] / group, maps = wn->dims[1], phases = maps;
   int n = w->n;
   for (int i = 0; i < n; i++) {
-    int64_t none = 0, spread = w->dilation[i] - 1, rest;
-    if (spread) { /* zeros between the taps: pad a new last axis, merge, drop the tail */
-      for (int a = 0; a < 2 + n; a++) dims[a + (a > 2 + i)] = node(ir, r)->dims[a];
-      dims[3 + i] = 1;
-      r = pad_axes(ir, g_reshape(ir, r, 3 + n, dims), 3 + i, 1, &none, &spread, zero);
-      for (int a = 0; a < 2 + n; a++)
-        dims[a] = a == 2 + i ? node(ir, r)->dims[a] * w->dilation[i] : node(ir, r)->dims[a + (a > 2 + i)];
-      r = shrink_axis(ir, g_reshape(ir, r, 2 + n, dims), 2 + i, 0, 1, reach(w, i));
-    }
+    int64_t none = 0, rest;
+    r = spread_axis(ir, r, 2 + i, w->dilation[i]);
     taps[i] = (reach(w, i) + w->stride[i] - 1) / w->stride[i];
     rest = taps[i] * w->stride[i] - reach(w, i);
     r = pad_axes(ir, r, 2 + i, 1, &none, &rest, zero);
@@ -367,18 +372,6 @@ void op_global_lp_pool(Build *b) {
 }
 
 /* ---- Col2Im: what windows were cut out is added up where it was: each tap is a picture of its own ---- */
-/* step - 1 zeros between the elements of an axis */
-static Ref spread_axis(IR *ir, Ref x, int axis, int64_t step) {
-  const Node *n = node(ir, x);
-  int64_t dims[MAX_RANK], none = 0, zeros = step - 1, extent = n->dims[axis], rank = n->rank;
-  if (step == 1 || !extent) return x;
-  for (int a = 0; a <= rank; a++) dims[a] = a <= axis ? n->dims[a] : a == axis + 1 ? 1 : n->dims[a - 1];
-  x = pad_axes(ir, g_reshape(ir, x, n->rank + 1, dims), axis + 1, 1, &none, &zeros, c_int(ir, (DType)n->dt, 0));
-  for (int a = axis + 1; a < rank; a++) dims[a] = dims[a + 1];
-  dims[axis] = extent * step;
-  return shrink_axis(ir, g_reshape(ir, x, (int)rank, dims), axis, 0, 1, (extent - 1) * step + 1);
-}
-
 /* inputs: [N, C * taps, windows], the extents of the picture, those of a window */
 void op_col2im(Build *b) {
   IR *ir = b->ir;

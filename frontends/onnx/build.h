@@ -120,6 +120,10 @@ Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *dat
 Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v);
 Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
 DType acc_type(DType d);                        /* what sums of d are kept in: f32 for f16 and bf16 */
+static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
+static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
+static inline Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
+static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
 /* ---- b_move.c: pieces other builders use ---- */
 /* axis of x gets the elements index[0..n), all in range: a view where the indices allow one */
@@ -132,6 +136,9 @@ Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... alon
 
 /* ---- b_gather.c ---- */
 Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64, negative ones counted from the end; ones out of range are noted */
+Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, into 0 to extent - 1; extent > 0 */
+/* old, but where at (i64) is 0 to n - 1 along the axis, the entry at of the n > 0 there in rows. old may be a scalar. */
+Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* how many notes there are */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value); /* these notes count where the condition is value */
 
@@ -146,6 +153,7 @@ Ref rms_norm(Build *b, Ref x, Ref scale);
 /* ---- b_window.c: x and weights have the type of accumulation; attributes are those of Conv ---- */
 Ref conv(Build *b, Ref x, Ref weights);
 Ref add_bias(Build *b, Ref y, int k);           /* input k, one entry per channel of y */
+void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to); /* an attribute's entries; without it, fill */
 
 /* ---- b_matmul.c ---- */
 Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]; vectors as in numpy */

@@ -115,7 +115,7 @@ OPROW("com.microsoft", "GatherBlockQuantized", 1, OPSET_NOW, 3, 4, 1, 1, "iifi",
       "bits:i=4 block_size:i>=16=128 gather_axis:i=0 quantize_axis:i=1", op_gather_block_quantized, 0)
 OPROW("", "GatherElements",       11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather_elements, 0)
 OPROW("", "GatherND",             11, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_dims:i>=0=0", op_gather_nd, 0)
-OPROW("com.microsoft", "GatherND", 1, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_same, 0)
+OPROW("com.microsoft", "GatherND", 1, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", build_newest, 0)
 OPROW("", "Gelu",                 20, OPSET_NOW,  1, 1,   1, 1,   "w",    "approximate:s{none|tanh}=none", op_gelu, 0)
 OPROW("com.microsoft", "Gelu",    1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "approximate:s=none", op_gelu, 0)
 OPROW("", "Gemm",                 1,  OPSET_NOW,  2, 3,   1, 1,   "n==",
@@ -199,7 +199,7 @@ OPROW("", "Pad",                  2,  10,         1, 1,   1, 1,   "f",
       "pads:I! mode:s{constant|reflect|edge}=constant value:f=0", adapt_pad, 0)
 OPROW("", "Pad",                  11, OPSET_NOW,  2, 4,   1, 1,   "ai=i",
       "mode:s{constant|reflect|edge|wrap}=constant", op_pad, 0)
-OPROW("com.microsoft", "Pad",     1,  OPSET_NOW,  2, 3,   1, 1,   "ai=",  "mode:s{constant|reflect|edge|wrap}=constant", op_same, 0)
+OPROW("com.microsoft", "Pad",     1,  OPSET_NOW,  2, 3,   1, 1,   "ai=",  "mode:s{constant|reflect|edge|wrap}=constant", build_newest, 0)
 OPROW("", "Pow",                  1,  6,          2, 2,   1, 1,   "nn",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Pow",                  7,  OPSET_NOW,  2, 2,   1, 1,   "nn",   "", op_pow, 0)
 OPROW("com.microsoft", "QAttention", 1, OPSET_NOW, 5, 9,  1, 2,   "iifffiiif",
@@ -330,7 +330,7 @@ OPROW("", "Transpose",            1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "perm:
 OPROW("com.microsoft", "TransposeMatMul", 1, OPSET_NOW, 2, 2, 1, 1, "n^",
       "alpha:f=1 transA:i=0 transB:i=0 transBatchA:i=0 transBatchB:i=0", op_fused_matmul, 0)
 OPROW("", "Trilu",                14, OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_trilu, 0)
-OPROW("com.microsoft", "Trilu",   1,  OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_same, 0)
+OPROW("com.microsoft", "Trilu",   1,  OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", build_newest, 0)
 OPROW("", "Unsqueeze",            1,  12,         1, 1,   1, 1,   "a",    "axes:I!", adapt_axes, 0)
 OPROW("", "Unsqueeze",            13, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_unsqueeze, 0)
 OPROW("", "Upsample",             7,  8,          1, 1,   1, 1,   "n",
