@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTS = COST_PORTS, LATENCY = COST_LATENCY, BEGIN = 4 };
+enum { BEGIN = 4 };
 enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
 enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
 enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
@@ -107,8 +107,8 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     }
     m->steps = red_terms(ir, x) / m->group;
   }
-  for (int i = 0; i < m->nout && *red; i++) {
-    m->varies[i] = ix_uses(ir, *red, m->range[i]);
+  for (int i = 0; i < m->nout; i++) {
+    m->varies[i] = !*red || ix_uses(ir, *red, m->range[i]);
     if (!m->varies[i]) m->steps /= (double)node(ir, m->range[i])->arg[0];
   }
   for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
@@ -232,7 +232,7 @@ static bool from_copy(const Model *m, const Access *a, const Tile *t) {
 }
 
 /* Lanes run along elements that have one result of the reduction in common: it has lanes of its own (reduction_lanes). */
-static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < m->nout && m->reduces && !m->varies[t->v]; }
+static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < m->nout && !m->varies[t->v]; }
 
 static double element_cost(const Model *m, const Access *a, const Tile *t) {
   double cost = t->lanes;
@@ -345,13 +345,13 @@ double tile_cycles(const Model *m, Tile t) {
   for (int i = 0; i < m->nout; i++)
     if (i != t.p && i != t.q && i != t.v) {
       others *= (double)m->extent[i];
-      shares *= !m->reduces || m->varies[i] ? (double)m->extent[i] : 1;
+      shares *= m->varies[i] ? (double)m->extent[i] : 1;
     }
   if (t.p >= 0) ep = m->extent[t.p], ulp = t.p == t.v ? t.lanes : 1;
   if (t.q >= 0) eq = m->extent[t.q], ulq = t.q == t.v ? t.lanes : 1;
   if (t.v >= 0 && t.v < m->nout && t.v != t.p && t.v != t.q) {
     others *= ceil((double)m->extent[t.v] / t.lanes);
-    shares *= !m->reduces || m->varies[t.v] ? ceil((double)m->extent[t.v] / t.lanes) : 1;
+    shares *= m->varies[t.v] ? ceil((double)m->extent[t.v] / t.lanes) : 1;
   }
   if (t.v >= m->nout) others *= ceil((double)m->extent[t.v] / t.lanes) / (double)m->extent[t.v];
   int64_t pn[3], qn[3];    /* tiles: full ones, a rest of whole copies, a rest of single elements */

@@ -3,7 +3,7 @@
 
 #include "units.h"
 
-enum { COST_LATENCY = 4, COST_PORTS = 2 };
+enum { LATENCY = 4, PORTS = 2 }; /* of a multiply-add: cycles until its result can be used; begun each cycle */
 
 typedef struct Access {
   Ref ref;                     /* the LOAD or STORE */
@@ -34,7 +34,7 @@ typedef struct Model {
   double steps;                /* executions of the body per element: terms of the main reduction, of its share where others have the same */
   bool reduces, ordered;       /* ordered: the terms of the main reduction are taken in turn */
   bool stages;                 /* panels may be copied */
-  bool varies[MAX_RANGES];     /* the main reduction is made again for each value of the range */
+  bool varies[MAX_RANGES];     /* what is reduced, or all there is without a reduction, is made again for each value of the range */
   bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
   int widest;                  /* bytes of the widest element computed with */
   int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */

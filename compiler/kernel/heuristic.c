@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
-enum { IN_FLIGHT = COST_LATENCY * COST_PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
+enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
 enum { MAX_TERMS = 7, MAX_BODY = 130 };        /* of a range unrolled whole; instructions of what is unrolled with it */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
 
