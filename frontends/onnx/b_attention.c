@@ -406,9 +406,10 @@ void op_ms_group_query_attention(Build *b) {
   int n;
   int64_t heads = attr_int(b, "num_heads"), groups = attr_int(b, "kv_num_heads");
   const Node *x = node(ir, need_rank(b, Q, "query", 3));
-  int64_t batch = x->dims[0], length = x->dims[1], total = *const_ints(b, TOTAL, "total_sequence_length", &n);
-  int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
   if (!has_in(b, SEQLENS) || !has_in(b, TOTAL)) bad(b, "there is no 'seqlens_k' or 'total_sequence_length'");
+  int64_t batch = x->dims[0], length = x->dims[1], total = *const_ints(b, TOTAL, "total_sequence_length", &n);
+  if (n != 1) bad(b, "input 'total_sequence_length' has %d entries, expected 1", n);
+  int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
   for (int k = GQA_MORE; k < b->nin; k++)
     if (has_in(b, k)) bad(b, "input %d, of sinks, scales or norms, is not supported", k);
   if (attr_int(b, "smooth_softmax") > 0 || attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))

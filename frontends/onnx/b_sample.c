@@ -165,7 +165,9 @@ void op_deform_conv(Build *b) {
   ints_into(b, "dilations", 2, 1, dilation);
   ints_into(b, "pads", 4, 0, pads);
   for (int a = 0; a < 2; a++) {
-    int64_t room = x->dims[2 + a] + pads[a] + pads[2 + a] - (k[a] - 1) * dilation[a] - 1;
+    int64_t reach;
+    if (!i64_mul(k[a] - 1, dilation[a], &reach) || reach > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", a);
+    int64_t room = x->dims[2 + a] + pads[a] + pads[2 + a] - reach - 1;
     if ((kernel[a] && kernel[a] != k[a]) || room < 0 || room / stride[a] + 1 != out[a]) bad(b, "the offsets are not of the places of the windows on axis %d", a);
     Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation[a]), place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride[a]);
     Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-pads[a]), 5, (int64_t[]){ 1, k[0], k[1], out[0], out[1] });

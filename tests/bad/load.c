@@ -2,10 +2,12 @@
  * the last. "load cut FILE" and "load flip FILE" load every prefix of a file, and the file with every
  * single bit flipped, in one process: thousands of loads would take minutes as programs of their own.
  * What is accepted is compiled, and its program interpreted must give what its graph gives. They print how
- * often each code came, and fail on any other than those a bad model may give. */
+ * often each code came, and fail on any other than those a bad model may give. "load rows" prints the table of
+ * operators: domain, name, last opset, least and most inputs, outputs, types of the inputs, attributes. */
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/frontends.h"
+#include "../../frontends/onnx/build.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -175,7 +177,17 @@ static int sweep(const char *path, bool flip) {
   return fault;
 }
 
+static int rows(void) {
+#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) \
+  printf("%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", domain, name, until, imin, imax, omin, types, attrs);
+#include "../../frontends/onnx/optable.h"
+#undef OPROW
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what ends a program is the file after the last line */
+  if (argc == 2 && !strcmp(argv[1], "rows")) return rows();
   if (argc == 3 && !strcmp(argv[1], "cut")) return sweep(argv[2], false);
   if (argc == 3 && !strcmp(argv[1], "flip")) return sweep(argv[2], true);
   int code = EX_USAGE_;
