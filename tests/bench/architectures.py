@@ -5,6 +5,8 @@ import math
 import numpy as np
 from onnx import TensorProto
 
+from layers import gelu_erf, layer_norm
+
 
 def shape(n, x, *dims):
     return n.op("Reshape", x, n.const(dims, np.int64))
@@ -38,11 +40,6 @@ def silu(n, x):
     return n.op("Mul", x, n.op("Sigmoid", x))
 
 
-def gelu(n, x):
-    y = n.op("Mul", x, n.op("Add", n.op("Erf", n.op("Div", x, n.const(math.sqrt(2)))), n.const(1)))
-    return n.op("Mul", y, n.const(0.5))
-
-
 def pool(n, x, size=2, stride=2):
     return n.op("MaxPool", x, kernel_shape=[size] * 2, strides=[stride] * 2, pads=[(size - stride) // 2] * 4 if size > stride else [0] * 4)
 
@@ -52,17 +49,13 @@ def dense(n, x, rows, columns, bias=True):
     return n.op("Add", y, n.const(n.normal(0.02, columns))) if bias else y
 
 
-def norm(n, x, width):
-    return n.op("LayerNormalization", x, n.const(1 + n.normal(0.02, width)), n.const(n.normal(0.02, width)), axis=-1)
-
-
 def rms_norm(n, x, width):
     mean = n.op("ReduceMean", n.op("Mul", x, x), axes=[-1])
     return n.op("Mul", n.op("Div", x, n.op("Sqrt", n.op("Add", mean, n.const(1e-6)))), n.const(1 + n.normal(0.02, width)))
 
 
 def mlp(n, x, width, inner):
-    return dense(n, gelu(n, dense(n, x, width, inner)), inner, width)
+    return dense(n, gelu_erf(n, dense(n, x, width, inner)), inner, width)
 
 
 def attention(n, x, batch, length, width, heads, bias=None):
@@ -75,8 +68,8 @@ def attention(n, x, batch, length, width, heads, bias=None):
 
 
 def block(n, x, batch, length, width, heads):
-    x = n.op("Add", x, attention(n, norm(n, x, width), batch, length, width, heads))
-    return n.op("Add", x, mlp(n, norm(n, x, width), width, 4 * width))
+    x = n.op("Add", x, attention(n, layer_norm(n, x, width), batch, length, width, heads))
+    return n.op("Add", x, mlp(n, layer_norm(n, x, width), width, 4 * width))
 
 
 def unet(n):
@@ -124,13 +117,13 @@ def convnext(n):
     x, width = conv(n, n.input("image", 1, 3, 224, 224), 3, 96, 4, 4, pads=[0] * 4), 96
     for out, repeat in (96, 2), (192, 2), (384, 3), (768, 1):
         if out != width:
-            x = turn(n, norm(n, turn(n, x, 0, 2, 3, 1), width), 0, 3, 1, 2)
+            x = turn(n, layer_norm(n, turn(n, x, 0, 2, 3, 1), width), 0, 3, 1, 2)
             x, width = conv(n, x, width, out, 2, 2, pads=[0] * 4), out
         for _ in range(repeat):
-            y = norm(n, turn(n, conv(n, x, width, width, 7, groups=width), 0, 2, 3, 1), width)
+            y = layer_norm(n, turn(n, conv(n, x, width, width, 7, groups=width), 0, 2, 3, 1), width)
             y = n.op("Mul", mlp(n, y, width, 4 * width), n.const(n.normal(0.1, width)))
             x = n.op("Add", x, turn(n, y, 0, 3, 1, 2))
-    n.output(dense(n, norm(n, n.op("ReduceMean", x, axes=[2, 3], keepdims=0), width), width, 1000), 1, 1000)
+    n.output(dense(n, layer_norm(n, n.op("ReduceMean", x, axes=[2, 3], keepdims=0), width), width, 1000), 1, 1000)
 
 
 def style_transfer(n):
@@ -179,7 +172,7 @@ def vit(n, length=197, width=384):
     x = n.op("Add", x, n.const(n.normal(0.02, 1, length, width)))
     for _ in range(6):
         x = block(n, x, 1, length, width, 6)
-    first = n.op("Gather", norm(n, x, width), n.const(0, np.int64), axis=1)
+    first = n.op("Gather", layer_norm(n, x, width), n.const(0, np.int64), axis=1)
     n.output(dense(n, first, width, 1000), 1, 1000)
 
 
@@ -194,34 +187,34 @@ def swin(n, side=56, width=96, window=7):
     x = turn(n, conv(n, n.input("image", 1, 3, 224, 224), 3, width, 4, 4, pads=[0] * 4), 0, 2, 3, 1)
     count, length = side // window, window * window
     for shift in 0, 3, 0, 3:
-        y = norm(n, x, width)
+        y = layer_norm(n, x, width)
         y = roll(y, shift) if shift else y
         y = shape(n, turn(n, shape(n, y, count, window, count, window, width), 0, 2, 1, 3, 4), count * count, length, width)
         y = attention(n, y, count * count, length, width, 3, n.const(n.normal(0.02, 1, 3, length, length)))
         y = shape(n, turn(n, shape(n, y, count, count, window, window, width), 0, 2, 1, 3, 4), 1, side, side, width)
         x = n.op("Add", x, roll(y, side - shift) if shift else y)
-        x = n.op("Add", x, mlp(n, norm(n, x, width), width, 4 * width))
-    n.output(dense(n, norm(n, n.op("ReduceMean", x, axes=[1, 2], keepdims=0), width), width, 1000), 1, 1000)
+        x = n.op("Add", x, mlp(n, layer_norm(n, x, width), width, 4 * width))
+    n.output(dense(n, layer_norm(n, n.op("ReduceMean", x, axes=[1, 2], keepdims=0), width), width, 1000), 1, 1000)
 
 
 def mlp_mixer(n, length=196, width=256):
     x = n.input("patches", 1, length, width)
     for _ in range(4):
-        x = n.op("Add", x, turn(n, mlp(n, turn(n, norm(n, x, width), 0, 2, 1), length, 384), 0, 2, 1))
-        x = n.op("Add", x, mlp(n, norm(n, x, width), width, 4 * width))
+        x = n.op("Add", x, turn(n, mlp(n, turn(n, layer_norm(n, x, width), 0, 2, 1), length, 384), 0, 2, 1))
+        x = n.op("Add", x, mlp(n, layer_norm(n, x, width), width, 4 * width))
     n.output(x, 1, length, width)
 
 
 def whisper_encoder(n, width=384):
     def layer(x, cin, stride):
         w = n.normal(math.sqrt(2 / (3 * cin)), width, cin, 3)
-        return gelu(n, n.op("Conv", x, n.const(w), n.const(n.normal(0.02, width)), kernel_shape=[3], pads=[1, 1], strides=[stride]))
+        return gelu_erf(n, n.op("Conv", x, n.const(w), n.const(n.normal(0.02, width)), kernel_shape=[3], pads=[1, 1], strides=[stride]))
 
     x = turn(n, layer(layer(n.input("mel", 1, 80, 1000), 80, 1), width, 2), 0, 2, 1)
     x = n.op("Add", x, n.const(n.normal(0.02, 500, width)))
     for _ in range(4):
         x = block(n, x, 1, 500, width, 6)
-    n.output(norm(n, x, width), 1, 500, width)
+    n.output(layer_norm(n, x, width), 1, 500, width)
 
 
 def llama_decode(n, past=255, width=512, heads=8, inner=1376, words=32000, layers=6):

@@ -14,6 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from architectures import ARCHITECTURES
+from layers import gelu_erf, layer_norm
 
 
 class Net:
@@ -90,10 +91,6 @@ def dense(n, x, rows, columns):
     return n.op("Add", n.op("MatMul", x, n.const(n.normal(0.02, rows, columns))), n.const(n.normal(0.02, columns)))
 
 
-def layer_norm(n, x, width):
-    return n.op("LayerNormalization", x, n.const(1 + n.normal(0.02, width)), n.const(n.normal(0.02, width)), axis=-1)
-
-
 def classifier(n, x, width, form=Plain, classes=1000):
     f = form(n)
     pooled = f.value(n.op("Flatten", f.value(n.op("GlobalAveragePool", x))))
@@ -111,11 +108,6 @@ def attend(n, q, k, v, length, width, mask=None):
     weights = n.op("Softmax", n.op("Add", scores, mask) if mask else scores, axis=-1)
     mixed = n.op("Transpose", n.op("MatMul", weights, v), perm=[0, 2, 1, 3])
     return n.op("Reshape", mixed, n.const([1, length, width], np.int64))
-
-
-def gelu_erf(n, x):
-    half = n.op("Mul", x, n.op("Add", n.op("Erf", n.op("Div", x, n.const(math.sqrt(2)))), n.const(1)))
-    return n.op("Mul", half, n.const(0.5))
 
 
 def gelu_tanh(n, x):
