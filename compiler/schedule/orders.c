@@ -30,7 +30,7 @@ static const double MARGIN = 0.9; /* of the sum that is to beat: prices are not 
 
 typedef struct Access {
   Ref value;
-  Ref idx[MAX_RANK];       /* 0: known at run time only */
+  Ref idx[MAX_RANK];
   uint32_t by[MAX_RANK];   /* the ranges that each depends on: bit i for the body's range[i] */
 } Access;
 
@@ -102,11 +102,10 @@ static void make_variables(Orders *o) {
 /* ---- what a body reads ---- */
 static double extent(const IR *ir, Ref range) { return (double)node(ir, range)->arg[0]; }
 
-/* The ranges that an index depends on, all of them where it is not known; loop() numbers them. */
+/* The ranges that an index depends on; loop() numbers them. */
 static uint32_t ranges_of(const IR *ir, Ref e) {
-  const Node *x = e ? node(ir, e) : NULL;
+  const Node *x = node(ir, e);
   uint32_t set = 0;
-  if (!x) return UINT32_MAX;
   if (x->op == OP_RANGE) return UINT32_C(1) << (-1 - x->arg[1]);
   for (int k = 0; k < x->nsrc; k++) set |= ranges_of(ir, x->src[k]);
   return set;
@@ -171,6 +170,18 @@ static void take_access(const IR *ir, Body *b, Ref value, const Ref *idx, int ra
   VEC_PUSH(&b->access, a);
 }
 
+/* The index that element idx of r holds: which one is not known, but with which ranges it changes. To index algebra it
+ * is a load, of which nothing folds. */
+static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
+  Ref src[MAX_RANK + 1] = { node_make(ir, OP_BUFFER, DT_I64, 1, 0, NULL, 1, (int64_t[]){ 0 }, 0, NULL) }, *at = src + 1, below[MAX_RANK];
+  memcpy(at, idx, node(ir, r)->rank * sizeof *at);
+  for (; op_is_movement((Op)node(ir, r)->op); r = node(ir, r)->src[0]) {
+    view_index(ir, r, at, below);
+    memcpy(at, below, node(ir, node(ir, r)->src[0])->rank * sizeof *at);
+  }
+  return node_make(ir, OP_LOAD, DT_I64, 1, node(ir, r)->rank + 1, src, 0, NULL, 0, NULL);
+}
+
 /* Walks down from an element to the stored values that it is made of, as lower.c does. */
 static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   IR *ir = o->ir;
@@ -201,7 +212,7 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   case OP_GATHER:
     element(o, b, x->src[1], idx, false);
     memcpy(at, idx, x->rank * sizeof *at);
-    at[x->arg[0]] = 0;
+    at[x->arg[0]] = looked_up(ir, x->src[1], idx);
     element(o, b, x->src[0], at, false);
     return;
   case OP_REDUCE: reduction(o, b, r, idx); return;
@@ -215,9 +226,8 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
 
 /* An index with one range at v and all others at 0; false: not known */
 static bool index_at(const IR *ir, Ref e, Ref range, int64_t v, int64_t *out) {
-  const Node *x = e ? node(ir, e) : NULL;
+  const Node *x = node(ir, e);
   int64_t a, b;
-  if (!x) return false;
   if (x->op == OP_RANGE || x->op == OP_CONST) return *out = e == range ? v : x->op == OP_CONST ? x->arg[0] : 0, true;
   if (x->nsrc != 2 || !index_at(ir, x->src[0], range, v, &a) || !index_at(ir, x->src[1], range, v, &b)) return false;
   switch ((Op)x->op) {
@@ -252,7 +262,7 @@ static bool walks_as_one(const Orders *o, const Body *b, const Access *a, int i,
   int found = 0;
   for (int d = 0; d < x->rank; d++) {
     Ref e = a->idx[d];
-    bool own = e && (e == b->range[i] || e == b->range[k]);
+    bool own = e == b->range[i] || e == b->range[k];
     if (own && x->dims[d] == node(o->ir, e)->arg[0] && !p->lo[d] && !p->hi[d]) found++;
     else if ((a->by[d] >> i | a->by[d] >> k) & 1) return false;
   }
