@@ -40,7 +40,9 @@ static const Helper helpers[] = {
   { "hi", true, "$H tgc_hi_$S($T a) {\n  $H h;\n  memcpy(&h, (const char *)&a + sizeof h, sizeof h);\n  return h; }" },
   { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
   { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) {\n$A  return ($T)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);$:  const $I w = tgc_mask_$S(m);\n  return ($T)((($I)a & w) | (($I)b & ~w));$;}" },
-  { "abs", true, "$T tgc_abs_$S($T a) { return tgc_sel_$S(a < ($T){ 0 }, -a, a); }" },
+  { "abs", true, "$T tgc_abs_$S($T a) { return ($T)(($U)a & (~($U){ 0 } >> 1)); }" },
+  { "scalb", true, "$T tgc_scalb_$S($T x, $T n) {\n#if $N == 16 && defined __AVX512F__\n  return ($T)_mm512_scalef_ps((__m512)x, (__m512)n);\n"
+                   "#else\n  for (int i = 0; i < $N; i++) x[i] = $M(ldexp)(x[i], n[i] == n[i] ? (int)n[i] : 0);\n  return x;\n#endif\n}" },
   { "sqrt", true, "$T tgc_sqrt_$S($T a) {\n$A  return ($T)_mm256_sqrt_ps((__m256)a);$Z  return ($T)_mm512_sqrt_ps((__m512)a);$:  for (int i = 0; i < $N; i++) a[i] = $M(sqrt)(a[i]);\n  return a;$;}" },
   { "fma", false, "$T tgc_fma_$S($T a, $T b, $T c) { return $M(fma)(a, b, c); }" },
   { "fma", true, "$T tgc_fma_$S($T a, $T b, $T c) {\n#if defined __AVX512F__ && $B * $N == 512 && $B == 32\n  return ($T)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);\n"
@@ -424,6 +426,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     if (w->in_order && fl) sb_printf(o, "tgc_fma_%s(%s, %s, %s)", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;
+  case OP_SCALB: sb_printf(o, "tgc_scalb_%s(%s, %s)", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1)); return;
   case OP_DOT:
     sb_printf(o, "tgc_%sdot%s%s_%s(%s, %s, %s)", node(ir, x->src[1])->dt == DT_I8 ? "s" : "", fl ? "bf" : "", node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     return;
@@ -784,7 +787,7 @@ static void put_function(IR *ir, const Target *t, Op op, DType d, int lanes, Sb 
   Kernel k = { 0 };
   Arena a = { 0 };
   Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
-  Ref body = decomp_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL));
+  Ref body = decomp_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), c_backend.supports(t, OP_SCALB, d, d, lanes));
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
   put_type(o, d, lanes);
@@ -980,8 +983,8 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
 
 /* ---- what has a vector form ---- */
 static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  (void)t;
   const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8)) || (d == DT_F32 && from == DT_BF16);
+  if (op == OP_SCALB) return from == DT_F32 && lanes == 16 && t->features & FEAT_AVX512;
   if (lanes == 1) return op != OP_DOT || dot;
   bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64, b = from == DT_BOOL;
   switch (op) {

@@ -564,6 +564,9 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_SET: sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
                          value(w, x->src[1]), value(w, x->src[0])); return NULL;
   case OP_DOT: return put_dot(w, x);
+  case OP_SCALB:
+    return emit(w, "call %s @llvm.x86.avx512.mask.scalef.ps.512(%s %s, %s %s, %s zeroinitializer, i16 -1, i32 4)", t.s, t.s, value(w, x->src[0]), t.s,
+                value(w, x->src[1]), t.s);
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
   case OP_LANE: return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]), (long long)x->arg[0]);
@@ -746,6 +749,7 @@ static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t, bool hasty)
 static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const char *text = cell(op, from);
   if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes);
+  if (op == OP_SCALB) return from == DT_F32 && lanes == 16 && t->features & FEAT_AVX512;
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (op == OP_DOT) return false; /* product by product */
   if (!text) return lanes == 1;

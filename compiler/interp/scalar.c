@@ -89,6 +89,7 @@ double interp_float(Op op, DType d, const double *x) {
   case OP_CMPEQ: return a == b;
   case OP_CMPNE: return a != b;
   case OP_WHERE: return a != 0 ? b : x[2];
+  case OP_SCALB: a = isnan(b) ? b : ldexp(a, (int)b); break;
   case OP_MULACC: a = d == DT_F32 ? (double)fmaf((float)a, (float)b, (float)x[2]) : fma(a, b, x[2]); break;
   default: BUG("%s is not defined on %s", op_info[op].name, dtype_info[d].text);
   }

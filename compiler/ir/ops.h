@@ -93,6 +93,7 @@ OP(SINK,      KERNEL, S,  "*()",      "",                      0,            "th
 OP(BCAST,     PROG,   1,  "T(T)",     "",                      0,            "a scalar in every lane")
 OP(VEC,       PROG,   S,  "T(T)",     "",                      0,            "a vector from one scalar per lane")
 OP(LANE,      PROG,   1,  "T(T)",     "lane:i",                0,            "one lane of a vector")
+OP(SCALB,     PROG,   2,  "T(T,T)",   "",                      0,            "SCALB(x, y): x times 2 to the y, rounded once; y is a whole number, or NaN where x is")
 OP(DOT,       PROG,   3,  "T(T,*,*)", "",                      0,            "DOT(sum, x, y): each lane of sum plus the products of its group of x and y; one group of x serves all lanes")
 OP(TILE,      PROG,   2,  "*()",      "rows:i stride:i",       0,            "TILE(buffer, index): rows of elements side by side, each row stride elements behind the last, as one value")
 OP(MMA,       PROG,   3,  "T(T,*,*)", "rows:i depth:i",        0,            "MMA(sum, x, y): sum plus the product of matrices x and y, whose depth goes in groups: x holds groups by row and depth, y by depth and column")

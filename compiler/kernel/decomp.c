@@ -14,7 +14,7 @@
  * shifted into the exponent's place they make 2^n without a conversion. */
 #include "kernel.h"
 
-typedef struct Make { IR *ir; int lanes; } Make;
+typedef struct Make { IR *ir; int lanes; bool scalb; } Make; /* scalb: the machine multiplies by powers of two */
 
 static Ref node_of(const Make *m, Op op, DType d, int n, const Ref *src) {
   return node_make(m->ir, op, d, m->lanes, n, src, 0, NULL, 0, NULL);
@@ -83,15 +83,17 @@ static const double LN2_HI = 0x1.63p-1, LN2_LO = -0x1.bd0105c610ca8p-13;
 /* 2^n for the n in the low bits of t; n within the exponents of normal numbers */
 static Ref power(const Make *m, Ref shifted) { return as(m, DT_F32, add(m, shifted, word(m, 0x3f800000))); }
 
-typedef struct Split { Ref t, r; } Split; /* x = n ln 2 + r, n being the low bits of t */
+typedef struct Split { Ref n, t, r; } Split; /* x = n ln 2 + r, n being the low bits of t */
 
 static Split split(const Make *m, Ref x) {
   Ref t = muladd(m, x, real(m, LOG2_E), real(m, ROUNDER)), n = sub(m, t, real(m, ROUNDER));
-  return (Split){ t, muladd(m, n, real(m, -LN2_LO), muladd(m, n, real(m, -LN2_HI), x)) };
+  return (Split){ n, t, muladd(m, n, real(m, -LN2_LO), muladd(m, n, real(m, -LN2_HI), x)) };
 }
 
-/* value * 2^n in two steps, so that n may exceed the exponents of normal numbers */
-static Ref scaled(const Make *m, Ref value, Ref t) {
+/* value * 2^n, n being the low bits of t: in two steps, as n may exceed the exponents of normal numbers, of which only the
+ * second rounds */
+static Ref scaled(const Make *m, Ref value, Ref n, Ref t) {
+  if (m->scalb) return binary(m, OP_SCALB, value, n);
   Ref i = as(m, DT_U32, t), all = binary(m, OP_SHL, i, word(m, 23));
   Ref half = binary(m, OP_SHL, binary(m, OP_SHR, i, word(m, 1)), word(m, 23));
   return mul(m, mul(m, value, power(m, half)), power(m, sub(m, all, half)));
@@ -112,13 +114,13 @@ static Ref expm1_small(const Make *m, Ref x) { /* e^x - 1 without cancellation *
 
 static Ref make_exp(const Make *m, Ref x) {
   Split s = split(m, at_least(m, at_most(m, x, 89), -104));
-  return scaled(m, POLYNOMIAL(m, exp_near, s.r), s.t);
+  return scaled(m, POLYNOMIAL(m, exp_near, s.r), s.n, s.t);
 }
 
 static Ref make_exp2(const Make *m, Ref x) {
   x = at_least(m, at_most(m, x, 129), -151);
-  Ref t = add(m, x, real(m, ROUNDER)), r = sub(m, x, sub(m, t, real(m, ROUNDER)));
-  return scaled(m, muladd(m, r, POLYNOMIAL(m, exp2_tail, r), real(m, 1)), t);
+  Ref t = add(m, x, real(m, ROUNDER)), n = sub(m, t, real(m, ROUNDER)), r = sub(m, x, n);
+  return scaled(m, muladd(m, r, POLYNOMIAL(m, exp2_tail, r), real(m, 1)), n, t);
 }
 
 /* x = 2^e (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); tail is log(1 + f) - f */
@@ -242,8 +244,8 @@ static Ref (*const makers[OP_COUNT])(const Make *, Ref) = {
 
 bool decomp_has(Op op, DType d) { return d == DT_F32 && makers[op]; }
 
-Ref decomp_expr(IR *ir, Ref r) {
+Ref decomp_expr(IR *ir, Ref r, bool scalb) {
   const Node *x = node(ir, r);
-  const Make m = { ir, x->lanes };
+  const Make m = { ir, x->lanes, scalb };
   return decomp_has((Op)x->op, (DType)x->dt) ? makers[x->op](&m, x->src[0]) : 0;
 }

@@ -103,7 +103,7 @@ int threads_given(IR *ir, Refs *nests);
 int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
-Ref decomp_expr(IR *ir, Ref r);            /* decomp.c: a function as arithmetic, or 0 */
+Ref decomp_expr(IR *ir, Ref r, bool scalb); /* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
 bool decomp_has(Op op, DType d);           /* whether it is one of those */
 
 /* fat.c: p->variants by p->target->variants; a schedule for other vectors with the same tiles, false: there is none */

@@ -28,6 +28,7 @@ static double instructions(const IR *ir, const Node *x, const Target *t) {
   case OP_LOAD: case OP_STORE: case OP_LANE: case OP_PART: return 1;
   case OP_TILE: case OP_SPILL: return TILE_CYCLES / 2.0 * RATE;
   case OP_MMA: return TILE_CYCLES * RATE;
+  case OP_SCALB: return 2;
   case OP_VEC: return x->lanes;
   case OP_HRED: return 2.0 * node(ir, x->src[0])->lanes;
   case OP_ADD: case OP_SUB: /* of a product: one instruction with it */

@@ -15,7 +15,7 @@
 enum { BATCH = 1024 };
 static int samples = 10;
 
-typedef struct Function { Op op; double (*exact)(double); } Function;
+typedef struct Function { Op op; double (*exact)(double); bool scalb; } Function;
 
 /* value of every node of the expansion for a batch of arguments */
 static void evaluate(const IR *ir, const Refs *order, Ref x, const uint32_t *in, bool fused, int64_t (*v)[BATCH], uint32_t *out) {
@@ -52,7 +52,7 @@ static void error_is_at_most_2_ulp(void **state) {
   ctx_init(&c);
   IR *ir = ir_new(&c);
   Ref x = node_make(ir, OP_RANGE, DT_F32, 1, 0, NULL, 0, NULL, 0, NULL);
-  Ref r = decomp_expr(ir, node_make(ir, f->op, DT_F32, 1, 1, &x, 0, NULL, 0, NULL));
+  Ref r = decomp_expr(ir, node_make(ir, f->op, DT_F32, 1, 1, &x, 0, NULL, 0, NULL), f->scalb);
   Refs order = { 0 };
   assert_true(r);
   ir_toposort(ir, &r, 1, &order);
@@ -73,7 +73,7 @@ static void error_is_at_most_2_ulp(void **state) {
           if (err > worst) worst = err, worst_at = as_float(in[b]);
         }
       }
-    print_message("# %s: %zu ops, %s multiply-add: %.2f ULP at %a\n", op_info[f->op].name, order.n, fused ? "fused" : "plain", worst, worst_at);
+    print_message("# %s%s: %zu ops, %s multiply-add: %.2f ULP at %a\n", op_info[f->op].name, f->scalb ? " with scalb" : "", order.n, fused ? "fused" : "plain", worst, worst_at);
     assert_true(worst <= 2);
   }
   free(v);
@@ -88,24 +88,25 @@ static void lanes_follow_the_operand(void **state) {
   ctx_init(&c);
   IR *ir = ir_new(&c);
   Ref x = node_make(ir, OP_BCAST, DT_F32, 8, 1, (Ref[]){ c_float(ir, DT_F32, 1) }, 0, NULL, 0, NULL);
-  Ref r = decomp_expr(ir, node_make(ir, OP_ERF, DT_F32, 8, 1, &x, 0, NULL, 0, NULL));
+  Ref r = decomp_expr(ir, node_make(ir, OP_ERF, DT_F32, 8, 1, &x, 0, NULL, 0, NULL), false);
   Refs order = { 0 };
   ir_toposort(ir, &r, 1, &order);
   for (size_t i = 0; i < order.n; i++) assert_int_equal(node(ir, order.p[i])->lanes, node(ir, order.p[i])->op == OP_CONST ? 1 : 8);
-  assert_false(decomp_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL)));
+  assert_false(decomp_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL), false));
   VEC_FREE(&order);
   ir_free(ir);
   ctx_free(&c);
 }
 
 int main(int argc, char **argv) {
-  static Function f[] = { { OP_EXP, exp }, { OP_EXP2, exp2 }, { OP_LOG, log }, { OP_LOG2, log2 }, { OP_TANH, tanh }, { OP_ERF, erf },
-                          { OP_SIN, sin }, { OP_COS, cos } };
+  static Function f[] = { { OP_EXP, exp, false }, { OP_EXP2, exp2, false }, { OP_LOG, log, false }, { OP_LOG2, log2, false }, { OP_TANH, tanh, false },
+                          { OP_ERF, erf, false }, { OP_SIN, sin, false }, { OP_COS, cos, false }, { OP_EXP, exp, true }, { OP_EXP2, exp2, true } };
   const struct CMUnitTest tests[] = {
     { "exp", error_is_at_most_2_ulp, NULL, NULL, &f[0] },  { "exp2", error_is_at_most_2_ulp, NULL, NULL, &f[1] },
     { "log", error_is_at_most_2_ulp, NULL, NULL, &f[2] },  { "log2", error_is_at_most_2_ulp, NULL, NULL, &f[3] },
     { "tanh", error_is_at_most_2_ulp, NULL, NULL, &f[4] }, { "erf", error_is_at_most_2_ulp, NULL, NULL, &f[5] },
     { "sin", error_is_at_most_2_ulp, NULL, NULL, &f[6] },  { "cos", error_is_at_most_2_ulp, NULL, NULL, &f[7] },
+    { "exp with scalb", error_is_at_most_2_ulp, NULL, NULL, &f[8] }, { "exp2 with scalb", error_is_at_most_2_ulp, NULL, NULL, &f[9] },
     cmocka_unit_test(lanes_follow_the_operand),
   };
   if (argc > 1) samples = atoi(argv[1]);
