@@ -1,7 +1,10 @@
 /* legalize.c: rewrites what a target's C has no text for. Half precision is computed in single and
- * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane. */
+ * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane;
+ * sums in two lanes of x86 are the first half of four. */
 #include "../interp/interp.h"
+#include "../ir/refmap.h"
 #include "kernel.h"
+#include <stdlib.h>
 
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
@@ -129,6 +132,58 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
 
+/* ---- pairs ---- */
+enum { PAIR = 2, WHOLE = 4 };
+
+/* x86 has instructions for whole registers only: for two floats gcc 12 has half of the registers, no operands from memory and
+ * no maximum. Nothing else must have two lanes then, but what is loaded and stored. */
+static bool pairs_widen(const IR *ir, const Refs *all) {
+  bool sums = false;
+  for (size_t i = 0; i < all->n; i++) {
+    const Node *x = node(ir, all->p[i]);
+    bool reads = false; /* a pair */
+    for (int k = 0; k < x->nsrc; k++) reads |= node(ir, x->src[k])->lanes == PAIR;
+    sums |= x->lanes == PAIR && x->op == OP_RED;
+    if (x->lanes != PAIR ? reads && x->op != OP_STORE && x->op != OP_LANE : x->dt != DT_F32 && x->dt != DT_BOOL) return false;
+    if (x->lanes == PAIR && x->op != OP_LOAD && x->op != OP_BCAST && x->op != OP_VEC && x->op != OP_RED && op_info[x->op].level != L_EXPR) return false;
+  }
+  return sums;
+}
+
+static Ref resized(IR *ir, Ref r, int lanes) { /* the first lanes of r, and zeros */
+  const DType d = (DType)node(ir, r)->dt;
+  Ref lane[WHOLE];
+  for (int64_t i = 0; i < lanes; i++) lane[i] = i < PAIR ? make(ir, OP_LANE, d, 1, 1, &r, 1, &i) : c_int(ir, d, 0);
+  return make(ir, OP_VEC, d, lanes, lanes, lane, 0, NULL);
+}
+
+static Ref widen_pairs(IR *ir, Ref nest, const Target *t) {
+  Refs all = { 0 };
+  RefMap wide = { 0 };
+  if (t->arch != ARCH_X86_64) return nest;
+  ir_toposort(ir, &nest, 1, &all);
+  const bool can = pairs_widen(ir, &all);
+  for (size_t i = 0; i < all.n && can; i++) {
+    const Ref r = all.p[i];
+    const Node *x = node(ir, r);
+    const bool pair = x->lanes == PAIR;
+    Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src), out;
+    for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&wide, x->src[k]);
+    if (x->op == OP_STORE && node(ir, x->src[2])->lanes == PAIR) src[2] = resized(ir, src[2], PAIR);
+    x = node(ir, r);
+    if (pair && x->op == OP_LOAD) out = resized(ir, r, WHOLE);
+    else if (pair && x->op == OP_VEC) out = resized(ir, node_with_src(ir, r, src), WHOLE);
+    else if (pair) out = make(ir, (Op)x->op, (DType)x->dt, WHOLE, x->nsrc, src, x->narg, x->arg);
+    else out = node_with_src(ir, r, src);
+    refmap_set(&wide, r, out);
+    free(src);
+  }
+  if (can) nest = refmap_get(&wide, nest);
+  refmap_free(&wide);
+  VEC_FREE(&all);
+  return nest;
+}
+
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
   Rule rules[OP_COUNT + 4];
   Machine m = { b, t };
@@ -139,6 +194,7 @@ Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
   rules[n++] = (Rule){ OP_HRED, "widen", wide_reduction };
   rules[n++] = (Rule){ OP_DOT, "products", by_product };
   rules[n] = (Rule){ OP_NONE, NULL, NULL };
+  nest = widen_pairs(ir, nest, t);
   ir_rewrite(ir, rules, &m, &nest, 1, NULL);
   return nest;
 }
