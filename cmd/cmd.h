@@ -77,9 +77,13 @@ void print_name(const char *s);                           /* to stdout; names ma
  * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
 
-/* ---- settle.c: what a tuner found, tried in the whole model; the goals keep what holds there ---- */
+/* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
 typedef struct Settled { bool done; int threads, kept, found; double untuned, tuned; } Settled; /* nests; ms of a run */
-int settle_model(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result); /* an exit code */
+typedef struct Settle Settle;
+Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result); /* in c->model */
+int settle_survey(Ctx *c, Settle *s);                     /* the goals' slack; an exit code */
+int settle_model(Ctx *c, Settle *s);                      /* the goals keep what holds there; an exit code */
+void settle_close(Settle *s);
 
 /* ---- tune.c ---- */
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: it is none */

@@ -1,5 +1,8 @@
-/* settle.c: the schedules that were found, tried in the whole model.
+/* settle.c: the whole model, before the search and after it.
  *
+ * Before: how much longer than the machine must each kernel takes, for the search to begin where most can be gained.
+ *
+ * After: the schedules that were found, tried in the whole model.
  * A nest is timed alone, and between other kernels it finds other caches. So the model is built without schedules and
  * with them, and both take turns; the bundles' hooks (docs/bundle.md) give the time of each kernel, and a schedule that
  * does not win there goes; without hooks all stay or go. With threads there are more sides: all kernels in the same
@@ -11,11 +14,12 @@
  * and their sum is the model's. */
 #include "cmd.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double BLOCK_SECONDS = 0.02, SIDE_SECONDS = 1.6;
-enum { LIVES = 8, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 }; /* processes of a side; blocks of each; models of what is left */
+enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 }; /* processes of a side, and before the search; blocks of each; models of what is left */
 static const double QUANTILE = 0.25;
 #define WORTH        0.995 /* of the time without a schedule */
 #define CHUNKS_WORTH 0.96  /* of the time with the model's own chunks */
@@ -32,7 +36,7 @@ typedef struct Side {
   Reals runs, *kernels; /* ms; of all of a run, and of each kernel */
 } Side;
 
-typedef struct Settle {
+struct Settle {
   const Options *o;
   Tuner *t;
   const char *scratch;
@@ -42,7 +46,7 @@ typedef struct Settle {
   const Plan *plan; /* without schedules: which nests a kernel has */
   Tensor *in;
   VEC(const char *) choice; /* a schedule for each goal */
-} Settle;
+};
 
 static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
   const char *old = strstr(opts, " threads(");
@@ -105,7 +109,7 @@ static void close_side(Side *x) {
   *x = (Side){ 0 };
 }
 
-static void close_sides(Settle *s) {
+void settle_close(Settle *s) {
   for (int i = 0; i < SIDES; i++) close_side(&s->side[i]);
   VEC_FREE(&s->choice);
 }
@@ -133,13 +137,13 @@ static void live(Ctx *c, Settle *s, const int *sides, int n) {
     for (int i = 0; i < n; i++) block(c, &s->side[sides[i]]);
 }
 
-static void measure(Ctx *c, Settle *s, const int *sides, int n) {
+static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives) {
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     x->runs.n = 0;
     for (int k = 0; k < x->stamps.n; k++) x->kernels[k].n = 0;
   }
-  for (int i = 0; i < LIVES; i++) live(c, s, sides, n);
+  for (int i = 0; i < lives; i++) live(c, s, sides, n);
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
@@ -226,21 +230,20 @@ static void settle(Ctx *c, void *arg) {
   int order[SIDES], last = SIDES - 1, found = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
-    VEC_PUSH(&s->choice, g->base);
     found += strcmp(schedule_on(c, s, g, 1), g->base) != 0;
   }
   if (!found && s->threads < 2) return;
   for (int k = 0; k < s->sides; k++) {
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
-    open_side(c, s, k);
+    if (!s->side[k].kernels) open_side(c, s, k);
     order[k] = k;
   }
-  measure(c, s, order, s->sides);
+  measure(c, s, order, s->sides, LIVES);
   int kept = choose(c, s);
   for (int i = 0; kept; i++) {
     close_side(&s->side[last]);
     open_side(c, s, last);
-    measure(c, s, (int[]){ 0, last }, 2);
+    measure(c, s, (int[]){ 0, last }, 2, LIVES);
     if (s->o->verbose)
       fprintf(stderr, "the model with %d schedules: %.4g ms, %.4g without\n", kept, model_ms(s, last), model_ms(s, 0));
     if (model_ms(s, last) < model_ms(s, 0)) break;
@@ -251,10 +254,29 @@ static void settle(Ctx *c, void *arg) {
   for (size_t i = 0; i < s->t->goals.n; i++) goal_settle(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
 }
 
-int settle_model(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result) {
-  Settle s = { .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
-  s.sides = s.threads > 1 ? SIDES - 1 : 2;
-  int code = ctx_try(c, settle, &s);
-  close_sides(&s);
-  return code;
+static void survey(Ctx *c, void *arg) {
+  Settle *s = arg;
+  open_side(c, s, 0);
+  measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES);
+  if (!has_stamps(s)) return;
+  const Side *x = &s->side[0];
+  const Peak peak = peak_measure(c, s->o, s->scratch, s->plan->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
+  double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
+  for (size_t k = 0; k < s->plan->kernels.n; k++) {
+    const Kernel *kernel = &s->plan->kernels.p[k];
+    const double least = fmax((double)kernel->flops / peak.gflops, (double)(kernel->bytes_read + kernel->bytes_written) / peak.read_gbs) * 1e-3;
+    us[k] = fmax(0, quantile(&x->kernels[k], QUANTILE) * 1e3 - least);
+  }
+  tune_slack(s->t, s->plan, us);
 }
+
+Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result) {
+  Settle *s = ARENA_NEW(&c->model, Settle, 1);
+  *s = (Settle){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
+  s->sides = s->threads > 1 ? SIDES - 1 : 2;
+  for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
+  return s;
+}
+
+int settle_survey(Ctx *c, Settle *s) { return ctx_try(c, survey, s); }
+int settle_model(Ctx *c, Settle *s) { return ctx_try(c, settle, s); }

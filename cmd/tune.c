@@ -19,6 +19,7 @@ typedef struct Tuning {
   double start;
   int signal; /* that asked to stop; 0: none */
   bool shown;
+  Settle *settle; /* NULL: not asked for */
   Settled model;
 } Tuning;
 
@@ -184,13 +185,17 @@ static void run(Ctx *c, void *arg) {
   Tuning *u = arg;
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
+  const double begin = tune_clock();
+  u->settle = t->lab.deadline > u->start && !u->o->no_settle ? settle_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
+  if (u->settle) settle_survey(c, u->settle);
+  t->lab.deadline += tune_clock() - begin;
   tune_run(t);
   if (u->shown) progress_show(u->o, NULL, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
   const char *lock = write_lock(u);
   int code = 0;
-  if (!u->signal && t->lab.deadline > u->start && !u->o->no_settle && !(code = settle_model(c, u->o, t, t->lab.scratch, &u->model))) lock = write_lock(u);
+  if (!u->signal && u->settle && !(code = settle_model(c, u->settle))) lock = write_lock(u);
   c->file = NULL;
   report(u, lock);
   if (code) fail(c, code, "the schedules could not be tried in the whole model");
@@ -238,6 +243,7 @@ int verb_tune(Ctx *c, const Options *o) {
   tune_goals(t, p);
   t->lab.scratch = scratch_new(c);
   int code = ctx_try(c, run, &u);
+  if (u.settle) settle_close(u.settle);
   scratch_remove(t->lab.scratch);
   store_close(t->store);
   tuner_free(t);

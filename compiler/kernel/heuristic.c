@@ -9,19 +9,39 @@ enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that 
 enum { MAX_TERMS = 7, MAX_BODY = 130 };        /* of a range unrolled whole; instructions of what is unrolled with it */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
 
-static void consider(const Model *m, Tile t, Tile *best, double *cost) {
+/* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
+typedef struct Finds {
+  int room, n;
+  Tile tile[HEURISTIC_MOST];
+  double cost[HEURISTIC_MOST];
+} Finds;
+
+static bool alike(const Tile *a, const Tile *b) {
+  return a->v == b->v && a->lanes == b->lanes && a->p == b->p && a->q == b->q && a->uq == b->uq && a->whole == b->whole && a->stage == b->stage;
+}
+
+static void keep_find(Finds *f, Tile t, double cost) {
+  int at = f->room == 1 && f->n ? 0 : f->n, worst = 0;
+  for (int i = 0; i < f->n; i++) {
+    if (alike(&f->tile[i], &t)) at = i;
+    if (f->cost[i] > f->cost[worst]) worst = i;
+  }
+  if (at == f->room) at = worst;
+  if (at < f->n && cost >= f->cost[at] * 0.995) return;
+  f->n += at == f->n;
+  f->cost[at] = cost;
+  f->tile[at] = t;
+}
+
+static void consider(const Model *m, Tile t, Finds *finds) {
   if (!t.stage && tile_copies(m, &t)) {
     Tile s = t;
     s.stage = s.outer = true;
-    consider(m, s, best, cost);
+    consider(m, s, finds);
   }
   if (m->t->vector_regs && cost_registers(m, &t) > m->t->vector_regs) return;
   if (m->ops * t.up * t.uq * t.terms > (t.whole ? MAX_BODY : MAX_COPIES)) return;
-  double c = tile_cycles(m, t) * (t.stage ? SURE : 1);
-  if (c < *cost * 0.995) {
-    *cost = c;
-    *best = t;
-  }
+  keep_find(finds, t, tile_cycles(m, t) * (t.stage ? SURE : 1));
 }
 
 static int terms_of(const Model *m, uint32_t whole) {
@@ -31,22 +51,22 @@ static int terms_of(const Model *m, uint32_t whole) {
   return terms;
 }
 
-static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Tile *best, double *cost) {
+static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *finds) {
   const bool outer = walks_outermost(m, v);
   const int terms = terms_of(m, whole);
   model_lanes(m, v, lanes);
-  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, best, cost);
+  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, finds);
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
     if (!m->reduces || !m->varies[p]) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
-      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, best, cost);
+      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
       for (int q = p - 1; q >= 0 && m->reduces; q--) {
         if (!m->varies[q]) continue;
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
-        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, best, cost);
+        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, finds);
       }
     }
   }
@@ -155,79 +175,110 @@ static bool may_unroll(const Model *m, uint32_t whole, int v) {
   return true;
 }
 
-static Opts vector_opts(IR *ir, const Nest *n, const Target *t, bool stages) {
+static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the reduction */
+  uint32_t brief = 0;
+  for (int i = m->nout; i < m->n; i++) brief |= (uint32_t)(m->extent[i] <= MAX_TERMS) << i;
+  return brief;
+}
+
+static Opts opts_of(Model *m, const Nest *n, Ref red, Tile best) {
+  IR *ir = m->ir;
+  const Target *t = m->t;
+  const uint32_t brief = brief_ranges(m);
   Opts o = { 0 };
-  Model m;
-  Ref red;
-  model_build(&m, ir, n, t, &red);
-  m.stages = stages;
-  Tile best = { -1, 1, -1, -1, 1, 1, false, 0, 1, false };
-  double cost = 1e300;
-  m.ordered = red && keeps_order(ir, red, t);
-  const int nv = m.ordered ? m.nout : m.n; /* ranges that may be lanes */
-  uint32_t brief = 0; /* bits: short ranges of the reduction */
-  for (int i = m.nout; i < m.n; i++) brief |= (uint32_t)(m.extent[i] <= MAX_TERMS) << i;
-  for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {
-    if (whole & ~brief) continue;
-    if (may_unroll(&m, whole, -1)) search_tiles(&m, -1, 1, whole, &best, &cost);
-    for (int v = 0; v < nv && t->vector_bytes; v++)
-      for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
-        if (m.extent[v] < lanes || m.selects[v] || whole >> v & 1 || !may_unroll(&m, whole, v)) continue;
-        search_tiles(&m, v, lanes, whole, &best, &cost);
-        break;
-      }
-  }
   int rows = 1;
-  if (best.v < m.nout && red && (best.v < 0 || !ix_uses(ir, red, m.range[best.v]))) {
+  if (best.v < m->nout && red && (best.v < 0 || !ix_uses(ir, red, m->range[best.v]))) {
     /* reduction_lanes finds the parallelism, in several rows at a time where that is not dear: while the sums of one wait
      * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
      * registers from its reductions to its stores */
-    int64_t vectors = best.v >= 0 ? (m.extent[best.v] + best.lanes - 1) / best.lanes : 0;
-    int counts = best.v >= 0 && cheap_terms(ir, n->store) ? rows_range(&m, red, best.v) : -1;
+    int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
+    int counts = best.v >= 0 && cheap_terms(ir, n->store) ? rows_range(m, red, best.v) : -1;
     bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS;
     rows = counts >= 0 ? ROWS : 1;
     best.p = whole ? best.v : counts;
     best.up = whole ? (int)vectors : rows;
     best.q = -1;
     best.uq = 1;
-    cost = 1e300;
+    Finds finds = { .room = 1 };
     Tile tile = best;
-    for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m.nout)
-      if (!(tile.whole & ~brief) && may_unroll(&m, tile.whole, tile.v)) tile.terms = terms_of(&m, tile.whole), consider(&m, tile, &best, &cost);
+    for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m->nout)
+      if (!(tile.whole & ~brief) && may_unroll(m, tile.whole, tile.v)) tile.terms = terms_of(m, tile.whole), consider(m, tile, &finds);
+    if (finds.n) best = finds.tile[0];
   }
-  for (int i = 0; i < m.nout; i++) {
-    int u = m.selects[i] ? (int)m.extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
-    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m.range[i], u, l, false, false };
+  for (int i = 0; i < m->nout; i++) {
+    int u = m->selects[i] ? (int)m->extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m->range[i], u, l, false, false };
   }
-  int parts = best.v >= m.nout && best.up * best.uq == 1 ? parts_of(ir, m.range[best.v], best.lanes, 1) : 1;
-  if (best.v >= m.nout) o.opt[o.n++] = (Opt){ m.range[best.v], parts, best.lanes, parts > 1, false };
-  else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m.range[best.v] : 0, rows, &o);
+  int parts = best.v >= m->nout && best.up * best.uq == 1 ? parts_of(ir, m->range[best.v], best.lanes, 1) : 1;
+  if (best.v >= m->nout) o.opt[o.n++] = (Opt){ m->range[best.v], parts, best.lanes, parts > 1, false };
+  else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m->range[best.v] : 0, rows, &o);
 
   /* so that neighbours share what they load, or shifts are by constants */
-  for (int i = m.n - 1; i >= m.nout && o.n < MAX_RANGES; i--) {
+  for (int i = m->n - 1; i >= m->nout && o.n < MAX_RANGES; i--) {
     bool taken = false;
-    for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m.range[i];
-    bool word = m.extent[i] <= 32 && !taken && shifts_by(ir, node(ir, red)->src[0], m.range[i]);
-    if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m.range[i], (int)m.extent[i], 1, false, false };
+    for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
+    bool word = m->extent[i] <= 32 && !taken && shifts_by(ir, node(ir, red)->src[0], m->range[i]);
+    if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
   }
-  if (best.outer) o.outermost = m.range[best.v];
-  if (best.stage) o.staged = m.range[best.v];
+  if (best.outer) o.outermost = m->range[best.v];
+  if (best.stage) o.staged = m->range[best.v];
+  return o;
+}
+
+/* The cheapest first. */
+static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out) {
+  Model m;
+  Ref red;
+  Finds finds = { .room = room };
+  int given = 0;
+  model_build(&m, ir, n, t, &red);
+  m.stages = stages;
+  m.ordered = red && keeps_order(ir, red, t);
+  const int nv = m.ordered ? m.nout : m.n; /* ranges that may be lanes */
+  const uint32_t brief = brief_ranges(&m);
+  for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {
+    if (whole & ~brief) continue;
+    if (may_unroll(&m, whole, -1)) search_tiles(&m, -1, 1, whole, &finds);
+    for (int v = 0; v < nv && t->vector_bytes; v++)
+      for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
+        if (m.extent[v] < lanes || m.selects[v] || whole >> v & 1 || !may_unroll(&m, whole, v)) continue;
+        search_tiles(&m, v, lanes, whole, &finds);
+        break;
+      }
+  }
+  if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
+  while (finds.n) {
+    int best = 0;
+    for (int i = 1; i < finds.n; i++)
+      if (finds.cost[i] < finds.cost[best]) best = i;
+    out[given] = opts_of(&m, n, red, finds.tile[best]);
+    given += !out[given].staged || !stage_refuses(ir, nest_close(ir, n), t, &out[given]);
+    finds.tile[best] = finds.tile[--finds.n];
+    finds.cost[best] = finds.cost[finds.n];
+  }
   model_free(&m);
-  return o.staged && stage_refuses(ir, nest_close(ir, n), t, &o) ? vector_opts(ir, n, t, false) : o;
+  return given || !stages ? given : vector_opts(ir, n, t, false, room, out);
 }
 
 /* A unit first: the tile is then one of groups. */
-Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
+int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
   Ref nest = nest_close(ir, n), range, rest;
   const Unit *u = unit_choose(ir, nest, t, &range);
-  Opts o;
-  if (tile_opts(ir, nest, t, u, &o)) return o;
-  if (!u) return vector_opts(ir, n, t, true);
+  if (tile_opts(ir, nest, t, u, out)) return 1;
+  if (!u) return vector_opts(ir, n, t, true, room, out);
   Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
-  o = vector_opts(ir, &grouped, t, false);
-  for (int i = 0; i < o.n; i++)
-    if (o.opt[i].range == rest) o.opt[i].range = range;
-  o.grouped = range;
-  o.unit = u;
+  const int given = vector_opts(ir, &grouped, t, false, room, out);
+  for (int k = 0; k < given; k++) {
+    for (int i = 0; i < out[k].n; i++)
+      if (out[k].opt[i].range == rest) out[k].opt[i].range = range;
+    out[k].grouped = range;
+    out[k].unit = u;
+  }
+  return given;
+}
+
+Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
+  Opts o;
+  heuristic_best(ir, n, t, 1, &o);
   return o;
 }

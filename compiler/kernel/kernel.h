@@ -51,6 +51,8 @@ bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of 
 
 /* heuristic.c: the schedule of a nest by the analytic model of cost.c; microseconds */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
+enum { HEURISTIC_MOST = 16 };
+int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out); /* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
 int instruction_cost(const Node *x);       /* cost.c: of one op on registers */
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */

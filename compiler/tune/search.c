@@ -1,17 +1,19 @@
 /* search.c: the beam over schedules of the nests of a model.
  *
- * A nest starts with the heuristic's schedule, the empty one and what the store knows of it. A generation varies the
- * best few that were not varied yet, and measures what is new. The next nest to get a generation is the
- * one with the largest part of the model's time, halved for each generation that brought nothing; three of
+ * A nest starts with the heuristic's best few schedules, what was found for other nests and what the store knows of it.
+ * From then on a generation varies the best few that were not varied yet, and measures what is new. The next nest to get
+ * a generation is the one that wastes most of the model's time, halved for each generation that brought nothing; three of
  * those in a row, or nothing left to vary, end the search of a nest. A new best is compared with the
  * empty schedule's results before anyone may use it. */
 #include "tune.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 3, MAX_NEW = 128, MAX_LENT = 16 };
+enum { PATIENCE = 3, MAX_NEW = 64, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for a generation */
 #define PROGRESS 0.99                           /* a best below this part of the last is progress */
 #define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
+#define LEAST    0.02                           /* of its time may always be gained, as far as anyone knows */
 
 #define WORTH 0.98 /* what is not faster than this part of the heuristic's time may be noise, and gives way to it */
 
@@ -53,7 +55,8 @@ static void add_goal(Tuner *t, Ref nest, const char *key) {
   memcpy(g.key, key, sizeof g.key);
   o = heuristic_opts(ir, &n, t->lab.target);
   g.base = g.best = text_of(ir, nest, &o);
-  g.base_us = g.best_us = nest_cycles(&t->lab, nest, g.base) * CYCLE;
+  g.cycles = nest_cycles(&t->lab, nest, g.base);
+  g.base_us = g.best_us = g.cycles * CYCLE;
   store_trials(t->store, key, &t->place, &g.trials);
   if (t->lab.screen) {
     Trials screened = { 0 };
@@ -74,6 +77,25 @@ void tune_goals(Tuner *t, const Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].nests.n; i++)
       add_goal(t, p->kernels.p[k].nests.p[i].nest, p->kernels.p[k].nests.p[i].key);
+}
+
+static Goal *goal_of(const Tuner *t, const char *key) {
+  for (size_t i = 0; i < t->goals.n; i++)
+    if (!strcmp(t->goals.p[i].key, key)) return &t->goals.p[i];
+  return NULL;
+}
+
+/* Nests of a kernel share by what counting says of them. */
+void tune_slack(Tuner *t, const Plan *p, const double *us) {
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    double all = 0;
+    for (size_t i = 0; i < x->nests.n; i++) all += goal_of(t, x->nests.p[i].key)->cycles;
+    for (size_t i = 0; i < x->nests.n; i++) {
+      Goal *g = goal_of(t, x->nests.p[i].key);
+      g->slack += us[k] * g->cycles / all;
+    }
+  }
 }
 
 double tune_total(const Tuner *t, bool base) {
@@ -140,14 +162,27 @@ static void borrow(Fresh *f) {
   }
 }
 
+/* Where nothing was measured yet: the heuristic may be wrong about which of its best is best. */
+static void begin(Fresh *f) {
+  IR *ir = f->t->lab.ir;
+  Opts o[HEURISTIC_MOST];
+  Nest n = nest_open(ir, f->g->nest);
+  const int given = heuristic_best(ir, &n, f->t->lab.target, HEURISTIC_MOST, o);
+  for (int i = 0; i < given; i++)
+    if (!opts_check(ir, f->g->nest, f->t->lab.target, &o[i])) add_fresh(f, text_of(ir, f->g->nest, &o[i]));
+}
+
 /* New candidates next to the best that were not varied yet; the incumbent first. */
 static void expand(Tuner *t, Goal *g, Task *task) {
   IR *ir = t->lab.ir;
   Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->dropped.n) };
   VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
   add_fresh(&f, g->base);
-  add_fresh(&f, "{ }");
   borrow(&f);
+  if (!g->begun) begin(&f);
+  g->begun = true;
+  if (task->cand.n >= FEW) return;
+  add_fresh(&f, "{ }");
   f.stay = (uint32_t)task->cand.n;
   if (g->trials.n) qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
   int varied = 0;
@@ -278,13 +313,19 @@ static bool generation(Tuner *t, Goal *g) {
   return go_on;
 }
 
+/* Microseconds of a run of the model that might be gained. */
+static double hope(const Goal *g) {
+  const double share = g->count * g->best_us, gained = g->count * (g->base_us - g->best_us);
+  return g->slack > 0 ? fmax(g->slack - gained, LEAST * share) : share;
+}
+
 static Goal *next_goal(Tuner *t) {
   Goal *best = NULL;
   double most = 0;
   for (size_t i = 0; i < t->goals.n; i++) {
     Goal *g = &t->goals.p[i];
-    double share = g->count * g->best_us / (1 << g->stale);
-    if (!g->done && share >= most) most = share, best = g;
+    const double hopes = hope(g) / (1 << g->stale);
+    if (!g->done && hopes >= most) most = hopes, best = g;
   }
   return best;
 }

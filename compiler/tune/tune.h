@@ -142,7 +142,10 @@ typedef struct Goal {
   Trials trials;
   const char *base, *best; /* schedules: the heuristic's, the best known */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: not known */
+  double slack;            /* of a run of the model, what the base takes beyond the least that the machine allows; 0: not known */
   double best_warm, best_cold;
+  double cycles;           /* of the base, by counting */
+  bool begun;              /* the heuristic's best were candidates in this session */
   int stale;               /* generations without progress */
   VEC(const char *) dropped; /* not worth compiling, by the model or the screen */
   bool measured;           /* best was; else its time is an estimate */
@@ -164,6 +167,7 @@ typedef struct Tuner {
   void *progress_arg;
 } Tuner;
 void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with what the store knows of them */
+void tune_slack(Tuner *t, const Plan *p, const double *us); /* a kernel's, for each kernel of the plan */
 bool tune_run(Tuner *t);                             /* false: interrupted */
 void goal_settle(Tuner *t, Goal *g, const char *opts); /* the schedule that held in the model takes the best's place, in the store, too */
 double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
