@@ -16,6 +16,7 @@
 
 enum { ROUNDS = 5, QUICK_ROUNDS = 2, FINAL_ROUNDS = 6, FINALISTS = 3, FILL_SECONDS = 10 };
 enum { RETRIES = 3 };        /* of a sample */
+enum { PAGE = 4096, STAGGER = 11 * 64 }; /* buffers of a model do not all begin where a page does, which costs more than a schedule gains */
 #define HOPELESS 1.6         /* times the fastest run: not timed any further */
 #define GRACE    1.0         /* seconds a step may take over three times the incumbent */
 #define SAMPLE   50e-6       /* seconds a warm sample takes at least */
@@ -69,7 +70,7 @@ void *memory(int64_t bytes) {
 static void *region_of(Regions *all, const Buf *b, int nth) {
   for (size_t i = 0; i < all->n; i++)
     if (all->p[i].dt == b->dt && all->p[i].elems == b->elems && all->p[i].nth == nth) return all->p[i].p;
-  void *p = memory(b->elems * dt_bytes(b->dt));
+  char *p = (char *)memory(b->elems * dt_bytes(b->dt) + PAGE) + all->n * STAGGER % PAGE;
   fill(p, b->dt, b->elems, all->n + 1, false);
   VEC_PUSH(all, ((Region){ b->dt, b->elems, nth, p }));
   return p;
