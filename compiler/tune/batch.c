@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 #define LONG 20000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
-enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 24000 }; /* of a candidate, of a batch */
-enum { SCREENED_KEEP = 3 }; /* of a batch, the incumbent included */
-#define SCREENED_WORTH 0.97 /* of the incumbent's time by the screen's code: more is not worth the compiler */
+enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a candidate, of a batch */
+#define SCREENED_WORTH 0.97 /* of the incumbent's time, by either's code: more is not worth the compiler */
 
 /* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
 void tell(const char *fmt, ...) {
@@ -94,7 +93,7 @@ static int by_time(const void *a, const void *b) {
   return (x->cycles > y->cycles) - (x->cycles < y->cycles);
 }
 
-static void choose_screened(Batch *b) {
+static void choose_screened(Batch *b, double cut) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
   VEC(int) kept = { 0 };
@@ -110,7 +109,7 @@ static void choose_screened(Batch *b) {
   for (size_t i = 0; i < price.n; i++) {
     const int k = price.p[i].at, place = place_in_task(b, k);
     if (b->bad[k]) continue;
-    if (b->kept.p[k] && (kept.n >= SCREENED_KEEP || price.p[i].cycles > SCREENED_WORTH * incumbent)) {
+    if (b->kept.p[k] && (price.p[i].cycles > cut || price.p[i].cycles > SCREENED_WORTH * fmax(incumbent, b->task->best))) {
       tell("screened %d %.4f %.4f %.4f", place, b->time[k].warm, b->time[k].cold, b->time[k].spread);
       continue;
     }
@@ -128,9 +127,9 @@ static void choose_screened(Batch *b) {
 }
 
 /* ---- the steps of a batch ---- */
-static void step_make(Batch *b) {
+static void step_make(Batch *b, double cut) {
   double start = tune_work();
-  if (b->kept.n) choose_screened(b);
+  if (b->kept.n) choose_screened(b, cut);
   else choose(b);
   tell("at -1");
   tell_spent(SPENT_LOWERING, start);
@@ -139,25 +138,33 @@ static void step_make(Batch *b) {
   tell_spent(SPENT_COMPILING, start);
 }
 
-static void step_time(Batch *b) {
+static void step_time(Batch *b, double cut) {
   const double start = tune_work();
   const bool quick = b->plan.backend != b->lab->backend;
+  (void)cut;
   race_all(b, quick);
+  for (int i = 0; i < (int)b->plan.kernels.n && quick; i++)
+    if (!b->bad[i] && b->kept.p[i]) tell("quick %.17g", (b->time[i].warm + b->time[i].cold) / 2);
   for (int i = 0; i < (int)b->plan.kernels.n && !quick; i++)
     if (!b->bad[i]) tell("time %d %.4f %.4f %.4f", place_in_task(b, i), b->time[i].warm, b->time[i].cold, b->time[i].spread);
   tell_spent(SPENT_TIMING, start);
 }
 
 static const struct Step {
-  void (*run)(Batch *b);
+  void (*run)(Batch *b, double cut); /* cut: microseconds by the screen's code, beyond which a candidate is left out */
   bool alone; /* while no other batch does anything */
   bool screen; /* for and by the screen */
 } steps[] = { { step_make, false, true }, { step_time, true, true }, { step_make, false, false }, { step_time, true, false } };
 enum { STEPS = sizeof steps / sizeof *steps };
 
+typedef struct Order {
+  int step;
+  double cut;
+} Order;
+
 static _Noreturn void batch_main(Batch *b) {
-  for (unsigned char step; read(0, &step, 1) == 1 || errno == EINTR;) {
-    steps[step].run(b);
+  for (Order o; read(0, &o, sizeof o) == sizeof o || errno == EINTR;) {
+    steps[o.step].run(b, o.cut);
     tell("done");
   }
   exit(0);
@@ -176,7 +183,14 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
   int i, used = 0;
   double warm, cold, wide;
   if (sscanf(line, "at %d", at) == 1 || take_built(b, line)) return;
-  if (sscanf(line, "time %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i >= 0 && i < (int)t->cand.n) {
+  if (sscanf(line, "quick %lf", &warm) == 1) {
+    for (int k = 0; k < SCREENED_KEEP; k++)
+      if (warm < t->quickest[k]) {
+        const double slower = t->quickest[k];
+        t->quickest[k] = warm;
+        warm = slower;
+      }
+  } else if (sscanf(line, "time %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i >= 0 && i < (int)t->cand.n) {
     Candidate *x = &t->cand.p[i];
     if (x->outcome == OUT_MEASURED && x->warm + x->cold <= warm + cold) return; /* the incumbent, in another batch */
     *x = (Candidate){ .opts = x->opts, .outcome = OUT_MEASURED, .warm = warm, .cold = cold, .spread = wide };
@@ -210,7 +224,9 @@ static bool wait_done(Lab *lab, Batch *b, Task *t, double grace) {
   return done;
 }
 
-static bool begin_step(Batch *b, int step) { return write(b->child.to, &(unsigned char){ (unsigned char)step }, 1) == 1; }
+static bool begin_step(Batch *b, int step, double cut) {
+  return write(b->child.to, &(Order){ step, cut }, sizeof(Order)) == sizeof(Order);
+}
 
 static void end_batch(Batch *b) {
   child_end(&b->child);
@@ -234,13 +250,14 @@ bool lab_run(Lab *lab, Task *t) {
   if (n < 1) n = 1;
   Batch *b = ARENA_NEW(&lab->ctx->model, Batch, n);
   bool *good = ARENA_NEW(&lab->ctx->model, bool, n);
+  for (int k = 0; k < SCREENED_KEEP; k++) t->quickest[k] = INFINITY;
   deal(t, b, n);
   for (int k = 0; k < n; k++) start_batch(lab, &b[k]), good[k] = true;
   for (int s = 0; s < STEPS; s++) {
     if (steps[s].screen && !lab->screen) continue;
-    for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
+    for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s, t->quickest[SCREENED_KEEP - 1]);
     for (int k = 0; k < n; k++)
-      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
+      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s, t->quickest[SCREENED_KEEP - 1])) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
   }
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;

@@ -2,7 +2,7 @@
  *
  * A nest starts with the heuristic's best few schedules, what was found for other nests and what the store knows of it.
  * From then on a generation varies the best few that were not varied yet, and measures what is new. The next nest to get
- * a generation is the one that wastes most of the model's time, halved for each generation that brought nothing; three of
+ * a generation is the one that wastes most of the model's time, halved for each generation that brought nothing; four of
  * those in a row, or nothing left to vary, end the search of a nest. A new best is compared with the
  * empty schedule's results before anyone may use it. */
 #include "tune.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 3, MAX_NEW = 64, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for a generation */
+enum { PATIENCE = 4, MAX_NEW = 96, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for a generation */
 #define PROGRESS 0.99                           /* a best below this part of the last is progress */
 #define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
 #define LEAST    0.02                           /* of its time may always be gained, as far as anyone knows */

@@ -95,11 +95,13 @@ typedef struct Candidate {
   double warm, cold, spread;
   const char *why;
 } Candidate;
+enum { SCREENED_KEEP = 2 };
 typedef struct Task {
   Ref nest;
   const char *key;
   VEC(Candidate) cand;     /* the first is the incumbent, which the others are measured against */
   double best;             /* microseconds of the incumbent, 0: not known */
+  double quickest[SCREENED_KEEP]; /* microseconds by the screen's code: what is slower than these is not for the compiler */
 } Task;
 typedef struct Built {   /* by the compiler, in this session */
   const char *key, *opts;
