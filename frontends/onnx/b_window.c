@@ -166,43 +166,104 @@ static Ref spread_axis(IR *ir, Ref x, int axis, int64_t step) {
 }
 
 /* ---- transposed convolution ---- */
-/* The weights [C, M/group, k...] as those of a plain convolution with stride 1 that computes all
- * phases of the result: [M * s..., C/group, q...]. An output o is s * j + p; it receives tap t of
- * input i where o = s * i + t, so phase p uses the taps t = s * q + p and input j - q. Taps are
- * therefore split into (q, p) after the kernel was spread by the dilation and padded to a multiple
- * of s, and q runs backwards. */
-static Ref phase_weights(Build *b, const Window *w, int64_t group, DType acc, int64_t *taps) {
+/* An output o is s * j + p, where p is its phase; it receives tap t of input i where o = s * i + t, so phase p uses the
+ * taps t = s * q + p and input j - q: a plain convolution with stride 1 computes all phases of all j.
+ * Where `cut` elements of the result are cut off in front, o + cut takes the place of o. cut = s * c + r moves the
+ * inputs by c, and with r the first phases are those of j and the last ones those of j + 1. Of two phases the number
+ * itself is that step: inputs are read at j + p - q, and nothing is computed that is cut off (`apart`). Of more, and
+ * where so few maps are wanted that vectors want them beside each other, the result begins in the midst of one j and
+ * ends in the midst of another. */
+enum { APART_MAPS = 16 };
+typedef struct Phases {
+  int64_t taps[SPATIAL], n[SPATIAL]; /* q, j */
+  int64_t ahead[SPATIAL];            /* inputs before the first that is read for the last tap of j = 0 */
+  int64_t cut[SPATIAL];              /* what is left to cut off */
+  bool apart[SPATIAL];
+  int napart;
+} Phases;
+
+static Phases phases_of(Window *w, int64_t maps, const int64_t *out) {
+  Phases f = { 0 };
+  for (int i = 0; i < w->n; i++) {
+    if (w->in[i] == 1) w->stride[i] = reach(w, i); /* each output has one tap */
+    const int64_t s = w->stride[i], r = (w->lo[i] % s + s) % s;
+    f.apart[i] = s == 2 && r && maps >= APART_MAPS && 4 + 2 * w->n + f.napart < MAX_RANK;
+    f.napart += f.apart[i];
+    f.cut[i] = f.apart[i] ? 0 : r;
+    f.taps[i] = (reach(w, i) + s - 1) / s;
+    f.n[i] = (out[i] + f.cut[i] + s - 1) / s;
+    f.ahead[i] = f.taps[i] - 1 - (w->lo[i] - r) / s;
+  }
+  return f;
+}
+
+/* The weights [C, M/group, k...] as those of that convolution: [1, group, M/group * s..., C/group, s..., 1..., q...], first
+ * the phases that differ in weights alone, then those that are apart. Taps are split into (q, p) after the kernel was spread by the
+ * dilation and padded to a multiple of s, and q runs backwards. */
+static Ref phase_weights(Build *b, const Window *w, const Phases *f, int64_t group, DType acc) {
   IR *ir = b->ir;
   Ref r = g_cast(ir, b->in[1], acc), zero = c_int(ir, acc, 0);
   const Node *wn = node(ir, r);
-  int64_t dims[MAX_RANK], perm[MAX_RANK], channels = wn->dims[0] / group, maps = wn->dims[1], phases = maps;
-  int n = w->n;
+  int64_t dims[MAX_RANK], perm[MAX_RANK], channels = wn->dims[0] / group, maps = wn->dims[1];
+  int n = w->n, m = 0;
   for (int i = 0; i < n; i++) {
-    int64_t none = 0, rest;
-    r = spread_axis(ir, r, 2 + i, w->dilation[i]);
-    taps[i] = (reach(w, i) + w->stride[i] - 1) / w->stride[i];
-    rest = taps[i] * w->stride[i] - reach(w, i);
+    int64_t none = 0, spread = w->dilation[i] - 1, rest;
+    if (spread) { /* zeros between the taps: pad a new last axis, merge, drop the tail */
+      for (int a = 0; a < 2 + n; a++) dims[a + (a > 2 + i)] = node(ir, r)->dims[a];
+      dims[3 + i] = 1;
+      r = pad_axes(ir, g_reshape(ir, r, 3 + n, dims), 3 + i, 1, &none, &spread, zero);
+      for (int a = 0; a < 2 + n; a++)
+        dims[a] = a == 2 + i ? node(ir, r)->dims[a] * w->dilation[i] : node(ir, r)->dims[a + (a > 2 + i)];
+      r = shrink_axis(ir, g_reshape(ir, r, 2 + n, dims), 2 + i, 0, 1, reach(w, i));
+    }
+    rest = f->taps[i] * w->stride[i] - reach(w, i);
     r = pad_axes(ir, r, 2 + i, 1, &none, &rest, zero);
-    phases *= w->stride[i];
   }
   dims[0] = group;
   dims[1] = channels;
   dims[2] = maps;
-  perm[0] = 0;
-  perm[1] = 2;
-  perm[2 + n] = 1;
+  perm[m++] = 0;
+  perm[m++] = 2;
   for (int i = 0; i < n; i++) {
-    dims[3 + 2 * i] = taps[i];
+    dims[3 + 2 * i] = f->taps[i];
     dims[4 + 2 * i] = w->stride[i];
-    perm[2 + i] = 4 + 2 * i;
+    if (!f->apart[i]) perm[m++] = 4 + 2 * i, maps *= w->stride[i];
+  }
+  perm[m++] = 1;
+  uint32_t back = ((1u << n) - 1) << (3 + n);
+  for (int i = 0; i < n; i++) {
+    if (f->apart[i]) back |= 1u << m, perm[m++] = 4 + 2 * i; /* the second phase of j - 1 comes first */
     perm[3 + n + i] = 3 + 2 * i;
   }
-  r = g_permute(ir, g_reshape(ir, r, 3 + 2 * n, dims), perm); /* [group, maps, s..., channels, q...] */
-  r = g_flip(ir, r, ((1u << n) - 1) << (3 + n));
-  dims[0] = group * phases;
-  dims[1] = channels;
-  for (int i = 0; i < n; i++) dims[2 + i] = taps[i];
-  return g_reshape(ir, r, 2 + n, dims);
+  r = g_flip(ir, g_permute(ir, g_reshape(ir, r, 3 + 2 * n, dims), perm), back);
+  int64_t all[MAX_RANK] = { 1, group, maps, channels };
+  for (int i = 0; i < f->napart + 2 * n; i++) all[4 + i] = i < f->napart ? 2 : i < f->napart + n ? 1 : f->taps[i - f->napart - n];
+  return g_reshape(ir, r, 4 + f->napart + 2 * n, all);
+}
+
+/* The inputs [N, C, d...] as that convolution reads them: [N, group, 1, C/group, s..., j..., q...] */
+static Ref phase_inputs(Build *b, const Window *w, const Phases *f, int64_t group, DType acc) {
+  IR *ir = b->ir;
+  Ref x = g_cast(ir, b->in[0], acc), zero = c_int(ir, acc, 0);
+  const int n = w->n;
+  int64_t perm[MAX_RANK] = { 0, 1 }, dims[MAX_RANK] = { node(ir, x)->dims[0], group, 1, node(ir, x)->dims[1] / group };
+  int m = 2;
+  for (int i = 0; i < n; i++) {
+    int64_t all = f->n[i] + f->taps[i] - 1 + f->apart[i], lo = f->ahead[i] > 0 ? f->ahead[i] : 0, skip = lo - f->ahead[i];
+    int64_t hi = all + skip - lo - w->in[i] > 0 ? all + skip - lo - w->in[i] : 0;
+    x = shrink_axis(ir, pad_axes(ir, x, 2 + i, 1, &lo, &hi, zero), 2 + i, skip, 1, all);
+  }
+  for (int i = 0; i < n; i++) x = g_window(ir, x, 2 + i, f->n[i] + f->apart[i], f->taps[i], 1, 1);
+  for (int i = 0; i < n; i++) {
+    if (!f->apart[i]) continue;
+    perm[m] = 2 * n + m;
+    m++;
+    x = g_window(ir, x, 2 + i, f->n[i], 2, 1, 1);
+  }
+  for (int i = 0; i < 2 * n; i++) perm[m++] = 2 + i;
+  x = g_permute(ir, x, perm);
+  for (int i = 2; i < m; i++) dims[i + 2] = node(ir, x)->dims[i];
+  return g_reshape(ir, x, m + 2, dims);
 }
 
 /* Result extents and how much of the full result is cut off (or added, when negative) in front. */
@@ -228,17 +289,18 @@ static void transposed_place(Build *b, Window *w, int64_t *out) {
   }
 }
 
-/* [N, maps * s..., j...] to [N, maps, j * s...] */
-static Ref interleave(Build *b, Ref y, int64_t maps, const Window *w) {
+/* [N, group, M/group * s..., 1, s..., j..., 1...] to [N, M, j * s...] */
+static Ref interleave(Build *b, Ref y, int64_t maps, const Window *w, const Phases *f) {
   IR *ir = b->ir;
-  const Node *n = node(ir, y);
-  int64_t dims[MAX_RANK] = { n->dims[0], maps }, perm[MAX_RANK] = { 0, 1 }, merged[MAX_RANK] = { n->dims[0], maps };
+  const int64_t batch = node(ir, y)->dims[0];
+  int64_t dims[MAX_RANK] = { batch, maps }, perm[MAX_RANK] = { 0, 1 }, merged[MAX_RANK] = { batch, maps };
+  for (int apart = 0, m = 2; apart < 2; apart++)
+    for (int i = 0; i < w->n; i++)
+      if (f->apart[i] == apart) dims[m] = w->stride[i], perm[3 + 2 * i] = m++;
   for (int i = 0; i < w->n; i++) {
-    dims[2 + i] = w->stride[i];
-    dims[2 + w->n + i] = n->dims[2 + i];
+    dims[2 + w->n + i] = f->n[i];
     perm[2 + 2 * i] = 2 + w->n + i;
-    perm[3 + 2 * i] = 2 + i;
-    merged[2 + i] = n->dims[2 + i] * w->stride[i];
+    merged[2 + i] = f->n[i] * w->stride[i];
   }
   return g_reshape(ir, g_permute(ir, g_reshape(ir, y, 2 + 2 * w->n, dims), perm), 2 + w->n, merged);
 }
@@ -246,24 +308,17 @@ static Ref interleave(Build *b, Ref y, int64_t maps, const Window *w) {
 void op_conv_transpose(Build *b) {
   IR *ir = b->ir;
   Window w;
-  int64_t group = attr_int(b, "group"), out[SPATIAL], taps[SPATIAL], around[SPATIAL], one[SPATIAL];
+  int64_t group = attr_int(b, "group"), out[SPATIAL];
   DType acc = acc_type(in_dt(b, 0));
   check_weights(b, in_node(b, 0), in_node(b, 1), true);
   window_read(b, &w, in_node(b, 0), in_node(b, 1)->dims + 2);
   transposed_place(b, &w, out);
-  int64_t maps = in_node(b, 1)->dims[1] * group;
-  Ref weights = phase_weights(b, &w, group, acc, taps), zero = c_int(ir, acc, 0);
-  for (int i = 0; i < w.n; i++) {
-    around[i] = taps[i] - 1;
-    one[i] = 1;
-  }
-  Ref x = pad_axes(ir, g_cast(ir, b->in[0], acc), 2, w.n, around, around, zero);
-  Ref y = interleave(b, window_sum(ir, x, weights, group, one, one), maps, &w);
-  for (int i = 0; i < w.n; i++) { /* cut to the result; beyond the full one there are zeros */
-    int64_t have = node(ir, y)->dims[2 + i], lo = w.lo[i] < 0 ? -w.lo[i] : 0, from = w.lo[i] > 0 ? w.lo[i] : 0;
-    int64_t hi = from + out[i] - lo - have > 0 ? from + out[i] - lo - have : 0;
-    y = shrink_axis(ir, pad_axes(ir, y, 2 + i, 1, &lo, &hi, zero), 2 + i, from, 1, out[i]);
-  }
+  const Phases f = phases_of(&w, in_node(b, 1)->dims[1], out);
+  const int sum = 4 + f.napart + w.n; /* the axis of the first tap */
+  Ref product = g_binary(ir, OP_MUL, phase_inputs(b, &w, &f, group, acc), phase_weights(b, &w, &f, group, acc));
+  Ref y = g_reduce(ir, OP_ADD, product, 1u << 3 | ((1u << w.n) - 1) << sum);
+  y = interleave(b, y, in_node(b, 1)->dims[1] * group, &w, &f);
+  for (int i = 0; i < w.n; i++) y = shrink_axis(ir, y, 2 + i, f.cut[i], 1, out[i]);
   b->out[0] = g_cast(ir, has_in(b, 2) ? add_bias(b, y, 2) : y, in_dt(b, 0));
 }
 
