@@ -648,6 +648,9 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
       else sb_printf(o, " = %s;\n", inside(&w, x, 2));
       continue;
     }
+    case OP_PREFETCH:
+      sb_printf(o, "%*sTGC_PREFETCH(%s + %s, %d);\n", indent, "", arg(&w, x, 0), arg_as(&w, x, 1, SUM), x->arg[0] ? 3 : 2);
+      continue;
     case OP_HRED:
       put_hred(&w, x, (uint32_t)i, indent);
       w.text[i] = arena_printf(&w.a, "h%u", (uint32_t)i);
@@ -920,6 +923,10 @@ static const char tile_text[] =
   "}\n"
   "#endif\n";
 
+static const char prefetch_text[] = "/* what will be loaded: level 3 is the nearest cache */\n"
+                                    "#if defined __GNUC__\n#define TGC_PREFETCH(p, level) __builtin_prefetch(p, 0, level)\n"
+                                    "#else\n#define TGC_PREFETCH(p, level) ((void)0)\n#endif\n";
+
 static const char order_text[] = "/* operands are loaded where they are used: gcc for aarch64 gathers all loads first, and accumulators spill */\n"
                                  "#if defined __aarch64__ && defined __GNUC__ && !defined __clang__\n#pragma GCC optimize(\"no-schedule-insns\")\n#endif\n";
 
@@ -944,6 +951,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, order_text);
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
+  if (all.p && strstr(all.p, "TGC_PREFETCH")) sb_puts(o, prefetch_text);
   if (all.p && strstr(all.p, "TGC_ALIGNED"))
     sb_puts(o, "#if defined __GNUC__\n#define TGC_ALIGNED __attribute__((aligned(64)))\n#else\n#define TGC_ALIGNED\n#endif\n");
   if (all.p && strstr(all.p, "TGC_TILES")) {

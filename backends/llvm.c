@@ -539,6 +539,11 @@ static const char *put_expr(Render *w, const Node *x) {
   return apply(w, (Op)x->op, d0, x->lanes, flags_of(w, x), x->nsrc, arg);
 }
 
+static void put_prefetch(Render *w, const Node *x) { /* not inbounds: it may ask for what lies behind */
+  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, x->src[0])->dt), value(w, x->src[0]), value(w, x->src[1]));
+  sb_printf(w->o, "  call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)\n", p, x->arg[0] ? 3 : 2);
+}
+
 static const char *put_value(Render *w, Ref r, int *loops) {
   const Node *x = node(w->ir, r);
   const DType d = (DType)x->dt;
@@ -559,6 +564,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_END: put_end(w, x->src[0]); return NULL;
   case OP_LOAD: return put_load(w, x);
   case OP_STORE: put_store(w, x); return NULL;
+  case OP_PREFETCH: put_prefetch(w, x); return NULL;
   case OP_ACC: return put_acc(w, x);
   case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, x->src[0]));
   case OP_SET: sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,

@@ -178,7 +178,7 @@ static void run_step(Machine *m, const Step *s) {
   const Node *x = s->x;
   int64_t *to = &m->v[s->to];
   switch ((Op)x->op) {
-  case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_TILES: break;
+  case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_TILES: case OP_PREFETCH: break;
   case OP_LOAD: run_load(m, s, to); break;
   case OP_STORE: run_store(m, s); break;
   case OP_BCAST:

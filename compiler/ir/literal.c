@@ -149,6 +149,7 @@ LiteralType literal_type(Op op, int i) {
   case OP_LOAD: return i == 1 ? LIT_I64 : i == 2 ? LIT_BOOL : i == 3 ? LIT_RESULT : LIT_NONE;
   case OP_STORE: return i == 1 ? LIT_I64 : i == 2 ? LIT_PEER : i == 3 ? LIT_BOOL : LIT_NONE;
   case OP_TILE:
+  case OP_PREFETCH:
   case OP_PART: return i == 1 ? LIT_I64 : LIT_NONE;
   case OP_SET: return i == 1 ? LIT_PEER : LIT_NONE;
   case OP_RED: return i == 0 ? LIT_RESULT : LIT_NONE;

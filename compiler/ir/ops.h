@@ -100,6 +100,7 @@ OP(MMA,       PROG,   3,  "T(T,*,*)", "rows:i depth:i",        0,            "MM
 OP(SPILL,     PROG,   1,  "T(T)",     "",                      0,            "a tile in memory, for PART")
 OP(PART,      PROG,   2,  "T(T,i)",   "",                      0,            "PART(tile, index): elements of a spilled tile side by side, from index on")
 OP(TILES,     PROG,   0,  "*()",      "id:i",                  0,            "a nest begins that multiplies tiles")
+OP(PREFETCH,  PROG,   2,  "*()",      "near:i",                0,            "PREFETCH(buffer, index): an element that will be loaded, wanted in the nearest cache or in the next; without effect on any value")
 OP(HRED,      PROG,   1,  "T(T)",     "op:o",                  0,            "combines all lanes: a fixed tree, halves first")
 /* programs: a list; a LOOP runs to its END */
 OP(LOOP,      PROG,   1,  "*()",      "",                      0,            "for each value of the range")

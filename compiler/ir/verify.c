@@ -229,8 +229,9 @@ static void verify_inner(const IR *ir, Ref r) {
     NEED(x->arg[0] >= 0 && x->arg[2] >= 0 && x->arg[2] < RK_COUNT, "no such extent or kind");
     break;
   case OP_LOAD: case OP_STORE: verify_access(ir, r, x); break;
-  case OP_TILE:
-    NEED(node(ir, x->src[0])->op == OP_BUFFER && node(ir, x->src[0])->dt == x->dt, "the first source is no buffer of the type");
+  case OP_TILE: case OP_PREFETCH:
+    NEED(node(ir, x->src[0])->op == OP_BUFFER, "the first source is no buffer");
+    NEED(x->op == OP_PREFETCH || node(ir, x->src[0])->dt == x->dt, "another type than the buffer");
     NEED(node(ir, x->src[1])->dt == DT_I64 && node(ir, x->src[1])->lanes == 1, "the index is not one i64");
     break;
   default: break;
@@ -395,7 +396,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       Ref scope = refmap_get(&where, x->src[k]);
       NEED(scope, "a source comes later or never");
       NEED(scopes.p[scope - 1].open || (x->op == OP_GET && k), "a source is inside a loop that has ended");
-      NEED(s->op != OP_STORE && s->op != OP_LOOP && s->op != OP_END, "a source has no value");
+      NEED(s->op != OP_STORE && s->op != OP_PREFETCH && s->op != OP_LOOP && s->op != OP_END, "a source has no value");
       NEED(s->op != OP_ACC || ((x->op == OP_SET || x->op == OP_GET) && !k), "a variable is read by get");
       NEED(x->op != OP_SET || k || scope >= in_threads, "a reduction that threads would share");
     }

@@ -1,7 +1,7 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
  * analytic model (cost.c, heuristic.c), applied by splitting ranges (opts.c), constants packed in the
  * order they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes
- * (expand.c), functions and lanes a target lacks (legalize.c), chunks for threads (threads.c), a list of
+ * (expand.c), functions and lanes a target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c), a list of
  * micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
@@ -85,6 +85,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* 
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
+Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
 
 /* apart.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
 typedef struct Term { int64_t step, n; } Term; /* step > 0; values 0 .. n - 1 of it */

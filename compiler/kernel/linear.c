@@ -17,6 +17,7 @@ typedef struct Loop {
   Ref range;
   int parent, depth;
   Refs sets;                     /* SETs and STOREs that belong here, in order */
+  Refs hints;                    /* PREFETCHes: no loop is made for them alone */
   bool emitted;
 } Loop;
 
@@ -255,6 +256,7 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects in l
     const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
     for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
   }
+  for (size_t i = 0; i < l->loop[loop].hints.n; i++) hoist(l, node(l->ir, l->loop[loop].hints.p[i])->src[1], at, top);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && c != loop) open_effects(l, c, at, top);
 }
@@ -334,6 +336,7 @@ static void emit_loop(Linear *l, int loop) {
       need(l, e);
   }
   multiply_tiles(l, &sums);
+  for (size_t i = 0; i < me->hints.n; i++) need(l, me->hints.p[i]);
   VEC_FREE(&sums);
   put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
   l->shared->visible.n = visible;
@@ -407,7 +410,9 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   const Node *s = node(ir, n.store);
   if (s->op == OP_SINK)
     for (int k = 0; k < s->nsrc; k++) {
-      if (node(ir, s->src[k])->op == OP_STORE) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+      const Op op = (Op)node(ir, s->src[k])->op;
+      if (op == OP_STORE) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+      if (op == OP_PREFETCH) VEC_PUSH(&l->loop[l->scope[pos_of(l, s->src[k])]].hints, s->src[k]);
     }
   else
     VEC_PUSH(&l->loop[at].sets, n.store);
@@ -417,7 +422,10 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   for (size_t i = 0; i < l->nodes.n; i++)
     if (l->done[i] && !l->scope[i] && l->value[i] == l->nodes.p[i] && node(ir, l->nodes.p[i])->op != OP_STORE)
       refmap_set(&shared->top, l->nodes.p[i], l->nodes.p[i]);
-  for (int i = 0; i < l->nloops; i++) VEC_FREE(&l->loop[i].sets);
+  for (int i = 0; i < l->nloops; i++) {
+    VEC_FREE(&l->loop[i].sets);
+    VEC_FREE(&l->loop[i].hints);
+  }
   VEC_FREE(&l->nodes);
   refmap_free(&l->panel);
   free(l->pos);

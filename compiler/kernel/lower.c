@@ -193,6 +193,7 @@ void kernel_lower(Plan *p, int index) {
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);
     nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i], p->target), p->backend, p->target);
+    nests.p[i] = prefetch_nest(ir, nests.p[i], p->target);
   }
   share_locals(ir, &nests);
   k = &p->kernels.p[index];
