@@ -307,6 +307,24 @@ Ref rule_reduce(IR *ir, Ref r, void *users) {
   return g_expand(ir, g_reduce(ir, (Op)x->arg[0], g_expand(ir, s->src[0], s->rank, dims), axes), x->rank, x->dims);
 }
 
+/* Windows along an axis overlap in what they take of the others: that is reduced first, where order does not matter and
+ * it saves more than storing it costs */
+Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
+  enum { TRAFFIC = 8 }; /* of an element that is stored and loaded, in elements that are reduced */
+  const Node *x = node(ir, r), *w = node(ir, x->src[0]), *s = w->op == OP_WINDOW ? node(ir, w->src[0]) : NULL;
+  (void)users;
+  if (!s || s->op != OP_WINDOW || (x->arg[0] != OP_MAX && x->arg[0] != OP_MIN && dt_float((DType)x->dt))) return 0;
+  const uint32_t tap = 1u << s->rank, others = (uint32_t)x->arg[1] & ~tap;
+  if (!((uint32_t)x->arg[1] & tap) || !(others >> (s->rank - 1) & 1) || others >> w->arg[0] & 1) return 0;
+  int64_t first = 1;
+  for (int i = 0; i < s->rank; i++)
+    if (others >> i & 1) first *= s->dims[i];
+  const double at_once = (double)dims_elems(w->dims, w->rank), all = (double)dims_elems(s->dims, s->rank);
+  if (all * (1 + TRAFFIC / (double)first) + at_once / (double)first >= at_once) return 0;
+  Ref taken = g_reduce(ir, (Op)x->arg[0], w->src[0], others);
+  return g_reduce(ir, (Op)x->arg[0], g_window(ir, taken, (int)w->arg[0], w->dims[w->arg[0]], w->dims[s->rank], w->arg[1], w->arg[2]), tap);
+}
+
 /* An elementwise op of repeated elements repeats the op of the elements */
 Ref rule_hoist_expand(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);

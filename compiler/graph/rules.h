@@ -41,5 +41,6 @@ Ref rule_pad(IR *ir, Ref r, void *users);
 Ref rule_cat(IR *ir, Ref r, void *users);
 Ref rule_gather(IR *ir, Ref r, void *users);
 Ref rule_reduce(IR *ir, Ref r, void *users);
+Ref rule_reduce_windows(IR *ir, Ref r, void *users);
 Ref rule_hoist_expand(IR *ir, Ref r, void *users);
 #endif

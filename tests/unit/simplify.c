@@ -174,6 +174,12 @@ static void movement(void **state) {
   STAYS(g_reduce(ir, OP_ADD, g_reduce(ir, OP_ADD, x, 1), 2));
   BECOMES(g_reduce(ir, OP_ADD, g_expand(ir, row, D(3, 4)), 2), g_expand(ir, g_reduce(ir, OP_ADD, row, 2), D(3, 1)));
   BECOMES(g_reduce(ir, OP_MAX, g_expand(ir, row, D(3, 4)), 1), row);
+  for (int64_t k = 3; k < 6; k += 2) { /* 5 x 5 taps are twice 5, 3 x 3 are too few to store what they share */
+    Ref rows = g_window(ir, g_param(ir, DT_F32, D(32, 32), 2), 0, 33 - k, k, 1, 1), both = g_window(ir, rows, 1, 33 - k, k, 1, 1);
+    if (k == 3) STAYS(g_reduce(ir, OP_MAX, both, 3 << 2));
+    else BECOMES(g_reduce(ir, OP_MAX, both, 3 << 2), g_reduce(ir, OP_MAX, g_window(ir, g_reduce(ir, OP_MAX, rows, 1 << 2), 1, 33 - k, k, 1, 1), 1 << 3));
+    STAYS(g_reduce(ir, OP_ADD, both, 3 << 2));
+  }
 }
 
 /* ---- random graphs ---- */
