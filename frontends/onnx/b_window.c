@@ -207,15 +207,8 @@ static Ref phase_weights(Build *b, const Window *w, const Phases *f, int64_t gro
   int64_t dims[MAX_RANK], perm[MAX_RANK], channels = wn->dims[0] / group, maps = wn->dims[1];
   int n = w->n, m = 0;
   for (int i = 0; i < n; i++) {
-    int64_t none = 0, spread = w->dilation[i] - 1, rest;
-    if (spread) { /* zeros between the taps: pad a new last axis, merge, drop the tail */
-      for (int a = 0; a < 2 + n; a++) dims[a + (a > 2 + i)] = node(ir, r)->dims[a];
-      dims[3 + i] = 1;
-      r = pad_axes(ir, g_reshape(ir, r, 3 + n, dims), 3 + i, 1, &none, &spread, zero);
-      for (int a = 0; a < 2 + n; a++)
-        dims[a] = a == 2 + i ? node(ir, r)->dims[a] * w->dilation[i] : node(ir, r)->dims[a + (a > 2 + i)];
-      r = shrink_axis(ir, g_reshape(ir, r, 2 + n, dims), 2 + i, 0, 1, reach(w, i));
-    }
+    int64_t none = 0, rest;
+    r = spread_axis(ir, r, 2 + i, w->dilation[i]);
     rest = f->taps[i] * w->stride[i] - reach(w, i);
     r = pad_axes(ir, r, 2 + i, 1, &none, &rest, zero);
   }
