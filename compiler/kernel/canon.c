@@ -239,32 +239,56 @@ static Ref order_reduction(IR *ir, Ref r, void *arg) {
 }
 
 /* ---- order of the nest's ranges ---- */
+enum { STREAM_BYTES = 256 }; /* side by side, that are worth to be fetched for themselves */
 
-/* All that a reduction reads moves with r: it counts products of matrices, each with operands of its own. */
-static bool counts_products(IR *ir, Ref store, Ref r) {
-  Refs all = { 0 }, body = { 0 };
+/* What a load reads moves with range r by less than a stream is worth, and further with a range that constants do not move
+ * with: groups of channels, side by side at every place of a picture. */
+static bool side_by_side(IR *ir, Ref index, Ref r, const Refs *rows, DType d) {
+  int64_t mine, other;
+  Ref rest;
+  bool yes = false;
+  if (!ix_split(ir, index, r, &mine, &rest) || llabs(mine) * dt_bytes(d) >= STREAM_BYTES) return false;
+  for (size_t i = 0; i < rows->n && !yes; i++) yes = ix_uses(ir, index, rows->p[i]) && !(ix_split(ir, index, rows->p[i], &other, &rest) && llabs(other) <= llabs(mine));
+  return yes;
+}
+
+/* All that a reduction reads moves with r: it counts products of matrices, each with operands of its own. Not where one
+ * is constant and the others lie side by side: taken in turn, each would fetch a little of every line. */
+static bool counts_products(IR *ir, const Nest *n, Ref r) {
+  Refs all = { 0 }, body = { 0 }, rows = { 0 };
   Ref red = 0, rest;
   int loads = 0;
-  bool yes = true;
+  bool yes = true, apart = true;
   int64_t coef;
-  ir_toposort(ir, &store, 1, &all);
+  ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n; i++)
     if (node(ir, all.p[i])->op == OP_RED) red = all.p[i];
   if (red) ir_toposort(ir, &red, 1, &body);
+  for (int k = 0; k < n->n; k++) VEC_PUSH(&rows, n->ranges[k]);
   for (size_t i = 0; i < body.n && yes; i++) {
     const Node *x = node(ir, body.p[i]);
     if (x->op != OP_LOAD) continue;
     loads++;
     yes = ix_split(ir, x->src[1], r, &coef, &rest) && llabs(coef) > 1;
+    if (ir->bufs.p[node(ir, node(ir, body.p[i])->src[0])->arg[0]].kind != BUF_WEIGHT) continue;
+    size_t kept = 0;
+    for (size_t k = 0; k < rows.n; k++)
+      if (!ix_uses(ir, body.p[i], rows.p[k])) rows.p[kept++] = rows.p[k];
+    rows.n = kept;
+  }
+  for (size_t i = 0; i < body.n && yes && (int)rows.n < n->n; i++) { /* something is constant */
+    const Node *x = node(ir, body.p[i]);
+    if (x->op == OP_LOAD && side_by_side(ir, x->src[1], r, &rows, (DType)x->dt)) apart = false;
   }
   VEC_FREE(&all);
   VEC_FREE(&body);
-  return yes && loads > 1;
+  VEC_FREE(&rows);
+  return yes && apart && loads > 1;
 }
 
 int nest_batch(IR *ir, const Nest *n) {
   int batch = 0;
-  while (batch < n->n && counts_products(ir, n->store, n->ranges[batch])) batch++;
+  while (batch < n->n && counts_products(ir, n, n->ranges[batch])) batch++;
   return batch;
 }
 
@@ -274,7 +298,7 @@ static Ref order_batch(IR *ir, Ref nest) {
   int at = 0;
   for (int k = 0; k < n.n; k++) {
     Ref r = n.ranges[k];
-    if (!counts_products(ir, n.store, r)) continue;
+    if (!counts_products(ir, &n, r)) continue;
     memmove(n.ranges + at + 1, n.ranges + at, (size_t)(k - at) * sizeof *n.ranges);
     n.ranges[at++] = r;
   }
