@@ -20,7 +20,7 @@ static const char *suffix(DType d, int lanes, char buf[32]) { /* of helper names
 }
 
 /* ---- helpers: a template each. $T type, $H type of half the lanes, $S suffix, $E element type, $U unsigned type, $I signed
- * integer type of the same width, $B bits, $N lanes, $Q four times as many. Chosen by name and by scalar or vector. ---- */
+ * integer type of the same width, $B bits, $N lanes, $L their numbers, $Q four times as many. Chosen by name and by scalar or vector. ---- */
 /* $A eight $Z sixteen $: other $; is eight for so many floats where AVX is there, sixteen where AVX-512 is, which may
  * be missing, and other elsewhere. */
 typedef struct Helper { const char *name; bool vector; const char *text; } Helper;
@@ -38,6 +38,8 @@ static const Helper helpers[] = {
   { "imin", true, "$T tgc_imin_$S($T a, $T b) { const $I m = ($I)(a < b);\n  return ($T)((($I)a & m) | (($I)b & ~m)); }" },
   { "lo", true, "$H tgc_lo_$S($T a) {\n  $H h;\n  memcpy(&h, &a, sizeof h);\n  return h; }" },
   { "hi", true, "$H tgc_hi_$S($T a) {\n  $H h;\n  memcpy(&h, (const char *)&a + sizeof h, sizeof h);\n  return h; }" },
+  { "join", true, "$T tgc_join_$S($H a, $H b) {\n#ifdef TGC_PICKS\n  return __builtin_shufflevector(a, b, $L);\n"
+                  "#else\n  $T r;\n  memcpy(&r, &a, sizeof a);\n  memcpy((char *)&r + sizeof a, &b, sizeof b);\n  return r;\n#endif\n}" },
   { "splat", true, "$T tgc_splat_$S($E x) { return x - ($T){ 0 }; }" }, /* exact, also for -0 */
   { "sel", true, "$T tgc_sel_$S(i32x$N m, $T a, $T b) {\n$A  return ($T)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);$:  const $I w = tgc_mask_$S(m);\n  return ($T)((($I)a & w) | (($I)b & ~w));$;}" },
   { "abs", true, "$T tgc_abs_$S($T a) { return ($T)(($U)a & (~($U){ 0 } >> 1)); }" },
@@ -331,6 +333,32 @@ static void put_memory(Render *w, Sb *o, const Node *x, int lanes) { /* buffer[i
   sb_printf(o, "*(%s%sx%du *)(%s + %s)", written ? "" : "const ", e, lanes, b, arg_as(w, x, 1, SUM));
 }
 
+static bool in_order_from(const Node *x, int first) { /* the lanes of a shuffle are one after another */
+  for (int i = 0; i < x->lanes; i++)
+    if (x->arg[i] != first + i) return false;
+  return true;
+}
+
+/* The shuffles that shuffle.c makes: two vectors as one, half of one, as many lanes of two as one has. */
+static void put_shuffle(Render *w, Sb *o, const Node *x) {
+  const DType d = x->dt == DT_F16 || x->dt == DT_BF16 ? DT_U16 : (DType)x->dt;
+  const int n = node(w->ir, x->src[0])->lanes;
+  const char *a = inside(w, x, 0), *b = inside(w, x, 1);
+  char sfx[32];
+  if (x->lanes == 2 * n) {
+    CHECK(in_order_from(x, 0));
+    sb_printf(o, "tgc_join_%s(%s, %s)", suffix(d, 2 * n, sfx), a, b);
+  } else if (2 * x->lanes == n) {
+    CHECK(in_order_from(x, x->arg[0] ? n / 2 : 0));
+    sb_printf(o, "tgc_%s_%s(%s)", x->arg[0] ? "hi" : "lo", suffix(d, n, sfx), a);
+  } else {
+    CHECK(x->lanes == n);
+    sb_printf(o, "TGC_PICK(i%dx%d, %s, %s", dtype_info[d].bits, n, a, b);
+    for (int i = 0; i < n; i++) sb_printf(o, ", %lld", (long long)x->arg[i]);
+    sb_puts(o, ")");
+  }
+}
+
 static void put_expr(Render *w, Sb *o, const Node *x) {
   const IR *ir = w->ir;
   char sfx[32];
@@ -377,6 +405,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     sb_puts(o, " }");
     return;
   case OP_LANE: sb_printf(o, d == DT_BOOL ? "(%s[%lld] & 1)" : "%s[%lld]", arg(w, x, 0), (long long)x->arg[0]); return;
+  case OP_SHUFFLE: put_shuffle(w, o, x); return;
   case OP_NEG:
     if (fl || vec) sb_printf(o, *arg(w, x, 0) == '-' ? "(-(%s))" : "(-%s)", arg(w, x, 0));
     else sb_printf(o, "(%s)(0 - (%s)%s)", dtype_info[d].ctype, d == DT_I64 || d == DT_U64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
@@ -765,6 +794,9 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
     case ':': sb_puts(o, "\n#else\n"); break;
     case ';': sb_puts(o, special ? "\n#endif\n" : "\n"); break;
     case 'N': sb_printf(o, "%d", lanes); break;
+    case 'L':
+      for (int i = 0; i < lanes; i++) sb_printf(o, i ? ", %d" : "%d", i);
+      break;
     case 'P': sb_printf(o, "%d", lanes * 2); break;
     case 'Q': sb_printf(o, "%d", lanes * 4); break;
     case 'M': { /* $M(name): the function of math.h for the element type */
@@ -927,6 +959,10 @@ static const char prefetch_text[] = "/* what will be loaded: level 3 is the near
                                     "#if defined __GNUC__\n#define TGC_PREFETCH(p, level) __builtin_prefetch(p, 0, level)\n"
                                     "#else\n#define TGC_PREFETCH(p, level) ((void)0)\n#endif\n";
 
+static const char pick_text[] = "/* lanes of two vectors */\n"
+                                "#if defined __clang__ || (defined __GNUC__ && __GNUC__ >= 12)\n#define TGC_PICKS\n#define TGC_PICK(m, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)\n"
+                                "#else\n#define TGC_PICK(m, a, b, ...) __builtin_shuffle(a, b, (m){ __VA_ARGS__ })\n#endif\n";
+
 static const char order_text[] = "/* operands are loaded where they are used: gcc for aarch64 gathers all loads first, and accumulators spill */\n"
                                  "#if defined __aarch64__ && defined __GNUC__ && !defined __clang__\n#pragma GCC optimize(\"no-schedule-insns\")\n#endif\n";
 
@@ -952,6 +988,7 @@ static void c_prelude(const Plan *p, const Target *t, Sb *o) {
   if (all.p && strstr(all.p, "TGC_KEEP")) sb_puts(o, keep_text);
   if (all.p && strstr(all.p, "TGC_FENCE")) sb_puts(o, fence_text);
   if (all.p && strstr(all.p, "TGC_PREFETCH")) sb_puts(o, prefetch_text);
+  if ((all.p && strstr(all.p, "TGC_PICK(")) || (pre.text.p && strstr(pre.text.p, "TGC_PICKS"))) sb_puts(o, pick_text);
   if (all.p && strstr(all.p, "TGC_ALIGNED"))
     sb_puts(o, "#if defined __GNUC__\n#define TGC_ALIGNED __attribute__((aligned(64)))\n#else\n#define TGC_ALIGNED\n#endif\n");
   if (all.p && strstr(all.p, "TGC_TILES")) {

@@ -171,7 +171,7 @@ static const char *value(Render *w, Ref r) {
 static const char *emit(Render *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static const char *emit(Render *w, const char *fmt, ...) {
   const char *name = arena_printf(&w->a, "%%v%d", w->values++);
-  char line[512];
+  char line[1024];
   va_list ap;
   va_start(ap, fmt);
   int n = vsnprintf(line, sizeof line, fmt, ap);
@@ -348,6 +348,15 @@ static const char *put_vec(Render *w, const Node *x) {
   const Text t = value_type((DType)x->dt, x->lanes), e = value_type((DType)x->dt, 1);
   const char *v = "poison";
   for (int i = 0; i < x->lanes; i++) v = emit(w, "insertelement %s %s, %s %s, i64 %d", t.s, v, e.s, value(w, x->src[i]), i);
+  return v;
+}
+
+static const char *put_shuffle(Render *w, const Node *x) {
+  const Text t = value_type((DType)x->dt, node(w->ir, x->src[0])->lanes);
+  Sb lanes = { 0 };
+  for (int i = 0; i < x->lanes; i++) sb_printf(&lanes, "%si32 %lld", i ? ", " : "", (long long)x->arg[i]);
+  const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, x->src[0]), t.s, value(w, x->src[1]), x->lanes, lanes.p);
+  sb_free(&lanes);
   return v;
 }
 
@@ -576,6 +585,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
   case OP_LANE: return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]), (long long)x->arg[0]);
+  case OP_SHUFFLE: return put_shuffle(w, x);
   case OP_HRED: return put_hred(w, (Op)x->arg[0], d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
   default: return put_expr(w, x);
   }

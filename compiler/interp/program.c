@@ -188,6 +188,12 @@ static void run_step(Machine *m, const Step *s) {
     for (int l = 0; l < x->lanes; l++) to[l] = *source(m, s, l);
     break;
   case OP_LANE: *to = source(m, s, 0)[x->arg[0]]; break;
+  case OP_SHUFFLE:
+    for (int l = 0; l < x->lanes; l++) {
+      const int n = node(m->ir, x->src[0])->lanes, from = (int)x->arg[l];
+      to[l] = source(m, s, from >= n)[from % n];
+    }
+    break;
   case OP_HRED: *to = across(m, s); break;
   case OP_DOT: run_dot(m, s, to); break;
   case OP_TILE: run_tile(m, s, to); break;

@@ -7,7 +7,7 @@
  * type   result type from source types: T(T,T) same type in and out; b(T,T) bool result;
  *        T(b,T,T) select; *(…) the type is the node's own (casts, leaves)
  * args   the integer arguments, name:kind separated by blanks. Kinds: i one integer; l one integer
- *        per dimension of the (first) source; m bit mask of axes, printed as a list; c the bits of a
+ *        per dimension of the (first) source; v one per lane; m bit mask of axes, printed as a list; c the bits of a
  *        constant of the node's type; o an op; s an interned string; k a RangeKind
  * alg    algebra of the op over the integers: COMM ASSOC IDEM; MOVE: moves elements only */
 /* clang-format off */
@@ -94,6 +94,7 @@ OP(BCAST,     PROG,   1,  "T(T)",     "",                      0,            "a 
 OP(VEC,       PROG,   S,  "T(T)",     "",                      0,            "a vector from one scalar per lane")
 OP(LANE,      PROG,   1,  "T(T)",     "lane:i",                0,            "one lane of a vector")
 OP(SCALB,     PROG,   2,  "T(T,T)",   "",                      0,            "SCALB(x, y): x times 2 to the y, rounded once; y is a whole number, or NaN where x is")
+OP(SHUFFLE,   PROG,   2,  "T(T,T)",   "lanes:v",               0,            "a vector of lanes of two vectors of one length: the second's are numbered on from the first's")
 OP(DOT,       PROG,   3,  "T(T,*,*)", "",                      0,            "DOT(sum, x, y): each lane of sum plus the products of its group of x and y; one group of x serves all lanes")
 OP(TILE,      PROG,   2,  "*()",      "rows:i stride:i",       0,            "TILE(buffer, index): rows of elements side by side, each row stride elements behind the last, as one value")
 OP(MMA,       PROG,   3,  "T(T,*,*)", "rows:i depth:i",        0,            "MMA(sum, x, y): sum plus the product of matrices x and y, whose depth goes in groups: x holds groups by row and depth, y by depth and column")

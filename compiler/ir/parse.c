@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOKEN_MAX = 65535, ARGS_MAX = 6 };
+enum { TOKEN_MAX = 65535, ARGS_MAX = 6, MAX_PICKED = 64 }; /* MAX_PICKED: lanes that a shuffle names; 2 * MAX_RANK or more */
 
 typedef struct Type {
   const char *at; /* NULL: the line has none */
@@ -457,13 +457,13 @@ static bool default_arg(Parser *p, Op op, const char *key, size_t n, int64_t *v)
   return step || id;
 }
 
-/* Fills v as Node.arg wants it; v holds 2 * MAX_RANK. */
+/* Fills v as Node.arg wants it; v holds 2 * MAX_RANK, in kernels MAX_PICKED. */
 static int op_args(Parser *p, const char *at, Op op, int64_t *v) {
   int rank = p->src.n ? node(p->ir, p->src.p[0])->rank : 0, nv = 0;
   for (const char *s = op_info[op].args; *s;) {
     size_t n = (size_t)(strchr(s, ':') - s);
     char kind = s[n + 1];
-    int width = kind == 'l' ? rank : 1;
+    int width = kind == 'l' ? rank : kind == 'v' ? p->type.lanes : 1;
     Arg *a = find_arg(p, s, n);
     if (a) {
       a->used = true;
@@ -476,6 +476,11 @@ static int op_args(Parser *p, const char *at, Op op, int64_t *v) {
         want_kind(p, a, ARG_LIST, "a list");
         if (a->n != (size_t)rank) bad(p, a->at, "%zu integers for %d dimensions", a->n, rank);
         if (rank) memcpy(v + nv, p->nums.p + a->first, (size_t)rank * sizeof *v);
+        break;
+      case 'v':
+        want_kind(p, a, ARG_LIST, "a list");
+        if (a->n != (size_t)width || width > MAX_PICKED) bad(p, a->at, "%zu integers for %d lanes, of which there may be %d", a->n, width, MAX_PICKED);
+        memcpy(v + nv, p->nums.p + a->first, (size_t)width * sizeof *v);
         break;
       case 'm':
         want_kind(p, a, ARG_LIST, "a list of axes");
@@ -978,7 +983,7 @@ static void check_sources(Parser *p, const char *at, Op op) {
 
 static Ref kernel_op(Parser *p, const char *at, Op op) {
   const OpInfo *info = &op_info[op];
-  int64_t arg[2 * MAX_RANK];
+  int64_t arg[MAX_PICKED];
   if (op == OP_CONST) return graph_const(p, at);
   if (info->level == L_GRAPH || info->level == L_VALUE || op == OP_BUFFER)
     bad(p, at, "'%.*s' does not belong here", shown(strlen(info->name)), at);

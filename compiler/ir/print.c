@@ -152,10 +152,11 @@ static void put_args(Printer *p, const Node *x) {
       sb_put(p->out, s, (size_t)(colon - s));
       sb_puts(p->out, "=");
     }
-    at += colon[1] == 'l' ? rank : 1;
+    at += colon[1] == 'l' ? rank : colon[1] == 'v' ? x->lanes : 1;
     switch (colon[1]) {
     case 'i': sb_printf(p->out, "%lld", (long long)v[0]); break;
     case 'l': put_list(p->out, v, rank); break;
+    case 'v': put_list(p->out, v, x->lanes); break;
     case 'm': put_mask(p->out, (uint64_t)v[0]); break;
     case 'c': literal_put(p->out, (DType)x->dt, v[0]); break;
     case 'o': put_lower(p->out, op_info[v[0]].name); break;

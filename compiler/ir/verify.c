@@ -13,11 +13,11 @@ static _Noreturn void broken(const IR *ir, Ref r, const char *what) {
 
 static bool reducing(int64_t op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
 
-/* numbers that the args column asks for: one each, or one per dimension of the first source */
+/* numbers that the args column asks for: one each, one per dimension of the first source, or one per lane */
 static int args_wanted(const Node *x, const Node *s0) {
   int n = 0;
   for (const char *p = op_info[x->op].args; *p; p++)
-    if (*p == ':') n += p[1] == 'l' ? (s0 ? s0->rank : x->rank) : 1;
+    if (*p == ':') n += p[1] == 'l' ? (s0 ? s0->rank : x->rank) : p[1] == 'v' ? x->lanes : 1;
   return n;
 }
 
@@ -319,6 +319,10 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     }
     return;
   case OP_LANE: NEED(x->lanes == 1 && x->arg[0] >= 0 && x->arg[0] < s->lanes, "no such lane"); return;
+  case OP_SHUFFLE:
+    NEED(node(ir, x->src[1])->lanes == s->lanes, "lanes of sources differ");
+    for (int i = 0; i < x->lanes; i++) NEED(x->arg[i] >= 0 && x->arg[i] < 2 * s->lanes, "no such lane");
+    return;
   case OP_DOT: {
     const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
     int group = b->lanes / x->lanes;

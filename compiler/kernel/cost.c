@@ -11,6 +11,7 @@
 
 enum { BEGIN = 4 };
 enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
+enum { SHUFFLE = 2, ROW_STORE = 2 }; /* loads in the time of a shuffle, and of a store of a row */
 enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
 enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
 
@@ -18,6 +19,7 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
   IR *ir = m->ir;
   const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
   Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
+  a.store = node(ir, r)->op == OP_STORE;
   a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4 && !a.weight; /* a weight's gate is decided by packing */
   for (int i = 0; i < m->n; i++) {
     Ref rest;
@@ -135,13 +137,27 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
 
 void model_free(Model *m) { VEC_FREE(&m->access); }
 
-/* Instructions that fetch or store one access of a vector body. */
-double access_cost(const Access *a, int v, int lanes) {
+/* Instructions for a vector whose lanes lie a stride apart, when a tile has so many of them an element apart (0: it does
+ * not count): see shuffle.c. */
+static double strip_cost(const Access *a, int64_t stride, int lanes, int64_t beside) {
+  const double apart = 3.0 * lanes * a->group;         /* one by one */
+  if (!beside || a->group > 1 || a->gated || stride < 2) return apart;
+  if (shuffle_picks(stride, lanes, beside, a->store)) return (beside < stride ? (double)stride / (double)beside : 1) + SHUFFLE * (double)(stride - 1);
+  const int row = shuffle_row(a->bytes, lanes, beside);
+  if (row < 2) return apart;
+  const double rows = lanes * ((a->store ? ROW_STORE : 1) + 1 - (double)row / lanes), blocks = (double)((beside + row - 1) / row);
+  return blocks * (rows + SHUFFLE * row * log2(row)) / (double)beside;
+}
+
+/* Instructions that fetch or store one access of a vector body; beside: as in strip_cost. */
+static double vector_cost(const Access *a, int v, int lanes, int64_t beside) {
   if (v < 0 || !a->depends[v]) return 1;               /* scalar, broadcast on the way */
   if (a->weight) return 1;                             /* packed */
   if (a->affine[v] && a->coef[v] == a->group) return 1;
-  return 3.0 * lanes * a->group;                       /* one by one */
+  return strip_cost(a, a->affine[v] ? a->coef[v] : 0, lanes, beside);
 }
+
+double access_cost(const Access *a, int v, int lanes) { return vector_cost(a, v, lanes, 0); }
 
 static int64_t width(const Tile *t, int i) { return (int64_t)(i == t->v ? t->lanes : 1) * (i == t->p ? t->up : i == t->q ? t->uq : 1); }
 
@@ -234,9 +250,23 @@ static bool from_copy(const Model *m, const Access *a, const Tile *t) {
 /* Lanes run along elements that have one result of the reduction in common: it has lanes of its own (reduction_lanes). */
 static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < m->nout && !m->varies[t->v]; }
 
+/* Elements that the copies of a tile access side by side; 0: shuffles would wait for the ports that multiply, or lanes run
+ * along elements that share a reduction. */
+static int64_t side_by_side(const Model *m, const Access *a, const Tile *t) {
+  int64_t n = 1;
+  if (a->hot || (m->reduces && (t->v < 0 || t->v >= m->nout || !m->varies[t->v]))) return 0;
+  for (int i = m->n - 1; i >= 0; i--) {
+    const int64_t copies = i == t->v ? 1 : i == t->p ? t->up : i == t->q ? t->uq : t->whole >> i & 1 || m->selects[i] ? m->extent[i] : 1;
+    if (copies > 1 && a->affine[i] && a->coef[i] == n) n *= copies, i = m->n;
+  }
+  return n;
+}
+
+bool lies_beside(const Access *a, int v, int i, int64_t n) { return v >= 0 && a->affine[v] && a->coef[v] > a->group && a->affine[i] && a->coef[i] == n; }
+
 static double element_cost(const Model *m, const Access *a, const Tile *t) {
   double cost = t->lanes;
-  if (!a->hot) return access_cost(a, t->v, t->lanes) * (t->v >= m->nout ? t->lanes : 1);
+  if (!a->hot) return vector_cost(a, t->v, t->lanes, side_by_side(m, a, t)) * (t->v >= m->nout ? t->lanes : 1);
   if (!in_rows(m, t)) return access_cost(a, t->v, t->lanes);
   for (int i = m->nout; i < m->n; i++) cost = fmin(cost, access_cost(a, i, t->lanes));
   return cost;

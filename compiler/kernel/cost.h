@@ -10,7 +10,7 @@ typedef struct Access {
   bool hot;                    /* a load of the main reduction */
   double times;                /* executions per execution of the hottest loop body: 1 for the main reduction's loads */
   bool weight;                 /* can be packed in the order it is read */
-  bool gated;
+  bool gated, store;
   int64_t coef[MAX_RANGES];    /* by range; meaningless where !affine */
   bool depends[MAX_RANGES];
   bool affine[MAX_RANGES];
@@ -57,6 +57,7 @@ void model_lanes(Model *m, int v, int lanes);               /* before tiles with
 double tile_cycles(const Model *m, Tile t);                 /* of the whole nest, divided by m->steps */
 int cost_registers(const Model *m, const Tile *t);
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
+bool lies_beside(const Access *a, int v, int i, int64_t n);  /* copies of range i lie n elements apart where lanes along v lie further apart */
 bool walks_outermost(const Model *m, int v);
 double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */
 

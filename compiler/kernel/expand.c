@@ -341,7 +341,7 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   /* NEST(SINK(panels, stores), loops) */
   for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&panels, stores.p[i]);
   loops.store = panels.n == 1 ? panels.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)panels.n, panels.p, 0, NULL, 0, NULL);
-  Ref out = nest_close(ir, &loops);
+  Ref out = shuffle_nest(ir, nest_close(ir, &loops));
   VEC_FREE(&stores);
   VEC_FREE(&next);
   VEC_FREE(&ranges);

@@ -51,6 +51,13 @@ static int terms_of(const Model *m, uint32_t whole) {
   return terms;
 }
 
+/* Whether copies n apart along range i of what has no reduction are of use: they make rows of what lanes access one by one. */
+static bool makes_rows(const Model *m, int v, int i, int64_t n) {
+  bool any = false;
+  for (size_t k = 0; k < m->access.n; k++) any |= !m->access.p[k].weight && lies_beside(&m->access.p[k], v, i, n);
+  return any;
+}
+
 static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *finds) {
   const bool outer = walks_outermost(m, v);
   const int terms = terms_of(m, whole);
@@ -59,11 +66,11 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
-    if (!m->reduces || !m->varies[p]) max_p = 1; /* nothing to share, nothing to wait for */
+    if (m->reduces ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
-      for (int q = p - 1; q >= 0 && m->reduces; q--) {
-        if (!m->varies[q]) continue;
+      for (int q = p - 1; q >= 0; q--) {
+        if (m->reduces ? !m->varies[q] : !makes_rows(m, v, q, up)) continue;
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
         for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, finds);

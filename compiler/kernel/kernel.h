@@ -1,8 +1,9 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
  * analytic model (cost.c, heuristic.c), applied by splitting ranges (opts.c), constants packed in the
  * order they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes
- * (expand.c), functions and lanes a target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c), a list of
- * micro-ops (linear.c). */
+ * (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions and lanes a
+ * target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c), a list
+ * of micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../schedule/schedule.h"
@@ -84,6 +85,10 @@ enum { STAGE_BYTES = 1 << 16 };
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
+/* shuffle.c, expand_nest's last step; and what it makes of vectors whose lanes lie a stride apart, so many of them an element apart */
+Ref shuffle_nest(IR *ir, Ref nest);
+bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store); /* they are picked from vectors in memory, or put into such */
+int shuffle_row(int bytes, int lanes, int64_t beside);      /* else in rows of so many elements; 1: one by one */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
 

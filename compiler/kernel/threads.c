@@ -25,7 +25,7 @@ static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few thread
 /* ---- cost ---- */
 static double instructions(const IR *ir, const Node *x, const Target *t) {
   switch ((Op)x->op) {
-  case OP_LOAD: case OP_STORE: case OP_LANE: case OP_PART: return 1;
+  case OP_LOAD: case OP_STORE: case OP_LANE: case OP_SHUFFLE: case OP_PART: return 1;
   case OP_TILE: case OP_SPILL: return TILE_CYCLES / 2.0 * RATE;
   case OP_MMA: return TILE_CYCLES * RATE;
   case OP_SCALB: return 2;

@@ -35,6 +35,7 @@ static double op_cost(const Target *t, const Node *x) {
   case OP_VEC: case OP_HRED: return x->lanes + 2;
   case OP_LANE: return 1;
   case OP_SCALB: return 2 * vectors(t, x);
+  case OP_SHUFFLE: return vectors(t, x);
   case OP_MMA: return 2.0 * (double)x->arg[0]; /* a cycle for a row */
   case OP_TILE: case OP_SPILL: return vectors(t, x);
   default: return op_info[x->op].level != L_EXPR ? 0 : x->dt == DT_I64 ? 0.25 : vectors(t, x);

@@ -267,6 +267,28 @@ static void gates_lanes_and_reductions(void **state) {
   }
 }
 
+/* two vectors as one, half of one, lanes of both */
+static void shuffles(void **state) {
+  World *w = *state;
+  static const DType types[] = { DT_F32, DT_F64, DT_F16, DT_U8, DT_I32 };
+  int64_t lane[3][8] = { { 0, 1, 2, 3, 4, 5, 6, 7 }, { 2, 3 }, { 7, 0, 5, 2 } };
+  if (!llvm_available()) skip();
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+    const DType d = types[k];
+    char got[N * 8], want[N * 8];
+    start(w);
+    Ref x = buffer(w, d, false), y = buffer(w, d, true), at[4];
+    for (int i = 0; i < 4; i++) at[i] = constant(w, DT_I64, i * 8);
+    Ref a = PUT(OP_LOAD, d, 4, x, at[0]), b = PUT(OP_LOAD, d, 4, x, at[1]);
+    for (int i = 0; i < 3; i++) {
+      const int n = i == 0 ? 8 : i == 1 ? 2 : 4;
+      PUT(OP_STORE, DT_NONE, 1, y, at[i], put(w, OP_SHUFFLE, d, n, 2, (Ref[]){ a, b }, n, lane[i]));
+    }
+    run_both(w, machine(w, "native"), (void *[]){ values(w, d, 1), values(w, d, 1) }, got, want, N * (size_t)dt_bytes(d));
+    assert_memory_equal(got, want, N * (size_t)dt_bytes(d));
+  }
+}
+
 /* s[i] + the products of four bytes of x, for each lane its own or the same for all, and of y */
 static void dot_products(void **state) {
   World *w = *state;
@@ -328,6 +350,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(every_conversion, setup, teardown),
     cmocka_unit_test_setup_teardown(every_select, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_lanes_and_reductions, setup, teardown),
+    cmocka_unit_test_setup_teardown(shuffles, setup, teardown),
     cmocka_unit_test_setup_teardown(dot_products, setup, teardown),
     cmocka_unit_test_setup_teardown(bounds, setup, teardown),
     cmocka_unit_test_setup_teardown(the_same_bytes_each_time, setup, teardown),

@@ -32,6 +32,14 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
   "tgc 1 graph\na = input u8[6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,9,1]\n"
   "p = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
+  /* lanes at strides: planes interleaved, steps, columns of few and of many rows, backwards, wider and narrower elements */
+  "tgc 1 graph\nx = input f32[3,7,11]\ny = permute x perm=[1,2,0]\nz = add y, y\noutput z\n",
+  "tgc 1 graph\nx = input f32[5,67]\na = shrink x begin=[0,0] step=[1,2] : [5,33]\nb = shrink x begin=[0,1] step=[1,2] : [5,33]\ny = sub a, b\noutput y\n",
+  "tgc 1 graph\nx = input f32[70]\na = shrink x begin=[0] step=[3] : [23]\nb = shrink x begin=[69] step=[-3] : [23]\ny = sub a, b\noutput y\n",
+  "tgc 1 graph\nx = input f32[7,20,6]\ny = permute x perm=[2,0,1]\nz = add y, y\noutput z\n",
+  "tgc 1 graph\nx = input f64[6,21]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
+  "tgc 1 graph\nx = input f16[9,40]\ny = permute x perm=[1,0]\noutput y\n",
+  "tgc 1 graph\nx = input u8[40,34]\ny = permute x perm=[1,0]\noutput y\n",
 };
 
 static uint32_t seed = 1;
@@ -114,7 +122,7 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, staged = 0;
+  int applied = 0, staged = 0, shuffled = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     ctx_init(&c);
@@ -134,13 +142,14 @@ static void legal_schedules_compute_the_same(void **state) {
         same(p->ir, &x, got, want);
         applied += !strcmp(x.nests.p[0].from, "test") && strlen(current) > 3;
         staged += x.locals.n > 0;
+        for (size_t r = 0; r < x.prog.n; r++) shuffled += node(p->ir, x.prog.p[r])->op == OP_SHUFFLE;
         sb_free(&text);
       }
     }
     ir_free(g->ir);
     ctx_free(&c);
   }
-  assert_true(applied > 100 && staged > 10);
+  assert_true(applied > 100 && staged > 10 && shuffled > 1000);
 }
 
 /* a 6 x 8 by 8 x 16 product */

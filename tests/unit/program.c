@@ -148,6 +148,15 @@ static void lanes_gather_and_scatter(void **state) { /* y[2 * l] = x[3 - l] for 
   assert_int_equal(z, 10);
 }
 
+static void lanes_of_two_are_picked(void **state) {
+  World *w = *state;
+  int32_t x[4] = { 1, 2, 3, 4 }, y[6] = { 0 };
+  Ref bx = buffer(w, DT_I32, 4), by = buffer(w, DT_I32, 6), a = PUT(OP_LOAD, DT_I32, 2, bx, integer(w, 0)), b = PUT(OP_LOAD, DT_I32, 2, bx, integer(w, 2));
+  PUT(OP_STORE, DT_NONE, 1, by, integer(w, 0), put(w, OP_SHUFFLE, DT_I32, 6, 2, (Ref[]){ a, b }, 6, (int64_t[]){ 3, 0, 0, 2, 1, 3 }));
+  execute(w, (void *[]){ x, y });
+  assert_memory_equal(y, ((int32_t[]){ 4, 1, 1, 3, 2, 4 }), sizeof y);
+}
+
 static void across_lanes_the_tree_is_fixed(void **state) { /* halves first: (x0 + x2) + (x1 + x3) */
   World *w = *state;
   float x[4] = { 1e8f, 1, -1e8f, 3 }, sum = 0;
@@ -184,6 +193,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(products_of_tiles, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_keep_accesses_inside, setup, teardown),
     cmocka_unit_test_setup_teardown(lanes_gather_and_scatter, setup, teardown),
+    cmocka_unit_test_setup_teardown(lanes_of_two_are_picked, setup, teardown),
     cmocka_unit_test_setup_teardown(across_lanes_the_tree_is_fixed, setup, teardown),
     cmocka_unit_test_setup_teardown(inner_loops_start_anew, setup, teardown),
   };

@@ -309,13 +309,16 @@ static void programs_print_as_they_read(void **state) {
                              "  end r1\n"
                              "  v6 = get v0, v5 : f32\n"
                              "  store b1, r0, v6\n"
-                             "end r0\n";
+                             "end r0\n"
+                             "v7 = load b0, 0 : f32x4\n"
+                             "v8 = shuffle v7, v7 lanes=[7,0,2] : f32x3\n"
+                             "store b1, 0, v8\n";
   Ctx c;
   ctx_init(&c);
   Refs list = { 0 };
   Job j = { .text = text, .ir = ir_new(&c), .list = &list };
   assert_int_equal(ctx_try(&c, parse_program, &j), 0);
-  assert_int_equal(list.n, 12);
+  assert_int_equal(list.n, 15);
   Sb out = { 0 };
   ir_print_program(j.ir, list.p, list.n, &out);
   assert_string_equal(out.p, text);

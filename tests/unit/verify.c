@@ -224,6 +224,7 @@ BAD_PROGRAM(set_of_value, p.loop, p.load, MAKE(OP_SET, DT_NONE, p.load, p.zero),
 BAD_PROGRAM(set_type, p.acc, MAKE(OP_SET, DT_NONE, p.acc, ix_const(ir, 0)))
 BAD_PROGRAM(lanes_mixed, node_make(ir, OP_ADD, DT_F32, 4, 2, (Ref[]){ p.zero, p.zero }, 0, NULL, 0, NULL))
 BAD_PROGRAM(no_lane, p.loop, p.load, WITH(OP_LANE, DT_F32, 1, p.load), p.end)
+BAD_PROGRAM(no_lane_of_two, node_make(ir, OP_SHUFFLE, DT_F32, 2, 2, (Ref[]){ p.zero, p.zero }, 2, (int64_t[]){ 1, 2 }, 0, NULL))
 BAD_PROGRAM(vec_count, node_make(ir, OP_VEC, DT_F32, 4, 2, (Ref[]){ p.zero, p.zero }, 0, NULL, 0, NULL))
 BAD_PROGRAM(sum_in_program, p.loop, p.load, sum_of(ir, p.load, p.r), p.end)
 BAD_PROGRAM(twice, p.loop, p.load, p.load, p.end)
@@ -257,6 +258,7 @@ static void bad_programs(void **state) {
   BREAKS(set_type, "another type than the variable");
   BREAKS(lanes_mixed, "lanes of sources differ");
   BREAKS(no_lane, "no such lane");
+  BREAKS(no_lane_of_two, "no such lane");
   BREAKS(vec_count, "not one source per lane");
   BREAKS(sum_in_program, "not an op of programs");
   BREAKS(twice, "twice in one scope");
