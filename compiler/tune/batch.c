@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LONG 20000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
+#define LONG 6000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
 enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a candidate, of a batch */
 #define SCREENED_WORTH 0.97 /* of the incumbent's time, by either's code: more is not worth the compiler */
 

@@ -13,7 +13,9 @@ Environment:
   TGC_ONNX_TESTS      the official tests, for the light networks
   TGC_BENCH_ARGS      more arguments of tgc bench and tgc profile, such as --isa=native-avx512f
   TUNE                how long to search schedules for each network, such as 60s: tgc tune leaves them as a lock file in
-                      the build folder. Networks that have one, from now or before, are measured with it, too
+                      the build folder (bench/locks). Networks that have one, from now or before, are measured with it,
+                      too; one whose kernels have changed since is made anew, or said to be stale. The architectures are
+                      not tuned, but measured with lock files that are there
   THREADS             numbers of threads, a pair of columns each ("1 2")
   SECONDS, ROUNDS     how long each competitor runs (0.5), how often that is repeated (1): the round of the median
                       ratio counts, among those that nothing disturbed if there are any"""
@@ -92,13 +94,25 @@ def networks(names, words, can_make):
 UNTUNED = ["--no-tune-store", "--schedule=none"]
 
 
-def lock_of(name, model):
+def is_stale(name, model, lock):
+    """some of its schedules are for kernels that the network does not have any more"""
+    lines = {text.split()[0] for text in lock.read_text().splitlines()[1:] if text and text[0] != "#"}
+    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *STATES.get(name, []), *MORE))
+    unused = lines - {n["key"] for k in report["kernels"] for n in k["nests"] if n["from"] == "lock"}
+    if unused:
+        loud(f"STALE: {len(unused)} of {len(lines)} schedules in {lock} belong to no kernel of {name}")
+    return bool(unused)
+
+
+def lock_of(name, model, tune):
     """arguments that take the schedules searched for a network, or nothing"""
     lock = WORK / "locks" / f"{name}.tgc-lock"
-    if TUNE and not lock.exists():
+    good = lock.exists() and not is_stale(name, model, lock)
+    if tune and not good:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        run(TGC, "tune", model, "-q", f"--time={TUNE}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *STATES.get(name, []), *MORE)
-    return ["--no-tune-store", f"--schedule={lock}"] if lock.exists() else None
+        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *STATES.get(name, []), *MORE)
+        good = lock.exists()
+    return ["--no-tune-store", f"--schedule={lock}"] if good else None
 
 
 def measure(model, args, threads, peer):
@@ -123,9 +137,9 @@ def mean(values):
 
 
 class Networks:
-    def __init__(self, peer):
-        self.peer, self.rows = peer, []
-        self.tuned = TUNE or any((WORK / "locks").glob("*"))
+    def __init__(self, peer, names, tune=None):
+        self.peer, self.rows, self.tune = peer, [], tune
+        self.tuned = tune or any((WORK / "locks" / f"{name}.tgc-lock").exists() for name in names)
         self.heads = ["model", "kernels", "weights MB", "code kB", "tgc s", "cc s", "start ms"]
         for n in THREADS:
             self.heads += [f"{n}T ms", f"{n}T ORT ms", f"{n}T speed"] if peer else [f"{n}T ms"]
@@ -134,7 +148,7 @@ class Networks:
         self.heads += [f"{n}T / {THREADS[0]}T" for n in THREADS[1:]]
 
     def add(self, name, model, args):
-        lock = lock_of(name, model) if self.tuned else None
+        lock = lock_of(name, model, self.tune) if self.tuned else None
         plain = [measure(model, [*args, *UNTUNED], n, self.peer) for n in THREADS]
         tuned = [measure(model, [*args, *lock], n, self.peer) for n in THREADS] if lock else []
         self.rows.append((name, plain, tuned))
@@ -241,8 +255,8 @@ def main():
         loud(f"SKIPPED: ONNX Runtime; {PYTHON} has no onnxruntime and numpy (set TGC_PYTHON)")
     page = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", machine(peer), ""]
     for title, part, cases, note in (
-            ("Networks", Networks(peer), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
-            ("Architectures", Networks(peer), networks(OTHERS, words, can_make), OTHERS_NOTE),
+            ("Networks", Networks(peer, [*LIGHTS, *BUILT, *REAL], TUNE), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
+            ("Architectures", Networks(peer, OTHERS), networks(OTHERS, words, can_make), OTHERS_NOTE),
             ("Layers", Layers(), [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE),
             ("Threads", Pool(), [(n,) for n in THREADS if n > 1 and (not words or "pool" in words)], POOL_NOTE)):
         table = None
