@@ -32,6 +32,12 @@ void tell(const char *fmt, ...) {
 static void tell_spent(Spent on, double since) { tell("spent %d %.6f", (int)on, tune_work() - since); }
 
 /* ---- choosing ---- */
+typedef struct Order { /* what a batch is to do */
+  int step;
+  double known;            /* microseconds of the incumbent by the compiler's code; 0: not known */
+  double cut;              /* of the incumbent's time by the screen's code: what takes longer is left out */
+} Order;
+
 typedef struct Price {
   double cycles;
   int at;
@@ -93,23 +99,29 @@ static int by_time(const void *a, const void *b) {
   return (x->cycles > y->cycles) - (x->cycles < y->cycles);
 }
 
-static void choose_screened(Batch *b, double cut) {
+static double mean_us(const Batch *b, int kernel) { return (b->time[kernel].warm + b->time[kernel].cold) / 2; }
+
+/* As it was timed in this batch; INFINITY: it was not. */
+static double incumbent_us(const Batch *b) {
+  for (int i = 0; i < (int)b->plan.kernels.n; i++)
+    if (!b->kept.p[i] && !b->bad[i]) return mean_us(b, i);
+  return INFINITY;
+}
+
+static void choose_screened(Batch *b, const Order *o) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
   VEC(int) kept = { 0 };
-  double incumbent = INFINITY;
-  for (int i = 0; i < (int)b->plan.kernels.n; i++) {
-    double us = b->bad[i] ? INFINITY : (b->time[i].warm + b->time[i].cold) / 2;
-    if (!b->kept.p[i]) incumbent = us;
-    VEC_PUSH(&price, ((Price){ b->kept.p[i] ? us : 0, i }));
-  }
+  const double incumbent = incumbent_us(b), worth = SCREENED_WORTH * fmax(incumbent, o->known), cut = fmin(o->cut * incumbent, worth);
+  for (int i = 0; i < (int)b->plan.kernels.n; i++)
+    VEC_PUSH(&price, ((Price){ !b->kept.p[i] ? 0 : b->bad[i] ? INFINITY : mean_us(b, i), i }));
   if (price.n) qsort(price.p, price.n, sizeof *price.p, by_time);
   Plan next;
   plan_begin(lab, lab->backend, &b->given, &next);
   for (size_t i = 0; i < price.n; i++) {
     const int k = price.p[i].at, place = place_in_task(b, k);
     if (b->bad[k]) continue;
-    if (b->kept.p[k] && (price.p[i].cycles > cut || price.p[i].cycles > SCREENED_WORTH * fmax(incumbent, b->task->best))) {
+    if (b->kept.p[k] && price.p[i].cycles > cut) {
       tell("screened %d %.4f %.4f %.4f", place, b->time[k].warm, b->time[k].cold, b->time[k].spread);
       continue;
     }
@@ -127,9 +139,9 @@ static void choose_screened(Batch *b, double cut) {
 }
 
 /* ---- the steps of a batch ---- */
-static void step_make(Batch *b, double cut) {
+static void step_make(Batch *b, const Order *o) {
   double start = tune_work();
-  if (b->kept.n) choose_screened(b, cut);
+  if (b->kept.n) choose_screened(b, o);
   else choose(b);
   tell("at -1");
   tell_spent(SPENT_LOWERING, start);
@@ -138,33 +150,31 @@ static void step_make(Batch *b, double cut) {
   tell_spent(SPENT_COMPILING, start);
 }
 
-static void step_time(Batch *b, double cut) {
+/* The machine may be slower for a while, and all of a race with it: times are as if the incumbent had taken what it took
+ * when it was first timed. */
+static void step_time(Batch *b, const Order *o) {
   const double start = tune_work();
   const bool quick = b->plan.backend != b->lab->backend;
-  (void)cut;
   race_all(b, quick);
-  for (int i = 0; i < (int)b->plan.kernels.n && quick; i++)
-    if (!b->bad[i] && b->kept.p[i]) tell("quick %.17g", (b->time[i].warm + b->time[i].cold) / 2);
-  for (int i = 0; i < (int)b->plan.kernels.n && !quick; i++)
-    if (!b->bad[i]) tell("time %d %.4f %.4f %.4f", place_in_task(b, i), b->time[i].warm, b->time[i].cold, b->time[i].spread);
+  const double incumbent = incumbent_us(b), scale = o->known > 0 && isfinite(incumbent) ? o->known / incumbent : 1;
+  for (int i = 0; i < (int)b->plan.kernels.n; i++) {
+    if (b->bad[i]) continue;
+    if (!quick) tell("time %d %.4f %.4f %.4f", place_in_task(b, i), b->time[i].warm * scale, b->time[i].cold * scale, b->time[i].spread);
+    else if (b->kept.p[i]) tell("quick %.17g", mean_us(b, i) / incumbent);
+  }
   tell_spent(SPENT_TIMING, start);
 }
 
 static const struct Step {
-  void (*run)(Batch *b, double cut); /* cut: microseconds by the screen's code, beyond which a candidate is left out */
+  void (*run)(Batch *b, const Order *o);
   bool alone; /* while no other batch does anything */
   bool screen; /* for and by the screen */
 } steps[] = { { step_make, false, true }, { step_time, true, true }, { step_make, false, false }, { step_time, true, false } };
 enum { STEPS = sizeof steps / sizeof *steps };
 
-typedef struct Order {
-  int step;
-  double cut;
-} Order;
-
 static _Noreturn void batch_main(Batch *b) {
   for (Order o; read(0, &o, sizeof o) == sizeof o || errno == EINTR;) {
-    steps[o.step].run(b, o.cut);
+    steps[o.step].run(b, &o);
     tell("done");
   }
   exit(0);
@@ -194,6 +204,7 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
     Candidate *x = &t->cand.p[i];
     if (x->outcome == OUT_MEASURED && x->warm + x->cold <= warm + cold) return; /* the incumbent, in another batch */
     *x = (Candidate){ .opts = x->opts, .outcome = OUT_MEASURED, .warm = warm, .cold = cold, .spread = wide };
+    if (!i && t->best <= 0) t->best = (warm + cold) / 2;
   } else if (sscanf(line, "screened %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i > 0 && i < (int)t->cand.n) {
     t->cand.p[i] = (Candidate){ .opts = t->cand.p[i].opts, .outcome = OUT_SCREENED, .warm = warm, .cold = cold, .spread = wide };
   } else if (sscanf(line, "spent %d %lf", &i, &warm) == 2 && i >= 0 && i < SPENT_KINDS) {
@@ -224,8 +235,9 @@ static bool wait_done(Lab *lab, Batch *b, Task *t, double grace) {
   return done;
 }
 
-static bool begin_step(Batch *b, int step, double cut) {
-  return write(b->child.to, &(Order){ step, cut }, sizeof(Order)) == sizeof(Order);
+static bool begin_step(Batch *b, int step) {
+  const Order o = { step, b->task->best, b->task->quickest[SCREENED_KEEP - 1] };
+  return write(b->child.to, &o, sizeof o) == sizeof o;
 }
 
 static void end_batch(Batch *b) {
@@ -255,9 +267,9 @@ bool lab_run(Lab *lab, Task *t) {
   for (int k = 0; k < n; k++) start_batch(lab, &b[k]), good[k] = true;
   for (int s = 0; s < STEPS; s++) {
     if (steps[s].screen && !lab->screen) continue;
-    for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s, t->quickest[SCREENED_KEEP - 1]);
+    for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
     for (int k = 0; k < n; k++)
-      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s, t->quickest[SCREENED_KEEP - 1])) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
+      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
   }
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;

@@ -101,7 +101,7 @@ typedef struct Task {
   const char *key;
   VEC(Candidate) cand;     /* the first is the incumbent, which the others are measured against */
   double best;             /* microseconds of the incumbent, 0: not known */
-  double quickest[SCREENED_KEEP]; /* microseconds by the screen's code: what is slower than these is not for the compiler */
+  double quickest[SCREENED_KEEP]; /* of the incumbent's time, by the screen's code: what is slower is not for the compiler */
 } Task;
 typedef struct Built {   /* by the compiler, in this session */
   const char *key, *opts;
