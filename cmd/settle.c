@@ -10,7 +10,7 @@
  * schedules; where it does not, what wins no second time goes, and what is left is tried again.
  *
  * Where its memory happens to lie makes a process some percent faster or slower, from its beginning to its end, and each
- * kernel in another one. So a side has several, one after another; of each kernel the lower quartile of all runs counts,
+ * kernel in another one. So a side has several, one after another; of each kernel what a tenth of all its runs stay below counts,
  * and their sum is the model's. */
 #include "cmd.h"
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 static const double BLOCK_SECONDS = 0.02, SIDE_SECONDS = 1.6;
 enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 }; /* processes of a side, and before the search; blocks of each; models of what is left */
-static const double QUANTILE = 0.25;
+static const double QUANTILE = 0.1;
 #define WORTH        0.995 /* of the time without a schedule */
 #define CHUNKS_WORTH 0.96  /* of the time with the model's own chunks */
 
