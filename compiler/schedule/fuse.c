@@ -59,11 +59,20 @@ Ref operand_base(const IR *ir, Ref r) {
   return r;
 }
 
+/* Movement on the way down to a value has elements of it read more than once. */
+static bool repeats(const IR *ir, Ref r) {
+  for (; op_is_movement((Op)node(ir, r)->op) || op_widens(ir, node(ir, r)); r = node(ir, r)->src[0]) {
+    const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+    if (dims_elems(x->dims, x->rank) > dims_elems(y->dims, y->rank)) return true;
+  }
+  return false;
+}
+
 bool is_contraction(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (x->op != OP_REDUCE || x->arg[0] != OP_ADD) return false;
   const Node *m = node(ir, view_base(ir, x->src[0]));
-  return m->op == OP_MUL && m->src[0] != m->src[1];
+  return m->op == OP_MUL && m->src[0] != m->src[1] && (repeats(ir, m->src[0]) || repeats(ir, m->src[1]));
 }
 
 static int own_work(const Node *x) {
