@@ -539,6 +539,7 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   if (d->param && dim_given(l, d->param, &value)) return value;
   if (dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
   if (dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
+  if (d->negative) fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if any extent is meant, choose one with --dim %s=N", input, (long long)d->negative, name);
   char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
   if (!strstr(l->missing, flag) && strlen(l->missing) < 500) l->missing = arena_printf(&c->model, "%s%s", l->missing, flag);
   return 1;

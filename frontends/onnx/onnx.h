@@ -21,6 +21,7 @@ typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted opti
 typedef struct OnnxDim {
   int64_t value;              /* >= 0, or -1: not fixed */
   const char *param;          /* dim_param when not fixed; NULL: neither is given */
+  int64_t negative;           /* what the model says for an extent though none is negative; else 0 */
 } OnnxDim;
 
 typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE } OnnxTypeKind;

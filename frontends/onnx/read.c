@@ -369,7 +369,10 @@ static OnnxType read_shape(Reader *r, OnnxTypeKind kind, int elem, const Onnx__T
   for (size_t i = 0; i < s->n_dim; i++) {
     const Onnx__TensorShapeProto__Dimension *d = s->dim[i];
     dims[i].value = -1;
-    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0) dims[i].value = d->dim_value;
+    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
+      if (d->dim_value >= 0) dims[i].value = d->dim_value;
+      else dims[i].negative = d->dim_value;
+    }
     if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *pb_text(d->dim_param))
       dims[i].param = name_text(r, d->dim_param);
   }
@@ -402,7 +405,7 @@ static void declare(Reader *r, size_t n, Onnx__ValueInfoProto *const *info) {
 }
 
 /* Inputs of the main graph must be tensors that tgc can take. */
-static void check_input(Reader *r, const OnnxValue *v, const Onnx__TypeProto *p) {
+static void check_input(Reader *r, const OnnxValue *v) {
   static const char *const kinds[] = { "no declared type", NULL, "a sequence", "a map", "an optional", "a sparse tensor" };
   if (v->type.kind != ON_TENSOR)
     fail(r->c, EX_BADMODEL, "input '%s' is %s, tgc supports tensors", v->name, kinds[v->type.kind]);
@@ -414,11 +417,6 @@ static void check_input(Reader *r, const OnnxValue *v, const Onnx__TypeProto *p)
   if (v->type.rank < 0) fail(r->c, EX_BADMODEL, "input '%s' has no shape", v->name);
   if (v->type.rank > MAX_RANK)
     fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions, tgc supports %d", v->name, v->type.rank, MAX_RANK);
-  for (int k = 0; k < v->type.rank; k++) {
-    const Onnx__TensorShapeProto__Dimension *d = p->tensor_type->shape->dim[k];
-    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value < 0)
-      fail(r->c, EX_BADMODEL, "input '%s' has dimension %lld", v->name, (long long)d->dim_value);
-  }
 }
 
 /* ---- attributes ---- */
@@ -611,7 +609,7 @@ static void begin_graph(Reader *r) {
   }
   for (size_t i = 0; i < g->n_input; i++) {
     if (r->m->values.p[in[i]].init) continue;
-    if (!f->where) check_input(r, &r->m->values.p[in[i]], g->input[i]->type);
+    if (!f->where) check_input(r, &r->m->values.p[in[i]]);
     in[f->out->nin++] = in[i];
   }
   f->out->in = in;
