@@ -30,7 +30,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from fixtures import BUILD, LIGHTS, MODELS, TGC, onnx_tests
+from fixtures import BUILD, LIGHTS, MODELS, NAMED, TGC, onnx_tests
 
 WORK = BUILD / "bench"
 PYTHON = os.environ.get("TGC_PYTHON", "python3")
@@ -42,6 +42,7 @@ BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
 OTHERS = ("unet efficientnet resnext convnext style_transfer deeplab dcgan vit swin mlp_mixer whisper_encoder llama_decode "
           "wavenet bilstm").split()
 STATES = {n: ["--state=past_*=*"] for n in ("gpt2_decode", "llama_decode")} # caches stay in the bundle; ONNX Runtime takes and gives them
+SIZES = {name: [f"--dim={d}" for d in dims.split()] for name, dims in NAMED} # those of the data that they are measured with
 REAL = ("libtashkeel-fp32 silero-vad dtln-1 silero-vad-v3 openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
         "mujoco-go1-policy ppocr-v2-cls tinybert selfie-segmentation yunet-n-dynamic mnist-8").split()
 KERNELS = ("gemm 128x768x3072,gemm 128x3072x768,conv 1x1 56x56 64-64,conv 1x1 56x56 64-256,conv 1x1 28x28 128-512,"
@@ -97,7 +98,7 @@ UNTUNED = ["--no-tune-store", "--schedule=none"]
 def is_stale(name, model, lock):
     """some of its schedules are for kernels that the network does not have any more"""
     lines = {text.split()[0] for text in lock.read_text().splitlines()[1:] if text and text[0] != "#"}
-    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *STATES.get(name, []), *MORE))
+    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *SIZES.get(name, []), *STATES.get(name, []), *MORE))
     unused = lines - {n["key"] for k in report["kernels"] for n in k["nests"] if n["from"] == "lock"}
     if unused:
         loud(f"STALE: {len(unused)} of {len(lines)} schedules in {lock} belong to no kernel of {name}")
@@ -110,7 +111,7 @@ def lock_of(name, model, tune):
     good = lock.exists() and not is_stale(name, model, lock)
     if tune and not good:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *STATES.get(name, []), *MORE)
+        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *SIZES.get(name, []), *STATES.get(name, []), *MORE)
         good = lock.exists()
     return ["--no-tune-store", f"--schedule={lock}"] if good else None
 
