@@ -96,13 +96,14 @@ UNTUNED = ["--no-tune-store", "--schedule=none"]
 
 
 def is_stale(name, model, lock):
-    """some of its schedules are for kernels that the network does not have any more"""
+    """most of its schedules are for kernels that the network does not have any more; with the others a few may not be there, as
+    which kernels run as a chain depends on what they cost"""
     lines = {text.split()[0] for text in lock.read_text().splitlines()[1:] if text and text[0] != "#"}
     report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *SIZES.get(name, []), *STATES.get(name, []), *MORE))
     unused = lines - {n["key"] for k in report["kernels"] for n in k["nests"] if n["from"] == "lock"}
-    if unused:
+    if 2 * len(unused) > len(lines):
         loud(f"STALE: {len(unused)} of {len(lines)} schedules in {lock} belong to no kernel of {name}")
-    return bool(unused)
+    return 2 * len(unused) > len(lines)
 
 
 def lock_of(name, model, tune):
