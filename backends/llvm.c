@@ -764,10 +764,9 @@ static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t, bool hasty)
 /* ---- what has a vector form: LLVM splits what the machine has not ---- */
 static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const char *text = cell(op, from);
-  if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes);
-  if (op == OP_SCALB) return from == DT_F32 && lanes == 16 && t->features & FEAT_AVX512;
+  if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes); /* others product by product */
+  if (op == OP_SCALB) return target_scales(t, from, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
-  if (op == OP_DOT) return false; /* product by product */
   if (!text) return lanes == 1;
   if (*text == '#') return lanes == 1 && !decomp_has(op, d);
   return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);

@@ -202,7 +202,7 @@ static void run_step(Machine *m, const Step *s) {
   case OP_SPILL: case OP_ACC: case OP_GET: memmove(to, source(m, s, 0), x->lanes * sizeof *to); break;
   case OP_SET: memmove(&m->v[m->from.p[s->first]], source(m, s, 1), x->lanes * sizeof *to); break;
   default:
-    CHECK(op_info[x->op].level == L_EXPR || x->op == OP_SCALB);
+    CHECK(op_by_lane((Op)x->op));
     run_expr(m, s, to);
     break;
   }

@@ -53,6 +53,7 @@ typedef struct OpInfo {
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
 Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */
+bool op_by_lane(Op op);                          /* each lane of its result comes from that lane of its sources */
 bool op_takes(Op op, DType d);                   /* an elementwise op is defined on operands of this type (parse.c) */
 
 /* ---- nodes ---- */

@@ -47,6 +47,8 @@ Op op_from_text(const char *s, size_t n) { /* the table spells names in capitals
   return OP_NONE;
 }
 
+bool op_by_lane(Op op) { return op_info[op].level == L_EXPR || op == OP_SCALB; }
+
 /* ---- tables ---- */
 typedef struct Slot { uint32_t hash, at; } Slot;     /* the hash is kept: what does not match is never looked at */
 typedef struct Slots { Slot *p; uint32_t n, used; } Slots; /* open addressing; at 0: empty */

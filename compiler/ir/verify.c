@@ -345,7 +345,7 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
   case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
   case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
   default:
-    if (op_info[x->op].level == L_EXPR || x->op == OP_SCALB)
+    if (op_by_lane((Op)x->op))
       for (int i = 0; i < x->nsrc; i++) NEED(node(ir, x->src[i])->lanes == x->lanes, "lanes of sources differ");
     return;
   }

@@ -228,6 +228,8 @@ double target_bf16_rate(const Target *t) {
   return 0;
 }
 
+bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
+
 void target_facts(const Target *t, Sb *o) {
   sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d%s", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
             t->l1_bytes, t->l2_bytes, t->l3_bytes, t->in_order ? " in order" : "");

@@ -95,15 +95,21 @@ def networks(names, words, can_make):
 UNTUNED = ["--no-tune-store", "--schedule=none"]
 
 
+def compiled(name):
+    """arguments that a network is compiled with whenever it is measured"""
+    return [*SIZES.get(name, []), *STATES.get(name, []), *MORE]
+
+
 def is_stale(name, model, lock):
     """most of its schedules are for kernels that the network does not have any more; with the others a few may not be there, as
     which kernels run as a chain depends on what they cost"""
     lines = {text.split()[0] for text in lock.read_text().splitlines()[1:] if text and text[0] != "#"}
-    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *SIZES.get(name, []), *STATES.get(name, []), *MORE))
+    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *compiled(name)))
     unused = lines - {n["key"] for k in report["kernels"] for n in k["nests"] if n["from"] == "lock"}
-    if 2 * len(unused) > len(lines):
+    stale = 2 * len(unused) > len(lines)
+    if stale:
         loud(f"STALE: {len(unused)} of {len(lines)} schedules in {lock} belong to no kernel of {name}")
-    return 2 * len(unused) > len(lines)
+    return stale
 
 
 def lock_of(name, model, tune):
@@ -112,7 +118,7 @@ def lock_of(name, model, tune):
     good = lock.exists() and not is_stale(name, model, lock)
     if tune and not good:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *SIZES.get(name, []), *STATES.get(name, []), *MORE)
+        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *compiled(name))
         good = lock.exists()
     return ["--no-tune-store", f"--schedule={lock}"] if good else None
 
