@@ -343,8 +343,8 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
       far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
     }
   }
-  double cycles = ops / PORTS;
-  if (mem / PORTS > cycles) cycles = mem / PORTS;
+  const bool in_turn = !m->t->vector_bytes; /* small cores begin one instruction a cycle, be it a load or a product */
+  double cycles = in_turn ? ops + mem : fmax(ops, mem) / PORTS;
   if (far > cycles) cycles = far;
   cycles += 0.3 * far + stream * (apart > STREAMS ? 4 : 1);
   for (int i = m->nout; i < m->n; i++)

@@ -194,7 +194,7 @@ static Opts opts_of(Model *m, const Nest *n, Ref red, Tile best) {
   const uint32_t brief = brief_ranges(m);
   Opts o = { 0 };
   int rows = 1;
-  if (best.v < m->nout && red && (best.v < 0 || !ix_uses(ir, red, m->range[best.v]))) {
+  if (t->vector_bytes && best.v < m->nout && red && (best.v < 0 || !ix_uses(ir, red, m->range[best.v]))) {
     /* reduction_lanes finds the parallelism, in several rows at a time where that is not dear: while the sums of one wait
      * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
      * registers from its reductions to its stores */

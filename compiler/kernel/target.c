@@ -29,7 +29,7 @@ enum { /* rows of several features */
 #define AS_IS NULL, false, false, NULL /* nothing asked for */
 const Target targets[] = { /* in each architecture, richer rows first */
   /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm */
-  { "portable",    ARCH_ANY,     0,         0,      0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", AS_IS },
+  { "portable",    ARCH_ANY,     0,         0,      16, false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", AS_IS },
   { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", AS_IS },
   { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", AS_IS },
   { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", AS_IS },
@@ -38,12 +38,12 @@ const Target targets[] = { /* in each architecture, richer rows first */
   { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", AS_IS },
   { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", AS_IS },
   { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
-  { "rv64gc",      ARCH_RISCV64, 0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
-  { "cortex-m7",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", AS_IS },
-  { "cortex-m4",   ARCH_ARM,     0,         0,      0,  true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", AS_IS },
-  { "armv7",       ARCH_ARM,     0,         0,      0,  true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", AS_IS },
+  { "rv64gc",      ARCH_RISCV64, 0,         0,      32, true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
+  { "cortex-m7",   ARCH_ARM,     0,         0,      32, true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", AS_IS },
+  { "cortex-m4",   ARCH_ARM,     0,         0,      32, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", AS_IS },
+  { "armv7",       ARCH_ARM,     0,         0,      32, true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", AS_IS },
   { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
-  { "wasm32",      ARCH_WASM,    0,         0,      0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
+  { "wasm32",      ARCH_WASM,    0,         0,      16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
   { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, AS_IS },
 };
 /* clang-format on */

@@ -21,7 +21,7 @@ typedef struct Target {
   Arch arch;
   uint32_t features;       /* FEAT_ bits: what code may use above the architecture's baseline */
   int vector_bytes;        /* widest vector worth using; 0: scalar code only */
-  int vector_regs;         /* architectural vector registers */
+  int vector_regs;         /* architectural, of vectors, or of floats where there are none; 0: not known */
   bool fma;                /* multiply-add is one instruction */
   bool f16_convert;        /* f16 <-> f32 in hardware */
   int l1_bytes, l2_bytes;  /* per core */

@@ -264,8 +264,26 @@ static void keys_name_what_is_computed(void **state) {
   assert_string_not_equal(key, other);
 }
 
+/* Machines without vectors hold tiles of floats in as many registers as they have. */
+static void floats_have_tiles(void **state) {
+  IR *ir = *state;
+  Nest n = nest_open(ir, product(ir, false));
+  static const struct { const char *isa; int registers; } machine[] = { { "rv64gc", 32 }, { "cortex-m4", 32 }, { "portable", 16 } };
+  for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
+    const Opts o = heuristic_opts(ir, &n, target(ir->ctx, machine[i].isa));
+    int copies = 1, sides = 0;
+    for (int k = 0; k < o.n; k++) {
+      assert_int_equal(o.opt[k].lanes, 1);
+      copies *= o.opt[k].unroll;
+      sides += o.opt[k].unroll > 1;
+    }
+    assert_true(sides == 2 && copies < machine[i].registers && copies > machine[i].registers / 2);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(floats_have_tiles, setup, teardown),
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
     cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
