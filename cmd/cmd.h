@@ -34,7 +34,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *precision, *weights, *chains, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
-  Texts inputs, dims, states;
+  Texts inputs, dims, states, results;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;

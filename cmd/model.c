@@ -22,7 +22,8 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
       if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
     }
   }
-  LoadOptions l = { arena_dup(m, dims.p, dims.n * sizeof *dims.p), (int)dims.n, o->hardlinks, o->no_index_status };
+  LoadOptions l = { arena_dup(m, dims.p, dims.n * sizeof *dims.p), (int)dims.n, o->hardlinks, o->no_index_status,
+                    o->results.p, (int)o->results.n };
   VEC_FREE(&dims);
   return l;
 }

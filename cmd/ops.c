@@ -7,15 +7,20 @@ static const char *const level_name[] = {
 };
 
 static json_t *frontend_json(const Frontend *f, bool quiet) {
-  json_t *ops = json_array();
+  json_t *ops = json_array(), *refused = json_array();
   OpForm x;
   if (f->op && !quiet) printf("\noperators of %s, and the opsets they are read in:\n", f->name);
   for (int i = 0; f->op && f->op(i, &x); i++) {
-    json_array_append_new(
-        ops, json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
-    if (!quiet) printf("%-28s%2d to %d%s%s\n", x.name, x.since, x.until, *x.domain ? "  of " : "", x.domain);
+    json_array_append_new(x.why ? refused : ops,
+                          x.why ? json_pack("{s:s, s:s, s:s}", "domain", x.domain, "name", x.name, "why", x.why)
+                                : json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
+    if (quiet) continue;
+    if (x.why && json_array_size(refused) == 1) printf("\noperators of %s that are not read, and why:\n", f->name);
+    if (x.why) printf("%-28s%s", x.name, x.why);
+    else printf("%-28s%2d to %d", x.name, x.since, x.until);
+    printf("%s%s\n", *x.domain ? "  of " : "", x.domain);
   }
-  return json_pack("{s:s, s:s, s:o}", "name", f->name, "suffix", f->suffix, "operators", ops);
+  return json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "suffix", f->suffix, "operators", ops, "refused", refused);
 }
 
 int verb_ops(Ctx *c, const Options *o) {

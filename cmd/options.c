@@ -294,4 +294,5 @@ void options_free(Options *o) {
   VEC_FREE(&o->inputs);
   VEC_FREE(&o->dims);
   VEC_FREE(&o->states);
+  VEC_FREE(&o->results);
 }

@@ -34,6 +34,8 @@ OPTION( 0,  "self-test",      0,           FLAG,  self_test,      "c",
        "pack reference inputs and outputs, so that `make check` in the bundle proves it")
 OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbptq",
        "value of a dynamic dimension, by its name or as INPUT:AXIS")
+OPTION( 0,  "result",         "NAME",      LIST,  results,        "crvikbpt",
+       "make this value the output and leave out what it does not need; may be repeated")
 OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
 OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbpq",

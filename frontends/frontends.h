@@ -11,6 +11,8 @@ typedef struct LoadOptions {
   int ndims;
   bool allow_hardlinks;    /* external data files with more than one link */
   bool unguarded;          /* no Graph.guarded */
+  const char *const *results; /* the outputs, by name, in place of the model's own */
+  int nresults;
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model; failures go through fail()
@@ -22,12 +24,13 @@ Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 typedef struct OpForm {    /* an operator of a format, and the versions of its domain that tgc reads it in */
   const char *domain, *name;
   int since, until;
+  const char *why;         /* it is not read, for this reason; else NULL */
 } OpForm;
 
 typedef struct Frontend {
   const char *name, *suffix;
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
-  bool (*op)(int i, OpForm *form); /* the i-th operator, sorted by name; false: no more; NULL: a format without versions */
+  bool (*op)(int i, OpForm *form); /* the i-th operator, sorted by name, those that are not read last; false: no more; NULL: a format without versions */
 } Frontend;
 bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* .name NULL ends it; picked by suffix, ONNX otherwise */

@@ -19,6 +19,13 @@ static const OpRow rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
+static const OpForm refused[] = {
+#define REFUSED(domain, name, why) { domain, name, 0, 0, why },
+#include "refused.h"
+#undef REFUSED
+};
+enum { REFUSALS = sizeof refused / sizeof *refused };
+
 /* ---- finding rows: the table is sorted by name ---- */
 static int row_compare(const void *key, const void *row) { return strcmp(key, ((const OpRow *)row)->name); }
 
@@ -47,8 +54,9 @@ static int next_operator(int k) {
 bool onnx_op(int i, OpForm *form) {
   int k = 0;
   for (; i > 0 && k < ROWS; i--) k = next_operator(k);
-  if (k == ROWS) return false;
-  *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[next_operator(k) - 1].until };
+  if (k == ROWS && i < REFUSALS) *form = refused[i];
+  else if (k == ROWS) return false;
+  else *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[next_operator(k) - 1].until, NULL };
   return true;
 }
 
@@ -72,6 +80,12 @@ static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
   if (!rank) sb_puts(s, "[]");
 }
 
+static const char *why_refused(const OnnxNode *n) {
+  for (int i = 0; i < REFUSALS; i++)
+    if (!strcmp(refused[i].domain, n->domain) && !strcmp(refused[i].name, n->op)) return refused[i].why;
+  return NULL;
+}
+
 static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
   Sb in = { 0 };
   for (uint32_t i = 0; i < n->nin && i < 8; i++) {
@@ -85,6 +99,7 @@ static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
     error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest this version knows", (long long)n->opset, OPSET_NOW);
   else if (name_known(n->domain, n->op))
     error_at(c, onnx_pos(n), "operator '%s' is not supported in opset %lld; inputs: %s", n->op, (long long)n->opset, inputs);
+  else if (why_refused(n)) error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported: %s; --result NAME can end the model at a value before it; inputs: %s", n->op, domain, why_refused(n), inputs);
   else error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported; inputs: %s", n->op, domain, inputs);
   sb_free(&in);
 }

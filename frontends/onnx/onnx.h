@@ -95,6 +95,9 @@ const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* NULL: absent 
 static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; }
 const char *onnx_type_name(int elem);          /* "float16" of a TensorProto.DataType; "type 99" has no name: NULL */
 
+/* ---- cut.c: leaves out nodes and inputs that no output needs ---- */
+void onnx_cut(Ctx *c, OnnxModel *m);
+
 /* ---- ops.c: records to a graph. Gives symbolic dimensions their values, lists all unsupported
  * operators before it fails ---- */
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o);

@@ -36,9 +36,8 @@ typedef struct Binding {
   OnnxId id;
   uint32_t scope;          /* number of the frame that bound the name; 0: not bound */
   uint32_t node;           /* 1 + index of the node there that makes it; 0: none */
-  uint32_t inside;         /* number of the last walk that met the name as one that a body defines */
+  uint32_t hidden;         /* by so many of the bodies that a walk is in, which define the name for themselves */
   bool awaited;            /* output of a function that no node makes so far */
-  bool made;               /* what makes it lies before the node under way */
 } Binding;
 
 typedef struct Undo { uint32_t name; Binding old; } Undo;
@@ -59,11 +58,17 @@ typedef struct Frame {
   size_t undo;             /* height of the undo log when it began */
 } Frame;
 
-typedef struct Body { NodeProto **nodes; size_t n; const GraphProto *graph; } Body;
+typedef struct Body {
+  NodeProto **nodes;
+  size_t n;
+  const GraphProto *graph;
+  bool entered;            /* its bodies lie above it */
+} Body;
 
 typedef struct Reader {
   Ctx *c;
   OnnxModel *m;
+  const LoadOptions *o;
   const Onnx__ModelProto *p;
   Arena scratch;           /* the file, protobuf's structures, tables: gone when reading ends */
   External ext;
@@ -75,7 +80,6 @@ typedef struct Reader {
   VEC(Undo) undo;
   VEC(Frame) frames;
   VEC(Body) bodies;        /* of a walk into bodies */
-  uint32_t walks;          /* numbers the walks of add_reads */
 } Reader;
 
 static uint32_t name_id(Reader *r, const char *s) { return intern(r->c, pb_text(s), strlen(pb_text(s))); }
@@ -180,7 +184,7 @@ static void push_bodies(Reader *r, const NodeProto *n) {
     const AttrProto *a = n->attribute[i];
     for (size_t j = 0; j < a->n_graphs + (a->g != NULL); j++) {
       const GraphProto *g = j < a->n_graphs ? a->graphs[j] : a->g;
-      VEC_PUSH(&r->bodies, ((Body){ g->node, g->n_node, g }));
+      VEC_PUSH(&r->bodies, ((Body){ g->node, g->n_node, g, false }));
     }
   }
 }
@@ -257,7 +261,7 @@ static void count_nodes(Reader *r, NodeProto **nodes, size_t n, int64_t *flat, i
     if (!i64_add(*flat, f ? f->flat : 1, flat)) *flat = INT64_MAX;
   }
   r->bodies.n = 0;
-  VEC_PUSH(&r->bodies, ((Body){ nodes, n, NULL }));
+  VEC_PUSH(&r->bodies, ((Body){ nodes, n, NULL, false }));
   for (Body b; next_body(r, &b);) {
     for (size_t i = 0; i < b.n; i++) {
       const Function *f = find_function(r, b.nodes[i]);
@@ -277,7 +281,7 @@ static void check_calls(Reader *r) {
     for (uint32_t i = 0; i < n; i++) {
       start[i] = ncalls;
       r->bodies.n = 0;
-      VEC_PUSH(&r->bodies, ((Body){ r->fns[i].p->node, r->fns[i].p->n_node, NULL }));
+      VEC_PUSH(&r->bodies, ((Body){ r->fns[i].p->node, r->fns[i].p->n_node, NULL, false }));
       for (Body b; next_body(r, &b);) {
         for (size_t j = 0; j < b.n; j++) {
           const Function *f = find_function(r, b.nodes[j]);
@@ -335,8 +339,8 @@ static Pos node_pos(Reader *r, size_t i) {
                                      shown(pb_text(p->op_type)), pb_text(p->op_type)) };
 }
 
-/* Defines a name of the frame on top: an output of node - 1, or none of a node if 0. ONNX wants names
- * unique among all that are in sight; what an outer graph makes later is not. */
+/* Defines a name of the frame on top: an output of node - 1, or none of a node if 0. In the graphs around it the name may
+ * stand for something else, which is out of sight here. */
 static OnnxId define(Reader *r, const char *name, uint32_t node) {
   uint32_t id = name_id(r, name);
   Binding *b = binding(r, id);
@@ -345,18 +349,18 @@ static OnnxId define(Reader *r, const char *name, uint32_t node) {
     b->node = node;
     return b->id;
   }
-  if (b->scope == scope(r) || (b->scope >= top(r)->base && b->made))
-    fail_at(r->c, EX_BADMODEL, node ? node_pos(r, node - 1) : frame_pos(r), "value '%.200s' %s", name,
-            b->scope == scope(r) ? "is defined twice" : "hides one of an outer graph");
+  if (b->scope == scope(r))
+    fail_at(r->c, EX_BADMODEL, node ? node_pos(r, node - 1) : frame_pos(r), "value '%.200s' is defined twice, before by %s", name,
+            b->node ? node_pos(r, b->node - 1).node : "an input or initializer");
   OnnxId v = new_value(r, id);
-  bind(r, id, (Binding){ .id = v, .scope = scope(r), .node = node, .made = !node });
+  bind(r, id, (Binding){ .id = v, .scope = scope(r), .node = node });
   return v;
 }
 
-/* In the frame's own graph the order of nodes is the caller's care. */
+/* Of the graph whose frame it is, or of the nearest around it. That what makes it comes before is the order's care. */
 static bool lookup(Reader *r, const char *name, OnnxId *out) {
   const Binding *b = binding(r, name_id(r, name));
-  if (!b->scope || b->scope < top(r)->base || (b->scope != scope(r) && !b->made)) return false;
+  if (!b->scope || b->scope < top(r)->base) return false;
   *out = b->id;
   return true;
 }
@@ -565,7 +569,7 @@ static void begin_function(Reader *r) {
   for (size_t i = 0; i < p->n_input; i++) {
     uint32_t name = name_id(r, p->input[i]);
     if (binding(r, name)->scope == scope(r)) fail_at(r->c, EX_BADMODEL, at, "%s has input '%s' twice", f->fn->text, p->input[i]);
-    bind(r, name, (Binding){ .id = i < f->call->nin ? f->call->in[i] : 0, .scope = scope(r), .made = true });
+    bind(r, name, (Binding){ .id = i < f->call->nin ? f->call->in[i] : 0, .scope = scope(r) });
   }
   for (size_t i = 0; i < p->n_output; i++) {
     uint32_t name = name_id(r, p->output[i]);
@@ -619,30 +623,37 @@ typedef struct Reads { uint32_t n, *list; } Reads; /* list NULL: only count */
 
 static void add_read(Reader *r, Reads *reads, const char *name) {
   const Binding *b = binding(r, name_id(r, name));
-  if (b->scope != scope(r) || !b->node || b->inside == r->walks) return;
+  if (b->scope != scope(r) || !b->node || b->hidden) return;
   if (reads->list) reads->list[reads->n] = b->node - 1;
   reads->n++;
 }
 
-static void mark_inside(Reader *r, const char *name) { binding(r, name_id(r, name))->inside = r->walks; }
+/* What a body defines hides what is outside under the same name: by = 1 when a walk enters the body, -1 when it leaves. */
+static void hide_names(Reader *r, const Body *b, int by) {
+  for (size_t i = 0; i < b->graph->n_input; i++) binding(r, name_id(r, b->graph->input[i]->name))->hidden += (uint32_t)by;
+  for (size_t i = 0; i < b->graph->n_initializer; i++) binding(r, name_id(r, b->graph->initializer[i]->name))->hidden += (uint32_t)by;
+  for (size_t i = 0; i < b->n; i++)
+    for (size_t j = 0; j < b->nodes[i]->n_output; j++) binding(r, name_id(r, b->nodes[i]->output[j]))->hidden += (uint32_t)by;
+}
 
 /* The nodes of the frame on top that node n reads from, itself or inside its bodies. */
 static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
-  r->walks++;
   for (size_t i = 0; i < n->n_input; i++) add_read(r, reads, n->input[i]);
   r->bodies.n = 0;
   push_bodies(r, n);
-  for (Body b; next_body(r, &b);) {
-    for (size_t i = 0; i < b.graph->n_input; i++) mark_inside(r, b.graph->input[i]->name);
-    for (size_t i = 0; i < b.graph->n_initializer; i++) mark_inside(r, b.graph->initializer[i]->name);
-    for (size_t i = 0; i < b.n; i++)
-      for (size_t j = 0; j < b.nodes[i]->n_output; j++) mark_inside(r, b.nodes[i]->output[j]);
-  }
-  push_bodies(r, n);
-  for (Body b; next_body(r, &b);) {
+  while (r->bodies.n) {
+    Body *last = &r->bodies.p[r->bodies.n - 1];
+    const Body b = *last;
+    hide_names(r, &b, b.entered ? -1 : 1);
+    if (b.entered) {
+      r->bodies.n--;
+      continue;
+    }
+    last->entered = true;
     for (size_t i = 0; i < b.n; i++)
       for (size_t j = 0; j < b.nodes[i]->n_input; j++) add_read(r, reads, b.nodes[i]->input[j]);
     for (size_t i = 0; i < b.graph->n_output; i++) add_read(r, reads, b.graph->output[i]->name);
+    for (size_t i = 0; i < b.n; i++) push_bodies(r, b.nodes[i]);
   }
 }
 
@@ -665,6 +676,24 @@ static uint32_t *order_nodes(Reader *r, const Frame *f) {
     fail_at(r->c, EX_BADMODEL, node_pos(r, order[0]), "reads what depends on its own output (a cycle of %u node%s)",
             cycle, cycle > 1 ? "s" : "");
   return order;
+}
+
+static void read_outputs(Reader *r, OnnxGraph *to, const GraphProto *g) {
+  OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, g->n_output);
+  for (size_t i = 0; i < g->n_output; i++)
+    if (!lookup(r, g->output[i]->name, &out[i]))
+      fail_at(r->c, EX_BADMODEL, frame_pos(r), "nothing makes graph output '%.200s'", pb_text(g->output[i]->name));
+  to->out = out;
+  to->nout = (uint32_t)g->n_output;
+}
+
+/* The outputs of the main graph that the user chose */
+static void read_results(Reader *r, OnnxGraph *to) {
+  OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, r->o->nresults);
+  for (int i = 0; i < r->o->nresults; i++)
+    if (!lookup(r, r->o->results[i], &out[i])) fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'", r->o->results[i]);
+  to->out = out;
+  to->nout = (uint32_t)r->o->nresults;
 }
 
 /* Defines what the frame's graph or function defines, and finds the order of its nodes. */
@@ -693,12 +722,8 @@ static void begin(Reader *r) {
   f->out->nodes = ARENA_NEW(&r->c->model, OnnxNode, flat);
   declare(r, g->n_value_info, g->value_info);
   declare(r, g->n_output, g->output);
-  OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, g->n_output);
-  for (size_t i = 0; i < g->n_output; i++)
-    if (!lookup(r, g->output[i]->name, &out[i]))
-      fail_at(r->c, EX_BADMODEL, frame_pos(r), "nothing makes graph output '%.200s'", pb_text(g->output[i]->name));
-  f->out->out = out;
-  f->out->nout = (uint32_t)g->n_output;
+  if (!f->where && r->o && r->o->nresults) read_results(r, f->out);
+  else read_outputs(r, f->out, g);
 }
 
 static void end(Reader *r) {
@@ -751,8 +776,6 @@ static const OnnxId *read_ids(Reader *r, size_t n, char *const *names, const Onn
 /* The next node of the frame on top: a record, or a call with a frame of its own. */
 static void step(Reader *r) {
   const Frame f = *top(r); /* frames move when one is pushed */
-  const NodeProto *before = f.next ? f.nodes[f.order[f.next - 1]] : NULL;
-  for (size_t i = 0; before && i < before->n_output; i++) binding(r, name_id(r, before->output[i]))->made = true;
   uint32_t at = f.order[top(r)->next++];
   const NodeProto *p = f.nodes[at];
   OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r, p->domain), .name = name_text(r, p->name) };
@@ -824,7 +847,7 @@ static void read_inside(Ctx *c, void *arg) {
 }
 
 void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m) {
-  Reader r = { .c = c, .m = m, .ext = { .model = path, .allow_hardlinks = o && o->allow_hardlinks } };
+  Reader r = { .c = c, .m = m, .o = o, .ext = { .model = path, .allow_hardlinks = o && o->allow_hardlinks } };
   int code = ctx_try(c, read_inside, &r);
   arena_free(&r.scratch);
   VEC_FREE(&r.ext.files);
@@ -846,6 +869,7 @@ typedef struct Load {
 static void load_inside(Ctx *c, void *arg) {
   Load *l = arg;
   onnx_read(c, l->path, l->o, &l->m);
+  if (l->o && l->o->nresults) onnx_cut(c, &l->m);
   l->graph = onnx_build(c, &l->m, l->o);
 }
 

@@ -45,6 +45,7 @@ static void load(Ctx *c, void *arg) {
 
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
   Load l = { .path = path, .options = o, .external = { .model = path, .allow_hardlinks = o && o->allow_hardlinks } };
+  if (o && o->nresults) fail(c, EX_USAGE_, "--result names values of ONNX models; in the text form, change the outputs");
   int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);
   VEC_FREE(&l.warned);

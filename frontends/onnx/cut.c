@@ -1,0 +1,46 @@
+/* cut.c: a model up to given values. What a program does with a network's results often needs operators whose results have
+ * no fixed size, such as NonMaxSuppression: such a model is compiled up to the values before them. The main graph loses the
+ * nodes that its outputs do not need, and the inputs that are read by no node then. */
+#include "onnx.h"
+
+static void need(bool *needed, const OnnxId *ids, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) needed[ids[i]] = true;
+}
+
+/* What the bodies read from outside is among all that they read. */
+static void need_node(bool *needed, const OnnxNode *n) {
+  need(needed, n->in, n->nin);
+  for (uint32_t a = 0; a < n->nattr; a++) {
+    if (n->attr[a].kind != AT_GRAPH && n->attr[a].kind != AT_GRAPHS) continue;
+    for (size_t k = 0; k < n->attr[a].n; k++) {
+      const OnnxGraph *g = n->attr[a].u.graphs[k];
+      need(needed, g->out, g->nout);
+      for (uint32_t i = 0; i < g->nnodes; i++) need_node(needed, &g->nodes[i]);
+    }
+  }
+}
+
+static bool makes_needed(const bool *needed, const OnnxNode *n) {
+  for (uint32_t i = 0; i < n->nout; i++)
+    if (n->out[i] && needed[n->out[i]]) return true;
+  return false;
+}
+
+void onnx_cut(Ctx *c, OnnxModel *m) {
+  OnnxGraph *g = &m->graph;
+  bool *needed = ARENA_NEW(&c->model, bool, m->values.n), *keep = ARENA_NEW(&c->model, bool, g->nnodes);
+  need(needed, g->out, g->nout);
+  for (uint32_t i = g->nnodes; i-- > 0;) { /* each node stands after what it reads */
+    keep[i] = makes_needed(needed, &g->nodes[i]);
+    if (keep[i]) need_node(needed, &g->nodes[i]);
+  }
+  OnnxId *in = ARENA_NEW(&c->model, OnnxId, g->nin);
+  uint32_t nodes = 0, inputs = 0;
+  for (uint32_t i = 0; i < g->nnodes; i++)
+    if (keep[i]) g->nodes[nodes++] = g->nodes[i];
+  for (uint32_t i = 0; i < g->nin; i++)
+    if (needed[g->in[i]]) in[inputs++] = g->in[i];
+  g->nnodes = nodes;
+  g->nin = inputs;
+  g->in = in;
+}

@@ -1,0 +1,31 @@
+/* Operators of the standard that the table does not have, and why: a row each, domain, name, reason. Those of later
+ * standards, and of other makers, are refused without one. */
+#define STRINGS "there are no strings"
+#define DATA_SIZE "the size of its result depends on the data"
+#define RANDOM "each run would give other numbers"
+#define TRAINING "models are not trained"
+REFUSED("", "Bernoulli",            RANDOM)
+REFUSED("", "ImageDecoder",         "it reads picture files")
+REFUSED("", "Multinomial",          RANDOM)
+REFUSED("", "NonMaxSuppression",    DATA_SIZE)
+REFUSED("", "RandomNormal",         RANDOM)
+REFUSED("", "RandomNormalLike",     RANDOM)
+REFUSED("", "RandomUniform",        RANDOM)
+REFUSED("", "RandomUniformLike",    RANDOM)
+REFUSED("", "RegexFullMatch",       STRINGS)
+REFUSED("", "StringConcat",         STRINGS)
+REFUSED("", "StringNormalizer",     STRINGS)
+REFUSED("", "StringSplit",          STRINGS)
+REFUSED("", "Unique",               DATA_SIZE)
+REFUSED("ai.onnx.ml", "CastMap",        "there are no maps")
+REFUSED("ai.onnx.ml", "CategoryMapper", STRINGS)
+REFUSED("ai.onnx.ml", "DictVectorizer", "there are no maps")
+REFUSED("ai.onnx.ml", "ZipMap",         "there are no maps")
+REFUSED("ai.onnx.preview.training", "Adagrad",  TRAINING)
+REFUSED("ai.onnx.preview.training", "Adam",     TRAINING)
+REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)
+REFUSED("ai.onnx.preview.training", "Momentum", TRAINING)
+#undef STRINGS
+#undef DATA_SIZE
+#undef RANDOM
+#undef TRAINING
