@@ -206,6 +206,49 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
 }
 
+static const Ref *product_of(const IR *ir, Ref sum) { /* its two factors; NULL: it is a sum of something else */
+  const Node *x = node(ir, node(ir, sum)->src[0]);
+  return x->op == OP_MUL || x->op == OP_DOT ? &x->src[x->nsrc - 2] : NULL;
+}
+
+/* Sums of products in an order for few registers: of a tile's two sides the shorter one stays, and each of the other is
+ * loaded for all that it is multiplied by. So next is a sum that needs least that is not there yet, and of these one with
+ * factors that are wanted for the fewest others. The order of a tile's elements may be another: results that shuffles
+ * put together (shuffle.c) ask for whole rows in turn. */
+static void order_products(Linear *l, Refs *sums) {
+  IR *ir = l->ir;
+  size_t *uses = xmalloc((l->nodes.n + 1) * sizeof *uses);
+  bool *there = xmalloc(l->nodes.n + 1), products = true;
+  memset(uses, 0, l->nodes.n * sizeof *uses);
+  memset(there, 0, l->nodes.n);
+  for (size_t i = 0; i < sums->n && products; i++) {
+    const Ref *by = product_of(ir, sums->p[i]);
+    products = by != NULL;
+    for (int k = 0; k < 2 && products; k++) uses[pos_of(l, by[k])]++;
+  }
+  for (size_t at = 0; at < sums->n && products; at++) {
+    size_t best = at, least = SIZE_MAX;
+    for (size_t i = at; i < sums->n; i++) {
+      size_t cost = 0;
+      for (int k = 0; k < 2; k++) {
+        const uint32_t factor = pos_of(l, product_of(ir, sums->p[i])[k]);
+        cost += there[factor] ? uses[factor] : sums->n;
+      }
+      if (cost < least) least = cost, best = i;
+    }
+    const Ref next = sums->p[best];
+    memmove(&sums->p[at + 1], &sums->p[at], (best - at) * sizeof(Ref));
+    sums->p[at] = next;
+    for (int k = 0; k < 2; k++) {
+      const uint32_t factor = pos_of(l, product_of(ir, next)[k]);
+      there[factor] = true;
+      uses[factor]--;
+    }
+  }
+  free(uses);
+  free(there);
+}
+
 /* All reductions over the loops of r are computed by one pass of those loops. */
 static void emit_reduction(Linear *l, Ref r) {
   IR *ir = l->ir;
@@ -215,6 +258,7 @@ static void emit_reduction(Linear *l, Ref r) {
     const Node *x = node(ir, l->nodes.p[i]);
     if (x->op == OP_RED && loop_of(l, x->src[1]) == top) VEC_PUSH(&mine, l->nodes.p[i]);
   }
+  order_products(l, &mine);
   Ref *acc = xmalloc(mine.n * sizeof *acc);
   for (size_t i = 0; i < mine.n; i++) {
     const Node *x = node(ir, mine.p[i]);
