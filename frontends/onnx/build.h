@@ -10,7 +10,7 @@ enum {
   ANY = 1 << 30,      /* any number of inputs or outputs */
   SOME = ANY - 1,     /* the same of inputs, some of them left out */
   USER_RANK = 8,      /* largest rank of a value of the model; builders need some axes of their own */
-  MAX_ATTRS = 16,     /* attributes of one operator */
+  MAX_ATTRS = 24,     /* attributes of one operator */
   FOLD_ELEMS = 4096   /* integer constants up to this size are evaluated as soon as they are built */
 };
 #define MAX_ELEMS ((int64_t)1 << 40) /* largest tensor, and largest single extent or padding */
@@ -163,6 +163,13 @@ Ref turned(Build *b, Ref x, const char *flag);  /* the last two axes change plac
 /* The product of the integer matrices that inputs a and w are, without their zero points (inputs az and wz), times both
  * scales, plus the floats of input bias */
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias);
+
+/* ---- b_learn.c: scores are [rows, classes] ---- */
+Ref feature_rows(Build *b, Ref x);              /* [rows, columns]; a vector is one row */
+Ref best_class(Build *b, Ref scores);           /* i64[rows, 1] */
+Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of post_transform */
+int64_t class_count(Build *b, const char *ints); /* ints: the attribute of labels that are integers */
+Ref class_labels(Build *b, const char *ints, Ref at); /* of the classes at (i64[rows, 1]): [rows]; 0: they are strings, and nobody asks */
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);
 #include "optable.h"

@@ -4,7 +4,7 @@
 #include "onnx.h"
 
 static void need(bool *needed, const OnnxId *ids, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) needed[ids[i]] = true;
+  for (uint32_t i = 0; i < n; i++) needed[ids[i]] = ids[i] != 0;
 }
 
 /* What the bodies read from outside is among all that they read. */
@@ -20,10 +20,16 @@ static void need_node(bool *needed, const OnnxNode *n) {
   }
 }
 
-static bool makes_needed(const bool *needed, const OnnxNode *n) {
-  for (uint32_t i = 0; i < n->nout; i++)
-    if (n->out[i] && needed[n->out[i]]) return true;
-  return false;
+/* Whether anybody needs a result of n; those that nobody does are left out then. */
+static bool makes_needed(Ctx *c, const bool *needed, OnnxNode *n) {
+  OnnxId *out = arena_dup(&c->model, n->out, n->nout * sizeof *out);
+  bool any = false;
+  for (uint32_t i = 0; i < n->nout; i++) {
+    if (!needed[out[i]]) out[i] = 0;
+    any |= out[i] != 0;
+  }
+  n->out = out;
+  return any;
 }
 
 void onnx_cut(Ctx *c, OnnxModel *m) {
@@ -31,7 +37,7 @@ void onnx_cut(Ctx *c, OnnxModel *m) {
   bool *needed = ARENA_NEW(&c->model, bool, m->values.n), *keep = ARENA_NEW(&c->model, bool, g->nnodes);
   need(needed, g->out, g->nout);
   for (uint32_t i = g->nnodes; i-- > 0;) { /* each node stands after what it reads */
-    keep[i] = makes_needed(needed, &g->nodes[i]);
+    keep[i] = makes_needed(c, needed, &g->nodes[i]);
     if (keep[i]) need_node(needed, &g->nodes[i]);
   }
   OnnxId *in = ARENA_NEW(&c->model, OnnxId, g->nin);

@@ -15,6 +15,12 @@
   "coordinate_transformation_mode:s{half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|" \
   "tf_half_pixel_for_nn|tf_crop_and_resize}=half_pixel keep_aspect_ratio_policy:s{stretch|not_larger|not_smaller}=stretch " \
   "nearest_mode:s{round_prefer_floor|round_prefer_ceil|floor|ceil}=round_prefer_floor"
+#define TRANSFORM " post_transform:s{NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO}=NONE"
+#define TREES \
+  "nodes_treeids:I nodes_nodeids:I nodes_featureids:I nodes_values:F nodes_values_as_tensor:t nodes_hitrates:F nodes_hitrates_as_tensor:t " \
+  "nodes_modes:S! nodes_truenodeids:I nodes_falsenodeids:I nodes_missing_value_tracks_true:I base_values:F base_values_as_tensor:t" TRANSFORM
+#define SVM "kernel_type:s{LINEAR|POLY|RBF|SIGMOID}=LINEAR kernel_params:F support_vectors:F coefficients:F! rho:F!" TRANSFORM
+#define LABELS "default_string:s=_Unused default_int64:i=-1 default_float:f=-0 keys_strings:S keys_int64s:I keys_floats:F values_strings:S values_int64s:I values_floats:F"
 /* clang-format off */
 /*    domain, name,             since, until,        in,      out,    types,   attributes, builder, argument */
 OPROW("", "Abs",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_ABS)
@@ -29,6 +35,7 @@ OPROW("", "ArgMax",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
       "axis:i=0 keepdims:i=1 select_last_index:i=0", op_arg_extreme, OP_MAX)
 OPROW("", "ArgMin",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
       "axis:i=0 keepdims:i=1 select_last_index:i=0", op_arg_extreme, OP_MIN)
+OPROW("ai.onnx.ml", "ArrayFeatureExtractor", 1, OPSET_NOW, 2, 2, 1, 1, "ai",  "", op_array_feature_extractor, 0)
 OPROW("", "Asin",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ASIN)
 OPROW("", "Asinh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ASINH)
 OPROW("", "Atan",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ATAN)
@@ -45,6 +52,7 @@ OPROW("", "BatchNormalization",   1,  13,         5, 5,   1, 5,   "f",
 OPROW("", "BatchNormalization",   14, OPSET_NOW,  5, 5,   1, 3,   "f",
       "epsilon:f=1e-5 momentum:f=0.9 training_mode:i=0", op_batch_norm, 0)
 OPROW("com.microsoft", "BiasGelu", 1, OPSET_NOW,  2, 2,   1, 1,   "w^",   "approximate:s=none", op_bias_gelu, 0)
+OPROW("ai.onnx.ml", "Binarizer",  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "threshold:f=0", op_binarizer, 0)
 OPROW("", "BitCast",              26, OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i!", op_bitcast, 0)
 OPROW("", "BitShift",             11, OPSET_NOW,  2, 2,   1, 1,   "i^",   "direction:s{LEFT|RIGHT}!", op_shift, 0)
 OPROW("", "BitwiseAnd",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_AND)
@@ -102,6 +110,7 @@ OPROW("", "Exp",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, o
 OPROW("", "Expand",               8,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_expand, 0)
 OPROW("", "EyeLike",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "dtype:i k:i=0", op_eye_like, 0)
 OPROW("com.microsoft", "FastGelu", 1, OPSET_NOW,  1, 2,   1, 1,   "w^",   "approximate:s=tanh", op_bias_gelu, 0)
+OPROW("ai.onnx.ml", "FeatureVectorizer", 1, OPSET_NOW, 1, ANY, 1, 1, "n",  "inputdimensions:I", op_feature_vectorizer, 0)
 OPROW("", "Flatten",              1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "axis:i=1", op_flatten, 0)
 OPROW("", "Floor",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_FLOOR)
 OPROW("com.microsoft", "FusedConv", 1, OPSET_NOW, 2, 4,   1, 1,   "f===", CONV " activation:s= activation_params:F", op_fused_conv, 0)
@@ -146,6 +155,8 @@ OPROW("", "Hardmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:
 OPROW("", "Hardmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_hardmax, 0)
 OPROW("", "Identity",             1,  OPSET_NOW,  1, 1,   1, 1,   "q",    "", op_identity, 0)
 OPROW("", "If",                   1,  OPSET_NOW,  1, 1,   0, ANY, "b",    "else_branch:g! then_branch:g!", op_if, 0)
+OPROW("ai.onnx.ml", "Imputer",    1,  OPSET_NOW,  1, 1,   1, 1,   "n",
+      "imputed_value_floats:F imputed_value_int64s:I replaced_value_float:f=0 replaced_value_int64:i=0", op_imputer, 0)
 OPROW("", "InstanceNormalization", 1,  OPSET_NOW,  3, 3,   1, 1,   "w==",
       "epsilon:f=1e-5 consumed_inputs:I", op_instance_norm, 0)
 OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detect_negative:i=1 detect_positive:i=1", op_isinf, 0)
@@ -153,12 +164,17 @@ OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
 OPROW("", "LSTM",                 7,  OPSET_NOW,  3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0", op_recurrent, 4)
+OPROW("ai.onnx.ml", "LabelEncoder", 2, 3,         1, 1,   1, 1,   "n",    LABELS, op_label_encoder, 0)
+OPROW("ai.onnx.ml", "LabelEncoder", 4, OPSET_NOW, 1, 1,   1, 1,   "n",    LABELS " keys_tensor:t values_tensor:t default_tensor:t", op_label_encoder, 0)
 OPROW("", "LayerNormalization",   1,  OPSET_NOW,  2, 3,   1, 3,   "f==",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_layer_norm, 0)
 OPROW("", "LeakyRelu",            1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=0.01 consumed_inputs:I", op_leaky_relu, 0)
 OPROW("", "Less",                 1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Less",                 7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLT)
 OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLE)
+OPROW("ai.onnx.ml", "LinearClassifier", 1, OPSET_NOW, 1, 1, 1, 2, "n",
+      "coefficients:F! intercepts:F classlabels_ints:I classlabels_strings:S multi_class:i=0" TRANSFORM, op_linear_classifier, 0)
+OPROW("ai.onnx.ml", "LinearRegressor", 1, OPSET_NOW, 1, 1, 1, 1,  "n",    "coefficients:F! intercepts:F targets:i>=1=1" TRANSFORM, op_linear_regressor, 0)
 OPROW("", "Log",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_LOG)
 OPROW("", "LogSoftmax",           1,  12,         1, 1,   1, 1,   "w",    "axis:i=1", adapt_softmax, 0)
 OPROW("", "LogSoftmax",           13, OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1", op_softmax, OP_LOG)
@@ -187,8 +203,10 @@ OPROW("", "NegativeLogLikelihoodLoss", 12, OPSET_NOW,  2, 3,   1, 1,   "wi=",
       "ignore_index:i reduction:s{none|mean|sum}=mean", op_likelihood_loss, 0)
 OPROW("com.microsoft", "NhwcMaxPool", 1, OPSET_NOW, 1, 1, 1, 1,   "i",    POOL " storage_order:i=0", op_nhwc_max_pool, 0)
 OPROW("", "NonZero",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_non_zero, 0)
+OPROW("ai.onnx.ml", "Normalizer", 1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "norm:s{MAX|L1|L2}=MAX", op_normalizer, 0)
 OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op_unary, OP_NOT)
 OPROW("", "OneHot",               9,  OPSET_NOW,  3, 3,   1, 1,   "nna",  "axis:i=-1", op_one_hot, 0)
+OPROW("ai.onnx.ml", "OneHotEncoder", 1, OPSET_NOW, 1, 1,  1, 1,   "n",    "cats_int64s:I cats_strings:S zeros:i=1", op_one_hot_encoder, 0)
 OPROW("", "Or",                   1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Or",                   7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_OR)
 OPROW("", "PRelu",                1,  6,          2, 2,   1, 1,   "f^",   OLD, adapt_prelu, 0)
@@ -270,6 +288,8 @@ OPROW("com.microsoft", "RotaryEmbedding", 1, OPSET_NOW, 4, 4, 1, 1, "fi==",
       "interleaved:i=0 num_heads:i>=0=0 rotary_embedding_dim:i>=0=0 scale:f=1 is_packed_batching:i=0", op_rotary_embedding, 1)
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
 OPROW("", "STFT",                 17, OPSET_NOW,  2, 4,   1, 1,   "fifi", "onesided:i=1", op_stft, 0)
+OPROW("ai.onnx.ml", "SVMRegressor", 1, OPSET_NOW, 1, 1,   1, 1,   "n",    SVM " n_supports:i>=0=0 one_class:i=0", op_svm_regressor, 0)
+OPROW("ai.onnx.ml", "Scaler",     1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "offset:F scale:F", op_scaler, 0)
 OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
       "body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I", op_scan, 0)
 OPROW("", "Scatter",              9,  10,         3, 3,   1, 1,   "ai=",  "axis:i=0", adapt_scatter, 0)
@@ -329,6 +349,15 @@ OPROW("", "TopK",                 10, OPSET_NOW,  2, 2,   1, 2,   "ni",   "axis:
 OPROW("", "Transpose",            1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "perm:I", op_transpose, 0)
 OPROW("com.microsoft", "TransposeMatMul", 1, OPSET_NOW, 2, 2, 1, 1, "n^",
       "alpha:f=1 transA:i=0 transB:i=0 transBatchA:i=0 transBatchB:i=0", op_fused_matmul, 0)
+OPROW("ai.onnx.ml", "TreeEnsemble", 5, OPSET_NOW, 1, 1,   1, 1,   "f",
+      "nodes_featureids:I! nodes_splits:t! nodes_hitrates:t nodes_modes:t! nodes_truenodeids:I! nodes_falsenodeids:I! nodes_trueleafs:I! "
+      "nodes_falseleafs:I! nodes_missing_value_tracks_true:I tree_roots:I! membership_values:t leaf_targetids:I! leaf_weights:t! n_targets:i "
+      "aggregate_function:i=1 post_transform:i=0", op_tree_ensemble, 0)
+OPROW("ai.onnx.ml", "TreeEnsembleClassifier", 1, OPSET_NOW, 1, 1, 1, 2, "n", TREES
+      " class_treeids:I class_nodeids:I class_ids:I class_weights:F class_weights_as_tensor:t classlabels_int64s:I classlabels_strings:S", op_tree_classifier, 0)
+OPROW("ai.onnx.ml", "TreeEnsembleRegressor", 1, OPSET_NOW, 1, 1, 1, 1, "n", TREES
+      " target_treeids:I target_nodeids:I target_ids:I target_weights:F target_weights_as_tensor:t n_targets:i aggregate_function:s{SUM|AVERAGE|MIN|MAX}=SUM",
+      op_tree_regressor, 0)
 OPROW("", "Trilu",                14, OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_trilu, 0)
 OPROW("com.microsoft", "Trilu",   1,  OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", build_newest, 0)
 OPROW("", "Unsqueeze",            1,  12,         1, 1,   1, 1,   "a",    "axes:I!", adapt_axes, 0)
@@ -347,3 +376,7 @@ OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op
 #undef CONV
 #undef POOL
 #undef RESIZE
+#undef TRANSFORM
+#undef TREES
+#undef SVM
+#undef LABELS

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes contrib.tar.gz: models of one operator that the official node tests do not have, mostly those of
-com.microsoft, with inputs and what ONNX Runtime gives for them, in the layout of the official tests. Needs onnx,
+com.microsoft and ai.onnx.ml, with inputs and what ONNX Runtime gives for them, in the layout of the official tests. Needs onnx,
 onnxruntime and numpy; running the tests does not. The same versions write the same bytes. Arguments: a folder to
 write to in place of the archive, and words of which a test's name must contain one."""
 import gzip
@@ -15,8 +15,9 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
-MS = "com.microsoft"
+MS, ML = "com.microsoft", "ai.onnx.ml"
 OPSET = 21
+VERSIONS = {MS: 1, ML: 4}
 cases = {}
 
 
@@ -44,7 +45,7 @@ def model_of(name, inputs, results=()):
     values = [describe(n, a) for n, a in zip(there, results)] or [onnx.ValueInfoProto(name=n) for n in there]
     node = helper.make_node(op, [n for n, _ in named], out, domain=domain, **attributes)
     graph = helper.make_graph([node], name, [describe(n, a) for n, a in feed.items()], values, weights)
-    imports = [helper.make_opsetid("", version)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    imports = [helper.make_opsetid("", version)] + ([helper.make_opsetid(domain, VERSIONS[domain])] if domain else [])
     return helper.make_model(graph, opset_imports=imports, producer_name="", ir_version=10).SerializeToString(), feed
 
 
@@ -231,8 +232,78 @@ def signals():
     case("mel", "MelWeightMatrix", [size(40), size(400), size(16000), Const(np.array(20, np.float32)), Const(np.array(8000, np.float32))], domain="")
 
 
+def trees(seed, count, depth, columns, weights, ids, kind, modes=("BRANCH_LEQ",), missing=False, tensors=False):
+    """random trees: the attributes of their nodes, and those of the leaves, which kind begins; each leaf has a weight for each of ids"""
+    rng, nodes, leaves = np.random.default_rng(seed), [], []
+
+    def grow(tree, level):
+        number = sum(n[0] == tree for n in nodes)
+        node = [tree, number, int(rng.integers(columns)), float(np.float32(rng.standard_normal())), str(rng.choice(modes)), 0, 0, int(missing and rng.integers(2))]
+        nodes.append(node)
+        if level == depth or (level and rng.random() < 0.2):
+            node[2], node[3], node[4] = 0, 0.0, "LEAF"
+            leaves.extend((tree, number, i, float(np.float32(weights(rng)))) for i in ids)
+        else:
+            node[5], node[6] = grow(tree, level + 1), grow(tree, level + 1)
+        return number
+
+    for tree in range(count):
+        grow(tree, 0)
+    names = "treeids nodeids featureids values modes truenodeids falsenodeids missing_value_tracks_true".split()
+    made = {f"nodes_{n}": list(v) for n, v in zip(names, zip(*nodes))}
+    made |= {f"{kind}_{n}": list(v) for n, v in zip(("treeids", "nodeids", "ids", "weights"), zip(*leaves))}
+    for name in (f"{kind}_weights", "nodes_values") if tensors else ():
+        made[f"{name}_as_tensor"] = numpy_helper.from_array(np.array(made.pop(name)))
+    if not missing:
+        del made["nodes_missing_value_tracks_true"]
+    return made
+
+
+def learned():
+    x, normal, positive = floats(80, 9, 5), lambda r: r.standard_normal(), lambda r: r.random() / 8
+    with_nan = np.where(ints(81, 0, 3, 9, 5) == 0, np.float32(np.nan), x)
+    ml = lambda name, op, inputs, outputs=1, **attributes: case("ml_" + name, op, inputs, outputs, domain=ML, **attributes)
+    every = [f"BRANCH_{m}" for m in ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")]
+    for how in ("SUM", "AVERAGE", "MIN", "MAX"):
+        ml(f"trees_{how.lower()}", "TreeEnsembleRegressor", [x], aggregate_function=how, n_targets=2, base_values=[0.5, -1.0], **trees(82, 7, 4, 5, normal, [0, 1], "target"))
+    ml("trees_modes", "TreeEnsembleRegressor", [np.round(x)], n_targets=1, **trees(83, 7, 4, 5, normal, [0], "target", every))
+    ml("trees_missing", "TreeEnsembleRegressor", [with_nan], n_targets=1, **trees(84, 7, 4, 5, normal, [0], "target", every[:2], True))
+    ml("trees_double", "TreeEnsembleRegressor", [floats(85, 9, 5, kind=np.float64)], n_targets=1, **trees(86, 7, 4, 5, normal, [0], "target", tensors=True))
+    ml("trees_ints", "TreeEnsembleClassifier", [ints(87, -2, 2, 9, 5, kind=np.int64)], 2, classlabels_int64s=[3, 1, 8], **trees(88, 7, 4, 5, normal, [0, 1, 2], "class"))
+    ml("trees_leaf", "TreeEnsembleRegressor", [x], n_targets=1, **trees(89, 2, 0, 5, normal, [0], "target"))
+    for post in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
+        low = post.lower()
+        classes = dict(classlabels_int64s=[3, 1, 8], post_transform=post)
+        ml(f"trees_classes_{low}", "TreeEnsembleClassifier", [x], 2, **classes, **trees(90, 6, 4, 5, normal, [0, 1, 2], "class"))
+        ml(f"trees_two_{low}", "TreeEnsembleClassifier", [x], 2, classlabels_int64s=[5, 2], post_transform=post, **trees(91, 6, 4, 5, normal, [0], "class"))
+        ml(f"trees_two_positive_{low}", "TreeEnsembleClassifier", [x], 2, classlabels_int64s=[5, 2], post_transform=post, base_values=[0.125], **trees(92, 6, 4, 5, positive, [0], "class"))
+        ml(f"trees_two_second_{low}", "TreeEnsembleClassifier", [x], 2, classlabels_int64s=[5, 2], post_transform=post, **trees(93, 6, 4, 5, normal, [1], "class"))
+        ml(f"linear_classes_{low}", "LinearClassifier", [x], 2, classlabels_ints=[3, 1, 8], post_transform=post, coefficients=floats(94, 15).tolist(), intercepts=[0.5, 0.0, -0.5])
+        ml(f"linear_two_{low}", "LinearClassifier", [x], 2, classlabels_ints=[3, 1], post_transform=post, coefficients=floats(95, 5).tolist(), intercepts=[0.25])
+    ml("trees_classes_base", "TreeEnsembleClassifier", [x], 2, classlabels_int64s=[3, 1, 8], base_values=[0.5, -0.25, 1.0], **trees(96, 6, 4, 5, normal, [0, 1, 2], "class"))
+    ml("linear", "LinearRegressor", [x], coefficients=floats(97, 10).tolist(), intercepts=[0.5, -0.5], targets=2)
+    for kind in ("LINEAR", "POLY", "RBF", "SIGMOID"):
+        ml(f"svm_{kind.lower()}", "SVMRegressor", [x], kernel_type=kind, kernel_params=[0.25, 0.5, 3.0], support_vectors=floats(98, 20).tolist(), coefficients=floats(99, 4).tolist(), rho=[0.125], n_supports=4)
+    ml("svm_no_vectors", "SVMRegressor", [x], kernel_params=[0.25, 0.5, 3.0], coefficients=floats(99, 5).tolist(), rho=[0.125], n_supports=0)
+    ml("svm_one_class", "SVMRegressor", [x], kernel_type="RBF", kernel_params=[0.25, 0.0, 0.0], support_vectors=floats(98, 20).tolist(), coefficients=floats(99, 4).tolist(), rho=[0.125], n_supports=4, one_class=1)
+    ml("scaler", "Scaler", [x], offset=floats(107, 5).tolist(), scale=floats(100, 5).tolist())
+    ml("scaler_ints", "Scaler", [ints(101, -5, 5, 3, 2, kind=np.int64)], offset=[1.0], scale=[0.5])
+    for norm in ("MAX", "L1", "L2"):
+        ml(f"normalizer_{norm.lower()}", "Normalizer", [np.array([[3, -4, 0], [0, 0, 0], [-5, -2, -1]], np.float32)], norm=norm)
+    ml("binarizer", "Binarizer", [x], threshold=0.25)
+    ml("imputer_nan", "Imputer", [with_nan], imputed_value_floats=floats(102, 5).tolist(), replaced_value_float=float("nan"))
+    ml("imputer_ints", "Imputer", [ints(103, 0, 2, 4, 3, kind=np.int64)], imputed_value_int64s=[9], replaced_value_int64=1)
+    ml("one_hot", "OneHotEncoder", [ints(104, 0, 4, 3, 2, kind=np.int64)], cats_int64s=[1, 4, 2])
+    ml("label_ints", "LabelEncoder", [ints(105, 0, 4, 3, 2, kind=np.int64)], keys_int64s=[1, 2, 1], values_floats=[4.0, 5.0, 8.0], default_float=-2.5)
+    ml("label_floats", "LabelEncoder", [np.array([1, 2.5, np.nan, 7], np.float32)], keys_floats=[2.5, 1.0], values_int64s=[4, 5])
+    ml("label_tensor", "LabelEncoder", [np.array([1, 3, 2], np.int64)], keys_tensor=numpy_helper.from_array(np.array([3, 2], np.int64)),
+       values_tensor=numpy_helper.from_array(np.array([7, 9], np.int64)), default_tensor=numpy_helper.from_array(np.array([-5], np.int64)))
+    ml("features", "FeatureVectorizer", [x, floats(106, 9, 2)], inputdimensions=[5, 2])
+
+
 def main():
     attention()
+    learned()
     signals()
     fused()
     quantised()

@@ -1,7 +1,7 @@
 /* onnx_ops.c: one-node models through onnx_build: shapes of results, and what the user is told when
  * arguments are wrong. A model is a line of text: operator, opset, inputs, then attributes:
  *   Conv 11 f[1,4,5,5] f[6,2,3,3] group=2 pads=[1,1,1,1] mode='x' alpha=0.5
- * An input f[dims] (f f32, h f16, d f64, i i64, j i32, c i8, u u8, b bool) is fed at run time, i{1,2}
+ * (of another domain, ai.onnx.ml.Scaler). An input f[dims] (f f32, h f16, d f64, i i64, j i32, c i8, u u8, b bool) is fed at run time, i{1,2}
  * and f{1,2,3,4:2,2} are constants (the latter with a shape), - is left out; >2 asks for two outputs.
  * Expected is the shape of the first result, or a part of the message; after an equals sign the
  * values of the last result, which must then be a constant. */
@@ -47,6 +47,20 @@ static const Line lines[] = {
   { "ScatterND 18 f[4,5] i[3,1] f[3,5]", "[4,5]" },
   { "ScatterElements 18 f[4,5] i[2,3] f[2,3] axis=1", "[4,5]" },
   { "ScatterElements 18 f[3] i{3:1} f[1] axis=0", "index 3 is outside axis 0 of extent 3" },
+  /* learned */
+  { "ai.onnx.ml.Scaler 1 f[4,3] offset=[1.0] scale=[2.0,2.0]", "attribute 'scale' has 2 entries for 3 columns" },
+  { "ai.onnx.ml.Normalizer 1 f[2,3,4]", "the input has rank 3, expected rows of numbers" },
+  { "ai.onnx.ml.OneHotEncoder 1 i[2,3] cats_int64s=[4,5]", "[2,3,2]" },
+  { "ai.onnx.ml.LinearClassifier 1 f[4,3] coefficients=[1.0,2.0] classlabels_ints=[0,1]", "attribute 'coefficients' has 2 entries, expected 6" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF']", "attribute 'nodes_values' has 0 entries, expected 1" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[0] target_ids=[0] target_weights=[2.5]", "[4,1]" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[2] target_ids=[0] target_weights=[2.5]", "tree 0 has no node 2" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_ids=[5] target_weights=[2.5] n_targets=2", "a leaf has a weight for target 5 of 2" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] nodes_truenodeids=[0,0] nodes_falsenodeids=[1,0]",
+    "the nodes of a tree lead back to themselves" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] nodes_truenodeids=[1,0] nodes_falsenodeids=[1,0] nodes_featureids=[3,0]",
+    "node 0 compares column 3 of 3" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH'] nodes_values=[0.0]", "a node's mode is 'BRANCH'" },
   /* recurrent */
   { "LSTM 14 f[4,2,5] f[1,12,5] f[1,12,3] hidden_size=3", "[4,1,2,3]" },
   { "LSTM 14 f[2,4,5] f[2,12,5] f[2,12,3] layout=1 direction='bidirectional'", "[2,4,2,3]" },
@@ -339,9 +353,11 @@ static OnnxAttr attribute(Ctx *c, char *word) {
     }
     a.u.strings = s;
   } else if (strchr(v, '.')) {
-    float *f = ARENA_NEW(&c->model, float, 1);
-    *f = strtof(v, NULL);
-    a.kind = AT_FLOAT;
+    float *f = ARENA_NEW(&c->model, float, 16);
+    char *s = v + (*v == '[');
+    a.kind = *v == '[' ? AT_FLOATS : AT_FLOAT;
+    a.n = 0;
+    for (; *s && *s != ']'; s += *s == ',') f[a.n++] = strtof(s, &s);
     a.u.floats = f;
   } else {
     int64_t *ints = ARENA_NEW(&c->model, int64_t, 16);
@@ -389,7 +405,10 @@ static void build(Ctx *c, void *arg) {
   uint32_t nv = 1;
   n->op = strsep(&rest, " ");
   n->opset = atoi(strsep(&rest, " "));
-  n->domain = n->name = "";
+  char *dot = strrchr(n->op, '.');
+  n->domain = dot ? arena_str(&c->model, n->op, (size_t)(dot - n->op)) : "";
+  n->op = dot ? dot + 1 : n->op;
+  n->name = "";
   n->text = arena_printf(&c->model, "node 0 '' (%s, opset %d)", n->op, (int)n->opset);
   n->nout = 1;
   while ((word = strsep(&rest, " "))) {
