@@ -222,3 +222,29 @@ void op_einsum(Build *b) {
   uint32_t summed = ((1u << t.n) - 1) & ~((1u << nresult) - 1);
   b->out[0] = g_cast(ir, without_axes(ir, g_reduce(ir, OP_ADD, r, summed), summed), d);
 }
+
+/* Det: elimination, column by column, with the row of the greatest entry first. The product of these entries is the
+ * determinant; each exchange of rows turns its sign. */
+void op_det(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
+  int64_t n = x->dims[x->rank - 1], count = dims_elems(x->dims, x->rank - 2);
+  DType acc = acc_type(in_dt(b, 0));
+  Ref m = g_reshape(ir, g_cast(ir, b->in[0], acc), 3, (int64_t[]){ count, n, n }), det = g_expand(ir, c_float(ir, acc, 1), 3, (int64_t[]){ count, 1, 1 });
+  spend(b, n * 10);
+  for (int64_t k = n; k > 0; k--) { /* m is [count, k, k] */
+    Ref column = shrink_axis(ir, m, 2, 0, 1, 1), size = g_unary(ir, OP_ABS, column);
+    const AttrVal rows = { .name = "axis", .len = 4, .kind = 'i', .set = true, .i = 1 };
+    Ref at = apply_op(b, "ArgMax", 1, &size, 1, &rows), first = g_binary(ir, OP_CMPEQ, at, c_int(ir, DT_I64, 0));
+    Ref top = g_gather(ir, m, at, 1), pivot = shrink_axis(ir, top, 2, 0, 1, 1);
+    det = mul(b, det, g_where(ir, first, pivot, g_unary(ir, OP_NEG, pivot)));
+    if (k == 1) break;
+    Ref row = iota_axis(ir, DT_I64, k, 1, 3), swapped = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), shrink_axis(ir, m, 1, 0, 1, 1), m);
+    Ref rest = shrink_axis(ir, swapped, 1, 1, 1, k - 1), zero = c_float(ir, acc, 0);
+    Ref safe = g_where(ir, g_binary(ir, OP_CMPEQ, pivot, zero), c_float(ir, acc, 1), pivot); /* the column is zeros then, and so is det */
+    Ref factor = g_binary(ir, OP_DIV, shrink_axis(ir, rest, 2, 0, 1, 1), safe);
+    m = g_binary(ir, OP_SUB, shrink_axis(ir, rest, 2, 1, 1, k - 1), mul(b, factor, shrink_axis(ir, top, 2, 1, 1, k - 1)));
+  }
+  b->out[0] = g_cast(ir, g_reshape(ir, det, x->rank - 2, x->dims), in_dt(b, 0));
+}

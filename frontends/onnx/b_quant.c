@@ -206,6 +206,16 @@ Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_s
 /* inputs: a, w, their scales, their zero points, a bias */
 void op_matmul_integer_to_float(Build *b) { b->out[0] = integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6); }
 
+/* Floats times integers with their scale and zero point, scalars or one per column; the floats become integers first */
+Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero) {
+  IR *ir = b->ir;
+  Ref q[3];
+  dynamic_quantize(ir, x, q);
+  Ref left = g_binary(ir, OP_SUB, g_cast(ir, q[0], DT_I32), g_cast(ir, q[2], DT_I32));
+  Ref right = g_binary(ir, OP_SUB, g_cast(ir, w, DT_I32), g_cast(ir, zero, DT_I32));
+  return in_floats(b, matmul(b, left, right), q[1], scale);
+}
+
 /* The floats of input 0 are quantised here; w, its scale and zero point, a bias */
 void op_dynamic_quantize_matmul(Build *b) {
   Ref q[3];

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { X, W, R, B, LENGTHS, H0, C0, P };           /* inputs */
+enum { X, W, R, B, LENGTHS, H0, C0, P, WS, WZ, RS, RZ }; /* inputs; scales and zero points of weights in integers */
 enum { RNN = 1, GRU = 3, LSTM = 4 };               /* number of gates: the row's argument */
 enum { ACTIVATIONS = 3, NODES_A_STEP = 8 };     /* nodes: what other models would write out */
 
@@ -20,6 +20,7 @@ typedef struct Cell {
   int64_t steps, batch, hidden;
   Ref xw;              /* [steps, batch, gates * hidden]: inputs times weights, and biases */
   Ref recur;           /* [hidden, gates * hidden] */
+  Ref scale, zero;     /* of recur, if it is integers: the state is quantised in each step; scale 0: it is not */
   Ref reset_bias;      /* [hidden]: of GRU's new state, where it is added before the reset; 0: none */
   Ref peephole;        /* [3 * hidden]; 0: none */
   Activation f[ACTIVATIONS];
@@ -63,7 +64,8 @@ static void gru_step(Build *b, Cell *c, Ref x) {
 
 /* gates i (input), o (output), f (forget), c (cell); peepholes i, o, f */
 static void lstm_step(Build *b, Cell *c, Ref x) {
-  Ref sum = add(b, x, matmul(b, c->h, c->recur)), gate[LSTM];
+  Ref past = c->scale ? dynamic_product(b, c->h, c->recur, c->scale, c->zero) : matmul(b, c->h, c->recur);
+  Ref sum = add(b, x, past), gate[LSTM];
   for (int k = 0; k < LSTM; k++) gate[k] = gates(b, sum, c, k, 1);
   for (int k = 0; k < 3 && c->peephole; k += 2) gate[k] = add(b, gate[k], mul(b, gates(b, c->peephole, c, k, 1), c->c));
   Ref in = activate(b, c, 0, gate[0]), forget = c->coupled ? one_less(b, in) : activate(b, c, 0, gate[2]);
@@ -155,17 +157,20 @@ void op_recurrent(Build *b) {
   IR *ir = b->ir;
   static const int64_t swap[] = { 1, 0, 2 };
   int64_t n = b->row->arg, dirs = attr_is(b, "direction", "bidirectional") ? 2 : 1;
-  bool batch_first = attr_int(b, "layout") != 0;
+  bool batch_first = attr_int(b, "layout") != 0, integers = b->row->in_max > WS; /* those are transposed */
   for (int k = X; k <= R; k++)
     if (in_node(b, k)->rank != 3) bad(b, "input %d has rank %d, expected 3", k, in_node(b, k)->rank);
   for (int k = X; k <= C0 && batch_first; k++)
     if (has_in(b, k) && in_node(b, k)->rank == 3 && (k == X || k >= H0)) b->in[k] = g_permute(ir, b->in[k], swap);
   const Node *x = in_node(b, X), *r = in_node(b, R);
-  int64_t steps = x->dims[0], batch = x->dims[1], width = x->dims[2], hidden = r->dims[2];
+  int64_t steps = x->dims[0], batch = x->dims[1], width = x->dims[2], hidden = r->dims[integers ? 1 : 2];
   if (attr_set(b, "hidden_size") && attr_int(b, "hidden_size") != hidden)
     bad(b, "attribute 'hidden_size' is %lld, but 'R' has %lld columns", (long long)attr_int(b, "hidden_size"), (long long)hidden);
-  need_shape(b, W, "W", 3, (int64_t[]){ dirs, n * hidden, width });
-  need_shape(b, R, "R", 3, (int64_t[]){ dirs, n * hidden, hidden });
+  need_shape(b, W, "W", 3, integers ? (int64_t[]){ dirs, width, n * hidden } : (int64_t[]){ dirs, n * hidden, width });
+  need_shape(b, R, "R", 3, integers ? (int64_t[]){ dirs, hidden, n * hidden } : (int64_t[]){ dirs, n * hidden, hidden });
+  for (int k = WS; k <= RZ && integers; k++)
+    if (!has_in(b, k)) bad(b, "input %d is left out, but required", k);
+    else need_shape(b, k, "scale or zero point", in_node(b, k)->rank == 2 ? 2 : 1, (int64_t[]){ dirs, n * hidden });
   if (has_in(b, B)) need_shape(b, B, "B", 2, (int64_t[]){ dirs, 2 * n * hidden });
   for (int k = H0; k <= C0; k++)
     if (has_in(b, k)) need_shape(b, k, k == H0 ? "initial_h" : "initial_c", 3, (int64_t[]){ dirs, batch, hidden });
@@ -179,8 +184,15 @@ void op_recurrent(Build *b) {
     memcpy(cell.f, f + d * ACTIVATIONS, sizeof cell.f);
     cell.late_reset = n == GRU && attr_int(b, "linear_before_reset");
     cell.coupled = n == LSTM && attr_int(b, "input_forget");
-    cell.recur = g_permute(ir, of_direction(b, b->in[R], d), (int64_t[]){ 1, 0 });
-    cell.xw = matmul(b, b->in[X], g_permute(ir, of_direction(b, b->in[W], d), (int64_t[]){ 1, 0 }));
+    if (integers) {
+      cell.recur = of_direction(b, b->in[R], d);
+      cell.scale = of_direction(b, b->in[RS], d);
+      cell.zero = of_direction(b, b->in[RZ], d);
+      cell.xw = dynamic_product(b, b->in[X], of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d), of_direction(b, b->in[WZ], d));
+    } else {
+      cell.recur = g_permute(ir, of_direction(b, b->in[R], d), (int64_t[]){ 1, 0 });
+      cell.xw = matmul(b, b->in[X], g_permute(ir, of_direction(b, b->in[W], d), (int64_t[]){ 1, 0 }));
+    }
     if (has_in(b, B)) {
       Ref bias = of_direction(b, b->in[B], d), wb = gates(b, bias, &cell, 0, n), rb = gates(b, bias, &cell, n, n);
       if (cell.late_reset) {

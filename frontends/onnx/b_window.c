@@ -4,6 +4,7 @@
  * and taps, the structure that the scheduler recognises as a contraction. */
 #include "build.h"
 #include <math.h>
+#include <string.h>
 
 enum { SPATIAL = (MAX_RANK - 4) / 2 }; /* window_sum needs 4 axes and two for each spatial one */
 
@@ -369,6 +370,49 @@ static Ref counted(Build *b, const Window *w, int i, bool with_pad) {
     first[k] = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, tap, c_int(ir, DT_I64, 0)), c_int(ir, DT_I64, w->k[i]));
   }
   return g_cast(ir, g_binary(ir, OP_SUB, first[1], first[0]), acc_type(in_dt(b, 0)));
+}
+
+/* What pooling took from its windows, back at the places it names; zeros elsewhere. A place lies in few windows, and takes the
+ * value of the one that names it. Places count in the shape that the windows come from; another shape is that one, cut or
+ * with zeros behind. */
+void op_max_unpool(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  int rank = x->rank, n = rank - 2, given = 0;
+  if (n < 1 || n > SPATIAL || in_node(b, 1)->rank != rank || memcmp(in_node(b, 1)->dims, x->dims, (size_t)rank * sizeof *x->dims))
+    bad(b, "values and places are not of one shape [batch, channels, ...]");
+  const int64_t *wanted = has_in(b, 2) ? const_ints(b, 2, "output_shape", &given) : NULL;
+  if (wanted && given != rank) bad(b, "input 'output_shape' has %d entries, expected %d", given, rank);
+  int64_t k[SPATIAL], stride[SPATIAL], pads[2 * SPATIAL], dims[MAX_RANK] = { x->dims[0], x->dims[1] }, near = 1;
+  ints_into(b, "kernel_shape", n, 1, k);
+  ints_into(b, "strides", n, 1, stride);
+  ints_into(b, "pads", 2 * n, 0, pads);
+  for (int a = 0; a < n; a++) {
+    dims[2 + a] = (x->dims[2 + a] - 1) * stride[a] + k[a] - pads[a] - pads[n + a];
+    near *= (k[a] - 1) / stride[a] + 1; /* windows that a place may lie in */
+  }
+  check_dims(b, rank, dims);
+  Ref place = c_int(ir, DT_I64, 0), y = g_expand(ir, c_int(ir, in_dt(b, 0), 0), rank, dims);
+  for (int a = 0; a < rank; a++) place = add(b, mul(b, place, c_int(ir, DT_I64, dims[a])), iota_axis(ir, DT_I64, dims[a], a, rank));
+  for (int64_t m = 0; m < near && dims_elems(x->dims, rank); m++) {
+    Ref v = b->in[0], named = g_cast(ir, b->in[1], DT_I64);
+    int64_t digits = m;
+    for (int a = 0; a < n; a++) {
+      int64_t each = (k[a] - 1) / stride[a] + 1, back = digits % each, *from = ARENA_NEW(&b->c->model, int64_t, dims[2 + a] + 1);
+      digits /= each;
+      for (int64_t i = 0; i < dims[2 + a]; i++) from[i] = clamp((i + pads[a]) / stride[a] - back, 0, x->dims[2 + a] - 1);
+      v = take(b, v, 2 + a, from, dims[2 + a]);
+      named = take(b, named, 2 + a, from, dims[2 + a]);
+    }
+    y = g_where(ir, g_binary(ir, OP_CMPEQ, named, place), v, y);
+  }
+  for (int a = 0; a < n && wanted; a++) {
+    int64_t none = 0, more = wanted[2 + a] - dims[2 + a];
+    if (wanted[2 + a] < 0 || wanted[2 + a] > MAX_ELEMS) bad(b, "input 'output_shape' has the entry %lld", (long long)wanted[2 + a]);
+    if (more > 0) y = pad_axes(ir, y, 2 + a, 1, &none, &more, c_int(ir, in_dt(b, 0), 0));
+    else y = shrink_axis(ir, y, 2 + a, 0, 1, wanted[2 + a]);
+  }
+  b->out[0] = y;
 }
 
 void op_average_pool(Build *b) {

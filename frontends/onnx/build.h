@@ -160,6 +160,8 @@ Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]
 Ref turned(Build *b, Ref x, const char *flag);  /* the last two axes change places where the attribute is set */
 
 /* ---- b_quant.c ---- */
+/* Floats x, quantised by their own range, times the integers w with their scale and zero point */
+Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero);
 /* The product of the integer matrices that inputs a and w are, without their zero points (inputs az and wz), times both
  * scales, plus the floats of input bias */
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias);

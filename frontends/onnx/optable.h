@@ -62,6 +62,7 @@ OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op
 OPROW("", "BlackmanWindow",       17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 2)
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
+OPROW("", "CausalConvWithState",  27, OPSET_NOW,  2, 4,   1, 2,   "f===", "activation:s{none|silu|swish}=none", op_causal_conv, 0)
 OPROW("", "Ceil",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_CEIL)
 OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1", op_celu, 0)
 OPROW("", "CenterCropPad",        18, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axes:I", op_center_crop_pad, 0)
@@ -92,11 +93,13 @@ OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "if=",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0", op_dequantize, 0)
 OPROW("com.microsoft", "DequantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "if=",
       "axis:i=1 block_size:i=0 output_dtype:i=0", op_dequantize, 0)
+OPROW("", "Det",                  11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_det, 0)
 OPROW("", "Div",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Div",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_div, OP_DIV)
 OPROW("", "Dropout",              1,  11,         1, 1,   1, 2,   "f",
       "ratio:f=0.5 is_test:i=1 consumed_inputs:I", adapt_plain, 0)
 OPROW("", "Dropout",              12, OPSET_NOW,  1, 3,   1, 2,   "ffb",  "seed:i", op_dropout, 0)
+OPROW("com.microsoft", "DynamicQuantizeLSTM", 1, OPSET_NOW, 3, 12, 0, 3, "fiififfffifi", RECURRENT " input_forget:i=0", op_recurrent, 4)
 OPROW("", "DynamicQuantizeLinear", 11, OPSET_NOW,  1, 1,   3, 3,   "f",    "", op_dynamic_quantize, 0)
 OPROW("com.microsoft", "DynamicQuantizeMatMul", 1, OPSET_NOW, 3, 5, 1, 1, "fifif", "", op_dynamic_quantize_matmul, 0)
 OPROW("", "Einsum",               12, OPSET_NOW,  1, ANY, 1, 1,   "n^",   "equation:s!", op_einsum, 0)
@@ -172,6 +175,8 @@ OPROW("", "LeakyRelu",            1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha
 OPROW("", "Less",                 1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Less",                 7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLT)
 OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLE)
+OPROW("", "LinearAttention",      27, OPSET_NOW,  3, 6,   1, 2,   "f==f==",
+      "q_num_heads:i>=1! kv_num_heads:i>=1! scale:f=0 chunk_size:i=64 update_rule:s{linear|gated|delta|gated_delta}=gated_delta", op_linear_attention, 0)
 OPROW("ai.onnx.ml", "LinearClassifier", 1, OPSET_NOW, 1, 1, 1, 2, "n",
       "coefficients:F! intercepts:F classlabels_ints:I classlabels_strings:S multi_class:i=0" TRANSFORM, op_linear_classifier, 0)
 OPROW("ai.onnx.ml", "LinearRegressor", 1, OPSET_NOW, 1, 1, 1, 1,  "n",    "coefficients:F! intercepts:F targets:i>=1=1" TRANSFORM, op_linear_regressor, 0)
@@ -188,6 +193,8 @@ OPROW("com.microsoft", "MatMulNBits", 1, OPSET_NOW, 3, 6, 1, 1, "fufaif",
       "K:i>=1! N:i>=1! bits:i>=1=4 block_size:i>=1! accuracy_level:i=0 weight_prepacked:i=0", op_matmul_nbits, 0)
 OPROW("", "Max",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MAX)
 OPROW("", "MaxPool",              1,  OPSET_NOW,  1, 1,   1, 2,   "n",    POOL " storage_order:i=0", op_max_pool, 0)
+OPROW("", "MaxRoiPool",           1,  OPSET_NOW,  2, 2,   1, 1,   "f=",   "pooled_shape:I>=1! spatial_scale:f=1", op_max_roi_pool, 0)
+OPROW("", "MaxUnpool",            9,  OPSET_NOW,  2, 3,   1, 1,   "fii",  "kernel_shape:I>=1! pads:I strides:I>=1", op_max_unpool, 0)
 OPROW("", "Mean",                 1,  OPSET_NOW,  1, ANY, 1, 1,   "f^",   OLD, op_mean, OP_ADD)
 OPROW("", "MeanVarianceNormalization", 9,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axes:I", op_mean_variance_norm, 0)
 OPROW("", "MelWeightMatrix",      17, OPSET_NOW,  5, 5,   1, 1,   "iiiff", "output_datatype:i=1", op_mel_weight_matrix, 0)
@@ -282,6 +289,11 @@ OPROW("", "Resize",               10, 10,         2, 2,   1, 1,   "nf",
       "mode:s{nearest|linear|bilinear}=nearest", adapt_upsample, 0)
 OPROW("", "Resize",               11, OPSET_NOW,  1, 4,   1, 1,   "nffi", RESIZE, op_resize, 0)
 OPROW("", "ReverseSequence",      10, OPSET_NOW,  2, 2,   1, 1,   "ai",   "batch_axis:i=1 time_axis:i=0", op_reverse_sequence, 0)
+OPROW("", "RoiAlign",             10, 15,         3, 3,   1, 1,   "f=i",
+      "mode:s{avg|max}=avg output_height:i>=1=1 output_width:i>=1=1 sampling_ratio:i>=0=0 spatial_scale:f=1", adapt_roi_align, 0)
+OPROW("", "RoiAlign",             16, OPSET_NOW,  3, 3,   1, 1,   "f=i",
+      "mode:s{avg|max}=avg output_height:i>=1=1 output_width:i>=1=1 sampling_ratio:i>=0=0 spatial_scale:f=1 "
+      "coordinate_transformation_mode:s{half_pixel|output_half_pixel}=half_pixel", op_roi_align, 0)
 OPROW("", "RotaryEmbedding",      23, OPSET_NOW,  3, 4,   1, 1,   "f==i",
       "interleaved:i=0 num_heads:i>=1 rotary_embedding_dim:i>=0=0", op_rotary_embedding, 0)
 OPROW("com.microsoft", "RotaryEmbedding", 1, OPSET_NOW, 4, 4, 1, 1, "fi==",

@@ -301,8 +301,42 @@ def learned():
     ml("features", "FeatureVectorizer", [x, floats(106, 9, 2)], inputdimensions=[5, 2])
 
 
+def regions():
+    x, which = floats(110, 2, 3, 13, 11), np.array([1, 0, 1, 0], np.int64)
+    rois = np.array([[1, 1.5, 9, 11.25], [-2, -3, 4, 5], [6, 2, 20, 30], [4.5, 4.5, 4.5, 4.5]], np.float32)
+    plain = lambda name, op, inputs, outputs=1, **attributes: case(name, op, inputs, outputs, domain="", **attributes)
+    for mode in ("avg", "max"):
+        for place in ("half_pixel", "output_half_pixel"):
+            plain(f"roi_align_{mode}_{place}", "RoiAlign", [x, rois, which], mode=mode, coordinate_transformation_mode=place, output_height=3, output_width=4,
+                  sampling_ratio=2, spatial_scale=0.75)
+    plain("roi_align_old", "RoiAlign", [x, rois, which], version=10, output_height=2, output_width=2, sampling_ratio=3)
+    places = np.array([[1, 1, 2, 9, 11], [0, -2, -3, 4, 5], [1, 6, 2, 20, 30], [0, 4, 4, 4, 4]], np.float32)
+    plain("max_roi_pool", "MaxRoiPool", [x, places], pooled_shape=[3, 2], spatial_scale=0.5)
+    for name, k, s, p in (("plain", 2, 2, 0), ("overlaps", 3, 2, 1), ("dense", 3, 1, 1)):
+        n = (9 + 2 * p - k) // s + 1
+        rows = [[max(((x[b, c, i, j], -i * 9 - j) for i in range(max(u * s - p, 0), min(u * s - p + k, 9)) for j in range(max(v * s - p, 0), min(v * s - p + k, 9))))
+                 for u in range(n) for v in range(n)] for b in range(2) for c in range(3)]
+        shape, size = (2, 3, n, n), (n - 1) * s + k - 2 * p
+        at = lambda plane, flat: (plane * size + flat // 9) * size + flat % 9
+        values = np.array([v for row in rows for v, _ in row], np.float32).reshape(shape)
+        index = np.array([at(plane, -f) for plane, row in enumerate(rows) for _, f in row], np.int64).reshape(shape)
+        plain(f"max_unpool_{name}", "MaxUnpool", [values, index], kernel_shape=[k, k], strides=[s, s], pads=[p] * 4)
+    i8 = lambda seed, *shape: ints(seed, -127, 127, *shape, kind=np.int8)
+    scales = lambda seed, *shape: np.abs(floats(seed, *shape, scale=0.01)) + np.float32(0.001)
+    h = 6
+    for name, dirs, way, zero in (("forward", 1, "forward", 0), ("both", 2, "bidirectional", 3)):
+        zeros = lambda value, *shape: Const(np.full(shape, value, np.int8))
+        common = [Const(floats(111, dirs, 8 * h)), None, floats(112, dirs, 1, h), floats(113, dirs, 1, h), None]
+        weights = [Const(i8(114, dirs, 4, 4 * h)), Const(i8(115, dirs, h, 4 * h))]
+        case(f"ms_quantised_lstm_{name}", "DynamicQuantizeLSTM", [floats(116, 5, 1, 4), *weights, *common, Const(scales(117, dirs)), zeros(zero, dirs), Const(scales(118, dirs)), zeros(zero, dirs)],
+             3, hidden_size=h, direction=way)
+        case(f"ms_quantised_lstm_{name}_columns", "DynamicQuantizeLSTM", [floats(116, 5, 1, 4), *weights, *common, Const(scales(117, dirs, 4 * h)), zeros(0, dirs, 4 * h),
+             Const(scales(118, dirs, 4 * h)), zeros(0, dirs, 4 * h)], 3, hidden_size=h, direction=way)
+
+
 def main():
     attention()
+    regions()
     learned()
     signals()
     fused()
