@@ -59,6 +59,7 @@ int cost_registers(const Model *m, const Tile *t);
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
 bool lies_beside(const Access *a, int v, int i, int64_t n);  /* copies of range i lie n elements apart where lanes along v lie further apart */
 bool walks_outermost(const Model *m, int v);
+int lane_block(const Model *m, const Tile *t);              /* values of the range in lanes to walk before loops outside of it go on; 0: all */
 double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */
 
 #endif

@@ -227,8 +227,10 @@ static Opts opts_of(Model *m, const Nest *n, Ref red, Tile best) {
     bool word = m->extent[i] <= 32 && !taken && shifts_by(ir, node(ir, red)->src[0], m->range[i]);
     if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
   }
-  if (best.outer) o.outermost = m->range[best.v];
+  if (best.outer) o.moved[o.nmoved++] = (Move){ m->range[best.v], 0 };
   if (best.stage) o.staged = m->range[best.v];
+  const int block = lane_block(m, &best);
+  if (block) o.moved[o.nmoved++] = (Move){ m->range[best.v], block };
   return o;
 }
 

@@ -28,10 +28,15 @@ typedef struct Opt {
   bool partial;            /* copies of a reduction have accumulators of their own: PARTIAL */
   bool rows;               /* lanes are the rows of a matrix unit's tile: ROWS */
 } Opt;
+/* A range's loop taken outside of the others, of the nest or of its reduction: ORDER; or the loop over blocks of so many of its
+ * values: TILE. */
+typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own loop */
+enum { MAX_MOVES = 8 };
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
-  Ref outermost;           /* range moved to the outside of the nest; 0: none */
+  int nmoved;
+  Move moved[MAX_MOVES];    /* the outermost first */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
   Ref grouped;             /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
   const struct Unit *unit; /* units.h; NULL: none */

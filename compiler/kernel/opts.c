@@ -1,7 +1,8 @@
 /* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
  * r0 * (U * L) + u * L + lane. What U * L does not divide is left to a nest of its own, scheduled
  * anew for its smaller extent; a reduction leaves its rest as a second reduction. Before all that, groups
- * of a range's values go to a dot-product unit. */
+ * of a range's values go to a dot-product unit, and loops are put in order: a range in blocks of B values is
+ * b * B + r then, and tiles are those of r. */
 #include "units.h"
 #include <string.h>
 
@@ -83,6 +84,94 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
   return root;
 }
 
+/* ---- the order of loops ---- */
+static int block_of(const Opts *o, Ref r) { /* values of r in a block; 0: it has none */
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == r && o->moved[i].block) return o->moved[i].block;
+  return 0;
+}
+
+/* Range r is now another one, or has a single value (0). whole: what is left of it is no block. */
+static void move_replace(Opts *o, Ref r, Ref now, bool whole) {
+  int n = 0;
+  for (int i = 0; i < o->nmoved; i++) {
+    Move w = o->moved[i];
+    if (w.range == r && (!now || (whole && w.block))) continue;
+    if (w.range == r) w.range = now;
+    o->moved[n++] = w;
+  }
+  o->nmoved = n;
+}
+
+static bool moves(const Opts *o, Ref r) {
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == r) return true;
+  return false;
+}
+
+/* Those of list[0..n) that are among the first ranges, in their order, then the others as they are. */
+static void put_first(const Refs *first, Ref *list, int n) {
+  int at = 0;
+  for (size_t i = 0; i < first->n; i++)
+    for (int k = at; k < n; k++) {
+      if (list[k] != first->p[i]) continue;
+      memmove(list + at + 1, list + at, (size_t)(k - at) * sizeof *list);
+      list[at++] = first->p[i];
+    }
+}
+
+static Ref order_sum(IR *ir, Ref r, void *first) {
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1];
+  memcpy(src, x->src, x->nsrc * sizeof *src);
+  put_first(first, src + 1, x->nsrc - 1);
+  const Ref next = node_with_src(ir, r, src);
+  return next == r ? 0 : next;
+}
+
+/* The first ranges outside of the others of their nest, but for `kept` that stay outside of all, or of their reduction. */
+static Ref order_loops(IR *ir, Ref nest, const Refs *first, int kept) {
+  static const Rule sums[] = { { OP_RED, "order", order_sum }, { OP_NONE, NULL, NULL } };
+  if (!first->n) return nest;
+  ir_rewrite(ir, sums, (void *)(uintptr_t)first, &nest, 1, NULL);
+  Nest n = nest_open(ir, nest);
+  put_first(first, n.ranges + kept, n.n - kept);
+  return nest_close(ir, &n);
+}
+
+/* Outer ranges that count products of matrices stay outermost if the schedule names none outside of them. */
+static int kept_outside(IR *ir, Ref nest, const Opts *o) {
+  const Nest n = nest_open(ir, nest);
+  const int batch = nest_batch(ir, &n);
+  int kept = 0;
+  while (kept < batch && !moves(o, n.ranges[kept])) kept++;
+  return kept;
+}
+
+/* Loops in their order; later, when blocks divide the ranges, with those of blocks. */
+static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
+  Refs first = { 0 };
+  for (int i = 0; i < o->nmoved; i++) {
+    const Move w = o->moved[i];
+    if (!w.block) VEC_PUSH(&first, w.range);
+    if (!w.block || !blocks || node(ir, w.range)->arg[0] <= w.block) continue;
+    Ref by[2] = { range_make(ir, node(ir, w.range)->arg[0] / w.block, (RangeKind)node(ir, w.range)->arg[2]), 0 };
+    by[1] = range_make(ir, w.block, (RangeKind)node(ir, w.range)->arg[2]);
+    nest = range_replace(ir, nest, w.range, ix_add(ir, ix_mul(ir, by[0], w.block), by[1]), 2, by);
+    for (int k = 0; k < o->n; k++)
+      if (o->opt[k].range == w.range) o->opt[k].range = by[1];
+    for (size_t k = 0; k < first.n; k++)
+      if (first.p[k] == w.range) first.p[k] = by[1];
+    move_replace(o, w.range, by[1], false);
+    VEC_PUSH(&first, by[0]);
+  }
+  nest = order_loops(ir, nest, &first, kept);
+  VEC_FREE(&first);
+  return nest;
+}
+
+/* ---- tiles ---- */
+
 /* Splits a range that a tile divides, or a reduction, whose rest keeps as many vectors as it has, then narrower ones. */
 static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
   int64_t extent = node(ir, o.range)->arg[0], tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
@@ -113,37 +202,36 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
 
   if (depth) sb_puts(text, " rest");
   opts_print(ir, nest, &o, text);
-  if (o.outermost && in_list(ir, nest, o.outermost)) {
-    int at = 0, to = nest_batch(ir, &n);
-    while (n.ranges[at] != o.outermost) at++;
-    if (at > to) memmove(n.ranges + to + 1, n.ranges + to, (size_t)(at - to) * sizeof *n.ranges);
-    if (at > to) n.ranges[to] = o.outermost;
-    nest = nest_close(ir, &n);
-  }
   nest = units_apply(ir, nest, &o);
+  const int kept = kept_outside(ir, nest, &o);
+  nest = order(ir, nest, &o, kept, false);
   bool tiles = false;
   for (int i = 0; i < o.n; i++) tiles |= o.opt[i].rows;
   for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
     Opt *p = &o.opt[i];
-    int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    if (whole == extent || !in_list(ir, nest, p->range) || p->rows || reduction_repeats(ir, nest, p->range)) continue;
+    const Ref r = p->range;
+    const int block = block_of(&o, r);
+    int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile, whole = extent / step * step;
+    if (whole == extent || !in_list(ir, nest, r) || p->rows || reduction_repeats(ir, nest, r)) continue;
     CHECK(depth < 16);
     Opts rest = o;
     rest.threads = 0;
-    bool moved = o.outermost == p->range, staged = o.staged == p->range;
-    VEC_PUSH(&rests, restrict_range(ir, nest, p->range, whole, extent, &rest.opt[i].range));
+    bool staged = o.staged == r;
+    VEC_PUSH(&rests, restrict_range(ir, nest, r, whole, extent, &rest.opt[i].range));
     const Ref left = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;
-    if (moved) rest.outermost = left;
+    move_replace(&rest, r, left, true);
     if (staged) rest.staged = left;
-    if (p->lanes > 1 && !tiles) rest.n = -1;
-    else if (node(ir, rest.opt[i].range)->op != OP_RANGE) rest.opt[i] = rest.opt[--rest.n];
-    else if (p->lanes > 1) narrow_lanes(&rest.opt[i], extent - whole);
-    else rest.opt[i].unroll = (int)(extent - whole);
+    const bool less = extent - whole < tile; /* else it is what blocks leave, with the same tile */
+    if (less && p->lanes > 1 && !tiles) rest.n = -1;
+    else if (!left) rest.opt[i] = rest.opt[--rest.n];
+    else if (less && p->lanes > 1) narrow_lanes(&rest.opt[i], extent - whole);
+    else if (less) rest.opt[i].unroll = (int)(extent - whole);
     VEC_PUSH(&how, rest);
-    nest = restrict_range(ir, nest, p->range, 0, whole, &p->range);
-    if (moved) o.outermost = p->range;
+    nest = restrict_range(ir, nest, r, 0, whole, &p->range);
+    move_replace(&o, r, p->range, false);
     if (staged) o.staged = p->range;
   }
+  nest = order(ir, nest, &o, kept, true);
   Ref panel[PARTS] = { o.staged };
   for (int i = 0; i < o.n; i++) {
     Opt *p = &o.opt[i];

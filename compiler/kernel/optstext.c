@@ -14,9 +14,9 @@ enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3, MAX_CHUNKS = 64 };
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
-  { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "threads", A_NUMBER },
+  { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "threads", A_NUMBER },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_THREADS, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_THREADS, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -49,7 +49,11 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }
   if (o->unit) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->unit->name);
-  if (o->outermost) sb_printf(out, " outer(r%d)", range_place(&ranges, o->outermost));
+  for (int i = 0; i < o->nmoved; i++) {
+    const int at = range_place(&ranges, o->moved[i].range);
+    if (o->moved[i].block) sb_printf(out, " tile(r%d,%d)", at, o->moved[i].block);
+    else sb_printf(out, " outer(r%d)", at);
+  }
   if (o->staged) sb_printf(out, " stage(r%d)", range_place(&ranges, o->staged));
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   sb_puts(out, " }");
@@ -87,12 +91,16 @@ static Opt *opt_of(Opts *o, Ref range) {
   return &o->opt[o->n++];
 }
 
+static const char *set_move(Opts *o, Ref range, int block) {
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == range && !o->moved[i].block == !block) return block ? "a range is in blocks twice" : "a range is moved twice";
+  if (o->nmoved == MAX_MOVES || (block && !opt_of(o, range))) return "too many ranges are moved";
+  o->moved[o->nmoved++] = (Move){ range, block };
+  return NULL;
+}
+
 static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit) {
-  if (word == W_OUTER) {
-    if (o->outermost) return "it moves two ranges outermost";
-    o->outermost = range;
-    return NULL;
-  }
+  if (word == W_OUTER || word == W_TILE) return set_move(o, range, n);
   if (word == W_STAGE) {
     if (o->staged) return "panels of two ranges are copied";
     o->staged = range;
@@ -170,6 +178,24 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   return NULL;
 }
 
+/* A range's own loop can stand anywhere among those of its nest or reduction. Blocks are of whole tiles; what they do not divide
+ * is left to a further nest. */
+static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, int *rests) {
+  const int64_t extent = node(ir, w->range)->arg[0];
+  const bool outer = ranges_of(ir, nest, w->range);
+  const Opt *p = NULL;
+  if (node(ir, w->range)->op != OP_RANGE) return "a range is a constant";
+  if (node(ir, w->range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == w->range) p = &o->opt[i];
+  if (!w->block) return NULL;
+  if (w->block >= extent) return "a block is not less than its range";
+  if (p && w->block % (p->unroll * p->lanes)) return "a tile does not divide its block";
+  if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range))) return "blocks do not divide their range";
+  if (extent % w->block && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
+  return NULL;
+}
+
 /* What a reduction allows of its own ranges: one in lanes, one partial, and no lanes inside of lanes. */
 static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o, Ref vec) {
   const Node *x = node(ir, r);
@@ -187,6 +213,8 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
     for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
       if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
   }
+  for (int i = 0; i < o->nmoved && !wrong; i++)
+    if (keeps_order(ir, r, t) && ranges_of(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
   for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) { /* what is unrolled is inside of all loops */
     bool whole = false;
     for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
@@ -247,7 +275,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
     if (vec) wrong = "two ranges are in lanes";
     vec = o->opt[i].range;
   }
-  if (!wrong && o->outermost && !ranges_of(ir, nest, o->outermost)) wrong = "the range to move outermost is a reduction's";
+  for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
   if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);

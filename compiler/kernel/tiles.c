@@ -129,7 +129,7 @@ static Opts opts_of(const IR *ir, const Product *p, const Block *b) {
   if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
   o.opt[o.n++] = (Opt){ .range = b->lane, .unroll = b->v, .lanes = b->lanes };
   if (p->turns) o.opt[o.n++] = (Opt){ .range = p->turns, .unroll = (int)range_extent(ir, p->turns), .lanes = 1 };
-  if (p->bytes[1] > p->bytes[0]) o.outermost = b->lane; /* the smaller operand is the one to walk again and again */
+  if (p->bytes[1] > p->bytes[0]) o.moved[o.nmoved++] = (Move){ b->lane, 0 }; /* the smaller operand is the one to walk again and again */
   return o;
 }
 

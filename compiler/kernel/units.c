@@ -219,6 +219,8 @@ Ref units_apply(IR *ir, Ref nest, Opts *o) {
   nest = unit_group(ir, nest, o->unit, o->grouped, &rest);
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == o->grouped) o->opt[i].range = rest;
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == o->grouped) o->moved[i].range = rest;
   o->unit = NULL;
   return nest;
 }

@@ -1,5 +1,6 @@
 /* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
- * results, another outermost range, panels of it copied or not, another unit, and two tiles changed against each other. */
+ * results, another order of loops, a range in other blocks, panels of the outermost range copied or not, another unit, and two
+ * tiles changed against each other. */
 #include "../kernel/units.h"
 #include "tune.h"
 #include <string.h>
@@ -7,7 +8,9 @@
 typedef struct Dense { /* a schedule by place of range */
   int unroll[MAX_RANGES], lanes[MAX_RANGES];
   bool partial[MAX_RANGES], rows[MAX_RANGES];
-  int outer, staged, grouped; /* -1: none */
+  int nmoved;
+  struct { int range, block; } moved[MAX_MOVES];
+  int staged, grouped; /* -1: none */
   const Unit *unit;
 } Dense;
 
@@ -25,8 +28,11 @@ static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 
 enum { TILES = sizeof tiles / sizeof *tiles };
 
 static Dense dense_of(const Walk *w, const Opts *o) {
-  Dense d = { .outer = -1, .staged = -1, .grouped = -1, .unit = o->unit };
-  if (o->outermost) d.outer = range_place(&w->ranges, o->outermost);
+  Dense d = { .nmoved = o->nmoved, .staged = -1, .grouped = -1, .unit = o->unit };
+  for (int i = 0; i < o->nmoved; i++) {
+    d.moved[i].range = range_place(&w->ranges, o->moved[i].range);
+    d.moved[i].block = o->moved[i].block;
+  }
   if (o->staged) d.staged = range_place(&w->ranges, o->staged);
   if (o->unit) d.grouped = range_place(&w->ranges, o->grouped);
   for (int i = 0; i < MAX_RANGES; i++) d.unroll[i] = d.lanes[i] = 1;
@@ -44,12 +50,16 @@ enum { MAX_STATEMENTS = 1000 }; /* what is longer takes seconds to compile */
 
 static void try(const Walk *w, const Dense *d) {
   Opts o = { 0 };
+  uint32_t blocks = 0;
+  for (int i = 0; i < d->nmoved; i++) {
+    o.moved[o.nmoved++] = (Move){ w->ranges.p[d->moved[i].range], d->moved[i].block };
+    if (d->moved[i].block) blocks |= 1u << d->moved[i].range;
+  }
   for (int i = 0; i < (int)w->ranges.n; i++)
-    if (d->unroll[i] > 1 || d->lanes[i] > 1)
+    if (d->unroll[i] > 1 || d->lanes[i] > 1 || blocks >> i & 1)
       o.opt[o.n++] = (Opt){
         .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1, .rows = d->rows[i]
       };
-  if (d->outer > 0) o.outermost = w->ranges.p[d->outer];
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
   if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
   if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > MAX_STATEMENTS) return;
@@ -90,6 +100,40 @@ static void other_lanes(const Walk *w, const Dense *d, int at) {
   }
 }
 
+static void drop_move(Dense *d, int k) {
+  memmove(d->moved + k, d->moved + k + 1, (size_t)(--d->nmoved - k) * sizeof *d->moved);
+}
+
+/* Without one of the moves, with a further range's loop inside of those that were moved, with blocks around all. */
+static void other_orders(const Walk *w, const Dense *d) {
+  for (int k = 0; k < d->nmoved; k++) {
+    Dense x = *d;
+    drop_move(&x, k);
+    x.staged = -1;
+    try(w, &x);
+  }
+  for (int i = 0; i < (int)w->ranges.n && d->nmoved < MAX_MOVES; i++) {
+    const int64_t tile = (int64_t)d->unroll[i] * d->lanes[i];
+    Dense x = *d;
+    x.staged = -1;
+    for (int k = x.nmoved; k-- > 0;)
+      if (x.moved[k].range == i && !x.moved[k].block) drop_move(&x, k);
+    x.moved[x.nmoved].range = i;
+    x.moved[x.nmoved++].block = 0;
+    if (i || x.nmoved > 1) try(w, &x);
+    x = *d;
+    x.staged = -1;
+    for (int k = x.nmoved; k-- > 0;)
+      if (x.moved[k].range == i && x.moved[k].block) drop_move(&x, k);
+    memmove(x.moved + 1, x.moved, (size_t)x.nmoved++ * sizeof *x.moved);
+    x.moved[0].range = i;
+    for (int64_t n = 4; n * tile < node(w->ir, w->ranges.p[i])->arg[0] && n <= 64; n *= 2) {
+      x.moved[0].block = (int)(n * tile);
+      try(w, &x);
+    }
+  }
+}
+
 static void other_units(const Walk *w, const Dense *d) {
   Dense x = *d;
   x.unit = NULL;
@@ -124,13 +168,16 @@ void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts 
     for (int i = 0; i < n; i++) other_tiles(&w, &d, i);
     for (int i = 0; i < n; i++) other_lanes(&w, &d, i);
     for (int i = -1; i < w.own; i++) {
+      const bool same = d.nmoved == (i >= 0) && (i < 0 || (d.moved[0].range == i && !d.moved[0].block));
       Dense x = d;
-      x.outer = i;
+      x.nmoved = 0;
       x.staged = -1;
-      if (i != d.outer || d.staged >= 0) try(&w, &x);
+      if (i > 0) x.moved[x.nmoved++].range = i, x.moved[0].block = 0;
+      if (!same || d.staged >= 0) try(&w, &x);
       x.staged = i;
       if (i >= 0 && i != d.staged) try(&w, &x);
     }
+    other_orders(&w, &d);
     other_units(&w, &d);
     for (int i = 0; i < n; i++)
       for (int j = i + 1; j < n; j++) opposed_tiles(&w, &d, i, j);

@@ -63,8 +63,9 @@ static void random_text(Sb *s) {
   static const int number[] = { 2, 2, 3, 4, 4, 5, 8, 16 };
   sb_puts(s, "{");
   for (int n = roll(5); n > 0; n--) {
-    int w = roll(7), r = roll(5);
-    if (w == 6) sb_printf(s, roll(2) ? " outer(r%d) stage(r%d)" : " stage(r%d)", r, r);
+    int w = roll(9), r = roll(5);
+    if (w > 6) sb_printf(s, w > 7 ? " outer(r%d)" : " tile(r%d,%d)", r, number[roll(8)] * (1 + roll(2)));
+    else if (w == 6) sb_printf(s, roll(2) ? " outer(r%d) stage(r%d)" : " stage(r%d)", r, r);
     else if (w == 5) sb_printf(s, " tc(r%d,vpmaddwd)", r);
     else if (w == 4) sb_printf(s, " outer(r%d)", r);
     else sb_printf(s, " %s(r%d,%d)", word[w], r, number[roll(8)]);
@@ -122,7 +123,7 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, staged = 0, shuffled = 0;
+  int applied = 0, staged = 0, shuffled = 0, tiled = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     ctx_init(&c);
@@ -139,6 +140,7 @@ static void legal_schedules_compute_the_same(void **state) {
         random_text(&text);
         current = text.p;
         Kernel x = lowered(p, k, &got);
+        tiled += !strcmp(x.nests.p[0].from, "test") && strstr(current, "tile");
         same(p->ir, &x, got, want);
         applied += !strcmp(x.nests.p[0].from, "test") && strlen(current) > 3;
         staged += x.locals.n > 0;
@@ -149,7 +151,7 @@ static void legal_schedules_compute_the_same(void **state) {
     ir_free(g->ir);
     ctx_free(&c);
   }
-  assert_true(applied > 100 && staged > 10 && shuffled > 1000);
+  assert_true(applied > 100 && staged > 10 && shuffled > 1000 && tiled > 50);
 }
 
 /* a 6 x 8 by 8 x 16 product */
@@ -173,7 +175,7 @@ static void texts_read_back(void **state) {
   IR *ir = *state;
   Ref nest = product(ir, false);
   const Target *t = target(ir->ctx, "x86-64-v3");
-  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ vec(r2,8) }", "{ vec(r1,8) threads(6) }", "{ threads(1) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }" };
+  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ outer(r1) outer(r0) }", "{ vec(r1,8) tile(r0,4) outer(r1) tile(r2,20) }", "{ vec(r2,8) }", "{ vec(r1,8) threads(6) }", "{ threads(1) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }" };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     Opts o;
     Sb s = { 0 };
@@ -205,8 +207,14 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ unroll(r0,2 }", "an opt is malformed" },
     { "x86-64-v3", "{ partial(r0,2) }", "only a reduction has partial results" },
     { "x86-64-v3", "{ partial(r2,33) }", "there are more than 32 partial results" },
-    { "x86-64-v3", "{ outer(r2) }", "the range to move outermost is a reduction's" },
-    { "x86-64-v3", "{ outer(r0) outer(r1) }", "it moves two ranges outermost" },
+    { "x86-64-v3", "{ outer(r0) outer(r0) }", "a range is moved twice" },
+    { "x86-64-v3", "{ tile(r0,2) tile(r0,3) }", "a range is in blocks twice" },
+    { "x86-64-v3", "{ tile(r0,6) }", "a block is not less than its range" },
+    { "x86-64-v3", "{ tile(r0,1) }", "a number is out of range" },
+    { "x86-64-v3", "{ tile(r0) }", "an opt is malformed" },
+    { "x86-64-v3", "{ vec(r1,8) tile(r1,4) }", "a tile does not divide its block" },
+    { "x86-64-v3", "{ tile(r2,16) }", "blocks do not divide their range" },
+    { "x86-64-v3", "{ tile(r0,4) stage(r1) }", "the range of panels is not the outermost" },
     { "x86-64-v3", "{ stage(r2) }", "panels are tiles of a range of the nest" },
     { "x86-64-v3", "{ stage(r1) }", "the range of panels is not the outermost" },
     { "x86-64-v3", "{ outer(r1) stage(r0) }", "the range of panels is not the outermost" },
@@ -231,6 +239,16 @@ static void wrong_texts_are_refused(void **state) {
     const char *wrong = opts_parse(ir, nest, target(ir->ctx, bad[i].isa), bad[i].text, strlen(bad[i].text), &o);
     assert_string_equal(wrong ? wrong : "legal", bad[i].why);
   }
+}
+
+static void sums_in_order_keep_it(void **state) {
+  IR *ir = *state;
+  Ref nest = product(ir, false);
+  const Target *t = target_in_order(&ir->ctx->model, target(ir->ctx, "x86-64-v3"));
+  Opts o;
+  static const char *const moved[] = { "{ outer(r2) }", "{ tile(r2,20) }" };
+  for (int i = 0; i < 2; i++) assert_string_equal(opts_parse(ir, nest, t, moved[i], strlen(moved[i]), &o), "the terms of a sum are taken in order");
+  assert_null(opts_parse(ir, nest, t, "{ tile(r0,2) }", 14, &o));
 }
 
 static void chunks_of_a_chain_are_given(void **state) {
@@ -281,12 +299,36 @@ static void floats_have_tiles(void **state) {
   }
 }
 
+static Ref transposition(IR *ir, int64_t n) {
+  Ref buf[2], i = range_make(ir, n, RK_LOOP), j = range_make(ir, n, RK_LOOP);
+  for (int b = 0; b < 2; b++) {
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_ARENA, .dt = DT_F32, .elems = n * n }));
+    buf[b] = node_make(ir, OP_BUFFER, DT_F32, 1, 0, NULL, 1, &(int64_t){ (int64_t)ir->bufs.n - 1 }, 0, NULL);
+  }
+  Ref x = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[0], ix_add(ir, ix_mul(ir, j, n), i) }, 0, NULL, 0, NULL);
+  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[1], ix_add(ir, ix_mul(ir, i, n), j), x }, 0, NULL, 0, NULL);
+  return node_make(ir, OP_NEST, DT_NONE, 1, 3, (Ref[]){ store, i, j }, 0, NULL, 0, NULL);
+}
+
+/* Lanes whose lines crowd a few sets of a cache are walked in blocks. */
+static void far_lanes_have_blocks(void **state) {
+  IR *ir = *state;
+  static const struct { int64_t n; int block; } size[] = { { 2048, 128 }, { 4096, 128 }, { 2000, 0 }, { 512, 0 } };
+  for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
+    const Nest n = nest_open(ir, transposition(ir, size[k].n));
+    const Opts o = heuristic_opts(ir, &n, target(ir->ctx, "x86-64-v4"));
+    assert_int_equal(o.nmoved ? o.moved[0].block : 0, size[k].block);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(far_lanes_have_blocks, setup, teardown),
     cmocka_unit_test_setup_teardown(floats_have_tiles, setup, teardown),
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
     cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
+    cmocka_unit_test_setup_teardown(sums_in_order_keep_it, setup, teardown),
     cmocka_unit_test_setup_teardown(chunks_of_a_chain_are_given, setup, teardown),
     cmocka_unit_test_setup_teardown(keys_name_what_is_computed, setup, teardown),
   };
