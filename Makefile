@@ -51,7 +51,7 @@ $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
 $(BUILD)/gen/templates.c: tools/embed.sh $(EMBED)
 	@mkdir -p $(@D)
 	tools/embed.sh $(EMBED) > $@
-$(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/bundle/bundle.h
+$(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/support/support.h
 	$(CC) $(CFLAGS) -I. -c -o $@ $<
 
 $(BUILD)/tests/%: tests/%.c $(LIB)

@@ -4,6 +4,7 @@
  * interpreter says. Accumulators are stack slots, which LLVM turns into registers. Writing text needs
  * no LLVM; llvm_build.c makes objects of it. */
 #include "llvm.h"
+#include "parts.h"
 #include "../compiler/ir/refmap.h"
 #include "../compiler/kernel/units.h"
 #include <math.h>
@@ -62,63 +63,6 @@ static const char *cell(Op op, DType operand) {
   default: return t->b;
   }
 }
-
-/* ---- helpers: a template each. $T type, $E element type, $M mask of as many lanes, $S suffix,
- * $B bits, $(c) a constant in every lane; $H $W $F lanes of i16, i32 and float ---- */
-typedef struct Helper { const char *name, *text; } Helper;
-static const Helper helpers[] = {
-  { "neg", "$T @tgc.neg.$S($T %a) #1 {\n  %r = sub $T $(0), %a\n  ret $T %r\n}" },
-  { "not", "$T @tgc.not.$S($T %a) #1 {\n  %r = xor $T $(-1), %a\n  ret $T %r\n}" },
-  { "abs", "$T @tgc.abs.$S($T %a) #1 {\n  %r = call $T @llvm.abs.$S($T %a, i1 false)\n  ret $T %r\n}" },
-  { "recip", "$T @tgc.recip.$S($T %a) #1 {\n  %r = fdiv $T $(1.0), %a\n  ret $T %r\n}" },
-  { "muladd", "$T @tgc.muladd.$S($T %a, $T %b, $T %c) #1 {\n  %p = mul $T %a, %b\n  %r = add $T %p, %c\n  ret $T %r\n}" },
-  { "div", "$T @tgc.div.$S($T %a, $T %b) #1 {\n"
-           "  %zero = icmp eq $T %b, $(0)\n  %minus = icmp eq $T %b, $(-1)\n  %special = or $M %zero, %minus\n"
-           "  %by = select $M %special, $T $(1), $T %b\n  %q = sdiv $T %a, %by\n  %n = sub $T $(0), %a\n"
-           "  %some = select $M %minus, $T %n, $T %q\n  %r = select $M %zero, $T $(0), $T %some\n  ret $T %r\n}" },
-  { "mod", "$T @tgc.mod.$S($T %a, $T %b) #1 {\n"
-           "  %zero = icmp eq $T %b, $(0)\n  %minus = icmp eq $T %b, $(-1)\n  %special = or $M %zero, %minus\n"
-           "  %by = select $M %special, $T $(1), $T %b\n  %r = srem $T %a, %by\n  ret $T %r\n}" },
-  { "udiv", "$T @tgc.udiv.$S($T %a, $T %b) #1 {\n  %zero = icmp eq $T %b, $(0)\n  %by = select $M %zero, $T $(1), $T %b\n"
-            "  %q = udiv $T %a, %by\n  %r = select $M %zero, $T $(0), $T %q\n  ret $T %r\n}" },
-  { "umod", "$T @tgc.umod.$S($T %a, $T %b) #1 {\n  %zero = icmp eq $T %b, $(0)\n  %by = select $M %zero, $T $(1), $T %b\n"
-            "  %r = urem $T %a, %by\n  ret $T %r\n}" },
-  { "fldiv", "$T @tgc.fldiv.$S($T %a, $T %b) #1 {\n  %q = call $T @tgc.div.$S($T %a, $T %b)\n  %m = call $T @tgc.mod.$S($T %a, $T %b)\n"
-             "  %rest = icmp ne $T %m, $(0)\n  %signs = xor $T %a, %b\n  %differ = icmp slt $T %signs, $(0)\n"
-             "  %down = and $M %rest, %differ\n  %less = sext $M %down to $T\n  %r = add $T %q, %less\n  ret $T %r\n}" },
-  { "flmod", "$T @tgc.flmod.$S($T %a, $T %b) #1 {\n  %m = call $T @tgc.mod.$S($T %a, $T %b)\n"
-             "  %rest = icmp ne $T %m, $(0)\n  %signs = xor $T %m, %b\n  %differ = icmp slt $T %signs, $(0)\n"
-             "  %down = and $M %rest, %differ\n  %sum = add $T %m, %b\n  %r = select $M %down, $T %sum, $T %m\n  ret $T %r\n}" },
-  { "shl", "$T @tgc.shl.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %by = select $M %in, $T %b, $T $(0)\n"
-           "  %s = shl $T %a, %by\n  %r = select $M %in, $T %s, $T $(0)\n  ret $T %r\n}" },
-  { "ushr", "$T @tgc.ushr.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %by = select $M %in, $T %b, $T $(0)\n"
-            "  %s = lshr $T %a, %by\n  %r = select $M %in, $T %s, $T $(0)\n  ret $T %r\n}" },
-  { "shr", "$T @tgc.shr.$S($T %a, $T %b) #1 {\n  %in = icmp ult $T %b, $($B)\n  %last = sub $T $($B), $(1)\n"
-           "  %by = select $M %in, $T %b, $T %last\n  %r = ashr $T %a, %by\n  ret $T %r\n}" },
-  /* half precision without instructions for it: the exponent is rebased by an addition, subnormals are integers; no
-   * operand is a denormal float, which may count as zero */
-  { "from_f16", "$F @tgc.from_f16.$S($H %h) #1 {\n  %x = zext $H %h to $W\n  %u = and $W %x, $(32767)\n  %sign = and $W %x, $(32768)\n"
-                "  %s = shl $W %sign, $(16)\n  %low = icmp ult $W %u, $(1024)\n  %int = uitofp $W %u to $F\n"
-                "  %small = fmul $F %int, $(0x3E70000000000000)\n  %bits = bitcast $F %small to $W\n"
-                "  %e = shl $W %u, $(13)\n  %rebased = add $W %e, $(939524096)\n  %big = icmp uge $W %u, $(31744)\n"
-                "  %special = add $W %rebased, $(939524096)\n  %normal = select $M %big, $W %special, $W %rebased\n"
-                "  %v = select $M %low, $W %bits, $W %normal\n  %y = or $W %v, %s\n  %r = bitcast $W %y to $F\n  ret $F %r\n}" },
-  { "to_f16", "$H @tgc.to_f16.$S($F %f) #1 {\n  %b = bitcast $F %f to $W\n  %hi = lshr $W %b, $(16)\n  %s = and $W %hi, $(32768)\n"
-              "  %u = and $W %b, $(2147483647)\n  %uf = bitcast $W %u to $F\n"
-              "  %nan = icmp ugt $W %u, $(2139095040)\n  %inf = select $M %nan, $W $(32256), $W $(31744)\n"
-              "  %half = fadd $F %uf, $(0.5)\n  %hb = bitcast $F %half to $W\n  %low = sub $W %hb, $(1056964608)\n"
-              "  %bit = lshr $W %u, $(13)\n  %odd = and $W %bit, $(1)\n  %sum = add $W %u, %odd\n"
-              "  %up = sub $W %sum, $(939520001)\n  %n = lshr $W %up, $(13)\n"
-              "  %is_big = icmp uge $W %u, $(1199570944)\n  %is_low = icmp ult $W %u, $(947912704)\n"
-              "  %v = select $M %is_low, $W %low, $W %n\n  %w = select $M %is_big, $W %inf, $W %v\n"
-              "  %x = or $W %w, %s\n  %r = trunc $W %x to $H\n  ret $H %r\n}" },
-  { "from_bf16", "$F @tgc.from_bf16.$S($H %h) #1 {\n  %x = zext $H %h to $W\n  %u = shl $W %x, $(16)\n  %r = bitcast $W %u to $F\n"
-                 "  ret $F %r\n}" },
-  { "to_bf16", "$H @tgc.to_bf16.$S($F %f) #1 {\n  %u = bitcast $F %f to $W\n  %hi = lshr $W %u, $(16)\n  %s = and $W %hi, $(32768)\n"
-               "  %quiet = or $W %s, $(32704)\n  %odd = and $W %hi, $(1)\n  %up = add $W %u, $(32767)\n  %sum = add $W %up, %odd\n"
-               "  %n = lshr $W %sum, $(16)\n  %nan = fcmp uno $F %f, %f\n  %x = select $M %nan, $W %quiet, $W %n\n"
-               "  %r = trunc $W %x to $H\n  ret $H %r\n}" },
-};
 
 /* ---- types ---- */
 static const char *const scalar_type[DT_COUNT] = {
@@ -642,10 +586,11 @@ static DType parse_suffix(const char *s, int *lanes) {
   return of_bits[*s == 'f'][atoi(s + 1) & 127];
 }
 
-static void put_template(Sb *o, const char *text, DType d, int lanes) {
+/* A function of helpers.ll.in, which says what the $ are. */
+static void put_function(Sb *o, const Part *p, DType d, int lanes) {
   const char *element = scalar_type[d];
   bool constant_of = false; /* $(...): the element type is that of the operation it stands in */
-  for (const char *s = text; *s; s++) {
+  for (const char *s = p->text; s < p->end; s++) {
     if (*s == ')' && constant_of) {
       sb_puts(o, lanes > 1 ? ")" : "");
       constant_of = false;
@@ -661,7 +606,7 @@ static void put_template(Sb *o, const char *text, DType d, int lanes) {
       case 'S': sb_puts(o, suffix(d, lanes).s); break;
       case 'B': sb_printf(o, "%d", dtype_info[d].bits); break;
       case '(': constant_of = true, lanes > 1 ? sb_printf(o, "splat (%s ", element) : (void)0; break;
-      default: BUG("template $%c", *s);
+      default: BUG("helpers.ll.in: $%c", *s);
       }
     }
   }
@@ -684,11 +629,11 @@ static void want_name(Prelude *p, const char *s, size_t n) {
     DType d = parse_suffix(dot + 1, &lanes);
     *dot = 0;
     Sb out = { 0 };
-    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
-      if (!strcmp(helpers[i].name, name + 4)) put_template(&out, helpers[i].text, d, lanes);
-    CHECK(out.n);
+    Part part;
+    CHECK(part_find("helpers.ll.in", "@function ", name + 4, strlen(name + 4), &part));
+    put_function(&out, &part, d, lanes);
     want_names(p, out.p);
-    sb_printf(&p->text, "define internal %s\n", out.p);
+    sb_printf(&p->text, "define internal %s", out.p);
     sb_free(&out);
     return;
   }

@@ -30,7 +30,7 @@ typedef struct Bench {
 /* ---- competitors ---- */
 static void start_ort(Ctx *c, Bench *b) {
   const char *python = getenv("TGC_PYTHON");
-  const BundleTemplate *script = bundle_template("ort.py");
+  const Embedded *script = embedded_file("ort.py");
   Texts argv = { 0 };
   VEC_PUSH(&argv, python && *python ? python : "python3");
   VEC_PUSH(&argv, "-c");

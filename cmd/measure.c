@@ -195,7 +195,7 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
 /* Where a bundle leaves the times of its steps. */
 const char *hooks_write(Ctx *c, const char *scratch, int steps) {
   const char *path = arena_printf(&c->model, "%s/hooks.h", scratch);
-  const BundleTemplate *hooks = bundle_template("hooks.h");
+  const Embedded *hooks = embedded_file("hooks.h");
   const char *text = arena_printf(&c->model, "enum { STEPS = %d, LANES = %d, SPANS = %d };\n%.*s", steps, LANES, SPANS, (int)hooks->n, hooks->p);
   if (file_write(path, text, strlen(text))) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
   return path;
@@ -258,7 +258,7 @@ static _Noreturn void probe(const Probe *p) {
 }
 
 Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes) {
-  const BundleTemplate *source = bundle_template("peak.c");
+  const Embedded *source = embedded_file("peak.c");
   const char *path = arena_printf(&c->model, "%s/peak.c", scratch);
   Texts more = { 0 };
   if (file_write(path, source->p, source->n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));

@@ -1,7 +1,7 @@
 #!/bin/sh
-# embed.sh FILE...: C source with the files' bytes, as the table bundle_templates of compiler/bundle/bundle.h
+# embed.sh FILE...: C source with the files' bytes, as the table embedded_files of compiler/support/support.h
 echo '/* made by tools/embed.sh */'
-echo '#include "compiler/bundle/bundle.h"'
+echo '#include "compiler/support/support.h"'
 i=0
 for f in "$@"; do
   echo "static const unsigned char f$i[] = {"
@@ -9,7 +9,7 @@ for f in "$@"; do
   echo '0};'
   i=$((i + 1))
 done
-echo 'const BundleTemplate bundle_templates[] = {'
+echo 'const Embedded embedded_files[] = {'
 i=0
 for f in "$@"; do
   echo "  { \"$(basename "$f")\", (const char *)f$i, sizeof f$i - 1 },"

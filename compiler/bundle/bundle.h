@@ -74,9 +74,4 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
 /* ---- write.c: all fail with EX_NOWRITE ---- */
 void bundle_put(Ctx *c, const Bundle *b, const char *dir);   /* into an existing folder, as it comes */
 void bundle_write(Ctx *c, const Bundle *b, const char *dir); /* atomically: dir is the old bundle or the new one */
-
-/* ---- the embedded files (tools/embed.sh over runtime_stub and cmd/probe) ---- */
-typedef struct BundleTemplate { const char *name, *p; size_t n; } BundleTemplate;
-extern const BundleTemplate bundle_templates[]; /* .name NULL ends it */
-const BundleTemplate *bundle_template(const char *name); /* render.c; one that is there */
 #endif

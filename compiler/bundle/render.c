@@ -11,12 +11,6 @@ typedef struct Word {
   const char *name, *text;
 } Word;
 
-const BundleTemplate *bundle_template(const char *name) {
-  for (const BundleTemplate *t = bundle_templates; t->name; t++)
-    if (!strcmp(t->name, name)) return t;
-  BUG("no template %s", name);
-}
-
 static const char *word_find(const Word *words, const char *s, size_t n) {
   for (; words->name; words++)
     if (strlen(words->name) == n && !memcmp(words->name, s, n)) return words->text;
@@ -25,7 +19,7 @@ static const char *word_find(const Word *words, const char *s, size_t n) {
 
 /* @word@ where word is known is replaced; any other @ (make's) stays. */
 static void expand(const char *name, const Word *words, Sb *out) {
-  const BundleTemplate *t = bundle_template(name);
+  const Embedded *t = embedded_file(name);
   const char *at = t->p, *end = t->p + t->n;
   while (at < end) {
     const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
@@ -669,7 +663,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     if (embed) add_file(c, b, weights_file, words, "weights.S.in");
   }
   for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
-    const BundleTemplate *t = bundle_template(runtime[i]);
+    const Embedded *t = embedded_file(runtime[i]);
     VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
   }
   add_file(c, b, "main.c", words, "main.c.in");

@@ -223,6 +223,12 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) {
   exit(EX_BUG);
 }
 
+const Embedded *embedded_file(const char *name) {
+  for (const Embedded *f = embedded_files; f->name; f++)
+    if (!strcmp(f->name, name)) return f;
+  BUG("no file %s", name);
+}
+
 void sha256_hex(const void *p, size_t n, char out[65]) {
   struct sha256_ctx h;
   uint8_t digest[SHA256_DIGEST_SIZE];

@@ -128,6 +128,11 @@ void files_check(Ctx *c);                               /* fails when a mapped f
 void files_unmap(Ctx *c);                               /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 
+/* ---- files that are part of the program (tools/embed.sh over runtime_stub and cmd/probe) ---- */
+typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, and a NUL */
+extern const Embedded embedded_files[];                 /* .name NULL ends it */
+const Embedded *embedded_file(const char *name);        /* one that is there */
+
 /* ---- SHA-256 as 64 hex digits (nettle) ---- */
 void sha256_hex(const void *p, size_t n, char out[65]);
 

@@ -1,0 +1,195 @@
+/* helpers.c: what stands before the kernels in C: the parts of runtime_stub/helpers.c.in that they mention, for the types
+ * that they mention, and what those mention in turn. */
+#include "cstyle.h"
+#include "parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the words of helpers.c.in, which says how it is written ---- */
+/* One of the $ of the file's head, at s; what is behind it. */
+static const char *put_word(Sb *o, const char *s, DType d, int lanes) {
+  static const char *const floats[] = { [2] = "uint16_t", [4] = "float", [8] = "double" };
+  const int bits = dtype_info[d].bits;
+  char sfx[32];
+  switch (*s) {
+  case 'T': c_type(o, d, lanes); break;
+  case 'H': c_type(o, d, lanes / 2); break;
+  case 'S': sb_puts(o, c_suffix(d, lanes, sfx)); break;
+  case 'E': sb_puts(o, dtype_info[d].ctype); break;
+  case 'U': sb_printf(o, lanes > 1 ? "u%dx%d" : "uint%d_t", bits, lanes); break;
+  case 'I': sb_printf(o, lanes > 1 ? "i%dx%d" : "int%d_t", bits, lanes); break;
+  case 'F': sb_puts(o, floats[bits / 8]); break;
+  case 'B': sb_printf(o, "%d", bits); break;
+  case 'N': sb_printf(o, "%d", lanes); break;
+  case 'P': sb_printf(o, "%d", lanes * 2); break;
+  case 'Q': sb_printf(o, "%d", lanes * 4); break;
+  case 'L':
+    for (int i = 0; i < lanes; i++) sb_printf(o, i ? ", %d" : "%d", i);
+    break;
+  case 'M': {
+    const size_t n = strcspn(s + 2, ")");
+    sb_printf(o, "%.*s%s", (int)n, s + 2, d == DT_F32 ? "f" : "");
+    return s + 2 + n + 1;
+  }
+  default: BUG("helpers.c.in: $%c", *s);
+  }
+  return s + 1;
+}
+
+static void put_line(Sb *o, const char *s, const char *end, DType d, int lanes) {
+  while (s < end) {
+    const char *word = memchr(s, '$', (size_t)(end - s));
+    sb_put(o, s, (size_t)((word ? word : end) - s));
+    s = word ? put_word(o, word + 1, d, lanes) : end;
+  }
+}
+
+/* Whether "f32x8 CONDITION" or "x8 CONDITION" is about so many lanes of this type. */
+static bool is_about(const char *line, DType d, int lanes) {
+  char sfx[32];
+  const char *own = c_suffix(d, lanes, sfx);
+  const size_t n = strcspn(line, " ");
+  if (*line == 'x') own += strcspn(own, "x");
+  return strlen(own) == n && !memcmp(own, line, n);
+}
+
+static void put_part(Sb *o, const Part *p, DType d, int lanes) {
+  bool chosen = false, skipped = false; /* in lines for some lanes: any were for these; the last ones were not */
+  for (const char *s = p->text, *next; s < p->end; s = next) {
+    next = part_line(s, p->end);
+    if (*s != '@') {
+      if (!skipped) put_line(o, s, next, d, lanes);
+    } else if (part_starts(s, "@else")) {
+      if (chosen) sb_puts(o, "#else\n");
+      skipped = false;
+    } else if (part_starts(s, "@end")) {
+      if (chosen) sb_puts(o, "#endif\n");
+      chosen = skipped = false;
+    } else {
+      skipped = !is_about(s + 1, d, lanes);
+      if (!skipped) sb_printf(o, "#%s%.*s", chosen ? "elif" : "if", (int)(next - strchr(s, ' ')), strchr(s, ' '));
+      chosen |= !skipped;
+    }
+  }
+}
+
+/* ---- names: those that the kernels mention, and what their functions mention ---- */
+typedef struct Names { VEC(char *) p; Arena a; } Names;
+
+static bool names_add(Names *n, const char *s, size_t len) {
+  for (size_t i = 0; i < n->p.n; i++)
+    if (strlen(n->p.p[i]) == len && !memcmp(n->p.p[i], s, len)) return false;
+  VEC_PUSH(&n->p, arena_str(&n->a, s, len));
+  return true;
+}
+
+static void names_free(Names *n) {
+  VEC_FREE(&n->p);
+  arena_free(&n->a);
+}
+
+typedef struct Prelude { Names functions, types; Sb text; IR *ir; const Target *target; } Prelude;
+
+static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+/* "f32x8" or "f32": element type, lanes (1 when scalar); false if s is something else */
+static bool parse_suffix(const char *s, size_t n, DType *d, int *lanes) {
+  size_t at = 0;
+  while (at < n && s[at] != 'x') at++;
+  *d = dtype_from_text(s, at);
+  *lanes = at < n ? atoi(s + at + 1) : 1;
+  return *d != DT_NONE && *lanes > 0;
+}
+
+static void want_names(Prelude *p, const char *s);
+
+static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUFFIX */
+  const char *name = s + 4, *sep = memchr(name, '_', n - 4);
+  const size_t len = sep ? (size_t)(sep - name) : 0;
+  DType d;
+  int lanes;
+  Part part;
+  Sb out = { 0 };
+  if (!sep || !parse_suffix(sep + 1, (size_t)(s + n - sep - 1), &d, &lanes) || !names_add(&p->functions, s, n)) return;
+  if (part_find("helpers.c.in", lanes > 1 ? "@vector " : "@scalar ", name, len, &part)) put_part(&out, &part, d, lanes);
+  else c_define(p->ir, p->target, c_op(name, len), d, lanes, &out);
+  want_names(p, out.p); /* what it uses comes first */
+  sb_printf(&p->text, "TGC_HELPER %s", out.p);
+  sb_free(&out);
+}
+
+/* i32x8_of64: a comparison of eight lanes of 64 bits as a mask */
+static void want_mask(Prelude *p, const char *s, size_t n) {
+  const int lanes = atoi(s + 4), bits = atoi((const char *)memmem(s, n, "_of", 3) + 3);
+  char type[32];
+  if (!names_add(&p->functions, s, n)) return;
+  snprintf(type, sizeof type, "i%dx%d", bits, lanes);
+  names_add(&p->types, type, strlen(type));
+  snprintf(type, sizeof type, "i32x%d", lanes);
+  names_add(&p->types, type, strlen(type));
+  sb_printf(&p->text, "TGC_HELPER i32x%d i32x%d_of%d(i%dx%d m) { return ", lanes, lanes, bits, bits, lanes);
+  sb_printf(&p->text, bits == 32 ? "m; }\n" : "__builtin_convertvector(m, i32x%d); }\n", lanes);
+}
+
+static void want_names(Prelude *p, const char *s) {
+  for (size_t n; *s; s += n) {
+    DType d;
+    int lanes;
+    for (n = 0; letter(s[n]); n++) {}
+    if (n > 4 && part_starts(s, "tgc_")) want_function(p, s, n);
+    else if (n > 6 && part_starts(s, "i32x") && memmem(s, n, "_of", 3)) want_mask(p, s, n);
+    else if (memchr(s, 'x', n) && parse_suffix(s, s[n - 1] == 'u' ? n - 1 : n, &d, &lanes) && lanes > 1) names_add(&p->types, s, n);
+    n += !n;
+  }
+}
+
+/* "f32x8", or "f32x8u" for what lies at any address; false: within one register. */
+static bool put_typedef(Sb *o, const char *name, const Target *t) {
+  const size_t n = strlen(name);
+  const bool unaligned = name[n - 1] == 'u';
+  DType d;
+  int lanes;
+  parse_suffix(name, n - unaligned, &d, &lanes);
+  if (d == DT_BOOL) d = DT_U8;
+  sb_printf(o, "typedef %s %s __attribute__((vector_size(%d)", dtype_info[d].ctype, name, lanes * dt_bytes(d));
+  if (unaligned) sb_printf(o, ", aligned(%d), may_alias", dt_bytes(d));
+  sb_puts(o, "));\n");
+  return lanes * dt_bytes(d) > t->vector_bytes;
+}
+
+/* Whether one of the words of "@text WORD..." is in a text, or there are none. */
+static bool mentioned(const Part *p, const char *text) {
+  const char *s = p->heading + strlen("@text");
+  bool any = *s == '\n';
+  while (*s == ' ' && !any) {
+    const size_t n = strcspn(++s, " \n");
+    any = memmem(text, strlen(text), s, n);
+    s += n;
+  }
+  return any;
+}
+
+void c_prelude(const Plan *p, const Target *t, Sb *o) {
+  const Embedded *file = embedded_file("helpers.c.in");
+  Prelude pre = { .ir = p->ir, .target = t };
+  Sb all = { 0 };
+  bool wide = false; /* vectors of more than one register */
+  Part part;
+  sb_puts(&all, "");
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].code == (int)k) sb_puts(&all, p->kernels.p[k].text);
+  want_names(&pre, all.p);
+  sb_puts(&pre.text, "");
+  want_names(&pre, pre.text.p); /* types that only functions mention */
+  sb_puts(&all, pre.text.p);
+  for (const char *at = file->p; part_next(&at, file->p + file->n, &part);)
+    if (part_starts(part.heading, "@text") && mentioned(&part, all.p)) put_part(o, &part, DT_NONE, 1);
+  for (size_t i = 0; i < pre.types.p.n; i++) wide |= put_typedef(o, pre.types.p.p[i], t);
+  if (wide) sb_puts(o, "#if defined __GNUC__ /* how they are passed matters to no one else: helpers are static */\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n");
+  if (pre.types.p.n) sb_puts(o, "\n");
+  if (pre.text.n) sb_printf(o, "%s\n", pre.text.p);
+  names_free(&pre.functions);
+  names_free(&pre.types);
+  sb_free(&pre.text);
+  sb_free(&all);
+}
