@@ -1,4 +1,4 @@
-/* render.c: the text files of a bundle. Each is a template of runtime_stub in which @word@ is
+/* render.c: the text files of a bundle. Each is a template of runtime_stub with conditions, in which @word@ is
  * replaced; what varies with the model is built here, from numbers and cleaned names only. */
 #include "bundle.h"
 #include <stdlib.h>
@@ -17,10 +17,10 @@ static const char *word_find(const Word *words, const char *s, size_t n) {
   return NULL;
 }
 
-/* @word@ where word is known is replaced; any other @ (make's) stays. */
-static void expand(const char *name, const Word *words, Sb *out) {
-  const Embedded *t = embedded_file(name);
-  const char *at = t->p, *end = t->p + t->n;
+/* @word@ where word is known is replaced; any other @ stays. A line that is one word gives way to its text, which has line
+ * ends of its own. */
+static void expand_line(const char *at, const char *end, const Word *words, Sb *out) {
+  const char *begin = at;
   while (at < end) {
     const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
     if (open) close = memchr(open + 1, '@', (size_t)(end - open - 1));
@@ -29,8 +29,37 @@ static void expand(const char *name, const Word *words, Sb *out) {
     sb_put(out, at, (size_t)(stop - at));
     if (text) sb_puts(out, text);
     at = text ? close + 1 : stop;
+    if (text && open == begin && close + 2 == end) return;
   }
 }
+
+static bool starts(const char *line, const char *word) { return !strncmp(line, word, strlen(word)); }
+
+/* Lines between "@if word" and "@else" or "@end" stay where the word has a text, those between "@else" and "@end" where it
+ * has none. */
+static void expand(const char *name, const Word *words, Sb *out) {
+  const Embedded *t = embedded_file(name);
+  int depth = 0, out_at = 0; /* of conditions around the line; of the outermost one that leaves it out */
+  for (const char *s = t->p, *next; s < t->p + t->n; s = next) {
+    const size_t n = strcspn(s, "\n");
+    next = s + n + 1;
+    if (starts(s, "@if ")) {
+      const char *text = word_find(words, s + 4, n - 4);
+      if (!text) BUG("%s: no word %.*s", name, (int)n - 4, s + 4);
+      depth++;
+      if (!out_at && !*text) out_at = depth;
+    } else if (starts(s, "@else\n")) {
+      out_at = out_at == depth ? 0 : out_at ? out_at : depth;
+    } else if (starts(s, "@end\n")) {
+      if (out_at == depth) out_at = 0;
+      depth--;
+    } else if (!out_at) {
+      expand_line(s, next, words, out);
+    }
+  }
+}
+
+static const char *flag(bool is) { return is ? "yes" : ""; } /* of a word that only conditions ask for */
 
 /* The text moves into the arena of the model, next to the plan it describes. */
 static const char *keep(Ctx *c, Sb *s) {
@@ -95,6 +124,15 @@ static const char *cpu_text(Ctx *c, const Target *t) {
   for (const Feature *f = features; f->name; f++)
     if (t->features & f->bit) sb_printf(&s, " %s", f->name);
   sb_puts(&s, t->features ? " */" : " no more than every CPU of the kind has */");
+  return keep(c, &s);
+}
+
+static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nin(g); i++) sb_printf(&s, "  in.%s = (const %s *)input[%zu];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
+  for (size_t i = 0; i < graph_nout(g); i++) sb_printf(&s, "  out.%s = (%s *)output[%zu];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
+  if (!graph_nin(g)) sb_puts(&s, "  in.none = 0;\n");
+  if (!graph_nout(g)) sb_puts(&s, "  out.none = 0;\n");
   return keep(c, &s);
 }
 
@@ -309,19 +347,6 @@ static bool has_chains(const Plan *p) {
   return false;
 }
 
-/* ---- the floating-point mode of a run: denormals are zero, rounding is to nearest, nothing traps ---- */
-static const char float_mode[] =
-    "/* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */\n"
-    "#if defined __SSE2__\n#include <xmmintrin.h>\ntypedef unsigned FloatMode;\n"
-    "static FloatMode float_enter(void) {\n  const FloatMode was = _mm_getcsr();\n  _mm_setcsr(0x9fc0);\n  return was;\n}\n"
-    "static void float_leave(FloatMode was) { _mm_setcsr(was); }\n"
-    "#elif defined __aarch64__ && defined __GNUC__\ntypedef uint64_t FloatMode;\n"
-    "static void float_leave(FloatMode was) { __asm__ volatile(\"msr fpcr, %0\" ::\"r\"(was)); }\n"
-    "static FloatMode float_enter(void) {\n  FloatMode was;\n  __asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(was));\n"
-    "  float_leave((FloatMode)1 << 24);\n  return was;\n}\n"
-    "#else\ntypedef int FloatMode;\nstatic FloatMode float_enter(void) { return 0; }\n"
-    "static void float_leave(FloatMode was) { (void)was; }\n#endif\n\n";
-
 /* ---- weights and tests ---- */
 static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int64_t n) {
   static const char digit[] = "0123456789";
@@ -432,8 +457,6 @@ static Bytes code_bytes(const Plan *p, const BundleOptions *o, const Word *words
 }
 
 /* ---- kernels for several machines ---- */
-static const char state_memory[] = "  unsigned char *s = a + STATE_AT;\n  const uint64_t *cursor = (const uint64_t *)(const void *)s;\n  (void)cursor;\n";
-
 /* The function that calls kernels by their number, and what it is given. */
 static const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name) {
   Ctx *c = p->ir->ctx;
@@ -441,8 +464,8 @@ static const char *job_text(const Plan *p, const char *net, const char **in, con
     { "net", net },
     { "linkage", linkage },
     { "run_kernel", name },
-    { "job_code", fat ? "  void (*run)(const void *job, int64_t begin, int64_t end);\n" : "" },
-    { "state_memory", p->states.n ? state_memory : "" },
+    { "fat", flag(fat) },
+    { "states", flag(p->states.n) },
     { "calls", calls_text(p, in, out) },
     { NULL, NULL },
   };
@@ -472,7 +495,8 @@ static void add_variant(const Plan *v, const char *net, const char **in, const c
     { "isa", v->target->isa },
     { "prelude", keep(c, &prelude) },
     { "kernels", kernels_text(v) },
-    { "state_place", v->states.n ? arena_printf(&c->model, "enum { STATE_AT = %lld };\n\n", (long long)v->state_at) : "" },
+    { "states", flag(v->states.n) },
+    { "state_at", arena_printf(&c->model, "%lld", (long long)v->state_at) },
     { "run_kernel", run },
     { "chunks", chunks_text(v) },
     { "job", job_text(v, net, in, out, true, "", run) },
@@ -487,7 +511,6 @@ typedef struct VariantTexts { const char *declarations, *choose, *rules, *object
 static VariantTexts variant_texts(const Plan *p, const char *net) {
   Ctx *c = p->ir->ctx;
   Sb declare = { 0 }, choose = { 0 }, rules = { 0 }, objects = { 0 }, sources = { 0 }, properties = { 0 };
-  if (p->variants.n) sb_puts(&choose, "  ctx->run = NULL;\n  ctx->chunks = NULL;\n");
   for (size_t i = p->variants.n; i-- > 1;) { /* poorer ones first: the last that fits counts */
     const Plan *v = p->variants.p[i - 1];
     const char *name = bundle_variant(v, net);
@@ -518,22 +541,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const Form *form = form_of(o);
-  const bool fat = p->variants.n, chains = has_chains(p);
+  const bool fat = p->variants.n, chains = has_chains(p), asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
 
   const bool ir = o->backend->build;
-  Sb shapes = { 0 }, prelude = { 0 }, assign = { 0 };
+  Sb shapes = { 0 }, prelude = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
   put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
   o->backend->prelude(base, base->target, &prelude);
-  for (int i = 0; i < nin; i++)
-    sb_printf(&assign, "  in.%s = (const %s *)input[%d];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
-  for (int i = 0; i < nout; i++)
-    sb_printf(&assign, "  out.%s = (%s *)output[%d];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
-  if (!nin) sb_puts(&assign, "  in.none = 0;\n");
-  if (!nout) sb_puts(&assign, "  out.none = 0;\n");
-
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
@@ -555,7 +571,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
     { "weight_bytes", arena_printf(m, "%lld", (long long)p->weight_bytes) },
     { "cpu", cpu_text(c, p->target) },
-    { "cpu_check", p->target->features && !o->no_cpu_check ? arena_printf(m, "  if (tgcrt_cpu_check(%s_CPU)) return TGCRT_CPU;\n", NET) : "" },
+    { "cpu_check", flag(asks) },
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
     { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
@@ -564,46 +580,31 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_fields", out_fields },
     { "input_slots", slots_text(c, g->inputs.p, nin, in) },
     { "output_slots", slots_text(c, g->outputs.p, nout, out) },
-    { "assign", keep(c, &assign) },
+    { "assign", assign_text(c, g, in, out) },
     { "null_checks", null_checks(c, g, in, out) },
     { "state_declarations", state_text(p, net, NET, digest, "h") },
     { "state_functions", state_text(p, net, NET, digest, "c") },
-    { "state_reset", p->states.n ? arena_printf(m, "%s_state_reset(ctx)", net) : "TGCRT_OK" },
-    { "state_advance", p->states.n ? arena_printf(m, "  tgcrt_state_advance(states, %s_STATES, ctx->arena + STATE_AT);\n", NET) : "" },
-    { "run_status", g->guarded ? arena_printf(m, "ctx->arena[%lld] ? TGCRT_INDEX : TGCRT_OK", (long long)p->guard_at) : "TGCRT_OK" },
-    { "ir_run_status", g->guarded ? arena_printf(m, "  %%guard.at = getelementptr i8, ptr %%a, i64 %lld\n  %%guard = load i8, ptr %%guard.at\n"
-                                                    "  %%clamped = icmp ne i8 %%guard, 0\n  %%status = select i1 %%clamped, i32 5, i32 0\n  ret i32 %%status\n",
-                                                 (long long)p->guard_at)
-                                  : "  ret i32 0\n" },
+    { "states", flag(p->states.n) },
+    { "nstates", arena_printf(m, "%zu", p->states.n) },
+    { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
+    { "guarded", flag(g->guarded) },
+    { "guard_at", arena_printf(m, "%lld", (long long)p->guard_at) },
     { "prelude", keep(c, &prelude) },
     { "kernels", kernels_text(base) },
     { "chunks", chunks_text(base) },
     { "job", job_text(base, net, in, out, fat, "static ", "run_kernel") },
-    { "chains", chains ? arena_printf(m, "/* How many kernels run together, chunk by chunk; 0: it does so with those before it. */\nstatic const unsigned char kernels_of[] = { %s0 };\n\n", chains_text(p)) : "" },
-    { "next_kernel", chains ? "job.kernel += kernels_of[job.kernel]" : "job.kernel++" },
-    { "ir_chains", chains ? arena_printf(m, "; how many kernels run together, chunk by chunk\n@kernels_of = private unnamed_addr constant [%zu x i8] [%si8 0]\n\n", p->kernels.n + 1, module_chains(p)) : "" },
-    { "ir_next_kernel", chains ? "  %kernels.at = getelementptr i8, ptr @kernels_of, i32 %kernel\n  %kernels.byte = load i8, ptr %kernels.at\n"
-                                 "  %kernels = zext i8 %kernels.byte to i32\n  %kernel.next = add i32 %kernel, %kernels\n"
-                               : "  %kernel.next = add i32 %kernel, 1\n" },
-    { "run_job", fat ? "job->run" : "run_kernel" },
-    { "choose_code", fat ? "    const int own = ctx->chunks ? ctx->chunks[job.kernel] : 0; /* 0: run_kernel's */\n"
-                           "    const int64_t chunks = own ? own : chunks_of[job.kernel];\n    job.run = own ? ctx->run : run_kernel;\n"
-                         : "    const int64_t chunks = chunks_of[job.kernel];\n" },
-    { "ctx_variant", fat ? "  void (*run)(const void *job, int64_t begin, int64_t end); /* kernels for this CPU */\n  const unsigned char *chunks;\n" : "" },
+    { "chains", chains ? chains_text(p) : "" },
+    { "ir_chains", chains ? module_chains(p) : "" },
+    { "fat", flag(fat) },
     { "variants", variant.declarations },
     { "choose_variant", variant.choose },
     { "variant_rules", variant.rules },
     { "variant_properties", variant.properties },
-    { "float_mode", o->keep_denormals ? "" : float_mode },
-    { "float_enter", o->keep_denormals ? "" : "const FloatMode mode = float_enter();\n  " },
-    { "float_leave", o->keep_denormals ? "" : "\n  float_leave(mode);" },
+    { "flush", flag(!o->keep_denormals) },
     { "triple", p->target->triple },
     { "ir_size", ir_size(p) },
-    { "ir_cpu", p->target->features && !o->no_cpu_check ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
+    { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
     { "ir_states", ir ? state_text(p, net, NET, digest, "ll") : "" },
-    { "ir_state_memory", p->states.n ? arena_printf(m, "  %%s = getelementptr i8, ptr %%a, i64 %lld\n", (long long)p->state_at) : "" },
-    { "ir_state_reset", p->states.n ? arena_printf(m, "  %%reset = call i32 @%s_state_reset(ptr %%ctx)\n  ret i32 %%reset", net) : "  ret i32 0" },
-    { "ir_state_advance", p->states.n ? arena_printf(m, "  call void @tgcrt_state_advance(ptr @states, %s %zu, ptr %%s)\n", ir_size(p), p->states.n) : "" },
     { "ir_nulls", ir ? module_nulls(p) : "" },
     { "ir_calls", ir ? module_calls(p) : "" },
     { "ir_cases", ir ? module_cases(p) : "" },
@@ -614,17 +615,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ir_messages", ir ? module_messages(c) : "" },
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
-    { "ir_global", embed ? arena_printf(m, "@%s_weights = external constant i8, align 64\n", net) : "" },
-    { "weights_declaration", embed ? arena_printf(m, "extern const unsigned char %s_weights[];\n\n", net) : "" },
-    { "weights_note", embed ? "The weights are part of the\n * program: pass NULL and 0."
-                            : arena_printf(m, "They are the bytes of\n * %s_weights.bin, which tgcrt_map maps.", net) },
-    { "weights_default",
-      embed ? arena_printf(m, "  if (!weights) weights = %s_weights, weights_bytes = %s_WEIGHTS_BYTES;\n", net, NET) : "" },
-    { "weights_open", embed ? "  (void)weights_file;\n"
-                            : arena_printf(m,
-                                           "  if (tgcrt_map(weights_file, %s_WEIGHTS_BYTES, &weights)) quit(weights_file, \"not "
-                                           "the weights of this model\");\n",
-                                           NET) },
+    { "embed", flag(embed) },
     { "cflags", p->target->cflags },
     { "code", bundle_code(c, o) },
     { "code_rule", named(c, form->rule, net) },
@@ -636,18 +627,10 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", named(c, form->object, net), variant.objects, weights_object) },
     { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", named(c, form->source, net), variant.sources, apart ? " " : "", apart ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
-    { "weights_rule",
-      apart ? arena_printf(m, "$(B)/%s_weights.o: %s%s\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -c -o $@ %s\n", net, weights_file,
-                           o->weights == WEIGHTS_INCBIN ? arena_printf(m, " %s_weights.bin", net) : "", weights_file)
-            : "" },
-    { "example_args", embed ? "" : arena_printf(m, "--weights %s_weights.bin", net) },
-    { "check_command", test ? arena_printf(m, "$(B)/%s_example --check %s_check.bin", net, net)
-                            : "@echo 'this bundle has no reference data; compile with --self-test' >&2; exit 1" },
-    { "cmake_test", test ? arena_printf(m,
-                                        "\nenable_testing()\nadd_test(NAME %s_check COMMAND %s_example --check %s_check.bin\n"
-                                        "         WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})\n",
-                                        net, net, net)
-                         : "" },
+    { "weights_object", flag(apart) },
+    { "weights_source", weights_file },
+    { "weights_files", o->weights == WEIGHTS_INCBIN ? arena_printf(m, "%s %s_weights.bin", weights_file, net) : weights_file },
+    { "test", flag(test) },
     { NULL, NULL },
   };
   static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
