@@ -122,14 +122,30 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
     }
 }
 
-static Opts opts_of(const IR *ir, const Product *p, const Block *b) {
+/* Rows of x that all panels of the constant meet before the next ones do: as many as stay in the second level of cache, where x is more
+ * than that and reading the constant once more for each of them is less than reading x for each panel. 0: all at once. */
+static int row_block(const IR *ir, const Product *p, const Target *t, const Block *b) {
+  const int64_t rows = range_extent(ir, b->row), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
+  const double panels = ceil((double)range_extent(ir, b->lane) / (b->v * b->lanes));
+  for (int64_t blocks = 1; blocks * tile <= rows; blocks++) {
+    if (p->bytes[0] / (double)blocks > 0.8 * t->l2_bytes || rows % (blocks * tile)) continue;
+    return blocks > 1 && (double)blocks * p->bytes[1] < panels * p->bytes[0] ? (int)(rows / blocks) : 0;
+  }
+  return 0;
+}
+
+static Opts opts_of(const IR *ir, const Target *t, const Product *p, const Block *b) {
   Opts o = { .unit = p->unit, .grouped = p->range };
   bool same = b->copied == b->row;
   o.opt[o.n++] = (Opt){ .range = b->row, .unroll = same ? b->u : 1, .lanes = b->rows, .rows = true };
   if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
   o.opt[o.n++] = (Opt){ .range = b->lane, .unroll = b->v, .lanes = b->lanes };
   if (p->turns) o.opt[o.n++] = (Opt){ .range = p->turns, .unroll = (int)range_extent(ir, p->turns), .lanes = 1 };
-  if (p->bytes[1] > p->bytes[0]) o.moved[o.nmoved++] = (Move){ b->lane, 0 }; /* the smaller operand is the one to walk again and again */
+  if (p->bytes[1] > p->bytes[0]) { /* the smaller operand is the one to walk again and again */
+    const int block = row_block(ir, p, t, b);
+    if (block) o.moved[o.nmoved++] = (Move){ b->row, block };
+    o.moved[o.nmoved++] = (Move){ b->lane, 0 };
+  }
   return o;
 }
 
@@ -159,7 +175,7 @@ bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o) {
       cost = fmin(least, products / per_cycle);
       search_shapes(ir, &p, t, &best, &cost);
       if (!best.row) continue;
-      Opts found = opts_of(ir, &p, &best);
+      Opts found = opts_of(ir, t, &p, &best);
       if (opts_check(ir, nest, t, &found)) continue;
       *o = found;
       least = cost;
