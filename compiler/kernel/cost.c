@@ -222,10 +222,11 @@ static double stream_cycles(const Model *m, const Access *a, const Tile *t, doub
   return copies * a->bytes * (1 / a->reuse / far + again / near);
 }
 
-/* Places that a tile reads or writes in turn and that lie apart: each is a stream for the prefetcher. */
+/* Places that a tile reads or writes in turn and that lie apart: each is a stream for the prefetcher, but where lanes are walked
+ * outermost: what follows a vector in memory is then read much later. */
 static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   int64_t n[MAX_RANGES];
-  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes) return 0;
+  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes || (t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group)) return 0;
   for (int i = 0; i < m->n; i++) {
     int64_t copies = i == t->v ? 1 : i == t->p ? up : i == t->q ? uq : a->along[i] >= 0 ? m->extent[i] : 1;
     n[i] = a->affine[i] && llabs(a->coef[i]) * a->bytes >= APART ? copies : 1;
