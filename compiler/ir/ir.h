@@ -93,7 +93,7 @@ typedef struct Tensor {
   const void *data;        /* NULL: all elements equal splat */
   int64_t splat;           /* bits as in CONST, when data is NULL */
   const char *name;        /* as the model has it; may be NULL */
-  bool nibbles;            /* of an ONNX model: its own type has 4 bits, and dt 8 */
+  int narrow;              /* of an ONNX model: its own type, whose values dt holds; 0: dt is its type */
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */

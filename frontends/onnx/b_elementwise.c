@@ -126,14 +126,25 @@ static DType cast_target(Build *b, int64_t onnx) {
   return d;
 }
 
-void op_cast(Build *b) { b->out[0] = g_cast(b->ir, b->in[0], cast_target(b, attr_int(b, "to"))); }
-void op_cast_like(Build *b) { b->out[0] = g_cast(b->ir, b->in[0], in_dt(b, 1)); }
+/* To a type of ONNX, which may have none of its own here */
+static void cast_to(Build *b, int64_t onnx) {
+  const Narrow *t = onnx > 0 && onnx < 100 ? narrow_type((int)onnx) : NULL;
+  b->out[0] = t ? narrowed(b, t, b->in[0], attr_int(b, "saturate")) : g_cast(b->ir, b->in[0], cast_target(b, onnx));
+  b->result_narrow = t ? t->onnx : 0;
+}
+
+void op_cast(Build *b) { cast_to(b, attr_int(b, "to")); }
+void op_cast_like(Build *b) { cast_to(b, in_narrow(b, 1) ? in_narrow(b, 1) : dtype_info[in_dt(b, 1)].onnx); }
+
+Ref bitcast(Build *b, Ref x, DType d) {
+  const Node *n = node(b->ir, x);
+  return n->dt == d ? x : node_make(b->ir, OP_BITCAST, d, 1, 1, &x, 0, NULL, n->rank, n->dims);
+}
 
 void op_bitcast(Build *b) {
   DType d = cast_target(b, attr_int(b, "to")), from = in_dt(b, 0);
-  const Node *x = in_node(b, 0);
   if (dtype_info[d].bits != dtype_info[from].bits) bad(b, "%s and %s differ in width", dtype_info[from].text, dtype_info[d].text);
-  b->out[0] = d == from ? b->in[0] : node_make(b->ir, OP_BITCAST, d, 1, 1, &b->in[0], 0, NULL, x->rank, x->dims);
+  b->out[0] = bitcast(b, b->in[0], d);
 }
 
 /* Inference: the data, and a mask that keeps everything. */

@@ -18,7 +18,7 @@ void op_shape(Build *b) {
 void op_size(Build *b) { b->out[0] = c_int(b->ir, DT_I64, dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank)); }
 
 static Ref constant_attr(Build *b, const Tensor *t) {
-  if (t->nibbles) bad(b, "a constant of 4 bits an element is not supported, but as an initializer of DequantizeLinear");
+  b->result_narrow = t->narrow;
   return g_weight(b->ir, ir_tensor(b->ir, t));
 }
 

@@ -40,21 +40,30 @@ static Ref quantize(IR *ir, Ref x, Ref scale, Ref zero, DType d) {
   return g_cast(ir, q, d);
 }
 
+/* The type of the result: that of the zero point, or the attribute's */
 void op_quantize(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
-  int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size");
-  DType d = wanted_type(b, has_in(b, 2) ? in_dt(b, 2) : DT_U8);
+  int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size"), wanted = attr_int(b, "output_dtype");
+  const Narrow *t = narrow_type(has_in(b, 2) ? in_narrow(b, 2) : (int)clamp(wanted, 0, 99));
+  if (has_in(b, 2) && !t && dt_float(in_dt(b, 2))) bad(b, "input 2 is %s, expected an integer type", dtype_info[in_dt(b, 2)].text);
+  DType d = t ? t->kept : wanted_type(b, has_in(b, 2) ? in_dt(b, 2) : DT_U8);
   Ref scale = g_cast(ir, parameter(b, 1, x, axis, block), DT_F32), zero = has_in(b, 2) ? parameter(b, 2, x, axis, block) : 0;
-  b->out[0] = quantize(ir, g_cast(ir, b->in[0], DT_F32), scale, zero, d);
+  Ref floats = g_cast(ir, b->in[0], DT_F32);
+  b->result_narrow = t ? t->onnx : 0;
+  if (t && dt_float(t->kept)) b->out[0] = narrowed(b, t, g_binary(ir, OP_DIV, floats, scale), attr_int(b, "saturate"));
+  else if (t) b->out[0] = g_cast(ir, narrow_range(b, t, quantize(ir, floats, scale, zero, DT_I32)), d);
+  else b->out[0] = quantize(ir, floats, scale, zero, d);
 }
 
 void op_dequantize(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size");
-  Ref q = g_cast(ir, b->in[0], DT_I32), scale = parameter(b, 1, x, axis, block);
-  if (has_in(b, 2)) q = g_binary(ir, OP_SUB, q, g_cast(ir, parameter(b, 2, x, axis, block), DT_I32));
+  const bool floats = dt_float(in_dt(b, 0)); /* whose zero point is 0 */
+  if (floats && !in_narrow(b, 0)) bad(b, "input 0 is %s, expected an integer type", dtype_info[in_dt(b, 0)].text);
+  Ref q = floats ? b->in[0] : g_cast(ir, b->in[0], DT_I32), scale = parameter(b, 1, x, axis, block);
+  if (has_in(b, 2) && !floats) q = g_binary(ir, OP_SUB, q, g_cast(ir, parameter(b, 2, x, axis, block), DT_I32));
   b->out[0] = g_cast(ir, g_binary(ir, OP_MUL, g_cast(ir, q, DT_F32), g_cast(ir, scale, DT_F32)), wanted_type(b, in_dt(b, 1)));
 }
 

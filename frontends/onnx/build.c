@@ -386,6 +386,7 @@ static Ref value_ref(Build *b, OnnxId id) {
   const Tensor *t = b->m->values.p[id].init;
   if (!t) bad(b, "'%s' has no value", b->m->values.p[id].name);
   if (t->rank > USER_RANK) bad(b, "'%s' has rank %d, over the limit of %d", b->m->values.p[id].name, t->rank, USER_RANK);
+  b->narrow[id] = t->narrow;
   return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
 }
 
@@ -480,6 +481,11 @@ Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const Attr
   return inner.out[0];
 }
 
+int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin ? b->narrow[b->n->in[k]] : 0; }
+
+static bool only_moves(BuildFn f) { return f == op_identity || f == op_reshape || f == op_transpose; }
+static bool takes_narrow(BuildFn f) { return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize; }
+
 static void build_node(Build *b, const OnnxNode *n) {
   spend(b, 1);
   b->n = n;
@@ -497,15 +503,17 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* adapters add a few */
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
   for (int k = 0; k < b->nin; k++) {
-    const Tensor *t = n->in[k] ? b->m->values.p[n->in[k]].init : NULL;
-    if (t && t->nibbles && b->row->build != op_dequantize) bad(b, "input '%s' has 4 bits an element, which only DequantizeLinear takes", b->m->values.p[n->in[k]].name);
     b->in[k] = value_ref(b, n->in[k]);
+    if (in_narrow(b, k) && !takes_narrow(b->row->build))
+      bad(b, "input '%s' is %s, which only conversions and moves take", b->m->values.p[n->in[k]].name, onnx_type_name(in_narrow(b, k)));
   }
   DType narrow = check_types(b);
   b->nattr = -1; /* nothing to take over */
   read_attrs(b);
   check_attr_names(b);
+  b->result_narrow = only_moves(b->row->build) ? in_narrow(b, 0) : 0;
   b->row->build(b);
+  if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;
     if (!b->out[k]) bad(b, "output %d is not supported", k);
@@ -525,7 +533,10 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
   spend(b, 1);
   for (uint32_t i = 0; i < g->nin; i++) b->value[g->in[i]] = in[i];
   for (uint32_t i = 0; i < g->nnodes; i++) build_node(&inner, &g->nodes[i]);
-  for (uint32_t i = 0; i < g->nout; i++) out[i] = value_ref(b, g->out[i]);
+  for (uint32_t i = 0; i < g->nout; i++) {
+    out[i] = value_ref(b, g->out[i]);
+    if (b->narrow[g->out[i]]) bad(b, "result %u of its body is %s, which is not supported", i, onnx_type_name(b->narrow[g->out[i]]));
+  }
   b->ir->origin = origin;
 }
 
@@ -589,6 +600,7 @@ static void build_outputs(Build *b, Graph *g) {
   b->at = (Pos){ 0 };
   for (uint32_t i = 0; i < og->nout; i++) {
     GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
+    if (b->narrow[og->out[i]]) fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
     if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
     const Node *x = node(b->ir, io.ref);
     io.dt = (DType)x->dt;
@@ -615,7 +627,7 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   int64_t spent = 0;
   Notes wrong = { 0 };
   Lists lists = { 0 };
-  Build b = { .lists = &lists, .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .spent = &spent };
+  Build b = { .lists = &lists, .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .narrow = ARENA_NEW(&c->model, int, m->values.n), .spent = &spent };
   build_inputs(&b, g, o);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
   build_outputs(&b, g);

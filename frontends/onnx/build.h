@@ -72,6 +72,8 @@ struct Build {
   Ref *out;           /* the builder's results; 0 where nobody asked */
   AttrVal attr[MAX_ATTRS];
   int nattr;
+  int *narrow;        /* of each OnnxId: its type where that is one of narrow.c; else 0 */
+  int result_narrow;  /* the same of the builder's first result */
   Ref *value;         /* of each OnnxId; 0: not built yet. Of what a body defines: in the copy under way */
   int64_t *spent;     /* nodes built so far, bodies once per copy */
   Lists *lists;
@@ -124,6 +126,14 @@ static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DTy
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
 static inline Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
+
+/* ---- narrow.c: x as a value of type t, in the type that keeps it. saturate: what is too large becomes the greatest ---- */
+Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate);
+Ref narrow_range(Build *b, const Narrow *t, Ref x); /* x, at most the greatest and at least the least of t, an integer type */
+int in_narrow(const Build *b, int k);           /* the narrow type of input k, or 0 */
+
+/* ---- b_elementwise.c ---- */
+Ref bitcast(Build *b, Ref x, DType d);          /* of the same width */
 
 /* ---- b_move.c: pieces other builders use ---- */
 /* axis of x gets the elements index[0..n), all in range: a view where the indices allow one */

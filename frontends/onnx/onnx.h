@@ -95,6 +95,17 @@ const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* NULL: absent 
 static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; }
 const char *onnx_type_name(int elem);          /* "float16" of a TensorProto.DataType; "type 99" has no name: NULL */
 
+/* ---- narrow.c ---- */
+typedef struct Narrow {       /* a type of ONNX that has none of its own here */
+  int onnx;
+  DType kept;                 /* the type its values are kept in */
+  int bits, mantissa, least;  /* least: exponent of the least number whose mantissa is whole */
+  double greatest;
+  enum { NARROW_NONE, NARROW_NAN, NARROW_INF, NARROW_UNSIGNED } special; /* neither NaN nor infinities; NaN; both; NaN in place of -0 */
+} Narrow;
+const Narrow *narrow_type(int onnx);           /* NULL: it is none of them */
+double narrow_value(const Narrow *t, unsigned bits);
+
 /* ---- cut.c: leaves out nodes and inputs that no output needs ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);
 

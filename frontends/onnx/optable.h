@@ -89,9 +89,9 @@ OPROW("", "DeformConv",           19, OPSET_NOW,  3, 5,   1, 1,   "f====",
       "strides:I>=1 dilations:I>=1 pads:I kernel_shape:I>=1 group:i>=1=1 offset_group:i>=1=1", op_deform_conv, 0)
 OPROW("", "DepthToSpace",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_depth_to_space, 0)
-OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "if=",
+OPROW("", "DequantizeLinear",     10, OPSET_NOW,  2, 3,   1, 1,   "nf=",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0", op_dequantize, 0)
-OPROW("com.microsoft", "DequantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "if=",
+OPROW("com.microsoft", "DequantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nf=",
       "axis:i=1 block_size:i=0 output_dtype:i=0", op_dequantize, 0)
 OPROW("", "Det",                  11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_det, 0)
 OPROW("", "Div",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
@@ -242,9 +242,9 @@ OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi", ""
 OPROW("com.microsoft", "QLinearMul", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
 OPROW("com.microsoft", "QLinearSigmoid", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "", op_qlinear, 1)
 OPROW("com.microsoft", "QLinearSoftmax", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "axis:i=-1 opset:i!", op_qlinear_softmax, 1)
-OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfi",
+OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfn",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
-OPROW("com.microsoft", "QuantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nfi",
+OPROW("com.microsoft", "QuantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nfn",
       "axis:i=1 block_size:i=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
 OPROW("com.microsoft", "QuickGelu", 1, OPSET_NOW, 1, 1,   1, 1,   "w",    "alpha:f=1.702", op_swish, 0)
 OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",

@@ -214,7 +214,9 @@ static Imports read_imports(Reader *r, size_t n, Onnx__OperatorSetIdProto *const
     out[i] = (OnnxImport){ domain_text(r, p[i]->domain), p[i]->version };
     const char *shown_as = *out[i].domain ? out[i].domain : "ai.onnx";
     for (size_t j = 0; j < i; j++)
-      if (!strcmp(out[j].domain, out[i].domain)) fail(r->c, EX_BADMODEL, "%s imports domain '%s' twice", where, shown_as);
+      if (!strcmp(out[j].domain, out[i].domain) && out[j].version != out[i].version)
+        fail(r->c, EX_BADMODEL, "%s imports domain '%s' in two versions, %lld and %lld", where, shown_as, (long long)out[j].version,
+             (long long)out[i].version);
     if (out[i].version < 1)
       fail(r->c, EX_BADMODEL, "%s imports domain '%s' in version %lld", where, shown_as, (long long)out[i].version);
     if (!*out[i].domain && out[i].version > NEWEST_OPSET)

@@ -24,8 +24,6 @@ static const char *const field_names[F_COUNT] = {
   "raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data", "external_data",
 };
 
-enum { ONNX_UINT4 = 21, ONNX_INT4 = 22 };
-
 static int field_of(DType d) {
   switch (d) {
   case DT_F32: return F_FLOAT;
@@ -175,23 +173,25 @@ static const uint8_t *external_bytes(const Source *s, External *x, size_t need) 
   return b.p;
 }
 
-/* ---- 4 bits: two elements in a byte, the first in the low half; here each gets a byte ---- */
-static DType nibble_type(int onnx) { return onnx == ONNX_UINT4 ? DT_U8 : onnx == ONNX_INT4 ? DT_I8 : DT_NONE; }
-
-static const void *nibbles(Source *s, External *x, const Tensor *t) {
-  const size_t elems = (size_t)t->elems, bytes = (elems + 1) / 2;
+/* ---- fewer bits than any type of tgc's: several elements in a byte, the first in its low bits. Here each is as large as the
+ * type that holds it ---- */
+static const void *narrow_elements(Source *s, External *x, const Tensor *t, const Narrow *type) {
+  const size_t elems = (size_t)t->elems, per = 8 / (size_t)type->bits, bytes = (elems + per - 1) / per;
   const int field = pick_field(s);
   const uint8_t *from = NULL;
   size_t have = s->count[F_RAW];
   if (field == F_EXTERNAL) from = external_bytes(s, x, have = bytes);
   else if (field == F_RAW) from = s->raw.p;
   else if (field == F_INT32) have = s->count[F_INT32];
-  else fail_at(s->c, EX_BADMODEL, s->at, "%s has 4 bits an element but its data is in %s", s->subject, field_names[field]);
+  else fail_at(s->c, EX_BADMODEL, s->at, "%s has %d bits an element but its data is in %s", s->subject, type->bits, field_names[field]);
   if (have != bytes) fail_at(s->c, EX_BADMODEL, s->at, "%s has %zu bytes, its shape needs %zu", s->subject, have, bytes);
-  uint8_t *to = arena_alloc(&s->c->model, elems + 1);
+  const size_t size = (size_t)dt_bytes(t->dt);
+  int64_t values[256];
+  for (unsigned v = 0; v < 1u << type->bits; v++) values[v] = double_to_bits(t->dt, narrow_value(type, v));
+  char *to = arena_alloc(&s->c->model, (elems + 1) * size);
   for (size_t i = 0; i < elems; i++) {
-    const int pair = from ? from[i / 2] : s->p->int32_data[i / 2], v = pair >> (i % 2 * 4) & 15;
-    to[i] = (uint8_t)(t->dt == DT_I8 && v > 7 ? v - 16 : v);
+    const unsigned group = from ? from[i / per] : (unsigned)s->p->int32_data[i / per], shift = (unsigned)(i % per) * (unsigned)type->bits;
+    memcpy(to + i * size, &values[group >> shift & ((1u << type->bits) - 1)], size); /* little-endian host */
   }
   return to;
 }
@@ -229,8 +229,8 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
   const char *name = pb_text(p->name);
   Bytes noted = wire_noted(x->self, p);
   Source s = { .c = c, .at = at, .p = p, .has_raw = p->has_raw_data || noted.n, .stays = noted.n > 0, .raw = noted, .subject = *name ? arena_printf(&c->model, "tensor '%.200s'", name) : "a tensor" };
-  DType small = nibble_type(p->data_type);
-  Tensor t = { .dt = small ? small : dtype_from_onnx(p->data_type), .nibbles = small, .name = intern_text(c, intern(c, name, strlen(name))) };
+  const Narrow *small = narrow_type(p->data_type);
+  Tensor t = { .dt = small ? small->kept : dtype_from_onnx(p->data_type), .narrow = small ? small->onnx : 0, .name = intern_text(c, intern(c, name, strlen(name))) };
   if (!noted.n && p->has_raw_data) s.raw = (Bytes){ p->raw_data.data, p->raw_data.len };
   if (!p->data_type || !onnx_type_name(p->data_type))
     fail_at(c, EX_BADMODEL, at, "%s has unknown data_type %d", s.subject, p->data_type);
@@ -252,7 +252,7 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
   if (!fits) fail_at(c, EX_BADMODEL, at, "%s has more than 2^63 bytes", s.subject);
   if (empty) bytes = 0;
   t.elems = bytes / dt_bytes(t.dt);
-  t.data = t.nibbles ? nibbles(&s, x, &t) : elements(&s, x, &t, (size_t)bytes);
+  t.data = small ? narrow_elements(&s, x, &t, small) : elements(&s, x, &t, (size_t)bytes);
   if (t.dt == DT_BOOL) t.data = normal_bools(c, t.data, (size_t)t.elems);
   return t;
 }
