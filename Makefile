@@ -129,6 +129,7 @@ golden: all
 # what pages of docs/ quote from the source and from the program; the diff is reviewed
 docs: all
 	tools/irdoc.py
+	TGC="$(abspath $(BUILD))/tgc" tools/opsdoc.py
 	TGC="$(abspath $(BUILD))/tgc" tools/kernels.py
 	TGC="$(abspath $(BUILD))/tgc" tests/commands/run --update
 

@@ -9,6 +9,7 @@
 #include "build.h"
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 typedef struct Attend {
   Ref q, k, v;
@@ -451,4 +452,33 @@ void op_ms_group_query_attention(Build *b) {
   attend(b, &now);
   Ref out[] = { join_heads(b, now.y), a.k, a.v };
   for (int k = 0; k < b->nout && k < 3; k++) b->out[k] = out[k];
+}
+
+/* ---- FlexAttention: what the model makes of scores, and of weights, is a body ---- */
+static Ref modified(Build *b, const char *name, Ref x) {
+  const AttrVal *a = attr_find(b, name);
+  Ref y;
+  if (!a->set) return x;
+  if (a->graph->nin != 1 || a->graph->nout != 1) bad(b, "attribute '%s' has %u inputs and %u outputs, expected one of each", name, a->graph->nin, a->graph->nout);
+  build_body(b, a->graph, &x, &y);
+  const Node *from = node(b->ir, x), *to = is_list(y) ? NULL : node(b->ir, y);
+  if (!to || to->dt != from->dt || to->rank != 4 || memcmp(to->dims, from->dims, 4 * sizeof *to->dims))
+    bad(b, "the result of attribute '%s' is not of the type and shape of what it is given", name);
+  return y;
+}
+
+void op_flex_attention(Build *b) {
+  IR *ir = b->ir;
+  const Node *q = in_node(b, 0), *k = in_node(b, 1), *v = in_node(b, 2);
+  bool fits = q->rank == 4 && k->rank == 4 && v->rank == 4;
+  fits = fits && k->dims[0] == q->dims[0] && v->dims[0] == q->dims[0] && k->dims[3] == q->dims[3] && v->dims[1] == k->dims[1] && v->dims[2] == k->dims[2];
+  if (!fits || !k->dims[1] || q->dims[1] % k->dims[1]) bad(b, "queries, keys and values do not fit together as [batch, heads, steps, width]");
+  int64_t groups = q->dims[1] / k->dims[1], wanted = attr_int(b, "softmax_precision");
+  DType d = wanted ? dtype_from_onnx((int)clamp(wanted, 0, 99)) : in_dt(b, 0) == DT_F64 ? DT_F64 : DT_F32;
+  if (!dt_float(d)) bad(b, "attribute 'softmax_precision' is %lld, which is no type of floats", (long long)wanted);
+  double scale = attr_set(b, "scale") ? attr_float(b, "scale") : 1 / sqrt((double)q->dims[3]);
+  Ref keys = repeat_axis(ir, g_cast(ir, b->in[1], d), 1, groups, true), values = repeat_axis(ir, g_cast(ir, b->in[2], d), 1, groups, true);
+  Ref scores = matmul(b, g_cast(ir, b->in[0], d), swap_last(b, keys));
+  scores = modified(b, "score_mod", mul(b, scores, num(b, scores, scale)));
+  b->out[0] = g_cast(ir, matmul(b, modified(b, "prob_mod", softmax(b, scores, 3, false)), values), in_dt(b, 0));
 }

@@ -115,6 +115,7 @@ OPROW("", "EyeLike",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "dtype
 OPROW("com.microsoft", "FastGelu", 1, OPSET_NOW,  1, 2,   1, 1,   "w^",   "approximate:s=tanh", op_bias_gelu, 0)
 OPROW("ai.onnx.ml", "FeatureVectorizer", 1, OPSET_NOW, 1, ANY, 1, 1, "n",  "inputdimensions:I", op_feature_vectorizer, 0)
 OPROW("", "Flatten",              1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "axis:i=1", op_flatten, 0)
+OPROW("ai.onnx.preview", "FlexAttention", 1, OPSET_NOW, 3, 3, 1, 1, "f==", "score_mod:g prob_mod:g scale:f softmax_precision:i", op_flex_attention, 0)
 OPROW("", "Floor",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_FLOOR)
 OPROW("com.microsoft", "FusedConv", 1, OPSET_NOW, 2, 4,   1, 1,   "f===", CONV " activation:s= activation_params:F", op_fused_conv, 0)
 OPROW("com.microsoft", "FusedGemm", 1, OPSET_NOW, 2, 3,   1, 1,   "n==",

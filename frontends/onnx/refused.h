@@ -2,12 +2,16 @@
  * standards, and of other makers, are refused without one. */
 #define STRINGS "there are no strings"
 #define DATA_SIZE "the size of its result depends on the data"
+#define OPTIONALS "there are no optionals"
 #define RANDOM "each run would give other numbers"
 #define TRAINING "models are not trained"
 REFUSED("", "Bernoulli",            RANDOM)
 REFUSED("", "ImageDecoder",         "it reads picture files")
 REFUSED("", "Multinomial",          RANDOM)
 REFUSED("", "NonMaxSuppression",    DATA_SIZE)
+REFUSED("", "Optional",             OPTIONALS)
+REFUSED("", "OptionalGetElement",   OPTIONALS)
+REFUSED("", "OptionalHasElement",   OPTIONALS)
 REFUSED("", "RandomNormal",         RANDOM)
 REFUSED("", "RandomNormalLike",     RANDOM)
 REFUSED("", "RandomUniform",        RANDOM)
@@ -16,6 +20,7 @@ REFUSED("", "RegexFullMatch",       STRINGS)
 REFUSED("", "StringConcat",         STRINGS)
 REFUSED("", "StringNormalizer",     STRINGS)
 REFUSED("", "StringSplit",          STRINGS)
+REFUSED("", "TfIdfVectorizer",      "it counts words, which nearly all models have as strings")
 REFUSED("", "Unique",               DATA_SIZE)
 REFUSED("ai.onnx.ml", "CastMap",        "there are no maps")
 REFUSED("ai.onnx.ml", "CategoryMapper", STRINGS)
@@ -28,5 +33,6 @@ REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)
 REFUSED("ai.onnx.preview.training", "Momentum", TRAINING)
 #undef STRINGS
 #undef DATA_SIZE
+#undef OPTIONALS
 #undef RANDOM
 #undef TRAINING

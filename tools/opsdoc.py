@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/operators.md from what `tgc ops` says; with --check it says whether they are current, as TAP.
+Environment: TGC."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/operators.md"
+MARK = "<!-- tools/opsdoc.py writes what follows -->\n"
+TGC = os.environ.get("TGC", str(ROOT / "build/tgc"))
+
+
+def tables():
+    front = next(f for f in json.loads(subprocess.check_output([TGC, "ops", "--json"]))["frontends"] if f["name"] == "onnx")
+    text = ""
+    for domain in sorted({o["domain"] for o in front["operators"]}):
+        rows = [o for o in front["operators"] if o["domain"] == domain]
+        newest = max(o["until"] for o in rows)
+        text += f"\n## {domain or 'ai.onnx'}\n\n{len(rows)} operators. The first opset that is read, if it is not 1; the last one, if newer ones are not.\n\n"
+        text += ", ".join(f"`{o['name']}`" + (f" {o['since']}" if o["since"] > 1 else "") + (f" to {o['until']}" if o["until"] < newest else "") for o in rows) + "\n"
+    text += "\n## Refused\n\n| operator | domain | why |\n|---|---|---|\n"
+    return text + "".join(f"| `{o['name']}` | {o['domain'] or 'ai.onnx'} | {o['why']} |\n" for o in front["refused"])
+
+
+def main():
+    prose, _, old = PAGE.read_text().partition(MARK)
+    made = tables()
+    if "--check" not in sys.argv:
+        PAGE.write_text(prose + MARK + made)
+        return 0
+    print(f"{'ok' if old == made else 'not ok'} 1 - the tables of docs/operators.md are those of tgc ops (tools/opsdoc.py writes them)\n1..1")
+    return old != made
+
+
+sys.exit(main())
