@@ -12,8 +12,23 @@
 enum { BEGIN = 4 };
 enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
 enum { SHUFFLE = 2, ROW_STORE = 2 }; /* loads in the time of a shuffle, and of a store of a row */
+enum { SPREAD = 4 };         /* registers of what is spread */
 enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
 enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
+
+/* Lanes that count groups and what is in them read what groups have in common: quotients of the range. */
+static void find_runs(const Model *m, Access *a, Ref index, int i) {
+  Stairs s;
+  int64_t by;
+  Ref rest;
+  index = stairs_open(m->ir, index, &s);
+  for (int k = 0; k < s.n; k++) {
+    const Node *x = node(m->ir, s.stair[k]);
+    if (s.range[k] != m->range[i] || x->src[0] != m->range[i] || !node_is_const(m->ir, x->src[1], &by)) continue;
+    if (!ix_split(m->ir, index, s.step[k], &a->step[i], &rest) || ix_uses(m->ir, rest, m->range[i])) continue;
+    a->run[i] = by;
+  }
+}
 
 void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group) {
   IR *ir = m->ir;
@@ -25,6 +40,7 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
     Ref rest;
     a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
     a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) && !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
+    if (!a.affine[i] && !a.gated) find_runs(m, &a, index, i);
   }
   VEC_PUSH(&m->access, a);
 }
@@ -44,7 +60,8 @@ static double elements(const Model *m, const Access *a, const int64_t *n, int ap
   for (int i = m->n - 1; i >= 0; i--) {
     const int j = a->along[i];
     if (!a->depends[i] || met >> i & 1) continue;
-    if (j < 0 || j == apart || met >> j & 1) all *= (double)n[i];
+    if (a->run[i] && i != apart) all *= ceil((double)n[i] / (double)a->run[i]);
+    else if (j < 0 || j == apart || met >> j & 1) all *= (double)n[i];
     else all *= sums(a->coef[i], n[i], a->coef[j], n[j]), met |= 1u << j;
   }
   return all;
@@ -180,15 +197,22 @@ static double panel_walks(const Model *m, const Access *a, const Tile *t) {
 
 static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false }) > 1; }
 
+bool model_spreads(const Model *m, int v) {
+  bool any = false;
+  for (size_t i = 0; i < m->access.n && v >= 0; i++) any |= m->access.p[i].hot && !m->access.p[i].weight && m->access.p[i].run[v];
+  return any;
+}
+
 /* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
- * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. */
+ * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. Where the
+ * other is spread over lanes, it is for weights only that crowd the second level, too: what they are multiplied by would lie apart. */
 bool walks_outermost(const Model *m, int v) {
   bool outer = false, beside = false, far = false;
   if (v < 0 || v >= m->nout) return false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double bytes = whole_bytes(a);
-    if (a->weight && a->depends[v]) outer |= bytes > 0.5 * m->t->l1_bytes;
+    if (a->weight && a->depends[v]) outer |= bytes > (model_spreads(m, v) ? 0.7 * m->t->l2_bytes : 0.5 * m->t->l1_bytes);
     else if (a->hot && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
     else if (a->hot && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
   }
@@ -265,8 +289,24 @@ static int64_t side_by_side(const Model *m, const Access *a, const Tile *t) {
 
 bool lies_beside(const Access *a, int v, int i, int64_t n) { return v >= 0 && a->affine[v] && a->coef[v] > a->group && a->affine[i] && a->coef[i] == n; }
 
+/* Loads for a vector of which each run of lanes has an element in common, shared with those copies of the tile whose
+ * elements lie beside; *shuffles: those that join what is loaded, and one to spread it. 0: there are no such vectors. */
+static double spread_loads(const Model *m, const Access *a, const Tile *t, double *shuffles) {
+  if (t->v < 0 || !a->run[t->v] || a->weight || a->group > 1 || t->lanes % a->run[t->v]) return 0;
+  const int run = (int)a->run[t->v];
+  int64_t beside = 1;
+  for (int i = m->nout; i < m->n; i++)
+    if (t->whole >> i & 1 && a->affine[i] && a->coef[i] == 1) beside = m->extent[i];
+  const bool one = beside == run && a->step[t->v] == run; /* vector of memory */
+  if (!one && (run * a->bytes < LINE / 4 || shuffle_row(a->bytes, run, beside) != beside)) return 0;
+  *shuffles = 1 + (one ? 0 : (double)(t->lanes / beside - 1) / (double)beside);
+  return (one ? 1 : (double)(t->lanes / run)) / (double)beside;
+}
+
 static double element_cost(const Model *m, const Access *a, const Tile *t) {
   double cost = t->lanes;
+  double shuffles, spread = spread_loads(m, a, t, &shuffles);
+  if (spread > 0) return spread;
   if (!a->hot) return vector_cost(a, t->v, t->lanes, side_by_side(m, a, t)) * (t->v >= m->nout ? t->lanes : 1);
   if (!in_rows(m, t)) return access_cost(a, t->v, t->lanes);
   for (int i = m->nout; i < m->n; i++) cost = fmin(cost, access_cost(a, i, t->lanes));
@@ -347,7 +387,7 @@ void model_lanes(Model *m, int v, int lanes) {
  * comes from the second for every tile, at one vector a cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   const double steps = t->terms;
-  double mem = 0, ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps, far = 0, stream = 0, apart = 0;
+  double mem = 0, shuffles = 0, ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps, far = 0, stream = 0, apart = 0;
   double trips = 1; /* of the innermost loop that is left */
   bool loops = false;
   for (size_t i = 0; i < m->access.n; i++) {
@@ -356,18 +396,21 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     bool vectors = t->v < 0 || a->depends[t->v]; /* elements are fetched by what multiplies them */
     double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
     mem += a->times * loads * fetch_cost(m, a, t);
+    double shuffled;
+    if (spread_loads(m, a, t, &shuffled) > 0) shuffles += a->times * loads * shuffled;
     stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
     apart += streams(m, a, t, up, uq);
-    mem += a->times * aliased(m, a, t, up, uq) * steps;
+    mem += a->times * aliased(m, a, t, up, uq) * (a->hot && t->v >= 0 && a->run[t->v] ? 1 : steps); /* a row serves all terms of the body */
     if (a->weight && a->hot && t->v >= 0 && a->depends[t->v]) {
       double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
       far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
     }
   }
   const bool in_turn = !m->t->vector_bytes; /* small cores begin one instruction a cycle, be it a load or a product */
-  double cycles = in_turn ? ops + mem : fmax(ops, mem) / PORTS;
+  double cycles = in_turn ? ops + mem : fmax(fmax(ops, mem) / PORTS, (ops + shuffles) / (PORTS + 1)); /* shuffles have a port of their own, and one of the two that multiply */
   if (far > cycles) cycles = far;
-  cycles += 0.3 * far + stream * (apart > STREAMS ? 4 : 1);
+  const bool lost = apart > STREAMS && !model_spreads(m, t->v); /* what is spread is multiplied by much while the next of it comes */
+  cycles += 0.3 * far + stream * (lost ? 4 : 1);
   for (int i = m->nout; i < m->n; i++)
     if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
   double chain = LATENCY * steps * (loops ? 1 : 1.05); /* a copy's terms wait for each other; without a loop the next copy stands behind them */
@@ -378,6 +421,14 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
 int cost_registers(const Model *m, const Tile *t) {
   int wide = t->v >= 0 && m->t->vector_bytes ? (t->lanes * m->widest + m->t->vector_bytes - 1) / m->t->vector_bytes : 1;
   if (!m->reduces) return wide * t->up * t->uq + 2;
+  if (model_spreads(m, t->v)) { /* constants stay, and what is spread streams */
+    int held = 0;
+    for (size_t i = 0; i < m->access.n; i++) {
+      const Access *a = &m->access.p[i];
+      if (a->hot && a->weight) held += (t->p >= 0 && a->depends[t->p] ? t->up : 1) * (t->q >= 0 && a->depends[t->q] ? t->uq : 1) * t->terms;
+    }
+    return wide * (t->up * t->uq + held + SPREAD);
+  }
   int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
   if (t->whole) return wide * (t->up * t->uq + 2 * operands * t->terms + 1); /* and what slides along stays, too */
   return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));

@@ -14,6 +14,7 @@ typedef struct Access {
   int64_t coef[MAX_RANGES];    /* by range; meaningless where !affine */
   bool depends[MAX_RANGES];
   bool affine[MAX_RANGES];
+  int64_t run[MAX_RANGES], step[MAX_RANGES]; /* where it is not: so many values of a range have an element in common, elements to the next; 0: it is neither */
   int bytes;
   int group;                   /* elements at a time, for a unit; else 1 */
   int along[MAX_RANGES];       /* of a window's range, that of the nest it slides along; else -1 */
@@ -58,6 +59,7 @@ double tile_cycles(const Model *m, Tile t);                 /* of the whole nest
 int cost_registers(const Model *m, const Tile *t);
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
 bool lies_beside(const Access *a, int v, int i, int64_t n);  /* copies of range i lie n elements apart where lanes along v lie further apart */
+bool model_spreads(const Model *m, int v);                 /* lanes along range v read runs of one element in a reduction */
 bool walks_outermost(const Model *m, int v);
 int lane_block(const Model *m, const Tile *t);              /* values of the range in lanes to walk before loops outside of it go on; 0: all */
 double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */

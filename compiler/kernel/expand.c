@@ -3,7 +3,8 @@
  * A copy is the expression with the range replaced by a constant; what does not depend on the range
  * is the same node in every copy, so a register tile shares its loads by hash-consing alone. Lanes
  * follow from the index algebra: an access that moves by one element per lane is a vector access,
- * one that does not move is a scalar in every lane, anything else is assembled lane by lane. */
+ * one that does not move is a scalar in every lane, anything else is assembled lane by lane. Ranges of
+ * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders. */
 #include "../ir/refmap.h"
 #include "kernel.h"
 
@@ -279,6 +280,15 @@ static void store_lanes(Lanes *v, Ref store, Refs *out) {
   }
 }
 
+/* One range in place of two; *outer is replaced. */
+static Ref merge_lanes(IR *ir, Ref store, Ref *outer, Ref inner) {
+  const int64_t n = node(ir, inner)->arg[0];
+  Ref both = range_make(ir, node(ir, *outer)->arg[0] * n, RK_VEC);
+  store = ix_subst(ir, store, 2, (Ref[]){ *outer, inner }, (Ref[]){ ix_div(ir, both, n), ix_mod(ir, both, n) });
+  *outer = both;
+  return store;
+}
+
 Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   static const Rule rules[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
   static const Rule groups[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
@@ -292,14 +302,14 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
     n.store = parts->src[k];
     if (k < parts->nsrc - 1) VEC_PUSH(&panels, expand_nest(ir, n.store, t));
   }
-  VEC_PUSH(&stores, n.store);
   /* The range with most copies is the outer one of the tile: what its copies share is held in
    * registers while theirs streams past, and the smaller side needs fewer. */
   int copied[MAX_RANGES], ncopied = 0;
   Ref rows = 0;
   for (int k = 0; k < n.n; k++) {
     const Node *r = node(ir, n.ranges[k]);
-    if (r->arg[2] == RK_VEC) vec = n.ranges[k];
+    if (r->arg[2] == RK_VEC && vec) n.store = merge_lanes(ir, n.store, &vec, n.ranges[k]);
+    else if (r->arg[2] == RK_VEC) vec = n.ranges[k];
     else if (r->arg[2] == RK_ROW) rows = n.ranges[k];
     else if (r->arg[2] != RK_UNROLL) loops.ranges[loops.n++] = n.ranges[k];
     else {
@@ -308,6 +318,7 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
       copied[at] = k;
     }
   }
+  VEC_PUSH(&stores, n.store);
   if (rows) loops.ranges[loops.n++] = rows; /* innermost: what multiplies tiles makes all of them */
   for (int k = 0; k < ncopied; k++) {
     Ref range = n.ranges[copied[k]];

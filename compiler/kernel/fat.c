@@ -95,13 +95,15 @@ static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
 
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o) {
   double sums = 1;
-  bool changed = false;
+  bool changed = false, lanes_of_nest = false;
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
     const Node *x = node(ir, nest);
-    for (int k = 1; k < x->nsrc; k++)
-      if (x->src[k] == p->range) sums *= p->unroll;
-    if (p->lanes == 1) continue;
+    bool own = false;
+    for (int k = 1; k < x->nsrc; k++) own |= x->src[k] == p->range;
+    if (own) sums *= p->unroll;
+    if (p->lanes == 1 || (own && lanes_of_nest)) continue; /* of two ranges in lanes, the outer one has more or fewer */
+    lanes_of_nest |= own;
     int tile = p->unroll * p->lanes, lanes = (int)((int64_t)p->lanes * to->vector_bytes / from->vector_bytes);
     if (lanes == p->lanes) continue;
     if (lanes < 1 || tile % lanes) return false;

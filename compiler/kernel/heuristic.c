@@ -6,7 +6,7 @@
 
 enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
 enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
-enum { MAX_TERMS = 7, MAX_BODY = 130 };        /* of a range unrolled whole; instructions of what is unrolled with it */
+enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180 }; /* of a range unrolled whole; instructions of what is unrolled with it, and where shuffles serve several of them */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
 
 /* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
@@ -40,7 +40,7 @@ static void consider(const Model *m, Tile t, Finds *finds) {
     consider(m, s, finds);
   }
   if (m->t->vector_regs && cost_registers(m, &t) > m->t->vector_regs) return;
-  if (m->ops * t.up * t.uq * t.terms > (t.whole ? MAX_BODY : MAX_COPIES)) return;
+  if (m->ops * t.up * t.uq * t.terms > (!t.whole ? MAX_COPIES : model_spreads(m, t.v) ? MAX_SPREAD : MAX_BODY)) return;
   keep_find(finds, t, tile_cycles(m, t) * (t.stage ? SURE : 1));
 }
 
@@ -234,12 +234,34 @@ static Opts opts_of(Model *m, const Nest *n, Ref red, Tile best) {
   return o;
 }
 
-/* The cheapest first. */
-static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out) {
+/* The cheapest schedules of a nest, the best first */
+typedef struct Ranking {
+  int room, n;
+  Opts opts[HEURISTIC_MOST];
+  double cost[HEURISTIC_MOST];
+} Ranking;
+
+static void rank(Ranking *k, const Opts *o, double cost) {
+  int at = k->n < k->room ? k->n++ : k->room;
+  for (; at && k->cost[at - 1] > cost; at--)
+    if (at < k->room) k->opts[at] = k->opts[at - 1], k->cost[at] = k->cost[at - 1];
+  if (at == k->room) return;
+  k->opts[at] = *o;
+  k->cost[at] = cost;
+}
+
+static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
+  for (int lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest); lanes >= 2; lanes /= 2) {
+    if (m->extent[v] < lanes || m->selects[v] || whole >> v & 1 || !may_unroll(m, whole, v)) continue;
+    search_tiles(m, v, lanes, whole, finds);
+    return;
+  }
+}
+
+static void rank_vectors(IR *ir, const Nest *n, const Target *t, bool stages, Ranking *ranking) {
   Model m;
   Ref red;
-  Finds finds = { .room = room };
-  int given = 0;
+  Finds finds = { .room = ranking->room };
   model_build(&m, ir, n, t, &red);
   m.stages = stages;
   m.ordered = red && keeps_order(ir, red, t);
@@ -248,25 +270,104 @@ static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int 
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {
     if (whole & ~brief) continue;
     if (may_unroll(&m, whole, -1)) search_tiles(&m, -1, 1, whole, &finds);
-    for (int v = 0; v < nv && t->vector_bytes; v++)
-      for (int lanes = t->vector_bytes / (m.widest < 4 ? 4 : m.widest); lanes >= 2; lanes /= 2) {
-        if (m.extent[v] < lanes || m.selects[v] || whole >> v & 1 || !may_unroll(&m, whole, v)) continue;
-        search_tiles(&m, v, lanes, whole, &finds);
-        break;
-      }
+    for (int v = 0; v < nv && t->vector_bytes; v++) search_lanes(&m, v, whole, &finds);
   }
   if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
-  while (finds.n) {
-    int best = 0;
-    for (int i = 1; i < finds.n; i++)
-      if (finds.cost[i] < finds.cost[best]) best = i;
-    out[given] = opts_of(&m, n, red, finds.tile[best]);
-    given += !out[given].staged || !stage_refuses(ir, nest_close(ir, n), t, &out[given]);
-    finds.tile[best] = finds.tile[--finds.n];
-    finds.cost[best] = finds.cost[finds.n];
+  for (int i = 0; i < finds.n; i++) {
+    Opts o = opts_of(&m, n, red, finds.tile[i]);
+    if (!o.staged || !stage_refuses(ir, nest_close(ir, n), t, &o)) rank(ranking, &o, finds.cost[i]);
   }
   model_free(&m);
-  return given || !stages ? given : vector_opts(ir, n, t, false, room, out);
+}
+
+/* ---- lanes of two ranges ---- */
+
+enum { HALF = 32 };          /* bytes of vectors that are begun twice as often as whole ones where these are longer */
+
+/* Whether lanes that count values of `outer` and, in each, all of `inner` are of use: both are side by side in what is stored,
+ * vectors of the inner one alone would be short, and what is multiplied by constants varies with the outer one only. */
+static bool pairs_lanes(const Model *m, int outer, int inner) {
+  const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest);
+  bool shared = false, own = false;
+  if (n < 2 || 2 * n > lanes || n * m->widest >= HALF || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner]) return false;
+  for (size_t k = 0; k < m->access.n; k++) {
+    const Access *a = &m->access.p[k];
+    own |= a->hot && a->weight && a->depends[inner];
+    shared |= a->hot && !a->weight && a->depends[outer] && !a->depends[inner];
+    if (a->gated || (!a->weight && a->depends[inner] && !(a->affine[inner] && a->coef[inner] == 1 && a->affine[outer] && a->coef[outer] == n))) return false;
+  }
+  return own && shared;
+}
+
+/* A long range of the reduction that what is spread lies side by side along: 0: there is none. *part: how much of it is a row */
+static Ref spread_range(const Model *m, int outer, int inner, int64_t *part) {
+  for (size_t k = 0; k < m->access.n; k++) {
+    const Access *a = &m->access.p[k];
+    for (int i = m->nout; i < m->n; i++) {
+      if (!a->hot || a->weight || !a->depends[outer] || a->depends[inner] || !a->affine[i] || a->coef[i] != 1) continue;
+      *part = shuffle_row(a->bytes, (int)m->extent[inner], m->extent[i]);
+      if (m->extent[i] > *part && m->extent[i] % *part == 0) return m->range[i];
+    }
+  }
+  return 0;
+}
+
+/* The nest with one range in place of two, and rows of what is spread; its schedules in terms of the two */
+static void rank_pairs(IR *ir, const Model *from, const Nest *n, int outer, int inner, Ranking *ranking) {
+  Model m;
+  int64_t part;
+  Ref red, given[2] = { from->range[outer], from->range[inner] }, rows = spread_range(from, outer, inner, &part);
+  Finds finds = { .room = ranking->room };
+  const int64_t each = from->extent[inner];
+  const Ref both = range_make(ir, from->extent[outer] * each, RK_LOOP);
+  Ref nest = range_replace(ir, nest_close(ir, n), given[0], ix_div(ir, both, each), 1, &both), by[2] = { 0 };
+  nest = range_replace(ir, nest, given[1], ix_mod(ir, both, each), 0, NULL);
+  if (rows) {
+    by[0] = range_make(ir, node(ir, rows)->arg[0] / part, RK_REDUCE);
+    by[1] = range_make(ir, part, RK_REDUCE);
+    nest = range_replace(ir, nest, rows, ix_add(ir, ix_mul(ir, by[0], part), by[1]), 2, by);
+  }
+  Nest merged = nest_open(ir, nest);
+  model_build(&m, ir, &merged, from->t, &red);
+  m.ordered = red && keeps_order(ir, red, from->t);
+  uint32_t brief = brief_ranges(&m);
+  int v = 0;
+  while (m.range[v] != both) v++;
+  for (int i = m.nout; i < m.n && rows; i++)
+    if (m.range[i] == by[0]) brief &= ~(1u << i); /* of what is unrolled, a row */
+  for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout)
+    if (!(whole & ~brief)) search_lanes(&m, v, whole, &finds);
+  for (int i = 0; i < finds.n; i++) {
+    Opts o = opts_of(&m, &merged, red, finds.tile[i]);
+    for (int k = 0; k < o.n; k++) {
+      Opt *p = &o.opt[k];
+      if (p->range == by[1]) p->range = rows;
+      if (p->range != both) continue;
+      memmove(p + 2, p + 1, (size_t)(o.n++ - k - 1) * sizeof *p);
+      p[1] = (Opt){ .range = given[1], .unroll = 1, .lanes = (int)each };
+      p[0].range = given[0];
+      p[0].lanes /= (int)each;
+    }
+    for (int k = 0; k < o.nmoved; k++)
+      if (o.moved[k].range == both) o.moved[k].range = given[0], o.moved[k].block /= (int)each;
+    if (!opts_check(ir, nest_close(ir, n), from->t, &o)) rank(ranking, &o, finds.cost[i]);
+  }
+  model_free(&m);
+}
+
+static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out) {
+  Ranking ranking = { .room = room };
+  Model m;
+  Ref red;
+  rank_vectors(ir, n, t, stages, &ranking);
+  if (!ranking.n && stages) rank_vectors(ir, n, t, false, &ranking);
+  model_build(&m, ir, n, t, &red);
+  for (int i = 0; i < m.nout && t->vector_bytes; i++)
+    for (int k = i + 1; k < m.nout; k++)
+      if (pairs_lanes(&m, i, k)) rank_pairs(ir, &m, n, i, k, &ranking);
+  model_free(&m);
+  memcpy(out, ranking.opts, (size_t)ranking.n * sizeof *out);
+  return ranking.n;
 }
 
 /* A unit first: the tile is then one of groups. */

@@ -197,7 +197,7 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
 }
 
 /* What a reduction allows of its own ranges: one in lanes, one partial, and no lanes inside of lanes. */
-static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o, Ref vec) {
+static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o, const Refs *vec) {
   const Node *x = node(ir, r);
   int lanes = 0, partial = 0;
   const char *wrong = NULL;
@@ -209,7 +209,8 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
     if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll)) wrong = "the terms of a sum are taken in order";
     lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
-    if (p->lanes > 1 && vec && ix_uses(ir, x->src[0], vec)) wrong = "lanes inside of lanes";
+    for (size_t j = 0; j < vec->n && p->lanes > 1; j++)
+      if (ix_uses(ir, x->src[0], vec->p[j])) wrong = "lanes inside of lanes";
     for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
       if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
   }
@@ -260,8 +261,8 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
 
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   const char *wrong = NULL;
-  int rests = 0;
-  Ref vec = 0;
+  int rests = 0, lanes = 1;
+  Refs vec = { 0 };
   Opts grouped = *given, *o = &grouped;
   const bool tiles = o->unit && o->unit->depth > 1;
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
@@ -272,16 +273,18 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   for (int i = 0; i < o->n && !wrong; i++) {
     wrong = o->opt[i].rows && !tiles ? "only the tiles of a unit have rows" : check_one(ir, nest, t, &o->opt[i], &rests);
     if (o->opt[i].lanes == 1 || o->opt[i].rows || !ranges_of(ir, nest, o->opt[i].range)) continue;
-    if (vec) wrong = "two ranges are in lanes";
-    vec = o->opt[i].range;
+    VEC_PUSH(&vec, o->opt[i].range);
+    lanes *= wrong ? 1 : o->opt[i].lanes;
+    if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";
   }
   for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
   if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++)
-    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, vec);
+    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, &vec);
   VEC_FREE(&all);
+  VEC_FREE(&vec);
   if (!wrong && opts_statements(ir, nest, o) > MAX_STATEMENTS) wrong = "it makes too many statements";
   return wrong;
 }

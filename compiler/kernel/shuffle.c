@@ -1,11 +1,12 @@
 /* shuffle.c: elements that lanes load or store one by one become vectors of what lies side by side, and shuffles.
  * needs: copies and lanes made (expand.c)   keeps: values, and what is stored
  *
- * A strip is a vector whose lanes lie a constant stride apart. Strips at the same place of one buffer are taken together,
+ * A strip is a vector whose lanes lie a constant stride apart, or runs of lanes that have an element in common. Strips at the same place of one buffer are taken together,
  * since the copies of a tile have what lies between. Two ways lead from vectors in memory to strips, and back:
  * dense, where the strips cover what they lie in, or stride over a few elements: each strip is picked from the vectors
  * that hold its lanes; and in rows, where a few elements of each lane lie side by side: they are a matrix, stored by its
- * rows, of which blocks are transposed in registers. Nothing is read beyond the first and the last element that the
+ * rows, of which blocks are transposed in registers. Where long runs of lanes have an element in common, rows are vectors of
+ * what these may be for one copy or another, and shuffles spread one of them over its run. Nothing is read beyond the first and the last element that the
  * strips have, and nothing is stored that they do not store. */
 #include "kernel.h"
 #include <stdlib.h>
@@ -15,8 +16,8 @@ enum { NEAR = 4, MOST = 8, ROW_BYTES = 16, MAX_LANES = 64 }; /* elements a dense
 
 typedef struct Strip {
   Ref buffer, base;
-  int64_t at, stride;          /* lane i lies at base + at + i * stride */
-  int lanes;
+  int64_t at, stride;          /* lane i lies at base + at + i / run * stride */
+  int lanes, run;
   Ref value;                   /* the vector */
   size_t store;                /* of stores: that of lane 0, the others follow */
   bool done;
@@ -45,11 +46,11 @@ static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
     int64_t at;
     Ref base = place(ir, x->src[1], &at);
     if (i == 0) s->buffer = x->src[0], s->base = base, s->at = at;
-    if (i == 1) s->stride = at - s->at;
-    if (x->src[0] != s->buffer || base != s->base || at != s->at + i * s->stride) return false;
+    if (!s->run && at != s->at) s->run = i, s->stride = at - s->at;
+    if (x->src[0] != s->buffer || base != s->base || (s->run && at != s->at + i / s->run * s->stride)) return false;
   }
   s->lanes = n;
-  return s->stride > 1 && node(ir, s->buffer)->dt != DT_BOOL;
+  return s->run && n % s->run == 0 && s->stride >= (s->run > 1 ? 1 : 2) && node(ir, s->buffer)->dt != DT_BOOL;
 }
 
 static void find_loads(IR *ir, Ref nest, Strips *out) {
@@ -85,15 +86,24 @@ static int by_place(const void *a, const void *b) {
   if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
   if (x->base != y->base) return x->base < y->base ? -1 : 1;
   if (x->lanes != y->lanes) return x->lanes < y->lanes ? -1 : 1;
+  if (x->run != y->run) return x->run < y->run ? -1 : 1;
   if (x->stride != y->stride) return x->stride < y->stride ? -1 : 1;
   return x->at < y->at ? -1 : x->at > y->at;
 }
+
+static bool akin(const Strip *a, const Strip *b) {
+  return a->buffer == b->buffer && a->base == b->base && a->lanes == b->lanes && a->run == b->run && a->stride == b->stride;
+}
+
+static int64_t lane_at(const Strip *s, int i) { return s->at + i / s->run * s->stride; }
+
+static int64_t end_of(const Strip *s) { return lane_at(s, s->lanes - 1) + 1; }
 
 /* How many strips from i on begin one element after another, at the same stride. */
 static size_t side_by_side(const Strips *s, size_t i) {
   size_t n = 1;
   const Strip *a = &s->p[i];
-  while (i + n < s->n && a[n].buffer == a->buffer && a[n].base == a->base && a[n].lanes == a->lanes && a[n].stride == a->stride && a[n].at == a->at + (int64_t)n) n++;
+  while (i + n < s->n && akin(&a[n], a) && a[n].at == a->at + (int64_t)n) n++;
   return n;
 }
 
@@ -176,7 +186,10 @@ int shuffle_row(int bytes, int lanes, int64_t beside) { /* a power of two */
   return length;
 }
 
-static int row_length(const IR *ir, const Strip *s, size_t beside) { return shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside); }
+/* A run has a block of lanes in which shuffles are cheap, and all that it may have an element of in common. */
+static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= ROW_BYTES; }
+
+static int row_length(const IR *ir, const Strip *s, size_t beside) { return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside); }
 
 /* Strips i, i + 1, ... of a block of n; rows that end up in one vector are n apart. */
 static void load_rows(IR *ir, Strip *s, int n, Ref *to) {
@@ -191,6 +204,21 @@ static void load_rows(IR *ir, Strip *s, int n, Ref *to) {
   transpose(ir, to, n);
 }
 
+/* The same of runs: a block holds n elements from which runs have theirs, each of it so often as a run has blocks. */
+static void load_blocks(IR *ir, const Strip *s, int n, Ref *to) {
+  const int same = s->stride == s->run && n == s->run ? s->lanes : n; /* side by side */
+  Ref block[MAX_LANES];
+  int blocks = s->lanes / same;
+  for (int k = 0; k < blocks; k++) block[k] = load_at(ir, s, lane_at(s, k * same), same);
+  for (; blocks > 1; blocks /= 2)
+    for (int k = 0; k < blocks / 2; k++) block[k] = join(ir, block[2 * k], block[2 * k + 1]);
+  for (int i = 0; i < n; i++) {
+    int64_t lane[MAX_LANES];
+    for (int k = 0; k < s->lanes; k++) lane[k] = k / n * n + i;
+    to[i] = shuffle(ir, block[0], block[0], s->lanes, lane);
+  }
+}
+
 static void store_rows(IR *ir, Strip *s, int n, Refs *out) {
   Ref v[MAX_LANES];
   for (int i = 0; i < n; i++) v[i] = s[i].value;
@@ -203,8 +231,8 @@ static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
   const Strip *a = &s->p[i];
   size_t n = 0;
   *end = a->at;
-  for (; i + n < s->n && a[n].buffer == a->buffer && a[n].base == a->base && a[n].lanes == a->lanes && a[n].stride == a->stride && a[n].at <= *end; n++)
-    if (a[n].at + (a[n].lanes - 1) * a[n].stride + 1 > *end) *end = a[n].at + (a[n].lanes - 1) * a[n].stride + 1;
+  for (; i + n < s->n && akin(&a[n], a) && a[n].at <= *end; n++)
+    if (end_of(&a[n]) > *end) *end = end_of(&a[n]);
   return n;
 }
 
@@ -214,12 +242,27 @@ static bool within(const IR *ir, const Strip *s, int64_t end) { /* the buffer ha
   return last <= elems && end <= elems - last;
 }
 
+/* What lies between the first and the last element of strips is loaded in vectors of so many lanes: of as many as the
+ * strips have, or of a part of them; 0: it would be more than they have, of which the buffer may have less. */
+static int dense_width(const IR *ir, const Strip *s, int64_t begin, int64_t end) {
+  int width = s->lanes;
+  if (within(ir, s, begin + width)) return width;
+  while (width > 1 && width > end - begin) width /= 2;
+  return width == s->lanes || width == end - begin ? width : 0;
+}
+
 static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
   Ref v[MOST + 1];
   int from[MAX_LANES], lane[MAX_LANES], n = 0;
   int64_t at[MOST + 1];
+  const int width = dense_width(ir, s, begin, end);
+  if (width < s->lanes) {
+    for (v[0] = load_at(ir, s, begin, width); node(ir, v[0])->lanes < s->lanes; v[0] = join(ir, v[0], v[0])) {}
+    for (int i = 0; i < s->lanes; i++) from[i] = 0, lane[i] = (int)(lane_at(s, i) - begin);
+    return pick(ir, v, 1, from, lane);
+  }
   for (int i = 0; i < s->lanes; i++) {
-    int64_t e = s->at + i * s->stride, first = begin + (e - begin) / s->lanes * s->lanes;
+    int64_t e = lane_at(s, i), first = begin + (e - begin) / s->lanes * s->lanes;
     if (first > end - s->lanes && !within(ir, s, first + s->lanes)) first = end - s->lanes; /* the last one ends with the last element */
     if (!n || at[n - 1] != first) {
       at[n] = first;
@@ -258,7 +301,9 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
   for (size_t i = 0, n; i < s.n; i += n) {
     int64_t end;
     n = dense_run(&s, i, &end);
-    if (!shuffle_picks(s.p[i].stride, s.p[i].lanes, (int64_t)side_by_side(&s, i), false)) continue;
+    const Strip *a = &s.p[i];
+    const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= MOST * a->run && dense_width(ir, a, a->at, end) : shuffle_picks(a->stride, a->lanes, (int64_t)side_by_side(&s, i), false);
+    if (!picks) continue;
     for (size_t k = i; k < i + n; k++) replace(&from, &to, &s.p[k], load_dense(ir, &s.p[k], s.p[i].at, end));
   }
   for (size_t i = 0, n; i < s.n; i += n) {
@@ -267,7 +312,8 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
     for (size_t k = 0; length > 1 && k < n; k += (size_t)length) {
       Ref v[MAX_LANES];
       const size_t first = i + (k + (size_t)length > n ? n - (size_t)length : k); /* the last block overlaps the one before it */
-      load_rows(ir, &s.p[first], length, v);
+      if (s.p[i].run > 1) load_blocks(ir, &s.p[first], length, v);
+      else load_rows(ir, &s.p[first], length, v);
       for (int j = 0; j < length; j++)
         if (!s.p[first + (size_t)j].done) replace(&from, &to, &s.p[first + (size_t)j], v[j]);
     }

@@ -134,6 +134,19 @@ static void other_orders(const Walk *w, const Dense *d) {
   }
 }
 
+/* Lanes of two ranges of the nest: all values of the inner one, and of the outer one as many as there is room for */
+static void both_in_lanes(const Walk *w, const Dense *d, int outer, int inner) {
+  Dense x = *d;
+  const int most = w->t->vector_bytes / 4;
+  const int64_t n = node(w->ir, w->ranges.p[inner])->arg[0];
+  if (n < 2 || 2 * n > most) return;
+  for (int i = 0; i < (int)w->ranges.n; i++) x.lanes[i] = 1;
+  x.lanes[inner] = (int)n;
+  x.lanes[outer] = most / (int)n;
+  x.unroll[inner] = 1;
+  try(w, &x);
+}
+
 static void other_units(const Walk *w, const Dense *d) {
   Dense x = *d;
   x.unit = NULL;
@@ -167,6 +180,8 @@ void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts 
     int n = (int)w.ranges.n;
     for (int i = 0; i < n; i++) other_tiles(&w, &d, i);
     for (int i = 0; i < n; i++) other_lanes(&w, &d, i);
+    for (int i = 0; i < w.own; i++)
+      for (int j = i + 1; j < w.own; j++) both_in_lanes(&w, &d, i, j);
     for (int i = -1; i < w.own; i++) {
       const bool same = d.nmoved == (i >= 0) && (i < 0 || (d.moved[0].range == i && !d.moved[0].block));
       Dense x = d;
