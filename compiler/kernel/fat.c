@@ -51,8 +51,10 @@ void fat_variants(Plan *p) {
       const Kernel *x = &p->kernels.p[k];
       VEC_PUSH(&v->kernels, ((Kernel){ .sink = x->sink, .together = x->together, .each = x->each, .chunks = 1, .code = -1, .flops = x->flops, .bytes_read = x->bytes_read, .bytes_written = x->bytes_written }));
     }
+    owners_begin(v);
     for (size_t k = 0; k < p->kernels.n; k++)
       if (hot[k] || !t[1]) kernel_lower(v, (int)k);
+    owners_end(v);
     VEC_PUSH(&p->variants, v);
   }
 }

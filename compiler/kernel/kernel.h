@@ -2,8 +2,8 @@
  * analytic model (cost.c, heuristic.c), applied by splitting ranges (opts.c), constants packed in the
  * order they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes
  * (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions and lanes a
- * target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c), a list
- * of micro-ops (linear.c). */
+ * target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c) that read
+ * what they stored themselves (owners.c), a list of micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../schedule/schedule.h"
@@ -109,11 +109,22 @@ bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks); /*
 
 void kernel_chains(Plan *p, Chains which); /* chain.c: which kernels run chunk by chunk together */
 
+/* owners.c: in whose cache values are. A loop that is shared walks a buffer in spans, which it divides among threads */
+typedef struct Owners Owners;
+enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* each thread has all of it; one thread has it */
+int64_t owners_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
+void owners_begin(Plan *p);                 /* before kernels are lowered */
+void owners_end(Plan *p);
+/* the part of a buffer that comes to be in two caches by reading it so; -1: not known */
+double owners_reading(const Plan *p, int64_t buf, int64_t span);
+double owners_storing(const Plan *p, int64_t buf, int64_t span); /* or by what reads it, at best, where it is stored so */
+void owners_note(const Plan *p, int64_t buf, bool store, int64_t span);
+
 /* threads.c: the ranges of chunks that nests have by chain.c stand outermost; their number, 0: there are none */
-int threads_given(IR *ir, Refs *nests);
+int threads_given(const Plan *p, Refs *nests);
 /* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches;
  * wanted: chunks, 0: as many as the model says */
-int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted);
+int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 Ref decomp_expr(IR *ir, Ref r, bool scalb); /* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */

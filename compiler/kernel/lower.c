@@ -198,8 +198,8 @@ void kernel_lower(Plan *p, int index) {
   share_locals(ir, &nests);
   k = &p->kernels.p[index];
   if (!k->each) kernel_cost(ir, k);
-  k->chunks = threads_given(ir, &nests);
-  if (!k->chunks) k->chunks = threads_apply(ir, &nests, p->target, k->bytes_read + k->bytes_written, wanted);
+  k->chunks = threads_given(p, &nests);
+  if (!k->chunks) k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
   k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);

@@ -157,7 +157,6 @@ static bool dependent(const IR *ir, const Refs *nests) {
 }
 
 /* ---- the choice ---- */
-enum { CALLS = 6 };      /* of a kernel on a thread, which takes its chunks by halves */
 enum { FEW_UNITS = 12 }; /* that two or four threads share well enough, where it spares them much */
 
 /* Values of the range lie further apart than those of any other loop: each thread has one block of memory. */
@@ -171,6 +170,7 @@ static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
 }
 
 enum { LINE = 64, BOUNCES = 8 }; /* bytes of a line of cache; how often one goes back and forth that two threads write to */
+enum { TWICE = 25 };             /* cycles: a line that is in two caches is written to again (owners.c) */
 
 /* The part of the lines stored to that threads sharing loop k would write to together: those at the ends of what the loop
  * walks from first to last. */
@@ -183,39 +183,55 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
   return run < LINE ? 1 : LINE / run;
 }
 
-/* Bytes that come out of another thread's cache when loop k of the nest is what they share: all that does not vary with
- * it, and, as kernels before and after are shared by blocks of memory, half of what is not a block for each; and lines that
- * several threads write to. */
-static double foreign_bytes(IR *ir, const Nest *n, int k) {
-  typedef struct Touched { int64_t buf; double bytes, times; } Touched;
+typedef struct Touched {
+  int64_t buf;
+  double bytes, twice;     /* the part of it that comes to be in two caches */
+  bool all;                /* each thread reads all of it */
+} Touched;
+
+/* What an access does if loop k is shared. Of a buffer that nobody knows more of, kernels before and after are taken to share blocks of memory. */
+static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
+  IR *ir = p->ir;
+  const Node *x = node(ir, access);
+  const Node *value = x->op == OP_STORE ? node(ir, x->src[2]) : x;
+  const int64_t span = owners_span(ir, x->src[1], n->ranges[k]);
+  Refs ranges = { 0 };
+  Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 0, x->op != OP_STORE && span == SPAN_NONE };
+  if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
+    r.twice = x->op == OP_STORE ? owners_storing(p, r.buf, span) : owners_reading(p, r.buf, span);
+    if (r.twice < 0) r.twice = r.all ? 1 : outermost_in_memory(ir, n, k, x->src[1]) ? 0 : 0.5;
+    if (x->op == OP_STORE && !outermost_in_memory(ir, n, k, x->src[1])) r.twice += BOUNCES * torn_lines(ir, n, k, access);
+  }
+  collect_ranges(ir, x->src[1], &ranges);
+  for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(ir, ranges.p[j]);
+  VEC_FREE(&ranges);
+  return r;
+}
+
+/* Cycles that threads lose to each other when loop k of the nest is what they share: to lines that come to be in two
+ * caches, unless these lose them meanwhile, and to reading what does not vary with it: each of them, and, if no cache holds it, in each call. */
+static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   VEC(Touched) touched = { 0 };
-  Refs all = { 0 }, ranges = { 0 };
+  Refs all = { 0 };
+  const double l2 = p->target->l2_bytes, calls = k ? fmax(1, log2(chunks)) : 1; /* a thread takes its share by halves */
   double total = 0;
-  ir_toposort(ir, &n->store, 1, &all);
+  ir_toposort(p->ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
-    const Node *value = x->op == OP_STORE ? node(ir, x->src[2]) : x;
-    Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 1 };
+    const Node *x = node(p->ir, all.p[i]);
     size_t at = 0;
-    if (ir->bufs.p[r.buf].kind == BUF_LOCAL) continue;
-    if (ix_uses(ir, x->src[1], n->ranges[k])) {
-      if (ir->bufs.p[r.buf].kind == BUF_WEIGHT || outermost_in_memory(ir, n, k, x->src[1])) continue;
-      r.times = 0.5 + (x->op == OP_STORE ? BOUNCES * torn_lines(ir, n, k, all.p[i]) : 0);
-    }
-    ranges.n = 0;
-    collect_ranges(ir, x->src[1], &ranges);
-    for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(ir, ranges.p[j]);
+    if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) || p->ir->bufs.p[node(p->ir, x->src[0])->arg[0]].kind == BUF_LOCAL) continue;
+    Touched r = touched_by(p, n, k, all.p[i]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
     if (at == touched.n) VEC_PUSH(&touched, r);
-    else touched.p[at].bytes += r.bytes, touched.p[at].times = fmax(touched.p[at].times, r.times);
+    else touched.p[at].bytes += r.bytes, touched.p[at].twice = fmax(touched.p[at].twice, r.twice), touched.p[at].all |= r.all;
   }
   for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
-    const Buf *b = &ir->bufs.p[touched.p[i].buf];
-    total += fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt)) * touched.p[i].times;
+    const Buf *b = &p->ir->bufs.p[touched.p[i].buf];
+    const double bytes = fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt));
+    total += touched.p[i].twice * bytes / LINE * fmin(1, l2 / bytes) * TWICE;
+    if (touched.p[i].all) total += bytes / FAR_BYTES * ((bytes > 0.5 * l2 ? calls : 1) - 0.5);
   }
   VEC_FREE(&touched);
-  VEC_FREE(&ranges);
   VEC_FREE(&all);
   return total;
 }
@@ -235,21 +251,32 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   }
 }
 
-/* Which loop to share: the outermost, unless an inner one has the threads read less out of each other's caches. Each
- * call runs the loops around it then, and reads again what no cache holds meanwhile. */
-static void choose_loops(IR *ir, const Target *t, int chunks, Share *s) {
+/* Which loop to share: the outermost, unless threads lose less to each other by an inner one. */
+static void choose_loops(const Plan *p, int chunks, Share *s) {
   double least = 0;
   int best = 0;
   for (int k = 0; k < s->most; k++) {
-    double bytes = foreign_bytes(ir, &s->nest, k);
-    if (k && bytes > 0.5 * t->l2_bytes) bytes *= CALLS;
+    const double lost = sharing_cycles(p, &s->nest, k, chunks);
     s->from = k;
-    count_units(ir, chunks, s);
-    bool enough = s->units >= chunks || (s->units >= FEW_UNITS && bytes < 0.3 * least);
-    if (!k || (enough && bytes < 0.7 * least)) best = k, least = bytes;
+    count_units(p->ir, chunks, s);
+    bool enough = s->units >= chunks || (s->units >= FEW_UNITS && lost < 0.3 * least);
+    if (!k || (enough && lost < 0.7 * least)) best = k, least = lost;
   }
   s->from = best;
-  count_units(ir, chunks, s);
+  count_units(p->ir, chunks, s);
+}
+
+/* Who has what of it now: threads that share the loop, or one of them, if it is 0. */
+static void note_owners(const Plan *p, const Nest *n, Ref loop, bool stores) {
+  IR *ir = p->ir;
+  Refs all = { 0 };
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (stores ? x->op != OP_STORE : x->op != OP_LOAD && x->op != OP_TILE) continue;
+    owners_note(p, node(ir, x->src[0])->arg[0], stores, loop ? owners_span(ir, x->src[1], loop) : SPAN_ONE);
+  }
+  VEC_FREE(&all);
 }
 
 /* ---- and its application ---- */
@@ -277,7 +304,8 @@ static Ref close_share(IR *ir, Share *s) {
   return nest;
 }
 
-int threads_given(IR *ir, Refs *nests) {
+int threads_given(const Plan *p, Refs *nests) {
+  IR *ir = p->ir;
   int64_t chunks = 0;
   for (size_t i = 0; i < nests->n; i++) {
     Nest n = nest_open(ir, nests->p[i]);
@@ -289,11 +317,14 @@ int threads_given(IR *ir, Refs *nests) {
     memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
     n.ranges[0] = chunk;
     nests->p[i] = nest_close(ir, &n);
+    for (int stores = 0; stores < 2; stores++) note_owners(p, &n, chunk, stores);
   }
   return (int)chunks;
 }
 
-int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wanted) {
+int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
+  IR *ir = p->ir;
+  const Target *t = p->target;
   double sum = 0, moved = (double)bytes / (bytes > t->l2_bytes ? FAR_BYTES : NEAR_BYTES), total, largest = 0;
   int chunks = wanted ? wanted : 1;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
@@ -308,10 +339,12 @@ int threads_apply(IR *ir, Refs *nests, const Target *t, int64_t bytes, int wante
   int64_t units = 1; /* of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     s[i].cost *= total / sum;
-    choose_loops(ir, t, chunks, &s[i]);
+    choose_loops(p, chunks, &s[i]);
     if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
   }
   if (units < chunks) chunks = (int)units;
+  for (int stores = 0; stores < 2; stores++)
+    for (size_t i = nests->n; i-- > 0;) note_owners(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     count_units(ir, chunks, &s[i]);
     nests->p[i] = close_share(ir, &s[i]);

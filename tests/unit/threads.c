@@ -4,6 +4,8 @@
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
+#include "../../compiler/kernel/kernel.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,7 +103,40 @@ static void chunks_are_apart(void **state) {
     }
 }
 
+/* A product, of whose columns another kernel finds the sums. Threads that share columns find there what they stored, those
+ * that shared rows half of it; who reads everything finds all of it in two caches, and nobody finds so again. */
+static void lines_have_owners(void **state) {
+  enum { ROWS = 67, COLUMNS = 145, ALL = ROWS * COLUMNS };
+  static const char text[] =
+    "tgc 1 graph\na = input f32[67,131]\nb = input f32[131,145]\nar = reshape a : [67,131,1]\nae = expand ar : [67,131,145]\nbr = reshape b : [1,131,145]\n"
+    "be = expand br : [67,131,145]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\nt = reduce m op=add axes=[0]\nc = reshape t : [145]\noutput c\n";
+  const char *why = NULL;
+  Ctx c;
+  (void)state;
+  ctx_init(&c);
+  Graph *graph = ir_parse_graph(&c, text, strlen(text), "test");
+  Plan *p = compile_graph(graph, &(CompileOptions){ .target = target_find(&c.model, "x86-64-v3", &why), .backend = backends[0] });
+  assert_int_equal(p->kernels.n, 2);
+  const int product = p->kernels.p[0].written.p[0];
+  assert_true(owners_reading(p, product, ALL) < 0 && owners_storing(p, product, ALL) < 0);
+  owners_begin(p);
+  for (size_t b = 0; b < p->ir->bufs.n; b++) /* the caller wrote its inputs */
+    assert_true(owners_reading(p, (int64_t)b, COLUMNS) == (p->ir->bufs.p[b].kind == BUF_INPUT ? 0 : -1));
+  assert_true(owners_storing(p, product, COLUMNS) == 0 && owners_storing(p, product, ALL) == 0.5);
+  owners_note(p, product, true, ALL);
+  assert_true(owners_reading(p, product, ALL) == 0 && owners_reading(p, product, COLUMNS) == 0.5 && owners_reading(p, product, SPAN_ONE) == 0.5);
+  assert_true(fabs(owners_reading(p, product, ALL - 7 * COLUMNS) - 7.0 / ROWS) < 1e-9); /* tiles that leave a rest */
+  assert_true(owners_reading(p, product, SPAN_NONE) == 1);
+  owners_note(p, product, false, COLUMNS);
+  assert_true(owners_reading(p, product, 1) == 0 && owners_reading(p, product, SPAN_NONE) == 0.5);
+  owners_note(p, product, true, SPAN_ONE);
+  assert_true(owners_reading(p, product, ALL) == 0 && owners_reading(p, product, SPAN_NONE) == 0.5);
+  owners_end(p);
+  ir_free(graph->ir);
+  ctx_free(&c);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(chunks_are_apart) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(chunks_are_apart), cmocka_unit_test(lines_have_owners) };
   return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -1,0 +1,120 @@
+/* owners.c: in whose cache a value is.
+ *
+ * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (threads.c, tgcrt_pool.c). So
+ * the place of an element along the loop that is shared says whose it is: a loop that has n values and moves an address by
+ * `step` divides every step * n elements of the buffer alike, which is its span. Who reads in the span in which it was stored
+ * reads out of the own cache; in another span about half of it is another thread's.
+ *
+ * What that costs is not the reading. It is that the line is in two caches then, and dear to write to when its memory is used
+ * again, however early it is asked for. Zen 4, two cores of one complex, and of two: 7 and 28 ns a line, while a line
+ * that only another cache holds takes 1 and 3 to read or to write, an own one 0.7. So a line counts once, when it comes to be in two.
+ *
+ * needs: kernels in order of execution   gives: Plan.owners, what of each buffer is in two caches so far */
+#include "kernel.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LOOP = 6 };         /* values of a range of which a tile is sure to leave a loop */
+
+typedef struct Reach { int kernel, next; int64_t span; } Reach; /* a span in which a kernel may read a buffer; the buffer's next, -1: none */
+
+typedef struct Owner {
+  int64_t span;            /* in which it was stored */
+  bool known;
+  double twice;            /* the part that is in two caches */
+  int readers;             /* the first Reach; -1: none */
+} Owner;
+
+struct Owners {
+  size_t n;
+  Owner *of;               /* by buffer */
+  VEC(Reach) reaches;
+};
+
+int64_t owners_span(IR *ir, Ref index, Ref range) {
+  int64_t step;
+  Ref rest;
+  if (!ix_uses(ir, index, range)) return SPAN_NONE;
+  return ix_split(ir, index, range, &step, &rest) && step ? llabs(step) * range_extent(ir, range) : 1;
+}
+
+/* Loops of a nest that may be shared: those of chunks, if it has such. */
+static void add_reaches(Plan *p, int kernel, Ref nest) {
+  IR *ir = p->ir;
+  Owners *o = p->owners;
+  const Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  bool chunked = false;
+  for (int k = 0; k < n.n; k++) chunked |= node(ir, n.ranges[k])->arg[2] == RK_THREAD;
+  ir_toposort(ir, &n.store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD) continue;
+    Owner *b = &o->of[node(ir, x->src[0])->arg[0]];
+    for (int k = 0; k < n.n; k++) {
+      const int64_t span = chunked && node(ir, n.ranges[k])->arg[2] != RK_THREAD ? SPAN_NONE : owners_span(ir, x->src[1], n.ranges[k]);
+      if (span == SPAN_NONE || range_extent(ir, n.ranges[k]) < LOOP) continue;
+      VEC_PUSH(&o->reaches, ((Reach){ kernel, b->readers, span }));
+      b->readers = (int)o->reaches.n - 1;
+    }
+  }
+  VEC_FREE(&all);
+}
+
+void owners_begin(Plan *p) {
+  IR *ir = p->ir;
+  const int64_t next_range = ir->next_range;
+  Refs parts = { 0 };
+  p->owners = ARENA_NEW(&ir->ctx->model, Owners, 1);
+  p->owners->n = ir->bufs.n;
+  p->owners->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
+  for (size_t b = 0; b < ir->bufs.n; b++) p->owners->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Node *sink = node(ir, p->kernels.p[k].sink);
+    parts.n = 0;
+    for (int i = 0; i < sink->nsrc; i++) peel_nest(ir, sink->src[i], &parts);
+    for (size_t i = 0; i < parts.n; i++) add_reaches(p, (int)k, p->kernels.p[k].each ? parts.p[i] : canon_nest(ir, parts.p[i]));
+  }
+  ir->next_range = next_range; /* these nests were made to be looked at */
+  VEC_FREE(&parts);
+}
+
+void owners_end(Plan *p) {
+  VEC_FREE(&p->owners->reaches);
+  p->owners = NULL;
+}
+
+/* The part of a buffer that one thread stores in a span and another one reads in the other. */
+static double apart(int64_t a, int64_t b) {
+  if (a == SPAN_ONE || b == SPAN_ONE) return a == b ? 0 : 0.5;
+  return fmin(0.5, fabs((double)(a - b)) / fmax((double)a, (double)b));
+}
+
+static Owner *owner(const Plan *p, int64_t buf) { return p->owners && buf < (int64_t)p->owners->n ? &p->owners->of[buf] : NULL; }
+
+double owners_reading(const Plan *p, int64_t buf, int64_t span) {
+  const Owner *o = owner(p, buf);
+  if (!o || !o->known) return -1;
+  if (o->span == SPAN_ONE) return span == SPAN_NONE ? 0.5 : 0; /* to divide what one thread has costs the same by any loop, and once */
+  return fmax(0, (span == SPAN_NONE ? 1 : apart(o->span, span)) - o->twice);
+}
+
+double owners_storing(const Plan *p, int64_t buf, int64_t span) {
+  const Owner *o = owner(p, buf);
+  double worst = 0;
+  if (!o) return -1;
+  for (int i = o->readers; i >= 0;) {
+    const int kernel = p->owners->reaches.p[i].kernel;
+    double best = 0.5;
+    for (; i >= 0 && p->owners->reaches.p[i].kernel == kernel; i = p->owners->reaches.p[i].next) best = fmin(best, apart(p->owners->reaches.p[i].span, span));
+    worst = fmax(worst, best);
+  }
+  return worst;
+}
+
+void owners_note(const Plan *p, int64_t buf, bool store, int64_t span) {
+  Owner *o = owner(p, buf);
+  if (!o) return;
+  if (store) *o = (Owner){ .span = span, .known = true, .readers = o->readers };
+  else o->twice += fmax(0, owners_reading(p, buf, span));
+}
