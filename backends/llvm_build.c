@@ -142,10 +142,13 @@ static void session_close(Session *s) {
 
 static const char passes[] = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,infer-alignment),globaldce";
 
-static void optimize(Session *s) {
+/* Simpler code is made a little slower of it, and twice as fast. */
+static const char hasty_passes[] = "always-inline,function(sroa,early-cse,infer-alignment),globaldce";
+
+static void optimize(Session *s, const char *what) {
   const Library *l = s->l;
   LLVMPassBuilderOptionsRef o = l->CreatePassBuilderOptions();
-  LLVMErrorRef e = l->RunPasses(s->module, passes, s->machine, o);
+  LLVMErrorRef e = l->RunPasses(s->module, what, s->machine, o);
   if (e) BUG("LLVM does not run the passes: %s", l->GetErrorMessage(e));
   l->DisposePassBuilderOptions(o);
 }
@@ -176,7 +179,7 @@ static void define_bytes(Session *s, const char *name, const void *p, size_t n) 
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) {
   Session s = session_open(c, t, m->text, m->n);
   if (m->weights) define_bytes(&s, m->weights_name, m->weights, m->weight_bytes);
-  optimize(&s);
+  optimize(&s, passes);
   LLVMMemoryBufferRef b = generate(&s, assembly);
   Bytes out = { arena_dup(&c->model, s.l->GetBufferStart(b), s.l->GetBufferSize(b)), s.l->GetBufferSize(b) };
   s.l->DisposeMemoryBuffer(b);
@@ -204,7 +207,7 @@ LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, b
   if (hasty) make_haste(llvm(c));
   Session s = session_open(c, t, text, n);
   const Library *l = s.l;
-  optimize(&s);
+  optimize(&s, hasty ? hasty_passes : passes);
   LLVMMemoryBufferRef object = generate(&s, false); /* the JIT takes it */
   LoadedCode *j = xmalloc(sizeof *j);
   LLVMOrcDefinitionGeneratorRef process;
