@@ -69,8 +69,12 @@ void read_headers(Lab *lab) {
                arena_printf(m, "%s/headers.log", lab->scratch));
 }
 
-static int compile_file(const Batch *b, const char *source, const char *so, const char *log) {
-  return run_compiler(b->lab, arena_printf(&b->lab->ctx->model, "-shared -include %s", b->lab->header), source, so, log);
+static bool is_reference(const Batch *b, int place) { return b->compares && !place; }
+
+/* What others are compared with need not be fast. */
+static int compile_file(const Batch *b, int first, const char *source, const char *so, const char *log) {
+  const char *level = is_reference(b, place_in_task(b, first)) ? "-O1" : "";
+  return run_compiler(b->lab, arena_printf(&b->lab->ctx->model, "-shared %s -include %s", level, b->lab->header), source, so, log);
 }
 
 /* The same without a compiler: the code is in this process, and in those that it forks. */
@@ -90,7 +94,7 @@ static const Built *find_built(const Batch *b, int place) {
   for (size_t i = 0; i < lab->built.n; i++) {
     const Built *x = &lab->built.p[i];
     const bool same = !strcmp(x->opts, b->task->cand.p[place].opts) && !strcmp(x->key, b->task->key);
-    if (same && x->reference == (b->compares && !place)) return x;
+    if (same && x->reference == is_reference(b, place)) return x;
   }
   return NULL;
 }
@@ -101,7 +105,7 @@ bool take_built(Batch *b, const char *line) {
   if (sscanf(line, "built %d %d %d %d", &place, &first, &n, &at) != 4) return false;
   if (place < 0 || place >= (int)t->cand.n) return true;
   if (!find_built(b, place))
-    VEC_PUSH(&b->lab->built, ((Built){ t->key, t->cand.p[place].opts, lib_path(b, first, n), at, b->compares && !place }));
+    VEC_PUSH(&b->lab->built, ((Built){ t->key, t->cand.p[place].opts, lib_path(b, first, n), at, is_reference(b, place) }));
   return true;
 }
 
@@ -122,7 +126,7 @@ static void build(Batch *b, int first, int n) {
              *so = lib_path(b, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
   Sb text = { 0 };
   write_source(b, first, n, &text);
-  int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, source, so, log);
+  int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, first, source, so, log);
   sb_free(&text);
   if (!status) {
     for (int i = 0; i < n; i++) {
@@ -158,11 +162,12 @@ void build_all(Batch *b) {
     build_here(b);
     return;
   }
+  const size_t most = b->compares ? 1 : n; /* in a file */
   for (size_t first = 0, end; first < n; first = end) {
     size_t statements = 0;
     end = first + 1;
     if (use_built(b, (int)first)) continue;
-    for (end = first; end < n && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
+    for (end = first; end < n && end - first < most && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
       statements += b->plan.kernels.p[end].prog.n;
     build(b, (int)first, (int)(end - first));
   }
