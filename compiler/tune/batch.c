@@ -34,8 +34,8 @@ static void tell_spent(Spent on, double since) { tell("spent %d %.6f", (int)on, 
 /* ---- choosing ---- */
 typedef struct Order { /* what a batch is to do */
   int step;
-  double known;            /* microseconds of the incumbent by the compiler's code; 0: not known */
-  double cut;              /* of the incumbent's time by the screen's code: what takes longer is left out */
+  double known;             /* microseconds of the incumbent by the compiler's code; 0: not known */
+  int compile[SCREENED_KEEP]; /* places of candidates for the compiler, after the screen; 0: none */
 } Order;
 
 typedef struct Price {
@@ -93,10 +93,21 @@ static void choose(Batch *b) {
   }
 }
 
-/* Of what the screen timed the best, for the compiler. Kernels are in the order of their price. */
-static int by_time(const void *a, const void *b) {
-  const Price *x = a, *y = b;
-  return (x->cycles > y->cycles) - (x->cycles < y->cycles);
+static void take(Batch *b, int place) {
+  tell("at %d", place);
+  plan_add(&b->plan, b->task->nest, b->task->cand.p[place].opts);
+  b->plan.kernels.p[b->plan.kernels.n - 1].code = (int)b->plan.kernels.n - 1;
+  VEC_PUSH(&b->kept, (int)b->which.n);
+  VEC_PUSH(&b->which, place);
+}
+
+/* The incumbent and what the screens of all batches found, which may be another batch's. */
+static void take_screened(Batch *b, const Order *o) {
+  b->which.n = b->kept.n = 0;
+  plan_begin(b->lab, b->lab->backend, &b->given, &b->plan);
+  take(b, 0);
+  for (int i = 0; i < SCREENED_KEEP; i++)
+    if (o->compile[i]) take(b, o->compile[i]);
 }
 
 static double mean_us(const Batch *b, int kernel) { return (b->time[kernel].warm + b->time[kernel].cold) / 2; }
@@ -108,40 +119,10 @@ static double incumbent_us(const Batch *b) {
   return INFINITY;
 }
 
-static void choose_screened(Batch *b, const Order *o) {
-  const Lab *lab = b->lab;
-  VEC(Price) price = { 0 };
-  VEC(int) kept = { 0 };
-  const double incumbent = incumbent_us(b), worth = SCREENED_WORTH * fmax(incumbent, o->known), cut = fmin(o->cut * incumbent, worth);
-  for (int i = 0; i < (int)b->plan.kernels.n; i++)
-    VEC_PUSH(&price, ((Price){ !b->kept.p[i] ? 0 : b->bad[i] ? INFINITY : mean_us(b, i), i }));
-  if (price.n) qsort(price.p, price.n, sizeof *price.p, by_time);
-  Plan next;
-  plan_begin(lab, lab->backend, &b->given, &next);
-  for (size_t i = 0; i < price.n; i++) {
-    const int k = price.p[i].at, place = place_in_task(b, k);
-    if (b->bad[k]) continue;
-    if (b->kept.p[k] && price.p[i].cycles > cut) {
-      tell("screened %d %.4f %.4f %.4f", place, b->time[k].warm, b->time[k].cold, b->time[k].spread);
-      continue;
-    }
-    tell("at %d", place);
-    plan_add(&next, b->task->nest, b->task->cand.p[place].opts);
-    next.kernels.p[next.kernels.n - 1].code = (int)next.kernels.n - 1;
-    VEC_PUSH(&kept, b->kept.p[k]);
-  }
-  if (kept.n == 1 && b->task->best > 0) next.kernels.n = kept.n = 0; /* the incumbent alone, which is known */
-  b->plan = next;
-  b->kept.n = 0;
-  for (size_t i = 0; i < kept.n; i++) VEC_PUSH(&b->kept, kept.p[i]);
-  VEC_FREE(&kept);
-  VEC_FREE(&price);
-}
-
 /* ---- the steps of a batch ---- */
 static void step_make(Batch *b, const Order *o) {
   double start = tune_work();
-  if (b->kept.n) choose_screened(b, o);
+  if (b->kept.n) take_screened(b, o);
   else choose(b);
   tell("at -1");
   tell_spent(SPENT_LOWERING, start);
@@ -150,27 +131,41 @@ static void step_make(Batch *b, const Order *o) {
   tell_spent(SPENT_COMPILING, start);
 }
 
+/* By the screen: times as parts of the incumbent's in the same race, and what the compiler should see. */
+static void tell_screened(const Batch *b, const Order *o) {
+  const double incumbent = incumbent_us(b), worth = SCREENED_WORTH * fmax(incumbent, o->known);
+  for (int i = 0; i < (int)b->plan.kernels.n; i++) {
+    const Time *x = &b->time[i];
+    if (b->bad[i] || !b->kept.p[i]) continue;
+    tell("screened %d %.6f %.6f %.4f", place_in_task(b, i), x->warm / incumbent, x->cold / incumbent, x->spread);
+    if (mean_us(b, i) < worth) tell("worth %d %.6f", place_in_task(b, i), mean_us(b, i) / incumbent);
+  }
+}
+
 /* The machine may be slower for a while, and all of a race with it: times are as if the incumbent had taken what it took
  * when it was first timed. */
+static void tell_times(const Batch *b, const Order *o) {
+  const double incumbent = incumbent_us(b), scale = o->known > 0 && isfinite(incumbent) ? o->known / incumbent : 1;
+  for (int i = 0; i < (int)b->plan.kernels.n; i++) {
+    const Time *x = &b->time[i];
+    if (!b->bad[i]) tell("time %d %.4f %.4f %.4f", place_in_task(b, i), x->warm * scale, x->cold * scale, x->spread);
+  }
+}
+
 static void step_time(Batch *b, const Order *o) {
   const double start = tune_work();
   const bool quick = b->plan.backend != b->lab->backend;
   race_all(b, quick);
-  const double incumbent = incumbent_us(b), scale = o->known > 0 && isfinite(incumbent) ? o->known / incumbent : 1;
-  for (int i = 0; i < (int)b->plan.kernels.n; i++) {
-    if (b->bad[i]) continue;
-    if (!quick) tell("time %d %.4f %.4f %.4f", place_in_task(b, i), b->time[i].warm * scale, b->time[i].cold * scale, b->time[i].spread);
-    else if (b->kept.p[i]) tell("quick %.17g", mean_us(b, i) / incumbent);
-  }
+  if (quick) tell_screened(b, o);
+  else tell_times(b, o);
   tell_spent(SPENT_TIMING, start);
 }
 
+enum { STEP_MAKE, STEP_TIME, STEPS };
 static const struct Step {
   void (*run)(Batch *b, const Order *o);
   bool alone; /* while no other batch does anything */
-  bool screen; /* for and by the screen */
-} steps[] = { { step_make, false, true }, { step_time, true, true }, { step_make, false, false }, { step_time, true, false } };
-enum { STEPS = sizeof steps / sizeof *steps };
+} steps[STEPS] = { [STEP_MAKE] = { step_make, false }, [STEP_TIME] = { step_time, true } };
 
 static _Noreturn void batch_main(Batch *b) {
   for (Order o; read(0, &o, sizeof o) == sizeof o || errno == EINTR;) {
@@ -193,12 +188,13 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
   int i, used = 0;
   double warm, cold, wide;
   if (sscanf(line, "at %d", at) == 1 || take_built(b, line)) return;
-  if (sscanf(line, "quick %lf", &warm) == 1) {
+  if (sscanf(line, "worth %d %lf", &i, &warm) == 2 && i > 0 && i < (int)t->cand.n) {
+    Quick x = { i, warm };
     for (int k = 0; k < SCREENED_KEEP; k++)
-      if (warm < t->quickest[k]) {
-        const double slower = t->quickest[k];
-        t->quickest[k] = warm;
-        warm = slower;
+      if (!t->quickest[k].place || x.relative < t->quickest[k].relative) {
+        const Quick slower = t->quickest[k];
+        t->quickest[k] = x;
+        x = slower;
       }
   } else if (sscanf(line, "time %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i >= 0 && i < (int)t->cand.n) {
     Candidate *x = &t->cand.p[i];
@@ -236,7 +232,8 @@ static bool wait_done(Lab *lab, Batch *b, Task *t, double grace) {
 }
 
 static bool begin_step(Batch *b, int step) {
-  const Order o = { step, b->task->best, b->task->quickest[SCREENED_KEEP - 1] };
+  Order o = { .step = step, .known = b->task->best };
+  for (int k = 0; k < SCREENED_KEEP; k++) o.compile[k] = b->task->quickest[k].place;
   return write(b->child.to, &o, sizeof o) == sizeof o;
 }
 
@@ -254,23 +251,42 @@ static void deal(Task *t, Batch *b, int n) {
   for (int i = 1; i < (int)t->cand.n; i++) VEC_PUSH(&b[i % n].which, i);
 }
 
-bool lab_run(Lab *lab, Task *t) {
+/* All steps of those batches that are still good. */
+static void run_steps(Lab *lab, Task *t, Batch *b, bool *good, int n) {
   enum { GRACE = 3 }; /* seconds a last race may take */
-  int n = lab->jobs;
+  for (int s = 0; s < STEPS; s++) {
+    for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
+    for (int k = 0; k < n; k++)
+      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
+  }
+}
+
+/* What the screen timed, as if by the compiler's code. */
+static void scale_screened(Task *t) {
+  for (size_t i = 0; i < t->cand.n; i++) {
+    Candidate *x = &t->cand.p[i];
+    if (x->outcome != OUT_SCREENED) continue;
+    x->warm *= t->best;
+    x->cold *= t->best;
+    if (t->best <= 0) x->outcome = OUT_OPEN; /* it says nothing without an incumbent */
+  }
+}
+
+bool lab_run(Lab *lab, Task *t) {
+  int n = lab->jobs, last = 0;
   read_headers(lab);
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;
   Batch *b = ARENA_NEW(&lab->ctx->model, Batch, n);
   bool *good = ARENA_NEW(&lab->ctx->model, bool, n);
-  for (int k = 0; k < SCREENED_KEEP; k++) t->quickest[k] = INFINITY;
   deal(t, b, n);
   for (int k = 0; k < n; k++) start_batch(lab, &b[k]), good[k] = true;
-  for (int s = 0; s < STEPS; s++) {
-    if (steps[s].screen && !lab->screen) continue;
-    for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
-    for (int k = 0; k < n; k++)
-      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
-  }
+  run_steps(lab, t, b, good, n);
+  for (int k = 0; k < SCREENED_KEEP; k++)
+    if (t->quickest[k].place) t->cand.p[t->quickest[k].place].outcome = OUT_OPEN; /* until the compiler's code is timed */
+  while (last < n - 1 && !good[last]) last++;
+  if (lab->screen && (t->quickest[0].place || t->best <= 0)) run_steps(lab, t, &b[last], &good[last], 1);
   for (int k = 0; k < n; k++) end_batch(&b[k]);
+  scale_screened(t);
   return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
 }

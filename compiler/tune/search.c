@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 4, MAX_NEW = 96, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for a generation */
+enum { PATIENCE = 4, MAX_NEW = 64, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for a generation */
 #define PROGRESS 0.99                           /* a best below this part of the last is progress */
 #define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
 #define LEAST    0.02                           /* of its time may always be gained, as far as anyone knows */
@@ -19,11 +19,13 @@ enum { PATIENCE = 4, MAX_NEW = 96, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for 
 
 static double mean(const Trial *t) { return (t->warm + t->cold) / 2; }
 
-static const Trial *trial_of(const Goal *g, const char *opts) {
-  for (size_t i = 0; i < g->trials.n; i++)
-    if (!strcmp(g->trials.p[i].opts, opts)) return &g->trials.p[i];
+static Trial *find_trial(const Trials *t, const char *opts) {
+  for (size_t i = 0; i < t->n; i++)
+    if (!strcmp(t->p[i].opts, opts)) return &t->p[i];
   return NULL;
 }
+
+static Trial *trial_of(const Goal *g, const char *opts) { return find_trial(&g->trials, opts); }
 
 static const char *text_of(IR *ir, Ref nest, const Opts *o) {
   Sb s = { 0 };
@@ -58,12 +60,7 @@ static void add_goal(Tuner *t, Ref nest, const char *key) {
   g.cycles = nest_cycles(&t->lab, nest, g.base);
   g.base_us = g.best_us = g.cycles * CYCLE;
   store_trials(t->store, key, &t->place, &g.trials);
-  if (t->lab.screen) {
-    Trials screened = { 0 };
-    store_trials(t->store, key, &t->screened, &screened);
-    for (size_t i = 0; i < screened.n; i++) VEC_PUSH(&g.dropped, screened.p[i].opts);
-    VEC_FREE(&screened);
-  }
+  if (t->lab.screen) store_trials(t->store, key, &t->screened, &g.screened);
   const Trial *base = trial_of(&g, g.base);
   if (base && !base->failed) g.base_us = mean(base), take_best(&g, g.base, base->warm, base->cold), g.measured = true;
   if (store_winner(t->store, key, &t->place, &w) && !opts_parse(ir, nest, t->lab.target, w.opts, strlen(w.opts), &o)) {
@@ -107,6 +104,7 @@ double tune_total(const Tuner *t, bool base) {
 void tuner_free(Tuner *t) {
   for (size_t i = 0; i < t->goals.n; i++) {
     VEC_FREE(&t->goals.p[i].trials);
+    VEC_FREE(&t->goals.p[i].screened);
     VEC_FREE(&t->goals.p[i].dropped);
   }
   VEC_FREE(&t->goals);
@@ -127,7 +125,7 @@ static bool is_known(const Fresh *f, const char *opts) {
     if (!strcmp(f->task->cand.p[i].opts, opts)) return true;
   for (size_t i = 0; i < f->g->dropped.n; i++)
     if (!strcmp(f->g->dropped.p[i], opts)) return true;
-  return trial_of(f->g, opts) != NULL;
+  return trial_of(f->g, opts) || find_trial(&f->g->screened, opts);
 }
 
 static void add_fresh(void *arg, const char *text) {
@@ -172,10 +170,36 @@ static void begin(Fresh *f) {
     if (!opts_check(ir, f->g->nest, f->t->lab.target, &o[i])) add_fresh(f, text_of(ir, f->g->nest, &o[i]));
 }
 
-/* New candidates next to the best that were not varied yet; the incumbent first. */
+static int by_mean_at(const void *a, const void *b) { return by_mean(*(Trial *const *)a, *(Trial *const *)b); }
+
+static void vary(Fresh *f, const char *opts) {
+  IR *ir = f->t->lab.ir;
+  Opts o;
+  if (!opts_parse(ir, f->g->nest, f->t->lab.target, opts, strlen(opts), &o))
+    opts_neighbours(ir, f->g->nest, f->t->lab.target, &o, add_fresh, f);
+}
+
+/* The neighbours of the best, whoever's code was timed; of those whose neighbours are all known others take the places. */
+static void vary_best(Fresh *f) {
+  Goal *g = f->g;
+  VEC(Trial *) best = { 0 };
+  for (size_t i = 0; i < g->trials.n; i++)
+    if (!g->trials.p[i].failed) VEC_PUSH(&best, &g->trials.p[i]);
+  for (size_t i = 0; i < g->screened.n; i++) VEC_PUSH(&best, &g->screened.p[i]);
+  if (best.n) qsort(best.p, best.n, sizeof *best.p, by_mean_at);
+  else vary(f, g->best);
+  for (size_t i = 0; i < best.n && (int)i < f->t->beam; i++) {
+    const uint32_t before = f->seen;
+    if (best.p[i]->varied) continue;
+    vary(f, best.p[i]->opts);
+    best.p[i]->varied = f->seen == before;
+  }
+  VEC_FREE(&best);
+}
+
+/* New candidates; the incumbent first. */
 static void expand(Tuner *t, Goal *g, Task *task) {
-  IR *ir = t->lab.ir;
-  Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->dropped.n) };
+  Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->screened.n + g->dropped.n) };
   VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
   add_fresh(&f, g->base);
   borrow(&f);
@@ -184,23 +208,7 @@ static void expand(Tuner *t, Goal *g, Task *task) {
   if (task->cand.n >= FEW) return;
   add_fresh(&f, "{ }");
   f.stay = (uint32_t)task->cand.n;
-  if (g->trials.n) qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
-  int varied = 0;
-  for (size_t i = 0; i < g->trials.n && varied < t->beam; i++) {
-    Trial *x = &g->trials.p[i];
-    Opts o;
-    if (x->failed) break;
-    if (opts_parse(ir, g->nest, t->lab.target, x->opts, strlen(x->opts), &o)) continue;
-    varied++;
-    if (x->varied) continue;
-    uint32_t before = f.seen;
-    opts_neighbours(ir, g->nest, t->lab.target, &o, add_fresh, &f);
-    x->varied = f.seen == before;
-  }
-  if (g->trials.n) return;
-  Opts o;
-  if (!opts_parse(ir, g->nest, t->lab.target, g->best, strlen(g->best), &o))
-    opts_neighbours(ir, g->nest, t->lab.target, &o, add_fresh, &f);
+  vary_best(&f);
 }
 
 static Trial trial_from(const Candidate *x) {
@@ -214,19 +222,21 @@ static void acknowledge(Tuner *t, const Goal *g, const Trial *x, bool screened) 
   if (t->acknowledged) t->acknowledged(t->progress_arg, g, x, screened);
 }
 
-/* What was measured joins the trials, here and in the store; then it is acknowledged. */
+/* What was timed joins the trials, here and in the store; then it is acknowledged. */
 static void keep(Tuner *t, Goal *g, const Task *task) {
-  size_t known = g->trials.n;
+  const size_t known = g->trials.n, screened = g->screened.n;
   store_begin(t->store, false);
   for (size_t i = 0; i < task->cand.n; i++) {
     const Candidate *x = &task->cand.p[i];
-    const Trial trial = trial_from(x);
-    if (x->outcome == OUT_DROPPED || x->outcome == OUT_SCREENED) VEC_PUSH(&g->dropped, x->opts);
-    if (x->outcome == OUT_SCREENED) store_put_trial(t->store, g->key, &t->screened, &trial);
+    Trial trial = trial_from(x), *old = trial_of(g, x->opts);
+    if (x->outcome == OUT_DROPPED) VEC_PUSH(&g->dropped, x->opts);
+    if (x->outcome == OUT_SCREENED) {
+      VEC_PUSH(&g->screened, trial);
+      store_put_trial(t->store, g->key, &t->screened, &trial);
+    }
     if (x->outcome < OUT_MEASURED) continue;
-    Trial *old = (Trial *)(uintptr_t)trial_of(g, x->opts);
-    const bool varied = old && old->varied;
-    if (old) *old = trial, old->varied = varied;
+    trial.varied = old && old->varied;
+    if (old) *old = trial;
     else VEC_PUSH(&g->trials, trial);
     store_put_trial(t->store, g->key, &t->place, &trial);
   }
@@ -235,11 +245,9 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
     t->failed += g->trials.p[i].failed;
     acknowledge(t, g, &g->trials.p[i], false);
   }
-  for (size_t i = 0; i < task->cand.n; i++) {
-    if (task->cand.p[i].outcome != OUT_SCREENED) continue;
-    const Trial trial = trial_from(&task->cand.p[i]);
+  for (size_t i = screened; i < g->screened.n; i++) {
     t->left_out++;
-    acknowledge(t, g, &trial, true);
+    acknowledge(t, g, &g->screened.p[i], true);
   }
 }
 
@@ -247,7 +255,7 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
 static void promote(Tuner *t, Goal *g) {
   for (;;) {
     qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
-    Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = (Trial *)(uintptr_t)trial_of(g, g->base);
+    Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = trial_of(g, g->base);
     if (!x || x->failed) return;
     if (base && !base->failed && mean(x) > WORTH * mean(base)) x = base;
     if (g->verified && !strcmp(x->opts, g->best)) {

@@ -96,12 +96,13 @@ typedef struct Candidate {
   const char *why;
 } Candidate;
 enum { SCREENED_KEEP = 2 };
+typedef struct Quick { int place; double relative; } Quick; /* a candidate, and its part of the incumbent's time, by the screen's code; place 0: none */
 typedef struct Task {
   Ref nest;
   const char *key;
   VEC(Candidate) cand;     /* the first is the incumbent, which the others are measured against */
   double best;             /* microseconds of the incumbent, 0: not known */
-  double quickest[SCREENED_KEEP]; /* of the incumbent's time, by the screen's code: what is slower is not for the compiler */
+  Quick quickest[SCREENED_KEEP]; /* the best first: these are for the compiler */
 } Task;
 typedef struct Built {   /* by the compiler, in this session */
   const char *key, *opts;
@@ -141,7 +142,8 @@ typedef struct Goal {
   Ref nest;
   char key[65];
   int count;               /* how often the model runs it */
-  Trials trials;
+  Trials trials;           /* by the compiler's code */
+  Trials screened;         /* by the screen's: what the others would take if the incumbent is as much faster or slower */
   const char *base, *best; /* schedules: the heuristic's, the best known */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: not known */
   double slack;            /* of a run of the model, what the base takes beyond the least that the machine allows; 0: not known */
@@ -149,7 +151,7 @@ typedef struct Goal {
   double cycles;           /* of the base, by counting */
   bool begun;              /* the heuristic's best were candidates in this session */
   int stale;               /* generations without progress */
-  VEC(const char *) dropped; /* not worth compiling, by the model or the screen */
+  VEC(const char *) dropped; /* not worth compiling, by the model */
   bool measured;           /* best was; else its time is an estimate */
   bool verified;           /* best computes what it should; what the store had is not believed to */
   bool done, dirty;        /* dirty: not in the store as it is */
