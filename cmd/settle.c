@@ -43,6 +43,7 @@ struct Settle {
   Settled *result;
   Side side[SIDES];
   int sides, threads;
+  bool stamped;    /* bundles tell the times of kernels; those of objects have no hooks for it */
   const Plan *plan; /* without schedules: which nests a kernel has */
   Tensor *in;
   VEC(const char *) choice; /* a schedule for each goal */
@@ -54,9 +55,11 @@ static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
   return chunks ? arena_printf(&c->model, "%.*s threads(%d) }", n, opts, chunks) : arena_printf(&c->model, "%.*s }", n, opts);
 }
 
+static bool has_found(const Goal *g) { return g->measured && strcmp(g->best, g->base); }
+
 /* What a goal's nest has on a side. */
 static const char *schedule_on(Ctx *c, const Settle *s, const Goal *g, int side) {
-  const char *found = g->measured ? g->best : g->base, *text;
+  const char *found = has_found(g) ? g->best : g->base, *text;
   Opts o;
   if (side < 2) return side ? found : g->base;
   text = with_chunks(c, found, chunk_counts[side - 2]);
@@ -137,6 +140,7 @@ static void live(Ctx *c, Settle *s, const int *sides, int n) {
     for (int i = 0; i < n; i++) block(c, &s->side[sides[i]]);
 }
 
+/* From the beginning, in so many processes a side. The first side has no schedules. */
 static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives) {
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
@@ -150,8 +154,8 @@ static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives) {
     reals_sort(&x->runs);
     for (int k = 0; k < x->stamps.n; k++) reals_sort(&x->kernels[k]);
   }
+  for (int k = 0; k + 1 < s->side[0].stamps.n; k++) s->stamped |= quantile(&s->side[0].kernels[k], QUANTILE) > 0;
 }
-
 
 /* ---- choosing ---- */
 
@@ -167,17 +171,10 @@ static double nest_ms(const Settle *s, const Goal *g, int side) {
   return ms;
 }
 
-/* Bundles of objects have no hooks. */
-static bool has_stamps(const Settle *s) {
-  bool any = false;
-  for (int k = 0; k + 1 < s->side[0].stamps.n; k++) any |= quantile(&s->side[0].kernels[k], QUANTILE) > 0;
-  return any;
-}
-
 static double model_ms(Settle *s, int side) {
   Side *x = &s->side[side];
   double ms = 0;
-  if (!has_stamps(s)) return quantile(&x->runs, QUANTILE);
+  if (!s->stamped) return quantile(&x->runs, QUANTILE);
   for (int k = 0; k + 1 < x->stamps.n; k++) ms += quantile(&x->kernels[k], QUANTILE);
   return ms;
 }
@@ -191,7 +188,7 @@ static int fastest_side(Settle *s) {
 
 /* Each nest's best side, or that of all; how many have another one than the first. */
 static int choose(Ctx *c, Settle *s) {
-  const int all = has_stamps(s) ? -1 : fastest_side(s);
+  const int all = s->stamped ? -1 : fastest_side(s);
   int kept = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
@@ -199,12 +196,12 @@ static int choose(Ctx *c, Settle *s) {
     double ms = nest_ms(s, g, 0);
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      if ((k > 1 || strcmp(schedule_on(c, s, g, 1), g->base)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
+      if ((k > 1 || has_found(g)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
     }
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
     kept += best > 0;
-    if (s->o->verbose && strcmp(schedule_on(c, s, g, 1), g->base))
+    if (s->o->verbose && has_found(g))
       fprintf(stderr, "settled %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, g->best_us, g->base_us,
               nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
   }
@@ -217,7 +214,7 @@ static int choose_again(Settle *s, int side) {
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = has_stamps(s) && nest_ms(s, g, side) < WORTH * nest_ms(s, g, 0);
+    const bool wins = s->stamped && nest_ms(s, g, side) < WORTH * nest_ms(s, g, 0);
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;
@@ -228,10 +225,7 @@ static int choose_again(Settle *s, int side) {
 static void settle(Ctx *c, void *arg) {
   Settle *s = arg;
   int order[SIDES], last = SIDES - 1, found = 0;
-  for (size_t i = 0; i < s->t->goals.n; i++) {
-    const Goal *g = &s->t->goals.p[i];
-    found += strcmp(schedule_on(c, s, g, 1), g->base) != 0;
-  }
+  for (size_t i = 0; i < s->t->goals.n; i++) found += has_found(&s->t->goals.p[i]);
   if (!found && s->threads < 2) return;
   for (int k = 0; k < s->sides; k++) {
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
@@ -258,7 +252,7 @@ static void survey(Ctx *c, void *arg) {
   Settle *s = arg;
   open_side(c, s, 0);
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES);
-  if (!has_stamps(s)) return;
+  if (!s->stamped) return;
   const Side *x = &s->side[0];
   const Peak peak = peak_measure(c, s->o, s->scratch, s->plan->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
