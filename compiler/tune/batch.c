@@ -3,7 +3,7 @@
  * A batch is a child process that goes through steps, each when it is told to. It lowers its candidates, prices each
  * by counting what the linear program does, and makes code of the promising ones. Where a backend can load code into
  * the process and the one that bundles are made by cannot, the first one is the screen: it compiles many times
- * faster, its code is timed briefly, and only the best of it goes through the compiler.
+ * faster, its code is timed briefly, and one batch has the compiler make the best of all batches.
  *
  * Batches make code side by side, and time it one after another, while nothing else of ours runs. */
 #include "batch.h"
@@ -93,7 +93,7 @@ static void choose(Batch *b) {
   }
 }
 
-static void take(Batch *b, int place) {
+static void take_for_compiler(Batch *b, int place) {
   tell("at %d", place);
   plan_add(&b->plan, b->task->nest, b->task->cand.p[place].opts);
   b->plan.kernels.p[b->plan.kernels.n - 1].code = (int)b->plan.kernels.n - 1;
@@ -105,9 +105,9 @@ static void take(Batch *b, int place) {
 static void take_screened(Batch *b, const Order *o) {
   b->which.n = b->kept.n = 0;
   plan_begin(b->lab, b->lab->backend, &b->given, &b->plan);
-  take(b, 0);
+  take_for_compiler(b, 0);
   for (int i = 0; i < SCREENED_KEEP; i++)
-    if (o->compile[i]) take(b, o->compile[i]);
+    if (o->compile[i]) take_for_compiler(b, o->compile[i]);
 }
 
 static double mean_us(const Batch *b, int kernel) { return (b->time[kernel].warm + b->time[kernel].cold) / 2; }
@@ -133,8 +133,8 @@ static void step_make(Batch *b, const Order *o) {
 
 /* By the screen: times as parts of the incumbent's in the same race, and what the compiler should see. */
 static void tell_screened(const Batch *b, const Order *o) {
-  const double incumbent = incumbent_us(b), worth = SCREENED_WORTH * fmax(incumbent, o->known);
-  for (int i = 0; i < (int)b->plan.kernels.n; i++) {
+  const double raced = incumbent_us(b), incumbent = isfinite(raced) ? raced : o->known, worth = SCREENED_WORTH * fmax(incumbent, o->known);
+  for (int i = 0; i < (int)b->plan.kernels.n && incumbent > 0; i++) {
     const Time *x = &b->time[i];
     if (b->bad[i] || !b->kept.p[i]) continue;
     tell("screened %d %.6f %.6f %.4f", place_in_task(b, i), x->warm / incumbent, x->cold / incumbent, x->spread);
@@ -273,7 +273,7 @@ static void scale_screened(Task *t) {
 }
 
 bool lab_run(Lab *lab, Task *t) {
-  int n = lab->jobs, last = 0;
+  int n = lab->jobs, maker = 0; /* the batch that compiles what the screens of all found */
   read_headers(lab);
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;
@@ -284,8 +284,8 @@ bool lab_run(Lab *lab, Task *t) {
   run_steps(lab, t, b, good, n);
   for (int k = 0; k < SCREENED_KEEP; k++)
     if (t->quickest[k].place) t->cand.p[t->quickest[k].place].outcome = OUT_OPEN; /* until the compiler's code is timed */
-  while (last < n - 1 && !good[last]) last++;
-  if (lab->screen && (t->quickest[0].place || t->best <= 0)) run_steps(lab, t, &b[last], &good[last], 1);
+  while (maker < n - 1 && !good[maker]) maker++;
+  if (lab->screen && (t->quickest[0].place || t->best <= 0)) run_steps(lab, t, &b[maker], &good[maker], 1);
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   scale_screened(t);
   return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
