@@ -282,14 +282,14 @@ Ref rule_gather(IR *ir, Ref r, void *users) {
 }
 
 /* Axes that only repeat and are not reduced stay outside; the greatest of equal numbers is one of
- * them; reductions that do not depend on order are merged. */
+ * them; reductions of nothing are where they begin; reductions that do not depend on order are merged. */
 Ref rule_reduce(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   bool select = x->arg[0] == OP_MAX || x->arg[0] == OP_MIN;
   uint32_t axes = (uint32_t)x->arg[1];
   int64_t dims[MAX_RANK], bits;
   (void)users;
-  if (empty(s)) return 0;
+  if (empty(s)) return splat(ir, x, reduce_identity((Op)x->arg[0], (DType)x->dt));
   Ref y = g_reduce(ir, (Op)x->arg[0], x->src[0], axes);
   if (y != r) return y;
   if (select && node_is_const(ir, x->src[0], &bits)) return splat(ir, x, bits);

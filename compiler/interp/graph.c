@@ -223,18 +223,8 @@ static bool run_cat(Eval *e, const Node *x, const Value *out) {
 }
 
 /* ---- reductions ---- */
-static int64_t identity_bits(Op op, DType d) {
-  switch (op) {
-  case OP_ADD: return 0;
-  case OP_MUL: return dt_float(d) ? double_to_bits(d, 1) : 1;
-  case OP_MAX: return double_to_bits(d, d == DT_BOOL ? 0 : -INFINITY);
-  case OP_MIN: return double_to_bits(d, INFINITY);
-  default: BUG("reduce by %s", op_info[op].name);
-  }
-}
-
 static void fill_identity(Op op, DType d, Reg *r) {
-  int64_t bits = identity_bits(op, d);
+  int64_t bits = reduce_identity(op, d);
   for (int j = 0; j < BLOCK; j++) {
     if (dt_float(d)) r->f[j] = bits_to_double(d, bits);
     else r->i[j] = bits;

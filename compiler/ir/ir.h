@@ -145,6 +145,7 @@ Ref c_int(IR *ir, DType d, int64_t v);         /* v converted to d, also when d 
 Ref c_float(IR *ir, DType d, double v);        /* rounded to d; integers by CAST's rule */
 double bits_to_double(DType d, int64_t bits);
 int64_t double_to_bits(DType d, double v);     /* CAST's rule: saturate, NaN to 0; floats to nearest even */
+int64_t reduce_identity(Op op, DType d);       /* what REDUCE by op gives of no elements, in CONST bits */
 
 /* ---- graph builders: check types and shapes with BUG, so callers validate user input first.
  * Elementwise builders broadcast numpy-style: missing leading axes and extents of 1 ---- */

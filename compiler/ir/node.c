@@ -386,6 +386,16 @@ int64_t double_to_bits(DType d, double v) {
   }
 }
 
+int64_t reduce_identity(Op op, DType d) {
+  switch (op) {
+  case OP_ADD: return 0;
+  case OP_MUL: return double_to_bits(d, 1);
+  case OP_MAX: return d == DT_BOOL ? 0 : double_to_bits(d, -INFINITY);
+  case OP_MIN: return double_to_bits(d, INFINITY);
+  default: BUG("%s does not reduce", op_info[op].name);
+  }
+}
+
 Ref c_bits(IR *ir, DType d, int64_t bits) { return node_make(ir, OP_CONST, d, 1, 0, NULL, 1, &bits, 0, NULL); }
 Ref c_int(IR *ir, DType d, int64_t v) {
   return dt_float(d) ? c_float(ir, d, (double)v) : c_bits(ir, d, (int64_t)dt_wrap(d, (uint64_t)v));

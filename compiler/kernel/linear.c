@@ -170,18 +170,6 @@ static Ref put_leaf(Linear *l, Ref r) {
   return r;
 }
 
-static Ref identity(IR *ir, Op op, DType d) {
-  bool f = dt_float(d);
-  if (d == DT_BOOL) return c_int(ir, d, op == OP_MUL || op == OP_MIN); /* no number stands for the least of them */
-  switch (op) {
-  case OP_ADD: return c_int(ir, d, 0);
-  case OP_MUL: return c_int(ir, d, 1);
-  case OP_MAX: return f ? c_float(ir, d, -1.0 / 0.0) : d == DT_U64 ? c_int(ir, d, 0) : c_bits(ir, d, d == DT_I64 ? INT64_MIN : double_to_bits(d, -1e30));
-  case OP_MIN: return f ? c_float(ir, d, 1.0 / 0.0) : d == DT_U64 ? c_bits(ir, d, -1) : c_bits(ir, d, d == DT_I64 ? INT64_MAX : double_to_bits(d, 1e30));
-  default: BUG("%s does not reduce", op_info[op].name);
-  }
-}
-
 static Ref need(Linear *l, Ref r);
 static void emit_loop(Linear *l, int loop);
 
@@ -263,7 +251,7 @@ static void emit_reduction(Linear *l, Ref r) {
   for (size_t i = 0; i < mine.n; i++) {
     const Node *x = node(ir, mine.p[i]);
     int64_t id = ir->next_range++;
-    Ref zero = identity(ir, (Op)x->arg[0], (DType)x->dt);
+    Ref zero = c_bits(ir, (DType)x->dt, reduce_identity((Op)x->arg[0], (DType)x->dt));
     put_leaf(l, zero);
     if (x->lanes > 1) zero = put_leaf(l, node_make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL, 0, NULL));
     acc[i] = put(l, OP_ACC, (DType)x->dt, x->lanes, 1, &zero, 1, &id);
