@@ -115,6 +115,13 @@ san: deps-check
 	  TGC_CFLAGS="$(SAN)" ASAN_OPTIONS=detect_leaks=0 run-tests
 export TGC_CFLAGS ASAN_OPTIONS
 
+# random graphs against ONNX Runtime, and broken models, for SECONDS from SEED on
+fuzz: SECONDS ?= 60
+fuzz: SEED ?= 0
+fuzz: all
+	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/fuzz/corrupt.py --seconds $(SECONDS) --seed $(SEED) --folder $(BUILD)/fuzz
+	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) --folder $(BUILD)/fuzz
+
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
 bench-docs:
@@ -145,6 +152,6 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san bench bench-docs depcheck golden docs format install clean
+.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san fuzz bench bench-docs depcheck golden docs format install clean
 .SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)
