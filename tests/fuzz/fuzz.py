@@ -76,7 +76,7 @@ def oracle(g, data, model=None):
 def shaken(g, data, rng):
     """outputs of the graph whose floats are all off by some parts in 10 million"""
     def shake(a):
-        return a if a.dtype.kind != "f" else (a * (1 + rng.choice([-1, 0, 1], a.shape) * 2.0 ** -(8 if a.dtype == np.float16 else 21))).astype(a.dtype)
+        return a if a.dtype.kind != "f" else np.asarray(a * (1 + rng.choice([-1, 0, 1], a.shape) * 2.0 ** -(8 if a.dtype == np.float16 else 21)), a.dtype)
     m = onnx.load_from_string(g.onnx())
     sizes = {i for n in g.nodes if n.op == "Resize" for i in n.ins[1:]}
     for t in m.graph.initializer:
