@@ -3,6 +3,7 @@
  * therefore know one form. Each adapter ends in build_newest (or builds what it became). */
 #include "build.h"
 #include <string.h>
+#include <strings.h>
 
 static void set_input(Build *b, int k, Ref r) {
   while (b->nin <= k) b->in[b->nin++] = 0;
@@ -41,6 +42,30 @@ void adapt_split(Build *b) {
     int64_t extent = x->dims[axis_of(b, attr_int(b, "axis"), x->rank)];
     if (extent % b->nout) bad(b, "%lld elements do not split into %d equal parts", (long long)extent, b->nout);
   }
+  build_newest(b);
+}
+
+/* Types were named by words. */
+void adapt_cast(Build *b) {
+  AttrVal *to = attr_find(b, "to");
+  int onnx = 1;
+  while (onnx_type_name(onnx) && strcasecmp(to->s, onnx_type_name(onnx))) onnx++;
+  if (!onnx_type_name(onnx)) bad(b, "attribute 'to' is '%.100s', which is no type", to->s);
+  to->kind = 'i';
+  to->i = onnx;
+  build_newest(b);
+}
+
+/* One axis, so many times */
+void adapt_tile(Build *b) {
+  int n, m, rank = in_node(b, 0)->rank;
+  const double *tiles = const_floats(b, 1, "tiles", &n), *axis = const_floats(b, 2, "axis", &m);
+  if (n != 1 || m != 1) bad(b, "inputs 'tiles' and 'axis' have %d and %d entries, expected one each", n, m);
+  int64_t times[MAX_RANK];
+  int along = axis_of(b, (int64_t)*axis, rank);
+  for (int i = 0; i < rank; i++) times[i] = i == along ? (int64_t)*tiles : 1;
+  set_input(b, 1, ints_ref(b, rank, times));
+  b->nin = 2;
   build_newest(b);
 }
 

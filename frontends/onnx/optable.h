@@ -60,6 +60,7 @@ OPROW("", "BitwiseNot",           18, OPSET_NOW,  1, 1,   1, 1,   "i",    "", op
 OPROW("", "BitwiseOr",            18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_OR)
 OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_XOR)
 OPROW("", "BlackmanWindow",       17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 2)
+OPROW("", "Cast",                 1,  5,          1, 1,   1, 1,   "a",    "to:s!", adapt_cast, 0)
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
 OPROW("", "CausalConvWithState",  27, OPSET_NOW,  2, 4,   1, 2,   "f===", "activation:s{none|silu|swish}=none", op_causal_conv, 0)
@@ -70,6 +71,7 @@ OPROW("", "Clip",                 1,  10,         1, 1,   1, 1,   "f",    "min:f
 OPROW("", "Clip",                 11, OPSET_NOW,  1, 3,   1, 1,   "n==",  "", op_clip, 0)
 OPROW("", "Col2Im",               18, OPSET_NOW,  3, 3,   1, 1,   "nii",  "dilations:I>=1 pads:I strides:I>=1", op_col2im, 0)
 OPROW("", "Compress",             9,  OPSET_NOW,  2, 2,   1, 1,   "ab",   "axis:i", op_compress, 0)
+OPROW("", "Concat",               1,  3,          1, ANY, 1, 1,   "a^",   "axis:i=1", adapt_plain, 0)
 OPROW("", "Concat",               4,  OPSET_NOW,  1, ANY, 1, 1,   "a^",   "axis:i!", op_concat, 0)
 OPROW("", "ConcatFromSequence",   11, OPSET_NOW,  1, 1,   1, 1,   "s",    "axis:i! new_axis:i=0", op_concat_from_sequence, 0)
 OPROW("", "Constant",             1,  OPSET_NOW,  0, 0,   1, 1,   "",
@@ -122,6 +124,7 @@ OPROW("com.microsoft", "FusedGemm", 1, OPSET_NOW, 2, 3,   1, 1,   "n==",
       "alpha:f=1 beta:f=1 transA:i=0 transB:i=0 activation:s= activation_alpha:f activation_beta:f activation_gamma:f", op_fused_gemm, 0)
 OPROW("com.microsoft", "FusedMatMul", 1, OPSET_NOW, 2, 2, 1, 1,   "n^",
       "alpha:f=1 transA:i=0 transB:i=0 transBatchA:i=0 transBatchB:i=0", op_fused_matmul, 0)
+OPROW("", "GRU",                  1,  6,          3, 6,   0, 2,   "w===i=", RECURRENT " linear_before_reset:i=0 output_sequence:i=0", op_recurrent, 3)
 OPROW("", "GRU",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT " linear_before_reset:i=0", op_recurrent, 3)
 OPROW("", "Gather",               1,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather, 0)
 OPROW("com.microsoft", "GatherBlockQuantized", 1, OPSET_NOW, 3, 4, 1, 1, "iifi",
@@ -167,6 +170,7 @@ OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detec
 OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_not_equal_self, 0)
 OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
+OPROW("", "LSTM",                 1,  6,          3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0 output_sequence:i=0", op_recurrent, 4)
 OPROW("", "LSTM",                 7,  OPSET_NOW,  3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0", op_recurrent, 4)
 OPROW("ai.onnx.ml", "LabelEncoder", 2, 3,         1, 1,   1, 1,   "n",    LABELS, op_label_encoder, 0)
 OPROW("ai.onnx.ml", "LabelEncoder", 4, OPSET_NOW, 1, 1,   1, 1,   "n",    LABELS " keys_tensor:t values_tensor:t default_tensor:t", op_label_encoder, 0)
@@ -250,6 +254,7 @@ OPROW("com.microsoft", "QuantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nfn",
 OPROW("com.microsoft", "QuickGelu", 1, OPSET_NOW, 1, 1,   1, 1,   "w",    "alpha:f=1.702", op_swish, 0)
 OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
       "axis:i=-1 epsilon:f=1e-5 stash_type:i=1", op_rms_norm, 0)
+OPROW("", "RNN",                  1,  6,          3, 6,   0, 2,   "w===i=", RECURRENT " output_sequence:i=0", op_recurrent, 1)
 OPROW("", "RNN",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT, op_recurrent, 1)
 OPROW("", "Range",                11, OPSET_NOW,  3, 3,   1, 1,   "n^^",  "stash_type:i=1", op_range, 0)
 OPROW("", "Reciprocal",           1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_RECIP)
@@ -341,6 +346,7 @@ OPROW("", "Softplus",             1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "", op
 OPROW("", "Softsign",             1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_softsign, 0)
 OPROW("", "SpaceToDepth",         1,  OPSET_NOW,  1, 1,   1, 1,   "a",
       "blocksize:i>=1! mode:s{DCR|CRD}=DCR", op_space_to_depth, 0)
+OPROW("", "Split",                1,  1,          1, 2,   1, ANY, "ai",   "axis:i=0 split:I", adapt_split, 0)
 OPROW("", "Split",                2,  12,         1, 1,   1, ANY, "a",    "axis:i=0 split:I", adapt_split, 0)
 OPROW("", "Split",                13, OPSET_NOW,  1, 2,   1, ANY, "ai",   "axis:i=0 num_outputs:i>=1", op_split, 0)
 OPROW("", "SplitToSequence",      11, OPSET_NOW,  1, 2,   1, 1,   "ai",   "axis:i=0 keepdims:i=1", op_split_to_sequence, 0)
@@ -356,6 +362,7 @@ OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
 OPROW("", "TensorScatter",        24, OPSET_NOW,  2, 3,   1, 1,   "a=i",  "axis:i=-2 mode:s{linear|circular}=linear", op_tensor_scatter, 0)
 OPROW("", "ThresholdedRelu",      10, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
+OPROW("", "Tile",                 1,  5,          3, 3,   1, 1,   "ann",  "", adapt_tile, 0)
 OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_tile, 0)
 OPROW("", "TopK",                 1,  9,          1, 1,   2, 2,   "n",    "axis:i=-1 k:i!", adapt_top_k, 0)
 OPROW("", "TopK",                 10, OPSET_NOW,  2, 2,   1, 2,   "ni",   "axis:i=-1 largest:i=1 sorted:i=1", op_top_k, 0)
