@@ -2,9 +2,11 @@
  * lanes, every register tile of up to two ranges and every choice of short reduction ranges to unroll with it. The
  * cheapest tile that fits the register file wins. */
 #include "cost.h"
+#include <math.h>
 #include <string.h>
 
 enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
+enum { BORDER = 50 };        /* cycles that a nest more takes to begin */
 enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
 enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180 }; /* of a range unrolled whole; instructions of what is unrolled with it, and where shuffles serve several of them */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
@@ -355,7 +357,8 @@ static void rank_pairs(IR *ir, const Model *from, const Nest *n, int outer, int 
   model_free(&m);
 }
 
-static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out) {
+/* The cheapest first; *cycles: what it takes. */
+static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out, double *cycles) {
   Ranking ranking = { .room = room };
   Model m;
   Ref red;
@@ -365,9 +368,44 @@ static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int 
   for (int i = 0; i < m.nout && t->vector_bytes; i++)
     for (int k = i + 1; k < m.nout; k++)
       if (pairs_lanes(&m, i, k)) rank_pairs(ir, &m, n, i, k, &ranking);
+  *cycles = ranking.n ? ranking.cost[0] * m.steps : INFINITY;
   model_free(&m);
   memcpy(out, ranking.opts, (size_t)ranking.n * sizeof *out);
   return ranking.n;
+}
+
+/* The interior's schedules, if that and its borders take less than the nest with all of its gates, which takes *cycles; else 0. Inner
+ * ranges are cut first: what is left of the others' borders is vectors. */
+static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts *out, double *cycles) {
+  Opts cut = { 0 };
+  Opts inner[HEURISTIC_MOST], one;
+  Refs borders = { 0 };
+  double c, total;
+  const Ref nest = nest_close(ir, n);
+  for (int i = n->n - 1; i >= 0 && cut.npeeled < MAX_PEELED; i--) {
+    if (peel_refuses(ir, nest, n->ranges[i])) continue;
+    cut.peeled[cut.npeeled++] = n->ranges[i];
+    cut.opt[cut.n++] = (Opt){ .range = n->ranges[i] };
+  }
+  if (!cut.n) return 0;
+  const Opts whole = cut;
+  const Nest core = nest_open(ir, peel_apply(ir, nest, &cut, &borders));
+  const int given = vector_opts(ir, &core, t, true, room, inner, &total);
+  for (size_t i = 0; i < borders.n; i++) {
+    const Nest border = nest_open(ir, borders.p[i]);
+    vector_opts(ir, &border, t, false, 1, &one, &c);
+    total += c + BORDER;
+  }
+  VEC_FREE(&borders);
+  if (total >= *cycles) return 0;
+  *cycles = total;
+  for (int k = 0; k < given; k++) {
+    out[k] = inner[k];
+    memcpy(out[k].peeled, whole.peeled, sizeof whole.peeled);
+    out[k].npeeled = whole.npeeled;
+    for (int r = 0; r < whole.n; r++) peel_replace(&out[k], cut.opt[r].range, whole.opt[r].range);
+  }
+  return given;
 }
 
 /* A unit first: the tile is then one of groups. */
@@ -375,9 +413,13 @@ int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) 
   Ref nest = nest_close(ir, n), range, rest;
   const Unit *u = unit_choose(ir, nest, t, &range);
   if (tile_opts(ir, nest, t, u, out)) return 1;
-  if (!u) return vector_opts(ir, n, t, true, room, out);
+  double cycles;
+  if (!u) {
+    const int whole = vector_opts(ir, n, t, true, room, out, &cycles), core = interior_opts(ir, n, t, room, out, &cycles);
+    return core ? core : whole;
+  }
   Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
-  const int given = vector_opts(ir, &grouped, t, false, room, out);
+  const int given = vector_opts(ir, &grouped, t, false, room, out, &cycles);
   for (int k = 0; k < given; k++) {
     for (int i = 0; i < out[k].n; i++)
       if (out[k].opt[i].range == rest) out[k].opt[i].range = range;

@@ -1,5 +1,5 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
- * analytic model (cost.c, heuristic.c), applied by splitting ranges (opts.c), constants packed in the
+ * analytic model (cost.c, heuristic.c), borders cut off (peel.c), the rest applied by splitting ranges (opts.c), constants packed in the
  * order they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes
  * (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions and lanes a
  * target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c) that read
@@ -31,12 +31,14 @@ typedef struct Opt {
 /* A range's loop taken outside of the others, of the nest or of its reduction: ORDER; or the loop over blocks of so many of its
  * values: TILE. */
 typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own loop */
-enum { MAX_MOVES = 8 };
+enum { MAX_MOVES = 8, MAX_PEELED = 4 };
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
   int nmoved;
   Move moved[MAX_MOVES];    /* the outermost first */
+  int npeeled;
+  Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
   Ref grouped;             /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
   const struct Unit *unit; /* units.h; NULL: none */
@@ -66,6 +68,12 @@ void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, S
 
 /* a reduction below root does not vary along r, a range of its nest: the rest of a tile along r is no nest of its own */
 bool reduction_repeats(IR *ir, Ref root, Ref r);
+
+/* peel.c */
+bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end); /* values of r for which all gates are open; false: all or none to speak of */
+const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
+Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
+void peel_replace(Opts *o, Ref r, Ref now);                 /* what o says of range r, it says of another one */
 
 /* optstext.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);

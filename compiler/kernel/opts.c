@@ -197,11 +197,13 @@ static void narrow_lanes(Opt *p, int64_t rest) {
 static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *given, Refs *nests, Sb *text) {
   Nest n = nest_open(ir, nest);
   Opts o = given ? *given : heuristic_opts(ir, &n, t);
-  VEC(Ref) rests = { 0 };
+  Refs rests = { 0 };
   VEC(Opts) how = { 0 };
 
   if (depth) sb_puts(text, " rest");
   opts_print(ir, nest, &o, text);
+  nest = peel_apply(ir, nest, &o, &rests);
+  while (how.n < rests.n) VEC_PUSH(&how, (Opts){ .n = -1 });
   nest = units_apply(ir, nest, &o);
   const int kept = kept_outside(ir, nest, &o);
   nest = order(ir, nest, &o, kept, false);

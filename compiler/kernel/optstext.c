@@ -14,9 +14,9 @@ enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3, MAX_CHUNKS = 64 };
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
-  { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "threads", A_NUMBER },
+  { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_THREADS, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -54,6 +54,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
     if (o->moved[i].block) sb_printf(out, " tile(r%d,%d)", at, o->moved[i].block);
     else sb_printf(out, " outer(r%d)", at);
   }
+  for (int i = 0; i < o->npeeled; i++) sb_printf(out, " peel(r%d)", range_place(&ranges, o->peeled[i]));
   if (o->staged) sb_printf(out, " stage(r%d)", range_place(&ranges, o->staged));
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   sb_puts(out, " }");
@@ -101,6 +102,13 @@ static const char *set_move(Opts *o, Ref range, int block) {
 
 static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit) {
   if (word == W_OUTER || word == W_TILE) return set_move(o, range, n);
+  if (word == W_PEEL) {
+    for (int i = 0; i < o->npeeled; i++)
+      if (o->peeled[i] == range) return "a range is peeled twice";
+    if (o->npeeled == MAX_PEELED) return "too many ranges are peeled";
+    o->peeled[o->npeeled++] = range;
+    return NULL;
+  }
   if (word == W_STAGE) {
     if (o->staged) return "panels of two ranges are copied";
     o->staged = range;
@@ -265,6 +273,11 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   Refs vec = { 0 };
   Opts grouped = *given, *o = &grouped;
   const bool tiles = o->unit && o->unit->depth > 1;
+  Refs borders = { 0 };
+  for (int i = 0; i < o->npeeled && !wrong; i++) wrong = peel_refuses(ir, nest, o->peeled[i]);
+  if (wrong) return wrong;
+  nest = peel_apply(ir, nest, o, &borders);
+  VEC_FREE(&borders);
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
     if (node(ir, node(ir, nest)->src[k])->arg[2] == RK_THREAD) return "the kernels of a chain have their chunks in common";
   if (o->unit && (wrong = unit_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;

@@ -14,6 +14,7 @@
  * once outside the loops that repeat it: that alone makes softmax and layer normalisation one
  * kernel. */
 #include "sched.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ enum {
   STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
   MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
   PAD_WORK = 3,         /* index comparisons and a select */
+  BORDER_WORK = 16,     /* the same in a border, where vectors are put together one by one */
   FUNC_WORK = 16,       /* a transcendental function */
   MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
 };
@@ -91,6 +93,13 @@ static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDU
   const Node *s = node(ir, x->src[0]);
   int64_t n = dims_elems(x->dims, x->rank);
   return n ? dims_elems(s->dims, s->rank) / n : 0;
+}
+
+/* The part of a pad's readers that see its border; the others have no gates (kernel/peel.c). */
+static double border_share(const Node *x) {
+  double inside = 1;
+  for (int a = 0; a < x->rank; a++) inside *= fmax(0, 1 - (double)(x->arg[a] + x->arg[x->rank + a]) / (double)x->dims[a]);
+  return 1 - inside;
 }
 
 /* Work of one element with all below it inlined, down to reductions' results. A contraction that a reduction
@@ -192,7 +201,8 @@ void sched_fuse(Sched *s) {
     bool again = extra > 0 && extra * work[r] > (double)elems * STORE_COST; /* computing it that often costs more than memory */
     if (x->op == OP_PAD && !store && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > (double)elems * STORE_COST)) {
       Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
-      if (base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL)) store = true; /* fixed memory: a copy with the border */
+      if (base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL)) /* fixed memory: a copy with the border, or gates */
+        store = !dt_float((DType)x->dt) || me->evals * border_share(x) * (t->vector_bytes ? BORDER_WORK : PAD_WORK) > (double)elems * STORE_COST;
       else {
         halo = true; /* the source is stored with room around it: layout.c */
         info[x->src[0]].must = true;

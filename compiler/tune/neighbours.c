@@ -1,6 +1,6 @@
 /* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
- * results, another order of loops, a range in other blocks, panels of the outermost range copied or not, another unit, and two
- * tiles changed against each other. */
+ * results, another order of loops, a range in other blocks, a border cut off or not, panels of the outermost range copied or not,
+ * another unit, and two tiles changed against each other. */
 #include "../kernel/units.h"
 #include "tune.h"
 #include <string.h>
@@ -10,6 +10,7 @@ typedef struct Dense { /* a schedule by place of range */
   bool partial[MAX_RANGES], rows[MAX_RANGES];
   int nmoved;
   struct { int range, block; } moved[MAX_MOVES];
+  uint32_t peeled;     /* bits */
   int staged, grouped; /* -1: none */
   const Unit *unit;
 } Dense;
@@ -33,6 +34,7 @@ static Dense dense_of(const Walk *w, const Opts *o) {
     d.moved[i].range = range_place(&w->ranges, o->moved[i].range);
     d.moved[i].block = o->moved[i].block;
   }
+  for (int i = 0; i < o->npeeled; i++) d.peeled |= 1u << range_place(&w->ranges, o->peeled[i]);
   if (o->staged) d.staged = range_place(&w->ranges, o->staged);
   if (o->unit) d.grouped = range_place(&w->ranges, o->grouped);
   for (int i = 0; i < MAX_RANGES; i++) d.unroll[i] = d.lanes[i] = 1;
@@ -60,6 +62,8 @@ static void try(const Walk *w, const Dense *d) {
       o.opt[o.n++] = (Opt){
         .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1, .rows = d->rows[i]
       };
+  for (int i = w->own - 1; i >= 0 && o.npeeled < MAX_PEELED; i--)
+    if (d->peeled >> i & 1) o.peeled[o.npeeled++] = w->ranges.p[i];
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
   if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
   if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > MAX_STATEMENTS) return;
@@ -193,6 +197,11 @@ void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts 
       if (i >= 0 && i != d.staged) try(&w, &x);
     }
     other_orders(&w, &d);
+    for (int i = 0; i < w.own; i++) {
+      Dense x = d;
+      x.peeled ^= 1u << i;
+      try(&w, &x);
+    }
     other_units(&w, &d);
     for (int i = 0; i < n; i++)
       for (int j = i + 1; j < n; j++) opposed_tiles(&w, &d, i, j);

@@ -1,0 +1,84 @@
+/* peel.c: the interior of a range, where conditions hold whatever the other ranges are: the opt PEEL(range).
+ *
+ * Where a value is read with room around it that is not in memory, each load has a gate and each of its elements a
+ * comparison. Of most values of a range the gates are open for all terms of a window: a nest of these has plain loads,
+ * and what lies before and behind them are nests of their own, scheduled anew, whose gates stay. Each range that is peeled
+ * is cut out of the interior that those before it left, so that a picture has four borders and not eight.
+ *
+ * needs: a canonical nest   gives: nests that together do the same */
+#include "kernel.h"
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
+
+/* Comparisons of indices that decide whether or what to load, but of constants, whose packing decides it */
+static void conditions(const IR *ir, Ref nest, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    const bool gated = x->op == OP_LOAD && x->nsrc == 4 && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind != BUF_WEIGHT;
+    if (gated || x->op == OP_WHERE) ir_toposort(ir, &x->src[gated ? 2 : 0], 1, out);
+  }
+  VEC_FREE(&all);
+}
+
+bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
+  const int64_t extent = node(ir, r)->arg[0];
+  Refs all = { 0 };
+  *begin = 0;
+  *end = extent;
+  conditions(ir, nest, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t coef, from = *begin, to = *end;
+    Ref rest;
+    if (x->op != OP_CMPLT || node(ir, x->src[0])->dt != DT_I64 || !ix_split(ir, ix_sub(ir, x->src[1], x->src[0]), r, &coef, &rest) || !coef) continue;
+    const int64_t least = node(ir, rest)->vmin; /* it holds where coef * r + rest is more than 0 */
+    if (least < -(INT64_C(1) << 40) || least > INT64_C(1) << 40) continue;
+    if (coef > 0 && floor_div(-least, coef) + 1 > from) from = floor_div(-least, coef) + 1;
+    if (coef < 0 && floor_div(least - 1, -coef) + 1 < to) to = floor_div(least - 1, -coef) + 1;
+    if (from < to) *begin = from, *end = to;
+  }
+  VEC_FREE(&all);
+  return *end - *begin > 1 && *end - *begin < extent;
+}
+
+static Ref part_of(IR *ir, Ref nest, Ref r, int64_t begin, int64_t end, Ref *part) {
+  *part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
+  return range_replace(ir, nest, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
+}
+
+void peel_replace(Opts *o, Ref r, Ref now) {
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == r) o->opt[i].range = now;
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == r) o->moved[i].range = now;
+  for (int i = 0; i < o->npeeled; i++)
+    if (o->peeled[i] == r) o->peeled[i] = now;
+  if (o->staged == r) o->staged = now;
+}
+
+const char *peel_refuses(IR *ir, Ref nest, Ref r) {
+  const Node *x = node(ir, nest);
+  int64_t begin, end;
+  bool own = false;
+  for (int k = 1; k < x->nsrc; k++) own |= x->src[k] == r;
+  if (!own || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP) return "only loops of a nest have an interior";
+  if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
+  return peel_interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
+}
+
+Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
+  for (int i = 0; i < o->npeeled; i++) {
+    const Ref r = o->peeled[i];
+    int64_t begin, end, extent = node(ir, r)->arg[0];
+    Ref part;
+    if (!peel_interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
+    if (begin) VEC_PUSH(borders, part_of(ir, nest, r, 0, begin, &part));
+    if (end < extent) VEC_PUSH(borders, part_of(ir, nest, r, end, extent, &part));
+    nest = part_of(ir, nest, r, begin, end, &part);
+    peel_replace(o, r, part);
+  }
+  o->npeeled = 0;
+  return nest;
+}
