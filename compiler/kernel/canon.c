@@ -91,7 +91,7 @@ static Ref split_once(IR *ir, Ref nest) {
   return next;
 }
 
-/* ---- peeling ---- */
+/* ---- uneven ranges ---- */
 enum { MAX_SELECT = 8 }; /* values that a short range selects from */
 
 bool range_selects(IR *ir, Ref root, Ref r) {
@@ -127,7 +127,7 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   return found;
 }
 
-void peel_nest(IR *ir, Ref nest, Refs *out) {
+void even_nests(IR *ir, Ref nest, Refs *out) {
   Nest n = nest_open(ir, nest);
   int64_t c;
   Ref r = uneven_range(ir, &n, &c);
@@ -138,7 +138,7 @@ void peel_nest(IR *ir, Ref nest, Refs *out) {
   int64_t extent = node(ir, r)->arg[0], begin[3] = { 0, extent / c * c, extent };
   for (int i = 0; i < 2; i++) {
     Ref part = range_make(ir, begin[i + 1] - begin[i], (RangeKind)node(ir, r)->arg[2]);
-    peel_nest(ir, range_replace(ir, nest, r, ix_add(ir, part, ix_const(ir, begin[i])), 1, &part), out);
+    even_nests(ir, range_replace(ir, nest, r, ix_add(ir, part, ix_const(ir, begin[i])), 1, &part), out);
   }
 }
 

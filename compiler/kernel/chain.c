@@ -87,7 +87,7 @@ static void open_member(IR *ir, const Kernel *k, int kernel, Member *m) {
   Refs parts = { 0 }, all = { 0 };
   const Node *sink = node(ir, k->sink);
   *m = (Member){ .kernel = kernel, .fit = true };
-  for (int i = 0; i < sink->nsrc; i++) peel_nest(ir, sink->src[i], &parts);
+  for (int i = 0; i < sink->nsrc; i++) even_nests(ir, sink->src[i], &parts);
   m->fit = parts.n <= MAX_NESTS;
   for (size_t i = 0; i < parts.n && m->fit; i++) {
     m->nest[m->nests] = canon_nest(ir, parts.p[i]);

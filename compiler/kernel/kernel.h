@@ -49,7 +49,7 @@ typedef struct Opts {
 /* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* ranges whose quotient by a short extent a selection asks for, split where that divides: nests that together do the same */
-void peel_nest(IR *ir, Ref nest, Refs *out);
+void even_nests(IR *ir, Ref nest, Refs *out);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
 int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count products of matrices */
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */

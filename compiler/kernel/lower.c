@@ -184,7 +184,7 @@ void kernel_lower(Plan *p, int index) {
   for (int i = 0; i < sink->nsrc; i++) {
     ir->origin = node(ir, sink->src[i])->origin;
     parts.n = 0;
-    peel_nest(ir, sink->src[i], &parts);
+    even_nests(ir, sink->src[i], &parts);
     for (size_t j = 0; j < parts.n; j++) {
       int want = schedule(p, k, canon_nest(ir, parts.p[j]), &nests, &text);
       if (want > wanted) wanted = want;

@@ -72,7 +72,7 @@ void owners_begin(Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Node *sink = node(ir, p->kernels.p[k].sink);
     parts.n = 0;
-    for (int i = 0; i < sink->nsrc; i++) peel_nest(ir, sink->src[i], &parts);
+    for (int i = 0; i < sink->nsrc; i++) even_nests(ir, sink->src[i], &parts);
     for (size_t i = 0; i < parts.n; i++) add_reaches(p, (int)k, p->kernels.p[k].each ? parts.p[i] : canon_nest(ir, parts.p[i]));
   }
   ir->next_range = next_range; /* these nests were made to be looked at */
