@@ -8,7 +8,7 @@
 enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
 enum { BORDER = 50 };        /* cycles that a nest more takes to begin */
 enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
-enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180 }; /* of a range unrolled whole; instructions of what is unrolled with it, and where shuffles serve several of them */
+enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180, SMALL_BODY = 48 }; /* of a range unrolled whole; instructions of what is unrolled with it, where shuffles serve several of them, and without vectors, where memory for code is small */
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
 
 /* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
@@ -35,6 +35,11 @@ static void keep_find(Finds *f, Tile t, double cost) {
   f->tile[at] = t;
 }
 
+static int most_copied(const Model *m, const Tile *t) {
+  if (!m->t->vector_bytes) return SMALL_BODY;
+  return !t->whole ? MAX_COPIES : model_spreads(m, t->v) ? MAX_SPREAD : MAX_BODY;
+}
+
 static void consider(const Model *m, Tile t, Finds *finds) {
   if (!t.stage && tile_copies(m, &t)) {
     Tile s = t;
@@ -42,7 +47,7 @@ static void consider(const Model *m, Tile t, Finds *finds) {
     consider(m, s, finds);
   }
   if (m->t->vector_regs && cost_registers(m, &t) > m->t->vector_regs) return;
-  if (m->ops * t.up * t.uq * t.terms > (!t.whole ? MAX_COPIES : model_spreads(m, t.v) ? MAX_SPREAD : MAX_BODY)) return;
+  if (m->ops * t.up * t.uq * t.terms > most_copied(m, &t)) return;
   keep_find(finds, t, tile_cycles(m, t) * (t.stage ? SURE : 1));
 }
 
