@@ -4,10 +4,10 @@ contain one of. --docs FILE writes the tables there too.
 
 Networks: `tgc bench --vs-ort` on the nine light networks of the official tests with random weights, on those that
 make_models.py builds, and on the largest real ones of TGC_MODELS that tgc compiles. Layers: `tgc profile` on single
-layers of such networks, against the rate of multiply-adds and the read bandwidth measured in the same run. Architectures: as
-networks, small ones of kinds that are not among those (architectures.py).
+layers of such networks, against the rate of multiply-adds and the read bandwidth measured in the same run, and against
+oneDNN where its library is there. Architectures: as networks, small ones of kinds that are not among those (architectures.py).
 Environment:
-  TGC, BUILD, CC      as in the tests
+  TGC, BUILD, CC, CXX as in the tests
   TGC_PYTHON          a Python with onnx, onnxruntime and numpy (python3); without it there is no peer, said loudly
   TGC_MODELS          folder of models (../shared/models beside the repository)
   TGC_ONNX_TESTS      the official tests, for the light networks
@@ -187,18 +187,45 @@ class Networks:
 
 
 # ---- layers ----
+def can_build_onednn():
+    WORK.mkdir(parents=True, exist_ok=True)
+    return not subprocess.run([*os.environ.get("CXX", "c++").split(), "-std=c++17", "-O2", "-o", WORK / "onednn", HERE / "onednn.cpp", "-ldnnl"],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+def onednn(name):
+    """-> microseconds, or None: oneDNN has no such layer (onednn.cpp)"""
+    done = subprocess.run([WORK / "onednn", name, SECONDS], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          env=dict(os.environ, OMP_NUM_THREADS="1"))
+    if done.returncode not in (0, 3):
+        raise ValueError(f"onednn ended with {done.returncode}")
+    return None if done.returncode else float(done.stdout)
+
+
 class Layers:
-    heads = ["layer", "us", "GFLOP/s", "of peak", "GB/s", "of reading", "G elements/s", "kernels"]
+    def __init__(self, peer):
+        self.peer = peer
+        self.heads = ["layer", "us", "GFLOP/s", "of peak", "GB/s", "of reading", "G elements/s", "kernels", "NCHW us"]
+        self.heads += ["oneDNN us", "speed"] if peer else []
+
+    def profile(self, name):
+        rounds = [json.loads(run(TGC, "profile", made(name), "--json", "-q", f"--seconds={SECONDS}", *MORE)) for _ in range(ROUNDS)]
+        return sorted(rounds, key=lambda p: p["ms"])[len(rounds) // 2]
 
     def add(self, name):
-        rounds = [json.loads(run(TGC, "profile", made(name), "--json", "-q", f"--seconds={SECONDS}", *MORE))
-                  for _ in range(ROUNDS)]
-        r = sorted(rounds, key=lambda p: p["ms"])[len(rounds) // 2]
+        has_channels = name.startswith(("conv", "depthwise"))
+        before = self.peer and onednn(name)
+        r = self.profile(f"{name} last" if has_channels else name)
         flops, moved = sum(k["flops"] for k in r["kernels"]), sum(k["bytes_read"] + k["bytes_written"] for k in r["kernels"])
         gflops, gbs, elements = flops / r["ms"] * 1e-6, moved / r["ms"] * 1e-6, max(k["bytes_written"] for k in r["kernels"]) / 4
         disturbed = "*" * (r["foreign_cpus"] > 0.1)
-        return [name, f"{r['ms'] * 1e3:.1f}{disturbed}", f"{gflops:.1f}", f"{gflops / r['peak_gflops']:.0%}", f"{gbs:.1f}",
-                f"{gbs / r['read_gbs']:.0%}", f"{elements / r['ms'] * 1e-6:.2f}", str(len(r["kernels"]))]
+        cells = [name, f"{r['ms'] * 1e3:.1f}{disturbed}", f"{gflops:.1f}", f"{gflops / r['peak_gflops']:.0%}", f"{gbs:.1f}",
+                 f"{gbs / r['read_gbs']:.0%}", f"{elements / r['ms'] * 1e-6:.2f}", str(len(r["kernels"])),
+                 f"{self.profile(name)['ms'] * 1e3:.1f}" if has_channels else "-"]
+        if self.peer:
+            best = min(before, onednn(name)) if before else None
+            cells += [f"{best:.1f}", f"{best / r['ms'] * 1e-3:.2f}"] if best else ["-", "-"]
+        return cells
 
 
 # ---- threads ----
@@ -231,11 +258,12 @@ class Table:
         print(self.lines[-1], flush=True)
 
 
-def machine(peer):
+def machine(peer, has_onednn):
     cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
     ort = run(PYTHON, "-c", "import onnxruntime; print(onnxruntime.__version__)").strip() if peer else ""
     return (f"{cpu[1] if cpu else 'unknown CPU'} ({platform.machine()}), {os.cpu_count()} CPUs; "
-            f"{run(os.environ.get('CC', 'cc'), '--version').splitlines()[0]}; {f'ONNX Runtime {ort}' if ort else 'no ONNX Runtime'}.")
+            f"{run(os.environ.get('CC', 'cc'), '--version').splitlines()[0]}; {f'ONNX Runtime {ort}' if ort else 'no ONNX Runtime'}"
+            f"{'; oneDNN ' + run(WORK / 'onednn').strip() if has_onednn else ''}.")
 
 
 NETWORKS_NOTE = """Each row is `tgc bench MODEL --vs-ort --threads=N --seconds={seconds}{more}`, which alternates between the bundle
@@ -246,7 +274,10 @@ A star marks a row that other processes disturbed."""
 OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`), measured
 as they are."""
 LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
-registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run."""
+registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run.
+Convolutions have their channels last, as between the layers of a network; `NCHW us` is what they take in ONNX's order, with all
+transposing. oneDNN's is the better time of a run before and one after (`tests/bench/onednn.cpp`), in the formats that it likes best
+and without bringing data into them; speed is oneDNN's time over tgc's."""
 
 POOL_NOTE = """Each row is `tests/bench/pool.c`: from the call that hands out a job until another thread begins with its chunk, and the whole
 call of a job without work; while the threads look for work, and after a pause in which they fell asleep. Medians."""
@@ -261,11 +292,15 @@ def main():
     peer, can_make, failed = can_import("onnxruntime", "numpy"), can_import("onnx", "numpy"), 0
     if not peer:
         loud(f"SKIPPED: ONNX Runtime; {PYTHON} has no onnxruntime and numpy (set TGC_PYTHON)")
-    page = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", machine(peer), ""]
+    layers = [n for n in KERNELS if can_make and (not words or any(w in n for w in words))]
+    has_onednn = bool(layers) and can_build_onednn()
+    if layers and not has_onednn:
+        loud("SKIPPED: oneDNN; its library or a C++ compiler is not there (Debian: libdnnl-dev)")
+    page = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", machine(peer, has_onednn), ""]
     for title, part, cases, note in (
             ("Networks", Networks(peer, [*LIGHTS, *BUILT, *REAL], TUNE), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
             ("Architectures", Networks(peer, OTHERS), networks(OTHERS, words, can_make), OTHERS_NOTE),
-            ("Layers", Layers(), [(n,) for n in KERNELS if can_make and (not words or any(w in n for w in words))], LAYERS_NOTE),
+            ("Layers", Layers(has_onednn), [(n,) for n in layers], LAYERS_NOTE),
             ("Threads", Pool(), [(n,) for n in THREADS if n > 1 and (not words or "pool" in words)], POOL_NOTE)):
         table = None
         for case in cases:

@@ -199,6 +199,13 @@ def conv_layer(n, size, cin, cout, k, groups=1):
     n.output(n.op("Relu", conv(n, n.input("x", 1, cin, size, size), cin, cout, k, groups=groups)), 1, cout, size, size)
 
 
+def conv_layer_last(n, size, cin, cout, k, groups=1):
+    """with channels last before and behind it, as between the layers of a network"""
+    x = n.op("Transpose", n.input("x", 1, size, size, cin), perm=[0, 3, 1, 2])
+    y = n.op("Relu", conv(n, x, cin, cout, k, groups=groups))
+    n.output(n.op("Transpose", y, perm=[0, 2, 3, 1]), 1, size, size, cout)
+
+
 def unary_layer(n, kind, *shape, **attributes):
     n.output(n.op(kind, n.input("x", *shape), **attributes), *shape)
 
@@ -212,20 +219,22 @@ def gelu_layer(n, rows, width):
 
 
 NETWORKS = {f.__name__: f for f in (mobilenetv2, resnet18, resnet18_qdq, bert_base, gpt2_decode)}
+CONVOLUTIONS = { # size, channels, window, groups
+    "conv 1x1 56x56 64-64": (56, 64, 64, 1),
+    "conv 1x1 56x56 64-256": (56, 64, 256, 1),
+    "conv 1x1 28x28 128-512": (28, 128, 512, 1),
+    "conv 1x1 14x14 1024-256": (14, 1024, 256, 1),
+    "conv 1x1 7x7 512-2048": (7, 512, 2048, 1),
+    "conv 3x3 56x56 64-64": (56, 64, 64, 3),
+    "conv 3x3 28x28 128-128": (28, 128, 128, 3),
+    "conv 3x3 14x14 256-256": (14, 256, 256, 3),
+    "conv 3x3 7x7 512-512": (7, 512, 512, 3),
+    "depthwise 56x56 144": (56, 144, 144, 3, 144),
+    "depthwise 7x7 960": (7, 960, 960, 3, 960),
+}
 KERNELS = {
     "gemm 128x768x3072": lambda n: gemm(n, 128, 768, 3072),
     "gemm 128x3072x768": lambda n: gemm(n, 128, 3072, 768),
-    "conv 1x1 56x56 64-64": lambda n: conv_layer(n, 56, 64, 64, 1),
-    "conv 1x1 56x56 64-256": lambda n: conv_layer(n, 56, 64, 256, 1),
-    "conv 1x1 28x28 128-512": lambda n: conv_layer(n, 28, 128, 512, 1),
-    "conv 1x1 14x14 1024-256": lambda n: conv_layer(n, 14, 1024, 256, 1),
-    "conv 1x1 7x7 512-2048": lambda n: conv_layer(n, 7, 512, 2048, 1),
-    "conv 3x3 56x56 64-64": lambda n: conv_layer(n, 56, 64, 64, 3),
-    "conv 3x3 28x28 128-128": lambda n: conv_layer(n, 28, 128, 128, 3),
-    "conv 3x3 14x14 256-256": lambda n: conv_layer(n, 14, 256, 256, 3),
-    "conv 3x3 7x7 512-512": lambda n: conv_layer(n, 7, 512, 512, 3),
-    "depthwise 56x56 144": lambda n: conv_layer(n, 56, 144, 144, 3, 144),
-    "depthwise 7x7 960": lambda n: conv_layer(n, 7, 960, 960, 3, 960),
     "gemv 768x3072": lambda n: gemm(n, 1, 768, 3072),
     "gemv 9216x4096": lambda n: gemm(n, 1, 9216, 4096),
     "softmax 1536x128": lambda n: unary_layer(n, "Softmax", 1536, 128, axis=-1),
@@ -236,6 +245,8 @@ KERNELS = {
     "sigmoid 256x256": lambda n: unary_layer(n, "Sigmoid", 256, 256),
     "gelu 256x256": lambda n: gelu_layer(n, 256, 256),
     "sin 256x256": lambda n: unary_layer(n, "Sin", 256, 256),
+    **{name: lambda n, shape=shape: conv_layer(n, *shape) for name, shape in CONVOLUTIONS.items()},
+    **{f"{name} last": lambda n, shape=shape: conv_layer_last(n, *shape) for name, shape in CONVOLUTIONS.items()},
 }
 
 
