@@ -2,6 +2,7 @@
  * both compile for any instruction set. The functions that the text calls, tgc_exp_f32x8, stand before the kernels
  * (helpers.c). Nothing from the model reaches the text but numbers. */
 #include "cstyle.h"
+#include "../compiler/ir/refmap.h"
 #include "../compiler/kernel/units.h"
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct Render {
   char **text;             /* by position in the program: how to write the value, without outer parentheses */
   char *prec;              /* and how loosely it binds */
   Use *use;
-  uint32_t *slot, nslot;   /* Ref to position + 1 */
+  RefMap at;               /* node to its position + 1, the last one so far: nests may have ranges in common */
   int nloops, naccs, ntiles; /* named so far */
   int indent, reducing;    /* depth of blocks, and of reduction loops */
   bool vectors;            /* the reduction accumulates vectors */
@@ -38,18 +39,12 @@ typedef struct Render {
   Arena a;
 } Render;
 
-static uint32_t *slot_of(Render *w, Ref r) {
-  uint32_t h = r * 2654435761u;
-  while (w->slot[h & (w->nslot - 1)] && w->k->prog.p[w->slot[h & (w->nslot - 1)] - 1] != r) h++;
-  return &w->slot[h & (w->nslot - 1)];
-}
-
 enum { PARAMETER = -1 };               /* number of the buffer that stands for a helper's argument */
 enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may hold it without parentheses */
 
 /* Source k of x as text that binds at least as tightly as allowed. */
 static const char *arg_as(Render *w, const Node *x, int k, int allowed) {
-  uint32_t at = *slot_of(w, x->src[k]);
+  const uint32_t at = refmap_get(&w->at, x->src[k]);
   CHECK(at && w->text[at - 1]);
   return w->prec[at - 1] <= allowed ? w->text[at - 1] : arena_printf(&w->a, "(%s)", w->text[at - 1]);
 }
@@ -459,7 +454,7 @@ static void put_bound(Sb *o, const char *chunk, const char *constant, const Node
   else sb_printf(o, units == chunks ? "%s" : "%s * %lld", chunk, units / chunks);
 }
 
-/* How often each value is used, and whether in another block than its own. */
+/* Where each value is made, how often it is used, and whether in another block than its own. */
 static void count_uses(Render *w) {
   const Refs *prog = &w->k->prog;
   uint32_t stack[64] = { 0 }, blocks = 0, depth = 0;
@@ -468,21 +463,20 @@ static void count_uses(Render *w) {
     if (x->op == OP_END) depth--;
     w->use[i].block = stack[depth];
     for (int s = 0; s < x->nsrc && x->op != OP_LOOP && x->op != OP_END; s++) {
-      Use *u = &w->use[*slot_of(w, x->src[s]) - 1];
+      Use *u = &w->use[refmap_get(&w->at, x->src[s]) - 1];
       u->times++;
       u->products += x->op == OP_MUL || x->op == OP_MULACC;
       u->elsewhere |= u->block != w->use[i].block;
     }
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
-    *slot_of(w, prog->p[i]) = (uint32_t)i + 1;
+    refmap_set(&w->at, prog->p[i], (uint32_t)i + 1);
   }
-  memset(w->slot, 0, w->nslot * sizeof *w->slot);
 }
 
 static void open_loop(Render *w, const Node *x) {
   const Node *r = node(w->ir, x->src[0]);
   char *name = arena_printf(&w->a, "r%d", w->nloops++);
-  w->text[*slot_of(w, x->src[0]) - 1] = name;
+  w->text[refmap_get(&w->at, x->src[0]) - 1] = name;
   sb_printf(w->o, "%*sfor (int64_t %s = ", w->indent, "", name);
   put_bound(w->o, "begin", "0", r, w->k->chunks);
   sb_printf(w->o, "; %s < ", name);
@@ -562,21 +556,17 @@ static void put_value(Render *w, size_t at, Sb *e) {
   sb_puts(w->o, "\n");
 }
 
-static void *zeroes(size_t n, size_t size) { return memset(xmalloc(n * size), 0, n * size); }
-
 /* -> the text of the last value; lives in a */
 static const char *put_program(const IR *ir, const Kernel *k, const Target *t, Arena *a, Sb *o) {
   const Refs *prog = &k->prog;
   Render w = { .ir = ir, .k = k, .t = t, .o = o, .indent = 2, .a = *a };
   Sb e = { 0 };
-  for (w.nslot = 64; w.nslot < prog->n * 2; w.nslot *= 2) {}
-  w.slot = zeroes(w.nslot, sizeof *w.slot);
-  w.text = zeroes(prog->n + 1, sizeof *w.text);
-  w.prec = zeroes(prog->n + 1, sizeof *w.prec);
-  w.use = zeroes(prog->n + 1, sizeof *w.use);
+  w.text = ARENA_NEW(&w.a, char *, prog->n + 1);
+  w.prec = ARENA_NEW(&w.a, char, prog->n + 1);
+  w.use = ARENA_NEW(&w.a, Use, prog->n + 1);
   count_uses(&w);
   for (size_t i = 0; i < prog->n; i++) {
-    *slot_of(&w, prog->p[i]) = (uint32_t)i + 1;
+    refmap_set(&w.at, prog->p[i], (uint32_t)i + 1);
     e.n = 0;
     if (!put_tile(&w, i) && !put_statement(&w, i)) put_value(&w, i, &e);
   }
@@ -584,10 +574,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Target *t, A
   const char *last = prog->n ? w.text[prog->n - 1] : NULL;
   *a = w.a;
   sb_free(&e);
-  free(w.slot);
-  free(w.text);
-  free(w.prec);
-  free(w.use);
+  refmap_free(&w.at);
   return last;
 }
 

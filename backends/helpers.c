@@ -59,10 +59,10 @@ static void put_part(Sb *o, const Part *p, DType d, int lanes) {
     next = part_line(s, p->end);
     if (*s != '@') {
       if (!skipped) put_line(o, s, next, d, lanes);
-    } else if (part_starts(s, "@else")) {
+    } else if (starts_with(s, "@else")) {
       if (chosen) sb_puts(o, "#else\n");
       skipped = false;
-    } else if (part_starts(s, "@end")) {
+    } else if (starts_with(s, "@end")) {
       if (chosen) sb_puts(o, "#endif\n");
       chosen = skipped = false;
     } else {
@@ -136,8 +136,8 @@ static void want_names(Prelude *p, const char *s) {
     DType d;
     int lanes;
     for (n = 0; letter(s[n]); n++) {}
-    if (n > 4 && part_starts(s, "tgc_")) want_function(p, s, n);
-    else if (n > 6 && part_starts(s, "i32x") && memmem(s, n, "_of", 3)) want_mask(p, s, n);
+    if (n > 4 && starts_with(s, "tgc_")) want_function(p, s, n);
+    else if (n > 6 && starts_with(s, "i32x") && memmem(s, n, "_of", 3)) want_mask(p, s, n);
     else if (memchr(s, 'x', n) && parse_suffix(s, s[n - 1] == 'u' ? n - 1 : n, &d, &lanes) && lanes > 1) names_add(&p->types, s, n);
     n += !n;
   }
@@ -183,7 +183,7 @@ void c_prelude(const Plan *p, const Target *t, Sb *o) {
   want_names(&pre, pre.text.p); /* types that only functions mention */
   sb_puts(&all, pre.text.p);
   for (const char *at = file->p; part_next(&at, file->p + file->n, &part);)
-    if (part_starts(part.heading, "@text") && mentioned(&part, all.p)) put_part(o, &part, DT_NONE, 1);
+    if (starts_with(part.heading, "@text") && mentioned(&part, all.p)) put_part(o, &part, DT_NONE, 1);
   for (size_t i = 0; i < pre.types.p.n; i++) wide |= put_typedef(o, pre.types.p.p[i], t);
   if (wide) sb_puts(o, "#if defined __GNUC__ /* how they are passed matters to no one else: helpers are static */\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n");
   if (pre.types.p.n) sb_puts(o, "\n");

@@ -623,7 +623,7 @@ static void want_name(Prelude *p, const char *s, size_t n) {
   refmap_set(&p->seen, id, 1);
   memcpy(name, s, n);
   name[n] = 0;
-  if (!strncmp(name, "tgc.", 4)) {
+  if (starts_with(name, "tgc.")) {
     char *dot = strrchr(name, '.');
     int lanes;
     DType d = parse_suffix(dot + 1, &lanes);
@@ -639,7 +639,7 @@ static void want_name(Prelude *p, const char *s, size_t n) {
   }
   for (int op = 1; op < OP_COUNT; op++) {
     const char *f = op_text[op].f;
-    if (!f || *f != '#' || strncmp(name, f + 1, strlen(f + 1))) continue;
+    if (!f || *f != '#' || !starts_with(name, f + 1)) continue;
     const char *rest = name + strlen(f), *type = strcmp(rest - 1, "f") ? "double" : "float";
     if (strcmp(rest - 1, "f") && rest[-1]) continue; /* asin begins with as: another function */
     sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "", op_info[op].arity > 1 ? type : "");

@@ -2,18 +2,16 @@
 #include "parts.h"
 #include <string.h>
 
-bool part_starts(const char *s, const char *word) { return !strncmp(s, word, strlen(word)); }
-
 const char *part_line(const char *s, const char *end) {
   const char *stop = memchr(s, '\n', (size_t)(end - s));
   return stop ? stop + 1 : end;
 }
 
 static bool is_heading(const char *line) {
-  return part_starts(line, "@text") || part_starts(line, "@scalar ") || part_starts(line, "@vector ") || part_starts(line, "@function ");
+  return starts_with(line, "@text") || starts_with(line, "@scalar ") || starts_with(line, "@vector ") || starts_with(line, "@function ");
 }
 
-static bool is_remark(const char *line) { return part_starts(line, "@ ") || part_starts(line, "@\n"); }
+static bool is_remark(const char *line) { return starts_with(line, "@ ") || starts_with(line, "@\n"); }
 
 bool part_next(const char **at, const char *end, Part *p) {
   const char *s = *at;
@@ -29,6 +27,6 @@ bool part_find(const char *file, const char *kind, const char *name, size_t n, P
   const Embedded *f = embedded_file(file);
   const size_t k = strlen(kind);
   for (const char *at = f->p; part_next(&at, f->p + f->n, p);)
-    if (part_starts(p->heading, kind) && !memcmp(p->heading + k, name, n) && p->heading[k + n] == '\n') return true;
+    if (starts_with(p->heading, kind) && !memcmp(p->heading + k, name, n) && p->heading[k + n] == '\n') return true;
   return false;
 }

@@ -6,7 +6,6 @@
 
 typedef struct Part { const char *heading, *text, *end; } Part; /* the line that it begins with, and those behind it */
 
-bool part_starts(const char *s, const char *word);
 const char *part_line(const char *s, const char *end);              /* where the line after that at s begins, or end */
 bool part_next(const char **at, const char *end, Part *p);          /* the first part from *at on, which moves behind it */
 /* the part of a file whose heading is kind, as "@vector ", and a name of n bytes; false: it has none */

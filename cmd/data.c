@@ -44,7 +44,7 @@ static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
   (void)c;
   for (int i = 0; i < 3; i++) {
     size_t n = strlen(numbered[i]);
-    is[i] = !strncmp(name, numbered[i], n) && name[n] && strlen(name + n) < 6 &&
+    is[i] = starts_with(name, numbered[i]) && name[n] && strlen(name + n) < 6 &&
             strspn(name + n, "0123456789") == strlen(name + n);
     if (is[i]) x.number = atoi(name + n);
   }

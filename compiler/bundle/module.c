@@ -2,12 +2,6 @@
 #include "bundle.h"
 #include <string.h>
 
-static const char *keep(Ctx *c, Sb *s) {
-  const char *p = arena_str(&c->model, s->p ? s->p : "", s->n);
-  sb_free(s);
-  return p;
-}
-
 /* The pointer to input or output number i, loaded once for each use: %in.2.K */
 static void put_load(Sb *s, const char *from, int64_t i, const char *name) {
   sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i32 %lld\n  %s = load ptr, ptr %s.at\n", name, from, (long long)i, name, name);
@@ -30,7 +24,7 @@ const char *module_nulls(const Plan *p) {
   put_nulls(p->ir->ctx, &s, "in", g->inputs.p, (int)graph_nin(g), &any);
   put_nulls(p->ir->ctx, &s, "out", g->outputs.p, (int)graph_nout(g), &any);
   sb_printf(&s, "  %%null = or i1 %s, false\n", any);
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 /* A state is where its cursor says; the next one is in the other of two slots. */
@@ -82,19 +76,19 @@ const char *module_cases(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].together) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 const char *module_chunks(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", kernel_shares(&p->kernels.p[k]));
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 const char *module_chains(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", p->kernels.p[k].together);
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 /* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */
@@ -120,7 +114,7 @@ const char *module_calls(const Plan *p) {
     put_call(p, (int)k, "%begin", "%end", &s);
     sb_puts(&s, "  br label %done\n");
   }
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 /* tgcrt_strerror, weak: texts as constants, which need no relocation. */
@@ -138,7 +132,7 @@ const char *module_messages(Ctx *c) {
             labels.p, blocks.p, n);
   sb_free(&labels);
   sb_free(&blocks);
-  return keep(c, &texts);
+  return sb_keep(&texts, &c->model);
 }
 
 const char *module_states(const Plan *p, const char *size) {
@@ -150,5 +144,5 @@ const char *module_states(const Plan *p, const char *size) {
     for (int i = 0; i < 7; i++) sb_printf(&s, "%s%s %lld", i ? ", " : "", size, (long long)field[i]);
     sb_puts(&s, k + 1 < p->states.n ? "],\n" : "]\n");
   }
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }

@@ -161,7 +161,7 @@ static const char *clean_name(Ctx *c, const char *s, const char *kind) {
     for (char *p = t; *p; p++)
       if (is_letter(*p)) *p = (char)(*p | 0x20);
   size_t k = strlen(kind);
-  bool reserved = !strncmp(t, kind, k) && t[k] == '_' && strspn(t + k + 1, "0123456789") == strlen(t + k + 1);
+  bool reserved = starts_with(t, kind) && t[k] == '_' && strspn(t + k + 1, "0123456789") == strlen(t + k + 1);
   return is_letter(t[0]) && strlen(t) <= MAX_NAME && !is_taken(t) && !reserved ? t : NULL;
 }
 

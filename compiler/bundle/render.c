@@ -33,8 +33,6 @@ static void expand_line(const char *at, const char *end, const Word *words, Sb *
   }
 }
 
-static bool starts(const char *line, const char *word) { return !strncmp(line, word, strlen(word)); }
-
 /* Lines between "@if word" and "@else" or "@end" stay where the word has a text, those between "@else" and "@end" where it
  * has none. */
 static void expand(const char *name, const Word *words, Sb *out) {
@@ -43,14 +41,14 @@ static void expand(const char *name, const Word *words, Sb *out) {
   for (const char *s = t->p, *next; s < t->p + t->n; s = next) {
     const size_t n = strcspn(s, "\n");
     next = s + n + 1;
-    if (starts(s, "@if ")) {
+    if (starts_with(s, "@if ")) {
       const char *text = word_find(words, s + 4, n - 4);
       if (!text) BUG("%s: no word %.*s", name, (int)n - 4, s + 4);
       depth++;
       if (!out_at && !*text) out_at = depth;
-    } else if (starts(s, "@else\n")) {
+    } else if (starts_with(s, "@else\n")) {
       out_at = out_at == depth ? 0 : out_at ? out_at : depth;
-    } else if (starts(s, "@end\n")) {
+    } else if (starts_with(s, "@end\n")) {
       if (out_at == depth) out_at = 0;
       depth--;
     } else if (!out_at) {
@@ -61,18 +59,11 @@ static void expand(const char *name, const Word *words, Sb *out) {
 
 static const char *flag(bool is) { return is ? "yes" : ""; } /* of a word that only conditions ask for */
 
-/* The text moves into the arena of the model, next to the plan it describes. */
-static const char *keep(Ctx *c, Sb *s) {
-  const char *p = arena_str(&c->model, s->p ? s->p : "", s->n);
-  sb_free(s);
-  return p;
-}
-
 static void add_file(Ctx *c, Bundle *b, const char *name, const Word *words, const char *from) {
   Sb s = { 0 };
   expand(from, words, &s);
   size_t n = s.n;
-  VEC_PUSH(&b->files, ((BundleFile){ name, keep(c, &s), n }));
+  VEC_PUSH(&b->files, ((BundleFile){ name, sb_keep(&s, &c->model), n }));
 }
 
 /* ---- pieces ---- */
@@ -90,7 +81,7 @@ static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, b
     sb_puts(&s, " */\n");
   }
   if (!n) sb_puts(&s, "  char none;\n");
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static void put_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n) {
@@ -115,7 +106,7 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
               (long long)dims_elems(v[i].dims, v[i].rank));
   }
   if (!n) sb_puts(&s, "  { \"\", \"\", 'f', 4, 0 },\n");
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static const char *cpu_text(Ctx *c, const Target *t) {
@@ -124,7 +115,7 @@ static const char *cpu_text(Ctx *c, const Target *t) {
   for (const Feature *f = features; f->name; f++)
     if (t->features & f->bit) sb_printf(&s, " %s", f->name);
   sb_puts(&s, t->features ? " */" : " no more than every CPU of the kind has */");
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out) {
@@ -133,7 +124,7 @@ static const char *assign_text(Ctx *c, const Graph *g, const char **in, const ch
   for (size_t i = 0; i < graph_nout(g); i++) sb_printf(&s, "  out.%s = (%s *)output[%zu];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
   if (!graph_nin(g)) sb_puts(&s, "  in.none = 0;\n");
   if (!graph_nout(g)) sb_puts(&s, "  out.none = 0;\n");
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
@@ -142,7 +133,7 @@ static const char *null_checks(Ctx *c, const Graph *g, const char **in, const ch
     if (dims_elems(g->inputs.p[i].dims, g->inputs.p[i].rank)) sb_printf(&s, "  if (!in->%s) return TGCRT_ARGUMENT;\n", in[i]);
   for (size_t i = 0; i < graph_nout(g); i++)
     if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank)) sb_printf(&s, "  if (!out->%s) return TGCRT_ARGUMENT;\n", out[i]);
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 /* ---- kernels ---- */
@@ -260,14 +251,14 @@ static const char *kernels_text(const Plan *p) {
     sb_printf(&s, "%s\n", comment[1]);
     if (p->kernels.p[k].code == (int)k) sb_printf(&s, "%s\n", p->kernels.p[k].text);
   }
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 static const char *calls_text(const Plan *p, const char **in, const char **out) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, &s);
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 /* ---- state ---- */
@@ -282,7 +273,7 @@ static const char *state_rows(const Plan *p) {
     if (t->init < 0) sb_puts(&s, "(size_t)-1 },\n");
     else sb_printf(&s, "%lld },\n", (long long)t->init);
   }
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 static int64_t longest_past(const Graph *g) {
@@ -309,11 +300,11 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "net", net },
     { "NET", NET },
     { "interface", interface },
-    { "names", keep(c, &names) },
+    { "names", sb_keep(&names, &c->model) },
     { "nstates", arena_printf(m, "%d", n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
     { "state_bytes", arena_printf(m, "%lld", (long long)p->state_bytes) },
-    { "state_shapes", keep(c, &shapes) },
+    { "state_shapes", sb_keep(&shapes, &c->model) },
     { "state_rows", state_rows(p) },
     { "ir_size", ir_size(p) },
     { "ir_state_rows", module_states(p, ir_size(p)) },
@@ -323,7 +314,7 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
   };
   expand(arena_printf(m, "state.%s.in", kind), words, &text);
   if (p->g->grows) expand(arena_printf(m, "length.%s.in", kind), words, &text);
-  return keep(c, &text);
+  return sb_keep(&text, &c->model);
 }
 
 int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each : k->chunks; }
@@ -331,14 +322,14 @@ int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each : k->c
 static const char *chunks_text(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 /* How many kernels each job has, where some have more than one. */
 static const char *chains_text(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].together);
-  return keep(p->ir->ctx, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 static bool has_chains(const Plan *p) {
@@ -369,7 +360,7 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
     sb_put(&s, line, at);
   }
   sb_puts(&s, "0 };\n");
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static void add_test_data(Ctx *c, const char *name, const Graph *g, const BundleOptions *o, Bundle *b) {
@@ -379,7 +370,7 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
   for (size_t i = 0; i < graph_nout(g); i++)
     sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
   size_t n = s.n;
-  VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), keep(c, &s), n }));
+  VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), sb_keep(&s, &c->model), n }));
 }
 
 /* ---- the code: what file it is, and how the bundle's build files come from it to a library and a program ---- */
@@ -414,7 +405,7 @@ static const char *named(Ctx *c, const char *pattern, const char *name) {
     if (*pattern == '%') sb_puts(&s, name);
     else sb_put(&s, pattern, 1);
   }
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static const Form *form_of(const BundleOptions *o) {
@@ -434,7 +425,7 @@ static Bytes code_bytes(const Plan *p, const BundleOptions *o, const Word *words
   Sb s = { 0 };
   expand(o->backend->model, words, &s);
   Code code = { .n = s.n };
-  code.text = keep(c, &s);
+  code.text = sb_keep(&s, &c->model);
   if (o->weights == WEIGHTS_OBJECT) {
     code.weights_name = arena_printf(&c->model, "%s_weights", o->name);
     code.weights = p->weights;
@@ -471,7 +462,7 @@ static const char *job_text(const Plan *p, const char *net, const char **in, con
   };
   Sb s = { 0 };
   expand("job.c.in", words, &s);
-  return keep(c, &s);
+  return sb_keep(&s, &c->model);
 }
 
 static const char *identifier(Ctx *c, const char *net, const char *isa) {
@@ -493,7 +484,7 @@ static void add_variant(const Plan *v, const char *net, const char **in, const c
     { "variant", name },
     { "version", TGC_VERSION },
     { "isa", v->target->isa },
-    { "prelude", keep(c, &prelude) },
+    { "prelude", sb_keep(&prelude, &c->model) },
     { "kernels", kernels_text(v) },
     { "states", flag(v->states.n) },
     { "state_at", arena_printf(&c->model, "%lld", (long long)v->state_at) },
@@ -523,7 +514,7 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
     sb_printf(&sources, "%s.c ", name);
     sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name, v->target->cflags);
   }
-  return (VariantTexts){ keep(c, &declare), keep(c, &choose), keep(c, &rules), keep(c, &objects), keep(c, &sources), keep(c, &properties) };
+  return (VariantTexts){ sb_keep(&declare, &c->model), sb_keep(&choose, &c->model), sb_keep(&rules, &c->model), sb_keep(&objects, &c->model), sb_keep(&sources, &c->model), sb_keep(&properties, &c->model) };
 }
 
 /* ---- all of it ---- */
@@ -575,7 +566,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
     { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
-    { "shapes", keep(c, &shapes) },
+    { "shapes", sb_keep(&shapes, &c->model) },
     { "input_fields", in_fields },
     { "output_fields", out_fields },
     { "input_slots", slots_text(c, g->inputs.p, nin, in) },
@@ -589,7 +580,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
     { "guarded", flag(g->guarded) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->guard_at) },
-    { "prelude", keep(c, &prelude) },
+    { "prelude", sb_keep(&prelude, &c->model) },
     { "kernels", kernels_text(base) },
     { "chunks", chunks_text(base) },
     { "job", job_text(base, net, in, out, fat, "static ", "run_kernel") },

@@ -202,9 +202,8 @@ void kernel_lower(Plan *p, int index) {
   if (!k->chunks) k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
-  k->schedule = arena_str(&ir->ctx->model, text.p ? text.p : "", text.n);
+  k->schedule = sb_keep(&text, &ir->ctx->model);
   name_buffers(ir, k);
-  sb_free(&text);
   VEC_FREE(&nests);
   VEC_FREE(&parts);
 }

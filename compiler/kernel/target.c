@@ -128,12 +128,9 @@ static Target *complete(Arena *a, const Target *row, uint32_t set) {
     sb_printf(&llvm, "%s%s", llvm.n ? "," : "", f->llvm);
   }
   t->features = set;
-  t->isa = arena_str(a, isa.p, isa.n);
-  t->cflags = arena_str(a, cflags.p, cflags.n);
-  t->llvm = arena_str(a, llvm.p ? llvm.p : "", llvm.n);
-  sb_free(&isa);
-  sb_free(&cflags);
-  sb_free(&llvm);
+  t->isa = sb_keep(&isa, a);
+  t->cflags = sb_keep(&cflags, a);
+  t->llvm = sb_keep(&llvm, a);
   return t;
 }
 
@@ -190,7 +187,7 @@ Arch triple_arch(const char *triple, const char **isa) {
     { "thumbv7em-", ARCH_ARM, "cortex-m4" }, { "armv7", ARCH_ARM, "armv7" },        { "wasm32-", ARCH_WASM, "wasm32" },
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (strncmp(triple, known[i].begins, strlen(known[i].begins))) continue;
+    if (!starts_with(triple, known[i].begins)) continue;
     *isa = known[i].isa;
     return known[i].arch;
   }

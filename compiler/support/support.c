@@ -33,6 +33,14 @@ void sb_free(Sb *s) {
   s->n = s->cap = 0;
 }
 
+char *sb_keep(Sb *s, Arena *a) {
+  char *text = arena_str(a, s->p ? s->p : "", s->n);
+  sb_free(s);
+  return text;
+}
+
+bool starts_with(const char *s, const char *word) { return !strncmp(s, word, strlen(word)); }
+
 /* ---- interned strings: open addressing over a dense table of texts ---- */
 struct Interner {
   VEC(const char *) text;

@@ -57,6 +57,8 @@ void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 void sb_put(Sb *s, const char *bytes, size_t n);
 void sb_puts(Sb *s, const char *str);
 void sb_free(Sb *s);
+char *sb_keep(Sb *s, Arena *a);                        /* the text, moved into an arena; s is empty after it */
+bool starts_with(const char *s, const char *word);
 
 typedef struct Ctx Ctx;
 /* ---- interned strings: equal text has equal id; id 0 is "" ---- */
