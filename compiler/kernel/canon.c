@@ -23,6 +23,13 @@ Ref nest_close(IR *ir, const Nest *n) {
   return node_make(ir, OP_NEST, DT_NONE, 1, n->n + 1, src, 0, NULL, 0, NULL);
 }
 
+bool opens_range(const IR *ir, Ref r, Ref range) {
+  const Node *x = node(ir, r);
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == range) return true;
+  return false;
+}
+
 typedef struct Repair { Ref expr; int n; const Ref *by; } Repair;
 
 static Ref repair_list(IR *ir, Ref r, void *arg) {
@@ -57,6 +64,11 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
   root = ix_subst(ir, root, 1, &r, &expr);
   ir_rewrite(ir, rules, &show, &root, 1, NULL);
   return root;
+}
+
+Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
+  *part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
+  return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
 }
 
 static int by_id(const void *a, const void *b, void *ir) {
@@ -137,8 +149,8 @@ void even_nests(IR *ir, Ref nest, Refs *out) {
   }
   int64_t extent = node(ir, r)->arg[0], begin[3] = { 0, extent / c * c, extent };
   for (int i = 0; i < 2; i++) {
-    Ref part = range_make(ir, begin[i + 1] - begin[i], (RangeKind)node(ir, r)->arg[2]);
-    even_nests(ir, range_replace(ir, nest, r, ix_add(ir, part, ix_const(ir, begin[i])), 1, &part), out);
+    Ref part;
+    even_nests(ir, range_part(ir, nest, r, begin[i], begin[i + 1], &part), out);
   }
 }
 

@@ -72,15 +72,13 @@ static bool orders_weights(IR *ir, const Refs *all, Ref range) {
 /* Rows are copies of a range of the nest that has no lanes and that no weight depends on. There are as many as the
  * registers hold sums. */
 static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
-  const Node *x = node(ir, nest);
   Refs all = { 0 };
   Opt *rows = NULL;
   double sums = 1;
   ir_toposort(ir, &nest, 1, &all);
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
-    bool outer = false;
-    for (int k = 1; k < x->nsrc; k++) outer |= x->src[k] == p->range;
+    const bool outer = opens_range(ir, nest, p->range);
     if (outer) sums *= p->unroll;
     bool row = outer && p->lanes == 1 && p->unroll > 1 && !orders_weights(ir, &all, p->range);
     if (row && (!rows || p->unroll > rows->unroll)) rows = p;
@@ -100,9 +98,7 @@ bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o
   bool changed = false, lanes_of_nest = false;
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
-    const Node *x = node(ir, nest);
-    bool own = false;
-    for (int k = 1; k < x->nsrc; k++) own |= x->src[k] == p->range;
+    const bool own = opens_range(ir, nest, p->range);
     if (own) sums *= p->unroll;
     if (p->lanes == 1 || (own && lanes_of_nest)) continue; /* of two ranges in lanes, the outer one has more or fewer */
     lanes_of_nest |= own;

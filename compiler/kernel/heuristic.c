@@ -408,7 +408,7 @@ static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts 
     out[k] = inner[k];
     memcpy(out[k].peeled, whole.peeled, sizeof whole.peeled);
     out[k].npeeled = whole.npeeled;
-    for (int r = 0; r < whole.n; r++) peel_replace(&out[k], cut.opt[r].range, whole.opt[r].range);
+    for (int r = 0; r < whole.n; r++) opts_replace(&out[k], cut.opt[r].range, whole.opt[r].range);
   }
   return given;
 }
@@ -426,8 +426,7 @@ int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) 
   Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
   const int given = vector_opts(ir, &grouped, t, false, room, out, &cycles);
   for (int k = 0; k < given; k++) {
-    for (int i = 0; i < out[k].n; i++)
-      if (out[k].opt[i].range == rest) out[k].opt[i].range = range;
+    opts_replace(&out[k], rest, range);
     out[k].grouped = range;
     out[k].unit = u;
   }

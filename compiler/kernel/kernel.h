@@ -19,6 +19,7 @@ typedef struct Nest {
 
 Nest nest_open(const IR *ir, Ref nest);
 Ref nest_close(IR *ir, const Nest *n);
+bool opens_range(const IR *ir, Ref r, Ref range); /* of a NEST or a RED: it is one of its own */
 
 /* One opt: split a range into loop x copies x lanes. A nest's schedule is a list of these. */
 typedef struct Opt {
@@ -48,6 +49,7 @@ typedef struct Opts {
 /* canon.c */
 /* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
+Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part); /* root where r runs over [begin, end), by a range from 0 on */
 /* ranges whose quotient by a short extent a selection asks for, split where that divides: nests that together do the same */
 void even_nests(IR *ir, Ref nest, Refs *out);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
@@ -65,6 +67,7 @@ int instruction_cost(const Node *x);       /* cost.c: of one op on registers */
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
 void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);
+void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says of another one */
 
 /* a reduction below root does not vary along r, a range of its nest: the rest of a tile along r is no nest of its own */
 bool reduction_repeats(IR *ir, Ref root, Ref r);
@@ -73,7 +76,6 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end); /* values of r for which all gates are open; false: all or none to speak of */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
-void peel_replace(Opts *o, Ref r, Ref now);                 /* what o says of range r, it says of another one */
 
 /* optstext.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);

@@ -39,9 +39,7 @@ static double count_flops(const IR *ir, Ref sink) {
         s = 1;
         collect_ranges(ir, x->src[k], &r);
         for (size_t j = 0; j < r.n; j++) {
-          bool own = false;
-          for (int m = 1; m < y->nsrc; m++) own |= y->src[m] == r.p[j];
-          if (!own && node(ir, r.p[j])->arg[2] != RK_REDUCE) s *= (double)node(ir, r.p[j])->arg[0];
+          if (!opens_range(ir, x->src[k], r.p[j]) && node(ir, r.p[j])->arg[2] != RK_REDUCE) s *= (double)node(ir, r.p[j])->arg[0];
         }
         if (s > t) s = t;
         VEC_FREE(&r);

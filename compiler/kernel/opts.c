@@ -33,6 +33,16 @@ static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
 }
 
+void opts_replace(Opts *o, Ref r, Ref now) {
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == r) o->opt[i].range = now;
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == r) o->moved[i].range = now;
+  for (int i = 0; i < o->npeeled; i++)
+    if (o->peeled[i] == r) o->peeled[i] = now;
+  if (o->staged == r) o->staged = now;
+}
+
 bool reduction_repeats(IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   bool any = false;
@@ -40,19 +50,6 @@ bool reduction_repeats(IR *ir, Ref root, Ref r) {
   for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_RED && !ix_uses(ir, all.p[i], r);
   VEC_FREE(&all);
   return any;
-}
-
-/* The part of root where r runs over [begin, end); *part becomes its range. */
-static Ref restrict_range(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
-  *part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
-  return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
-}
-
-static bool in_list(const IR *ir, Ref nest, Ref r) {
-  const Node *x = node(ir, nest);
-  for (int k = 1; k < x->nsrc; k++)
-    if (x->src[k] == r) return true;
-  return false;
 }
 
 /* Every reduction over r below root becomes one over the first `whole` and one over the rest, whose other ranges are
@@ -66,7 +63,7 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_RED || !in_list(ir, all.p[i], r)) continue;
+    if (x->op != OP_RED || !opens_range(ir, all.p[i], r)) continue;
     Ref parts[2] = { range_replace(ir, all.p[i], r, *first, 1, first),
                      range_replace(ir, all.p[i], r, ix_add(ir, *rest, ix_const(ir, whole)), 1, rest) };
     for (int k = 1; k < x->nsrc; k++) {
@@ -91,13 +88,13 @@ static int block_of(const Opts *o, Ref r) { /* values of r in a block; 0: it has
   return 0;
 }
 
-/* Range r is now another one, or has a single value (0). whole: what is left of it is no block. */
-static void move_replace(Opts *o, Ref r, Ref now, bool whole) {
+/* The rest of range r, which is no block, is a range of its own, or a single value (0). */
+static void move_rest(Opts *o, Ref r, Ref rest) {
   int n = 0;
   for (int i = 0; i < o->nmoved; i++) {
     Move w = o->moved[i];
-    if (w.range == r && (!now || (whole && w.block))) continue;
-    if (w.range == r) w.range = now;
+    if (w.range == r && (!rest || w.block)) continue;
+    if (w.range == r) w.range = rest;
     o->moved[n++] = w;
   }
   o->nmoved = n;
@@ -158,11 +155,9 @@ static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
     Ref by[2] = { range_make(ir, node(ir, w.range)->arg[0] / w.block, (RangeKind)node(ir, w.range)->arg[2]), 0 };
     by[1] = range_make(ir, w.block, (RangeKind)node(ir, w.range)->arg[2]);
     nest = range_replace(ir, nest, w.range, ix_add(ir, ix_mul(ir, by[0], w.block), by[1]), 2, by);
-    for (int k = 0; k < o->n; k++)
-      if (o->opt[k].range == w.range) o->opt[k].range = by[1];
+    opts_replace(o, w.range, by[1]);
     for (size_t k = 0; k < first.n; k++)
       if (first.p[k] == w.range) first.p[k] = by[1];
-    move_replace(o, w.range, by[1], false);
     VEC_PUSH(&first, by[0]);
   }
   nest = order_loops(ir, nest, &first, kept);
@@ -214,24 +209,23 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     const Ref r = p->range;
     const int block = block_of(&o, r);
     int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile, whole = extent / step * step;
-    if (whole == extent || !in_list(ir, nest, r) || p->rows || reduction_repeats(ir, nest, r)) continue;
+    if (whole == extent || !opens_range(ir, nest, r) || p->rows || reduction_repeats(ir, nest, r)) continue;
     CHECK(depth < 16);
     Opts rest = o;
     rest.threads = 0;
-    bool staged = o.staged == r;
-    VEC_PUSH(&rests, restrict_range(ir, nest, r, whole, extent, &rest.opt[i].range));
+    VEC_PUSH(&rests, range_part(ir, nest, r, whole, extent, &rest.opt[i].range));
     const Ref left = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;
-    move_replace(&rest, r, left, true);
-    if (staged) rest.staged = left;
+    move_rest(&rest, r, left);
+    if (o.staged == r) rest.staged = left;
     const bool less = extent - whole < tile; /* else it is what blocks leave, with the same tile */
     if (less && p->lanes > 1 && !tiles) rest.n = -1;
     else if (!left) rest.opt[i] = rest.opt[--rest.n];
     else if (less && p->lanes > 1) narrow_lanes(&rest.opt[i], extent - whole);
     else if (less) rest.opt[i].unroll = (int)(extent - whole);
     VEC_PUSH(&how, rest);
-    nest = restrict_range(ir, nest, r, 0, whole, &p->range);
-    move_replace(&o, r, p->range, false);
-    if (staged) o.staged = p->range;
+    Ref part;
+    nest = range_part(ir, nest, r, 0, whole, &part);
+    opts_replace(&o, r, part);
   }
   nest = order(ir, nest, &o, kept, true);
   Ref panel[PARTS] = { o.staged };
@@ -239,7 +233,7 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     Opt *p = &o.opt[i];
     Ref by[PARTS];
     int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    bool overlap = whole < extent && in_list(ir, nest, p->range);
+    bool overlap = whole < extent && opens_range(ir, nest, p->range);
     nest = overlap ? split_overlapping(ir, nest, p) : split_whole(ir, nest, *p, by);
     if (p->range == o.staged) memcpy(panel, by, sizeof panel);
   }

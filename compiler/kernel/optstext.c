@@ -162,16 +162,9 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 }
 
 /* ---- legality ---- */
-static bool ranges_of(const IR *ir, Ref r, Ref range) {
-  const Node *x = node(ir, r);
-  for (int k = 1; k < x->nsrc; k++)
-    if (x->src[k] == range) return true;
-  return false;
-}
-
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
   const int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->lanes * p->unroll;
-  const bool outer = ranges_of(ir, nest, p->range);
+  const bool outer = opens_range(ir, nest, p->range);
   if (node(ir, p->range)->op != OP_RANGE) return "a range is a constant";
   if (node(ir, p->range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
   if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
@@ -190,7 +183,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
  * is left to a further nest. */
 static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, int *rests) {
   const int64_t extent = node(ir, w->range)->arg[0];
-  const bool outer = ranges_of(ir, nest, w->range);
+  const bool outer = opens_range(ir, nest, w->range);
   const Opt *p = NULL;
   if (node(ir, w->range)->op != OP_RANGE) return "a range is a constant";
   if (node(ir, w->range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
@@ -213,7 +206,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   ir_toposort(ir, &x->src[0], 1, &body);
   for (int i = 0; i < o->n && !wrong; i++) {
     const Opt *p = &o->opt[i];
-    if (!ranges_of(ir, r, p->range)) continue;
+    if (!opens_range(ir, r, p->range)) continue;
     if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll)) wrong = "the terms of a sum are taken in order";
     lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
@@ -223,7 +216,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
       if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
   }
   for (int i = 0; i < o->nmoved && !wrong; i++)
-    if (keeps_order(ir, r, t) && ranges_of(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
+    if (keeps_order(ir, r, t) && opens_range(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
   for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) { /* what is unrolled is inside of all loops */
     bool whole = false;
     for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
@@ -247,7 +240,7 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
     uint32_t own = 0, mask = 0;
     double copies = 1;
     for (int k = 0; k < o->n; k++)
-      if (x->op == OP_RANGE ? o->opt[k].range == all.p[i] : x->op == OP_RED && ranges_of(ir, all.p[i], o->opt[k].range)) own |= 1u << k;
+      if (x->op == OP_RANGE ? o->opt[k].range == all.p[i] : x->op == OP_RED && opens_range(ir, all.p[i], o->opt[k].range)) own |= 1u << k;
     for (int k = 0; k < x->nsrc; k++) mask |= refmap_get(&uses, x->src[k]);
     mask |= own;
     for (int k = 0; k < o->n; k++) {
@@ -285,7 +278,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   nest = units_apply(ir, nest, o);
   for (int i = 0; i < o->n && !wrong; i++) {
     wrong = o->opt[i].rows && !tiles ? "only the tiles of a unit have rows" : check_one(ir, nest, t, &o->opt[i], &rests);
-    if (o->opt[i].lanes == 1 || o->opt[i].rows || !ranges_of(ir, nest, o->opt[i].range)) continue;
+    if (o->opt[i].lanes == 1 || o->opt[i].rows || !opens_range(ir, nest, o->opt[i].range)) continue;
     VEC_PUSH(&vec, o->opt[i].range);
     lanes *= wrong ? 1 : o->opt[i].lanes;
     if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";

@@ -43,27 +43,9 @@ bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
   return *end - *begin > 1 && *end - *begin < extent;
 }
 
-static Ref part_of(IR *ir, Ref nest, Ref r, int64_t begin, int64_t end, Ref *part) {
-  *part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
-  return range_replace(ir, nest, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
-}
-
-void peel_replace(Opts *o, Ref r, Ref now) {
-  for (int i = 0; i < o->n; i++)
-    if (o->opt[i].range == r) o->opt[i].range = now;
-  for (int i = 0; i < o->nmoved; i++)
-    if (o->moved[i].range == r) o->moved[i].range = now;
-  for (int i = 0; i < o->npeeled; i++)
-    if (o->peeled[i] == r) o->peeled[i] = now;
-  if (o->staged == r) o->staged = now;
-}
-
 const char *peel_refuses(IR *ir, Ref nest, Ref r) {
-  const Node *x = node(ir, nest);
   int64_t begin, end;
-  bool own = false;
-  for (int k = 1; k < x->nsrc; k++) own |= x->src[k] == r;
-  if (!own || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP) return "only loops of a nest have an interior";
+  if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP) return "only loops of a nest have an interior";
   if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
   return peel_interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
 }
@@ -74,10 +56,10 @@ Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
     int64_t begin, end, extent = node(ir, r)->arg[0];
     Ref part;
     if (!peel_interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
-    if (begin) VEC_PUSH(borders, part_of(ir, nest, r, 0, begin, &part));
-    if (end < extent) VEC_PUSH(borders, part_of(ir, nest, r, end, extent, &part));
-    nest = part_of(ir, nest, r, begin, end, &part);
-    peel_replace(o, r, part);
+    if (begin) VEC_PUSH(borders, range_part(ir, nest, r, 0, begin, &part));
+    if (end < extent) VEC_PUSH(borders, range_part(ir, nest, r, end, extent, &part));
+    nest = range_part(ir, nest, r, begin, end, &part);
+    opts_replace(o, r, part);
   }
   o->npeeled = 0;
   return nest;

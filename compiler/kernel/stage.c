@@ -12,10 +12,7 @@
 #include <string.h>
 
 static bool is_loop(const IR *ir, Ref nest, Ref r) {
-  const Node *x = node(ir, nest);
-  bool own = false;
-  for (int k = 1; k < x->nsrc; k++) own |= x->src[k] == r;
-  return own && (node(ir, r)->arg[2] == RK_LOOP || node(ir, r)->arg[2] == RK_THREAD);
+  return opens_range(ir, nest, r) && (node(ir, r)->arg[2] == RK_LOOP || node(ir, r)->arg[2] == RK_THREAD);
 }
 
 /* Loads of what is computed, by reductions, that vary with one of by[0..n) */

@@ -41,11 +41,8 @@ static Ref reduction_over(const IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   Ref found = 0;
   ir_toposort(ir, &root, 1, &all);
-  for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
-    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++)
-      if (x->src[k] == r) found = all.p[i];
-  }
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RED && opens_range(ir, all.p[i], r)) found = all.p[i];
   VEC_FREE(&all);
   return found;
 }
@@ -130,13 +127,6 @@ static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
   return ok && down;
 }
 
-static bool in_nest(const IR *ir, Ref nest, Ref range) {
-  const Node *x = node(ir, nest);
-  for (int k = 1; k < x->nsrc; k++)
-    if (x->src[k] == range) return true;
-  return false;
-}
-
 const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
   const Unit *u = o->unit;
   Ref load[2], rest;
@@ -145,7 +135,7 @@ const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
   unit_operands(ir, nest, u, o->grouped, load);
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
-    if (!in_nest(ir, nest, p->range)) {
+    if (!opens_range(ir, nest, p->range)) {
       if (p->range == o->grouped || turns++ || !copies_in_turn(ir, load, p)) return "the reduction of tiles is split";
       continue;
     }
@@ -217,10 +207,7 @@ Ref units_apply(IR *ir, Ref nest, Opts *o) {
   Ref rest;
   if (!o->unit) return nest;
   nest = unit_group(ir, nest, o->unit, o->grouped, &rest);
-  for (int i = 0; i < o->n; i++)
-    if (o->opt[i].range == o->grouped) o->opt[i].range = rest;
-  for (int i = 0; i < o->nmoved; i++)
-    if (o->moved[i].range == o->grouped) o->moved[i].range = rest;
+  opts_replace(o, o->grouped, rest);
   o->unit = NULL;
   return nest;
 }
