@@ -230,15 +230,16 @@ class Layers:
 
 # ---- threads ----
 class Pool:
-    heads = ["threads", "wake us", "call us", "asleep: wake us", "asleep: call us"]
+    heads = ["threads", "wake us", "call us", "asleep: wake us", "asleep: call us", "arithmetic", "reading"]
 
     def add(self, threads):
         WORK.mkdir(parents=True, exist_ok=True)
         program, stub = WORK / "pool", HERE.parent.parent / "runtime_stub"
-        run(*os.environ.get("CC", "cc").split(), "-O2", "-I", stub, "-o", program, HERE / "pool.c", stub / "tgcrt_pool.c", stub / "tgcrt.c", "-lpthread")
+        run(*os.environ.get("CC", "cc").split(), "-O3", "-I", stub, "-o", program, HERE / "pool.c", stub / "tgcrt_pool.c", stub / "tgcrt.c", "-lpthread")
         rounds = [json.loads(run(program, str(threads))) for _ in range(5)]
         middle = {k: sorted(r[k] for r in rounds)[2] for k in rounds[0]}
-        return [str(threads)] + [f"{middle[k] / 1e3:.2f}" for k in ("wake_ns", "call_ns", "asleep_wake_ns", "asleep_call_ns")]
+        return [str(threads), *(f"{middle[k] / 1e3:.2f}" for k in ("wake_ns", "call_ns", "asleep_wake_ns", "asleep_call_ns")),
+                *(f"{middle[k]:.2f}" for k in ("multiply_add_gain", "reading_gain"))]
 
 
 # ---- tables ----
@@ -280,7 +281,8 @@ transposing. oneDNN's is the better time of a run before and one after (`tests/b
 and without bringing data into them; speed is oneDNN's time over tgc's."""
 
 POOL_NOTE = """Each row is `tests/bench/pool.c`: from the call that hands out a job until another thread begins with its chunk, and the whole
-call of a job without work; while the threads look for work, and after a pause in which they fell asleep. Medians."""
+call of a job without work; while the threads look for work, and after a pause in which they fell asleep. Then what so many
+threads are over one at best: `arithmetic` at multiplying and adding in registers, `reading` at memory outside of all caches. Medians."""
 
 
 def main():

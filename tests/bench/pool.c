@@ -1,6 +1,7 @@
 /* pool.c: what it costs to hand a job to the threads of tgcrt_pool.c: from the call until another thread begins with its
- * chunk, and the whole call for a job without work; while its threads look for work, and after they fell asleep.
- * Prints one line of JSON, in nanoseconds (medians). Arguments: threads, jobs. */
+ * chunk, and the whole call for a job without work; while its threads look for work, and after they fell asleep. And how
+ * much faster that many threads of this machine are at best: at multiplying and adding in registers, and at reading memory.
+ * Prints one line of JSON, times in nanoseconds (medians). Arguments: threads, jobs. */
 #define _GNU_SOURCE
 #include "tgcrt.h"
 #include <pthread.h>
@@ -34,11 +35,46 @@ static void meet(void *arg, int64_t begin, int64_t end) {
   while (!__atomic_load_n(&j->met, __ATOMIC_ACQUIRE)) {}
 }
 
+enum { CHUNKS = 64, LINE = 64, SUMS = 24 };
+static char lines[1 << 28];
+static volatile double kept;
+
+static void multiply_add(void *job, int64_t begin, int64_t end) {
+  (void)job;
+  double sums[SUMS] = { 0 }, x = kept;
+  for (int64_t i = begin * 40000; i < end * 40000; i++)
+    for (int k = 0; k < SUMS; k++) sums[k] = sums[k] * 0.5 + x;
+  for (int k = 0; k < SUMS; k++) x += sums[k];
+  if (x > 1e300) kept = x;
+}
+
+static void read_lines(void *job, int64_t begin, int64_t end) {
+  (void)job;
+  const char *last = lines + end * (int64_t)(sizeof lines / CHUNKS);
+  unsigned sum = 0;
+  for (const char *p = lines + begin * (int64_t)(sizeof lines / CHUNKS); p < last; p += LINE) sum += (unsigned char)*p;
+  if (sum == 1) kept = sum;
+}
+
 static int ascending(const void *a, const void *b) { return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b); }
 
 static int64_t median(int64_t *v, int n) {
   qsort(v, (size_t)n, sizeof *v, ascending);
   return v[n / 2];
+}
+
+/* how many times faster the executor does a job than its caller alone */
+static double gain(const tgcrt_executor *e, tgcrt_task *task) {
+  enum { ROUNDS = 9 };
+  int64_t alone[ROUNDS], together[ROUNDS];
+  for (int i = 0; i < ROUNDS; i++) {
+    int64_t start = now();
+    task(NULL, 0, CHUNKS);
+    int64_t middle = now();
+    e->run(e->self, task, NULL, CHUNKS);
+    alone[i] = middle - start, together[i] = now() - middle;
+  }
+  return (double)median(alone, ROUNDS) / (double)median(together, ROUNDS);
 }
 
 int main(int argc, char **argv) {
@@ -67,8 +103,11 @@ int main(int argc, char **argv) {
     result[cold][0] = median(wake, rounds);
     result[cold][1] = median(call, rounds);
   }
-  printf("{\"threads\": %d, \"wake_ns\": %lld, \"call_ns\": %lld, \"asleep_wake_ns\": %lld, \"asleep_call_ns\": %lld}\n", threads,
-         (long long)result[0][0], (long long)result[0][1], (long long)result[1][0], (long long)result[1][1]);
+  for (size_t i = 0; i < sizeof lines; i += LINE) lines[i] = 1; /* memory of its own, not one page of zeros */
+  double arithmetic = gain(e, multiply_add), reading = gain(e, read_lines);
+  printf("{\"threads\": %d, \"wake_ns\": %lld, \"call_ns\": %lld, \"asleep_wake_ns\": %lld, \"asleep_call_ns\": %lld, "
+         "\"multiply_add_gain\": %.3f, \"reading_gain\": %.3f}\n", threads, (long long)result[0][0], (long long)result[0][1],
+         (long long)result[1][0], (long long)result[1][1], arithmetic, reading);
   tgcrt_pool_stop(pool);
   free(wake);
   free(call);
