@@ -17,12 +17,6 @@ static bool ints_to_input(Build *b, const char *name, int k) {
   return v;
 }
 
-static void set_string(Build *b, const char *name, const char *value) {
-  AttrVal *a = attr_find(b, name);
-  a->set = true;
-  a->s = value;
-}
-
 void adapt_plain(Build *b) { build_newest(b); } /* only attributes differ */
 
 void adapt_axes(Build *b) {

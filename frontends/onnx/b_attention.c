@@ -23,7 +23,7 @@ typedef struct Attend {
 } Attend;
 
 static Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
-static Ref at_most(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLE, x, y); }
+static Ref not_above(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLE, x, y); }
 static Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
 static Ref swap_last(Build *b, Ref x) { return g_permute(b->ir, x, (int64_t[]){ 0, 1, 3, 2 }); }
 static const int64_t *dims_of(Build *b, Ref x) { return node(b->ir, x)->dims; }
@@ -114,8 +114,8 @@ static Ref per_batch(Build *b, Ref x, int64_t batch) { return g_reshape(b->ir, g
 /* Keys from `left` before to `right` after the query; -1: without end */
 static Ref within(Build *b, Ref query, Ref key, int64_t left, int64_t right) {
   Ref r = 0;
-  if (left >= 0) r = at_most(b, g_binary(b->ir, OP_SUB, query, integer(b, left)), key);
-  if (right >= 0) r = both(b, r, at_most(b, key, right ? add(b, query, integer(b, right)) : query));
+  if (left >= 0) r = not_above(b, g_binary(b->ir, OP_SUB, query, integer(b, left)), key);
+  if (right >= 0) r = both(b, r, not_above(b, key, right ? add(b, query, integer(b, right)) : query));
   return r;
 }
 
@@ -249,7 +249,7 @@ static Ref not_padding(Build *b, int k, int64_t batch, int64_t length, int64_t t
   if (m->rank == 1 && m->dims[0] == batch) return g_binary(ir, OP_CMPLT, key, per_batch(b, mask, batch));
   if (m->rank == 1 && m->dims[0] == 2 * batch) {
     Ref end = per_batch(b, shrink_axis(ir, mask, 0, 0, 1, batch), batch), begin = per_batch(b, shrink_axis(ir, mask, 0, batch, 1, batch), batch);
-    return both(b, g_binary(ir, OP_CMPLT, key, end), at_most(b, begin, key));
+    return both(b, g_binary(ir, OP_CMPLT, key, end), not_above(b, begin, key));
   }
   bool fits = m->rank && m->dims[m->rank - 1] == total && m->dims[0] == batch && (m->rank == 2 || (m->rank == 3 && m->dims[1] == length));
   if (!fits) bad(b, "the shape of the mask is not one of [batch], [2 batch], [batch,keys] and [batch,queries,keys]");

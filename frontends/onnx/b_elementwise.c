@@ -4,11 +4,9 @@
 #include "build.h"
 #include <math.h>
 
-static Ref scale(Build *b, Ref x, double k) { return k == 1 ? x : mul(b, x, num(b, x, k)); }
-static Ref offset(Build *b, Ref x, double k) { return k == 0 ? x : add(b, x, num(b, x, k)); }
+static Ref scale(Build *b, Ref x, double k) { return k == 1 ? x : times(b, x, k); }
+static Ref offset(Build *b, Ref x, double k) { return k == 0 ? x : plus(b, x, k); }
 static Ref less(Build *b, Ref x, double k) { return g_binary(b->ir, OP_CMPLT, x, num(b, x, k)); }
-static Ref at_least(Build *b, Ref x, double k) { return g_binary(b->ir, OP_MAX, x, num(b, x, k)); }
-static Ref at_most(Build *b, Ref x, double k) { return g_binary(b->ir, OP_MIN, x, num(b, x, k)); }
 
 /* ---- plain ops ---- */
 void op_identity(Build *b) { b->out[0] = b->in[0]; }

@@ -61,7 +61,7 @@ static Ref activated(Build *b, Ref y, const char *op, int n, const double *p) {
   if (!found) bad(b, "the activation '%s' is not supported", op);
   if (!*op) return y;
   for (int i = 0; i < n && i < 2; i++) {
-    attr[i] = (AttrVal){ .name = names[i], .len = strlen(names[i]), .kind = 'f', .set = true, .f = p[i] };
+    attr[i] = float_attr(names[i], p[i]);
     in[1 + i] = c_float(b->ir, d, p[i]);
   }
   bool clip = !strcmp(op, "Clip");

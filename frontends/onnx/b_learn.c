@@ -12,7 +12,8 @@ Ref feature_rows(Build *b, Ref x) {
 }
 
 static Ref along(Build *b, const char *op, Ref x, int64_t axis) {
-  return apply_op(b, op, 1, &x, 1, &(AttrVal){ .name = "axis", .len = 4, .kind = 'i', .set = true, .i = axis });
+  const AttrVal at = int_attr("axis", axis);
+  return apply_op(b, op, 1, &x, 1, &at);
 }
 
 Ref best_class(Build *b, Ref scores) { return g_reshape(b->ir, along(b, "ArgMax", scores, 1), 2, (int64_t[]){ node(b->ir, scores)->dims[0], 1 }); }
@@ -166,8 +167,8 @@ void op_array_feature_extractor(Build *b) {
   const Node *y = in_node(b, 1);
   int64_t n = dims_elems(y->dims, y->rank);
   Ref x = in_node(b, 0)->rank > 1 ? b->in[0] : feature_rows(b, b->in[0]);
-  b->out[0] = apply_op(b, "Gather", 2, (Ref[]){ x, g_reshape(ir, b->in[1], 1, &n) }, 1,
-                       &(AttrVal){ .name = "axis", .len = 4, .kind = 'i', .set = true, .i = -1 });
+  const AttrVal last = int_attr("axis", -1);
+  b->out[0] = apply_op(b, "Gather", 2, (Ref[]){ x, g_reshape(ir, b->in[1], 1, &n) }, 1, &last);
 }
 
 void op_feature_vectorizer(Build *b) {

@@ -235,7 +235,7 @@ void op_det(Build *b) {
   spend(b, n * 10);
   for (int64_t k = n; k > 0; k--) { /* m is [count, k, k] */
     Ref column = shrink_axis(ir, m, 2, 0, 1, 1), size = g_unary(ir, OP_ABS, column);
-    const AttrVal rows = { .name = "axis", .len = 4, .kind = 'i', .set = true, .i = 1 };
+    const AttrVal rows = int_attr("axis", 1);
     Ref at = apply_op(b, "ArgMax", 1, &size, 1, &rows), first = g_binary(ir, OP_CMPEQ, at, c_int(ir, DT_I64, 0));
     Ref top = g_gather(ir, m, at, 1), pivot = shrink_axis(ir, top, 2, 0, 1, 1);
     det = mul(b, det, g_where(ir, first, pivot, g_unary(ir, OP_NEG, pivot)));

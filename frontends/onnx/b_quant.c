@@ -84,6 +84,8 @@ static void dynamic_quantize(IR *ir, Ref x, Ref *out) {
 void op_dynamic_quantize(Build *b) { dynamic_quantize(b->ir, b->in[0], b->out); }
 
 /* ---- integer products: the zero point comes off first ---- */
+static Ref less_zero(Build *b, Ref q, Ref zero) { return sub(b, g_cast(b->ir, q, DT_I32), g_cast(b->ir, zero, DT_I32)); }
+
 /* A zero point of a matrix: a scalar, one per row (rows) or column, or already of its rank */
 static Ref centred(Build *b, int x, int zero, bool rows) {
   IR *ir = b->ir;
@@ -93,14 +95,13 @@ static Ref centred(Build *b, int x, int zero, bool rows) {
   Ref p = b->in[zero];
   if (dims_elems(z->dims, z->rank) == 1) p = g_reshape(ir, p, 0, NULL);
   else if (z->rank == 1 && rows) p = g_reshape(ir, p, 2, (int64_t[]){ z->dims[0], 1 });
-  return g_binary(ir, OP_SUB, q, to_shape(b, g_cast(ir, p, DT_I32), node(ir, q)->rank, node(ir, q)->dims));
+  return sub(b, q, to_shape(b, g_cast(ir, p, DT_I32), node(ir, q)->rank, node(ir, q)->dims));
 }
 
 /* The same for the filters of a convolution: a scalar or one per filter */
 static Ref centred_filters(Build *b, int w, int zero) {
   if (!has_in(b, zero)) return g_cast(b->ir, b->in[w], DT_I32);
-  Ref z = g_cast(b->ir, parameter(b, zero, in_node(b, w), 0, 0), DT_I32);
-  return g_binary(b->ir, OP_SUB, g_cast(b->ir, b->in[w], DT_I32), z);
+  return less_zero(b, b->in[w], parameter(b, zero, in_node(b, w), 0, 0));
 }
 
 void op_matmul_integer(Build *b) { b->out[0] = matmul(b, centred(b, 0, 2, true), centred(b, 1, 3, false)); }
@@ -205,34 +206,32 @@ static Ref in_floats(Build *b, Ref sum, Ref a_scale, Ref w_scale) {
   return mul(b, g_cast(ir, sum, DT_F32), to_shape(b, mul(b, scales[0], scales[1]), n->rank, n->dims));
 }
 
+/* y plus input k, where there is one */
+static Ref with_bias(Build *b, Ref y, int k) {
+  const Node *n = node(b->ir, y);
+  return has_in(b, k) ? add(b, y, to_shape(b, b->in[k], n->rank, n->dims)) : y;
+}
+
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias) {
-  IR *ir = b->ir;
-  Ref sum = matmul(b, centred(b, a, az, true), centred(b, w, wz, false)), y = in_floats(b, sum, a_scale, w_scale);
-  const Node *n = node(ir, y);
-  return has_in(b, bias) ? g_binary(ir, OP_ADD, y, to_shape(b, b->in[bias], n->rank, n->dims)) : y;
+  Ref sum = matmul(b, centred(b, a, az, true), centred(b, w, wz, false));
+  return with_bias(b, in_floats(b, sum, a_scale, w_scale), bias);
 }
 
 /* inputs: a, w, their scales, their zero points, a bias */
 void op_matmul_integer_to_float(Build *b) { b->out[0] = integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6); }
 
-/* Floats times integers with their scale and zero point, scalars or one per column; the floats become integers first */
-Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero) {
-  IR *ir = b->ir;
+/* Floats times integers without their zero point; the floats become integers first */
+static Ref quantised_product(Build *b, Ref x, Ref w, Ref scale) {
   Ref q[3];
-  dynamic_quantize(ir, x, q);
-  Ref left = g_binary(ir, OP_SUB, g_cast(ir, q[0], DT_I32), g_cast(ir, q[2], DT_I32));
-  Ref right = g_binary(ir, OP_SUB, g_cast(ir, w, DT_I32), g_cast(ir, zero, DT_I32));
-  return in_floats(b, matmul(b, left, right), q[1], scale);
+  dynamic_quantize(b->ir, x, q);
+  return in_floats(b, matmul(b, less_zero(b, q[0], q[2]), w), q[1], scale);
 }
 
-/* The floats of input 0 are quantised here; w, its scale and zero point, a bias */
+Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero) { return quantised_product(b, x, less_zero(b, w, zero), scale); }
+
+/* inputs: floats; w, its scale and zero point; a bias */
 void op_dynamic_quantize_matmul(Build *b) {
-  Ref q[3];
-  dynamic_quantize(b->ir, b->in[0], q);
-  b->in[0] = q[0];
-  while (b->nin < 6) b->in[b->nin++] = 0;
-  b->in[5] = q[2];
-  b->out[0] = integer_product(b, 0, 5, q[1], 1, 3, b->in[2], 4);
+  b->out[0] = with_bias(b, quantised_product(b, b->in[0], centred(b, 1, 3, false), b->in[2]), 4);
 }
 
 /* inputs: a, its scale and zero point, w, its own, a bias of integers, the result's (none: the result is floats) */
@@ -242,9 +241,7 @@ void op_qgemm(Build *b) {
     if (in_node(b, k)->rank != 2) bad(b, "input %d has rank %d, expected 2", k, in_node(b, k)->rank);
   b->in[0] = turned(b, b->in[0], "transA");
   b->in[3] = turned(b, b->in[3], "transB");
-  Ref sum = matmul(b, centred(b, 0, 2, false), centred(b, 3, 5, false));
-  const Node *n = node(ir, sum);
-  if (has_in(b, 6)) sum = g_binary(ir, OP_ADD, sum, to_shape(b, b->in[6], n->rank, n->dims));
+  Ref sum = with_bias(b, matmul(b, centred(b, 0, 2, false), centred(b, 3, 5, false)), 6);
   Ref y = in_floats(b, sum, mul(b, b->in[1], c_float(ir, DT_F32, attr_float(b, "alpha"))), b->in[4]);
   b->out[0] = has_in(b, 7) ? quantized(b, y, 7, 8, has_in(b, 8) ? in_dt(b, 8) : DT_U8) : y;
 }

@@ -29,7 +29,7 @@ typedef struct Cell {
   Ref h, c;            /* [batch, hidden]: the state */
 } Cell;
 
-static Ref one_less(Build *b, Ref x) { return g_binary(b->ir, OP_SUB, c_float(b->ir, (DType)node(b->ir, x)->dt, 1), x); }
+static Ref one_less(Build *b, Ref x) { return sub(b, num(b, x, 1), x); }
 
 /* n parts of the last axis, from part number k; a part is one gate of H elements */
 static Ref gates(Build *b, Ref x, const Cell *c, int64_t k, int64_t n) {
@@ -37,10 +37,7 @@ static Ref gates(Build *b, Ref x, const Cell *c, int64_t k, int64_t n) {
 }
 
 static Ref activate(Build *b, const Cell *c, int k, Ref x) {
-  if (c->clip > 0) {
-    DType d = (DType)node(b->ir, x)->dt;
-    x = g_binary(b->ir, OP_MIN, g_binary(b->ir, OP_MAX, x, c_float(b->ir, d, -c->clip)), c_float(b->ir, d, c->clip));
-  }
+  if (c->clip > 0) x = clamped(b, x, -c->clip, c->clip);
   return apply_op(b, c->f[k].op, 1, &x, 2, c->f[k].attr);
 }
 
@@ -134,8 +131,7 @@ static void read_activations(Build *b, int64_t dirs, Activation *f) {
     f[i / each * ACTIVATIONS + i % each] = (Activation){ .op = known[k].op };
     for (int a = 0; a < 2; a++) {
       if (!(a ? known[k].beta : known[k].alpha) || used[a] >= param[a]->n) continue;
-      f[i / each * ACTIVATIONS + i % each].attr[a] =
-        (AttrVal){ .name = a ? "beta" : "alpha", .len = a ? 4 : 5, .kind = 'f', .set = true, .f = (double)param[a]->floats[used[a]++] };
+      f[i / each * ACTIVATIONS + i % each].attr[a] = float_attr(a ? "beta" : "alpha", (double)param[a]->floats[used[a]++]);
     }
   }
 }

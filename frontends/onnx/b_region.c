@@ -2,11 +2,6 @@
 #include "build.h"
 #include <math.h>
 
-static Ref plus(Build *b, Ref x, double v) { return add(b, x, num(b, x, v)); }
-static Ref times(Build *b, Ref x, double v) { return mul(b, x, num(b, x, v)); }
-static Ref least(Build *b, Ref x, double v) { return g_binary(b->ir, OP_MAX, x, num(b, x, v)); }
-static Ref most(Build *b, Ref x, double v) { return g_binary(b->ir, OP_MIN, x, num(b, x, v)); }
-
 /* Column k of the regions as [regions, 1] */
 static Ref column(Build *b, Ref rois, int64_t k) { return shrink_axis(b->ir, rois, 1, k, 1, 1); }
 
@@ -31,12 +26,12 @@ static Samples samples_of(Build *b, Ref begin, Ref end, int64_t cells, int64_t e
   Samples s = { .n = cells * each };
   begin = plus(b, times(b, begin, scale), shift);
   Ref size = g_binary(ir, OP_SUB, plus(b, times(b, end, scale), shift), begin);
-  if (!half) size = least(b, size, 1);
+  if (!half) size = at_least(b, size, 1);
   Ref cell = times(b, size, 1 / (double)cells);
   Ref at = times(b, plus(b, iota_axis(ir, (DType)node(ir, begin)->dt, s.n, 1, 2), 0.5), 1 / (double)each); /* in cells */
   at = add(b, begin, mul(b, cell, at));
   s.inside = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, at, -1), at), g_binary(ir, OP_CMPLE, at, num(b, at, (double)extent)));
-  at = most(b, least(b, at, 0), (double)(extent - 1));
+  at = clamped(b, at, 0, (double)(extent - 1));
   Ref floor = g_unary(ir, OP_FLOOR, at);
   s.part = g_binary(ir, OP_SUB, at, floor);
   s.low = clamp_index(b, g_cast(ir, floor, DT_I64), extent);
@@ -84,8 +79,7 @@ void op_roi_align(Build *b) {
 
 void adapt_roi_align(Build *b) {
   become(b, "RoiAlign");
-  *attr_find(b, "coordinate_transformation_mode") =
-    (AttrVal){ .name = "coordinate_transformation_mode", .len = sizeof "coordinate_transformation_mode" - 1, .kind = 's', .set = true, .s = "output_half_pixel" };
+  set_string(b, "coordinate_transformation_mode", "output_half_pixel");
   b->row->build(b);
 }
 
@@ -102,7 +96,7 @@ static Ref covers(Build *b, Ref begin, Ref end, int64_t cells, int64_t extent) {
   double scale = attr_float(b, "spatial_scale");
   begin = rounded(b, times(b, begin, scale));
   end = rounded(b, times(b, end, scale));
-  Ref size = times(b, least(b, plus(b, g_binary(ir, OP_SUB, end, begin), 1), 1), 1 / (double)cells);
+  Ref size = times(b, at_least(b, plus(b, g_binary(ir, OP_SUB, end, begin), 1), 1), 1 / (double)cells);
   Ref k = iota_axis(ir, (DType)node(ir, begin)->dt, cells, 1, 2), i = iota_axis(ir, (DType)node(ir, begin)->dt, extent, 2, 3);
   Ref from = add(b, begin, g_unary(ir, OP_FLOOR, mul(b, size, k))), to = add(b, begin, g_unary(ir, OP_CEIL, mul(b, size, plus(b, k, 1))));
   const int64_t dims[] = { node(ir, from)->dims[0], cells, 1 };

@@ -15,17 +15,11 @@ typedef struct Side { /* one axis of the image and the places on it, one per sam
   Ref inside[MAX_SIDE]; /* 0: always */
 } Side;
 
-static Ref plus(Build *b, Ref x, double v) { return g_binary(b->ir, OP_ADD, x, num(b, x, v)); }
-static Ref times(Build *b, Ref x, double v) { return g_binary(b->ir, OP_MUL, x, num(b, x, v)); }
-static Ref clamped(Build *b, Ref x, double lo, double hi) {
-  return g_binary(b->ir, OP_MIN, g_binary(b->ir, OP_MAX, x, num(b, x, lo)), num(b, x, hi));
-}
-
 /* x mirrored at both borders until it lies between them: the distance to lo runs up and down. */
 static Ref reflected(Build *b, Ref x, double lo, double hi) {
   IR *ir = b->ir;
   double range = hi - lo;
-  if (range <= 0) return g_binary(ir, OP_MUL, x, num(b, x, 0));
+  if (range <= 0) return times(b, x, 0);
   Ref far = g_binary(ir, OP_MOD, g_unary(ir, OP_ABS, plus(b, x, -lo)), num(b, x, 2 * range));
   Ref back = plus(b, g_unary(ir, OP_NEG, far), 2 * range);
   return plus(b, g_binary(ir, OP_MIN, far, back), lo);
@@ -57,8 +51,7 @@ static void side_of(Build *b, Side *s, Ref x) {
                        ? 0
                        : g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, x, 0), at), g_binary(ir, OP_CMPLE, at, top));
     if (reflection) at = reflected(b, at, s->lo, s->hi);
-    Ref index = g_binary(ir, OP_MAX, g_cast(ir, at, DT_I64), c_int(ir, DT_I64, 0));
-    s->index[t] = g_binary(ir, OP_MIN, index, c_int(ir, DT_I64, s->extent - 1));
+    s->index[t] = clamped(b, g_cast(ir, at, DT_I64), 0, (double)(s->extent - 1));
     s->weight[t] = nearest ? 0 : linear ? plus(b, g_unary(ir, OP_NEG, d), 1) : cubic_weight(b, d, step == 0 || step == 1);
   }
 }

@@ -10,7 +10,6 @@ enum { LONGEST = 32 }; /* transforms that are one product, where n has factors *
 
 typedef struct Complex { Ref re, im; } Complex; /* [rows, n]; im 0: real */
 
-static Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
 static DType dt_of(Build *b, Ref x) { return (DType)node(b->ir, x)->dt; }
 
 /* cos and sin of -+2 pi j k / n for j < rows, k < columns */
@@ -28,7 +27,7 @@ static Complex circle(Build *b, DType d, int64_t rows, int64_t columns, int64_t 
 }
 
 /* x times y by op: a product of elements, or of matrices */
-static Complex times(Build *b, Complex x, Complex y, Ref (*op)(Build *, Ref, Ref)) {
+static Complex product(Build *b, Complex x, Complex y, Ref (*op)(Build *, Ref, Ref)) {
   if (!x.im) return (Complex){ op(b, x.re, y.re), op(b, x.re, y.im) };
   return (Complex){ sub(b, op(b, x.re, y.re), op(b, x.im, y.im)), add(b, op(b, x.re, y.im), op(b, x.im, y.re)) };
 }
@@ -52,7 +51,7 @@ static int64_t factor(int64_t n) { /* the largest up to the root; 1: none */
 static Complex transform(Build *b, Complex x, int64_t n, int64_t bins, bool inverse) {
   DType d = dt_of(b, x.re);
   int64_t rows = node(b->ir, x.re)->dims[0], a = n > LONGEST ? factor(n) : 1, m = n / a;
-  if (a == 1) return times(b, x, circle(b, d, n, bins, n, inverse), matmul);
+  if (a == 1) return product(b, x, circle(b, d, n, bins, n, inverse), matmul);
   /* element j m + i of a row is [j, i]: first over j, in rows of each i; then over i, in rows of each k; k + a l is [l, k] */
   x = each(b, x, 3, (int64_t[]){ rows, a, m }, (int64_t[]){ 0, 2, 1 }, rows * m, a);
   x = transform(b, x, a, a, inverse);
@@ -60,7 +59,7 @@ static Complex transform(Build *b, Complex x, int64_t n, int64_t bins, bool inve
   Complex turn = circle(b, d, a, m, n, inverse);
   turn.re = g_reshape(b->ir, turn.re, 1, &n);
   turn.im = g_reshape(b->ir, turn.im, 1, &n);
-  x = times(b, x, turn, mul);
+  x = product(b, x, turn, mul);
   x = each(b, x, 2, (int64_t[]){ rows * a, m }, (int64_t[]){ 0, 1 }, rows * a, m);
   x = transform(b, x, m, m, inverse);
   x = each(b, x, 3, (int64_t[]){ rows, a, m }, (int64_t[]){ 0, 2, 1 }, rows, n);

@@ -67,7 +67,7 @@ void op_causal_conv(Build *b) {
   int64_t before = w->dims[2] - 1, past[] = { x->dims[0], x->dims[1], before };
   Ref state = has_in(b, 3) ? to_shape(b, b->in[3], 3, past) : g_expand(ir, c_int(ir, in_dt(b, 0), 0), 3, past);
   Ref all = before ? g_cat(ir, 2, (Ref[]){ state, b->in[0] }, 2) : b->in[0];
-  const AttrVal group = { .name = "group", .len = 5, .kind = 'i', .set = true, .i = x->dims[1] };
+  const AttrVal group = int_attr("group", x->dims[1]);
   Ref y = apply_op(b, "Conv", has_in(b, 2) ? 3 : 2, (Ref[]){ all, b->in[1], b->in[2] }, 1, &group);
   if (!attr_is(b, "activation", "none")) { /* the operator is a function, whose values are all of its type */
     Ref wide = widen(b, y);

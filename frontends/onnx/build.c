@@ -215,6 +215,12 @@ AttrVal *attr_find(Build *b, const char *name) {
   BUG("%s has no attribute '%s' in the table", b->row->name, name);
 }
 
+void set_string(Build *b, const char *name, const char *value) {
+  AttrVal *a = attr_find(b, name);
+  a->set = true;
+  a->s = value;
+}
+
 static const AttrVal *attr_get(const Build *b, const char *name) { return attr_find((Build *)b, name); }
 bool attr_set(const Build *b, const char *name) { return attr_get(b, name)->set; }
 int64_t attr_int(const Build *b, const char *name) { return attr_get(b, name)->i; }

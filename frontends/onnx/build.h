@@ -4,6 +4,7 @@
 #ifndef TGC_ONNX_BUILD_H
 #define TGC_ONNX_BUILD_H
 #include "onnx.h"
+#include <string.h>
 
 enum {
   OPSET_NOW = 28,     /* newest opset of ai.onnx the table knows */
@@ -49,6 +50,10 @@ typedef struct AttrVal {
   const OnnxGraph *graph;
   const Bytes *strings;
 } AttrVal;
+
+/* Attributes for apply_op */
+static inline AttrVal int_attr(const char *name, int64_t v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'i', .set = true, .i = v }; }
+static inline AttrVal float_attr(const char *name, double v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'f', .set = true, .f = v }; }
 
 /* A sequence: its tensors. It goes from builder to builder as a Ref that no node has. */
 typedef struct List {
@@ -100,6 +105,7 @@ double attr_float(const Build *b, const char *name);
 bool attr_is(const Build *b, const char *name, const char *value);
 const int64_t *attr_ints(const Build *b, const char *name, int *n); /* NULL: absent */
 AttrVal *attr_find(Build *b, const char *name);
+void set_string(Build *b, const char *name, const char *value); /* of an attribute that is a string */
 static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b->in[k]); }
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
 static inline bool has_in(const Build *b, int k) { return k >= 0 && k < b->nin && b->in[k]; }
@@ -124,7 +130,13 @@ Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or lea
 DType acc_type(DType d);                        /* what sums of d are kept in: f32 for f16 and bf16 */
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
+static inline Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
 static inline Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
+static inline Ref plus(Build *b, Ref x, double v) { return add(b, x, num(b, x, v)); }
+static inline Ref times(Build *b, Ref x, double v) { return mul(b, x, num(b, x, v)); }
+static inline Ref at_least(Build *b, Ref x, double v) { return g_binary(b->ir, OP_MAX, x, num(b, x, v)); }
+static inline Ref at_most(Build *b, Ref x, double v) { return g_binary(b->ir, OP_MIN, x, num(b, x, v)); }
+static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_most(b, at_least(b, x, lo), hi); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
 /* ---- narrow.c: x as a value of type t, in the type that keeps it. saturate: what is too large becomes the greatest ---- */

@@ -42,20 +42,19 @@ static Ref narrow_float(Build *b, const Narrow *t, Ref x, bool saturate) {
   IR *ir = b->ir;
   x = g_cast(ir, x, DT_F32);
   Ref top = num(b, x, t->greatest), mask = c_int(ir, DT_I32, 0x7f800000);
-  if (saturate) x = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, x, num(b, x, -t->greatest)), top);
+  if (saturate) x = clamped(b, x, -t->greatest, t->greatest);
   Ref power = bitcast(b, g_binary(ir, OP_AND, bitcast(b, x, DT_I32), mask), DT_F32);
-  power = mul(b, g_binary(ir, OP_MAX, power, num(b, x, ldexp(1, t->least))), num(b, x, ldexp(1, -t->mantissa)));
+  power = times(b, at_least(b, power, ldexp(1, t->least)), ldexp(1, -t->mantissa));
   Ref y = mul(b, g_unary(ir, OP_ROUND, g_binary(ir, OP_DIV, x, power)), power), size = g_unary(ir, OP_ABS, x);
   y = g_where(ir, g_binary(ir, OP_CMPNE, x, x), x, y);
   Ref over = g_binary(ir, OP_OR, g_binary(ir, OP_CMPLT, top, g_unary(ir, OP_ABS, y)), g_binary(ir, OP_CMPEQ, size, num(b, x, INFINITY)));
   if (!saturate) y = g_where(ir, over, t->special == NARROW_INF ? mul(b, x, num(b, x, INFINITY)) : num(b, x, NAN), y);
-  if (t->special == NARROW_UNSIGNED) y = add(b, y, num(b, y, 0)); /* there is no -0 */
+  if (t->special == NARROW_UNSIGNED) y = plus(b, y, 0); /* there is no -0 */
   return g_cast(ir, y, t->kept);
 }
 
 Ref narrow_range(Build *b, const Narrow *t, Ref x) {
-  Ref least = num(b, x, t->kept == DT_I8 ? -t->greatest - 1 : 0);
-  return g_binary(b->ir, OP_MIN, g_binary(b->ir, OP_MAX, x, least), num(b, x, t->greatest));
+  return clamped(b, x, t->kept == DT_I8 ? -t->greatest - 1 : 0, t->greatest);
 }
 
 Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate) {
