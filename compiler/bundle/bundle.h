@@ -42,22 +42,43 @@ bool bundle_name_ok(const char *s);            /* a C identifier of at most 40 l
  * where that is a unique, harmless identifier, else kind_J. Lives in c->model. */
 const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
 const char *text_words(Ctx *c, const char *s); /* s with everything but [A-Za-z0-9_] made blanks: for comments */
-
-/* ---- render.c ---- */
-const char *bundle_code(Ctx *c, const BundleOptions *o);                  /* file that holds the kernels: "net.c" */
 const char *bundle_variant(const Plan *v, const char *net); /* file and prefix of symbols of one machine's kernels: "net_x86_64_v4" */
-void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
-int kernel_shares(const Kernel *k);            /* into which an executor may divide it */
+
+/* ---- template.c ---- */
+typedef struct Word { const char *name, *text; } Word; /* tables end with a name of NULL */
+static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* of a word that only conditions ask for */
+void template_expand(const char *name, const Word *words, Sb *out);
+
+/* ---- kernels.c; texts live in the model's arena ---- */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
+const char *kernels_text(const Plan *p);       /* all of them */
+const char *chunks_text(const Plan *p, const char *type); /* a list of the parts into which an executor may divide each; 0: it is not here */
+const char *chains_text(const Plan *p, const char *type); /* a list of how many run together from each on */
+/* the function `name` that calls kernels by their number; in, out: names of fields */
+const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name);
+
+/* ---- code.c ---- */
+typedef struct CodeForm {                      /* % is the bundle's name, in all of these */
+  const char *file;
+  const char *rule;                            /* of the Makefile, that makes an object */
+  const char *object, *archive, *link;         /* what to archive, how an archive begins, what to link beside it */
+  const char *source, *properties, *library;   /* the same for CMake */
+  const char *custom;                          /* and how the object is made, where CMake does not know */
+} CodeForm;
+const CodeForm *code_form(const BundleOptions *o);
+const char *code_named(Ctx *c, const char *pattern, const char *name); /* with the name for each % */
+const char *code_file(Ctx *c, const BundleOptions *o); /* that holds the kernels: "net.c" */
+Bytes code_make(const Plan *p, const BundleOptions *o, const Word *words); /* the model's text, or what its backend and the linker make of it */
+
+/* ---- render.c ---- */
+void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 
 /* ---- module.c: the parts of net.ll.in that vary with the model ---- */
 const char *module_nulls(const Plan *p);       /* %null: a pointer that must be there is not */
 const char *module_calls(const Plan *p);       /* a block for each kernel */
 const char *module_cases(const Plan *p);
-const char *module_chunks(const Plan *p);
-const char *module_chains(const Plan *p);
 const char *module_float(const Target *t, bool enters); /* the floating-point mode of a run */
 const char *module_messages(Ctx *c);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */

@@ -123,7 +123,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)graph_nout(p->g), "output"));
   if (p->variants.n) json_object_set_new(j, "variants", variants_json(p, o->name));
   json_object_set_new(j, "options",
-                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code", bundle_code(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as", storage_name[p->weights_as], "isa", p->target->isa, "cflags",
+                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code", code_file(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as", storage_name[p->weights_as], "isa", p->target->isa, "cflags",
                                 p->target->cflags, "weights", mode[o->weights], "denormals",
                                 o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL, "cpu_check",
                                 p->target->features && !o->no_cpu_check));

@@ -79,18 +79,6 @@ const char *module_cases(const Plan *p) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *module_chunks(const Plan *p) {
-  Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", kernel_shares(&p->kernels.p[k]));
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
-const char *module_chains(const Plan *p) {
-  Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "i8 %d, ", p->kernels.p[k].together);
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
 /* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */
 const char *module_float(const Target *t, bool enters) {
   switch (t->arch) {

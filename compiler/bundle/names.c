@@ -180,6 +180,13 @@ const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind) {
   return name;
 }
 
+const char *bundle_variant(const Plan *v, const char *net) {
+  char *s = arena_printf(&v->ir->ctx->model, "%s_%s", net, v->target->isa);
+  for (char *at = s; *at; at++)
+    if (!is_word(*at)) *at = '_';
+  return s;
+}
+
 const char *text_words(Ctx *c, const char *s) {
   char *t = arena_alloc(&c->model, strlen(s) + 1), *at = t;
   for (; *s; s++) {

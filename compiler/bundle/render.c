@@ -1,67 +1,11 @@
-/* render.c: the text files of a bundle. Each is a template of runtime_stub with conditions, in which @word@ is
- * replaced; what varies with the model is built here, from numbers and cleaned names only. */
+/* render.c: the files of a bundle. Most are templates of runtime_stub; what varies with the model is built here, from numbers
+ * and cleaned names only. */
 #include "bundle.h"
-#include <stdlib.h>
 #include <string.h>
-
-enum { SHOWN_NODES = 6 }; /* of the nodes a kernel came from, in comments */
-
-/* ---- templates ---- */
-typedef struct Word {
-  const char *name, *text;
-} Word;
-
-static const char *word_find(const Word *words, const char *s, size_t n) {
-  for (; words->name; words++)
-    if (strlen(words->name) == n && !memcmp(words->name, s, n)) return words->text;
-  return NULL;
-}
-
-/* @word@ where word is known is replaced; any other @ stays. A line that is one word gives way to its text, which has line
- * ends of its own. */
-static void expand_line(const char *at, const char *end, const Word *words, Sb *out) {
-  const char *begin = at;
-  while (at < end) {
-    const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
-    if (open) close = memchr(open + 1, '@', (size_t)(end - open - 1));
-    const char *text = close ? word_find(words, open + 1, (size_t)(close - open - 1)) : NULL;
-    const char *stop = text ? open : open ? open + 1 : end;
-    sb_put(out, at, (size_t)(stop - at));
-    if (text) sb_puts(out, text);
-    at = text ? close + 1 : stop;
-    if (text && open == begin && close + 2 == end) return;
-  }
-}
-
-/* Lines between "@if word" and "@else" or "@end" stay where the word has a text, those between "@else" and "@end" where it
- * has none. */
-static void expand(const char *name, const Word *words, Sb *out) {
-  const Embedded *t = embedded_file(name);
-  int depth = 0, out_at = 0; /* of conditions around the line; of the outermost one that leaves it out */
-  for (const char *s = t->p, *next; s < t->p + t->n; s = next) {
-    const size_t n = strcspn(s, "\n");
-    next = s + n + 1;
-    if (starts_with(s, "@if ")) {
-      const char *text = word_find(words, s + 4, n - 4);
-      if (!text) BUG("%s: no word %.*s", name, (int)n - 4, s + 4);
-      depth++;
-      if (!out_at && !*text) out_at = depth;
-    } else if (starts_with(s, "@else\n")) {
-      out_at = out_at == depth ? 0 : out_at ? out_at : depth;
-    } else if (starts_with(s, "@end\n")) {
-      if (out_at == depth) out_at = 0;
-      depth--;
-    } else if (!out_at) {
-      expand_line(s, next, words, out);
-    }
-  }
-}
-
-static const char *flag(bool is) { return is ? "yes" : ""; } /* of a word that only conditions ask for */
 
 static void add_file(Ctx *c, Bundle *b, const char *name, const Word *words, const char *from) {
   Sb s = { 0 };
-  expand(from, words, &s);
+  template_expand(from, words, &s);
   size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ name, sb_keep(&s, &c->model), n }));
 }
@@ -136,131 +80,6 @@ static const char *null_checks(Ctx *c, const Graph *g, const char **in, const ch
   return sb_keep(&s, &c->model);
 }
 
-/* ---- kernels ---- */
-static int by_index(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Walks what each sink reaches; a stamp per node and per origin says for which kernel it was last seen,
- * so the cost is that of the kernels and not their number times the size of the table. */
-KernelOrigins *kernel_origins(const Plan *p) {
-  const IR *ir = p->ir;
-  Arena *m = &ir->ctx->model;
-  KernelOrigins *all = ARENA_NEW(m, KernelOrigins, p->kernels.n + 1);
-  uint32_t *node_stamp = ARENA_NEW(m, uint32_t, ir->n), *origin_stamp = ARENA_NEW(m, uint32_t, ir->origins.n + 1);
-  Refs todo = { 0 };
-  VEC(uint32_t) found = { 0 };
-  for (uint32_t k = 0; k < p->kernels.n; k++) {
-    found.n = 0;
-    VEC_PUSH(&todo, p->kernels.p[k].sink);
-    while (todo.n) {
-      const Node *x = node(ir, todo.p[--todo.n]);
-      bool names_nothing = x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_RANGE;
-      if (x->origin && !names_nothing && origin_stamp[x->origin] != k + 1) {
-        origin_stamp[x->origin] = k + 1;
-        VEC_PUSH(&found, x->origin);
-      }
-      for (int i = 0; i < x->nsrc; i++) {
-        if (node_stamp[x->src[i]] == k + 1) continue;
-        node_stamp[x->src[i]] = k + 1;
-        VEC_PUSH(&todo, x->src[i]);
-      }
-    }
-    if (found.n) qsort(found.p, found.n, sizeof *found.p, by_index);
-    all[k] = (KernelOrigins){ arena_dup(m, found.p, found.n * sizeof *found.p), (int)found.n };
-  }
-  VEC_FREE(&todo);
-  VEC_FREE(&found);
-  return all;
-}
-
-static void put_origins(const Plan *p, const KernelOrigins *o, Sb *s) {
-  for (int i = 0; i < o->n && i < SHOWN_NODES; i++)
-    sb_printf(s, "%s%s", i ? "; " : "", text_words(p->ir->ctx, p->ir->origins.p[o->origin[i]].text));
-  if (o->n > SHOWN_NODES) sb_printf(s, "; and %d more", o->n - SHOWN_NODES);
-}
-
-static bool writes(const Kernel *k, int buf) {
-  for (size_t i = 0; i < k->written.n; i++)
-    if (k->written.p[i] == buf) return true;
-  return false;
-}
-
-/* The call of kernel k, for chunks from and to by these names. */
-static void put_call(const Plan *p, int k, const char **in, const char **out, const char *from, const char *to, Sb *s) {
-  const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "k%d(", kernel->code);
-  for (size_t i = 0; i < kernel->bufs.n; i++) {
-    const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
-    const char *type = dtype_info[b->dt].ctype;
-    const char *access = writes(kernel, kernel->bufs.p[i]) ? "" : "const ";
-    if (i) sb_puts(s, ", ");
-    switch (b->kind) {
-    case BUF_LOCAL: BUG("a kernel is given what is its own");
-    case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
-    case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
-    case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
-    case BUF_ARENA: case BUF_GUARD:
-      sb_printf(s, "(%s%s *)(void *)(a + %lld", access, type, (long long)b->offset);
-      if (b->piece) sb_printf(s, " + (size_t)begin * %lld", (long long)b->piece);
-      sb_puts(s, ")");
-      break;
-    case BUF_STATE: case BUF_NEXT: {
-      const StatePlace *at = &p->states.p[b->slot];
-      sb_printf(s, "(%s%s *)(void *)(s + %lld", access, type, (long long)at->at);
-      if (at->slots > 1) sb_printf(s, " + (size_t)%s[%lld]) * %lld", b->kind == BUF_NEXT ? "(1 - cursor" : "(cursor", (long long)b->slot, (long long)at->step);
-      sb_puts(s, ")");
-      break;
-    }
-    }
-  }
-  if (kernel->chunks > 1) sb_printf(s, "%s%s, %s", kernel->bufs.n ? ", " : "", from, to);
-  sb_puts(s, ");");
-}
-
-/* A kernel, or a chain: all of its kernels for one chunk after another, in the pieces of memory that belong to the first share. */
-static void put_case(const Plan *p, int k, const char **in, const char **out, Sb *s) {
-  const Kernel *first = &p->kernels.p[k];
-  sb_printf(s, "  case %d:", k);
-  if (first->together == 1) {
-    sb_puts(s, " ");
-    put_call(p, k, in, out, "begin", "end", s);
-    sb_puts(s, " break;\n");
-    return;
-  }
-  sb_printf(s, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->each, first->each);
-  for (int i = k; i < k + first->together; i++) {
-    sb_printf(s, "      { TGC_BEGIN(%d) ", i);
-    put_call(p, i, in, out, "c", "c + 1", s);
-    sb_printf(s, " TGC_END(%d) }\n", i);
-  }
-  sb_puts(s, "    }\n    break;\n");
-}
-
-static const char *kernels_text(const Plan *p) {
-  Sb s = { 0 };
-  const KernelOrigins *from = kernel_origins(p);
-  const char *const *comment = p->backend->comment;
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
-    sb_printf(&s, "%skernel %zu", comment[0], k);
-    if (p->kernels.p[k].code != (int)k) sb_printf(&s, " runs k%d", p->kernels.p[k].code);
-    sb_puts(&s, ": ");
-    put_origins(p, &from[k], &s);
-    sb_printf(&s, "%s\n", comment[1]);
-    if (p->kernels.p[k].code == (int)k) sb_printf(&s, "%s\n", p->kernels.p[k].text);
-  }
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
-static const char *calls_text(const Plan *p, const char **in, const char **out) {
-  Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, &s);
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
 /* ---- state ---- */
 static const char *ir_size(const Plan *p) { return p->target->arch == ARCH_ARM || p->target->arch == ARCH_WASM ? "i32" : "i64"; }
 
@@ -312,30 +131,9 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "length_most", arena_printf(m, "%lld", (long long)longest_past(p->g)) },
     { NULL, NULL },
   };
-  expand(arena_printf(m, "state.%s.in", kind), words, &text);
-  if (p->g->grows) expand(arena_printf(m, "length.%s.in", kind), words, &text);
+  template_expand(arena_printf(m, "state.%s.in", kind), words, &text);
+  if (p->g->grows) template_expand(arena_printf(m, "length.%s.in", kind), words, &text);
   return sb_keep(&text, &c->model);
-}
-
-int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each : k->chunks; }
-
-static const char *chunks_text(const Plan *p) {
-  Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
-/* How many kernels each job has, where some have more than one. */
-static const char *chains_text(const Plan *p) {
-  Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%d, ", p->kernels.p[k].together);
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
-static bool has_chains(const Plan *p) {
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].together > 1) return true;
-  return false;
 }
 
 /* ---- weights and tests ---- */
@@ -373,107 +171,7 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
   VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), sb_keep(&s, &c->model), n }));
 }
 
-/* ---- the code: what file it is, and how the bundle's build files come from it to a library and a program ---- */
-typedef struct Form {
-  const char *file;        /* % is the bundle's name, in all of these */
-  const char *rule;        /* of the Makefile, that makes an object */
-  const char *object, *archive, *link; /* what to archive, how an archive begins, what to link beside it */
-  const char *source, *properties, *library; /* the same for CMake */
-  const char *custom;      /* and how the object is made, where CMake does not know */
-} Form;
-/* clang-format off */
-static const Form forms[] = {
-  { "%.c",  "$(B)/%.o: %.c %.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) $(NETFLAGS) $(WARN) $(PIC) -c -o $@ %.c\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "", "" },
-  { "%.ll", "LLC ?= llc\n$(B)/%.o: %.ll\n\t@mkdir -p $(B)\n\t$(LLC) -O2 -filetype=obj -relocation-model=pic -o $@ %.ll\n",
-    "$(B)/%.o ", "rm -f $@", "", "${CMAKE_CURRENT_BINARY_DIR}/%.o ", "EXTERNAL_OBJECT ON", "",
-    "find_program(LLC NAMES llc-19 llc)\n"
-    "add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/%.o DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/%.ll\n"
-    "  COMMAND ${LLC} -O2 -filetype=obj -relocation-model=pic -o ${CMAKE_CURRENT_BINARY_DIR}/%.o ${CMAKE_CURRENT_SOURCE_DIR}/%.ll)\n"
-    "set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/%.o PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)\n" },
-  { "%.s",  "$(B)/%.o: %.s\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %.s\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "", "" },
-  { "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "", "" },
-  { "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a", "" },
-  { "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so", "" },
-};
-/* clang-format on */
-
-static const char *named(Ctx *c, const char *pattern, const char *name) {
-  Sb s = { 0 };
-  for (; *pattern; pattern++) {
-    if (*pattern == '%') sb_puts(&s, name);
-    else sb_put(&s, pattern, 1);
-  }
-  return sb_keep(&s, &c->model);
-}
-
-static const Form *form_of(const BundleOptions *o) {
-  static const char *const ending[] = { [EMIT_ASM] = ".s", [EMIT_OBJ] = ".o", [EMIT_LIB] = ".a", [EMIT_SO] = ".so" };
-  const char *end = o->emit == EMIT_TEXT ? strchr(o->backend->model, '.') : ending[o->emit];
-  const size_t n = o->emit == EMIT_TEXT ? strlen(end) - strlen(".in") : strlen(end); /* ".c.in" */
-  const Form *f = forms;
-  while (strncmp(strrchr(f->file, '.'), end, n) || strlen(strrchr(f->file, '.')) != n) f++;
-  return f;
-}
-
-const char *bundle_code(Ctx *c, const BundleOptions *o) { return named(c, form_of(o)->file, o->name); }
-
-/* The model's text, or what its backend and the linker make of it. */
-static Bytes code_bytes(const Plan *p, const BundleOptions *o, const Word *words) {
-  Ctx *c = p->ir->ctx;
-  Sb s = { 0 };
-  expand(o->backend->model, words, &s);
-  Code code = { .n = s.n };
-  code.text = sb_keep(&s, &c->model);
-  if (o->weights == WEIGHTS_OBJECT) {
-    code.weights_name = arena_printf(&c->model, "%s_weights", o->name);
-    code.weights = p->weights;
-    code.weight_bytes = (size_t)p->weight_bytes;
-  }
-  if (o->emit == EMIT_TEXT) return (Bytes){ (const uint8_t *)code.text, code.n };
-  c->file = NULL; /* what goes wrong from here on is not the model's */
-  Bytes object = o->backend->build(c, p->target, &code, o->emit == EMIT_ASM);
-  if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
-  if (o->emit != EMIT_LIB) return object;
-  static const char *const functions[] = { "%_arena_bytes", "%_weights_bytes", "%_interface", "%_strerror", "%_init", "%_set_executor", "%_run", "tgcrt_strerror", "%_weights" };
-  const char *symbols[sizeof functions / sizeof *functions];
-  int n = (int)(sizeof functions / sizeof *functions) - !code.weights_name;
-  for (int i = 0; i < n; i++) symbols[i] = named(c, functions[i], o->name);
-  Sb archive = { 0 };
-  archive_put(&archive, "model.o/", symbols, n, object);
-  Bytes out = { arena_dup(&c->model, archive.p, archive.n), archive.n };
-  sb_free(&archive);
-  return out;
-}
-
 /* ---- kernels for several machines ---- */
-/* The function that calls kernels by their number, and what it is given. */
-static const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name) {
-  Ctx *c = p->ir->ctx;
-  const Word words[] = {
-    { "net", net },
-    { "linkage", linkage },
-    { "run_kernel", name },
-    { "fat", flag(fat) },
-    { "states", flag(p->states.n) },
-    { "calls", calls_text(p, in, out) },
-    { NULL, NULL },
-  };
-  Sb s = { 0 };
-  expand("job.c.in", words, &s);
-  return sb_keep(&s, &c->model);
-}
-
-static const char *identifier(Ctx *c, const char *net, const char *isa) {
-  char *s = arena_printf(&c->model, "%s_%s", net, isa);
-  for (char *at = s; *at; at++)
-    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *at)) *at = '_';
-  return s;
-}
-
-const char *bundle_variant(const Plan *v, const char *net) { return identifier(v->ir->ctx, net, v->target->isa); }
-
 static void add_variant(const Plan *v, const char *net, const char **in, const char **out, Bundle *b) {
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
@@ -486,10 +184,10 @@ static void add_variant(const Plan *v, const char *net, const char **in, const c
     { "isa", v->target->isa },
     { "prelude", sb_keep(&prelude, &c->model) },
     { "kernels", kernels_text(v) },
-    { "states", flag(v->states.n) },
+    { "states", word_if(v->states.n) },
     { "state_at", arena_printf(&c->model, "%lld", (long long)v->state_at) },
     { "run_kernel", run },
-    { "chunks", chunks_text(v) },
+    { "chunks", chunks_text(v, "") },
     { "job", job_text(v, net, in, out, true, "", run) },
     { NULL, NULL },
   };
@@ -518,6 +216,12 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
 }
 
 /* ---- all of it ---- */
+static bool has_chains(const Plan *p) {
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].together > 1) return true;
+  return false;
+}
+
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -531,7 +235,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   /* an arena of no bytes would be a null pointer to some callers */
   int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
-  const Form *form = form_of(o);
+  const CodeForm *form = code_form(o);
   const bool fat = p->variants.n, chains = has_chains(p), asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
@@ -562,7 +266,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
     { "weight_bytes", arena_printf(m, "%lld", (long long)p->weight_bytes) },
     { "cpu", cpu_text(c, p->target) },
-    { "cpu_check", flag(asks) },
+    { "cpu_check", word_if(asks) },
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
     { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
@@ -575,23 +279,23 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "null_checks", null_checks(c, g, in, out) },
     { "state_declarations", state_text(p, net, NET, digest, "h") },
     { "state_functions", state_text(p, net, NET, digest, "c") },
-    { "states", flag(p->states.n) },
+    { "states", word_if(p->states.n) },
     { "nstates", arena_printf(m, "%zu", p->states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
-    { "guarded", flag(g->guarded) },
+    { "guarded", word_if(g->guarded) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->guard_at) },
     { "prelude", sb_keep(&prelude, &c->model) },
     { "kernels", kernels_text(base) },
-    { "chunks", chunks_text(base) },
+    { "chunks", chunks_text(base, "") },
     { "job", job_text(base, net, in, out, fat, "static ", "run_kernel") },
-    { "chains", chains ? chains_text(p) : "" },
-    { "ir_chains", chains ? module_chains(p) : "" },
-    { "fat", flag(fat) },
+    { "chains", chains ? chains_text(p, "") : "" },
+    { "ir_chains", chains ? chains_text(p, "i8 ") : "" },
+    { "fat", word_if(fat) },
     { "variants", variant.declarations },
     { "choose_variant", variant.choose },
     { "variant_rules", variant.rules },
     { "variant_properties", variant.properties },
-    { "flush", flag(!o->keep_denormals) },
+    { "flush", word_if(!o->keep_denormals) },
     { "triple", p->target->triple },
     { "ir_size", ir_size(p) },
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
@@ -599,35 +303,35 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ir_nulls", ir ? module_nulls(p) : "" },
     { "ir_calls", ir ? module_calls(p) : "" },
     { "ir_cases", ir ? module_cases(p) : "" },
-    { "ir_chunks", ir ? module_chunks(p) : "" },
+    { "ir_chunks", ir ? chunks_text(p, "i8 ") : "" },
     { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
     { "ir_float_enter", o->keep_denormals ? "" : module_float(p->target, true) },
     { "ir_float_leave", o->keep_denormals ? "" : module_float(p->target, false) },
     { "ir_messages", ir ? module_messages(c) : "" },
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
-    { "embed", flag(embed) },
+    { "embed", word_if(embed) },
     { "cflags", p->target->cflags },
-    { "code", bundle_code(c, o) },
-    { "code_rule", named(c, form->rule, net) },
-    { "archive_start", named(c, form->archive, net) },
-    { "link", named(c, form->link, net) },
-    { "properties", named(c, form->properties, net) },
-    { "custom", named(c, form->custom, net) },
-    { "library", named(c, form->library, net) },
-    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", named(c, form->object, net), variant.objects, weights_object) },
-    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", named(c, form->source, net), variant.sources, apart ? " " : "", apart ? weights_file : "") },
+    { "code", code_file(c, o) },
+    { "code_rule", code_named(c, form->rule, net) },
+    { "archive_start", code_named(c, form->archive, net) },
+    { "link", code_named(c, form->link, net) },
+    { "properties", code_named(c, form->properties, net) },
+    { "custom", code_named(c, form->custom, net) },
+    { "library", code_named(c, form->library, net) },
+    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", code_named(c, form->object, net), variant.objects, weights_object) },
+    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", code_named(c, form->source, net), variant.sources, apart ? " " : "", apart ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
-    { "weights_object", flag(apart) },
+    { "weights_object", word_if(apart) },
     { "weights_source", weights_file },
     { "weights_files", o->weights == WEIGHTS_INCBIN ? arena_printf(m, "%s %s_weights.bin", weights_file, net) : weights_file },
-    { "test", flag(test) },
+    { "test", word_if(test) },
     { NULL, NULL },
   };
   static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
   add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
-  Bytes code = code_bytes(p, o, words);
-  VEC_PUSH(&b->files, ((BundleFile){ bundle_code(c, o), code.p, code.n }));
+  Bytes code = code_make(p, o, words);
+  VEC_PUSH(&b->files, ((BundleFile){ code_file(c, o), code.p, code.n }));
   for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], net, in, out, b);
   if (o->weights == WEIGHTS_ARRAY) {
     const char *text = weights_array(c, net, p->weights, p->weight_bytes);

@@ -1,0 +1,49 @@
+/* template.c: templates of runtime_stub, in which @word@ is replaced and lines stay or go by conditions. */
+#include "bundle.h"
+#include <string.h>
+
+static const char *word_find(const Word *words, const char *s, size_t n) {
+  for (; words->name; words++)
+    if (strlen(words->name) == n && !memcmp(words->name, s, n)) return words->text;
+  return NULL;
+}
+
+/* @word@ where word is known is replaced; any other @ stays. A line that is one word gives way to its text, which has line
+ * ends of its own. */
+static void expand_line(const char *at, const char *end, const Word *words, Sb *out) {
+  const char *begin = at;
+  while (at < end) {
+    const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
+    if (open) close = memchr(open + 1, '@', (size_t)(end - open - 1));
+    const char *text = close ? word_find(words, open + 1, (size_t)(close - open - 1)) : NULL;
+    const char *stop = text ? open : open ? open + 1 : end;
+    sb_put(out, at, (size_t)(stop - at));
+    if (text) sb_puts(out, text);
+    at = text ? close + 1 : stop;
+    if (text && open == begin && close + 2 == end) return;
+  }
+}
+
+/* Lines between "@if word" and "@else" or "@end" stay where the word has a text, those between "@else" and "@end" where it
+ * has none. */
+void template_expand(const char *name, const Word *words, Sb *out) {
+  const Embedded *t = embedded_file(name);
+  int depth = 0, out_at = 0; /* of conditions around the line; of the outermost one that leaves it out */
+  for (const char *s = t->p, *next; s < t->p + t->n; s = next) {
+    const size_t n = strcspn(s, "\n");
+    next = s + n + 1;
+    if (starts_with(s, "@if ")) {
+      const char *text = word_find(words, s + 4, n - 4);
+      if (!text) BUG("%s: no word %.*s", name, (int)n - 4, s + 4);
+      depth++;
+      if (!out_at && !*text) out_at = depth;
+    } else if (starts_with(s, "@else\n")) {
+      out_at = out_at == depth ? 0 : out_at ? out_at : depth;
+    } else if (starts_with(s, "@end\n")) {
+      if (out_at == depth) out_at = 0;
+      depth--;
+    } else if (!out_at) {
+      expand_line(s, next, words, out);
+    }
+  }
+}
