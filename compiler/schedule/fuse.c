@@ -22,7 +22,7 @@ enum {
   STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
   MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
   PAD_WORK = 3,         /* index comparisons and a select */
-  BORDER_WORK = 16,     /* the same in a border, where vectors are put together one by one */
+  BORDER_WORK = 16,     /* the same where lanes differ in it: vectors are put together one by one */
   FUNC_WORK = 16,       /* a transcendental function */
   MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
 };
@@ -93,6 +93,26 @@ static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDU
   const Node *s = node(ir, x->src[0]);
   int64_t n = dims_elems(x->dims, x->rank);
   return n ? dims_elems(s->dims, s->rank) / n : 0;
+}
+
+/* What a gate costs in the border of a pad of fixed memory: lanes that run along memory share it, unless the axis that they run
+ * along is padded itself. */
+static double gate_work(IR *ir, const Node *x, const Target *t) {
+  Ref r = x->src[0], idx[MAX_RANK], at[MAX_RANK];
+  for (int a = 0; a < x->rank; a++) idx[a] = range_make(ir, node(ir, r)->dims[a], RK_LOOP);
+  memcpy(at, idx, sizeof at);
+  for (Ref next; r != view_base(ir, r); r = next) {
+    Ref from[MAX_RANK];
+    memcpy(from, at, sizeof from);
+    view_index(ir, r, from, at);
+    next = node(ir, r)->src[0];
+  }
+  const Node *y = node(ir, r);
+  int inner = y->rank - 1;
+  while (inner > 0 && y->dims[inner] == 1) inner--;
+  for (int a = 0; a < x->rank && inner >= 0; a++)
+    if ((x->arg[a] || x->arg[x->rank + a]) && ix_uses(ir, at[inner], idx[a])) return t->vector_bytes ? BORDER_WORK : PAD_WORK;
+  return PAD_WORK;
 }
 
 /* The part of a pad's readers that see its border; the others have no gates (kernel/peel.c). */
@@ -202,7 +222,7 @@ void sched_fuse(Sched *s) {
     if (x->op == OP_PAD && !store && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > (double)elems * STORE_COST)) {
       Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
       if (base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL)) /* fixed memory: a copy with the border, or gates */
-        store = !dt_float((DType)x->dt) || me->evals * border_share(x) * (t->vector_bytes ? BORDER_WORK : PAD_WORK) > (double)elems * STORE_COST;
+        store = !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, t) > (double)elems * STORE_COST;
       else {
         halo = true; /* the source is stored with room around it: layout.c */
         info[x->src[0]].must = true;
