@@ -105,20 +105,20 @@ int instruction_cost(const Node *x) {
   }
 }
 
-void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
+void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   Refs all = { 0 }, body = { 0 };
   memset(m, 0, sizeof *m);
   m->ir = ir;
   m->t = t;
   ir_toposort(ir, &n->store, 1, &all);
-  *red = main_reduction(ir, &all);
-  m->reduces = *red != 0;
+  m->red = main_reduction(ir, &all);
+  m->ordered = m->red && keeps_order(ir, m->red, t);
   for (int k = 0; k < n->n; k++)
     if (node(ir, n->ranges[k])->arg[2] != RK_THREAD) m->range[m->n++] = n->ranges[k];
   m->nout = m->n;
   m->steps = m->group = 1;
-  if (*red) {
-    const Node *x = node(ir, *red);
+  if (m->red) {
+    const Node *x = node(ir, m->red);
     for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) {
       const Node *r = node(ir, x->src[k]);
       if (r->arg[2] == RK_DOT) m->group = (int)r->arg[0];
@@ -127,12 +127,12 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     m->steps = red_terms(ir, x) / m->group;
   }
   for (int i = 0; i < m->nout; i++) {
-    m->varies[i] = !*red || ix_uses(ir, *red, m->range[i]);
+    m->varies[i] = !m->red || ix_uses(ir, m->red, m->range[i]);
     if (!m->varies[i]) m->steps /= (double)node(ir, m->range[i])->arg[0];
   }
   for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
   for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
-  Ref hot = *red ? node(ir, *red)->src[0] : n->store;
+  Ref hot = m->red ? node(ir, m->red)->src[0] : n->store;
   ir_toposort(ir, &hot, 1, &body);
   m->widest = 1;
   for (size_t i = 0; i < all.n; i++) {
@@ -140,7 +140,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red) {
     bool in_body = false;
     for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
     double times = in_body ? 1 : 1 / m->steps;
-    if (x->op == OP_LOAD || x->op == OP_STORE) model_access(m, all.p[i], x->src[1], x->src[0], *red && in_body, times, in_body ? m->group : 1);
+    if (x->op == OP_LOAD || x->op == OP_STORE) model_access(m, all.p[i], x->src[1], x->src[0], m->red && in_body, times, in_body ? m->group : 1);
     if (in_body && m->group > 1) continue; /* one instruction for all of it */
     if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) *(in_body ? &m->ops : &m->cold) += times * instruction_cost(x);
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
@@ -279,7 +279,7 @@ static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < 
  * along elements that share a reduction. */
 static int64_t side_by_side(const Model *m, const Access *a, const Tile *t) {
   int64_t n = 1;
-  if (a->hot || (m->reduces && (t->v < 0 || t->v >= m->nout || !m->varies[t->v]))) return 0;
+  if (a->hot || (m->red && (t->v < 0 || t->v >= m->nout || !m->varies[t->v]))) return 0;
   for (int i = m->n - 1; i >= 0; i--) {
     const int64_t copies = i == t->v ? 1 : i == t->p ? t->up : i == t->q ? t->uq : t->whole >> i & 1 || m->selects[i] ? m->extent[i] : 1;
     if (copies > 1 && a->affine[i] && a->coef[i] == n) n *= copies, i = m->n;
@@ -321,7 +321,7 @@ static double fetch_cost(const Model *m, const Access *a, const Tile *t) {
 /* Copies at strides that are multiples of a page fall into few sets of the first level of cache, where beyond some ways
  * they evict each other before they have moved on by a line. Vectors that are lines by themselves, of what nothing reads again, do not mind. */
 static double aliased(const Model *m, const Access *a, const Tile *t, int up, int uq) {
-  if (!m->reduces && t->v >= 0 && a->affine[t->v] && a->coef[t->v] == a->group && t->lanes * a->bytes >= LINE) return 0;
+  if (!m->red && t->v >= 0 && a->affine[t->v] && a->coef[t->v] == a->group && t->lanes * a->bytes >= LINE) return 0;
   short in_set[SETS] = { 0 };
   const int range[2] = { t->p, t->q }, copies[2] = { up, uq };
   int64_t stride[2];
@@ -351,7 +351,7 @@ int lane_block(const Model *m, const Tile *t) {
   enum { BLOCK = 128, WAYS = 8, FAR = 8 }; /* FAR: times the second level */
   const int64_t sets = m->t->l2_bytes / WAYS / LINE;
   bool crowd = false;
-  if (m->reduces || t->v != m->nout - 1) return 0;
+  if (m->red || t->v != m->nout - 1) return 0;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     int64_t apart = a->affine[t->v] ? llabs(a->coef[t->v]) * a->bytes / LINE : 0, taken = 1;
@@ -414,13 +414,13 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   for (int i = m->nout; i < m->n; i++)
     if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
   double chain = LATENCY * steps * (loops ? 1 : 1.05); /* a copy's terms wait for each other; without a loop the next copy stands behind them */
-  if (m->reduces && chain > cycles) cycles = chain;
+  if (m->red && chain > cycles) cycles = chain;
   return (cycles + 0.5 + (loops ? BEGIN / trips : 0)) / steps; /* loop overhead that does not overlap, each time round and to begin */
 }
 
 int cost_registers(const Model *m, const Tile *t) {
   int wide = t->v >= 0 && m->t->vector_bytes ? (t->lanes * m->widest + m->t->vector_bytes - 1) / m->t->vector_bytes : 1;
-  if (!m->reduces) return wide * t->up * t->uq + 2;
+  if (!m->red) return wide * t->up * t->uq + 2;
   if (model_spreads(m, t->v)) { /* constants stay, and what is spread streams */
     int held = 0;
     for (size_t i = 0; i < m->access.n; i++) {
@@ -473,7 +473,7 @@ double tile_cycles(const Model *m, Tile t) {
         bodies++;
       }
   total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
-  if (t.v >= m->nout && m->reduces) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
+  if (t.v >= m->nout && m->red) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
   total *= others;
   return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * shares);
 }

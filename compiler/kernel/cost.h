@@ -33,7 +33,8 @@ typedef struct Model {
   double ops;                  /* vector instructions of the body, not counting loads */
   double cold;                 /* and those around it, for each execution of it */
   double steps;                /* executions of the body per element: terms of the main reduction, of its share where others have the same */
-  bool reduces, ordered;       /* ordered: the terms of the main reduction are taken in turn */
+  Ref red;                     /* the main reduction: the one that costs most; 0: there is none */
+  bool ordered;                /* its terms are taken in turn */
   bool stages;                 /* panels may be copied */
   bool varies[MAX_RANGES];     /* what is reduced, or all there is without a reduction, is made again for each value of the range */
   bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
@@ -49,8 +50,8 @@ typedef struct Tile {
   bool stage;                  /* and what is gathered along it is copied, a panel at a time */
 } Tile;
 
-/* Takes the nest apart; *red: the reduction that costs most, 0 if there is none. model_free when done. */
-void model_build(Model *m, IR *ir, const Nest *n, const Target *t, Ref *red);
+/* Takes the nest apart; model_free when done. */
+void model_build(Model *m, IR *ir, const Nest *n, const Target *t);
 void model_free(Model *m);
 void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group); /* for a model of one's own */
 void model_lanes(Model *m, int v, int lanes);               /* before tiles with lanes along range v are priced */

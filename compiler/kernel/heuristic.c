@@ -73,11 +73,11 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
     if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
-    if (m->reduces ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* nothing to share, nothing to wait for */
+    if (m->red ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
       for (int q = p - 1; q >= 0; q--) {
-        if (m->reduces ? !m->varies[q] : !makes_rows(m, v, q, up)) continue;
+        if (m->red ? !m->varies[q] : !makes_rows(m, v, q, up)) continue;
         int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
         if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
         for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, finds);
@@ -112,9 +112,9 @@ static bool cheap_terms(const IR *ir, Ref store) {
 }
 
 /* The range of the nest that counts the rows a reduction is made of, if there are many; else -1. */
-static int rows_range(const Model *m, Ref red, int v) {
+static int rows_range(const Model *m, int v) {
   for (int i = m->nout - 1; i >= 0; i--)
-    if (i != v && !m->selects[i] && ix_uses(m->ir, red, m->range[i])) return m->extent[i] >= 2 * ROWS ? i : -1;
+    if (i != v && !m->selects[i] && ix_uses(m->ir, m->red, m->range[i])) return m->extent[i] >= 2 * ROWS ? i : -1;
   return -1;
 }
 
@@ -195,18 +195,18 @@ static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the redu
   return brief;
 }
 
-static Opts opts_of(Model *m, const Nest *n, Ref red, Tile best) {
+static Opts opts_of(Model *m, const Nest *n, Tile best) {
   IR *ir = m->ir;
   const Target *t = m->t;
   const uint32_t brief = brief_ranges(m);
   Opts o = { 0 };
   int rows = 1;
-  if (t->vector_bytes && best.v < m->nout && red && (best.v < 0 || !ix_uses(ir, red, m->range[best.v]))) {
+  if (t->vector_bytes && best.v < m->nout && m->red && (best.v < 0 || !ix_uses(ir, m->red, m->range[best.v]))) {
     /* reduction_lanes finds the parallelism, in several rows at a time where that is not dear: while the sums of one wait
      * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
      * registers from its reductions to its stores */
     int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
-    int counts = best.v >= 0 && cheap_terms(ir, n->store) ? rows_range(m, red, best.v) : -1;
+    int counts = best.v >= 0 && cheap_terms(ir, n->store) ? rows_range(m, best.v) : -1;
     bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS;
     rows = counts >= 0 ? ROWS : 1;
     best.p = whole ? best.v : counts;
@@ -231,7 +231,7 @@ static Opts opts_of(Model *m, const Nest *n, Ref red, Tile best) {
   for (int i = m->n - 1; i >= m->nout && o.n < MAX_RANGES; i--) {
     bool taken = false;
     for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
-    bool word = m->extent[i] <= 32 && !taken && shifts_by(ir, node(ir, red)->src[0], m->range[i]);
+    bool word = m->extent[i] <= 32 && !taken && shifts_by(ir, node(ir, m->red)->src[0], m->range[i]);
     if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
   }
   if (best.outer) o.moved[o.nmoved++] = (Move){ m->range[best.v], 0 };
@@ -265,26 +265,21 @@ static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
   }
 }
 
-static void rank_vectors(IR *ir, const Nest *n, const Target *t, bool stages, Ranking *ranking) {
-  Model m;
-  Ref red;
+static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
+  const int nv = m->ordered ? m->nout : m->n; /* ranges that may be lanes */
+  const uint32_t brief = brief_ranges(m);
   Finds finds = { .room = ranking->room };
-  model_build(&m, ir, n, t, &red);
-  m.stages = stages;
-  m.ordered = red && keeps_order(ir, red, t);
-  const int nv = m.ordered ? m.nout : m.n; /* ranges that may be lanes */
-  const uint32_t brief = brief_ranges(&m);
-  for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout) {
+  m->stages = stages;
+  for (uint32_t whole = 0; whole <= brief; whole += 1u << m->nout) {
     if (whole & ~brief) continue;
-    if (may_unroll(&m, whole, -1)) search_tiles(&m, -1, 1, whole, &finds);
-    for (int v = 0; v < nv && t->vector_bytes; v++) search_lanes(&m, v, whole, &finds);
+    if (may_unroll(m, whole, -1)) search_tiles(m, -1, 1, whole, &finds);
+    for (int v = 0; v < nv && m->t->vector_bytes; v++) search_lanes(m, v, whole, &finds);
   }
   if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   for (int i = 0; i < finds.n; i++) {
-    Opts o = opts_of(&m, n, red, finds.tile[i]);
-    if (!o.staged || !stage_refuses(ir, nest_close(ir, n), t, &o)) rank(ranking, &o, finds.cost[i]);
+    Opts o = opts_of(m, n, finds.tile[i]);
+    if (!o.staged || !stage_refuses(m->ir, nest_close(m->ir, n), m->t, &o)) rank(ranking, &o, finds.cost[i]);
   }
-  model_free(&m);
 }
 
 /* ---- lanes of two ranges ---- */
@@ -320,10 +315,11 @@ static Ref spread_range(const Model *m, int outer, int inner, int64_t *part) {
 }
 
 /* The nest with one range in place of two, and rows of what is spread; its schedules in terms of the two */
-static void rank_pairs(IR *ir, const Model *from, const Nest *n, int outer, int inner, Ranking *ranking) {
+static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, Ranking *ranking) {
+  IR *ir = from->ir;
   Model m;
   int64_t part;
-  Ref red, given[2] = { from->range[outer], from->range[inner] }, rows = spread_range(from, outer, inner, &part);
+  Ref given[2] = { from->range[outer], from->range[inner] }, rows = spread_range(from, outer, inner, &part);
   Finds finds = { .room = ranking->room };
   const int64_t each = from->extent[inner];
   const Ref both = range_make(ir, from->extent[outer] * each, RK_LOOP);
@@ -335,8 +331,7 @@ static void rank_pairs(IR *ir, const Model *from, const Nest *n, int outer, int 
     nest = range_replace(ir, nest, rows, ix_add(ir, ix_mul(ir, by[0], part), by[1]), 2, by);
   }
   Nest merged = nest_open(ir, nest);
-  model_build(&m, ir, &merged, from->t, &red);
-  m.ordered = red && keeps_order(ir, red, from->t);
+  model_build(&m, ir, &merged, from->t);
   uint32_t brief = brief_ranges(&m);
   int v = 0;
   while (m.range[v] != both) v++;
@@ -345,7 +340,7 @@ static void rank_pairs(IR *ir, const Model *from, const Nest *n, int outer, int 
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout)
     if (!(whole & ~brief)) search_lanes(&m, v, whole, &finds);
   for (int i = 0; i < finds.n; i++) {
-    Opts o = opts_of(&m, &merged, red, finds.tile[i]);
+    Opts o = opts_of(&m, &merged, finds.tile[i]);
     for (int k = 0; k < o.n; k++) {
       Opt *p = &o.opt[k];
       if (p->range == by[1]) p->range = rows;
@@ -366,13 +361,12 @@ static void rank_pairs(IR *ir, const Model *from, const Nest *n, int outer, int 
 static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out, double *cycles) {
   Ranking ranking = { .room = room };
   Model m;
-  Ref red;
-  rank_vectors(ir, n, t, stages, &ranking);
-  if (!ranking.n && stages) rank_vectors(ir, n, t, false, &ranking);
-  model_build(&m, ir, n, t, &red);
+  model_build(&m, ir, n, t);
+  rank_vectors(&m, n, stages, &ranking);
+  if (!ranking.n && stages) rank_vectors(&m, n, false, &ranking);
   for (int i = 0; i < m.nout && t->vector_bytes; i++)
     for (int k = i + 1; k < m.nout; k++)
-      if (pairs_lanes(&m, i, k)) rank_pairs(ir, &m, n, i, k, &ranking);
+      if (pairs_lanes(&m, i, k)) rank_pairs(&m, n, i, k, &ranking);
   *cycles = ranking.n ? ranking.cost[0] * m.steps : INFINITY;
   model_free(&m);
   memcpy(out, ranking.opts, (size_t)ranking.n * sizeof *out);
