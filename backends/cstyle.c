@@ -114,8 +114,6 @@ static const char *const libm[OP_COUNT] = {
 };
 
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
-/* denormals count as zero, and an instruction rounds to bf16 so */
-static bool flushes(const Target *t) { return t->flushes && t->features & FEAT_AVX512BF16; }
 static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 
 static void put_infix(Render *w, Sb *o, const Node *x) {
@@ -164,7 +162,7 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
   if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", c_suffix(from, x->lanes, sfx), in);
   else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", c_suffix(to, x->lanes, sfx), in);
   else if (from == DT_BF16) sb_printf(o, "tgc_frombf_%s(%s)", c_suffix(from, x->lanes, sfx), in);
-  else if (to == DT_BF16) sb_printf(o, "tgc_tobf%s_%s(%s)", flushes(w->t) && x->lanes == 16 ? "z" : "", c_suffix(to, x->lanes, sfx), in);
+  else if (to == DT_BF16) sb_printf(o, "tgc_tobf%s_%s(%s)", target_rounds(w->t, x->lanes) ? "z" : "", c_suffix(to, x->lanes, sfx), in);
   else if (x->lanes > 1) {
     char t[32];
     Sb ty = { 0 };

@@ -178,7 +178,7 @@ static const char *flags_of(const Render *w, const Node *x) {
 static const char *put_half(Render *w, DType from, DType to, int lanes, const char *a) {
   const Text f = type_of("float", lanes), h = type_of("half", lanes), i = type_of("i16", lanes), sfx = suffix(DT_F32, lanes);
   const bool widens = to == DT_F32, native = w->t->f16_convert && (from == DT_F16 || to == DT_F16);
-  const bool rounds = to == DT_BF16 && w->t->flushes && w->t->features & FEAT_AVX512BF16 && lanes == 16;
+  const bool rounds = to == DT_BF16 && target_rounds(w->t, lanes);
   CHECK(widens || from == DT_F32); /* legalize.c goes through f32 */
   if (native && widens) return emit(w, "fpext %s %s to %s", h.s, emit(w, "bitcast %s %s to %s", i.s, a, h.s), f.s);
   if (native) return emit(w, "bitcast %s %s to %s", h.s, emit(w, "fptrunc %s %s to %s", f.s, a, h.s), i.s);

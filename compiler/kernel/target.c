@@ -225,6 +225,8 @@ double target_bf16_rate(const Target *t) {
   return 0;
 }
 
+bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
+
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
 
 void target_facts(const Target *t, Sb *o) {

@@ -52,6 +52,7 @@ const Target *target_in_order(Arena *a, const Target *t); /* t with in_order, an
 const Target *target_flushing(Arena *a, const Target *t); /* t with flushes */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
 const char *arch_name(Arch a);
+bool target_rounds(const Target *t, int lanes);       /* so many floats to bf16 in one instruction, to which denormals are zero */
 bool target_scales(const Target *t, DType d, int lanes); /* multiplies so many lanes by powers of two (SCALB) in one instruction */
 double target_bf16_rate(const Target *t);             /* products of bf16 in the time of one of floats, by the best unit; 0: none */
 
