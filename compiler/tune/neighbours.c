@@ -108,6 +108,27 @@ static void drop_move(Dense *d, int k) {
   memmove(d->moved + k, d->moved + k + 1, (size_t)(--d->nmoved - k) * sizeof *d->moved);
 }
 
+/* d without panels, and without the range's blocks, or the move of its own loop */
+static Dense without_move(const Dense *d, int range, bool blocks) {
+  Dense x = *d;
+  x.staged = -1;
+  for (int k = x.nmoved; k-- > 0;)
+    if (x.moved[k].range == range && !x.moved[k].block == !blocks) drop_move(&x, k);
+  return x;
+}
+
+/* One range's loop outside of the others, which stay as they are in the nest, with panels of operands along it and without. */
+static void other_outermost(const Walk *w, const Dense *d, int at) {
+  Dense x = *d;
+  x.nmoved = at > 0;
+  x.moved[0].range = at;
+  x.moved[0].block = 0;
+  x.staged = -1;
+  try(w, &x);
+  x.staged = at;
+  try(w, &x);
+}
+
 /* Without one of the moves, with a further range's loop inside of those that were moved, with blocks around all. */
 static void other_orders(const Walk *w, const Dense *d) {
   for (int k = 0; k < d->nmoved; k++) {
@@ -118,17 +139,11 @@ static void other_orders(const Walk *w, const Dense *d) {
   }
   for (int i = 0; i < (int)w->ranges.n && d->nmoved < MAX_MOVES; i++) {
     const int64_t tile = (int64_t)d->unroll[i] * d->lanes[i];
-    Dense x = *d;
-    x.staged = -1;
-    for (int k = x.nmoved; k-- > 0;)
-      if (x.moved[k].range == i && !x.moved[k].block) drop_move(&x, k);
+    Dense x = without_move(d, i, false);
     x.moved[x.nmoved].range = i;
     x.moved[x.nmoved++].block = 0;
     if (i || x.nmoved > 1) try(w, &x);
-    x = *d;
-    x.staged = -1;
-    for (int k = x.nmoved; k-- > 0;)
-      if (x.moved[k].range == i && x.moved[k].block) drop_move(&x, k);
+    x = without_move(d, i, true);
     memmove(x.moved + 1, x.moved, (size_t)x.nmoved++ * sizeof *x.moved);
     x.moved[0].range = i;
     for (int64_t n = 4; n * tile < node(w->ir, w->ranges.p[i])->arg[0] && n <= 64; n *= 2) {
@@ -186,16 +201,7 @@ void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts 
     for (int i = 0; i < n; i++) other_lanes(&w, &d, i);
     for (int i = 0; i < w.own; i++)
       for (int j = i + 1; j < w.own; j++) both_in_lanes(&w, &d, i, j);
-    for (int i = -1; i < w.own; i++) {
-      const bool same = d.nmoved == (i >= 0) && (i < 0 || (d.moved[0].range == i && !d.moved[0].block));
-      Dense x = d;
-      x.nmoved = 0;
-      x.staged = -1;
-      if (i > 0) x.moved[x.nmoved++].range = i, x.moved[0].block = 0;
-      if (!same || d.staged >= 0) try(&w, &x);
-      x.staged = i;
-      if (i >= 0 && i != d.staged) try(&w, &x);
-    }
+    for (int i = 0; i < w.own; i++) other_outermost(&w, &d, i);
     other_orders(&w, &d);
     for (int i = 0; i < w.own; i++) {
       Dense x = d;
