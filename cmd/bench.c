@@ -47,8 +47,7 @@ static void start_ort(Ctx *c, Bench *b) {
     for (int k = 0; k < t->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)t->dims[k]);
     sb_printf(&s, ":%s", path);
     VEC_PUSH(&argv, b->plan->g->inputs.p[i].name);
-    VEC_PUSH(&argv, arena_str(&c->model, s.p, s.n));
-    sb_free(&s);
+    VEC_PUSH(&argv, sb_keep(&s, &c->model));
   }
   VEC_PUSH(&argv, NULL);
   worker_program(c, &b->side[b->sides++].worker, "ONNX Runtime", &argv);
@@ -56,8 +55,10 @@ static void start_ort(Ctx *c, Bench *b) {
 }
 
 static void start_all(Ctx *c, Bench *b) {
-  if (b->plan) b->dir = plan_put(c, b->o, b->plan, b->scratch);
-  b->f = interface_read(c, b->dir);
+  if (b->plan) {
+    b->dir = plan_put(c, b->o, b->plan, b->scratch);
+    b->f = interface_read(c, b->dir);
+  }
   double start = clock_ms();
   const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
   b->cc_s = (clock_ms() - start) * 1e-3;

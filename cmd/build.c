@@ -91,7 +91,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
     if (sig == SIGCHLD || sig < 0) continue;
     kill(-pid, SIGKILL);
     waitpid(pid, &status, 0);
-    fail(c, 128 + sig, "interrupted");
+    fail(c, EX_SIGNAL + sig, "interrupted");
   }
   if (seconds) progress_show(o, NULL, 0);
   return status;

@@ -77,7 +77,7 @@ static void read_data(Ctx *c, const char *path, Feed *f) {
   }
   read_numbered(c, path, "input", f, false);
   read_numbered(c, path, "output", f, true);
-  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' holds no input_J.pb and no output_J.pb", path);
+  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' holds no input_0 or output_0, as .pb or .npy", path);
 }
 
 /* Where a folder of data keeps that of one of several runs; NULL: it does not. */

@@ -65,9 +65,7 @@ static const char *words(Ctx *c, const json_t *list, const char *none) {
   const json_t *j;
   size_t i;
   json_array_foreach(list, i, j) sb_printf(&s, "%s%s", i ? " " : "", json_string_value(j));
-  const char *text = s.n ? arena_str(&c->model, s.p, s.n) : none;
-  sb_free(&s);
-  return text;
+  return s.n ? sb_keep(&s, &c->model) : none;
 }
 
 static void print_machine(Ctx *c, const json_t *m) {

@@ -57,7 +57,7 @@ static const char *answer(Ctx *c, Worker *w, const char *word, Reals *numbers) {
     int sig = interrupt_pending(), got = sig ? 0 : poll(&p, 1, 200);
     if (sig) {
       sb_free(&line);
-      fail(c, 128 + sig, "interrupted");
+      fail(c, EX_SIGNAL + sig, "interrupted");
     }
     if (got <= 0) continue;
     ssize_t n = read(w->from, part, sizeof part);
@@ -271,5 +271,6 @@ Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t
   pid_t pid = child_start(c);
   if (!pid) probe(&p);
   child_wait(c, o, pid, "measuring the machine");
+  if (!(p.result->gflops > 0 && p.result->read_gbs > 0)) fail(c, EX_FAILED, "the rates of this machine cannot be measured");
   return *p.result;
 }

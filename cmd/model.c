@@ -149,9 +149,7 @@ const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims) {
   sb_printf(&s, "%s[", dtype_info[d].text);
   for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
   sb_puts(&s, "]");
-  const char *t = arena_str(&c->model, s.p, s.n);
-  sb_free(&s);
-  return t;
+  return sb_keep(&s, &c->model);
 }
 
 const char *bytes_text(Ctx *c, int64_t n) {

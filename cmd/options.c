@@ -1,6 +1,7 @@
 /* options.c: the command line, the help and the manual page, all from the rows of options.h. */
 #include "cmd.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,29 +56,38 @@ static const struct {
   { EX_BUG, "a bug in tgc" },
   { EX_NOWRITE, "output cannot be written" },
   { EX_RETRY, "try again later" },
-  { EX_TIMEOUT, "time ran out" },
+  { EX_SIGNAL + SIGINT, "interrupted" },
 };
 enum { EXITS = sizeof exit_rows / sizeof *exit_rows };
 
 static bool option_of(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v]); }
 
 /* ---- help ---- */
+enum { HELP_AT = 30, HELP_WIDTH = 110 };
+
+/* The words of a text from column HELP_AT on; `at` is where the line is now. */
+static void print_words(const char *s, int at) {
+  if (at + 2 > HELP_AT) at = 0, putchar('\n');
+  printf("%*s", HELP_AT - at, "");
+  at = HELP_AT;
+  for (size_t n; *s; s += n + (s[n] == ' ')) {
+    n = strcspn(s, " ");
+    if (at > HELP_AT && at + 1 + (int)n > HELP_WIDTH) at = printf("\n%*s", HELP_AT, "") - 1;
+    at += printf("%s%.*s", at > HELP_AT ? " " : "", (int)n, s);
+  }
+  putchar('\n');
+}
+
 static void print_option(const OptionRow *r) {
-  char left[64];
-  snprintf(left, sizeof left, "%c%c%s--%s%s%s", r->letter ? '-' : ' ', r->letter ? r->letter : ' ', r->letter ? ", " : "  ",
-           r->name,
-           r->kind == MAYBE ? "[="
-           : r->arg         ? "="
-                            : "",
-           r->arg ? r->arg : "");
-  printf("  %s%s%*s%s\n", left, r->kind == MAYBE ? "]" : "", (int)(28 - strlen(left) - (r->kind == MAYBE)), "", r->help);
+  const char *eq = r->kind == MAYBE ? "[=" : r->arg ? "=" : "", letter[] = { '-', r->letter, ',', 0 };
+  print_words(r->help, printf("  %-4s--%s%s%s%s", r->letter ? letter : "", r->name, eq, r->arg ? r->arg : "", r->kind == MAYBE ? "]" : ""));
 }
 
 static void print_help(const Options *o) {
   if (o->verb == VERB_COUNT) {
     puts("usage: tgc VERB INPUT [-o OUT] [options]\n\nCompiles ONNX and .tg models ahead of time to self-contained C.\n\nVerbs:");
     for (int i = 0; i < VERB_COUNT; i++) printf("  %-9s%-15s%s\n", verb_rows[i].name, verb_rows[i].args, verb_rows[i].gloss);
-    puts("\n`tgc VERB --help` lists the options of a verb.\n\nExit codes:");
+    puts("\n`tgc help VERB` lists the options of a verb.\n\nExit codes:");
     for (int i = 0; i < EXITS; i++) printf("  %3d  %s\n", exit_rows[i].code, exit_rows[i].gloss);
     return;
   }
@@ -140,13 +150,13 @@ static void print_man(void) {
 /* ---- parsing ---- */
 Chains chains_named(const char *s) { return s ? (Chains)word_index(chains_name, CHAINS_COUNT, s) : CHAINS_FASTER; }
 
-static int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int wrong(const char *fmt, ...) {
+static int wrong(const Options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int wrong(const Options *o, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   fputs("tgc: ", stderr);
   vfprintf(stderr, fmt, ap);
-  fputs(" (tgc --help)\n", stderr);
+  fprintf(stderr, " (tgc help%s%s)\n", o->verb == VERB_COUNT ? "" : " ", o->verb == VERB_COUNT ? "" : verb_name[o->verb]);
   va_end(ap);
   return EX_USAGE_;
 }
@@ -174,40 +184,43 @@ static int store(Options *o, const OptionRow *r, const char *value) {
   case MAYBE: *(const char **)field = value ? value : "yes"; return -1;
   case TEXT: *(const char **)field = value; return -1;
   case LIST: VEC_PUSH((Texts *)field, value); return -1;
-  case SIZE: return parse_size(value, field) ? -1 : wrong("--%s wants a whole number, not '%s'", r->name, value);
-  case REAL: return parse_real(value, field) ? -1 : wrong("--%s wants a number that is not negative, not '%s'", r->name, value);
+  case SIZE: return parse_size(value, field) ? -1 : wrong(o, "--%s wants a whole number, not '%s'", r->name, value);
+  case REAL: return parse_real(value, field) ? -1 : wrong(o, "--%s wants a number that is not negative, not '%s'", r->name, value);
   }
   return -1;
 }
 
-static int parse_long(Options *o, char ***argv) {
-  const char *text = **argv + 2, *eq = strchr(text, '=');
-  size_t n = eq ? (size_t)(eq - text) : strlen(text);
-  for (int i = 0; i < OPTIONS; i++) {
-    const OptionRow *r = &option_rows[i];
-    if (strlen(r->name) != n || memcmp(r->name, text, n)) continue;
-    if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong("%s takes no option --%s", verb_name[o->verb], r->name);
-    if (r->kind == FLAG && eq) return wrong("--%s takes no value", r->name);
-    const char *value = eq ? eq + 1 : NULL;
-    if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
-      return wrong("--%s wants a value: %s", r->name, r->arg);
-    return store(o, r, value);
+/* The row of an option, by its letter or else by its name: that for this verb, or a verb's that takes it; NULL: there is none. */
+static const OptionRow *find_option(Verb v, char letter, const char *name, size_t n) {
+  const OptionRow *found = NULL;
+  for (const OptionRow *r = option_rows; r < option_rows + OPTIONS; r++) {
+    if (letter ? r->letter != letter : strlen(r->name) != n || memcmp(r->name, name, n)) continue;
+    if (!found || (v != VERB_COUNT && option_of(r, v))) found = r;
   }
-  return wrong("unknown option '%s'", **argv);
+  return found;
+}
+
+static int parse_long(Options *o, char ***argv) {
+  const char *text = **argv + 2, *eq = strchr(text, '='), *value = eq ? eq + 1 : NULL;
+  const OptionRow *r = find_option(o->verb, 0, text, eq ? (size_t)(eq - text) : strlen(text));
+  if (!r) return wrong(o, "unknown option '%s'", **argv);
+  if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong(o, "%s takes no option --%s", verb_name[o->verb], r->name);
+  if (r->kind == FLAG && eq) return wrong(o, "--%s takes no value", r->name);
+  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv)) return wrong(o, "--%s wants a value: %s", r->name, r->arg);
+  return store(o, r, value);
 }
 
 static int parse_short(Options *o, char ***argv) {
   for (const char *at = **argv + 1; *at; at++) {
-    const OptionRow *r = option_rows;
-    while (r < option_rows + OPTIONS && r->letter != *at) r++;
-    if (r == option_rows + OPTIONS) return wrong("unknown option '-%c'", *at);
-    if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong("%s takes no option -%c", verb_name[o->verb], *at);
+    const OptionRow *r = find_option(o->verb, *at, NULL, 0);
+    if (!r) return wrong(o, "unknown option '-%c'", *at);
+    if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong(o, "%s takes no option -%c", verb_name[o->verb], *at);
     if (r->kind == FLAG) {
       store(o, r, NULL);
       continue;
     }
     const char *value = at[1] ? at + 1 : *++*argv;
-    if (!value) return wrong("-%c wants a value: %s", r->letter, r->arg);
+    if (!value) return wrong(o, "-%c wants a value: %s", r->letter, r->arg);
     return store(o, r, value);
   }
   return -1;
@@ -215,11 +228,12 @@ static int parse_short(Options *o, char ***argv) {
 
 static int parse_word(Options *o, const char *word) {
   if (o->verb == VERB_COUNT) {
+    if (!strcmp(word, "help")) return o->help = true, -1;
     for (int i = 0; i < VERB_COUNT; i++)
       if (!strcmp(word, verb_name[i])) o->verb = (Verb)i;
-    return o->verb == VERB_COUNT ? wrong("unknown verb '%s'", word) : -1;
+    return o->verb == VERB_COUNT ? wrong(o, "unknown verb '%s'", word) : -1;
   }
-  if (o->model || !*verb_rows[o->verb].args) return wrong("unexpected argument '%s'", word);
+  if (o->model || !*verb_rows[o->verb].args) return wrong(o, "unexpected argument '%s'", word);
   o->model = word;
   return -1;
 }
@@ -230,42 +244,42 @@ static bool is_pass(char letter) {
   return false;
 }
 
-static int unknown_precision(const char *word) {
+static int unknown_precision(const Options *o) {
   Sb s = { 0 };
   for (int p = 0; p < PREC_COUNT; p++) sb_printf(&s, "%s%s", p ? ", " : "", precision_name[p]);
-  int status = wrong("unknown --precision '%s'; there are %s", word, s.p);
+  int status = wrong(o, "unknown --precision '%s'; there are %s", o->precision, s.p);
   sb_free(&s);
   return status;
 }
 
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
-    if (!is_pass(*s)) return wrong("no pass has the letter '%c'; `tgc ops` lists them", *s);
-  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong("compile wants -o DIR");
-  if (chains_named(o->chains) == CHAINS_COUNT) return wrong("unknown --chains '%s'; there are faster, none, all", o->chains);
-  if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o->precision);
-  if (o->weights && storage_named(o->weights) == STORAGE_COUNT) return wrong("unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
+    if (!is_pass(*s)) return wrong(o, "no pass has the letter '%c'; `tgc ops` lists them", *s);
+  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile wants -o DIR");
+  if (chains_named(o->chains) == CHAINS_COUNT) return wrong(o, "unknown --chains '%s'; there are faster, none, all", o->chains);
+  if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
+  if (o->weights && storage_named(o->weights) == STORAGE_COUNT) return wrong(o, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
-    return wrong("--denormals is flush or keep, not '%s'", o->denormals);
+    return wrong(o, "--denormals is flush or keep, not '%s'", o->denormals);
   Emit emit;
   const Backend *b = backend_of(o, &emit);
-  if (!b && !o->emit) return wrong("--backend is c or llvm, not '%s'", o->backend);
-  if (!b) return wrong("--emit is c, ir, asm, obj, lib or so, not '%s'", o->emit);
-  if (o->backend && strcmp(o->backend, b->name)) return wrong("--emit=%s is not for --backend=%s", o->emit, o->backend);
+  if (!b && !o->emit) return wrong(o, "--backend is c or llvm, not '%s'", o->backend);
+  if (!b) return wrong(o, "--emit is c, ir, asm, obj, lib or so, not '%s'", o->emit);
+  if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--emit=%s is not for --backend=%s", o->emit, o->backend);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
-    return wrong("--embed-weights is incbin or c, not '%s'", o->embed);
+    return wrong(o, "--embed-weights is incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
-    return wrong("--format is npy, pb or raw, not '%s'", o->format);
-  if (o->threads > 1024) return wrong("--threads is at most 1024");
-  if (o->time && duration(o->time) < 0) return wrong("--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
-  if (o->cc_limit && duration(o->cc_limit) < 0) return wrong("--cc-limit wants a time as --time does, not '%s'", o->cc_limit);
-  if (o->beam > 1000) return wrong("--beam is at most 1000");
+    return wrong(o, "--format is npy, pb or raw, not '%s'", o->format);
+  if (o->threads > 1024) return wrong(o, "--threads is at most 1024");
+  if (o->time && duration(o->time) < 0) return wrong(o, "--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
+  if (o->cc_limit && duration(o->cc_limit) < 0) return wrong(o, "--cc-limit wants a time as --time does, not '%s'", o->cc_limit);
+  if (o->beam > 1000) return wrong(o, "--beam is at most 1000");
   if (o->name && !bundle_name_ok(o->name))
-    return wrong("--name wants a C identifier of at most 40 characters, not '%s'", o->name);
+    return wrong(o, "--name wants a C identifier of at most 40 characters, not '%s'", o->name);
   for (size_t i = 0; i < o->dims.n; i++) {
     const char *eq = strrchr(o->dims.p[i], '=');
     int64_t v;
-    if (!eq || eq == o->dims.p[i] || !parse_size(eq + 1, &v)) return wrong("--dim wants NAME=N, not '%s'", o->dims.p[i]);
+    if (!eq || eq == o->dims.p[i] || !parse_size(eq + 1, &v)) return wrong(o, "--dim wants NAME=N, not '%s'", o->dims.p[i]);
   }
   return -1;
 }
@@ -285,8 +299,8 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->man) return print_man(), EX_DONE;
   if (o->version) return puts("tgc " TGC_VERSION), EX_DONE;
   if (o->help) return print_help(o), EX_DONE;
-  if (o->verb == VERB_COUNT) return wrong("no verb given");
-  if (!o->model && *verb_rows[o->verb].args) return wrong("%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
+  if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
+  if (!o->model && *verb_rows[o->verb].args) return wrong(o, "%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
   return check_values(o);
 }
 

@@ -1,7 +1,8 @@
 /* options.h: every verb and every option, a row each. The parser, the help and the man page come
  * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, b bench, p profile,
- * t tune, q quantize, d devices, o ops; * stands for all. Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an
- * integer, with k M G for powers of 1024; REAL; MAYBE a value only after '=', "yes" without. */
+ * t tune, q quantize, d devices, o ops; * stands for all. What means something else to another verb has a row for that.
+ * Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an integer, with k M G for powers of 1024;
+ * REAL; MAYBE a value only after '=', "yes" without. */
 /* clang-format off */
 VERB(compile, "MODEL -o DIR",   "write a bundle: C source, weights, build files and a manifest")
 VERB(run,     "MODEL|BUNDLE",   "compile, build and run on this machine, and show the outputs")
@@ -13,14 +14,17 @@ VERB(profile, "MODEL",          "say where the time goes, kernel by kernel")
 VERB(tune,    "MODEL",          "search schedules for its kernels on this machine, and keep them")
 VERB(quantize, "MODEL -o OUT", "write the model in 8 bits, by ranges that its values take on sample inputs")
 VERB(devices, "",               "say what this machine has, and for which machines bundles can be built and run here")
-VERB(ops,     "",               "list the operators of the intermediate representation")
+VERB(ops,     "",               "list the operators of the intermediate representation and of ONNX, and the passes")
 /*     letter name            argument     kind   field           verbs    help */
-OPTION('o', "output",         "DIR",       TEXT,  out,            "crtq",
-       "where the bundle goes; with --stop-after, the text; for run: a folder for the outputs as files; for tune: the lock file, or none; for quantize: the new model")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "c",     "the folder of the bundle; with --stop-after, a file for the text")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "r",     "a folder for the outputs as files")
+OPTION('o', "output",         "FILE",      TEXT,  out,            "t",     "the lock file (MODEL.tgc-lock), or none")
+OPTION('o', "output",         "FILE",      TEXT,  out,            "q",     "the new model")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
-OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "crvibpt",
-       "the machine to compile for: portable, native or a name of a level, with +FEATURE and -FEATURE "
-       "behind (native-amx), or fat, all of x86-64 in one bundle; native unless for compile")
+OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "c",
+       "the machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE behind "
+       "(native-amx), or fat, all of x86-64 in one bundle (" DEFAULT_ISA ")")
+OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "rvibpt", "the machine to compile for, as compile takes it (native)")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
 OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a CPU, by LLVM's name, whose timings LLVM schedules for")
 OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibt",  "what writes the kernels: c or llvm (c)")
@@ -39,7 +43,7 @@ OPTION( 0,  "result",         "NAME",      LIST,  results,        "crvikbpt",
 OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
 OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbpq",
-       "a folder of input_J.pb and output_J.pb, or an .npz of inputs and outputs")
+       "a folder of input_J and output_J, .pb or .npy, or an .npz of inputs and outputs")
 OPTION( 0,  "percentile",     "P",         REAL,  percentile,     "q",
        "of the elements of each value and sample, those outside this part do not count for its range (100)")
 OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibpt",

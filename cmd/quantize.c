@@ -127,7 +127,7 @@ static void calibrate(Ctx *c, void *arg) {
   int ended = child_wait(c, &o, pid, "running the samples");
   interface_free(&f);
   if (!WIFEXITED(ended) || WEXITSTATUS(ended)) fail(c, EX_BUG, "the compiled model died");
-  if (k->found->status) fail(c, EX_FAILED, "the model returned status %d %s", k->found->status, k->found->why);
+  if (k->found->status) fail(c, EX_FAILED, "the model returned status %d: %s", k->found->status, k->found->status < 0 ? k->found->why : tgcrt_strerror(k->found->status));
 }
 
 int verb_quantize(Ctx *c, const Options *o) {

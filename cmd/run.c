@@ -1,5 +1,6 @@
 /* run.c: tgc run: a model or a bundle, once, on this machine. */
 #include "cmd.h"
+#include "../runtime_stub/tgcrt.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,7 +57,7 @@ int verb_run(Ctx *c, const Options *o) {
   int code = ctx_try(c, execute, &r);
   scratch_remove(r.scratch);
   if (code) return code;
-  if (r.status) fail(c, EX_FAILED, "the model returned status %d", r.status);
+  if (r.status) fail(c, EX_FAILED, "the model returned status %d: %s", r.status, tgcrt_strerror(r.status));
   if (o->out && steps == 1) save_all(c, o, o->out, out, r.out, nout);
   if (o->out && steps > 1 && mkdir(o->out, 0777) && errno != EEXIST)
     fail(c, EX_NOWRITE, "cannot create '%s': %s", o->out, strerror(errno));

@@ -199,7 +199,7 @@ static void run(Ctx *c, void *arg) {
   c->file = NULL;
   report(u, lock);
   if (code) fail(c, code, "the schedules could not be tried in the whole model");
-  if (u->signal) fail(c, 128 + u->signal, "interrupted; what was measured is kept");
+  if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; what was measured is kept");
 }
 
 /* What compiles in this process, when what bundles are made by does not. */

@@ -2,6 +2,7 @@
  * or with the graph interpreter on seeded inputs. After a failure the graph is run again with its
  * inner values as outputs, to find the node where it first goes wrong. */
 #include "cmd.h"
+#include "../runtime_stub/tgcrt.h"
 #include <math.h>
 #include <string.h>
 
@@ -159,7 +160,7 @@ static void build_and_compare(Ctx *c, void *arg) {
     Plan *p = plan_of(v->o, same_graph(c, v->g), v->target, NULL);
     v->compiled = p->g;
     int status = plan_execute(c, v->o, p, v->scratch, v->steps, v->in, v->got);
-    if (status) fail(c, EX_FAILED, "the model returned status %d", status);
+    if (status) fail(c, EX_FAILED, "the model returned status %d: %s", status, tgcrt_strerror(status));
   }
   Diff *d = ARENA_NEW(&c->model, Diff, n + 1);
   json_t *list = json_array();

@@ -22,7 +22,7 @@ enum {
   EX_BUG = 70,      /* a bug in tgc */
   EX_NOWRITE = 73,  /* output cannot be written */
   EX_RETRY = 75,    /* try again later */
-  EX_TIMEOUT = 124
+  EX_SIGNAL = 128   /* and the number of the signal that ended it in order */
 };
 
 /* ---- arenas: named by lifetime, freed in one call (arena.c) ---- */
