@@ -1,6 +1,7 @@
 /* b_control.c: If, Loop, Scan. A graph has no control flow: what decides it is known when compiling, mostly, as shapes
  * are. A condition that is not known selects between the results of both branches; a loop is as many
- * copies of its body, and where its condition is not known, copies after its end keep the state. */
+ * copies of its body. Where its condition is not known, each copy takes what the one before it gives, as if the loop
+ * went on, so that what only counts stays known; beside that goes the state at the loop's end, which copies after it keep. */
 #include "build.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +34,19 @@ static bool alike(const Node *x, const Node *y) {
   return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
 }
 
+/* One element, which exporters write now as [1] and now as [], with as many axes as like has if that has more */
+static Ref with_axes_of(Build *b, Ref r, const Node *like) {
+  const Node *x = node(b->ir, r);
+  bool one = dims_elems(x->dims, x->rank) == 1 && dims_elems(like->dims, like->rank) == 1;
+  return one && x->rank < like->rank ? g_reshape(b->ir, r, like->rank, like->dims) : r;
+}
+
 /* a where the condition holds, else c; both sides must be alike */
 static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
-  if (!alike(tensor_node(b, a), tensor_node(b, c)))
+  const Node *x = tensor_node(b, a), *y = tensor_node(b, c);
+  a = with_axes_of(b, a, y);
+  c = with_axes_of(b, c, x);
+  if (!alike(node(b->ir, a), node(b->ir, c)))
     bad(b, "%s %u differs in type or shape, and the condition depends on an input of the graph", what, k);
   return a == c ? a : g_where(b->ir, cond, a, c);
 }
@@ -154,9 +165,10 @@ void op_loop(Build *b) {
     trips = tensor_int(&t, 0);
   }
   if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
-  Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1), *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
   Runs runs = { 0 };
-  for (uint32_t k = 0; k < nstate; k++) in[2 + k] = b->in[2 + k];
+  memcpy(result, b->in + 2, nstate * sizeof *result);
+  memcpy(in + 2, b->in + 2, nstate * sizeof *in);
   for (int64_t i = 0; i < trips && (live || !known); i++) {
     if (!known && trips == INT64_MAX) bad(b, "how often the body runs depends on an input of the graph, without a limit 'M'");
     if (!known && nscan) bad(b, "how many results the iterations give depends on an input of the graph");
@@ -166,7 +178,8 @@ void op_loop(Build *b) {
     const Ref *out = run_body(b, g, in, &runs);
     if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
     for (uint32_t k = 0; k < nstate; k++)
-      in[2 + k] = known ? out[1 + k] : choose(b, cond, out[1 + k], in[2 + k], "the loop's value", k);
+      result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);
+    memcpy(in + 2, out + 1, nstate * sizeof *in);
     bool was_known = known;
     Ref next = truth(b, out[0], &known, &live);
     if (!was_known) { /* ended once, ended for good */
@@ -177,8 +190,6 @@ void op_loop(Build *b) {
     }
   }
   bool none = !runs.n;
-  Ref *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
-  memcpy(result, in + 2, nstate * sizeof *result);
   if (none && nscan) {
     in[0] = c_int(b->ir, DT_I64, 0);
     in[1] = c_int(b->ir, DT_BOOL, 0);

@@ -23,6 +23,24 @@ void op_binary(Build *b) {
   b->out[0] = g_binary(b->ir, (Op)b->row->arg, b->in[0], b->in[1]);
 }
 
+static bool all_are(Build *b, Ref r, bool value) {
+  const Node *x = node(b->ir, r);
+  Tensor t;
+  if (dims_elems(x->dims, x->rank) > FOLD_ELEMS || !const_tensor(b, r, &t)) return false;
+  for (int64_t i = 0; i < (t.data ? t.elems : 1); i++)
+    if ((tensor_int(&t, i) != 0) != value) return false;
+  return true;
+}
+
+/* And, Or: a side may decide alone. So the end of a loop is known that waits for data no longer than a limit says. */
+void op_and_or(Build *b) {
+  const bool decides = b->row->arg == OP_OR;
+  op_binary(b);
+  const Node *y = node(b->ir, b->out[0]);
+  for (int k = 0; k < 2; k++)
+    if (all_are(b, b->in[k], decides)) b->out[0] = g_expand(b->ir, c_int(b->ir, DT_BOOL, decides), y->rank, y->dims);
+}
+
 void op_binary_swapped(Build *b) {
   check_broadcast(b, 2, b->in);
   b->out[0] = g_binary(b->ir, (Op)b->row->arg, b->in[1], b->in[0]);

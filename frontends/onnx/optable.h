@@ -30,7 +30,7 @@ OPROW("", "Add",                  1,  6,          2, 2,   1, 1,   "n^",   BROADC
 OPROW("", "Add",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_ADD)
 OPROW("", "AffineGrid",           20, OPSET_NOW,  2, 2,   1, 1,   "fi",   "align_corners:i=0", op_affine_grid, 0)
 OPROW("", "And",                  1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
-OPROW("", "And",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_AND)
+OPROW("", "And",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_and_or, OP_AND)
 OPROW("", "ArgMax",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
       "axis:i=0 keepdims:i=1 select_last_index:i=0", op_arg_extreme, OP_MAX)
 OPROW("", "ArgMin",               1,  OPSET_NOW,  1, 1,   1, 1,   "n",
@@ -220,7 +220,7 @@ OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op
 OPROW("", "OneHot",               9,  OPSET_NOW,  3, 3,   1, 1,   "nna",  "axis:i=-1", op_one_hot, 0)
 OPROW("ai.onnx.ml", "OneHotEncoder", 1, OPSET_NOW, 1, 1,  1, 1,   "n",    "cats_int64s:I cats_strings:S zeros:i=1", op_one_hot_encoder, 0)
 OPROW("", "Or",                   1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
-OPROW("", "Or",                   7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_OR)
+OPROW("", "Or",                   7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_and_or, OP_OR)
 OPROW("", "PRelu",                1,  6,          2, 2,   1, 1,   "f^",   OLD, adapt_prelu, 0)
 OPROW("", "PRelu",                7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_prelu, 0)
 OPROW("", "Pad",                  1,  1,          1, 1,   1, 1,   "f",
