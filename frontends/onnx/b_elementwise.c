@@ -211,6 +211,27 @@ void op_mish(Build *b) { b->out[0] = mul(b, b->in[0], g_unary(b->ir, OP_TANH, so
 void op_hard_swish(Build *b) { b->out[0] = mul(b, b->in[0], hard_sigmoid(b, b->in[0], 1.0 / 6, 0.5)); }
 void op_hard_sigmoid(Build *b) { b->out[0] = hard_sigmoid(b, b->in[0], attr_float(b, "alpha"), attr_float(b, "beta")); }
 
+/* ---- of the first opsets, which never became part of the standard ---- */
+void op_scale(Build *b) { b->out[0] = scale(b, b->in[0], attr_float(b, "scale")); }
+void op_affine(Build *b) { b->out[0] = offset(b, scale(b, b->in[0], attr_float(b, "alpha")), attr_float(b, "beta")); }
+
+/* alpha * f(beta * x). The row's argument: 1 where f is tanh, else it is softplus */
+void op_scaled(Build *b) {
+  Ref x = scale(b, b->in[0], attr_float(b, "beta"));
+  b->out[0] = scale(b, b->row->arg ? g_unary(b->ir, OP_TANH, x) : softplus(b, x), attr_float(b, "alpha"));
+}
+
+void op_image_scaler(Build *b) {
+  const AttrVal *bias = attr_find(b, "bias");
+  const Node *x = in_node(b, 0);
+  int64_t channels = x->rank == 4 ? x->dims[1] : -1;
+  if (channels < 0 || (size_t)channels != bias->n) bad(b, "attribute 'bias' has %zu entries, the input %lld channels", bias->n, (long long)channels);
+  double *v = ARENA_NEW(&b->c->model, double, bias->n + 1);
+  for (size_t i = 0; i < bias->n; i++) v[i] = (double)bias->floats[i];
+  b->out[0] = add(b, scale(b, b->in[0], attr_float(b, "scale")), floats_ref(b, in_dt(b, 0), 3, (int64_t[]){ channels, 1, 1 }, v));
+}
+
+/* ---- further activations ---- */
 void op_leaky_relu(Build *b) {
   Ref x = b->in[0];
   b->out[0] = g_where(b->ir, less(b, x, 0), scale(b, x, attr_float(b, "alpha")), x);

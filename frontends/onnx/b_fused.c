@@ -15,8 +15,18 @@ void op_skip_norm(Build *b) {
   if (b->nout > 3) b->out[3] = sum;
 }
 
-/* ---- embeddings of words, places and segments, normalised ---- */
-enum { WORDS, SEGMENTS, WORD_TABLE, PLACE_TABLE, SEGMENT_TABLE, GAMMA, BETA, MASK, PLACES };
+/* ---- embeddings of words, places and segments, normalised. The row's argument: 1 where tables, gamma and beta are integers,
+ * whose scales and zero points are the last inputs, in the same order ---- */
+enum { WORDS, SEGMENTS, WORD_TABLE, PLACE_TABLE, SEGMENT_TABLE, GAMMA, BETA, MASK, PLACES, SCALES = PLACES, ZEROS = 13 };
+
+static Ref in_floats(Build *b, Ref x, int k) {
+  IR *ir = b->ir;
+  int scale = SCALES + k - WORD_TABLE, zero = ZEROS + k - WORD_TABLE;
+  if (!b->row->arg) return x;
+  if (!has_in(b, scale) || !has_in(b, zero)) bad(b, "the scale or the zero point of input %d is left out", k);
+  x = g_binary(ir, OP_SUB, g_cast(ir, x, DT_I32), g_cast(ir, g_reshape(ir, b->in[zero], 0, NULL), DT_I32));
+  return mul(b, g_cast(ir, x, in_dt(b, scale)), g_reshape(ir, b->in[scale], 0, NULL));
+}
 
 /* Rows of the table at i64[B or 1, S], as [B or 1, S, columns] */
 static Ref rows_at(Build *b, int table, Ref index) {
@@ -24,7 +34,8 @@ static Ref rows_at(Build *b, int table, Ref index) {
   const Node *t = in_node(b, table), *x = node(ir, index);
   if (t->rank != 2 || x->rank != 2) bad(b, "input %d is not a table, or its rows are not picked by a matrix", table);
   int64_t n = x->dims[0] * x->dims[1], dims[3] = { x->dims[0], x->dims[1], t->dims[1] };
-  return g_reshape(ir, g_gather(ir, b->in[table], g_reshape(ir, wrap_index(b, index, t->dims[0]), 2, (int64_t[]){ n, 1 }), 0), 3, dims);
+  Ref rows = g_gather(ir, b->in[table], g_reshape(ir, wrap_index(b, index, t->dims[0]), 2, (int64_t[]){ n, 1 }), 0);
+  return g_reshape(ir, in_floats(b, rows, table), 3, dims);
 }
 
 void op_embed_layer_norm(Build *b) {
@@ -33,13 +44,13 @@ void op_embed_layer_norm(Build *b) {
   for (int k = WORDS; k <= BETA; k++)
     if (!has_in(b, k) && k != SEGMENTS && k != SEGMENT_TABLE) bad(b, "input %d is left out, but required", k);
   if (x->rank != 2) bad(b, "input 'input_ids' has rank %d, expected 2", x->rank);
-  Ref places = has_in(b, PLACES) ? b->in[PLACES] : iota_axis(ir, DT_I64, x->dims[1], 1, 2);
+  Ref places = !b->row->arg && has_in(b, PLACES) ? b->in[PLACES] : iota_axis(ir, DT_I64, x->dims[1], 1, 2);
   Ref parts[3] = { rows_at(b, WORD_TABLE, b->in[WORDS]), rows_at(b, PLACE_TABLE, places) };
   if (has_in(b, SEGMENTS) && has_in(b, SEGMENT_TABLE)) parts[2] = rows_at(b, SEGMENT_TABLE, b->in[SEGMENTS]);
   check_broadcast(b, parts[2] ? 3 : 2, parts);
   Ref sum = add(b, parts[0], parts[1]);
   if (parts[2]) sum = add(b, sum, parts[2]);
-  b->out[0] = layer_norm(b, sum, b->in[GAMMA], b->in[BETA]);
+  b->out[0] = layer_norm(b, sum, in_floats(b, b->in[GAMMA], GAMMA), in_floats(b, b->in[BETA], BETA));
   if (b->nout > 1) { /* how many words there are */
     Ref count = g_expand(ir, c_int(ir, DT_I32, 0), 1, x->dims);
     if (has_in(b, MASK)) count = without_axes(ir, g_reduce(ir, OP_ADD, g_cast(ir, b->in[MASK], DT_I32), 2u), 2u);
@@ -51,7 +62,7 @@ void op_embed_layer_norm(Build *b) {
 /* ---- activations by name ---- */
 /* p: values of alpha and beta; of Clip, its bounds */
 static Ref activated(Build *b, Ref y, const char *op, int n, const double *p) {
-  static const char *const known[] = { "Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Clip", "Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu" };
+  static const char *const known[] = { "Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Clip", "Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu", "HardSwish" };
   static const char *const names[] = { "alpha", "beta" };
   bool found = !*op;
   AttrVal attr[2];

@@ -66,6 +66,13 @@ void op_range(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_ADD, at, g_cast(ir, g_reshape(ir, b->in[0], 0, NULL), acc)), d);
 }
 
+/* of com.microsoft: in steps of 1 where no other is given */
+void op_ms_range(Build *b) {
+  if (!has_in(b, 2)) b->in[2] = num(b, b->in[0], 1);
+  b->nin = 3;
+  build_newest(b);
+}
+
 /* An index outside of -depth .. depth - 1 gives a row of off-values. */
 void op_one_hot(Build *b) {
   IR *ir = b->ir;

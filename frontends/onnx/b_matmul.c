@@ -248,3 +248,39 @@ void op_det(Build *b) {
   }
   b->out[0] = g_cast(ir, g_reshape(ir, det, x->rank - 2, x->dims), in_dt(b, 0));
 }
+
+/* Elimination with as many columns of the identity behind the matrix; what stands there in the end is the inverse. The row
+ * with the greatest entry of a column goes where the column's 1 belongs. */
+void op_inverse(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
+  int64_t n = x->dims[x->rank - 1], count = dims_elems(x->dims, x->rank - 2), one[3] = { count, n, n };
+  DType acc = acc_type(in_dt(b, 0));
+  Ref row = iota_axis(ir, DT_I64, n, 1, 3), zero = c_float(ir, acc, 0);
+  Ref identity = g_cast(ir, g_binary(ir, OP_CMPEQ, row, iota_axis(ir, DT_I64, n, 2, 3)), acc);
+  Ref m = g_cat(ir, 2, (Ref[]){ g_reshape(ir, g_cast(ir, b->in[0], acc), 3, one), g_expand(ir, identity, 3, one) }, 2);
+  spend(b, n * 15);
+  for (int64_t k = 0; k < n; k++) {
+    const AttrVal rows = { .name = "axis", .len = 4, .kind = 'i', .set = true, .i = 1 };
+    Ref here = c_int(ir, DT_I64, k), size = g_unary(ir, OP_ABS, shrink_axis(ir, m, 2, k, 1, 1));
+    size = g_where(ir, g_binary(ir, OP_CMPLT, row, here), c_float(ir, acc, -1), size); /* rows above have their 1 */
+    Ref at = apply_op(b, "ArgMax", 1, &size, 1, &rows), top = g_gather(ir, m, at, 1), old = shrink_axis(ir, m, 1, k, 1, 1);
+    top = g_binary(ir, OP_DIV, top, shrink_axis(ir, top, 2, k, 1, 1));
+    m = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), old, m);
+    Ref is_top = g_binary(ir, OP_CMPEQ, row, here), factor = g_where(ir, is_top, zero, shrink_axis(ir, m, 2, k, 1, 1));
+    m = g_binary(ir, OP_SUB, g_where(ir, is_top, top, m), mul(b, factor, top));
+  }
+  b->out[0] = g_cast(ir, g_reshape(ir, shrink_axis(ir, m, 2, n, 1, n), x->rank, x->dims), in_dt(b, 0));
+}
+
+/* Distances of the rows of a from those of w, by differences: products would lose what near ones differ by */
+void op_cdist(Build *b) {
+  IR *ir = b->ir;
+  const Node *a = in_node(b, 0), *w = in_node(b, 1);
+  if (a->rank != 2 || w->rank != 2 || a->dims[1] != w->dims[1]) bad(b, "the inputs are not rows of equally many numbers");
+  int64_t n = a->dims[1];
+  Ref apart = g_binary(ir, OP_SUB, g_reshape(ir, b->in[0], 3, (int64_t[]){ a->dims[0], 1, n }), g_reshape(ir, b->in[1], 3, (int64_t[]){ 1, w->dims[0], n }));
+  Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, mul(b, apart, apart), 4u), 4u);
+  b->out[0] = attr_is(b, "metric", "euclidean") ? g_unary(ir, OP_SQRT, sum) : sum;
+}

@@ -241,6 +241,20 @@ void op_slice(Build *b) {
   b->out[0] = r;
 }
 
+/* Of pictures: without the borders left, top, right and bottom, or so many rows and columns from the left and the top one on */
+void op_crop(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, m;
+  const int64_t *border = attr_ints(b, "border", &n), *size = attr_ints(b, "scale", &m);
+  if (x->rank != 4 || n != 4 || (size && m != 2)) bad(b, "pictures [N,C,H,W] need 4 borders and, if any, 2 sizes");
+  b->out[0] = b->in[0];
+  for (int i = 0; i < 2; i++) {
+    int64_t extent = x->dims[2 + i], from = border[1 - i], count = size ? size[i] : extent - from - border[3 - i];
+    if (count < 0 || from > extent || count > extent - from) bad(b, "what is left does not lie in the %lld elements of axis %d", (long long)extent, 2 + i);
+    b->out[0] = shrink_axis(b->ir, b->out[0], 2 + i, from, 1, count);
+  }
+}
+
 /* ---- Pad: a constant around it, or indices that mirror, repeat the border or wrap ---- */
 static int64_t pad_source(int64_t i, int64_t n, char mode) {
   if (mode == 'e') return clamp(i, 0, n - 1);

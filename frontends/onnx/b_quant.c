@@ -157,6 +157,12 @@ void op_qlinear(Build *b) {
   b->out[0] = quantized(b, apply_op(b, b->row->name + strlen("QLinear"), n, in, b->nattr, b->attr), 3 * n, 3 * n + 1, in_dt(b, 0));
 }
 
+/* inputs: a condition, two tensors with their scales and zero points, the result's */
+void op_qlinear_where(Build *b) {
+  Ref in[3] = { b->in[0], dequantized(b, 1, 2, 3), dequantized(b, 4, 5, 6) };
+  b->out[0] = quantized(b, apply_op(b, "Where", 3, in, 0, NULL), 7, 8, in_dt(b, 1));
+}
+
 /* Before opset 13 all axes from the given one on are one. */
 void op_qlinear_softmax(Build *b) {
   int rank = in_node(b, 0)->rank;
@@ -310,6 +316,30 @@ void op_matmul_nbits(Build *b) {
   Ref y = matmul(b, g_cast(ir, b->in[0], acc), g_permute(ir, w, (int64_t[]){ 1, 0 }));
   if (has_in(b, 5)) y = g_binary(ir, OP_ADD, y, to_shape(b, g_cast(ir, b->in[5], acc), node(ir, y)->rank, node(ir, y)->dims));
   b->out[0] = g_cast(ir, y, in_dt(b, 0));
+}
+
+/* a times w[N, K] or its transpose. w is one row after another, in blocks that have a greatest size each; two elements are a
+ * byte, the first one in the high bits, each a place in a table of parts of that size. */
+void op_matmul_bnb4(Build *b) {
+  IR *ir = b->ir;
+  static const double table[2][16] = {
+    { 0, 0.00520833333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25, 0, -0.00520833333, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25 },
+    { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
+      0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1 },
+  };
+  int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), block = attr_int(b, "block_size"), type = attr_int(b, "quant_type");
+  if (type > 1) bad(b, "attribute 'quant_type' is %lld, expected 0 (FP4) or 1 (NF4)", (long long)type);
+  if (n > MAX_ELEMS / k || block > MAX_ELEMS) bad(b, "the weights are too large");
+  int64_t count = n * k, bytes = (count + 1) / 2, blocks = (count + block - 1) / block;
+  DType acc = acc_type(in_dt(b, 0));
+  Ref q = of_size(b, 1, bytes, 1), half[2] = { g_binary(ir, OP_SHR, q, c_int(ir, DT_U8, 4)), g_binary(ir, OP_AND, q, c_int(ir, DT_U8, 15)) };
+  Ref at = g_cast(ir, g_reshape(ir, g_cat(ir, 2, half, 1), 2, (int64_t[]){ bytes * 2, 1 }), DT_I64);
+  Ref w = g_gather(ir, floats_ref(b, acc, 2, (int64_t[]){ 16, 1 }, table[type]), at, 0);
+  Ref size = repeat_axis(ir, g_cast(ir, of_size(b, 2, blocks, 1), acc), 0, block, true);
+  w = mul(b, shrink_axis(ir, w, 0, 0, 1, count), shrink_axis(ir, size, 0, 0, 1, count));
+  w = g_reshape(ir, w, 2, (int64_t[]){ n, k });
+  if (attr_int(b, "transB")) w = g_permute(ir, w, (int64_t[]){ 1, 0 });
+  b->out[0] = g_cast(ir, matmul(b, g_cast(ir, b->in[0], acc), w), in_dt(b, 0));
 }
 
 /* Rows of a table whose blocks along the last axis have a scale and a zero point each */

@@ -28,6 +28,7 @@ OPROW("", "Acos",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "Acosh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ACOSH)
 OPROW("", "Add",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Add",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_ADD)
+OPROW("", "Affine",               1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1 beta:f=0", op_affine, 0)
 OPROW("", "AffineGrid",           20, OPSET_NOW,  2, 2,   1, 1,   "fi",   "align_corners:i=0", op_affine_grid, 0)
 OPROW("", "And",                  1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "And",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_and_or, OP_AND)
@@ -60,6 +61,7 @@ OPROW("", "BitwiseNot",           18, OPSET_NOW,  1, 1,   1, 1,   "i",    "", op
 OPROW("", "BitwiseOr",            18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_OR)
 OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op_binary, OP_XOR)
 OPROW("", "BlackmanWindow",       17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 2)
+OPROW("com.microsoft", "CDist",   1,  OPSET_NOW,  2, 2,   1, 1,   "f^",   "metric:s{euclidean|sqeuclidean}=sqeuclidean", op_cdist, 0)
 OPROW("", "Cast",                 1,  5,          1, 1,   1, 1,   "a",    "to:s!", adapt_cast, 0)
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
@@ -83,6 +85,7 @@ OPROW("", "ConvTranspose",        1,  OPSET_NOW,  2, 3,   1, 1,   "f==",
       CONV " output_shape:I output_padding:I", op_conv_transpose, 0)
 OPROW("", "Cos",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_COS)
 OPROW("", "Cosh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_COSH)
+OPROW("", "Crop",                 1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "border:I>=0! scale:I>=0", op_crop, 0)
 OPROW("", "CumProd",              26, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_MUL)
 OPROW("", "CumSum",               11, OPSET_NOW,  2, 2,   1, 1,   "ni",   "exclusive:i=0 reverse:i=0", op_cumulative, OP_ADD)
 OPROW("", "DFT",                  17, 19,         1, 2,   1, 1,   "fi",   "axis:i=1 inverse:i=0 onesided:i=0", adapt_dft, 0)
@@ -113,6 +116,7 @@ OPROW("", "Equal",                7,  OPSET_NOW,  2, 2,   1, 1,   "a^",   "", op
 OPROW("", "Erf",                  9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_erf, OP_ERF)
 OPROW("", "Exp",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_EXP)
 OPROW("", "Expand",               8,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_expand, 0)
+OPROW("com.microsoft", "ExpandDims", 1, OPSET_NOW, 2, 2,  1, 1,   "ai",   "", op_unsqueeze, 0)
 OPROW("", "EyeLike",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "dtype:i k:i=0", op_eye_like, 0)
 OPROW("com.microsoft", "FastGelu", 1, OPSET_NOW,  1, 2,   1, 1,   "w^",   "approximate:s=tanh", op_bias_gelu, 0)
 OPROW("ai.onnx.ml", "FeatureVectorizer", 1, OPSET_NOW, 1, ANY, 1, 1, "n",  "inputdimensions:I", op_feature_vectorizer, 0)
@@ -145,6 +149,8 @@ OPROW("", "GreaterOrEqual",       12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op
 OPROW("", "GridSample",           16, OPSET_NOW,  2, 2,   1, 1,   "ff",
       "align_corners:i=0 mode:s{linear|bilinear|nearest|cubic|bicubic}=linear "
       "padding_mode:s{zeros|border|reflection}=zeros", op_grid_sample, 0)
+OPROW("com.microsoft", "GridSample", 1, OPSET_NOW, 2, 2,  1, 1,   "ff",
+      "align_corners:i=0 mode:s{bilinear|nearest|bicubic}=bilinear padding_mode:s{zeros|border|reflection}=zeros", build_newest, 0)
 OPROW("", "GroupNormalization",   18, 20,         3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", adapt_group_norm, 0)
 OPROW("", "GroupNormalization",   21, OPSET_NOW,  3, 3,   1, 1,   "f==",
@@ -162,10 +168,12 @@ OPROW("", "Hardmax",              1,  12,         1, 1,   1, 1,   "f",    "axis:
 OPROW("", "Hardmax",              13, OPSET_NOW,  1, 1,   1, 1,   "f",    "axis:i=-1", op_hardmax, 0)
 OPROW("", "Identity",             1,  OPSET_NOW,  1, 1,   1, 1,   "q",    "", op_identity, 0)
 OPROW("", "If",                   1,  OPSET_NOW,  1, 1,   0, ANY, "b",    "else_branch:g! then_branch:g!", op_if, 0)
+OPROW("", "ImageScaler",          1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "bias:F! scale:f=1", op_image_scaler, 0)
 OPROW("ai.onnx.ml", "Imputer",    1,  OPSET_NOW,  1, 1,   1, 1,   "n",
       "imputed_value_floats:F imputed_value_int64s:I replaced_value_float:f=0 replaced_value_int64:i=0", op_imputer, 0)
 OPROW("", "InstanceNormalization", 1,  OPSET_NOW,  3, 3,   1, 1,   "w==",
       "epsilon:f=1e-5 consumed_inputs:I", op_instance_norm, 0)
+OPROW("com.microsoft", "Inverse", 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_inverse, 0)
 OPROW("", "IsInf",                10, OPSET_NOW,  1, 1,   1, 1,   "f",    "detect_negative:i=1 detect_positive:i=1", op_isinf, 0)
 OPROW("", "IsNaN",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_not_equal_self, 0)
 OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
@@ -192,6 +200,8 @@ OPROW("", "Loop",                 1,  OPSET_NOW,  0, SOME, 0, ANY, "ibq", "body:
 OPROW("", "LpNormalization",      1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "axis:i=-1 p:i=2", op_lp_norm, 0)
 OPROW("", "LpPool",               2,  OPSET_NOW,  1, 1,   1, 1,   "f",    POOL " p:i>=1=2", op_lp_pool, 0)
 OPROW("", "MatMul",               1,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_matmul, 0)
+OPROW("com.microsoft", "MatMulBnb4", 1, OPSET_NOW, 3, 3,  1, 1,   "fu=",
+      "K:i>=1! N:i>=1! block_size:i>=16! quant_type:i>=0! training_mode:i=0 transB:i=1", op_matmul_bnb4, 0)
 OPROW("", "MatMulInteger",        10, OPSET_NOW,  2, 4,   1, 1,   "iiii", "", op_matmul_integer, 0)
 OPROW("com.microsoft", "MatMulIntegerToFloat", 1, OPSET_NOW, 4, 7, 1, 1, "iiffiif", "", op_matmul_integer_to_float, 0)
 OPROW("com.microsoft", "MatMulNBits", 1, OPSET_NOW, 3, 6, 1, 1, "fufaif",
@@ -230,10 +240,12 @@ OPROW("", "Pad",                  2,  10,         1, 1,   1, 1,   "f",
 OPROW("", "Pad",                  11, OPSET_NOW,  2, 4,   1, 1,   "ai=i",
       "mode:s{constant|reflect|edge|wrap}=constant", op_pad, 0)
 OPROW("com.microsoft", "Pad",     1,  OPSET_NOW,  2, 3,   1, 1,   "ai=",  "mode:s{constant|reflect|edge|wrap}=constant", build_newest, 0)
+OPROW("", "ParametricSoftplus",   1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f! beta:f!", op_scaled, 0)
 OPROW("", "Pow",                  1,  6,          2, 2,   1, 1,   "nn",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Pow",                  7,  OPSET_NOW,  2, 2,   1, 1,   "nn",   "", op_pow, 0)
 OPROW("com.microsoft", "QAttention", 1, OPSET_NOW, 5, 9,  1, 2,   "iifffiiif",
       "num_heads:i>=1! scale:f mask_filter_value:f=-10000 unidirectional:i=0 do_rotary:i=0 past_present_share_buffer:i=0", op_ms_quantized_attention, 0)
+OPROW("com.microsoft", "QEmbedLayerNormalization", 1, OPSET_NOW, 1, 18, 1, 2, "iiiiiiiifffffiiiii", "epsilon:f=1e-12", op_embed_layer_norm, 1)
 OPROW("com.microsoft", "QGemm",   1,  OPSET_NOW,  6, 9,   1, 1,   "ifiifiifi", "alpha:f=1 transA:i=0 transB:i=0", op_qgemm, 0)
 OPROW("com.microsoft", "QLinearAdd", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
 OPROW("com.microsoft", "QLinearAveragePool", 1, OPSET_NOW, 4, 5, 1, 1, "ififi",
@@ -247,6 +259,7 @@ OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi", ""
 OPROW("com.microsoft", "QLinearMul", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
 OPROW("com.microsoft", "QLinearSigmoid", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "", op_qlinear, 1)
 OPROW("com.microsoft", "QLinearSoftmax", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "axis:i=-1 opset:i!", op_qlinear_softmax, 1)
+OPROW("com.microsoft", "QLinearWhere", 1, OPSET_NOW, 9, 9, 1, 1,  "bifiififi", "", op_qlinear_where, 0)
 OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfn",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
 OPROW("com.microsoft", "QuantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nfn",
@@ -257,6 +270,7 @@ OPROW("", "RMSNormalization",     23, OPSET_NOW,  2, 2,   1, 1,   "ff",
 OPROW("", "RNN",                  1,  6,          3, 6,   0, 2,   "w===i=", RECURRENT " output_sequence:i=0", op_recurrent, 1)
 OPROW("", "RNN",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT, op_recurrent, 1)
 OPROW("", "Range",                11, OPSET_NOW,  3, 3,   1, 1,   "n^^",  "stash_type:i=1", op_range, 0)
+OPROW("com.microsoft", "Range",   1,  OPSET_NOW,  2, 3,   1, 1,   "n^^",  "", op_ms_range, 0)
 OPROW("", "Reciprocal",           1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_RECIP)
 OPROW("", "ReduceL1",             1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
 OPROW("", "ReduceL1",             18, OPSET_NOW,  1, 2,   1, 1,   "ni",
@@ -307,6 +321,8 @@ OPROW("com.microsoft", "RotaryEmbedding", 1, OPSET_NOW, 4, 4, 1, 1, "fi==",
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
 OPROW("", "STFT",                 17, OPSET_NOW,  2, 4,   1, 1,   "fifi", "onesided:i=1", op_stft, 0)
 OPROW("ai.onnx.ml", "SVMRegressor", 1, OPSET_NOW, 1, 1,   1, 1,   "n",    SVM " n_supports:i>=0=0 one_class:i=0", op_svm_regressor, 0)
+OPROW("", "Scale",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "scale:f=1", op_scale, 0)
+OPROW("", "ScaledTanh",           1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f! beta:f!", op_scaled, 1)
 OPROW("ai.onnx.ml", "Scaler",     1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "offset:F scale:F", op_scaler, 0)
 OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
       "body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I", op_scan, 0)
@@ -361,7 +377,7 @@ OPROW("", "Swish",                24, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha
 OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_TAN)
 OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
 OPROW("", "TensorScatter",        24, OPSET_NOW,  2, 3,   1, 1,   "a=i",  "axis:i=-2 mode:s{linear|circular}=linear", op_tensor_scatter, 0)
-OPROW("", "ThresholdedRelu",      10, OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
+OPROW("", "ThresholdedRelu",      1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
 OPROW("", "Tile",                 1,  5,          3, 3,   1, 1,   "ann",  "", adapt_tile, 0)
 OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_tile, 0)
 OPROW("", "TopK",                 1,  9,          1, 1,   2, 2,   "n",    "axis:i=-1 k:i!", adapt_top_k, 0)

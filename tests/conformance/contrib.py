@@ -334,8 +334,66 @@ def regions():
              Const(scales(118, dirs, 4 * h)), zeros(0, dirs, 4 * h)], 3, hidden_size=h, direction=way)
 
 
+def recurrent():
+    """each activation with its own parameters, and what is cut before it"""
+    parameters = {"Affine": (.8, .25), "ScaledTanh": (1.5, .6), "HardSigmoid": (.3, .4), "LeakyRelu": (.2,), "ThresholdedRelu": (.3,), "Elu": (.7,)}
+    x, batch, h = floats(120, 4, 2, 5), 2, 3
+    for op, gates, each in (("RNN", 1, 1), ("GRU", 3, 2), ("LSTM", 4, 3)):
+        weights = [Const(floats(121, 2, gates * h, 5)), Const(floats(122, 2, gates * h, h)), Const(floats(123, 2, 2 * gates * h))]
+        for name in ("Affine", "ScaledTanh", "HardSigmoid", "LeakyRelu", "ThresholdedRelu", "Elu", "Relu", "Softsign", "Softplus", "Sigmoid"):
+            p = parameters.get(name, ())
+            alphas, betas = ([v] * (2 * each) for v in (*p, 0, 0)[:2])
+            more = {k: v for k, v, n in (("activation_alpha", alphas, 1), ("activation_beta", betas, 2)) if len(p) >= n}
+            case(f"{op.lower()}_{name.lower()}", op, [x, *weights], each if op == "LSTM" else 2, domain="", hidden_size=h, direction="bidirectional",
+                 activations=[name] * (2 * each), clip=1.25, **more)
+        mixed = {"RNN": ["Elu"], "GRU": ["HardSigmoid", "ScaledTanh"], "LSTM": ["HardSigmoid", "Softsign", "ScaledTanh"]}[op]
+        rows = [[v for name in mixed for v in parameters.get(name, ())[i:i + 1]] for i in (0, 1)]
+        case(f"{op.lower()}_mixed", op, [x, *(Const(w.value[:1]) for w in weights)], 2, domain="", hidden_size=h, activations=mixed,
+             **{k: v for k, v in zip(("activation_alpha", "activation_beta"), rows) if v})
+
+
+def further():
+    """of first opsets, and of com.microsoft, that exporters and optimisers leave in models"""
+    x, img = floats(130, 2, 3, 4), floats(131, 2, 3, 7, 6)
+    first = lambda name, op, x, **attributes: case("first_" + name, op, [x], domain="", version=9, **attributes)
+    first("affine", "Affine", x, alpha=0.5, beta=-1.5)
+    first("scaled_tanh", "ScaledTanh", x, alpha=1.5, beta=0.5)
+    first("parametric_softplus", "ParametricSoftplus", x, alpha=0.5, beta=2.0)
+    first("scale", "Scale", x, scale=-0.25)
+    first("thresholded_relu", "ThresholdedRelu", x, alpha=0.5)
+    first("image_scaler", "ImageScaler", img, scale=0.5, bias=[1.0, -2.0, 3.0])
+    first("crop", "Crop", img, border=[1, 2, 0, 3])
+    first("crop_size", "Crop", img, border=[1, 2, 0, 3], scale=[4, 2])
+    case("ms_expand_dims", "ExpandDims", [x, Const(np.array(-2, np.int32))])
+    case("ms_range", "Range", [Const(np.array(3, np.int64)), Const(np.array(9, np.int64))])
+    case("ms_range_steps", "Range", [Const(np.array(3, np.float32)), Const(np.array(-1, np.float32)), Const(np.array(-.75, np.float32))])
+    case("ms_grid_sample", "GridSample", [img, floats(132, 2, 4, 5, 2)], mode="bicubic", padding_mode="reflection", align_corners=1)
+    case("ms_grid_sample_usual", "GridSample", [img, floats(132, 2, 4, 5, 2)])
+    turned = floats(133, 2, 5, 5)
+    turned[0, 0, 0] = 0
+    case("ms_inverse", "Inverse", [turned])
+    case("ms_inverse_flat", "Inverse", [np.array([[0, 2], [4, 1]], np.float64)])
+    for metric in ("euclidean", "sqeuclidean"):
+        case(f"ms_cdist_{metric}", "CDist", [floats(134, 4, 6), floats(135, 5, 6)], metric=metric)
+    u8 = lambda seed, *shape: ints(seed, 0, 255, *shape, kind=np.uint8)
+    s, z = lambda v: Const(np.float32(v).reshape(())), lambda v: Const(np.uint8(v).reshape(()))
+    case("ms_qlinear_where", "QLinearWhere", [ints(136, 0, 1, 2, 3, 4).astype(bool), u8(137, 2, 3, 4), s(.02), z(120), u8(138, 4), s(.03), z(7), s(.04), z(90)])
+    ids, seg, tables = ints(46, 0, 9, 2, 3), ints(47, 0, 1, 2, 3), [Const(u8(139 + i, n, 8)) for i, n in enumerate((10, 5, 2))]
+    rows = [Const(u8(142, 8)), Const(u8(143, 8))]
+    scales, zeros = [s(.01 * i) for i in range(1, 6)], [z(100 + i) for i in range(5)]
+    case("ms_quantised_embed_norm", "QEmbedLayerNormalization", [ids, seg, *tables, *rows, np.array([[1, 1, 0], [1, 1, 1]], np.int32), *scales, *zeros], 2, epsilon=1e-5)
+    case("ms_quantised_embed_norm_words", "QEmbedLayerNormalization", [ids, None, *tables[:2], None, *rows, None, *scales[:2], None, *scales[3:], *zeros[:2], None, *zeros[3:]], 2)
+    for kind, name in enumerate(("fp4", "nf4")):
+        for block, k, n in ((16, 48, 5), (32, 20, 7)):
+            blocks = (k * n + block - 1) // block
+            case(f"ms_bnb4_{name}_{block}", "MatMulBnb4", [floats(144, 3, k), Const(u8(145, (k * n + 1) // 2)), Const(np.abs(floats(146, blocks)))], K=k, N=n,
+                 block_size=block, quant_type=kind)
+
+
 def main():
     attention()
+    recurrent()
+    further()
     regions()
     learned()
     signals()
