@@ -254,7 +254,7 @@ void op_qgemm(Build *b) {
 
 /* ---- weights of few bits ---- */
 /* q[n, bytes] as [n, count] of `bits` each, lowest bits first */
-static Ref unpacked(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
+Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
   Ref part[8];
   int per = (int)(8 / bits);
   int64_t bytes = (count + per - 1) / per;
@@ -303,11 +303,11 @@ void op_matmul_nbits(Build *b) {
   if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
   if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
   const int64_t *order = order_of_blocks(b, 4, k, block, blocks);
-  Ref q = g_cast(ir, unpacked(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc), zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
+  Ref q = g_cast(ir, unpack_bits(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc), zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
   q = order ? shrink_axis(ir, q, 1, 0, 1, k) : g_reshape(ir, q, 3, (int64_t[]){ n, blocks, block });
   if (has_in(b, 3)) {
     bool packed = in_dt(b, 3) == DT_U8;
-    zero = packed ? unpacked(ir, of_size(b, 3, n, (blocks * bits + 7) / 8), n, blocks, bits) : of_size(b, 3, n, blocks);
+    zero = packed ? unpack_bits(ir, of_size(b, 3, n, (blocks * bits + 7) / 8), n, blocks, bits) : of_size(b, 3, n, blocks);
     zero = each_column(b, g_cast(ir, zero, acc), n, blocks, order, k);
   }
   Ref scale = each_column(b, g_cast(ir, of_size(b, 2, n, blocks), acc), n, blocks, order, k);
@@ -353,9 +353,9 @@ void op_gather_block_quantized(Build *b) {
   int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = (columns + block - 1) / block, n = dims_elems(index->dims, index->rank);
   if (scale->rank != 2 || scale->dims[0] != rows || scale->dims[1] != blocks) bad(b, "input 'scales' is not one for each block");
   Ref at = g_reshape(ir, wrap_index(b, b->in[1], rows), 2, (int64_t[]){ n, 1 });
-  Ref w = g_cast(ir, unpacked(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32), zero = c_int(ir, DT_I32, 1 << (bits - 1));
+  Ref w = g_cast(ir, unpack_bits(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32), zero = c_int(ir, DT_I32, 1 << (bits - 1));
   if (has_in(b, 3)) {
-    Ref all = unpacked(ir, of_size(b, 3, rows, (blocks * bits + 7) / 8), rows, blocks, bits);
+    Ref all = unpack_bits(ir, of_size(b, 3, rows, (blocks * bits + 7) / 8), rows, blocks, bits);
     zero = shrink_axis(ir, repeat_axis(ir, g_cast(ir, g_gather(ir, all, at, 0), DT_I32), 1, block, true), 1, 0, 1, columns);
   }
   Ref each = shrink_axis(ir, repeat_axis(ir, g_gather(ir, b->in[2], at, 0), 1, block, true), 1, 0, 1, columns);

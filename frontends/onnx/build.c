@@ -474,17 +474,22 @@ void spend(Build *b, int64_t nodes) {
   if (*b->spent > most) bad(b, "the model has more than %lld nodes after its loops are unrolled (--max-nodes)", (long long)most);
 }
 
-Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs) {
+void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out) {
   Build inner = *b;
   inner.nin = nin;
-  inner.nout = 1;
+  inner.nout = nout;
   inner.in = arena_dup(&b->c->model, in, (size_t)nin * sizeof *in);
-  inner.out = ARENA_NEW(&b->c->model, Ref, 1);
+  inner.out = out;
   inner.nattr = n;
   if (n) memcpy(inner.attr, attrs, (size_t)n * sizeof *attrs);
   become(&inner, op);
   inner.row->build(&inner);
-  return inner.out[0];
+}
+
+Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs) {
+  Ref out;
+  apply_op_outs(b, op, nin, in, n, attrs, 1, &out);
+  return out;
 }
 
 int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin ? b->narrow[b->n->in[k]] : 0; }

@@ -96,6 +96,7 @@ void become(Build *b, const char *op);          /* the row of op's newest form, 
 void build_newest(Build *b);                    /* the same of the node's own operator, and builds it */
 /* What operator op of ONNX makes of nin inputs; n attributes it is given, the others have their defaults */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
+void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
 /* A copy of body g on the values in: its nodes are built, its results go to out */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 void spend(Build *b, int64_t nodes);            /* fails when the model gets larger than its limit */
@@ -184,6 +185,8 @@ Ref turned(Build *b, Ref x, const char *flag);  /* the last two axes change plac
 /* ---- b_quant.c ---- */
 /* Floats x, quantised by their own range, times the integers w with their scale and zero point */
 Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero);
+/* q[n, bytes] as [n, count] of `bits` each, lowest bits first */
+Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits);
 /* The product of the integer matrices that inputs a and w are, without their zero points (inputs az and wz), times both
  * scales, plus the floats of input bias */
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias);

@@ -20,6 +20,9 @@
   "nodes_treeids:I nodes_nodeids:I nodes_featureids:I nodes_values:F nodes_values_as_tensor:t nodes_hitrates:F nodes_hitrates_as_tensor:t " \
   "nodes_modes:S! nodes_truenodeids:I nodes_falsenodeids:I nodes_missing_value_tracks_true:I base_values:F base_values_as_tensor:t" TRANSFORM
 #define SVM "kernel_type:s{LINEAR|POLY|RBF|SIGMOID}=LINEAR kernel_params:F support_vectors:F coefficients:F! rho:F!" TRANSFORM
+#define EXPERTS \
+  "k:i>=1=1 activation_type:s{relu|gelu|silu|swiglu|identity}=relu activation_alpha:f=1 activation_beta:f=0 normalize_routing_weights:i=0 " \
+  "swiglu_fusion:i=0 swiglu_limit:f use_sparse_mixer:i=0"
 #define LABELS "default_string:s=_Unused default_int64:i=-1 default_float:f=-0 keys_strings:S keys_int64s:I keys_floats:F values_strings:S values_int64s:I values_floats:F"
 /* clang-format off */
 /*    domain, name,             since, until,        in,      out,    types,   attributes, builder, argument */
@@ -215,6 +218,7 @@ OPROW("", "MeanVarianceNormalization", 9,  OPSET_NOW,  1, 1,   1, 1,   "w",    "
 OPROW("", "MelWeightMatrix",      17, OPSET_NOW,  5, 5,   1, 1,   "iiiff", "output_datatype:i=1", op_mel_weight_matrix, 0)
 OPROW("", "Min",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_MIN)
 OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_mish, 0)
+OPROW("com.microsoft", "MoE",     1,  OPSET_NOW,  3, 8,   1, 1,   "f=",   EXPERTS, op_experts, 0)
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
 OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_MUL)
@@ -260,6 +264,9 @@ OPROW("com.microsoft", "QLinearMul", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", ""
 OPROW("com.microsoft", "QLinearSigmoid", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "", op_qlinear, 1)
 OPROW("com.microsoft", "QLinearSoftmax", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "axis:i=-1 opset:i!", op_qlinear_softmax, 1)
 OPROW("com.microsoft", "QLinearWhere", 1, OPSET_NOW, 9, 9, 1, 1,  "bifiififi", "", op_qlinear_where, 0)
+OPROW("com.microsoft", "QMoE",    1,  OPSET_NOW,  3, 15,  1, 1,   "f=iffiffiffiiif", EXPERTS
+      " accuracy_level:i=0 block_size:i expert_weight_bits:i=4 fc1_expert_weight_bits:i fc2_expert_weight_bits:i fc3_expert_weight_bits:i "
+      "quant_type:s{int}=int weights_prepacked:i=-1", op_experts, 1)
 OPROW("", "QuantizeLinear",       10, OPSET_NOW,  2, 3,   1, 1,   "nfn",
       "axis:i=1 block_size:i>=0=0 output_dtype:i=0 precision:i=0 saturate:i=1", op_quantize, 0)
 OPROW("com.microsoft", "QuantizeLinear", 1, OPSET_NOW, 2, 3, 1, 1, "nfn",
@@ -416,3 +423,4 @@ OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op
 #undef TREES
 #undef SVM
 #undef LABELS
+#undef EXPERTS

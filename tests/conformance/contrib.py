@@ -390,8 +390,38 @@ def further():
                  block_size=block, quant_type=kind)
 
 
+def experts():
+    t, e, h, n = 5, 4, 8, 16
+    x, scores = floats(150, t, h), floats(151, t, e)
+    plain = [Const(floats(152, e, n, h)), Const(floats(153, e, n)), Const(floats(154, e, h, n)), Const(floats(155, e, h))]
+    for kind in ("relu", "gelu", "silu", "identity"):
+        case(f"ms_moe_{kind}", "MoE", [x, scores, *plain], k=2, activation_type=kind)
+    case("ms_moe_normalised", "MoE", [x.reshape(1, t, h), scores, plain[0], None, plain[2]], k=3, normalize_routing_weights=1)
+    wide = [Const(floats(156, e, 2 * n, h)), Const(floats(157, e, 2 * n))]
+    for more in ({}, {"swiglu_limit": 0.75}):
+        case("ms_moe_swiglu" + "_limit" * bool(more), "MoE", [x, scores, *wide, *plain[2:]], k=1, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.7,
+             activation_beta=1.0, **more)
+    h, n = 32, 16
+    x = floats(158, t, h)
+    for bits in (8, 2, 4):
+        for block in (0, 16)[:2 - (bits == 8)]:  # ONNX Runtime rounds x where blocks have 8 bits
+            packed = lambda seed, *shape: Const(ints(seed, 0, 255, *shape[:-1], shape[-1] * bits // 8, kind=np.uint8))
+            scale = lambda seed, rows, columns: Const(np.abs(floats(seed, e, rows, *([columns // block] if block else []), scale=.1 / 2**bits)))
+            zero = lambda seed, rows, columns: packed(seed, e, rows, max(8 // bits, columns // block)) if block else packed(seed, e, rows)
+            weights = [packed(159, e, 2 * n, h), scale(160, 2 * n, h), Const(floats(161, e, 2 * n)), packed(162, e, h, n), scale(163, h, n), Const(floats(164, e, h))]
+            more = {"block_size": block} if block else {}
+            name = f"ms_qmoe_{bits}" + (f"_blocks" if block else "")
+            case(name, "QMoE", [x, scores, *weights], k=2, activation_type="swiglu", swiglu_fusion=1, expert_weight_bits=bits, normalize_routing_weights=1, **more)
+            case(name + "_zeros", "QMoE", [x, scores, *weights, None, None, None, zero(165, 2 * n, h), zero(166, h, n)], k=2, activation_type="swiglu",
+                 swiglu_fusion=1, expert_weight_bits=bits, **more)
+    for whole in (0, 1):
+        case(f"ms_qmoe_mix_{whole}", "QMoE", [x, scores, *weights, None, None, None, None, None, None, np.abs(floats(167, t, e))], k=2, activation_type="swiglu", swiglu_fusion=1,
+             expert_weight_bits=4, block_size=16, normalize_routing_weights=whole)
+
+
 def main():
     attention()
+    experts()
     recurrent()
     further()
     regions()
