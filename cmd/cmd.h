@@ -137,9 +137,16 @@ void apply_states(Ctx *c, const Options *o, Graph *g);
 void state_first(Ctx *c, const Graph *g, Tensor *in);     /* in: of the graph; the states' first values */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in); /* what a run leaves for the next */
 
-/* ---- build.c: bundles built and run on this machine ---- */
+/* ---- process.c: the scratch folder and child processes ---- */
 char *scratch_new(Ctx *c);                                /* a private folder in c->model; fails with EX_NOWRITE */
 void scratch_remove(const char *dir);
+/* fork(); the child dies with its parent and is in a group of its own. Only while a scratch folder exists. */
+pid_t child_start(Ctx *c);
+int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* its wait status; stage: for the progress */
+int interrupt_pending(void);                              /* the signal that wants the program to end, or 0 */
+void *shared_memory(Ctx *c, size_t n);                    /* with children started later */
+
+/* ---- interface.c: from a bundle's manifest ---- */
 typedef struct Interface {                                /* what a caller of a built bundle must know */
   const char *name;
   VEC(GIO) inputs, outputs;                               /* ref is 0 */
@@ -154,20 +161,24 @@ typedef struct Interface {                                /* what a caller of a 
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
+
+/* ---- build.c: bundles built on this machine ---- */
+bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
 /* What the C compiler makes of `more`, arguments that name sources, as scratch/NAME.so. */
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more);
 /* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
+/* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
+typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
+Bytes link_shared(Ctx *c, void *arg, Bytes object);
+
+/* ---- execute.c: bundles run on this machine ---- */
 /* Builds the bundle in dir and runs it `steps` times in a process of its own: in has `stride` tensors for each run, out
  * the bundle's outputs, which get data in c->model. Returns the runtime's status; fails when the compiler fails or the
  * process dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out);
-bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
-/* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
-typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
-Bytes link_shared(Ctx *c, void *arg, Bytes object);
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 
@@ -187,11 +198,6 @@ typedef struct Loaded {
 } Loaded;
 /* a status, or -1 and why; threads: that share its runs; 0 and 1: this one alone */
 int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);
-/* fork(); the child dies with its parent and is in a group of its own. Only while a scratch folder exists. */
-pid_t child_start(Ctx *c);
-int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* its wait status; stage: for the progress */
-int interrupt_pending(void);                             /* the signal that wants the program to end, or 0 */
-void *shared_memory(Ctx *c, size_t n);                    /* with children started later */
 
 /* ---- measure.c: programs that time something on request, as children ---- */
 typedef VEC(double) Reals;

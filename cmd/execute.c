@@ -1,0 +1,136 @@
+/* execute.c: a built bundle loaded and run: in a child process, so that a kernel that crashes is a diagnosis and not the end of
+ * tgc. Results come back in shared memory. */
+#include "cmd.h"
+#include "../runtime_stub/tgcrt.h"
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct Result {
+  int status;   /* of tgcrt.h, or -1 and why */
+  bool clamped; /* in some run */
+  char why[252];
+} Result;
+typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
+typedef int (*MapFn)(const char *, size_t, const void **);
+typedef int (*ExecutorFn)(CallContext *, const tgcrt_executor *);
+typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *);
+typedef const tgcrt_executor *(*PoolExecutorFn)(const tgcrt_pool *);
+
+static void *symbol(void *so, const char *name, const char *suffix) {
+  char full[64];
+  snprintf(full, sizeof full, "%s%s", name, suffix);
+  return dlsym(so, full);
+}
+
+/* The threads end with the process. */
+static int use_threads(void *so, const Interface *f, CallContext *ctx, int threads) {
+  PoolFn start;
+  PoolExecutorFn executor;
+  ExecutorFn set;
+  *(void **)&start = symbol(so, "tgcrt", "_pool_start");
+  *(void **)&executor = symbol(so, "tgcrt", "_pool_executor");
+  *(void **)&set = symbol(so, f->name, "_set_executor");
+  if (!start || !executor || !set) return TGCRT_THREADS;
+  tgcrt_pool *pool;
+  size_t bytes = TGCRT_POOL_BYTES(threads);
+  int status = start(&pool, xmalloc(bytes), bytes, &(tgcrt_pool_options){ .threads = threads });
+  return status ? status : set(ctx, executor(pool));
+}
+
+/* The arena starts as 0xA5, so that reading what was never written shows. */
+int model_open(const char *dir, const char *so_path, const Interface *f, int threads, Loaded *m, char why[252]) {
+  m->so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+  if (!m->so) {
+    snprintf(why, 252, "%s", dlerror());
+    return -1;
+  }
+  InitFn init;
+  MapFn map;
+  *(void **)&init = symbol(m->so, f->name, "_init");
+  *(void **)&m->run = symbol(m->so, f->name, "_run");
+  *(void **)&map = symbol(m->so, "tgcrt", "_map");
+  if (!map) map = tgcrt_map; /* objects come without the runtime */
+  if (!init || !m->run) {
+    snprintf(why, 252, "the library lacks %s_init or %s_run", f->name, f->name);
+    return -1;
+  }
+  const void *weights = NULL;
+  size_t arena_bytes = (size_t)f->arena_bytes, weight_bytes = f->embedded ? 0 : (size_t)f->weight_bytes;
+  void *arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (arena == MAP_FAILED) {
+    snprintf(why, 252, "no memory for the arena of %zu bytes", arena_bytes);
+    return -1;
+  }
+  memset(arena, 0xa5, arena_bytes);
+  char file[4096];
+  snprintf(file, sizeof file, "%s/%s_weights.bin", dir, f->name);
+  double start = clock_ms();
+  int status = f->embedded ? 0 : map(file, weight_bytes, &weights);
+  m->map_ms = clock_ms() - start;
+  if (!status) status = init(&m->ctx, arena, arena_bytes, weights, weight_bytes);
+  m->init_ms = clock_ms() - start - m->map_ms;
+  if (!status && threads > 1) status = use_threads(m->so, f, &m->ctx, threads);
+  return status;
+}
+
+static size_t place_of(const GIO *v) { /* bytes, as all begin aligned */
+  return ((size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN;
+}
+
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
+                   size_t stride, const Tensor *in, Tensor *out) {
+  const char *so = bundle_build(c, o, dir, scratch, f, NULL);
+  size_t bytes = 0, nin = f->inputs.n, nout = f->outputs.n;
+  for (size_t i = 0; i < nout; i++) bytes += place_of(&f->outputs.p[i]);
+  Result *r = shared_memory(c, sizeof *r);
+  bytes = size_mul(bytes, steps);
+  char *data = shared_memory(c, bytes);
+  memset(data, 0xa5, bytes);
+  const void **src = ARENA_NEW(&c->model, const void *, steps * nin + 1);
+  void **dst = ARENA_NEW(&c->model, void *, steps * nout + 1);
+  for (size_t i = 0; i < steps * nin; i++) src[i] = in[i / nin * stride + i % nin].data;
+  for (size_t i = 0, at = 0; i < steps * nout; i++) {
+    const GIO *v = &f->outputs.p[i % nout];
+    out[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
+    memcpy(out[i].dims, v->dims, sizeof out[i].dims);
+    dst[i] = data + at;
+    at += place_of(v);
+  }
+  pid_t pid = child_start(c);
+  if (!pid) {
+    Loaded m;
+    r->status = model_open(dir, so, f, (int)o->threads, &m, r->why);
+    for (size_t s = 0; s < steps && !r->status; s++) {
+      r->status = m.run(&m.ctx, src + s * nin, dst + s * nout);
+      if (r->status != TGCRT_INDEX) continue;
+      r->clamped = true;
+      r->status = TGCRT_OK;
+    }
+    _exit(0);
+  }
+  int ended = child_wait(c, o, pid, "running"), status = r->status;
+  bool clamped = r->clamped;
+  char why[sizeof r->why];
+  memcpy(why, r->why, sizeof why);
+  munmap(r, sizeof *r);
+  for (size_t i = 0; i < steps * nout; i++)
+    out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
+  munmap(data, bytes ? bytes : 1);
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended))
+    fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
+  if (status < 0) fail(c, EX_BUG, "the compiled model cannot be run: %s", why);
+  if (status == TGCRT_CPU) fail(c, EX_MISSING, "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
+  if (clamped) warn_at(c, (Pos){ 0 }, "%s", "an index in the data was out of range and has been clamped");
+  return status;
+}
+
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out) {
+  const char *dir = plan_put(c, o, p, scratch);
+  Interface f = interface_read(c, dir);
+  int status = bundle_execute(c, o, dir, scratch, &f, steps, p->g->inputs.n, in, out);
+  interface_free(&f);
+  return status;
+}

@@ -1,0 +1,84 @@
+/* interface.c: what a caller of a built bundle must know, from its manifest. */
+#include "cmd.h"
+#include <string.h>
+#include <sys/stat.h>
+
+bool is_bundle(const char *path) {
+  struct stat st;
+  return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static const char *text_of(const json_t *j, const char *key) { return json_string_value(json_object_get(j, key)); }
+
+static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
+  *n = json_array_size(list);
+  for (size_t i = 0; i < *n; i++) {
+    const json_t *j = json_array_get(list, i), *shape = json_object_get(j, "shape");
+    const char *type = text_of(j, "type"), *name = text_of(j, "name");
+    size_t rank = json_array_size(shape);
+    if (!name) name = text_of(j, "field");
+    if (!type || !name || !json_is_array(shape) || rank > MAX_RANK) return false;
+    out[i] = (GIO){ .name = arena_str(&c->model, name, strlen(name)), .dt = dtype_from_text(type, strlen(type)), .rank = (int)rank };
+    for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
+    int64_t elems = dims_elems(out[i].dims, out[i].rank);
+    if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
+  }
+  return true;
+}
+
+static bool read_variants(Ctx *c, const json_t *list, Interface *f) {
+  const json_t *v;
+  size_t i;
+  json_array_foreach(list, i, v) {
+    const char *code = text_of(v, "code"), *cflags = text_of(v, "cflags");
+    if (!code || strchr(code, '/') || !cflags) return false;
+    VEC_PUSH(&f->variants, arena_str(&c->model, code, strlen(code)));
+    VEC_PUSH(&f->variant_flags, arena_str(&c->model, cflags, strlen(cflags)));
+  }
+  return true;
+}
+
+static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
+  const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
+  const char *generator = text_of(j, "generator"), *name = text_of(j, "name"), *weights = text_of(options, "weights"),
+             *code = text_of(options, "code"), *cflags = text_of(options, "cflags");
+  if (!generator || strcmp(generator, "tgc") || !name || !bundle_name_ok(name) || !weights || !cflags) return false;
+  if (!code || !strrchr(code, '.') || strchr(code, '/')) return false;
+  if (json_integer_value(json_object_get(json_object_get(j, "abi"), "major")) != BUNDLE_ABI_MAJOR) return false;
+  f->name = arena_str(&c->model, name, strlen(name));
+  f->cflags = arena_str(&c->model, cflags, strlen(cflags));
+  f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
+  f->weight_bytes = json_integer_value(json_object_get(j, "weight_bytes"));
+  f->code = arena_str(&c->model, code, strlen(code));
+  f->states = json_object_get(j, "states") != NULL;
+  f->embedded = strcmp(weights, "file") != 0;
+  if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
+  VEC_PUSH(&f->sources, f->code);
+  if (f->embedded && strcmp(weights, "object")) VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
+  if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
+  vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
+  vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
+  return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p);
+}
+
+Interface interface_read(Ctx *c, const char *dir) {
+  const char *path = arena_printf(&c->model, "%s/manifest.json", dir);
+  Bytes b = file_read(c, path, 1 << 30);
+  json_t *j = json_loadb((const char *)b.p, b.n, 0, NULL);
+  Interface f = { 0 };
+  bool good = read_interface(c, j, &f);
+  json_decref(j);
+  if (!good) {
+    interface_free(&f);
+    fail(c, EX_BADMODEL, "'%s' is not the manifest of a bundle this tgc can run", path);
+  }
+  return f;
+}
+
+void interface_free(Interface *f) {
+  VEC_FREE(&f->inputs);
+  VEC_FREE(&f->outputs);
+  VEC_FREE(&f->sources);
+  VEC_FREE(&f->variants);
+  VEC_FREE(&f->variant_flags);
+}
