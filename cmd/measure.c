@@ -72,7 +72,7 @@ static const char *answer(Ctx *c, Worker *w, const char *word, Reals *numbers) {
   for (double v = strtod(at, &end); good && end != at; v = strtod(at = end, &end)) VEC_PUSH(numbers, v);
   const char *text = arena_str(&c->model, good ? at : line.p, strcspn(good ? at : line.p, "\n"));
   sb_free(&line);
-  if (!good) fail(c, EX_FAILED, "%s: %s", w->what, text);
+  if (!good) fail(c, starts_with(text, "missing") ? EX_MISSING : EX_FAILED, "%s: %s", w->what, text);
   return text;
 }
 

@@ -46,10 +46,10 @@ enum { EMITS = sizeof emits / sizeof *emits };
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   const char *isa = otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
-  if (o->target && arch == ARCH_ANY) fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc has rows for", o->target);
+  if (o->target && arch == ARCH_ANY) fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc knows (tgc devices lists those)", o->target);
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
-  if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s", isa, why);
+  if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
   Emit emit;
   if (t->variants && backend_of(o, &emit) && (emit != EMIT_TEXT || backend_of(o, &emit)->build))
     fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
