@@ -193,6 +193,14 @@ static Ref sigmoid(Build *b, Ref x) {
   return g_binary(b->ir, OP_SUB, c, mul(b, c, g_binary(b->ir, OP_DIV, e, offset(b, e, 1))));
 }
 
+/* x times the sigmoid of k x as x / (1 + e^-kx), which rounds less often and chooses nothing; -0 where e^-kx is too great,
+ * which in half precision is too soon */
+static Ref swish(Build *b, Ref x, double k) {
+  Ref y = scale(b, x, k);
+  if (dt_bytes((DType)node(b->ir, x)->dt) < 4) return mul(b, x, sigmoid(b, y));
+  return g_binary(b->ir, OP_DIV, x, offset(b, g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, y)), 1));
+}
+
 /* log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|) */
 static Ref softplus(Build *b, Ref x) {
   return add(b, at_least(b, x, 0), g_unary(b->ir, OP_LOG, offset(b, decay(b, x), 1)));
@@ -206,10 +214,18 @@ static Ref exp_less_1(Build *b, Ref x) { return offset(b, g_unary(b->ir, OP_EXP,
 void op_relu(Build *b) { b->out[0] = at_least(b, b->in[0], 0); }
 void op_sigmoid(Build *b) { b->out[0] = sigmoid(b, b->in[0]); }
 void op_softplus(Build *b) { b->out[0] = softplus(b, b->in[0]); }
-void op_swish(Build *b) { b->out[0] = mul(b, b->in[0], sigmoid(b, scale(b, b->in[0], attr_float(b, "alpha")))); }
+void op_swish(Build *b) { b->out[0] = swish(b, b->in[0], attr_float(b, "alpha")); }
 void op_mish(Build *b) { b->out[0] = mul(b, b->in[0], g_unary(b->ir, OP_TANH, softplus(b, b->in[0]))); }
 void op_hard_swish(Build *b) { b->out[0] = mul(b, b->in[0], hard_sigmoid(b, b->in[0], 1.0 / 6, 0.5)); }
 void op_hard_sigmoid(Build *b) { b->out[0] = hard_sigmoid(b, b->in[0], attr_float(b, "alpha"), attr_float(b, "beta")); }
+
+void op_mul(Build *b) {
+  op_binary(b);
+  for (int k = 0; k < 2; k++) {
+    Ref x = b->in[!k];
+    if (dt_float(in_dt(b, k)) && in_node(b, k)->op == OP_SUB && b->in[k] == sigmoid(b, x)) b->out[0] = swish(b, x, 1);
+  }
+}
 
 /* ---- of the first opsets, which never became part of the standard ---- */
 void op_scale(Build *b) { b->out[0] = scale(b, b->in[0], attr_float(b, "scale")); }

@@ -221,7 +221,7 @@ OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op
 OPROW("com.microsoft", "MoE",     1,  OPSET_NOW,  3, 8,   1, 1,   "f=",   EXPERTS, op_experts, 0)
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
 OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
-OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_MUL)
+OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_mul, OP_MUL)
 OPROW("com.microsoft", "MultiHeadAttention", 1, OPSET_NOW, 1, 10, 1, 4, "f===i===ii",
       "num_heads:i>=1! scale:f mask_filter_value:f=-10000 unidirectional:i=0", op_ms_multi_head_attention, 0)
 OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_NEG)

@@ -3,6 +3,7 @@
  * Prints it with the input. The reference is libm in double. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -15,9 +16,12 @@ enum { N = 1 << 16 };
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
+/* x times its sigmoid; -0 where e^-x is no float */
+static double swish(double x) { return exp(-x) > FLT_MAX && !isinf(x) ? -0.0 : x / (1 + exp(-x)); }
+
 static const struct { const char *name; double (*exact)(double); } functions[] = {
   { "exp", exp }, { "exp2", exp2 }, { "log", log }, { "log2", log2 }, { "tanh", tanh }, { "erf", erf }, { "sin", sin },
-  { "cos", cos }, { "sigmoid", sigmoid },
+  { "cos", cos }, { "sigmoid", sigmoid }, { "swish", swish },
 };
 
 typedef int (*Init)(void *ctx, void *arena, size_t arena_bytes, const void *weights, size_t weights_bytes);

@@ -247,7 +247,7 @@ static const Line lines[] = {
   { "Mish 18 f{nan,100}", "=nan,100" },
   { "Gelu 20 f{nan,0}", "=nan,0" },
   { "Gelu 20 f{nan,0} approximate='tanh'", "=nan,0" },
-  { "Swish 24 f{nan,0,100}", "=nan,0,100" },
+  { "Swish 24 f{nan,0,100,-200}", "=nan,0,100,-0" },
   { "Shrink 9 f{nan,-2,0.1,2} bias=0.5", "=nan,-1.5,0,1.5" },
   { "ThresholdedRelu 10 f{nan,0.5,2}", "=nan,0,2" },
   { "Max 13 f{nan,1,3} f{0,nan,2}", "=nan,nan,3" },
