@@ -328,7 +328,7 @@ void op_ms_quantized_attention(Build *b) {
   need_rank(b, 0, "input", 3);
   need_rank(b, 1, "weight", 2);
   projected_sizes(b, in_node(b, 1)->dims[1], NULL, 0, size);
-  Ref x = integer_product(b, 0, 6, b->in[3], 1, 7, b->in[4], 2);
+  Ref x = g_cast(b->ir, integer_product(b, 0, 6, b->in[3], 1, 7, b->in[4], 2), in_dt(b, 3));
   attend_projected(b, x, size, 5, 8, -1);
 }
 

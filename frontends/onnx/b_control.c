@@ -16,9 +16,9 @@ static const OnnxGraph *body(Build *b, const char *name, uint32_t nin, uint32_t 
 
 /* One truth value, rank 0; *known: it is, and is *value */
 static Ref truth(Build *b, Ref r, bool *known, bool *value) {
-  const Node *n = node(b->ir, r);
+  const Node *n = is_list(r) ? NULL : node(b->ir, r);
   Tensor t;
-  if (n->dt != DT_BOOL || dims_elems(n->dims, n->rank) != 1) bad(b, "the condition is not one bool");
+  if (!n || n->dt != DT_BOOL || dims_elems(n->dims, n->rank) != 1) bad(b, "the condition is not one bool");
   r = g_reshape(b->ir, r, 0, NULL);
   *known = const_tensor(b, r, &t);
   *value = *known && tensor_int(&t, 0);
@@ -240,7 +240,7 @@ void op_scan(Build *b) {
       b->out[k] = in[k];
       continue;
     }
-    int at = axis_of(b, entry(b, "scan_output_axes", k - nstate, nscan), node(b->ir, runs.p[0][k])->rank + 1);
+    int at = axis_of(b, entry(b, "scan_output_axes", k - nstate, nscan), tensor_node(b, runs.p[0][k])->rank + 1);
     bool reverse = entry(b, "scan_output_directions", k - nstate, nscan) != 0;
     b->out[k] = trips ? stack_output(b, &runs, k, at, reverse) : empty(b, runs.p[0][k], at);
   }

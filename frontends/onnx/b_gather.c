@@ -247,9 +247,10 @@ static Op scatter_reduction(Build *b) {
 /* NULL: the indices are not known, or the way of known ones does not do */
 static const int64_t *scatter_index(Build *b) {
   Tensor t;
-  const Node *x = in_node(b, 0);
-  if (scatter_reduction(b) != OP_NONE || dims_elems(x->dims, x->rank) > FOLD_ELEMS * 4096 || !const_tensor(b, b->in[1], &t))
-    return NULL;
+  const Node *x = in_node(b, 0), *index = in_node(b, 1);
+  const int64_t most = FOLD_ELEMS * 4096;
+  if (scatter_reduction(b) != OP_NONE || dims_elems(x->dims, x->rank) > most || dims_elems(index->dims, index->rank) > most) return NULL;
+  if (!const_tensor(b, b->in[1], &t)) return NULL;
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
   return v;

@@ -145,7 +145,8 @@ static Ref dequantized(Build *b, int x, int scale, int zero) {
 }
 
 static Ref quantized(Build *b, Ref y, int scale, int zero, DType d) {
-  return quantize(b->ir, y, parameter(b, scale, node(b->ir, y), 0, 0), has_in(b, zero) ? parameter(b, zero, node(b->ir, y), 0, 0) : 0, d);
+  Ref to = g_cast(b->ir, parameter(b, scale, node(b->ir, y), 0, 0), (DType)node(b->ir, y)->dt);
+  return quantize(b->ir, y, to, has_in(b, zero) ? parameter(b, zero, node(b->ir, y), 0, 0) : 0, d);
 }
 
 /* QLinearNAME is NAME of dequantised inputs; inputs: each tensor with its scale and zero point, the result's. The row's
@@ -204,7 +205,7 @@ void op_nhwc_max_pool(Build *b) { with_channels_last(b, true, op_max_pool); }
 /* Sums of products of integers by the scales of the factors, each one number or one for each column */
 static Ref in_floats(Build *b, Ref sum, Ref a_scale, Ref w_scale) {
   IR *ir = b->ir;
-  Ref scales[] = { a_scale, w_scale };
+  Ref scales[] = { g_cast(ir, a_scale, DT_F32), g_cast(ir, w_scale, DT_F32) };
   for (int k = 0; k < 2; k++)
     if (dims_elems(node(ir, scales[k])->dims, node(ir, scales[k])->rank) == 1) scales[k] = g_reshape(ir, scales[k], 0, NULL);
   check_broadcast(b, 2, scales);
@@ -215,7 +216,7 @@ static Ref in_floats(Build *b, Ref sum, Ref a_scale, Ref w_scale) {
 /* y plus input k, where there is one */
 static Ref with_bias(Build *b, Ref y, int k) {
   const Node *n = node(b->ir, y);
-  return has_in(b, k) ? add(b, y, to_shape(b, b->in[k], n->rank, n->dims)) : y;
+  return has_in(b, k) ? add(b, y, to_shape(b, g_cast(b->ir, b->in[k], (DType)n->dt), n->rank, n->dims)) : y;
 }
 
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias) {
@@ -224,7 +225,7 @@ Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_s
 }
 
 /* inputs: a, w, their scales, their zero points, a bias */
-void op_matmul_integer_to_float(Build *b) { b->out[0] = integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6); }
+void op_matmul_integer_to_float(Build *b) { b->out[0] = g_cast(b->ir, integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6), in_dt(b, 2)); }
 
 /* Floats times integers without their zero point; the floats become integers first */
 static Ref quantised_product(Build *b, Ref x, Ref w, Ref scale) {
@@ -242,13 +243,12 @@ void op_dynamic_quantize_matmul(Build *b) {
 
 /* inputs: a, its scale and zero point, w, its own, a bias of integers, the result's (none: the result is floats) */
 void op_qgemm(Build *b) {
-  IR *ir = b->ir;
   for (int k = 0; k <= 3; k += 3)
     if (in_node(b, k)->rank != 2) bad(b, "input %d has rank %d, expected 2", k, in_node(b, k)->rank);
   b->in[0] = turned(b, b->in[0], "transA");
   b->in[3] = turned(b, b->in[3], "transB");
   Ref sum = with_bias(b, matmul(b, centred(b, 0, 2, false), centred(b, 3, 5, false)), 6);
-  Ref y = in_floats(b, sum, mul(b, b->in[1], c_float(ir, DT_F32, attr_float(b, "alpha"))), b->in[4]);
+  Ref y = in_floats(b, sum, times(b, g_cast(b->ir, b->in[1], DT_F32), attr_float(b, "alpha")), b->in[4]);
   b->out[0] = has_in(b, 7) ? quantized(b, y, 7, 8, has_in(b, 8) ? in_dt(b, 8) : DT_U8) : y;
 }
 
@@ -294,12 +294,12 @@ static Ref each_column(Build *b, Ref x, int64_t n, int64_t blocks, const int64_t
  * accuracy_level says how much an engine may round a, and is no part of the result. */
 void op_matmul_nbits(Build *b) {
   IR *ir = b->ir;
-  int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), blocks = (k + block - 1) / block;
+  int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), blocks = k / block + (k % block != 0);
   const Node *a = in_node(b, 0);
   DType acc = acc_type(in_dt(b, 0));
   if (bits != 2 && bits != 4 && bits != 8) bad(b, "attribute 'bits' is %lld, expected 2, 4 or 8", (long long)bits);
   if (block % (8 / bits)) bad(b, "blocks of %lld elements are no whole bytes", (long long)block);
-  if (n > MAX_ELEMS / (blocks * block)) bad(b, "the weights are too large");
+  elems_mul(b, n, elems_mul(b, blocks, block));
   if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
   if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
   const int64_t *order = order_of_blocks(b, 4, k, block, blocks);
@@ -350,7 +350,7 @@ void op_gather_block_quantized(Build *b) {
   if (in_dt(b, 0) != DT_U8 || (bits != 2 && bits != 4 && bits != 8)) bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
   if (q->rank != 2 || axis_of(b, attr_int(b, "gather_axis"), 2) != 0 || axis_of(b, attr_int(b, "quantize_axis"), 2) != 1)
     bad(b, "only rows of a matrix can be taken, with blocks along them");
-  int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = (columns + block - 1) / block, n = dims_elems(index->dims, index->rank);
+  int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = columns / block + (columns % block != 0), n = dims_elems(index->dims, index->rank);
   if (scale->rank != 2 || scale->dims[0] != rows || scale->dims[1] != blocks) bad(b, "input 'scales' is not one for each block");
   Ref at = g_reshape(ir, wrap_index(b, b->in[1], rows), 2, (int64_t[]){ n, 1 });
   Ref w = g_cast(ir, unpack_bits(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32), zero = c_int(ir, DT_I32, 1 << (bits - 1));

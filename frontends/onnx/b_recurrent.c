@@ -81,12 +81,12 @@ static void step(Build *b, Cell *c, Ref x) {
 /* All results, [steps, batch, hidden]; lengths: i64[batch, 1], 0 when all sequences have all steps */
 static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
+  spend(b, c->steps * NODES_A_STEP);
   Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1);
   int64_t dims[3] = { c->steps, c->batch, c->hidden };
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
     Ref h = c->h, cell = c->c;
-    spend(b, NODES_A_STEP);
     step(b, c, without_axes(ir, shrink_axis(ir, c->xw, 0, t, 1, 1), 1u));
     y[t] = c->h;
     if (lengths) {
@@ -143,7 +143,7 @@ static Ref read_lengths(Build *b, int64_t steps, int64_t batch) {
   if (!has_in(b, LENGTHS)) return 0;
   need_shape(b, LENGTHS, "sequence_lens", 1, &batch);
   if (const_tensor(b, b->in[LENGTHS], &t)) {
-    for (int64_t i = 0; i < batch; i++) whole &= tensor_int(&t, i) >= steps;
+    for (int64_t i = 0; i < (t.data ? batch : batch > 0); i++) whole &= tensor_int(&t, i) >= steps;
     if (whole) return 0;
   }
   return g_reshape(b->ir, g_cast(b->ir, b->in[LENGTHS], DT_I64), 2, (int64_t[]){ batch, 1 });

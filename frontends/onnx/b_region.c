@@ -47,13 +47,14 @@ void op_roi_align(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t regions = in_node(b, 1)->dims[0], each = attr_int(b, "sampling_ratio"), channels = x->dims[1], h = x->dims[2], w = x->dims[3];
   int64_t cells[] = { attr_int(b, "output_height"), attr_int(b, "output_width") };
+  int64_t samples = elems_mul(b, elems_mul(b, cells[0], each), elems_mul(b, cells[1], each));
   if (!each) bad(b, "attribute 'sampling_ratio' is 0: as many samples as the region is large are not supported, since their number depends on the data");
   if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != regions) bad(b, "input 'batch_indices' is not one for each of %lld regions", (long long)regions);
   DType acc = acc_type(in_dt(b, 0));
   Ref rois = g_cast(ir, b->in[1], acc);
   Samples rows = samples_of(b, column(b, rois, 1), column(b, rois, 3), cells[0], each, h);
   Samples cols = samples_of(b, column(b, rois, 0), column(b, rois, 2), cells[1], each, w);
-  const int64_t of_row[] = { regions, rows.n, 1 }, of_col[] = { regions, 1, cols.n }, places = regions * rows.n * cols.n;
+  const int64_t of_row[] = { regions, rows.n, 1 }, of_col[] = { regions, 1, cols.n }, places = elems_mul(b, regions, samples);
   check_dims(b, 2, (int64_t[]){ channels, places });
   Ref picture = g_reshape(ir, clamp_index(b, wrap_index(b, b->in[2], x->dims[0]), x->dims[0]), 3, (int64_t[]){ regions, 1, 1 });
   Ref image = g_reshape(ir, g_permute(ir, g_cast(ir, b->in[0], acc), (int64_t[]){ 1, 0, 2, 3 }), 2, (int64_t[]){ channels, x->dims[0] * h * w });

@@ -59,6 +59,7 @@ static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) 
   if (reach > MAX_TAPS / 2 || a->out > MAX_OUT)
     bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
   int64_t first = (int64_t)floor(-reach) + 1, taps = near ? 1 : 2 - 2 * first;
+  if (a->out * taps > 4 * MAX_OUT) bad(b, "resizing %lld elements to %lld by %lld of each is over the limit", (long long)a->in, (long long)a->out, (long long)taps);
   *index = ARENA_NEW(&b->c->model, int64_t, a->out * taps + 1);
   *weight = ARENA_NEW(&b->c->model, double, a->out *taps + 1);
   for (int64_t o = 0; o < a->out; o++) {
@@ -205,6 +206,10 @@ void op_resize(Build *b) {
       axes[i].roi_end = roi[n + i];
     }
   }
+  int64_t dims[USER_RANK];
+  for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+  for (int i = 0; i < n; i++) dims[which[i]] = axes[i].out;
+  check_dims(b, x->rank, dims);
   DType d = in_dt(b, 0), work = near ? d : dt_float(d) ? acc_type(d) : DT_F32;
   Ref r = g_cast(ir, b->in[0], work);
   for (int k = 0; k < 2 * n; k++) {

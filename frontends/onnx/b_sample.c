@@ -146,10 +146,11 @@ void op_deform_conv(Build *b) {
   const Node *x = in_node(b, 0), *w = in_node(b, 1), *off = in_node(b, 2);
   if (x->rank != 4 || w->rank != 4 || off->rank != 4) bad(b, "only pictures of two axes are supported");
   int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1], maps = w->dims[0];
-  int64_t k[2] = { w->dims[2], w->dims[3] }, taps = k[0] * k[1], out[2] = { off->dims[2], off->dims[3] }, places = out[0] * out[1], pixels = x->dims[2] * x->dims[3];
-  if (w->dims[1] * group != channels || maps % group || channels % groups || !pixels || !taps)
+  int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
+  int64_t places = elems_mul(b, out[0], out[1]), pixels = elems_mul(b, x->dims[2], x->dims[3]);
+  if (elems_mul(b, w->dims[1], group) != channels || maps % group || channels % groups || !pixels || !taps)
     bad(b, "%lld channels, %lld filters of %lld and groups of %lld and %lld do not fit together", (long long)channels, (long long)maps, (long long)w->dims[1], (long long)group, (long long)groups);
-  if (off->dims[0] != n || off->dims[1] != 2 * groups * taps) bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
+  if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps)) bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));
   Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ n, groups, taps, 2, places }), at[2];
   int64_t kernel[2], stride[2], dilation[2], pads[4];

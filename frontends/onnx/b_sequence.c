@@ -1,15 +1,28 @@
 /* b_sequence.c: operators on sequences. How long a sequence is and which of its tensors is meant is known when compiling,
  * so a sequence is a list of values that the builders hand on; a graph has none. */
 #include "build.h"
-#include <string.h>
+
+enum { COPIES_A_NODE = 16 }; /* entries of lists that count as one node */
 
 static const List *list(Build *b, int k) { return &b->lists->p[b->in[k] & ~LIST_TAG]; }
 
-static Ref new_list(Build *b, int64_t n, const Ref *items) {
+static Ref list_ref(Build *b, Items *items, int64_t n) {
   Lists *all = b->lists;
   all->p = grown(b, all->p, all->n, sizeof *all->p);
-  all->p[all->n] = (List){ n ? arena_dup(&b->c->model, items, (size_t)n * sizeof *items) : NULL, n };
+  all->p[all->n] = (List){ items, n };
   return (Ref)all->n++ | LIST_TAG;
+}
+
+static void push(Build *b, Items *items, Ref r) {
+  items->p = grown(b, items->p, (size_t)items->n, sizeof r);
+  items->p[items->n++] = r;
+}
+
+static Ref new_list(Build *b, int64_t n, const Ref *r) {
+  Items *items = ARENA_NEW(&b->c->model, Items, 1);
+  spend(b, n / COPIES_A_NODE);
+  for (int64_t i = 0; i < n; i++) push(b, items, r[i]);
+  return list_ref(b, items, n);
 }
 
 /* A place in a list of n; without the input, the last of them */
@@ -26,24 +39,34 @@ void op_sequence_length(Build *b) { b->out[0] = c_int(b->ir, DT_I64, list(b, 0)-
 
 void op_sequence_at(Build *b) {
   const List *l = list(b, 0);
-  b->out[0] = l->p[place(b, 1, l->n, l->n - 1)];
+  b->out[0] = l->items->p[place(b, 1, l->n, l->n - 1)];
 }
 
+/* Loops that collect what they make append to the last list there is, which costs no copy. */
 void op_sequence_insert(Build *b) {
-  const List *l = list(b, 0);
-  int64_t at = place(b, 2, l->n, l->n);
-  Ref *all = ARENA_NEW(&b->c->model, Ref, l->n + 1);
-  for (int64_t i = 0; i <= l->n; i++) all[i] = i < at ? l->p[i] : i == at ? b->in[1] : l->p[i - 1];
-  b->out[0] = new_list(b, l->n + 1, all);
+  const List l = *list(b, 0);
+  int64_t at = place(b, 2, l.n, l.n);
+  if (at == l.n && l.n == l.items->n) {
+    push(b, l.items, b->in[1]);
+    b->out[0] = list_ref(b, l.items, l.n + 1);
+    return;
+  }
+  Ref *all = ARENA_NEW(&b->c->model, Ref, l.n + 1);
+  for (int64_t i = 0; i <= l.n; i++) all[i] = i < at ? l.items->p[i] : i == at ? b->in[1] : l.items->p[i - 1];
+  b->out[0] = new_list(b, l.n + 1, all);
 }
 
 void op_sequence_erase(Build *b) {
-  const List *l = list(b, 0);
-  if (!l->n) bad(b, "the sequence is empty");
-  int64_t at = place(b, 1, l->n, l->n - 1);
-  Ref *all = ARENA_NEW(&b->c->model, Ref, l->n);
-  for (int64_t i = 0; i + 1 < l->n; i++) all[i] = l->p[i < at ? i : i + 1];
-  b->out[0] = new_list(b, l->n - 1, all);
+  const List l = *list(b, 0);
+  if (!l.n) bad(b, "the sequence is empty");
+  int64_t at = place(b, 1, l.n, l.n - 1);
+  if (at == l.n - 1) {
+    b->out[0] = list_ref(b, l.items, at);
+    return;
+  }
+  Ref *all = ARENA_NEW(&b->c->model, Ref, l.n);
+  for (int64_t i = 0; i + 1 < l.n; i++) all[i] = l.items->p[i < at ? i : i + 1];
+  b->out[0] = new_list(b, l.n - 1, all);
 }
 
 void op_split_to_sequence(Build *b) {
@@ -70,18 +93,18 @@ void op_split_to_sequence(Build *b) {
 void op_concat_from_sequence(Build *b) {
   const List *l = list(b, 0);
   if (!l->n) bad(b, "the sequence is empty");
-  const Node *first = node(b->ir, l->p[0]);
+  const Node *first = node(b->ir, l->items->p[0]);
   bool stacks = attr_int(b, "new_axis");
   int axis = axis_of(b, attr_int(b, "axis"), first->rank + stacks);
   Ref *part = ARENA_NEW(&b->c->model, Ref, l->n);
   for (int64_t i = 0; i < l->n; i++) {
-    const Node *x = node(b->ir, l->p[i]);
+    const Node *x = node(b->ir, l->items->p[i]);
     bool fits = x->rank == first->rank && x->dt == first->dt;
     for (int a = 0; fits && a < x->rank; a++) fits = (a == axis && !stacks) || x->dims[a] == first->dims[a];
     if (!fits) bad(b, "the tensors of the sequence differ in type or shape");
     int64_t dims[USER_RANK + 1];
     for (int a = 0; a <= x->rank; a++) dims[a] = a < axis ? x->dims[a] : a == axis ? 1 : x->dims[a - 1];
-    part[i] = stacks ? g_reshape(b->ir, l->p[i], x->rank + 1, dims) : l->p[i];
+    part[i] = stacks ? g_reshape(b->ir, l->items->p[i], x->rank + 1, dims) : l->items->p[i];
   }
   b->out[0] = cat_all(b, l->n, part, axis);
 }
@@ -96,10 +119,13 @@ void op_sequence_map(Build *b) {
   for (int64_t i = 0; i < n; i++) {
     for (int k = 0; k < b->nin; k++) {
       if (is_list(b->in[k]) && list(b, k)->n != n) bad(b, "the sequences have %lld and %lld tensors", (long long)n, (long long)list(b, k)->n);
-      in[k] = is_list(b->in[k]) ? list(b, k)->p[i] : b->in[k];
+      in[k] = is_list(b->in[k]) ? list(b, k)->items->p[i] : b->in[k];
     }
     build_body(b, g, in, out);
-    for (int k = 0; k < b->nout; k++) all[k * n + i] = out[k];
+    for (int k = 0; k < b->nout; k++) {
+      if (is_list(out[k])) bad(b, "result %d of its body is a sequence, which is not supported", k);
+      all[k * n + i] = out[k];
+    }
   }
   for (int k = 0; k < b->nout; k++) b->out[k] = new_list(b, n, all + k * n);
 }

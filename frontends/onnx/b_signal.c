@@ -112,7 +112,7 @@ static Ref joined(Build *b, Complex z, int rank, const int64_t *dims) { /* dims:
 static int64_t size_input(Build *b, int k, const char *name, int64_t least) {
   int n;
   int64_t v = *const_ints(b, k, name, &n);
-  if (n != 1 || v < least || v > MAX_ELEMS >> 8) bad(b, "input '%s' is %lld", name, (long long)v);
+  if (n != 1 || v < least || v > 1 << 28) bad(b, "input '%s' is %lld", name, (long long)v);
   return v;
 }
 

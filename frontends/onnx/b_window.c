@@ -130,7 +130,7 @@ static void check_weights(Build *b, const Node *x, const Node *w, bool transpose
   if (w->rank != x->rank) bad(b, "the weights have rank %d, but the input has rank %d", w->rank, x->rank);
   if (x->dims[1] % group) bad(b, "group %lld does not divide %lld channels", (long long)group, (long long)x->dims[1]);
   if (w->dims[0] % group) bad(b, "group %lld does not divide %lld filters", (long long)group, (long long)w->dims[0]);
-  int64_t channels = transposed ? w->dims[0] : w->dims[1] * group;
+  int64_t channels = transposed ? w->dims[0] : elems_mul(b, w->dims[1], group);
   if (channels != x->dims[1])
     bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)channels, (long long)group,
         (long long)x->dims[1]);
@@ -383,15 +383,19 @@ void op_max_unpool(Build *b) {
     bad(b, "values and places are not of one shape [batch, channels, ...]");
   const int64_t *wanted = has_in(b, 2) ? const_ints(b, 2, "output_shape", &given) : NULL;
   if (wanted && given != rank) bad(b, "input 'output_shape' has %d entries, expected %d", given, rank);
-  int64_t k[SPATIAL], stride[SPATIAL], pads[2 * SPATIAL], dims[MAX_RANK] = { x->dims[0], x->dims[1] }, near = 1;
+  int64_t k[SPATIAL], stride[SPATIAL], pads[2 * SPATIAL], dims[MAX_RANK] = { x->dims[0], x->dims[1] }, near = 1, widest = 0;
   ints_into(b, "kernel_shape", n, 1, k);
   ints_into(b, "strides", n, 1, stride);
   ints_into(b, "pads", 2 * n, 0, pads);
   for (int a = 0; a < n; a++) {
-    dims[2 + a] = (x->dims[2 + a] - 1) * stride[a] + k[a] - pads[a] - pads[n + a];
-    near *= (k[a] - 1) / stride[a] + 1; /* windows that a place may lie in */
+    int64_t full;
+    if (!i64_mul(x->dims[2 + a] - 1, stride[a], &full) || full > MAX_ELEMS) bad(b, "the result is too large on axis %d", a);
+    dims[2 + a] = full + k[a] - pads[a] - pads[n + a];
+    near = elems_mul(b, near, (k[a] - 1) / stride[a] + 1); /* windows that a place may lie in */
   }
   check_dims(b, rank, dims);
+  for (int a = 0; a < n; a++) widest = dims[2 + a] > widest ? dims[2 + a] : widest;
+  spend(b, elems_mul(b, near, 1 + widest / 64)); /* each has an index of all places */
   Ref place = c_int(ir, DT_I64, 0), y = g_expand(ir, c_int(ir, in_dt(b, 0), 0), rank, dims);
   for (int a = 0; a < rank; a++) place = add(b, mul(b, place, c_int(ir, DT_I64, dims[a])), iota_axis(ir, DT_I64, dims[a], a, rank));
   for (int64_t m = 0; m < near && dims_elems(x->dims, rank); m++) {
@@ -483,8 +487,8 @@ void op_col2im(Build *b) {
     if (image[i] < 1 || image[i] > MAX_ELEMS || block[i] < 1 || block[i] > 1 << 16 || pads[i] < 0 || pads[n + i] < 0 || w.in[i] < reach(&w, i))
       bad(b, "windows of %lld on axis %d of %lld elements", (long long)block[i], i, (long long)image[i]);
     w.out[i] = (w.in[i] - reach(&w, i)) / w.stride[i] + 1;
-    taps *= block[i];
-    windows_ *= w.out[i];
+    taps = elems_mul(b, taps, block[i]);
+    windows_ = elems_mul(b, windows_, w.out[i]);
   }
   if (x->dims[1] % taps || x->dims[2] != windows_) bad(b, "%lld windows of %lld elements, expected %lld of a multiple of %lld", (long long)x->dims[2], (long long)x->dims[1], (long long)windows_, (long long)taps);
   spend(b, taps);

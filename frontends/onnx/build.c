@@ -327,6 +327,12 @@ void check_dims(Build *b, int rank, const int64_t *dims) {
   if (dims_elems(dims, rank) > MAX_ELEMS) bad(b, "the result has more than 2^40 elements");
 }
 
+int64_t elems_mul(Build *b, int64_t x, int64_t y) {
+  int64_t n;
+  if (!i64_mul(x, y, &n) || n > MAX_ELEMS) bad(b, "%lld times %lld is more than 2^40", (long long)x, (long long)y);
+  return n;
+}
+
 static char *dims_text(Build *b, const int64_t *dims, int rank) {
   Sb s = { 0 };
   sb_puts(&s, "[");
@@ -497,7 +503,16 @@ int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin
 static bool only_moves(BuildFn f) { return f == op_identity || f == op_reshape || f == op_transpose; }
 static bool takes_narrow(BuildFn f) { return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize; }
 
+/* What a builder makes on the way to its results may be larger than they are, but its bytes must be a number. */
+static void check_made(Build *b, Ref from) {
+  for (Ref r = from; r < b->ir->n; r++) {
+    const Node *x = node(b->ir, r);
+    if (dims_elems(x->dims, x->rank) > INT64_MAX / 16) bad(b, "takes a value of the shape %s", dims_text(b, x->dims, x->rank));
+  }
+}
+
 static void build_node(Build *b, const OnnxNode *n) {
+  const Ref first = b->ir->n;
   spend(b, 1);
   b->n = n;
   b->at = onnx_pos(n);
@@ -524,6 +539,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   check_attr_names(b);
   b->result_narrow = only_moves(b->row->build) ? in_narrow(b, 0) : 0;
   b->row->build(b);
+  check_made(b, first);
   if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;

@@ -55,11 +55,10 @@ typedef struct AttrVal {
 static inline AttrVal int_attr(const char *name, int64_t v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'i', .set = true, .i = v }; }
 static inline AttrVal float_attr(const char *name, double v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'f', .set = true, .f = v }; }
 
-/* A sequence: its tensors. It goes from builder to builder as a Ref that no node has. */
-typedef struct List {
-  const Ref *p;
-  int64_t n;
-} List;
+/* A sequence: its tensors, the first n of items, which lists that begin alike share. It goes from builder to builder as a
+ * Ref that no node has. */
+typedef struct Items { Ref *p; int64_t n; } Items;
+typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
 #define LIST_TAG 0x80000000u /* of the place among Build.lists */
@@ -122,6 +121,7 @@ uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; rep
 
 /* ---- build.c: results ---- */
 void check_dims(Build *b, int rank, const int64_t *dims); /* fails when over USER_RANK or MAX_ELEMS */
+int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y, which are not negative; fails when over MAX_ELEMS */
 Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* checked broadcast_to */
 void check_broadcast(Build *b, int n, const Ref *xs); /* fails when the shapes do not fit */
 Ref ints_ref(Build *b, int n, const int64_t *v); /* constant i64[n] */

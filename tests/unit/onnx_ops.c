@@ -61,6 +61,22 @@ static const Line lines[] = {
   { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] nodes_truenodeids=[1,0] nodes_falsenodeids=[1,0] nodes_featureids=[3,0]",
     "node 0 compares column 3 of 3" },
   { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH'] nodes_values=[0.0]", "a node's mode is 'BRANCH'" },
+  /* sizes that no memory has: of results, on the way to them, of tables */
+  { "CumSum 14 f[8589934592] i{0}", "takes a value of the shape [8589934592,8589934592]" },
+  { "LRN 13 f[1,1073741824] size=1099511627776", "takes a value of the shape" },
+  { "Conv 11 f[1,1,1099511627776] f[1099511627776,1,1]", "takes a value of the shape" },
+  { "Conv 11 f[1,0,4] f[0,4,1] group=4611686018427387904", "4 times 4611686018427387904 is more than 2^40" },
+  { "Col2Im 18 f[1,4,4] i{1073741824,1073741824,1073741824,1073741824} i{65536,65536,65536,65536}", "is more than 2^40" },
+  { "MaxUnpool 11 f[1,1,4] i[1,1,4] kernel_shape=[1048576]", "--max-nodes" },
+  { "MaxUnpool 11 f[1,1,4,4] i[1,1,4,4] kernel_shape=[1099511627776,1099511627776]", "is more than 2^40" },
+  { "MaxUnpool 11 f[1,1,1099511627776] i[1,1,1099511627776] kernel_shape=[2] strides=[1099511627776]", "the result is too large on axis 0" },
+  { "RoiAlign 16 f[1,1,4,4] f[1,4] i{0} output_height=4294967296 output_width=4294967296 sampling_ratio=1", "is more than 2^40" },
+  { "Resize 13 f[8589934592] - - i{16777216} antialias=1 mode='linear'", "by 1024 of each is over the limit" },
+  { "RNN 14 f[8589934592,1,1] f[1,1,1] f[1,1,1]", "--max-nodes" },
+  { "HannWindow 17 i{4294967296:1}", "input 'size' is 4294967296" },
+  /* quantised products take and give floats of either width */
+  { "com.microsoft.MatMulIntegerToFloat 1 u[2,3] c[3,4] h[1] h[4] - - h[4]", "[2,4]" },
+  { "com.microsoft.QGemm 1 u[2,3] h[1] u[1] c[3,4] h[1] c[1] i[4]", "[2,4]" },
   /* determinants, regions, states */
   { "Det 11 f{1,2,3,4:2,2}", "=-2" },
   { "Det 11 f{0,2,1,1,1,1,2,0,3:3,3}", "=-4" },
