@@ -9,9 +9,10 @@
 #include <string.h>
 
 /* ---- types ---- */
-void c_type(Sb *o, DType d, int lanes) {
-  if (lanes == 1) sb_puts(o, d == DT_BOOL ? "int" : dtype_info[d].ctype);
-  else sb_printf(o, "%sx%d", d == DT_BOOL ? "i32" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text, lanes);
+const char *c_type(DType d, int lanes, char buf[32]) {
+  if (lanes == 1) snprintf(buf, 32, "%s", d == DT_BOOL ? "int" : dtype_info[d].ctype);
+  else snprintf(buf, 32, "%sx%d", d == DT_BOOL ? "i32" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text, lanes);
+  return buf;
 }
 
 const char *c_suffix(DType d, int lanes, char buf[32]) {
@@ -165,21 +166,13 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
   else if (to == DT_BF16) sb_printf(o, "tgc_tobf%s_%s(%s)", target_rounds(w->t, x->lanes) ? "z" : "", c_suffix(to, x->lanes, sfx), in);
   else if (x->lanes > 1) {
     char t[32];
-    Sb ty = { 0 };
-    c_type(&ty, to, x->lanes);
-    snprintf(t, sizeof t, "%s", ty.p);
-    sb_free(&ty);
-    if (from == DT_BOOL) sb_printf(o, "__builtin_convertvector(%s & 1, %s)", a, t);
-    else if (to == DT_BOOL) {
-      Sb zero = { 0 };
-      c_type(&zero, from, x->lanes);
-      sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, zero.p);
-      sb_free(&zero);
-    } else if (to == DT_I32 && fits_i32(w->ir, s)) sb_printf(o, "tgc_int_%s(%s)", c_suffix(from, x->lanes, sfx), in);
+    if (from == DT_BOOL) sb_printf(o, "__builtin_convertvector(%s & 1, %s)", a, c_type(to, x->lanes, t));
+    else if (to == DT_BOOL) sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, c_type(from, x->lanes, t));
+    else if (to == DT_I32 && fits_i32(w->ir, s)) sb_printf(o, "tgc_int_%s(%s)", c_suffix(from, x->lanes, sfx), in);
     else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, c_suffix(from, x->lanes, sfx), in);
     else if (to == DT_I32 && dtype_info[from].bits == 8) sb_printf(o, "tgc_widen%s_%s(%s)", from == DT_U8 ? "u" : "", c_suffix(from, x->lanes, sfx), in);
     else if (from == DT_I32 && dtype_info[to].bits == 8) sb_printf(o, "tgc_narrow_%s(%s)", c_suffix(to, x->lanes, sfx), in);
-    else sb_printf(o, "__builtin_convertvector(%s, %s)", in, t);
+    else sb_printf(o, "__builtin_convertvector(%s, %s)", in, c_type(to, x->lanes, t));
   } else if (to == DT_BOOL) sb_printf(o, "(%s != 0)", a);
   else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, dtype_info[from].text, in);
   else sb_printf(o, "(%s)%s", dtype_info[to].ctype, a);
@@ -245,11 +238,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_LOAD:
     if (x->nsrc == 4) {
       sb_printf(o, "(%s ? ", arg(w, x, 2));
-      if (vec && d != DT_BOOL) { /* both sides of ?: are of one type: not the unaligned one */
-        sb_puts(o, "(");
-        c_type(o, d, n);
-        sb_puts(o, ")");
-      }
+      if (vec && d != DT_BOOL) sb_printf(o, "(%s)", c_type(d, n, sfx)); /* both sides of ?: are of one type: not the unaligned one */
     }
     if (vec && d == DT_BOOL) {
       sb_puts(o, "__builtin_convertvector(");
@@ -263,9 +252,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else sb_printf(o, "tgc_splat_%s(%s)", c_suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), inside(w, x, 0));
     return;
   case OP_VEC:
-    sb_puts(o, "(");
-    c_type(o, d, n);
-    sb_puts(o, "){ ");
+    sb_printf(o, "(%s){ ", c_type(d, n, sfx));
     for (int k = 0; k < n; k++) sb_printf(o, d == DT_BOOL ? "%s-(%s)" : "%s%s", k ? ", " : "", inside(w, x, k));
     sb_puts(o, " }");
     return;
@@ -288,11 +275,8 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_RECIP: sb_printf(o, d == DT_F32 ? "(1.0f / %s)" : "(1.0 / %s)", arg(w, x, 0)); return;
   case OP_BITCAST:
-    if (vec) {
-      sb_puts(o, "(");
-      c_type(o, d, n);
-      sb_printf(o, ")%s", arg(w, x, 0));
-    } else if (fl == dt_float(d0)) sb_printf(o, "(%s)%s", dtype_info[d].ctype, arg(w, x, 0));
+    if (vec) sb_printf(o, "(%s)%s", c_type(d, n, sfx), arg(w, x, 0));
+    else if (fl == dt_float(d0)) sb_printf(o, "(%s)%s", dtype_info[d].ctype, arg(w, x, 0));
     else sb_printf(o, "tgc_%s_%s(%s)", fl ? "float" : "bits", c_suffix(d0, 1, sfx), inside(w, x, 0));
     return;
   case OP_MAX:
@@ -372,16 +356,14 @@ static void put_hred(Render *w, const Node *x, size_t at) {
   const bool sum = op == OP_ADD || op == OP_MUL;
   const char *name = op == OP_MAX ? "max" : "min", *lane[64];
   const int indent = w->indent + 2;
-  char sfx[32], half_sfx[32];
+  char sfx[32], half_sfx[32], type[32];
   int lanes = node(w->ir, x->src[0])->lanes;
   w->text[at] = arena_printf(&w->a, "h%zu", at);
-  sb_printf(w->o, "%*s%s %s;\n%*s{\n%*sconst ", w->indent, "", d == DT_BOOL ? "int" : dtype_info[d].ctype, w->text[at], w->indent, "", indent, "");
-  c_type(w->o, d, lanes);
-  sb_printf(w->o, " w%d = %s;\n", lanes, inside(w, x, 0));
+  sb_printf(w->o, "%*s%s %s;\n%*s{\n", w->indent, "", c_type(d, 1, type), w->text[at], w->indent, "");
+  sb_printf(w->o, "%*sconst %s w%d = %s;\n", indent, "", c_type(d, lanes, type), lanes, inside(w, x, 0));
   for (; lanes > 4 && dtype_info[d].bits >= 32; lanes /= 2) {
     c_suffix(d, lanes, sfx);
-    sb_printf(w->o, "%*sconst ", indent, "");
-    c_type(w->o, d, lanes / 2);
+    sb_printf(w->o, "%*sconst %s", indent, "", c_type(d, lanes / 2, type));
     if (sum) sb_printf(w->o, " w%d = tgc_lo_%s(w%d) %s tgc_hi_%s(w%d);\n", lanes / 2, sfx, lanes, infix[op], sfx, lanes);
     else sb_printf(w->o, " w%d = tgc_%s_%s(tgc_lo_%s(w%d), tgc_hi_%s(w%d));\n", lanes / 2, name, c_suffix(d, lanes / 2, half_sfx), sfx, lanes, sfx, lanes);
   }
@@ -504,6 +486,7 @@ static void put_store(Render *w, const Node *x) {
 /* What does something: a statement. False: x is a value. */
 static bool put_statement(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]);
+  char type[32];
   switch ((Op)x->op) {
   case OP_RANGE: return true;
   case OP_LOOP: open_loop(w, x); return true;
@@ -511,9 +494,7 @@ static bool put_statement(Render *w, size_t at) {
   case OP_ACC:
     w->vectors |= x->lanes > 1;
     w->text[at] = arena_printf(&w->a, "a%d", w->naccs++);
-    sb_printf(w->o, "%*s", w->indent, "");
-    c_type(w->o, (DType)x->dt, x->lanes);
-    sb_printf(w->o, " %s = %s;\n", w->text[at], arg(w, x, 0));
+    sb_printf(w->o, "%*s%s %s = %s;\n", w->indent, "", c_type((DType)x->dt, x->lanes, type), w->text[at], arg(w, x, 0));
     return true;
   case OP_SET: sb_printf(w->o, "%*s%s = %s;\n", w->indent, "", arg(w, x, 0), inside(w, x, 1)); return true;
   case OP_STORE: put_store(w, x); return true;
@@ -546,10 +527,9 @@ static void put_value(Render *w, size_t at, Sb *e) {
   const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere; /* by terms of a loop, or of a sum without one */
   const int bytes = x->lanes * dt_bytes((DType)x->dt);
   const bool keep = x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* a register */
-  sb_printf(w->o, "%*s%s", w->indent, "", keep ? "" : "const ");
-  c_type(w->o, (DType)x->dt, x->lanes);
+  char type[32];
   w->text[at] = arena_printf(&w->a, "v%zu", at);
-  sb_printf(w->o, " %s = %s;", w->text[at], e->p);
+  sb_printf(w->o, "%*s%s%s %s = %s;", w->indent, "", keep ? "" : "const ", c_type((DType)x->dt, x->lanes, type), w->text[at], e->p);
   if (keep) sb_printf(w->o, " TGC_KEEP(%s);", w->text[at]);
   sb_puts(w->o, "\n");
 }
@@ -606,17 +586,15 @@ Op c_op(const char *name, size_t n) {
 
 void c_define(IR *ir, const Target *t, Op op, DType d, int lanes, Sb *o) {
   int64_t id = PARAMETER;
-  char sfx[32];
+  char sfx[32], type[32];
   Kernel k = { 0 };
   Arena a = { 0 };
   Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
   Ref body = decomp_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), c_backend.supports(t, OP_SCALB, d, d, lanes));
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
-  c_type(o, d, lanes);
-  sb_printf(o, " tgc_%s_%s(", libm[op], c_suffix(d, lanes, sfx));
-  c_type(o, d, lanes);
-  sb_puts(o, " x) {\n");
+  c_type(d, lanes, type);
+  sb_printf(o, "%s tgc_%s_%s(%s x) {\n", type, libm[op], c_suffix(d, lanes, sfx), type);
   const char *last = put_program(ir, &k, t, &a, o);
   sb_printf(o, "  return %s;\n}\n", last);
   arena_free(&a);

@@ -3,7 +3,7 @@
 #define TGC_CSTYLE_H
 #include "backends.h"
 
-void c_type(Sb *o, DType d, int lanes);                 /* float, or f32x8 */
+const char *c_type(DType d, int lanes, char buf[32]);   /* float, or f32x8 */
 const char *c_suffix(DType d, int lanes, char buf[32]); /* of functions' names: f32 or f32x8 */
 Op c_op(const char *name, size_t n);                    /* the op whose function of math.h is called so; OP_NONE */
 /* the function for an op that decomp.c makes of arithmetic, of one argument: tgc_exp_f32x8 */

@@ -10,11 +10,11 @@
 static const char *put_word(Sb *o, const char *s, DType d, int lanes) {
   static const char *const floats[] = { [2] = "uint16_t", [4] = "float", [8] = "double" };
   const int bits = dtype_info[d].bits;
-  char sfx[32];
+  char text[32];
   switch (*s) {
-  case 'T': c_type(o, d, lanes); break;
-  case 'H': c_type(o, d, lanes / 2); break;
-  case 'S': sb_puts(o, c_suffix(d, lanes, sfx)); break;
+  case 'T': sb_puts(o, c_type(d, lanes, text)); break;
+  case 'H': sb_puts(o, c_type(d, lanes / 2, text)); break;
+  case 'S': sb_puts(o, c_suffix(d, lanes, text)); break;
   case 'E': sb_puts(o, dtype_info[d].ctype); break;
   case 'U': sb_printf(o, lanes > 1 ? "u%dx%d" : "uint%d_t", bits, lanes); break;
   case 'I': sb_printf(o, lanes > 1 ? "i%dx%d" : "int%d_t", bits, lanes); break;

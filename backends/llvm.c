@@ -640,8 +640,8 @@ static void want_name(Prelude *p, const char *s, size_t n) {
   for (int op = 1; op < OP_COUNT; op++) {
     const char *f = op_text[op].f;
     if (!f || *f != '#' || !starts_with(name, f + 1)) continue;
-    const char *rest = name + strlen(f), *type = strcmp(rest - 1, "f") ? "double" : "float";
-    if (strcmp(rest - 1, "f") && rest[-1]) continue; /* asin begins with as: another function */
+    const char *rest = name + strlen(f + 1), *type = *rest ? "float" : "double";
+    if (*rest && strcmp(rest, "f")) continue; /* exp2 begins with exp: another function */
     sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "", op_info[op].arity > 1 ? type : "");
     return;
   }
