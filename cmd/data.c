@@ -206,12 +206,7 @@ void tensor_save(Ctx *c, const char *path, const char *format, const char *name,
   if (bad) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 
-double tensor_at(const Tensor *t, int64_t i) {
-  int size = dt_bytes(t->dt);
-  uint64_t v = 0;
-  if (t->data) memcpy(&v, (const char *)t->data + i * size, (size_t)size);
-  return bits_to_double(t->dt, t->data ? (int64_t)dt_wrap(t->dt, v) : t->splat);
-}
+double tensor_at(const Tensor *t, int64_t i) { return bits_to_double(t->dt, tensor_bits(t, i)); }
 
 enum { TOP = 5 };
 typedef struct Stats {

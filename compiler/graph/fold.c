@@ -53,10 +53,8 @@ static void find_positions(Fold *f, const Refs *order) {
 static bool uniform(const Tensor *t, int64_t *bits) {
   const char *p = t->data;
   size_t size = (size_t)dt_bytes(t->dt);
-  uint64_t v = 0;
   if (!p || !t->elems || memcmp(p, p + size, (size_t)(t->elems - 1) * size)) return false;
-  memcpy(&v, p, size);
-  *bits = (int64_t)dt_wrap(t->dt, v);
+  *bits = tensor_bits(t, 0);
   return true;
 }
 

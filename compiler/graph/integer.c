@@ -51,12 +51,7 @@ static bool extremes(IR *ir, Ref r, double *lo, double *hi) {
   *lo = INFINITY;
   *hi = -INFINITY;
   for (int64_t i = 0; i < t.elems; i++) {
-    uint64_t bits = (uint64_t)t.splat;
-    if (t.data) {
-      bits = 0;
-      memcpy(&bits, (const char *)t.data + i * dt_bytes(t.dt), (size_t)dt_bytes(t.dt));
-    }
-    double v = bits_to_double(t.dt, (int64_t)dt_wrap(t.dt, bits));
+    double v = bits_to_double(t.dt, tensor_bits(&t, i));
     if (!(v >= *lo)) *lo = v; /* also NaN */
     if (!(v <= *hi)) *hi = v;
     if (!t.data) break;

@@ -22,17 +22,17 @@ int ir_tensor(IR *ir, const Tensor *t) {
   return (int)ir->tensors.n - 1;
 }
 
-static int64_t element_bits(const Tensor *t, int64_t i) {
-  const char *p = (const char *)t->data + i * dt_bytes(t->dt);
+int64_t tensor_bits(const Tensor *t, int64_t i) {
   uint64_t v = 0;
-  memcpy(&v, p, (size_t)dt_bytes(t->dt)); /* little-endian host, as the file */
+  if (!t->data) return t->splat;
+  memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt)); /* little-endian host, as the file */
   return (int64_t)dt_wrap(t->dt, v);
 }
 
 Ref g_weight(IR *ir, int tensor) {
   const Tensor *t = &ir->tensors.p[tensor];
   if (!t->data || t->elems == 1)
-    return g_expand(ir, g_reshape(ir, c_bits(ir, t->dt, t->data ? element_bits(t, 0) : t->splat), 0, NULL), t->rank, t->dims);
+    return g_expand(ir, g_reshape(ir, c_bits(ir, t->dt, tensor_bits(t, 0)), 0, NULL), t->rank, t->dims);
   int64_t arg = tensor;
   return graph_node(ir, OP_WEIGHT, t->dt, 0, NULL, 1, &arg, t->rank, t->dims);
 }
@@ -216,7 +216,7 @@ int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong) {
   if (x->op != OP_WEIGHT) return 0;
   const Tensor *t = &ir->tensors.p[x->arg[0]];
   for (int64_t i = 0; i < t->elems; i++) {
-    *wrong = element_bits(t, i);
+    *wrong = tensor_bits(t, i);
     if (*wrong < 0 || *wrong >= extent) return -1;
   }
   return 1;

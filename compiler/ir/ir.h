@@ -54,7 +54,7 @@ typedef struct OpInfo {
 extern const OpInfo op_info[OP_COUNT];
 Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */
 bool op_by_lane(Op op);                          /* each lane of its result comes from that lane of its sources */
-bool op_takes(Op op, DType d);                   /* an elementwise op is defined on operands of this type (parse.c) */
+bool op_takes(Op op, DType d);                   /* an elementwise op is defined on operands of this type */
 
 /* ---- nodes ---- */
 typedef uint32_t Ref;      /* 0: none */
@@ -151,6 +151,7 @@ int64_t reduce_identity(Op op, DType d);       /* what REDUCE by op gives of no 
  * Elementwise builders broadcast numpy-style: missing leading axes and extents of 1 ---- */
 Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot);
 Ref g_weight(IR *ir, int tensor);              /* shape and type of ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
+int64_t tensor_bits(const Tensor *t, int64_t i); /* element i, as CONST keeps it */
 int ir_tensor(IR *ir, const Tensor *t);        /* adds to the table; the data pointer is kept, not copied */
 Ref g_iota(IR *ir, DType d, int64_t n);
 Ref g_unary(IR *ir, Op op, Ref x);

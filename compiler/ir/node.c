@@ -49,6 +49,16 @@ Op op_from_text(const char *s, size_t n) { /* the table spells names in capitals
 
 bool op_by_lane(Op op) { return op_info[op].level == L_EXPR || op == OP_SCALB; }
 
+bool op_takes(Op op, DType d) {
+  switch (op) {
+  case OP_FLDIV: case OP_FLMOD: case OP_SHL: case OP_SHR: return dt_int(d);
+  case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: return dt_int(d) || d == DT_BOOL;
+  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_POW: case OP_MULACC: return dt_float(d) || dt_int(d);
+  case OP_ATAN2: return dt_float(d);
+  default: return op >= OP_RECIP && op <= OP_ERF ? dt_float(d) : d != DT_NONE;
+  }
+}
+
 /* ---- tables ---- */
 typedef struct Slot { uint32_t hash, at; } Slot;     /* the hash is kept: what does not match is never looked at */
 typedef struct Slots { Slot *p; uint32_t n, used; } Slots; /* open addressing; at 0: empty */
@@ -310,6 +320,7 @@ int64_t dims_elems(const int64_t *dims, int rank) {
 
 bool node_is_const(const IR *ir, Ref r, int64_t *bits) {
   const Node *x = node(ir, r);
+  if (x->varies) return false; /* most do, and views of views may be many */
   while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW || x->op == OP_BCAST) x = node(ir, x->src[0]);
   if (x->op != OP_CONST) return false;
   if (bits) *bits = x->arg[0];

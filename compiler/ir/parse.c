@@ -43,6 +43,8 @@ typedef struct Parser {
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end;
   int line;              /* for origins; messages count for themselves */
+  Pos seen;              /* the position of seen_at, where the last one was asked for: the next is counted from there */
+  const char *seen_at;
   bool has_from;         /* a "from" has been read: lines are no origins any more */
   uint32_t from;         /* the origin it gives */
   VEC(Ref) symbol;       /* by interned name: what it stands for; 0: nothing */
@@ -58,19 +60,22 @@ typedef struct Parser {
 } Parser;
 
 /* ---- messages ---- */
-static Pos pos_of(const Parser *p, const char *at) {
-  Pos pos = { .line = 1, .col = 1, .src = p->text };
-  for (const char *s = p->text; s < at; s++) {
-    if (*s == '\n') {
-      pos.line++;
-      pos.col = 1;
-      pos.src = s + 1;
-    } else if (((unsigned char)*s & 0xc0) != 0x80) pos.col++;
+static Pos pos_of(Parser *p, const char *at) {
+  if (!p->seen_at || at < p->seen_at) {
+    p->seen = (Pos){ .line = 1, .col = 1, .src = p->text };
+    p->seen_at = p->text;
   }
-  return pos;
+  for (; p->seen_at < at; p->seen_at++) {
+    if (*p->seen_at == '\n') {
+      p->seen.line++;
+      p->seen.col = 1;
+      p->seen.src = p->seen_at + 1;
+    } else if (((unsigned char)*p->seen_at & 0xc0) != 0x80) p->seen.col++;
+  }
+  return p->seen;
 }
 
-static _Noreturn __attribute__((format(printf, 3, 4))) void bad(const Parser *p, const char *at, const char *fmt, ...) {
+static _Noreturn __attribute__((format(printf, 3, 4))) void bad(Parser *p, const char *at, const char *fmt, ...) {
   char text[600];
   va_list ap;
   va_start(ap, fmt);
@@ -513,29 +518,6 @@ static int op_args(Parser *p, const char *at, Op op, int64_t *v) {
 }
 
 /* ---- operands ---- */
-bool op_takes(Op op, DType d) {
-  switch (op) {
-  case OP_FLDIV:
-  case OP_FLMOD:
-  case OP_SHL:
-  case OP_SHR: return dt_int(d);
-  case OP_NOT:
-  case OP_AND:
-  case OP_OR:
-  case OP_XOR: return dt_int(d) || d == DT_BOOL;
-  case OP_NEG:
-  case OP_ABS:
-  case OP_ADD:
-  case OP_SUB:
-  case OP_DIV:
-  case OP_MOD:
-  case OP_POW:
-  case OP_MULACC: return dt_float(d) || dt_int(d);
-  case OP_ATAN2: return dt_float(d);
-  default: return op >= OP_RECIP && op <= OP_ERF ? dt_float(d) : d != DT_NONE;
-  }
-}
-
 /* The type that literals of an elementwise op and its peers share: that of the first named operand
  * among them, or the one the line states. */
 static DType shared_type(Parser *p, Op op) {

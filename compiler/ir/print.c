@@ -207,13 +207,6 @@ static void put_from(Printer *p, const Node *x) {
   sb_puts(p->out, "\n");
 }
 
-static int64_t tensor_bits(const Tensor *t, int64_t i) {
-  uint64_t v = 0;
-  if (!t->data) return t->splat;
-  memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
-  return (int64_t)dt_wrap(t->dt, v);
-}
-
 static void put_weight(Printer *p, Ref r, Sb *blob, const char *blobname) {
   const Tensor *t = &p->ir->tensors.p[node(p->ir, r)->arg[0]];
   give_name(p, r);

@@ -237,25 +237,11 @@ const int64_t *attr_ints(const Build *b, const char *name, int *n) {
 
 /* ---- constants ---- */
 int64_t tensor_int(const Tensor *t, int64_t i) {
-  int64_t bits = t->splat;
-  if (t->data) {
-    uint64_t v = 0;
-    memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
-    bits = (int64_t)dt_wrap(t->dt, v);
-  }
+  int64_t bits = tensor_bits(t, i);
   return dt_float(t->dt) ? double_to_bits(DT_I64, bits_to_double(t->dt, bits)) : bits;
 }
 
-double tensor_float(const Tensor *t, int64_t i) {
-  if (!dt_float(t->dt)) return t->dt == DT_U64 ? (double)(uint64_t)tensor_int(t, i) : (double)tensor_int(t, i);
-  int64_t bits = t->splat;
-  if (t->data) {
-    uint64_t v = 0;
-    memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
-    bits = (int64_t)v;
-  }
-  return bits_to_double(t->dt, bits);
-}
+double tensor_float(const Tensor *t, int64_t i) { return bits_to_double(t->dt, tensor_bits(t, i)); }
 
 bool const_tensor(Build *b, Ref r, Tensor *t) {
   const Node *x = node(b->ir, r);
