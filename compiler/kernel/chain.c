@@ -82,27 +82,30 @@ static double elements(const IR *ir, Ref nest) {
   return n;
 }
 
-/* Takes the kernel's nests to their canonical form, in which ranges are as long as they can be. */
+/* Takes the kernel's nests to their canonical form, in which ranges are as long as they can be. What it touches counts also
+ * if it cannot be in a chain: a chain may make it. */
 static void open_member(IR *ir, const Kernel *k, int kernel, Member *m) {
   Refs parts = { 0 }, all = { 0 };
   const Node *sink = node(ir, k->sink);
   *m = (Member){ .kernel = kernel, .fit = true };
   for (int i = 0; i < sink->nsrc; i++) even_nests(ir, sink->src[i], &parts);
   m->fit = parts.n <= MAX_NESTS;
-  for (size_t i = 0; i < parts.n && m->fit; i++) {
-    m->nest[m->nests] = canon_nest(ir, parts.p[i]);
+  m->nests = m->fit ? (int)parts.n : 0;
+  for (size_t i = 0; i < parts.n; i++) {
+    const Ref nest = m->nests ? canon_nest(ir, parts.p[i]) : parts.p[i];
     all.n = 0;
-    ir_toposort(ir, &m->nest[m->nests], 1, &all);
+    ir_toposort(ir, &nest, 1, &all);
     for (size_t j = 0; j < all.n; j++) {
       const Node *x = node(ir, all.p[j]);
       if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-      if (x->op == OP_STORE) m->store[m->nests] = (int)m->touch.n;
-      VEC_PUSH(&m->touch, touch_of(ir, x, m->nests));
+      if (x->op == OP_STORE && m->nests) m->store[i] = (int)m->touch.n;
+      VEC_PUSH(&m->touch, touch_of(ir, x, (int)i));
       BufKind kind = ir->bufs.p[node(ir, x->src[0])->arg[0]].kind;
       m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* states are read elsewhere in the old form */
     }
-    if (elements(ir, m->nest[m->nests]) > elements(ir, m->nest[m->main])) m->main = m->nests;
-    m->nests++;
+    if (!m->nests) continue;
+    m->nest[i] = nest;
+    if (elements(ir, nest) > elements(ir, m->nest[m->main])) m->main = (int)i;
   }
   VEC_FREE(&parts);
   VEC_FREE(&all);

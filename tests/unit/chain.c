@@ -112,6 +112,11 @@ static const struct Case {
   { "rows of windows along the columns", "tgc 1 graph\nx = input f32[96,18,8]\nx1 = reshape x : [1728,8]\nu = input f32[8,24]\nv = input f32[24,8]\n"
     PRODUCT("a", "x1", "1728", "8", "24", "u") "a0 = reshape a : [96,18,24]\n" DEPTHWISE("d", "a0", "96", "16", "24") "e = reshape d : [1536,24]\n"
     PRODUCT("b", "e", "1536", "24", "8", "v") "output b\n", 3 },
+  { "what a kernel of many nests reads, too", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nw = input f32[3,8]\n"
+    PRODUCT("a", "x", "96", "24", "32", "u") "p = pad a, 0.0 lo=[0,1] hi=[0,1] : [96,34]\np1 = window p axis=1 stride=1 dilation=1 : [96,32,3]\n"
+    "p2 = reshape p1 : [96,32,3,1]\np3 = expand p2 : [96,32,3,8]\nw1 = reshape w : [1,1,3,8]\nw2 = expand w1 : [96,32,3,8]\n"
+    "q = mul p3, w2\ns = reduce q op=add axes=[2]\nt = reshape s : [96,32,8]\n"
+    "c = cat a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a axis=1\noutput t\noutput c\n", 2 },
 };
 
 typedef struct Memory { void **p; } Memory;
