@@ -82,17 +82,15 @@ static double elements(const IR *ir, Ref nest) {
   return n;
 }
 
-/* Takes the kernel's nests to their canonical form, in which ranges are as long as they can be. What it touches counts also
- * if it cannot be in a chain: a chain may make it. */
-static void open_member(IR *ir, const Kernel *k, int kernel, Member *m) {
-  Refs parts = { 0 }, all = { 0 };
-  const Node *sink = node(ir, k->sink);
-  *m = (Member){ .kernel = kernel, .fit = true };
-  for (int i = 0; i < sink->nsrc; i++) even_nests(ir, sink->src[i], &parts);
-  m->fit = parts.n <= MAX_NESTS;
-  m->nests = m->fit ? (int)parts.n : 0;
-  for (size_t i = 0; i < parts.n; i++) {
-    const Ref nest = m->nests ? canon_nest(ir, parts.p[i]) : parts.p[i];
+/* By canonical nests, in which ranges are as long as they can be. What it touches counts also if it cannot be in a chain: a
+ * chain may make it. */
+static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
+  Refs all = { 0 };
+  kernel_nests(ir, k);
+  const bool fit = k->nests.n <= MAX_NESTS;
+  *m = (Member){ .kernel = kernel, .fit = fit, .nests = fit ? (int)k->nests.n : 0 };
+  for (size_t i = 0; i < k->nests.n; i++) {
+    const Ref nest = k->nests.p[i].nest;
     all.n = 0;
     ir_toposort(ir, &nest, 1, &all);
     for (size_t j = 0; j < all.n; j++) {
@@ -107,7 +105,6 @@ static void open_member(IR *ir, const Kernel *k, int kernel, Member *m) {
     m->nest[i] = nest;
     if (elements(ir, nest) > elements(ir, m->nest[m->main])) m->main = (int)i;
   }
-  VEC_FREE(&parts);
   VEC_FREE(&all);
 }
 
@@ -475,6 +472,7 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
       nests[j] = cut_nest(ir, nests[j], c->cut[i].range[j], c->chunks);
     }
     k->sink = node_make(ir, OP_SINK, DT_NONE, 1, m->nests, nests, 0, NULL, 0, NULL);
+    k->nests.n = 0;
     k->together = i ? 0 : c->n;
     k->each = (int)c->each;
   }

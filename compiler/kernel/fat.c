@@ -49,7 +49,9 @@ void fat_variants(Plan *p) {
     memset(&v->kernels, 0, sizeof v->kernels);
     for (size_t k = 0; k < p->kernels.n; k++) {
       const Kernel *x = &p->kernels.p[k];
-      VEC_PUSH(&v->kernels, ((Kernel){ .sink = x->sink, .together = x->together, .each = x->each, .chunks = 1, .code = -1, .flops = x->flops, .bytes_read = x->bytes_read, .bytes_written = x->bytes_written }));
+      Kernel same = { .sink = x->sink, .together = x->together, .each = x->each, .chunks = 1, .code = -1, .flops = x->flops, .bytes_read = x->bytes_read, .bytes_written = x->bytes_written };
+      for (size_t i = 0; i < x->nests.n; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));
+      VEC_PUSH(&v->kernels, same);
     }
     owners_begin(v);
     for (size_t k = 0; k < p->kernels.n; k++)

@@ -144,6 +144,7 @@ bool decomp_has(Op op, DType d);           /* whether it is one of those */
 void fat_variants(Plan *p);
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 
+void kernel_nests(IR *ir, Kernel *k); /* lower.c: the canonical nests of its sink, if it has none yet */
 /* lowers plan->kernels[k].sink to .prog; its schedule, buffers and cost */
 void kernel_lower(Plan *p, int k);
 void kernel_cost(const IR *ir, Kernel *k); /* its flops and bytes, before it is cut */

@@ -128,23 +128,32 @@ void kernel_cost(const IR *ir, Kernel *k) {
   VEC_FREE(&all);
 }
 
-/* A variant's: the base's, retiled. */
-static bool follow_base(Plan *p, const Kernel *k, Ref nest, Opts *o, NestSchedule *s) {
-  const Plan *base = p->base;
-  if (!base) return false;
-  const NestSchedule *b = &base->kernels.p[k - p->kernels.p].nests.p[k->nests.n];
-  s->from = b->from;
-  s->partial = b->partial;
-  return !opts_parse(p->ir, nest, base->target, b->opts, strlen(b->opts), o) && opts_retile(p->ir, nest, base->target, p->target, o);
+void kernel_nests(IR *ir, Kernel *k) {
+  const Node *sink = node(ir, k->sink);
+  Refs parts = { 0 };
+  for (int i = 0; i < sink->nsrc && !k->nests.n; i++) even_nests(ir, sink->src[i], &parts);
+  for (size_t i = 0; i < parts.n; i++) {
+    ir->origin = node(ir, parts.p[i])->origin;
+    VEC_PUSH(&k->nests, ((NestSchedule){ .nest = canon_nest(ir, parts.p[i]) }));
+  }
+  VEC_FREE(&parts);
 }
 
-/* The first schedule that is given for the nest and legal, else the heuristic's. */
-static Opts choose_opts(Plan *p, const Kernel *k, Ref nest, NestSchedule *s) {
+/* A variant's: the base's, retiled. */
+static bool follow_base(Plan *p, const NestSchedule *b, Opts *o, NestSchedule *s) {
+  s->from = b->from;
+  s->partial = b->partial;
+  return !opts_parse(p->ir, s->nest, p->base->target, b->opts, strlen(b->opts), o) && opts_retile(p->ir, s->nest, p->base->target, p->target, o);
+}
+
+/* The first schedule that is given for the nest and legal, else the heuristic's. base: the nest's of the plan that p is a
+ * variant of */
+static Opts choose_opts(Plan *p, const NestSchedule *base, NestSchedule *s) {
   IR *ir = p->ir;
+  const Ref nest = s->nest;
   Opts o;
-  s->nest = nest;
   nest_key(ir, nest, p->target, p->backend, s->key);
-  if (follow_base(p, k, nest, &o, s)) return o;
+  if (base && follow_base(p, base, &o, s)) return o;
   for (ScheduleSource *from = p->schedules; from; from = from->next) {
     const char *text = from->find(from, s->key, &s->partial), *wrong;
     if (!text) continue;
@@ -159,34 +168,28 @@ static Opts choose_opts(Plan *p, const Kernel *k, Ref nest, NestSchedule *s) {
 }
 
 /* The nest's schedule is kept and applied; the chunks it wants, or 0. */
-static int schedule(Plan *p, Kernel *k, Ref nest, Refs *nests, Sb *text) {
+static int schedule(Plan *p, const NestSchedule *base, NestSchedule *s, Refs *nests, Sb *text) {
   IR *ir = p->ir;
-  NestSchedule s;
-  Opts o = choose_opts(p, k, nest, &s);
+  ir->origin = node(ir, s->nest)->origin;
+  Opts o = choose_opts(p, base, s);
   size_t at = text->n;
-  opts_print(ir, nest, &o, text);
-  s.opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);
-  VEC_PUSH(&k->nests, s);
+  opts_print(ir, s->nest, &o, text);
+  s->opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);
   text->n = at;
-  opts_apply(ir, nest, p->target, &o, nests, text);
+  opts_apply(ir, s->nest, p->target, &o, nests, text);
   return o.threads;
 }
 
 void kernel_lower(Plan *p, int index) {
   IR *ir = p->ir;
   Kernel *k = &p->kernels.p[index];
-  Refs nests = { 0 }, parts = { 0 };
+  Refs nests = { 0 };
   Sb text = { 0 };
-  const Node *sink = node(ir, k->sink);
   int wanted = 0; /* chunks, at most, by the nests' schedules */
-  for (int i = 0; i < sink->nsrc; i++) {
-    ir->origin = node(ir, sink->src[i])->origin;
-    parts.n = 0;
-    even_nests(ir, sink->src[i], &parts);
-    for (size_t j = 0; j < parts.n; j++) {
-      int want = schedule(p, k, canon_nest(ir, parts.p[j]), &nests, &text);
-      if (want > wanted) wanted = want;
-    }
+  kernel_nests(ir, k);
+  for (size_t i = 0; i < k->nests.n; i++) {
+    const int want = schedule(p, p->base ? &p->base->kernels.p[index].nests.p[i] : NULL, &k->nests.p[i], &nests, &text);
+    if (want > wanted) wanted = want;
   }
   for (size_t i = 0; i < nests.n; i++) {
     pack_weights(p, &nests.p[i]);
@@ -194,7 +197,6 @@ void kernel_lower(Plan *p, int index) {
     nests.p[i] = prefetch_nest(ir, nests.p[i], p->target);
   }
   share_locals(ir, &nests);
-  k = &p->kernels.p[index];
   if (!k->each) kernel_cost(ir, k);
   k->chunks = threads_given(p, &nests);
   if (!k->chunks) k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted);
@@ -203,5 +205,4 @@ void kernel_lower(Plan *p, int index) {
   k->schedule = sb_keep(&text, &ir->ctx->model);
   name_buffers(ir, k);
   VEC_FREE(&nests);
-  VEC_FREE(&parts);
 }

@@ -63,20 +63,14 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
 
 void owners_begin(Plan *p) {
   IR *ir = p->ir;
-  const int64_t next_range = ir->next_range;
-  Refs parts = { 0 };
   p->owners = ARENA_NEW(&ir->ctx->model, Owners, 1);
   p->owners->n = ir->bufs.n;
   p->owners->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
   for (size_t b = 0; b < ir->bufs.n; b++) p->owners->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
   for (size_t k = 0; k < p->kernels.n; k++) {
-    const Node *sink = node(ir, p->kernels.p[k].sink);
-    parts.n = 0;
-    for (int i = 0; i < sink->nsrc; i++) even_nests(ir, sink->src[i], &parts);
-    for (size_t i = 0; i < parts.n; i++) add_reaches(p, (int)k, p->kernels.p[k].each ? parts.p[i] : canon_nest(ir, parts.p[i]));
+    kernel_nests(ir, &p->kernels.p[k]);
+    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) add_reaches(p, (int)k, p->kernels.p[k].nests.p[i].nest);
   }
-  ir->next_range = next_range; /* these nests were made to be looked at */
-  VEC_FREE(&parts);
 }
 
 void owners_end(Plan *p) {

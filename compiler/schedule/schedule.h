@@ -31,7 +31,7 @@ typedef struct Kernel {
   VEC(int) locals;         /* memory on the stack of each call, which is in none of these */
   bool may_alias;          /* two of them share memory: no restrict */
   const char *schedule;    /* the opts in text, one nest after another */
-  VEC(NestSchedule) nests; /* the same, a nest of the sink each */
+  VEC(NestSchedule) nests; /* the same, a nest of the sink each; canonical nests alone until it is lowered */
   int chunks;              /* into which threads may share it; 1: one call does all */
   int together;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
   int each;                /* of a chain: chunks that a thread takes at a time, one after another */
