@@ -13,9 +13,9 @@ static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int na
 }
 
 /* ---- copies ---- */
-static Ref copy_of(IR *ir, Ref root, Ref range, int64_t at) {
+static Ref copy_of(IR *ir, Ref r, Ref range, int64_t at) {
   Ref c = ix_const(ir, at);
-  return range_replace(ir, root, range, c, 0, NULL);
+  return ix_subst(ir, r, 1, &range, &c);
 }
 
 /* sum + terms, a chain of multiply-adds as the loop would be that was unrolled; sum 0: begun by the first product. The chains of
@@ -51,7 +51,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
       else if (j != k) src[n++] = x->src[j];
     }
     for (int64_t i = 0; i < u->arg[0]; i++) {
-      Ref c = ix_const(ir, i), term = ix_subst(ir, value, 1, &range, &c);
+      Ref term = copy_of(ir, value, range, i);
       if (partial) {
         CHECK(i < ROW_VECTORS);
         src[0] = term;
@@ -183,7 +183,7 @@ static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every l
   int per = node(ir, r)->lanes; /* a group has several elements */
   CHECK(v->n * per <= 256);
   for (int i = 0; i < v->n; i++) {
-    Ref c = ix_const(ir, i), at = ix_subst(ir, r, 1, &v->range, &c);
+    Ref at = copy_of(ir, r, v->range, i);
     for (int64_t k = 0; k < per; k++) lane[i * per + k] = per == 1 ? at : make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &at, 1, &k);
   }
   return make(ir, OP_VEC, (DType)node(ir, r)->dt, v->n * per, v->n * per, lane, 0, NULL);
@@ -274,7 +274,7 @@ static void store_lanes(Lanes *v, Ref store, Refs *out) {
     return;
   }
   for (int64_t i = 0; i < v->n; i++) {
-    Ref c = ix_const(ir, i), at = ix_subst(ir, x->src[1], 1, &v->range, &c);
+    Ref at = copy_of(ir, x->src[1], v->range, i);
     Ref lane = make(ir, OP_LANE, (DType)x->dt, 1, 1, &value, 1, &i);
     VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], at, lane }, 0, NULL));
   }

@@ -294,14 +294,17 @@ static Ref close_share(IR *ir, Share *s) {
     n->ranges[0] = unit;
     return nest_close(ir, n);
   }
-  Ref nest = nest_close(ir, n);
+  Ref *shared = n->ranges + s->from;
   for (int k = s->loops - 1; k >= 0; k--) {
-    Ref range = n->ranges[s->from + k];
-    int64_t e = range_extent(ir, range);
-    nest = range_replace(ir, nest, range, k ? ix_mod(ir, rest, e) : rest, k ? 0 : 1, &unit);
+    const int64_t e = range_extent(ir, shared[k]);
+    const Ref at = k ? ix_mod(ir, rest, e) : rest;
+    n->store = ix_subst(ir, n->store, 1, &shared[k], &at);
     rest = ix_div(ir, rest, e);
   }
-  return nest;
+  n->n -= s->loops - 1;
+  shared[0] = unit;
+  memmove(shared + 1, shared + s->loops, (size_t)(n->n - s->from - 1) * sizeof *shared);
+  return nest_close(ir, n);
 }
 
 int threads_given(const Plan *p, Refs *nests) {
