@@ -113,13 +113,13 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
   *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t), .panels = n.n };
-  enum { APART, OVERLAPPING, ROWS };
-  for (int kind = APART, at = 0; kind <= ROWS; kind++)
+  enum { APART, OVERLAPPING, ROWS } kind[MAX_RANGES];
+  for (int k = 0; k < n.n; k++) kind[k] = node(ir, n.ranges[k])->arg[2] == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
+  for (int of = APART, at = 0; of <= ROWS; of++)
     for (int k = 0; k < n.n; k++) {
-      bool rows = node(ir, n.ranges[k])->arg[2] == RK_ROW;
-      if (kind != (rows ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART)) continue;
+      if ((int)kind[k] != of) continue;
       s->nest.ranges[at++] = n.ranges[k];
-      s->most += kind == APART;
+      s->most += of == APART;
     }
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
@@ -193,14 +193,16 @@ typedef struct Touched {
 static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   IR *ir = p->ir;
   const Node *x = node(ir, access);
-  const Node *value = x->op == OP_STORE ? node(ir, x->src[2]) : x;
+  const bool store = x->op == OP_STORE;
+  const Node *value = store ? node(ir, x->src[2]) : x;
   const int64_t span = owners_span(ir, x->src[1], n->ranges[k]);
   Refs ranges = { 0 };
-  Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 0, x->op != OP_STORE && span == SPAN_NONE };
+  Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 0, !store && span == SPAN_NONE };
   if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
-    r.twice = x->op == OP_STORE ? owners_storing(p, r.buf, span) : owners_reading(p, r.buf, span);
-    if (r.twice < 0) r.twice = r.all ? 1 : outermost_in_memory(ir, n, k, x->src[1]) ? 0 : 0.5;
-    if (x->op == OP_STORE && !outermost_in_memory(ir, n, k, x->src[1])) r.twice += BOUNCES * torn_lines(ir, n, k, access);
+    r.twice = store ? owners_storing(p, r.buf, span) : owners_reading(p, r.buf, span);
+    const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
+    if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
+    if (store && !in_blocks) r.twice += BOUNCES * torn_lines(ir, n, k, access);
   }
   collect_ranges(ir, x->src[1], &ranges);
   for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(ir, ranges.p[j]);
