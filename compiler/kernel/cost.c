@@ -303,18 +303,19 @@ static double spread_loads(const Model *m, const Access *a, const Tile *t, doubl
   return (one ? 1 : (double)(t->lanes / run)) / (double)beside;
 }
 
-static double element_cost(const Model *m, const Access *a, const Tile *t) {
-  double cost = t->lanes;
-  double shuffles, spread = spread_loads(m, a, t, &shuffles);
+/* Instructions that fetch or store a vector; *shuffles: those that are none of memory */
+static double element_cost(const Model *m, const Access *a, const Tile *t, double *shuffles) {
+  double cost = t->lanes, spread = spread_loads(m, a, t, shuffles);
   if (spread > 0) return spread;
+  *shuffles = 0;
   if (!a->hot) return vector_cost(a, t->v, t->lanes, side_by_side(m, a, t)) * (t->v >= m->nout ? t->lanes : 1);
   if (!in_rows(m, t)) return access_cost(a, t->v, t->lanes);
   for (int i = m->nout; i < m->n; i++) cost = fmin(cost, access_cost(a, i, t->lanes));
   return cost;
 }
 
-static double fetch_cost(const Model *m, const Access *a, const Tile *t) {
-  const double cost = element_cost(m, a, t) * a->pieces * (a->gated ? 3 : 1);
+static double fetch_cost(const Model *m, const Access *a, const Tile *t, double *shuffles) {
+  const double cost = element_cost(m, a, t, shuffles) * a->pieces * (a->gated ? 3 : 1);
   return t->stage && from_copy(m, a, t) ? 1 + cost / copy_walks(m, a, t) : cost;
 }
 
@@ -395,9 +396,9 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
     bool vectors = t->v < 0 || a->depends[t->v]; /* elements are fetched by what multiplies them */
     double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
-    mem += a->times * loads * fetch_cost(m, a, t);
     double shuffled;
-    if (spread_loads(m, a, t, &shuffled) > 0) shuffles += a->times * loads * shuffled;
+    mem += a->times * loads * fetch_cost(m, a, t, &shuffled);
+    shuffles += a->times * loads * shuffled;
     stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
     apart += streams(m, a, t, up, uq);
     mem += a->times * aliased(m, a, t, up, uq) * (a->hot && t->v >= 0 && a->run[t->v] ? 1 : steps); /* a row serves all terms of the body */
