@@ -45,7 +45,6 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   while (at < n.n && n.ranges[at] != o->staged) at++;
   if (at == n.n) return "panels are tiles of a range of the nest";
-  if (o->unit) return "a unit's operands are not copied";
   if (o->nmoved ? o->nmoved > 1 || o->moved[0].block || o->moved[0].range != o->staged : at > first) return "the range of panels is not the outermost";
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == o->staged) tile = (int64_t)o->opt[i].unroll * o->opt[i].lanes;

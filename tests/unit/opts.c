@@ -36,6 +36,8 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
   "tgc 1 graph\na = input u8[6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,9,1]\n"
   "p = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
+  "tgc 1 graph\nx = input u8[7,12]\na = shrink x begin=[0,0] step=[1,1] : [6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\n"
+  "ar = reshape ai : [6,9,1]\np = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
   /* lanes at strides: planes interleaved, steps, columns of few and of many rows, backwards, wider and narrower elements */
   "tgc 1 graph\nx = input f32[3,7,11]\ny = permute x perm=[1,2,0]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input f32[5,67]\na = shrink x begin=[0,0] step=[1,2] : [5,33]\nb = shrink x begin=[0,1] step=[1,2] : [5,33]\ny = sub a, b\noutput y\n",
@@ -81,7 +83,7 @@ static void random_text(Sb *s) {
     }
     if (w > 6) sb_printf(s, w > 7 ? " outer(r%d)" : " tile(r%d,%d)", r, number[roll(8)] * (1 + roll(2)));
     else if (w == 6) sb_printf(s, roll(2) ? " outer(r%d) stage(r%d)" : " stage(r%d)", r, r);
-    else if (w == 5) sb_printf(s, " tc(r%d,vpmaddwd)", r);
+    else if (w == 5) sb_printf(s, roll(2) ? " tc(r%d,vpmaddwd)" : " tc(r%d,vpmaddwd) stage(r0)", r);
     else if (w == 4) sb_printf(s, " outer(r%d)", r);
     else sb_printf(s, " %s(r%d,%d)", word[w], r, number[roll(8)]);
   }
@@ -138,7 +140,7 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, staged = 0, shuffled = 0, tiled = 0, peeled = 0;
+  int applied = 0, staged = 0, grouped = 0, shuffled = 0, tiled = 0, peeled = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     ctx_init(&c);
@@ -160,14 +162,17 @@ static void legal_schedules_compute_the_same(void **state) {
         same(p->ir, &x, got, want);
         applied += !strcmp(x.nests.p[0].from, "test") && strlen(current) > 3;
         staged += x.locals.n > 0;
-        for (size_t r = 0; r < x.prog.n; r++) shuffled += node(p->ir, x.prog.p[r])->op == OP_SHUFFLE;
+        for (size_t r = 0; r < x.prog.n; r++) {
+          shuffled += node(p->ir, x.prog.p[r])->op == OP_SHUFFLE;
+          grouped += node(p->ir, x.prog.p[r])->op == OP_DOT && x.locals.n > 0;
+        }
         sb_free(&text);
       }
     }
     ir_free(g->ir);
     ctx_free(&c);
   }
-  assert_true(applied > 100 && staged > 10 && shuffled > 1000 && tiled > 50 && peeled > 10);
+  assert_true(applied > 100 && staged > 10 && grouped > 0 && shuffled > 1000 && tiled > 50 && peeled > 10);
 }
 
 /* a 6 x 8 by 8 x 16 product */
