@@ -187,109 +187,125 @@ static void find_selecting(const IR *ir, const Refs *order, const bool *selects,
   free(users);
 }
 
-void sched_fuse(Sched *s) {
-  IR *ir = s->ir;
-  Refs order = { 0 }, roots = { 0 };
-  for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
-  ir_toposort(ir, roots.p, roots.n, &order);
-  Info *info = xmalloc(ir->n * sizeof *info);
-  double *work = xmalloc(ir->n * sizeof *work);
-  uint32_t *contraction = xmalloc(ir->n * sizeof *contraction); /* by root: the one it holds */
-  bool *selects = xmalloc(ir->n * sizeof *selects), *selecting = xmalloc(ir->n * sizeof *selecting);
-  const Target *t = s->plan->target;
-  const int64_t row_elems = ROW_VECTORS * (t->vector_bytes / 4);
-  find_selects(ir, &order, selects);
-  find_selecting(ir, &order, selects, selecting);
-  memset(info, 0, ir->n * sizeof *info);
-  memset(contraction, 0, ir->n * sizeof *contraction);
+typedef struct Fuse {
+  Sched *s;
+  Info *info;              /* these by Ref */
+  double *work;            /* of one element with all below it inlined */
+  Ref *contraction;        /* by root: the one it holds */
+  bool *selects, *selecting; /* find_selects(), find_selecting() */
+  int64_t row_elems;       /* that registers hold from a reduction to the root */
+} Fuse;
 
-  estimate_work(ir, &order, work);
-  for (size_t i = 0; i < roots.n; i++) info[roots.p[i]].must = true;
-
-  for (size_t i = order.n; i-- > 0;) {
-    Ref r = order.p[i];
-    const Node *x = node(ir, r);
-    Info *me = &info[r];
-    int64_t elems = dims_elems(x->dims, x->rank);
-    bool moves = op_is_movement((Op)x->op), view = moves || op_widens(ir, x) || unpacks(ir, r), leaf = is_leaf((Op)x->op), store = me->must && !leaf;
-    const Ref viewed = view_base(ir, r);
-    const bool grows = elems > dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
-
-    /* decide */
-    bool halo = false;
-    double extra = me->evals - (double)elems;
-    bool again = extra > 0 && extra * work[r] > (double)elems * STORE_COST; /* computing it that often costs more than memory */
-    if (x->op == OP_PAD && !store && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > (double)elems * STORE_COST)) {
-      Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
-      if (base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL)) /* fixed memory: a copy with the border, or gates */
-        store = !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, t) > (double)elems * STORE_COST;
-      else {
-        halo = true; /* the source is stored with room around it: layout.c */
-        info[x->src[0]].must = true;
-      }
-    } else if (!store && !leaf && !view) {
-      if (x->op == OP_CAT && !selects[r]) store = true;
-      else if (me->operand || me->depth > MAX_INLINED) store = true;
-      else if (x->op == OP_REDUCE && is_contraction(ir, r))
-        store = me->under || me->selected || me->root == MANY || selecting[me->root] || extra > 0 || contraction[me->root] || me->evals < (double)elems;
-      else store = again || (x->op == OP_REDUCE && me->under);
-    } else if (view && (me->depth > 4 * MAX_INLINED || (me->root == MANY && !grows && selects[viewed]))) store = true;
-    if (store) {
-      s->place[r].stored = true;
-      s->place[r].select = selects[r];
-      *me = (Info){ .evals = (double)elems, .root = r, .path = r };
-    }
-    if (halo) s->place[r].halo_view = true;
-    if (x->op == OP_REDUCE && is_contraction(ir, r) && me->root != MANY) contraction[me->root] = r;
-
-    /* tell the sources */
-    bool contract = x->op == OP_REDUCE && is_contraction(ir, r);
-    for (int k = 0; k < x->nsrc; k++) {
-      Ref q = x->src[k];
-      const Node *y = node(ir, q);
-      Info *to = &info[q];
-      double evals = me->evals, reduced = me->reduced;
-      bool under = me->under, operand = me->operand;
-      if (x->op == OP_REDUCE) {
-        evals *= (double)reduced_elems(ir, x);
-        reduced = (reduced ? reduced : 1) * (double)reduced_elems(ir, x);
-        under = true;
-      } else if (x->op == OP_EXPAND) {
-        double factor = (double)elems / (double)(dims_elems(y->dims, y->rank) ? dims_elems(y->dims, y->rank) : 1);
-        if (factor > 1) { /* one evaluation serves every place of a kernel that sees the same element */
-          evals /= factor;
-          if (me->root != MANY && evals > (double)dims_elems(y->dims, y->rank)) evals = (double)dims_elems(y->dims, y->rank);
-          if (under && factor >= reduced) under = false, reduced = 0;
-        }
-      } else if (x->op == OP_PAD) {
-        if (k == 1) continue;
-        evals *= (double)dims_elems(y->dims, y->rank) / (double)(elems ? elems : 1);
-      } else if (x->op == OP_CAT && !selects[r]) {
-        to->must = true; /* written in place, as part of the whole */
-        continue;
-      } else if (x->op == OP_CAT)
-        evals /= x->nsrc;
-      bool selected = me->selected || selects[r];
-      bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= row_elems; /* held from here to the root: heuristic.c */
-      Ref path = row ? me->root : moves || selects[r] || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ? r : me->path;
-      if (to->path && to->path == path && path != MANY) to->evals = to->evals > evals ? to->evals : evals;
-      else to->evals += evals;
-      to->path = !to->path || to->path == path ? path : MANY;
-      to->under |= under;
-      if (reduced > to->reduced) to->reduced = reduced;
-      to->selected |= selected;
-      to->operand |= operand || (selected && x->op == OP_WINDOW); /* windows overlap: read often */
-      to->root = !to->root || to->root == me->root ? me->root : MANY;
-      if (me->depth + 1 > to->depth) to->depth = me->depth + 1;
-    }
-    if (contract) /* its product's factors are operands */
-      for (int k = 0; k < 2; k++) info[node(ir, view_base(ir, x->src[0]))->src[k]].operand = true;
+/* Whether r, whose consumers have told what they ask for, is stored. *halo: r is a pad that is read as its source with room around it */
+static bool is_stored(const Fuse *f, Ref r, bool *halo) {
+  IR *ir = f->s->ir;
+  const Node *x = node(ir, r);
+  const Info *me = &f->info[r];
+  const double elems = (double)dims_elems(x->dims, x->rank), extra = me->evals - elems;
+  const bool again = extra > 0 && extra * f->work[r] > elems * STORE_COST; /* computing it that often costs more than memory */
+  if (is_leaf((Op)x->op)) return false;
+  if (me->must) return true;
+  if (x->op == OP_PAD && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > elems * STORE_COST)) {
+    const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
+    *halo = base != OP_PARAM && base != OP_WEIGHT && node_is_const(ir, x->src[1], NULL);
+    if (*halo) return false;
+    /* fixed memory: a copy with the border, or gates */
+    return !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, f->s->plan->target) > elems * STORE_COST;
   }
-  VEC_FREE(&order);
-  VEC_FREE(&roots);
-  free(info);
-  free(selects);
-  free(selecting);
-  free(work);
-  free(contraction);
+  if (op_is_movement((Op)x->op) || op_widens(ir, x) || unpacks(ir, r)) {
+    const Ref viewed = view_base(ir, r);
+    const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
+    return me->depth > 4 * MAX_INLINED || (me->root == MANY && !grows && f->selects[viewed]);
+  }
+  if (x->op == OP_CAT && !f->selects[r]) return true;
+  if (me->operand || me->depth > MAX_INLINED) return true;
+  if (is_contraction(ir, r)) return me->under || me->selected || me->root == MANY || f->selecting[me->root] || extra > 0 || f->contraction[me->root] || me->evals < elems;
+  return again || (x->op == OP_REDUCE && me->under);
+}
+
+/* *ask, what is asked of x, becomes what that asks of its source q: evaluations, and the reductions that they are in. */
+static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *ask) {
+  const Node *y = node(ir, q);
+  const double elems = (double)dims_elems(x->dims, x->rank), below = (double)dims_elems(y->dims, y->rank);
+  if (x->op == OP_REDUCE) {
+    ask->evals *= (double)reduced_elems(ir, x);
+    ask->reduced = (ask->reduced ? ask->reduced : 1) * (double)reduced_elems(ir, x);
+    ask->under = true;
+  } else if (x->op == OP_EXPAND) {
+    const double factor = elems / (below ? below : 1);
+    if (factor <= 1) return;
+    ask->evals /= factor; /* one evaluation serves every place of a kernel that sees the same element */
+    if (ask->root != MANY && ask->evals > below) ask->evals = below;
+    if (ask->under && factor >= ask->reduced) ask->under = false, ask->reduced = 0;
+  } else if (x->op == OP_PAD) {
+    ask->evals *= below / (elems ? elems : 1);
+  } else if (selects)
+    ask->evals /= x->nsrc;
+}
+
+/* Tells the sources of r what it asks for. */
+static void tell_sources(Fuse *f, Ref r) {
+  const IR *ir = f->s->ir;
+  const Node *x = node(ir, r);
+  const Info *me = &f->info[r];
+  const bool selects = f->selects[r], selected = me->selected || selects;
+  const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems; /* held from here to the root: heuristic.c */
+  const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
+  const Ref path = row ? me->root : moves ? r : me->path;
+  for (int k = 0; k < x->nsrc; k++) {
+    Info *to = &f->info[x->src[k]], ask = *me;
+    if (x->op == OP_PAD && k == 1) continue;
+    if (x->op == OP_CAT && !selects) {
+      to->must = true; /* written in place, as part of the whole */
+      continue;
+    }
+    ask_source(ir, x, x->src[k], selects, &ask);
+    if (to->path && to->path == path && path != MANY) to->evals = to->evals > ask.evals ? to->evals : ask.evals;
+    else to->evals += ask.evals;
+    to->path = !to->path || to->path == path ? path : MANY;
+    to->under |= ask.under;
+    if (ask.reduced > to->reduced) to->reduced = ask.reduced;
+    to->selected |= selected;
+    to->operand |= me->operand || (selected && x->op == OP_WINDOW); /* windows overlap: read often */
+    to->root = !to->root || to->root == me->root ? me->root : MANY;
+    if (me->depth + 1 > to->depth) to->depth = me->depth + 1;
+  }
+  if (is_contraction(ir, r)) /* its product's factors are operands */
+    for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, x->src[0]))->src[k]].operand = true;
+}
+
+void sched_fuse(Sched *s) {
+  const IR *ir = s->ir;
+  Fuse f = { .s = s, .row_elems = ROW_VECTORS * (s->plan->target->vector_bytes / 4) };
+  f.info = xmalloc(ir->n * sizeof *f.info);
+  f.work = xmalloc(ir->n * sizeof *f.work);
+  f.contraction = xmalloc(ir->n * sizeof *f.contraction);
+  f.selects = xmalloc(ir->n * sizeof *f.selects);
+  f.selecting = xmalloc(ir->n * sizeof *f.selecting);
+  memset(f.info, 0, ir->n * sizeof *f.info);
+  memset(f.contraction, 0, ir->n * sizeof *f.contraction);
+  find_selects(ir, &s->order, f.selects);
+  find_selecting(ir, &s->order, f.selects, f.selecting);
+  estimate_work(ir, &s->order, f.work);
+  for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
+
+  for (size_t i = s->order.n; i-- > 0;) {
+    const Ref r = s->order.p[i];
+    const Node *x = node(ir, r);
+    Info *me = &f.info[r];
+    Place *p = &s->place[r];
+    p->stored = is_stored(&f, r, &p->halo_view);
+    if (p->halo_view) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
+    if (p->stored) {
+      p->select = f.selects[r];
+      *me = (Info){ .evals = (double)dims_elems(x->dims, x->rank), .root = r, .path = r };
+    }
+    if (is_contraction(ir, r) && me->root != MANY) f.contraction[me->root] = r;
+    tell_sources(&f, r);
+  }
+  free(f.info);
+  free(f.work);
+  free(f.contraction);
+  free(f.selects);
+  free(f.selecting);
 }
