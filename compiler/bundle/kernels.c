@@ -2,7 +2,10 @@
 #include "bundle.h"
 #include <stdlib.h>
 
-enum { SHOWN_NODES = 6 }; /* of the nodes a kernel came from, in comments */
+enum {
+  SHOWN_NODES = 6, /* of the nodes a kernel came from, in comments */
+  CALLS = 512      /* in one function: what gcc takes for a switch grows with its square */
+};
 
 static int by_index(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -121,27 +124,35 @@ const char *kernels_text(const Plan *p) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-static const char *calls_text(const Plan *p, const char **in, const char **out) {
-  Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, &s);
-  return sb_keep(&s, &p->ir->ctx->model);
+static void put_cases(const Plan *p, size_t from, size_t to, const char **in, const char **out, Sb *s) {
+  for (size_t k = from; k < to && k < p->kernels.n; k++)
+    if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, s);
+}
+
+static void put_calls(const char *net, bool states, const char *linkage, const char *name, const char *per, const char *calls, Sb *s) {
+  const Word words[] = {
+    { "net", net }, { "linkage", linkage }, { "run_kernel", name }, { "states", word_if(states) }, { "per", per }, { "calls", calls }, { NULL, NULL },
+  };
+  template_expand("calls.c.in", words, s);
 }
 
 const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name) {
-  Ctx *c = p->ir->ctx;
-  const Word words[] = {
-    { "net", net },
-    { "linkage", linkage },
-    { "run_kernel", name },
-    { "fat", word_if(fat) },
-    { "states", word_if(p->states.n) },
-    { "calls", calls_text(p, in, out) },
-    { NULL, NULL },
-  };
-  Sb s = { 0 };
+  Arena *m = &p->ir->ctx->model;
+  const Word words[] = { { "net", net }, { "fat", word_if(fat) }, { NULL, NULL } };
+  const bool states = p->states.n;
+  const size_t blocks = p->kernels.n ? (p->kernels.n + CALLS - 1) / CALLS : 1;
+  Sb s = { 0 }, calls = { 0 };
   template_expand("job.c.in", words, &s);
-  return sb_keep(&s, &c->model);
+  for (size_t b = 0; b < blocks; b++) {
+    Sb cases = { 0 };
+    const char *block = blocks > 1 ? arena_printf(m, "%s_%zu", name, b) : name;
+    put_cases(p, b * CALLS, (b + 1) * CALLS, in, out, &cases);
+    put_calls(net, states, blocks > 1 ? "TGC_KERNEL " : linkage, block, "", sb_keep(&cases, m), &s);
+    sb_printf(&calls, "  case %zu: %s(p, begin, end); break;\n", b, block);
+  }
+  if (blocks > 1) put_calls(net, states, linkage, name, arena_printf(m, " / %d", CALLS), sb_keep(&calls, m), &s);
+  sb_free(&calls);
+  return sb_keep(&s, m);
 }
 
 static int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each : k->chunks; }
