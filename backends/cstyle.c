@@ -217,6 +217,12 @@ static void put_shuffle(Render *w, Sb *o, const Node *x) {
   }
 }
 
+/* The function for OP_MAX or OP_MIN; against no NaN as second operand, and of integers, it need not ask for one. */
+static const char *greater_or_less(Op op, DType d, int lanes, bool no_nan) {
+  static const char *const name[][3] = { { "max", "maxc", "imax" }, { "min", "minc", "imin" } };
+  return name[op == OP_MIN][dt_int(d) && lanes > 1 ? 2 : dt_int(d) || no_nan];
+}
+
 static void put_expr(Render *w, Sb *o, const Node *x) {
   const IR *ir = w->ir;
   char sfx[32];
@@ -279,17 +285,13 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else if (fl == dt_float(d0)) sb_printf(o, "(%s)%s", dtype_info[d].ctype, arg(w, x, 0));
     else sb_printf(o, "tgc_%s_%s(%s)", fl ? "float" : "bits", c_suffix(d0, 1, sfx), inside(w, x, 0));
     return;
-  case OP_MAX:
-  case OP_MIN: {
-    const char *name = x->op == OP_MAX ? "max" : "min";
+  case OP_MAX: case OP_MIN:
     if (d == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), x->op == OP_MAX ? "|" : "&", arg(w, x, 1));
-    else if (vec && dt_int(d)) sb_printf(o, "tgc_i%s_%s(%s, %s)", name, c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1));
-    else if (const_not_nan(ir, x->src[1])) { /* max(x, c) is x where x is NaN */
-      const char *a = inside(w, x, 0), *c = inside(w, x, 1);
-      sb_printf(o, "tgc_%sc_%s(%s, %s)", name, c_suffix(d, n, sfx), a, c);
-    } else sb_printf(o, "tgc_%s_%s(%s, %s)", name, c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1));
+    else {
+      const char *a = inside(w, x, 0), *b = inside(w, x, 1); /* max(x, c) is x where x is NaN */
+      sb_printf(o, "tgc_%s_%s(%s, %s)", greater_or_less(x->op, d, n, const_not_nan(ir, x->src[1])), c_suffix(d, n, sfx), a, b);
+    }
     return;
-  }
   case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE:
     if (vec && d0 == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
     else if (vec) sb_printf(o, "i32x%d_of%d(%s %s %s)", n, bits0, arg(w, x, 0), infix[x->op], arg(w, x, 1));
@@ -354,7 +356,7 @@ static void put_hred(Render *w, const Node *x, size_t at) {
   const Op op = (Op)x->arg[0];
   const DType d = (DType)x->dt;
   const bool sum = op == OP_ADD || op == OP_MUL;
-  const char *name = op == OP_MAX ? "max" : "min", *lane[64];
+  const char *lane[64];
   const int indent = w->indent + 2;
   char sfx[32], half_sfx[32], type[32];
   int lanes = node(w->ir, x->src[0])->lanes;
@@ -365,13 +367,13 @@ static void put_hred(Render *w, const Node *x, size_t at) {
     c_suffix(d, lanes, sfx);
     sb_printf(w->o, "%*sconst %s", indent, "", c_type(d, lanes / 2, type));
     if (sum) sb_printf(w->o, " w%d = tgc_lo_%s(w%d) %s tgc_hi_%s(w%d);\n", lanes / 2, sfx, lanes, infix[op], sfx, lanes);
-    else sb_printf(w->o, " w%d = tgc_%s_%s(tgc_lo_%s(w%d), tgc_hi_%s(w%d));\n", lanes / 2, name, c_suffix(d, lanes / 2, half_sfx), sfx, lanes, sfx, lanes);
+    else sb_printf(w->o, " w%d = tgc_%s_%s(tgc_lo_%s(w%d), tgc_hi_%s(w%d));\n", lanes / 2, greater_or_less(op, d, lanes / 2, false), c_suffix(d, lanes / 2, half_sfx), sfx, lanes, sfx, lanes);
   }
   for (int i = 0; i < lanes; i++) lane[i] = arena_printf(&w->a, d == DT_BOOL ? "(w%d[%d] & 1)" : "w%d[%d]", lanes, i);
   for (int half = lanes / 2; half >= 1; half /= 2)
     for (int i = 0; i < half; i++)
       lane[i] = sum ? arena_printf(&w->a, half > 1 ? "(%s %s %s)" : "%s %s %s", lane[i], infix[op], lane[i + half])
-                    : arena_printf(&w->a, "tgc_%s_%s(%s, %s)", name, c_suffix(d, 1, sfx), lane[i], lane[i + half]);
+                    : arena_printf(&w->a, "tgc_%s_%s(%s, %s)", greater_or_less(op, d, 1, false), c_suffix(d, 1, sfx), lane[i], lane[i + half]);
   sb_printf(w->o, "%*s%s = %s;\n%*s}\n", indent, "", w->text[at], lane[0], w->indent, "");
 }
 
