@@ -352,7 +352,7 @@ int lane_block(const Model *m, const Tile *t) {
   enum { BLOCK = 128, WAYS = 8, FAR = 8 }; /* FAR: times the second level */
   const int64_t sets = m->t->l2_bytes / WAYS / LINE;
   bool crowd = false;
-  if (m->red || t->v != m->nout - 1) return 0;
+  if (m->red || t->v < 0 || t->v != m->nout - 1) return 0; /* a nest of one element has neither */
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     int64_t apart = a->affine[t->v] ? llabs(a->coef[t->v]) * a->bytes / LINE : 0, taken = 1;
