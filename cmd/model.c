@@ -23,7 +23,7 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
     }
   }
   LoadOptions l = { arena_dup(m, dims.p, dims.n * sizeof *dims.p), (int)dims.n, o->hardlinks, o->no_index_status,
-                    o->results.p, (int)o->results.n };
+                    o->results.p, (int)o->results.n, o->capacity };
   VEC_FREE(&dims);
   return l;
 }

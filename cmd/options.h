@@ -40,6 +40,8 @@ OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbptq",
        "value of a dynamic dimension, by its name or as INPUT:AXIS")
 OPTION( 0,  "result",         "NAME",      LIST,  results,        "crvikbpt",
        "make this value the output and leave out what it does not need; may be repeated")
+OPTION( 0,  "capacity",       "N",         SIZE,  capacity,       "crvikbpt",
+       "rows of results whose size depends on data; how many count is one more output")
 OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
 OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbpq",

@@ -13,6 +13,7 @@ typedef struct LoadOptions {
   bool unguarded;          /* no Graph.guarded */
   const char *const *results; /* the outputs, by name, in place of the model's own */
   int nresults;
+  int64_t capacity;        /* rows of results whose size depends on data; 0: there are none such */
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model; failures go through fail()

@@ -119,11 +119,16 @@ void op_reverse_sequence(Build *b) {
 void op_compress(Build *b) {
   const Node *x = in_node(b, 0);
   int n;
-  const int64_t *keep = const_ints(b, 1, "condition", &n);
+  Tensor t;
   Ref from = b->in[0];
   int axis = 0;
   if (attr_set(b, "axis")) axis = axis_of(b, attr_int(b, "axis"), x->rank);
   else from = g_reshape(b->ir, from, 1, (int64_t[]){ dims_elems(x->dims, x->rank) });
+  if (!const_tensor(b, b->in[1], &t)) {
+    compress_by_data(b, from, axis);
+    return;
+  }
+  const int64_t *keep = const_ints(b, 1, "condition", &n);
   int64_t count = 0, *index = ARENA_NEW(&b->c->model, int64_t, n + 1);
   if (n > node(b->ir, from)->dims[axis])
     bad(b, "input 'condition' has %d entries for %lld elements", n, (long long)node(b->ir, from)->dims[axis]);
@@ -135,6 +140,11 @@ void op_compress(Build *b) {
 void op_non_zero(Build *b) {
   const Node *x = in_node(b, 0);
   int n;
+  Tensor t;
+  if (!const_tensor(b, b->in[0], &t)) {
+    nonzero_of_data(b);
+    return;
+  }
   const double *v = const_floats(b, 0, "X", &n);
   int64_t count = 0, *at = ARENA_NEW(&b->c->model, int64_t, (int64_t)x->rank * n + 1);
   for (int i = 0; i < n; i++) count += v[i] != 0;

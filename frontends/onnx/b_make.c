@@ -12,10 +12,14 @@ void op_shape(Build *b) {
   int64_t rank = in_node(b, 0)->rank, from = attr_int(b, "start"), to = attr_set(b, "end") ? attr_int(b, "end") : rank;
   from = clamp(from < 0 ? from + rank : from, 0, rank);
   to = clamp(to < 0 ? to + rank : to, 0, rank);
+  check_counts(b, b->in[0], from, to);
   b->out[0] = shape_of(b, from, to > from ? to : from);
 }
 
-void op_size(Build *b) { b->out[0] = c_int(b->ir, DT_I64, dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank)); }
+void op_size(Build *b) {
+  check_counts(b, b->in[0], 0, in_node(b, 0)->rank);
+  b->out[0] = c_int(b->ir, DT_I64, dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank));
+}
 
 static Ref constant_attr(Build *b, const Tensor *t) {
   b->result_narrow = t->narrow;

@@ -616,10 +616,19 @@ static void build_outputs(Build *b, Graph *g) {
     if (b->narrow[og->out[i]]) fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
     if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
     const Node *x = node(b->ir, io.ref);
+    check_ragged(b, io.ref);
     io.dt = (DType)x->dt;
     io.rank = x->rank;
     if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
     VEC_PUSH(&g->outputs, io);
+  }
+}
+
+/* How many rows count, where --capacity fixed the most */
+static void build_counts(Build *b, Graph *g) {
+  for (size_t i = 0; i < b->ragged->n; i++) {
+    const Count *k = &b->ragged->counts[i];
+    VEC_PUSH(&g->outputs, ((GIO){ .ref = k->count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
   }
 }
 
@@ -640,10 +649,12 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   int64_t spent = 0;
   Notes wrong = { 0 };
   Lists lists = { 0 };
-  Build b = { .lists = &lists, .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .narrow = ARENA_NEW(&c->model, int, m->values.n), .spent = &spent };
+  Ragged ragged = { .most = o ? o->capacity : 0 };
+  Build b = { .lists = &lists, .ragged = &ragged, .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .narrow = ARENA_NEW(&c->model, int, m->values.n), .spent = &spent };
   build_inputs(&b, g, o);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
   build_outputs(&b, g);
+  build_counts(&b, g);
   g->ir->origin = 0;
   build_guard(&b, g);
   return g;

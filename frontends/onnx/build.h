@@ -61,6 +61,16 @@ typedef struct Items { Ref *p; int64_t n; } Items;
 typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
+
+/* Results of --capacity: which of their entries are there, and how many */
+typedef struct Count { const char *name; Ref there, count; } Count; /* there: bool[most]; count: i64, rank 0 */
+typedef struct Ragged {
+  int64_t most;         /* entries of such a result; 0: the option is not given */
+  Count *counts;
+  size_t n;
+  const uint8_t *axis;  /* of each Ref below known: ragged.c */
+  Ref known;
+} Ragged;
 #define LIST_TAG 0x80000000u /* of the place among Build.lists */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
 
@@ -81,6 +91,7 @@ struct Build {
   Ref *value;         /* of each OnnxId; 0: not built yet. Of what a body defines: in the copy under way */
   int64_t *spent;     /* nodes built so far, bodies once per copy */
   Lists *lists;
+  Ragged *ragged;
   Notes *wrong;       /* bools, rank 0: an index of this place is out of range; NULL: nobody asks */
 };
 
@@ -164,6 +175,15 @@ Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, into 0 to extent -
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* how many notes there are */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value); /* these notes count where the condition is value */
+
+/* ---- b_capacity.c: the same of data, with as many rows as the capacity says ---- */
+void nonzero_of_data(Build *b);
+void compress_by_data(Build *b, Ref from, int axis);
+
+/* ---- ragged.c ---- */
+void add_count(Build *b, Ref there, Ref count); /* of the node's first result */
+void check_counts(Build *b, Ref r, int64_t from, int64_t to); /* fails where the extent of an axis in from..to-1 depends on data */
+void check_ragged(Build *b, Ref r);             /* fails where entries that are not there are in others of r */
 
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log);

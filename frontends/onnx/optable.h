@@ -228,6 +228,7 @@ OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, o
 OPROW("", "NegativeLogLikelihoodLoss", 12, OPSET_NOW,  2, 3,   1, 1,   "wi=",
       "ignore_index:i reduction:s{none|mean|sum}=mean", op_likelihood_loss, 0)
 OPROW("com.microsoft", "NhwcMaxPool", 1, OPSET_NOW, 1, 1, 1, 1,   "i",    POOL " storage_order:i=0", op_nhwc_max_pool, 0)
+OPROW("", "NonMaxSuppression",    10, OPSET_NOW,  2, 5,   1, 1,   "f^iff", "center_point_box:i=0", op_non_max_suppression, 0)
 OPROW("", "NonZero",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_non_zero, 0)
 OPROW("ai.onnx.ml", "Normalizer", 1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "norm:s{MAX|L1|L2}=MAX", op_normalizer, 0)
 OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op_unary, OP_NOT)

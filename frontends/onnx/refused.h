@@ -8,7 +8,6 @@
 REFUSED("", "Bernoulli",            RANDOM)
 REFUSED("", "ImageDecoder",         "it reads picture files")
 REFUSED("", "Multinomial",          RANDOM)
-REFUSED("", "NonMaxSuppression",    DATA_SIZE)
 REFUSED("", "Optional",             OPTIONALS)
 REFUSED("", "OptionalGetElement",   OPTIONALS)
 REFUSED("", "OptionalHasElement",   OPTIONALS)

@@ -73,6 +73,12 @@ static void compare(Case *k, int output, const Tensor *got, const Tensor *want) 
   }
 }
 
+/* As many rows as are expected, where the model's first node needs a capacity */
+static int64_t capacity_of(Ctx *c, const Case *k, const OnnxModel *m) {
+  if (!m->graph.nnodes || strcmp(m->graph.nodes[0].op, "NonMaxSuppression")) return 0;
+  return onnx_tensor_load(c, path_of(c, k->data, "output", 0)).dims[0];
+}
+
 /* The inputs of the data set in the order of the model's, some of them turned into constants */
 static void run_case(Ctx *c, void *arg) {
   Case *k = arg;
@@ -100,6 +106,7 @@ static void run_case(Ctx *c, void *arg) {
   m.graph.in = kept;
   m.graph.nin = nkept;
   o.dims = dims;
+  o.capacity = capacity_of(c, k, &m);
   Graph *g = onnx_build(c, &m, &o);
   ir_verify_graph(g);
   Ref roots[MAX_IO];
