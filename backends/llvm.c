@@ -87,6 +87,8 @@ static Text suffix(DType d, int lanes) { /* as intrinsics are mangled: f32 or v8
 }
 
 /* ---- one function ---- */
+typedef struct Base { Ref buffer, index; const char *text; } Base; /* where a buffer's element lies */
+
 typedef struct Render {
   const IR *ir;
   const Kernel *k;
@@ -95,6 +97,9 @@ typedef struct Render {
   RefMap at;                 /* node to place of its text + 1 */
   VEC(const char *) text;    /* how to write a value: "%v12", "0x3FF0000000000000" */
   VEC(const char *) ends;    /* of the open loops */
+  VEC(Base) bases;           /* that are known here; of the open blocks, those of the innermost last */
+  VEC(size_t) outside;       /* so many of them were known where each block opened that may be passed by */
+  RefMap wanted;             /* indices that are more than a part of an address */
   const char *block;         /* label of the block that is being written */
   int values, blocks, accs;  /* named so far */
   TileSet tiles;             /* of the nest; .n 0: there were none yet */
@@ -129,6 +134,10 @@ static void open_block(Render *w, const char *label) {
   sb_printf(w->o, "%s:\n", label);
   w->block = label;
 }
+
+/* Between these two, code that may not run. */
+static void begin_scope(Render *w) { VEC_PUSH(&w->outside, w->bases.n); }
+static void end_scope(Render *w) { w->bases.n = w->outside.p[--w->outside.n]; }
 
 /* ---- constants ---- */
 static const char *constant(Render *w, DType d, int64_t bits) {
@@ -313,10 +322,39 @@ static const char *put_bcast(Render *w, const Node *x) {
 }
 
 /* ---- memory ---- */
+
+/* Elements of a buffer that lie a known way apart share a base: LLVM has one sum to think about and not one for each. */
+static bool is_offset(const IR *ir, Ref index, int64_t *by) {
+  const Node *x = node(ir, index);
+  return x->op == OP_ADD && x->dt == DT_I64 && x->lanes == 1 && node_is_const(ir, x->src[1], by);
+}
+
+static bool is_address(const Node *x, int k) { return k == 1 && (x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE); }
+
+static void find_wanted(Render *w) {
+  int64_t by;
+  for (size_t i = 0; i < w->k->prog.n; i++) {
+    const Node *x = node(w->ir, w->k->prog.p[i]);
+    for (int k = 0; k < x->nsrc; k++)
+      if (!is_address(x, k) && is_offset(w->ir, x->src[k], &by)) refmap_set(&w->wanted, x->src[k], 1);
+  }
+}
+
+static const char *put_base(Render *w, Ref buffer, Ref index, const char *type) { /* not inbounds: only the offset may lead there */
+  for (size_t i = w->bases.n; i-- > 0;)
+    if (w->bases.p[i].buffer == buffer && w->bases.p[i].index == index) return w->bases.p[i].text;
+  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", type, value(w, buffer), value(w, index));
+  VEC_PUSH(&w->bases, ((Base){ buffer, index, p }));
+  return p;
+}
+
 static const char *put_address(Render *w, const Node *x) {
-  const Node *b = node(w->ir, x->src[0]);
-  CHECK(node(w->ir, x->src[1])->lanes == 1);
-  return emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", memory_type((DType)b->dt), value(w, x->src[0]), value(w, x->src[1]));
+  const char *type = memory_type((DType)node(w->ir, x->src[0])->dt);
+  const Ref index = x->src[1];
+  int64_t by;
+  CHECK(node(w->ir, index)->lanes == 1);
+  if (!is_offset(w->ir, index, &by)) return put_base(w, x->src[0], index, type);
+  return emit(w, "getelementptr %s, ptr %s, i64 %lld", type, put_base(w, x->src[0], node(w->ir, index)->src[0], type), (long long)by);
 }
 
 static const char *put_access(Render *w, const Node *x) { /* the load itself, of bools as masks */
@@ -331,9 +369,11 @@ static const char *open_gate(Render *w, const char *gate, int n) {
   const char *then = arena_printf(&w->a, "then%d", n);
   sb_printf(w->o, "  br i1 %s, label %%%s, label %%join%d\n", gate, then, n);
   open_block(w, then);
+  begin_scope(w);
   return then;
 }
 static void close_gate(Render *w, int n) {
+  end_scope(w);
   sb_printf(w->o, "  br label %%join%d\n", n);
   open_block(w, arena_printf(&w->a, "join%d", n));
 }
@@ -444,10 +484,12 @@ static void put_loop(Render *w, Ref range, int n) {
   sb_printf(w->o, "  %s = phi i64 [ %s, %%%s ], [ %s.next, %%next%d ]\n", name, first, before, name, n);
   name_value(w, range, name);
   VEC_PUSH(&w->ends, end);
+  begin_scope(w);
 }
 
 static void put_end(Render *w, Ref range) {
   const char *name = value(w, range), *n = name + 2; /* the number in "%r7" */
+  end_scope(w);
   sb_printf(w->o, "  br label %%next%s\nnext%s:\n", n, n);
   sb_printf(w->o, "  %s.next = add nuw nsw i64 %s, 1\n", name, name);
   sb_printf(w->o, "  %s.more = icmp slt i64 %s.next, %s\n", name, name, w->ends.p[--w->ends.n]);
@@ -555,7 +597,10 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     const Buf *b = &p->ir->bufs.p[k->locals.p[i]];
     sb_printf(&w.slots, "  %%panel%zu = alloca [%lld x i8], align 64\n", i, (long long)b->elems * dt_bytes(b->dt));
   }
+  find_wanted(&w);
   for (size_t i = 0; i < k->prog.n; i++) {
+    int64_t by;
+    if (is_offset(p->ir, k->prog.p[i], &by) && !refmap_get(&w.wanted, k->prog.p[i])) continue;
     if (node(p->ir, k->prog.p[i])->op == OP_TILES) {
       put_tiles(&w, i);
       continue;
@@ -570,8 +615,11 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   sb_free(&body);
   sb_free(&w.slots);
   refmap_free(&w.at);
+  refmap_free(&w.wanted);
   VEC_FREE(&w.text);
   VEC_FREE(&w.ends);
+  VEC_FREE(&w.bases);
+  VEC_FREE(&w.outside);
   arena_free(&w.a);
 }
 
