@@ -17,6 +17,7 @@ typedef struct Tuning {
   Tuner t;
   const Options *o;
   double start;
+  double searched, worked; /* seconds of the search, and of a CPU that all its processes took */
   int signal; /* that asked to stop; 0: none */
   bool shown;
   Settle *settle; /* NULL: not asked for */
@@ -101,18 +102,17 @@ static json_t *goals_json(const Tuner *t) {
   return j;
 }
 
-static double busy_seconds(const Tuner *t) {
-  double s = 0;
-  for (int i = 0; i < SPENT_KINDS; i++) s += t->lab.spent[i];
-  return s;
-}
-
-static void print_rate(const Tuner *t) {
+static void print_rate(const Tuning *u) {
   static const char *const names[SPENT_KINDS] = { "lowering", "compiling", "timing", "checking" };
-  const double busy = busy_seconds(t);
-  if (!t->tried || busy <= 0) return;
-  printf("%.0f candidates a second of a core", (double)t->tried / busy);
-  for (int i = 0; i < SPENT_KINDS; i++) printf("%s %s %.0f %%", i ? "," : ":", names[i], 100 * t->lab.spent[i] / busy);
+  const Tuner *t = &u->t;
+  double rest = u->worked;
+  if (!t->tried || u->worked <= 0 || u->searched <= 0) return;
+  printf("%.0f candidates a second, %.0f a CPU second:", (double)t->tried / u->searched, (double)t->tried / u->worked);
+  for (int i = 0; i < SPENT_KINDS; i++) {
+    printf(" %s %.0f %%,", names[i], 100 * t->lab.spent[i] / u->worked);
+    rest -= t->lab.spent[i];
+  }
+  printf(" the rest %.0f %%", 100 * fmax(rest, 0) / u->worked);
   if (t->lab.screen)
     printf("; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name, (long long)(t->tried - t->left_out));
   putchar('\n');
@@ -126,7 +126,7 @@ static void report(Tuning *u, const char *lock) {
   if (u->o->json) {
     json_t *j = json_report("tune", u->o->model);
     json_object_update_new(j, json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:o}", "isa", t->lab.target->isa, "place",
-                                        t->place.text, "seconds", seconds, "busy_seconds", busy_seconds(t), "candidates", (json_int_t)t->tried, "failed",
+                                        t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates", (json_int_t)t->tried, "failed",
                                         (json_int_t)t->failed, "base_us", tune_total(t, true), "us", tune_total(t, false),
                                         "partial", open > 0, "nests", goals_json(t)));
     if (u->model.done)
@@ -138,7 +138,7 @@ static void report(Tuning *u, const char *lock) {
   print_goals(u);
   printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
          seconds, (long long)t->failed);
-  print_rate(t);
+  print_rate(u);
   printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
   if (u->model.done)
     printf("the model, %d thread%s: tuned %.4g ms, untuned %.4g ms; kept %d of %d schedules\n", u->model.threads,
@@ -189,7 +189,11 @@ static void run(Ctx *c, void *arg) {
   u->settle = t->lab.deadline > u->start && !u->o->no_settle ? settle_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
   if (u->settle) settle_survey(c, u->settle);
   t->lab.deadline += tune_clock() - begin;
+  u->searched = -tune_clock();
+  u->worked = -tune_work();
   tune_run(t);
+  u->searched += tune_clock();
+  u->worked += tune_work();
   if (u->shown) progress_show(u->o, NULL, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
