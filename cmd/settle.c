@@ -240,7 +240,7 @@ static void settle(Ctx *c, void *arg) {
     measure(c, s, (int[]){ 0, last }, 2, LIVES);
     if (s->o->verbose)
       fprintf(stderr, "the model with %d schedules: %.4g ms, %.4g without\n", kept, model_ms(s, last), model_ms(s, 0));
-    if (model_ms(s, last) < model_ms(s, 0)) break;
+    if (model_ms(s, last) < WORTH * model_ms(s, 0)) break;
     kept = i < TRIES - 1 ? choose_again(s, last) : 0;
   }
   const double untuned = model_ms(s, 0), tuned = kept ? model_ms(s, last) : untuned;
