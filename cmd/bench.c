@@ -2,7 +2,6 @@
  * in turn with it, in blocks so short that both see the same machine. Windows in which other processes
  * took part of it are measured again; where that does not help, the result says so. */
 #include "cmd.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +39,7 @@ static void start_ort(Ctx *c, Bench *b) {
   for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: it takes and gives them */
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
-    if (file_write(path, t->data, (size_t)(t->elems * dt_bytes(t->dt))))
-      fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+    file_put(c, path, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
     Sb s = { 0 };
     sb_printf(&s, "%s:", dtype_info[t->dt].text);
     for (int k = 0; k < t->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)t->dims[k]);

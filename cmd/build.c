@@ -86,7 +86,7 @@ static const char *link_files(Ctx *c, const Options *o, const char *object, cons
 Bytes link_shared(Ctx *c, void *arg, Bytes object) {
   const Linking *l = arg;
   const char *in = arena_printf(&c->model, "%s/model.o", l->scratch);
-  if (file_write(in, object.p, object.n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", in, strerror(errno));
+  file_put(c, in, object.p, object.n);
   return file_read(c, link_files(c, l->o, in, l->soname, l->scratch), (size_t)1 << 40);
 }
 

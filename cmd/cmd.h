@@ -76,6 +76,8 @@ void print_name(const char *s);                           /* to stdout; names ma
 /* verify.c: the outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
  * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
+/* One run; false: it takes more than so many operations, if that is not 0. */
+bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
 typedef struct Settled { bool done; int threads, kept, found; double untuned, tuned; } Settled; /* nests; ms of a run */

@@ -1,8 +1,6 @@
 /* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
 #include "cmd.h"
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static WeightsMode weights_mode(const Options *o, Emit emit) {
   return o->embed && emit != EMIT_TEXT ? WEIGHTS_OBJECT
@@ -24,18 +22,8 @@ static void check_pass(Ctx *c, const char *name) {
   if (!known) fail(c, EX_USAGE_, "unknown pass '%s' (tgc ops lists them)", name);
 }
 
-/* A whole file or none: what is replaced may be what the graph's weights are mapped from. */
-static void write_file(Ctx *c, const char *path, const Sb *s) {
-  const char *part = arena_printf(&c->model, "%s.part", path);
-  int bad = file_write(part, s->p ? s->p : "", s->n);
-  if (!bad) bad = rename(part, path);
-  if (!bad) return;
-  int e = errno;
-  unlink(part);
-  fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
-}
-
-/* To standard output whole; to a file NAME.tg with the long weights in NAME.bin beside it. */
+/* To standard output whole; to a file NAME.tg with the long weights in NAME.bin beside it, which may be what the graph's
+ * weights are mapped from. */
 static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
   Sb text = { 0 }, blob = { 0 };
   bool load = !strcmp(o->stop_after, "load");
@@ -46,8 +34,8 @@ static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
   else if (o->out) ir_print_graph_blob(g, &text, &blob, bin + (name - out));
   else ir_print_graph(g, &text);
   c->file = NULL; /* what goes wrong from here on is not the model's */
-  if (blob.n) write_file(c, bin, &blob);
-  if (o->out) write_file(c, o->out, &text);
+  if (blob.n) file_replace(c, bin, blob.p, blob.n);
+  if (o->out) file_replace(c, o->out, text.p, text.n);
   else fwrite(text.p, 1, text.n, stdout);
   sb_free(&text);
   sb_free(&blob);

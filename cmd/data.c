@@ -201,9 +201,8 @@ void tensor_save(Ctx *c, const char *path, const char *format, const char *name,
   if (!strcmp(format, "pb")) onnx_tensor_save(t, name, &s);
   else if (!strcmp(format, "npy")) npy_write(t, &s);
   else sb_put(&s, t->data, (size_t)t->elems * (size_t)dt_bytes(t->dt));
-  int bad = file_write(path, s.p ? s.p : "", s.n);
-  sb_free(&s);
-  if (bad) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+  const size_t n = s.n;
+  file_put(c, path, sb_keep(&s, &c->model), n);
 }
 
 double tensor_at(const Tensor *t, int64_t i) { return bits_to_double(t->dt, tensor_bits(t, i)); }

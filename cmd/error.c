@@ -9,20 +9,12 @@
 
 enum { STEPS = 2000000000 }; /* operations of the interpreter, about half a minute of each run */
 
-static bool run(Ctx *c, const Graph *g, const Tensor *in, bool exact, Tensor *out) {
-  const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
-  Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
-  for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
-  for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
-  return interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, STEPS, out);
-}
-
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s) {
   s->in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
   s->exact = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
   feed_inputs(c, feed, g->inputs.p, (int)graph_nin(g), o->seed, s->in);
   state_first(c, g, s->in);
-  return run(c, g, s->in, true, s->exact);
+  return interpret_once(c, g, s->in, true, STEPS, s->exact);
 }
 
 OutputError output_error(const Tensor *got, const Tensor *want) {
@@ -43,7 +35,7 @@ const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s) {
   size_t n = graph_nout(p->g);
   Tensor *got = ARENA_NEW(&c->model, Tensor, p->g->outputs.n + 1);
   OutputError *e = ARENA_NEW(&c->model, OutputError, n + 1);
-  if (!run(c, p->g, s->in, false, got)) return NULL;
+  if (!interpret_once(c, p->g, s->in, false, STEPS, got)) return NULL;
   for (size_t i = 0; i < n; i++) e[i] = output_error(&got[i], &s->exact[i]);
   return e;
 }

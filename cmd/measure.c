@@ -197,7 +197,7 @@ const char *hooks_write(Ctx *c, const char *scratch, int steps) {
   const char *path = arena_printf(&c->model, "%s/hooks.h", scratch);
   const Embedded *hooks = embedded_file("hooks.h");
   const char *text = arena_printf(&c->model, "enum { STEPS = %d, LANES = %d, SPANS = %d };\n%.*s", steps, LANES, SPANS, (int)hooks->n, hooks->p);
-  if (file_write(path, text, strlen(text))) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+  file_put(c, path, text, strlen(text));
   return path;
 }
 
@@ -261,7 +261,7 @@ Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t
   const Embedded *source = embedded_file("peak.c");
   const char *path = arena_printf(&c->model, "%s/peak.c", scratch);
   Texts more = { 0 };
-  if (file_write(path, source->p, source->n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+  file_put(c, path, source->p, source->n);
   VEC_PUSH(&more, arena_printf(&c->model, "-DLANES=%d", t->vector_bytes ? t->vector_bytes / 4 : 1));
   VEC_PUSH(&more, t->vector_regs > 16 ? "-DCHAINS=24" : "-DCHAINS=12");
   VEC_PUSH(&more, "-pthread");

@@ -3,7 +3,6 @@
  * what the machine could do: its multiply-adds at the rate that registers allow, its bytes at that of
  * reading as many bytes as the model has again and again, both measured right before. */
 #include "cmd.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

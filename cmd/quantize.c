@@ -97,17 +97,13 @@ static void run_samples(const Calibration *k, const char *dir, const char *so, c
   _exit(0);
 }
 
-static void put_file(Ctx *c, const char *path, const Sb *s) {
-  if (file_write(path, s->p, s->n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
-}
-
 static void calibrate(Ctx *c, void *arg) {
   Calibration *k = arg;
   Options o = *k->o;
   Feed first = { 0 };
   o.data = k->folders.p[0];
   o.model = arena_printf(&c->model, "%s/observing.onnx", k->scratch);
-  put_file(c, o.model, &k->observing);
+  file_put(c, o.model, k->observing.p, k->observing.n);
   feed_read(c, &o, &first); /* its shapes fix the model's */
   Plan *p = plan_of(&o, load_graph(c, &o, &first), target_of(c, &o, "native"), NULL);
   feed_free(&first);
@@ -149,7 +145,7 @@ int verb_quantize(Ctx *c, const Options *o) {
   }
   Sb model = { 0 };
   onnx_quant_write(q, (const float (*)[2])k.found->range, &model);
-  put_file(c, o->out, &model);
+  file_replace(c, o->out, model.p, model.n);
   json_t *values = json_array();
   for (size_t i = 0; i < k.values; i++)
     json_array_append_new(values, json_pack("{s:o, s:f, s:f}", "name", json_text(k.names[i]), "least", (double)k.found->range[i][0], "greatest", (double)k.found->range[i][1]));

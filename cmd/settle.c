@@ -13,7 +13,6 @@
  * kernel in another one. So a side has several, one after another; of each kernel what a tenth of all its runs stay below counts,
  * and their sum is the model's. */
 #include "cmd.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

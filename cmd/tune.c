@@ -1,7 +1,6 @@
 /* tune.c: tgc tune: searches schedules for the kernels of a model on the machine at hand. What it finds goes into
  * the store, and into a lock file next to the model. */
 #include "cmd.h"
-#include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -169,16 +168,10 @@ static const char *write_lock(Tuning *u) {
 }
 
 static void write_log(Ctx *c, Store *s, const char *path) {
-  const char *part = arena_printf(&c->model, "%s.part", path);
-  FILE *f = fopen(part, "we");
-  if (f) store_export(s, f);
-  bool bad = !f || ferror(f) || fflush(f) || fsync(fileno(f));
-  if (f) bad |= fclose(f) != 0;
-  if (!bad) bad = rename(part, path) != 0;
-  if (!bad) return;
-  int e = errno;
-  unlink(part);
-  fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
+  Sb text = { 0 };
+  store_export(s, &text);
+  const size_t n = text.n;
+  file_replace(c, path, sb_keep(&text, &c->model), n);
 }
 
 static void run(Ctx *c, void *arg) {

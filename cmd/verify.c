@@ -22,20 +22,19 @@ typedef struct Verify {
   const Graph *compiled; /* as the passes left it; NULL: the outputs came from elsewhere */
 } Verify;
 
-static void interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, Tensor *out) {
+bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out) {
   const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
   Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
   for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
   for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
-  if (!interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, 0, out))
-    BUG("the interpreter ran out of a budget it was not given");
+  return interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, most, out);
 }
 
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out) {
   Tensor *all = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
   state_first(c, g, in);
   for (size_t s = 0; s < steps; s++, in += g->inputs.n) {
-    interpret_once(c, g, in, exact, all);
+    if (!interpret_once(c, g, in, exact, 0, all)) BUG("the interpreter ran out of a budget it was not given");
     memcpy(out + s * graph_nout(g), all, graph_nout(g) * sizeof *all);
     if (s + 1 < steps) state_next(c, g, all, in + g->inputs.n);
   }

@@ -13,7 +13,7 @@
 void bundle_put(Ctx *c, const Bundle *b, const char *dir) {
   for (size_t i = 0; i < b->files.n; i++) {
     const char *path = arena_printf(&c->model, "%s/%s", dir, b->files.p[i].name);
-    if (file_write(path, b->files.p[i].p, b->files.p[i].n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+    file_put(c, path, b->files.p[i].p, b->files.p[i].n);
   }
 }
 

@@ -96,3 +96,15 @@ broken:;
   errno = e;
   return -1;
 }
+
+void file_put(Ctx *c, const char *path, const void *p, size_t n) {
+  if (file_write(path, p, n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+void file_replace(Ctx *c, const char *path, const void *p, size_t n) {
+  const char *part = arena_printf(&c->model, "%s.part", path);
+  if (!file_write(part, p, n) && !rename(part, path)) return;
+  int e = errno;
+  unlink(part);
+  fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
+}

@@ -129,6 +129,8 @@ Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private ma
 void files_check(Ctx *c);                               /* fails when a mapped file became shorter: before results are published */
 void files_unmap(Ctx *c);                               /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
+void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write; fails with EX_NOWRITE */
+void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but what is there stays until all is written */
 
 /* ---- files that are part of the program (tools/embed.sh over runtime_stub and cmd/probe) ---- */
 typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, and a NUL */

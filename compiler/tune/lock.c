@@ -6,11 +6,9 @@
  * A line has the key of a nest, its schedule, microseconds, "done" or "partial", and a note to its end. Empty
  * lines and those that begin with # say nothing. A line that is wrong is an error: a lock is meant to hold. */
 #include "tune.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LOCK_LIMIT = 64 << 20 };
 static const char header[] = "tgc-lock 1";
@@ -105,18 +103,12 @@ void lock_report(Ctx *c, const Lock *l) {
 
 void lock_write(Ctx *c, Lock *l, const char *path) {
   Sb s = { 0 };
-  const char *part = arena_printf(&c->model, "%s.part", path);
   if (l->lines.n) qsort(l->lines.p, l->lines.n, sizeof *l->lines.p, by_key);
   sb_printf(&s, "%s\n", header);
   for (size_t i = 0; i < l->lines.n; i++) {
     const LockLine *x = &l->lines.p[i];
     sb_printf(&s, "%.64s %s %.3f %s %s\n", x->key, x->opts, x->micros, x->partial ? "partial" : "done", x->note);
   }
-  int bad = file_write(part, s.p, s.n);
-  if (!bad) bad = rename(part, path);
-  int e = errno;
-  sb_free(&s);
-  if (!bad) return;
-  unlink(part);
-  fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
+  const size_t n = s.n;
+  file_replace(c, path, sb_keep(&s, &c->model), n);
 }

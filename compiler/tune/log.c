@@ -16,21 +16,21 @@ enum { LOG_LIMIT = 1 << 30 };
 static const char header[] = "tgc-tune-log 1";
 
 typedef struct Export {
-  FILE *f;
+  Sb *out;
   const char *place;
 } Export;
 
 static void put_row(void *arg, const StoreRow *r) {
   Export *e = arg;
-  if (!e->place || strcmp(e->place, r->place)) fprintf(e->f, "place %s\n", e->place = r->place);
-  if (r->winner) fprintf(e->f, "winner %s %s %.4f %.4f %d\n", r->key, r->opts, r->warm, r->cold, r->n);
-  else if (r->n) fprintf(e->f, "failed %s %s %s\n", r->key, r->opts, r->why);
-  else fprintf(e->f, "trial %s %s %.4f %.4f\n", r->key, r->opts, r->warm, r->cold);
+  if (!e->place || strcmp(e->place, r->place)) sb_printf(e->out, "place %s\n", e->place = r->place);
+  if (r->winner) sb_printf(e->out, "winner %s %s %.4f %.4f %d\n", r->key, r->opts, r->warm, r->cold, r->n);
+  else if (r->n) sb_printf(e->out, "failed %s %s %s\n", r->key, r->opts, r->why);
+  else sb_printf(e->out, "trial %s %s %.4f %.4f\n", r->key, r->opts, r->warm, r->cold);
 }
 
-void store_export(Store *s, FILE *f) {
-  fprintf(f, "%s\n", header);
-  store_each(s, put_row, &(Export){ f, NULL });
+void store_export(Store *s, Sb *out) {
+  sb_printf(out, "%s\n", header);
+  store_each(s, put_row, &(Export){ out, NULL });
 }
 
 /* ---- import ---- */

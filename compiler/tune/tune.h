@@ -66,7 +66,7 @@ void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a
 ScheduleSource *store_source(Store *s, const Backend *b); /* finds out where it is when it is first asked */
 
 /* ---- log.c: the store as text ---- */
-void store_export(Store *s, FILE *f);
+void store_export(Store *s, Sb *out);
 void store_import(Store *s, Ctx *c, const char *path); /* merges; warns of lines that are wrong */
 
 /* ---- neighbours.c ---- */
