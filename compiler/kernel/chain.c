@@ -426,8 +426,9 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD || node(ir, x->src[0])->arg[0] != p->buf) continue;
+    const Ref moved = move_access(ir, all.p[i], cut, p); /* what gates it may load, too, and stands before it */
+    VEC_PUSH(&to, ix_subst(ir, moved, (int)from.n, from.p, to.p));
     VEC_PUSH(&from, all.p[i]);
-    VEC_PUSH(&to, move_access(ir, all.p[i], cut, p));
   }
   if (from.n) n.store = ix_subst(ir, n.store, (int)from.n, from.p, to.p);
   if (node(ir, node(ir, n.store)->src[0])->arg[0] == p->buf) n.store = move_access(ir, n.store, cut, p);
