@@ -9,7 +9,7 @@
  * kernel with registers of their own, so at most one lives in a kernel and never below another
  * reduction, nor beside a concatenation that is selected from, which takes them all; operands of contractions that are not pure movement, because a contraction reads each
  * operand many times and in scalars (integers are stored in as few bits as they come in: widening counts
- * as movement); concatenations, whose parts are written in place. A reduction
+ * as movement); concatenations, whose parts are written in place; what is compared with a maximum or minimum. A reduction
  * whose consumers see it through an EXPAND over what it reduced (a mean, a row maximum) is computed
  * once outside the loops that repeat it: that alone makes softmax and layer normalisation one
  * kernel. */
@@ -187,6 +187,21 @@ static void find_selecting(const IR *ir, const Refs *order, const bool *selects,
   free(users);
 }
 
+static bool is_extreme(const IR *ir, Ref r) {
+  const Node *x = node(ir, view_base(ir, r));
+  return x->op == OP_REDUCE && (x->arg[0] == OP_MAX || x->arg[0] == OP_MIN);
+}
+
+/* What is computed twice may be rounded twice: then a value equals no maximum of itself. */
+static void store_compared(const IR *ir, const Refs *order, Info *info) {
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    const bool compares = x->op == OP_CMPEQ || x->op == OP_CMPNE || x->op == OP_CMPLT || x->op == OP_CMPLE;
+    for (int k = 0; k < 2 && compares; k++)
+      if (is_extreme(ir, x->src[!k])) info[view_base(ir, x->src[k])].must = true;
+  }
+}
+
 typedef struct Fuse {
   Sched *s;
   Info *info;              /* these by Ref */
@@ -288,6 +303,7 @@ void sched_fuse(Sched *s) {
   find_selecting(ir, &s->order, f.selects, f.selecting);
   estimate_work(ir, &s->order, f.work);
   for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
+  store_compared(ir, &s->order, f.info);
 
   for (size_t i = s->order.n; i-- > 0;) {
     const Ref r = s->order.p[i];
