@@ -107,38 +107,76 @@ void op_hardmax(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, x->dims[axis], axis, x->rank), at), in_dt(b, 0));
 }
 
-/* ---- TopK: the place of an element is the number of those that come before it. Quadratic in the
- * axis, and all of it elementwise work and sums. NaN is the greatest, ties keep their order. ---- */
+/* ---- TopK: NaN is the greatest, ties keep their order ---- */
+enum { KEY_BYTES = 4, FEW = 4, MOST_PICKS = 512 }; /* FEW: of so many elements, one */
+
 static Ref greater(IR *ir, Ref x, Ref y) {
   Ref above = g_binary(ir, OP_CMPLT, y, x);
   if (!dt_float((DType)node(ir, x)->dt)) return above;
   return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));
 }
 
-void op_top_k(Build *b) {
+/* Integers in the order of x. The bits of floats are in that order from zero up, and from minus infinity to zero in the opposite one. */
+static Ref order_keys(Build *b, Ref x) {
   IR *ir = b->ir;
-  const Node *x = in_node(b, 0);
-  if (!x->rank) bad(b, "the input is a scalar");
-  int n, axis = axis_of(b, attr_int(b, "axis"), x->rank), rank = x->rank + 1;
-  int64_t k = *const_ints(b, 1, "K", &n), extent = x->dims[axis], dims[2][MAX_RANK], small[MAX_RANK];
-  if (n != 1 || k < 0 || k > extent)
-    bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
-  for (int i = 0; i < x->rank; i++) {
-    small[i] = i == axis ? k : x->dims[i];
-    for (int s = 0; s < 2; s++) dims[s][i + (i > axis)] = x->dims[i];
+  if (!dt_float((DType)node(ir, x)->dt)) return g_cast(ir, x, DT_I64);
+  x = g_cast(ir, x, DT_F32);
+  Ref zero = num(b, x, 0), bits = bitcast(b, g_where(ir, g_binary(ir, OP_CMPEQ, x, zero), zero, x), DT_I32);
+  Ref below = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, bits, c_int(ir, DT_I32, 31)), c_int(ir, DT_I32, INT32_MAX));
+  Ref nan = g_binary(ir, OP_CMPNE, x, x);
+  return g_cast(ir, g_where(ir, nan, c_int(ir, DT_I32, INT32_MAX), g_binary(ir, OP_XOR, bits, below)), DT_I64);
+}
+
+/* Few of many: one after another, each the greatest of what is less than the one before. An element's place is the lower half of its
+ * key, so that no two are equal and the key tells the place. */
+static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  IR *ir = b->ir;
+  const int64_t last = node(ir, x)->dims[axis] - 1;
+  Ref keys = order_keys(b, x), none = type_limit(ir, DT_I64, false), *picked = ARENA_NEW(&b->c->model, Ref, k);
+  Ref from_end = g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), iota_axis(ir, DT_I64, last + 1, axis, node(ir, x)->rank));
+  keys = g_binary(ir, OP_SHL, largest ? keys : g_unary(ir, OP_NOT, keys), c_int(ir, DT_I64, 32));
+  keys = g_binary(ir, OP_OR, keys, from_end);
+  for (int64_t i = 0; i < k; i++) {
+    Ref left = i ? g_where(ir, g_binary(ir, OP_CMPLT, keys, picked[i - 1]), keys, none) : keys;
+    picked[i] = g_reduce(ir, OP_MAX, left, 1u << axis);
+  }
+  Ref low = g_binary(ir, OP_AND, g_cat(ir, (int)k, picked, axis), c_int(ir, DT_I64, UINT32_MAX));
+  return g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), low);
+}
+
+/* Else the place of an element is the number of those that come before it: quadratic in the axis, and all of it elementwise work and sums. */
+static Ref places_counted(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  IR *ir = b->ir;
+  const Node *xn = node(ir, x);
+  const int rank = xn->rank + 1;
+  int64_t extent = xn->dims[axis], dims[2][MAX_RANK], small[MAX_RANK];
+  const DType d = extent < INT32_MAX ? DT_I32 : DT_I64;
+  for (int i = 0; i < xn->rank; i++) {
+    small[i] = i == axis ? k : xn->dims[i];
+    for (int s = 0; s < 2; s++) dims[s][i + (i > axis)] = xn->dims[i];
   }
   dims[0][axis] = dims[1][axis + 1] = extent; /* elements i on axis, j on the one behind it */
   dims[0][axis + 1] = dims[1][axis] = 1;
-  Ref xi = g_reshape(ir, b->in[0], rank, dims[0]), xj = g_reshape(ir, b->in[0], rank, dims[1]);
-  bool largest = attr_int(b, "largest");
+  Ref xi = g_reshape(ir, x, rank, dims[0]), xj = g_reshape(ir, x, rank, dims[1]);
   Ref wins = largest ? greater(ir, xj, xi) : greater(ir, xi, xj), loses = largest ? greater(ir, xi, xj) : greater(ir, xj, xi);
-  Ref i = iota_axis(ir, DT_I64, extent, axis, rank), j = iota_axis(ir, DT_I64, extent, axis + 1, rank);
+  Ref i = iota_axis(ir, d, extent, axis, rank), j = iota_axis(ir, d, extent, axis + 1, rank);
   Ref tie = g_binary(ir, OP_AND, g_unary(ir, OP_NOT, loses), g_binary(ir, OP_CMPLT, j, i));
-  Ref place = g_reduce(ir, OP_ADD, g_cast(ir, g_binary(ir, OP_OR, wins, tie), DT_I64), 2u << axis);
-  Ref hit = g_binary(ir, OP_CMPEQ, place, iota_axis(ir, DT_I64, k, axis + 1, rank));
-  Ref at = g_reduce(ir, OP_ADD, g_where(ir, hit, i, c_int(ir, DT_I64, 0)), 1u << axis);
-  b->out[1] = g_reshape(ir, at, x->rank, small);
-  b->out[0] = g_gather(ir, b->in[0], b->out[1], axis);
+  Ref place = g_reduce(ir, OP_ADD, g_cast(ir, g_binary(ir, OP_OR, wins, tie), d), 2u << axis);
+  Ref hit = g_binary(ir, OP_CMPEQ, place, iota_axis(ir, d, k, axis + 1, rank));
+  Ref at = g_reduce(ir, OP_ADD, g_where(ir, hit, i, c_int(ir, d, 0)), 1u << axis);
+  return g_cast(ir, g_reshape(ir, at, rank - 1, small), DT_I64);
+}
+
+void op_top_k(Build *b) {
+  const Node *x = in_node(b, 0);
+  if (!x->rank) bad(b, "the input is a scalar");
+  int n, axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  int64_t k = *const_ints(b, 1, "K", &n), extent = x->dims[axis];
+  if (n != 1 || k < 0 || k > extent)
+    bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
+  const bool largest = attr_int(b, "largest"), few = k && k <= MOST_PICKS && k <= extent / FEW && extent < INT32_MAX;
+  b->out[1] = (few && dt_bytes((DType)x->dt) <= KEY_BYTES ? places_picked : places_counted)(b, b->in[0], axis, k, largest);
+  b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
 }
 
 /* ---- Softmax, LogSoftmax: the maximum is subtracted first, so that exp does not overflow ---- */
