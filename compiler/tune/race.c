@@ -4,7 +4,6 @@
  * alike; every one runs with its data in the caches and then after they were flushed. Who falls behind is out, and
  * medians count. A sample in which the system took the CPU away is taken again. */
 #include "batch.h"
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -39,9 +38,9 @@ static uint64_t next_random(uint64_t *s) {
 }
 
 /* Numbers between -1 and 1; wide integers, which may be indices, 0 or 1; others any bits. hard: now and then what
- * arithmetic trips over. */
+ * arithmetic trips over; but no product of two overflows, as one that is rounded with a sum may then differ from one that is before it. */
 static int64_t any_value(DType d, uint64_t *s, bool hard) {
-  static const double trap[] = { 0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 1e-30, INFINITY, -INFINITY, NAN };
+  static const double trap[] = { 0, -0.0, 1e-40, -1e-40, 1e18, -1e18, 1e-30, INFINITY, -INFINITY, NAN };
   uint64_t r = next_random(s);
   if (!dt_float(d)) return d == DT_BOOL || dtype_info[d].bits >= 32 ? (int64_t)(r & 1) : (int64_t)dt_wrap(d, r >> 20);
   double v = (double)(int64_t)(r >> 11) * 0x1p-52 - 1;

@@ -6,7 +6,6 @@
  * outlives the process; a durable one, power. On network file systems, where a write-ahead log does not
  * work, it is a rollback journal. */
 #include "tune.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>

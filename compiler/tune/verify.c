@@ -1,6 +1,5 @@
 /* verify.c: does a schedule compute what the empty one does? */
 #include "batch.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
