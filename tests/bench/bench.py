@@ -5,7 +5,7 @@ contain one of. --docs FILE writes the tables there too.
 Networks: `tgc bench --vs-ort` on the nine light networks of the official tests with random weights, on those that
 make_models.py builds, and on the largest real ones of TGC_MODELS that tgc compiles. Layers: `tgc profile` on single
 layers of such networks, against the rate of multiply-adds and the read bandwidth measured in the same run, and against
-oneDNN where its library is there. Architectures: as networks, small ones of kinds that are not among those (architectures.py).
+oneDNN where its library is there. Architectures: as networks, small ones of kinds that are not among those (architectures.py, exported.py).
 Environment:
   TGC, BUILD, CC, CXX as in the tests
   TGC_PYTHON          a Python with onnx, onnxruntime and numpy (python3); without it there is no peer, said loudly
@@ -40,8 +40,8 @@ TUNE = os.environ.get("TUNE")
 MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
 BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
 OTHERS = ("unet efficientnet resnext convnext style_transfer deeplab dcgan vit swin mlp_mixer whisper_encoder llama_decode "
-          "wavenet bilstm").split()
-STATES = {n: ["--state=past_*=*"] for n in ("gpt2_decode", "llama_decode")} # caches stay in the bundle; ONNX Runtime takes and gives them
+          "wavenet bilstm yolov8 diffusion_unet conformer hifigan t5_decoder seq2seq dgcnn graph_network").split()
+STATES = {n: ["--state=past_*=*"] for n in ("gpt2_decode", "llama_decode", "t5_decoder")} # caches stay in the bundle; ONNX Runtime takes and gives them
 SIZES = {name: [f"--dim={d}" for d in dims.split()] for name, dims in NAMED} # those of the data that they are measured with
 REAL = ("libtashkeel-fp32 silero-vad dtln-1 silero-vad-v3 openpilot-dmonitoring yolox-nano mobilenetv2-int8-qdq facemesh-v2-fp16 squeezenet-fp16 ultraface-rfb-320 fastestdet "
         "mujoco-go1-policy ppocr-v2-cls tinybert selfie-segmentation yunet-n-dynamic mnist-8").split()
@@ -202,6 +202,13 @@ def onednn(name):
     return None if done.returncode else float(done.stdout)
 
 
+def direct_flops(name):
+    """of a dense convolution by its definition, however it is computed; 0: it is none"""
+    shape = re.fullmatch(r"conv (\d+)x\d+ (\d+)x\d+ (\d+)-(\d+)", name)
+    k, size, cin, cout = map(int, shape.groups()) if shape else (0, 0, 0, 0)
+    return 2 * size ** 2 * cout * cin * k ** 2
+
+
 class Layers:
     def __init__(self, peer):
         self.peer = peer
@@ -216,7 +223,8 @@ class Layers:
         has_channels = name.startswith(("conv", "depthwise"))
         before = self.peer and onednn(name)
         r = self.profile(f"{name} last" if has_channels else name)
-        flops, moved = sum(k["flops"] for k in r["kernels"]), sum(k["bytes_read"] + k["bytes_written"] for k in r["kernels"])
+        flops = direct_flops(name) or sum(k["flops"] for k in r["kernels"])
+        moved = sum(k["bytes_read"] + k["bytes_written"] for k in r["kernels"])
         gflops, gbs, elements = flops / r["ms"] * 1e-6, moved / r["ms"] * 1e-6, max(k["bytes_written"] for k in r["kernels"]) / 4
         disturbed = "*" * (r["foreign_cpus"] > 0.1)
         cells = [name, f"{r['ms'] * 1e3:.1f}{disturbed}", f"{gflops:.1f}", f"{gflops / r['peak_gflops']:.0%}", f"{gbs:.1f}",
@@ -272,10 +280,11 @@ and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtim
 faster; start is mapping the weights and `net_init`. Schedules are those of the compiler's own model (`--no-tune-store
 --schedule=none`), in the columns `tuned` those that `tgc tune` found. Networks from squeezenet to gpt2_decode have random weights.
 A star marks a row that other processes disturbed."""
-OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`), measured
-as they are."""
+OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`, and from yolov8 on
+`exported.py`, as exporters write them), measured as they are."""
 LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
 registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run.
+The arithmetic of a convolution is that of its definition; Winograd's does with less, hence more than the peak.
 Convolutions have their channels last, as between the layers of a network; `NCHW us` is what they take in ONNX's order, with all
 transposing. oneDNN's is the better time of a run before and one after (`tests/bench/onednn.cpp`), in the formats that it likes best
 and without bringing data into them; speed is oneDNN's time over tgc's."""

@@ -14,6 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from architectures import ARCHITECTURES
+from exported import EXPORTED
 from layers import gelu_erf, layer_norm
 
 
@@ -287,7 +288,7 @@ def main():
         onnx.save(light(source[0], name), path)
         return
     n = Net(name)
-    {**NETWORKS, **ARCHITECTURES, **KERNELS}[name](n)
+    {**NETWORKS, **ARCHITECTURES, **EXPORTED, **KERNELS}[name](n)
     n.save(path)
 
 
