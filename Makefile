@@ -101,7 +101,7 @@ llvm: deps-check
 run-llvm: all
 	@LLVM=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/llvm/run
 
-# the tuner killed 500 times: ten minutes
+# the tuner killed 500 times: half an hour beside other work
 kills: all
 	@TUNE_KILLS=500 TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/tune/run U02
 
