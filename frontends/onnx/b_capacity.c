@@ -91,7 +91,7 @@ static Ref scalar_in(Build *b, int k, double otherwise) {
 /* Of each class the best box that is left, again and again, without those that it overlaps */
 static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *live) {
   IR *ir = b->ir;
-  const AttrVal axis = { .name = "axis", .len = 4, .kind = 'i', .set = true, .i = 2 };
+  const AttrVal axis = int_attr("axis", 2);
   Ref none = c_float(ir, DT_F32, -INFINITY), left = b->in[SCORES], limit = scalar_in(b, OVERLAP, 0);
   Corners all = corners(b, 3, dims);
   if (has_in(b, LEAST)) left = g_where(ir, less(b, scalar_in(b, LEAST, 0), left), left, none);

@@ -116,10 +116,13 @@ static Ref greater(IR *ir, Ref x, Ref y) {
   return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));
 }
 
-/* Integers in the order of x. The bits of floats are in that order from zero up, and from minus infinity to zero in the opposite one. */
+/* Integers of 32 bits in the order of x, as wide ones. The bits of floats are in that order from zero up, and from minus infinity to zero in the opposite one. */
 static Ref order_keys(Build *b, Ref x) {
   IR *ir = b->ir;
-  if (!dt_float((DType)node(ir, x)->dt)) return g_cast(ir, x, DT_I64);
+  const DType d = (DType)node(ir, x)->dt;
+  if (!dt_float(d)) x = g_cast(ir, x, DT_I64);
+  if (d == DT_U32) return g_binary(ir, OP_SUB, x, c_int(ir, DT_I64, (int64_t)INT32_MAX + 1));
+  if (!dt_float(d)) return x;
   x = g_cast(ir, x, DT_F32);
   Ref zero = num(b, x, 0), bits = bitcast(b, g_where(ir, g_binary(ir, OP_CMPEQ, x, zero), zero, x), DT_I32);
   Ref below = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, bits, c_int(ir, DT_I32, 31)), c_int(ir, DT_I32, INT32_MAX));

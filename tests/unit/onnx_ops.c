@@ -1,7 +1,7 @@
 /* onnx_ops.c: one-node models through onnx_build: shapes of results, and what the user is told when
  * arguments are wrong. A model is a line of text: operator, opset, inputs, then attributes:
  *   Conv 11 f[1,4,5,5] f[6,2,3,3] group=2 pads=[1,1,1,1] mode='x' alpha=0.5
- * (of another domain, ai.onnx.ml.Scaler). An input f[dims] (f f32, h f16, d f64, i i64, j i32, c i8, u u8, b bool) is fed at run time, i{1,2}
+ * (of another domain, ai.onnx.ml.Scaler). An input f[dims] (f f32, h f16, d f64, i i64, j i32, w u32, c i8, u u8, b bool) is fed at run time, i{1,2}
  * and f{1,2,3,4:2,2} are constants (the latter with a shape), - is left out; >2 asks for two outputs.
  * Expected is the shape of the first result, or a part of the message; after an equals sign the
  * values of the last result, which must then be a constant. */
@@ -284,6 +284,9 @@ static const Line lines[] = {
   { "TopK 11 f{-1,-0,0,-3,-inf,nan,-2,4,5,6,7,8} i{3} largest=0 >2", "=4,3,6" },
   { "TopK 11 f{-0,0,-1,-0,-5,-6,-7,-8} i{2} >2", "=0,1" },
   { "TopK 11 i{-2147483648,5,5,-1,2,3,4,0} i{2} >2", "=1,2" },
+  { "TopK 11 j{-2147483648,5,5,-1,2,3,4,2147483647} i{2} >2", "=7,1" },
+  { "TopK 11 w{0,4294967295,1,2147483648,2147483647,4294967295,2,3} i{2} >2", "=1,5" },
+  { "TopK 11 w{9,4294967295,1,2147483648,2147483647,0,2,3} i{2} largest=0 >2", "=5,2" },
   { "Softmax 13 f{-inf,-inf}", "=nan,nan" },
   { "Softmax 13 f{1000,1000}", "=0.5,0.5" },
   { "ReduceLogSumExp 13 f{1000,1000}", "=1000.69" },
@@ -371,8 +374,8 @@ static const Line lines[] = {
 
 /* ---- the little language ---- */
 static DType type_of(char letter) {
-  static const char letters[] = "fhdijcub";
-  static const DType types[] = { DT_F32, DT_F16, DT_F64, DT_I64, DT_I32, DT_I8, DT_U8, DT_BOOL };
+  static const char letters[] = "fhdijwcub";
+  static const DType types[] = { DT_F32, DT_F16, DT_F64, DT_I64, DT_I32, DT_U32, DT_I8, DT_U8, DT_BOOL };
   return types[strchr(letters, letter) - letters];
 }
 
