@@ -174,8 +174,11 @@ void op_loop(Build *b) {
     if (!known && nscan) bad(b, "how many results the iterations give depends on an input of the graph");
     in[0] = c_int(b->ir, DT_I64, i);
     in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
-    size_t noted = wrong_noted(b);
+    const size_t noted = wrong_noted(b);
+    const bool doubtful = b->doubtful;
+    b->doubtful |= !known;
     const Ref *out = run_body(b, g, in, &runs);
+    b->doubtful = doubtful;
     if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
     for (uint32_t k = 0; k < nstate; k++)
       result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);

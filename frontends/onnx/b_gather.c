@@ -3,13 +3,14 @@
  * clamped into range, so that nothing is ever read outside a tensor. */
 #include "build.h"
 
-/* The values of an index input if they are known and few enough to look at; NULL otherwise */
+/* The values of an index input if they are known and few enough to look at; NULL otherwise, or if they may be out of range */
 static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   Tensor t;
   if (dims_elems(node(b->ir, r)->dims, node(b->ir, r)->rank) > FOLD_ELEMS * 256 || !const_tensor(b, r, &t)) return NULL;
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) {
     v[i] = tensor_int(&t, i);
+    if ((v[i] < -extent || v[i] >= extent) && b->doubtful) return NULL;
     if (v[i] < -extent || v[i] >= extent)
       bad(b, "index %lld is outside an axis of extent %lld", (long long)v[i], (long long)extent);
     if (v[i] < 0) v[i] += extent;
@@ -24,7 +25,7 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   const Node *n = node(ir, r);
   Tensor t;
   bool low = n->vmin < -extent, high = n->vmax >= extent;
-  if (!b->wrong || !(low || high) || const_tensor(b, r, &t)) return;
+  if (!b->wrong || !(low || high) || (!b->doubtful && const_tensor(b, r, &t))) return;
   Ref under = g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, -extent)), over = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, extent), r);
   Ref any = !low ? over : !high ? under : g_binary(ir, OP_OR, under, over);
   uint32_t all = (1u << n->rank) - 1;

@@ -93,6 +93,7 @@ struct Build {
   Lists *lists;
   Ragged *ragged;
   Notes *wrong;       /* bools, rank 0: an index of this place is out of range; NULL: nobody asks */
+  bool doubtful;      /* in a copy of a body that may be behind the end of its loop: known indices may be out of range */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
