@@ -22,9 +22,7 @@ typedef struct Attend {
   Ref y;                /* [B, H, S, dv] */
 } Attend;
 
-static Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
 static Ref not_above(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLE, x, y); }
-static Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
 static Ref swap_last(Build *b, Ref x) { return g_permute(b->ir, x, (int64_t[]){ 0, 1, 3, 2 }); }
 static const int64_t *dims_of(Build *b, Ref x) { return node(b->ir, x)->dims; }
 

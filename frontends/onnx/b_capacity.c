@@ -4,8 +4,6 @@
 #include "build.h"
 #include <math.h>
 
-static Ref i64(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
-
 static void need_capacity(Build *b) {
   if (!b->ragged->most)
     bad(b, "the size of the result depends on the data; --capacity N gives N rows and how many count, --result NAME can end the model at a value before it");
@@ -20,8 +18,8 @@ static Ref spread(Build *b, Ref sizes, Ref *there, Ref *start) {
   Ref total = g_reshape(ir, shrink_axis(ir, ends, 0, n - 1, 1, 1), 0, NULL), row = g_iota(ir, DT_I64, most);
   Ref before = g_binary(ir, OP_CMPLE, g_reshape(ir, ends, 2, (int64_t[]){ 1, n }), g_reshape(ir, row, 2, (int64_t[]){ most, 1 }));
   *there = g_binary(ir, OP_CMPLT, row, total);
-  *start = g_binary(ir, OP_SUB, ends, sizes);
-  add_count(b, *there, g_binary(ir, OP_MIN, total, i64(b, most)));
+  *start = sub(b, ends, sizes);
+  add_count(b, *there, g_binary(ir, OP_MIN, total, integer(b, most)));
   return without_axes(ir, g_reduce(ir, OP_ADD, g_cast(ir, before, DT_I64), 2u), 2u);
 }
 
@@ -35,7 +33,6 @@ enum { BOXES, SCORES, MOST, OVERLAP, LEAST };
 
 typedef struct Corners { Ref low[2], high[2]; } Corners;
 
-static Ref both(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_AND, x, y); }
 static Ref less(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLT, x, y); }
 
 /* boxes [B, N, 4] as [B, C, N] each: two corners in any order, or the centre and the size */
@@ -48,9 +45,9 @@ static Corners corners(Build *b, int rank, const int64_t *dims) {
     v[i] = g_expand(ir, v[i], rank, dims);
   }
   for (int i = 0; i < 2; i++) {
-    Ref half = mul(b, v[2 + i], num(b, v[0], 0.5));
+    Ref half = times(b, v[2 + i], 0.5);
     bool centre = attr_int(b, "center_point_box") != 0;
-    k.low[i] = centre ? g_binary(ir, OP_SUB, v[i], half) : g_binary(ir, OP_MIN, v[i], v[2 + i]);
+    k.low[i] = centre ? sub(b, v[i], half) : g_binary(ir, OP_MIN, v[i], v[2 + i]);
     k.high[i] = centre ? add(b, v[i], half) : g_binary(ir, OP_MAX, v[i], v[2 + i]);
   }
   return k;
@@ -62,12 +59,12 @@ static Ref overlaps(Build *b, const Corners *x, const Corners *y, Ref limit) {
   Ref shared = 0, area[2] = { 0 }, some = 0;
   for (int i = 0; i < 2; i++) {
     Ref low = g_binary(ir, OP_MAX, x->low[i], y->low[i]), high = g_binary(ir, OP_MIN, x->high[i], y->high[i]);
-    Ref side[3] = { g_binary(ir, OP_SUB, high, low), g_binary(ir, OP_SUB, x->high[i], x->low[i]), g_binary(ir, OP_SUB, y->high[i], y->low[i]) };
+    Ref side[3] = { sub(b, high, low), sub(b, x->high[i], x->low[i]), sub(b, y->high[i], y->low[i]) };
     shared = shared ? mul(b, shared, side[0]) : side[0];
     for (int k = 0; k < 2; k++) area[k] = area[k] ? mul(b, area[k], side[1 + k]) : side[1 + k];
-    some = some ? both(b, some, less(b, low, high)) : less(b, low, high);
+    some = both(b, some, less(b, low, high));
   }
-  Ref all = g_binary(ir, OP_SUB, add(b, area[0], area[1]), shared), zero = num(b, all, 0);
+  Ref all = sub(b, add(b, area[0], area[1]), shared), zero = num(b, all, 0);
   for (int k = 0; k < 2; k++) some = both(b, some, less(b, zero, area[k]));
   some = both(b, some, less(b, zero, all));
   return both(b, some, less(b, limit, g_binary(ir, OP_DIV, shared, g_where(ir, some, all, num(b, all, 1)))));
@@ -123,10 +120,10 @@ void op_non_max_suppression(Build *b) {
   Ref found = g_cast(ir, cat_all(b, steps, live, 2), DT_I64), box = g_reshape(ir, cat_all(b, steps, boxes, 2), 1, (int64_t[]){ groups * steps });
   Ref sizes = g_reshape(ir, g_reduce(ir, OP_ADD, found, 4u), 1, &groups);
   Ref group = clamp_index(b, spread(b, sizes, &there, &start), groups);
-  Ref rank = clamp_index(b, g_binary(ir, OP_SUB, g_iota(ir, DT_I64, rows), g_gather(ir, start, group, 0)), steps);
-  Ref column[3] = { g_binary(ir, OP_FLDIV, group, i64(b, s->dims[1])), g_binary(ir, OP_FLMOD, group, i64(b, s->dims[1])),
-                    g_gather(ir, box, add(b, mul(b, group, i64(b, steps)), rank), 0) };
-  for (int k = 0; k < 3; k++) column[k] = g_reshape(ir, g_where(ir, there, column[k], i64(b, -1)), 2, (int64_t[]){ rows, 1 });
+  Ref rank = clamp_index(b, sub(b, g_iota(ir, DT_I64, rows), g_gather(ir, start, group, 0)), steps);
+  Ref column[3] = { g_binary(ir, OP_FLDIV, group, integer(b, s->dims[1])), g_binary(ir, OP_FLMOD, group, integer(b, s->dims[1])),
+                    g_gather(ir, box, add(b, mul(b, group, integer(b, steps)), rank), 0) };
+  for (int k = 0; k < 3; k++) column[k] = g_reshape(ir, g_where(ir, there, column[k], integer(b, -1)), 2, (int64_t[]){ rows, 1 });
   b->out[0] = g_cat(ir, 3, column, 1);
 }
 
@@ -141,8 +138,8 @@ void nonzero_of_data(Build *b) {
   Ref at = places_of(b, g_reshape(ir, flags, 1, &n), &there);
   for (int a = 0; a < x->rank; a++) {
     stride /= x->dims[a];
-    row[a] = g_binary(ir, OP_FLMOD, g_binary(ir, OP_FLDIV, at, i64(b, stride)), i64(b, x->dims[a]));
-    row[a] = g_reshape(ir, g_where(ir, there, row[a], i64(b, -1)), 2, (int64_t[]){ 1, most });
+    row[a] = g_binary(ir, OP_FLMOD, g_binary(ir, OP_FLDIV, at, integer(b, stride)), integer(b, x->dims[a]));
+    row[a] = g_reshape(ir, g_where(ir, there, row[a], integer(b, -1)), 2, (int64_t[]){ 1, most });
   }
   b->out[0] = g_cat(ir, x->rank, row, 0);
 }

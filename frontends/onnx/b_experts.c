@@ -51,7 +51,7 @@ static Ref dequantized(Build *b, const Chosen *c, int layer, int64_t rows, int64
     zero = unpacked(b, c, l->zero, flat ? 1 : rows, flat ? rows : blocks, bits);
     zero = g_reshape(ir, g_cast(ir, zero, DT_F32), 4, (int64_t[]){ c->n, rows, blocks, 1 });
   }
-  Ref w = mul(b, g_binary(ir, OP_SUB, q, zero), g_reshape(ir, scale, 4, (int64_t[]){ c->n, rows, blocks, 1 }));
+  Ref w = mul(b, sub(b, q, zero), g_reshape(ir, scale, 4, (int64_t[]){ c->n, rows, blocks, 1 }));
   return g_reshape(ir, w, 3, (int64_t[]){ c->n, rows, columns });
 }
 
@@ -70,13 +70,13 @@ static Ref through(Build *b, const Chosen *c, int layer, Ref x) {
 static Ref limited(Build *b, Ref x, bool below) {
   if (!attr_set(b, "swiglu_limit")) return x;
   double limit = attr_float(b, "swiglu_limit");
-  x = g_binary(b->ir, OP_MIN, x, num(b, x, limit));
-  return below ? g_binary(b->ir, OP_MAX, x, num(b, x, -limit)) : x;
+  x = at_most(b, x, limit);
+  return below ? at_least(b, x, -limit) : x;
 }
 
 /* g sigmoid(alpha g) (l + beta); l is the gate's, or every second column or half of the first layer's */
 static Ref swiglu(Build *b, Ref g, Ref l) {
-  const AttrVal alpha = { .name = "alpha", .len = 5, .kind = 'f', .set = true, .f = attr_float(b, "activation_alpha") };
+  const AttrVal alpha = float_attr("alpha", attr_float(b, "activation_alpha"));
   int64_t fusion = attr_int(b, "swiglu_fusion"), half = node(b->ir, g)->dims[2] / 2;
   if (fusion < 0 || fusion > 2 || (fusion != 0) == (l != 0)) bad(b, "attribute 'swiglu_fusion' is %lld, %s a third layer", (long long)fusion, l ? "with" : "without");
   if (fusion && node(b->ir, g)->dims[2] % 2) bad(b, "the first layer has an odd number of columns");
@@ -86,11 +86,11 @@ static Ref swiglu(Build *b, Ref g, Ref l) {
   }
   g = limited(b, g, false);
   l = limited(b, l, true);
-  return mul(b, apply_op(b, "Swish", 1, &g, 1, &alpha), add(b, l, num(b, l, attr_float(b, "activation_beta"))));
+  return mul(b, apply_op(b, "Swish", 1, &g, 1, &alpha), plus(b, l, attr_float(b, "activation_beta")));
 }
 
 static Ref activated(Build *b, Ref x, Ref gate) {
-  const AttrVal tanh = { .name = "approximate", .len = 11, .kind = 's', .set = true, .s = "tanh" };
+  const AttrVal tanh = string_attr("approximate", "tanh");
   if (attr_is(b, "activation_type", "swiglu")) return swiglu(b, x, gate);
   if (attr_is(b, "activation_type", "relu")) x = apply_op(b, "Relu", 1, &x, 0, NULL);
   if (attr_is(b, "activation_type", "silu")) x = apply_op(b, "Swish", 1, &x, 0, NULL);

@@ -10,9 +10,10 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) {
     v[i] = tensor_int(&t, i);
-    if ((v[i] < -extent || v[i] >= extent) && b->doubtful) return NULL;
-    if (v[i] < -extent || v[i] >= extent)
+    if (v[i] < -extent || v[i] >= extent) {
+      if (b->doubtful) return NULL;
       bad(b, "index %lld is outside an axis of extent %lld", (long long)v[i], (long long)extent);
+    }
     if (v[i] < 0) v[i] += extent;
   }
   *count = t.elems;

@@ -262,7 +262,7 @@ void op_inverse(Build *b) {
   Ref m = g_cat(ir, 2, (Ref[]){ g_reshape(ir, g_cast(ir, b->in[0], acc), 3, one), g_expand(ir, identity, 3, one) }, 2);
   spend(b, n * 15);
   for (int64_t k = 0; k < n; k++) {
-    const AttrVal rows = { .name = "axis", .len = 4, .kind = 'i', .set = true, .i = 1 };
+    const AttrVal rows = int_attr("axis", 1);
     Ref here = c_int(ir, DT_I64, k), size = g_unary(ir, OP_ABS, shrink_axis(ir, m, 2, k, 1, 1));
     size = g_where(ir, g_binary(ir, OP_CMPLT, row, here), c_float(ir, acc, -1), size); /* rows above have their 1 */
     Ref at = apply_op(b, "ArgMax", 1, &size, 1, &rows), top = g_gather(ir, m, at, 1), old = shrink_axis(ir, m, 1, k, 1, 1);

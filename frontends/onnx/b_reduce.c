@@ -120,9 +120,7 @@ static Ref greater(IR *ir, Ref x, Ref y) {
 static Ref order_keys(Build *b, Ref x) {
   IR *ir = b->ir;
   const DType d = (DType)node(ir, x)->dt;
-  if (!dt_float(d)) x = g_cast(ir, x, DT_I64);
-  if (d == DT_U32) return g_binary(ir, OP_SUB, x, c_int(ir, DT_I64, (int64_t)INT32_MAX + 1));
-  if (!dt_float(d)) return x;
+  if (!dt_float(d)) return d == DT_U32 ? sub(b, g_cast(ir, x, DT_I64), integer(b, (int64_t)INT32_MAX + 1)) : g_cast(ir, x, DT_I64);
   x = g_cast(ir, x, DT_F32);
   Ref zero = num(b, x, 0), bits = bitcast(b, g_where(ir, g_binary(ir, OP_CMPEQ, x, zero), zero, x), DT_I32);
   Ref below = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, bits, c_int(ir, DT_I32, 31)), c_int(ir, DT_I32, INT32_MAX));

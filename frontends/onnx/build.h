@@ -54,6 +54,7 @@ typedef struct AttrVal {
 /* Attributes for apply_op */
 static inline AttrVal int_attr(const char *name, int64_t v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'i', .set = true, .i = v }; }
 static inline AttrVal float_attr(const char *name, double v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'f', .set = true, .f = v }; }
+static inline AttrVal string_attr(const char *name, const char *v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 's', .set = true, .s = v }; }
 
 /* A sequence: its tensors, the first n of items, which lists that begin alike share. It goes from builder to builder as a
  * Ref that no node has. */
@@ -143,6 +144,8 @@ Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or lea
 DType acc_type(DType d);                        /* what sums of d are kept in: f32 for f16 and bf16 */
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
+static inline Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
+static inline Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; } /* bools; 0: true */
 static inline Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
 static inline Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
 static inline Ref plus(Build *b, Ref x, double v) { return add(b, x, num(b, x, v)); }
