@@ -223,20 +223,32 @@ void op_einsum(Build *b) {
   b->out[0] = g_cast(ir, without_axes(ir, g_reduce(ir, OP_ADD, r, summed), summed), d);
 }
 
+/* Input 0, square matrices, as [count, n, n] in the type that sums are taken in */
+static Ref square_matrices(Build *b, int64_t *count, int64_t *n) {
+  const Node *x = in_node(b, 0);
+  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
+  *n = x->dims[x->rank - 1];
+  *count = dims_elems(x->dims, x->rank - 2);
+  return g_reshape(b->ir, g_cast(b->ir, b->in[0], acc_type(in_dt(b, 0))), 3, (int64_t[]){ *count, *n, *n });
+}
+
+static Ref greatest_row(Build *b, Ref sizes) {
+  const AttrVal rows = int_attr("axis", 1);
+  return apply_op(b, "ArgMax", 1, &sizes, 1, &rows);
+}
+
 /* Det: elimination, column by column, with the row of the greatest entry first. The product of these entries is the
  * determinant; each exchange of rows turns its sign. */
 void op_det(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
-  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
-  int64_t n = x->dims[x->rank - 1], count = dims_elems(x->dims, x->rank - 2);
+  int64_t n, count;
   DType acc = acc_type(in_dt(b, 0));
-  Ref m = g_reshape(ir, g_cast(ir, b->in[0], acc), 3, (int64_t[]){ count, n, n }), det = g_expand(ir, c_float(ir, acc, 1), 3, (int64_t[]){ count, 1, 1 });
+  Ref m = square_matrices(b, &count, &n), det = g_expand(ir, c_float(ir, acc, 1), 3, (int64_t[]){ count, 1, 1 });
   spend(b, n * 10);
   for (int64_t k = n; k > 0; k--) { /* m is [count, k, k] */
     Ref column = shrink_axis(ir, m, 2, 0, 1, 1), size = g_unary(ir, OP_ABS, column);
-    const AttrVal rows = int_attr("axis", 1);
-    Ref at = apply_op(b, "ArgMax", 1, &size, 1, &rows), first = g_binary(ir, OP_CMPEQ, at, c_int(ir, DT_I64, 0));
+    Ref at = greatest_row(b, size), first = g_binary(ir, OP_CMPEQ, at, c_int(ir, DT_I64, 0));
     Ref top = g_gather(ir, m, at, 1), pivot = shrink_axis(ir, top, 2, 0, 1, 1);
     det = mul(b, det, g_where(ir, first, pivot, g_unary(ir, OP_NEG, pivot)));
     if (k == 1) break;
@@ -254,18 +266,17 @@ void op_det(Build *b) {
 void op_inverse(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
-  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
-  int64_t n = x->dims[x->rank - 1], count = dims_elems(x->dims, x->rank - 2), one[3] = { count, n, n };
+  int64_t n, count;
   DType acc = acc_type(in_dt(b, 0));
+  Ref given = square_matrices(b, &count, &n);
   Ref row = iota_axis(ir, DT_I64, n, 1, 3), zero = c_float(ir, acc, 0);
   Ref identity = g_cast(ir, g_binary(ir, OP_CMPEQ, row, iota_axis(ir, DT_I64, n, 2, 3)), acc);
-  Ref m = g_cat(ir, 2, (Ref[]){ g_reshape(ir, g_cast(ir, b->in[0], acc), 3, one), g_expand(ir, identity, 3, one) }, 2);
+  Ref m = g_cat(ir, 2, (Ref[]){ given, g_expand(ir, identity, 3, (int64_t[]){ count, n, n }) }, 2);
   spend(b, n * 15);
   for (int64_t k = 0; k < n; k++) {
-    const AttrVal rows = int_attr("axis", 1);
     Ref here = c_int(ir, DT_I64, k), size = g_unary(ir, OP_ABS, shrink_axis(ir, m, 2, k, 1, 1));
     size = g_where(ir, g_binary(ir, OP_CMPLT, row, here), c_float(ir, acc, -1), size); /* rows above have their 1 */
-    Ref at = apply_op(b, "ArgMax", 1, &size, 1, &rows), top = g_gather(ir, m, at, 1), old = shrink_axis(ir, m, 1, k, 1, 1);
+    Ref at = greatest_row(b, size), top = g_gather(ir, m, at, 1), old = shrink_axis(ir, m, 1, k, 1, 1);
     top = g_binary(ir, OP_DIV, top, shrink_axis(ir, top, 2, k, 1, 1));
     m = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), old, m);
     Ref is_top = g_binary(ir, OP_CMPEQ, row, here), factor = g_where(ir, is_top, zero, shrink_axis(ir, m, 2, k, 1, 1));
