@@ -205,10 +205,11 @@ bool model_spreads(const Model *m, int v) {
 
 /* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
  * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. Where the
- * other is spread over lanes, it is for weights only that crowd the second level, too: what they are multiplied by would lie apart. */
+ * other is spread over lanes, it is for weights only that crowd the second level, too: what they are multiplied by would lie apart.
+ * Never a range that the reduction does not depend on: all of it would be reduced again for each vector. */
 bool walks_outermost(const Model *m, int v) {
   bool outer = false, beside = false, far = false;
-  if (v < 0 || v >= m->nout) return false;
+  if (v < 0 || v >= m->nout || (m->red && !m->varies[v])) return false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double bytes = whole_bytes(a);

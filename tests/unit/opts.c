@@ -345,10 +345,40 @@ static void far_lanes_have_blocks(void **state) {
   }
 }
 
+/* x + places less its mean along the row: store out[i * n + j], of which lanes run along j and the mean does not depend on it */
+static Ref centred(IR *ir, int64_t rows, int64_t n) {
+  Ref buf[3], i = range_make(ir, rows, RK_LOOP), j = range_make(ir, n, RK_LOOP), k = range_make(ir, n, RK_LOOP), row = ix_mul(ir, i, n);
+  const BufKind kind[] = { BUF_INPUT, BUF_WEIGHT, BUF_OUTPUT };
+  for (int64_t b = 0; b < 3; b++) {
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = kind[b], .dt = DT_F32, .elems = rows * n }));
+    buf[b] = node_make(ir, OP_BUFFER, DT_F32, 1, 0, NULL, 1, &b, 0, NULL);
+  }
+  Ref at[2] = { j, k }, sum[2];
+  for (int a = 0; a < 2; a++) {
+    Ref x = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[0], ix_add(ir, row, at[a]) }, 0, NULL, 0, NULL);
+    Ref w = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[1], ix_add(ir, row, at[a]) }, 0, NULL, 0, NULL);
+    sum[a] = node_make(ir, OP_ADD, DT_F32, 1, 2, (Ref[]){ x, w }, 0, NULL, 0, NULL);
+  }
+  Ref mean = node_make(ir, OP_RED, DT_F32, 1, 2, (Ref[]){ sum[1], k }, 1, (int64_t[]){ OP_ADD }, 0, NULL);
+  Ref value = node_make(ir, OP_SUB, DT_F32, 1, 2, (Ref[]){ sum[0], mean }, 0, NULL, 0, NULL);
+  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[2], ix_add(ir, row, j), value }, 0, NULL, 0, NULL);
+  return node_make(ir, OP_NEST, DT_NONE, 1, 3, (Ref[]){ store, i, j }, 0, NULL, 0, NULL);
+}
+
+/* However large the weights: a row is reduced once, not for each of its vectors. */
+static void rows_are_reduced_once(void **state) {
+  IR *ir = *state;
+  const Nest n = nest_open(ir, centred(ir, 128, 768));
+  const Opts o = heuristic_opts(ir, &n, target(ir->ctx, "x86-64-v4"));
+  assert_true(o.n > 0);
+  assert_int_equal(o.nmoved, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(far_lanes_have_blocks, setup, teardown),
     cmocka_unit_test_setup_teardown(floats_have_tiles, setup, teardown),
+    cmocka_unit_test_setup_teardown(rows_are_reduced_once, setup, teardown),
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
     cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
