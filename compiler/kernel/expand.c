@@ -5,7 +5,6 @@
  * follow from the index algebra: an access that moves by one element per lane is a vector access,
  * one that does not move is a scalar in every lane, anything else is assembled lane by lane. Ranges of
  * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders. */
-#include "../ir/refmap.h"
 #include "kernel.h"
 
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {

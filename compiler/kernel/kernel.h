@@ -1,11 +1,12 @@
 /* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
- * analytic model (cost.c, heuristic.c), borders cut off (peel.c), the rest applied by splitting ranges (opts.c), constants packed in the
- * order they are read (pack.c), panels of other operands copied so (stage.c), replication and lanes
- * (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions and lanes a
- * target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c) that read
- * what they stored themselves (owners.c), a list of micro-ops (linear.c). */
+ * analytic model (cost.c, heuristic.c), what varies with what (varying.c), borders cut off (peel.c), the rest applied by
+ * splitting ranges (opts.c), constants packed in the order they are read (pack.c), panels of other operands copied so
+ * (stage.c), replication and lanes (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions
+ * and lanes a target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c) that read what
+ * they stored themselves (owners.c), a list of micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
+#include "../ir/refmap.h"
 #include "../schedule/schedule.h"
 
 enum { MAX_RANGES = 24 };
@@ -55,6 +56,17 @@ void even_nests(IR *ir, Ref nest, Refs *out);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
 int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count products of matrices */
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */
+
+/* varying.c: what each node of a nest varies with: bit k for ranges.p[k], the nest's own first, outermost first; and data */
+#define VARIES_DATA (UINT64_C(1) << 63)
+typedef struct Varying {
+  Refs nodes, ranges;      /* nodes: users last; ranges: those beyond 63 are left out */
+  uint64_t *by;            /* of each node */
+  RefMap at;               /* node to its place + 1 */
+} Varying;
+void varying_open(const IR *ir, Ref nest, Varying *v);
+uint64_t varying_of(const Varying *v, Ref r);
+void varying_free(Varying *v);
 
 bool keeps_order(const IR *ir, Ref red, const Target *t); /* its terms may not be taken in another order */
 bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of several values is computed */

@@ -2,7 +2,6 @@
  * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane;
  * sums in two lanes of x86 are the first half of four. */
 #include "../interp/interp.h"
-#include "../ir/refmap.h"
 #include "kernel.h"
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
  * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
  * innermost and a GET after. */
 #include "kernel.h"
-#include "../ir/refmap.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,45 +10,33 @@ static bool absent(int *p, size_t n, int x) {
   return true;
 }
 
-/* Arithmetic of the kernel as written, before tiling: every op once per value of the ranges it is in. */
-static double count_flops(const IR *ir, Ref sink) {
-  Refs all = { 0 };
+/* Operations on floats; choosing an element by its place is none. */
+static bool is_arithmetic(const IR *ir, const Node *x, bool data) {
+  if (op_info[x->op].level != L_EXPR || x->op == OP_CAST || x->op == OP_BITCAST || (x->op == OP_WHERE && !data)) return false;
+  return dt_float((DType)x->dt) || (x->nsrc > 1 && dt_float((DType)node(ir, x->src[1])->dt));
+}
+
+static double values_of(const IR *ir, const Refs *ranges, uint64_t set) {
+  double n = 1;
+  for (size_t i = 0; i < ranges->n; i++) n *= set >> i & 1 ? (double)range_extent(ir, ranges->p[i]) : 1;
+  return n;
+}
+
+/* Arithmetic of a nest as written, before tiling: every op once per value of the ranges it varies with, so that what results
+ * have in common counts once. */
+static double count_flops(const IR *ir, Ref nest) {
+  Varying v;
   double flops = 0;
-  ir_toposort(ir, &sink, 1, &all);
-  uint32_t base = UINT32_MAX, top = 0;
-  for (size_t i = 0; i < all.n; i++) {
-    if (all.p[i] < base) base = all.p[i];
-    if (all.p[i] > top) top = all.p[i];
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.nodes.n; i++) {
+    const Node *x = node(ir, v.nodes.p[i]);
+    if (is_arithmetic(ir, x, x->op == OP_WHERE && varying_of(&v, x->src[0]) & VARIES_DATA)) flops += values_of(ir, &v.ranges, v.by[i]);
+    if (x->op != OP_RED || !dt_float((DType)x->dt)) continue;
+    uint64_t terms = varying_of(&v, x->src[0]);
+    for (int k = 1; k < x->nsrc; k++) terms |= varying_of(&v, x->src[k]);
+    flops += values_of(ir, &v.ranges, terms);
   }
-  double *times = xmalloc((top - base + 1) * sizeof *times); /* product of the extents of the loops around */
-  for (size_t i = all.n; i-- > 0;) times[all.p[i] - base] = 0;
-  times[sink - base] = 1;
-  for (size_t i = all.n; i-- > 0;) { /* users first */
-    const Node *x = node(ir, all.p[i]);
-    double t = times[all.p[i] - base];
-    bool counts = op_info[x->op].level == L_EXPR && x->op != OP_CAST && x->op != OP_BITCAST && (dt_float((DType)x->dt) || (x->nsrc > 1 && dt_float((DType)node(ir, x->src[1])->dt)));
-    if (counts) flops += t;
-    if (x->op == OP_NEST || x->op == OP_RED)
-      for (int k = 1; k < x->nsrc; k++) t *= (double)node(ir, x->src[k])->arg[0];
-    if (x->op == OP_RED && dt_float((DType)x->dt)) flops += t;
-    for (int k = 0; k < x->nsrc; k++) {
-      const Node *y = node(ir, x->src[k]);
-      double s = t;
-      if (x->op != OP_NEST && x->op != OP_SINK && y->op == OP_RED) { /* a reduction's result is computed once per value of its own ranges */
-        Refs r = { 0 };
-        s = 1;
-        collect_ranges(ir, x->src[k], &r);
-        for (size_t j = 0; j < r.n; j++) {
-          if (!opens_range(ir, x->src[k], r.p[j]) && node(ir, r.p[j])->arg[2] != RK_REDUCE) s *= (double)node(ir, r.p[j])->arg[0];
-        }
-        if (s > t) s = t;
-        VEC_FREE(&r);
-      }
-      if (s > times[x->src[k] - base]) times[x->src[k] - base] = s;
-    }
-  }
-  free(times);
-  VEC_FREE(&all);
+  varying_free(&v);
   return flops;
 }
 
@@ -104,7 +92,7 @@ static bool only_moved(const IR *ir, Ref r) {
   }
 }
 
-/* What a kernel costs as written, before opts: arithmetic, and the bytes it touches in each buffer, counted once. */
+/* What a kernel costs as written, before opts: arithmetic of its nests, and the bytes it touches in each buffer, counted once. */
 void kernel_cost(const IR *ir, Kernel *k) {
   Refs all = { 0 };
   k->bytes_read = k->bytes_written = 0;
@@ -124,7 +112,9 @@ void kernel_cost(const IR *ir, Kernel *k) {
     if (n > b->elems) n = b->elems;
     *(x->op == OP_LOAD ? &k->bytes_read : &k->bytes_written) += n * dt_bytes(b->dt);
   }
-  k->flops = (int64_t)count_flops(ir, k->sink);
+  double flops = 0;
+  for (size_t i = 0; i < k->nests.n; i++) flops += count_flops(ir, k->nests.p[i].nest);
+  k->flops = (int64_t)flops;
   VEC_FREE(&all);
 }
 

@@ -4,7 +4,6 @@
  * ranges count by their place, buffers by their kind and number, and the operands of a commutative op, and
  * the terms of an index, in an order of their own. A weight that pack.c lays out
  * anew counts by the ranges it depends on: how the model happened to store it makes no difference. */
-#include "../ir/refmap.h"
 #include "kernel.h"
 #include <nettle/sha2.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * reductions, operands first. So equal nests of different models share schedules, and a text means the
  * same in every process. Text is untrusted: it comes from lock files, logs and stores. Whatever
  * opts_check lets pass, opts_apply and the steps after it turn into a correct program. */
-#include "../ir/refmap.h"
 #include "units.h"
 #include <string.h>
 

@@ -9,7 +9,6 @@
  * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds. A kernel below
  * SERIAL cycles stays whole: handing out work costs about a microsecond.
  * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
-#include "../ir/refmap.h"
 #include "kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,34 +51,12 @@ static double executions(const IR *ir, const Refs *ranges, int nest_ranges, uint
 
 /* Cycles of a nest: each instruction as often as the loops around it run. */
 static double nest_cost(const IR *ir, Ref nest, const Target *t) {
-  Nest n = nest_open(ir, nest);
-  Refs all = { 0 }, ranges = { 0 };
-  RefMap bit = { 0 }, at = { 0 }; /* range to its bit + 1, node to its place */
+  const int loops = node(ir, nest)->nsrc - 1;
+  Varying v;
   double total = 0;
-  ir_toposort(ir, &nest, 1, &all);
-  for (int k = 0; k < n.n; k++) VEC_PUSH(&ranges, n.ranges[k]);
-  for (int k = 0; k < n.n; k++) refmap_set(&bit, n.ranges[k], (Ref)k + 1);
-  uint64_t *uses = xmalloc((all.n + 1) * sizeof *uses);
-  for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
-    uses[i] = 0;
-    refmap_set(&at, all.p[i], (Ref)i);
-    if (x->op == OP_RANGE && !refmap_get(&bit, all.p[i]) && ranges.n < 63) {
-      VEC_PUSH(&ranges, all.p[i]);
-      refmap_set(&bit, all.p[i], (Ref)ranges.n);
-    }
-    if (x->op == OP_RANGE && refmap_get(&bit, all.p[i])) uses[i] = UINT64_C(1) << (refmap_get(&bit, all.p[i]) - 1);
-    for (int k = 0; k < x->nsrc; k++) {
-      uint64_t of = uses[refmap_get(&at, x->src[k])];
-      uses[i] = x->op == OP_RED && k ? uses[i] & ~of : uses[i] | of;
-    }
-    total += instructions(ir, x, t) * executions(ir, &ranges, n.n, uses[i]);
-  }
-  free(uses);
-  refmap_free(&at);
-  refmap_free(&bit);
-  VEC_FREE(&ranges);
-  VEC_FREE(&all);
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.nodes.n; i++) total += instructions(ir, node(ir, v.nodes.p[i]), t) * executions(ir, &v.ranges, loops, v.by[i]);
+  varying_free(&v);
   return total / RATE;
 }
 
