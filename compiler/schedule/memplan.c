@@ -5,14 +5,22 @@
  * plan of Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), and,
  * while that exceeds the peak of live bytes, by size times length of life. Each order is improved by
  * moving what sticks out to the front while that helps. A kernel that reads each element of a dying
- * buffer only to write the same position of a new one computes in place. */
+ * buffer only to write the same position of a new one computes in place.
+ *
+ * needs: kernels with final buffers    gives: offsets, arena_bytes and its bound, may_alias    breaks: nothing */
 #include "sched.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, ROUNDS = 64, PATIENCE = 16 }; /* rounds of an order in all, and without improvement */
+enum { ALIGN = 64 };                      /* bytes: a line of the cache */
+enum { ROUNDS = 64, PATIENCE = 16 };      /* of an order in all, and without improvement */
+enum { MANY_LIVES = 2000 };               /* from here on one round, as each takes time by their square */
 
-typedef struct Life { int buf, first, last; int64_t bytes, offset; int host; } Life; /* host: buffer it is computed in; -1 */
+typedef struct Life {
+  int buf, first, last;    /* kernels that touch it; -1: none does */
+  int64_t bytes, offset;   /* in the arena */
+  int host;                /* the buffer it is computed in; -1 */
+} Life;
 
 static int64_t align_up(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 
@@ -98,54 +106,72 @@ static int64_t peak_of_live(const Life *l, int n, int kernels) {
   return peak;
 }
 
-void sched_memplan(Plan *p) {
-  IR *ir = p->ir;
-  int nbuf = (int)ir->bufs.n, n = 0;
-  Life *l = xmalloc((size_t)(nbuf + 1) * sizeof *l), *life = xmalloc((size_t)(nbuf + 1) * sizeof *life);
-  for (int b = 0; b < nbuf; b++) life[b] = (Life){ b, -1, -1, align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt)), 0, -1 };
+/* The buffer whose place b has: the last one of those that each computes in the next. */
+static int host_of(const Life *life, int b) {
+  while (life[b].host >= 0) b = life[b].host;
+  return b;
+}
+
+static void find_lives(const Plan *p, Life *life) {
+  const IR *ir = p->ir;
+  for (size_t b = 0; b < ir->bufs.n; b++)
+    life[b] = (Life){ (int)b, -1, -1, align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt)), 0, -1 };
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
       Life *x = &life[p->kernels.p[k].bufs.p[i]];
       if (x->first < 0) x->first = (int)k;
       x->last = (int)k;
     }
-  /* in place: the new buffer joins the life of the one it replaces */
-  for (int k = 0, chain = 0; k < (int)p->kernels.n; k++) {
-    Kernel *kn = &p->kernels.p[k];
-    if (kn->together) chain = k;
-    for (size_t w = 0; w < kn->written.n; w++) {
-      int out = kn->written.p[w];
-      if (ir->bufs.p[out].kind != BUF_ARENA || life[out].first != k || kn->written.n != 1) continue;
-      for (size_t i = 0; i < kn->bufs.n && life[out].host < 0; i++) {
-        int in = kn->bufs.p[i], host = in;
-        if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out) || !chain_allows(p, chain, k, &life[in], out)) continue;
-        while (life[host].host >= 0) host = life[host].host;
-        if (life[out].bytes > life[host].bytes) continue;
-        life[out].host = in;
-        kn->may_alias = true;
-      }
-    }
+}
+
+/* Kernel k, which writes `out` only, computes it in the place of one that it reads last, if it may. */
+static void choose_host(Plan *p, int k, int chain, int out, Life *life) {
+  const IR *ir = p->ir;
+  Kernel *kn = &p->kernels.p[k];
+  for (size_t i = 0; i < kn->bufs.n; i++) {
+    const int in = kn->bufs.p[i];
+    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out)) continue;
+    if (!chain_allows(p, chain, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
+    life[out].host = in;
+    kn->may_alias = true;
+    return;
   }
-  for (int k = 0; k < (int)p->kernels.n; k += p->kernels.p[k].together) { /* a chain is one step */
+}
+
+static void compute_in_place(Plan *p, Life *life) {
+  for (int k = 0, chain = 0; k < (int)p->kernels.n; k++) {
+    const Kernel *kn = &p->kernels.p[k];
+    if (kn->together) chain = k;
+    if (kn->written.n != 1) continue;
+    const int out = kn->written.p[0];
+    if (p->ir->bufs.p[out].kind == BUF_ARENA && life[out].first == k) choose_host(p, k, chain, out, life);
+  }
+}
+
+/* A chain is one step, and a host lives as long as its guests. */
+static void lengthen_lives(const Plan *p, Life *life) {
+  const int nbuf = (int)p->ir->bufs.n;
+  for (int k = 0; k < (int)p->kernels.n; k += p->kernels.p[k].together) {
     const int end = k + p->kernels.p[k].together - 1;
     for (int b = 0; b < nbuf && end > k; b++) {
       if (life[b].first > k && life[b].first <= end) life[b].first = k;
       if (life[b].last >= k && life[b].last < end) life[b].last = end;
     }
   }
-  for (int b = nbuf - 1; b >= 0; b--) { /* hosts live as long as their guests; chains end at a root */
-    int host = b;
-    while (life[host].host >= 0) host = life[host].host;
-    if (host != b && life[b].last > life[host].last) life[host].last = life[b].last;
+  for (int b = nbuf - 1; b >= 0; b--) {
+    Life *host = &life[host_of(life, b)];
+    if (life[b].last > host->last) host->last = life[b].last;
   }
-  for (int b = 0; b < nbuf; b++)
-    if (ir->bufs.p[b].kind == BUF_ARENA && life[b].first >= 0 && life[b].host < 0) l[n++] = life[b];
+}
+
+/* Places l[0..n) as low as the orders and their rounds get; returns the arena's extent, which no plan has below bound. */
+static int64_t place_best(Life *l, int n, int64_t bound) {
   const Life **scratch = xmalloc((size_t)(n + 1) * sizeof *scratch);
   Life *best = xmalloc((size_t)(n + 1) * sizeof *best);
-  int64_t bound = peak_of_live(l, n, (int)p->kernels.n), best_top = INT64_MAX;
+  int64_t best_top = INT64_MAX;
   for (size_t o = 0; o < sizeof orders / sizeof *orders && best_top > bound; o++) {
     qsort(l, (size_t)n, sizeof *l, orders[o]);
-    int rounds = n < 2000 ? ROUNDS : 1, lately = 0; /* lately: the round after which the last improvement was made */
+    int rounds = n < MANY_LIVES ? ROUNDS : 1, lately = 0; /* lately: the round after which the last improvement was made */
     for (int round = 0; round < rounds && round < lately + PATIENCE && best_top > bound; round++) {
       int64_t top = place_all(l, n, scratch);
       if (top < best_top) {
@@ -162,23 +188,37 @@ void sched_memplan(Plan *p) {
       l[0] = t;
     }
   }
-  for (int i = 0; i < n; i++) ir->bufs.p[best[i].buf].offset = best[i].offset;
-  for (int b = 0; b < nbuf; b++) {
-    int host = b;
-    while (life[host].host >= 0) host = life[host].host;
-    if (host != b) ir->bufs.p[b].offset = ir->bufs.p[host].offset;
-  }
-  p->state_at = best_top;
-  p->guard_at = best_top + p->state_bytes;
-  const int64_t behind = p->state_bytes + (p->g->guarded ? ALIGN : 0);
-  for (int b = 0; b < nbuf; b++)
-    if (ir->bufs.p[b].kind == BUF_GUARD) ir->bufs.p[b].offset = p->guard_at;
-  p->arena_bytes = best_top + behind;
-  p->arena_bound = bound + behind;
-  free(l);
-  free(life);
+  memcpy(l, best, (size_t)n * sizeof *l);
   free(best);
   free(scratch);
+  return best_top;
+}
+
+void sched_memplan(Plan *p) {
+  IR *ir = p->ir;
+  const int nbuf = (int)ir->bufs.n;
+  Life *life = xmalloc((size_t)(nbuf + 1) * sizeof *life), *placed = xmalloc((size_t)(nbuf + 1) * sizeof *placed);
+  find_lives(p, life);
+  compute_in_place(p, life);
+  lengthen_lives(p, life);
+  int n = 0;
+  for (int b = 0; b < nbuf; b++)
+    if (ir->bufs.p[b].kind == BUF_ARENA && life[b].first >= 0 && life[b].host < 0) placed[n++] = life[b];
+  const int64_t bound = peak_of_live(placed, n, (int)p->kernels.n), top = place_best(placed, n, bound);
+  for (int i = 0; i < n; i++) ir->bufs.p[placed[i].buf].offset = placed[i].offset;
+  for (int b = 0; b < nbuf; b++)
+    if (life[b].host >= 0) ir->bufs.p[b].offset = ir->bufs.p[host_of(life, b)].offset;
+
+  /* behind the intermediate values: the states, then the guard */
+  const int64_t behind = p->state_bytes + (p->g->guarded ? ALIGN : 0);
+  p->state_at = top;
+  p->guard_at = top + p->state_bytes;
+  for (int b = 0; b < nbuf; b++)
+    if (ir->bufs.p[b].kind == BUF_GUARD) ir->bufs.p[b].offset = p->guard_at;
+  p->arena_bytes = top + behind;
+  p->arena_bound = bound + behind;
+  free(life);
+  free(placed);
   Sb why = { 0 };
   if (!memplan_check(p, &why)) BUG("%s", why.p);
   sb_free(&why);
