@@ -7,6 +7,9 @@
  * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders. */
 #include "kernel.h"
 
+enum { MAX_ELEMENTS = 256 };  /* of a vector of groups: 64 lanes of 4 bytes */
+enum { MAX_SOURCES = MAX_RANGES + 64 }; /* of a node in a nest that is no SINK: a reduction's, or as many as a vector has lanes */
+
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
 }
@@ -178,9 +181,9 @@ static void lanes_free(Lanes *v) {
 
 static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every lane */
   IR *ir = v->ir;
-  Ref lane[256];
+  Ref lane[MAX_ELEMENTS];
   int per = node(ir, r)->lanes; /* a group has several elements */
-  CHECK(v->n * per <= 256);
+  CHECK(v->n * per <= MAX_ELEMENTS);
   for (int i = 0; i < v->n; i++) {
     Ref at = copy_of(ir, r, v->range, i);
     for (int64_t k = 0; k < per; k++) lane[i * per + k] = per == 1 ? at : make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &at, 1, &k);
@@ -189,9 +192,9 @@ static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every l
 }
 
 static Ref each_group(IR *ir, Ref r, int n) { /* one group for all lanes, repeated */
-  Ref lane[256];
+  Ref lane[MAX_ELEMENTS];
   int per = node(ir, r)->lanes;
-  CHECK(n * per <= 256);
+  CHECK(n * per <= MAX_ELEMENTS);
   for (int i = 0; i < n * per; i++) lane[i] = make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &r, 1, (int64_t[]){ i % per });
   return make(ir, OP_VEC, (DType)node(ir, r)->dt, n * per, n * per, lane, 0, NULL);
 }
@@ -246,8 +249,8 @@ static Ref vectorize(Lanes *v, Ref root) {
     const Node *x = node(ir, r);
     if (refmap_get(&v->memo, r)) continue;
     bool varies = r == v->range, rebuilt = false, closes = false;
-    Ref src[MAX_RANGES + 64];
-    CHECK(x->nsrc <= MAX_RANGES + 64);
+    Ref src[MAX_SOURCES];
+    CHECK(x->nsrc <= MAX_SOURCES);
     for (int k = 0; k < x->nsrc; k++) {
       src[k] = refmap_get(&v->memo, x->src[k]);
       varies |= refmap_get(&v->varies, x->src[k]) != 0;
@@ -288,73 +291,97 @@ static Ref merge_lanes(IR *ir, Ref store, Ref *outer, Ref inner) {
   return store;
 }
 
-Ref expand_nest(IR *ir, Ref nest, const Target *t) {
-  static const Rule rules[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
-  static const Rule groups[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
-  ir_rewrite(ir, groups, NULL, &nest, 1, NULL);
-  ir_rewrite(ir, rules, (void *)(uintptr_t)t, &nest, 1, NULL);
-  Nest n = nest_open(ir, nest), loops = { 0 };
-  Refs stores = { 0 }, next = { 0 }, ranges = { 0 }, panels = { 0 };
-  Ref vec = 0;
-  const Node *parts = node(ir, n.store);
-  for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++) { /* copies of operands (stage.c), and last the nest's own */
-    n.store = parts->src[k];
-    if (k < parts->nsrc - 1) VEC_PUSH(&panels, expand_nest(ir, n.store, t));
-  }
-  /* The range with most copies is the outer one of the tile: what its copies share is held in
-   * registers while theirs streams past, and the smaller side needs fewer. */
-  int copied[MAX_RANGES], ncopied = 0;
+/* What becomes of the ranges of a nest */
+typedef struct Roles {
+  Nest loops;              /* those that stay; what is stored is still to come */
+  Ref vec;                 /* in lanes, all of them as one; 0: none is */
+  Ref copied[MAX_RANGES];  /* by copies, the first one outermost in the tile */
+  int ncopied;
+} Roles;
+
+/* The range with most copies is the outer one of the tile: what its copies share is held in registers while theirs streams
+ * past, and the smaller side needs fewer. n->store is rewritten where ranges in lanes become one. */
+static Roles roles_of(IR *ir, Nest *n) {
+  Roles roles = { 0 };
   Ref rows = 0;
-  for (int k = 0; k < n.n; k++) {
-    const Node *r = node(ir, n.ranges[k]);
-    if (r->arg[2] == RK_VEC && vec) n.store = merge_lanes(ir, n.store, &vec, n.ranges[k]);
-    else if (r->arg[2] == RK_VEC) vec = n.ranges[k];
-    else if (r->arg[2] == RK_ROW) rows = n.ranges[k];
-    else if (r->arg[2] != RK_UNROLL) loops.ranges[loops.n++] = n.ranges[k];
-    else {
-      int at = ncopied++;
-      for (; at && node(ir, n.ranges[copied[at - 1]])->arg[0] < r->arg[0]; at--) copied[at] = copied[at - 1];
-      copied[at] = k;
+  for (int k = 0; k < n->n; k++) {
+    const Ref r = n->ranges[k];
+    const int64_t extent = node(ir, r)->arg[0];
+    switch (node(ir, r)->arg[2]) {
+    case RK_VEC:
+      if (roles.vec) n->store = merge_lanes(ir, n->store, &roles.vec, r);
+      else roles.vec = r;
+      break;
+    case RK_ROW: rows = r; break;
+    case RK_UNROLL: {
+      int at = roles.ncopied++;
+      for (; at && node(ir, roles.copied[at - 1])->arg[0] < extent; at--) roles.copied[at] = roles.copied[at - 1];
+      roles.copied[at] = r;
+      break;
+    }
+    default: roles.loops.ranges[roles.loops.n++] = r;
     }
   }
-  VEC_PUSH(&stores, n.store);
-  if (rows) loops.ranges[loops.n++] = rows; /* innermost: what multiplies tiles makes all of them */
-  for (int k = 0; k < ncopied; k++) {
-    Ref range = n.ranges[copied[k]];
-    next.n = 0;
-    for (size_t i = 0; i < stores.n; i++)
-      for (int64_t j = 0; j < node(ir, range)->arg[0]; j++) VEC_PUSH(&next, copy_of(ir, stores.p[i], range, j));
-    Refs done = stores;
-    stores = next;
-    next = done;
-  }
-  /* lanes of reductions first: they leave scalars */
-  for (size_t i = 0; i < stores.n; i++) {
-    ranges.n = 0;
-    collect_ranges(ir, stores.p[i], &ranges);
-    for (size_t k = 0; k < ranges.n; k++) {
-      if (node(ir, ranges.p[k])->arg[2] != RK_VEC || ranges.p[k] == vec) continue;
-      Lanes v = { .ir = ir, .range = ranges.p[k], .n = (int)node(ir, ranges.p[k])->arg[0] };
-      stores.p[i] = vectorize(&v, stores.p[i]);
-      lanes_free(&v);
-    }
-  }
-  if (vec) {
-    Lanes v = { .ir = ir, .range = vec, .n = (int)node(ir, vec)->arg[0] };
-    next.n = 0;
-    for (size_t i = 0; i < stores.n; i++) store_lanes(&v, stores.p[i], &next);
+  if (rows) roles.loops.ranges[roles.loops.n++] = rows; /* innermost: what multiplies tiles makes all of them */
+  return roles;
+}
+
+static void copy_stores(IR *ir, Refs *stores, Ref range) {
+  Refs copies = { 0 };
+  for (size_t i = 0; i < stores->n; i++)
+    for (int64_t at = 0; at < node(ir, range)->arg[0]; at++) VEC_PUSH(&copies, copy_of(ir, stores->p[i], range, at));
+  VEC_FREE(stores);
+  *stores = copies;
+}
+
+static Lanes lanes_of(IR *ir, Ref range) { return (Lanes){ .ir = ir, .range = range, .n = (int)node(ir, range)->arg[0] }; }
+
+/* Lanes of reductions inside of a store: they leave scalars. vec: those of the nest, whose turn is later */
+static Ref reduce_lanes(IR *ir, Ref store, Ref vec) {
+  Refs ranges = { 0 };
+  collect_ranges(ir, store, &ranges);
+  for (size_t k = 0; k < ranges.n; k++) {
+    if (node(ir, ranges.p[k])->arg[2] != RK_VEC || ranges.p[k] == vec) continue;
+    Lanes v = lanes_of(ir, ranges.p[k]);
+    store = vectorize(&v, store);
     lanes_free(&v);
-    Refs done = stores;
-    stores = next;
-    next = done;
   }
-  /* NEST(SINK(panels, stores), loops) */
-  for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&panels, stores.p[i]);
-  loops.store = panels.n == 1 ? panels.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)panels.n, panels.p, 0, NULL, 0, NULL);
-  Ref out = shuffle_nest(ir, nest_close(ir, &loops));
-  VEC_FREE(&stores);
-  VEC_FREE(&next);
   VEC_FREE(&ranges);
-  VEC_FREE(&panels);
+  return store;
+}
+
+static void vectorize_stores(IR *ir, Refs *stores, Ref vec) {
+  Lanes v = lanes_of(ir, vec);
+  Refs vectors = { 0 };
+  for (size_t i = 0; i < stores->n; i++) store_lanes(&v, stores->p[i], &vectors);
+  lanes_free(&v);
+  VEC_FREE(stores);
+  *stores = vectors;
+}
+
+Ref expand_nest(IR *ir, Ref nest, const Target *t) {
+  static const Rule unroll[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
+  static const Rule group[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
+  ir_rewrite(ir, group, NULL, &nest, 1, NULL);
+  ir_rewrite(ir, unroll, (void *)(uintptr_t)t, &nest, 1, NULL);
+  Nest n = nest_open(ir, nest);
+  Refs stores = { 0 }, parts = { 0 };
+  const Node *body = node(ir, n.store);
+  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) { /* copies of operands (stage.c), and last the nest's own */
+    n.store = body->src[k];
+    if (k < body->nsrc - 1) VEC_PUSH(&parts, expand_nest(ir, n.store, t));
+  }
+  Roles roles = roles_of(ir, &n);
+  VEC_PUSH(&stores, n.store);
+  for (int k = 0; k < roles.ncopied; k++) copy_stores(ir, &stores, roles.copied[k]);
+  for (size_t i = 0; i < stores.n; i++) stores.p[i] = reduce_lanes(ir, stores.p[i], roles.vec);
+  if (roles.vec) vectorize_stores(ir, &stores, roles.vec);
+
+  /* NEST(SINK(copies of operands, stores), loops) */
+  for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&parts, stores.p[i]);
+  roles.loops.store = parts.n == 1 ? parts.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);
+  Ref out = shuffle_nest(ir, nest_close(ir, &roles.loops));
+  VEC_FREE(&stores);
+  VEC_FREE(&parts);
   return out;
 }
