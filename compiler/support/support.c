@@ -70,6 +70,7 @@ static void intern_grow(Interner *t) {
 }
 
 uint32_t intern(Ctx *c, const char *s, size_t n) {
+  if (!n) s = "";
   Interner *t = c->strings;
   if (t->text.n * 2 >= t->nslot) intern_grow(t);
   uint32_t h = hash_bytes(s, n);

@@ -61,7 +61,7 @@ char *sb_keep(Sb *s, Arena *a);                        /* the text, moved into a
 bool starts_with(const char *s, const char *word);
 
 typedef struct Ctx Ctx;
-/* ---- interned strings: equal text has equal id; id 0 is "" ---- */
+/* ---- interned strings: equal text has equal id; id 0 is "", also without a pointer to it ---- */
 typedef struct Interner Interner;
 uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
