@@ -284,14 +284,12 @@ static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking)
 
 /* ---- lanes of two ranges ---- */
 
-enum { HALF = 32 };          /* bytes of vectors that are begun twice as often as whole ones where these are longer */
-
 /* Whether lanes that count values of `outer` and, in each, all of `inner` are of use: both are side by side in what is stored,
  * vectors of the inner one alone would be short, and what is multiplied by constants varies with the outer one only. */
 static bool pairs_lanes(const Model *m, int outer, int inner) {
   const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest);
   bool shared = false, own = false;
-  if (n < 2 || 2 * n > lanes || n * m->widest >= HALF || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner]) return false;
+  if (n < 2 || 2 * n > lanes || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner]) return false;
   for (size_t k = 0; k < m->access.n; k++) {
     const Access *a = &m->access.p[k];
     own |= a->hot && a->weight && a->depends[inner];
