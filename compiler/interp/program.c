@@ -58,8 +58,8 @@ static void set_constants(Machine *m) {
   m->v = xmalloc(size_mul(m->places + 1, sizeof *m->v));
   memset(m->v, 0, (m->places + 1) * sizeof *m->v);
   for (uint32_t i = 0; i < m->place.cap; i++) {
-    Ref r = m->place.key[i];
-    if (r && node(m->ir, r)->op == OP_CONST) m->v[m->place.val[i] - 1] = node(m->ir, r)->arg[0];
+    const RefPair *e = &m->place.p[i];
+    if (e->key && node(m->ir, e->key)->op == OP_CONST) m->v[e->val - 1] = node(m->ir, e->key)->arg[0];
   }
 }
 

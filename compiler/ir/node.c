@@ -62,6 +62,7 @@ bool op_takes(Op op, DType d) {
 /* ---- tables ---- */
 typedef struct Slot { uint32_t hash, at; } Slot;     /* the hash is kept: what does not match is never looked at */
 typedef struct Slots { Slot *p; uint32_t n, used; } Slots; /* open addressing; at 0: empty */
+enum { RECENT_BITS = 10 };
 struct IRTables {
   Slots node;                  /* at: Ref */
   Slots list;                  /* at: index of lists + 1 */
@@ -69,6 +70,7 @@ struct IRTables {
   VEC(uint32_t) list_len;
   uint32_t *stamp, nstamp;     /* by Ref: the walk that saw it last */
   uint32_t walk;               /* number of the newest walk */
+  Ref recent[1 << RECENT_BITS]; /* constants; most are asked for again */
 };
 
 static uint64_t mix(uint64_t h, uint64_t x) {
@@ -115,20 +117,23 @@ static Slot *slots_next(const Slots *s, Probe *p) {
   }
 }
 
-/* Room for one more. */
+static void slots_put(Slots *s, Probe p, uint32_t at) { /* what is not there */
+  Slot *e = slots_probe(s, &p);
+  while (e->at) e = slots_probe(s, &p);
+  *e = (Slot){ p.hash, at };
+}
+
+/* Room for one more. Nodes are put in by their age, as they were made: the old table would have them looked up all over memory. */
 static void slots_grow(const IR *ir, Slots *s) {
   Slots old = *s;
   if (s->used * 2 < s->n) return;
   s->n = old.n ? old.n * 2 : 4096;
-  s->p = xmalloc(size_mul(s->n, sizeof *s->p));
-  memset(s->p, 0, s->n * sizeof *s->p);
-  for (uint32_t i = 0; i < old.n; i++) {
-    if (!old.p[i].at) continue;
-    Probe p = { .hash = old.p[i].hash, .near = s == &ir->tables->node ? newest_source(node(ir, old.p[i].at)) : 0 };
-    Slot *e = slots_probe(s, &p);
-    while (e->at) e = slots_probe(s, &p);
-    *e = old.p[i];
-  }
+  s->p = xcalloc(s->n, sizeof *s->p);
+  if (s == &ir->tables->node)
+    for (Ref r = 1; r < ir->n; r++) slots_put(s, (Probe){ .hash = hash_node(node(ir, r)), .near = newest_source(node(ir, r)) }, r);
+  else
+    for (uint32_t i = 0; i < old.n; i++)
+      if (old.p[i].at) slots_put(s, (Probe){ .hash = old.p[i].hash }, old.p[i].at);
   free(old.p);
 }
 
@@ -407,7 +412,12 @@ int64_t reduce_identity(Op op, DType d) {
   }
 }
 
-Ref c_bits(IR *ir, DType d, int64_t bits) { return node_make(ir, OP_CONST, d, 1, 0, NULL, 1, &bits, 0, NULL); }
+Ref c_bits(IR *ir, DType d, int64_t bits) {
+  Ref *r = &ir->tables->recent[mix(d, (uint64_t)bits) >> (64 - RECENT_BITS)];
+  if (!*r || node(ir, *r)->dt != d || node(ir, *r)->arg[0] != bits) *r = node_make(ir, OP_CONST, d, 1, 0, NULL, 1, &bits, 0, NULL);
+  return *r;
+}
+
 Ref c_int(IR *ir, DType d, int64_t v) {
   return dt_float(d) ? c_float(ir, d, (double)v) : c_bits(ir, d, (int64_t)dt_wrap(d, (uint64_t)v));
 }

@@ -6,42 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct RefMap { Ref *key, *val; uint32_t cap, n; } RefMap; /* open addressing; cap is 0 or a power of two */
+typedef struct RefPair { Ref key, val; } RefPair;
+typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressing; cap is 0 or a power of two; key 0: empty */
 
-static inline void refmap_free(RefMap *m) {
-  free(m->key);
-  free(m->val);
+static inline void refmap_free(RefMap *m) { free(m->p); }
+
+/* Neighbours lie side by side, four to a place, for walks go from node to node: a map of a whole graph is larger than the caches. */
+static inline RefPair *refmap_slot(const RefMap *m, Ref key) {
+  uint32_t i = ((uint32_t)(((key >> 2) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << 2 | (key & 3)) & (m->cap - 1);
+  while (m->p[i].key && m->p[i].key != key) i = (i + 1) & (m->cap - 1);
+  return &m->p[i];
 }
 
-static inline uint32_t refmap_slot(const RefMap *m, Ref key) {
-  uint32_t i = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (m->cap - 1);
-  while (m->key[i] && m->key[i] != key) i = (i + 1) & (m->cap - 1);
-  return i;
-}
-
-static inline Ref refmap_get(const RefMap *m, Ref key) { return m->cap ? m->val[refmap_slot(m, key)] : 0; } /* 0: absent */
+static inline Ref refmap_get(const RefMap *m, Ref key) { return m->cap ? refmap_slot(m, key)->val : 0; } /* 0: absent */
 
 static inline void refmap_grow(RefMap *m) {
-  RefMap old = *m;
+  const RefMap old = *m;
   *m = (RefMap){ .cap = old.cap ? old.cap * 2 : 64, .n = old.n };
-  m->key = xmalloc(m->cap * sizeof *m->key);
-  m->val = xmalloc(m->cap * sizeof *m->val);
-  memset(m->key, 0, m->cap * sizeof *m->key);
-  memset(m->val, 0, m->cap * sizeof *m->val);
-  for (uint32_t i = 0; i < old.cap; i++) {
-    if (!old.key[i]) continue;
-    uint32_t to = refmap_slot(m, old.key[i]);
-    m->key[to] = old.key[i];
-    m->val[to] = old.val[i];
-  }
-  refmap_free(&old);
+  m->p = xcalloc(m->cap, sizeof *m->p);
+  for (uint32_t i = 0; i < old.cap; i++)
+    if (old.p[i].key) *refmap_slot(m, old.p[i].key) = old.p[i];
+  free(old.p);
 }
 
 static inline void refmap_set(RefMap *m, Ref key, Ref val) {
   if (2 * (m->n + 1) > m->cap) refmap_grow(m);
-  uint32_t i = refmap_slot(m, key);
-  m->n += !m->key[i];
-  m->key[i] = key;
-  m->val[i] = val;
+  RefPair *e = refmap_slot(m, key);
+  m->n += !e->key;
+  *e = (RefPair){ key, val };
 }
 #endif

@@ -93,10 +93,10 @@ static bool affine(IR *ir, Ref index) {
 }
 
 const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r) {
+  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
   Ref red = reduction_over(ir, nest, r), x, y, rest;
   const Node *n = red ? node(ir, red) : NULL;
   int64_t coef, extent = node(ir, r)->arg[0], more = (extent + u->group - 1) / u->group * u->group - extent;
-  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
   if (!n || n->arg[0] != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, n->src[0]), u, &x, &y))
     return "the unit does not do such a reduction";
   for (int k = 1; k < n->nsrc; k++)

@@ -20,6 +20,12 @@ void *xmalloc(size_t bytes) {
   return p;
 }
 
+void *xcalloc(size_t n, size_t bytes) {
+  void *p = calloc(n ? n : 1, bytes);
+  if (!p) out_of_memory(n * bytes);
+  return p;
+}
+
 void *xrealloc(void *old, size_t bytes) {
   void *p = realloc(old, bytes ? bytes : 1);
   if (!p) out_of_memory(bytes);

@@ -42,6 +42,7 @@ void arena_free(Arena *a);                            /* everything; the arena i
 
 /* malloc that cannot fail; the only malloc in tgc lives in arena.c */
 void *xmalloc(size_t bytes);
+void *xcalloc(size_t n, size_t bytes); /* zeroed */
 void *xrealloc(void *p, size_t bytes);
 
 /* ---- growable arrays: VEC(int) v = {0}; VEC_PUSH(&v, 3); v.p[i], v.n; VEC_FREE(&v) ---- */
