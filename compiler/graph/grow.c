@@ -183,7 +183,7 @@ static Along follow(Grow *w, Ref r) {
   case OP_CAT: return concatenated(w, r);
   case OP_REDUCE: return reduced(w, r, s);
   case OP_PAD: return x->arg[s.axis] || x->arg[x->rank + s.axis] ? refuse(w, r, "it pads") : s;
-  case OP_GATHER: return refuse(w, r, "it looks up values of");
+  case OP_GATHER: case OP_SCATTER: return refuse(w, r, "it looks up values of");
   default: return op_info[x->op].algebra & MOVE ? moved(w, r, s) : elementwise(w, r);
   }
 }

@@ -273,6 +273,7 @@ static const Rule rules[] = {
   { OP_ADD, "merge-addends", rule_merge_addends },
   { OP_RESHAPE, "reshape", rule_reshape }, { OP_EXPAND, "expand", rule_expand }, { OP_PERMUTE, "permute", rule_permute },
   { OP_SHRINK, "no-elements", no_elements }, { OP_WINDOW, "no-elements", no_elements }, { OP_GATHER, "no-elements", no_elements },
+  { OP_SCATTER, "no-elements", no_elements },
   { OP_SHRINK, "shrink", rule_shrink }, { OP_WINDOW, "window", rule_window }, { OP_PAD, "pad", rule_pad },
   { OP_CAT, "cat", rule_cat }, { OP_GATHER, "gather", rule_gather }, { OP_REDUCE, "reduce", rule_reduce },
   { OP_REDUCE, "reduce-windows", rule_reduce_windows },

@@ -1,6 +1,6 @@
 /* graph.c: evaluates graphs of tensors.
  *
- * First a plan says which nodes get storage: outputs, reductions, concatenations, and whatever is
+ * First a plan says which nodes get storage: outputs, reductions, concatenations, scatters, and whatever is
  * elementwise and used twice or seen through a view that repeats elements. Everything between them
  * is a tree that a tape (tape.c) evaluates in blocks and that is never stored, views of any size
  * included. The plan also bounds the trees, so that neither recursion nor tapes grow with the model.
@@ -112,7 +112,8 @@ static int tree_weight(const Eval *e, const Node *x) {
   int sum = 0;
   for (int k = 0; k < x->nsrc; k++) {
     int w = source_weight(e, x->src[k]);
-    sum = x->op != OP_CAT ? sum + w : w > sum ? w : sum; /* a concatenation's sources are trees of their own */
+    const bool apart = x->op == OP_CAT || x->op == OP_SCATTER; /* their sources are trees of their own */
+    sum = !apart ? sum + w : w > sum ? w : sum;
   }
   return sum + own_weight(e, x);
 }
@@ -139,7 +140,7 @@ static void choose_storage(Eval *e) {
   for (size_t i = 1; i < e->items.n; i++) {
     Item *it = &e->items.p[i];
     const Node *x = node(e->ir, it->ref);
-    if (x->op == OP_REDUCE || x->op == OP_CAT || (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1)) it->stored = true;
+    if (x->op == OP_REDUCE || x->op == OP_CAT || x->op == OP_SCATTER || (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1)) it->stored = true;
     while ((it->weight = tree_weight(e, x)) > TREE) lighten(e, x);
   }
 }
@@ -220,6 +221,42 @@ static bool run_cat(Eval *e, const Node *x, const Value *out) {
     at += piece;
   }
   return true;
+}
+
+/* ---- scatters ---- */
+static int64_t bits_at(const Value *v, int64_t i) {
+  uint64_t bits = 0;
+  memcpy(&bits, (const char *)v->data + i * dt_bytes(v->dt), (size_t)dt_bytes(v->dt));
+  return (int64_t)dt_wrap(v->dt, bits);
+}
+
+/* r's elements in memory of their own, which the caller frees; false: the budget ran out */
+static bool run_alone(Eval *e, Ref r, Value *out) {
+  const Node *x = node(e->ir, r);
+  int64_t bytes;
+  *out = (Value){ .dt = eval_type(e, (DType)x->dt), .elems = dims_elems(x->dims, x->rank) };
+  if (!i64_mul(out->elems, dt_bytes(out->dt), &bytes) || bytes > e->bytes) return false;
+  out->data = xmalloc((size_t)bytes);
+  return run_map(e, r, false, out, 0, out->elems, 0);
+}
+
+static bool run_scatter(Eval *e, const Node *x, const Value *out) {
+  const Node *u = node(e->ir, x->src[2]);
+  const int axis = (int)x->arg[1];
+  const int64_t extent = x->dims[axis], n = u->dims[axis], inner = dims_elems(x->dims + axis + 1, x->rank - axis - 1);
+  Value index = { 0 }, updates = { 0 };
+  bool ok = run_map(e, x->src[0], false, out, 0, out->elems, 0) && run_alone(e, x->src[1], &index) && run_alone(e, x->src[2], &updates);
+  ok = ok && spend(e, updates.elems, 2);
+  for (int64_t k = 0; ok && k < updates.elems; k++) {
+    const int64_t place = bits_at(&index, k), to = (k / inner / n * extent + place) * inner + k % inner;
+    if (place < 0 || place >= extent) continue;
+    int64_t v[2] = { bits_at(out, to), bits_at(&updates, k) };
+    const int64_t now = x->arg[0] ? interp_scalar((Op)x->arg[0], out->dt, out->dt, v) : v[1];
+    memcpy((char *)(uintptr_t)out->data + to * dt_bytes(out->dt), &now, (size_t)dt_bytes(out->dt)); /* little-endian host */
+  }
+  free((void *)(uintptr_t)index.data);
+  free((void *)(uintptr_t)updates.data);
+  return ok;
 }
 
 /* ---- reductions ---- */
@@ -458,6 +495,7 @@ static bool compute(Eval *e, Item *it) {
   if (!v.elems) ok = true;
   else if (x->op == OP_REDUCE) ok = run_reduce(e, x, &v);
   else if (x->op == OP_CAT) ok = run_cat(e, x, &v);
+  else if (x->op == OP_SCATTER) ok = run_scatter(e, x, &v);
   else ok = run_map(e, it->ref, true, &v, 0, v.elems, 0);
   it->value = v;
   it->ready = true;

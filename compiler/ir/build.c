@@ -241,6 +241,17 @@ Ref g_gather(IR *ir, Ref x, Ref index, int axis) {
   return graph_node(ir, OP_GATHER, (DType)n->dt, 2, (Ref[]){ x, index }, 1, &arg, n->rank, dims);
 }
 
+Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis) {
+  const Node *n = node(ir, x), *m = node(ir, index), *u = node(ir, updates);
+  int64_t dims[MAX_RANK], arg[2] = { op, axis };
+  CHECK(n->rank == m->rank && n->rank == u->rank && m->dt == DT_I64 && u->dt == n->dt);
+  for (int i = 0; i < n->rank; i++) dims[i] = i == axis ? (m->dims[i] == 1 ? u->dims[i] : m->dims[i]) : n->dims[i];
+  if (!dims_elems(dims, n->rank)) return x;
+  index = g_expand(ir, index, n->rank, dims);
+  updates = g_expand(ir, updates, n->rank, dims);
+  return graph_node(ir, OP_SCATTER, (DType)n->dt, 3, (Ref[]){ x, index, updates }, 2, arg, n->rank, n->dims);
+}
+
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], arg[2] = { op, axes };

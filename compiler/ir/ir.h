@@ -60,7 +60,7 @@ bool op_takes(Op op, DType d);                   /* an elementwise op is defined
 typedef uint32_t Ref;      /* 0: none */
 enum { MAX_RANK = 12 };
 
-typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_ROW, RK_DEPTH, RK_COUNT } RangeKind;
+typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_ROW, RK_DEPTH, RK_SERIAL, RK_COUNT } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
 
 typedef struct Node {
@@ -170,6 +170,9 @@ Ref g_cat(IR *ir, int n, const Ref *xs, int axis);
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: *wrong is one that does not */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
+/* x with updates at index on axis, joined by op (OP_NONE: in place of what is there), in order along axis; those whose index
+ * is out of range are left out. Other axes of index and updates equal or broadcast to x's, and to each other on axis */
+Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* keeps the axes with extent 1 */
 
 /* ---- a graph: what the front ends make and the bundle exposes ---- */

@@ -17,13 +17,14 @@ const DTypeInfo dtype_info[DT_COUNT] = {
 #undef VEC_
 enum { S = ARITY_ANY, V = ARITY_SOME, VALUE = L_VALUE, EXPR = L_EXPR, GRAPH = L_GRAPH, KERNEL = L_KERNEL, PROG = L_PROG };
 const OpInfo op_info[OP_COUNT] = {
+  [OP_NONE] = { .name = "NONE" },
 #define OP(name, level, in, type, args, alg, gloss) [OP_##name] = { #name, (Level)level, in, type, args, gloss, alg },
 #include "ops.h"
 #undef OP
 };
 static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwise ops are one block of ops.h");
 
-const char *const range_kind_name[RK_COUNT] = { "loop", "reduce", "unroll", "partial", "vec", "thread", "dot", "row", "depth" };
+const char *const range_kind_name[RK_COUNT] = { "loop", "reduce", "unroll", "partial", "vec", "thread", "dot", "row", "depth", "serial" };
 
 DType dtype_from_text(const char *s, size_t n) {
   for (int d = 1; d < DT_COUNT; d++)
@@ -250,6 +251,9 @@ static Span bounds(const IR *ir, const Node *x) {
     break;
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: case OP_GATHER: case OP_BCAST: case OP_LANE:
     r = a;
+    break;
+  case OP_SCATTER:
+    if (x->arg[0] != OP_ADD && x->arg[0] != OP_MUL) r = (Span){ a.lo < c.lo ? a.lo : c.lo, a.hi > c.hi ? a.hi : c.hi };
     break;
   case OP_PAD: r = (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; break;
   default: break;

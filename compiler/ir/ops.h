@@ -8,7 +8,7 @@
  *        T(b,T,T) select; *(…) the type is the node's own (casts, leaves)
  * args   the integer arguments, name:kind separated by blanks. Kinds: i one integer; l one integer
  *        per dimension of the (first) source; v one per lane; m bit mask of axes, printed as a list; c the bits of a
- *        constant of the node's type; o an op; s an interned string; k a RangeKind
+ *        constant of the node's type; o an op; O an op or none; s an interned string; k a RangeKind
  * alg    algebra of the op over the integers: COMM ASSOC IDEM; MOVE: moves elements only */
 /* clang-format off */
 /* name       level   in  type        args                     alg           gloss */
@@ -80,6 +80,7 @@ OP(PAD,       GRAPH,  2,  "T(T,T)",   "lo:l hi:l",             MOVE,         "am
 OP(CAT,       GRAPH,  V,  "T(T,T)",   "axis:i",                MOVE,         "sources one after another along axis")
 /* tensors: the rest */
 OP(GATHER,    GRAPH,  2,  "T(T,i)",   "axis:i",                0,            "element of the first with its index on axis replaced by the second's value (i64, in range); same shape as the second")
+OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "op:O axis:i",           0,            "the first; then, one after another along axis, each element of the third joins by op, or replaces, that with its index on axis replaced by the second's value (i64; out of range: none)")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "op:o axes:m",           0,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
 /* kernels: scalar expressions over ranges */
 OP(BUFFER,    KERNEL, 0,  "*()",      "id:i",                  0,            "memory: row of the buffer table; the type is the element's")

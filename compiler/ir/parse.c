@@ -440,12 +440,13 @@ static void want_kind(Parser *p, const Arg *a, ArgKind kind, const char *what) {
   if (a->kind != kind) bad(p, a->at, "'%.*s' is %s", shown(a->nkey), a->key, what);
 }
 
-static int64_t arg_word(Parser *p, const Arg *a, bool op) {
-  want_kind(p, a, ARG_WORD, op ? "an op" : "a kind of range");
-  if (op) {
+static int64_t arg_word(Parser *p, const Arg *a, char kind) {
+  want_kind(p, a, ARG_WORD, kind == 'k' ? "a kind of range" : "an op");
+  if (kind != 'k') {
     Op o = op_from_text(a->at, a->n);
-    if (o != OP_ADD && o != OP_MUL && o != OP_MAX && o != OP_MIN)
-      bad(p, a->at, "'%.*s' is not one of add mul max min", shown(a->n), a->at);
+    const bool none = kind == 'O' && is_word(a->at, a->n, "none");
+    if (!none && o != OP_ADD && o != OP_MUL && o != OP_MAX && o != OP_MIN)
+      bad(p, a->at, "'%.*s' is not one of %sadd mul max min", shown(a->n), a->at, kind == 'O' ? "none " : "");
     return o;
   }
   for (int k = 0; k < RK_COUNT; k++)
@@ -501,7 +502,7 @@ static int op_args(Parser *p, const char *at, Op op, int64_t *v) {
         want_kind(p, a, ARG_STRING, "a string");
         v[nv] = a->v;
         break;
-      default: v[nv] = arg_word(p, a, kind == 'o');
+      default: v[nv] = arg_word(p, a, kind);
       }
     } else {
       int64_t value;
@@ -740,6 +741,27 @@ static Ref graph_gather(Parser *p, const char *at, int64_t axis) {
   return g_gather(p->ir, p->src.p[0], p->src.p[1], (int)axis);
 }
 
+static Ref graph_scatter(Parser *p, const char *at, Op op, int64_t axis) {
+  const Node *x = node(p->ir, p->src.p[0]), *index = node(p->ir, p->src.p[1]), *u = node(p->ir, p->src.p[2]);
+  int64_t dims[MAX_RANK];
+  if (index->dt != DT_I64) bad(p, p->operands.p[1].at, "the index is %s, expected i64", dt_text((DType)index->dt));
+  if (u->dt != x->dt) bad(p, p->operands.p[2].at, "the updates are %s, expected %s", dt_text((DType)u->dt), dt_text((DType)x->dt));
+  if (op && !op_takes(op, (DType)x->dt)) bad(p, at, "there is no sum of %s", dt_text((DType)x->dt));
+  check_axis(p, at, p->src.p[0], axis);
+  const bool ranked = index->rank == x->rank && u->rank == x->rank;
+  for (int i = 0; ranked && i < x->rank; i++) dims[i] = i != axis ? x->dims[i] : index->dims[i] == 1 ? u->dims[i] : index->dims[i];
+  for (int k = 1; k < 3; k++) {
+    const Node *y = node(p->ir, p->src.p[k]);
+    bool fits = y->rank == x->rank;
+    for (int i = 0; ranked && i < x->rank; i++) fits &= y->dims[i] == 1 || y->dims[i] == dims[i];
+    if (!fits)
+      bad(p, p->operands.p[k].at, "%s of %s does not fit %s on axis %lld", k == 1 ? "an index" : "an update", dims_of(p, p->src.p[k]),
+          dims_of(p, p->src.p[0]), (long long)axis);
+  }
+  check_dims(p, at, (DType)x->dt, x->rank, dims);
+  return g_scatter(p->ir, op, p->src.p[0], p->src.p[1], p->src.p[2], (int)axis);
+}
+
 static Ref graph_const(Parser *p, const char *at) {
   if (p->operands.n != 1 || p->operands.p[0].ref) bad(p, at, "expected one literal");
   Ref r = literal_node(p, &p->operands.p[0], p->type.dt);
@@ -773,6 +795,7 @@ static Ref graph_op(Parser *p, const char *at, Op op) {
   case OP_PAD: return graph_pad(p, at, arg);
   case OP_CAT: return graph_cat(p, at, arg[0]);
   case OP_GATHER: return graph_gather(p, at, arg[0]);
+  case OP_SCATTER: return graph_scatter(p, at, (Op)arg[0], arg[1]);
   case OP_REDUCE:
     if (!op_takes((Op)arg[0], first)) bad(p, at, "there is no sum of %s", dt_text(first));
     return g_reduce(p->ir, (Op)arg[0], p->src.p[0], (uint32_t)arg[1]);

@@ -159,7 +159,7 @@ static void put_args(Printer *p, const Node *x) {
     case 'v': put_list(p->out, v, x->lanes); break;
     case 'm': put_mask(p->out, (uint64_t)v[0]); break;
     case 'c': literal_put(p->out, (DType)x->dt, v[0]); break;
-    case 'o': put_lower(p->out, op_info[v[0]].name); break;
+    case 'o': case 'O': put_lower(p->out, op_info[v[0]].name); break;
     case 's': put_string(p->out, intern_text(p->ir->ctx, (uint32_t)v[0])); break;
     case 'k': sb_puts(p->out, range_kind_name[v[0]]); break;
     default: BUG("argument kind '%c' of %s", colon[1], op_info[x->op].name);

@@ -161,6 +161,14 @@ static void verify_graph_node(const Graph *g, Ref r) {
     for (int i = 0; i < x->rank; i++) NEED(i == a[0] || s->dims[i] == x->dims[i], "shapes of sources differ");
     break;
   }
+  case OP_SCATTER: {
+    const Node *index = node(ir, x->src[1]);
+    NEED(!a[0] || reducing(a[0]), "cannot join by this op");
+    NEED(same_shape(x, s) && same_shape(index, node(ir, x->src[2])) && index->rank == x->rank, "wrong shape");
+    NEED(a[1] >= 0 && a[1] < x->rank, "no such axis");
+    for (int i = 0; i < x->rank; i++) NEED(i == a[1] || index->dims[i] == x->dims[i], "shapes of sources differ");
+    break;
+  }
   case OP_REDUCE:
     NEED(reducing(a[0]), "cannot reduce by this op");
     NEED(x->rank == s->rank && a[1] >= 0 && !(a[1] >> x->rank), "no such axis");
@@ -257,6 +265,21 @@ static void verify_kernel_node(const IR *ir, Ref r, bool root) {
   }
   NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
   NEED(x->op != OP_NEST || x->nsrc, "an empty nest");
+  for (int k = 1; x->op == OP_RED && k < x->nsrc; k++) NEED(node(ir, x->src[k])->arg[2] != RK_SERIAL, "only loops of a nest are serial");
+}
+
+/* What passes know of serial loops: stores of theirs may meet, and a reduction is in none. */
+static void verify_serial(const IR *ir, Ref r) {
+  Refs all = { 0 };
+  bool serial = false, reduces = false;
+  ir_toposort(ir, &r, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    serial |= x->op == OP_RANGE && x->arg[2] == RK_SERIAL;
+    reduces |= x->op == OP_RED;
+  }
+  VEC_FREE(&all);
+  NEED(!serial || !reduces, "a reduction in a serial loop");
 }
 
 /* Every range must be bound where it is used: the sets of free ranges, as rows of bits. */
@@ -302,6 +325,7 @@ void ir_verify_kernel(const IR *ir, Ref sink) {
   Refs all = { 0 };
   ir_toposort(ir, &sink, 1, &all);
   for (size_t i = 0; i < all.n; i++) verify_kernel_node(ir, all.p[i], all.p[i] == sink);
+  for (int k = 0; k < node(ir, sink)->nsrc; k++) verify_serial(ir, node(ir, sink)->src[k]);
   verify_scopes(ir, sink, &all);
   VEC_FREE(&all);
 }

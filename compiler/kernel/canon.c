@@ -133,7 +133,7 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
     const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
     if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > MAX_SELECT || r->arg[0] % *c == 0) continue;
     for (int k = 0; k < n->n; k++)
-      if (n->ranges[k] == x->src[0]) found = n->ranges[k];
+      if (n->ranges[k] == x->src[0] && r->arg[2] != RK_SERIAL) found = n->ranges[k];
   }
   VEC_FREE(&all);
   return found;

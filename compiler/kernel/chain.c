@@ -95,6 +95,7 @@ static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
     ir_toposort(ir, &nest, 1, &all);
     for (size_t j = 0; j < all.n; j++) {
       const Node *x = node(ir, all.p[j]);
+      m->fit &= x->op != OP_RANGE || x->arg[2] != RK_SERIAL;
       if (x->op != OP_LOAD && x->op != OP_STORE) continue;
       if (x->op == OP_STORE && m->nests) m->store[i] = (int)m->touch.n;
       VEC_PUSH(&m->touch, touch_of(ir, x, (int)i));

@@ -114,7 +114,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   m->red = main_reduction(ir, &all);
   m->ordered = m->red && keeps_order(ir, m->red, t);
   for (int k = 0; k < n->n; k++)
-    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD) m->range[m->n++] = n->ranges[k];
+    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD && node(ir, n->ranges[k])->arg[2] != RK_SERIAL) m->range[m->n++] = n->ranges[k];
   m->nout = m->n;
   m->steps = m->group = 1;
   if (m->red) {

@@ -122,13 +122,17 @@ static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, re
 
 /* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
  * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
- * chunks runs (threads.c) loads nothing before it: another chunk may have stored there. Tiles are loaded where they are
+ * chunks runs (threads.c) loads nothing before it: another chunk may have stored there. Nor does one with a serial loop load
+ * outside of its loops what it stores: the element may have changed. Tiles are loaded where they are
  * multiplied: a nest leaves none to the next one, which has other registers for them. */
-static void find_scopes(Linear *l, int innermost) {
+static void find_scopes(Linear *l, int innermost, bool serial) {
   IR *ir = l->ir;
   const Node *first = node(ir, innermost ? l->loop[1].range : 0);
   bool by_one = innermost && first->arg[2] == RK_THREAD && first->arg[0] == 1;
   bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
+  Ref changed = 0;       /* the buffer that a nest with a serial loop stores to */
+  for (size_t i = 0; i < l->nodes.n && serial; i++)
+    if (node(ir, l->nodes.p[i])->op == OP_STORE) changed = node(ir, l->nodes.p[i])->src[0];
   memset(feeds, 0, l->nodes.n);
   for (size_t i = l->nodes.n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
@@ -144,6 +148,7 @@ static void find_scopes(Linear *l, int innermost) {
     s = deeper(l, s, panel_loop(l, x));
     if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
+    if (x->op == OP_LOAD && x->src[0] == changed) s = innermost;
     l->scope[i] = s;
     for (Ref mma = x->op == OP_RED ? x->src[0] : 0; mma && node(ir, mma)->op == OP_MMA; mma = node(ir, mma)->src[0])
       for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);
@@ -428,12 +433,14 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
   l->nloops = 1; /* 0: outside of all loops */
   int at = 0;
+  bool serial = false;
   for (int k = 0; k < n.n; k++) {
+    serial |= node(ir, n.ranges[k])->arg[2] == RK_SERIAL;
     at = loop_add(l, n.ranges[k], at);
     panel_loops(l, &n, k, at);
   }
   make_loops(l);
-  find_scopes(l, at);
+  find_scopes(l, at, serial);
   share_top(l);
   bool tiles = false;
   for (size_t i = 0; i < l->nodes.n && !tiles; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;

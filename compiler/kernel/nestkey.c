@@ -68,7 +68,7 @@ static Digest digest_node(Keys *k, Ref r) {
   if (x->op == OP_RANGE) {
     add_number(&h, range_place(&k->ranges, r));
     add_number(&h, x->arg[0]);
-    if (x->arg[2] == RK_THREAD) add_number(&h, RK_THREAD);
+    if (x->arg[2] == RK_THREAD || x->arg[2] == RK_SERIAL) add_number(&h, x->arg[2]);
   } else if (x->op == OP_BUFFER) {
     add_number(&h, ir->bufs.p[x->arg[0]].kind == BUF_WEIGHT);
   } else if (x->op == OP_LOAD && is_packed(ir, r)) {

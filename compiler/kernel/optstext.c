@@ -161,11 +161,17 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 }
 
 /* ---- legality ---- */
+static const char *check_range(const IR *ir, Ref range) {
+  if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
+  if (node(ir, range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
+  return node(ir, range)->arg[2] == RK_SERIAL ? "what a serial loop stores may meet" : NULL;
+}
+
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
   const int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->lanes * p->unroll;
   const bool outer = opens_range(ir, nest, p->range);
-  if (node(ir, p->range)->op != OP_RANGE) return "a range is a constant";
-  if (node(ir, p->range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
+  const char *wrong = check_range(ir, p->range);
+  if (wrong) return wrong;
   if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
   bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
   if (tile > extent && !overlaps) return "a tile is larger than its range";
@@ -184,8 +190,8 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
   const int64_t extent = node(ir, w->range)->arg[0];
   const bool outer = opens_range(ir, nest, w->range);
   const Opt *p = NULL;
-  if (node(ir, w->range)->op != OP_RANGE) return "a range is a constant";
-  if (node(ir, w->range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
+  const char *wrong = check_range(ir, w->range);
+  if (wrong) return wrong;
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == w->range) p = &o->opt[i];
   if (!w->block) return NULL;

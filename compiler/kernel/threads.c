@@ -61,7 +61,16 @@ static double nest_cost(const IR *ir, Ref nest, const Target *t) {
 }
 
 /* ---- what may be split ---- */
-/* A last tile was moved back (opts.c): two units of the range store the same elements. */
+static bool from_data(const IR *ir, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &r, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD;
+  VEC_FREE(&all);
+  return any;
+}
+
+/* A last tile was moved back (opts.c): two units of the range store the same elements. A place that data says is clamped by MIN, too. */
 static bool overlaps(const IR *ir, Ref root, Ref range) {
   const Node *x = node(ir, root);
   bool any = false;
@@ -69,7 +78,7 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
   if (x->op != OP_STORE) return any;
   Refs all = { 0 };
   ir_toposort(ir, &x->src[1], 1, &all);
-  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range);
+  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !from_data(ir, all.p[i]);
   VEC_FREE(&all);
   return any;
 }
@@ -78,7 +87,7 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
 typedef struct Share {
   Nest nest;
   double cost;
-  int most;                    /* loops that may become units */
+  int first, most;             /* loops from which on, and before which, may become units: serial ones may be outside of them */
   int panels;                  /* loops outside of copies of operands (stage.c), which units further inside would repeat */
   int from, loops;             /* that do: how many are outside of them, and how many they are */
   int64_t units;
@@ -91,13 +100,20 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   Refs all = { 0 };
   *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t), .panels = n.n };
   enum { APART, OVERLAPPING, ROWS } kind[MAX_RANGES];
+  bool serial[MAX_RANGES + 1] = { false }; /* by place */
+  int at = 0;
   for (int k = 0; k < n.n; k++) kind[k] = node(ir, n.ranges[k])->arg[2] == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
-  for (int of = APART, at = 0; of <= ROWS; of++)
+  for (int of = APART; of <= ROWS; of++) {
     for (int k = 0; k < n.n; k++) {
       if ((int)kind[k] != of) continue;
+      serial[at] = node(ir, n.ranges[k])->arg[2] == RK_SERIAL;
       s->nest.ranges[at++] = n.ranges[k];
-      s->most += of == APART;
     }
+    if (of == APART) s->most = at;
+  }
+  while (s->first < s->most && serial[s->first]) s->first++;
+  for (at = s->first; at < s->most && !serial[at];) at++;
+  s->most = at;
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     int deepest = n.n;
@@ -233,13 +249,13 @@ static void count_units(const IR *ir, int chunks, Share *s) {
 /* Which loop to share: the outermost, unless threads lose less to each other by an inner one. */
 static void choose_loops(const Plan *p, int chunks, Share *s) {
   double least = 0;
-  int best = 0;
-  for (int k = 0; k < s->most; k++) {
+  int best = s->first;
+  for (int k = s->first; k < s->most; k++) {
     const double lost = sharing_cycles(p, &s->nest, k, chunks);
     s->from = k;
     count_units(p->ir, chunks, s);
     bool enough = s->units >= chunks || (s->units >= FEW_UNITS && lost < 0.3 * least);
-    if (!k || (enough && lost < 0.7 * least)) best = k, least = lost;
+    if (k == s->first || (enough && lost < 0.7 * least)) best = k, least = lost;
   }
   s->from = best;
   count_units(p->ir, chunks, s);

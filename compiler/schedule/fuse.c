@@ -9,7 +9,8 @@
  * kernel with registers of their own, so at most one lives in a kernel and never below another
  * reduction, nor beside a concatenation that is selected from, which takes them all; operands of contractions that are not pure movement, because a contraction reads each
  * operand many times and in scalars (integers are stored in as few bits as they come in: widening counts
- * as movement); concatenations, whose parts are written in place; what is compared with a maximum or minimum. A reduction
+ * as movement); concatenations, whose parts are written in place; what is scattered into, which is computed where the result lies;
+ * reductions in updates, whose nest has loops in an order of its own; what is compared with a maximum or minimum. A reduction
  * whose consumers see it through an EXPAND over what it reduced (a mean, a row maximum) is computed
  * once outside the loops that repeat it: that alone makes softmax and layer normalisation one
  * kernel. */
@@ -38,6 +39,7 @@ typedef struct Info {
   bool operand;         /* read by a contraction */
   bool under;           /* inside a reduction that depends on it */
   bool selected;        /* a part of a concatenation that its kernel selects from */
+  bool update;          /* inside a nest that scatters */
   bool must;            /* has to be stored */
 } Info;
 
@@ -146,6 +148,7 @@ static void estimate_work(const IR *ir, const Refs *order, double *work) {
       use[r].holds |= u->holds && !stored;
     }
     if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
+    if (x->op == OP_SCATTER) w = 1; /* to those that read it a load */
     if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1); /* hoisted */
     work[r] = w > 1e15 ? 1e15 : w;
   }
@@ -219,7 +222,7 @@ static bool is_stored(const Fuse *f, Ref r, bool *halo) {
   const double elems = (double)dims_elems(x->dims, x->rank), extra = me->evals - elems;
   const bool again = extra > 0 && extra * f->work[r] > elems * STORE_COST; /* computing it that often costs more than memory */
   if (is_leaf((Op)x->op)) return false;
-  if (me->must) return true;
+  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update)) return true;
   if (x->op == OP_PAD && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > elems * STORE_COST)) {
     const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
     *halo = base != OP_PARAM && base != OP_WEIGHT && node_is_const(ir, x->src[1], NULL);
@@ -252,6 +255,8 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals /= factor; /* one evaluation serves every place of a kernel that sees the same element */
     if (ask->root != MANY && ask->evals > below) ask->evals = below;
     if (ask->under && factor >= ask->reduced) ask->under = false, ask->reduced = 0;
+  } else if (x->op == OP_SCATTER) {
+    ask->evals = below;
   } else if (x->op == OP_PAD) {
     ask->evals *= below / (elems ? elems : 1);
   } else if (selects)
@@ -266,7 +271,7 @@ static void tell_sources(Fuse *f, Ref r) {
   const bool selects = f->selects[r], selected = me->selected || selects;
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems; /* held from here to the root: heuristic.c */
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
-  const Ref path = row ? me->root : moves ? r : me->path;
+  const Ref above = row ? me->root : moves ? r : me->path;
   for (int k = 0; k < x->nsrc; k++) {
     Info *to = &f->info[x->src[k]], ask = *me;
     if (x->op == OP_PAD && k == 1) continue;
@@ -275,6 +280,9 @@ static void tell_sources(Fuse *f, Ref r) {
       continue;
     }
     ask_source(ir, x, x->src[k], selects, &ask);
+    const bool update = x->op == OP_SCATTER && k > 0; /* in a nest of its own, which shares no elements with the one of what was there */
+    const Ref path = update ? MANY : above;
+    to->update |= me->update || update;
     if (to->path && to->path == path && path != MANY) to->evals = to->evals > ask.evals ? to->evals : ask.evals;
     else to->evals += ask.evals;
     to->path = !to->path || to->path == path ? path : MANY;

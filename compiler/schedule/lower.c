@@ -233,6 +233,31 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   VEC_PUSH(nests, nest(ir, p, x, idx, ranges, n, value));
 }
 
+/* What was there is stored already: each update joins what is at its place, in order along the axis. A place out of range is
+ * another one, which gets what it has. */
+static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, r), *u = node(ir, x->src[2]);
+  const int axis = (int)x->arg[1];
+  const DType d = (DType)x->dt;
+  Ref idx[MAX_RANK], at[MAX_RANK], ranges[MAX_RANK];
+  if (!dims_elems(x->dims, x->rank)) return;
+  for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, u->dims[a], a == axis ? RK_SERIAL : RK_LOOP);
+  int64_t wrong;
+  Ref place = element(l, x->src[1], idx), value = element(l, x->src[2], idx);
+  const Ref inside = g_index_fits(ir, x->src[1], x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
+  if (inside) {
+    place = scalar(ir, OP_MAX, DT_I64, 2, (Ref[]){ place, ix_const(ir, 0) });
+    place = scalar(ir, OP_MIN, DT_I64, 2, (Ref[]){ place, ix_const(ir, x->dims[axis] - 1) });
+  }
+  at[axis] = place;
+  const Ref old = load(ir, p, at, x->rank);
+  if (x->arg[0]) value = scalar(ir, (Op)x->arg[0], d, 2, (Ref[]){ old, value });
+  if (inside) value = scalar(ir, OP_WHERE, d, 3, (Ref[]){ inside, value, old });
+  const int n = order_ranges(ir, p, x->rank, idx, ranges);
+  VEC_PUSH(nests, nest(ir, p, x, at, ranges, n, value));
+}
+
 static void add_kernel(Lower *l, Refs *nests, uint32_t origin) {
   IR *ir = l->ir;
   if (nests->n) {
@@ -277,9 +302,14 @@ void sched_lower(Sched *s) {
       }
       value_nest(l, &part, x->src[0], &nests);
       halo_nests(l, &part, node(ir, x->src[0]), &nests);
+    } else if (x->op == OP_SCATTER) {
+      value_nest(l, p, x->src[0], &nests);
     } else
       value_nest(l, p, r, &nests);
     if (p->has_halo) halo_nests(l, p, x, &nests);
+    add_kernel(l, &nests, x->origin);
+    if (x->op != OP_SCATTER) continue;
+    updates_nest(l, p, r, &nests);
     add_kernel(l, &nests, x->origin);
   }
   /* outputs that are inputs, constants, or second names of a stored value */

@@ -376,17 +376,7 @@ static void price_result(Orders *o, const Body *b) {
 
 /* ---- kernels, as lower.c makes them ---- */
 
-/* A nest that computes element idx of `value` for each element of the shape of x and stores it as `to` */
-static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
-  Ref idx[MAX_RANK];
-  if (!dims_elems(x->dims, x->rank)) return;
-  Body *b = body(o);
-  b->times = (double)dims_elems(x->dims, x->rank);
-  for (int a = 0; a < x->rank; a++) idx[a] = loop(o, b, x->dims[a]);
-  b->outer = b->n;
-  b->node = choice_node(o->c, b->n + 1);
-  element(o, b, value, idx, top);
-  take_access(o->ir, b, to, idx, x->rank);
+static void price_bodies(Orders *o) {
   for (size_t i = 0; i < o->bodies.n; i++) {
     price_body(o, o->bodies.p[i]);
     if (o->bodies.p[i]->around) price_result(o, o->bodies.p[i]);
@@ -399,12 +389,44 @@ static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
   o->bodies.n = 0;
 }
 
+/* A nest that computes element idx of `value` for each element of the shape of x and stores it as `to` */
+static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
+  Ref idx[MAX_RANK];
+  if (!dims_elems(x->dims, x->rank)) return;
+  Body *b = body(o);
+  b->times = (double)dims_elems(x->dims, x->rank);
+  for (int a = 0; a < x->rank; a++) idx[a] = loop(o, b, x->dims[a]);
+  b->outer = b->n;
+  b->node = choice_node(o->c, b->n + 1);
+  element(o, b, value, idx, top);
+  take_access(o->ir, b, to, idx, x->rank);
+  price_bodies(o);
+}
+
+/* The nest of a scatter's updates */
+static void updates_nest(Orders *o, Ref r) {
+  const Node *x = node(o->ir, r), *u = node(o->ir, x->src[2]);
+  Ref idx[MAX_RANK];
+  Body *b = body(o);
+  b->times = (double)dims_elems(u->dims, u->rank);
+  for (int a = 0; a < u->rank; a++) idx[a] = loop(o, b, u->dims[a]);
+  b->outer = b->n;
+  b->node = choice_node(o->c, b->n + 1);
+  for (int k = 1; k < 3; k++) element(o, b, x->src[k], idx, false);
+  idx[x->arg[1]] = looked_up(o->ir, x->src[1], idx);
+  take_access(o->ir, b, r, idx, x->rank);
+  price_bodies(o);
+}
+
 static void kernel(Orders *o, Ref r) {
   const Node *x = node(o->ir, r);
   const Place *p = &o->s->place[r];
   if (x->op == OP_CAT && !p->select) {
     for (int k = 0; k < x->nsrc; k++)
       if (o->s->place[x->src[k]].inside != r) nest(o, r, x->src[k], node(o->ir, x->src[k]), false);
+  } else if (x->op == OP_SCATTER) {
+    nest(o, r, x->src[0], x, false);
+    if (dims_elems(x->dims, x->rank)) updates_nest(o, r);
   } else if (x->op == OP_PAD && node(o->ir, x->src[1])->op == OP_CONST)
     nest(o, r, x->src[0], node(o->ir, x->src[0]), false);
   else

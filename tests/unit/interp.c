@@ -109,6 +109,19 @@ static double elementwise(World *w, const Node *x, const int64_t *pos) {
   return bits_to_double((DType)x->dt, interp_scalar((Op)x->op, (DType)x->dt, from, bits));
 }
 
+static double scattered(World *w, const Node *x, const int64_t *pos) {
+  const DType d = (DType)x->dt;
+  const int64_t axis = x->arg[1], n = node(w->ir, x->src[1])->dims[axis];
+  int64_t p[MAX_RANK], v[2] = { double_to_bits(d, at(w, x->src[0], pos)) };
+  memcpy(p, pos, x->rank * sizeof *pos);
+  for (p[axis] = 0; p[axis] < n; p[axis]++) {
+    if (at(w, x->src[1], p) != (double)pos[axis]) continue;
+    v[1] = double_to_bits(d, at(w, x->src[2], p));
+    v[0] = x->arg[0] ? interp_scalar((Op)x->arg[0], d, d, v) : v[1];
+  }
+  return bits_to_double(d, v[0]);
+}
+
 static double definition(World *w, const Node *x, const int64_t *pos) {
   const Node *s = x->nsrc ? node(w->ir, x->src[0]) : NULL;
   int64_t p[MAX_RANK] = { 0 }, n = number(x, pos);
@@ -152,6 +165,7 @@ static double definition(World *w, const Node *x, const int64_t *pos) {
     memcpy(p, pos, x->rank * sizeof *pos);
     p[x->arg[0]] = (int64_t)at(w, x->src[1], pos);
     break;
+  case OP_SCATTER: return scattered(w, x, pos);
   case OP_REDUCE: return reduced(w, x, pos);
   default: return elementwise(w, x, pos);
   }
@@ -268,10 +282,10 @@ static Ref same_shape(World *w, Ref r, Ref like) { /* r made broadcastable with 
 
 static Ref random_op(World *w, Ref r, Ref other) {
   static const Op unary[] = { OP_NEG, OP_ABS, OP_FLOOR }, binary[] = { OP_ADD, OP_SUB, OP_MUL, OP_MAX, OP_MIN, OP_MUL },
-                  folds[] = { OP_ADD, OP_MAX, OP_MIN, OP_ADD };
+                  folds[] = { OP_ADD, OP_MAX, OP_MIN, OP_ADD, OP_NONE };
   IR *ir = w->ir;
   const Node *x = node(ir, r);
-  switch (pick(w, 8)) {
+  switch (pick(w, 9)) {
   case 0: return g_unary(ir, unary[pick(w, 3)], r);
   case 1: case 2: {
     Ref o = same_shape(w, other, r);
@@ -290,6 +304,18 @@ static Ref random_op(World *w, Ref r, Ref other) {
     return g_gather(ir, r, g_reshape(ir, index, x->rank, dims), axis);
   }
   case 6: return g_where(ir, g_binary(ir, OP_CMPLT, r, c_int(ir, (DType)x->dt, 1)), r, g_unary(ir, OP_NEG, r));
+  case 7: { /* of five places, one may not be there */
+    if (!x->rank) return r;
+    int axis = pick(w, x->rank);
+    Ref index = g_iota(ir, DT_I64, 5);
+    index = g_binary(ir, OP_MOD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, 1 + pick(w, 3))), c_int(ir, DT_I64, 4));
+    index = g_binary(ir, OP_SUB, index, c_int(ir, DT_I64, pick(w, 2)));
+    int64_t dims[MAX_RANK];
+    for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? 5 : 1;
+    index = g_reshape(ir, index, x->rank, dims);
+    Ref updates = g_binary(ir, OP_SUB, g_reduce(ir, OP_MAX, r, 1u << axis), g_cast(ir, index, (DType)x->dt));
+    return g_scatter(ir, folds[pick(w, 5)], r, index, updates, axis);
+  }
   default: return r;
   }
 }

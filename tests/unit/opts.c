@@ -53,6 +53,12 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[3,9,1]\nw = input f32[9,1,4]\nxe = expand x : [3,9,4]\nwr = reshape w : [1,9,4]\np = mul xe, wr\ny = max p, 0.0\noutput y\n",
   "tgc 1 graph\na = input u8[6,3,4]\nw = weight i8[3,4,4] {" NINE NINE NINE NINE NINE " -7, 120, 3}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,3,4,1]\nae = expand ar : [6,3,4,4]\n"
   "p = mul ae, wi\ns = reduce p op=add axes=[2]\noutput s\n",
+  /* scatters: of rows, of columns by an index of their own each, one place again and again, places known to be there */
+  "tgc 1 graph\nx = input f32[13,19]\ni = input i64[23,1]\nu = input f32[23,19]\ny = scatter x, i, u op=add axis=0\noutput y\n",
+  "tgc 1 graph\nx = input f32[5,9]\ni = input i64[5,31]\nu = input f32[5,31]\nv = neg u\ny = scatter x, i, v op=none axis=1\noutput y\n",
+  "tgc 1 graph\nx = input f32[3,4,18]\ni = input i64[3,1,1]\nu = input f32[3,11,18]\ny = scatter x, i, u op=add axis=1\noutput y\n",
+  "tgc 1 graph\nx = input f32[7,21]\nj = iota : i64[12]\nk = fldiv j, 2\ni = reshape k : [12,1]\nu = input f32[12,21]\nr = reshape u : [4,3,21]\n"
+  "s = reduce r op=max axes=[1]\nse = expand s : [4,3,21]\nd = reshape se : [12,21]\nv = sub u, d\ny = scatter x, i, v op=none axis=0\noutput y\n",
 };
 
 static uint32_t seed = 1;

@@ -67,12 +67,15 @@ static void check_graph(IR *ir, Ref out) {
   VEC_FREE(&g.outputs);
 }
 
+static Ref zero2(IR *ir) { return g_expand(ir, c_float(ir, DT_F32, 0), 2, (int64_t[]){ 1, 1 }); }
+
 static void good_graphs(void **state) {
   IR *ir = *state;
   Ref x = input(ir), zero = c_float(ir, DT_F32, 0);
   Ref w = g_window(ir, g_pad(ir, x, (int64_t[]){ 1, 0 }, (int64_t[]){ 0, 2 }, zero), 1, 3, 2, 2, 1);
   Ref y = g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, w, g_expand(ir, c_float(ir, DT_F32, 2), 3, (int64_t[]){ 4, 3, 2 })), 4);
   y = g_cat(ir, 2, (Ref[]){ g_reshape(ir, y, 2, (int64_t[]){ 3, 4 }), g_flip(ir, x, 3) }, 1);
+  y = g_scatter(ir, OP_ADD, y, g_cast(ir, g_shrink(ir, y, (int64_t[]){ 0, 0 }, NULL, (int64_t[]){ 3, 2 }), DT_I64), zero2(ir), 1);
   y = g_gather(ir, g_permute(ir, y, (int64_t[]){ 1, 0 }), g_reshape(ir, g_iota(ir, DT_I64, 3), 2, (int64_t[]){ 3, 1 }), 0);
   check_graph(ir, g_where(ir, g_binary(ir, OP_CMPLT, y, zero), y, g_unary(ir, OP_SQRT, y)));
 }
@@ -95,6 +98,10 @@ BAD_GRAPH(pad_shape, SHAPED(OP_PAD, DT_F32, 2, ((Ref[]){ x, c_float(ir, DT_F32, 
 BAD_GRAPH(pad_fill, SHAPED(OP_PAD, DT_F32, 2, ((Ref[]){ x, x }), L(0, 1, 0, 0), 3, 5))
 BAD_GRAPH(cat_shape, SHAPED(OP_CAT, DT_F32, 2, ((Ref[]){ x, x }), L(0), 6, 5))
 BAD_GRAPH(gather_float, SHAPED(OP_GATHER, DT_F32, 2, ((Ref[]){ x, x }), L(0), 3, 4))
+BAD_GRAPH(scatter_shape, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_ADD, 0), 4, 3))
+BAD_GRAPH(scatter_op, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_SUB, 0), 3, 4))
+BAD_GRAPH(scatter_index, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I32), x }), L(OP_NONE, 0), 3, 4))
+BAD_GRAPH(scatter_axis, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_NONE, 2), 3, 4))
 BAD_GRAPH(reduce_axis, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_ADD, 4), 3, 4))
 BAD_GRAPH(reduce_op, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_SUB, 2), 3, 1))
 BAD_GRAPH(other_slot, g_param(ir, DT_F32, 2, (int64_t[]){ 3, 4 }, 5))
@@ -119,6 +126,10 @@ static void bad_graphs(void **state) {
   BREAKS(pad_fill, "the fill is not a scalar");
   BREAKS(cat_shape, "shapes of sources differ");
   BREAKS(gather_float, "a source is not i64");
+  BREAKS(scatter_shape, "wrong shape");
+  BREAKS(scatter_op, "cannot join by this op");
+  BREAKS(scatter_index, "a source is not i64");
+  BREAKS(scatter_axis, "no such axis");
   BREAKS(reduce_axis, "no such axis");
   BREAKS(reduce_op, "cannot reduce by this op");
   BREAKS(other_slot, "not the input of its slot");
@@ -167,6 +178,13 @@ BAD_KERNEL(tensor_in_kernel, r, SHAPED(OP_NEG, DT_F32, 1, &load, NO_ARG, 4))
 BAD_KERNEL(bare_buffer, r, MAKE(OP_NEG, DT_F32, in))
 BAD_KERNEL(vector_in_kernel, r, node_make(ir, OP_BCAST, DT_F32, 4, 1, &load, 0, NULL, 0, NULL))
 
+static Ref serial_range(IR *ir) { return make(ir, OP_RANGE, DT_I64, 0, NULL, ARG(7, 2, RK_SERIAL)); }
+BAD_KERNEL(serial_sum, r, sum_of(ir, load, serial_range(ir)))
+static void sum_in_serial_loop(IR *ir) {
+  Ref r = serial_range(ir), k = range(ir, 1), load = MAKE(OP_LOAD, DT_F32, buffer(ir, DT_F32), k);
+  check_store(ir, r, sum_of(ir, load, k), r);
+}
+
 static void bad_kernels(void **state) {
   BREAKS(range_not_bound, "a range is used outside of its nest");
   BREAKS(range_of_inner_sum, "a range is used outside of its nest");
@@ -176,6 +194,8 @@ static void bad_kernels(void **state) {
   BREAKS(gate_not_bool, "the gate is not bool");
   BREAKS(one_id, "two ranges of one number");
   BREAKS(sum_over_nothing, "over nothing");
+  BREAKS(serial_sum, "only loops of a nest are serial");
+  BREAKS(sum_in_serial_loop, "a reduction in a serial loop");
   BREAKS(sum_over_value, "ranges are wanted");
   BREAKS(tensor_in_kernel, "a shape below the graph level");
   BREAKS(bare_buffer, "a buffer is loaded from or stored to");
