@@ -220,33 +220,15 @@ static Ref scatter_known(Build *b, Ref x, const int64_t *to, int64_t n, Ref upda
   return take(b, g_cat(b->ir, 2, (Ref[]){ x, updates }, 0), 0, from, total);
 }
 
-/* Other indices, and sums: each place of the axis looks at all updates. index has one entry per update, -1 for
- * none, and broadcasts to the updates; apart from the axis, these have the shape of x. Updates of the same place
- * come in their order: the last one stays, or they are taken together by op. */
+/* Other indices, and sums: index has one entry per update, out of range for none, and broadcasts to the updates; apart from the
+ * axis, these have the shape of x. Updates of the same place come in their order: the last one stays, or they are taken
+ * together by op. One update is a choice at each place, which whoever reads the result can make. */
 static Ref scatter_along(Build *b, Ref x, Ref index, Ref updates, int axis, Op op) {
   IR *ir = b->ir;
   const Node *xn = node(ir, x), *un = node(ir, updates);
-  DType d = (DType)xn->dt;
-  int rank = xn->rank + 1;
-  int64_t m = xn->dims[axis], n = un->dims[axis], dims[MAX_RANK];
-  if (dims_elems(un->dims, un->rank) > MAX_ELEMS / 256 / (m ? m : 1)) bad(b, "scattering takes more than 2^32 comparisons");
-  if (!n || !m) return x;
-  Ref wide[2] = { index, updates }; /* with an axis of extent 1 for the places, after that of the updates */
-  for (int k = 0; k < 2; k++) {
-    const Node *w = node(ir, wide[k]);
-    for (int i = 0; i < rank; i++) dims[i] = i <= axis ? w->dims[i] : i == axis + 1 ? 1 : w->dims[i - 1];
-    wide[k] = g_reshape(ir, wide[k], rank, dims);
-  }
-  Ref hit = g_binary(ir, OP_CMPEQ, wide[0], iota_axis(ir, DT_I64, m, axis + 1, rank)), none;
-  if (op != OP_NONE) {
-    none = op == OP_ADD ? c_int(ir, d, 0) : op == OP_MUL ? c_int(ir, d, 1) : type_limit(ir, d, op == OP_MIN);
-    Ref all = without_axes(ir, g_reduce(ir, op, g_where(ir, hit, wide[1], none), 1u << axis), 1u << axis);
-    return g_binary(ir, op, x, all);
-  }
-  Ref which = g_where(ir, hit, iota_axis(ir, DT_I64, n, axis, rank), c_int(ir, DT_I64, -1));
-  which = g_expand(ir, without_axes(ir, g_reduce(ir, OP_MAX, which, 1u << axis), 1u << axis), xn->rank, xn->dims);
-  Ref found = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), which);
-  return g_where(ir, found, g_gather(ir, updates, g_binary(ir, OP_MAX, which, c_int(ir, DT_I64, 0)), axis), x);
+  if (un->dims[axis] != 1) return g_scatter(ir, op, x, index, updates, axis);
+  Ref hit = g_binary(ir, OP_CMPEQ, index, iota_axis(ir, DT_I64, xn->dims[axis], axis, xn->rank));
+  return g_where(ir, hit, op ? g_binary(ir, op, x, updates) : updates, x);
 }
 
 static Op scatter_reduction(Build *b) {
@@ -291,13 +273,14 @@ void op_scatter_nd(Build *b) {
       for (int a = 0; a < k; a++) to[i] = to[i] * x->dims[a] + checked_index(b, v[i * k + a], a, x->dims[a]);
     flat = scatter_known(b, flat, to, n, updates);
   } else {
-    Ref all = g_reshape(ir, b->in[1], 2, (int64_t[]){ n, k }), place = c_int(ir, DT_I64, 0), none = c_int(ir, DT_I64, -1);
+    Ref all = g_reshape(ir, b->in[1], 2, (int64_t[]){ n, k }), place = 0, inside = 0;
     for (int a = 0; a < k; a++) {
       Ref at = wrap_index(b, shrink_axis(ir, all, 1, a, 1, 1), x->dims[a]), extent = c_int(ir, DT_I64, x->dims[a]);
       Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), at), g_binary(ir, OP_CMPLT, at, extent));
-      if (a) in = g_binary(ir, OP_AND, in, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), place));
-      place = g_where(ir, in, g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, extent), at), none); /* never one of another row */
+      inside = a ? g_binary(ir, OP_AND, inside, in) : in;
+      place = a ? g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, extent), at) : at;
     }
+    if (k > 1) place = g_where(ir, inside, place, c_int(ir, DT_I64, -1)); /* never one of another row */
     flat = scatter_along(b, flat, place, updates, 0, scatter_reduction(b));
   }
   b->out[0] = g_reshape(ir, flat, x->rank, x->dims);

@@ -988,6 +988,10 @@ def scatter(n, x):
     a, axis = n.axis(x)
     d = x.shape[a]
     lo, hi = (-1.0, 1.0) if x.dt in FLOATS else (0, 1)
+    if n.g.opset >= 18 and n.maybe():  # any, joined in order; integers that stay small
+        shape = [n.extent(7) if i == a else n.rng.randint(1, e) for i, e in enumerate(x.shape)]
+        how = n.pick("add", "max", "min")
+        return n.op("ScatterElements", [x, n.other(I64, shape, -d, d - 1), n.other(x.dt, shape, lo, hi)], None, min(x.lo, lo) * (1 + shape[a]), max(x.hi, hi) * (1 + shape[a]), axis=axis, reduction=how)
     if n.maybe():  # distinct indices along the axis
         k = n.rng.randint(1, d)
         shape = [k if i == a else n.rng.randint(1, e) for i, e in enumerate(x.shape)]

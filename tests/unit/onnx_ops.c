@@ -45,6 +45,10 @@ static const Line lines[] = {
   { "ScatterElements 18 f{1,2,3} i{0,0,1} f{10,20,-5} axis=0 reduction='max'", "=20,2,3" },
   { "ScatterND 18 f{1,2,3,4:2,2} i{1,1,0,0:2,2} f{5,9} reduction='mul'", "=9,2,3,20" },
   { "ScatterND 18 f[4,5] i[3,1] f[3,5]", "[4,5]" },
+  { "ScatterND 18 f{1,2,3,4:2,2} i{1,0,1,-1:2,1,2} f{5,9:2,1} reduction='min'", "=1,2,3,4" },
+  { "ScatterND 18 f{1,2,3,4:2,2} i{1,1,-1:3,1} f{1,2,3,4,5,6:3,2} reduction='add'", "=1,2,12,16" },
+  { "ScatterElements 18 f{1,2,3,4:2,2} i{1,1:2,1} f{5,6:2,1} axis=1 reduction='mul'", "=1,10,3,24" },
+  { "ScatterElements 18 f{1,2,3,4:2,2} i{1,0,1:1,3} f{5,6,7:1,3} axis=1 reduction='max'", "=6,7,3,4" },
   { "ScatterElements 18 f[4,5] i[2,3] f[2,3] axis=1", "[4,5]" },
   { "ScatterElements 18 f[3] i{3:1} f[1] axis=0", "index 3 is outside axis 0 of extent 3" },
   /* learned */
