@@ -188,7 +188,10 @@ static void put_memory(Render *w, Sb *o, const Node *x, int lanes) { /* buffer[i
   bool written = w->ir->bufs.p[node(w->ir, x->src[0])->arg[0]].kind == BUF_LOCAL;
   for (size_t k = 0; k < w->k->written.n; k++) written |= w->k->written.p[k] == node(w->ir, x->src[0])->arg[0];
   const char *e = d == DT_BOOL ? "u8" : d == DT_F16 || d == DT_BF16 ? "u16" : dtype_info[d].text;
-  sb_printf(o, "*(%s%sx%du *)(%s + %s)", written ? "" : "const ", e, lanes, b, arg_as(w, x, 1, SUM));
+  int64_t at;
+  sb_printf(o, "*(%s%sx%du *)", written ? "" : "const ", e, lanes);
+  if (node_is_const(w->ir, x->src[1], &at) && !at) sb_puts(o, b);
+  else sb_printf(o, "(%s + %s)", b, arg_as(w, x, 1, SUM));
 }
 
 static bool in_order_from(const Node *x, int first) { /* the lanes of a shuffle are one after another */
@@ -254,7 +257,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     if (x->nsrc == 4) sb_printf(o, " : %s)", arg(w, x, 3));
     return;
   case OP_BCAST:
-    if (d == DT_BOOL) sb_printf(o, "((i32x%d){ 0 } - (int32_t)(%s))", n, arg(w, x, 0));
+    if (d == DT_BOOL) sb_printf(o, "((i32x%d){ 0 } - (int32_t)(%s))", n, inside(w, x, 0));
     else sb_printf(o, "tgc_splat_%s(%s)", c_suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), inside(w, x, 0));
     return;
   case OP_VEC:

@@ -57,6 +57,22 @@ static bool writes(const Kernel *k, int buf) {
   return false;
 }
 
+/* What the parameters of a kernel's function are: "b0: f32[784] of input x; b1: f32[200] of the weights; b2: f32[640], written" */
+static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
+  static const char *const of[BUF_LOCAL + 1] = {
+    [BUF_INPUT] = " of input ",   [BUF_OUTPUT] = " of output ",     [BUF_WEIGHT] = " of the weights",
+    [BUF_STATE] = " of a state", [BUF_NEXT] = " of a state to come",
+  };
+  for (size_t i = 0; i < k->bufs.n; i++) {
+    const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
+    sb_printf(s, "%sb%zu: %s[%lld]", i ? "; " : "", i, dtype_info[b->dt].text, (long long)b->elems);
+    if (of[b->kind]) sb_puts(s, of[b->kind]);
+    if (b->kind == BUF_INPUT) sb_puts(s, text_words(p->ir->ctx, p->g->inputs.p[b->slot].name));
+    if (b->kind == BUF_OUTPUT) sb_puts(s, text_words(p->ir->ctx, p->g->outputs.p[b->slot].name));
+    else if (writes(k, k->bufs.p[i])) sb_puts(s, ", written");
+  }
+}
+
 /* The call of kernel k, for chunks from and to by these names. */
 static void put_call(const Plan *p, int k, const char **in, const char **out, const char *from, const char *to, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
@@ -113,13 +129,18 @@ const char *kernels_text(const Plan *p) {
   const KernelOrigins *from = kernel_origins(p);
   const char *const *comment = p->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
-    if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
+    const Kernel *kernel = &p->kernels.p[k];
+    const bool own = kernel->code == (int)k; /* else it runs the function of one before it */
+    if (!kernel->text) continue;             /* a variant's baseline has it */
     sb_printf(&s, "%skernel %zu", comment[0], k);
-    if (p->kernels.p[k].code != (int)k) sb_printf(&s, " runs k%d", p->kernels.p[k].code);
+    if (!own) sb_printf(&s, " runs k%d", kernel->code);
     sb_puts(&s, ": ");
     put_origins(p, &from[k], &s);
     sb_printf(&s, "%s\n", comment[1]);
-    if (p->kernels.p[k].code == (int)k) sb_printf(&s, "%s\n", p->kernels.p[k].text);
+    if (!own) continue;
+    sb_puts(&s, comment[0]);
+    put_parameters(p, kernel, &s);
+    sb_printf(&s, "%s\n%s\n", comment[1], kernel->text);
   }
   return sb_keep(&s, &p->ir->ctx->model);
 }
