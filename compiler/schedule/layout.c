@@ -1,10 +1,13 @@
 /* layout.c: where every stored value lies in memory.
  *
  * A physical layout is an order of the axes (orders.c), room around the value (its halo) and, for parts of a
- * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order. */
+ * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
+ *
+ * needs: what is stored    gives: a buffer, offset and strides for each stored value, Plan.layouts    breaks: nothing */
 #include "sched.h"
 #include <string.h>
 
+static const int64_t MOST_BYTES = (int64_t)1 << 60; /* of a value, with the room around it */
 enum { GROUP_REST = 3 }; /* bytes that a dot-product unit may read past the last one (kernel/units.c) */
 
 /* ---- buffers ---- */
@@ -14,8 +17,10 @@ static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, 
 }
 
 /* Strides for an order of axes with `inner` last, room included; returns the elements spanned. */
-static int64_t lay_out(const Node *x, Place *p) {
-  int64_t n = 1;
+static int64_t lay_out(Sched *s, Ref r) {
+  const Node *x = node(s->ir, r);
+  Place *p = &s->place[r];
+  int64_t n = 1, extent;
   int inner = p->inner < 0 ? x->rank - 1 : p->inner;
   p->offset = 0;
   for (int i = -1; i < x->rank; i++) {
@@ -23,7 +28,8 @@ static int64_t lay_out(const Node *x, Place *p) {
     if (a < 0 || (i >= 0 && a == inner)) continue;
     p->stride[a] = n;
     p->offset += p->lo[a] * n;
-    n *= x->dims[a] + p->lo[a] + p->hi[a];
+    if (!i64_add(x->dims[a], p->lo[a], &extent) || !i64_add(extent, p->hi[a], &extent) || !i64_mul(n, extent, &n) || n > MOST_BYTES / dt_bytes((DType)x->dt))
+      fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r), "a value takes more than 2^60 bytes of memory");
   }
   return n;
 }
@@ -67,7 +73,7 @@ static void find_insides(Sched *s) {
       Place *p = &s->place[x->src[k]];
       if (p->stored && !p->inside && !p->has_halo && !is_output(s, x->src[k])) {
         p->inside = r;
-        p->inside_at = (int)at;
+        p->inside_at = at;
       }
       at += node(ir, x->src[k])->dims[x->arg[0]];
     }
@@ -85,7 +91,7 @@ static void lay_out_window(Sched *s, size_t k) {
   Place *p = &s->place[r], *past = &s->place[x->src[0]];
   p->inner = -1;
   p->hi[st->axis] = st->capacity - x->dims[st->axis];
-  int64_t n = lay_out(x, p);
+  int64_t n = lay_out(s, r);
   p->buf = past->buf = new_buf(s->ir, BUF_STATE, (DType)x->dt, n, (int64_t)k, r);
   memcpy(past->stride, p->stride, sizeof p->stride);
   past->inner = -1;
@@ -117,7 +123,7 @@ void sched_layout(Sched *s) {
     if ((x->op == OP_PARAM || x->op == OP_WEIGHT) && p->buf < 0) {
       bool state = x->op == OP_PARAM && (size_t)x->arg[0] >= nin;
       p->inner = -1;
-      int64_t n = lay_out(x, p);
+      int64_t n = lay_out(s, r);
       p->buf = new_buf(ir, state ? BUF_STATE : x->op == OP_PARAM ? BUF_INPUT : BUF_WEIGHT, (DType)x->dt, n,
                        state ? x->arg[0] - (int64_t)nin : x->arg[0], r);
     }
@@ -128,7 +134,7 @@ void sched_layout(Sched *s) {
     Place *p = &s->place[r];
     if (p->stored && p->buf < 0 && !p->has_halo) {
       p->inner = -1;
-      int64_t n = lay_out(x, p), slot;
+      int64_t n = lay_out(s, r), slot;
       BufKind kind = sched_output_kind(s->g, i, &slot);
       p->buf = new_buf(ir, kind, (DType)x->dt, n, slot, r);
     }
@@ -147,7 +153,7 @@ void sched_layout(Sched *s) {
       p->inner = q->inner;
       continue;
     }
-    int64_t n = lay_out(x, p);
+    int64_t n = lay_out(s, r);
     if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += GROUP_REST;
     p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);
   }

@@ -112,10 +112,18 @@ static int host_of(const Life *life, int b) {
   return b;
 }
 
+/* What can be added up, and something behind it: whatever the plan is, no place is further off. */
+static const int64_t MOST_BYTES = (int64_t)1 << 62;
+
 static void find_lives(const Plan *p, Life *life) {
   const IR *ir = p->ir;
-  for (size_t b = 0; b < ir->bufs.n; b++)
-    life[b] = (Life){ (int)b, -1, -1, align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt)), 0, -1 };
+  int64_t total = p->state_bytes;
+  for (size_t b = 0; b < ir->bufs.n; b++) {
+    const int64_t bytes = align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt));
+    life[b] = (Life){ (int)b, -1, -1, bytes, 0, -1 };
+    if (ir->bufs.p[b].kind == BUF_ARENA && (!i64_add(total, bytes, &total) || total > MOST_BYTES))
+      fail(ir->ctx, EX_BADMODEL, "intermediate values and states take more than 2^62 bytes of memory");
+  }
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
       Life *x = &life[p->kernels.p[k].bufs.p[i]];
@@ -259,46 +267,87 @@ static bool chain_check(const Plan *p, size_t first, Sb *why) {
   return ok;
 }
 
-/* Simulates the run: every byte of the arena remembers the buffer that wrote it last; reading a
- * buffer whose bytes belong to another one is an overlap, and so is reading a state in the one place
- * it has after its next value was written there. Works on 64-byte lines and knows nothing of how the
- * plan was made. */
+/* ---- the check, which knows nothing of how the plan was made ---- */
+
+typedef struct Cells {     /* the arena, divided wherever a buffer begins or ends */
+  int64_t *border;         /* sorted */
+  int *owner;              /* of what lies between border i and the next one: the buffer that wrote it last; -1: none did */
+  int n;
+} Cells;
+
+static int64_t end_of(const Buf *b) { return align_up(b->offset + b->elems * dt_bytes(b->dt)); }
+
+static int by_value(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static Cells make_cells(const IR *ir) {
+  Cells c = { .border = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.border), .owner = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.owner) };
+  for (size_t b = 0; b < ir->bufs.n; b++) {
+    if (ir->bufs.p[b].kind != BUF_ARENA) continue;
+    c.border[c.n++] = ir->bufs.p[b].offset;
+    c.border[c.n++] = end_of(&ir->bufs.p[b]);
+  }
+  qsort(c.border, (size_t)c.n, sizeof *c.border, by_value);
+  int n = 0;
+  for (int i = 0; i < c.n; i++)
+    if (!n || c.border[n - 1] != c.border[i]) c.border[n++] = c.border[i];
+  c.n = n;
+  memset(c.owner, 0xff, (size_t)(n + 1) * sizeof *c.owner);
+  return c;
+}
+
+static int cell_at(const Cells *c, int64_t offset) {
+  const int64_t *at = bsearch(&offset, c->border, (size_t)c->n, sizeof *c->border, by_value);
+  CHECK(at);
+  return (int)(at - c->border);
+}
+
+/* Kernel k reads or writes all of buffer b. */
+static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *why) {
+  const Buf *buf = &p->ir->bufs.p[b];
+  if (buf->offset < 0 || buf->offset % ALIGN || end_of(buf) > align_up(p->arena_bytes)) {
+    sb_printf(why, "kernel %zu: buffer %d lies outside of the arena", k, b);
+    return false;
+  }
+  for (int at = cell_at(cells, buf->offset), end = cell_at(cells, end_of(buf)); at < end; at++) {
+    if (!write && cells->owner[at] != b) {
+      sb_printf(why, "kernel %zu reads buffer %d after buffer %d was written over it", k, b, cells->owner[at]);
+      return false;
+    }
+    cells->owner[at] = b;
+  }
+  return true;
+}
+
+/* Simulates the run: every byte of the arena remembers the buffer that wrote it last; reading a buffer whose bytes belong to
+ * another one is an overlap, and so is reading a state in the one place it has after its next value was written there. */
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
   for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].together)
     if (!chain_check(p, k, why)) return false;
-  size_t lines = (size_t)(align_up(p->arena_bytes) / ALIGN);
-  int *owner = xmalloc((lines + 1) * sizeof *owner);
+  Cells cells = make_cells(ir);
   bool ok = true, *renewed = xmalloc(p->states.n + 1);
   memset(renewed, 0, p->states.n + 1);
-  memset(owner, 0xff, (lines + 1) * sizeof *owner);
   for (size_t k = 0; k < p->kernels.n && ok; k++) {
     const Kernel *kn = &p->kernels.p[k];
-    for (int pass = 0; pass < 2 && ok; pass++)
+    for (int write = 0; write < 2 && ok; write++)
       for (size_t i = 0; i < kn->bufs.n && ok; i++) {
-        int b = kn->bufs.p[i];
+        const int b = kn->bufs.p[i];
         const Buf *buf = &ir->bufs.p[b];
         bool written = false;
         for (size_t j = 0; j < kn->written.n; j++) written |= kn->written.p[j] == b;
-        if (buf->kind == BUF_NEXT && written && pass && p->states.p[buf->slot].slots == 1) renewed[buf->slot] = true;
-        if (buf->kind == BUF_STATE && !pass && renewed[buf->slot]) {
+        if (buf->kind == BUF_NEXT && written && write && p->states.p[buf->slot].slots == 1) renewed[buf->slot] = true;
+        if (buf->kind == BUF_STATE && !write && renewed[buf->slot]) {
           sb_printf(why, "kernel %zu reads state %lld after its next value was written over it", k, (long long)buf->slot);
           ok = false;
         }
-        if (buf->kind != BUF_ARENA || written != (pass == 1)) continue;
-        int64_t from = buf->offset / ALIGN, to = align_up(buf->offset + buf->elems * dt_bytes(buf->dt)) / ALIGN;
-        ok = buf->offset >= 0 && buf->offset % ALIGN == 0 && to <= (int64_t)lines;
-        if (!ok) sb_printf(why, "kernel %zu: buffer %d lies outside of the arena", k, b);
-        for (int64_t n = from; n < to && ok; n++) {
-          if (!written && owner[n] != b) {
-            sb_printf(why, "kernel %zu reads buffer %d after buffer %d was written over it", k, b, owner[n]);
-            ok = false;
-          }
-          owner[n] = b;
-        }
+        if (buf->kind == BUF_ARENA && written == write) ok = ok && touch(p, &cells, k, b, write, why);
       }
   }
-  free(owner);
+  free(cells.border);
+  free(cells.owner);
   free(renewed);
   return ok;
 }

@@ -14,7 +14,7 @@ typedef struct Place {
   bool halo_view;          /* fuse.c: a PAD read as its source's memory with room around it */
   bool has_halo;
   Ref inside;              /* the CAT this value is written into; 0: none */
-  int inside_at;           /* begin on the CAT's axis */
+  int64_t inside_at;       /* begin on the CAT's axis */
   int state;               /* 1 + number of the state whose window this CAT is; 0: none */
   int inner;               /* axis to lie innermost; -1: row-major */
   int buf;                 /* IR.bufs index; -1: none */
@@ -37,7 +37,7 @@ bool op_widens(const IR *ir, const Node *x); /* a CAST that a kernel makes as it
 Ref operand_base(const IR *ir, Ref r);      /* below views and the widening of integers: what a contraction reads */
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, of which one is read again and again */
 
-void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, halo_view */
+void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, select, halo_view */
 void sched_follow(Sched *s, Ref r);         /* needs: stored, inner of what r reads; gives: inner of r */
 void sched_orders(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
 void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */
