@@ -4,7 +4,9 @@
  * where it was (which NaN is not promised). So x * 0, x - x, x / x and x + 0 stay for floats, and
  * chains of casts shrink only where the middle type loses nothing. The exceptions have names, give
  * their reason where they are written, and are: constant-power (power.c), scale-into-constant and
- * merge-addends (scale.c). */
+ * merge-addends (scale.c).
+ *
+ * needs: any graph    gives: an equal graph; outputs keep names, shapes and types    breaks: nothing */
 #include "../interp/interp.h"
 #include "graph.h"
 #include "rules.h"
