@@ -1,6 +1,6 @@
-/* onnx.h: what the two halves of the ONNX front end share. The reading half (wire.c, read.c,
- * tensor.c, pb.c) turns a file into the records below; the building half (ops.c, build_*.c)
- * turns them into a Graph. No protobuf type passes this line.
+/* onnx.h: what the two halves of the ONNX front end share. The reading half (wire.c, read.c with
+ * functions.c and order.c, attr.c, tensor.c) turns a file into the records below; the building half
+ * (build.c, adapt.c, b_*.c) turns them into a Graph. No protobuf type passes this line.
  *
  * The records are what is left when names, files and functions are resolved: values are numbers, so
  * scopes and shadowing are settled; model-local functions are inlined; nodes are in topological
@@ -91,8 +91,8 @@ typedef struct OnnxModel {
 /* ---- read.c: the file as records; fails with EX_BADMODEL or EX_NOINPUT_. m->values
  * is the caller's to free (also after a failure), all the rest lies in c->model ---- */
 void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m);
-const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* NULL: absent */
 static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; }
+const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* attr.c; NULL: absent */
 const char *onnx_type_name(int elem);          /* "float16" of a TensorProto.DataType; "type 99" has no name: NULL */
 
 /* ---- narrow.c ---- */
@@ -109,7 +109,7 @@ double narrow_value(const Narrow *t, unsigned bits);
 /* ---- cut.c: leaves out nodes and inputs that no output needs ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);
 
-/* ---- ops.c: records to a graph. Gives symbolic dimensions their values, lists all unsupported
+/* ---- build.c: records to a graph. Gives symbolic dimensions their values, lists all unsupported
  * operators before it fails ---- */
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o);
 #endif

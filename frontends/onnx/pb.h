@@ -5,6 +5,7 @@
 #include "../external.h"
 #include "onnx.h"
 #include <onnx.pb-c.h>
+#include <string.h>
 
 /* ---- wire.c: bytes to checked messages ---- */
 
@@ -33,5 +34,14 @@ size_t wire_budget(const Ctx *c, size_t file_bytes);
  * bytes of the message it is part of. at is where messages point. */
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, Pos at);
 
+/* ---- attr.c ---- */
+
+/* Memory of c->model; graphs of an attribute are there, but empty: read.c fills them. x and at as above. */
+OnnxType pb_type(Ctx *c, const Onnx__TypeProto *p);
+OnnxAttr pb_attr(Ctx *c, External *x, const Onnx__AttributeProto *a, Pos at);
+
+/* ---- text of a message, which may be left out ---- */
 static inline const char *pb_text(const char *s) { return s ? s : ""; }
+static inline uint32_t pb_intern(Ctx *c, const char *s) { return intern(c, pb_text(s), strlen(pb_text(s))); }
+static inline const char *pb_name(Ctx *c, const char *s) { return intern_text(c, pb_intern(c, s)); }
 #endif

@@ -3,34 +3,11 @@
  * undo log, so neither nested bodies nor chains of calls recurse in C. A frame first defines
  * everything its graph defines, then puts its nodes in order (each after what it reads, also from
  * inside its bodies), then turns them into records; a call to a model-local function becomes a frame
- * whose nodes land in the caller's list. Before anything is inlined, the size of the result is
- * computed on the call graph, so a model that would explode is refused in linear time. */
-#include "pb.h"
+ * whose nodes land in the caller's list. */
+#include "read.h"
 #include <string.h>
 
-enum { NEWEST_IR = 14, NEWEST_OPSET = 28, MAX_IMPORTS = 100 };
-
-typedef Onnx__NodeProto NodeProto;
-typedef Onnx__GraphProto GraphProto;
-typedef Onnx__AttributeProto AttrProto;
-
-typedef struct Imports { /* opset versions by domain, of the model or of one function */
-  uint32_t n;
-  const OnnxImport *p;
-} Imports;
-
-typedef struct Function {
-  const Onnx__FunctionProto *p;
-  const char *name, *domain, *overload;
-  const char *text;        /* "function 'domain.name'", for messages */
-  Imports imports;
-  AttrProto **defaults;    /* of its attributes */
-  size_t ndefaults;
-  uint32_t next;           /* another one of the same name; index + 1 */
-  uint32_t *order;         /* its nodes in order; NULL until first called */
-  uint32_t depth;          /* calls below it, itself included */
-  int64_t flat, total;     /* nodes a call puts into the caller's graph; and with all bodies below */
-} Function;
+enum { NEWEST_IR = 14, SHOWN = 100 }; /* SHOWN: bytes of a name */
 
 typedef struct Binding {
   OnnxId id;
@@ -58,13 +35,6 @@ typedef struct Frame {
   size_t undo;             /* height of the undo log when it began */
 } Frame;
 
-typedef struct Body {
-  NodeProto **nodes;
-  size_t n;
-  const GraphProto *graph;
-  bool entered;            /* its bodies lie above it */
-} Body;
-
 typedef struct Reader {
   Ctx *c;
   OnnxModel *m;
@@ -73,244 +43,24 @@ typedef struct Reader {
   Arena scratch;           /* the file, protobuf's structures, tables: gone when reading ends */
   External ext;
   Imports imports;
-  Function *fns;
-  size_t nfns, budget;
-  VEC(uint32_t) fn_named;  /* by interned name: 1 + index of the first function */
+  Functions functions;
+  size_t budget;           /* bytes of c->model, with what was there before */
   VEC(Binding) names;      /* by interned name */
   VEC(Undo) undo;
   VEC(Frame) frames;
-  VEC(Body) bodies;        /* of a walk into bodies */
+  Bodies bodies;           /* of a walk */
 } Reader;
 
-static uint32_t name_id(Reader *r, const char *s) { return intern(r->c, pb_text(s), strlen(pb_text(s))); }
-static const char *name_text(Reader *r, const char *s) { return intern_text(r->c, name_id(r, s)); }
+static uint32_t name_id(Reader *r, const char *s) { return pb_intern(r->c, s); }
+static const char *name_text(Reader *r, const char *s) { return pb_name(r->c, s); }
 
-static const char *domain_text(Reader *r, const char *s) {
-  return !s || !strcmp(s, "ai.onnx") ? "" : name_text(r, s);
-}
+const char *domain_text(Ctx *c, const char *s) { return !s || !strcmp(s, "ai.onnx") ? "" : pb_name(c, s); }
 
-/* What is repeated in messages, cut between characters. */
-static int shown(const char *s) {
+int shown(const char *s) {
   size_t n = strlen(s);
-  if (n <= 100) return (int)n;
-  for (n = 100; (s[n] & 0xc0) == 0x80;) n--;
+  if (n <= SHOWN) return (int)n;
+  for (n = SHOWN; (s[n] & 0xc0) == 0x80;) n--;
   return (int)n;
-}
-
-/* ---- fields that older copies of onnx.proto do not have, by number ---- */
-static const void *field_at(const ProtobufCMessage *m, uint32_t number, const ProtobufCFieldDescriptor **f) {
-  *f = protobuf_c_message_descriptor_get_field(m->descriptor, number);
-  return *f ? (const char *)m + (*f)->offset : NULL;
-}
-
-/* The payload of unknown field u, which keeps its length prefix. */
-static Bytes unknown_payload(const ProtobufCMessageUnknownField *u) {
-  size_t skip = 0;
-  while (skip < u->len && u->data[skip++] & 128) {}
-  return (Bytes){ u->data + skip, u->len - skip };
-}
-
-static const char *text_field(Reader *r, const ProtobufCMessage *m, uint32_t number) {
-  const ProtobufCFieldDescriptor *f;
-  char *const *known = field_at(m, number, &f);
-  if (known) return name_text(r, *known);
-  for (unsigned i = 0; i < m->n_unknown_fields; i++) {
-    const ProtobufCMessageUnknownField *u = &m->unknown_fields[i];
-    if (u->tag != number || u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
-    Bytes b = unknown_payload(u);
-    return intern_text(r->c, intern(r->c, (const char *)b.p, b.n));
-  }
-  return "";
-}
-
-static void read_defaults(Reader *r, Function *f, uint32_t number) {
-  const ProtobufCMessage *m = &f->p->base;
-  const ProtobufCFieldDescriptor *d;
-  AttrProto **const *known = field_at(m, number, &d);
-  if (known) {
-    f->defaults = *known;
-    f->ndefaults = *(const size_t *)((const char *)m + d->quantifier_offset);
-    return;
-  }
-  f->defaults = ARENA_NEW(&r->scratch, AttrProto *, m->n_unknown_fields);
-  for (unsigned i = 0; i < m->n_unknown_fields; i++) {
-    const ProtobufCMessageUnknownField *u = &m->unknown_fields[i];
-    if (u->tag != number || u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
-    Bytes b = unknown_payload(u);
-    f->defaults[f->ndefaults++] = (AttrProto *)wire_unpack(r->c, &r->scratch, &onnx__attribute_proto__descriptor, b, false);
-  }
-}
-
-/* ---- ordering: nodes by their values, functions by their calls ---- */
-/* Element i needs need[start[i]] .. need[start[i + 1] - 1]. Writes 0 .. n-1 to order, each after what
- * it needs and otherwise as they come; returns 0. A cycle leaves its elements in order instead, and
- * its length is returned. Iterative depth-first search. */
-static uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order) {
-  uint32_t *path = ARENA_NEW(scratch, uint32_t, n), *next = ARENA_NEW(scratch, uint32_t, n), done = 0;
-  char *state = arena_alloc(scratch, n); /* 0 new, 1 on the path, 2 done */
-  for (uint32_t root = 0; root < n; root++) {
-    if (state[root]) continue;
-    uint32_t len = 1;
-    path[0] = root;
-    next[root] = start[root];
-    state[root] = 1;
-    while (len) {
-      uint32_t i = path[len - 1];
-      if (next[i] == start[i + 1]) {
-        state[i] = 2;
-        order[done++] = i;
-        len--;
-        continue;
-      }
-      uint32_t j = need[next[i]++];
-      if (state[j] == 2) continue;
-      if (state[j] == 1) {
-        uint32_t from = 0;
-        while (path[from] != j) from++;
-        memcpy(order, path + from, (len - from) * sizeof *order);
-        return len - from;
-      }
-      path[len++] = j;
-      next[j] = start[j];
-      state[j] = 1;
-    }
-  }
-  return 0;
-}
-
-/* ---- walking into the bodies of a node's attributes ---- */
-static void push_bodies(Reader *r, const NodeProto *n) {
-  for (size_t i = 0; i < n->n_attribute; i++) {
-    const AttrProto *a = n->attribute[i];
-    for (size_t j = 0; j < a->n_graphs + (a->g != NULL); j++) {
-      const GraphProto *g = j < a->n_graphs ? a->graphs[j] : a->g;
-      VEC_PUSH(&r->bodies, ((Body){ g->node, g->n_node, g, false }));
-    }
-  }
-}
-
-static bool next_body(Reader *r, Body *b) {
-  if (!r->bodies.n) return false;
-  *b = r->bodies.p[--r->bodies.n];
-  for (size_t i = 0; i < b->n; i++) push_bodies(r, b->nodes[i]);
-  return true;
-}
-
-/* ---- functions ---- */
-static Function *find_function(Reader *r, const NodeProto *n) {
-  if (!r->nfns) return NULL;
-  uint32_t id = name_id(r, n->op_type);
-  for (uint32_t i = id < r->fn_named.n ? r->fn_named.p[id] : 0; i; i = r->fns[i - 1].next) {
-    Function *f = &r->fns[i - 1];
-    if (!strcmp(f->domain, domain_text(r, n->domain)) && !strcmp(f->overload, text_field(r, &n->base, 8))) return f;
-  }
-  return NULL;
-}
-
-static Imports read_imports(Reader *r, size_t n, Onnx__OperatorSetIdProto *const *p, const char *where) {
-  if (n > MAX_IMPORTS) fail(r->c, EX_BADMODEL, "%s imports %zu domains, the limit is %d", where, n, MAX_IMPORTS);
-  OnnxImport *out = ARENA_NEW(&r->c->model, OnnxImport, n);
-  for (size_t i = 0; i < n; i++) {
-    out[i] = (OnnxImport){ domain_text(r, p[i]->domain), p[i]->version };
-    const char *shown_as = *out[i].domain ? out[i].domain : "ai.onnx";
-    for (size_t j = 0; j < i; j++)
-      if (!strcmp(out[j].domain, out[i].domain) && out[j].version != out[i].version)
-        fail(r->c, EX_BADMODEL, "%s imports domain '%s' in two versions, %lld and %lld", where, shown_as, (long long)out[j].version,
-             (long long)out[i].version);
-    if (out[i].version < 1)
-      fail(r->c, EX_BADMODEL, "%s imports domain '%s' in version %lld", where, shown_as, (long long)out[i].version);
-    if (!*out[i].domain && out[i].version > NEWEST_OPSET)
-      fail(r->c, EX_BADMODEL, "%s uses opset %lld, the newest that tgc knows is %d", where, (long long)out[i].version,
-           NEWEST_OPSET);
-  }
-  return (Imports){ (uint32_t)n, out };
-}
-
-static void define_functions(Reader *r) {
-  r->nfns = r->p->n_functions;
-  r->fns = ARENA_NEW(&r->scratch, Function, r->nfns);
-  for (size_t i = 0; i < r->nfns; i++) {
-    const Onnx__FunctionProto *p = r->p->functions[i];
-    Function *f = &r->fns[i];
-    *f = (Function){ .p = p, .name = name_text(r, p->name), .domain = domain_text(r, p->domain),
-                     .overload = text_field(r, &p->base, 13) };
-    f->text = arena_printf(&r->c->model, "function '%.*s%s%.*s'", shown(f->domain), f->domain, *f->domain ? "." : "",
-                           shown(f->name), f->name);
-    f->imports = read_imports(r, p->n_opset_import, p->opset_import, f->text);
-    read_defaults(r, f, 11);
-    uint32_t id = name_id(r, p->name);
-    while (r->fn_named.n <= id) VEC_PUSH(&r->fn_named, 0);
-    for (uint32_t j = r->fn_named.p[id]; j; j = r->fns[j - 1].next)
-      if (!strcmp(r->fns[j - 1].domain, f->domain) && !strcmp(r->fns[j - 1].overload, f->overload))
-        fail(r->c, EX_BADMODEL, "%s is defined twice", f->text);
-    f->next = r->fn_named.p[id];
-    r->fn_named.p[id] = (uint32_t)i + 1;
-  }
-}
-
-static _Noreturn void fail_recursion(Reader *r, const uint32_t *cycle, uint32_t n) {
-  Sb s = { 0 };
-  for (uint32_t i = 0; i <= n && i < 10; i++) sb_printf(&s, "%s%s", i ? " -> " : "", r->fns[cycle[i % n]].name);
-  const char *text = arena_str(&r->c->model, s.p, s.n);
-  sb_free(&s);
-  fail(r->c, EX_BADMODEL, "functions call each other in a cycle: %.500s%s", text, n >= 10 ? " ..." : "");
-}
-
-/* Adds the nodes of a list, and of all bodies below, as they are after inlining. */
-static void count_nodes(Reader *r, NodeProto **nodes, size_t n, int64_t *flat, int64_t *total, uint32_t *depth) {
-  for (size_t i = 0; i < n; i++) {
-    const Function *f = find_function(r, nodes[i]);
-    if (!i64_add(*flat, f ? f->flat : 1, flat)) *flat = INT64_MAX;
-  }
-  r->bodies.n = 0;
-  VEC_PUSH(&r->bodies, ((Body){ nodes, n, NULL, false }));
-  for (Body b; next_body(r, &b);) {
-    for (size_t i = 0; i < b.n; i++) {
-      const Function *f = find_function(r, b.nodes[i]);
-      if (!i64_add(*total, f ? f->total : 1, total)) *total = INT64_MAX;
-      if (f && f->depth > *depth) *depth = f->depth;
-    }
-  }
-}
-
-/* Refuses recursion, calls that nest too deep, and what would become too many nodes. */
-static void check_calls(Reader *r) {
-  uint32_t n = (uint32_t)r->nfns, *start = ARENA_NEW(&r->scratch, uint32_t, n + 1), *order = ARENA_NEW(&r->scratch, uint32_t, n);
-  uint32_t *calls = NULL, ncalls = 0;
-  for (int pass = 0; pass < 2; pass++) { /* count, then list */
-    if (pass) calls = ARENA_NEW(&r->scratch, uint32_t, ncalls);
-    ncalls = 0;
-    for (uint32_t i = 0; i < n; i++) {
-      start[i] = ncalls;
-      r->bodies.n = 0;
-      VEC_PUSH(&r->bodies, ((Body){ r->fns[i].p->node, r->fns[i].p->n_node, NULL, false }));
-      for (Body b; next_body(r, &b);) {
-        for (size_t j = 0; j < b.n; j++) {
-          const Function *f = find_function(r, b.nodes[j]);
-          if (f && pass) calls[ncalls] = (uint32_t)(f - r->fns);
-          ncalls += f != NULL;
-        }
-      }
-    }
-    start[n] = ncalls;
-  }
-  uint32_t cycle = order_by_need(&r->scratch, n, start, calls, order);
-  if (cycle) fail_recursion(r, order, cycle);
-  for (uint32_t i = 0; i < n; i++) {
-    Function *f = &r->fns[order[i]];
-    count_nodes(r, f->p->node, f->p->n_node, &f->flat, &f->total, &f->depth);
-    for (size_t k = 0; k < f->p->n_output; k++) { /* an output that is an input costs an Identity */
-      for (size_t j = 0; j < f->p->n_input; j++)
-        if (!strcmp(f->p->output[k], f->p->input[j]) && f->flat < INT64_MAX) f->flat++, f->total++;
-    }
-    if (++f->depth > r->c->limits.nesting)
-      fail(r->c, EX_BADMODEL, "%s nests calls deeper than %lld (--max-nesting)", f->text, (long long)r->c->limits.nesting);
-  }
-  int64_t flat = 0, total = 0;
-  uint32_t depth = 0;
-  count_nodes(r, r->p->graph->node, r->p->graph->n_node, &flat, &total, &depth);
-  if (total > r->c->limits.nodes)
-    fail(r->c, EX_BADMODEL, "the model has more than %lld nodes after inlining (--max-nodes)", (long long)r->c->limits.nodes);
 }
 
 /* ---- the symbol table ---- */
@@ -367,46 +117,14 @@ static bool lookup(Reader *r, const char *name, OnnxId *out) {
   return true;
 }
 
-/* ---- types ---- */
-static OnnxType read_shape(Reader *r, OnnxTypeKind kind, int elem, const Onnx__TensorShapeProto *s) {
-  OnnxType t = { .kind = kind, .elem = elem, .rank = -1 };
-  if (!s) return t;
-  OnnxDim *dims = ARENA_NEW(&r->c->model, OnnxDim, s->n_dim);
-  for (size_t i = 0; i < s->n_dim; i++) {
-    const Onnx__TensorShapeProto__Dimension *d = s->dim[i];
-    dims[i].value = -1;
-    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
-      if (d->dim_value >= 0) dims[i].value = d->dim_value;
-      else dims[i].negative = d->dim_value;
-    }
-    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *pb_text(d->dim_param))
-      dims[i].param = name_text(r, d->dim_param);
-  }
-  t.rank = (int)s->n_dim;
-  t.dims = dims;
-  return t;
-}
-
-static OnnxType read_type(Reader *r, const Onnx__TypeProto *p) {
-  OnnxType none = { .rank = -1 };
-  if (!p) return none;
-  switch ((int)p->value_case) { /* int: newer copies of onnx.proto have more */
-  case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE: return read_shape(r, ON_TENSOR, p->tensor_type->elem_type, p->tensor_type->shape);
-  case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
-    return read_shape(r, ON_SPARSE, p->sparse_tensor_type->elem_type, p->sparse_tensor_type->shape);
-  case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE: none.kind = ON_SEQUENCE; return none;
-  case ONNX__TYPE_PROTO__VALUE_MAP_TYPE: none.kind = ON_MAP; return none;
-  case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE: none.kind = ON_OPTIONAL; return none;
-  default: return none;
-  }
-}
+/* ---- declared types ---- */
 
 /* Sets the declared types of values; a negative extent says no more than that it is not known. */
 static void declare(Reader *r, size_t n, Onnx__ValueInfoProto *const *info) {
   for (size_t i = 0; i < n; i++) {
     const Binding *b = binding(r, name_id(r, info[i]->name));
     if (b->scope != scope(r) || r->m->values.p[b->id].type.kind) continue;
-    r->m->values.p[b->id].type = read_type(r, info[i]->type);
+    r->m->values.p[b->id].type = pb_type(r->c, info[i]->type);
   }
 }
 
@@ -426,99 +144,6 @@ static void check_input(Reader *r, const OnnxValue *v) {
 }
 
 /* ---- attributes ---- */
-const char *const onnx_attr_kind_name[AT_COUNT] = {
-  [AT_NONE] = "undefined", [AT_FLOAT] = "float", [AT_INT] = "int", [AT_STRING] = "string", [AT_TENSOR] = "tensor",
-  [AT_GRAPH] = "graph", [AT_FLOATS] = "list of floats", [AT_INTS] = "list of ints", [AT_STRINGS] = "list of strings",
-  [AT_TENSORS] = "list of tensors", [AT_GRAPHS] = "list of graphs", [AT_SPARSE_TENSOR] = "sparse tensor",
-  [AT_SPARSE_TENSORS] = "list of sparse tensors", [AT_TYPE_PROTO] = "type", [AT_TYPE_PROTOS] = "list of types",
-};
-
-const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name) {
-  for (uint32_t i = 0; i < n->nattr; i++)
-    if (!strcmp(n->attr[i].name, name)) return &n->attr[i];
-  return NULL;
-}
-
-static bool is_list(int kind) {
-  return (kind >= AT_FLOATS && kind <= AT_GRAPHS) || kind == AT_SPARSE_TENSORS || kind == AT_TYPE_PROTOS;
-}
-
-/* The number of values an attribute has of each kind. */
-static void attr_counts(const AttrProto *a, size_t n[AT_COUNT]) {
-  const size_t count[AT_COUNT] = {
-    [AT_FLOAT] = a->has_f != 0, [AT_INT] = a->has_i != 0, [AT_STRING] = a->has_s != 0, [AT_TENSOR] = a->t != NULL,
-    [AT_GRAPH] = a->g != NULL, [AT_FLOATS] = a->n_floats, [AT_INTS] = a->n_ints, [AT_STRINGS] = a->n_strings,
-    [AT_TENSORS] = a->n_tensors, [AT_GRAPHS] = a->n_graphs, [AT_SPARSE_TENSOR] = a->sparse_tensor != NULL,
-    [AT_SPARSE_TENSORS] = a->n_sparse_tensors, [AT_TYPE_PROTO] = a->tp != NULL, [AT_TYPE_PROTOS] = a->n_type_protos,
-  };
-  memcpy(n, count, sizeof count);
-}
-
-/* The kind an attribute claims or, in files from before the claim existed, has. */
-static OnnxAttrKind attr_kind(Reader *r, const AttrProto *a, Pos at) {
-  size_t n[AT_COUNT];
-  attr_counts(a, n);
-  int kind = a->has_type ? (int)a->type : AT_NONE;
-  if (kind < 0 || kind >= AT_COUNT) fail_at(r->c, EX_BADMODEL, at, "attribute '%s' has unknown type %d", a->name, kind);
-  for (int k = 1; k < AT_COUNT; k++) {
-    if (!n[k] || k == kind) continue;
-    if (kind != AT_NONE)
-      fail_at(r->c, EX_BADMODEL, at, "attribute '%s' is a %s but holds a %s", a->name, onnx_attr_kind_name[kind],
-              onnx_attr_kind_name[k]);
-    kind = k;
-  }
-  if (kind == AT_NONE) fail_at(r->c, EX_BADMODEL, at, "attribute '%s' has no value", a->name);
-  /* writers of proto3 leave out zeros and empty strings, never a message */
-  if (!n[kind] && !is_list(kind) && kind != AT_FLOAT && kind != AT_INT && kind != AT_STRING)
-    fail_at(r->c, EX_BADMODEL, at, "attribute '%s' is a %s without a value", a->name, onnx_attr_kind_name[kind]);
-  return (OnnxAttrKind)kind;
-}
-
-static Bytes read_string(Reader *r, const AttrProto *a, ProtobufCBinaryData s, Pos at) {
-  if (!wire_is_text(s.data, s.len)) fail_at(r->c, EX_BADMODEL, at, "attribute '%s' is not UTF-8 text", a->name);
-  return (Bytes){ (const uint8_t *)intern_text(r->c, intern(r->c, (const char *)s.data, s.len)), s.len };
-}
-
-/* One attribute with its values; the graphs are allocated here and filled by frames of their own. */
-static OnnxAttr read_attr(Reader *r, const AttrProto *a, Pos at) {
-  Arena *to = &r->c->model;
-  OnnxAttr out = { .name = name_text(r, a->name), .kind = attr_kind(r, a, at) };
-  size_t n[AT_COUNT];
-  attr_counts(a, n);
-  out.n = is_list(out.kind) ? n[out.kind] : 1;
-  switch (out.kind) {
-  case AT_FLOAT: out.u.floats = arena_dup(to, &a->f, sizeof a->f); break;
-  case AT_FLOATS: out.u.floats = arena_dup(to, a->floats, out.n * sizeof *a->floats); break;
-  case AT_INT: out.u.ints = arena_dup(to, &a->i, sizeof a->i); break;
-  case AT_INTS: out.u.ints = arena_dup(to, a->ints, out.n * sizeof *a->ints); break;
-  case AT_STRING: case AT_STRINGS: {
-    Bytes *s = ARENA_NEW(to, Bytes, out.n);
-    for (size_t i = 0; i < out.n; i++) s[i] = read_string(r, a, out.kind == AT_STRING ? a->s : a->strings[i], at);
-    out.u.strings = s;
-    break;
-  }
-  case AT_TENSOR: case AT_TENSORS: {
-    Tensor *t = ARENA_NEW(to, Tensor, out.n);
-    for (size_t i = 0; i < out.n; i++) t[i] = pb_tensor(r->c, &r->ext, out.kind == AT_TENSOR ? a->t : a->tensors[i], at);
-    out.u.tensors = t;
-    break;
-  }
-  case AT_GRAPH: case AT_GRAPHS: {
-    OnnxGraph **g = ARENA_NEW(to, OnnxGraph *, out.n);
-    for (size_t i = 0; i < out.n; i++) g[i] = ARENA_NEW(to, OnnxGraph, 1);
-    out.u.graphs = g;
-    break;
-  }
-  case AT_TYPE_PROTO: case AT_TYPE_PROTOS: {
-    OnnxType *t = ARENA_NEW(to, OnnxType, out.n);
-    for (size_t i = 0; i < out.n; i++) t[i] = read_type(r, out.kind == AT_TYPE_PROTO ? a->tp : a->type_protos[i]);
-    out.u.types = t;
-    break;
-  }
-  default: break;
-  }
-  return out;
-}
 
 /* An attribute of a node inside a function that stands for one of the call's; false: the call does
  * not give it, and neither does the function. */
@@ -532,7 +157,7 @@ static bool read_ref(Reader *r, const Frame *f, const AttrProto *a, OnnxAttr *ou
     for (size_t i = 0; i < f->within->ndefaults; i++)
       if (!strcmp(pb_text(f->within->defaults[i]->name), a->ref_attr_name)) d = f->within->defaults[i];
     if (!d) return false;
-    *out = read_attr(r, d, at);
+    *out = pb_attr(r->c, &r->ext, d, at);
     if (out->kind == AT_GRAPH || out->kind == AT_GRAPHS)
       fail_at(r->c, EX_BADMODEL, at, "attribute '%s' has a graph as its default, which tgc does not support", a->name);
   }
@@ -553,7 +178,7 @@ static void read_attrs(Reader *r, const Frame *f, const NodeProto *p, OnnxNode *
     if (*pb_text(a->ref_attr_name)) {
       n->nattr += read_ref(r, f, a, &attr[n->nattr], onnx_pos(n));
     } else {
-      attr[n->nattr] = read_attr(r, a, onnx_pos(n));
+      attr[n->nattr] = pb_attr(r->c, &r->ext, a, onnx_pos(n));
       n->nattr++;
     }
   }
@@ -600,7 +225,7 @@ static void begin_graph(Reader *r) {
   for (size_t i = 0; i < g->n_input; i++) {
     if (!*pb_text(g->input[i]->name)) fail_at(r->c, EX_BADMODEL, frame_pos(r), "graph input %zu has no name", i);
     in[i] = define(r, g->input[i]->name, 0);
-    r->m->values.p[in[i]].type = read_type(r, g->input[i]->type);
+    r->m->values.p[in[i]].type = pb_type(r->c, g->input[i]->type);
   }
   OnnxId first = (OnnxId)r->m->values.n;
   for (size_t i = 0; i < g->n_initializer; i++) {
@@ -642,7 +267,7 @@ static void hide_names(Reader *r, const Body *b, int by) {
 static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
   for (size_t i = 0; i < n->n_input; i++) add_read(r, reads, n->input[i]);
   r->bodies.n = 0;
-  push_bodies(r, n);
+  push_bodies(&r->bodies, n);
   while (r->bodies.n) {
     Body *last = &r->bodies.p[r->bodies.n - 1];
     const Body b = *last;
@@ -655,7 +280,7 @@ static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
     for (size_t i = 0; i < b.n; i++)
       for (size_t j = 0; j < b.nodes[i]->n_input; j++) add_read(r, reads, b.nodes[i]->input[j]);
     for (size_t i = 0; i < b.graph->n_output; i++) add_read(r, reads, b.graph->output[i]->name);
-    for (size_t i = 0; i < b.n; i++) push_bodies(r, b.nodes[i]);
+    for (size_t i = 0; i < b.n; i++) push_bodies(&r->bodies, b.nodes[i]);
   }
 }
 
@@ -705,8 +330,6 @@ static void begin(Reader *r) {
   if (f->fn) f->base = scope(r);
   if (f->fn) begin_function(r);
   else begin_graph(r);
-  int64_t flat = 0, total = 0;
-  uint32_t depth = 0;
   for (size_t i = 0; i < f->nnodes; i++)
     for (size_t j = 0; j < f->nodes[i]->n_output; j++)
       if (*f->nodes[i]->output[j]) define(r, f->nodes[i]->output[j], (uint32_t)i + 1);
@@ -720,8 +343,7 @@ static void begin(Reader *r) {
   }
   const GraphProto *g = f->graph;
   f->order = order_nodes(r, f);
-  count_nodes(r, f->nodes, f->nnodes, &flat, &total, &depth);
-  f->out->nodes = ARENA_NEW(&r->c->model, OnnxNode, flat);
+  f->out->nodes = ARENA_NEW(&r->c->model, OnnxNode, inlined_size(&r->functions, f->nodes, f->nnodes).flat);
   declare(r, g->n_value_info, g->value_info);
   declare(r, g->n_output, g->output);
   if (!f->where && r->o && r->o->nresults) read_results(r, f->out);
@@ -780,7 +402,7 @@ static void step(Reader *r) {
   const Frame f = *top(r); /* frames move when one is pushed */
   uint32_t at = f.order[top(r)->next++];
   const NodeProto *p = f.nodes[at];
-  OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r, p->domain), .name = name_text(r, p->name) };
+  OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r->c, p->domain), .name = name_text(r, p->name) };
   n.opset = opset_of(f.imports, n.domain);
   n.index = f.where ? f.index : at;
   n.text = arena_printf(&r->c->model, "%s%snode %u%s%.*s%s (%.*s%s%.*s, opset %lld)", f.where ? f.where : "", f.where ? " > " : "",
@@ -790,7 +412,7 @@ static void step(Reader *r) {
   n.in = read_ids(r, p->n_input, p->input, &n, &n.nin);
   n.out = read_ids(r, p->n_output, p->output, &n, &n.nout);
   read_attrs(r, &f, p, &n);
-  Function *fn = find_function(r, p);
+  Function *fn = function_of(&r->functions, p);
   if (!fn && !n.opset && !*n.domain) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the domain 'ai.onnx' is not imported");
   if (r->c->model.total > r->budget)
     fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the model becomes more than %zu bytes after inlining (--max-decoded)", r->budget);
@@ -820,7 +442,7 @@ static void read_model(Reader *r, const char *path) {
   if (p->ir_version > NEWEST_IR)
     fail(c, EX_BADMODEL, "the model has ir_version %lld, the newest that tgc knows is %d", (long long)p->ir_version, NEWEST_IR);
   if (p->n_training_info) fail(c, EX_BADMODEL, "the model has training information, which tgc does not support");
-  r->imports = read_imports(r, p->n_opset_import, p->opset_import, "the model");
+  r->imports = read_imports(c, p->n_opset_import, p->opset_import, "the model");
   if (!r->imports.n && p->ir_version >= 3) fail(c, EX_BADMODEL, "the model imports no opset");
   if (!r->imports.n) { /* such files are from before there was a second opset */
     static const OnnxImport first = { "", 1 };
@@ -830,8 +452,8 @@ static void read_model(Reader *r, const char *path) {
   r->m->nimports = r->imports.n;
   r->m->imports = r->imports.p;
   VEC_PUSH(&r->m->values, (OnnxValue){ .name = "" });
-  define_functions(r);
-  check_calls(r);
+  r->functions = (Functions){ .c = c, .scratch = &r->scratch };
+  functions_read(&r->functions, p);
   VEC_PUSH(&r->frames, ((Frame){ .graph = p->graph, .nodes = p->graph->node, .nnodes = p->graph->n_node, .out = &r->m->graph,
                                  .imports = &r->imports, .base = 1 }));
   while (r->frames.n) {
@@ -853,7 +475,7 @@ void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m) {
   int code = ctx_try(c, read_inside, &r);
   arena_free(&r.scratch);
   VEC_FREE(&r.ext.files);
-  VEC_FREE(&r.fn_named);
+  functions_free(&r.functions);
   VEC_FREE(&r.names);
   VEC_FREE(&r.undo);
   VEC_FREE(&r.frames);
