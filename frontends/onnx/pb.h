@@ -25,7 +25,7 @@ Bytes wire_noted(Bytes b, const Onnx__TensorProto *p);
 /* UTF-8 without NUL. */
 bool wire_is_text(const uint8_t *p, size_t n);
 
-/* The bytes a model may take once decoded: --max-decoded, or 16 x file + 64 MB. */
+/* The bytes a model may take once decoded: --max-decoded, or 32 x file + 64 MB. */
 size_t wire_budget(const Ctx *c, size_t file_bytes);
 
 /* ---- tensor.c ---- */

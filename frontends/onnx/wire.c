@@ -311,8 +311,9 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
   }
 }
 
+/* Trees are lists of small numbers that are not packed: 2 to 4 bytes each, of which spend counts 80. */
 size_t wire_budget(const Ctx *c, size_t file_bytes) {
-  return c->limits.decoded ? (size_t)c->limits.decoded : file_bytes * 16 + (64u << 20);
+  return c->limits.decoded ? (size_t)c->limits.decoded : file_bytes * 32 + (64u << 20);
 }
 
 /* ---- reading ---- */
