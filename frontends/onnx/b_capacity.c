@@ -79,19 +79,13 @@ static Corners corners_at(Build *b, const Corners *all, Ref at) {
   return k;
 }
 
-static Ref scalar_in(Build *b, int k, double otherwise) {
-  if (!has_in(b, k)) return c_float(b->ir, DT_F32, otherwise);
-  if (dims_elems(in_node(b, k)->dims, in_node(b, k)->rank) != 1) bad(b, "input %d is not a scalar", k);
-  return g_reshape(b->ir, b->in[k], 0, NULL);
-}
-
 /* Of each class the best box that is left, again and again, without those that it overlaps */
 static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *live) {
   IR *ir = b->ir;
   const AttrVal axis = int_attr("axis", 2);
-  Ref none = c_float(ir, DT_F32, -INFINITY), left = b->in[SCORES], limit = scalar_in(b, OVERLAP, 0);
+  Ref none = c_float(ir, DT_F32, -INFINITY), left = b->in[SCORES], limit = has_in(b, OVERLAP) ? scalar_in(b, OVERLAP) : num(b, none, 0);
   Corners all = corners(b, 3, dims);
-  if (has_in(b, LEAST)) left = g_where(ir, less(b, scalar_in(b, LEAST, 0), left), left, none);
+  if (has_in(b, LEAST)) left = g_where(ir, less(b, scalar_in(b, LEAST), left), left, none);
   for (int64_t i = 0; i < steps; i++) {
     spend(b, 40);
     boxes[i] = apply_op(b, "ArgMax", 1, &left, 1, &axis);

@@ -174,11 +174,8 @@ void op_dropout(Build *b) {
 /* min > max gives max; a NaN anywhere stays. */
 void op_clip(Build *b) {
   Ref x = b->in[0];
-  for (int k = 1; k <= 2; k++) {
-    if (!has_in(b, k)) continue;
-    if (dims_elems(in_node(b, k)->dims, in_node(b, k)->rank) != 1) bad(b, "input %d is not a scalar", k);
-    x = g_binary(b->ir, k == 1 ? OP_MAX : OP_MIN, x, g_reshape(b->ir, b->in[k], 0, NULL));
-  }
+  for (int k = 1; k <= 2; k++)
+    if (has_in(b, k)) x = g_binary(b->ir, k == 1 ? OP_MAX : OP_MIN, x, scalar_in(b, k));
   b->out[0] = x;
 }
 
@@ -215,6 +212,9 @@ void op_relu(Build *b) { b->out[0] = at_least(b, b->in[0], 0); }
 void op_sigmoid(Build *b) { b->out[0] = sigmoid(b, b->in[0]); }
 void op_softplus(Build *b) { b->out[0] = softplus(b, b->in[0]); }
 void op_swish(Build *b) { b->out[0] = swish(b, b->in[0], attr_float(b, "alpha")); }
+void op_scaled_silu(Build *b) {
+  b->out[0] = swish(b, has_in(b, 1) ? mul(b, b->in[0], scalar_in(b, 1)) : scale(b, b->in[0], attr_float(b, "alpha")), 1);
+}
 void op_mish(Build *b) { b->out[0] = mul(b, b->in[0], g_unary(b->ir, OP_TANH, softplus(b, b->in[0]))); }
 void op_hard_swish(Build *b) { b->out[0] = mul(b, b->in[0], hard_sigmoid(b, b->in[0], 1.0 / 6, 0.5)); }
 void op_hard_sigmoid(Build *b) { b->out[0] = hard_sigmoid(b, b->in[0], attr_float(b, "alpha"), attr_float(b, "beta")); }

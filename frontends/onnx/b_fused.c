@@ -1,5 +1,5 @@
 /* b_fused.c: operators of com.microsoft that optimisers make of several of ONNX: sums and normalisations, products and
- * convolutions with an activation behind them, embeddings. */
+ * convolutions with an activation behind them, embeddings, and what is made of diffusion models. */
 #include "build.h"
 #include <string.h>
 
@@ -96,4 +96,67 @@ void op_fused_gemm(Build *b) {
   int n = attr_set(b, "activation_beta") ? 2 : attr_set(b, "activation_alpha") ? 1 : 0;
   op_gemm(b);
   b->out[0] = activated(b, b->out[0], attr_find(b, "activation")->s, n, p);
+}
+
+/* Channels stand last, in the sum behind too. */
+void op_nhwc_conv(Build *b) {
+  b->in[0] = moved_channels(b, b->in[0], true);
+  if (has_in(b, 3)) b->in[3] = moved_channels(b, b->in[3], true);
+  op_fused_conv(b);
+  b->out[0] = moved_channels(b, b->out[0], false);
+}
+
+void op_gemm_fast_gelu(Build *b) {
+  b->in[0] = matmul(b, b->in[0], b->in[1]);
+  b->in[1] = has_in(b, 2) ? to_shape(b, b->in[2], in_node(b, 0)->rank, in_node(b, 0)->dims) : 0;
+  op_bias_gelu(b);
+}
+
+/* Each group of as many columns as the scale has, normalised, times the gate, activated */
+void op_gated_rms_norm(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0), *s = in_node(b, 1);
+  if (!x->rank || s->rank != 1 || !s->dims[0] || x->dims[x->rank - 1] % s->dims[0]) bad(b, "input 'scale' is not a vector whose length divides the columns of the input");
+  const int64_t groups[2] = { dims_elems(x->dims, x->rank) / s->dims[0], s->dims[0] };
+  Ref y = g_reshape(ir, rms_norm(b, g_reshape(ir, b->in[0], 2, groups), b->in[1]), x->rank, x->dims);
+  Ref gate = to_shape(b, b->in[2], x->rank, x->dims);
+  b->out[0] = mul(b, y, apply_op(b, attr_is(b, "activation", "sigmoid") ? "Sigmoid" : "Swish", 1, &gate, 0, NULL));
+}
+
+/* ---- of diffusion models ---- */
+/* The left half of the columns times GELU of the right one, of x + bias */
+void op_bias_split_gelu(Build *b) {
+  IR *ir = b->ir;
+  const Node *n = in_node(b, 0);
+  const int axis = n->rank - 1;
+  if (!n->rank || n->dims[axis] % 2) bad(b, "the input's last axis is not two halves");
+  Ref x = add(b, b->in[0], to_shape(b, b->in[1], n->rank, n->dims));
+  const int64_t half = n->dims[axis] / 2;
+  Ref right = shrink_axis(ir, x, axis, half, 1, half);
+  b->out[0] = mul(b, shrink_axis(ir, x, axis, 0, 1, half), apply_op(b, "Gelu", 1, &right, 0, NULL));
+}
+
+enum { GROUP_SKIP = 3, GROUP_BIAS };
+
+/* Normalised in groups of channels, which stand last or second, then SiLU where asked. The row's argument: 1 where a skip
+ * and a bias are added first; their sum is a result, too */
+void op_ms_group_norm(Build *b) {
+  const Node *n = in_node(b, 0);
+  const bool last = attr_int(b, "channels_last");
+  const AttrVal attrs[] = { int_attr("num_groups", attr_int(b, "groups")), float_attr("epsilon", attr_float(b, "epsilon")) };
+  Ref x = b->in[0];
+  if (n->rank != 4) bad(b, "the input has rank %d, expected 4", n->rank);
+  if (b->row->arg) {
+    if (!last) bad(b, "attribute 'channels_last' is 0, which is not supported");
+    const Node *s = in_node(b, GROUP_SKIP);
+    Ref skip = s->rank == 2 ? g_reshape(b->ir, b->in[GROUP_SKIP], 4, (int64_t[]){ s->dims[0], 1, 1, s->dims[1] }) : b->in[GROUP_SKIP];
+    x = add(b, x, to_shape(b, skip, 4, n->dims));
+    if (has_in(b, GROUP_BIAS)) x = add(b, x, to_shape(b, b->in[GROUP_BIAS], 4, n->dims));
+    b->out[1] = x;
+  }
+  Ref in[3] = { last ? moved_channels(b, x, true) : x };
+  for (int k = 1; k <= 2; k++) in[k] = g_cast(b->ir, b->in[k], in_dt(b, 0));
+  Ref y = apply_op(b, "GroupNormalization", 3, in, 2, attrs);
+  if (attr_int(b, "activation")) y = apply_op(b, "Swish", 1, &y, 0, NULL);
+  b->out[0] = last ? moved_channels(b, y, false) : y;
 }

@@ -31,6 +31,14 @@ Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
   return xs[0];
 }
 
+Ref moved_channels(Build *b, Ref x, bool to_front) {
+  int rank = node(b->ir, x)->rank;
+  int64_t perm[MAX_RANK];
+  if (rank < 3) bad(b, "the input has rank %d, expected at least 3", rank);
+  for (int i = 0; i < rank; i++) perm[i] = !i ? 0 : to_front ? i == 1 ? rank - 1 : i - 1 : i == rank - 1 ? 1 : i + 1;
+  return g_permute(b->ir, x, perm);
+}
+
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill) {
   int64_t before[MAX_RANK] = { 0 }, after[MAX_RANK] = { 0 };
   memcpy(before + first, lo, (size_t)n * sizeof *lo);

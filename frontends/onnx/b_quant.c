@@ -183,15 +183,6 @@ void op_qlinear_concat(Build *b) {
   b->out[0] = quantized(b, apply_op(b, "Concat", n, in, b->nattr, b->attr), 0, 1, in_dt(b, 1));
 }
 
-/* Axis 1 to the end and back again */
-static Ref moved_channels(Build *b, Ref x, bool to_front) {
-  int rank = node(b->ir, x)->rank;
-  int64_t perm[MAX_RANK];
-  if (rank < 3) bad(b, "the input has rank %d, expected at least 3", rank);
-  for (int i = 0; i < rank; i++) perm[i] = !i ? 0 : to_front ? i == 1 ? rank - 1 : i - 1 : i == rank - 1 ? 1 : i + 1;
-  return g_permute(b->ir, x, perm);
-}
-
 static void with_channels_last(Build *b, bool last, BuildFn build) {
   if (last) b->in[0] = moved_channels(b, b->in[0], true);
   build(b);

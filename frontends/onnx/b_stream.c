@@ -76,3 +76,21 @@ void op_causal_conv(Build *b) {
   b->out[0] = y;
   b->out[1] = shrink_axis(ir, all, 2, node(ir, all)->dims[2] - before, 1, before);
 }
+
+/* The same of com.microsoft, which may have states of several steps, and channels in other places */
+static void need_default(Build *b, const char *name, int64_t value) {
+  if (attr_int(b, name) != value) bad(b, "attribute '%s' is %lld, only %lld is supported", name, (long long)attr_int(b, name), (long long)value);
+}
+
+void op_ms_linear_attention(Build *b) {
+  need_default(b, "state_window", 0);
+  op_linear_attention(b);
+}
+
+void op_ms_causal_conv(Build *b) {
+  need_default(b, "state_window", 0);
+  need_default(b, "channels_last", 0);
+  need_default(b, "dilation", 1);
+  need_default(b, "ndim", 1);
+  op_causal_conv(b);
+}

@@ -378,6 +378,12 @@ Ref type_limit(IR *ir, DType d, bool high) {
 }
 DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
 
+Ref scalar_in(Build *b, int k) {
+  const Node *x = in_node(b, k);
+  if (dims_elems(x->dims, x->rank) != 1) bad(b, "input %d has %lld elements, expected one", k, (long long)dims_elems(x->dims, x->rank));
+  return g_reshape(b->ir, b->in[k], 0, NULL);
+}
+
 /* ---- one node ---- */
 static Ref value_ref(Build *b, OnnxId id) {
   if (!id || b->value[id]) return b->value[id];

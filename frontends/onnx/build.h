@@ -123,6 +123,8 @@ static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b-
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
 static inline bool has_in(const Build *b, int k) { return k >= 0 && k < b->nin && b->in[k]; }
 
+Ref scalar_in(Build *b, int k);                 /* input k, of one element, without its axes */
+
 /* Values that must be known now. name is the input's in the operator's documentation. */
 bool const_tensor(Build *b, Ref r, Tensor *t);  /* false: depends on an input of the graph */
 const int64_t *const_ints(Build *b, int k, const char *name, int *n);
@@ -170,6 +172,7 @@ Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* any number above 0; xs i
 Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n);
 Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner); /* each element in place (inner), or the axis as a whole */
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
+Ref moved_channels(Build *b, Ref x, bool to_front); /* the last axis becomes axis 1, or that the last one */
 Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one of rank axes */
 
 /* ---- b_gather.c ---- */

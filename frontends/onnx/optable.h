@@ -23,6 +23,7 @@
 #define EXPERTS \
   "k:i>=1=1 activation_type:s{relu|gelu|silu|swiglu|identity}=relu activation_alpha:f=1 activation_beta:f=0 normalize_routing_weights:i=0 " \
   "swiglu_fusion:i=0 swiglu_limit:f use_sparse_mixer:i=0"
+#define DIFFUSION_NORM "groups:i>=1! activation:i>=0! channels_last:i=1 epsilon:f=1e-5"
 #define LABELS "default_string:s=_Unused default_int64:i=-1 default_float:f=-0 keys_strings:S keys_int64s:I keys_floats:F values_strings:S values_int64s:I values_floats:F"
 /* clang-format off */
 /*    domain, name,             since, until,        in,      out,    types,   attributes, builder, argument */
@@ -55,7 +56,9 @@ OPROW("", "BatchNormalization",   1,  13,         5, 5,   1, 5,   "f",
       "epsilon:f=1e-5 momentum:f=0.9 spatial:i=1 is_test:i=1 consumed_inputs:I", adapt_batch_norm, 0)
 OPROW("", "BatchNormalization",   14, OPSET_NOW,  5, 5,   1, 3,   "f",
       "epsilon:f=1e-5 momentum:f=0.9 training_mode:i=0", op_batch_norm, 0)
+OPROW("com.microsoft", "BiasAdd", 1,  OPSET_NOW,  3, 3,   1, 1,   "f==",  "", op_variadic, OP_ADD)
 OPROW("com.microsoft", "BiasGelu", 1, OPSET_NOW,  2, 2,   1, 1,   "w^",   "approximate:s=none", op_bias_gelu, 0)
+OPROW("com.microsoft", "BiasSplitGelu", 1, OPSET_NOW, 2, 2, 1, 1,  "w^",   "", op_bias_split_gelu, 0)
 OPROW("ai.onnx.ml", "Binarizer",  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "threshold:f=0", op_binarizer, 0)
 OPROW("", "BitCast",              26, OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i!", op_bitcast, 0)
 OPROW("", "BitShift",             11, OPSET_NOW,  2, 2,   1, 1,   "i^",   "direction:s{LEFT|RIGHT}!", op_shift, 0)
@@ -69,6 +72,8 @@ OPROW("", "Cast",                 1,  5,          1, 1,   1, 1,   "a",    "to:s!
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
 OPROW("", "CausalConvWithState",  27, OPSET_NOW,  2, 4,   1, 2,   "f===", "activation:s{none|silu|swish}=none", op_causal_conv, 0)
+OPROW("com.microsoft", "CausalConvWithState", 1, OPSET_NOW, 2, 4, 1, 2, "f===",
+      "activation:s{none|silu|swish}=none ndim:i=1 dilation:i=1 channels_last:i=0 state_window:i=0", op_ms_causal_conv, 0)
 OPROW("", "Ceil",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_CEIL)
 OPROW("", "Celu",                 12, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f=1", op_celu, 0)
 OPROW("", "CenterCropPad",        18, OPSET_NOW,  2, 2,   1, 1,   "ai",   "axes:I", op_center_crop_pad, 0)
@@ -133,6 +138,8 @@ OPROW("com.microsoft", "FusedMatMul", 1, OPSET_NOW, 2, 2, 1, 1,   "n^",
       "alpha:f=1 transA:i=0 transB:i=0 transBatchA:i=0 transBatchB:i=0", op_fused_matmul, 0)
 OPROW("", "GRU",                  1,  6,          3, 6,   0, 2,   "w===i=", RECURRENT " linear_before_reset:i=0 output_sequence:i=0", op_recurrent, 3)
 OPROW("", "GRU",                  7,  OPSET_NOW,  3, 6,   0, 2,   "w===i=", RECURRENT " linear_before_reset:i=0", op_recurrent, 3)
+OPROW("com.microsoft", "GatedRMSNorm", 1, OPSET_NOW, 3, 3, 1, 1,  "w^=",  "activation:s{silu|swish|sigmoid}=silu epsilon:f=1e-5", op_gated_rms_norm, 0)
+OPROW("com.microsoft", "GatedRelativePositionBias", 1, OPSET_NOW, 6, 7, 1, 1, "w=====i", "num_heads:i>=1!", op_ms_gated_relative_bias, 0)
 OPROW("", "Gather",               1,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "axis:i=0", op_gather, 0)
 OPROW("com.microsoft", "GatherBlockQuantized", 1, OPSET_NOW, 3, 4, 1, 1, "iifi",
       "bits:i=4 block_size:i>=16=128 gather_axis:i=0 quantize_axis:i=1", op_gather_block_quantized, 0)
@@ -143,6 +150,7 @@ OPROW("", "Gelu",                 20, OPSET_NOW,  1, 1,   1, 1,   "w",    "appro
 OPROW("com.microsoft", "Gelu",    1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "approximate:s=none", op_gelu, 0)
 OPROW("", "Gemm",                 1,  OPSET_NOW,  2, 3,   1, 1,   "n==",
       "alpha:f=1 beta:f=1 transA:i=0 transB:i=0 broadcast:i", op_gemm, 0)
+OPROW("com.microsoft", "GemmFastGelu", 1, OPSET_NOW, 2, 3, 1, 1,  "w==",  "approximate:s=tanh", op_gemm_fast_gelu, 0)
 OPROW("", "GlobalAveragePool",    1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_global_pool, OP_ADD)
 OPROW("", "GlobalLpPool",         2,  OPSET_NOW,  1, 1,   1, 1,   "f",    "p:i>=1=2", op_global_lp_pool, 0)
 OPROW("", "GlobalMaxPool",        1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_global_pool, OP_MAX)
@@ -154,6 +162,7 @@ OPROW("", "GridSample",           16, OPSET_NOW,  2, 2,   1, 1,   "ff",
       "padding_mode:s{zeros|border|reflection}=zeros", op_grid_sample, 0)
 OPROW("com.microsoft", "GridSample", 1, OPSET_NOW, 2, 2,  1, 1,   "ff",
       "align_corners:i=0 mode:s{bilinear|nearest|bicubic}=bilinear padding_mode:s{zeros|border|reflection}=zeros", build_newest, 0)
+OPROW("com.microsoft", "GroupNorm", 1, OPSET_NOW, 3, 3,  1, 1,   "fff",  DIFFUSION_NORM, op_ms_group_norm, 0)
 OPROW("", "GroupNormalization",   18, 20,         3, 3,   1, 1,   "f==",
       "epsilon:f=1e-5 num_groups:i>=1! stash_type:i=1", adapt_group_norm, 0)
 OPROW("", "GroupNormalization",   21, OPSET_NOW,  3, 3,   1, 1,   "f==",
@@ -193,6 +202,9 @@ OPROW("", "Less",                 7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op
 OPROW("", "LessOrEqual",          12, OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_CMPLE)
 OPROW("", "LinearAttention",      27, OPSET_NOW,  3, 6,   1, 2,   "f==f==",
       "q_num_heads:i>=1! kv_num_heads:i>=1! scale:f=0 chunk_size:i=64 update_rule:s{linear|gated|delta|gated_delta}=gated_delta", op_linear_attention, 0)
+OPROW("com.microsoft", "LinearAttention", 1, OPSET_NOW, 3, 6, 1, 2, "f==f==",
+      "q_num_heads:i>=1! kv_num_heads:i>=1! scale:f=0 chunk_size:i=64 update_rule:s{linear|gated|delta|gated_delta}=gated_delta state_window:i=0",
+      op_ms_linear_attention, 0)
 OPROW("ai.onnx.ml", "LinearClassifier", 1, OPSET_NOW, 1, 1, 1, 2, "n",
       "coefficients:F! intercepts:F classlabels_ints:I classlabels_strings:S multi_class:i=0" TRANSFORM, op_linear_classifier, 0)
 OPROW("ai.onnx.ml", "LinearRegressor", 1, OPSET_NOW, 1, 1, 1, 1,  "n",    "coefficients:F! intercepts:F targets:i>=1=1" TRANSFORM, op_linear_regressor, 0)
@@ -227,6 +239,7 @@ OPROW("com.microsoft", "MultiHeadAttention", 1, OPSET_NOW, 1, 10, 1, 4, "f===i==
 OPROW("", "Neg",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_NEG)
 OPROW("", "NegativeLogLikelihoodLoss", 12, OPSET_NOW,  2, 3,   1, 1,   "wi=",
       "ignore_index:i reduction:s{none|mean|sum}=mean", op_likelihood_loss, 0)
+OPROW("com.microsoft", "NhwcFusedConv", 1, OPSET_NOW, 2, 4, 1, 1, "f===", CONV " activation:s= activation_params:F", op_nhwc_conv, 0)
 OPROW("com.microsoft", "NhwcMaxPool", 1, OPSET_NOW, 1, 1, 1, 1,   "i",    POOL " storage_order:i=0", op_nhwc_max_pool, 0)
 OPROW("", "NonMaxSuppression",    10, OPSET_NOW,  2, 5,   1, 1,   "f^iff", "center_point_box:i=0", op_non_max_suppression, 0)
 OPROW("", "NonZero",              9,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_non_zero, 0)
@@ -310,6 +323,7 @@ OPROW("", "ReduceSum",            13, OPSET_NOW,  1, 2,   1, 1,   "ni",
 OPROW("", "ReduceSumSquare",      1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
 OPROW("", "ReduceSumSquare",      18, OPSET_NOW,  1, 2,   1, 1,   "ni",
       "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_sum_square, 0)
+OPROW("com.microsoft", "RelativePositionBias", 1, OPSET_NOW, 3, 3, 1, 1, "fii", "max_distance:i>=1! is_bidirectional:i=0", op_ms_relative_bias, 0)
 OPROW("", "Relu",                 1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_relu, 0)
 OPROW("", "Reshape",              1,  4,          1, 1,   1, 1,   "a",    "shape:I! consumed_inputs:I", adapt_reshape, 0)
 OPROW("", "Reshape",              5,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "allowzero:i=0", op_reshape, 0)
@@ -330,6 +344,7 @@ OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op
 OPROW("", "STFT",                 17, OPSET_NOW,  2, 4,   1, 1,   "fifi", "onesided:i=1", op_stft, 0)
 OPROW("ai.onnx.ml", "SVMRegressor", 1, OPSET_NOW, 1, 1,   1, 1,   "n",    SVM " n_supports:i>=0=0 one_class:i=0", op_svm_regressor, 0)
 OPROW("", "Scale",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "scale:f=1", op_scale, 0)
+OPROW("com.microsoft", "ScaledSiLU", 1, OPSET_NOW, 1, 2, 1, 1,   "wf",   "alpha:f=1", op_scaled_silu, 0)
 OPROW("", "ScaledTanh",           1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f! beta:f!", op_scaled, 1)
 OPROW("ai.onnx.ml", "Scaler",     1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "offset:F scale:F", op_scaler, 0)
 OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
@@ -358,6 +373,7 @@ OPROW("", "SimplifiedLayerNormalization", 1, OPSET_NOW, 2, 2, 1, 2, "ff", "axis:
 OPROW("", "Sin",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SIN)
 OPROW("", "Sinh",                 9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_SINH)
 OPROW("", "Size",                 1,  OPSET_NOW,  1, 1,   1, 1,   "a",    "", op_size, 0)
+OPROW("com.microsoft", "SkipGroupNorm", 1, OPSET_NOW, 4, 5, 1, 2, "fff==", DIFFUSION_NORM, op_ms_group_norm, 1)
 OPROW("com.microsoft", "SkipLayerNormalization", 1, OPSET_NOW, 3, 5, 1, 4, "f====", "epsilon:f=1e-12", op_skip_norm, 0)
 OPROW("com.microsoft", "SkipSimplifiedLayerNormalization", 1, OPSET_NOW, 3, 4, 1, 4, "f===", "epsilon:f=1e-12", op_skip_norm, 1)
 OPROW("", "Slice",                1,  9,          1, 1,   1, 1,   "a",    "starts:I! ends:I! axes:I", adapt_slice, 0)
@@ -425,3 +441,4 @@ OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op
 #undef SVM
 #undef LABELS
 #undef EXPERTS
+#undef DIFFUSION_NORM

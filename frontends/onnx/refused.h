@@ -5,6 +5,8 @@
 #define OPTIONALS "there are no optionals"
 #define RANDOM "each run would give other numbers"
 #define TRAINING "models are not trained"
+#define GENERATION "it is a whole loop of generation; the decoder in its body can be compiled"
+#define ONE_MACHINE "its weights are packed for one machine; ONNX Runtime saves without that at ORT_ENABLE_EXTENDED"
 REFUSED("", "Bernoulli",            RANDOM)
 REFUSED("", "ImageDecoder",         "it reads picture files")
 REFUSED("", "Multinomial",          RANDOM)
@@ -30,8 +32,25 @@ REFUSED("ai.onnx.preview.training", "Adagrad",  TRAINING)
 REFUSED("ai.onnx.preview.training", "Adam",     TRAINING)
 REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)
 REFUSED("ai.onnx.preview.training", "Momentum", TRAINING)
+REFUSED("com.microsoft", "BeamSearch",        GENERATION)
+REFUSED("com.microsoft", "GreedySearch",      GENERATION)
+REFUSED("com.microsoft", "NhwcConv",          "its weights are in one of two orders, and it does not say which")
+REFUSED("com.microsoft", "Sampling",          GENERATION)
+REFUSED("com.microsoft", "Tokenizer",         STRINGS)
+REFUSED("com.microsoft", "Unique",            DATA_SIZE)
+REFUSED("com.microsoft", "WhisperBeamSearch", GENERATION)
+REFUSED("com.microsoft.nchwc", "AveragePool", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "Conv", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "GlobalAveragePool", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "GlobalMaxPool", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "MaxPool", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "ReorderInput", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "ReorderOutput", ONE_MACHINE)
+REFUSED("com.microsoft.nchwc", "Upsample", ONE_MACHINE)
 #undef STRINGS
 #undef DATA_SIZE
 #undef OPTIONALS
 #undef RANDOM
 #undef TRAINING
+#undef GENERATION
+#undef ONE_MACHINE

@@ -5,6 +5,7 @@ onnxruntime and numpy; running the tests does not. The same versions write the s
 write to in place of the archive, and words of which a test's name must contain one."""
 import gzip
 import io
+import math
 import pathlib
 import sys
 import tarfile
@@ -29,7 +30,7 @@ class Const:
 
 def case(name, op, inputs, outputs=1, domain=MS, version=OPSET, same_as=None, expected=None, **attributes):
     """inputs: arrays, Const of arrays, or None where left out; outputs: a number, or which of them are there; same_as: the
-    inputs of a form that ONNX Runtime has, where it lacks this one; expected: results that are more exact than its own"""
+    inputs of a form that ONNX Runtime has, where it lacks this one; expected: results, of what it has for no CPU, or less exact"""
     cases[name] = (op, inputs, [1] * outputs if isinstance(outputs, int) else outputs, domain, version, same_as, expected, attributes)
 
 
@@ -55,8 +56,7 @@ def build(name):
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     model, feed = model_of(name, same_as or inputs)
-    results = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
-    results = expected or results
+    results = expected or onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
     model, feed = model_of(name, inputs, results)
     files = {"model.onnx": model}
     for i, (n, a) in enumerate(feed.items()):
@@ -69,6 +69,10 @@ def build(name):
 # ---- inputs ----
 def floats(seed, *shape, kind=np.float32, scale=1.0):
     return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(kind)
+
+
+def fast_gelu(x):
+    return (x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))).astype(np.float32)
 
 
 def ints(seed, low, high, *shape, kind=np.int32):
@@ -390,6 +394,63 @@ def further():
                  block_size=block, quant_type=kind)
 
 
+def of_machines():
+    """what ONNX Runtime makes for other processors, by its definition; and states of its own"""
+    x, gamma, beta = floats(170, 2, 4, 6, 8), floats(171, 8), floats(172, 8)
+    silu, gelu = lambda v: v / (1 + np.exp(-v)), lambda v: v / 2 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))
+    ours = lambda name, op, inputs, *y, **attributes: case("ms_" + name, op, inputs, len(y), expected=[np.asarray(v, np.float32) for v in y], **attributes)
+
+    def grouped(v, groups, epsilon=1e-5):
+        g = v.astype(np.float64).reshape(*v.shape[:3], groups, -1)
+        axes = (1, 2, 4)
+        return ((g - g.mean(axes, keepdims=True)) / np.sqrt(g.var(axes, keepdims=True) + epsilon)).reshape(v.shape) * gamma + beta
+
+    ours("group_norm", "GroupNorm", [x, Const(gamma), Const(beta)], grouped(x, 4), groups=4, activation=0)
+    ours("group_norm_first", "GroupNorm", [x.transpose(0, 3, 1, 2).copy(), Const(gamma), Const(beta)], silu(grouped(x, 2)).transpose(0, 3, 1, 2), groups=2, activation=1,
+         channels_last=0)
+    skip, bias = floats(173, 2, 8), floats(174, 8)
+    total = x + skip[:, None, None] + bias
+    ours("skip_group_norm", "SkipGroupNorm", [x, Const(gamma), Const(beta), skip, Const(bias)], silu(grouped(total, 4)), total, groups=4, activation=1)
+    total = x + x[:, :1, :1]
+    ours("skip_group_norm_plain", "SkipGroupNorm", [x, Const(gamma), Const(beta), x[:, :1, :1].copy()], grouped(total, 8, 0.5), groups=8, activation=0, epsilon=0.5)
+    rows, both = floats(175, 2, 3, 8), floats(176, 8)
+    ours("bias_add", "BiasAdd", [rows, Const(both), 2 * rows], 3 * rows + both)
+    left, right = np.split(rows + both, 2, -1)
+    ours("bias_split_gelu", "BiasSplitGelu", [rows, Const(both)], left * gelu(right))
+    a, w, c = floats(177, 3, 8), floats(178, 8, 5), floats(179, 5)
+    case("ms_gemm_fast_gelu", "GemmFastGelu", [a, Const(w), Const(c)], expected=[fast_gelu(a @ w + c)])
+    case("ms_gemm_fast_gelu_plain", "GemmFastGelu", [rows / 8, Const(w)], expected=[fast_gelu(rows / 8 @ w)])  # far below 0 it loses all digits
+    k, z = floats(180, 5, 8, 3, 3), floats(181, 2, 4, 6, 5)
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    sums = sum(padded[:, i:i + 4, j:j + 6] @ k[:, :, i, j].T for i in range(3) for j in range(3))
+    ours("nhwc_fused_conv", "NhwcFusedConv", [x, Const(k), Const(c), z], np.maximum(sums + c + z, 0), pads=[1] * 4, activation="Relu")
+    ours("nhwc_fused_conv_plain", "NhwcFusedConv", [x, Const(k)], sums, pads=[1] * 4)
+    table = floats(182, 32, 3)
+    for both_ways in (0, 1):
+        q, n = np.arange(200)[:, None], np.arange(200)[None]
+        far, half = n - q, 16 if both_ways else 32
+        first = np.where(far > 0, half, 0) if both_ways else 0
+        far = np.abs(far) if both_ways else np.maximum(-far, 0)
+        near = np.float32(half // 2)
+        more = np.log(np.maximum(far, 1).astype(np.float32) / near) / np.log(np.float32(100) / near) * np.float32(half - half // 2)
+        bucket = first + np.where(far < near, far, np.minimum(near + more.astype(np.int64), half - 1)).astype(np.int64)
+        ours(f"relative_bias_{both_ways}", "RelativePositionBias", [table, *[Const(np.array([200], np.int64))] * 2], table.reshape(3, 32)[:, bucket][None],
+             max_distance=100, is_bidirectional=both_ways)
+    q, qb, far, w, wb, scale = floats(183, 2, 5, 8), floats(184, 8), floats(185, 1, 2, 5, 5), floats(186, 4, 6), floats(187, 6), floats(188, 1, 2, 1, 1)
+    gates = 1 / (1 + np.exp(-((q + qb).reshape(2, 5, 2, 4).swapaxes(1, 2) @ w + wb).reshape(2, 2, 5, 2, 3).sum(-1)))
+    ours("gated_relative_bias", "GatedRelativePositionBias", [q, *map(Const, (qb, far, w, wb, scale))], (gates[..., :1] * (gates[..., 1:] * scale - 1) + 2) * far, num_heads=2)
+    for name in ("silu", "sigmoid"):
+        case(f"ms_gated_rms_norm_{name}", "GatedRMSNorm", [rows, Const(floats(189, 4)), floats(190, 2, 3, 8)], activation=name, epsilon=1e-4)
+    case("ms_scaled_silu", "ScaledSiLU", [rows], alpha=0.75)
+    case("ms_scaled_silu_input", "ScaledSiLU", [rows, np.array(-1.5, np.float32)])
+    state = floats(191, 2, 4, 2)
+    case("ms_causal_conv", "CausalConvWithState", [floats(192, 2, 4, 7), Const(floats(193, 4, 1, 3)), Const(floats(194, 4)), state], 2, activation="silu")
+    gate, step = -np.abs(floats(195, 2, 5, 2)), np.abs(floats(196, 2, 5, 2))
+    q, k, v = floats(197, 2, 5, 8), floats(198, 2, 5, 8, scale=.4), floats(199, 2, 5, 6)
+    for rule, more in (("linear", []), ("gated", [None, gate]), ("gated_delta", [floats(200, 2, 2, 4, 3), gate, step])):
+        case(f"ms_linear_attention_{rule}", "LinearAttention", [q, k, v, *more], 2, q_num_heads=2, kv_num_heads=2, update_rule=rule)
+
+
 def experts():
     t, e, h, n = 5, 4, 8, 16
     x, scores = floats(150, t, h), floats(151, t, e)
@@ -422,6 +483,7 @@ def experts():
 def main():
     attention()
     experts()
+    of_machines()
     recurrent()
     further()
     regions()
