@@ -30,7 +30,7 @@ static const Line lines[] = {
   { "Mod 13 f[2] f[2]", "attribute 'fmod' is 0" },
   { "PRelu 16 f[1,3,4,4] f[3,1,1]", "[1,3,4,4]" },
   { "PRelu 16 f[3] f[2,3]", "does not broadcast" },
-  { "Clip 13 f[2] f{0,1}", "input 1 is not a scalar" },
+  { "Clip 13 f[2] f{0,1}", "input 1 has 2 elements, expected one" },
   { "Clip 6 f[2] min=1.0 max=0.0", "[2]" },
   { "Relu 14 f[2] alpha=1.0", "there is no attribute 'alpha'" },
   { "Relu 14 f[2] f[2]", "2 inputs, expected exactly 1" },
