@@ -334,7 +334,7 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     sb_printf(o, "tgc_%smod_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
     return;
   case OP_SHL: sb_printf(o, "tgc_shl_%s(%s, %s)", c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1)); return;
-  case OP_SHR: sb_printf(o, "tgc_%sshr_%s(%s, %s)", !vec && dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
+  case OP_SHR: sb_printf(o, "tgc_%sshr_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR:
     if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
     else put_int(w, o, x);
@@ -622,7 +622,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_WHERE: return true;
   case OP_ROUND: case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return from == DT_F32;
   case OP_BITCAST: return from == DT_F32 || from == DT_I32 || from == DT_U32;
-  case OP_SHL: case OP_SHR: return from == DT_I32 || from == DT_U32;
+  case OP_SHL: case OP_SHR: return i;
   case OP_CAST:
     if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
     if (from == DT_BF16 || d == DT_BF16) return from == DT_F32 || d == DT_F32;

@@ -4,6 +4,7 @@
  * terms of a window, and the latency of the accumulators; the slowest of the three is the cost. What comes from further
  * away, short loops and ranges that a tile does not divide are paid for on top. Two memory ports, two arithmetic ports
  * and a latency of four cycles describe every out-of-order core of the last ten years well enough to rank tiles. */
+#include "../ir/refmap.h"
 #include "cost.h"
 #include <math.h>
 #include <stdlib.h>
@@ -105,6 +106,28 @@ int instruction_cost(const Node *x) {
   }
 }
 
+/* Bytes of the widest of what is loaded below r, but for what indices and conditions are made of, which lanes often share: 64
+ * bits are data there, too. */
+int widest_datum(const IR *ir, Ref r) {
+  Refs all = { 0 };
+  RefMap datum = { 0 };
+  int widest = 1;
+  ir_toposort(ir, &r, 1, &all);
+  refmap_set(&datum, r, r);
+  for (size_t i = all.n; i-- > 0;) {
+    const Node *x = node(ir, all.p[i]);
+    if (!refmap_get(&datum, all.p[i])) continue;
+    if (x->op == OP_LOAD && dt_bytes((DType)x->dt) > widest) widest = dt_bytes((DType)x->dt);
+    for (int k = 0; k < x->nsrc; k++) {
+      const bool aside = x->op == OP_LOAD ? k == 1 || k == 2 : x->op == OP_STORE ? k == 1 || k == 3 : x->op == OP_WHERE && k == 0;
+      if (!aside) refmap_set(&datum, x->src[k], x->src[k]);
+    }
+  }
+  refmap_free(&datum);
+  VEC_FREE(&all);
+  return widest;
+}
+
 void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   Refs all = { 0 }, body = { 0 };
   memset(m, 0, sizeof *m);
@@ -134,7 +157,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
   Ref hot = m->red ? node(ir, m->red)->src[0] : n->store;
   ir_toposort(ir, &hot, 1, &body);
-  m->widest = 1;
+  m->widest = widest_datum(ir, hot);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     bool in_body = false;

@@ -63,6 +63,7 @@ bool lies_beside(const Access *a, int v, int i, int64_t n);  /* copies of range 
 bool model_spreads(const Model *m, int v);                 /* lanes along range v read runs of one element in a reduction */
 bool walks_outermost(const Model *m, int v);
 int lane_block(const Model *m, const Tile *t);              /* values of the range in lanes to walk before loops outside of it go on; 0: all */
+int widest_datum(const IR *ir, Ref r);                      /* bytes of what is loaded below r to compute with */
 double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */
 
 #endif

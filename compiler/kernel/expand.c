@@ -199,6 +199,28 @@ static Ref each_group(IR *ir, Ref r, int n) { /* one group for all lanes, repeat
   return make(ir, OP_VEC, (DType)node(ir, r)->dt, n * per, n * per, lane, 0, NULL);
 }
 
+/* Whether integers of 64 bits are computed from vectors: else they are indices. */
+static bool computes_data(const Lanes *v, const Node *x) {
+  bool any = false;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *y = node(v->ir, refmap_get(&v->memo, x->src[k]));
+    any |= y->lanes == v->n && y->op != OP_VEC;
+  }
+  return any;
+}
+
+/* An operand in lanes. An index is its first lane and steps from there, not an expression for each lane. */
+static Ref operand_of(Lanes *v, Ref r) {
+  IR *ir = v->ir;
+  const Ref in_lanes = refmap_get(&v->memo, r);
+  Ref first, step[64];
+  int64_t coef;
+  if (node(ir, in_lanes)->op != OP_VEC || node(ir, r)->dt != DT_I64 || v->n > 64 || !ix_split(ir, r, v->range, &coef, &first)) return splat(ir, in_lanes, v->n);
+  for (int i = 0; i < v->n; i++) step[i] = ix_const(ir, coef * i);
+  const Ref steps = make(ir, OP_VEC, DT_I64, v->n, v->n, step, 0, NULL);
+  return make(ir, OP_ADD, DT_I64, v->n, 2, (Ref[]){ splat(ir, first, v->n), steps }, 0, NULL);
+}
+
 static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   IR *ir = v->ir;
   const Node *x = node(ir, r);
@@ -233,8 +255,8 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
     return mine ? make(ir, OP_HRED, (DType)x->dt, 1, 1, &red, 1, x->arg) : red;
   }
   default:
-    if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE) return each_lane(v, r); /* indices: constants fold */
-    for (int k = 0; k < x->nsrc; k++) src[k] = splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
+    if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE && !computes_data(v, x)) return each_lane(v, r); /* constants fold */
+    for (int k = 0; k < x->nsrc; k++) src[k] = x->dt == DT_I64 ? operand_of(v, x->src[k]) : splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
     return make(ir, (Op)x->op, (DType)x->dt, v->n, x->nsrc, src, x->narg, x->arg);
   }
 }

@@ -130,7 +130,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     memset(&m, 0, sizeof m);
     m.ir = ir;
     m.t = t;
-    int widest = 4;
+    int widest = widest_datum(ir, x->src[0]);
     bool nested = false;
     for (int k = 1; k < x->nsrc; k++) {
       m.range[m.n++] = x->src[k];
@@ -143,7 +143,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
       for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
       if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
     }
-    int lanes = t->vector_bytes / widest, best = -1;
+    int lanes = t->vector_bytes / (widest < 4 ? 4 : widest), best = -1;
     double cost = 1e30, scalar = 0;
     for (size_t a = 0; a < m.access.n; a++) scalar += 1;
     for (int k = 0; k < m.n && lanes > 1 && !nested; k++) {
