@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LONG 6000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
-enum { MAX_STATEMENTS = 4000, BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a candidate, of a batch */
+enum { BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a batch */
 #define SCREENED_WORTH 0.97 /* of the incumbent's time, by either's code: more is not worth the compiler */
 
 /* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
@@ -63,12 +63,15 @@ static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
 static void choose(Batch *b) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
+  const Ready *ready = find_ready(b);
   Plan all;
   plan_begin(lab, lab->screen ? lab->screen : lab->backend, &b->given, &all);
   const size_t room = lab->screen ? SCREEN_STATEMENTS : BATCH_STATEMENTS;
   for (size_t i = 0; i < b->which.n; i++) {
     tell("at %d", b->which.p[i]);
-    const Kernel *k = plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
+    if (!i && ready) VEC_PUSH(&all.kernels, ready->kernel);
+    else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
+    const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
            cycles = n > MAX_STATEMENTS ? INFINITY : program_cycles(lab->ir, &k->prog, lab->target) * (1 + n / LONG);
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
@@ -275,6 +278,7 @@ static void scale_screened(Task *t) {
 bool lab_run(Lab *lab, Task *t) {
   int n = lab->jobs, maker = 0; /* the batch that compiles what the screens of all found */
   read_headers(lab);
+  ready_incumbent(lab, t);
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;
   Batch *b = ARENA_NEW(&lab->ctx->model, Batch, n);

@@ -31,15 +31,19 @@ typedef struct Batch {
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line to whoever started this process */
 static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
 
+enum { MAX_STATEMENTS = 4000 };    /* of a candidate */
+
 /* ---- lower.c ---- */
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p);
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
 double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by counting */
 
 /* ---- build.c ---- */
-void read_headers(Lab *lab);       /* once */
+void read_headers(Lab *lab);       /* once, when it pays */
+void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen makes code of it, once */
+const Ready *find_ready(const Batch *b); /* NULL: it was not */
 void build_all(Batch *b);          /* but what the lab has; those that no compiler takes are bad, and told */
-bool take_built(Batch *b, const char *line); /* a line of build_all's, in the tuner: the lab has it now */
+bool take_built(Batch *b, const char *line); /* a line of build_all's, in the tuner: the lab knows it now */
 void load_libraries(Batch *b);     /* in the process that runs the code */
 
 /* ---- race.c ---- */

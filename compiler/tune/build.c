@@ -55,13 +55,15 @@ static int run_compiler(const Lab *lab, const char *kind, const char *source, co
   return status;
 }
 
-/* The headers of instructions take longer to read than a kernel to compile: they are read once. Where that fails the
- * compiler finds the plain header. */
+/* The headers of instructions take longer to read than a kernel to compile. To read them once and for all takes as long as
+ * to read them for some files, and is done when that many have wanted them. Where it fails the compiler finds the plain
+ * header. */
 void read_headers(Lab *lab) {
+  enum { WORTH = 2 };
   static const char text[] =
       "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifdef __AVX__\n#include <immintrin.h>\n#endif\n";
   Arena *m = &lab->ctx->model;
-  if (lab->header || lab->backend->load) return;
+  if (lab->header || lab->wanted_header < WORTH) return;
   lab->header = arena_printf(m, "%s/headers.h", lab->scratch);
   if (file_write(lab->header, text, sizeof text - 1))
     fail(lab->ctx, EX_NOWRITE, "cannot write '%s': %s", lab->header, strerror(errno));
@@ -72,17 +74,52 @@ void read_headers(Lab *lab) {
 static bool is_reference(const Batch *b, int place) { return b->compares && !place; }
 
 /* What others are compared with need not be fast. */
-static int compile_file(const Batch *b, int first, const char *source, const char *so, const char *log) {
+static int compile_file(const Batch *b, int first, bool wants_header, const char *source, const char *so, const char *log) {
+  const Lab *lab = b->lab;
+  Arena *m = &lab->ctx->model;
   const char *level = is_reference(b, place_in_task(b, first)) ? "-O1" : "";
-  return run_compiler(b->lab, arena_printf(&b->lab->ctx->model, "-shared %s -include %s", level, b->lab->header), source, so, log);
+  const char *read = wants_header && lab->header ? arena_printf(m, " -include %s", lab->header) : "";
+  if (wants_header && !lab->header) tell("header");
+  return run_compiler(lab, arena_printf(m, "-shared %s%s", level, read), source, so, log);
 }
 
-/* The same without a compiler: the code is in this process, and in those that it forks. */
-static void build_here(Batch *b) {
-  const Lab *lab = b->lab;
-  struct LoadedCode *code = b->plan.backend->load(lab->ctx, &b->plan, lab->target, b->plan.backend != lab->backend);
-  for (size_t i = 0; i < b->plan.kernels.n; i++)
-    *(void **)&b->run.p[i] = b->plan.backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+/* The same without a compiler: the kernels of a plan from `first` on, for this process and those that it forks. */
+static void build_here(const Lab *lab, const Plan *p, size_t first, RunFn *run) {
+  Plan part = *p;
+  part.kernels.p = p->kernels.p + first;
+  part.kernels.n = p->kernels.n - first;
+  if (!part.kernels.n) return;
+  struct LoadedCode *code = p->backend->load(lab->ctx, &part, lab->target, p->backend != lab->backend);
+  for (size_t i = 0; i < part.kernels.n; i++)
+    *(void **)&run[first + i] = p->backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+}
+
+static const Ready *ready_of(const Lab *lab, const Task *t) {
+  for (size_t i = 0; i < lab->ready.n; i++)
+    if (!strcmp(lab->ready.p[i].opts, t->cand.p[0].opts) && !strcmp(lab->ready.p[i].key, t->key)) return &lab->ready.p[i];
+  return NULL;
+}
+
+const Ready *find_ready(const Batch *b) { return ready_of(b->lab, b->task); }
+
+/* All batches race against the incumbent: it is lowered and compiled before they begin, which also spares each of them what
+ * LLVM does when it is first used. A long one could hold up the tuner: the batches compile it. */
+void ready_incumbent(Lab *lab, const Task *t) {
+  if (!lab->screen || ready_of(lab, t)) return;
+  Ready x = { .key = t->key, .opts = t->cand.p[0].opts };
+  Given g;
+  Plan p;
+  double start = tune_work();
+  plan_begin(lab, lab->screen, &g, &p);
+  plan_add(&p, t->nest, x.opts);
+  lab->spent[SPENT_LOWERING] += tune_work() - start;
+  start = tune_work();
+  if (p.kernels.p[0].prog.n <= MAX_STATEMENTS) build_here(lab, &p, 0, &x.run);
+  lab->spent[SPENT_COMPILING] += tune_work() - start;
+  x.kernel = p.kernels.p[0];
+  VEC_PUSH(&lab->ready, x);
+  VEC_FREE(&p.kernels);
+  VEC_FREE(&p.packed);
 }
 
 static const char *lib_path(const Batch *b, int first, int n) {
@@ -102,6 +139,7 @@ static const Built *find_built(const Batch *b, int place) {
 bool take_built(Batch *b, const char *line) {
   const Task *t = b->task;
   int place, first, n, at;
+  if (!strcmp(line, "header")) return b->lab->wanted_header++, true;
   if (sscanf(line, "built %d %d %d %d", &place, &first, &n, &at) != 4) return false;
   if (place < 0 || place >= (int)t->cand.n) return true;
   if (!find_built(b, place))
@@ -126,7 +164,7 @@ static void build(Batch *b, int first, int n) {
              *so = lib_path(b, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
   Sb text = { 0 };
   write_source(b, first, n, &text);
-  int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, first, source, so, log);
+  int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, first, strstr(text.p, "<immintrin.h>"), source, so, log);
   sb_free(&text);
   if (!status) {
     for (int i = 0; i < n; i++) {
@@ -159,7 +197,9 @@ void build_all(Batch *b) {
     VEC_PUSH(&b->run, NULL);
   }
   if (b->plan.backend->load) {
-    build_here(b);
+    const Ready *ready = n ? find_ready(b) : NULL;
+    if (ready) b->run.p[0] = ready->run;
+    build_here(b->lab, &b->plan, ready && ready->run, b->run.p);
     return;
   }
   const size_t most = b->compares ? 1 : n; /* in a file */

@@ -109,6 +109,7 @@ void tuner_free(Tuner *t) {
   }
   VEC_FREE(&t->goals);
   VEC_FREE(&t->lab.built);
+  VEC_FREE(&t->lab.ready);
 }
 
 /* ---- a generation ---- */

@@ -110,6 +110,11 @@ typedef struct Built {   /* by the compiler, in this session */
   int at;                  /* in its table */
   bool reference;          /* made to compare others with, and not as a candidate */
 } Built;
+typedef struct Ready {   /* an incumbent by the screen's code, in the tuner and in all that it forks */
+  const char *key, *opts;
+  Kernel kernel;
+  void (*run)(void *const *); /* NULL: left to the batches */
+} Ready;
 typedef struct Lab {     /* what batches share */
   Ctx *ctx;
   IR *ir;
@@ -124,8 +129,10 @@ typedef struct Lab {     /* what batches share */
   int (*interrupted)(void *arg); /* not 0: stop */
   void *interrupted_arg;
   int batches;             /* made so far: names of files */
-  const char *header;      /* what all candidates include, read once */
+  const char *header;      /* of instructions, read once; NULL: not yet */
+  int wanted_header;       /* files that read it themselves */
   VEC(Built) built;        /* which may be wanted again: incumbents, and what is compared */
+  VEC(Ready) ready;
   double spent[SPENT_KINDS]; /* seconds of a CPU, of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries what the task holds; false when interrupted or out of time */
