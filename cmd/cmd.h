@@ -80,7 +80,8 @@ void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Ten
 bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
-typedef struct Settled { bool done; int threads, kept, found; double untuned, tuned; } Settled; /* nests; ms of a run */
+typedef struct SettledAt { int threads; double untuned, tuned; } SettledAt; /* ms of a run; threads 0: not measured */
+typedef struct Settled { bool done; int kept, found; SettledAt at, other; } Settled; /* nests; on the threads asked for, and on others */
 typedef struct Settle Settle;
 Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result); /* in c->model */
 int settle_survey(Ctx *c, Settle *s);                     /* the goals' slack; an exit code */

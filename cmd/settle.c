@@ -7,7 +7,9 @@
  * with them, and both take turns; the bundles' hooks (docs/bundle.md) give the time of each kernel, and a schedule that
  * does not win there goes; without hooks all stay or go. With threads there are more sides: all kernels in the same
  * number of chunks, of which each nest takes the best. What is left is built again and must beat the model without
- * schedules; where it does not, what wins no second time goes, and what is left is tried again.
+ * schedules; where it does not, what wins no second time goes, and what is left is tried again. A bundle may run on any
+ * number of threads, and neither the store nor a lock file asks for it: on another number, 1 or 2, the model with
+ * schedules must not be slower either.
  *
  * Where its memory happens to lie makes a process some percent faster or slower, from its beginning to its end, and each
  * kernel in another one. So a side has several, one after another; of each kernel what a tenth of all its runs stay below counts,
@@ -21,6 +23,7 @@ static const double BLOCK_SECONDS = 0.02, SIDE_SECONDS = 1.6;
 enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 }; /* processes of a side, and before the search; blocks of each; models of what is left */
 static const double QUANTILE = 0.1;
 #define WORTH        0.995 /* of the time without a schedule */
+#define NOT_SLOWER   1.005 /* the same on the other number of threads, as far as it can be told */
 #define CHUNKS_WORTH 0.96  /* of the time with the model's own chunks */
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
@@ -41,7 +44,7 @@ struct Settle {
   const char *scratch;
   Settled *result;
   Side side[SIDES];
-  int sides, threads;
+  int sides, threads, other; /* other: threads that may come instead; 0: none */
   bool stamped;    /* bundles tell the times of kernels; those of objects have no hooks for it */
   const Plan *plan; /* without schedules: which nests a kernel has */
   Tensor *in;
@@ -127,12 +130,12 @@ static void block(Ctx *c, Side *x) {
 }
 
 /* The given sides in turn, so often and so long. */
-static void live(Ctx *c, Settle *s, const int *sides, int n) {
+static void live(Ctx *c, Settle *s, const int *sides, int n, int threads) {
   const double end = clock_ms() + SIDE_SECONDS / LIVES * 1e3 * n;
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
-    worker_model(c, &x->worker, x->dir, x->so, &x->f, s->threads, s->in, &x->stamps);
+    worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, s->in, &x->stamps);
     x->stamped = 0;
   }
   for (int r = 0; r < ROUNDS_LEAST || clock_ms() < end; r++)
@@ -140,13 +143,13 @@ static void live(Ctx *c, Settle *s, const int *sides, int n) {
 }
 
 /* From the beginning, in so many processes a side. The first side has no schedules. */
-static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives) {
+static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives, int threads) {
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     x->runs.n = 0;
     for (int k = 0; k < x->stamps.n; k++) x->kernels[k].n = 0;
   }
-  for (int i = 0; i < lives; i++) live(c, s, sides, n);
+  for (int i = 0; i < lives; i++) live(c, s, sides, n, threads);
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
@@ -207,13 +210,21 @@ static int choose(Ctx *c, Settle *s) {
   return kept;
 }
 
+/* A side with the choice against none, on so many threads: does it take at most such a part of the time? */
+static bool holds(Ctx *c, Settle *s, int side, int threads, double worth, SettledAt *at) {
+  measure(c, s, (int[]){ 0, side }, 2, LIVES, threads);
+  *at = (SettledAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
+  if (s->o->verbose) fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned, at->untuned);
+  return at->tuned < worth * at->untuned;
+}
+
 /* Of the choice, what won again on a side that has it; how many are left, or 0: that would be the same. */
-static int choose_again(Settle *s, int side) {
+static int choose_again(Settle *s, int side, double worth) {
   int left = 0, gone = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = s->stamped && nest_ms(s, g, side) < WORTH * nest_ms(s, g, 0);
+    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;
@@ -231,26 +242,28 @@ static void settle(Ctx *c, void *arg) {
     if (!s->side[k].kernels) open_side(c, s, k);
     order[k] = k;
   }
-  measure(c, s, order, s->sides, LIVES);
+  measure(c, s, order, s->sides, LIVES, s->threads);
+  SettledAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s);
   for (int i = 0; kept; i++) {
     close_side(&s->side[last]);
     open_side(c, s, last);
-    measure(c, s, (int[]){ 0, last }, 2, LIVES);
-    if (s->o->verbose)
-      fprintf(stderr, "the model with %d schedules: %.4g ms, %.4g without\n", kept, model_ms(s, last), model_ms(s, 0));
-    if (model_ms(s, last) < WORTH * model_ms(s, 0)) break;
-    kept = i < TRIES - 1 ? choose_again(s, last) : 0;
+    double worth = WORTH;
+    if (holds(c, s, last, s->threads, worth, &at)) {
+      worth = NOT_SLOWER;
+      if (!s->other || holds(c, s, last, s->other, worth, &other)) break;
+    }
+    kept = i < TRIES - 1 ? choose_again(s, last, worth) : 0;
   }
-  const double untuned = model_ms(s, 0), tuned = kept ? model_ms(s, last) : untuned;
-  *s->result = (Settled){ .done = true, .threads = s->threads, .kept = kept, .found = found, .untuned = untuned, .tuned = tuned };
+  if (!kept) at.tuned = at.untuned, other = (SettledAt){ 0 };
+  *s->result = (Settled){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
   for (size_t i = 0; i < s->t->goals.n; i++) goal_settle(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
 }
 
 static void survey(Ctx *c, void *arg) {
   Settle *s = arg;
   open_side(c, s, 0);
-  measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES);
+  measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
   const Peak peak = peak_measure(c, s->o, s->scratch, s->plan->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
@@ -266,6 +279,7 @@ static void survey(Ctx *c, void *arg) {
 Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result) {
   Settle *s = ARENA_NEW(&c->model, Settle, 1);
   *s = (Settle){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
+  s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
   return s;

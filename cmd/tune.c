@@ -117,8 +117,13 @@ static void print_rate(const Tuning *u) {
   putchar('\n');
 }
 
+static void print_check(const SettledAt *x) {
+  printf("the model, %d thread%s: tuned %.4g ms, untuned %.4g ms", x->threads, x->threads > 1 ? "s" : "", x->tuned, x->untuned);
+}
+
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
+  const Settled *m = &u->model;
   int open = 0;
   double seconds = tune_clock() - u->start;
   for (size_t i = 0; i < t->goals.n; i++) open += !t->goals.p[i].done;
@@ -128,9 +133,12 @@ static void report(Tuning *u, const char *lock) {
                                         t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates", (json_int_t)t->tried, "failed",
                                         (json_int_t)t->failed, "base_us", tune_total(t, true), "us", tune_total(t, false),
                                         "partial", open > 0, "nests", goals_json(t)));
-    if (u->model.done)
-      json_object_set_new(j, "model_check", json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", u->model.threads, "untuned_ms", u->model.untuned,
-                                                      "tuned_ms", u->model.tuned, "kept", u->model.kept, "found", u->model.found));
+    if (m->done)
+      json_object_set_new(j, "model_check", json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
+                                                      "tuned_ms", m->at.tuned, "kept", m->kept, "found", m->found));
+    if (m->other.threads)
+      json_object_set_new(j, "other_check", json_pack("{s:i, s:f, s:f}", "threads", m->other.threads, "untuned_ms", m->other.untuned,
+                                                      "tuned_ms", m->other.tuned));
     json_print(j);
     return;
   }
@@ -139,9 +147,11 @@ static void report(Tuning *u, const char *lock) {
          seconds, (long long)t->failed);
   print_rate(u);
   printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
-  if (u->model.done)
-    printf("the model, %d thread%s: tuned %.4g ms, untuned %.4g ms; kept %d of %d schedules\n", u->model.threads,
-           u->model.threads > 1 ? "s" : "", u->model.tuned, u->model.untuned, u->model.kept, u->model.found);
+  if (m->done) {
+    print_check(&m->at);
+    printf("; kept %d of %d schedules\n", m->kept, m->found);
+  }
+  if (m->other.threads) print_check(&m->other), putchar('\n');
   if (lock) printf("schedules: %s\n", lock);
 }
 
