@@ -215,6 +215,25 @@ static void texts_read_back(void **state) {
   }
 }
 
+/* y[x[j], i] = j: nothing splits or moves j */
+static void serial_loops_stay(void **state) {
+  IR *ir = *state;
+  Ref j = range_make(ir, 6, RK_SERIAL), i = range_make(ir, 16, RK_LOOP), buf[2];
+  for (int b = 0; b < 2; b++) {
+    const DType d = b ? DT_F32 : DT_I64;
+    buf[b] = node_make(ir, OP_BUFFER, d, 1, 0, NULL, 1, &(int64_t){ (int64_t)ir->bufs.n }, 0, NULL);
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_ARENA, .dt = d, .elems = 96 }));
+  }
+  Ref place = node_make(ir, OP_LOAD, DT_I64, 1, 2, (Ref[]){ buf[0], j }, 0, NULL, 0, NULL), value = node_make(ir, OP_CAST, DT_F32, 1, 1, &j, 0, NULL, 0, NULL);
+  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[1], ix_add(ir, ix_mul(ir, place, 16), i), value }, 0, NULL, 0, NULL);
+  Ref nest = node_make(ir, OP_NEST, DT_NONE, 1, 3, (Ref[]){ store, j, i }, 0, NULL, 0, NULL);
+  static const char *const bad[] = { "{ unroll(r0,2) }", "{ vec(r0,2) }", "{ outer(r0) }", "{ tile(r0,3) }" }, *const good[] = { "{ vec(r1,8) unroll(r1,2) }", "{ outer(r1) }" };
+  const Target *t = target(ir->ctx, "x86-64-v3");
+  Opts o;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o), "what a serial loop stores may meet");
+  for (size_t k = 0; k < sizeof good / sizeof *good; k++) assert_null(opts_parse(ir, nest, t, good[k], strlen(good[k]), &o));
+}
+
 static void wrong_texts_are_refused(void **state) {
   IR *ir = *state;
   Ref nest = product(ir, false);
@@ -387,7 +406,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(rows_are_reduced_once, setup, teardown),
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
-    cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
+    cmocka_unit_test_setup_teardown(serial_loops_stay, setup, teardown), cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
     cmocka_unit_test_setup_teardown(sums_in_order_keep_it, setup, teardown),
     cmocka_unit_test_setup_teardown(chunks_of_a_chain_are_given, setup, teardown),
     cmocka_unit_test_setup_teardown(keys_name_what_is_computed, setup, teardown),
