@@ -60,11 +60,6 @@ static bool unpacks(const IR *ir, Ref r) {
   return !x->varies && op_info[x->op].level == L_EXPR && x->op != OP_CONST;
 }
 
-Ref operand_base(const IR *ir, Ref r) {
-  while (op_is_movement((Op)node(ir, r)->op) || op_widens(ir, node(ir, r))) r = node(ir, r)->src[0];
-  return r;
-}
-
 /* Movement on the way down to a value has elements of it read more than once. */
 static bool repeats(const IR *ir, Ref r) {
   for (; op_is_movement((Op)node(ir, r)->op) || op_widens(ir, node(ir, r)); r = node(ir, r)->src[0]) {

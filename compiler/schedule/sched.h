@@ -34,7 +34,6 @@ typedef struct Sched {
 } Sched;
 
 bool op_widens(const IR *ir, const Node *x); /* a CAST that a kernel makes as it loads: movement of what is stored in fewer bits */
-Ref operand_base(const IR *ir, Ref r);      /* below views and the widening of integers: what a contraction reads */
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, of which one is read again and again */
 
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, select, halo_view */
