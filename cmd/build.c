@@ -34,7 +34,8 @@ static void run_tool(Ctx *c, const Options *o, const char *what, const char *var
 }
 
 /* kind: what the C compiler is to make of `more` */
-static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags, const Texts *more) {
+static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags,
+                       const Texts *more) {
   Texts argv = { 0 };
   compiler_words(c, &argv);
   split_words(c, kind, &argv);
@@ -48,7 +49,8 @@ static void compile_to(Ctx *c, const Options *o, const char *scratch, const char
   VEC_FREE(&argv);
 }
 
-const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more) {
+const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags,
+                          const Texts *more) {
   const char *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
   Texts all = { 0 };
   for (size_t i = 0; i < more->n; i++) VEC_PUSH(&all, more->p[i]);
@@ -115,7 +117,8 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
   const Emit emit = p->backend->build ? EMIT_OBJ : EMIT_TEXT;
-  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .emit = emit, .keep_denormals = keeps_denormals(o) }, &b);
+  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .emit = emit, .keep_denormals = keeps_denormals(o) },
+                &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;

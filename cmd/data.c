@@ -160,8 +160,8 @@ bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out) {
   return true;
 }
 
-int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given, const GIO *out,
-               size_t nout, Tensor *want, bool *wanted) {
+int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given,
+               const GIO *out, size_t nout, Tensor *want, bool *wanted) {
   int seeded = 0;
   *wanted = true;
   for (size_t s = 0; s < steps_of(o); s++) {

@@ -56,8 +56,8 @@ static json_t *machine_json(Ctx *c, const Target *row) {
   if (!here) add_if_there(c, compilers, "clang");
   return json_pack("{s:s, s:s, s:o, s:i, s:i, s:b, s:s, s:o, s:o, s:o}", "isa", row->isa, "architecture", arch_name(row->arch),
                    "features", feature_names(row->arch, row->features), "vector_bytes", row->vector_bytes, "vector_registers",
-                   row->vector_regs, "fma", row->fma, "cflags", row->cflags, "lacking", feature_names(row->arch, lacking), "compilers", compilers,
-                   "runs", runs);
+                   row->vector_regs, "fma", row->fma, "cflags", row->cflags, "lacking", feature_names(row->arch, lacking),
+                   "compilers", compilers, "runs", runs);
 }
 
 static const char *words(Ctx *c, const json_t *list, const char *none) {
@@ -70,9 +70,9 @@ static const char *words(Ctx *c, const json_t *list, const char *none) {
 
 static void print_machine(Ctx *c, const json_t *m) {
   int bytes = (int)json_integer_value(json_object_get(m, "vector_bytes"));
-  printf("%-12s%-9s%-10s%-28s%s\n", json_string_value(json_object_get(m, "isa")), json_string_value(json_object_get(m, "architecture")),
-         bytes ? arena_printf(&c->model, "%d bit", 8 * bytes) : "scalar", words(c, json_object_get(m, "compilers"), "-"),
-         words(c, json_object_get(m, "runs"), "-"));
+  printf("%-12s%-9s%-10s%-28s%s\n", json_string_value(json_object_get(m, "isa")),
+         json_string_value(json_object_get(m, "architecture")), bytes ? arena_printf(&c->model, "%d bit", 8 * bytes) : "scalar",
+         words(c, json_object_get(m, "compilers"), "-"), words(c, json_object_get(m, "runs"), "-"));
 }
 
 int verb_devices(Ctx *c, const Options *o) {
@@ -80,13 +80,15 @@ int verb_devices(Ctx *c, const Options *o) {
   const Target *native = target_find(&c->model, "native", &why);
   Arch arch = host_arch();
   json_t *machines = json_array(), *back = json_array();
-  for (const Target *t = targets; t->isa; t++) json_array_append_new(machines, machine_json(c, target_find(&c->model, t->isa, &why)));
+  for (const Target *t = targets; t->isa; t++)
+    json_array_append_new(machines, machine_json(c, target_find(&c->model, t->isa, &why)));
   for (const Backend *const *b = backends; *b; b++)
     json_array_append_new(back, json_pack("{s:s, s:s}", "name", (*b)->name, "gloss", (*b)->gloss));
-  json_t *host = json_pack("{s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:b}", "architecture", arch_name(arch), "isa", native->isa, "features",
-                           feature_names(arch, host_features()), "lacking", feature_names(arch, ~host_features()), "l1_bytes",
-                           native->l1_bytes, "l2_bytes", native->l2_bytes, "l3_bytes", native->l3_bytes, "cores", native->cores, "compiler",
-                           own_compiler(c), "compiler_installed", installed(c, own_compiler(c)));
+  json_t *host = json_pack("{s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:b}", "architecture", arch_name(arch), "isa",
+                           native->isa, "features", feature_names(arch, host_features()), "lacking",
+                           feature_names(arch, ~host_features()), "l1_bytes", native->l1_bytes, "l2_bytes", native->l2_bytes,
+                           "l3_bytes", native->l3_bytes, "cores", native->cores, "compiler", own_compiler(c),
+                           "compiler_installed", installed(c, own_compiler(c)));
   json_t *j = json_report("devices", NULL), *m;
   json_object_update_new(j, json_pack("{s:o, s:o, s:o}", "host", host, "machines", machines, "backends", back));
   if (o->json) {
@@ -100,7 +102,8 @@ int verb_devices(Ctx *c, const Options *o) {
   printf("lacks         %s\n", words(c, json_object_get(host, "lacking"), "nothing that tgc uses"));
   printf("native is     %s\n", native->isa);
   printf("C compiler    %s%s\n", own_compiler(c), installed(c, own_compiler(c)) ? "" : ", which is not installed");
-  for (const Backend *const *b = backends; *b; b++) printf("%s%-8s%s\n", b == backends ? "backends      " : "              ", (*b)->name, (*b)->gloss);
+  for (const Backend *const *b = backends; *b; b++)
+    printf("%s%-8s%s\n", b == backends ? "backends      " : "              ", (*b)->name, (*b)->gloss);
   printf("\n%-12s%-9s%-10s%-28s%s\n", "--isa", "for", "vectors", "builds with", "runs");
   size_t i;
   json_array_foreach(machines, i, m) print_machine(c, m);

@@ -122,7 +122,9 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   if (!WIFEXITED(ended) || WEXITSTATUS(ended))
     fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
   if (status < 0) fail(c, EX_BUG, "the compiled model cannot be run: %s", why);
-  if (status == TGCRT_CPU) fail(c, EX_MISSING, "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
+  if (status == TGCRT_CPU)
+    fail(c, EX_MISSING,
+         "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
   if (clamped) warn_at(c, (Pos){ 0 }, "%s", "an index in the data was out of range and has been clamped");
   return status;
 }

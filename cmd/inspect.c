@@ -47,7 +47,8 @@ json_t *graph_json(const Graph *g) {
   for (int i = 0; i < OP_COUNT; i++)
     if (count[i]) json_object_set_new(ops, op_info[i].name, json_integer(count[i]));
   return json_pack("{s:o, s:o, s:o, s:o, s:I}", "inputs", values_json(g->inputs.p, graph_nin(g)), "outputs",
-                   values_json(g->outputs.p, graph_nout(g)), "states", values_json(g->inputs.p + graph_nin(g), g->states.n), "ops", ops, "nodes", (json_int_t)n);
+                   values_json(g->outputs.p, graph_nout(g)), "states", values_json(g->inputs.p + graph_nin(g), g->states.n),
+                   "ops", ops, "nodes", (json_int_t)n);
 }
 
 /* ---- the plan ---- */
@@ -84,7 +85,8 @@ static void print_layouts(const Plan *p) {
     print_name(from ? from : "");
     putchar('\n');
   }
-  if (p->layout_cost[0] > 0) printf("  cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1], p->layout_cost[0]);
+  if (p->layout_cost[0] > 0)
+    printf("  cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1], p->layout_cost[0]);
 }
 
 /* bytes that kernels without arithmetic read and write */
@@ -166,9 +168,9 @@ static json_t *layouts_json(const Plan *p) {
     const Layout *l = &p->layouts[i];
     const Node *x = node(p->ir, l->value);
     const char *from = p->ir->origins.p[x->origin].text;
-    json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:i, s:I, s:o}", "node", json_text(from ? from : ""), "type", dtype_info[x->dt].text,
-                                          "shape", json_dims(x->rank, x->dims), "buffer", l->buf, "offset", (json_int_t)l->offset,
-                                          "strides", json_dims(x->rank, l->stride)));
+    json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:i, s:I, s:o}", "node", json_text(from ? from : ""), "type",
+                                          dtype_info[x->dt].text, "shape", json_dims(x->rank, x->dims), "buffer", l->buf,
+                                          "offset", (json_int_t)l->offset, "strides", json_dims(x->rank, l->stride)));
   }
   return list;
 }
@@ -198,7 +200,8 @@ static json_t *find_contractions(const Graph *g) {
     if (!contraction_find(g->ir, order.p[i], &x)) continue;
     contraction_print(g->ir, &x, &text);
     Pos at = ir_pos(g->ir, order.p[i]);
-    json_array_append_new(list, json_pack("{s:o, s:o}", "node", json_text(at.node ? at.node : "reduce"), "ranges", json_text(text.p ? text.p : "")));
+    json_array_append_new(list, json_pack("{s:o, s:o}", "node", json_text(at.node ? at.node : "reduce"), "ranges",
+                                          json_text(text.p ? text.p : "")));
     sb_free(&text);
   }
   VEC_FREE(&order);

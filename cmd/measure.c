@@ -196,7 +196,8 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
 const char *hooks_write(Ctx *c, const char *scratch, int steps) {
   const char *path = arena_printf(&c->model, "%s/hooks.h", scratch);
   const Embedded *hooks = embedded_file("hooks.h");
-  const char *text = arena_printf(&c->model, "enum { STEPS = %d, LANES = %d, SPANS = %d };\n%.*s", steps, LANES, SPANS, (int)hooks->n, hooks->p);
+  const char *text = arena_printf(&c->model, "enum { STEPS = %d, LANES = %d, SPANS = %d };\n%.*s", steps, LANES, SPANS,
+                                  (int)hooks->n, hooks->p);
   file_put(c, path, text, strlen(text));
   return path;
 }

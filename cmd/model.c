@@ -46,7 +46,8 @@ enum { EMITS = sizeof emits / sizeof *emits };
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   const char *isa = otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
-  if (o->target && arch == ARCH_ANY) fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc knows (tgc devices lists those)", o->target);
+  if (o->target && arch == ARCH_ANY)
+    fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc knows (tgc devices lists those)", o->target);
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
@@ -127,7 +128,8 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   if (lock && p) lock_report(c, lock);
   store_close(store);
   if (p && p->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
-    fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no unit of it does three products of bf16 sooner than one of floats\n", p->target->isa);
+    fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no unit of it does three products of bf16 sooner than one of floats\n",
+            p->target->isa);
   return p;
 }
 

@@ -11,9 +11,10 @@ static json_t *frontend_json(const Frontend *f, bool quiet) {
   OpForm x;
   if (f->op && !quiet) printf("\noperators of %s, and the opsets they are read in:\n", f->name);
   for (int i = 0; f->op && f->op(i, &x); i++) {
-    json_array_append_new(x.why ? refused : ops,
-                          x.why ? json_pack("{s:s, s:s, s:s}", "domain", x.domain, "name", x.name, "why", x.why)
-                                : json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
+    json_array_append_new(
+        x.why ? refused : ops,
+        x.why ? json_pack("{s:s, s:s, s:s}", "domain", x.domain, "name", x.name, "why", x.why)
+              : json_pack("{s:s, s:s, s:i, s:i}", "domain", x.domain, "name", x.name, "since", x.since, "until", x.until));
     if (quiet) continue;
     if (x.why && json_array_size(refused) == 1) printf("\noperators of %s that are not read, and why:\n", f->name);
     if (x.why) printf("%-28s%s", x.name, x.why);

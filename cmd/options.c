@@ -80,7 +80,8 @@ static void print_words(const char *s, int at) {
 
 static void print_option(const OptionRow *r) {
   const char *eq = r->kind == MAYBE ? "[=" : r->arg ? "=" : "", letter[] = { '-', r->letter, ',', 0 };
-  print_words(r->help, printf("  %-4s--%s%s%s%s", r->letter ? letter : "", r->name, eq, r->arg ? r->arg : "", r->kind == MAYBE ? "]" : ""));
+  print_words(r->help, printf("  %-4s--%s%s%s%s", r->letter ? letter : "", r->name, eq, r->arg ? r->arg : "",
+                              r->kind == MAYBE ? "]" : ""));
 }
 
 static void print_help(const Options *o) {
@@ -141,7 +142,8 @@ static void print_man(void) {
   for (int i = 0; i < OPTIONS; i++) print_man_option(&option_rows[i]);
   puts(".SH EXIT STATUS");
   for (int i = 0; i < EXITS; i++) printf(".TP\n.B %d\n%s.\n", exit_rows[i].code, exit_rows[i].gloss);
-  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench, profile and tune, with arguments after blanks (cc).\n.TP\n.B TGC_CFLAGS\n"
+  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench, profile and tune, with arguments after blanks "
+       "(cc).\n.TP\n.B TGC_CFLAGS\n"
        "More arguments for it.\n.TP\n.B TGC_PYTHON\nA Python with onnxruntime and numpy, for bench \\-\\-vs\\-ort (python3).\n"
        ".TP\n.B TMPDIR\nWhere they keep their files while they work (/tmp).\n"
        ".TP\n.B XDG_CACHE_HOME\nWhere the store of tune lies, in tgc/tune.db (~/.cache).");
@@ -185,7 +187,8 @@ static int store(Options *o, const OptionRow *r, const char *value) {
   case TEXT: *(const char **)field = value; return -1;
   case LIST: VEC_PUSH((Texts *)field, value); return -1;
   case SIZE: return parse_size(value, field) ? -1 : wrong(o, "--%s wants a whole number, not '%s'", r->name, value);
-  case REAL: return parse_real(value, field) ? -1 : wrong(o, "--%s wants a number that is not negative, not '%s'", r->name, value);
+  case REAL:
+    return parse_real(value, field) ? -1 : wrong(o, "--%s wants a number that is not negative, not '%s'", r->name, value);
   }
   return -1;
 }
@@ -206,7 +209,8 @@ static int parse_long(Options *o, char ***argv) {
   if (!r) return wrong(o, "unknown option '%s'", **argv);
   if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong(o, "%s takes no option --%s", verb_name[o->verb], r->name);
   if (r->kind == FLAG && eq) return wrong(o, "--%s takes no value", r->name);
-  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv)) return wrong(o, "--%s wants a value: %s", r->name, r->arg);
+  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
+    return wrong(o, "--%s wants a value: %s", r->name, r->arg);
   return store(o, r, value);
 }
 
@@ -258,7 +262,8 @@ static int check_values(const Options *o) {
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile wants -o DIR");
   if (chains_named(o->chains) == CHAINS_COUNT) return wrong(o, "unknown --chains '%s'; there are faster, none, all", o->chains);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
-  if (o->weights && storage_named(o->weights) == STORAGE_COUNT) return wrong(o, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
+  if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
+    return wrong(o, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
     return wrong(o, "--denormals is flush or keep, not '%s'", o->denormals);
   Emit emit;
@@ -271,7 +276,8 @@ static int check_values(const Options *o) {
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong(o, "--format is npy, pb or raw, not '%s'", o->format);
   if (o->threads > 1024) return wrong(o, "--threads is at most 1024");
-  if (o->time && duration(o->time) < 0) return wrong(o, "--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
+  if (o->time && duration(o->time) < 0)
+    return wrong(o, "--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
   if (o->cc_limit && duration(o->cc_limit) < 0) return wrong(o, "--cc-limit wants a time as --time does, not '%s'", o->cc_limit);
   if (o->beam > 1000) return wrong(o, "--beam is at most 1000");
   if (o->name && !bundle_name_ok(o->name))

@@ -30,7 +30,8 @@ typedef struct Calibration {
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 static bool has_sample(Ctx *c, const char *dir) {
-  return !access(arena_printf(&c->model, "%s/input_0.npy", dir), F_OK) || !access(arena_printf(&c->model, "%s/input_0.pb", dir), F_OK);
+  return !access(arena_printf(&c->model, "%s/input_0.npy", dir), F_OK) ||
+         !access(arena_printf(&c->model, "%s/input_0.pb", dir), F_OK);
 }
 
 /* The folder itself, if it holds inputs, else those of its folders that do */
@@ -76,7 +77,8 @@ static void widen(float r[2], float *v, int64_t n, double percentile) {
   if (beyond) qsort(v, (size_t)finite, sizeof *v, by_value);
   if (beyond > (finite - 1) / 2) beyond = (finite - 1) / 2;
   for (int64_t i = beyond ? beyond : 0; i < (beyond ? beyond + 1 : finite); i++) r[0] = v[i] < r[0] ? v[i] : r[0];
-  for (int64_t i = beyond ? finite - 1 - beyond : 0; i < (beyond ? finite - beyond : finite); i++) r[1] = v[i] > r[1] ? v[i] : r[1];
+  for (int64_t i = beyond ? finite - 1 - beyond : 0; i < (beyond ? finite - beyond : finite); i++)
+    r[1] = v[i] > r[1] ? v[i] : r[1];
 }
 
 static void run_samples(const Calibration *k, const char *dir, const char *so, const Interface *f, const Tensor *given) {
@@ -92,7 +94,8 @@ static void run_samples(const Calibration *k, const char *dir, const char *so, c
     k->found->status = m.run(&m.ctx, in, out);
     if (k->found->status == TGCRT_INDEX) k->found->status = 0;
     for (size_t i = 0; i < f->outputs.n && !k->found->status; i++)
-      widen(k->found->range[i], out[i], dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank), o->percentile > 0 ? o->percentile : 100);
+      widen(k->found->range[i], out[i], dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank),
+            o->percentile > 0 ? o->percentile : 100);
   }
   _exit(0);
 }
@@ -113,9 +116,11 @@ static void calibrate(Ctx *c, void *arg) {
   CHECK(f.outputs.n == k->values);
   for (size_t i = 0; i < f.outputs.n; i++)
     if (f.outputs.p[i].dt != DT_F32)
-      fail(c, EX_BADMODEL, "value '%s' is %s: only floats of 32 bits are quantised", k->names[i], dtype_info[f.outputs.p[i].dt].text);
+      fail(c, EX_BADMODEL, "value '%s' is %s: only floats of 32 bits are quantised", k->names[i],
+           dtype_info[f.outputs.p[i].dt].text);
   Tensor *given = ARENA_NEW(&c->model, Tensor, size_mul(k->folders.n, f.inputs.n + 1));
-  for (size_t s = 0; s < k->folders.n; s++) read_sample(c, &o, k->folders.p[s], p->g->inputs.p, f.inputs.n, given + s * f.inputs.n);
+  for (size_t s = 0; s < k->folders.n; s++)
+    read_sample(c, &o, k->folders.p[s], p->g->inputs.p, f.inputs.n, given + s * f.inputs.n);
   const char *so = bundle_build(c, &o, dir, k->scratch, &f, NULL);
   k->found = shared_memory(c, sizeof *k->found + k->values * sizeof *k->found->range);
   pid_t pid = child_start(c);
@@ -123,7 +128,9 @@ static void calibrate(Ctx *c, void *arg) {
   int ended = child_wait(c, &o, pid, "running the samples");
   interface_free(&f);
   if (!WIFEXITED(ended) || WEXITSTATUS(ended)) fail(c, EX_BUG, "the compiled model died");
-  if (k->found->status) fail(c, EX_FAILED, "the model returned status %d: %s", k->found->status, k->found->status < 0 ? k->found->why : tgcrt_strerror(k->found->status));
+  if (k->found->status)
+    fail(c, EX_FAILED, "the model returned status %d: %s", k->found->status,
+         k->found->status < 0 ? k->found->why : tgcrt_strerror(k->found->status));
 }
 
 int verb_quantize(Ctx *c, const Options *o) {
@@ -148,12 +155,15 @@ int verb_quantize(Ctx *c, const Options *o) {
   file_replace(c, o->out, model.p, model.n);
   json_t *values = json_array();
   for (size_t i = 0; i < k.values; i++)
-    json_array_append_new(values, json_pack("{s:o, s:f, s:f}", "name", json_text(k.names[i]), "least", (double)k.found->range[i][0], "greatest", (double)k.found->range[i][1]));
+    json_array_append_new(values, json_pack("{s:o, s:f, s:f}", "name", json_text(k.names[i]), "least",
+                                            (double)k.found->range[i][0], "greatest", (double)k.found->range[i][1]));
   json_t *report = json_report("quantize", o->model);
-  json_object_update_new(report, json_pack("{s:I, s:I, s:o}", "samples", (json_int_t)k.folders.n, "bytes", (json_int_t)model.n, "values", values));
+  json_object_update_new(
+      report, json_pack("{s:I, s:I, s:o}", "samples", (json_int_t)k.folders.n, "bytes", (json_int_t)model.n, "values", values));
   if (o->json) json_print(report);
   else {
-    printf("%zu values quantised after %zu sample%s, %s written to ", k.values, k.folders.n, k.folders.n == 1 ? "" : "s", bytes_text(c, (int64_t)model.n));
+    printf("%zu values quantised after %zu sample%s, %s written to ", k.values, k.folders.n, k.folders.n == 1 ? "" : "s",
+           bytes_text(c, (int64_t)model.n));
     print_name(o->out);
     putchar('\n');
     json_decref(report);

@@ -23,7 +23,8 @@ static const char *keys_of(const char *text) {
 static int64_t number_of(Ctx *c, const char *text, const char *value) {
   char *end;
   long long v = strtoll(value, &end, 10);
-  if (end == value || *end || v < 0) fail(c, EX_USAGE_, "--state wants numbers that are not negative, not '%s' in '%s'", value, text);
+  if (end == value || *end || v < 0)
+    fail(c, EX_USAGE_, "--state wants numbers that are not negative, not '%s' in '%s'", value, text);
   return v;
 }
 
@@ -31,7 +32,8 @@ static void set_key(Ctx *c, const char *text, const char *item, StateSpec *s) {
   size_t n = strcspn(item, "=");
   const char *value = item[n] ? item + n + 1 : NULL;
   int key = key_of(item, n);
-  if (key == KEYS || !value != (key == GROW)) fail(c, EX_USAGE_, "--state: '%s' in '%s'; there are axis=N, capacity=N, init=FILE and grow", item, text);
+  if (key == KEYS || !value != (key == GROW))
+    fail(c, EX_USAGE_, "--state: '%s' in '%s'; there are axis=N, capacity=N, init=FILE and grow", item, text);
   switch (key) {
   case AXIS: s->axis = (int)number_of(c, text, value); return;
   case CAPACITY: s->capacity = number_of(c, text, value); return;

@@ -55,7 +55,9 @@ static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_st
 static DType computed_in(const Verify *v, size_t output) {
   Precision p = v->o->precision ? precision_named(v->o->precision) : PREC_FP32;
   const Storage w = v->o->weights ? storage_named(v->o->weights) : STORE_FP32;
-  return p == PREC_BF16 || w == STORE_BF16 || w == STORE_INT8 || w == STORE_INT4 ? DT_BF16 : p == PREC_FP16 || w == STORE_FP16 ? DT_F16 : v->want[output].dt;
+  return p == PREC_BF16 || w == STORE_BF16 || w == STORE_INT8 || w == STORE_INT4 ? DT_BF16
+         : p == PREC_FP16 || w == STORE_FP16                                     ? DT_F16
+                                                                                 : v->want[output].dt;
 }
 
 /* Data has rounding errors of its own, and where large terms cancel even the exact result is outside a
@@ -95,10 +97,11 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
   const GIO *out = &v->g->outputs.p[i % v->nout];
   bool passed = !d->bad || v->excused[i] > 0;
   const OutputError e = output_error(&v->got[i], &v->want[i]);
-  json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed",
-                                        passed, "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad,
+  json_array_append_new(list, json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name),
+                                        "passed", passed, "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad,
                                         "max_ulp", real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute",
-                                        real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest), "reference_error", real_json(v->excused[i])));
+                                        real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest),
+                                        "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
   printf("%s ", passed ? "ok    " : "FAILED");
   if (v->steps > 1) printf("%zu: ", i / v->nout);
@@ -109,8 +112,10 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
   if (d->bad && !passed)
     printf(", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
            tensor_at(&v->want[i], d->worst));
-  if (d->bad && passed && v->from_data) printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
-  if (d->bad && passed && !v->from_data) printf(", but by less than %.3g, four times what rounding costs the interpreter", v->excused[i]);
+  if (d->bad && passed && v->from_data)
+    printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
+  if (d->bad && passed && !v->from_data)
+    printf(", but by less than %.3g, four times what rounding costs the interpreter", v->excused[i]);
   putchar('\n');
   if (v->o->precision) error_print_one(out->name, &e);
 }

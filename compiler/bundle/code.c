@@ -57,7 +57,8 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const Word *words) {
   Bytes object = o->backend->build(c, p->target, &code, o->emit == EMIT_ASM);
   if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
   if (o->emit != EMIT_LIB) return object;
-  static const char *const functions[] = { "%_arena_bytes", "%_weights_bytes", "%_interface", "%_strerror", "%_init", "%_set_executor", "%_run", "tgcrt_strerror", "%_weights" };
+  static const char *const functions[] = { "%_arena_bytes",  "%_weights_bytes", "%_interface",    "%_strerror", "%_init",
+                                           "%_set_executor", "%_run",           "tgcrt_strerror", "%_weights" };
   const char *symbols[sizeof functions / sizeof *functions];
   int n = (int)(sizeof functions / sizeof *functions) - !code.weights_name;
   for (int i = 0; i < n; i++) symbols[i] = code_named(c, functions[i], o->name);

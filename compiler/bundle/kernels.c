@@ -95,7 +95,9 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, co
     case BUF_STATE: case BUF_NEXT: {
       const StatePlace *at = &p->states.p[b->slot];
       sb_printf(s, "(%s%s *)(void *)(s + %lld", access, type, (long long)at->at);
-      if (at->slots > 1) sb_printf(s, " + (size_t)%s[%lld]) * %lld", b->kind == BUF_NEXT ? "(1 - cursor" : "(cursor", (long long)b->slot, (long long)at->step);
+      if (at->slots > 1)
+        sb_printf(s, " + (size_t)%s[%lld]) * %lld", b->kind == BUF_NEXT ? "(1 - cursor" : "(cursor", (long long)b->slot,
+                  (long long)at->step);
       sb_puts(s, ")");
       break;
     }
@@ -150,14 +152,17 @@ static void put_cases(const Plan *p, size_t from, size_t to, const char **in, co
     if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, s);
 }
 
-static void put_calls(const char *net, bool states, const char *linkage, const char *name, const char *per, const char *calls, Sb *s) {
+static void put_calls(const char *net, bool states, const char *linkage, const char *name, const char *per, const char *calls,
+                      Sb *s) {
   const Word words[] = {
-    { "net", net }, { "linkage", linkage }, { "run_kernel", name }, { "states", word_if(states) }, { "per", per }, { "calls", calls }, { NULL, NULL },
+    { "net", net }, { "linkage", linkage }, { "run_kernel", name }, { "states", word_if(states) },
+    { "per", per }, { "calls", calls },     { NULL, NULL },
   };
   template_expand("calls.c.in", words, s);
 }
 
-const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name) {
+const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage,
+                     const char *name) {
   Arena *m = &p->ir->ctx->model;
   const Word words[] = { { "net", net }, { "fat", word_if(fat) }, { NULL, NULL } };
   const bool states = p->states.n;
@@ -180,7 +185,8 @@ static int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each
 
 const char *chunks_text(const Plan *p, const char *type) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    sb_printf(&s, "%s%d, ", type, p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 

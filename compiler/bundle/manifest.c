@@ -48,7 +48,8 @@ static json_t *states_json(const Plan *p) {
 static json_t *errors_json(const Plan *p, const OutputError *e) {
   json_t *j = json_array();
   for (size_t i = 0; i < graph_nout(p->g); i++)
-    json_array_append_new(j, json_pack("{s:o, s:f, s:f, s:f}", "output", json_text(p->g->outputs.p[i].name), "max", e[i].max, "rms", e[i].rms, "largest", e[i].largest));
+    json_array_append_new(j, json_pack("{s:o, s:f, s:f, s:f}", "output", json_text(p->g->outputs.p[i].name), "max", e[i].max,
+                                       "rms", e[i].rms, "largest", e[i].largest));
   return j;
 }
 
@@ -56,7 +57,8 @@ static json_t *nests_json(const Kernel *k) {
   json_t *j = json_array();
   for (size_t i = 0; i < k->nests.n; i++) {
     const NestSchedule *n = &k->nests.p[i];
-    json_array_append_new(j, json_pack("{s:s, s:s, s:s, s:b}", "key", n->key, "opts", n->opts, "from", n->from, "partial", n->partial));
+    json_array_append_new(
+        j, json_pack("{s:s, s:s, s:s, s:b}", "key", n->key, "opts", n->opts, "from", n->from, "partial", n->partial));
   }
   return j;
 }
@@ -68,9 +70,9 @@ json_t *json_kernels(const Plan *p) {
     const Kernel *x = &p->kernels.p[k];
     json_t *nodes = json_array();
     for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from[k].origin[i]].text));
-    json_array_append_new(j, json_pack("{s:o, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "together", x->together, "nests", nests_json(x), "flops",
-                                       (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written",
-                                       (json_int_t)x->bytes_written));
+    json_array_append_new(j, json_pack("{s:o, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule),
+                                       "together", x->together, "nests", nests_json(x), "flops", (json_int_t)x->flops,
+                                       "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written));
   }
   return j;
 }
@@ -107,13 +109,16 @@ static json_t *variants_json(const Plan *p, const char *net) {
     int kernels = 0;
     for (size_t k = 0; k < v->kernels.n; k++) kernels += v->kernels.p[k].text != NULL;
     json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:i}", "isa", v->target->isa, "code",
-                                          json_sprintf("%s.c", bundle_variant(v, net)), "cflags", v->target->cflags, "kernels", kernels));
+                                          json_sprintf("%s.c", bundle_variant(v, net)), "cflags", v->target->cflags, "kernels",
+                                          kernels));
   }
   return list;
 }
 
 void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b) {
-  static const char *const mode[] = { [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object" };
+  static const char *const mode[] = {
+    [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
+  };
   Ctx *c = p->ir->ctx;
   json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}}", "generator", "tgc", "version", TGC_VERSION, "format",
                         BUNDLE_FORMAT, "name", o->name, "interface", interface, "abi", "major", BUNDLE_ABI_MAJOR, "minor",
@@ -123,10 +128,11 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)graph_nout(p->g), "output"));
   if (p->variants.n) json_object_set_new(j, "variants", variants_json(p, o->name));
   json_object_set_new(j, "options",
-                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code", code_file(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as", storage_name[p->weights_as], "isa", p->target->isa, "cflags",
-                                p->target->cflags, "weights", mode[o->weights], "denormals",
-                                o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL, "cpu_check",
-                                p->target->features && !o->no_cpu_check));
+                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code",
+                                code_file(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as",
+                                storage_name[p->weights_as], "isa", p->target->isa, "cflags", p->target->cflags, "weights",
+                                mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test",
+                                o->test_in != NULL, "cpu_check", p->target->features && !o->no_cpu_check));
   json_object_set_new(j, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
   if (p->states.n) {
     json_object_set_new(j, "states", states_json(p));

@@ -64,8 +64,10 @@ static const char *cpu_text(Ctx *c, const Target *t) {
 
 static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
-  for (size_t i = 0; i < graph_nin(g); i++) sb_printf(&s, "  in.%s = (const %s *)input[%zu];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
-  for (size_t i = 0; i < graph_nout(g); i++) sb_printf(&s, "  out.%s = (%s *)output[%zu];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
+  for (size_t i = 0; i < graph_nin(g); i++)
+    sb_printf(&s, "  in.%s = (const %s *)input[%zu];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
+  for (size_t i = 0; i < graph_nout(g); i++)
+    sb_printf(&s, "  out.%s = (%s *)output[%zu];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
   if (!graph_nin(g)) sb_puts(&s, "  in.none = 0;\n");
   if (!graph_nout(g)) sb_puts(&s, "  out.none = 0;\n");
   return sb_keep(&s, &c->model);
@@ -203,16 +205,20 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
   for (size_t i = p->variants.n; i-- > 1;) { /* poorer ones first: the last that fits counts */
     const Plan *v = p->variants.p[i - 1];
     const char *name = bundle_variant(v, net);
-    sb_printf(&declare, "void %s_kernel(const void *job, int64_t begin, int64_t end); /* %s.c */\nextern const unsigned char %s_chunks[];\n", name, name, name);
-    sb_printf(&choose, "  if ((tgcrt_cpu() & 0x%xu) == 0x%xu) ctx->run = %s_kernel, ctx->chunks = %s_chunks;\n", v->target->features,
-              v->target->features, name, name);
-    sb_printf(&rules, "$(B)/%s.o: %s.c %s.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) %s $(WARN) $(PIC) -c -o $@ %s.c\n", name, name, net,
-              v->target->cflags, name);
+    sb_printf(
+        &declare,
+        "void %s_kernel(const void *job, int64_t begin, int64_t end); /* %s.c */\nextern const unsigned char %s_chunks[];\n",
+        name, name, name);
+    sb_printf(&choose, "  if ((tgcrt_cpu() & 0x%xu) == 0x%xu) ctx->run = %s_kernel, ctx->chunks = %s_chunks;\n",
+              v->target->features, v->target->features, name, name);
+    sb_printf(&rules, "$(B)/%s.o: %s.c %s.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) %s $(WARN) $(PIC) -c -o $@ %s.c\n", name,
+              name, net, v->target->cflags, name);
     sb_printf(&objects, "$(B)/%s.o ", name);
     sb_printf(&sources, "%s.c ", name);
     sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name, v->target->cflags);
   }
-  return (VariantTexts){ sb_keep(&declare, &c->model), sb_keep(&choose, &c->model), sb_keep(&rules, &c->model), sb_keep(&objects, &c->model), sb_keep(&sources, &c->model), sb_keep(&properties, &c->model) };
+  return (VariantTexts){ sb_keep(&declare, &c->model), sb_keep(&choose, &c->model),  sb_keep(&rules, &c->model),
+                         sb_keep(&objects, &c->model), sb_keep(&sources, &c->model), sb_keep(&properties, &c->model) };
 }
 
 /* ---- all of it ---- */
@@ -247,8 +253,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   o->backend->prelude(base, base->target, &prelude);
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena, (long long)p->weight_bytes,
-                                     BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"), fat ? "|fat" : "");
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena,
+                                     (long long)p->weight_bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"),
+                                     fat ? "|fat" : "");
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -319,8 +326,10 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "properties", code_named(c, form->properties, net) },
     { "custom", code_named(c, form->custom, net) },
     { "library", code_named(c, form->library, net) },
-    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", code_named(c, form->object, net), variant.objects, weights_object) },
-    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", code_named(c, form->source, net), variant.sources, apart ? " " : "", apart ? weights_file : "") },
+    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", code_named(c, form->object, net), variant.objects,
+                              weights_object) },
+    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", code_named(c, form->source, net), variant.sources,
+                              apart ? " " : "", apart ? weights_file : "") },
     { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
     { "weights_object", word_if(apart) },
     { "weights_source", weights_file },

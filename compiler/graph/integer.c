@@ -213,7 +213,8 @@ static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
   uint32_t axes = (uint32_t)x->arg[1];
   Parts a, w;
   if (x->arg[0] != OP_ADD || x->dt != DT_F32 || !x->varies || !elems(m)) return 0;
-  if (m->op == OP_MUL && node(ir, m->src[0])->varies != node(ir, m->src[1])->varies && scaled(ir, m->src[0], 0, &a) && scaled(ir, m->src[1], 0, &w)) {
+  if (m->op == OP_MUL && node(ir, m->src[0])->varies != node(ir, m->src[1])->varies && scaled(ir, m->src[0], 0, &a) &&
+      scaled(ir, m->src[1], 0, &w)) {
     if (!same_over(ir, a.s, axes) || !same_over(ir, w.s, axes)) return 0;
     if (magnitude(ir, a.q) > 255 || magnitude(ir, w.q) > 255) return 0;
     Ref sum = g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a.q, w.q), axes);
@@ -225,7 +226,9 @@ static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
 }
 
 /* ---- r = i32(q) - s, q of 8 bits ---- */
-static Ref as_unsigned(IR *ir, Ref q) { return g_cast(ir, g_binary(ir, OP_ADD, g_cast(ir, q, DT_I32), c_int(ir, DT_I32, 128)), DT_U8); }
+static Ref as_unsigned(IR *ir, Ref q) {
+  return g_cast(ir, g_binary(ir, OP_ADD, g_cast(ir, q, DT_I32), c_int(ir, DT_I32, 128)), DT_U8);
+}
 
 /* zero: s is not 0 everywhere */
 static bool narrow(IR *ir, Ref r, int depth, Parts *o, bool *zero) {
@@ -247,7 +250,9 @@ static bool narrow(IR *ir, Ref r, int depth, Parts *o, bool *zero) {
     if (y->op == OP_CAST && node(ir, y->src[0])->dt == DT_I32) { /* there and back, within bounds */
       const Node *v = node(ir, y->src[0]);
       int64_t least = y->dt == DT_I8 ? -128 : 0;
-      if ((y->dt == DT_I8 || y->dt == DT_U8) && v->vmin >= least && v->vmax <= least + 255 && narrow(ir, y->src[0], depth + 1, o, zero)) return true;
+      if ((y->dt == DT_I8 || y->dt == DT_U8) && v->vmin >= least && v->vmax <= least + 255 &&
+          narrow(ir, y->src[0], depth + 1, o, zero))
+        return true;
     }
     if (y->dt != DT_U8 && y->dt != DT_I8) return false;
     *zero = y->dt == DT_I8 && y->varies;
@@ -322,7 +327,9 @@ static Ref sum_of_signed(IR *ir, Ref r, void *arg) {
   if (x->arg[0] != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
   int k = node(ir, m->src[1])->varies;
   const Node *u = node(ir, m->src[k]), *w = node(ir, m->src[!k]);
-  if (u->op != OP_CAST || node(ir, u->src[0])->dt != DT_U8 || !u->varies || w->op != OP_CAST || node(ir, w->src[0])->dt != DT_I8 || w->varies) return 0;
+  if (u->op != OP_CAST || node(ir, u->src[0])->dt != DT_U8 || !u->varies || w->op != OP_CAST ||
+      node(ir, w->src[0])->dt != DT_I8 || w->varies)
+    return 0;
   Ref product = g_binary(ir, OP_MUL, g_cast(ir, as_signed(ir, u->src[0]), DT_I32), m->src[!k]);
   Ref more = g_binary(ir, OP_MUL, sum_of_weights(ir, m, w->src[0], axes), c_int(ir, DT_I32, 128));
   return g_binary(ir, OP_ADD, g_reduce(ir, OP_ADD, product, axes), spread(ir, more, x));
@@ -387,10 +394,12 @@ static Ref quantise(IR *ir, Ref r, const Quantiser *k, int depth) {
     return g_cat(ir, x->nsrc, src, (int)x->arg[0]);
   }
   if (scaled(ir, r, depth, &p) && is_value(ir, g_binary(ir, OP_DIV, p.s, k->by), 1)) {
-    Ref q = g_binary(ir, OP_ADD, p.q, c_int(ir, DT_I32, (int64_t)k->zero)), least = c_int(ir, DT_I32, 0), most = c_int(ir, DT_I32, 255);
+    Ref q = g_binary(ir, OP_ADD, p.q, c_int(ir, DT_I32, (int64_t)k->zero)), least = c_int(ir, DT_I32, 0),
+        most = c_int(ir, DT_I32, 255);
     return g_cast(ir, g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, q, least), most), DT_U8);
   }
-  if (scaled(ir, r, depth, &p)) return quantised(ir, unscaled(ir, without_floor(ir, p.q, k->zero), g_binary(ir, OP_DIV, p.s, k->by)), k->zero);
+  if (scaled(ir, r, depth, &p))
+    return quantised(ir, unscaled(ir, without_floor(ir, p.q, k->zero), g_binary(ir, OP_DIV, p.s, k->by)), k->zero);
   Ref t = divided(ir, r, k->by, depth);
   return t ? quantised(ir, without_floor(ir, t, k->zero), k->zero) : 0;
 }
@@ -407,9 +416,10 @@ static Ref requantise(IR *ir, Ref r, void *arg) {
 }
 
 bool graph_integer(Graph *g, const Target *t) {
-  static const Rule rules[] = {
-    { OP_REDUCE, "sum-of-scaled", sum_of_scaled }, { OP_REDUCE, "sum-of-bytes", sum_of_bytes }, { OP_CAST, "requantise", requantise }, { OP_NONE, NULL, NULL }
-  };
+  static const Rule rules[] = { { OP_REDUCE, "sum-of-scaled", sum_of_scaled },
+                                { OP_REDUCE, "sum-of-bytes", sum_of_bytes },
+                                { OP_CAST, "requantise", requantise },
+                                { OP_NONE, NULL, NULL } };
   static const Rule to_signed[] = { { OP_REDUCE, "sum-of-signed", sum_of_signed }, { OP_NONE, NULL, NULL } };
   bool changed = ir_rewrite_graph(g, rules, NULL);
   if ((t->features & (FEAT_DOTPROD | FEAT_I8MM)) == FEAT_DOTPROD) changed |= ir_rewrite_graph(g, to_signed, NULL);

@@ -60,9 +60,12 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Node *p = node(ir, product);
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
-    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
+    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data ||
+        !node(ir, c.base[!f])->varies)
+      continue;
     const bool pairs = how->pairs && contraction_pairs(&c, !f);
-    Ref src[2] = { p->src[0], p->src[1] }, narrow = dims_elems(w->dims, w->rank) >= (pairs ? FEW_FOR_UNIT : FEW) ? half_weight(ir, c.base[f], d) : 0;
+    Ref src[2] = { p->src[0], p->src[1] },
+        narrow = dims_elems(w->dims, w->rank) >= (pairs ? FEW_FOR_UNIT : FEW) ? half_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
     src[f] = view_over(ir, p->src[f], c.base[f], narrow);
     if (pairs) src[!f] = view_over(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));

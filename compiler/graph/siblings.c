@@ -119,7 +119,8 @@ static void find_wanted_alone(Siblings *s) {
     Ref r = s->order.p[i];
     const Node *x = node(s->ir, r);
     if (x->op == OP_REDUCE) refmap_set(&product, view_base(s->ir, x->src[0]), r);
-    bool reads = x->op == OP_REDUCE || (x->op == OP_MUL && refmap_get(&product, r)) || (op_is_movement((Op)x->op) && !refmap_get(&s->alone, r));
+    bool reads = x->op == OP_REDUCE || (x->op == OP_MUL && refmap_get(&product, r)) ||
+                 (op_is_movement((Op)x->op) && !refmap_get(&s->alone, r));
     for (int k = 0; k < x->nsrc && !reads; k++) refmap_set(&s->alone, x->src[k], 1);
   }
   refmap_free(&product);

@@ -97,7 +97,8 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   int64_t dims[MAX_RANK] = { 1 };
   memcpy(dims + 1, n->dims, n->rank * sizeof *dims);
   x = g_reshape(ir, x, n->rank + 1, dims);
-  Ref wild = g_unary(ir, OP_NOT, g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, x), c_float(ir, DT_F32, INFINITY))), rest = g_where(ir, wild, zero, x);
+  Ref wild = g_unary(ir, OP_NOT, g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, x), c_float(ir, DT_F32, INFINITY))),
+      rest = g_where(ir, wild, zero, x);
   Ref capped = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, rest, c_float(ir, DT_F32, -LARGEST)), largest); /* to be no infinity when rounded */
   Ref term[MAX_TERMS] = { bf16(ir, capped) }, whole = bf16(ir, g_where(ir, wild, x, capped)), part[MAX_PLANES];
   for (int k = 1; k < s->terms; k++) term[k] = bf16(ir, rest = without(ir, rest, term[k - 1]));
@@ -176,11 +177,13 @@ static const Scheme *scheme_for(const Contraction *c, const How *how) { return c
 static Ref rule_split(IR *ir, Ref r, void *arg) {
   const How *how = arg;
   Contraction c;
-  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c) || node(ir, node(ir, r)->src[0])->rank > MAX_RANK - AXES) return 0;
+  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c) || node(ir, node(ir, r)->src[0])->rank > MAX_RANK - AXES)
+    return 0;
   for (int w = 0; w < 2; w++) {
     const Node *n = node(ir, c.base[w]);
     if (n->op != OP_WEIGHT || n->dt != DT_F32 || !ir->tensors.p[n->arg[0]].data || !node(ir, c.base[!w])->varies) continue;
-    if (node(ir, c.base[w])->rank > MAX_RANK - 2 || node(ir, c.base[!w])->rank > MAX_RANK - 2 || !contraction_pairs(&c, !w)) continue;
+    if (node(ir, c.base[w])->rank > MAX_RANK - 2 || node(ir, c.base[!w])->rank > MAX_RANK - 2 || !contraction_pairs(&c, !w))
+      continue;
     const Scheme *s = scheme_for(&c, how);
     if (how->always || pays(ir, &c, w, s, how->target)) return rewritten(ir, &c, w, s);
   }
@@ -197,7 +200,9 @@ double product_time(Precision p, const Target *t) {
   return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / target_bf16_rate(t) : 1;
 }
 
-double product_bytes(Precision p, const Target *t) { return narrow_pairs(p, t) ? 2 : split_faster(p, t) ? 2.0 * scheme_of(p)->terms : 4; }
+double product_bytes(Precision p, const Target *t) {
+  return narrow_pairs(p, t) ? 2 : split_faster(p, t) ? 2.0 * scheme_of(p)->terms : 4;
+}
 
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
   static const Rule rules[] = { { OP_REDUCE, "split", rule_split }, { OP_NONE, NULL, NULL } };

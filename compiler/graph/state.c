@@ -54,7 +54,8 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
         fail(c, EX_USAGE_, "--state: '%s' and '%s' are part of two pairs", g->inputs.p[i].name, name);
     VEC_PUSH(pairs, ((Pair){ (int)i, out, s }));
   }
-  if (pairs->n == before) fail(c, EX_USAGE_, "--state: the model has no input '%s'%s", s->past, pattern ? " with its output" : "");
+  if (pairs->n == before)
+    fail(c, EX_USAGE_, "--state: the model has no input '%s'%s", s->past, pattern ? " with its output" : "");
 }
 
 /* ---- what a pair is ---- */
@@ -101,12 +102,14 @@ static GState classify(Graph *g, const Pair *p) {
     st.axis = (int)x->arg[0];
     kept = past->dims[st.axis];
     st.taken = x->dims[st.axis] - kept;
-    if (!st.taken || !dims_elems(past->dims, past->rank)) fail(c, EX_USAGE_, "--state: '%s' or what is appended to it is empty", past->name);
+    if (!st.taken || !dims_elems(past->dims, past->rank))
+      fail(c, EX_USAGE_, "--state: '%s' or what is appended to it is empty", past->name);
     st.capacity = s->capacity ? s->capacity : x->dims[st.axis] + (kept / SLACK > st.taken ? kept / SLACK : st.taken);
     if (s->axis >= 0 && s->axis != st.axis)
       fail(c, EX_USAGE_, "--state: '%s' grows along axis %d, not %d", out->name, st.axis, s->axis);
     if (st.capacity < x->dims[st.axis] || st.capacity > INT32_MAX)
-      fail(c, EX_USAGE_, "--state: capacity %lld of '%s': a run needs %lld", (long long)st.capacity, past->name, (long long)x->dims[st.axis]);
+      fail(c, EX_USAGE_, "--state: capacity %lld of '%s': a run needs %lld", (long long)st.capacity, past->name,
+           (long long)x->dims[st.axis]);
     out->ref = cat;
     memcpy(out->dims, x->dims, x->rank * sizeof *out->dims);
     return st;

@@ -107,12 +107,14 @@ static Ref fields_of(IR *ir, const Tensor *q, int axis, int bits, Ref *unit) {
   int64_t ones[MAX_RANK + 1], whole[MAX_RANK + 1];
   Ref words = split_axis(ir, packed_words(ir, q, axis, bits), axis, q->dims[axis] / per);
   for (int a = 0; a <= q->rank; a++) ones[a] = a == axis + 1 ? per : 1, whole[a] = a == axis + 1 ? per : node(ir, words)->dims[a];
-  Ref at = g_iota(ir, DT_I64, per), high = g_binary(ir, OP_FLDIV, at, c_int(ir, DT_I64, half)), low = g_binary(ir, OP_FLMOD, at, c_int(ir, DT_I64, half));
+  Ref at = g_iota(ir, DT_I64, per), high = g_binary(ir, OP_FLDIV, at, c_int(ir, DT_I64, half)),
+      low = g_binary(ir, OP_FLMOD, at, c_int(ir, DT_I64, half));
   high = g_cast(ir, g_binary(ir, OP_MUL, high, c_int(ir, DT_I64, 16)), DT_I32);
   low = g_cast(ir, g_binary(ir, OP_MUL, low, c_int(ir, DT_I64, bits)), DT_I32);
   Ref mask = g_binary(ir, OP_SHL, c_int(ir, DT_I32, (1 << bits) - 1), low);
   Ref size = g_cast(ir, g_binary(ir, OP_SHL, c_int(ir, DT_I32, 1), low), DT_F32);
-  Ref field = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, words, g_reshape(ir, high, q->rank + 1, ones)), g_reshape(ir, mask, q->rank + 1, ones));
+  Ref field = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, words, g_reshape(ir, high, q->rank + 1, ones)),
+                       g_reshape(ir, mask, q->rank + 1, ones));
   *unit = g_reshape(ir, g_expand(ir, g_reshape(ir, g_unary(ir, OP_RECIP, size), q->rank + 1, ones), q->rank + 1, whole), q->rank, q->dims);
   return g_reshape(ir, field, q->rank, q->dims);
 }
@@ -223,7 +225,9 @@ static Ref in_integers(IR *ir, const Site *at, Storage how) {
   q.data = bytes;
   s.data = scale;
   Ref scales = g_weight(ir, ir_tensor(ir, &s));
-  if (block < 0) return g_binary(ir, OP_MUL, sum_with(ir, at, g_cast(ir, g_weight(ir, ir_tensor(ir, &q)), DT_F32)), over_ranges(ir, at, scales));
+  if (block < 0)
+    return g_binary(ir, OP_MUL, sum_with(ir, at, g_cast(ir, g_weight(ir, ir_tensor(ir, &q)), DT_F32)),
+                    over_ranges(ir, at, scales));
   for (int64_t i = 0; i < q.elems; i++) bytes[i] += 8;
   return sum_with(ir, at, scaled_blocks(ir, &q, block, scales));
 }
@@ -248,7 +252,9 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
       return (s->dt == DT_U8 || s->dt == DT_I8) && elems >= FEW && all / elems <= FEW_ROWS ? n : 0;
     }
     bool scales = y->op == OP_MUL || y->op == OP_SUB || y->op == OP_ADD;
-    if (scales ? below_views(ir, y->src[1]) > dims_elems(y->dims, y->rank) / 8 : y->op != OP_RESHAPE && y->op != OP_PERMUTE && y->op != OP_EXPAND) return 0;
+    if (scales ? below_views(ir, y->src[1]) > dims_elems(y->dims, y->rank) / 8
+               : y->op != OP_RESHAPE && y->op != OP_PERMUTE && y->op != OP_EXPAND)
+      return 0;
   }
   return 0;
 }
@@ -273,7 +279,8 @@ static int word_bits(const Tensor *q, int64_t *zero) {
 static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
   const Node *x = node(ir, sum), *q = node(ir, node(ir, chain[n - 1])->src[0]);
   Ref idx[MAX_RANK], at[MAX_RANK], r = x->src[0];
-  for (int a = 0; a < node(ir, r)->rank; a++) idx[a] = range_make(ir, node(ir, r)->dims[a], x->arg[1] >> a & 1 ? RK_REDUCE : RK_LOOP);
+  for (int a = 0; a < node(ir, r)->rank; a++)
+    idx[a] = range_make(ir, node(ir, r)->dims[a], x->arg[1] >> a & 1 ? RK_REDUCE : RK_LOOP);
   while (r != node(ir, chain[n - 1])->src[0]) {
     const Node *y = node(ir, r);
     if (op_is_movement((Op)y->op)) {
@@ -319,7 +326,8 @@ static Ref in_words(IR *ir, Ref sum, int f, const Ref *chain, int n) {
     for (int64_t i = 0; i < q.elems; i++) bytes[i] -= (int8_t)zero;
     q.data = bytes;
   }
-  Ref scale, field = fields_of(ir, &q, axis, bits, &scale), shift = g_expand(ir, c_float(ir, DT_F32, (double)zero), q.rank, q.dims);
+  Ref scale, field = fields_of(ir, &q, axis, bits, &scale),
+             shift = g_expand(ir, c_float(ir, DT_F32, (double)zero), q.rank, q.dims);
   scale_and_shift(ir, chain, n, &scale, &shift);
   for (field = g_cast(ir, field, DT_F32); n-- > 1;)
     if (op_is_movement((Op)node(ir, chain[n - 1])->op)) field = node_with_src(ir, chain[n - 1], &field);

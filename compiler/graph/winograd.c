@@ -158,7 +158,8 @@ static bool take_windows(IR *ir, Windows *v) {
     for (int k = 0; k < v->n; k++)
       if (v->window[k].tap == a->tap || v->window[k].out == a->out) return false;
     if (!out->in[v->w] && v->n < MAX_WINDOWS) v->window[v->n++] = *a;
-    else if (v->split < 0 && a->dilation == 1 && a->stride == tap->extent && node(ir, c->base[v->x])->dims[a->axis] == tap->extent * out->extent) {
+    else if (v->split < 0 && a->dilation == 1 && a->stride == tap->extent &&
+             node(ir, c->base[v->x])->dims[a->axis] == tap->extent * out->extent) {
       v->split = a->axis;
       v->channel = a->tap;
       v->group = a->out;
@@ -208,7 +209,8 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
   v->x = !v->w;
   v->channel = v->map = v->group = v->split = -1;
   const Node *w = node(ir, v->c.base[v->w]), *x = node(ir, v->c.base[v->x]);
-  return w->op == OP_WEIGHT && ir->tensors.p[w->arg[0]].data && x->varies && take_windows(ir, v) && take_ranges(v) && take_axes(ir, v);
+  return w->op == OP_WEIGHT && ir->tensors.p[w->arg[0]].data && x->varies && take_windows(ir, v) && take_ranges(v) &&
+         take_axes(ir, v);
 }
 
 /* ---- what it costs: cycles of one core ---- */
@@ -518,7 +520,9 @@ bool graph_winograd(Graph *g, Precision p, const Target *t) {
   Refs roots = { 0 };
   if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  Costs c = { .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t), .direct_bytes = product_bytes(p, t) };
+  Costs c = {
+    .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t), .direct_bytes = product_bytes(p, t)
+  };
   VEC_FREE(&roots);
   bool changed = ir_rewrite_graph(g, rules, &c);
   VEC_FREE(&c.made);

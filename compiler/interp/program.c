@@ -209,8 +209,12 @@ static void run_step(Machine *m, const Step *s) {
 }
 
 /* Where the loop over a range begins and ends. */
-static int64_t first_of(const Machine *m, const Node *range) { return range->arg[2] == RK_THREAD ? m->begin * range->arg[0] / m->chunks : 0; }
-static int64_t limit_of(const Machine *m, const Node *range) { return range->arg[2] == RK_THREAD ? m->end * range->arg[0] / m->chunks : range->arg[0]; }
+static int64_t first_of(const Machine *m, const Node *range) {
+  return range->arg[2] == RK_THREAD ? m->begin * range->arg[0] / m->chunks : 0;
+}
+static int64_t limit_of(const Machine *m, const Node *range) {
+  return range->arg[2] == RK_THREAD ? m->end * range->arg[0] / m->chunks : range->arg[0];
+}
 
 static void run(Machine *m) {
   for (uint32_t pc = 0; pc < m->step.n; pc++) {

@@ -169,7 +169,9 @@ void sched_follow(Sched *s, Ref r) {
   else {
     Follow f = { .s = s, .u = r, .ranges = ranges, .only = w >= 0 ? c : 0, .only_inner = w };
     for (int a = 0; a < x->rank; a++)
-      ranges[a] = x->dims[a] > 1 ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL) : ix_const(ir, 0);
+      ranges[a] = x->dims[a] > 1
+                      ? node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ x->dims[a], -1 - a, RK_LOOP }, 0, NULL)
+                      : ix_const(ir, 0);
     vote(&f, r, ranges, true);
     for (int a = 0; a < x->rank; a++)
       if (f.votes[a] > 0 && (p->inner < 0 || f.votes[a] > f.votes[p->inner])) p->inner = a;

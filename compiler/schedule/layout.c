@@ -28,7 +28,8 @@ static int64_t lay_out(Sched *s, Ref r) {
     if (a < 0 || (i >= 0 && a == inner)) continue;
     p->stride[a] = n;
     p->offset += p->lo[a] * n;
-    if (!i64_add(x->dims[a], p->lo[a], &extent) || !i64_add(extent, p->hi[a], &extent) || !i64_mul(n, extent, &n) || n > MOST_BYTES / dt_bytes((DType)x->dt))
+    if (!i64_add(x->dims[a], p->lo[a], &extent) || !i64_add(extent, p->hi[a], &extent) || !i64_mul(n, extent, &n) ||
+        n > MOST_BYTES / dt_bytes((DType)x->dt))
       fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r), "a value takes more than 2^60 bytes of memory");
   }
   return n;

@@ -283,7 +283,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 static Cells make_cells(const IR *ir) {
-  Cells c = { .border = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.border), .owner = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.owner) };
+  Cells c = { .border = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.border),
+              .owner = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.owner) };
   for (size_t b = 0; b < ir->bufs.n; b++) {
     if (ir->bufs.p[b].kind != BUF_ARENA) continue;
     c.border[c.n++] = ir->bufs.p[b].offset;

@@ -45,7 +45,8 @@ static StatePlace place_of(Plan *p, size_t k) {
     int64_t step = align_up(bytes), slots = old_before_new(p, k) ? 1 : 2;
     return (StatePlace){ .outer = 1, .block = step * slots, .keep = bytes, .step = step, .slots = slots };
   }
-  int64_t outer = dims_elems(v->dims, s->axis), inner = dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1) * dt_bytes(v->dt);
+  int64_t outer = dims_elems(v->dims, s->axis),
+          inner = dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1) * dt_bytes(v->dt);
   return (StatePlace){ .outer = outer, .block = s->capacity * inner, .keep = v->dims[s->axis] * inner, .step = s->taken * inner,
                        .slots = (s->capacity - v->dims[s->axis]) / s->taken };
 }

@@ -52,7 +52,8 @@ static void on_sigbus(int sig, siginfo_t *info, void *context) {
   (void)context;
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   void *at = (char *)info->si_addr - (uintptr_t)info->si_addr % page;
-  if (info->si_code == BUS_ADRERR && mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == at) pages_lost = 1;
+  if (info->si_code == BUS_ADRERR && mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == at)
+    pages_lost = 1;
   else signal(sig, SIG_DFL); /* not ours: it comes again, and ends the process */
 }
 

@@ -48,13 +48,15 @@ static Onnx__TensorProto *initializer(const OnnxQuant *q, const char *name) {
 
 static int64_t attr_of(const Onnx__NodeProto *n, const char *name, int64_t otherwise) {
   for (size_t i = 0; i < n->n_attribute; i++)
-    if (!strcmp(pb_text(n->attribute[i]->name), name)) return n->attribute[i]->has_i ? n->attribute[i]->i : (int64_t)n->attribute[i]->f;
+    if (!strcmp(pb_text(n->attribute[i]->name), name))
+      return n->attribute[i]->has_i ? n->attribute[i]->i : (int64_t)n->attribute[i]->f;
   return otherwise;
 }
 
 /* ---- what is quantised ---- */
 static const char *const moves[] = { "MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", NULL };
-static const char *const follow[] = { "BatchNormalization", "Relu", "Clip", "LeakyRelu", "PRelu", "HardSwish", "HardSigmoid", "Sigmoid", NULL };
+static const char *const follow[] = { "BatchNormalization", "Relu",        "Clip",    "LeakyRelu", "PRelu",
+                                      "HardSwish",          "HardSigmoid", "Sigmoid", NULL };
 
 /* A product of floats with constant weights that it alone reads as a matrix of filters */
 static bool is_product(const OnnxQuant *q, const Onnx__NodeProto *n) {
@@ -158,19 +160,23 @@ static void take_in(OnnxQuant *q, Onnx__TensorProto *t) {
 
 /* Brings the model to opset 13 where no node changes its meaning on the way. */
 static void raise_opset(OnnxQuant *q) {
-  static const char *const changed[] = { "Squeeze", "Unsqueeze", "ReduceSum", "Softmax", "LogSoftmax", "Hardmax", "Split", "Dropout", NULL };
+  static const char *const changed[] = { "Squeeze", "Unsqueeze", "ReduceSum", "Softmax", "LogSoftmax",
+                                         "Hardmax", "Split",     "Dropout",   NULL };
   Onnx__OperatorSetIdProto *set = NULL;
   for (size_t i = 0; i < q->m->n_opset_import; i++)
     if (!*pb_text(q->m->opset_import[i]->domain)) set = q->m->opset_import[i];
   if (!set) fail(q->c, EX_BADMODEL, "the model imports no opset of ai.onnx");
   if (set->version >= OPSET) return;
   if (set->version < OPSET_RAISED)
-    fail(q->c, EX_BADMODEL, "opset %lld has no scales by channel: convert the model to opset %d first", (long long)set->version, OPSET);
+    fail(q->c, EX_BADMODEL, "opset %lld has no scales by channel: convert the model to opset %d first", (long long)set->version,
+         OPSET);
   for (size_t i = 0; i < q->m->graph->n_node; i++) {
     const Onnx__NodeProto *n = q->m->graph->node[i];
     if (is_any(n, changed))
-      fail(q->c, EX_BADMODEL, "node %zu '%.100s' (%s) means another thing in opset %d, which scales by channel need: convert the model from opset %lld first", i,
-           pb_text(n->name), n->op_type, OPSET, (long long)set->version);
+      fail(q->c, EX_BADMODEL,
+           "node %zu '%.100s' (%s) means another thing in opset %d, which scales by channel need: convert the model from opset "
+           "%lld first",
+           i, pb_text(n->name), n->op_type, OPSET, (long long)set->version);
   }
   set->version = OPSET;
 }
@@ -219,7 +225,9 @@ void onnx_quant_observe(OnnxQuant *q, Sb *out) {
 }
 
 /* ---- writing ---- */
-static const char *fresh(OnnxQuant *q, const char *name, const char *what) { return arena_printf(&q->c->model, "%s_%s", name, what); }
+static const char *fresh(OnnxQuant *q, const char *name, const char *what) {
+  return arena_printf(&q->c->model, "%s_%s", name, what);
+}
 
 static const char *put_tensor(OnnxQuant *q, const char *name, int type, int64_t n, const void *data, size_t bytes) {
   Onnx__TensorProto *t = ARENA_NEW(&q->c->model, Onnx__TensorProto, 1);
@@ -235,7 +243,8 @@ static const char *put_tensor(OnnxQuant *q, const char *name, int type, int64_t 
 }
 
 /* axis < 0: none */
-static void put_node(OnnxQuant *q, const char *op, const char *x, const char *scale, const char *zero, const char *y, int64_t axis) {
+static void put_node(OnnxQuant *q, const char *op, const char *x, const char *scale, const char *zero, const char *y,
+                     int64_t axis) {
   Arena *a = &q->c->model;
   Onnx__NodeProto *n = ARENA_NEW(a, Onnx__NodeProto, 1);
   onnx__node_proto__init(n);
@@ -321,7 +330,8 @@ static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filt
 /* The bias on the scale of the products; NULL: it stays a float */
 static const char *quantise_bias(OnnxQuant *q, const Onnx__NodeProto *n, const Filters *f, float x_scale) {
   const Onnx__TensorProto *t = n->n_input > 2 ? initializer(q, n->input[2]) : NULL;
-  if (!t || t->n_dims != 1 || t->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || f->axis < 0 || t->dims[0] != f->n) return NULL;
+  if (!t || t->n_dims != 1 || t->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || f->axis < 0 || t->dims[0] != f->n)
+    return NULL;
   if (is_op(n, "Gemm") && (attr_of(n, "alpha", 1) != 1 || attr_of(n, "beta", 1) != 1)) return NULL;
   Tensor b = pb_tensor(q->c, &q->external, t, (Pos){ 0 });
   int32_t *v = ARENA_NEW(&q->c->model, int32_t, f->n), *zeros = ARENA_NEW(&q->c->model, int32_t, f->n);
@@ -376,7 +386,8 @@ static void keep_initializers(OnnxQuant *q, Onnx__GraphProto *g) {
   size_t kept = 0;
   Onnx__ValueInfoProto **input = ARENA_NEW(&q->c->model, Onnx__ValueInfoProto *, g->n_input + 1);
   for (size_t i = 0; i < g->n_input; i++)
-    if (!initializer(q, g->input[i]->name) || inside || refmap_get(&read, id_of(q, g->input[i]->name))) input[kept++] = g->input[i];
+    if (!initializer(q, g->input[i]->name) || inside || refmap_get(&read, id_of(q, g->input[i]->name)))
+      input[kept++] = g->input[i];
   g->input = input;
   g->n_input = kept;
   refmap_free(&read);

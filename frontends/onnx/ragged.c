@@ -31,7 +31,8 @@ static int carried(const Node *from, const Node *x, int k, int a) {
   case OP_GATHER: return k || a != x->arg[0] ? FIRST_AXIS + a : MIXED;
   case OP_EXPAND: case OP_PAD: case OP_REDUCE: return whole(from, x, a, a) ? FIRST_AXIS + a : MIXED;
   default: /* of fewer axes: broadcast from the last one on */
-    return op_info[x->op].level == L_EXPR && whole(from, x, a, a + x->rank - from->rank) ? FIRST_AXIS + a + x->rank - from->rank : MIXED;
+    return op_info[x->op].level == L_EXPR && whole(from, x, a, a + x->rank - from->rank) ? FIRST_AXIS + a + x->rank - from->rank
+                                                                                         : MIXED;
   }
 }
 

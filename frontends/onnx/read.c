@@ -258,7 +258,8 @@ static void add_read(Reader *r, Reads *reads, const char *name) {
 /* What a body defines hides what is outside under the same name: by = 1 when a walk enters the body, -1 when it leaves. */
 static void hide_names(Reader *r, const Body *b, int by) {
   for (size_t i = 0; i < b->graph->n_input; i++) binding(r, name_id(r, b->graph->input[i]->name))->hidden += (uint32_t)by;
-  for (size_t i = 0; i < b->graph->n_initializer; i++) binding(r, name_id(r, b->graph->initializer[i]->name))->hidden += (uint32_t)by;
+  for (size_t i = 0; i < b->graph->n_initializer; i++)
+    binding(r, name_id(r, b->graph->initializer[i]->name))->hidden += (uint32_t)by;
   for (size_t i = 0; i < b->n; i++)
     for (size_t j = 0; j < b->nodes[i]->n_output; j++) binding(r, name_id(r, b->nodes[i]->output[j]))->hidden += (uint32_t)by;
 }
@@ -318,7 +319,8 @@ static void read_outputs(Reader *r, OnnxGraph *to, const GraphProto *g) {
 static void read_results(Reader *r, OnnxGraph *to) {
   OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, r->o->nresults);
   for (int i = 0; i < r->o->nresults; i++)
-    if (!lookup(r, r->o->results[i], &out[i])) fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'", r->o->results[i]);
+    if (!lookup(r, r->o->results[i], &out[i]))
+      fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'", r->o->results[i]);
   to->out = out;
   to->nout = (uint32_t)r->o->nresults;
 }
@@ -405,9 +407,9 @@ static void step(Reader *r) {
   OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r->c, p->domain), .name = name_text(r, p->name) };
   n.opset = opset_of(f.imports, n.domain);
   n.index = f.where ? f.index : at;
-  n.text = arena_printf(&r->c->model, "%s%snode %u%s%.*s%s (%.*s%s%.*s, opset %lld)", f.where ? f.where : "", f.where ? " > " : "",
-                        at, *n.name ? " '" : "", shown(n.name), n.name, *n.name ? "'" : "", shown(n.domain), n.domain,
-                        *n.domain ? "." : "", shown(n.op), n.op, (long long)n.opset);
+  n.text = arena_printf(&r->c->model, "%s%snode %u%s%.*s%s (%.*s%s%.*s, opset %lld)", f.where ? f.where : "",
+                        f.where ? " > " : "", at, *n.name ? " '" : "", shown(n.name), n.name, *n.name ? "'" : "", shown(n.domain),
+                        n.domain, *n.domain ? "." : "", shown(n.op), n.op, (long long)n.opset);
   if (!*n.op) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "has no operator");
   n.in = read_ids(r, p->n_input, p->input, &n, &n.nin);
   n.out = read_ids(r, p->n_output, p->output, &n, &n.nout);
