@@ -228,7 +228,7 @@ Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r again, with other in pla
 /* at: the element of view's source, one index per axis, that is element idx of view */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
-/* ---- text form (literal.c, print.c, parse.c; docs/text-format.md gives the grammar). Reading back
+/* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; docs/text-format.md gives the grammar). Reading back
  * what was printed gives the same nodes in the same order ---- */
 void ir_print_graph(const Graph *g, Sb *out);                 /* weights in the text */
 /* weights of more than a few elements go to blob, each 64-byte aligned, which the text names blobname */
