@@ -28,6 +28,10 @@ static void pass_siblings(State *st) {
 
 static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
 
+static void pass_border(State *st) {
+  if (graph_border(st->s.g, st->plan->target)) graph_simplify(st->s.g, false);
+}
+
 static void pass_store(State *st) { graph_store(st->s.g, st->o->weights); }
 
 static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->plan->target, st->o->keep_denormals); }

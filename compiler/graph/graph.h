@@ -30,4 +30,5 @@ bool graph_narrow(Graph *g, Precision p, const Target *t); /* weights in half pr
 bool graph_store(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
 bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */
+bool graph_border(Graph *g, const Target *t); /* windows without taps that meet padding only, where that is less work; true: changed */
 #endif

@@ -1,0 +1,369 @@
+/* border.c: windows without the taps that meet padding only.
+ * needs: a folded graph    gives: sums over windows in parts, each with the taps that meet elements, where that is clearly less
+ * work    breaks: a weight that is not finite makes no NaN of a zero that it does not meet
+ *
+ * Near the border of a picture taps meet zeros, and where taps lie far apart most of the picture is near: of 16 by 16 points under
+ * 3 by 3 taps that are 12 apart a quarter of the products have an element, and 18 apart one tap of nine. Along an axis the
+ * results fall into stretches for which the same taps lie inside. Each of them is a sum of its own, with these taps, over a part of
+ * the picture without padding, and all together are a concatenation: kernels store their parts where they belong. What is done
+ * with the results one by one is done in the parts, so that nothing travels through memory once more. */
+#include "contraction.h"
+#include "graph.h"
+#include "rules.h"
+#include <math.h>
+
+enum { MAX_STRETCHES = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
+enum { LEAST_ROWS = 6, BEGIN = 2000 };      /* results of a map that hide the latency of multiply-adds; cycles that a kernel more takes */
+enum { CACHE_BYTES = 32 };                  /* a cycle, of weights beside multiply-adds */
+
+typedef struct Window {
+  int axis, tap;           /* of the sum: of its results, -1: there is one; of its terms */
+  int64_t begin, stride, dilation, lo, end; /* where taps lie; elements are those from lo to end */
+  int64_t out, taps;
+  int n;                   /* stretches: results from[i] .. from[i + 1] - 1 */
+  int64_t from[MAX_STRETCHES + 1];
+} Window;
+
+typedef struct Windows {
+  Ref product;
+  int n;
+  Window window[MAX_WINDOWS];
+  double weights, rows;    /* products of the other extents: of ranges that the other factor has, and that it has not */
+} Windows;
+
+/* A sum that becomes parts, seen from the last of the nodes that only it leads to. */
+typedef struct Split {
+  int path;                /* nodes: the sum last, the first is replaced */
+  Ref at[MAX_PATH];
+  int n, axis[MAX_WINDOWS]; /* that are divided, of the first */
+  Window window[MAX_WINDOWS];
+} Split;
+
+typedef struct Border {
+  IR *ir;
+  const Target *t;
+  Refs order;
+  RefMap user, users, split; /* node to its user; to the number of its uses; to its place in splits + 1 */
+  VEC(Split) splits;
+} Border;
+
+/* ---- where taps lie ---- */
+/* Taps that some of the results from .. to - 1 have inside; at least one. */
+static void taps_inside(const Window *w, int64_t from, int64_t to, int64_t *first, int64_t *n) {
+  int64_t end = 1;
+  *first = w->taps - 1;
+  for (int64_t o = from; o < to; o++)
+    for (int64_t k = 0; k < w->taps; k++) {
+      const int64_t at = w->begin + o * w->stride + k * w->dilation;
+      if (at < w->lo || at >= w->end) continue;
+      if (k < *first) *first = k;
+      if (k >= end) end = k + 1;
+    }
+  if (*first >= end) *first = end - 1;
+  *n = end - *first;
+}
+
+static void find_stretches(Window *w) {
+  int64_t first = 0, n = 0;
+  w->n = 0;
+  for (int64_t o = 0; o < w->out; o++) {
+    int64_t f, m;
+    taps_inside(w, o, o + 1, &f, &m);
+    if (o && f == first && m == n) continue;
+    first = f;
+    n = m;
+    if (w->n == MAX_STRETCHES) {
+      w->n = 1;
+      break;
+    }
+    w->from[w->n++] = o;
+  }
+  w->from[w->n] = w->out;
+}
+
+/* Terms of the only window along an axis */
+static bool alone(IR *ir, const Contraction *c, int x, int tap, Window *w) {
+  const Node *pad = node(ir, c->base[x]);
+  Ref rest;
+  for (int a = 0; a < pad->rank; a++)
+    if (ix_split(ir, c->at[x][a], c->range[tap].range, &w->dilation, &rest) && w->dilation && node_is_const(ir, rest, &w->begin)) {
+      *w = (Window){ -1, c->range[tap].axis, w->begin, 1, w->dilation, pad->arg[a], pad->dims[a] - pad->arg[pad->rank + a], 1, c->range[tap].extent, 0, { 0 } };
+      return pad->arg[a] || pad->arg[pad->rank + a];
+    }
+  return false;
+}
+
+/* The windows of a sum over what is padded with zeros. */
+static bool find_windows(IR *ir, Ref sum, Windows *v) {
+  Contraction c;
+  int64_t fill;
+  *v = (Windows){ .weights = 1, .rows = 1 };
+  if (node(ir, sum)->dt != DT_F32 || !contraction_find(ir, sum, &c)) return false;
+  const int x = node(ir, c.base[1])->op == OP_PAD;
+  const Node *pad = node(ir, c.base[x]);
+  v->product = view_base(ir, node(ir, sum)->src[0]);
+  if (pad->op != OP_PAD || !node_is_const(ir, pad->src[1], &fill) || fill) return false;
+  bool known[MAX_RANK] = { false };
+  for (int i = 0; i < c.nwindows; i++) {
+    const CWindow *w = &c.window[i];
+    const CRange *out = &c.range[w->out], *tap = &c.range[w->tap];
+    if (out->in[!x]) continue; /* groups of channels */
+    if (w->factor != x || v->n == MAX_WINDOWS || known[w->out] || known[w->tap]) return false;
+    known[w->out] = known[w->tap] = true;
+    v->window[v->n++] = (Window){ out->axis, tap->axis, w->begin, w->stride, w->dilation, pad->arg[w->axis],
+                                  pad->dims[w->axis] - pad->arg[pad->rank + w->axis], out->extent, tap->extent, 0, { 0 } };
+  }
+  for (int i = 0; i < c.n; i++)
+    if (!known[i] && c.range[i].summed && c.range[i].in[x] && v->n < MAX_WINDOWS && alone(ir, &c, x, i, &v->window[v->n])) known[i] = ++v->n > 0;
+  for (int i = 0; i < c.n; i++)
+    if (!known[i]) *(c.range[i].in[!x] ? &v->weights : &v->rows) *= (double)c.range[i].extent;
+  return v->n > 0;
+}
+
+/* ---- what it costs ---- */
+/* Cycles of the parts from window i on, of which those before it have so many results and taps */
+static double parts_cycles(const Windows *v, const Target *t, int i, double results, double taps) {
+  double cycles = 0;
+  if (i == v->n) {
+    const double rows = fmax(results * v->rows, LEAST_ROWS), rate = fmax(1, t->vector_bytes / 4.0 * (t->fma ? 2 : 1));
+    return rows * taps * v->weights / rate + 4 * taps * v->weights / CACHE_BYTES + BEGIN;
+  }
+  const Window *w = &v->window[i];
+  for (int k = 0; k < w->n; k++) {
+    int64_t first, n;
+    taps_inside(w, w->from[k], w->from[k + 1], &first, &n);
+    cycles += parts_cycles(v, t, i + 1, results * (double)(w->from[k + 1] - w->from[k]), taps * (double)n);
+  }
+  return cycles;
+}
+
+/* The axes to divide, if that is clearly less work. Without vectors, where memory is scarcer than time, none is. */
+static bool choose_stretches(Windows *v, const Target *t) {
+  Window found[MAX_WINDOWS], all[MAX_WINDOWS];
+  double whole = v->rows * v->weights / fmax(1, t->vector_bytes / 4.0 * (t->fma ? 2 : 1)), taps = 1, best;
+  bool any = false;
+  for (int i = 0; i < v->n; i++) {
+    find_stretches(&v->window[i]);
+    whole *= (double)(v->window[i].out * v->window[i].taps);
+    taps *= (double)v->window[i].taps;
+  }
+  best = 0.9 * (whole + 4 * taps * v->weights / CACHE_BYTES + BEGIN);
+  memcpy(all, v->window, sizeof all);
+  for (int axes = 0; axes < (t->vector_bytes ? 1 << v->n : 1); axes++) {
+    for (int i = 0; i < v->n; i++) {
+      v->window[i] = all[i];
+      if (!(axes >> i & 1)) v->window[i].n = 1, v->window[i].from[1] = all[i].out;
+    }
+    const double cycles = parts_cycles(v, t, 0, 1, 1);
+    if (cycles >= best) continue;
+    best = cycles;
+    any = true;
+    memcpy(found, v->window, sizeof found);
+  }
+  if (any) memcpy(v->window, found, sizeof found);
+  return any;
+}
+
+/* ---- parts of values: elements begin .. begin + dims - 1 of each axis ---- */
+/* The same box of a reshape's source; false: an axis of it is split or merged that is not taken whole */
+static bool box_below_reshape(const Node *x, const Node *s, const int64_t *begin, const int64_t *dims, int64_t *from, int64_t *n) {
+  for (int a = 0; a < s->rank; a++) from[a] = 0, n[a] = s->dims[a];
+  for (int i = 0; i < x->rank; i++) {
+    int a = s->rank - 1;
+    if (dims[i] == x->dims[i]) continue;
+    while (a >= 0 && !(s->dims[a] == x->dims[i] && dims_elems(x->dims, i) == dims_elems(s->dims, a))) a--;
+    if (a < 0) return false;
+    from[a] = begin[i];
+    n[a] = dims[i];
+  }
+  return true;
+}
+
+static Ref part_of_pad(IR *ir, Ref r, const int64_t *begin, const int64_t *dims) {
+  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  int64_t from[MAX_RANK], n[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
+  for (int a = 0; a < x->rank; a++) {
+    const int64_t first = begin[a] - x->arg[a], last = first + dims[a];
+    from[a] = first < 0 ? 0 : first;
+    const int64_t end = last > s->dims[a] ? s->dims[a] : last;
+    n[a] = end - from[a];
+    if (n[a] < 1) return g_shrink(ir, r, begin, NULL, dims);
+    lo[a] = from[a] - first;
+    hi[a] = last - end;
+  }
+  return g_pad(ir, g_shrink(ir, x->src[0], from, NULL, n), lo, hi, x->src[1]);
+}
+
+/* Of a product and the views around it, so that no more of what they view is asked for. */
+static Ref part_of_view(IR *ir, Ref r, Ref product, const int64_t *begin, const int64_t *dims) {
+  const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : x;
+  int64_t from[MAX_RANK], n[MAX_RANK];
+  if (r == product) return g_binary(ir, OP_MUL, part_of_view(ir, x->src[0], 0, begin, dims), part_of_view(ir, x->src[1], 0, begin, dims));
+  switch ((Op)x->op) {
+  case OP_RESHAPE:
+    if (!box_below_reshape(x, s, begin, dims, from, n)) break;
+    return g_reshape(ir, part_of_view(ir, x->src[0], product, from, n), x->rank, dims);
+  case OP_PERMUTE:
+    for (int i = 0; i < x->rank; i++) from[x->arg[i]] = begin[i], n[x->arg[i]] = dims[i];
+    return g_permute(ir, part_of_view(ir, x->src[0], product, from, n), x->arg);
+  case OP_EXPAND:
+    for (int i = 0; i < x->rank; i++) from[i] = s->dims[i] == 1 ? 0 : begin[i], n[i] = s->dims[i] == 1 ? 1 : dims[i];
+    return g_expand(ir, part_of_view(ir, x->src[0], product, from, n), x->rank, dims);
+  case OP_WINDOW: {
+    const int a = (int)x->arg[0], tap = s->rank;
+    memcpy(from, begin, (size_t)tap * sizeof *from);
+    memcpy(n, dims, (size_t)tap * sizeof *n);
+    from[a] = begin[a] * x->arg[1] + begin[tap] * x->arg[2];
+    n[a] = (dims[a] - 1) * x->arg[1] + (dims[tap] - 1) * x->arg[2] + 1;
+    return g_window(ir, part_of_view(ir, x->src[0], product, from, n), a, dims[a], dims[tap], x->arg[1], x->arg[2]);
+  }
+  case OP_PAD: return part_of_pad(ir, r, begin, dims);
+  default: break;
+  }
+  return g_shrink(ir, r, begin, NULL, dims);
+}
+
+static Ref part_of_sum(IR *ir, Ref sum, const int64_t *begin, const int64_t *dims) {
+  const Node *x = node(ir, sum), *body = node(ir, x->src[0]);
+  int64_t from[MAX_RANK], n[MAX_RANK];
+  Windows v;
+  CHECK(find_windows(ir, sum, &v));
+  for (int a = 0; a < x->rank; a++) {
+    const bool summed = x->arg[1] >> a & 1;
+    from[a] = summed ? 0 : begin[a];
+    n[a] = summed ? body->dims[a] : dims[a];
+  }
+  for (int i = 0; i < v.n; i++) {
+    const Window *w = &v.window[i];
+    const int64_t first = w->axis < 0 ? 0 : begin[w->axis];
+    taps_inside(w, first, first + (w->axis < 0 ? 1 : dims[w->axis]), &from[w->tap], &n[w->tap]);
+  }
+  return g_reduce(ir, OP_ADD, part_of_view(ir, x->src[0], v.product, from, n), (uint32_t)x->arg[1]);
+}
+
+/* Of what path[0] computes of the sum at the path's end */
+static Ref part_of_path(IR *ir, const Ref *path, int left, const int64_t *begin, const int64_t *dims) {
+  const Node *x = node(ir, path[0]);
+  int64_t from[MAX_RANK], n[MAX_RANK];
+  Ref src[4];
+  ir->origin = x->origin;
+  if (left == 1) return part_of_sum(ir, path[0], begin, dims);
+  if (x->op == OP_RESHAPE) {
+    CHECK(box_below_reshape(x, node(ir, x->src[0]), begin, dims, from, n));
+    return g_reshape(ir, part_of_path(ir, path + 1, left - 1, from, n), x->rank, dims);
+  }
+  if (x->op == OP_PERMUTE) {
+    for (int i = 0; i < x->rank; i++) from[x->arg[i]] = begin[i], n[x->arg[i]] = dims[i];
+    return g_permute(ir, part_of_path(ir, path + 1, left - 1, from, n), x->arg);
+  }
+  for (int k = 0; k < x->nsrc; k++) {
+    const bool scalar = !node(ir, x->src[k])->rank;
+    src[k] = x->src[k] == path[1] ? part_of_path(ir, path + 1, left - 1, begin, dims) : scalar ? x->src[k] : g_shrink(ir, x->src[k], begin, NULL, dims);
+    ir->origin = x->origin;
+  }
+  return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->arg, x->rank, dims);
+}
+
+static Ref parts(IR *ir, const Split *s, const Ref *path, int i, int64_t *begin, int64_t *dims) {
+  if (i == s->n) return part_of_path(ir, path, s->path, begin, dims);
+  const Window *w = &s->window[i];
+  Ref part[MAX_STRETCHES];
+  for (int k = 0; k < w->n; k++) {
+    begin[s->axis[i]] = w->from[k];
+    dims[s->axis[i]] = w->from[k + 1] - w->from[k];
+    part[k] = parts(ir, s, path, i + 1, begin, dims);
+  }
+  return g_cat(ir, w->n, part, s->axis[i]);
+}
+
+/* ---- which sums ---- */
+static Ref only_user(const Border *b, Ref r) { return refmap_get(&b->users, r) == 1 ? refmap_get(&b->user, r) : 0; }
+
+/* From the sum to the last node that does something with its results one by one, or moves whole axes of them. */
+static void follow_results(const Border *b, Split *s) {
+  const IR *ir = b->ir;
+  Ref up[MAX_PATH];
+  int n = 0;
+  for (Ref r = s->at[0]; r && n < MAX_PATH; r = only_user(b, r)) {
+    const Node *x = node(ir, r);
+    int axis[MAX_WINDOWS];
+    bool same = n == 0 || op_info[x->op].level == L_EXPR || x->op == OP_PERMUTE || x->op == OP_RESHAPE;
+    for (int i = 0; i < s->n && same; i++) {
+      axis[i] = s->axis[i];
+      if (n && x->op == OP_RESHAPE) axis[i] = reshape_axis(x, node(ir, up[n - 1]), s->axis[i]);
+      for (int a = 0; n && x->op == OP_PERMUTE && a < x->rank; a++)
+        if (x->arg[a] == s->axis[i]) axis[i] = a;
+      same = axis[i] >= 0;
+    }
+    if (!same) break;
+    memcpy(s->axis, axis, (size_t)s->n * sizeof *axis);
+    up[n++] = r;
+  }
+  s->path = n;
+  for (int i = 0; i < n; i++) s->at[i] = up[n - 1 - i];
+}
+
+static void find_splits(Border *b) {
+  for (size_t i = 0; i < b->order.n; i++) {
+    Windows v;
+    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_stretches(&v, b->t)) continue;
+    Split s = { .at = { b->order.p[i] } };
+    for (int k = 0; k < v.n; k++) {
+      if (v.window[k].n == 1) continue;
+      s.axis[s.n] = v.window[k].axis;
+      s.window[s.n++] = v.window[k];
+    }
+    follow_results(b, &s);
+    VEC_PUSH(&b->splits, s);
+    refmap_set(&b->split, s.at[0], (Ref)b->splits.n);
+  }
+}
+
+static void rebuild(Border *b, RefMap *now) {
+  IR *ir = b->ir;
+  Refs src = { 0 };
+  for (size_t i = 0; i < b->order.n; i++) {
+    const Ref r = b->order.p[i], split = refmap_get(&b->split, r);
+    const Node *x = node(ir, r);
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(now, x->src[k]));
+    refmap_set(now, r, x->nsrc ? node_with_src(ir, r, src.p) : r);
+    if (!split) continue;
+    const Split *s = &b->splits.p[split - 1];
+    Ref path[MAX_PATH];
+    int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK];
+    for (int k = 0; k < s->path; k++) path[k] = refmap_get(now, s->at[k]);
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    refmap_set(now, r, parts(ir, s, path, 0, begin, dims));
+  }
+  VEC_FREE(&src);
+}
+
+bool graph_border(Graph *g, const Target *t) {
+  Border b = { .ir = g->ir, .t = t };
+  Refs roots = { 0 };
+  RefMap now = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(g->ir, roots.p, roots.n, &b.order);
+  for (size_t i = 0; i < b.order.n; i++) {
+    const Node *x = node(g->ir, b.order.p[i]);
+    for (int k = 0; k < x->nsrc; k++) {
+      refmap_set(&b.user, x->src[k], b.order.p[i]);
+      refmap_set(&b.users, x->src[k], refmap_get(&b.users, x->src[k]) + 1);
+    }
+  }
+  for (size_t i = 0; i < roots.n; i++) refmap_set(&b.users, roots.p[i], UINT32_MAX); /* read outside */
+  find_splits(&b);
+  if (b.splits.n) rebuild(&b, &now);
+  for (size_t i = 0; i < roots.n && b.splits.n; i++) g->outputs.p[i].ref = refmap_get(&now, roots.p[i]);
+  g->ir->origin = 0;
+  VEC_FREE(&roots);
+  VEC_FREE(&b.order);
+  refmap_free(&b.user);
+  refmap_free(&b.users);
+  refmap_free(&b.split);
+  refmap_free(&now);
+  const bool changed = b.splits.n > 0;
+  VEC_FREE(&b.splits);
+  return changed;
+}
