@@ -4,9 +4,10 @@
 #include "build.h"
 #include <math.h>
 
-static void need_capacity(Build *b) {
+int64_t need_capacity(const Build *b) {
   if (!b->ragged->most)
     bad(b, "the size of the result depends on the data; --capacity N gives N rows and how many count, --result NAME can end the model at a value before it");
+  return b->ragged->most;
 }
 
 /* The rows 0 to the capacity among groups of sizes[n]: the group of each (n: behind the last one), whether it is there; *start:

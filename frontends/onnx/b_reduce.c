@@ -107,10 +107,10 @@ void op_hardmax(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, x->dims[axis], axis, x->rank), at), in_dt(b, 0));
 }
 
-/* ---- TopK: NaN is the greatest, ties keep their order ---- */
+/* ---- TopK: ties keep their order ---- */
 enum { KEY_BYTES = 4, FEW = 4, MOST_PICKS = 512 }; /* FEW: of so many elements, one */
 
-static Ref greater(IR *ir, Ref x, Ref y) {
+Ref greater(IR *ir, Ref x, Ref y) {
   Ref above = g_binary(ir, OP_CMPLT, y, x);
   if (!dt_float((DType)node(ir, x)->dt)) return above;
   return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));

@@ -1,10 +1,15 @@
-/* b_sequence.c: operators on sequences. How long a sequence is and which of its tensors is meant is known when compiling,
- * so a sequence is a list of values that the builders hand on; a graph has none. */
+/* b_sequence.c: operators on sequences and optionals. How long a sequence is and which of its tensors is meant is known when
+ * compiling, so a sequence is a list of values that the builders hand on; a graph has none. So is what an optional has. */
 #include "build.h"
 
 enum { COPIES_A_NODE = 16 }; /* entries of lists that count as one node */
 
-static const List *list(Build *b, int k) { return &b->lists->p[b->in[k] & ~LIST_TAG]; }
+static bool has_nothing(const Build *b, Ref r) { return is_list(r) && b->lists->p[r & ~LIST_TAG].n == NOTHING; }
+
+static const List *list(Build *b, int k) {
+  if (has_nothing(b, b->in[k])) bad(b, "input %d is an optional without an element", k);
+  return &b->lists->p[b->in[k] & ~LIST_TAG];
+}
 
 static Ref list_ref(Build *b, Items *items, int64_t n) {
   Lists *all = b->lists;
@@ -31,6 +36,14 @@ static int64_t place(Build *b, int k, int64_t n, int64_t last) {
   int64_t at = has_in(b, k) ? *const_ints(b, k, "position", &count) : last;
   if (at < -n || at > last) bad(b, "position %lld is outside a sequence of %lld", (long long)at, (long long)n);
   return at < 0 ? at + n : at;
+}
+
+void op_optional(Build *b) { b->out[0] = has_in(b, 0) ? b->in[0] : list_ref(b, NULL, NOTHING); }
+void op_optional_has(Build *b) { b->out[0] = c_int(b->ir, DT_BOOL, has_in(b, 0) && !has_nothing(b, b->in[0])); }
+
+void op_optional_get(Build *b) {
+  if (has_nothing(b, b->in[0])) bad(b, "the optional has no element");
+  b->out[0] = b->in[0];
 }
 
 void op_sequence_empty(Build *b) { b->out[0] = new_list(b, 0, NULL); }

@@ -121,7 +121,7 @@ static void check_supported(Ctx *c, const OnnxModel *m) {
 
 /* ---- attributes ---- */
 static const char kind_letter[AT_COUNT] = { [AT_FLOAT] = 'f', [AT_INT] = 'i',    [AT_STRING] = 's', [AT_TENSOR] = 't',
-                                            [AT_GRAPH] = 'g', [AT_FLOATS] = 'F', [AT_INTS] = 'I',   [AT_STRINGS] = 'S' };
+                                            [AT_GRAPH] = 'g', [AT_FLOATS] = 'F', [AT_INTS] = 'I',   [AT_STRINGS] = 'S', [AT_TYPE_PROTO] = 'y' };
 
 static bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
 

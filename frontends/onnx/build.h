@@ -22,8 +22,8 @@ typedef void (*BuildFn)(Build *b);
 /* One form of one operator, valid in opsets since..until of its domain.
  * types: one letter per input, the last one repeated: f float, i integer, n number, b bool, a any
  *   type; ^ the type of the input before; = that of the first input; w float that is computed in
- *   f32 when narrower: the builder sees f32 and results are rounded once; s sequence, q any or a sequence
- * attrs: words name:kind with kind i int, f float, s string, t tensor, g graph, I F S lists; then
+ *   f32 when narrower: the builder sees f32 and results are rounded once; s sequence, q any, a sequence or an optional
+ * attrs: words name:kind with kind i int, f float, s string, t tensor, g graph, y type, I F S lists; then
  *   a range >=N (of an int, or of each int of a list) or {A|B} (of a string); then ! required or
  *   =default */
 typedef struct OpRow {
@@ -57,7 +57,8 @@ static inline AttrVal float_attr(const char *name, double v) { return (AttrVal){
 static inline AttrVal string_attr(const char *name, const char *v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 's', .set = true, .s = v }; }
 
 /* A sequence: its tensors, the first n of items, which lists that begin alike share. It goes from builder to builder as a
- * Ref that no node has. */
+ * Ref that no node has. An optional is what it has, or else a list of NOTHING. */
+enum { NOTHING = -1 };
 typedef struct Items { Ref *p; int64_t n; } Items;
 typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
@@ -184,6 +185,7 @@ size_t wrong_noted(const Build *b);             /* how many notes there are */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value); /* these notes count where the condition is value */
 
 /* ---- b_capacity.c: the same of data, with as many rows as the capacity says ---- */
+int64_t need_capacity(const Build *b);          /* what --capacity says; fails where it is not given */
 void nonzero_of_data(Build *b);
 void compress_by_data(Build *b, Ref from, int axis);
 
@@ -194,6 +196,7 @@ void check_ragged(Build *b, Ref r);             /* fails where entries that are 
 
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log);
+Ref greater(IR *ir, Ref x, Ref y);              /* NaN is the greatest */
 Ref reduce_mean(IR *ir, Ref x, uint32_t axes);
 Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 /* Over the last axis; the attribute epsilon is the node's. bias: 0: none */

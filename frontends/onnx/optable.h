@@ -247,6 +247,9 @@ OPROW("ai.onnx.ml", "Normalizer", 1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "norm:
 OPROW("", "Not",                  1,  OPSET_NOW,  1, 1,   1, 1,   "b",    "", op_unary, OP_NOT)
 OPROW("", "OneHot",               9,  OPSET_NOW,  3, 3,   1, 1,   "nna",  "axis:i=-1", op_one_hot, 0)
 OPROW("ai.onnx.ml", "OneHotEncoder", 1, OPSET_NOW, 1, 1,  1, 1,   "n",    "cats_int64s:I cats_strings:S zeros:i=1", op_one_hot_encoder, 0)
+OPROW("", "Optional",             15, OPSET_NOW,  0, 1,   1, 1,   "q",    "type:y", op_optional, 0)
+OPROW("", "OptionalGetElement",   15, OPSET_NOW,  1, 1,   1, 1,   "q",    "", op_optional_get, 0)
+OPROW("", "OptionalHasElement",   15, OPSET_NOW,  0, 1,   1, 1,   "q",    "", op_optional_has, 0)
 OPROW("", "Or",                   1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Or",                   7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_and_or, OP_OR)
 OPROW("", "PRelu",                1,  6,          2, 2,   1, 1,   "f^",   OLD, adapt_prelu, 0)
@@ -420,6 +423,7 @@ OPROW("ai.onnx.ml", "TreeEnsembleRegressor", 1, OPSET_NOW, 1, 1, 1, 1, "n", TREE
       op_tree_regressor, 0)
 OPROW("", "Trilu",                14, OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", op_trilu, 0)
 OPROW("com.microsoft", "Trilu",   1,  OPSET_NOW,  1, 2,   1, 1,   "ai",   "upper:i=1", build_newest, 0)
+OPROW("", "Unique",               11, OPSET_NOW,  1, 1,   1, 4,   "n",    "axis:i sorted:i=1", op_unique, 0)
 OPROW("", "Unsqueeze",            1,  12,         1, 1,   1, 1,   "a",    "axes:I!", adapt_axes, 0)
 OPROW("", "Unsqueeze",            13, OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_unsqueeze, 0)
 OPROW("", "Upsample",             7,  8,          1, 1,   1, 1,   "n",

@@ -2,7 +2,6 @@
  * standards, and of other makers, are refused without one. */
 #define STRINGS "there are no strings"
 #define DATA_SIZE "the size of its result depends on the data"
-#define OPTIONALS "there are no optionals"
 #define RANDOM "each run would give other numbers"
 #define TRAINING "models are not trained"
 #define GENERATION "it is a whole loop of generation; the decoder in its body can be compiled"
@@ -10,9 +9,6 @@
 REFUSED("", "Bernoulli",            RANDOM)
 REFUSED("", "ImageDecoder",         "it reads picture files")
 REFUSED("", "Multinomial",          RANDOM)
-REFUSED("", "Optional",             OPTIONALS)
-REFUSED("", "OptionalGetElement",   OPTIONALS)
-REFUSED("", "OptionalHasElement",   OPTIONALS)
 REFUSED("", "RandomNormal",         RANDOM)
 REFUSED("", "RandomNormalLike",     RANDOM)
 REFUSED("", "RandomUniform",        RANDOM)
@@ -22,7 +18,6 @@ REFUSED("", "StringConcat",         STRINGS)
 REFUSED("", "StringNormalizer",     STRINGS)
 REFUSED("", "StringSplit",          STRINGS)
 REFUSED("", "TfIdfVectorizer",      "it counts words, which nearly all models have as strings")
-REFUSED("", "Unique",               DATA_SIZE)
 REFUSED("ai.onnx.ml", "CastMap",        "there are no maps")
 REFUSED("ai.onnx.ml", "CategoryMapper", STRINGS)
 REFUSED("ai.onnx.ml", "DictVectorizer", "there are no maps")
@@ -49,7 +44,6 @@ REFUSED("com.microsoft.nchwc", "ReorderOutput", ONE_MACHINE)
 REFUSED("com.microsoft.nchwc", "Upsample", ONE_MACHINE)
 #undef STRINGS
 #undef DATA_SIZE
-#undef OPTIONALS
 #undef RANDOM
 #undef TRAINING
 #undef GENERATION

@@ -73,10 +73,11 @@ static void compare(Case *k, int output, const Tensor *got, const Tensor *want) 
   }
 }
 
-/* As many rows as are expected, where the model's first node needs a capacity */
+/* As many rows as are expected, where the model's first node needs a capacity: of Unique there are as many places */
 static int64_t capacity_of(Ctx *c, const Case *k, const OnnxModel *m) {
-  if (!m->graph.nnodes || strcmp(m->graph.nodes[0].op, "NonMaxSuppression")) return 0;
-  return onnx_tensor_load(c, path_of(c, k->data, "output", 0)).dims[0];
+  const OnnxNode *n = m->graph.nodes;
+  if (!m->graph.nnodes || (strcmp(n->op, "NonMaxSuppression") && strcmp(n->op, "Unique"))) return 0;
+  return onnx_tensor_load(c, path_of(c, k->data, "output", n->nout > 1 && n->out[1])).dims[0];
 }
 
 /* The inputs of the data set in the order of the model's, some of them turned into constants */
