@@ -223,7 +223,7 @@ void op_rotary_embedding(Build *b) {
   int cos = ms ? 2 : 1, at = ms ? 1 : 3;
   Ref x = b->in[0], places = has_in(b, at) ? b->in[at] : 0;
   int64_t width = attr_int(b, "rotary_embedding_dim"), heads = attr_int(b, "num_heads");
-  if (ms && (attr_float(b, "scale") != 1 || attr_int(b, "is_packed_batching"))) bad(b, "a scale and packed batches are not supported");
+  if (ms && (attr_float(b, "scale") != 1 || attr_int(b, "is_packed_batching"))) bad(b, "attributes 'scale' and 'is_packed_batching' are not supported");
   const Node *table = in_node(b, cos);
   if (ms && !heads && flat && table->rank == 2 && table->dims[1]) heads = in_node(b, 0)->dims[2] / (2 * table->dims[1]);
   if (flat) x = split_heads(b, x, heads, "input");
@@ -279,7 +279,7 @@ static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int
   Ref part[3];
   int64_t held = 0, from = 0;
   if (attr_int(b, "do_rotary") || attr_int(b, "past_present_share_buffer"))
-    bad(b, "rotary embeddings and shared buffers of the past are not supported");
+    bad(b, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
   for (int i = 0; i < 3; from += size[i++]) part[i] = split_heads(b, shrink_axis(ir, x, 2, from, 1, size[i]), attr_int(b, "num_heads"), "input");
   Attend a = { .q = part[0], .k = part[1], .v = part[2] };
   if (has_in(b, past)) {
@@ -314,7 +314,7 @@ void op_ms_attention(Build *b) {
   int64_t size[3], all = in_node(b, 1)->dims[1];
   projected_sizes(b, all, sizes, n, size);
   if (has_in(b, 2) && (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != all)) bad(b, "input 'bias' has not %lld elements", (long long)all);
-  if (has_in(b, 6)) bad(b, "shared buffers of the past are not supported");
+  if (has_in(b, 6)) bad(b, "input 'past_sequence_length', of a shared buffer of the past, is not supported");
   Ref x = matmul(b, widen(b, b->in[0]), widen(b, b->in[1]));
   if (has_in(b, 2)) x = add(b, x, widen(b, b->in[2]));
   attend_projected(b, g_cast(ir, x, in_dt(b, 0)), size, 3, 4, 5);
@@ -354,7 +354,7 @@ void op_ms_multi_head_attention(Build *b) {
   enum { BIAS = 3, PADDING, SCORES, PK, PV, PAST_LENGTH };
   Attend a = { .q = 0 };
   int64_t past = 0;
-  if (has_in(b, PAST_LENGTH)) bad(b, "shared buffers of the past are not supported");
+  if (has_in(b, PAST_LENGTH)) bad(b, "input 'past_sequence_length', of a shared buffer of the past, is not supported");
   if (!has_in(b, K)) {
     if (has_in(b, BIAS)) bad(b, "a bias of packed queries, keys and values is not supported");
     a = (Attend){ .q = packed(b, Q, 0, 3), .k = packed(b, Q, 1, 3), .v = packed(b, Q, 2, 3) };
@@ -412,7 +412,7 @@ void op_ms_group_query_attention(Build *b) {
   for (int k = GQA_MORE; k < b->nin; k++)
     if (has_in(b, k)) bad(b, "input %d, of sinks, scales or norms, is not supported", k);
   if (attr_int(b, "smooth_softmax") > 0 || attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))
-    bad(b, "a smooth softmax, a quantised or sliding cache and attention to later keys are not supported");
+    bad(b, "attributes 'smooth_softmax', 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, 'causal' not be 0");
   if (in_node(b, SEQLENS)->rank > 2 || dims_elems(in_node(b, SEQLENS)->dims, in_node(b, SEQLENS)->rank) != batch)
     bad(b, "input 'seqlens_k' has not one entry for each of %lld sequences", (long long)batch);
   if (total < length || extent > MAX_ELEMS) bad(b, "input 'total_sequence_length' is %lld for %lld new keys", (long long)total, (long long)length);

@@ -260,10 +260,22 @@ bool const_tensor(Build *b, Ref r, Tensor *t) {
   return true;
 }
 
+const char *input_behind(const Build *b, Ref r) {
+  for (;;) {
+    const Node *x = node(b->ir, r);
+    int k = 0;
+    if (x->op == OP_PARAM) return b->m->values.p[b->m->graph.in[x->arg[0]]].name;
+    while (k < x->nsrc && !node(b->ir, x->src[k])->varies) k++;
+    if (k == x->nsrc) return "";
+    r = x->src[k];
+  }
+}
+
 static Tensor need_const(Build *b, int k, const char *name) {
   Tensor t;
   if (!const_tensor(b, b->in[k], &t))
-    bad(b, "input '%s' must be known when compiling, but it depends on an input of the graph", name);
+    bad(b, "input '%s' must be known when compiling, but it depends on input '%s' of the graph; a constant in its place can be compiled, or --result NAME with a value before this node",
+        name, input_behind(b, b->in[k]));
   return t;
 }
 
@@ -416,7 +428,7 @@ static DType check_types(Build *b) {
   for (int k = 0; k < b->nin; k++) {
     if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
     const bool sequence = is_list(b->in[k]);
-    if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k]) bad(b, "input %d is %s sequence", k, sequence ? "a" : "no");
+    if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k]) bad(b, "input %d is %s", k, sequence ? "a sequence, or an optional without an element, expected a tensor" : "a tensor, expected a sequence");
     if (b->in[k] && !sequence) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
       if (same && d != same) bad(b, "input %d is %s, but those before are %s", k, dtype_info[d].text, dtype_info[same].text);
@@ -535,7 +547,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;
-    if (!b->out[k]) bad(b, "output %d is not supported", k);
+    if (!b->out[k]) bad(b, "output %d, '%s', is not supported; the others are", k, b->m->values.p[n->out[k]].name);
     if (is_list(b->out[k])) {
       b->value[n->out[k]] = b->out[k];
       continue;

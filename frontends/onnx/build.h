@@ -130,6 +130,7 @@ Ref scalar_in(Build *b, int k);                 /* input k, of one element, with
 bool const_tensor(Build *b, Ref r, Tensor *t);  /* false: depends on an input of the graph */
 const int64_t *const_ints(Build *b, int k, const char *name, int *n);
 const double *const_floats(Build *b, int k, const char *name, int *n);
+const char *input_behind(const Build *b, Ref r); /* an input of the graph that r, which is not known, depends on */
 int64_t tensor_int(const Tensor *t, int64_t i);
 double tensor_float(const Tensor *t, int64_t i);
 int axis_of(Build *b, int64_t axis, int rank);  /* negative ones counted from the end */

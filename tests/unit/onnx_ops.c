@@ -154,7 +154,7 @@ static const Line lines[] = {
   { "Reshape 14 f[2,3] i{7}", "the input has 6 elements, but the shape has 7" },
   { "Reshape 14 f[0,3] i{0,-1} allowzero=1", "0 elements do not fill the shape's -1" },
   { "Reshape 14 f[2,3] i{4611686018427387904,8}", "the shape has too many elements" },
-  { "Reshape 14 f[2,3] i[2]", "input 'shape' must be known when compiling" },
+  { "Reshape 14 f[2,3] i[2]", "input 'shape' must be known when compiling, but it depends on input 'x" },
   { "Reshape 1 f[2,3] shape=[6]", "[6]" },
   { "Transpose 13 f[2,3] perm=[0,0]", "axis 0 is named twice" },
   { "Transpose 13 f[2,3] perm=[0,2]", "axis 2 is outside a tensor of rank 2" },
