@@ -122,14 +122,15 @@ typedef struct Cut {
   int64_t span[MAX_NESTS];   /* elements that its store moves on from the first chunk to behind the last */
 } Cut;
 
-/* Cuts the main nest along r, if that leaves more than splinters of memory; those beside it where they walk their buffer in the
- * same steps, else not at all. */
+/* Cuts the main nest along r, if that leaves more than splinters of memory, and no rests of vectors where the whole has none;
+ * those beside it where they walk their buffer in the same steps, else not at all. */
 static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut *c) {
   const Touch *main = &m->touch.p[m->store[m->main]];
   const int64_t step = coef_of(main, r);
   double uncut = 0;
   *c = (Cut){ .m = m };
-  if (range_extent(ir, r) % chunks || llabs(step) * (range_extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt) < LEAST_BYTES) return false;
+  const int64_t bytes = llabs(step) * (range_extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
+  if (range_extent(ir, r) % chunks || bytes < LEAST_BYTES || (step == 1 && bytes % LINE && bytes * chunks % LINE == 0)) return false;
   for (int i = 0; i < m->nests; i++) {
     const Node *x = node(ir, m->nest[i]);
     const Touch *store = &m->touch.p[m->store[i]];
