@@ -60,10 +60,35 @@ RULE(merge_constants) {
 }
 
 /* ---- arithmetic ---- */
+/* r is a sum with +0, the only one that -0 has no place in, or moves one */
+static bool has_plus_zero(const IR *ir, Ref r) {
+  while (op_is_movement((Op)node(ir, r)->op)) r = node(ir, r)->src[0];
+  const Node *x = node(ir, r);
+  return x->op == OP_ADD && is_float(ir, r) && is_number(ir, x->src[1], 0);
+}
+
+/* r + 0, where nothing is left to do for it; or for parts of a concatenation: exporters write it for a copy, and so on all that a
+ * loop has made. Else 0. */
+static Ref plus_zero(IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  if (has_plus_zero(ir, r)) return r;
+  if (x->op == OP_RESHAPE) {
+    Ref y = plus_zero(ir, x->src[0]);
+    return y ? g_reshape(ir, y, x->rank, x->dims) : 0;
+  }
+  bool any = false;
+  for (int k = 0; x->op == OP_CAT && k < x->nsrc; k++) any |= has_plus_zero(ir, x->src[k]);
+  if (!any) return 0;
+  Ref *part = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
+  for (int k = 0; k < x->nsrc; k++) part[k] = has_plus_zero(ir, x->src[k]) ? x->src[k] : g_binary(ir, OP_ADD, x->src[k], splat(ir, node(ir, x->src[k]), 0));
+  return g_cat(ir, x->nsrc, part, (int)x->arg[0]);
+}
+
 RULE(sum) {
   const Node *x = node(ir, r);
   Ref a = x->src[0], b = x->src[1], y;
   if (is_number(ir, b, is_float(ir, r) ? -0.0 : 0)) return a;
+  if (is_number(ir, b, 0) && (y = plus_zero(ir, a))) return y;
   if (is_constant(ir, b)) return 0; /* which the difference rule put there */
   if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_SUB, a, y);
   if ((y = source(ir, a, OP_NEG))) return g_binary(ir, OP_SUB, b, y);

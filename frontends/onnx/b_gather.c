@@ -212,12 +212,24 @@ void op_gather_nd(Build *b) {
 }
 
 /* ---- scatters ---- */
-/* Known indices: a gather from the data followed by the updates; x is [total, inner], the updates [n, inner] */
+enum { MAX_RUNS = 8 }; /* parts of a result that are a kernel each */
+
+/* Known indices: a gather from the data followed by the updates; x is [total, inner], the updates [n, inner]. Where that is a few
+ * runs of one and the other, it is these one after another: a loop that fills a tensor row by row is then its rows. */
 static Ref scatter_known(Build *b, Ref x, const int64_t *to, int64_t n, Ref updates) {
-  int64_t total = node(b->ir, x)->dims[0], *from = ARENA_NEW(&b->c->model, int64_t, total + 1);
+  int64_t total = node(b->ir, x)->dims[0], *from = ARENA_NEW(&b->c->model, int64_t, total + 1), begin[MAX_RUNS + 1];
+  int runs = 0;
   for (int64_t i = 0; i < total; i++) from[i] = i;
   for (int64_t i = 0; i < n; i++) from[to[i]] = total + i;
-  return take(b, g_cat(b->ir, 2, (Ref[]){ x, updates }, 0), 0, from, total);
+  for (int64_t i = 0; i < total && runs <= MAX_RUNS; i++)
+    if (!i || from[i] != from[i - 1] + 1 || from[i] == total) begin[runs++] = i;
+  if (!runs || runs > MAX_RUNS) return take(b, g_cat(b->ir, 2, (Ref[]){ x, updates }, 0), 0, from, total);
+  Ref part[MAX_RUNS];
+  for (int i = 0; i < runs; i++) {
+    const int64_t at = from[begin[i]], length = (i + 1 < runs ? begin[i + 1] : total) - begin[i];
+    part[i] = at < total ? shrink_axis(b->ir, x, 0, at, 1, length) : shrink_axis(b->ir, updates, 0, at - total, 1, length);
+  }
+  return g_cat(b->ir, runs, part, 0);
 }
 
 /* Other indices, and sums: index has one entry per update, out of range for none, and broadcasts to the updates; apart from the
