@@ -59,11 +59,13 @@ static void pass_chains(State *st) {
 
 static void pass_programs(State *st) {
   owners_begin(st->plan);
+  alike_begin(st->plan);
   for (size_t k = 0; k < st->plan->kernels.n; k++) {
     kernel_lower(st->plan, (int)k);
     if (st->o->progress) st->o->progress(st->o->progress_arg, "kernels", (int)k + 1, (int)st->plan->kernels.n);
   }
   owners_end(st->plan);
+  alike_end(st->plan);
   if (st->plan->target->variants) fat_variants(st->plan);
 }
 

@@ -54,9 +54,11 @@ void fat_variants(Plan *p) {
       VEC_PUSH(&v->kernels, same);
     }
     owners_begin(v);
+    alike_begin(v);
     for (size_t k = 0; k < p->kernels.n; k++)
       if (hot[k] || !t[1]) kernel_lower(v, (int)k);
     owners_end(v);
+    alike_end(v);
     VEC_PUSH(&p->variants, v);
   }
 }

@@ -2,8 +2,9 @@
  * analytic model (cost.c, heuristic.c), what varies with what (varying.c), borders cut off (peel.c), the rest applied by
  * splitting ranges (opts.c), constants packed in the order they are read (pack.c), panels of other operands copied so
  * (stage.c), replication and lanes (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions
- * and lanes a target lacks (legalize.c), weights asked for ahead (prefetch.c), chunks for threads (threads.c) that read what
- * they stored themselves (owners.c), a list of micro-ops (linear.c). */
+ * and lanes a target lacks (legalize.c), weights asked for ahead (prefetch.c), all of this once for kernels
+ * that are alike (alike.c), chunks for threads (threads.c) that read what they stored themselves (owners.c), a list of
+ * micro-ops (linear.c). */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../ir/refmap.h"
@@ -118,6 +119,12 @@ bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store); /* th
 int shuffle_row(int bytes, int lanes, int64_t beside);      /* else in rows of so many elements; 1: one by one */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
+
+/* alike.c: the last three for all nests of a kernel, or what they made of another one that differs in its buffers only */
+typedef struct Alike Alike;
+void alike_begin(Plan *p);                  /* before kernels are lowered; without it none is looked for */
+void alike_end(Plan *p);
+void alike_expand(Plan *p, Refs *nests);
 
 /* apart.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
 typedef struct Term { int64_t step, n; } Term; /* step > 0; values 0 .. n - 1 of it */

@@ -181,11 +181,8 @@ void kernel_lower(Plan *p, int index) {
     const int want = schedule(p, p->base ? &p->base->kernels.p[index].nests.p[i] : NULL, &k->nests.p[i], &nests, &text);
     if (want > wanted) wanted = want;
   }
-  for (size_t i = 0; i < nests.n; i++) {
-    pack_weights(p, &nests.p[i]);
-    nests.p[i] = legalize_nest(ir, expand_nest(ir, nests.p[i], p->target), p->backend, p->target);
-    nests.p[i] = prefetch_nest(ir, nests.p[i], p->target);
-  }
+  for (size_t i = 0; i < nests.n; i++) pack_weights(p, &nests.p[i]);
+  alike_expand(p, &nests);
   share_locals(ir, &nests);
   if (!k->each) kernel_cost(ir, k);
   k->chunks = threads_given(p, &nests);

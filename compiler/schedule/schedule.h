@@ -83,6 +83,7 @@ typedef struct Plan {
   size_t nlayouts;
   double layout_cost[2];   /* instructions: if each value had the order that it wants by itself, and as chosen for all; 0: no vectors */
   struct Owners *owners;   /* kernel/owners.c: while kernels are lowered, else NULL */
+  struct Alike *alike;     /* kernel/alike.c: likewise */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
   VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/fat.c */
   struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */
