@@ -102,16 +102,17 @@ static void put_const(Sb *o, DType d, int64_t bits) {
 }
 
 static const char *const infix[OP_COUNT] = {
-  [OP_ADD] = "+", [OP_SUB] = "-", [OP_MUL] = "*", [OP_DIV] = "/", [OP_CMPLT] = "<", [OP_CMPLE] = "<=", [OP_CMPEQ] = "==", [OP_CMPNE] = "!=",
-  [OP_AND] = "&", [OP_OR] = "|", [OP_XOR] = "^",
+  [OP_ADD] = "+",    [OP_SUB] = "-",    [OP_MUL] = "*", [OP_DIV] = "/", [OP_CMPLT] = "<", [OP_CMPLE] = "<=",
+  [OP_CMPEQ] = "==", [OP_CMPNE] = "!=", [OP_AND] = "&", [OP_OR] = "|",  [OP_XOR] = "^",
 };
 
 /* functions of math.h, by op; the suffix f is added for float */
 static const char *const libm[OP_COUNT] = {
-  [OP_SQRT] = "sqrt", [OP_TRUNC] = "trunc", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_ROUND] = "nearbyint", [OP_EXP] = "exp", [OP_EXP2] = "exp2",
-  [OP_LOG] = "log", [OP_LOG2] = "log2", [OP_SIN] = "sin", [OP_COS] = "cos", [OP_TAN] = "tan", [OP_ASIN] = "asin", [OP_ACOS] = "acos", [OP_ATAN] = "atan",
-  [OP_SINH] = "sinh", [OP_COSH] = "cosh", [OP_TANH] = "tanh", [OP_ASINH] = "asinh", [OP_ACOSH] = "acosh", [OP_ATANH] = "atanh", [OP_ERF] = "erf",
-  [OP_POW] = "pow", [OP_ATAN2] = "atan2", [OP_MOD] = "fmod",
+  [OP_SQRT] = "sqrt",   [OP_TRUNC] = "trunc", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil",   [OP_ROUND] = "nearbyint",
+  [OP_EXP] = "exp",     [OP_EXP2] = "exp2",   [OP_LOG] = "log",     [OP_LOG2] = "log2",   [OP_SIN] = "sin",
+  [OP_COS] = "cos",     [OP_TAN] = "tan",     [OP_ASIN] = "asin",   [OP_ACOS] = "acos",   [OP_ATAN] = "atan",
+  [OP_SINH] = "sinh",   [OP_COSH] = "cosh",   [OP_TANH] = "tanh",   [OP_ASINH] = "asinh", [OP_ACOSH] = "acosh",
+  [OP_ATANH] = "atanh", [OP_ERF] = "erf",     [OP_POW] = "pow",     [OP_ATAN2] = "atan2", [OP_MOD] = "fmod",
 };
 
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
@@ -163,14 +164,18 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
   if (from == DT_F16) sb_printf(o, "tgc_from_%s(%s)", c_suffix(from, x->lanes, sfx), in);
   else if (to == DT_F16) sb_printf(o, "tgc_to_%s(%s)", c_suffix(to, x->lanes, sfx), in);
   else if (from == DT_BF16) sb_printf(o, "tgc_frombf_%s(%s)", c_suffix(from, x->lanes, sfx), in);
-  else if (to == DT_BF16) sb_printf(o, "tgc_tobf%s_%s(%s)", target_rounds(w->t, x->lanes) ? "z" : "", c_suffix(to, x->lanes, sfx), in);
+  else if (to == DT_BF16)
+    sb_printf(o, "tgc_tobf%s_%s(%s)", target_rounds(w->t, x->lanes) ? "z" : "", c_suffix(to, x->lanes, sfx), in);
   else if (x->lanes > 1) {
     char t[32];
     if (from == DT_BOOL) sb_printf(o, "__builtin_convertvector(%s & 1, %s)", a, c_type(to, x->lanes, t));
-    else if (to == DT_BOOL) sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, c_type(from, x->lanes, t));
+    else if (to == DT_BOOL)
+      sb_printf(o, "i32x%d_of%d(%s != (%s){ 0 })", x->lanes, dtype_info[from].bits, a, c_type(from, x->lanes, t));
     else if (to == DT_I32 && fits_i32(w->ir, s)) sb_printf(o, "tgc_int_%s(%s)", c_suffix(from, x->lanes, sfx), in);
-    else if (dt_float(from) && dt_int(to)) sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, c_suffix(from, x->lanes, sfx), in);
-    else if (to == DT_I32 && dtype_info[from].bits == 8) sb_printf(o, "tgc_widen%s_%s(%s)", from == DT_U8 ? "u" : "", c_suffix(from, x->lanes, sfx), in);
+    else if (dt_float(from) && dt_int(to))
+      sb_printf(o, "tgc_cast%s_%s(%s)", dtype_info[to].text, c_suffix(from, x->lanes, sfx), in);
+    else if (to == DT_I32 && dtype_info[from].bits == 8)
+      sb_printf(o, "tgc_widen%s_%s(%s)", from == DT_U8 ? "u" : "", c_suffix(from, x->lanes, sfx), in);
     else if (from == DT_I32 && dtype_info[to].bits == 8) sb_printf(o, "tgc_narrow_%s(%s)", c_suffix(to, x->lanes, sfx), in);
     else sb_printf(o, "__builtin_convertvector(%s, %s)", in, c_type(to, x->lanes, t));
   } else if (to == DT_BOOL) sb_printf(o, "(%s != 0)", a);
@@ -269,17 +274,20 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_SHUFFLE: put_shuffle(w, o, x); return;
   case OP_NEG:
     if (fl || vec) sb_printf(o, *arg(w, x, 0) == '-' ? "(-(%s))" : "(-%s)", arg(w, x, 0));
-    else sb_printf(o, "(%s)(0 - (%s)%s)", dtype_info[d].ctype, d == DT_I64 || d == DT_U64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
+    else
+      sb_printf(o, "(%s)(0 - (%s)%s)", dtype_info[d].ctype, d == DT_I64 || d == DT_U64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
     return;
   case OP_ABS:
     if (vec) sb_printf(o, "tgc_abs_%s(%s)", c_suffix(d, n, sfx), arg(w, x, 0));
     else if (fl) sb_printf(o, "fabs%s(%s)", d == DT_F32 ? "f" : "", arg(w, x, 0));
-    else if (dtype_info[d].cls == 'i') sb_printf(o, "(%s)(%s < 0 ? 0 - (%s)%s : (%s)%s)", dtype_info[d].ctype, arg(w, x, 0), d == DT_I64 ? "uint64_t" : "uint32_t", arg(w, x, 0),
-                                                 d == DT_I64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
+    else if (dtype_info[d].cls == 'i')
+      sb_printf(o, "(%s)(%s < 0 ? 0 - (%s)%s : (%s)%s)", dtype_info[d].ctype, arg(w, x, 0), d == DT_I64 ? "uint64_t" : "uint32_t",
+                arg(w, x, 0), d == DT_I64 ? "uint64_t" : "uint32_t", arg(w, x, 0));
     else sb_puts(o, arg(w, x, 0));
     return;
   case OP_NOT:
-    if (vec || d != DT_BOOL) sb_printf(o, narrow(d) && !vec ? "(%s)~%s" : "%s(~%s)", narrow(d) && !vec ? dtype_info[d].ctype : "", arg(w, x, 0));
+    if (vec || d != DT_BOOL)
+      sb_printf(o, narrow(d) && !vec ? "(%s)~%s" : "%s(~%s)", narrow(d) && !vec ? dtype_info[d].ctype : "", arg(w, x, 0));
     else sb_printf(o, "!%s", arg(w, x, 0));
     return;
   case OP_RECIP: sb_printf(o, d == DT_F32 ? "(1.0f / %s)" : "(1.0 / %s)", arg(w, x, 0)); return;
@@ -301,17 +309,22 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     else sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
     return;
   case OP_WHERE:
-    if (vec && d != DT_BOOL) sb_printf(o, "tgc_sel_%s(%s, %s, %s)", c_suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    if (vec && d != DT_BOOL)
+      sb_printf(o, "tgc_sel_%s(%s, %s, %s)", c_suffix(d == DT_F16 || d == DT_BF16 ? DT_U16 : d, n, sfx), inside(w, x, 0),
+                inside(w, x, 1), inside(w, x, 2));
     else if (vec) sb_printf(o, "((%s & %s) | (~%s & %s))", arg(w, x, 0), arg(w, x, 1), arg(w, x, 0), arg(w, x, 2));
     else sb_printf(o, "(%s ? %s : %s)", arg(w, x, 0), arg(w, x, 1), arg(w, x, 2));
     return;
   case OP_MULACC:
-    if (w->t->in_order && fl) sb_printf(o, "tgc_fma_%s(%s, %s, %s)", c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    if (w->t->in_order && fl)
+      sb_printf(o, "tgc_fma_%s(%s, %s, %s)", c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;
   case OP_SCALB: sb_printf(o, "tgc_scalb_%s(%s, %s)", c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1)); return;
   case OP_DOT:
-    sb_printf(o, "tgc_%sdot%s%s_%s(%s, %s, %s)", node(ir, x->src[1])->dt == DT_I8 ? "s" : "", fl ? "bf" : "", node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1), inside(w, x, 2));
+    sb_printf(o, "tgc_%sdot%s%s_%s(%s, %s, %s)", node(ir, x->src[1])->dt == DT_I8 ? "s" : "", fl ? "bf" : "",
+              node(ir, x->src[1])->lanes > node(ir, x->src[2])->lanes / n ? "v" : "", c_suffix(d, n, sfx), inside(w, x, 0),
+              inside(w, x, 1), inside(w, x, 2));
     return;
   case OP_PART:
     if (vec) sb_printf(o, "*(const %sx%du *)(%s + %s)", dtype_info[d].text, n, arg(w, x, 0), arg_as(w, x, 1, SUM));
@@ -319,14 +332,20 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_DIV:
     if (fl) sb_printf(o, "(%s / %s)", arg(w, x, 0), arg(w, x, 1));
-    else sb_printf(o, "tgc_%sdiv_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
+    else
+      sb_printf(o, "tgc_%sdiv_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
     return;
   case OP_FLDIV:
   case OP_FLMOD: {
     int64_t c;
     bool div = x->op == OP_FLDIV, plain = node(ir, x->src[0])->vmin >= 0 && node_is_const(ir, x->src[1], &c) && c > 0;
     if (plain) sb_printf(o, "(%s %s %s)", arg(w, x, 0), div ? "/" : "%", arg(w, x, 1));
-    else sb_printf(o, "tgc_%s_%s(%s, %s)", dtype_info[d].cls == 'u' ? (div ? "udiv" : "umod") : div ? "fldiv" : "flmod", c_suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
+    else
+      sb_printf(o, "tgc_%s_%s(%s, %s)",
+                dtype_info[d].cls == 'u' ? (div ? "udiv" : "umod")
+                : div                    ? "fldiv"
+                                         : "flmod",
+                c_suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
     return;
   }
   case OP_MOD:
@@ -334,7 +353,9 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     sb_printf(o, "tgc_%smod_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, 1, sfx), arg(w, x, 0), arg(w, x, 1));
     return;
   case OP_SHL: sb_printf(o, "tgc_shl_%s(%s, %s)", c_suffix(d, n, sfx), inside(w, x, 0), inside(w, x, 1)); return;
-  case OP_SHR: sb_printf(o, "tgc_%sshr_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1)); return;
+  case OP_SHR:
+    sb_printf(o, "tgc_%sshr_%s(%s, %s)", dtype_info[d].cls == 'u' ? "u" : "", c_suffix(d, n, sfx), arg(w, x, 0), arg(w, x, 1));
+    return;
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR:
     if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
     else put_int(w, o, x);
@@ -370,13 +391,16 @@ static void put_hred(Render *w, const Node *x, size_t at) {
     c_suffix(d, lanes, sfx);
     sb_printf(w->o, "%*sconst %s", indent, "", c_type(d, lanes / 2, type));
     if (sum) sb_printf(w->o, " w%d = tgc_lo_%s(w%d) %s tgc_hi_%s(w%d);\n", lanes / 2, sfx, lanes, infix[op], sfx, lanes);
-    else sb_printf(w->o, " w%d = tgc_%s_%s(tgc_lo_%s(w%d), tgc_hi_%s(w%d));\n", lanes / 2, greater_or_less(op, d, lanes / 2, false), c_suffix(d, lanes / 2, half_sfx), sfx, lanes, sfx, lanes);
+    else
+      sb_printf(w->o, " w%d = tgc_%s_%s(tgc_lo_%s(w%d), tgc_hi_%s(w%d));\n", lanes / 2, greater_or_less(op, d, lanes / 2, false),
+                c_suffix(d, lanes / 2, half_sfx), sfx, lanes, sfx, lanes);
   }
   for (int i = 0; i < lanes; i++) lane[i] = arena_printf(&w->a, d == DT_BOOL ? "(w%d[%d] & 1)" : "w%d[%d]", lanes, i);
   for (int half = lanes / 2; half >= 1; half /= 2)
     for (int i = 0; i < half; i++)
       lane[i] = sum ? arena_printf(&w->a, half > 1 ? "(%s %s %s)" : "%s %s %s", lane[i], infix[op], lane[i + half])
-                    : arena_printf(&w->a, "tgc_%s_%s(%s, %s)", greater_or_less(op, d, 1, false), c_suffix(d, 1, sfx), lane[i], lane[i + half]);
+                    : arena_printf(&w->a, "tgc_%s_%s(%s, %s)", greater_or_less(op, d, 1, false), c_suffix(d, 1, sfx), lane[i],
+                                   lane[i + half]);
   sb_printf(w->o, "%*s%s = %s;\n%*s}\n", indent, "", w->text[at], lane[0], w->indent, "");
 }
 
@@ -404,12 +428,14 @@ static bool put_tile(Render *w, size_t at) {
   switch ((Op)x->op) {
   case OP_TILES: put_tiles(w, at); return true;
   case OP_TILE:
-    sb_printf(w->o, "%*sTGC_TILE_LOAD(%d, %s + %s, %lld);\n", indent, "", t, arg(w, x, 0), arg_as(w, x, 1, SUM), (long long)x->arg[1] * dt_bytes((DType)x->dt));
+    sb_printf(w->o, "%*sTGC_TILE_LOAD(%d, %s + %s, %lld);\n", indent, "", t, arg(w, x, 0), arg_as(w, x, 1, SUM),
+              (long long)x->arg[1] * dt_bytes((DType)x->dt));
     return true;
   case OP_MMA:
     sb_printf(w->o, "%*sTGC_", indent, "");
     put_upper(w->o, tile_unit(w->ir, x)->name);
-    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]), tile_register(&w->tiles, x->src[2]));
+    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]),
+              tile_register(&w->tiles, x->src[2]));
     return true;
   case OP_SPILL: {
     const int from = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);
@@ -534,7 +560,8 @@ static void put_value(Render *w, size_t at, Sb *e) {
   const bool keep = x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* a register */
   char type[32];
   w->text[at] = arena_printf(&w->a, "v%zu", at);
-  sb_printf(w->o, "%*s%s%s %s = %s;", w->indent, "", keep ? "" : "const ", c_type((DType)x->dt, x->lanes, type), w->text[at], e->p);
+  sb_printf(w->o, "%*s%s%s %s = %s;", w->indent, "", keep ? "" : "const ", c_type((DType)x->dt, x->lanes, type), w->text[at],
+            e->p);
   if (keep) sb_printf(w->o, " TGC_KEEP(%s);", w->text[at]);
   sb_puts(w->o, "\n");
 }
@@ -569,7 +596,8 @@ static void c_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype, k->may_alias ? "" : "TGC_RESTRICT ", i);
+    sb_printf(o, "%s%s%s *%sb%zu", i ? ", " : "", written ? "" : "const ", dtype_info[ir->bufs.p[k->bufs.p[i]].dt].ctype,
+              k->may_alias ? "" : "TGC_RESTRICT ", i);
   }
   if (k->chunks > 1) sb_printf(o, "%sint64_t begin, int64_t end) {\n", k->bufs.n ? ", " : "");
   else sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
@@ -611,7 +639,8 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8)) || (d == DT_F32 && from == DT_BF16);
   if (op == OP_SCALB) return target_scales(t, from, lanes);
   if (lanes == 1) return op != OP_DOT || dot;
-  bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64, b = from == DT_BOOL;
+  bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64,
+       b = from == DT_BOOL;
   switch (op) {
   case OP_ADD: case OP_SUB: case OP_NEG: return f || i;
   case OP_MAX: case OP_MIN: return f || dt_int(from) || b;
@@ -631,4 +660,10 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   }
 }
 
-const Backend c_backend = { .name = "c", .gloss = "C99 with GNU vector types, or plain C99", .model = "net.c.in", .comment = { "/* ", " */" }, .supports = c_supports, .kernel = c_kernel, .prelude = c_prelude };
+const Backend c_backend = { .name = "c",
+                            .gloss = "C99 with GNU vector types, or plain C99",
+                            .model = "net.c.in",
+                            .comment = { "/* ", " */" },
+                            .supports = c_supports,
+                            .kernel = c_kernel,
+                            .prelude = c_prelude };

@@ -113,7 +113,8 @@ static void print_rate(const Tuning *u) {
   }
   printf(" the rest %.0f %%", 100 * fmax(rest, 0) / u->worked);
   if (t->lab.screen)
-    printf("; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name, (long long)(t->tried - t->left_out));
+    printf("; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name,
+           (long long)(t->tried - t->left_out));
   putchar('\n');
 }
 
@@ -130,15 +131,17 @@ static void report(Tuning *u, const char *lock) {
   if (u->o->json) {
     json_t *j = json_report("tune", u->o->model);
     json_object_update_new(j, json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:o}", "isa", t->lab.target->isa, "place",
-                                        t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates", (json_int_t)t->tried, "failed",
-                                        (json_int_t)t->failed, "base_us", tune_total(t, true), "us", tune_total(t, false),
-                                        "partial", open > 0, "nests", goals_json(t)));
+                                        t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates",
+                                        (json_int_t)t->tried, "failed", (json_int_t)t->failed, "base_us", tune_total(t, true),
+                                        "us", tune_total(t, false), "partial", open > 0, "nests", goals_json(t)));
     if (m->done)
-      json_object_set_new(j, "model_check", json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
-                                                      "tuned_ms", m->at.tuned, "kept", m->kept, "found", m->found));
+      json_object_set_new(j, "model_check",
+                          json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
+                                    "tuned_ms", m->at.tuned, "kept", m->kept, "found", m->found));
     if (m->other.threads)
-      json_object_set_new(j, "other_check", json_pack("{s:i, s:f, s:f}", "threads", m->other.threads, "untuned_ms", m->other.untuned,
-                                                      "tuned_ms", m->other.tuned));
+      json_object_set_new(
+          j, "other_check",
+          json_pack("{s:i, s:f, s:f}", "threads", m->other.threads, "untuned_ms", m->other.untuned, "tuned_ms", m->other.tuned));
     json_print(j);
     return;
   }

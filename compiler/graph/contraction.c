@@ -54,7 +54,8 @@ static void take_axis(IR *ir, Contraction *c, int f, int a) {
     *(c->range[i].summed ? &summed : &kept) = i;
     n++;
   }
-  if (n == 2 && kept >= 0 && summed >= 0) c->window[c->nwindows++] = (CWindow){ f, a, kept, summed, begin, coef[kept], coef[summed] };
+  if (n == 2 && kept >= 0 && summed >= 0)
+    c->window[c->nwindows++] = (CWindow){ f, a, kept, summed, begin, coef[kept], coef[summed] };
 }
 
 bool contraction_find(IR *ir, Ref r, Contraction *c) {
@@ -113,7 +114,9 @@ bool contraction_pairs(const Contraction *c, int f) {
   for (int i = 0; i < c->n; i++) {
     bool tap = false;
     for (int k = 0; k < c->nwindows; k++) tap |= c->window[k].factor == f && c->window[k].tap == i;
-    if (!tap && c->range[i].summed && c->range[i].in[0] && c->range[i].in[1] && c->range[i].extent >= 8 && c->range[i].extent % 2 == 0) return true;
+    if (!tap && c->range[i].summed && c->range[i].in[0] && c->range[i].in[1] && c->range[i].extent >= 8 &&
+        c->range[i].extent % 2 == 0)
+      return true;
   }
   return false;
 }

@@ -45,7 +45,8 @@ static void set_along(Grow *w, Ref old, Along a) {
 }
 
 static Along refuse(const Grow *w, Ref r, const char *why) {
-  fail_at(w->ir->ctx, EX_USAGE_, ir_pos(w->ir, r), "--state: %s the axis along which a state grows, so what it gives depends on what is missing", why);
+  fail_at(w->ir->ctx, EX_USAGE_, ir_pos(w->ir, r),
+          "--state: %s the axis along which a state grows, so what it gives depends on what is missing", why);
 }
 
 /* ---- one op ---- */
@@ -63,7 +64,8 @@ static Along elementwise(const Grow *w, Ref r) {
     all &= from[k].known || node_is_const(w->ir, x->src[k], &bits[k]);
     if (from[k].known) bits[k] = from[k].fill;
     if (from[k].axis < 0) continue;
-    if (a.axis >= 0 && (a.axis != from[k].axis || a.past != from[k].past)) return refuse(w, r, "it combines windows that differ in");
+    if (a.axis >= 0 && (a.axis != from[k].axis || a.past != from[k].past))
+      return refuse(w, r, "it combines windows that differ in");
     a = from[k];
   }
   a.known = true;
@@ -88,7 +90,8 @@ static Along moved(const Grow *w, Ref r, Along a) {
     return a;
   case OP_SHRINK:
     if (x->arg[axis] >= a.past && x->arg[x->rank + axis] > 0) return (Along){ .axis = -1 }; /* of what is always there */
-    if (x->arg[axis] || x->arg[x->rank + axis] != 1 || x->dims[axis] != s->dims[axis]) return refuse(w, r, "it takes a part along");
+    if (x->arg[axis] || x->arg[x->rank + axis] != 1 || x->dims[axis] != s->dims[axis])
+      return refuse(w, r, "it takes a part along");
     return a;
   case OP_WINDOW: return x->arg[0] == axis ? refuse(w, r, "it is a window along") : a;
   default: return a; /* EXPAND: of other axes */
@@ -218,7 +221,9 @@ void graph_grow(Graph *g, const bool *grows) {
     if (!grows[k]) continue;
     const GState *s = &g->states.p[k];
     const GIO *past = &g->inputs.p[nin + k];
-    if (taken && taken != s->taken) fail(c, EX_USAGE_, "--state: '%s' grows by %lld in a run, another state by %lld", past->name, (long long)s->taken, (long long)taken);
+    if (taken && taken != s->taken)
+      fail(c, EX_USAGE_, "--state: '%s' grows by %lld in a run, another state by %lld", past->name, (long long)s->taken,
+           (long long)taken);
     taken = s->taken;
     if (past->dims[s->axis] > most) most = past->dims[s->axis];
     Along a = { .axis = s->axis, .past = past->dims[s->axis] };
@@ -237,7 +242,8 @@ void graph_grow(Graph *g, const bool *grows) {
   }
   for (size_t i = 0; i < roots.n; i++) {
     bool window = i >= nout && grows[i - nout];
-    if (!window && along_of(&w, roots.p[i]).axis >= 0) fail(c, EX_USAGE_, "--state: output '%s' runs along the axis along which a state grows", g->outputs.p[i].name);
+    if (!window && along_of(&w, roots.p[i]).axis >= 0)
+      fail(c, EX_USAGE_, "--state: output '%s' runs along the axis along which a state grows", g->outputs.p[i].name);
     Ref whole = refmap_get(&w.whole, roots.p[i]);
     g->outputs.p[i].ref = whole ? whole : refmap_get(&w.now, roots.p[i]);
   }

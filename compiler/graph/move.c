@@ -322,7 +322,8 @@ Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
   const double at_once = (double)dims_elems(w->dims, w->rank), all = (double)dims_elems(s->dims, s->rank);
   if (all * (1 + TRAFFIC / (double)first) + at_once / (double)first >= at_once) return 0;
   Ref taken = g_reduce(ir, (Op)x->arg[0], w->src[0], others);
-  return g_reduce(ir, (Op)x->arg[0], g_window(ir, taken, (int)w->arg[0], w->dims[w->arg[0]], w->dims[s->rank], w->arg[1], w->arg[2]), tap);
+  return g_reduce(ir, (Op)x->arg[0],
+                  g_window(ir, taken, (int)w->arg[0], w->dims[w->arg[0]], w->dims[s->rank], w->arg[1], w->arg[2]), tap);
 }
 
 /* An elementwise op of repeated elements repeats the op of the elements */

@@ -29,7 +29,8 @@ static Ref own_type(Widen *w, Ref r) {
 
 static Ref over(Widen *w, const Node *x, DType d) { /* x over widened sources, of type d */
   Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src);
-  for (int k = 0; k < x->nsrc; k++) src[k] = is_half(node(w->ir, x->src[k])) && x->op != OP_BITCAST ? w->wide[x->src[k]] : own_type(w, x->src[k]);
+  for (int k = 0; k < x->nsrc; k++)
+    src[k] = is_half(node(w->ir, x->src[k])) && x->op != OP_BITCAST ? w->wide[x->src[k]] : own_type(w, x->src[k]);
   Ref r = node_make(w->ir, (Op)x->op, d, 1, x->nsrc, src, x->narg, x->arg, x->rank, x->dims);
   free(src);
   return r;
@@ -97,7 +98,8 @@ bool graph_widen(Graph *g) {
       bool from_half = x->op == OP_CAST && is_half(node(ir, x->src[0]));
       w.as_is[r] = from_half ? g_cast(ir, w.wide[x->src[0]], (DType)x->dt) : x->nsrc ? over(&w, x, (DType)x->dt) : r;
       bool pure = x->dt == DT_F32 && (x->nsrc || x->op == OP_CONST || x->op == OP_WEIGHT);
-      for (int k = 0; k < x->nsrc && pure && !from_half; k++) pure = !dt_float((DType)node(ir, x->src[k])->dt) || w.halves[x->src[k]];
+      for (int k = 0; k < x->nsrc && pure && !from_half; k++)
+        pure = !dt_float((DType)node(ir, x->src[k])->dt) || w.halves[x->src[k]];
       w.halves[r] = pure;
     }
     for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = own_type(&w, g->outputs.p[i].ref);

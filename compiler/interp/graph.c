@@ -140,7 +140,9 @@ static void choose_storage(Eval *e) {
   for (size_t i = 1; i < e->items.n; i++) {
     Item *it = &e->items.p[i];
     const Node *x = node(e->ir, it->ref);
-    if (x->op == OP_REDUCE || x->op == OP_CAT || x->op == OP_SCATTER || (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1)) it->stored = true;
+    if (x->op == OP_REDUCE || x->op == OP_CAT || x->op == OP_SCATTER ||
+        (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1))
+      it->stored = true;
     while ((it->weight = tree_weight(e, x)) > TREE) lighten(e, x);
   }
 }
@@ -245,7 +247,8 @@ static bool run_scatter(Eval *e, const Node *x, const Value *out) {
   const int axis = (int)x->arg[1];
   const int64_t extent = x->dims[axis], n = u->dims[axis], inner = dims_elems(x->dims + axis + 1, x->rank - axis - 1);
   Value index = { 0 }, updates = { 0 };
-  bool ok = run_map(e, x->src[0], false, out, 0, out->elems, 0) && run_alone(e, x->src[1], &index) && run_alone(e, x->src[2], &updates);
+  bool ok = run_map(e, x->src[0], false, out, 0, out->elems, 0) && run_alone(e, x->src[1], &index) &&
+            run_alone(e, x->src[2], &updates);
   ok = ok && spend(e, updates.elems, 2);
   for (int64_t k = 0; ok && k < updates.elems; k++) {
     const int64_t place = bits_at(&index, k), to = (k / inner / n * extent + place) * inner + k % inner;

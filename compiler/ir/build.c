@@ -4,7 +4,8 @@
 #include "ir.h"
 #include <string.h>
 
-static Ref graph_node(IR *ir, Op op, DType d, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank, const int64_t *dims) {
+static Ref graph_node(IR *ir, Op op, DType d, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
+                      const int64_t *dims) {
   return node_make(ir, op, d, 1, nsrc, src, narg, arg, rank, dims);
 }
 
@@ -212,7 +213,8 @@ int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong) {
   if ((x->vmin >= 0 && x->vmax < extent) || !dims_elems(x->dims, x->rank)) return 1;
   *wrong = x->vmin;
   if (x->vmax < 0 || x->vmin >= extent) return -1;
-  while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW) x = node(ir, x->src[0]);
+  while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW)
+    x = node(ir, x->src[0]);
   if (x->op != OP_WEIGHT) return 0;
   const Tensor *t = &ir->tensors.p[x->arg[0]];
   for (int64_t i = 0; i < t->elems; i++) {

@@ -24,7 +24,8 @@ const OpInfo op_info[OP_COUNT] = {
 };
 static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwise ops are one block of ops.h");
 
-const char *const range_kind_name[RK_COUNT] = { "loop", "reduce", "unroll", "partial", "vec", "thread", "dot", "row", "depth", "serial" };
+const char *const range_kind_name[RK_COUNT] = { "loop",   "reduce", "unroll", "partial", "vec",
+                                                "thread", "dot",    "row",    "depth",   "serial" };
 
 DType dtype_from_text(const char *s, size_t n) {
   for (int d = 1; d < DT_COUNT; d++)
@@ -54,7 +55,8 @@ bool op_takes(Op op, DType d) {
   switch (op) {
   case OP_FLDIV: case OP_FLMOD: case OP_SHL: case OP_SHR: return dt_int(d);
   case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: return dt_int(d) || d == DT_BOOL;
-  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_POW: case OP_MULACC: return dt_float(d) || dt_int(d);
+  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_POW: case OP_MULACC:
+    return dt_float(d) || dt_int(d);
   case OP_ATAN2: return dt_float(d);
   default: return op >= OP_RECIP && op <= OP_ERF ? dt_float(d) : d != DT_NONE;
   }
@@ -131,7 +133,8 @@ static void slots_grow(const IR *ir, Slots *s) {
   s->n = old.n ? old.n * 2 : 4096;
   s->p = xcalloc(s->n, sizeof *s->p);
   if (s == &ir->tables->node)
-    for (Ref r = 1; r < ir->n; r++) slots_put(s, (Probe){ .hash = hash_node(node(ir, r)), .near = newest_source(node(ir, r)) }, r);
+    for (Ref r = 1; r < ir->n; r++)
+      slots_put(s, (Probe){ .hash = hash_node(node(ir, r)), .near = newest_source(node(ir, r)) }, r);
   else
     for (uint32_t i = 0; i < old.n; i++)
       if (old.p[i].at) slots_put(s, (Probe){ .hash = old.p[i].hash }, old.p[i].at);
@@ -229,12 +232,16 @@ static Span bounds(const IR *ir, const Node *x) {
   case OP_CAST: if (!dt_float(s0->dt) && known(a)) r = a; break;
   case OP_NEG: if (known(a)) r = (Span){ -a.hi, -a.lo }; break;
   case OP_ADD: if (known(a) && known(b) && (!i64_add(a.lo, b.lo, &r.lo) || !i64_add(a.hi, b.hi, &r.hi))) r = UNKNOWN; break;
-  case OP_SUB: if (known(a) && known(b) && (__builtin_sub_overflow(a.lo, b.hi, &r.lo) || __builtin_sub_overflow(a.hi, b.lo, &r.hi))) r = UNKNOWN; break;
+  case OP_SUB:
+    if (known(a) && known(b) && (__builtin_sub_overflow(a.lo, b.hi, &r.lo) || __builtin_sub_overflow(a.hi, b.lo, &r.hi)))
+      r = UNKNOWN;
+    break;
   case OP_MUL: if (known(a) && known(b)) r = span_mul(a, b); break;
   case OP_FLDIV: if (known(a) && b.lo == b.hi && b.lo > 0) r = (Span){ floordiv(a.lo, b.lo), floordiv(a.hi, b.lo) }; break;
   case OP_FLMOD:
     if (b.lo == b.hi && b.lo > 0) {
-      if (known(a) && floordiv(a.lo, b.lo) == floordiv(a.hi, b.lo)) r = (Span){ a.lo - floordiv(a.lo, b.lo) * b.lo, a.hi - floordiv(a.lo, b.lo) * b.lo };
+      if (known(a) && floordiv(a.lo, b.lo) == floordiv(a.hi, b.lo))
+        r = (Span){ a.lo - floordiv(a.lo, b.lo) * b.lo, a.hi - floordiv(a.lo, b.lo) * b.lo };
       else r = (Span){ 0, b.lo - 1 };
     }
     break;
@@ -284,7 +291,8 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
   for (Probe p = { .hash = hash, .near = newest_source(&x) };;) {
     Slot *e = slots_next(&t->node, &p);
     if (!e->at) {
-      if (ir->n - 1 >= (uint64_t)ir->ctx->limits.nodes * 64) fail(ir->ctx, EX_BADMODEL, "more than %lld nodes (--max-nodes)", (long long)ir->ctx->limits.nodes);
+      if (ir->n - 1 >= (uint64_t)ir->ctx->limits.nodes * 64)
+        fail(ir->ctx, EX_BADMODEL, "more than %lld nodes (--max-nodes)", (long long)ir->ctx->limits.nodes);
       if (!(ir->n & 4095)) {
         ir->chunk = xrealloc(ir->chunk, ((ir->n >> 12) + 1) * sizeof *ir->chunk);
         ir->chunk[ir->n >> 12] = ARENA_NEW(&ir->ctx->model, Node, 4096);
@@ -302,8 +310,8 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
       return ir->n++;
     }
     const Node *y = node(ir, e->at);
-    if (y->op == op && y->dt == dt && y->lanes == lanes && y->nsrc == nsrc && y->narg == narg && y->rank == rank && y->arg == x.arg &&
-        y->dims == x.dims && !memcmp(y->src, src ? src : (const Ref *)"", (size_t)nsrc * sizeof *src))
+    if (y->op == op && y->dt == dt && y->lanes == lanes && y->nsrc == nsrc && y->narg == narg && y->rank == rank &&
+        y->arg == x.arg && y->dims == x.dims && !memcmp(y->src, src ? src : (const Ref *)"", (size_t)nsrc * sizeof *src))
       return e->at;
   }
 }
@@ -330,7 +338,9 @@ int64_t dims_elems(const int64_t *dims, int rank) {
 bool node_is_const(const IR *ir, Ref r, int64_t *bits) {
   const Node *x = node(ir, r);
   if (x->varies) return false; /* most do, and views of views may be many */
-  while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW || x->op == OP_BCAST) x = node(ir, x->src[0]);
+  while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW ||
+         x->op == OP_BCAST)
+    x = node(ir, x->src[0]);
   if (x->op != OP_CONST) return false;
   if (bits) *bits = x->arg[0];
   return true;
@@ -398,7 +408,8 @@ int64_t double_to_bits(DType d, double v) {
   case DT_F16: return double_to_half(v);
   case DT_BOOL: return v != 0; /* NaN is true */
   case DT_U64: return isnan(v) || v <= 0 ? 0 : v >= 18446744073709551616.0 ? -1 : (int64_t)(uint64_t)v;
-  case DT_I64: return isnan(v) ? 0 : v >= 9223372036854775808.0 ? INT64_MAX : v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
+  case DT_I64:
+    return isnan(v) ? 0 : v >= 9223372036854775808.0 ? INT64_MAX : v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
   default: {
     Span s = type_span(d);
     return isnan(v) ? 0 : v >= (double)s.hi ? s.hi : v <= (double)s.lo ? s.lo : (int64_t)v;
@@ -418,7 +429,8 @@ int64_t reduce_identity(Op op, DType d) {
 
 Ref c_bits(IR *ir, DType d, int64_t bits) {
   Ref *r = &ir->tables->recent[mix(d, (uint64_t)bits) >> (64 - RECENT_BITS)];
-  if (!*r || node(ir, *r)->dt != d || node(ir, *r)->arg[0] != bits) *r = node_make(ir, OP_CONST, d, 1, 0, NULL, 1, &bits, 0, NULL);
+  if (!*r || node(ir, *r)->dt != d || node(ir, *r)->arg[0] != bits)
+    *r = node_make(ir, OP_CONST, d, 1, 0, NULL, 1, &bits, 0, NULL);
   return *r;
 }
 

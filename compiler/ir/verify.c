@@ -265,7 +265,8 @@ static void verify_kernel_node(const IR *ir, Ref r, bool root) {
   }
   NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
   NEED(x->op != OP_NEST || x->nsrc, "an empty nest");
-  for (int k = 1; x->op == OP_RED && k < x->nsrc; k++) NEED(node(ir, x->src[k])->arg[2] != RK_SERIAL, "only loops of a nest are serial");
+  for (int k = 1; x->op == OP_RED && k < x->nsrc; k++)
+    NEED(node(ir, x->src[k])->arg[2] != RK_SERIAL, "only loops of a nest are serial");
 }
 
 /* What passes know of serial loops: stores of theirs may meet, and a reduction is in none. */
@@ -352,7 +353,8 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     int group = b->lanes / x->lanes;
     NEED(s->lanes == x->lanes, "lanes of sources differ");
     NEED(group > 1 && group * x->lanes == b->lanes && (a->lanes == b->lanes || a->lanes == group), "not one group for each lane");
-    NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt), "sums of another kind than the products");
+    NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt),
+         "sums of another kind than the products");
     return;
   }
   case OP_TILE: NEED(x->arg[0] > 0 && x->lanes % x->arg[0] == 0, "rows of different lengths"); return;
@@ -360,12 +362,16 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
     const int64_t rows = x->arg[0], depth = x->arg[1];
     NEED(rows > 0 && depth > 0 && s->lanes == x->lanes && x->lanes % rows == 0, "no matrices");
-    NEED(a->lanes % (rows * depth) == 0 && a->lanes / rows * (x->lanes / rows) == b->lanes, "matrices that do not fit each other");
-    NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt), "sums of another kind than the products");
+    NEED(a->lanes % (rows * depth) == 0 && a->lanes / rows * (x->lanes / rows) == b->lanes,
+         "matrices that do not fit each other");
+    NEED(dt_float((DType)x->dt) == dt_float((DType)a->dt) && dt_float((DType)x->dt) == dt_float((DType)b->dt),
+         "sums of another kind than the products");
     return;
   }
   case OP_SPILL: NEED(s->lanes == x->lanes, "lanes of sources differ"); return;
-  case OP_PART: NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, x->src[1])->lanes == 1, "no part of a tile in memory"); return;
+  case OP_PART:
+    NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, x->src[1])->lanes == 1, "no part of a tile in memory");
+    return;
   case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
   case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
   default:
@@ -432,7 +438,8 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, x->src[0]);
       NEED(range->op == OP_RANGE, "loops over no range");
-      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH, "a range that was to be replicated");
+      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH,
+           "a range that was to be replicated");
       NEED(range->arg[2] != RK_THREAD || !in_threads, "a range of threads inside another one");
       threads |= range->arg[2] == RK_THREAD;
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");

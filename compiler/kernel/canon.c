@@ -113,7 +113,8 @@ bool range_selects(IR *ir, Ref root, Ref r) {
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n && !yes; i++) {
     const Node *x = node(ir, all.p[i]);
-    yes = x->op == OP_WHERE && node(ir, x->src[0])->op == OP_CMPLT && node(ir, x->src[0])->src[0] == r && node_is_const(ir, node(ir, x->src[0])->src[1], NULL);
+    yes = x->op == OP_WHERE && node(ir, x->src[0])->op == OP_CMPLT && node(ir, x->src[0])->src[0] == r &&
+          node_is_const(ir, node(ir, x->src[0])->src[1], NULL);
   }
   VEC_FREE(&all);
   return yes;
@@ -131,7 +132,8 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n && !found; i++) {
     const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
-    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > MAX_SELECT || r->arg[0] % *c == 0) continue;
+    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > MAX_SELECT || r->arg[0] % *c == 0)
+      continue;
     for (int k = 0; k < n->n; k++)
       if (n->ranges[k] == x->src[0] && r->arg[2] != RK_SERIAL) found = n->ranges[k];
   }
@@ -162,7 +164,8 @@ static void index_roots(const IR *ir, Ref nest, Refs *out) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    bool sum = x->dt == DT_I64 && (x->op == OP_ADD || (x->op == OP_MUL && (node_is_const(ir, x->src[0], NULL) || node_is_const(ir, x->src[1], NULL))));
+    bool sum = x->dt == DT_I64 && (x->op == OP_ADD || (x->op == OP_MUL && (node_is_const(ir, x->src[0], NULL) ||
+                                                                           node_is_const(ir, x->src[1], NULL))));
     for (int k = 0; k < x->nsrc && !sum; k++) {
       const Node *y = node(ir, x->src[k]);
       if (y->dt == DT_I64 && y->op != OP_LOAD && !((x->op == OP_RED || x->op == OP_NEST) && k > 0)) VEC_PUSH(out, x->src[k]);
@@ -190,7 +193,9 @@ static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
     for (int j = 0; j < n && !next; j++) {
       Ref a = list[i], b = list[j];
       int64_t extent;
-      if (i == j || node(ir, a)->arg[2] != node(ir, b)->arg[2] || !i64_mul(node(ir, a)->arg[0], node(ir, b)->arg[0], &extent) || !can_merge(ir, &roots, a, b)) continue;
+      if (i == j || node(ir, a)->arg[2] != node(ir, b)->arg[2] || !i64_mul(node(ir, a)->arg[0], node(ir, b)->arg[0], &extent) ||
+          !can_merge(ir, &roots, a, b))
+        continue;
       Ref m = range_make(ir, extent, (RangeKind)node(ir, a)->arg[2]);
       nest = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
       next = range_replace(ir, nest, b, m, 1, &m);
@@ -227,7 +232,8 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
     index = stairs_open(ir, x->src[1], &stairs);
     if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
     for (int k = 0; k < stairs.n; k++)
-      if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
+      if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest)
+        widest = llabs(coef);
   }
   VEC_FREE(&all);
   return widest;
@@ -260,7 +266,8 @@ static bool side_by_side(IR *ir, Ref index, Ref r, const Refs *rows, DType d) {
   Ref rest;
   bool yes = false;
   if (!ix_split(ir, index, r, &mine, &rest) || llabs(mine) * dt_bytes(d) >= STREAM_BYTES) return false;
-  for (size_t i = 0; i < rows->n && !yes; i++) yes = ix_uses(ir, index, rows->p[i]) && !(ix_split(ir, index, rows->p[i], &other, &rest) && llabs(other) <= llabs(mine));
+  for (size_t i = 0; i < rows->n && !yes; i++)
+    yes = ix_uses(ir, index, rows->p[i]) && !(ix_split(ir, index, rows->p[i], &other, &rest) && llabs(other) <= llabs(mine));
   return yes;
 }
 

@@ -34,7 +34,9 @@ static Ref add(const Make *m, Ref x, Ref y) { return binary(m, OP_ADD, x, y); }
 static Ref sub(const Make *m, Ref x, Ref y) { return binary(m, OP_SUB, x, y); }
 static Ref mul(const Make *m, Ref x, Ref y) { return binary(m, OP_MUL, x, y); }
 static Ref less(const Make *m, Ref x, Ref y) { return binary(m, OP_CMPLT, x, y); }
-static Ref muladd(const Make *m, Ref x, Ref y, Ref z) { return node_of(m, OP_MULACC, (DType)node(m->ir, x)->dt, 3, (Ref[]){ x, y, z }); }
+static Ref muladd(const Make *m, Ref x, Ref y, Ref z) {
+  return node_of(m, OP_MULACC, (DType)node(m->ir, x)->dt, 3, (Ref[]){ x, y, z });
+}
 static Ref where(const Make *m, Ref c, Ref x, Ref y) {
   return node_of(m, OP_WHERE, (DType)node(m->ir, x)->dt, 3, (Ref[]){ c, x, y });
 }

@@ -64,11 +64,13 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     }
     for (int64_t left = u->arg[0]; partial && left > 1; left -= left / 2) {
       int64_t half = left - left / 2;
-      for (int64_t i = 0; i < left / 2; i++) part[i] = make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
+      for (int64_t i = 0; i < left / 2; i++)
+        part[i] = make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
     }
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
-    if (n == 1 && x->lanes == 1 && x->arg[0] == OP_ADD && dt_float((DType)x->dt)) return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
+    if (n == 1 && x->lanes == 1 && x->arg[0] == OP_ADD && dt_float((DType)x->dt))
+      return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
   }
   return 0;
@@ -186,7 +188,8 @@ static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every l
   CHECK(v->n * per <= MAX_ELEMENTS);
   for (int i = 0; i < v->n; i++) {
     Ref at = copy_of(ir, r, v->range, i);
-    for (int64_t k = 0; k < per; k++) lane[i * per + k] = per == 1 ? at : make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &at, 1, &k);
+    for (int64_t k = 0; k < per; k++)
+      lane[i * per + k] = per == 1 ? at : make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &at, 1, &k);
   }
   return make(ir, OP_VEC, (DType)node(ir, r)->dt, v->n * per, v->n * per, lane, 0, NULL);
 }
@@ -215,7 +218,8 @@ static Ref operand_of(Lanes *v, Ref r) {
   const Ref in_lanes = refmap_get(&v->memo, r);
   Ref first, step[64];
   int64_t coef;
-  if (node(ir, in_lanes)->op != OP_VEC || node(ir, r)->dt != DT_I64 || v->n > 64 || !ix_split(ir, r, v->range, &coef, &first)) return splat(ir, in_lanes, v->n);
+  if (node(ir, in_lanes)->op != OP_VEC || node(ir, r)->dt != DT_I64 || v->n > 64 || !ix_split(ir, r, v->range, &coef, &first))
+    return splat(ir, in_lanes, v->n);
   for (int i = 0; i < v->n; i++) step[i] = ix_const(ir, coef * i);
   const Ref steps = make(ir, OP_VEC, DT_I64, v->n, v->n, step, 0, NULL);
   return make(ir, OP_ADD, DT_I64, v->n, 2, (Ref[]){ splat(ir, first, v->n), steps }, 0, NULL);
@@ -228,7 +232,8 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   int64_t coef;
   switch ((Op)x->op) {
   case OP_LOAD:
-    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == x->lanes) {
+    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) &&
+        coef == x->lanes) {
       memcpy(src, x->src, x->nsrc * sizeof *src);
       src[1] = rest;
       if (x->nsrc == 4) src[3] = splat(ir, x->src[3], v->n);
@@ -256,7 +261,8 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   }
   default:
     if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE && !computes_data(v, x)) return each_lane(v, r); /* constants fold */
-    for (int k = 0; k < x->nsrc; k++) src[k] = x->dt == DT_I64 ? operand_of(v, x->src[k]) : splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
+    for (int k = 0; k < x->nsrc; k++)
+      src[k] = x->dt == DT_I64 ? operand_of(v, x->src[k]) : splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
     return make(ir, (Op)x->op, (DType)x->dt, v->n, x->nsrc, src, x->narg, x->arg);
   }
 }

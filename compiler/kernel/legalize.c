@@ -44,7 +44,9 @@ static Ref by_lane(IR *ir, const Node *x) {
     Ref src[3];
     for (int k = 0; k < x->nsrc; k++) {
       const Node *y = node(ir, x->src[k]);
-      src[k] = y->op == OP_BCAST ? y->src[0] : y->op == OP_VEC ? y->src[i] : make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[k], 1, &i);
+      src[k] = y->op == OP_BCAST ? y->src[0]
+               : y->op == OP_VEC ? y->src[i]
+                                 : make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[k], 1, &i);
     }
     lane[i] = make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg);
   }
@@ -88,7 +90,8 @@ static Ref by_product(IR *ir, Ref r, void *arg) {
     for (int s = 0; s < 2; s++) {
       const Node *y = s ? b : a;
       for (int i = 0; i < n; i++)
-        lane[i] = make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[1 + s], 1, (int64_t[]){ (y->lanes == group ? 0 : i * group) + k });
+        lane[i] = make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[1 + s], 1,
+                       (int64_t[]){ (y->lanes == group ? 0 : i * group) + k });
       Ref v = n == 1 ? lane[0] : make(ir, OP_VEC, (DType)y->dt, n, n, lane, 0, NULL);
       factor[s] = make(ir, OP_CAST, (DType)x->dt, n, 1, &v, 0, NULL);
     }
@@ -112,7 +115,8 @@ static Ref narrow_cast(IR *ir, const Node *x) {
   Ref r = x->src[0];
   for (int k = 0; k < 2; k++) {
     Ref c = c_float(ir, DT_F32, limit[k]);
-    r = make(ir, k ? OP_MIN : OP_MAX, DT_F32, x->lanes, 2, (Ref[]){ r, make(ir, OP_BCAST, DT_F32, x->lanes, 1, &c, 0, NULL) }, 0, NULL);
+    r = make(ir, k ? OP_MIN : OP_MAX, DT_F32, x->lanes, 2, (Ref[]){ r, make(ir, OP_BCAST, DT_F32, x->lanes, 1, &c, 0, NULL) }, 0,
+             NULL);
   }
   r = make(ir, OP_CAST, DT_I32, x->lanes, 1, &r, 0, NULL);
   return make(ir, OP_CAST, d, x->lanes, 1, &r, 0, NULL);
@@ -126,7 +130,8 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   if (wide) return wide;
   wide = wide_half(ir, x);
   if (wide || (wide = half_cast(ir, x)) || (wide = narrow_cast(ir, x))) return wide;
-  if (m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes)) return 0;
+  if (m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes))
+    return 0;
   Ref d = decomp_expr(ir, r, m->backend->supports(m->target, OP_SCALB, DT_F32, DT_F32, x->lanes));
   return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
@@ -144,7 +149,9 @@ static bool pairs_widen(const IR *ir, const Refs *all) {
     for (int k = 0; k < x->nsrc; k++) reads |= node(ir, x->src[k])->lanes == PAIR;
     sums |= x->lanes == PAIR && x->op == OP_RED;
     if (x->lanes != PAIR ? reads && x->op != OP_STORE && x->op != OP_LANE : x->dt != DT_F32 && x->dt != DT_BOOL) return false;
-    if (x->lanes == PAIR && x->op != OP_LOAD && x->op != OP_BCAST && x->op != OP_VEC && x->op != OP_RED && op_info[x->op].level != L_EXPR) return false;
+    if (x->lanes == PAIR && x->op != OP_LOAD && x->op != OP_BCAST && x->op != OP_VEC && x->op != OP_RED &&
+        op_info[x->op].level != L_EXPR)
+      return false;
   }
   return sums;
 }

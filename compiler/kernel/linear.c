@@ -321,7 +321,9 @@ static bool has_effects(const Linear *l, int loop) { /* the next loop of the sam
   return false;
 }
 
-static bool multiplies_tiles(const IR *ir, Ref e) { return node(ir, e)->op == OP_RED && node(ir, node(ir, e)->src[0])->op == OP_MMA; }
+static bool multiplies_tiles(const IR *ir, Ref e) {
+  return node(ir, e)->op == OP_RED && node(ir, node(ir, e)->src[0])->op == OP_MMA;
+}
 
 /* The products of tiles that a loop adds to its sums: the first one of each sum, then the second ones. So a tile that is
  * in several of them is near. */

@@ -27,7 +27,8 @@ static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];
   bool only = tile > extent;
-  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL), range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
+  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL),
+                range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
   Ref copy = ix_mul(ir, by[1], o->lanes), at = only ? copy : ix_mul(ir, by[0], tile);
   at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ at, ix_const(ir, extent - (only ? o->lanes : tile)) }, 0, NULL, 0, NULL);
   return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
@@ -176,7 +177,8 @@ static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
     while (lanes > extent - whole) lanes /= 2;
     vectors = (int)((extent - whole) / lanes);
     root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
-    if (lanes > 1) root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 }, by);
+    if (lanes > 1)
+      root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 }, by);
   }
   return split(ir, root, &o, by);
 }
@@ -208,7 +210,8 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     Opt *p = &o.opt[i];
     const Ref r = p->range;
     const int block = block_of(&o, r);
-    int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile, whole = extent / step * step;
+    int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
+            whole = extent / step * step;
     if (whole == extent || !opens_range(ir, nest, r) || p->rows || reduction_repeats(ir, nest, r)) continue;
     CHECK(depth < 16);
     Opts rest = o;
@@ -244,4 +247,6 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
   VEC_FREE(&how);
 }
 
-void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text) { apply(ir, nest, t, 0, o, nests, text); }
+void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text) {
+  apply(ir, nest, t, 0, o, nests, text);
+}

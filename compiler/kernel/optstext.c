@@ -93,7 +93,8 @@ static Opt *opt_of(Opts *o, Ref range) {
 
 static const char *set_move(Opts *o, Ref range, int block) {
   for (int i = 0; i < o->nmoved; i++)
-    if (o->moved[i].range == range && !o->moved[i].block == !block) return block ? "a range is in blocks twice" : "a range is moved twice";
+    if (o->moved[i].range == range && !o->moved[i].block == !block)
+      return block ? "a range is in blocks twice" : "a range is moved twice";
   if (o->nmoved == MAX_MOVES || (block && !opt_of(o, range))) return "too many ranges are moved";
   o->moved[o->nmoved++] = (Move){ range, block };
   return NULL;
@@ -146,7 +147,8 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
     if (word == WORDS) wrong = "an opt is unknown";
     else if (word == W_THREADS) wrong = take_threads(&at, end, o);
-    else if (!take(&at, end, "(r") || !take_number(&at, end, &place) || (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
+    else if (!take(&at, end, "(r") || !take_number(&at, end, &place) ||
+             (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
              (words[word].argument == A_NUMBER && !take_number(&at, end, &number)))
       wrong = "an opt is malformed";
     else if (words[word].argument == A_UNIT && !take_unit(&at, end, &unit)) wrong = "there is no such unit";
@@ -197,7 +199,8 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
   if (!w->block) return NULL;
   if (w->block >= extent) return "a block is not less than its range";
   if (p && w->block % (p->unroll * p->lanes)) return "a tile does not divide its block";
-  if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range))) return "blocks do not divide their range";
+  if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range)))
+    return "blocks do not divide their range";
   if (extent % w->block && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
   return NULL;
 }
@@ -212,7 +215,8 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   for (int i = 0; i < o->n && !wrong; i++) {
     const Opt *p = &o->opt[i];
     if (!opens_range(ir, r, p->range)) continue;
-    if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll)) wrong = "the terms of a sum are taken in order";
+    if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll))
+      wrong = "the terms of a sum are taken in order";
     lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
     for (size_t j = 0; j < vec->n && p->lanes > 1; j++)
@@ -245,7 +249,8 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
     uint32_t own = 0, mask = 0;
     double copies = 1;
     for (int k = 0; k < o->n; k++)
-      if (x->op == OP_RANGE ? o->opt[k].range == all.p[i] : x->op == OP_RED && opens_range(ir, all.p[i], o->opt[k].range)) own |= 1u << k;
+      if (x->op == OP_RANGE ? o->opt[k].range == all.p[i] : x->op == OP_RED && opens_range(ir, all.p[i], o->opt[k].range))
+        own |= 1u << k;
     for (int k = 0; k < x->nsrc; k++) mask |= refmap_get(&uses, x->src[k]);
     mask |= own;
     for (int k = 0; k < o->n; k++) {

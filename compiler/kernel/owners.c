@@ -52,7 +52,8 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
     if (x->op != OP_LOAD) continue;
     Owner *b = &o->of[node(ir, x->src[0])->arg[0]];
     for (int k = 0; k < n.n; k++) {
-      const int64_t span = chunked && node(ir, n.ranges[k])->arg[2] != RK_THREAD ? SPAN_NONE : owners_span(ir, x->src[1], n.ranges[k]);
+      const int64_t span = chunked && node(ir, n.ranges[k])->arg[2] != RK_THREAD ? SPAN_NONE
+                                                                                 : owners_span(ir, x->src[1], n.ranges[k]);
       if (span == SPAN_NONE || range_extent(ir, n.ranges[k]) < LOOP) continue;
       VEC_PUSH(&o->reaches, ((Reach){ kernel, b->readers, span }));
       b->readers = (int)o->reaches.n - 1;
@@ -66,7 +67,8 @@ void owners_begin(Plan *p) {
   p->owners = ARENA_NEW(&ir->ctx->model, Owners, 1);
   p->owners->n = ir->bufs.n;
   p->owners->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
-  for (size_t b = 0; b < ir->bufs.n; b++) p->owners->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
+  for (size_t b = 0; b < ir->bufs.n; b++)
+    p->owners->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
   for (size_t k = 0; k < p->kernels.n; k++) {
     kernel_nests(ir, &p->kernels.p[k]);
     for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) add_reaches(p, (int)k, p->kernels.p[k].nests.p[i].nest);
@@ -100,7 +102,8 @@ double owners_storing(const Plan *p, int64_t buf, int64_t span) {
   for (int i = o->readers; i >= 0;) {
     const int kernel = p->owners->reaches.p[i].kernel;
     double best = 0.5;
-    for (; i >= 0 && p->owners->reaches.p[i].kernel == kernel; i = p->owners->reaches.p[i].next) best = fmin(best, apart(p->owners->reaches.p[i].span, span));
+    for (; i >= 0 && p->owners->reaches.p[i].kernel == kernel; i = p->owners->reaches.p[i].next)
+      best = fmin(best, apart(p->owners->reaches.p[i].span, span));
     worst = fmax(worst, best);
   }
   return worst;

@@ -77,7 +77,13 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
   for (size_t i = 0; i < p->packed.n; i++)
     if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
   k.buf = (int)ir->bufs.n;
-  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT, .dt = b->dt, .elems = total, .slot = b->slot, .offset = -1, .value = b->value, .packed = (int)p->packed.n + 1 }));
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT,
+                              .dt = b->dt,
+                              .elems = total,
+                              .slot = b->slot,
+                              .offset = -1,
+                              .value = b->value,
+                              .packed = (int)p->packed.n + 1 }));
   VEC_PUSH(&p->packed, k);
   return k.buf;
 }

@@ -32,7 +32,9 @@ bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
     const Node *x = node(ir, all.p[i]);
     int64_t coef, from = *begin, to = *end;
     Ref rest;
-    if (x->op != OP_CMPLT || node(ir, x->src[0])->dt != DT_I64 || !ix_split(ir, ix_sub(ir, x->src[1], x->src[0]), r, &coef, &rest) || !coef) continue;
+    if (x->op != OP_CMPLT || node(ir, x->src[0])->dt != DT_I64 ||
+        !ix_split(ir, ix_sub(ir, x->src[1], x->src[0]), r, &coef, &rest) || !coef)
+      continue;
     const int64_t least = node(ir, rest)->vmin; /* it holds where coef * r + rest is more than 0 */
     if (least < -(INT64_C(1) << 40) || least > INT64_C(1) << 40) continue;
     if (coef > 0 && floor_div(-least, coef) + 1 > from) from = floor_div(-least, coef) + 1;
@@ -45,7 +47,8 @@ bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
 
 const char *peel_refuses(IR *ir, Ref nest, Ref r) {
   int64_t begin, end;
-  if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP) return "only loops of a nest have an interior";
+  if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP)
+    return "only loops of a nest have an interior";
   if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
   return peel_interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
 }

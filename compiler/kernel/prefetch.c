@@ -51,8 +51,10 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
 /* Requests that a term makes: lines of the next panel, those of the tile's share one after another. One for each term may go to
  * the nearest cache; more would take the places of what is loaded from there. */
 static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
-  const int64_t share = (p->elems + p->walks - 1) / p->walks, each = (p->step + p->walks - 1) / p->walks, near = each * bytes <= LINE;
-  Ref at = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)), ix_add(ir, ix_mul(ir, p->walk, share), ix_mul(ir, p->term, each)));
+  const int64_t share = (p->elems + p->walks - 1) / p->walks, each = (p->step + p->walks - 1) / p->walks,
+                near = each * bytes <= LINE;
+  Ref at = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)),
+                  ix_add(ir, ix_mul(ir, p->walk, share), ix_mul(ir, p->term, each)));
   for (int64_t k = 0; k * LINE < each * bytes; k++) {
     Ref src[2] = { buffer, ix_add(ir, at, ix_const(ir, k * LINE / bytes)) };
     VEC_PUSH(parts, node_make(ir, OP_PREFETCH, DT_NONE, 1, 2, src, 1, &near, 0, NULL));
@@ -70,7 +72,8 @@ static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, Ref
     const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
     const int bytes = dt_bytes(b->dt);
     bool asked = false; /* by another load */
-    for (size_t k = 0; k < parts->n; k++) asked |= node(ir, parts->p[k])->op == OP_PREFETCH && node(ir, parts->p[k])->src[0] == buffer;
+    for (size_t k = 0; k < parts->n; k++)
+      asked |= node(ir, parts->p[k])->op == OP_PREFETCH && node(ir, parts->p[k])->src[0] == buffer;
     if (asked || b->kind != BUF_WEIGHT || b->elems * bytes <= t->l1_bytes) continue;
     if (open_panel(ir, n, sum, index, &p) && p.step * bytes >= LINE) ask(ir, buffer, &p, bytes, parts);
   }

@@ -108,7 +108,9 @@ static size_t side_by_side(const Strips *s, size_t i) {
 }
 
 /* ---- shuffles ---- */
-static Ref shuffle(IR *ir, Ref a, Ref b, int n, const int64_t *lane) { return make(ir, OP_SHUFFLE, (DType)node(ir, a)->dt, n, 2, (Ref[]){ a, b }, n, lane); }
+static Ref shuffle(IR *ir, Ref a, Ref b, int n, const int64_t *lane) {
+  return make(ir, OP_SHUFFLE, (DType)node(ir, a)->dt, n, 2, (Ref[]){ a, b }, n, lane);
+}
 
 static Ref join(IR *ir, Ref a, Ref b) {
   int64_t lane[MAX_LANES];
@@ -166,14 +168,17 @@ static void transpose(IR *ir, Ref *v, int n) {
 }
 
 /* ---- memory ---- */
-static Ref index_at(IR *ir, const Strip *s, int64_t at) { return s->base ? ix_add(ir, s->base, ix_const(ir, at)) : ix_const(ir, at); }
+static Ref index_at(IR *ir, const Strip *s, int64_t at) {
+  return s->base ? ix_add(ir, s->base, ix_const(ir, at)) : ix_const(ir, at);
+}
 
 static Ref load_at(IR *ir, const Strip *s, int64_t at, int n) {
   return make(ir, OP_LOAD, (DType)node(ir, s->buffer)->dt, n, 2, (Ref[]){ s->buffer, index_at(ir, s, at) }, 0, NULL);
 }
 
 static void store_at(IR *ir, const Strip *s, int64_t at, Ref value, Refs *out) {
-  VEC_PUSH(out, make(ir, OP_STORE, (DType)node(ir, s->buffer)->dt, 1, 3, (Ref[]){ s->buffer, index_at(ir, s, at), value }, 0, NULL));
+  VEC_PUSH(out,
+           make(ir, OP_STORE, (DType)node(ir, s->buffer)->dt, 1, 3, (Ref[]){ s->buffer, index_at(ir, s, at), value }, 0, NULL));
 }
 
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store) {
@@ -189,7 +194,9 @@ int shuffle_row(int bytes, int lanes, int64_t beside) { /* a power of two */
 /* A run has a block of lanes in which shuffles are cheap, and all that it may have an element of in common. */
 static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= ROW_BYTES; }
 
-static int row_length(const IR *ir, const Strip *s, size_t beside) { return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside); }
+static int row_length(const IR *ir, const Strip *s, size_t beside) {
+  return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside);
+}
 
 /* Strips i, i + 1, ... of a block of n; rows that end up in one vector are n apart. */
 static void load_rows(IR *ir, Strip *s, int n, Ref *to) {
@@ -302,7 +309,8 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
     int64_t end;
     n = dense_run(&s, i, &end);
     const Strip *a = &s.p[i];
-    const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= MOST * a->run && dense_width(ir, a, a->at, end) : shuffle_picks(a->stride, a->lanes, (int64_t)side_by_side(&s, i), false);
+    const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= MOST * a->run && dense_width(ir, a, a->at, end)
+                                  : shuffle_picks(a->stride, a->lanes, (int64_t)side_by_side(&s, i), false);
     if (!picks) continue;
     for (size_t k = i; k < i + n; k++) replace(&from, &to, &s.p[k], load_dense(ir, &s.p[k], s.p[i].at, end));
   }

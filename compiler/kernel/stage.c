@@ -26,7 +26,8 @@ static void panel_loads(IR *ir, Ref nest, const Ref *by, int n, Refs *out) {
     for (size_t j = 0; j < body.n; j++) {
       const Node *x = node(ir, body.p[j]);
       bool varies = false, reduced = false;
-      if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT || range_place(out, body.p[j]) >= 0) continue;
+      if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT || range_place(out, body.p[j]) >= 0)
+        continue;
       for (int k = 0; k < n; k++) varies |= by[k] && ix_uses(ir, body.p[j], by[k]);
       for (int k = 1; k < node(ir, all.p[i])->nsrc; k++) reduced |= ix_uses(ir, body.p[j], node(ir, all.p[i])->src[k]);
       if (varies && reduced) VEC_PUSH(out, body.p[j]);
@@ -45,7 +46,8 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   while (at < n.n && n.ranges[at] != o->staged) at++;
   if (at == n.n) return "panels are tiles of a range of the nest";
-  if (o->nmoved ? o->nmoved > 1 || o->moved[0].block || o->moved[0].range != o->staged : at > first) return "the range of panels is not the outermost";
+  if (o->nmoved ? o->nmoved > 1 || o->moved[0].block || o->moved[0].range != o->staged : at > first)
+    return "the range of panels is not the outermost";
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == o->staged) tile = (int64_t)o->opt[i].unroll * o->opt[i].lanes;
   if (node(ir, o->staged)->arg[0] % tile && reduction_repeats(ir, nest, o->staged)) return "panels overlap";

@@ -55,7 +55,8 @@ static double nest_cost(const IR *ir, Ref nest, const Target *t) {
   Varying v;
   double total = 0;
   varying_open(ir, nest, &v);
-  for (size_t i = 0; i < v.nodes.n; i++) total += instructions(ir, node(ir, v.nodes.p[i]), t) * executions(ir, &v.ranges, loops, v.by[i]);
+  for (size_t i = 0; i < v.nodes.n; i++)
+    total += instructions(ir, node(ir, v.nodes.p[i]), t) * executions(ir, &v.ranges, loops, v.by[i]);
   varying_free(&v);
   return total / RATE;
 }
@@ -78,7 +79,8 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
   if (x->op != OP_STORE) return any;
   Refs all = { 0 };
   ir_toposort(ir, &x->src[1], 1, &all);
-  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !from_data(ir, all.p[i]);
+  for (size_t i = 0; i < all.n; i++)
+    any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !from_data(ir, all.p[i]);
   VEC_FREE(&all);
   return any;
 }
@@ -102,7 +104,8 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   enum { APART, OVERLAPPING, ROWS } kind[MAX_RANGES];
   bool serial[MAX_RANGES + 1] = { false }; /* by place */
   int at = 0;
-  for (int k = 0; k < n.n; k++) kind[k] = node(ir, n.ranges[k])->arg[2] == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
+  for (int k = 0; k < n.n; k++)
+    kind[k] = node(ir, n.ranges[k])->arg[2] == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
   for (int of = APART; of <= ROWS; of++) {
     for (int k = 0; k < n.n; k++) {
       if ((int)kind[k] != of) continue;
@@ -214,7 +217,9 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(p->ir, all.p[i]);
     size_t at = 0;
-    if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) || p->ir->bufs.p[node(p->ir, x->src[0])->arg[0]].kind == BUF_LOCAL) continue;
+    if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) ||
+        p->ir->bufs.p[node(p->ir, x->src[0])->arg[0]].kind == BUF_LOCAL)
+      continue;
     Touched r = touched_by(p, n, k, all.p[i]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
     if (at == touched.n) VEC_PUSH(&touched, r);
@@ -342,7 +347,8 @@ int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
   }
   if (units < chunks) chunks = (int)units;
   for (int stores = 0; stores < 2; stores++)
-    for (size_t i = nests->n; i-- > 0;) note_owners(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
+    for (size_t i = nests->n; i-- > 0;)
+      note_owners(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     count_units(ir, chunks, &s[i]);
     nests->p[i] = close_share(ir, &s[i]);

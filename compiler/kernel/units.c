@@ -109,7 +109,8 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   if (more > extent) return "the range is too short";
   if (u->depth > 1 && unit_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
   if (u->depth > 1 && reductions(ir, nest) > 1) return "there is another reduction";
-  if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems)) return "a group would reach past the operand";
+  if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems))
+    return "a group would reach past the operand";
   return NULL;
 }
 
@@ -140,7 +141,9 @@ const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
       continue;
     }
     bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
-    if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows || !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest))) return "no such rows of tiles";
+    if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows ||
+                    !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest)))
+      return "no such rows of tiles";
     if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";
     sums *= p->unroll;
     if (shared) copies[0] *= p->unroll;
@@ -176,9 +179,12 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   collect_ranges(ir, nest, &ranges);
   for (const Unit *u = unit_table; u->name && !best; u++)
     for (size_t i = 0; i < ranges.n; i++) {
-      double extent = (double)node(ir, ranges.p[i])->arg[0], groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
+      double extent = (double)node(ir, ranges.p[i])->arg[0],
+             groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
       double f = extent / (groups * u->group) + 1e-9 * groups;
-      if (f <= filled || u->depth > 1 || unit_refuses(ir, nest, t, u, ranges.p[i]) || sharing(ir, nest, u, ranges.p[i]) < LEAST_SHARING) continue;
+      if (f <= filled || u->depth > 1 || unit_refuses(ir, nest, t, u, ranges.p[i]) ||
+          sharing(ir, nest, u, ranges.p[i]) < LEAST_SHARING)
+        continue;
       filled = f;
       best = u;
       *r = ranges.p[i];
@@ -190,7 +196,9 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
 Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
   const Node *n = node(ir, r);
   int64_t extent = n->arg[0], groups = (extent + u->group - 1) / u->group, depth = unit_depth(u, groups);
-  Ref by[3] = { range_make(ir, groups / depth, (RangeKind)n->arg[2]), range_make(ir, depth, RK_DEPTH), range_make(ir, u->group, RK_DOT) }, x, y;
+  Ref by[3] = { range_make(ir, groups / depth, (RangeKind)n->arg[2]), range_make(ir, depth, RK_DEPTH),
+                range_make(ir, u->group, RK_DOT) },
+      x, y;
   Ref at = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, by[0], depth), by[1]), u->group), by[2]);
   nest = range_replace(ir, nest, r, at, 3, by);
   *rest = by[0];

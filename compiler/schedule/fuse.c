@@ -7,13 +7,14 @@
  *   store:   elements x STORE_COST
  * Structure forces some stores: graph outputs; sums of products (contractions), which deserve a
  * kernel with registers of their own, so at most one lives in a kernel and never below another
- * reduction, nor beside a concatenation that is selected from, which takes them all; operands of contractions that are not pure movement, because a contraction reads each
- * operand many times and in scalars (integers are stored in as few bits as they come in: widening counts
- * as movement); concatenations, whose parts are written in place; what is scattered into, which is computed where the result lies;
- * reductions in updates, whose nest has loops in an order of its own; what is compared with a maximum or minimum. A reduction
- * whose consumers see it through an EXPAND over what it reduced (a mean, a row maximum) is computed
- * once outside the loops that repeat it: that alone makes softmax and layer normalisation one
- * kernel.
+ * reduction, nor beside a concatenation that is selected from, which takes them all; operands of
+ * contractions that are not pure movement, because a contraction reads each operand many times and
+ * in scalars (integers are stored in as few bits as they come in: widening counts as movement);
+ * concatenations, whose parts are written in place; what is scattered into, which is computed where
+ * the result lies; reductions in updates, whose nest has loops in an order of its own; what is compared
+ * with a maximum or minimum. A reduction whose consumers see it through an EXPAND over what it reduced
+ * (a mean, a row maximum) is computed once outside the loops that repeat it: that alone makes softmax
+ * and layer normalisation one kernel.
  *
  * needs: a folded graph    gives: Place.stored, .select and .halo_view    breaks: nothing */
 #include "sched.h"
@@ -78,8 +79,9 @@ bool is_contraction(const IR *ir, Ref r) {
 
 static int own_work(const Node *x) {
   switch ((Op)x->op) {
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_SIN: case OP_COS: case OP_TAN: case OP_ASIN: case OP_ACOS: case OP_ATAN:
-  case OP_SINH: case OP_COSH: case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: case OP_POW: case OP_ATAN2:
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_SIN: case OP_COS: case OP_TAN: case OP_ASIN: case OP_ACOS:
+  case OP_ATAN: case OP_SINH: case OP_COSH: case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: case OP_POW:
+  case OP_ATAN2:
     return FUNC_WORK;
   case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MOD: case OP_FLDIV: case OP_FLMOD: return 4;
   case OP_PAD: return PAD_WORK;
@@ -234,7 +236,9 @@ static bool is_stored(const Fuse *f, Ref r, bool *halo) {
   }
   if (x->op == OP_CAT && !f->selects[r]) return true;
   if (me->operand || me->depth > MAX_INLINED) return true;
-  if (is_contraction(ir, r)) return me->under || me->selected || me->root == MANY || f->selecting[me->root] || extra > 0 || f->contraction[me->root] || me->evals < elems;
+  if (is_contraction(ir, r))
+    return me->under || me->selected || me->root == MANY || f->selecting[me->root] || extra > 0 || f->contraction[me->root] ||
+           me->evals < elems;
   return again || (x->op == OP_REDUCE && me->under);
 }
 

@@ -78,7 +78,8 @@ static Ref computed(Lower *l, Ref r, const Ref *idx) {
       memcpy(at, idx, x->rank * sizeof *at);
       at[axis] = end - begin == 1 ? ix_const(ir, 0) : ix_sub(ir, idx[axis], ix_const(ir, begin)); /* of one there is the first */
       Ref part = element(l, x->src[k], at);
-      value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ ix_lt(ir, idx[axis], ix_const(ir, end)), part, value }) : part;
+      value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ ix_lt(ir, idx[axis], ix_const(ir, end)), part, value })
+                    : part;
       end = begin;
     }
     return value;
@@ -110,7 +111,8 @@ static Ref element(Lower *l, Ref r, const Ref *idx) {
   int rank = node(l->ir, r)->rank;
   uint32_t *head = &l->head[memo_hash(r, idx, rank)];
   for (uint32_t i = *head; i; i = l->memo.p[i - 1].next)
-    if (l->memo.p[i - 1].r == r && (!rank || !memcmp(l->memo.p[i - 1].idx, idx, (size_t)rank * sizeof *idx))) return l->memo.p[i - 1].expr;
+    if (l->memo.p[i - 1].r == r && (!rank || !memcmp(l->memo.p[i - 1].idx, idx, (size_t)rank * sizeof *idx)))
+      return l->memo.p[i - 1].expr;
   uint32_t keep = l->ir->origin;
   l->ir->origin = node(l->ir, r)->origin;
   Memo m = { .r = r };

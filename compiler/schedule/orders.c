@@ -173,7 +173,8 @@ static void take_access(const IR *ir, Body *b, Ref value, const Ref *idx, int ra
 /* The index that element idx of r holds: which one is not known, but with which ranges it changes. To index algebra it
  * is a load, of which nothing folds. */
 static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
-  Ref src[MAX_RANK + 1] = { node_make(ir, OP_BUFFER, DT_I64, 1, 0, NULL, 1, (int64_t[]){ 0 }, 0, NULL) }, *at = src + 1, below[MAX_RANK];
+  Ref src[MAX_RANK + 1] = { node_make(ir, OP_BUFFER, DT_I64, 1, 0, NULL, 1, (int64_t[]){ 0 }, 0, NULL) }, *at = src + 1,
+                     below[MAX_RANK];
   memcpy(at, idx, node(ir, r)->rank * sizeof *at);
   for (; op_is_movement((Op)node(ir, r)->op); r = node(ir, r)->src[0]) {
     view_index(ir, r, at, below);
@@ -459,7 +460,8 @@ void sched_orders(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].stored) kernel(&o, s->order.p[i]);
 
-  int nodes = choice_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)), *label = xmalloc(size_mul(nodes + 1, sizeof *label));
+  int nodes = choice_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)),
+      *label = xmalloc(size_mul(nodes + 1, sizeof *label));
   for (int v = 0; v < nodes; v++) fixed[v] = -1;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];

@@ -136,7 +136,8 @@ static void step_make(Batch *b, const Order *o) {
 
 /* By the screen: times as parts of the incumbent's in the same race, and what the compiler should see. */
 static void tell_screened(const Batch *b, const Order *o) {
-  const double raced = incumbent_us(b), incumbent = isfinite(raced) ? raced : o->known, worth = SCREENED_WORTH * fmax(incumbent, o->known);
+  const double raced = incumbent_us(b), incumbent = isfinite(raced) ? raced : o->known,
+               worth = SCREENED_WORTH * fmax(incumbent, o->known);
   for (int i = 0; i < (int)b->plan.kernels.n && incumbent > 0; i++) {
     const Time *x = &b->time[i];
     if (b->bad[i] || !b->kept.p[i]) continue;

@@ -207,7 +207,8 @@ void build_all(Batch *b) {
     size_t statements = 0;
     end = first + 1;
     if (use_built(b, (int)first)) continue;
-    for (end = first; end < n && end - first < most && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
+    for (end = first;
+         end < n && end - first < most && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
       statements += b->plan.kernels.p[end].prog.n;
     build(b, (int)first, (int)(end - first));
   }

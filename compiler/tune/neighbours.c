@@ -59,9 +59,11 @@ static void try(const Walk *w, const Dense *d) {
   }
   for (int i = 0; i < (int)w->ranges.n; i++)
     if (d->unroll[i] > 1 || d->lanes[i] > 1 || blocks >> i & 1)
-      o.opt[o.n++] = (Opt){
-        .range = w->ranges.p[i], .unroll = d->unroll[i], .lanes = d->lanes[i], .partial = d->partial[i] && d->unroll[i] > 1, .rows = d->rows[i]
-      };
+      o.opt[o.n++] = (Opt){ .range = w->ranges.p[i],
+                            .unroll = d->unroll[i],
+                            .lanes = d->lanes[i],
+                            .partial = d->partial[i] && d->unroll[i] > 1,
+                            .rows = d->rows[i] };
   for (int i = w->own - 1; i >= 0 && o.npeeled < MAX_PEELED; i--)
     if (d->peeled >> i & 1) o.peeled[o.npeeled++] = w->ranges.p[i];
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];

@@ -59,9 +59,9 @@ bool place_find(Ctx *c, const Backend *b, Place *p) {
   host_sizes(&host);
   const char *more = getenv("TGC_CFLAGS"), *maker = b->version ? b->version(c) : compiler_version(c);
   if (!maker) return false;
-  p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu_name(c), host_features(),
-                        host.l1_bytes, host.l2_bytes, host.l3_bytes, maker, TGC_VERSION, more && *more ? "; " : "",
-                        more ? more : "");
+  p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu_name(c),
+                         host_features(), host.l1_bytes, host.l2_bytes, host.l3_bytes, maker, TGC_VERSION,
+                         more && *more ? "; " : "", more ? more : "");
   sha256_hex(p->text, strlen(p->text), p->id);
   return true;
 }

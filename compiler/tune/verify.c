@@ -75,7 +75,9 @@ const char *lab_verify(Lab *lab, Ref nest, const char *key, const char *opts) {
   read_headers(lab);
   Ctx *c = lab->ctx;
   Task task = { .nest = nest, .key = key };
-  Batch b = { .lab = lab, .task = &task, .compares = true, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++) };
+  Batch b = {
+    .lab = lab, .task = &task, .compares = true, .stem = arena_printf(&c->model, "%s/v%d", lab->scratch, lab->batches++)
+  };
   Sb line = { 0 };
   bool ended = false;
   const char *why = NULL;

@@ -241,7 +241,8 @@ void op_image_scaler(Build *b) {
   const AttrVal *bias = attr_find(b, "bias");
   const Node *x = in_node(b, 0);
   int64_t channels = x->rank == 4 ? x->dims[1] : -1;
-  if (channels < 0 || (size_t)channels != bias->n) bad(b, "attribute 'bias' has %zu entries, the input %lld channels", bias->n, (long long)channels);
+  if (channels < 0 || (size_t)channels != bias->n)
+    bad(b, "attribute 'bias' has %zu entries, the input %lld channels", bias->n, (long long)channels);
   double *v = ARENA_NEW(&b->c->model, double, bias->n + 1);
   for (size_t i = 0; i < bias->n; i++) v[i] = (double)bias->floats[i];
   b->out[0] = add(b, scale(b, b->in[0], attr_float(b, "scale")), floats_ref(b, in_dt(b, 0), 3, (int64_t[]){ channels, 1, 1 }, v));

@@ -20,7 +20,8 @@ typedef struct Chosen {
 static Ref of_chosen(Build *b, const Chosen *c, int k, int64_t rows, int64_t columns) {
   const Node *x = in_node(b, k);
   if (dims_elems(x->dims, x->rank) != c->experts * rows * columns)
-    bad(b, "input %d has not %lld x %lld elements for each of %lld experts", k, (long long)rows, (long long)columns, (long long)c->experts);
+    bad(b, "input %d has not %lld x %lld elements for each of %lld experts", k, (long long)rows, (long long)columns,
+        (long long)c->experts);
   return g_gather(b->ir, g_reshape(b->ir, b->in[k], 3, (int64_t[]){ c->experts, rows, columns }), c->at, 0);
 }
 
@@ -34,17 +35,21 @@ static int64_t bits_of(Build *b, int layer) {
 /* [n, rows, columns] of integers, packed into bytes along the columns */
 static Ref unpacked(Build *b, const Chosen *c, int k, int64_t rows, int64_t columns, int64_t bits) {
   Ref x = of_chosen(b, c, k, rows, (columns * bits + 7) / 8);
-  x = unpack_bits(b->ir, g_reshape(b->ir, x, 2, (int64_t[]){ c->n * rows, (columns * bits + 7) / 8 }), c->n * rows, columns, bits);
+  x = unpack_bits(b->ir, g_reshape(b->ir, x, 2, (int64_t[]){ c->n * rows, (columns * bits + 7) / 8 }), c->n * rows, columns,
+                  bits);
   return g_reshape(b->ir, x, 3, (int64_t[]){ c->n, rows, columns });
 }
 
 static Ref dequantized(Build *b, const Chosen *c, int layer, int64_t rows, int64_t columns) {
   IR *ir = b->ir;
   const Layer *l = &layers[QUANTIZED][layer];
-  int64_t bits = bits_of(b, layer), block = attr_int(b, "block_size") > 0 ? attr_int(b, "block_size") : columns, blocks = columns / block;
+  int64_t bits = bits_of(b, layer), block = attr_int(b, "block_size") > 0 ? attr_int(b, "block_size") : columns,
+          blocks = columns / block;
   if (!has_in(b, l->scale)) bad(b, "input %d is left out, but required", l->scale);
-  if (columns % block || columns * bits % 8) bad(b, "%lld columns are no whole blocks of %lld, or no whole bytes", (long long)columns, (long long)block);
-  Ref q = g_reshape(ir, g_cast(ir, unpacked(b, c, l->weights, rows, columns, bits), DT_F32), 4, (int64_t[]){ c->n, rows, blocks, block });
+  if (columns % block || columns * bits % 8)
+    bad(b, "%lld columns are no whole blocks of %lld, or no whole bytes", (long long)columns, (long long)block);
+  Ref q = g_reshape(ir, g_cast(ir, unpacked(b, c, l->weights, rows, columns, bits), DT_F32), 4,
+                    (int64_t[]){ c->n, rows, blocks, block });
   Ref zero = c_int(ir, DT_F32, (int64_t)1 << (bits - 1)), scale = g_cast(ir, of_chosen(b, c, l->scale, rows, blocks), DT_F32);
   if (has_in(b, l->zero)) { /* without blocks one row of all, else each row's are whole bytes */
     bool flat = attr_int(b, "block_size") <= 0;
@@ -61,7 +66,8 @@ static Ref through(Build *b, const Chosen *c, int layer, Ref x) {
   const Layer *l = &layers[b->row->arg][layer];
   const Node *w = in_node(b, l->weights);
   int64_t rows = w->rank == 3 ? w->dims[1] : 0, columns = node(ir, x)->dims[2];
-  if (w->rank != 3 || w->dims[0] != c->experts) bad(b, "input %d is not a matrix for each of %lld experts", l->weights, (long long)c->experts);
+  if (w->rank != 3 || w->dims[0] != c->experts)
+    bad(b, "input %d is not a matrix for each of %lld experts", l->weights, (long long)c->experts);
   Ref weights = b->row->arg == QUANTIZED ? dequantized(b, c, layer, rows, columns) : of_chosen(b, c, l->weights, rows, columns);
   Ref y = matmul(b, x, g_permute(ir, g_cast(ir, weights, (DType)node(ir, x)->dt), (int64_t[]){ 0, 2, 1 }));
   return has_in(b, l->bias) ? add(b, y, g_cast(ir, of_chosen(b, c, l->bias, 1, rows), (DType)node(ir, y)->dt)) : y;
@@ -78,7 +84,8 @@ static Ref limited(Build *b, Ref x, bool below) {
 static Ref swiglu(Build *b, Ref g, Ref l) {
   const AttrVal alpha = float_attr("alpha", attr_float(b, "activation_alpha"));
   int64_t fusion = attr_int(b, "swiglu_fusion"), half = node(b->ir, g)->dims[2] / 2;
-  if (fusion < 0 || fusion > 2 || (fusion != 0) == (l != 0)) bad(b, "attribute 'swiglu_fusion' is %lld, %s a third layer", (long long)fusion, l ? "with" : "without");
+  if (fusion < 0 || fusion > 2 || (fusion != 0) == (l != 0))
+    bad(b, "attribute 'swiglu_fusion' is %lld, %s a third layer", (long long)fusion, l ? "with" : "without");
   if (fusion && node(b->ir, g)->dims[2] % 2) bad(b, "the first layer has an odd number of columns");
   if (fusion) {
     l = shrink_axis(b->ir, g, 2, fusion == 1 ? 1 : half, fusion == 1 ? 2 : 1, half);
@@ -104,7 +111,8 @@ static Ref mixed(Build *b, Ref scores, Ref at) {
   const bool whole = attr_int(b, "normalize_routing_weights") != 0;
   if (b->row->arg == QUANTIZED && has_in(b, MIX)) {
     const Node *m = in_node(b, MIX), *s = node(ir, scores);
-    if (m->rank != 2 || m->dims[0] != s->dims[0] || m->dims[1] != s->dims[1]) bad(b, "inputs 'router_probs' and 'router_weights' differ in shape");
+    if (m->rank != 2 || m->dims[0] != s->dims[0] || m->dims[1] != s->dims[1])
+      bad(b, "inputs 'router_probs' and 'router_weights' differ in shape");
     Ref w = g_gather(ir, g_cast(ir, b->in[MIX], DT_F32), at, 1);
     return whole ? g_binary(ir, OP_DIV, w, g_reduce(ir, OP_ADD, w, 2u)) : w;
   }
@@ -116,10 +124,12 @@ void op_experts(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, X), *s = in_node(b, SCORES);
   const Layer *l = layers[b->row->arg];
-  int64_t k = attr_int(b, "k"), columns = x->rank ? x->dims[x->rank - 1] : 0, tokens = columns ? dims_elems(x->dims, x->rank) / columns : 0;
+  int64_t k = attr_int(b, "k"), columns = x->rank ? x->dims[x->rank - 1] : 0,
+          tokens = columns ? dims_elems(x->dims, x->rank) / columns : 0;
   for (int i = FIRST; i <= SECOND; i++)
     if (!has_in(b, l[i].weights)) bad(b, "input %d is left out, but required", l[i].weights);
-  if (s->rank != 2 || s->dims[0] != tokens || k > s->dims[1]) bad(b, "input 'router_probs' is not scores of at least %lld experts for each of %lld rows", (long long)k, (long long)tokens);
+  if (s->rank != 2 || s->dims[0] != tokens || k > s->dims[1])
+    bad(b, "input 'router_probs' is not scores of at least %lld experts for each of %lld rows", (long long)k, (long long)tokens);
   if (attr_int(b, "use_sparse_mixer")) bad(b, "attribute 'use_sparse_mixer' is set, which is not supported");
   if (b->row->arg == QUANTIZED && attr_int(b, "weights_prepacked") > 0) bad(b, "the weights are packed for another engine");
   Ref scores = g_cast(ir, b->in[SCORES], DT_F32), top[2];
@@ -127,7 +137,8 @@ void op_experts(Build *b) {
   apply_op_outs(b, "TopK", 2, order, 0, NULL, 2, top);
   Chosen c = { .at = g_reshape(ir, top[1], 3, (int64_t[]){ tokens * k, 1, 1 }), .n = tokens * k, .experts = s->dims[1] };
   Ref mix = g_reshape(ir, mixed(b, scores, top[1]), 3, (int64_t[]){ tokens, k, 1 });
-  Ref rows = g_expand(ir, g_reshape(ir, g_cast(ir, b->in[X], acc_type(in_dt(b, X))), 3, (int64_t[]){ tokens, 1, columns }), 3, (int64_t[]){ tokens, k, columns });
+  Ref rows = g_expand(ir, g_reshape(ir, g_cast(ir, b->in[X], acc_type(in_dt(b, X))), 3, (int64_t[]){ tokens, 1, columns }), 3,
+                      (int64_t[]){ tokens, k, columns });
   rows = g_reshape(ir, rows, 3, (int64_t[]){ c.n, 1, columns });
   Ref gate = has_in(b, l[GATE].weights) ? through(b, &c, GATE, rows) : 0;
   Ref y = through(b, &c, SECOND, activated(b, through(b, &c, FIRST, rows), gate));

@@ -116,7 +116,8 @@ void op_gemm_fast_gelu(Build *b) {
 void op_gated_rms_norm(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *s = in_node(b, 1);
-  if (!x->rank || s->rank != 1 || !s->dims[0] || x->dims[x->rank - 1] % s->dims[0]) bad(b, "input 'scale' is not a vector whose length divides the columns of the input");
+  if (!x->rank || s->rank != 1 || !s->dims[0] || x->dims[x->rank - 1] % s->dims[0])
+    bad(b, "input 'scale' is not a vector whose length divides the columns of the input");
   const int64_t groups[2] = { dims_elems(x->dims, x->rank) / s->dims[0], s->dims[0] };
   Ref y = g_reshape(ir, rms_norm(b, g_reshape(ir, b->in[0], 2, groups), b->in[1]), x->rank, x->dims);
   Ref gate = to_shape(b, b->in[2], x->rank, x->dims);
@@ -149,7 +150,8 @@ void op_ms_group_norm(Build *b) {
   if (b->row->arg) {
     if (!last) bad(b, "attribute 'channels_last' is 0, which is not supported");
     const Node *s = in_node(b, GROUP_SKIP);
-    Ref skip = s->rank == 2 ? g_reshape(b->ir, b->in[GROUP_SKIP], 4, (int64_t[]){ s->dims[0], 1, 1, s->dims[1] }) : b->in[GROUP_SKIP];
+    Ref skip = s->rank == 2 ? g_reshape(b->ir, b->in[GROUP_SKIP], 4, (int64_t[]){ s->dims[0], 1, 1, s->dims[1] })
+                            : b->in[GROUP_SKIP];
     x = add(b, x, to_shape(b, skip, 4, n->dims));
     if (has_in(b, GROUP_BIAS)) x = add(b, x, to_shape(b, b->in[GROUP_BIAS], 4, n->dims));
     b->out[1] = x;

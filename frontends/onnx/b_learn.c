@@ -16,7 +16,9 @@ static Ref along(Build *b, const char *op, Ref x, int64_t axis) {
   return apply_op(b, op, 1, &x, 1, &at);
 }
 
-Ref best_class(Build *b, Ref scores) { return g_reshape(b->ir, along(b, "ArgMax", scores, 1), 2, (int64_t[]){ node(b->ir, scores)->dims[0], 1 }); }
+Ref best_class(Build *b, Ref scores) {
+  return g_reshape(b->ir, along(b, "ArgMax", scores, 1), 2, (int64_t[]){ node(b->ir, scores)->dims[0], 1 });
+}
 
 /* SOFTMAX_ZERO leaves zeros where they are, but for a factor that takes them lower still */
 Ref transformed(Build *b, Ref scores, const char *how) {
@@ -42,7 +44,8 @@ int64_t class_count(Build *b, const char *ints) {
 Ref class_labels(Build *b, const char *ints, Ref at) {
   int n;
   const int64_t *v = attr_ints(b, ints, &n);
-  if (!n && b->n->out[0]) bad(b, "its labels are strings, which are not supported; --result with the name of its scores leaves them out");
+  if (!n && b->n->out[0])
+    bad(b, "its labels are strings, which are not supported; --result with the name of its scores leaves them out");
   if (!n) return 0;
   int64_t rows = node(b->ir, at)->dims[0];
   Ref label = g_gather(b->ir, g_reshape(b->ir, ints_ref(b, n, v), 2, (int64_t[]){ 1, n }), at, 1);
@@ -53,7 +56,8 @@ Ref class_labels(Build *b, const char *ints, Ref at) {
 static Ref table(Build *b, const char *name, int rank, const int64_t *dims) {
   const AttrVal *a = attr_find(b, name);
   if (!a->set || (int64_t)a->n != dims_elems(dims, rank))
-    bad(b, "attribute '%s' has %lld entries, expected %lld", name, (long long)(a->set ? a->n : 0), (long long)dims_elems(dims, rank));
+    bad(b, "attribute '%s' has %lld entries, expected %lld", name, (long long)(a->set ? a->n : 0),
+        (long long)dims_elems(dims, rank));
   return tensor_ref(b, DT_F32, rank, dims, a->floats);
 }
 
@@ -65,17 +69,21 @@ static Ref linear(Build *b, int64_t results) {
   return bias->set && bias->n ? add(b, y, table(b, "intercepts", 1, &results)) : y;
 }
 
-void op_linear_regressor(Build *b) { b->out[0] = transformed(b, linear(b, attr_int(b, "targets")), attr_find(b, "post_transform")->s); }
+void op_linear_regressor(Build *b) {
+  b->out[0] = transformed(b, linear(b, attr_int(b, "targets")), attr_find(b, "post_transform")->s);
+}
 
 /* Two classes may have one sum, which speaks for the second */
 void op_linear_classifier(Build *b) {
   IR *ir = b->ir;
   int64_t classes = class_count(b, "classlabels_ints"), columns = node(ir, feature_rows(b, b->in[0]))->dims[1];
-  const bool one = classes == 2 && (int64_t)attr_find(b, "coefficients")->n == columns, logistic = attr_is(b, "post_transform", "LOGISTIC");
+  const bool one = classes == 2 && (int64_t)attr_find(b, "coefficients")->n == columns,
+             logistic = attr_is(b, "post_transform", "LOGISTIC");
   Ref y = linear(b, one ? 1 : classes);
   if (one) {
     b->out[0] = class_labels(b, "classlabels_ints", g_cast(ir, g_binary(ir, OP_CMPLT, num(b, y, 0), y), DT_I64));
-    Ref other = logistic ? g_unary(ir, OP_NEG, y) : g_binary(ir, OP_SUB, num(b, y, 1), y), both = g_cat(ir, 2, (Ref[]){ other, y }, 1);
+    Ref other = logistic ? g_unary(ir, OP_NEG, y) : g_binary(ir, OP_SUB, num(b, y, 1), y),
+        both = g_cat(ir, 2, (Ref[]){ other, y }, 1);
     b->out[1] = logistic ? transformed(b, both, "LOGISTIC") : both;
     return;
   }
@@ -143,7 +151,8 @@ void op_normalizer(Build *b) {
 
 void op_binarizer(Build *b) {
   Ref x = b->in[0], limit = num(b, x, attr_float(b, "threshold"));
-  if (dt_int(in_dt(b, 0))) limit = g_unary(b->ir, OP_FLOOR, c_float(b->ir, DT_F64, attr_float(b, "threshold"))), x = g_cast(b->ir, x, DT_F64);
+  if (dt_int(in_dt(b, 0)))
+    limit = g_unary(b->ir, OP_FLOOR, c_float(b->ir, DT_F64, attr_float(b, "threshold"))), x = g_cast(b->ir, x, DT_F64);
   b->out[0] = g_cast(b->ir, g_binary(b->ir, OP_CMPLT, limit, x), in_dt(b, 0));
 }
 
@@ -178,8 +187,10 @@ void op_feature_vectorizer(Build *b) {
   for (int k = 0; k < b->nin; k++) {
     parts[k] = g_cast(b->ir, feature_rows(b, b->in[k]), DT_F32);
     const Node *x = node(b->ir, parts[k]);
-    if (x->dims[0] != node(b->ir, parts[0])->dims[0]) bad(b, "input %d has %lld rows, those before have others", k, (long long)x->dims[0]);
-    if (k < n && sizes[k] != x->dims[1]) bad(b, "input %d has %lld columns, attribute 'inputdimensions' says %lld", k, (long long)x->dims[1], (long long)sizes[k]);
+    if (x->dims[0] != node(b->ir, parts[0])->dims[0])
+      bad(b, "input %d has %lld rows, those before have others", k, (long long)x->dims[0]);
+    if (k < n && sizes[k] != x->dims[1])
+      bad(b, "input %d has %lld columns, attribute 'inputdimensions' says %lld", k, (long long)x->dims[1], (long long)sizes[k]);
   }
   b->out[0] = cat_all(b, b->nin, parts, 1);
 }
@@ -226,12 +237,17 @@ void op_label_encoder(Build *b) {
   if (nkeys != nvalues) bad(b, "%lld keys and %lld values", (long long)nkeys, (long long)nvalues);
   DType d = in_dt(b, 0), to = (DType)node(ir, values)->dt;
   const AttrVal *t = b->row->since >= 4 ? attr_find(b, "default_tensor") : NULL;
-  Ref none = t && t->set ? c_float(ir, to, tensor_float(t->tensor, 0)) : to == DT_I64 ? c_int(ir, to, attr_int(b, "default_int64")) : c_float(ir, to, attr_float(b, "default_float"));
-  Ref x = g_reshape(ir, b->in[0], 2, (int64_t[]){ count, 1 }), key = g_reshape(ir, g_cast(ir, keys, d), 2, (int64_t[]){ 1, nkeys });
+  Ref none = t && t->set    ? c_float(ir, to, tensor_float(t->tensor, 0))
+             : to == DT_I64 ? c_int(ir, to, attr_int(b, "default_int64"))
+                            : c_float(ir, to, attr_float(b, "default_float"));
+  Ref x = g_reshape(ir, b->in[0], 2, (int64_t[]){ count, 1 }),
+      key = g_reshape(ir, g_cast(ir, keys, d), 2, (int64_t[]){ 1, nkeys });
   Ref hit = g_binary(ir, OP_CMPEQ, x, key);
-  if (dt_float(d) && b->row->since >= 4) hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPNE, key, key)));
+  if (dt_float(d) && b->row->since >= 4)
+    hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPNE, key, key)));
   Ref at = g_reduce(ir, OP_MIN, g_where(ir, hit, iota_axis(ir, DT_I64, nkeys, 1, 2), c_int(ir, DT_I64, nkeys)), 2);
-  Ref found = g_gather(ir, g_reshape(ir, values, 2, (int64_t[]){ 1, nkeys }), g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, nkeys - 1)), 1);
+  Ref found = g_gather(ir, g_reshape(ir, values, 2, (int64_t[]){ 1, nkeys }),
+                       g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, nkeys - 1)), 1);
   found = g_where(ir, g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, nkeys)), found, none);
   b->out[0] = g_reshape(ir, found, in_node(b, 0)->rank, in_node(b, 0)->dims);
 }

@@ -68,7 +68,8 @@ static Ref batch_turned(Build *b, Ref x, const char *flag) {
 void op_fused_matmul(Build *b) {
   IR *ir = b->ir;
   DType d = in_dt(b, 0), acc = acc_type(d);
-  Ref x = turned(b, batch_turned(b, b->in[0], "transBatchA"), "transA"), w = turned(b, batch_turned(b, b->in[1], "transBatchB"), "transB");
+  Ref x = turned(b, batch_turned(b, b->in[0], "transBatchA"), "transA"),
+      w = turned(b, batch_turned(b, b->in[1], "transBatchB"), "transB");
   Ref r = matmul(b, g_cast(ir, x, acc), g_cast(ir, w, acc));
   double alpha = attr_float(b, "alpha");
   b->out[0] = g_cast(ir, alpha == 1 ? r : g_binary(ir, OP_MUL, r, c_float(ir, acc, alpha)), d);
@@ -252,7 +253,8 @@ void op_det(Build *b) {
     Ref top = g_gather(ir, m, at, 1), pivot = shrink_axis(ir, top, 2, 0, 1, 1);
     det = mul(b, det, g_where(ir, first, pivot, g_unary(ir, OP_NEG, pivot)));
     if (k == 1) break;
-    Ref row = iota_axis(ir, DT_I64, k, 1, 3), swapped = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), shrink_axis(ir, m, 1, 0, 1, 1), m);
+    Ref row = iota_axis(ir, DT_I64, k, 1, 3),
+        swapped = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), shrink_axis(ir, m, 1, 0, 1, 1), m);
     Ref rest = shrink_axis(ir, swapped, 1, 1, 1, k - 1), zero = c_float(ir, acc, 0);
     Ref safe = g_where(ir, g_binary(ir, OP_CMPEQ, pivot, zero), c_float(ir, acc, 1), pivot); /* the column is zeros then, and so is det */
     Ref factor = g_binary(ir, OP_DIV, shrink_axis(ir, rest, 2, 0, 1, 1), safe);
@@ -291,7 +293,8 @@ void op_cdist(Build *b) {
   const Node *a = in_node(b, 0), *w = in_node(b, 1);
   if (a->rank != 2 || w->rank != 2 || a->dims[1] != w->dims[1]) bad(b, "the inputs are not rows of equally many numbers");
   int64_t n = a->dims[1];
-  Ref apart = g_binary(ir, OP_SUB, g_reshape(ir, b->in[0], 3, (int64_t[]){ a->dims[0], 1, n }), g_reshape(ir, b->in[1], 3, (int64_t[]){ 1, w->dims[0], n }));
+  Ref apart = g_binary(ir, OP_SUB, g_reshape(ir, b->in[0], 3, (int64_t[]){ a->dims[0], 1, n }),
+                       g_reshape(ir, b->in[1], 3, (int64_t[]){ 1, w->dims[0], n }));
   Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, mul(b, apart, apart), 4u), 4u);
   b->out[0] = attr_is(b, "metric", "euclidean") ? g_unary(ir, OP_SQRT, sum) : sum;
 }

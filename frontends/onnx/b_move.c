@@ -258,7 +258,8 @@ void op_crop(Build *b) {
   b->out[0] = b->in[0];
   for (int i = 0; i < 2; i++) {
     int64_t extent = x->dims[2 + i], from = border[1 - i], count = size ? size[i] : extent - from - border[3 - i];
-    if (count < 0 || from > extent || count > extent - from) bad(b, "what is left does not lie in the %lld elements of axis %d", (long long)extent, 2 + i);
+    if (count < 0 || from > extent || count > extent - from)
+      bad(b, "what is left does not lie in the %lld elements of axis %d", (long long)extent, 2 + i);
     b->out[0] = shrink_axis(b->ir, b->out[0], 2 + i, from, 1, count);
   }
 }

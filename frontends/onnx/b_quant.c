@@ -46,7 +46,8 @@ void op_quantize(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size"), wanted = attr_int(b, "output_dtype");
   const Narrow *t = narrow_type(has_in(b, 2) ? in_narrow(b, 2) : (int)clamp(wanted, 0, 99));
-  if (has_in(b, 2) && !t && dt_float(in_dt(b, 2))) bad(b, "input 2 is %s, expected an integer type", dtype_info[in_dt(b, 2)].text);
+  if (has_in(b, 2) && !t && dt_float(in_dt(b, 2)))
+    bad(b, "input 2 is %s, expected an integer type", dtype_info[in_dt(b, 2)].text);
   DType d = t ? t->kept : wanted_type(b, has_in(b, 2) ? in_dt(b, 2) : DT_U8);
   Ref scale = g_cast(ir, parameter(b, 1, x, axis, block), DT_F32), zero = has_in(b, 2) ? parameter(b, 2, x, axis, block) : 0;
   Ref floats = g_cast(ir, b->in[0], DT_F32);
@@ -155,7 +156,8 @@ void op_qlinear(Build *b) {
   Ref in[2];
   int n = (int)b->row->arg;
   for (int k = 0; k < n; k++) in[k] = dequantized(b, 3 * k, 3 * k + 1, 3 * k + 2);
-  b->out[0] = quantized(b, apply_op(b, b->row->name + strlen("QLinear"), n, in, b->nattr, b->attr), 3 * n, 3 * n + 1, in_dt(b, 0));
+  b->out[0] = quantized(b, apply_op(b, b->row->name + strlen("QLinear"), n, in, b->nattr, b->attr), 3 * n, 3 * n + 1,
+                        in_dt(b, 0));
 }
 
 /* inputs: a condition, two tensors with their scales and zero points, the result's */
@@ -167,7 +169,8 @@ void op_qlinear_where(Build *b) {
 /* Before opset 13 all axes from the given one on are one. */
 void op_qlinear_softmax(Build *b) {
   int rank = in_node(b, 0)->rank;
-  if (attr_int(b, "opset") < 13 && axis_of(b, attr_int(b, "axis"), rank) != rank - 1) bad(b, "axes from %lld on as one are not supported", (long long)attr_int(b, "axis"));
+  if (attr_int(b, "opset") < 13 && axis_of(b, attr_int(b, "axis"), rank) != rank - 1)
+    bad(b, "axes from %lld on as one are not supported", (long long)attr_int(b, "axis"));
   op_qlinear(b);
 }
 
@@ -177,7 +180,9 @@ void op_qlinear_concat(Build *b) {
   if (b->nin != 3 * n + 2 || n < 1) bad(b, "%d inputs are not a scale, a zero point and triples", b->nin);
   Ref *in = ARENA_NEW(&b->c->model, Ref, n);
   for (int k = 0; k < n; k++) {
-    if (in_dt(b, 3 * k + 2) != in_dt(b, 1)) bad(b, "input %d is %s, but the result is %s", 3 * k + 2, dtype_info[in_dt(b, 3 * k + 2)].text, dtype_info[in_dt(b, 1)].text);
+    if (in_dt(b, 3 * k + 2) != in_dt(b, 1))
+      bad(b, "input %d is %s, but the result is %s", 3 * k + 2, dtype_info[in_dt(b, 3 * k + 2)].text,
+          dtype_info[in_dt(b, 1)].text);
     in[k] = dequantized(b, 3 * k + 2, 3 * k + 3, 3 * k + 4);
   }
   b->out[0] = quantized(b, apply_op(b, "Concat", n, in, b->nattr, b->attr), 0, 1, in_dt(b, 1));
@@ -216,7 +221,9 @@ Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_s
 }
 
 /* inputs: a, w, their scales, their zero points, a bias */
-void op_matmul_integer_to_float(Build *b) { b->out[0] = g_cast(b->ir, integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6), in_dt(b, 2)); }
+void op_matmul_integer_to_float(Build *b) {
+  b->out[0] = g_cast(b->ir, integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6), in_dt(b, 2));
+}
 
 /* Floats times integers without their zero point; the floats become integers first */
 static Ref quantised_product(Build *b, Ref x, Ref w, Ref scale) {
@@ -259,7 +266,8 @@ Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
 
 static Ref of_size(Build *b, int k, int64_t n, int64_t m) {
   const Node *x = in_node(b, k);
-  if (dims_elems(x->dims, x->rank) != n * m) bad(b, "input %d has not %lld elements for each of %lld columns", k, (long long)m, (long long)n);
+  if (dims_elems(x->dims, x->rank) != n * m)
+    bad(b, "input %d has not %lld elements for each of %lld columns", k, (long long)m, (long long)n);
   return g_reshape(b->ir, b->in[k], 2, (int64_t[]){ n, m });
 }
 
@@ -270,7 +278,8 @@ static const int64_t *order_of_blocks(Build *b, int at, int64_t k, int64_t block
   bool plain = true;
   if (order && n < k) bad(b, "input 'g_idx' has %d entries for %lld columns", n, (long long)k);
   for (int64_t i = 0; i < k && order; i++) {
-    if (order[i] < 0 || order[i] >= blocks) bad(b, "entry %lld of 'g_idx' is %lld, but there are %lld blocks", (long long)i, (long long)order[i], (long long)blocks);
+    if (order[i] < 0 || order[i] >= blocks)
+      bad(b, "entry %lld of 'g_idx' is %lld, but there are %lld blocks", (long long)i, (long long)order[i], (long long)blocks);
     plain = plain && order[i] == i / block;
   }
   return plain ? NULL : order;
@@ -285,7 +294,8 @@ static Ref each_column(Build *b, Ref x, int64_t n, int64_t blocks, const int64_t
  * accuracy_level says how much an engine may round a, and is no part of the result. */
 void op_matmul_nbits(Build *b) {
   IR *ir = b->ir;
-  int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), blocks = k / block + (k % block != 0);
+  int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"),
+          blocks = k / block + (k % block != 0);
   const Node *a = in_node(b, 0);
   DType acc = acc_type(in_dt(b, 0));
   if (bits != 2 && bits != 4 && bits != 8) bad(b, "attribute 'bits' is %lld, expected 2, 4 or 8", (long long)bits);
@@ -294,7 +304,8 @@ void op_matmul_nbits(Build *b) {
   if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
   if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
   const int64_t *order = order_of_blocks(b, 4, k, block, blocks);
-  Ref q = g_cast(ir, unpack_bits(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc), zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
+  Ref q = g_cast(ir, unpack_bits(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc),
+      zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
   q = order ? shrink_axis(ir, q, 1, 0, 1, k) : g_reshape(ir, q, 3, (int64_t[]){ n, blocks, block });
   if (has_in(b, 3)) {
     bool packed = in_dt(b, 3) == DT_U8;
@@ -314,16 +325,19 @@ void op_matmul_nbits(Build *b) {
 void op_matmul_bnb4(Build *b) {
   IR *ir = b->ir;
   static const double table[2][16] = {
-    { 0, 0.00520833333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25, 0, -0.00520833333, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25 },
-    { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
-      0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1 },
+    { 0, 0.00520833333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25, 0, -0.00520833333, -0.66666667, -1, -0.33333333, -0.5,
+      -0.16666667, -0.25 },
+    { -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+      -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+      0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1 },
   };
   int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), block = attr_int(b, "block_size"), type = attr_int(b, "quant_type");
   if (type > 1) bad(b, "attribute 'quant_type' is %lld, expected 0 (FP4) or 1 (NF4)", (long long)type);
   if (n > MAX_ELEMS / k || block > MAX_ELEMS) bad(b, "the weights are too large");
   int64_t count = n * k, bytes = (count + 1) / 2, blocks = (count + block - 1) / block;
   DType acc = acc_type(in_dt(b, 0));
-  Ref q = of_size(b, 1, bytes, 1), half[2] = { g_binary(ir, OP_SHR, q, c_int(ir, DT_U8, 4)), g_binary(ir, OP_AND, q, c_int(ir, DT_U8, 15)) };
+  Ref q = of_size(b, 1, bytes, 1),
+      half[2] = { g_binary(ir, OP_SHR, q, c_int(ir, DT_U8, 4)), g_binary(ir, OP_AND, q, c_int(ir, DT_U8, 15)) };
   Ref at = g_cast(ir, g_reshape(ir, g_cat(ir, 2, half, 1), 2, (int64_t[]){ bytes * 2, 1 }), DT_I64);
   Ref w = g_gather(ir, floats_ref(b, acc, 2, (int64_t[]){ 16, 1 }, table[type]), at, 0);
   Ref size = repeat_axis(ir, g_cast(ir, of_size(b, 2, blocks, 1), acc), 0, block, true);
@@ -338,13 +352,16 @@ void op_gather_block_quantized(Build *b) {
   IR *ir = b->ir;
   const Node *q = in_node(b, 0), *index = in_node(b, 1), *scale = in_node(b, 2);
   int64_t bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), dims[MAX_RANK];
-  if (in_dt(b, 0) != DT_U8 || (bits != 2 && bits != 4 && bits != 8)) bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
+  if (in_dt(b, 0) != DT_U8 || (bits != 2 && bits != 4 && bits != 8))
+    bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
   if (q->rank != 2 || axis_of(b, attr_int(b, "gather_axis"), 2) != 0 || axis_of(b, attr_int(b, "quantize_axis"), 2) != 1)
     bad(b, "only rows of a matrix can be taken, with blocks along them");
-  int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = columns / block + (columns % block != 0), n = dims_elems(index->dims, index->rank);
+  int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = columns / block + (columns % block != 0),
+          n = dims_elems(index->dims, index->rank);
   if (scale->rank != 2 || scale->dims[0] != rows || scale->dims[1] != blocks) bad(b, "input 'scales' is not one for each block");
   Ref at = g_reshape(ir, wrap_index(b, b->in[1], rows), 2, (int64_t[]){ n, 1 });
-  Ref w = g_cast(ir, unpack_bits(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32), zero = c_int(ir, DT_I32, 1 << (bits - 1));
+  Ref w = g_cast(ir, unpack_bits(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32),
+      zero = c_int(ir, DT_I32, 1 << (bits - 1));
   if (has_in(b, 3)) {
     Ref all = unpack_bits(ir, of_size(b, 3, rows, (blocks * bits + 7) / 8), rows, blocks, bits);
     zero = shrink_axis(ir, repeat_axis(ir, g_cast(ir, g_gather(ir, all, at, 0), DT_I32), 1, block, true), 1, 0, 1, columns);

@@ -118,7 +118,8 @@ static void read_activations(Build *b, int64_t dirs, Activation *f) {
     { "Relu", 0, 0 },      { "Tanh", 0, 0 }, { "Sigmoid", 0, 0 },         { "Softsign", 0, 0 },    { "Softplus", 0, 0 },   { "Affine", 1, 1 },
     { "LeakyRelu", 1, 0 }, { "Elu", 1, 0 },  { "ThresholdedRelu", 1, 0 }, { "HardSigmoid", 1, 1 }, { "ScaledTanh", 1, 1 },
   };
-  const AttrVal *names = attr_find(b, "activations"), *param[2] = { attr_find(b, "activation_alpha"), attr_find(b, "activation_beta") };
+  const AttrVal *names = attr_find(b, "activations"),
+                *param[2] = { attr_find(b, "activation_alpha"), attr_find(b, "activation_beta") };
   int each = b->row->arg == LSTM ? 3 : b->row->arg == GRU ? 2 : 1;
   size_t used[2] = { 0 };
   if (names->set && names->n != (size_t)(each * dirs))
@@ -184,7 +185,8 @@ void op_recurrent(Build *b) {
       cell.recur = of_direction(b, b->in[R], d);
       cell.scale = of_direction(b, b->in[RS], d);
       cell.zero = of_direction(b, b->in[RZ], d);
-      cell.xw = dynamic_product(b, b->in[X], of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d), of_direction(b, b->in[WZ], d));
+      cell.xw = dynamic_product(b, b->in[X], of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d),
+                                of_direction(b, b->in[WZ], d));
     } else {
       cell.recur = g_permute(ir, of_direction(b, b->in[R], d), (int64_t[]){ 1, 0 });
       cell.xw = matmul(b, b->in[X], g_permute(ir, of_direction(b, b->in[W], d), (int64_t[]){ 1, 0 }));
@@ -206,7 +208,8 @@ void op_recurrent(Build *b) {
     h[d] = g_reshape(ir, cell.h, 3, (int64_t[]){ 1, batch, hidden });
     c[d] = cell.c ? g_reshape(ir, cell.c, 3, (int64_t[]){ 1, batch, hidden }) : 0;
   }
-  Ref out[3] = { dirs > 1 ? g_cat(ir, 2, y, 1) : y[0], dirs > 1 ? g_cat(ir, 2, h, 0) : h[0], dirs > 1 && c[0] ? g_cat(ir, 2, c, 0) : c[0] };
+  Ref out[3] = { dirs > 1 ? g_cat(ir, 2, y, 1) : y[0], dirs > 1 ? g_cat(ir, 2, h, 0) : h[0],
+                 dirs > 1 && c[0] ? g_cat(ir, 2, c, 0) : c[0] };
   for (int k = 0; k < b->nout; k++) {
     static const int64_t to_front[] = { 2, 0, 1, 3 };
     b->out[k] = batch_first ? g_permute(ir, out[k], k ? swap : to_front) : out[k];

@@ -48,15 +48,20 @@ void op_ms_gated_relative_bias(Build *b) {
   const Node *x = in_node(b, QUERY), *w = in_node(b, WEIGHT);
   const int64_t heads = attr_int(b, "num_heads");
   if (has_in(b, OFFSETS)) bad(b, "input 'token_offset', of batches without padding, is not supported");
-  if (x->rank != 3 || x->dims[2] % heads) bad(b, "input 'query_layer' is not [batch,steps,columns] with columns for %lld heads", (long long)heads);
+  if (x->rank != 3 || x->dims[2] % heads)
+    bad(b, "input 'query_layer' is not [batch,steps,columns] with columns for %lld heads", (long long)heads);
   const int64_t dims[4] = { x->dims[0], x->dims[1], heads, x->dims[2] / heads };
-  if (w->rank != 2 || w->dims[0] != dims[3] || w->dims[1] % 2) bad(b, "input 'weight' is not %lld rows of an even number of columns", (long long)dims[3]);
-  const int64_t gate[5] = { dims[0], heads, dims[1], 2, w->dims[1] / 2 }, each[4] = { dims[0], heads, dims[1], 1 }, scores[4] = { dims[0], heads, dims[1], dims[1] };
+  if (w->rank != 2 || w->dims[0] != dims[3] || w->dims[1] % 2)
+    bad(b, "input 'weight' is not %lld rows of an even number of columns", (long long)dims[3]);
+  const int64_t gate[5] = { dims[0], heads, dims[1], 2, w->dims[1] / 2 }, each[4] = { dims[0], heads, dims[1], 1 },
+                scores[4] = { dims[0], heads, dims[1], dims[1] };
   Ref q = g_reshape(ir, add(b, b->in[QUERY], to_shape(b, b->in[QUERY_BIAS], 3, x->dims)), 4, dims);
   Ref y = matmul(b, widen(b, g_permute(ir, q, (int64_t[]){ 0, 2, 1, 3 })), widen(b, b->in[WEIGHT]));
   y = add(b, y, to_shape(b, widen(b, b->in[WEIGHT_BIAS]), 4, node(ir, y)->dims));
   Ref sum = g_reduce(ir, OP_ADD, g_reshape(ir, y, 5, gate), 1u << 4), both_gates = apply_op(b, "Sigmoid", 1, &sum, 0, NULL);
-  Ref u = g_reshape(ir, shrink_axis(ir, both_gates, 3, 0, 1, 1), 4, each), r = g_reshape(ir, shrink_axis(ir, both_gates, 3, 1, 1, 1), 4, each);
+  Ref u = g_reshape(ir, shrink_axis(ir, both_gates, 3, 0, 1, 1), 4, each),
+      r = g_reshape(ir, shrink_axis(ir, both_gates, 3, 1, 1, 1), 4, each);
   Ref factor = plus(b, mul(b, u, plus(b, mul(b, r, to_shape(b, widen(b, b->in[SCALE]), 4, each)), -1)), 2);
-  b->out[0] = g_cast(ir, mul(b, to_shape(b, factor, 4, scores), to_shape(b, widen(b, b->in[DISTANCE_BIAS]), 4, scores)), in_dt(b, QUERY));
+  b->out[0] = g_cast(ir, mul(b, to_shape(b, factor, 4, scores), to_shape(b, widen(b, b->in[DISTANCE_BIAS]), 4, scores)),
+                     in_dt(b, QUERY));
 }

@@ -59,7 +59,9 @@ static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) 
   if (reach > MAX_TAPS / 2 || a->out > MAX_OUT)
     bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
   int64_t first = (int64_t)floor(-reach) + 1, taps = near ? 1 : 2 - 2 * first;
-  if (a->out * taps > 4 * MAX_OUT) bad(b, "resizing %lld elements to %lld by %lld of each is over the limit", (long long)a->in, (long long)a->out, (long long)taps);
+  if (a->out * taps > 4 * MAX_OUT)
+    bad(b, "resizing %lld elements to %lld by %lld of each is over the limit", (long long)a->in, (long long)a->out,
+        (long long)taps);
   *index = ARENA_NEW(&b->c->model, int64_t, a->out * taps + 1);
   *weight = ARENA_NEW(&b->c->model, double, a->out *taps + 1);
   for (int64_t o = 0; o < a->out; o++) {
@@ -214,7 +216,8 @@ void op_resize(Build *b) {
   Ref r = g_cast(ir, b->in[0], work);
   for (int k = 0; k < 2 * n; k++) {
     const int i = k < n ? k : 2 * n - 1 - k;
-    const bool same = axes[i].in == axes[i].out && axes[i].scale == 1 && !(crop && (axes[i].roi_begin != 0 || axes[i].roi_end != 1));
+    const bool same = axes[i].in == axes[i].out && axes[i].scale == 1 &&
+                      !(crop && (axes[i].roi_begin != 0 || axes[i].roi_end != 1));
     if (!same && (axes[i].out > axes[i].in) == (k >= n)) r = resize_axis(b, r, which[i], &axes[i]);
     check_dims(b, node(ir, r)->rank, node(ir, r)->dims);
   }

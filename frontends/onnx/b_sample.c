@@ -145,12 +145,15 @@ void op_deform_conv(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *w = in_node(b, 1), *off = in_node(b, 2);
   if (x->rank != 4 || w->rank != 4 || off->rank != 4) bad(b, "only pictures of two axes are supported");
-  int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1], maps = w->dims[0];
+  int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1],
+          maps = w->dims[0];
   int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
   int64_t places = elems_mul(b, out[0], out[1]), pixels = elems_mul(b, x->dims[2], x->dims[3]);
   if (elems_mul(b, w->dims[1], group) != channels || maps % group || channels % groups || !pixels || !taps)
-    bad(b, "%lld channels, %lld filters of %lld and groups of %lld and %lld do not fit together", (long long)channels, (long long)maps, (long long)w->dims[1], (long long)group, (long long)groups);
-  if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps)) bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
+    bad(b, "%lld channels, %lld filters of %lld and groups of %lld and %lld do not fit together", (long long)channels,
+        (long long)maps, (long long)w->dims[1], (long long)group, (long long)groups);
+  if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps))
+    bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));
   Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ n, groups, taps, 2, places }), at[2];
   int64_t kernel[2], stride[2], dilation[2], pads[4];
@@ -162,14 +165,18 @@ void op_deform_conv(Build *b) {
     int64_t reach;
     if (!i64_mul(k[a] - 1, dilation[a], &reach) || reach > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", a);
     int64_t room = x->dims[2 + a] + pads[a] + pads[2 + a] - reach - 1;
-    if ((kernel[a] && kernel[a] != k[a]) || room < 0 || room / stride[a] + 1 != out[a]) bad(b, "the offsets are not of the places of the windows on axis %d", a);
-    Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation[a]), place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride[a]);
-    Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-pads[a]), 5, (int64_t[]){ 1, k[0], k[1], out[0], out[1] });
+    if ((kernel[a] && kernel[a] != k[a]) || room < 0 || room / stride[a] + 1 != out[a])
+      bad(b, "the offsets are not of the places of the windows on axis %d", a);
+    Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation[a]),
+        place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride[a]);
+    Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-pads[a]), 5,
+                        (int64_t[]){ 1, k[0], k[1], out[0], out[1] });
     grid = g_reshape(ir, grid, 4, (int64_t[]){ 1, 1, taps, places });
     at[a] = g_binary(ir, OP_ADD, without_axes(ir, shrink_axis(ir, moved, 3, a, 1, 1), 1u << 3), grid);
   }
   Ref factor = has_in(b, 4) ? g_cast(ir, b->in[4], acc) : 0, sum = 0;
-  if (factor && dims_elems(in_node(b, 4)->dims, in_node(b, 4)->rank) != n * groups * taps * places) bad(b, "input 'mask' is not one factor for each sample");
+  if (factor && dims_elems(in_node(b, 4)->dims, in_node(b, 4)->rank) != n * groups * taps * places)
+    bad(b, "input 'mask' is not one factor for each sample");
   if (factor) factor = g_reshape(ir, factor, 4, (int64_t[]){ n, groups, taps, places });
   int64_t each[4] = { n, groups, channels / groups, taps * places }, one[4] = { n, groups, 1, taps * places };
   Ref image = g_reshape(ir, g_cast(ir, b->in[0], acc), 4, (int64_t[]){ n, groups, channels / groups, pixels });
@@ -181,7 +188,8 @@ void op_deform_conv(Build *b) {
       if (next) base = plus(b, base, 1);
       else part = plus(b, g_unary(ir, OP_NEG, part), 1);
       double top = (double)(x->dims[2 + a] - 1);
-      Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, base, 0), base), g_binary(ir, OP_CMPLE, base, num(b, base, top)));
+      Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, base, 0), base),
+                        g_binary(ir, OP_CMPLE, base, num(b, base, top)));
       inside = inside ? g_binary(ir, OP_AND, inside, in) : in;
       weight = weight ? g_binary(ir, OP_MUL, weight, part) : part;
       Ref whole = clamp_index(b, g_cast(ir, base, DT_I64), x->dims[2 + a]);

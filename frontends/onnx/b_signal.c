@@ -14,7 +14,8 @@ static DType dt_of(Build *b, Ref x) { return (DType)node(b->ir, x)->dt; }
 
 /* cos and sin of -+2 pi j k / n for j < rows, k < columns */
 static Complex circle(Build *b, DType d, int64_t rows, int64_t columns, int64_t n, bool inverse) {
-  if (columns > MAX_ELEMS >> 16 || rows * columns > (int64_t)1 << 28) bad(b, "a transform of %lld elements is too long", (long long)n);
+  if (columns > MAX_ELEMS >> 16 || rows * columns > (int64_t)1 << 28)
+    bad(b, "a transform of %lld elements is too long", (long long)n);
   double *c = ARENA_NEW(&b->c->model, double, rows * columns), *s = ARENA_NEW(&b->c->model, double, rows * columns);
   for (int64_t j = 0; j < rows; j++)
     for (int64_t k = 0; k < columns; k++) {
@@ -156,8 +157,10 @@ void op_stft(Build *b) {
   bool window = has_in(b, 2);
   if (window && in_node(b, 2)->rank != 1) bad(b, "input 'window' has rank %d, expected 1", in_node(b, 2)->rank);
   if (!window && !has_in(b, 3)) bad(b, "there is neither a window nor a 'frame_length'");
-  int64_t step = size_input(b, 1, "frame_step", 1), have = x->dims[1], length = has_in(b, 3) ? size_input(b, 3, "frame_length", 1) : in_node(b, 2)->dims[0];
-  if (window && in_node(b, 2)->dims[0] != length) bad(b, "frames have %lld elements, but the window has %lld", (long long)length, (long long)in_node(b, 2)->dims[0]);
+  int64_t step = size_input(b, 1, "frame_step", 1), have = x->dims[1],
+          length = has_in(b, 3) ? size_input(b, 3, "frame_length", 1) : in_node(b, 2)->dims[0];
+  if (window && in_node(b, 2)->dims[0] != length)
+    bad(b, "frames have %lld elements, but the window has %lld", (long long)length, (long long)in_node(b, 2)->dims[0]);
   if (have < length) bad(b, "a frame has %lld elements, but the signal has %lld", (long long)length, (long long)have);
   int64_t batch = x->dims[0], frames = (have - length) / step + 1;
   int64_t bins = attr_int(b, "onesided") ? length / 2 + 1 : length;
@@ -206,12 +209,15 @@ static double number(Build *b, int k, const char *name) {
 /* Triangles on the mel scale, one per column, over the bins of a spectrum */
 void op_mel_weight_matrix(Build *b) {
   int64_t mels = size_input(b, 0, "num_mel_bins", 1), length = size_input(b, 1, "dft_length", 1), bins = length / 2 + 1;
-  double rate = number(b, 2, "sample_rate"), edge[2] = { number(b, 3, "lower_edge_hertz"), number(b, 4, "upper_edge_hertz") }, mel[2];
+  double rate = number(b, 2, "sample_rate"), edge[2] = { number(b, 3, "lower_edge_hertz"), number(b, 4, "upper_edge_hertz") },
+         mel[2];
   for (int i = 0; i < 2; i++) mel[i] = 2595 * log10(1 + edge[i] / 700);
-  if (mels > MAX_ELEMS / bins || mels * bins > (int64_t)1 << 28) bad(b, "%lld x %lld is too large", (long long)bins, (long long)mels);
+  if (mels > MAX_ELEMS / bins || mels * bins > (int64_t)1 << 28)
+    bad(b, "%lld x %lld is too large", (long long)bins, (long long)mels);
   int64_t *at = ARENA_NEW(&b->c->model, int64_t, mels + 2);
   for (int64_t i = 0; i < mels + 2; i++) {
-    double hertz = 700 * (pow(10, (mel[0] + (double)i * (mel[1] - mel[0]) / (double)(mels + 2)) / 2595) - 1), bin = floor((double)(length + 1) * hertz / rate);
+    double hertz = 700 * (pow(10, (mel[0] + (double)i * (mel[1] - mel[0]) / (double)(mels + 2)) / 2595) - 1),
+           bin = floor((double)(length + 1) * hertz / rate);
     if (!(bin >= 0 && bin < (double)bins)) bad(b, "frequencies up to %g Hz are not those of a spectrum at %g Hz", edge[1], rate);
     at[i] = (int64_t)bin;
   }

@@ -10,8 +10,10 @@ enum { NODES_A_STEP = 10 }; /* what other models would write out */
 static Ref heads_of(Build *b, int k, const char *name, int64_t heads) {
   const Node *x = in_node(b, k), *q = in_node(b, QUERY);
   if (x->rank != 3 || x->dims[0] != q->dims[0] || x->dims[1] != q->dims[1] || x->dims[2] % heads)
-    bad(b, "input '%s' is not %lld rows of %lld steps of %lld heads", name, (long long)q->dims[0], (long long)q->dims[1], (long long)heads);
-  return g_reshape(b->ir, g_cast(b->ir, b->in[k], acc_type(in_dt(b, k))), 4, (int64_t[]){ x->dims[0], x->dims[1], heads, x->dims[2] / heads });
+    bad(b, "input '%s' is not %lld rows of %lld steps of %lld heads", name, (long long)q->dims[0], (long long)q->dims[1],
+        (long long)heads);
+  return g_reshape(b->ir, g_cast(b->ir, b->in[k], acc_type(in_dt(b, k))), 4,
+                   (int64_t[]){ x->dims[0], x->dims[1], heads, x->dims[2] / heads });
 }
 
 /* Step t of x in the given shape */
@@ -26,29 +28,39 @@ void op_linear_attention(Build *b) {
   int64_t hq = attr_int(b, "q_num_heads"), hk = attr_int(b, "kv_num_heads");
   const bool delta = attr_is(b, "update_rule", "delta") || attr_is(b, "update_rule", "gated_delta");
   const bool gated = attr_is(b, "update_rule", "gated") || attr_is(b, "update_rule", "gated_delta");
-  if (in_node(b, QUERY)->rank != 3 || !in_node(b, QUERY)->dims[1]) bad(b, "input 'query' is not [batch, steps, heads times width]");
+  if (in_node(b, QUERY)->rank != 3 || !in_node(b, QUERY)->dims[1])
+    bad(b, "input 'query' is not [batch, steps, heads times width]");
   if (hq % hk) bad(b, "%lld heads of queries do not share %lld heads of keys", (long long)hq, (long long)hk);
-  if ((gated && !has_in(b, DECAY)) || (delta && !has_in(b, BETA))) bad(b, "input '%s' is left out, but update_rule needs it", gated && !has_in(b, DECAY) ? "decay" : "beta");
-  Ref q = heads_of(b, QUERY, "query", hq), k = heads_of(b, KEY, "key", hk), v = heads_of(b, VALUE, "value", hk), decay = 0, beta = 0;
+  if ((gated && !has_in(b, DECAY)) || (delta && !has_in(b, BETA)))
+    bad(b, "input '%s' is left out, but update_rule needs it", gated && !has_in(b, DECAY) ? "decay" : "beta");
+  Ref q = heads_of(b, QUERY, "query", hq), k = heads_of(b, KEY, "key", hk), v = heads_of(b, VALUE, "value", hk), decay = 0,
+      beta = 0;
   const Node *qn = node(ir, q);
-  int64_t batch = qn->dims[0], steps = qn->dims[1], width = qn->dims[3], values = node(ir, v)->dims[3], state[] = { batch, hk, width, values };
-  if (node(ir, k)->dims[3] != width) bad(b, "keys have %lld elements, queries %lld", (long long)node(ir, k)->dims[3], (long long)width);
+  int64_t batch = qn->dims[0], steps = qn->dims[1], width = qn->dims[3], values = node(ir, v)->dims[3],
+          state[] = { batch, hk, width, values };
+  if (node(ir, k)->dims[3] != width)
+    bad(b, "keys have %lld elements, queries %lld", (long long)node(ir, k)->dims[3], (long long)width);
   if (gated) decay = g_unary(ir, OP_EXP, heads_of(b, DECAY, "decay", hk));
   if (delta) beta = heads_of(b, BETA, "beta", in_node(b, BETA)->rank == 3 && in_node(b, BETA)->dims[2] == 1 ? 1 : hk);
   int64_t fades = decay ? node(ir, decay)->dims[3] : 1;
-  if (fades != 1 && fades != width) bad(b, "input 'decay' has %lld elements a head, expected 1 or %lld", (long long)fades, (long long)width);
-  if (beta && node(ir, beta)->dims[3] != 1) bad(b, "input 'beta' has %lld elements a head, expected 1", (long long)node(ir, beta)->dims[3]);
-  Ref s = has_in(b, PAST) ? to_shape(b, widen(b, b->in[PAST]), 4, state) : g_expand(ir, c_float(ir, acc_type(in_dt(b, QUERY)), 0), 4, state);
+  if (fades != 1 && fades != width)
+    bad(b, "input 'decay' has %lld elements a head, expected 1 or %lld", (long long)fades, (long long)width);
+  if (beta && node(ir, beta)->dims[3] != 1)
+    bad(b, "input 'beta' has %lld elements a head, expected 1", (long long)node(ir, beta)->dims[3]);
+  Ref s = has_in(b, PAST) ? to_shape(b, widen(b, b->in[PAST]), 4, state)
+                          : g_expand(ir, c_float(ir, acc_type(in_dt(b, QUERY)), 0), 4, state);
   spend(b, steps * NODES_A_STEP);
   Ref *y = ARENA_NEW(&b->c->model, Ref, steps);
   double scale = attr_float(b, "scale");
   q = mul(b, q, num(b, q, scale != 0 ? scale : 1 / sqrt((double)width)));
   for (int64_t t = 0; t < steps; t++) {
-    Ref key = at_step(b, k, t, 4, (int64_t[]){ batch, hk, width, 1 }), value = at_step(b, v, t, 4, (int64_t[]){ batch, hk, 1, values });
+    Ref key = at_step(b, k, t, 4, (int64_t[]){ batch, hk, width, 1 }),
+        value = at_step(b, v, t, 4, (int64_t[]){ batch, hk, 1, values });
     if (decay) s = mul(b, s, at_step(b, decay, t, 4, (int64_t[]){ batch, hk, fades, 1 }));
     if (delta) {
       Ref said = g_reduce(ir, OP_ADD, mul(b, s, key), 1u << 2);
-      value = mul(b, g_binary(ir, OP_SUB, value, said), at_step(b, beta, t, 4, (int64_t[]){ batch, node(ir, beta)->dims[2], 1, 1 }));
+      value = mul(b, g_binary(ir, OP_SUB, value, said),
+                  at_step(b, beta, t, 4, (int64_t[]){ batch, node(ir, beta)->dims[2], 1, 1 }));
     }
     s = add(b, s, mul(b, key, value));
     Ref row = matmul(b, at_step(b, q, t, 4, (int64_t[]){ batch, hk, hq / hk, width }), s);
@@ -79,7 +91,8 @@ void op_causal_conv(Build *b) {
 
 /* The same of com.microsoft, which may have states of several steps, and channels in other places */
 static void need_default(Build *b, const char *name, int64_t value) {
-  if (attr_int(b, name) != value) bad(b, "attribute '%s' is %lld, only %lld is supported", name, (long long)attr_int(b, name), (long long)value);
+  if (attr_int(b, name) != value)
+    bad(b, "attribute '%s' is %lld, only %lld is supported", name, (long long)attr_int(b, name), (long long)value);
 }
 
 void op_ms_linear_attention(Build *b) {

@@ -34,7 +34,8 @@ static const int64_t *ints_of(Build *b, const char *name, int64_t n) {
 static const double *floats_of(Build *b, const char *name, const char *tensor, int64_t *n) {
   const AttrVal *f = name ? attr_find(b, name) : NULL, *t = tensor ? attr_find(b, tensor) : NULL;
   int64_t have = t && t->set ? t->tensor->elems : f && f->set ? (int64_t)f->n : 0;
-  if (*n >= 0 && have != *n) bad(b, "attribute '%s' has %lld entries, expected %lld", name ? name : tensor, (long long)have, (long long)*n);
+  if (*n >= 0 && have != *n)
+    bad(b, "attribute '%s' has %lld entries, expected %lld", name ? name : tensor, (long long)have, (long long)*n);
   double *v = ARENA_NEW(&b->c->model, double, have + 1);
   for (int64_t i = 0; i < have; i++) v[i] = t && t->set ? tensor_float(t->tensor, i) : (double)f->floats[i];
   *n = have;
@@ -43,7 +44,8 @@ static const double *floats_of(Build *b, const char *name, const char *tensor, i
 
 static void allocate(Build *b, Trees *t) {
   Arena *a = &b->c->model;
-  if (!t->n || t->n > 1 << 28 || t->targets < 1 || t->targets > MAX_ELEMS / t->n / 16) bad(b, "%lld nodes and %lld targets", (long long)t->n, (long long)t->targets);
+  if (!t->n || t->n > 1 << 28 || t->targets < 1 || t->targets > MAX_ELEMS / t->n / 16)
+    bad(b, "%lld nodes and %lld targets", (long long)t->n, (long long)t->targets);
   t->feature = ARENA_NEW(a, int32_t, t->n);
   t->split = ARENA_NEW(a, double, t->n);
   t->mode = ARENA_NEW(a, int, t->n);
@@ -58,7 +60,8 @@ static void allocate(Build *b, Trees *t) {
 }
 
 static void add_weight(Build *b, Trees *t, int64_t node_at, int64_t target, double w) {
-  if (target < 0 || target >= t->targets) bad(b, "a leaf has a weight for target %lld of %lld", (long long)target, (long long)t->targets);
+  if (target < 0 || target >= t->targets)
+    bad(b, "a leaf has a weight for target %lld of %lld", (long long)target, (long long)t->targets);
   double *to = &t->weight[node_at * t->targets + target];
   *to = *to == t->absent ? w : *to + w;
 }
@@ -129,7 +132,8 @@ static void read_named(Build *b, Trees *t, const char *kind) {
   for (int64_t i = 0; i < t->n; i++) names[i] = (Name){ tree[i], number[i], (int32_t)i };
   qsort(names, (size_t)t->n, sizeof *names, name_compare);
   for (int64_t i = 1; i < t->n; i++)
-    if (!name_compare(&names[i - 1], &names[i])) bad(b, "tree %lld has two nodes %lld", (long long)names[i].tree, (long long)names[i].number);
+    if (!name_compare(&names[i - 1], &names[i]))
+      bad(b, "tree %lld has two nodes %lld", (long long)names[i].tree, (long long)names[i].number);
   for (int64_t i = 0; i < t->n; i++) {
     t->mode[i] = mode_named(b, &modes->strings[i]);
     t->split[i] = split[i];
@@ -240,7 +244,8 @@ static Ref walk(Build *b, const Trees *t, Ref x) {
   bool any_missing = false;
   for (int64_t i = 0; i < t->n; i++) {
     if (t->mode[i] == LEAF) continue;
-    if (t->feature[i] < 0 || t->feature[i] >= columns) bad(b, "node %lld compares column %lld of %lld", (long long)i, (long long)t->feature[i], (long long)columns);
+    if (t->feature[i] < 0 || t->feature[i] >= columns)
+      bad(b, "node %lld compares column %lld of %lld", (long long)i, (long long)t->feature[i], (long long)columns);
     used |= 1u << t->mode[i];
     any_missing |= t->missing[i];
   }
@@ -318,7 +323,9 @@ static void two_classes(Build *b, const Trees *t, Ref s, bool first) {
   IR *ir = b->ir;
   bool positive = true, logistic = attr_is(b, "post_transform", "LOGISTIC");
   for (int64_t i = 0; i < t->n * t->targets; i++) positive &= !(t->weight[i] < 0);
-  Ref other = !first ? g_expand(ir, num(b, s, 0), 2, node(ir, s)->dims) : positive && !logistic ? g_binary(ir, OP_SUB, num(b, s, 1), s) : g_unary(ir, OP_NEG, s);
+  Ref other = !first                  ? g_expand(ir, num(b, s, 0), 2, node(ir, s)->dims)
+              : positive && !logistic ? g_binary(ir, OP_SUB, num(b, s, 1), s)
+                                      : g_unary(ir, OP_NEG, s);
   Ref both = g_cat(ir, 2, (Ref[]){ other, s }, 1);
   if (!first || logistic) both = transformed(b, both, attr_find(b, "post_transform")->s);
   b->out[1] = g_cast(ir, both, DT_F32);
@@ -338,7 +345,8 @@ void op_tree_classifier(Build *b) {
   Ref scores = together(b, &t, rows_of(b), OP_ADD);
   if (t.targets == 2 && least == most) {
     Ref s = add_base(b, shrink_axis(b->ir, scores, 1, least, 1, 1), &nbase);
-    if (nbase > 1 || (nbase && least)) bad(b, "%lld base values, but only class %lld has weights", (long long)nbase, (long long)least);
+    if (nbase > 1 || (nbase && least))
+      bad(b, "%lld base values, but only class %lld has weights", (long long)nbase, (long long)least);
     two_classes(b, &t, s, !least);
     return;
   }

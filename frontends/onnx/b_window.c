@@ -397,7 +397,8 @@ void op_max_unpool(Build *b) {
   for (int a = 0; a < n; a++) widest = dims[2 + a] > widest ? dims[2 + a] : widest;
   spend(b, elems_mul(b, near, 1 + widest / 64)); /* each has an index of all places */
   Ref place = c_int(ir, DT_I64, 0), y = g_expand(ir, c_int(ir, in_dt(b, 0), 0), rank, dims);
-  for (int a = 0; a < rank; a++) place = add(b, mul(b, place, c_int(ir, DT_I64, dims[a])), iota_axis(ir, DT_I64, dims[a], a, rank));
+  for (int a = 0; a < rank; a++)
+    place = add(b, mul(b, place, c_int(ir, DT_I64, dims[a])), iota_axis(ir, DT_I64, dims[a], a, rank));
   for (int64_t m = 0; m < near && dims_elems(x->dims, rank); m++) {
     Ref v = b->in[0], named = g_cast(ir, b->in[1], DT_I64);
     int64_t digits = m;
@@ -412,7 +413,8 @@ void op_max_unpool(Build *b) {
   }
   for (int a = 0; a < n && wanted; a++) {
     int64_t none = 0, more = wanted[2 + a] - dims[2 + a];
-    if (wanted[2 + a] < 0 || wanted[2 + a] > MAX_ELEMS) bad(b, "input 'output_shape' has the entry %lld", (long long)wanted[2 + a]);
+    if (wanted[2 + a] < 0 || wanted[2 + a] > MAX_ELEMS)
+      bad(b, "input 'output_shape' has the entry %lld", (long long)wanted[2 + a]);
     if (more > 0) y = pad_axes(ir, y, 2 + a, 1, &none, &more, c_int(ir, in_dt(b, 0), 0));
     else y = shrink_axis(ir, y, 2 + a, 0, 1, wanted[2 + a]);
   }
@@ -477,20 +479,24 @@ void op_col2im(Build *b) {
   const int64_t *image = const_ints(b, 1, "image_shape", &w.n), *block;
   int n;
   block = const_ints(b, 2, "block_shape", &n);
-  if (n != w.n || n < 1 || n > SPATIAL || x->rank != 3) bad(b, "a picture of %d axes from windows of %d, in a tensor of rank %d", w.n, n, x->rank);
+  if (n != w.n || n < 1 || n > SPATIAL || x->rank != 3)
+    bad(b, "a picture of %d axes from windows of %d, in a tensor of rank %d", w.n, n, x->rank);
   ints_into(b, "strides", n, 1, w.stride);
   ints_into(b, "dilations", n, 1, w.dilation);
   ints_into(b, "pads", 2 * n, 0, pads);
   for (int i = 0; i < n; i++) {
     w.k[i] = block[i];
     w.in[i] = image[i] + pads[i] + pads[n + i];
-    if (image[i] < 1 || image[i] > MAX_ELEMS || block[i] < 1 || block[i] > 1 << 16 || pads[i] < 0 || pads[n + i] < 0 || w.in[i] < reach(&w, i))
+    if (image[i] < 1 || image[i] > MAX_ELEMS || block[i] < 1 || block[i] > 1 << 16 || pads[i] < 0 || pads[n + i] < 0 ||
+        w.in[i] < reach(&w, i))
       bad(b, "windows of %lld on axis %d of %lld elements", (long long)block[i], i, (long long)image[i]);
     w.out[i] = (w.in[i] - reach(&w, i)) / w.stride[i] + 1;
     taps = elems_mul(b, taps, block[i]);
     windows_ = elems_mul(b, windows_, w.out[i]);
   }
-  if (x->dims[1] % taps || x->dims[2] != windows_) bad(b, "%lld windows of %lld elements, expected %lld of a multiple of %lld", (long long)x->dims[2], (long long)x->dims[1], (long long)windows_, (long long)taps);
+  if (x->dims[1] % taps || x->dims[2] != windows_)
+    bad(b, "%lld windows of %lld elements, expected %lld of a multiple of %lld", (long long)x->dims[2], (long long)x->dims[1],
+        (long long)windows_, (long long)taps);
   spend(b, taps);
   dims[0] = x->dims[0];
   dims[1] = x->dims[1] / taps;

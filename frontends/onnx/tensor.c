@@ -183,14 +183,17 @@ static const void *narrow_elements(Source *s, External *x, const Tensor *t, cons
   if (field == F_EXTERNAL) from = external_bytes(s, x, have = bytes);
   else if (field == F_RAW) from = s->raw.p;
   else if (field == F_INT32) have = s->count[F_INT32];
-  else fail_at(s->c, EX_BADMODEL, s->at, "%s has %d bits an element but its data is in %s", s->subject, type->bits, field_names[field]);
+  else
+    fail_at(s->c, EX_BADMODEL, s->at, "%s has %d bits an element but its data is in %s", s->subject, type->bits,
+            field_names[field]);
   if (have != bytes) fail_at(s->c, EX_BADMODEL, s->at, "%s has %zu bytes, its shape needs %zu", s->subject, have, bytes);
   const size_t size = (size_t)dt_bytes(t->dt);
   int64_t values[256];
   for (unsigned v = 0; v < 1u << type->bits; v++) values[v] = double_to_bits(t->dt, narrow_value(type, v));
   char *to = arena_alloc(&s->c->model, (elems + 1) * size);
   for (size_t i = 0; i < elems; i++) {
-    const unsigned group = from ? from[i / per] : (unsigned)s->p->int32_data[i / per], shift = (unsigned)(i % per) * (unsigned)type->bits;
+    const unsigned group = from ? from[i / per] : (unsigned)s->p->int32_data[i / per],
+                   shift = (unsigned)(i % per) * (unsigned)type->bits;
     memcpy(to + i * size, &values[group >> shift & ((1u << type->bits) - 1)], size); /* little-endian host */
   }
   return to;
@@ -228,9 +231,17 @@ static const void *elements(Source *s, External *x, const Tensor *t, size_t byte
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
   const char *name = pb_text(p->name);
   Bytes noted = wire_noted(x->self, p);
-  Source s = { .c = c, .at = at, .p = p, .has_raw = p->has_raw_data || noted.n, .stays = noted.n > 0, .raw = noted, .subject = *name ? arena_printf(&c->model, "tensor '%.200s'", name) : "a tensor" };
+  Source s = { .c = c,
+               .at = at,
+               .p = p,
+               .has_raw = p->has_raw_data || noted.n,
+               .stays = noted.n > 0,
+               .raw = noted,
+               .subject = *name ? arena_printf(&c->model, "tensor '%.200s'", name) : "a tensor" };
   const Narrow *small = narrow_type(p->data_type);
-  Tensor t = { .dt = small ? small->kept : dtype_from_onnx(p->data_type), .narrow = small ? small->onnx : 0, .name = intern_text(c, intern(c, name, strlen(name))) };
+  Tensor t = { .dt = small ? small->kept : dtype_from_onnx(p->data_type),
+               .narrow = small ? small->onnx : 0,
+               .name = intern_text(c, intern(c, name, strlen(name))) };
   if (!noted.n && p->has_raw_data) s.raw = (Bytes){ p->raw_data.data, p->raw_data.len };
   if (!p->data_type || !onnx_type_name(p->data_type))
     fail_at(c, EX_BADMODEL, at, "%s has unknown data_type %d", s.subject, p->data_type);
