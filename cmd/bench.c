@@ -1,5 +1,5 @@
-/* bench.c: tgc bench: the latency of a bundle on this machine, and with --vs-ort that of ONNX Runtime
- * in turn with it, in blocks so short that both see the same machine. Windows in which other processes
+/* bench.c: tgc bench: the latency of a bundle on this machine, with --vs-ort that of ONNX Runtime in turn with it,
+ * and with --vs-untuned that of the bundle without searched schedules, in blocks so short that all see the same machine. Windows in which other processes
  * took part of it are measured again; where that does not help, the result says so. */
 #include "cmd.h"
 #include <stdlib.h>
@@ -19,8 +19,11 @@ typedef struct Bench {
   Plan *plan; /* NULL: the argument is a bundle */
   const char *dir;
   Interface f;
+  Plan *untuned; /* NULL: not asked for */
+  Interface untuned_f;
   Tensor *in;
-  Side side[2]; /* tgc, ONNX Runtime */
+  Side side[3];       /* tgc, then those below that take part */
+  Side *ort, *plain;  /* ONNX Runtime, the untuned bundle; NULL: it does not */
   int sides, threads;
   double tgc_s, cc_s, foreign; /* foreign: CPUs, in what was kept */
   int disturbed;               /* windows that were kept all the same */
@@ -48,8 +51,16 @@ static void start_ort(Ctx *c, Bench *b) {
     VEC_PUSH(&argv, sb_keep(&s, &c->model));
   }
   VEC_PUSH(&argv, NULL);
-  worker_program(c, &b->side[b->sides++].worker, "ONNX Runtime", &argv);
+  b->ort = &b->side[b->sides++];
+  worker_program(c, &b->ort->worker, "ONNX Runtime", &argv);
   VEC_FREE(&argv);
+}
+
+static void start_untuned(Ctx *c, Bench *b) {
+  const char *dir = plan_put(c, b->o, b->untuned, b->scratch);
+  b->untuned_f = interface_read(c, dir);
+  b->plain = &b->side[b->sides++];
+  worker_model(c, &b->plain->worker, dir, bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL), &b->untuned_f, b->threads, b->in, NULL);
 }
 
 static void start_all(Ctx *c, Bench *b) {
@@ -62,6 +73,7 @@ static void start_all(Ctx *c, Bench *b) {
   b->cc_s = (clock_ms() - start) * 1e-3;
   worker_model(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL);
   if (b->o->vs_ort) start_ort(c, b);
+  if (b->untuned) start_untuned(c, b);
 }
 
 /* ---- measuring ---- */
@@ -75,7 +87,7 @@ static bool enough(const Bench *b) {
 
 /* One window of blocks in turn; returns the load other processes made. */
 static double window(Ctx *c, Bench *b) {
-  Worker *own[2] = { &b->side[0].worker, &b->side[1].worker };
+  Worker *own[] = { &b->side[0].worker, &b->side[1].worker, &b->side[2].worker };
   Load from = load_now(own, b->sides), to;
   for (int i = 0; i < b->sides; i++) b->side[i].window.n = 0;
   do {
@@ -111,6 +123,8 @@ static void measure(Ctx *c, Bench *b) {
 }
 
 /* ---- reporting ---- */
+static double ratio(Bench *b, Side *other) { return quantile(&other->times, 0.5) / quantile(&b->side[0].times, 0.5); }
+
 static const struct {
   const char *name, *key;
   double q;
@@ -123,8 +137,8 @@ static void print_latency(Side *s, const char *name) {
   printf("ms (%zu runs)\n", s->times.n);
 }
 
-static void print_bench(Ctx *c, Bench *b, double ratio) {
-  const double *at = b->side[0].worker.ready.p, *ort = b->side[1].worker.ready.p;
+static void print_bench(Ctx *c, Bench *b) {
+  const double *at = b->side[0].worker.ready.p;
   if (b->plan)
     printf("compile  %.3g s to C: %zu kernels for %s; %.3g s by the C compiler\n", b->tgc_s, b->plan->kernels.n,
            b->plan->target->isa, b->cc_s);
@@ -133,10 +147,15 @@ static void print_bench(Ctx *c, Bench *b, double ratio) {
          bytes_text(c, b->f.weight_bytes));
   printf("start    map %.3g ms, init %.3g ms, first run %.4g ms\n", at[0], at[1], at[2]);
   print_latency(&b->side[0], "latency");
-  if (b->sides > 1) {
-    print_latency(&b->side[1], "ort");
-    printf("         ONNX Runtime %s: session %.3g ms, first run %.4g ms\n", b->side[1].worker.version, ort[0], ort[1]);
-    printf("ratio    %.2f: its median over the bundle's, with %d thread%s each\n", ratio, b->threads, b->threads > 1 ? "s" : "");
+  if (b->ort) {
+    const double *ort = b->ort->worker.ready.p;
+    print_latency(b->ort, "ort");
+    printf("         ONNX Runtime %s: session %.3g ms, first run %.4g ms\n", b->ort->worker.version, ort[0], ort[1]);
+    printf("ratio    %.2f: its median over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads, b->threads > 1 ? "s" : "");
+  }
+  if (b->plain) {
+    print_latency(b->plain, "untuned");
+    printf("gain     %.2f: the median without searched schedules over the one with them\n", ratio(b, b->plain));
   }
   printf("load     other processes kept %.2f CPUs busy%s\n", b->foreign, b->disturbed ? ": disturbed" : "");
 }
@@ -147,8 +166,8 @@ static json_t *latency_json(Side *s) {
   return j;
 }
 
-static json_t *bench_json(Bench *b, double ratio) {
-  const double *at = b->side[0].worker.ready.p, *ort = b->side[1].worker.ready.p;
+static json_t *bench_json(Bench *b) {
+  const double *at = b->side[0].worker.ready.p;
   json_t *j = json_report("bench", b->o->model);
   json_object_update_new(
       j, json_pack("{s:o, s:i, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:b}", "latency", latency_json(&b->side[0]), "threads",
@@ -158,10 +177,12 @@ static json_t *bench_json(Bench *b, double ratio) {
   if (b->plan)
     json_object_update_new(j, json_pack("{s:f, s:i, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa",
                                         b->plan->target->isa));
-  if (b->sides > 1)
-    json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->side[1].worker.version,
-                                        "session_ms", ort[0], "first_ms", ort[1], "latency", latency_json(&b->side[1]), "ratio",
-                                        ratio));
+  if (b->ort)
+    json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->ort->worker.version, "session_ms",
+                                        b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",
+                                        latency_json(b->ort), "ratio", ratio(b, b->ort)));
+  if (b->plain)
+    json_object_update_new(j, json_pack("{s:{s:o}, s:f}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain)));
   return j;
 }
 
@@ -169,9 +190,8 @@ static void run_bench(Ctx *c, void *arg) {
   Bench *b = arg;
   start_all(c, b);
   measure(c, b);
-  double ratio = b->sides > 1 ? quantile(&b->side[1].times, 0.5) / quantile(&b->side[0].times, 0.5) : 0;
-  if (b->o->json) json_print(bench_json(b, ratio));
-  else print_bench(c, b, ratio);
+  if (b->o->json) json_print(bench_json(b));
+  else print_bench(c, b);
 }
 
 int verb_bench(Ctx *c, const Options *o) {
@@ -182,25 +202,33 @@ int verb_bench(Ctx *c, const Options *o) {
   double start = clock_ms();
   feed_read(c, o, &feed);
   if (is_bundle(o->model)) {
-    if (o->vs_ort) fail(c, EX_USAGE_, "--vs-ort wants a model, and '%s' is a bundle", o->model);
+    if (o->vs_ort || o->vs_untuned)
+      fail(c, EX_USAGE_, "--vs-%s wants a model, and '%s' is a bundle", o->vs_ort ? "ort" : "untuned", o->model);
     b.f = interface_read(c, o->model);
     in = b.f.inputs.p, n = b.f.inputs.n;
   } else {
     b.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
     in = b.plan->g->inputs.p, n = b.plan->g->inputs.n;
     b.tgc_s = (clock_ms() - start) * 1e-3;
+    if (o->vs_untuned) {
+      Options plain = *o;
+      plain.schedule = "none";
+      plain.no_store = plain.quiet = true;
+      b.untuned = plan_of(&plain, load_graph(c, &plain, &feed), target_of(c, o, "native"), NULL);
+    }
   }
   b.in = ARENA_NEW(&c->model, Tensor, n + 1);
   feed_inputs(c, &feed, in, (int)n, o->seed, b.in);
   b.scratch = scratch_new(c);
   int code = ctx_try(c, run_bench, &b);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < b.sides; i++) {
     worker_end(&b.side[i].worker);
     VEC_FREE(&b.side[i].times);
     VEC_FREE(&b.side[i].window);
   }
   scratch_remove(b.scratch);
   interface_free(&b.f);
+  interface_free(&b.untuned_f);
   feed_free(&feed);
   return code;
 }

@@ -39,7 +39,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, capacity, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool self_test, no_cpu_check, no_store, no_settle, vs_ort, hardlinks, no_index_status, json, explain, quiet, verbose, help, man, version;
+  bool self_test, no_cpu_check, no_store, no_settle, vs_ort, vs_untuned, hardlinks, no_index_status, json, explain, quiet, verbose, help, man, version;
 } Options;
 
 Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */

@@ -88,6 +88,8 @@ OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs
 OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
 OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
+OPTION( 0,  "vs-untuned",     0,           FLAG,  vs_untuned,     "b",
+       "time the bundle without searched schedules in turn with the one that has them")
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write a run of about the median as a Chrome trace, with a lane for each thread")
 OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdoq", "print a report as JSON")
 OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")

@@ -152,13 +152,13 @@ class Networks:
         for n in THREADS:
             self.heads += [f"{n}T ms", f"{n}T ORT ms", f"{n}T speed"] if peer else [f"{n}T ms"]
         if self.tuned:
-            self.heads += [f"tuned {n}T {what}" for n in THREADS for what in (("ms", "speed") if peer else ("ms",))]
+            self.heads += [f"tuned {n}T {what}" for n in THREADS for what in (("ms", "speed", "gain") if peer else ("ms", "gain"))]
         self.heads += [f"{n}T / {THREADS[0]}T" for n in THREADS[1:]]
 
     def add(self, name, model, args):
         lock = lock_of(name, model, self.tune) if self.tuned else None
         plain = [measure(model, [*args, *UNTUNED], n, self.peer) for n in THREADS]
-        tuned = [measure(model, [*args, *lock], n, self.peer) for n in THREADS] if lock else []
+        tuned = [measure(model, [*args, *lock, "--vs-untuned"], n, self.peer) for n in THREADS] if lock else []
         self.rows.append((name, plain, tuned))
         return self.cells(*self.rows[-1])
 
@@ -174,6 +174,7 @@ class Networks:
             cells += [digits(r["latency"]["median_ms"]) + "*" * r["disturbed"] if r else "-"]
             if self.peer:
                 cells += [f"{r['ratio']:.2f}" if r else "-"]
+            cells += [f"{r['gain']:.2f}" if r else "-"]
         return cells + [f"{first['latency']['median_ms'] / r['latency']['median_ms']:.2f}" for r in reports[1:]]
 
     def last(self):
@@ -182,7 +183,9 @@ class Networks:
         for i in range(len(THREADS)):
             cells += ["", "", f"{mean([r[i]['ratio'] for _, r, _ in self.rows]):.2f}"] if self.peer else [""]
         for i in range(len(THREADS) if self.tuned else 0):
-            cells += ["", f"{mean([t[i]['ratio'] for _, _, t in self.rows if t]):.2f}"] if self.peer else [""]
+            tuned = [t[i] for _, _, t in self.rows if t]
+            cells += ["", f"{mean([t['ratio'] for t in tuned]):.2f}"] if self.peer else [""]
+            cells += [f"{mean([t['gain'] for t in tuned]):.2f}"]
         return cells + [""] * (len(THREADS) - 1)
 
 
@@ -278,7 +281,8 @@ def machine(peer, has_onednn):
 NETWORKS_NOTE = """Each row is `tgc bench MODEL --vs-ort --threads=N --seconds={seconds}{more}`, which alternates between the bundle
 and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtime's over tgc's, so above 1 tgc is
 faster; start is mapping the weights and `net_init`. Schedules are those of the compiler's own model (`--no-tune-store
---schedule=none`), in the columns `tuned` those that `tgc tune` found. Networks from squeezenet to gpt2_decode have random weights.
+--schedule=none`), in the columns `tuned` those that `tgc tune` found, and gain is the time without those over the time with them,
+of two bundles in turn in the same run (`--vs-untuned`). Networks from squeezenet to gpt2_decode have random weights.
 A star marks a row that other processes disturbed."""
 OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`, and from yolov8 on
 `exported.py`, as exporters write them), measured as they are."""
