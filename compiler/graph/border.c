@@ -2,18 +2,19 @@
  * needs: a folded graph    gives: sums over windows in parts, each with the taps that meet elements, where that is clearly less
  * work    breaks: a weight that is not finite makes no NaN of a zero that it does not meet
  *
- * Near the border of a picture taps meet zeros, and where taps lie far apart most of the picture is near: of 16 by 16 points under
- * 3 by 3 taps that are 12 apart a quarter of the products have an element, and 18 apart one tap of nine. Along an axis the
- * results fall into stretches for which the same taps lie inside. Each of them is a sum of its own, with these taps, over a part of
- * the picture without padding, and all together are a concatenation: kernels store their parts where they belong. What is done
- * with the results one by one is done in the parts, so that nothing travels through memory once more. */
+ * Near the border of a picture taps meet zeros, and where taps lie far apart most of the picture is near: of 16 by 16 points
+ * under 3 by 3 taps that are 12 apart a quarter of the products have an element, and 18 apart one tap of nine. Along an axis
+ * the results fall into stretches for which the same taps lie inside. Each of them is a sum of its own, with these taps, over a
+ * part of the picture without padding, and all together are a concatenation: kernels store their parts where they belong. What
+ * is done with the results one by one is done in the parts, so that nothing travels through memory once more. */
 #include "contraction.h"
 #include "graph.h"
 #include "rules.h"
 #include <math.h>
 
 enum { MAX_STRETCHES = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
-enum { LEAST_ROWS = 6, BEGIN = 2000 };      /* results of a map that hide the latency of multiply-adds; cycles that a kernel more takes */
+enum { LEAST_ROWS = 6 };                    /* results of a map that hide the latency of multiply-adds */
+enum { BEGIN = 2000 };                      /* cycles that a kernel more takes */
 enum { CACHE_BYTES = 32 };                  /* a cycle, of weights beside multiply-adds */
 
 typedef struct Window {
@@ -84,11 +85,13 @@ static void find_stretches(Window *w) {
 /* Terms of the only window along an axis */
 static bool alone(IR *ir, const Contraction *c, int x, int tap, Window *w) {
   const Node *pad = node(ir, c->base[x]);
+  const CRange *r = &c->range[tap];
   Ref rest;
   for (int a = 0; a < pad->rank; a++)
-    if (ix_split(ir, c->at[x][a], c->range[tap].range, &w->dilation, &rest) && w->dilation && node_is_const(ir, rest, &w->begin)) {
-      *w = (Window){ -1, c->range[tap].axis, w->begin, 1, w->dilation, pad->arg[a], pad->dims[a] - pad->arg[pad->rank + a], 1, c->range[tap].extent, 0, { 0 } };
-      return pad->arg[a] || pad->arg[pad->rank + a];
+    if (ix_split(ir, c->at[x][a], r->range, &w->dilation, &rest) && w->dilation && node_is_const(ir, rest, &w->begin)) {
+      const int64_t lo = pad->arg[a], hi = pad->arg[pad->rank + a];
+      *w = (Window){ -1, r->axis, w->begin, 1, w->dilation, lo, pad->dims[a] - hi, 1, r->extent, 0, { 0 } };
+      return lo || hi;
     }
   return false;
 }
@@ -114,7 +117,8 @@ static bool find_windows(IR *ir, Ref sum, Windows *v) {
                                   pad->dims[w->axis] - pad->arg[pad->rank + w->axis], out->extent, tap->extent, 0, { 0 } };
   }
   for (int i = 0; i < c.n; i++)
-    if (!known[i] && c.range[i].summed && c.range[i].in[x] && v->n < MAX_WINDOWS && alone(ir, &c, x, i, &v->window[v->n])) known[i] = ++v->n > 0;
+    if (!known[i] && c.range[i].summed && c.range[i].in[x] && v->n < MAX_WINDOWS && alone(ir, &c, x, i, &v->window[v->n]))
+      known[i] = ++v->n > 0;
   for (int i = 0; i < c.n; i++)
     if (!known[i]) *(c.range[i].in[!x] ? &v->weights : &v->rows) *= (double)c.range[i].extent;
   return v->n > 0;
@@ -166,7 +170,8 @@ static bool choose_stretches(Windows *v, const Target *t) {
 
 /* ---- parts of values: elements begin .. begin + dims - 1 of each axis ---- */
 /* The same box of a reshape's source; false: an axis of it is split or merged that is not taken whole */
-static bool box_below_reshape(const Node *x, const Node *s, const int64_t *begin, const int64_t *dims, int64_t *from, int64_t *n) {
+static bool box_below_reshape(const Node *x, const Node *s, const int64_t *begin, const int64_t *dims, int64_t *from,
+                              int64_t *n) {
   for (int a = 0; a < s->rank; a++) from[a] = 0, n[a] = s->dims[a];
   for (int i = 0; i < x->rank; i++) {
     int a = s->rank - 1;
@@ -198,7 +203,8 @@ static Ref part_of_pad(IR *ir, Ref r, const int64_t *begin, const int64_t *dims)
 static Ref part_of_view(IR *ir, Ref r, Ref product, const int64_t *begin, const int64_t *dims) {
   const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : x;
   int64_t from[MAX_RANK], n[MAX_RANK];
-  if (r == product) return g_binary(ir, OP_MUL, part_of_view(ir, x->src[0], 0, begin, dims), part_of_view(ir, x->src[1], 0, begin, dims));
+  if (r == product)
+    return g_binary(ir, OP_MUL, part_of_view(ir, x->src[0], 0, begin, dims), part_of_view(ir, x->src[1], 0, begin, dims));
   switch ((Op)x->op) {
   case OP_RESHAPE:
     if (!box_below_reshape(x, s, begin, dims, from, n)) break;
@@ -258,7 +264,8 @@ static Ref part_of_path(IR *ir, const Ref *path, int left, const int64_t *begin,
   }
   for (int k = 0; k < x->nsrc; k++) {
     const bool scalar = !node(ir, x->src[k])->rank;
-    src[k] = x->src[k] == path[1] ? part_of_path(ir, path + 1, left - 1, begin, dims) : scalar ? x->src[k] : g_shrink(ir, x->src[k], begin, NULL, dims);
+    if (x->src[k] == path[1]) src[k] = part_of_path(ir, path + 1, left - 1, begin, dims);
+    else src[k] = scalar ? x->src[k] : g_shrink(ir, x->src[k], begin, NULL, dims);
     ir->origin = x->origin;
   }
   return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, x->arg, x->rank, dims);

@@ -30,7 +30,8 @@ static double count_flops(const IR *ir, Ref nest) {
   varying_open(ir, nest, &v);
   for (size_t i = 0; i < v.nodes.n; i++) {
     const Node *x = node(ir, v.nodes.p[i]);
-    if (is_arithmetic(ir, x, x->op == OP_WHERE && varying_of(&v, x->src[0]) & VARIES_DATA)) flops += values_of(ir, &v.ranges, v.by[i]);
+    const bool data = x->op == OP_WHERE && varying_of(&v, x->src[0]) & VARIES_DATA;
+    if (is_arithmetic(ir, x, data)) flops += values_of(ir, &v.ranges, v.by[i]);
     if (x->op != OP_RED || !dt_float((DType)x->dt)) continue;
     uint64_t terms = varying_of(&v, x->src[0]);
     for (int k = 1; k < x->nsrc; k++) terms |= varying_of(&v, x->src[k]);
