@@ -161,7 +161,9 @@ void op_loop(Build *b) {
   Ref cond = 0; /* when the loop may have ended: whether it has not */
   if (has_in(b, 0)) {
     if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1) bad(b, "'M' is not one i64");
-    if (!const_tensor(b, b->in[0], &t)) bad(b, "the number of iterations 'M' depends on input '%s' of the graph; a constant in its place can be compiled", input_behind(b, b->in[0]));
+    if (!const_tensor(b, b->in[0], &t))
+      bad(b, "the number of iterations 'M' depends on input '%s' of the graph; a constant in its place can be compiled",
+          input_behind(b, b->in[0]));
     trips = tensor_int(&t, 0);
   }
   if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
@@ -170,8 +172,11 @@ void op_loop(Build *b) {
   memcpy(result, b->in + 2, nstate * sizeof *result);
   memcpy(in + 2, b->in + 2, nstate * sizeof *in);
   for (int64_t i = 0; i < trips && (live || !known); i++) {
-    if (!known && trips == INT64_MAX) bad(b, "how often the body runs depends on input '%s' of the graph; with a constant 'M', as the most it may run, it can be compiled", input_behind(b, cond));
-    if (!known && nscan) bad(b, "how many results the iterations give depends on input '%s' of the graph", input_behind(b, cond));
+    if (!known && trips == INT64_MAX)
+      bad(b, "how often the body runs depends on input '%s' of the graph; with a constant 'M', as the most it may run, it can be "
+          "compiled", input_behind(b, cond));
+    if (!known && nscan)
+      bad(b, "how many results the iterations give depends on input '%s' of the graph", input_behind(b, cond));
     in[0] = c_int(b->ir, DT_I64, i);
     in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
     const size_t noted = wrong_noted(b);

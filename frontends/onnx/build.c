@@ -274,8 +274,8 @@ const char *input_behind(const Build *b, Ref r) {
 static Tensor need_const(Build *b, int k, const char *name) {
   Tensor t;
   if (!const_tensor(b, b->in[k], &t))
-    bad(b, "input '%s' must be known when compiling, but it depends on input '%s' of the graph; a constant in its place can be compiled, or --result NAME with a value before this node",
-        name, input_behind(b, b->in[k]));
+    bad(b, "input '%s' must be known when compiling, but it depends on input '%s' of the graph; a constant in its place can be "
+        "compiled, or --result NAME with a value before this node", name, input_behind(b, b->in[k]));
   return t;
 }
 
