@@ -241,11 +241,12 @@ void graph_grow(Graph *g, const bool *grows) {
     rebuild(&w, r);
   }
   for (size_t i = 0; i < roots.n; i++) {
-    bool window = i >= nout && grows[i - nout];
+    const bool guard = i == nout + n, window = i >= nout && !guard && grows[i - nout];
+    GIO *out = &g->outputs.p[guard ? g->outputs.n - 1 : i]; /* the length stands before the guard now */
     if (!window && along_of(&w, roots.p[i]).axis >= 0)
-      fail(c, EX_USAGE_, "--state: output '%s' runs along the axis along which a state grows", g->outputs.p[i].name);
+      fail(c, EX_USAGE_, "--state: output '%s' runs along the axis along which a state grows", out->name);
     Ref whole = refmap_get(&w.whole, roots.p[i]);
-    g->outputs.p[i].ref = whole ? whole : refmap_get(&w.now, roots.p[i]);
+    out->ref = whole ? whole : refmap_get(&w.now, roots.p[i]);
   }
   g->ir->origin = 0;
   VEC_FREE(&roots);
