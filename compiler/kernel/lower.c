@@ -93,29 +93,47 @@ static bool only_moved(const IR *ir, Ref r) {
   }
 }
 
-/* What a kernel costs as written, before opts: arithmetic of its nests, and the bytes it touches in each buffer, counted once. */
+/* Elements of its buffer that a load or a store touches. */
+static int64_t touched(const IR *ir, const Node *x) {
+  const int64_t elems = ir->bufs.p[node(ir, x->src[0])->arg[0]].elems;
+  Refs r = { 0 };
+  int64_t n = 1;
+  collect_ranges(ir, x->src[1], &r);
+  for (size_t i = 0; i < r.n; i++)
+    if (!i64_mul(n, node(ir, r.p[i])->arg[0], &n)) n = elems;
+  VEC_FREE(&r);
+  return n < elems ? n : elems;
+}
+
+/* What a kernel costs as written, before opts: arithmetic of its nests, and the bytes it touches in each buffer, no more than
+ * the buffer has: loads of one buffer may be of the same elements. */
 void kernel_cost(const IR *ir, Kernel *k) {
   Refs all = { 0 };
+  RefMap at[2] = { { 0 } }; /* a buffer that is loaded, stored: its place in left + 1 */
+  VEC(int64_t) left = { 0 }; /* elements that are not counted yet */
   k->bytes_read = k->bytes_written = 0;
   k->moves = true;
   ir_toposort(ir, &k->sink, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    if (x->op == OP_STORE) k->moves &= only_moved(ir, x->src[2]);
+    const bool store = x->op == OP_STORE;
     const Buf *b = &ir->bufs.p[node(ir, x->src[0])->arg[0]];
-    Refs r = { 0 };
-    int64_t n = 1;
-    collect_ranges(ir, x->src[1], &r);
-    for (size_t j = 0; j < r.n; j++)
-      if (!i64_mul(n, node(ir, r.p[j])->arg[0], &n)) n = b->elems;
-    VEC_FREE(&r);
-    if (n > b->elems) n = b->elems;
-    *(x->op == OP_LOAD ? &k->bytes_read : &k->bytes_written) += n * dt_bytes(b->dt);
+    if (store) k->moves &= only_moved(ir, x->src[2]);
+    if (!refmap_get(&at[store], x->src[0])) {
+      VEC_PUSH(&left, b->elems);
+      refmap_set(&at[store], x->src[0], (Ref)left.n);
+    }
+    int64_t *rest = &left.p[refmap_get(&at[store], x->src[0]) - 1], n = touched(ir, x);
+    if (n > *rest) n = *rest;
+    *rest -= n;
+    *(store ? &k->bytes_written : &k->bytes_read) += n * dt_bytes(b->dt);
   }
   double flops = 0;
   for (size_t i = 0; i < k->nests.n; i++) flops += count_flops(ir, k->nests.p[i].nest);
   k->flops = (int64_t)flops;
+  for (int i = 0; i < 2; i++) refmap_free(&at[i]);
+  VEC_FREE(&left);
   VEC_FREE(&all);
 }
 
