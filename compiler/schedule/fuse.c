@@ -25,6 +25,7 @@
 enum {
   STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
   MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
+  MAX_REGROUPED = 12,   /* reshapes on the way to a load: each makes quotients and remainders of those before */
   PAD_WORK = 3,         /* index comparisons and a select */
   BORDER_WORK = 16,     /* the same where lanes differ in it: vectors are put together one by one */
   FUNC_WORK = 16,       /* a transcendental function */
@@ -39,6 +40,7 @@ typedef struct Info {
   Ref path;             /* the nearest node above that moves elements, or the root: consumers that
                            share it ask for the same element, which is computed once; MANY */
   int depth;            /* nodes between here and the farthest root */
+  int regrouped;        /* reshapes among them that split or merge axes */
   bool operand;         /* read by a contraction */
   bool under;           /* inside a reduction that depends on it */
   bool selected;        /* a part of a concatenation that its kernel selects from */
@@ -221,7 +223,7 @@ static bool is_stored(const Fuse *f, Ref r, bool *halo) {
   const double elems = (double)dims_elems(x->dims, x->rank), extra = me->evals - elems;
   const bool again = extra > 0 && extra * f->work[r] > elems * STORE_COST; /* computing it that often costs more than memory */
   if (is_leaf((Op)x->op)) return false;
-  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update)) return true;
+  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > MAX_REGROUPED) return true;
   if (x->op == OP_PAD && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > elems * STORE_COST)) {
     const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
     *halo = base != OP_PARAM && base != OP_WEIGHT && node_is_const(ir, x->src[1], NULL);
@@ -240,6 +242,17 @@ static bool is_stored(const Fuse *f, Ref r, bool *halo) {
     return me->under || me->selected || me->root == MANY || f->selecting[me->root] || extra > 0 || f->contraction[me->root] ||
            me->evals < elems;
   return again || (x->op == OP_REDUCE && me->under);
+}
+
+/* x, a reshape of s, does more than add and remove axes of extent 1. */
+static bool regroups(const Node *x, const Node *s) {
+  int a = 0;
+  for (int i = 0; i < x->rank; i++) {
+    if (x->dims[i] == 1) continue;
+    while (a < s->rank && s->dims[a] == 1) a++;
+    if (a == s->rank || s->dims[a++] != x->dims[i]) return true;
+  }
+  return false;
 }
 
 /* *ask, what is asked of x, becomes what that asks of its source q: evaluations, and the reductions that they are in. */
@@ -273,6 +286,7 @@ static void tell_sources(Fuse *f, Ref r) {
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems; /* held from here to the root: heuristic.c */
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
   const Ref above = row ? me->root : moves ? r : me->path;
+  const int regrouped = me->regrouped + (x->op == OP_RESHAPE && regroups(x, node(ir, x->src[0])));
   for (int k = 0; k < x->nsrc; k++) {
     Info *to = &f->info[x->src[k]], ask = *me;
     if (x->op == OP_PAD && k == 1) continue;
@@ -293,6 +307,7 @@ static void tell_sources(Fuse *f, Ref r) {
     to->operand |= me->operand || (selected && x->op == OP_WINDOW); /* windows overlap: read often */
     to->root = !to->root || to->root == me->root ? me->root : MANY;
     if (me->depth + 1 > to->depth) to->depth = me->depth + 1;
+    if (regrouped > to->regrouped) to->regrouped = regrouped;
   }
   if (is_contraction(ir, r)) /* its product's factors are operands */
     for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, x->src[0]))->src[k]].operand = true;

@@ -104,10 +104,12 @@ static double extent(const IR *ir, Ref range) { return (double)node(ir, range)->
 
 /* The ranges that an index depends on; loop() numbers them. */
 static uint32_t ranges_of(const IR *ir, Ref e) {
-  const Node *x = node(ir, e);
+  Refs all = { 0 };
   uint32_t set = 0;
-  if (x->op == OP_RANGE) return UINT32_C(1) << (-1 - x->arg[1]);
-  for (int k = 0; k < x->nsrc; k++) set |= ranges_of(ir, x->src[k]);
+  ir_toposort(ir, &e, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RANGE) set |= UINT32_C(1) << (-1 - node(ir, all.p[i])->arg[1]);
+  VEC_FREE(&all);
   return set;
 }
 
