@@ -44,7 +44,7 @@ typedef struct Border {
   IR *ir;
   const Target *t;
   Refs order;
-  RefMap user, users, split; /* node to its user; to the number of its uses; to its place in splits + 1 */
+  RefMap user, split;      /* node to its only user; to its place in splits + 1 */
   VEC(Split) splits;
 } Border;
 
@@ -174,9 +174,8 @@ static bool box_below_reshape(const Node *x, const Node *s, const int64_t *begin
                               int64_t *n) {
   for (int a = 0; a < s->rank; a++) from[a] = 0, n[a] = s->dims[a];
   for (int i = 0; i < x->rank; i++) {
-    int a = s->rank - 1;
     if (dims[i] == x->dims[i]) continue;
-    while (a >= 0 && !(s->dims[a] == x->dims[i] && dims_elems(x->dims, i) == dims_elems(s->dims, a))) a--;
+    const int a = reshape_axis(s, x, i);
     if (a < 0) return false;
     from[a] = begin[i];
     n[a] = dims[i];
@@ -284,14 +283,12 @@ static Ref parts(IR *ir, const Split *s, const Ref *path, int i, int64_t *begin,
 }
 
 /* ---- which sums ---- */
-static Ref only_user(const Border *b, Ref r) { return refmap_get(&b->users, r) == 1 ? refmap_get(&b->user, r) : 0; }
-
 /* From the sum to the last node that does something with its results one by one, or moves whole axes of them. */
 static void follow_results(const Border *b, Split *s) {
   const IR *ir = b->ir;
   Ref up[MAX_PATH];
   int n = 0;
-  for (Ref r = s->at[0]; r && n < MAX_PATH; r = only_user(b, r)) {
+  for (Ref r = s->at[0]; r && n < MAX_PATH; r = refmap_get(&b->user, r)) {
     const Node *x = node(ir, r);
     int axis[MAX_WINDOWS];
     bool same = n == 0 || op_info[x->op].level == L_EXPR || x->op == OP_PERMUTE || x->op == OP_RESHAPE;
@@ -352,14 +349,7 @@ bool graph_border(Graph *g, const Target *t) {
   RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(g->ir, roots.p, roots.n, &b.order);
-  for (size_t i = 0; i < b.order.n; i++) {
-    const Node *x = node(g->ir, b.order.p[i]);
-    for (int k = 0; k < x->nsrc; k++) {
-      refmap_set(&b.user, x->src[k], b.order.p[i]);
-      refmap_set(&b.users, x->src[k], refmap_get(&b.users, x->src[k]) + 1);
-    }
-  }
-  for (size_t i = 0; i < roots.n; i++) refmap_set(&b.users, roots.p[i], UINT32_MAX); /* read outside */
+  ir_only_users(g->ir, &b.order, &roots, &b.user);
   find_splits(&b);
   if (b.splits.n) rebuild(&b, &now);
   for (size_t i = 0; i < roots.n && b.splits.n; i++) g->outputs.p[i].ref = refmap_get(&now, roots.p[i]);
@@ -367,7 +357,6 @@ bool graph_border(Graph *g, const Target *t) {
   VEC_FREE(&roots);
   VEC_FREE(&b.order);
   refmap_free(&b.user);
-  refmap_free(&b.users);
   refmap_free(&b.split);
   refmap_free(&now);
   const bool changed = b.splits.n > 0;

@@ -27,7 +27,7 @@ typedef struct Siblings {
   Graph *g;
   IR *ir;
   Refs order;
-  RefMap user, users;          /* of a node: one user, and how many uses plus 1 */
+  RefMap user;                 /* of a node that has one only: that */
   RefMap part;                 /* last of a sibling to 1 + group * MAX_SIBLINGS + place in it */
   RefMap first;                /* sum to 1 + its group */
   RefMap newest;               /* shared factor to 1 + the last group of it */
@@ -75,8 +75,6 @@ static bool alike(const IR *ir, const Group *g, Ref r, Ref w, int axis) {
 }
 
 /* ---- what follows ---- */
-static Ref only_user(const Siblings *s, Ref r) { return refmap_get(&s->users, r) == 2 ? refmap_get(&s->user, r) : 0; }
-
 /* Whether u computes with r element by element and with constants otherwise; *at is the place of r. */
 static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
   const Node *x = node(ir, u);
@@ -95,7 +93,7 @@ static bool advance(const Siblings *s, Group *g) {
   Ref next[MAX_SIBLINGS];
   int axis = -1, place = -1;
   for (int i = 0; i < g->n; i++) {
-    Ref u = next[i] = only_user(s, g->last[i]);
+    Ref u = next[i] = refmap_get(&s->user, g->last[i]);
     int a = g->end_axis, at = 0;
     if (!u) return false;
     const Node *x = node(ir, u);
@@ -228,7 +226,7 @@ static void merge(Siblings *s, Group *g, const RefMap *now) {
   Ref product = g_binary(ir, OP_MUL, refmap_get(now, g->x), side_by_side(ir, g, w, axis));
   g->merged = g_reduce(ir, OP_ADD, product, (uint32_t)node(ir, g->sum[0])->arg[1]);
   while (at[0] != g->last[0]) {
-    for (int i = 0; i < g->n; i++) next[i] = only_user(s, at[i]);
+    for (int i = 0; i < g->n; i++) next[i] = refmap_get(&s->user, at[i]);
     g->merged = follow(ir, g, at, next, g->merged, &axis);
     memcpy(at, next, sizeof at);
   }
@@ -266,14 +264,7 @@ bool graph_siblings(Graph *g) {
   RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(g->ir, roots.p, roots.n, &s.order);
-  for (size_t i = 0; i < s.order.n; i++) {
-    const Node *x = node(g->ir, s.order.p[i]);
-    for (int k = 0; k < x->nsrc; k++) {
-      refmap_set(&s.user, x->src[k], s.order.p[i]);
-      refmap_set(&s.users, x->src[k], refmap_get(&s.users, x->src[k]) ? refmap_get(&s.users, x->src[k]) + 1 : 2);
-    }
-  }
-  for (size_t i = 0; i < roots.n; i++) refmap_set(&s.users, roots.p[i], 1000); /* an output is no step of an epilogue */
+  ir_only_users(g->ir, &s.order, &roots, &s.user); /* an output is no step of an epilogue */
   find_wanted_alone(&s);
   find_groups(&s);
   bool changed = s.part.n > 0;
@@ -286,7 +277,6 @@ bool graph_siblings(Graph *g) {
   VEC_FREE(&s.order);
   VEC_FREE(&s.groups);
   refmap_free(&s.user);
-  refmap_free(&s.users);
   refmap_free(&s.part);
   refmap_free(&s.first);
   refmap_free(&s.newest);

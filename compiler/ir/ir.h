@@ -273,4 +273,6 @@ bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* what all outpu
  * uses before the rewriting began; absent: made by a rule, so used by what the rule made. */
 struct RefMap;
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
+/* only: each node of order (users after what they use) to the one node that reads it, once; 0: there are more, or it is a root */
+void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, struct RefMap *only);
 #endif

@@ -109,6 +109,16 @@ static int64_t reached(const IR *ir, const Ref *roots, size_t n, RefMap *users) 
   return users->n;
 }
 
+void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, RefMap *only) {
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    for (int k = 0; k < x->nsrc; k++) refmap_set(only, x->src[k], refmap_get(only, x->src[k]) ? x->src[k] : order->p[i]);
+  }
+  for (size_t i = 0; i < roots->n; i++) refmap_set(only, roots->p[i], roots->p[i]);
+  for (size_t i = 0; i < order->n; i++) /* those that lead to themselves have no such user */
+    if (refmap_get(only, order->p[i]) == order->p[i]) refmap_set(only, order->p[i], 0);
+}
+
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, RefMap *users) {
   Rewriter w = { .ir = ir, .rules = rules, .arg = arg, .hits = hits, .users = users };
   uint32_t origin = ir->origin;

@@ -40,11 +40,14 @@ Ref clamp_index(Build *b, Ref r, int64_t extent) {
   return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
 }
 
+static Ref in_extent(Build *b, Ref at, int64_t n) {
+  return both(b, g_binary(b->ir, OP_CMPLE, integer(b, 0), at), g_binary(b->ir, OP_CMPLT, at, integer(b, n)));
+}
+
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis) {
   IR *ir = b->ir;
   int64_t n = node(ir, rows)->dims[axis];
-  Ref inside = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), at), g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, n)));
-  return g_where(ir, inside, g_gather(ir, rows, clamp_index(b, at, n), axis), old);
+  return g_where(ir, in_extent(b, at, n), g_gather(ir, rows, clamp_index(b, at, n), axis), old);
 }
 
 size_t wrong_noted(const Build *b) { return b->wrong ? b->wrong->n : 0; }
@@ -287,10 +290,9 @@ void op_scatter_nd(Build *b) {
   } else {
     Ref all = g_reshape(ir, b->in[1], 2, (int64_t[]){ n, k }), place = 0, inside = 0;
     for (int a = 0; a < k; a++) {
-      Ref at = wrap_index(b, shrink_axis(ir, all, 1, a, 1, 1), x->dims[a]), extent = c_int(ir, DT_I64, x->dims[a]);
-      Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, 0), at), g_binary(ir, OP_CMPLT, at, extent));
-      inside = a ? g_binary(ir, OP_AND, inside, in) : in;
-      place = a ? g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, extent), at) : at;
+      const Ref at = wrap_index(b, shrink_axis(ir, all, 1, a, 1, 1), x->dims[a]);
+      inside = both(b, inside, in_extent(b, at, x->dims[a]));
+      place = a ? g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, integer(b, x->dims[a])), at) : at;
     }
     if (k > 1) place = g_where(ir, inside, place, c_int(ir, DT_I64, -1)); /* never one of another row */
     flat = scatter_along(b, flat, place, updates, 0, scatter_reduction(b));

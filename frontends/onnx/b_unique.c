@@ -19,7 +19,7 @@ static Ref rows_before(Build *b, Ref rows) {
   Ref i = g_reshape(ir, rows, 3, (int64_t[]){ n, 1, m }), j = g_reshape(ir, rows, 3, (int64_t[]){ 1, n, m });
   Ref less = greater(ir, j, i), column = iota_axis(ir, DT_I64, m, 2, 3);
   Ref differs = g_reduce(ir, OP_MIN, g_where(ir, g_binary(ir, OP_OR, less, greater(ir, i, j)), column, integer(b, m)), 4u);
-  Ref decides = g_binary(ir, OP_AND, less, g_binary(ir, OP_CMPEQ, column, differs));
+  Ref decides = both(b, less, g_binary(ir, OP_CMPEQ, column, differs));
   return g_binary(ir, OP_CMPNE, sum_over(b, decides, 2), integer(b, 0));
 }
 
@@ -44,7 +44,7 @@ static Ref places(Build *b, Ref before, bool sorted, Ref *total) {
   Ref is_first = g_reshape(ir, g_binary(ir, OP_CMPEQ, first_like, g_iota(ir, DT_I64, n)), 2, (int64_t[]){ n, 1 });
   Ref earlier = sorted ? before : g_binary(ir, OP_CMPLT, i, g_reshape(ir, first_like, 2, (int64_t[]){ 1, n }));
   *total = g_reshape(ir, sum_over(b, is_first, 0), 0, NULL);
-  return sum_over(b, g_binary(ir, OP_AND, is_first, earlier), 0);
+  return sum_over(b, both(b, is_first, earlier), 0);
 }
 
 void op_unique(Build *b) {
