@@ -129,20 +129,11 @@ static Ref element(Lower *l, Ref r, const Ref *idx) {
 
 /* ---- kernels ---- */
 
-static bool reads(const IR *ir, Ref from, Ref load) {
-  Refs all = { 0 };
-  bool any = false;
-  ir_toposort(ir, &from, 1, &all);
-  for (size_t i = 0; i < all.n && !any; i++) any = all.p[i] == load;
-  VEC_FREE(&all);
-  return any;
-}
-
 /* Sound shape of gates: WHERE(gate, LOAD(i), fill) must not touch memory when the gate is false, unless that reads the same. */
 static Ref gate_loads(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *v = node(ir, x->src[1]);
-  if (v->op != OP_LOAD || v->nsrc != 2 || node(ir, x->src[2])->op != OP_CONST || reads(ir, x->src[0], x->src[1])) return 0;
+  if (v->op != OP_LOAD || v->nsrc != 2 || node(ir, x->src[2])->op != OP_CONST || ix_uses(ir, x->src[0], x->src[1])) return 0;
   return scalar(ir, OP_LOAD, (DType)v->dt, 4, (Ref[]){ v->src[0], v->src[1], x->src[0], x->src[2] });
 }
 
