@@ -11,14 +11,14 @@ CFLAGS   += $(OPT) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKG
 LLVM_CONFIG ?= llvm-config-19
 LLVM     := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)# headers only: the library is opened when it is needed
 CFLAGS   += $(if $(LLVM),-DTGC_LLVM -I$(LLVM))
-LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -pthread
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 PYTHON   ?= python3
 TESTS    ?=# words of which a test's path must contain one; empty: all
 BENCH    ?=# the same for the models of bench
 
-SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c backends/*.c) runtime_stub/tgcrt.c
+SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c backends/*.c) runtime_stub/tgcrt.c runtime_stub/tgcrt_pool.c
 CMD := $(wildcard cmd/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
@@ -153,5 +153,4 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san fuzz bench bench-docs depcheck golden docs format install clean
-.SECONDARY:
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)

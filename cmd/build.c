@@ -95,7 +95,7 @@ Bytes link_shared(Ctx *c, void *arg, Bytes object) {
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks) {
   const char *end = strrchr(f->code, '.'), *code = arena_printf(&c->model, "%s/%s", dir, f->code);
   if (!strcmp(end, ".so")) return code;
-  if (!f->states && o->threads < 2 && (!strcmp(end, ".o") || !strcmp(end, ".a"))) return link_files(c, o, code, f->code, scratch);
+  if (!f->states && (!strcmp(end, ".o") || !strcmp(end, ".a"))) return link_files(c, o, code, f->code, scratch);
   Texts more = { 0 };
   VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
   if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));

@@ -33,7 +33,8 @@ static int use_threads(void *so, const Interface *f, CallContext *ctx, int threa
   *(void **)&start = symbol(so, "tgcrt", "_pool_start");
   *(void **)&executor = symbol(so, "tgcrt", "_pool_executor");
   *(void **)&set = symbol(so, f->name, "_set_executor");
-  if (!start || !executor || !set) return TGCRT_THREADS;
+  if (!start || !executor) start = tgcrt_pool_start, executor = tgcrt_pool_executor; /* objects come without the runtime */
+  if (!set) return TGCRT_THREADS;
   tgcrt_pool *pool;
   size_t bytes = TGCRT_POOL_BYTES(threads);
   int status = start(&pool, xmalloc(bytes), bytes, &(tgcrt_pool_options){ .threads = threads });
@@ -52,7 +53,7 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   *(void **)&init = symbol(m->so, f->name, "_init");
   *(void **)&m->run = symbol(m->so, f->name, "_run");
   *(void **)&map = symbol(m->so, "tgcrt", "_map");
-  if (!map) map = tgcrt_map; /* objects come without the runtime */
+  if (!map) map = tgcrt_map;
   if (!init || !m->run) {
     snprintf(why, 252, "the library lacks %s_init or %s_run", f->name, f->name);
     return -1;

@@ -5,7 +5,9 @@
  * back. A take is one compare-and-swap, and whatever is taken belongs to the job whose shares are there: a
  * member that comes late finds nothing, or work of the next job, and nobody waits for it. Workers spin
  * on the number of the job and then sleep on it; so does the caller on the number of chunks done. */
+#if !defined _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "tgcrt.h"
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #include <pthread.h>
