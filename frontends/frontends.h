@@ -31,7 +31,8 @@ typedef struct OpForm {    /* an operator of a format, and the versions of its d
 typedef struct Frontend {
   const char *name, *suffix;
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
-  bool (*op)(int i, OpForm *form); /* the i-th operator, sorted by name, those that are not read last; false: no more; NULL: a format without versions */
+  /* the i-th operator, sorted by name, those that are not read last; false: no more; NULL: a format without versions */
+  bool (*op)(int i, OpForm *form);
 } Frontend;
 bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* .name NULL ends it; picked by suffix, ONNX otherwise */
@@ -46,6 +47,7 @@ typedef struct OnnxQuant OnnxQuant;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names); /* whose ranges are wanted */
 void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* the model with these values as its outputs */
-void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out);   /* the model in 8 bits; range: least and greatest of each */
+/* the model in 8 bits; range: least and greatest of each */
+void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out);
 void onnx_quant_close(OnnxQuant *q);
 #endif

@@ -76,7 +76,8 @@ static void attend(Build *b, Attend *a) {
 static Ref split_heads(Build *b, Ref x, int64_t heads, const char *name) {
   const Node *n = node(b->ir, x);
   if (n->rank != 3) bad(b, "input '%s' has rank %d, expected 3", name, n->rank);
-  if (heads < 1 || n->dims[2] % heads) bad(b, "%lld heads do not divide the %lld columns of '%s'", (long long)heads, (long long)n->dims[2], name);
+  if (heads < 1 || n->dims[2] % heads)
+    bad(b, "%lld heads do not divide the %lld columns of '%s'", (long long)heads, (long long)n->dims[2], name);
   int64_t dims[4] = { n->dims[0], n->dims[1], heads, n->dims[2] / heads };
   return g_permute(b->ir, g_reshape(b->ir, x, 4, dims), (int64_t[]){ 0, 2, 1, 3 });
 }
@@ -107,7 +108,9 @@ static Ref key_places(Build *b, int64_t total) { return iota_axis(b->ir, DT_I64,
 static Ref query_places(Build *b, int64_t length, Ref before) { return add(b, iota_axis(b->ir, DT_I64, length, 2, 4), before); }
 
 /* A vector of the batch as [B, 1, 1, 1] */
-static Ref per_batch(Build *b, Ref x, int64_t batch) { return g_reshape(b->ir, g_cast(b->ir, x, DT_I64), 4, (int64_t[]){ batch, 1, 1, 1 }); }
+static Ref per_batch(Build *b, Ref x, int64_t batch) {
+  return g_reshape(b->ir, g_cast(b->ir, x, DT_I64), 4, (int64_t[]){ batch, 1, 1, 1 });
+}
 
 /* Keys from `left` before to `right` after the query; -1: without end */
 static Ref within(Build *b, Ref query, Ref key, int64_t left, int64_t right) {
@@ -125,7 +128,8 @@ static Ref longer_mask(Build *b, Ref mask, int64_t total) {
   const Node *n = node(b->ir, mask);
   int64_t more = n->rank ? total - n->dims[n->rank - 1] : 0;
   if (more <= 0 || (n->dims[n->rank - 1] == 1 && b->n->opset < 24)) return mask;
-  return pad_axes(b->ir, mask, n->rank - 1, 1, (int64_t[]){ 0 }, &more, c_float(b->ir, (DType)n->dt, n->dt == DT_BOOL ? 0 : -INFINITY));
+  return pad_axes(b->ir, mask, n->rank - 1, 1, (int64_t[]){ 0 }, &more,
+                  c_float(b->ir, (DType)n->dt, n->dt == DT_BOOL ? 0 : -INFINITY));
 }
 
 void op_attention(Build *b) {
@@ -152,14 +156,16 @@ void op_attention(Build *b) {
   int64_t batch = dims_of(b, a.q)[0], length = dims_of(b, a.q)[2], total = dims_of(b, a.k)[2];
   if (has_in(b, LENGTHS)) {
     const Node *n = in_node(b, LENGTHS);
-    if (n->rank != 1 || n->dims[0] != batch) bad(b, "input 'nonpad_kv_seqlen' is not a vector of the %lld sequences", (long long)batch);
+    if (n->rank != 1 || n->dims[0] != batch)
+      bad(b, "input 'nonpad_kv_seqlen' is not a vector of the %lld sequences", (long long)batch);
     lengths = per_batch(b, b->in[LENGTHS], batch);
     before = g_binary(ir, OP_SUB, lengths, integer(b, length));
     a.allowed = g_binary(ir, OP_CMPLT, key_places(b, total), lengths);
   }
   int64_t left = attr_int(b, "left_window_size"), right = attr_int(b, "right_window_size");
   if (attr_int(b, "is_causal")) right = 0;
-  if (left >= 0 || right >= 0) a.allowed = both(b, a.allowed, within(b, query_places(b, length, before), key_places(b, total), left, right));
+  if (left >= 0 || right >= 0)
+    a.allowed = both(b, a.allowed, within(b, query_places(b, length, before), key_places(b, total), left, right));
   if (has_in(b, MASK)) {
     Ref mask = longer_mask(b, b->in[MASK], total);
     if (node(ir, mask)->dt == DT_BOOL) {
@@ -190,7 +196,8 @@ static Ref rotate(Build *b, Ref x, Ref cos, Ref sin, int64_t width, bool interle
   for (int i = 0; i < 2; i++) p[i] = shrink_axis(ir, x, 3, interleaved ? i : i * half, interleaved ? 2 : 1, half);
   turned[0] = g_binary(ir, OP_SUB, mul(b, cos, p[0]), mul(b, sin, p[1]));
   turned[1] = add(b, mul(b, sin, p[0]), mul(b, cos, p[1]));
-  for (int i = 0; i < 2; i++) turned[i] = g_reshape(ir, g_expand(ir, turned[i], 4, pair), interleaved ? 5 : 4, interleaved ? apart : pair);
+  for (int i = 0; i < 2; i++)
+    turned[i] = g_reshape(ir, g_expand(ir, turned[i], 4, pair), interleaved ? 5 : 4, interleaved ? apart : pair);
   Ref y = g_cat(ir, 2, turned, interleaved ? 4 : 3);
   y = g_reshape(ir, y, 4, (int64_t[]){ n[0], n[1], n[2], width });
   return width == n[3] ? y : g_cat(ir, 2, (Ref[]){ y, shrink_axis(ir, x, 3, width, 1, n[3] - width) }, 3);
@@ -210,10 +217,12 @@ static Ref table_rows(Build *b, Ref table, Ref places, int64_t half, const char 
 
 static Ref rotary(Build *b, Ref x, Ref cos, Ref sin, Ref places, int64_t width, bool interleaved) {
   DType d = (DType)node(b->ir, x)->dt;
-  if (width < 2 || width % 2 || width > dims_of(b, x)[3]) bad(b, "%lld of %lld columns cannot be turned in pairs", (long long)width, (long long)dims_of(b, x)[3]);
+  if (width < 2 || width % 2 || width > dims_of(b, x)[3])
+    bad(b, "%lld of %lld columns cannot be turned in pairs", (long long)width, (long long)dims_of(b, x)[3]);
   Ref c = table_rows(b, cos, places, width / 2, "cos_cache"), s = table_rows(b, sin, places, width / 2, "sin_cache");
   const int64_t *n = dims_of(b, c), *xd = dims_of(b, x);
-  if ((n[0] != 1 && n[0] != xd[0]) || n[2] != xd[2]) bad(b, "%lld x %lld places for %lld x %lld embeddings", (long long)n[0], (long long)n[2], (long long)xd[0], (long long)xd[2]);
+  if ((n[0] != 1 && n[0] != xd[0]) || n[2] != xd[2])
+    bad(b, "%lld x %lld places for %lld x %lld embeddings", (long long)n[0], (long long)n[2], (long long)xd[0], (long long)xd[2]);
   return g_cast(b->ir, rotate(b, widen(b, x), c, s, width, interleaved), d);
 }
 
@@ -223,16 +232,20 @@ void op_rotary_embedding(Build *b) {
   int cos = ms ? 2 : 1, at = ms ? 1 : 3;
   Ref x = b->in[0], places = has_in(b, at) ? b->in[at] : 0;
   int64_t width = attr_int(b, "rotary_embedding_dim"), heads = attr_int(b, "num_heads");
-  if (ms && (attr_float(b, "scale") != 1 || attr_int(b, "is_packed_batching"))) bad(b, "attributes 'scale' and 'is_packed_batching' are not supported");
+  if (ms && (attr_float(b, "scale") != 1 || attr_int(b, "is_packed_batching")))
+    bad(b, "attributes 'scale' and 'is_packed_batching' are not supported");
   const Node *table = in_node(b, cos);
   if (ms && !heads && flat && table->rank == 2 && table->dims[1]) heads = in_node(b, 0)->dims[2] / (2 * table->dims[1]);
   if (flat) x = split_heads(b, x, heads, "input");
   else need_rank(b, 0, "input", 4);
   int64_t batch = dims_of(b, x)[0], length = dims_of(b, x)[2];
-  if (places && ms && node(b->ir, places)->rank <= 1 && dims_elems(dims_of(b, places), node(b->ir, places)->rank) == 1) /* of the first column */
-    places = add(b, g_reshape(b->ir, g_cast(b->ir, places, DT_I64), 2, (int64_t[]){ 1, 1 }), iota_axis(b->ir, DT_I64, length, 1, 2));
+  /* of the first column */
+  if (places && ms && node(b->ir, places)->rank <= 1 && dims_elems(dims_of(b, places), node(b->ir, places)->rank) == 1)
+    places = add(b, g_reshape(b->ir, g_cast(b->ir, places, DT_I64), 2, (int64_t[]){ 1, 1 }),
+                 iota_axis(b->ir, DT_I64, length, 1, 2));
   if (places && node(b->ir, places)->rank != 2) bad(b, "input 'position_ids' has rank %d, expected 2", node(b->ir, places)->rank);
-  if (places && dims_of(b, places)[0] != 1 && dims_of(b, places)[0] != batch) bad(b, "input 'position_ids' is not of the %lld sequences", (long long)batch);
+  if (places && dims_of(b, places)[0] != 1 && dims_of(b, places)[0] != batch)
+    bad(b, "input 'position_ids' is not of the %lld sequences", (long long)batch);
   x = rotary(b, x, b->in[cos], b->in[cos + 1], places, width ? width : dims_of(b, x)[3], attr_int(b, "interleaved"));
   b->out[0] = flat ? join_heads(b, x) : x;
 }
@@ -246,10 +259,12 @@ static Ref not_padding(Build *b, int k, int64_t batch, int64_t length, int64_t t
   Ref mask = g_cast(ir, b->in[k], DT_I64), key = key_places(b, total);
   if (m->rank == 1 && m->dims[0] == batch) return g_binary(ir, OP_CMPLT, key, per_batch(b, mask, batch));
   if (m->rank == 1 && m->dims[0] == 2 * batch) {
-    Ref end = per_batch(b, shrink_axis(ir, mask, 0, 0, 1, batch), batch), begin = per_batch(b, shrink_axis(ir, mask, 0, batch, 1, batch), batch);
+    Ref end = per_batch(b, shrink_axis(ir, mask, 0, 0, 1, batch), batch),
+        begin = per_batch(b, shrink_axis(ir, mask, 0, batch, 1, batch), batch);
     return both(b, g_binary(ir, OP_CMPLT, key, end), not_above(b, begin, key));
   }
-  bool fits = m->rank && m->dims[m->rank - 1] == total && m->dims[0] == batch && (m->rank == 2 || (m->rank == 3 && m->dims[1] == length));
+  bool fits = m->rank && m->dims[m->rank - 1] == total && m->dims[0] == batch &&
+              (m->rank == 2 || (m->rank == 3 && m->dims[1] == length));
   if (!fits) bad(b, "the shape of the mask is not one of [batch], [2 batch], [batch,keys] and [batch,queries,keys]");
   int64_t dims[4] = { batch, 1, m->rank == 3 ? length : 1, total };
   return g_binary(ir, OP_CMPNE, g_reshape(ir, mask, 4, dims), integer(b, 0));
@@ -266,7 +281,8 @@ static void attend_masked(Build *b, Attend *a, int k, int bias, int64_t past) {
     Ref far = g_where(ir, not_padding(b, k, batch, length, total), none, num(b, like, attr_float(b, "mask_filter_value")));
     a->bias = a->bias ? add(b, a->bias, far) : far;
   }
-  if (attr_int(b, "unidirectional")) a->allowed = within(b, query_places(b, length, integer(b, past)), key_places(b, total), -1, 0);
+  if (attr_int(b, "unidirectional"))
+    a->allowed = within(b, query_places(b, length, integer(b, past)), key_places(b, total), -1, 0);
   a->scale = attr_float(b, "scale");
   a->never_empty = true;
   attend(b, a);
@@ -280,7 +296,8 @@ static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int
   int64_t held = 0, from = 0;
   if (attr_int(b, "do_rotary") || attr_int(b, "past_present_share_buffer"))
     bad(b, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
-  for (int i = 0; i < 3; from += size[i++]) part[i] = split_heads(b, shrink_axis(ir, x, 2, from, 1, size[i]), attr_int(b, "num_heads"), "input");
+  for (int i = 0; i < 3; from += size[i++])
+    part[i] = split_heads(b, shrink_axis(ir, x, 2, from, 1, size[i]), attr_int(b, "num_heads"), "input");
   Attend a = { .q = part[0], .k = part[1], .v = part[2] };
   if (has_in(b, past)) {
     const Node *p = in_node(b, past);
@@ -313,7 +330,8 @@ void op_ms_attention(Build *b) {
   need_rank(b, 1, "weights", 2);
   int64_t size[3], all = in_node(b, 1)->dims[1];
   projected_sizes(b, all, sizes, n, size);
-  if (has_in(b, 2) && (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != all)) bad(b, "input 'bias' has not %lld elements", (long long)all);
+  if (has_in(b, 2) && (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != all))
+    bad(b, "input 'bias' has not %lld elements", (long long)all);
   if (has_in(b, 6)) bad(b, "input 'past_sequence_length', of a shared buffer of the past, is not supported");
   Ref x = matmul(b, widen(b, b->in[0]), widen(b, b->in[1]));
   if (has_in(b, 2)) x = add(b, x, widen(b, b->in[2]));
@@ -392,7 +410,8 @@ static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
   Ref place = iota_axis(ir, DT_I64, extent, 2, 4), none = c_int(ir, (DType)node(ir, x)->dt, 0), old = none;
   if (has_in(b, past)) {
     const Node *p = in_node(b, past);
-    if (p->rank != 4 || p->dims[0] != n[0] || p->dims[1] != n[1] || p->dims[3] != n[3] || in_dt(b, past) != (DType)node(ir, x)->dt)
+    if (p->rank != 4 || p->dims[0] != n[0] || p->dims[1] != n[1] || p->dims[3] != n[3] ||
+        in_dt(b, past) != (DType)node(ir, x)->dt)
       bad(b, "input %d does not have the shape and type of the new keys and values", past);
     old = pad_axes(ir, b->in[past], 2, 1, (int64_t[]){ 0 }, (int64_t[]){ extent - p->dims[2] }, none);
     old = g_where(ir, g_binary(ir, OP_CMPLT, place, before), old, none);
@@ -411,11 +430,13 @@ void op_ms_group_query_attention(Build *b) {
   int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
   for (int k = GQA_MORE; k < b->nin; k++)
     if (has_in(b, k)) bad(b, "input %d, of sinks, scales or norms, is not supported", k);
-  if (attr_int(b, "smooth_softmax") > 0 || attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))
+  if (attr_int(b, "smooth_softmax") > 0 || attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") ||
+      attr_int(b, "sliding_window_cache"))
     bad(b, "attributes 'smooth_softmax', 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, 'causal' not be 0");
   if (in_node(b, SEQLENS)->rank > 2 || dims_elems(in_node(b, SEQLENS)->dims, in_node(b, SEQLENS)->rank) != batch)
     bad(b, "input 'seqlens_k' has not one entry for each of %lld sequences", (long long)batch);
-  if (total < length || extent > MAX_ELEMS) bad(b, "input 'total_sequence_length' is %lld for %lld new keys", (long long)total, (long long)length);
+  if (total < length || extent > MAX_ELEMS)
+    bad(b, "input 'total_sequence_length' is %lld for %lld new keys", (long long)total, (long long)length);
   Attend a = { .scale = attr_float(b, "scale"), .cap = attr_float(b, "softcap") };
   if (has_in(b, K) && has_in(b, V)) {
     a.q = split_heads(b, b->in[Q], heads, "query");
@@ -457,7 +478,8 @@ static Ref modified(Build *b, const char *name, Ref x) {
   const AttrVal *a = attr_find(b, name);
   Ref y;
   if (!a->set) return x;
-  if (a->graph->nin != 1 || a->graph->nout != 1) bad(b, "attribute '%s' has %u inputs and %u outputs, expected one of each", name, a->graph->nin, a->graph->nout);
+  if (a->graph->nin != 1 || a->graph->nout != 1)
+    bad(b, "attribute '%s' has %u inputs and %u outputs, expected one of each", name, a->graph->nin, a->graph->nout);
   build_body(b, a->graph, &x, &y);
   const Node *from = node(b->ir, x), *to = is_list(y) ? NULL : node(b->ir, y);
   if (!to || to->dt != from->dt || to->rank != 4 || memcmp(to->dims, from->dims, 4 * sizeof *to->dims))
@@ -469,13 +491,16 @@ void op_flex_attention(Build *b) {
   IR *ir = b->ir;
   const Node *q = in_node(b, 0), *k = in_node(b, 1), *v = in_node(b, 2);
   bool fits = q->rank == 4 && k->rank == 4 && v->rank == 4;
-  fits = fits && k->dims[0] == q->dims[0] && v->dims[0] == q->dims[0] && k->dims[3] == q->dims[3] && v->dims[1] == k->dims[1] && v->dims[2] == k->dims[2];
-  if (!fits || !k->dims[1] || q->dims[1] % k->dims[1]) bad(b, "queries, keys and values do not fit together as [batch, heads, steps, width]");
+  fits = fits && k->dims[0] == q->dims[0] && v->dims[0] == q->dims[0] && k->dims[3] == q->dims[3] && v->dims[1] == k->dims[1] &&
+         v->dims[2] == k->dims[2];
+  if (!fits || !k->dims[1] || q->dims[1] % k->dims[1])
+    bad(b, "queries, keys and values do not fit together as [batch, heads, steps, width]");
   int64_t groups = q->dims[1] / k->dims[1], wanted = attr_int(b, "softmax_precision");
   DType d = wanted ? dtype_from_onnx((int)clamp(wanted, 0, 99)) : in_dt(b, 0) == DT_F64 ? DT_F64 : DT_F32;
   if (!dt_float(d)) bad(b, "attribute 'softmax_precision' is %lld, which is no type of floats", (long long)wanted);
   double scale = attr_set(b, "scale") ? attr_float(b, "scale") : 1 / sqrt((double)q->dims[3]);
-  Ref keys = repeat_axis(ir, g_cast(ir, b->in[1], d), 1, groups, true), values = repeat_axis(ir, g_cast(ir, b->in[2], d), 1, groups, true);
+  Ref keys = repeat_axis(ir, g_cast(ir, b->in[1], d), 1, groups, true),
+      values = repeat_axis(ir, g_cast(ir, b->in[2], d), 1, groups, true);
   Ref scores = matmul(b, g_cast(ir, b->in[0], d), swap_last(b, keys));
   scores = modified(b, "score_mod", mul(b, scores, num(b, scores, scale)));
   b->out[0] = g_cast(ir, matmul(b, modified(b, "prob_mod", softmax(b, scores, 3, false)), values), in_dt(b, 0));

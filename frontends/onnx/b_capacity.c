@@ -6,7 +6,8 @@
 
 int64_t need_capacity(const Build *b) {
   if (!b->ragged->most)
-    bad(b, "the size of the result depends on the data; --capacity N gives N rows and how many count, --result NAME can end the model at a value before it");
+    bad(b, "the size of the result depends on the data; --capacity N gives N rows and how many count, --result NAME can end the "
+           "model at a value before it");
   return b->ragged->most;
 }
 
@@ -84,7 +85,8 @@ static Corners corners_at(Build *b, const Corners *all, Ref at) {
 static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *live) {
   IR *ir = b->ir;
   const AttrVal axis = int_attr("axis", 2);
-  Ref none = c_float(ir, DT_F32, -INFINITY), left = b->in[SCORES], limit = has_in(b, OVERLAP) ? scalar_in(b, OVERLAP) : num(b, none, 0);
+  Ref none = c_float(ir, DT_F32, -INFINITY), left = b->in[SCORES],
+      limit = has_in(b, OVERLAP) ? scalar_in(b, OVERLAP) : num(b, none, 0);
   Corners all = corners(b, 3, dims);
   if (has_in(b, LEAST)) left = g_where(ir, less(b, scalar_in(b, LEAST), left), left, none);
   for (int64_t i = 0; i < steps; i++) {
@@ -92,7 +94,8 @@ static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *
     boxes[i] = apply_op(b, "ArgMax", 1, &left, 1, &axis);
     live[i] = less(b, none, g_gather(ir, left, boxes[i], 2));
     Corners best = corners_at(b, &all, boxes[i]);
-    Ref gone = g_binary(ir, OP_OR, overlaps(b, &all, &best, limit), g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, dims[2], 2, 3), boxes[i]));
+    Ref gone = g_binary(ir, OP_OR, overlaps(b, &all, &best, limit),
+                        g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, dims[2], 2, 3), boxes[i]));
     left = g_where(ir, gone, none, left);
   }
 }
@@ -112,7 +115,8 @@ void op_non_max_suppression(Build *b) {
   if (!steps || !groups) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0, or there are no boxes");
   Ref *boxes = ARENA_NEW(&b->c->model, Ref, steps), *live = ARENA_NEW(&b->c->model, Ref, steps), there, start;
   pick(b, s->dims, steps, boxes, live);
-  Ref found = g_cast(ir, cat_all(b, steps, live, 2), DT_I64), box = g_reshape(ir, cat_all(b, steps, boxes, 2), 1, (int64_t[]){ groups * steps });
+  Ref found = g_cast(ir, cat_all(b, steps, live, 2), DT_I64),
+      box = g_reshape(ir, cat_all(b, steps, boxes, 2), 1, (int64_t[]){ groups * steps });
   Ref sizes = g_reshape(ir, g_reduce(ir, OP_ADD, found, 4u), 1, &groups);
   Ref group = clamp_index(b, spread(b, sizes, &there, &start), groups);
   Ref rank = clamp_index(b, sub(b, g_iota(ir, DT_I64, rows), g_gather(ir, start, group, 0)), steps);
@@ -144,7 +148,8 @@ void compress_by_data(Build *b, Ref from, int axis) {
   const Node *x = node(ir, from), *c = in_node(b, 1);
   need_capacity(b);
   int64_t dims[MAX_RANK], most = b->ragged->most;
-  if (c->rank != 1 || c->dims[0] > x->dims[axis] || !c->dims[0]) bad(b, "input 'condition' is not one bool for each of %lld elements", (long long)x->dims[axis]);
+  if (c->rank != 1 || c->dims[0] > x->dims[axis] || !c->dims[0])
+    bad(b, "input 'condition' is not one bool for each of %lld elements", (long long)x->dims[axis]);
   Ref there, at = places_of(b, b->in[1], &there);
   for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? most : 1;
   at = g_reshape(ir, at, x->rank, dims);

@@ -91,7 +91,8 @@ void op_if(Build *b) {
   const char *why[2];
   Branch branch[2];
   Ref cond = truth(b, b->in[0], &known, &value);
-  for (int k = 0; k < 2; k++) branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
+  for (int k = 0; k < 2; k++)
+    branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
   if (known) {
     build_body(b, branch[value].g, NULL, b->out);
     return;
@@ -229,7 +230,8 @@ void op_scan(Build *b) {
     const Node *x = in_node(b, (int)(nstate + k));
     axis[k] = axis_of(b, entry(b, "scan_input_axes", k, (uint32_t)nx), x->rank);
     if (trips >= 0 && x->dims[axis[k]] != trips)
-      bad(b, "input %u has %lld elements to scan, but those before have %lld", nstate + k, (long long)x->dims[axis[k]], (long long)trips);
+      bad(b, "input %u has %lld elements to scan, but those before have %lld", nstate + k, (long long)x->dims[axis[k]],
+          (long long)trips);
     trips = x->dims[axis[k]];
   }
   memcpy(in, b->in, nstate * sizeof *in);
@@ -237,7 +239,8 @@ void op_scan(Build *b) {
     for (uint32_t k = 0; k < nx; k++) {
       Ref x = b->in[nstate + k];
       int64_t at = entry(b, "scan_input_directions", k, (uint32_t)nx) ? trips - 1 - i : i;
-      if (!trips) x = pad_axes(b->ir, x, axis[k], 1, (int64_t[]){ 0 }, (int64_t[]){ 1 }, c_int(b->ir, (DType)node(b->ir, x)->dt, 0));
+      if (!trips)
+        x = pad_axes(b->ir, x, axis[k], 1, (int64_t[]){ 0 }, (int64_t[]){ 1 }, c_int(b->ir, (DType)node(b->ir, x)->dt, 0));
       in[nstate + k] = without_axes(b->ir, shrink_axis(b->ir, x, axis[k], trips ? at : 0, 1, 1), 1u << axis[k]);
     }
     const Ref *out = run_body(b, g, in, &runs);

@@ -9,7 +9,8 @@ enum { FIRST, SECOND, GATE, LAYERS };    /* GATE: a factor of what is activated 
 
 /* Inputs of a layer: weights [experts, columns of the result, columns of x], biases; scales and zero points */
 typedef struct Layer { int weights, bias, scale, zero; } Layer;
-static const Layer layers[][LAYERS] = { [PLAIN] = { { 2, 3, 0, 0 }, { 4, 5, 0, 0 }, { 6, 7, 0, 0 } }, [QUANTIZED] = { { 2, 4, 3, 11 }, { 5, 7, 6, 12 }, { 8, 10, 9, 13 } } };
+static const Layer layers[][LAYERS] = { [PLAIN] = { { 2, 3, 0, 0 }, { 4, 5, 0, 0 }, { 6, 7, 0, 0 } },
+                                        [QUANTIZED] = { { 2, 4, 3, 11 }, { 5, 7, 6, 12 }, { 8, 10, 9, 13 } } };
 
 typedef struct Chosen {
   Ref at;                                /* of each row of x k experts, i64[n, 1, 1] */

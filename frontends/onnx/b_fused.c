@@ -62,7 +62,8 @@ void op_embed_layer_norm(Build *b) {
 /* ---- activations by name ---- */
 /* p: values of alpha and beta; of Clip, its bounds */
 static Ref activated(Build *b, Ref y, const char *op, int n, const double *p) {
-  static const char *const known[] = { "Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Clip", "Elu", "Selu", "Softplus", "Softsign", "ThresholdedRelu", "HardSwish" };
+  static const char *const known[] = { "Relu", "Tanh", "Sigmoid",  "LeakyRelu", "HardSigmoid",     "Clip",
+                                       "Elu",  "Selu", "Softplus", "Softsign",  "ThresholdedRelu", "HardSwish" };
   static const char *const names[] = { "alpha", "beta" };
   bool found = !*op;
   AttrVal attr[2];

@@ -258,7 +258,8 @@ static const int64_t *scatter_index(Build *b) {
   Tensor t;
   const Node *x = in_node(b, 0), *index = in_node(b, 1);
   const int64_t most = FOLD_ELEMS * 4096;
-  if (scatter_reduction(b) != OP_NONE || dims_elems(x->dims, x->rank) > most || dims_elems(index->dims, index->rank) > most) return NULL;
+  if (scatter_reduction(b) != OP_NONE || dims_elems(x->dims, x->rank) > most || dims_elems(index->dims, index->rank) > most)
+    return NULL;
   if (!const_tensor(b, b->in[1], &t)) return NULL;
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
@@ -280,7 +281,8 @@ void op_scatter_nd(Build *b) {
   for (int i = 0; fits && i < upd->rank; i++) fits = upd->dims[i] == (i < outer ? idx->dims[i] : x->dims[(int)k + i - outer]);
   if (!fits) bad(b, "the shape of the updates does not fit the data and the indices");
   int64_t n = dims_elems(idx->dims, outer), inner = dims_elems(x->dims + k, rest), total = dims_elems(x->dims, (int)k);
-  Ref flat = g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }), updates = g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner });
+  Ref flat = g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }),
+      updates = g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner });
   const int64_t *v = scatter_index(b);
   if (v) {
     int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
@@ -320,7 +322,8 @@ void op_scatter_elements(Build *b) {
         stride *= x->dims[a];
       }
     }
-    Ref flat = scatter_known(b, g_reshape(ir, b->in[0], 2, (int64_t[]){ total, 1 }), to, n, g_reshape(ir, b->in[2], 2, (int64_t[]){ n, 1 }));
+    Ref flat = scatter_known(b, g_reshape(ir, b->in[0], 2, (int64_t[]){ total, 1 }), to, n,
+                             g_reshape(ir, b->in[2], 2, (int64_t[]){ n, 1 }));
     b->out[0] = g_reshape(ir, flat, x->rank, x->dims);
     return;
   }
@@ -347,7 +350,8 @@ void op_tensor_scatter(Build *b) {
   for (int i = 0; i < x->rank; i++) dims[i] = i ? 1 : x->dims[0];
   Ref first = c_int(ir, DT_I64, 0);
   if (has_in(b, 2)) {
-    if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != dims[0]) bad(b, "input 'write_indices' is not a vector of the %lld sequences", (long long)dims[0]);
+    if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != dims[0])
+      bad(b, "input 'write_indices' is not a vector of the %lld sequences", (long long)dims[0]);
     first = g_reshape(ir, g_cast(ir, b->in[2], DT_I64), x->rank, dims);
   }
   Ref at = g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, extent, axis, x->rank), first);

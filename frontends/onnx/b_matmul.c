@@ -256,7 +256,8 @@ void op_det(Build *b) {
     Ref row = iota_axis(ir, DT_I64, k, 1, 3),
         swapped = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), shrink_axis(ir, m, 1, 0, 1, 1), m);
     Ref rest = shrink_axis(ir, swapped, 1, 1, 1, k - 1), zero = c_float(ir, acc, 0);
-    Ref safe = g_where(ir, g_binary(ir, OP_CMPEQ, pivot, zero), c_float(ir, acc, 1), pivot); /* the column is zeros then, and so is det */
+    /* the column is zeros then, and so is det */
+    Ref safe = g_where(ir, g_binary(ir, OP_CMPEQ, pivot, zero), c_float(ir, acc, 1), pivot);
     Ref factor = g_binary(ir, OP_DIV, shrink_axis(ir, rest, 2, 0, 1, 1), safe);
     m = g_binary(ir, OP_SUB, shrink_axis(ir, rest, 2, 1, 1, k - 1), mul(b, factor, shrink_axis(ir, top, 2, 1, 1, k - 1)));
   }

@@ -113,10 +113,13 @@ static void need_shape(Build *b, int k, const char *name, int rank, const int64_
 
 /* activations lists them direction by direction; values of alpha and beta go to those that have such an attribute, in order */
 static void read_activations(Build *b, int64_t dirs, Activation *f) {
-  static const char *const usual[][ACTIVATIONS] = { [RNN] = { "Tanh" }, [GRU] = { "Sigmoid", "Tanh" }, [LSTM] = { "Sigmoid", "Tanh", "Tanh" } };
+  static const char *const usual[][ACTIVATIONS] = {
+    [RNN] = { "Tanh" }, [GRU] = { "Sigmoid", "Tanh" }, [LSTM] = { "Sigmoid", "Tanh", "Tanh" }
+  };
   static const struct { const char *op; bool alpha, beta; } known[] = {
-    { "Relu", 0, 0 },      { "Tanh", 0, 0 }, { "Sigmoid", 0, 0 },         { "Softsign", 0, 0 },    { "Softplus", 0, 0 },   { "Affine", 1, 1 },
-    { "LeakyRelu", 1, 0 }, { "Elu", 1, 0 },  { "ThresholdedRelu", 1, 0 }, { "HardSigmoid", 1, 1 }, { "ScaledTanh", 1, 1 },
+    { "Relu", 0, 0 },     { "Tanh", 0, 0 },   { "Sigmoid", 0, 0 },   { "Softsign", 0, 0 },
+    { "Softplus", 0, 0 }, { "Affine", 1, 1 }, { "LeakyRelu", 1, 0 }, { "Elu", 1, 0 },
+    { "ThresholdedRelu", 1, 0 }, { "HardSigmoid", 1, 1 }, { "ScaledTanh", 1, 1 },
   };
   const AttrVal *names = attr_find(b, "activations"),
                 *param[2] = { attr_find(b, "activation_alpha"), attr_find(b, "activation_beta") };

@@ -116,11 +116,13 @@ Ref greater(IR *ir, Ref x, Ref y) {
   return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));
 }
 
-/* Integers of 32 bits in the order of x, as wide ones. The bits of floats are in that order from zero up, and from minus infinity to zero in the opposite one. */
+/* Integers of 32 bits in the order of x, as wide ones. The bits of floats are in that order from zero up, and from minus
+ * infinity to zero in the opposite one. */
 static Ref order_keys(Build *b, Ref x) {
   IR *ir = b->ir;
   const DType d = (DType)node(ir, x)->dt;
-  if (!dt_float(d)) return d == DT_U32 ? sub(b, g_cast(ir, x, DT_I64), integer(b, (int64_t)INT32_MAX + 1)) : g_cast(ir, x, DT_I64);
+  if (!dt_float(d))
+    return d == DT_U32 ? sub(b, g_cast(ir, x, DT_I64), integer(b, (int64_t)INT32_MAX + 1)) : g_cast(ir, x, DT_I64);
   x = g_cast(ir, x, DT_F32);
   Ref zero = num(b, x, 0), bits = bitcast(b, g_where(ir, g_binary(ir, OP_CMPEQ, x, zero), zero, x), DT_I32);
   Ref below = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, bits, c_int(ir, DT_I32, 31)), c_int(ir, DT_I32, INT32_MAX));
@@ -128,8 +130,8 @@ static Ref order_keys(Build *b, Ref x) {
   return g_cast(ir, g_where(ir, nan, c_int(ir, DT_I32, INT32_MAX), g_binary(ir, OP_XOR, bits, below)), DT_I64);
 }
 
-/* Few of many: one after another, each the greatest of what is less than the one before. An element's place is the lower half of its
- * key, so that no two are equal and the key tells the place. */
+/* Few of many: one after another, each the greatest of what is less than the one before. An element's place is the lower half
+ * of its key, so that no two are equal and the key tells the place. */
 static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
   IR *ir = b->ir;
   const int64_t last = node(ir, x)->dims[axis] - 1;
@@ -145,7 +147,8 @@ static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
   return g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), low);
 }
 
-/* Else the place of an element is the number of those that come before it: quadratic in the axis, and all of it elementwise work and sums. */
+/* Else the place of an element is the number of those that come before it: quadratic in the axis, and all of it elementwise
+ * work and sums. */
 static Ref places_counted(Build *b, Ref x, int axis, int64_t k, bool largest) {
   IR *ir = b->ir;
   const Node *xn = node(ir, x);
@@ -273,7 +276,8 @@ Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias) {
 
 void op_layer_norm(Build *b) {
   Ref mean, recip;
-  b->out[0] = layer_norm_parts(b, b->in[0], axes_from(b, in_node(b, 0)->rank), b->in[1], has_in(b, 2) ? b->in[2] : 0, &mean, &recip);
+  b->out[0] = layer_norm_parts(b, b->in[0], axes_from(b, in_node(b, 0)->rank), b->in[1], has_in(b, 2) ? b->in[2] : 0, &mean,
+                               &recip);
   if (b->nout > 1) b->out[1] = mean;
   if (b->nout > 2) b->out[2] = recip;
 }

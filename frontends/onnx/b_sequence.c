@@ -94,7 +94,8 @@ void op_split_to_sequence(Build *b) {
   Ref *part = ARENA_NEW(&b->c->model, Ref, n + 1);
   for (int64_t i = 0; i < n; i++) {
     int64_t size = !split ? 1 : each ? clamp(extent - at, 0, split[0]) : split[i];
-    if (size < 0 || size > extent - at) bad(b, "part %lld has extent %lld, but %lld are left", (long long)i, (long long)size, (long long)(extent - at));
+    if (size < 0 || size > extent - at)
+      bad(b, "part %lld has extent %lld, but %lld are left", (long long)i, (long long)size, (long long)(extent - at));
     part[i] = shrink_axis(b->ir, b->in[0], axis, at, 1, size);
     if (!split && !attr_int(b, "keepdims")) part[i] = without_axes(b->ir, part[i], 1u << axis);
     at += size;
@@ -126,12 +127,14 @@ void op_concat_from_sequence(Build *b) {
 void op_sequence_map(Build *b) {
   const OnnxGraph *g = attr_find(b, "body")->graph;
   int64_t n = list(b, 0)->n;
-  if ((int)g->nin != b->nin || (int)g->nout != b->nout) bad(b, "attribute 'body' has %u inputs and %u outputs, expected %d and %d", g->nin, g->nout, b->nin, b->nout);
+  if ((int)g->nin != b->nin || (int)g->nout != b->nout)
+    bad(b, "attribute 'body' has %u inputs and %u outputs, expected %d and %d", g->nin, g->nout, b->nin, b->nout);
   Ref *in = ARENA_NEW(&b->c->model, Ref, b->nin), *out = ARENA_NEW(&b->c->model, Ref, b->nout + 1);
   Ref *all = ARENA_NEW(&b->c->model, Ref, n * b->nout + 1);
   for (int64_t i = 0; i < n; i++) {
     for (int k = 0; k < b->nin; k++) {
-      if (is_list(b->in[k]) && list(b, k)->n != n) bad(b, "the sequences have %lld and %lld tensors", (long long)n, (long long)list(b, k)->n);
+      if (is_list(b->in[k]) && list(b, k)->n != n)
+        bad(b, "the sequences have %lld and %lld tensors", (long long)n, (long long)list(b, k)->n);
       in[k] = is_list(b->in[k]) ? list(b, k)->items->p[i] : b->in[k];
     }
     build_body(b, g, in, out);

@@ -199,8 +199,8 @@ static Phases phases_of(Window *w, int64_t maps, const int64_t *out) {
 }
 
 /* The weights [C, M/group, k...] as those of that convolution: [1, group, M/group * s..., C/group, s..., 1..., q...], first
- * the phases that differ in weights alone, then those that are apart. Taps are split into (q, p) after the kernel was spread by the
- * dilation and padded to a multiple of s, and q runs backwards. */
+ * the phases that differ in weights alone, then those that are apart. Taps are split into (q, p) after the kernel was spread
+ * by the dilation and padded to a multiple of s, and q runs backwards. */
 static Ref phase_weights(Build *b, const Window *w, const Phases *f, int64_t group, DType acc) {
   IR *ir = b->ir;
   Ref r = g_cast(ir, b->in[1], acc), zero = c_int(ir, acc, 0);

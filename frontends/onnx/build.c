@@ -99,7 +99,10 @@ static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
     error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest this version knows", (long long)n->opset, OPSET_NOW);
   else if (name_known(n->domain, n->op))
     error_at(c, onnx_pos(n), "operator '%s' is not supported in opset %lld; inputs: %s", n->op, (long long)n->opset, inputs);
-  else if (why_refused(n)) error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported: %s; --result NAME can end the model at a value before it; inputs: %s", n->op, domain, why_refused(n), inputs);
+  else if (why_refused(n))
+    error_at(c, onnx_pos(n),
+             "operator '%s' of '%s' is not supported: %s; --result NAME can end the model at a value before it; inputs: %s",
+             n->op, domain, why_refused(n), inputs);
   else error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported; inputs: %s", n->op, domain, inputs);
   sb_free(&in);
 }
@@ -120,8 +123,10 @@ static void check_supported(Ctx *c, const OnnxModel *m) {
 }
 
 /* ---- attributes ---- */
-static const char kind_letter[AT_COUNT] = { [AT_FLOAT] = 'f', [AT_INT] = 'i',    [AT_STRING] = 's', [AT_TENSOR] = 't',
-                                            [AT_GRAPH] = 'g', [AT_FLOATS] = 'F', [AT_INTS] = 'I',   [AT_STRINGS] = 'S', [AT_TYPE_PROTO] = 'y' };
+static const char kind_letter[AT_COUNT] = {
+  [AT_FLOAT] = 'f',  [AT_INT] = 'i',  [AT_STRING] = 's',  [AT_TENSOR] = 't',    [AT_GRAPH] = 'g',
+  [AT_FLOATS] = 'F', [AT_INTS] = 'I', [AT_STRINGS] = 'S', [AT_TYPE_PROTO] = 'y'
+};
 
 static bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
 
@@ -392,7 +397,8 @@ DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
 
 Ref scalar_in(Build *b, int k) {
   const Node *x = in_node(b, k);
-  if (dims_elems(x->dims, x->rank) != 1) bad(b, "input %d has %lld elements, expected one", k, (long long)dims_elems(x->dims, x->rank));
+  if (dims_elems(x->dims, x->rank) != 1)
+    bad(b, "input %d has %lld elements, expected one", k, (long long)dims_elems(x->dims, x->rank));
   return g_reshape(b->ir, b->in[k], 0, NULL);
 }
 
@@ -428,7 +434,9 @@ static DType check_types(Build *b) {
   for (int k = 0; k < b->nin; k++) {
     if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
     const bool sequence = is_list(b->in[k]);
-    if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k]) bad(b, "input %d is %s", k, sequence ? "a sequence, or an optional without an element, expected a tensor" : "a tensor, expected a sequence");
+    if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k])
+      bad(b, "input %d is %s", k,
+          sequence ? "a sequence, or an optional without an element, expected a tensor" : "a tensor, expected a sequence");
     if (b->in[k] && !sequence) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
       if (same && d != same) bad(b, "input %d is %s, but those before are %s", k, dtype_info[d].text, dtype_info[same].text);
@@ -505,7 +513,9 @@ Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const Attr
 int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin ? b->narrow[b->n->in[k]] : 0; }
 
 static bool only_moves(BuildFn f) { return f == op_identity || f == op_reshape || f == op_transpose; }
-static bool takes_narrow(BuildFn f) { return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize; }
+static bool takes_narrow(BuildFn f) {
+  return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize;
+}
 
 /* What a builder makes on the way to its results may be larger than they are, but its bytes must be a number. */
 static void check_made(Build *b, Ref from) {
@@ -535,7 +545,8 @@ static void build_node(Build *b, const OnnxNode *n) {
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
     if (in_narrow(b, k) && !takes_narrow(b->row->build))
-      bad(b, "input '%s' is %s, which only conversions and moves take", b->m->values.p[n->in[k]].name, onnx_type_name(in_narrow(b, k)));
+      bad(b, "input '%s' is %s, which only conversions and moves take", b->m->values.p[n->in[k]].name,
+          onnx_type_name(in_narrow(b, k)));
   }
   DType narrow = check_types(b);
   b->nattr = -1; /* nothing to take over */
@@ -566,7 +577,8 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
   for (uint32_t i = 0; i < g->nnodes; i++) build_node(&inner, &g->nodes[i]);
   for (uint32_t i = 0; i < g->nout; i++) {
     out[i] = value_ref(b, g->out[i]);
-    if (b->narrow[g->out[i]]) bad(b, "result %u of its body is %s, which is not supported", i, onnx_type_name(b->narrow[g->out[i]]));
+    if (b->narrow[g->out[i]])
+      bad(b, "result %u of its body is %s, which is not supported", i, onnx_type_name(b->narrow[g->out[i]]));
   }
   b->ir->origin = origin;
 }
@@ -596,7 +608,9 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   if (d->param && dim_given(l, d->param, &value)) return value;
   if (dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
   if (dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
-  if (d->negative) fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if any extent is meant, choose one with --dim %s=N", input, (long long)d->negative, name);
+  if (d->negative)
+    fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if any extent is meant, choose one with --dim %s=N", input,
+         (long long)d->negative, name);
   char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
   if (!strstr(l->missing, flag) && strlen(l->missing) < 500) l->missing = arena_printf(&c->model, "%s%s", l->missing, flag);
   return 1;
@@ -631,7 +645,8 @@ static void build_outputs(Build *b, Graph *g) {
   b->at = (Pos){ 0 };
   for (uint32_t i = 0; i < og->nout; i++) {
     GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
-    if (b->narrow[og->out[i]]) fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
+    if (b->narrow[og->out[i]])
+      fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
     if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
     const Node *x = node(b->ir, io.ref);
     check_ragged(b, io.ref);
@@ -668,7 +683,10 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   Notes wrong = { 0 };
   Lists lists = { 0 };
   Ragged ragged = { .most = o ? o->capacity : 0 };
-  Build b = { .lists = &lists, .ragged = &ragged, .wrong = o && o->unguarded ? NULL : &wrong, .c = c, .ir = g->ir, .m = m, .value = ARENA_NEW(&c->model, Ref, m->values.n), .narrow = ARENA_NEW(&c->model, int, m->values.n), .spent = &spent };
+  Build b = { .c = c, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .spent = &spent,
+              .wrong = o && o->unguarded ? NULL : &wrong,
+              .value = ARENA_NEW(&c->model, Ref, m->values.n),
+              .narrow = ARENA_NEW(&c->model, int, m->values.n) };
   build_inputs(&b, g, o);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
   build_outputs(&b, g);

@@ -52,9 +52,15 @@ typedef struct AttrVal {
 } AttrVal;
 
 /* Attributes for apply_op */
-static inline AttrVal int_attr(const char *name, int64_t v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'i', .set = true, .i = v }; }
-static inline AttrVal float_attr(const char *name, double v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 'f', .set = true, .f = v }; }
-static inline AttrVal string_attr(const char *name, const char *v) { return (AttrVal){ .name = name, .len = strlen(name), .kind = 's', .set = true, .s = v }; }
+static inline AttrVal int_attr(const char *name, int64_t v) {
+  return (AttrVal){ .name = name, .len = strlen(name), .kind = 'i', .set = true, .i = v };
+}
+static inline AttrVal float_attr(const char *name, double v) {
+  return (AttrVal){ .name = name, .len = strlen(name), .kind = 'f', .set = true, .f = v };
+}
+static inline AttrVal string_attr(const char *name, const char *v) {
+  return (AttrVal){ .name = name, .len = strlen(name), .kind = 's', .set = true, .s = v };
+}
 
 /* A sequence: its tensors, the first n of items, which lists that begin alike share. It goes from builder to builder as a
  * Ref that no node has. An optional is what it has, or else a list of NOTHING. */
@@ -192,7 +198,8 @@ void compress_by_data(Build *b, Ref from, int axis);
 
 /* ---- ragged.c ---- */
 void add_count(Build *b, Ref there, Ref count); /* of the node's first result */
-void check_counts(Build *b, Ref r, int64_t from, int64_t to); /* fails where the extent of an axis in from..to-1 depends on data */
+/* fails where the extent of an axis in from..to-1 depends on data */
+void check_counts(Build *b, Ref r, int64_t from, int64_t to);
 void check_ragged(Build *b, Ref r);             /* fails where entries that are not there are in others of r */
 
 /* ---- b_reduce.c ---- */
@@ -227,7 +234,8 @@ Ref feature_rows(Build *b, Ref x);              /* [rows, columns]; a vector is 
 Ref best_class(Build *b, Ref scores);           /* i64[rows, 1] */
 Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of post_transform */
 int64_t class_count(Build *b, const char *ints); /* ints: the attribute of labels that are integers */
-Ref class_labels(Build *b, const char *ints, Ref at); /* of the classes at (i64[rows, 1]): [rows]; 0: they are strings, and nobody asks */
+/* of the classes at (i64[rows, 1]): [rows]; 0: they are strings, and nobody asks */
+Ref class_labels(Build *b, const char *ints, Ref at);
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);
 #include "optable.h"

@@ -44,7 +44,8 @@ static void read_defaults(const Functions *fs, Function *f) {
   f->defaults = ARENA_NEW(fs->scratch, AttrProto *, m->n_unknown_fields);
   for (unsigned i = 0; i < m->n_unknown_fields; i++) {
     Bytes b = unknown_payload(m, i, FUNCTION_DEFAULTS);
-    if (b.p) f->defaults[f->ndefaults++] = (AttrProto *)wire_unpack(fs->c, fs->scratch, &onnx__attribute_proto__descriptor, b, false);
+    if (b.p)
+      f->defaults[f->ndefaults++] = (AttrProto *)wire_unpack(fs->c, fs->scratch, &onnx__attribute_proto__descriptor, b, false);
   }
 }
 
@@ -59,7 +60,8 @@ Imports read_imports(Ctx *c, size_t n, Onnx__OperatorSetIdProto *const *p, const
       if (!strcmp(out[j].domain, out[i].domain) && out[j].version != out[i].version)
         fail(c, EX_BADMODEL, "%s imports domain '%s' in two versions, %lld and %lld", where, shown_as, (long long)out[j].version,
              (long long)out[i].version);
-    if (out[i].version < 1) fail(c, EX_BADMODEL, "%s imports domain '%s' in version %lld", where, shown_as, (long long)out[i].version);
+    if (out[i].version < 1)
+      fail(c, EX_BADMODEL, "%s imports domain '%s' in version %lld", where, shown_as, (long long)out[i].version);
     if (!*out[i].domain && out[i].version > NEWEST_OPSET)
       fail(c, EX_BADMODEL, "%s uses opset %lld, the newest that tgc knows is %d", where, (long long)out[i].version, NEWEST_OPSET);
   }
@@ -83,7 +85,8 @@ static void define(Functions *fs, uint32_t i, const Onnx__FunctionProto *p) {
   Function *f = &fs->p[i];
   *f = (Function){ .p = p, .name = pb_name(c, p->name), .domain = domain_text(c, p->domain),
                    .overload = text_field(c, &p->base, FUNCTION_OVERLOAD) };
-  f->text = arena_printf(&c->model, "function '%.*s%s%.*s'", shown(f->domain), f->domain, *f->domain ? "." : "", shown(f->name), f->name);
+  f->text = arena_printf(&c->model, "function '%.*s%s%.*s'", shown(f->domain), f->domain, *f->domain ? "." : "", shown(f->name),
+                         f->name);
   f->imports = read_imports(c, p->n_opset_import, p->opset_import, f->text);
   read_defaults(fs, f);
   if (find(fs, f->name, f->domain, f->overload)) fail(c, EX_BADMODEL, "%s is defined twice", f->text);

@@ -47,7 +47,8 @@ static Ref narrow_float(Build *b, const Narrow *t, Ref x, bool saturate) {
   power = times(b, at_least(b, power, ldexp(1, t->least)), ldexp(1, -t->mantissa));
   Ref y = mul(b, g_unary(ir, OP_ROUND, g_binary(ir, OP_DIV, x, power)), power), size = g_unary(ir, OP_ABS, x);
   y = g_where(ir, g_binary(ir, OP_CMPNE, x, x), x, y);
-  Ref over = g_binary(ir, OP_OR, g_binary(ir, OP_CMPLT, top, g_unary(ir, OP_ABS, y)), g_binary(ir, OP_CMPEQ, size, num(b, x, INFINITY)));
+  Ref over = g_binary(ir, OP_OR, g_binary(ir, OP_CMPLT, top, g_unary(ir, OP_ABS, y)),
+                      g_binary(ir, OP_CMPEQ, size, num(b, x, INFINITY)));
   if (!saturate) y = g_where(ir, over, t->special == NARROW_INF ? mul(b, x, num(b, x, INFINITY)) : num(b, x, NAN), y);
   if (t->special == NARROW_UNSIGNED) y = plus(b, y, 0); /* there is no -0 */
   return g_cast(ir, y, t->kept);
@@ -60,7 +61,8 @@ Ref narrow_range(Build *b, const Narrow *t, Ref x) {
 Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate) {
   IR *ir = b->ir;
   if (dt_float(t->kept)) return narrow_float(b, t, x, saturate || t->special == NARROW_NONE);
-  if (dt_float((DType)node(ir, x)->dt)) return g_cast(ir, narrow_range(b, t, g_unary(ir, OP_TRUNC, g_cast(ir, x, DT_F32))), t->kept);
+  if (dt_float((DType)node(ir, x)->dt))
+    return g_cast(ir, narrow_range(b, t, g_unary(ir, OP_TRUNC, g_cast(ir, x, DT_F32))), t->kept);
   x = g_binary(ir, OP_AND, g_cast(ir, x, DT_I32), c_int(ir, DT_I32, (1 << t->bits) - 1)); /* the low bits count */
   Ref sign = c_int(ir, DT_I32, t->kept == DT_I8 ? 1 << (t->bits - 1) : 0);
   return g_cast(ir, g_binary(ir, OP_SUB, g_binary(ir, OP_XOR, x, sign), sign), t->kept);

@@ -101,7 +101,8 @@ typedef struct Narrow {       /* a type of ONNX that has none of its own here */
   DType kept;                 /* the type its values are kept in */
   int bits, mantissa, least;  /* least: exponent of the least number whose mantissa is whole */
   double greatest;
-  enum { NARROW_NONE, NARROW_NAN, NARROW_INF, NARROW_UNSIGNED } special; /* neither NaN nor infinities; NaN; both; NaN in place of -0 */
+  /* neither NaN nor infinities; NaN; both; NaN in place of -0 */
+  enum { NARROW_NONE, NARROW_NAN, NARROW_INF, NARROW_UNSIGNED } special;
 } Narrow;
 const Narrow *narrow_type(int onnx);           /* NULL: it is none of them */
 double narrow_value(const Narrow *t, unsigned bits);

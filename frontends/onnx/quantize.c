@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { OPSET_RAISED = 11, OPSET = 13 }; /* the first from which most models mean the same in the second; that of scales by channel */
+/* the first from which most models mean the same in the second; that of scales by channel */
+enum { OPSET_RAISED = 11, OPSET = 13 };
 
 typedef struct Observed {
   const char *name;
@@ -289,7 +290,8 @@ static void quantise_value(OnnxQuant *q, int at, const float (*range)[2]) {
   put_node(q, "DequantizeLinear", u, s, z, v->quantised, -1);
 }
 
-typedef struct Filters { int64_t n, inner, outer; int axis; const float *data; float *scale; } Filters; /* element [o][channel][i] */
+/* element [o][channel][i] */
+typedef struct Filters { int64_t n, inner, outer; int axis; const float *data; float *scale; } Filters;
 
 /* Signed bytes for the weights of n; NULL: they stay floats */
 static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filters *f) {

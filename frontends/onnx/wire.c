@@ -60,8 +60,10 @@ void wire_guess(Ctx *c, const char *path) {
  * new lengths. */
 enum { RAW_DATA = 9, DOC_STRING = 12, NOTE = 32 }; /* numbers of fields of TensorProto; digits of a note */
 
-typedef struct Edit { size_t at, gone, put; uint64_t value; size_t length; } Edit; /* put: bytes; of a number (value), or of a note (value, length) */
-typedef struct Around { size_t at, prefix, length; int64_t grown; int outer; } Around; /* a message with edits: its length and where that stands */
+/* put: bytes; of a number (value), or of a note (value, length) */
+typedef struct Edit { size_t at, gone, put; uint64_t value; size_t length; } Edit;
+/* a message with edits: its length and where that stands */
+typedef struct Around { size_t at, prefix, length; int64_t grown; int outer; } Around;
 typedef struct Thin {
   VEC(Edit) edits;
   VEC(Around) around;  /* outer before inner */
@@ -307,7 +309,8 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
     spend(&s, inner->sizeof_message + PER_ALLOC);
     size_t tag = 0;
     while (field[tag++] & 128) continue;
-    level[depth] = (Message){ .type = inner, .end = p + len, .at = (size_t)(field - s.start) + tag, .prefix = (size_t)(p - field) - tag };
+    const size_t at = (size_t)(field - s.start) + tag, prefix = (size_t)(p - field) - tag;
+    level[depth] = (Message){ .type = inner, .end = p + len, .at = at, .prefix = prefix };
   }
 }
 
