@@ -2,8 +2,8 @@
  *
  * Layers repeat, and so do the steps of a loop. The nests of a kernel, tiled and with their weights packed, are written down as
  * words: nodes in the order in which they were made, for sums are sorted by that; ranges without their numbers, buffers by their
- * place among those of the kernel and what is known of them. Equal words end as equal code, so copies and lanes are made once, and
- * a later kernel has other buffers put in. Its ranges are those of the first, which are told apart within a kernel only.
+ * place among those of the kernel and what is known of them. Equal words end as equal code, so copies and lanes are made once,
+ * and a later kernel has other buffers put in. Its ranges are those of the first, which are told apart within a kernel only.
  *
  * needs: nests ready for expand_nest    gives: what they became, where that is known */
 #include "../ir/refmap.h"
@@ -103,7 +103,8 @@ void alike_expand(Plan *p, Refs *nests) {
   while (a && a->of.n <= id) VEC_PUSH(&a->of, 0);
   const Made *m = a && a->of.p[id] ? &a->made.p[a->of.p[id] - 1] : NULL;
   nests->n = m ? 0 : nests->n;
-  for (size_t i = 0; m && i < m->nests.n; i++) VEC_PUSH(nests, ix_subst(ir, m->nests.p[i], (int)buffers.n, m->buffers.p, buffers.p));
+  for (size_t i = 0; m && i < m->nests.n; i++)
+    VEC_PUSH(nests, ix_subst(ir, m->nests.p[i], (int)buffers.n, m->buffers.p, buffers.p));
   for (size_t i = 0; !m && i < nests->n; i++) {
     nests->p[i] = legalize_nest(ir, expand_nest(ir, nests->p[i], p->target), p->backend, p->target);
     nests->p[i] = prefetch_nest(ir, nests->p[i], p->target);

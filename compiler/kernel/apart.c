@@ -2,8 +2,8 @@
  *
  * The addresses of an access in chunk c are base + c * chunk + a sum of arithmetic progressions, its terms. Where strides
  * nest, such an address is a number in a mixed radix: if all that lies below a stride s of either access fits into
- * one period of s, then addresses are equal only if the digits below s are equal and those from s on are. So it is enough that one
- * group of digits tells the chunks apart: because it is never the same, or because a chunk moves it further than it
+ * one period of s, then addresses are equal only if the digits below s are equal and those from s on are. So it is enough that
+ * one group of digits tells the chunks apart: because it is never the same, or because a chunk moves it further than it
  * reaches. What is not found out counts as meeting. */
 #include "kernel.h"
 #include <stdlib.h>

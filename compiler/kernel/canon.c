@@ -58,7 +58,9 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
    * the same list cannot be mistaken for it */
   int64_t id[3] = { node(ir, r)->arg[0], ir->next_range++, RK_LOOP };
   Ref mark = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, id, 0, NULL);
-  static const Rule rules[] = { { OP_RED, "range list", repair_list }, { OP_NEST, "range list", repair_list }, { OP_NONE, NULL, NULL } };
+  static const Rule rules[] = { { OP_RED, "range list", repair_list },
+                                { OP_NEST, "range list", repair_list },
+                                { OP_NONE, NULL, NULL } };
   Repair hide = { r, 1, &mark }, show = { mark, n, by };
   ir_rewrite(ir, rules, &hide, &root, 1, NULL);
   root = ix_subst(ir, root, 1, &r, &expr);

@@ -130,13 +130,15 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
   double uncut = 0;
   *c = (Cut){ .m = m };
   const int64_t bytes = llabs(step) * (range_extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
-  if (range_extent(ir, r) % chunks || bytes < LEAST_BYTES || (step == 1 && bytes % LINE && bytes * chunks % LINE == 0)) return false;
+  if (range_extent(ir, r) % chunks || bytes < LEAST_BYTES || (step == 1 && bytes % LINE && bytes * chunks % LINE == 0))
+    return false;
   for (int i = 0; i < m->nests; i++) {
     const Node *x = node(ir, m->nest[i]);
     const Touch *store = &m->touch.p[m->store[i]];
     c->span[i] = step * range_extent(ir, r);
     for (int k = 1; k < x->nsrc && !c->range[i]; k++)
-      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * range_extent(ir, x->src[k]) == c->span[i]) c->range[i] = x->src[k];
+      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * range_extent(ir, x->src[k]) == c->span[i])
+        c->range[i] = x->src[k];
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
   return uncut <= 0.05 * elements(ir, m->nest[m->main]);
@@ -202,7 +204,9 @@ static bool chain_add(const IR *ir, Chain *c, const Member *m) {
     const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
     for (int k = 0; k < t->n && span; k++) {
       Cut *cut = &c->cut[c->n];
-      if (t->coef[k] * range_extent(ir, t->range[k]) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) || !divides(ir, cut, c->chunks)) continue;
+      if (t->coef[k] * range_extent(ir, t->range[k]) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) ||
+          !divides(ir, cut, c->chunks))
+        continue;
       bool apart = cuts_apart(ir, cut, cut, c->chunks);
       for (int j = 0; j < c->n && apart; j++) apart = cuts_apart(ir, &c->cut[j], cut, c->chunks);
       if (!apart) continue;
@@ -283,7 +287,9 @@ static Ends *buffer_ends(const IR *ir, const Member *m, size_t n) {
   return e;
 }
 
-static bool inside(const Chain *c, const Ends *e) { return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n; }
+static bool inside(const Chain *c, const Ends *e) {
+  return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n;
+}
 
 /* ---- what a chain is worth ---- */
 typedef struct Use { int buf, last; double bytes; bool written, chunked; int readers; } Use;
@@ -309,7 +315,9 @@ static void collect_uses(const IR *ir, const Chain *c, Uses *uses) {
     }
 }
 
-static double arena_bytes(const IR *ir, int buf) { return ir->bufs.p[buf].kind == BUF_ARENA ? (double)ir->bufs.p[buf].elems * dt_bytes(ir->bufs.p[buf].dt) : 0; }
+static double arena_bytes(const IR *ir, int buf) {
+  return ir->bufs.p[buf].kind == BUF_ARENA ? (double)ir->bufs.p[buf].elems * dt_bytes(ir->bufs.p[buf].dt) : 0;
+}
 
 /* The most that one of the kernels alone has in the arena. */
 static double alone_bytes(const IR *ir, const Chain *c) {
@@ -350,9 +358,12 @@ static double near_cycles(const Use *u) { return (1 + u->readers) * u->bytes / N
  * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
 static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
-  double weights = 0, share = 0, saved = 0, near = 0, lost = (double)(c->chunks * c->n) * CALL, most = (c->n - 1) * MEETING - lost;
+  double weights = 0, share = 0, saved = 0, near = 0;
+  double lost = (double)(c->chunks * c->n) * CALL;
+  double most = (c->n - 1) * MEETING - lost;
   collect_uses(ir, c, &uses);
-  for (size_t i = 0; i < uses.n; i++) most += near_cycles(&uses.p[i]) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / FAR_BYTES : 0);
+  for (size_t i = 0; i < uses.n; i++)
+    most += near_cycles(&uses.p[i]) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / FAR_BYTES : 0);
   double memory = most > 0 ? -alone_bytes(ir, c) : 0;
   for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces take long to ask for */
     const Use *u = &uses.p[i];
@@ -390,10 +401,12 @@ static bool shares_even(const Target *t, int64_t shares) {
 static void consider(const Plan *p, Chains which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Chain *best) {
   const IR *ir = p->ir;
   Chain c = { .n = 1, .chunks = chunks };
-  if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks)) return;
+  if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks))
+    return;
   while (m->kernel + c.n < (int)p->kernels.n && chain_add(ir, &c, m + c.n))
     for (c.each = 1; c.each <= chunks / MIN_CHUNKS; c.each++) {
-      if (chunks % c.each || !(which == CHAINS_ALL ? chunks / c.each <= MAX_SHARES : shares_even(p->target, chunks / c.each))) continue;
+      if (chunks % c.each || !(which == CHAINS_ALL ? chunks / c.each <= MAX_SHARES : shares_even(p->target, chunks / c.each)))
+        continue;
       c.gain = which == CHAINS_ALL ? c.n * c.n : chain_gain(ir, &c, ends, p->target);
       c.total = c.gain + best[c.n].total;
       if (c.gain > 0 && c.total > best->total) *best = c;
@@ -481,7 +494,8 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
   }
   for (size_t x = 0; x < pieces.n; x++) {
     Buf *b = &ir->bufs.p[pieces.p[x].buf];
-    const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0, whole = (pieces.p[x].elems * bytes + over + LINE - 1) / LINE * LINE;
+    const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0;
+    const int64_t whole = (pieces.p[x].elems * bytes + over + LINE - 1) / LINE * LINE;
     b->piece = whole;
     b->elems = whole / bytes * (c->chunks / c->each);
   }

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { BEGIN = 4 };
-enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 }; /* of the first level of cache; half of its ways, the rest is for what streams by */
+/* of the first level of cache; half of its ways, the rest is for what streams by */
+enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 };
 enum { SHUFFLE = 2, ROW_STORE = 2 }; /* loads in the time of a shuffle, and of a store of a row */
 enum { SPREAD = 4 };         /* registers of what is spread */
 enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
@@ -34,13 +35,15 @@ static void find_runs(const Model *m, Access *a, Ref index, int i) {
 void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group) {
   IR *ir = m->ir;
   const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
-  Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .bytes = group * dt_bytes(b->dt), .group = group };
+  Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .group = group };
+  a.bytes = group * dt_bytes(b->dt);
   a.store = node(ir, r)->op == OP_STORE;
   a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4 && !a.weight; /* a weight's gate is decided by packing */
   for (int i = 0; i < m->n; i++) {
     Ref rest;
     a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
-    a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) && !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
+    a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) &&
+                  !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
     if (!a.affine[i] && !a.gated) find_runs(m, &a, index, i);
   }
   VEC_PUSH(&m->access, a);
@@ -75,7 +78,9 @@ static void find_windows(const Model *m, Access *a) {
     a->along[i] = -1;
     if (a->depends[i]) times *= (double)m->extent[i];
     for (int j = 0; j < m->nout && i >= m->nout && !a->weight && a->depends[i] && a->affine[i]; j++)
-      if (a->depends[j] && a->affine[j] && sums(a->coef[i], m->extent[i], a->coef[j], m->extent[j]) < (double)(m->extent[i] * m->extent[j])) a->along[i] = j;
+      if (a->depends[j] && a->affine[j] &&
+          sums(a->coef[i], m->extent[i], a->coef[j], m->extent[j]) < (double)(m->extent[i] * m->extent[j]))
+        a->along[i] = j;
   }
   a->elements = elements(m, a, m->extent, -1);
   a->reuse = times / a->elements;
@@ -100,7 +105,8 @@ static Ref main_reduction(const IR *ir, const Refs *all) {
 int instruction_cost(const Node *x) {
   switch ((Op)x->op) {
   case OP_DIV: case OP_SQRT: case OP_RECIP: return 4;
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS: case OP_POW: return 20;
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_POW: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS:
+    return 20;
   case OP_CONST: case OP_RANGE: case OP_BUFFER: case OP_LOAD: case OP_STORE: case OP_RED: return 0;
   default: return 1;
   }
@@ -137,7 +143,8 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   m->red = main_reduction(ir, &all);
   m->ordered = m->red && keeps_order(ir, m->red, t);
   for (int k = 0; k < n->n; k++)
-    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD && node(ir, n->ranges[k])->arg[2] != RK_SERIAL) m->range[m->n++] = n->ranges[k];
+    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD && node(ir, n->ranges[k])->arg[2] != RK_SERIAL)
+      m->range[m->n++] = n->ranges[k];
   m->nout = m->n;
   m->steps = m->group = 1;
   if (m->red) {
@@ -163,7 +170,8 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
     bool in_body = false;
     for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
     double times = in_body ? 1 : 1 / m->steps;
-    if (x->op == OP_LOAD || x->op == OP_STORE) model_access(m, all.p[i], x->src[1], x->src[0], m->red && in_body, times, in_body ? m->group : 1);
+    if (x->op == OP_LOAD || x->op == OP_STORE)
+      model_access(m, all.p[i], x->src[1], x->src[0], m->red && in_body, times, in_body ? m->group : 1);
     if (in_body && m->group > 1) continue; /* one instruction for all of it */
     if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL) *(in_body ? &m->ops : &m->cold) += times * instruction_cost(x);
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
@@ -182,7 +190,8 @@ void model_free(Model *m) { VEC_FREE(&m->access); }
 static double strip_cost(const Access *a, int64_t stride, int lanes, int64_t beside) {
   const double apart = 3.0 * lanes * a->group;         /* one by one */
   if (!beside || a->group > 1 || a->gated || stride < 2) return apart;
-  if (shuffle_picks(stride, lanes, beside, a->store)) return (beside < stride ? (double)stride / (double)beside : 1) + SHUFFLE * (double)(stride - 1);
+  if (shuffle_picks(stride, lanes, beside, a->store))
+    return (beside < stride ? (double)stride / (double)beside : 1) + SHUFFLE * (double)(stride - 1);
   const int row = shuffle_row(a->bytes, lanes, beside);
   if (row < 2) return apart;
   const double rows = lanes * ((a->store ? ROW_STORE : 1) + 1 - (double)row / lanes), blocks = (double)((beside + row - 1) / row);
@@ -199,7 +208,9 @@ static double vector_cost(const Access *a, int v, int lanes, int64_t beside) {
 
 double access_cost(const Access *a, int v, int lanes) { return vector_cost(a, v, lanes, 0); }
 
-static int64_t width(const Tile *t, int i) { return (int64_t)(i == t->v ? t->lanes : 1) * (i == t->p ? t->up : i == t->q ? t->uq : 1); }
+static int64_t width(const Tile *t, int i) {
+  return (int64_t)(i == t->v ? t->lanes : 1) * (i == t->p ? t->up : i == t->q ? t->uq : 1);
+}
 
 /* Bytes of an operand that one tile walks before it moves on: its panel. */
 static double panel_bytes(const Model *m, const Access *a, const Tile *t) {
@@ -218,7 +229,9 @@ static double panel_walks(const Model *m, const Access *a, const Tile *t) {
   return walks;
 }
 
-static bool walked_again(const Model *m, const Access *a) { return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false }) > 1; }
+static bool walked_again(const Model *m, const Access *a) {
+  return panel_walks(m, a, &(Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false }) > 1;
+}
 
 bool model_spreads(const Model *m, int v) {
   bool any = false;
@@ -228,8 +241,8 @@ bool model_spreads(const Model *m, int v) {
 
 /* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
  * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. Where the
- * other is spread over lanes, it is for weights only that crowd the second level, too: what they are multiplied by would lie apart.
- * Never a range that the reduction does not depend on: all of it would be reduced again for each vector. */
+ * other is spread over lanes, it is for weights only that crowd the second level, too: what they are multiplied by would lie
+ * apart. Never a range that the reduction does not depend on: all of it would be reduced again for each vector. */
 bool walks_outermost(const Model *m, int v) {
   bool outer = false, beside = false, far = false;
   if (v < 0 || v >= m->nout || (m->red && !m->varies[v])) return false;
@@ -274,7 +287,8 @@ static double stream_cycles(const Model *m, const Access *a, const Tile *t, doub
  * outermost: what follows a vector in memory is then read much later. */
 static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   int64_t n[MAX_RANGES];
-  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes || (t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group)) return 0;
+  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes || (t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group))
+    return 0;
   for (int i = 0; i < m->n; i++) {
     int64_t copies = i == t->v ? 1 : i == t->p ? up : i == t->q ? uq : a->along[i] >= 0 ? m->extent[i] : 1;
     n[i] = a->affine[i] && llabs(a->coef[i]) * a->bytes >= APART ? copies : 1;
@@ -305,13 +319,16 @@ static int64_t side_by_side(const Model *m, const Access *a, const Tile *t) {
   int64_t n = 1;
   if (a->hot || (m->red && (t->v < 0 || t->v >= m->nout || !m->varies[t->v]))) return 0;
   for (int i = m->n - 1; i >= 0; i--) {
-    const int64_t copies = i == t->v ? 1 : i == t->p ? t->up : i == t->q ? t->uq : t->whole >> i & 1 || m->selects[i] ? m->extent[i] : 1;
+    const int64_t rest = t->whole >> i & 1 || m->selects[i] ? m->extent[i] : 1;
+    const int64_t copies = i == t->v ? 1 : i == t->p ? t->up : i == t->q ? t->uq : rest;
     if (copies > 1 && a->affine[i] && a->coef[i] == n) n *= copies, i = m->n;
   }
   return n;
 }
 
-bool lies_beside(const Access *a, int v, int i, int64_t n) { return v >= 0 && a->affine[v] && a->coef[v] > a->group && a->affine[i] && a->coef[i] == n; }
+bool lies_beside(const Access *a, int v, int i, int64_t n) {
+  return v >= 0 && a->affine[v] && a->coef[v] > a->group && a->affine[i] && a->coef[i] == n;
+}
 
 /* Loads for a vector of which each run of lanes has an element in common, shared with those copies of the tile whose
  * elements lie beside; *shuffles: those that join what is loaded, and one to spread it. 0: there are no such vectors. */
@@ -344,7 +361,8 @@ static double fetch_cost(const Model *m, const Access *a, const Tile *t, double 
 }
 
 /* Copies at strides that are multiples of a page fall into few sets of the first level of cache, where beyond some ways
- * they evict each other before they have moved on by a line. Vectors that are lines by themselves, of what nothing reads again, do not mind. */
+ * they evict each other before they have moved on by a line. Vectors that are lines by themselves, of what nothing reads
+ * again, do not mind. */
 static double aliased(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   if (!m->red && t->v >= 0 && a->affine[t->v] && a->coef[t->v] == a->group && t->lanes * a->bytes >= LINE) return 0;
   short in_set[SETS] = { 0 };
@@ -370,8 +388,9 @@ static double aliased(const Model *m, const Access *a, const Tile *t, int up, in
 }
 
 /* Where lanes lie so far apart that their lines share few sets of the second level of cache, a walk of all of them evicts what
- * was fetched with each, the line behind it, which the next walk wants. Measured for pictures beyond the caches: a transposition of
- * 2048 by 2048 takes 4.3 ms, in blocks of 128 lanes 2.5; one of 2000 by 2000, whose lines are in all sets, gets slower. */
+ * was fetched with each, the line behind it, which the next walk wants. Measured for pictures beyond the caches: a
+ * transposition of 2048 by 2048 takes 4.3 ms, in blocks of 128 lanes 2.5; one of 2000 by 2000, whose lines are in all sets,
+ * gets slower. */
 int lane_block(const Model *m, const Tile *t) {
   enum { BLOCK = 128, WAYS = 8, FAR = 8 }; /* FAR: times the second level */
   const int64_t sets = m->t->l2_bytes / WAYS / LINE;
@@ -412,7 +431,8 @@ void model_lanes(Model *m, int v, int lanes) {
  * comes from the second for every tile, at one vector a cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   const double steps = t->terms;
-  double mem = 0, shuffles = 0, ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps, far = 0, stream = 0, apart = 0;
+  double mem = 0, shuffles = 0, far = 0, stream = 0, apart = 0;
+  double ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps;
   double trips = 1; /* of the innermost loop that is left */
   bool loops = false;
   for (size_t i = 0; i < m->access.n; i++) {
@@ -425,22 +445,27 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     shuffles += a->times * loads * shuffled;
     stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
     apart += streams(m, a, t, up, uq);
-    mem += a->times * aliased(m, a, t, up, uq) * (a->hot && t->v >= 0 && a->run[t->v] ? 1 : steps); /* a row serves all terms of the body */
+    /* a row serves all terms of the body */
+    mem += a->times * aliased(m, a, t, up, uq) * (a->hot && t->v >= 0 && a->run[t->v] ? 1 : steps);
     if (a->weight && a->hot && t->v >= 0 && a->depends[t->v]) {
       double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
       far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
     }
   }
   const bool in_turn = !m->t->vector_bytes; /* small cores begin one instruction a cycle, be it a load or a product */
-  double cycles = in_turn ? ops + mem : fmax(fmax(ops, mem) / PORTS, (ops + shuffles) / (PORTS + 1)); /* shuffles have a port of their own, and one of the two that multiply */
+  /* shuffles have a port of their own, and one of the two that multiply */
+  double cycles = in_turn ? ops + mem : fmax(fmax(ops, mem) / PORTS, (ops + shuffles) / (PORTS + 1));
   if (far > cycles) cycles = far;
-  const bool lost = apart > STREAMS && !model_spreads(m, t->v); /* what is spread is multiplied by much while the next of it comes */
+  /* what is spread is multiplied by much while the next of it comes */
+  const bool lost = apart > STREAMS && !model_spreads(m, t->v);
   cycles += 0.3 * far + stream * (lost ? 4 : 1);
   for (int i = m->nout; i < m->n; i++)
     if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
-  double chain = LATENCY * steps * (loops ? 1 : 1.05); /* a copy's terms wait for each other; without a loop the next copy stands behind them */
+  /* a copy's terms wait for each other; without a loop the next copy stands behind them */
+  double chain = LATENCY * steps * (loops ? 1 : 1.05);
   if (m->red && chain > cycles) cycles = chain;
-  return (cycles + 0.5 + (loops ? BEGIN / trips : 0)) / steps; /* loop overhead that does not overlap, each time round and to begin */
+  /* loop overhead that does not overlap, each time round and to begin */
+  return (cycles + 0.5 + (loops ? BEGIN / trips : 0)) / steps;
 }
 
 int cost_registers(const Model *m, const Tile *t) {
@@ -450,7 +475,8 @@ int cost_registers(const Model *m, const Tile *t) {
     int held = 0;
     for (size_t i = 0; i < m->access.n; i++) {
       const Access *a = &m->access.p[i];
-      if (a->hot && a->weight) held += (t->p >= 0 && a->depends[t->p] ? t->up : 1) * (t->q >= 0 && a->depends[t->q] ? t->uq : 1) * t->terms;
+      if (a->hot && a->weight)
+        held += (t->p >= 0 && a->depends[t->p] ? t->up : 1) * (t->q >= 0 && a->depends[t->q] ? t->uq : 1) * t->terms;
     }
     return wide * (t->up * t->uq + held + SPREAD);
   }
@@ -498,7 +524,8 @@ double tile_cycles(const Model *m, Tile t) {
         bodies++;
       }
   total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
-  if (t.v >= m->nout && m->red) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq; /* lanes combined at the end, once a result */
+  /* lanes combined at the end, once a result */
+  if (t.v >= m->nout && m->red) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq;
   total *= others;
   return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * shares);
 }

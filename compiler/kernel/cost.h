@@ -14,7 +14,8 @@ typedef struct Access {
   int64_t coef[MAX_RANGES];    /* by range; meaningless where !affine */
   bool depends[MAX_RANGES];
   bool affine[MAX_RANGES];
-  int64_t run[MAX_RANGES], step[MAX_RANGES]; /* where it is not: so many values of a range have an element in common, elements to the next; 0: it is neither */
+  /* where it is not: so many values of a range have an element in common, elements to the next; 0: it is neither */
+  int64_t run[MAX_RANGES], step[MAX_RANGES];
   int bytes;
   int group;                   /* elements at a time, for a unit; else 1 */
   int along[MAX_RANGES];       /* of a window's range, that of the nest it slides along; else -1 */
@@ -32,11 +33,13 @@ typedef struct Model {
   VEC(Access) access;
   double ops;                  /* vector instructions of the body, not counting loads */
   double cold;                 /* and those around it, for each execution of it */
-  double steps;                /* executions of the body per element: terms of the main reduction, of its share where others have the same */
+  /* executions of the body per element: terms of the main reduction, of its share where others have the same */
+  double steps;
   Ref red;                     /* the main reduction: the one that costs most; 0: there is none */
   bool ordered;                /* its terms are taken in turn */
   bool stages;                 /* panels may be copied */
-  bool varies[MAX_RANGES];     /* what is reduced, or all there is without a reduction, is made again for each value of the range */
+  /* what is reduced, or all there is without a reduction, is made again for each value of the range */
+  bool varies[MAX_RANGES];
   bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
   int widest;                  /* bytes of the widest element computed with */
   int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
@@ -59,10 +62,12 @@ void model_lanes(Model *m, int v, int lanes);               /* before tiles with
 double tile_cycles(const Model *m, Tile t);                 /* of the whole nest, divided by m->steps */
 int cost_registers(const Model *m, const Tile *t);
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
-bool lies_beside(const Access *a, int v, int i, int64_t n);  /* copies of range i lie n elements apart where lanes along v lie further apart */
+/* copies of range i lie n elements apart where lanes along v lie further apart */
+bool lies_beside(const Access *a, int v, int i, int64_t n);
 bool model_spreads(const Model *m, int v);                 /* lanes along range v read runs of one element in a reduction */
 bool walks_outermost(const Model *m, int v);
-int lane_block(const Model *m, const Tile *t);              /* values of the range in lanes to walk before loops outside of it go on; 0: all */
+/* values of the range in lanes to walk before loops outside of it go on; 0: all */
+int lane_block(const Model *m, const Tile *t);
 int widest_datum(const IR *ir, Ref r);                      /* bytes of what is loaded below r to compute with */
 double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */
 

@@ -135,7 +135,8 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   memcpy(src + 1, loops, (size_t)nloops * sizeof *src);
   bool looped = false;
   for (int k = 0; k < nloops; k++) looped |= node(ir, loops[k])->arg[2] == RK_REDUCE;
-  if (!looped) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE }); /* the sum is a variable */
+  /* the sum is a variable */
+  if (!looped) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE });
   Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
   Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
   return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);
@@ -260,7 +261,8 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
     return mine ? make(ir, OP_HRED, (DType)x->dt, 1, 1, &red, 1, x->arg) : red;
   }
   default:
-    if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE && !computes_data(v, x)) return each_lane(v, r); /* constants fold */
+    /* constants fold */
+    if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE && !computes_data(v, x)) return each_lane(v, r);
     for (int k = 0; k < x->nsrc; k++)
       src[k] = x->dt == DT_I64 ? operand_of(v, x->src[k]) : splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
     return make(ir, (Op)x->op, (DType)x->dt, v->n, x->nsrc, src, x->narg, x->arg);

@@ -49,7 +49,14 @@ void fat_variants(Plan *p) {
     memset(&v->kernels, 0, sizeof v->kernels);
     for (size_t k = 0; k < p->kernels.n; k++) {
       const Kernel *x = &p->kernels.p[k];
-      Kernel same = { .sink = x->sink, .together = x->together, .each = x->each, .chunks = 1, .code = -1, .flops = x->flops, .bytes_read = x->bytes_read, .bytes_written = x->bytes_written };
+      Kernel same = { .sink = x->sink,
+                      .together = x->together,
+                      .each = x->each,
+                      .chunks = 1,
+                      .code = -1,
+                      .flops = x->flops,
+                      .bytes_read = x->bytes_read,
+                      .bytes_written = x->bytes_written };
       for (size_t i = 0; i < x->nests.n; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));
       VEC_PUSH(&v->kernels, same);
     }
@@ -68,7 +75,8 @@ void fat_variants(Plan *p) {
 static bool orders_weights(IR *ir, const Refs *all, Ref range) {
   for (size_t i = 0; i < all->n; i++) {
     const Node *x = node(ir, all->p[i]);
-    if (x->op == OP_LOAD && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT && ix_uses(ir, x->src[1], range)) return true;
+    if (x->op == OP_LOAD && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT && ix_uses(ir, x->src[1], range))
+      return true;
   }
   return false;
 }

@@ -7,8 +7,11 @@
 
 enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
 enum { BORDER = 50 };        /* cycles that a nest more takes to begin */
-enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 }; /* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
-enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180, SMALL_BODY = 48 }; /* of a range unrolled whole; instructions of what is unrolled with it, where shuffles serve several of them, and without vectors, where memory for code is small */
+/* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
+enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 };
+/* of a range unrolled whole; instructions of what is unrolled with it, where shuffles serve several of them, and without
+ * vectors, where memory for code is small */
+enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180, SMALL_BODY = 48 };
 #define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
 
 /* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
@@ -19,7 +22,8 @@ typedef struct Finds {
 } Finds;
 
 static bool alike(const Tile *a, const Tile *b) {
-  return a->v == b->v && a->lanes == b->lanes && a->p == b->p && a->q == b->q && a->uq == b->uq && a->whole == b->whole && a->stage == b->stage;
+  return a->v == b->v && a->lanes == b->lanes && a->p == b->p && a->q == b->q && a->uq == b->uq && a->whole == b->whole &&
+         a->stage == b->stage;
 }
 
 static void keep_find(Finds *f, Tile t, double cost) {
@@ -215,12 +219,16 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
     best.uq = 1;
     Finds finds = { .room = 1 };
     Tile tile = best;
-    for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m->nout)
-      if (!(tile.whole & ~brief) && may_unroll(m, tile.whole, tile.v)) tile.terms = terms_of(m, tile.whole), consider(m, tile, &finds);
+    for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m->nout) {
+      if (tile.whole & ~brief || !may_unroll(m, tile.whole, tile.v)) continue;
+      tile.terms = terms_of(m, tile.whole);
+      consider(m, tile, &finds);
+    }
     if (finds.n) best = finds.tile[0];
   }
   for (int i = 0; i < m->nout; i++) {
-    int u = m->selects[i] ? (int)m->extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1, l = i == best.v ? best.lanes : 1;
+    const int l = i == best.v ? best.lanes : 1;
+    const int u = m->selects[i] ? (int)m->extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m->range[i], u, l, false, false };
   }
   int parts = best.v >= m->nout && best.up * best.uq == 1 ? parts_of(ir, m->range[best.v], best.lanes, 1) : 1;
@@ -289,12 +297,14 @@ static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking)
 static bool pairs_lanes(const Model *m, int outer, int inner) {
   const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest);
   bool shared = false, own = false;
-  if (n < 2 || 2 * n > lanes || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner]) return false;
+  if (n < 2 || 2 * n > lanes || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner])
+    return false;
   for (size_t k = 0; k < m->access.n; k++) {
     const Access *a = &m->access.p[k];
     own |= a->hot && a->weight && a->depends[inner];
     shared |= a->hot && !a->weight && a->depends[outer] && !a->depends[inner];
-    if (a->gated || (!a->weight && a->depends[inner] && !(a->affine[inner] && a->coef[inner] == 1 && a->affine[outer] && a->coef[outer] == n))) return false;
+    const bool rows = a->affine[inner] && a->coef[inner] == 1 && a->affine[outer] && a->coef[outer] == n;
+    if (a->gated || (!a->weight && a->depends[inner] && !rows)) return false;
   }
   return own && shared;
 }
@@ -371,8 +381,8 @@ static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int 
   return ranking.n;
 }
 
-/* The interior's schedules, if that and its borders take less than the nest with all of its gates, which takes *cycles; else 0. Inner
- * ranges are cut first: what is left of the others' borders is vectors. */
+/* The interior's schedules, if that and its borders take less than the nest with all of its gates, which takes *cycles; else
+ * 0. Inner ranges are cut first: what is left of the others' borders is vectors. */
 static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts *out, double *cycles) {
   Opts cut = { 0 };
   Opts inner[HEURISTIC_MOST], one;

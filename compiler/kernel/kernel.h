@@ -43,7 +43,8 @@ typedef struct Opts {
   int npeeled;
   Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
-  Ref grouped;             /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
+  /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
+  Ref grouped;
   const struct Unit *unit; /* units.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
 } Opts;
@@ -51,7 +52,8 @@ typedef struct Opts {
 /* canon.c */
 /* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
-Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part); /* root where r runs over [begin, end), by a range from 0 on */
+/* root where r runs over [begin, end), by a range from 0 on */
+Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 /* ranges whose quotient by a short extent a selection asks for, split where that divides: nests that together do the same */
 void even_nests(IR *ir, Ref nest, Refs *out);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
@@ -75,7 +77,8 @@ bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of 
 /* heuristic.c: the schedule of a nest by the analytic model of cost.c; microseconds */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
-int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out); /* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
+/* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
+int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 int instruction_cost(const Node *x);       /* cost.c: of one op on registers */
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
@@ -86,7 +89,8 @@ void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says 
 bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* peel.c */
-bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end); /* values of r for which all gates are open; false: all or none to speak of */
+/* values of r for which all gates are open; false: all or none to speak of */
+bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end);
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
 
@@ -103,19 +107,23 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
 
 /* An index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by one is
  * then affine, and memory is that of the steps. */
-typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs; /* step: the range that stands for it */
+/* step: the range that stands for it */
+typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs;
 Ref stairs_open(IR *ir, Ref index, Stairs *s);
 void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
-int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range); /* pack.c: the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
+/* pack.c: the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
+int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
 /* stage.c: panels of operands in memory of the kernel's own, at most so many bytes of it a nest */
 enum { STAGE_BYTES = 1 << 16 };
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
-/* shuffle.c, expand_nest's last step; and what it makes of vectors whose lanes lie a stride apart, so many of them an element apart */
+/* shuffle.c, expand_nest's last step; and what it makes of vectors whose lanes lie a stride apart, so many of them an element
+ * apart */
 Ref shuffle_nest(IR *ir, Ref nest);
-bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store); /* they are picked from vectors in memory, or put into such */
+/* they are picked from vectors in memory, or put into such */
+bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
 int shuffle_row(int bytes, int lanes, int64_t beside);      /* else in rows of so many elements; 1: one by one */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
@@ -134,7 +142,8 @@ typedef struct Addresses {
   int n;
   Term term[MAX_RANGES + 1];
 } Addresses;
-bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks); /* proved: no address of a in a chunk is one of b in another */
+/* proved: no address of a in a chunk is one of b in another */
+bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks);
 
 void kernel_chains(Plan *p, Chains which); /* chain.c: which kernels run chunk by chunk together */
 
@@ -156,7 +165,8 @@ int threads_given(const Plan *p, Refs *nests);
 int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
-Ref decomp_expr(IR *ir, Ref r, bool scalb); /* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
+/* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
+Ref decomp_expr(IR *ir, Ref r, bool scalb);
 bool decomp_has(Op op, DType d);           /* whether it is one of those */
 
 /* fat.c: p->variants by p->target->variants; a schedule for other vectors with the same tiles, false: there is none */

@@ -152,7 +152,8 @@ void kernel_nests(IR *ir, Kernel *k) {
 static bool follow_base(Plan *p, const NestSchedule *b, Opts *o, NestSchedule *s) {
   s->from = b->from;
   s->partial = b->partial;
-  return !opts_parse(p->ir, s->nest, p->base->target, b->opts, strlen(b->opts), o) && opts_retile(p->ir, s->nest, p->base->target, p->target, o);
+  return !opts_parse(p->ir, s->nest, p->base->target, b->opts, strlen(b->opts), o) &&
+         opts_retile(p->ir, s->nest, p->base->target, p->target, o);
 }
 
 /* The first schedule that is given for the nest and legal, else the heuristic's. base: the nest's of the plan that p is a
@@ -168,7 +169,8 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, NestSchedule *s) {
     if (!text) continue;
     s->from = from->name;
     if (!(wrong = opts_parse(ir, nest, p->target, text, strlen(text), &o))) return o;
-    warn_at(ir->ctx, ir_pos(ir, node(ir, nest)->src[0]), "the schedule '%s' of nest %.16s from the %s is not used: %s", text, s->key, from->name, wrong);
+    warn_at(ir->ctx, ir_pos(ir, node(ir, nest)->src[0]), "the schedule '%s' of nest %.16s from the %s is not used: %s", text,
+            s->key, from->name, wrong);
   }
   Nest n = nest_open(ir, nest);
   s->from = "heuristic";

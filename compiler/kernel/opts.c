@@ -21,8 +21,8 @@ static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
 
 /* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
  * own for the rest. So the last tile, or the last vector of an only tile, is moved back to end with the
- * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles. Only for nests that do not compute in
- * place; those have no reduction. */
+ * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles. Only for nests that do
+ * not compute in place; those have no reduction. */
 static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];

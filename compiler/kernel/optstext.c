@@ -226,7 +226,8 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   }
   for (int i = 0; i < o->nmoved && !wrong; i++)
     if (keeps_order(ir, r, t) && opens_range(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
-  for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) { /* what is unrolled is inside of all loops */
+  for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) {
+    /* what is unrolled is inside of all loops */
     bool whole = false;
     for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
     if (unrolled && !whole) wrong = "the terms of a sum are taken in order";

@@ -1,13 +1,14 @@
 /* owners.c: in whose cache a value is.
  *
- * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (threads.c, tgcrt_pool.c). So
- * the place of an element along the loop that is shared says whose it is: a loop that has n values and moves an address by
- * `step` divides every step * n elements of the buffer alike, which is its span. Who reads in the span in which it was stored
- * reads out of the own cache; in another span about half of it is another thread's.
+ * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (threads.c,
+ * tgcrt_pool.c). So the place of an element along the loop that is shared says whose it is: a loop that has n values and moves
+ * an address by `step` divides every step * n elements of the buffer alike, which is its span. Who reads in the span in which
+ * it was stored reads out of the own cache; in another span about half of it is another thread's.
  *
  * What that costs is not the reading. It is that the line is in two caches then, and dear to write to when its memory is used
  * again, however early it is asked for. Zen 4, two cores of one complex, and of two: 7 and 28 ns a line, while a line
- * that only another cache holds takes 1 and 3 to read or to write, an own one 0.7. So a line counts once, when it comes to be in two.
+ * that only another cache holds takes 1 and 3 to read or to write, an own one 0.7. So a line counts once, when it comes to be
+ * in two.
  *
  * needs: kernels in order of execution   gives: Plan.owners, what of each buffer is in two caches so far */
 #include "kernel.h"
@@ -16,7 +17,8 @@
 
 enum { LOOP = 6 };         /* values of a range of which a tile is sure to leave a loop */
 
-typedef struct Reach { int kernel, next; int64_t span; } Reach; /* a span in which a kernel may read a buffer; the buffer's next, -1: none */
+/* a span in which a kernel may read a buffer; the buffer's next, -1: none */
+typedef struct Reach { int kernel, next; int64_t span; } Reach;
 
 typedef struct Owner {
   int64_t span;            /* in which it was stored */
@@ -91,7 +93,8 @@ static Owner *owner(const Plan *p, int64_t buf) { return p->owners && buf < (int
 double owners_reading(const Plan *p, int64_t buf, int64_t span) {
   const Owner *o = owner(p, buf);
   if (!o || !o->known) return -1;
-  if (o->span == SPAN_ONE) return span == SPAN_NONE ? 0.5 : 0; /* to divide what one thread has costs the same by any loop, and once */
+  /* to divide what one thread has costs the same by any loop, and once */
+  if (o->span == SPAN_ONE) return span == SPAN_NONE ? 0.5 : 0;
   return fmax(0, (span == SPAN_NONE ? 1 : apart(o->span, span)) - o->twice);
 }
 

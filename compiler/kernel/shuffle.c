@@ -1,18 +1,19 @@
 /* shuffle.c: elements that lanes load or store one by one become vectors of what lies side by side, and shuffles.
  * needs: copies and lanes made (expand.c)   keeps: values, and what is stored
  *
- * A strip is a vector whose lanes lie a constant stride apart, or runs of lanes that have an element in common. Strips at the same place of one buffer are taken together,
- * since the copies of a tile have what lies between. Two ways lead from vectors in memory to strips, and back:
- * dense, where the strips cover what they lie in, or stride over a few elements: each strip is picked from the vectors
- * that hold its lanes; and in rows, where a few elements of each lane lie side by side: they are a matrix, stored by its
- * rows, of which blocks are transposed in registers. Where long runs of lanes have an element in common, rows are vectors of
- * what these may be for one copy or another, and shuffles spread one of them over its run. Nothing is read beyond the first and the last element that the
- * strips have, and nothing is stored that they do not store. */
+ * A strip is a vector whose lanes lie a constant stride apart, or runs of lanes that have an element in common. Strips at the
+ * same place of one buffer are taken together, since the copies of a tile have what lies between. Two ways lead from vectors
+ * in memory to strips, and back: dense, where the strips cover what they lie in, or stride over a few elements: each strip is
+ * picked from the vectors that hold its lanes; and in rows, where a few elements of each lane lie side by side: they are a
+ * matrix, stored by its rows, of which blocks are transposed in registers. Where long runs of lanes have an element in common,
+ * rows are vectors of what these may be for one copy or another, and shuffles spread one of them over its run. Nothing is read
+ * beyond the first and the last element that the strips have, and nothing is stored that they do not store. */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR = 4, MOST = 8, ROW_BYTES = 16, MAX_LANES = 64 }; /* elements a dense strip may stride over; vectors it is picked from; of a row */
+/* elements a dense strip may stride over; vectors it is picked from; of a row */
+enum { NEAR = 4, MOST = 8, ROW_BYTES = 16, MAX_LANES = 64 };
 
 typedef struct Strip {
   Ref buffer, base;
@@ -270,7 +271,8 @@ static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
   }
   for (int i = 0; i < s->lanes; i++) {
     int64_t e = lane_at(s, i), first = begin + (e - begin) / s->lanes * s->lanes;
-    if (first > end - s->lanes && !within(ir, s, first + s->lanes)) first = end - s->lanes; /* the last one ends with the last element */
+    /* the last one ends with the last element */
+    if (first > end - s->lanes && !within(ir, s, first + s->lanes)) first = end - s->lanes;
     if (!n || at[n - 1] != first) {
       at[n] = first;
       v[n++] = load_at(ir, s, first, s->lanes);

@@ -53,8 +53,10 @@ const Target *target_flushing(Arena *a, const Target *t); /* t with flushes */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
 const char *arch_name(Arch a);
 bool target_rounds(const Target *t, int lanes);       /* so many floats to bf16 in one instruction, to which denormals are zero */
-bool target_scales(const Target *t, DType d, int lanes); /* multiplies so many lanes by powers of two (SCALB) in one instruction */
-double target_bf16_rate(const Target *t);             /* products of bf16 in the time of one of floats, by the best unit; 0: none */
+/* multiplies so many lanes by powers of two (SCALB) in one instruction */
+bool target_scales(const Target *t, DType d, int lanes);
+/* products of bf16 in the time of one of floats, by the best unit; 0: none */
+double target_bf16_rate(const Target *t);
 
 /* ---- host.c ---- */
 Arch host_arch(void);                                 /* ARCH_ANY: one that tgc has no rows for */

@@ -6,15 +6,16 @@
  * threads, a reduction stays in one unit, and no element is stored by two: the results are the same
  * bits however many threads share the chunks.
  *
- * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds. A kernel below
- * SERIAL cycles stays whole: handing out work costs about a microsecond.
+ * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds.
+ * A kernel below SERIAL cycles stays whole: handing out work costs about a microsecond.
  * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
 #include "kernel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIAL = 9000, CHUNK = 2500, UNIT = 300, SMALL_UNIT = 60 }; /* cycles: a kernel not shared, the least of a chunk, of a unit, of one there are few of */
+/* cycles: a kernel not shared, the least of a chunk, of a unit, of one there are few of */
+enum { SERIAL = 9000, CHUNK = 2500, UNIT = 300, SMALL_UNIT = 60 };
 enum { RATE = 3, NEAR_BYTES = 24, FAR_BYTES = 8 };  /* instructions, bytes in a core's own caches and beyond, a cycle */
 enum { TILE_CYCLES = 16 };                          /* to multiply two tiles; half of it to load or store one */
 enum { SPREAD = 4 };                                /* units a chunk, where extents allow: chunks differ by one unit */
@@ -71,7 +72,8 @@ static bool from_data(const IR *ir, Ref r) {
   return any;
 }
 
-/* A last tile was moved back (opts.c): two units of the range store the same elements. A place that data says is clamped by MIN, too. */
+/* A last tile was moved back (opts.c): two units of the range store the same elements. A place that data says is clamped by
+ * MIN, too. */
 static bool overlaps(const IR *ir, Ref root, Ref range) {
   const Node *x = node(ir, root);
   bool any = false;
@@ -96,7 +98,8 @@ typedef struct Share {
 } Share;
 
 /* Of the loops that are apart some may be merged, as long as every reduction varies with the innermost of
- * them or below: else it would be found more than once. So rows of tiles, on which no product of tiles depends, stay innermost. */
+ * them or below: else it would be found more than once. So rows of tiles, on which no product of tiles depends, stay
+ * innermost. */
 static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
@@ -185,7 +188,8 @@ typedef struct Touched {
   bool all;                /* each thread reads all of it */
 } Touched;
 
-/* What an access does if loop k is shared. Of a buffer that nobody knows more of, kernels before and after are taken to share blocks of memory. */
+/* What an access does if loop k is shared. Of a buffer that nobody knows more of, kernels before and after are taken to share
+ * blocks of memory. */
 static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   IR *ir = p->ir;
   const Node *x = node(ir, access);
@@ -207,7 +211,8 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
 }
 
 /* Cycles that threads lose to each other when loop k of the nest is what they share: to lines that come to be in two
- * caches, unless these lose them meanwhile, and to reading what does not vary with it: each of them, and, if no cache holds it, in each call. */
+ * caches, unless these lose them meanwhile, and to reading what does not vary with it: each of them, and, if no cache holds
+ * it, in each call. */
 static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   VEC(Touched) touched = { 0 };
   Refs all = { 0 };

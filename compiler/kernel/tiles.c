@@ -3,14 +3,15 @@
  * Tiles of x have rows along one range of the nest, those of the constant lanes along another; a block of U by V tiles
  * of sums shares U tiles of x and V of the constant, as far as registers go. A step of the block takes a cycle for
  * each row it multiplies, or the time to load its tiles, whichever is more, and a tenth of the other: half a cycle for
- * each of their rows from the first level of cache, more from the second. After the last step the sums go through memory to vectors.
- * The unit is taken where that is less than a dot-product unit takes, and never for fewer rows than a tile has: where
+ * each of their rows from the first level of cache, more from the second. After the last step the sums go through memory to
+ * vectors. The unit is taken where that is less than a dot-product unit takes, and never for fewer rows than a tile has: where
  * weights are read once for a few of them, memory is the limit. */
 #include "units.h"
 #include <math.h>
 
 static const double NEAR_ROW = 0.5, FAR_ROW = 1.3; /* cycles to load a row of a tile */
-static const double START = 60, RESULT = 2;        /* cycles before the first result of a block; of a vector of results, stored and loaded */
+/* cycles before the first result of a block; of a vector of results, stored and loaded */
+static const double START = 60, RESULT = 2;
 
 typedef struct Product {       /* a contraction, for one of its reduction's ranges */
   const Unit *unit;
@@ -63,7 +64,8 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 
 /* Cycles of a block of u by v tiles */
 static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
-  double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4, far = panel > 0.6 * t->l1_bytes ? FAR_ROW : NEAR_ROW;
+  double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4;
+  double far = panel > 0.6 * t->l1_bytes ? FAR_ROW : NEAR_ROW;
   double multiply = (double)u * v * rows, load = p->loads[0] * u * rows * NEAR_ROW + p->loads[1] * v * p->depth * far;
   return p->steps * (fmax(multiply, load) + 0.1 * fmin(multiply, load)) + START + u * v * rows * RESULT;
 }
@@ -79,7 +81,8 @@ static double nest_cycles(IR *ir, const Product *p, const Target *t, const Block
   if (b->copied == b->row) times *= ceil(row / (b->rows * b->u));
   else times *= ceil(row / b->rows) * ceil((double)range_extent(ir, b->copied) / b->u) / (double)range_extent(ir, b->copied);
   double whole = floor(n / (b->lanes * b->v)), rest = ceil(n / b->lanes) - whole * b->v;
-  return times * (whole * block_cycles(p, t, b->rows, b->u, b->v) + (rest > 0 ? block_cycles(p, t, b->rows, b->u, (int)rest) : 0));
+  return times *
+         (whole * block_cycles(p, t, b->rows, b->u, b->v) + (rest > 0 ? block_cycles(p, t, b->rows, b->u, (int)rest) : 0));
 }
 
 static bool fits(IR *ir, const Block *b) {
@@ -122,8 +125,9 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
     }
 }
 
-/* Rows of x that all panels of the constant meet before the next ones do: as many as stay in the second level of cache, where x is more
- * than that and reading the constant once more for each of them is less than reading x for each panel. 0: all at once. */
+/* Rows of x that all panels of the constant meet before the next ones do: as many as stay in the second level of cache, where
+ * x is more than that and reading the constant once more for each of them is less than reading x for each panel. 0: all at
+ * once. */
 static int row_block(const IR *ir, const Product *p, const Target *t, const Block *b) {
   const int64_t rows = range_extent(ir, b->row), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
   const double panels = ceil((double)range_extent(ir, b->lane) / (b->v * b->lanes));

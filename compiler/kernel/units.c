@@ -21,7 +21,7 @@ const Unit unit_table[] = {
   { "tdpbf16ps",  FEAT_AMX_BF16,   DT_BF16, DT_BF16, DT_F32, 2, 16,  16,  16 },
   { "vpdpbusd",   FEAT_AVX512VNNI, DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 },
   { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
-  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on bytes widened to words: vpmaddubsw saturates */
+  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on words: vpmaddubsw saturates */
   { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
   { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
   { "sdot",       FEAT_DOTPROD,    DT_I8, DT_I8, DT_I32, 4,    4,    1,   1 },

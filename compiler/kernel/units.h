@@ -14,7 +14,8 @@ typedef struct Unit {
   int rows, depth;         /* of its tiles, at most; depth in groups; 1, 1: vectors */
 } Unit;
 
-enum { TILE_REGISTERS = 8, TILE_BYTES = 64, MAX_TILES = 64 }; /* registers that hold tiles; bytes of a tile's row, values of a nest, at most */
+/* registers that hold tiles; bytes of a tile's row, values of a nest, at most */
+enum { TILE_REGISTERS = 8, TILE_BYTES = 64, MAX_TILES = 64 };
 
 extern const Unit unit_table[];                         /* .name NULL ends it; in each architecture, better ones first */
 const Unit *unit_named(const char *s, size_t n);   /* NULL: there is none */
@@ -22,7 +23,8 @@ const Unit *unit_named(const char *s, size_t n);   /* NULL: there is none */
 /* NULL when the reduction over r can take groups of its values to the unit, else why not */
 const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r);
 const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* of those of vectors; NULL: none fits */
-Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]); /* what it does not refuse: the reduction, loads of x and y */
+/* what it does not refuse: the reduction, loads of x and y */
+Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]);
 int unit_depth(const Unit *u, int64_t groups);     /* groups of a tile: as many as divide all of them */
 
 /* tiles.c: the best schedule on a matrix unit, if it takes less time than `other` (NULL: plain vectors) */
@@ -44,7 +46,8 @@ const Unit *tile_unit(const IR *ir, const Node *mma);
 /* NULL when o tiles the nest as its unit, which takes groups of o->grouped, asks for, else why not */
 const char *unit_tiling(IR *ir, Ref nest, const Opts *o);
 
-/* r becomes *rest * group + a range of kind dot, or (*rest * depth + a range of kind depth) * group + ...; what the extent lacks to whole groups is multiplied by 0 */
+/* r becomes *rest * group + a range of kind dot, or (*rest * depth + a range of kind depth) * group + ...; what the extent
+ * lacks to whole groups is multiplied by 0 */
 Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest);
 Ref units_apply(IR *ir, Ref nest, Opts *o);        /* groups the range that o gives to a unit */
 #endif
