@@ -186,7 +186,9 @@ static void print_layouts(const Plan *p, Sb *out) {
     layout_print(p->ir, l, out);
     print_origin(p->ir, l->value, out);
   }
-  if (p->layout_cost[0] > 0) sb_printf(out, "; orders of axes: cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1], p->layout_cost[0]);
+  if (p->layout_cost[0] > 0)
+    sb_printf(out, "; orders of axes: cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1],
+              p->layout_cost[0]);
 }
 
 static void print_state(const State *st, const Pass *pass, Sb *out) {
@@ -220,7 +222,9 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
   p->g = g;
   p->ir = g->ir;
-  p->target = o->precision == PREC_STRICT ? target_in_order(&c->model, o->target) : o->keep_denormals ? o->target : target_flushing(&c->model, o->target);
+  p->target = o->target;
+  if (o->precision == PREC_STRICT) p->target = target_in_order(&c->model, o->target);
+  else if (!o->keep_denormals) p->target = target_flushing(&c->model, o->target);
   p->precision = o->precision;
   p->weights_as = o->weights;
   p->backend = o->backend;
@@ -233,7 +237,8 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
 #ifndef NDEBUG
     if (passes[i].level == L_GRAPH) ir_verify_graph(g);
     for (size_t k = 0; k < p->kernels.n && passes[i].level == L_KERNEL; k++) ir_verify_kernel(p->ir, p->kernels.p[k].sink);
-    for (size_t k = 0; k < p->kernels.n && passes[i].level == L_PROG; k++) ir_verify_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n);
+    for (size_t k = 0; k < p->kernels.n && passes[i].level == L_PROG; k++)
+      ir_verify_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n);
 #endif
     if (o->dump && strchr(o->dump, passes[i].letter)) {
       Sb text = { 0 };

@@ -42,7 +42,8 @@ bool bundle_name_ok(const char *s);            /* a C identifier of at most 40 l
  * where that is a unique, harmless identifier, else kind_J. Lives in c->model. */
 const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
 const char *text_words(Ctx *c, const char *s); /* s with everything but [A-Za-z0-9_] made blanks: for comments */
-const char *bundle_variant(const Plan *v, const char *net); /* file and prefix of symbols of one machine's kernels: "net_x86_64_v4" */
+/* file and prefix of symbols of one machine's kernels: "net_x86_64_v4" */
+const char *bundle_variant(const Plan *v, const char *net);
 
 /* ---- template.c ---- */
 typedef struct Word { const char *name, *text; } Word; /* tables end with a name of NULL */
@@ -53,10 +54,12 @@ void template_expand(const char *name, const Word *words, Sb *out);
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
 const char *kernels_text(const Plan *p);       /* all of them */
-const char *chunks_text(const Plan *p, const char *type); /* a list of the parts into which an executor may divide each; 0: it is not here */
+/* a list of the parts into which an executor may divide each; 0: it is not here */
+const char *chunks_text(const Plan *p, const char *type);
 const char *chains_text(const Plan *p, const char *type); /* a list of how many run together from each on */
 /* the function `name` that calls kernels by their number; in, out: names of fields */
-const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage, const char *name);
+const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage,
+                     const char *name);
 
 /* ---- code.c ---- */
 typedef struct CodeForm {                      /* % is the bundle's name, in all of these */
@@ -69,7 +72,8 @@ typedef struct CodeForm {                      /* % is the bundle's name, in all
 const CodeForm *code_form(const BundleOptions *o);
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* with the name for each % */
 const char *code_file(Ctx *c, const BundleOptions *o); /* that holds the kernels: "net.c" */
-Bytes code_make(const Plan *p, const BundleOptions *o, const Word *words); /* the model's text, or what its backend and the linker make of it */
+/* the model's text, or what its backend and the linker make of it */
+Bytes code_make(const Plan *p, const BundleOptions *o, const Word *words);
 
 /* ---- render.c ---- */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */

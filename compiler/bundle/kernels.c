@@ -57,7 +57,8 @@ static bool writes(const Kernel *k, int buf) {
   return false;
 }
 
-/* What the parameters of a kernel's function are: "b0: f32[784] of input x; b1: f32[200] of the weights; b2: f32[640], written" */
+/* What the parameters of a kernel's function are: "b0: f32[784] of input x; b1: f32[200] of the weights; b2: f32[640],
+ * written" */
 static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
   static const char *const of[BUF_LOCAL + 1] = {
     [BUF_INPUT] = " of input ",   [BUF_OUTPUT] = " of output ",     [BUF_WEIGHT] = " of the weights",
@@ -107,7 +108,8 @@ static void put_call(const Plan *p, int k, const char **in, const char **out, co
   sb_puts(s, ");");
 }
 
-/* A kernel, or a chain: all of its kernels for one chunk after another, in the pieces of memory that belong to the first share. */
+/* A kernel, or a chain: all of its kernels for one chunk after another, in the pieces of memory that belong to the first
+ * share. */
 static void put_case(const Plan *p, int k, const char **in, const char **out, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   sb_printf(s, "  case %d:", k);

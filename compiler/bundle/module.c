@@ -4,7 +4,8 @@
 
 /* The pointer to input or output number i, loaded once for each use: %in.2.K */
 static void put_load(Sb *s, const char *from, int64_t i, const char *name) {
-  sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i32 %lld\n  %s = load ptr, ptr %s.at\n", name, from, (long long)i, name, name);
+  sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i32 %lld\n  %s = load ptr, ptr %s.at\n", name, from, (long long)i, name,
+            name);
 }
 
 static void put_nulls(Ctx *c, Sb *s, const char *from, const GIO *v, int n, const char **so_far) {
@@ -32,7 +33,8 @@ static void put_state(const StatePlace *at, const Buf *b, const char *name, Sb *
   sb_printf(s, "  %s%s = getelementptr i8, ptr %%s, i64 %lld\n", name, at->slots > 1 ? ".first" : "", (long long)at->at);
   if (at->slots < 2) return;
   const char *next = b->kind == BUF_NEXT ? ".next" : "";
-  sb_printf(s, "  %s.to = getelementptr i64, ptr %%s, i64 %lld\n  %s.slot = load i64, ptr %s.to\n", name, (long long)b->slot, name, name);
+  sb_printf(s, "  %s.to = getelementptr i64, ptr %%s, i64 %lld\n  %s.slot = load i64, ptr %s.to\n", name, (long long)b->slot,
+            name, name);
   if (*next) sb_printf(s, "  %s.slot.next = sub i64 1, %s.slot\n", name, name);
   sb_printf(s, "  %s.by = mul i64 %s.slot%s, %lld\n", name, name, next, (long long)at->step);
   sb_printf(s, "  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, name, name);
@@ -51,7 +53,9 @@ static void put_call(const Plan *p, int k, const char *from, const char *to, Sb 
     case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %lld\n", name, (long long)b->offset); break;
     case BUF_ARENA: case BUF_GUARD:
       sb_printf(s, "  %s%s = getelementptr i8, ptr %%a, i64 %lld\n", name, b->piece ? ".first" : "", (long long)b->offset);
-      if (b->piece) sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, (long long)b->piece, name, name, name);
+      if (b->piece)
+        sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name,
+                  (long long)b->piece, name, name, name);
       break;
     case BUF_STATE: case BUF_NEXT: put_state(&p->states.p[b->slot], b, name, s); break;
     }
@@ -66,8 +70,10 @@ static void put_call(const Plan *p, int k, const char *from, const char *to, Sb 
 static void put_chain(const Plan *p, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
-  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n  br label %%chain%d\n", k, c, first->each, c, first->each, k);
-  sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n  %s.next = add i64 %s, 1\n", k, c, c, k, c, k, c, c);
+  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->each, c, first->each);
+  sb_printf(s, "  br label %%chain%d\n", k);
+  sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
+  sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);
   for (int i = k; i < k + first->together; i++) put_call(p, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
   sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
 }
@@ -115,8 +121,11 @@ const char *module_messages(Ctx *c) {
     sb_printf(&blocks, "s%d:\n  ret ptr @status.%d\n", n, n);
   }
   for (int i = 0; i <= n; i++)
-    sb_printf(&texts, "@status.%d = private unnamed_addr constant [%zu x i8] c\"%s\\00\"\n", i, strlen(tgcrt_strerror(i)) + 1, tgcrt_strerror(i));
-  sb_printf(&texts, "define weak ptr @tgcrt_strerror(i32 %%status) #3 {\n  switch i32 %%status, label %%other [%s ]\n%sother:\n  ret ptr @status.%d\n}\n",
+    sb_printf(&texts, "@status.%d = private unnamed_addr constant [%zu x i8] c\"%s\\00\"\n", i, strlen(tgcrt_strerror(i)) + 1,
+              tgcrt_strerror(i));
+  sb_printf(&texts,
+            "define weak ptr @tgcrt_strerror(i32 %%status) #3 {\n"
+            "  switch i32 %%status, label %%other [%s ]\n%sother:\n  ret ptr @status.%d\n}\n",
             labels.p, blocks.p, n);
   sb_free(&labels);
   sb_free(&blocks);

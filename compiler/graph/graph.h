@@ -16,7 +16,8 @@ void graph_states(Graph *g, const StateSpec *specs, int n); /* once, before othe
 void graph_grow(Graph *g, const bool *grows); /* grow.c: by state, whether it starts empty */
 
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become sums over integers; true: changed */
-bool graph_simplify(Graph *g, bool merge); /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
+/* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
+bool graph_simplify(Graph *g, bool merge);
 bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
 bool graph_place(Graph *g);    /* concatenations that are only moved become those of moved parts; true: changed */
@@ -30,5 +31,6 @@ bool graph_narrow(Graph *g, Precision p, const Target *t); /* weights in half pr
 bool graph_store(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
 bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */
-bool graph_border(Graph *g, const Target *t); /* windows without taps that meet padding only, where that is less work; true: changed */
+/* windows without taps that meet padding only, where that is less work; true: changed */
+bool graph_border(Graph *g, const Target *t);
 #endif

@@ -53,7 +53,8 @@ static Ref place_parts(IR *ir, Ref r, void *users) {
 }
 
 bool graph_place(Graph *g) {
-  static const Rule none[] = { { OP_NONE, NULL, NULL } }, rules[] = { { OP_CAT, "place-parts", place_parts }, { OP_NONE, NULL, NULL } };
+  static const Rule none[] = { { OP_NONE, NULL, NULL } };
+  static const Rule rules[] = { { OP_CAT, "place-parts", place_parts }, { OP_NONE, NULL, NULL } };
   RefMap users = { 0 };
   Refs roots = { 0 };
   bool changed = false;

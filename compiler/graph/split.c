@@ -23,7 +23,8 @@
 #include <string.h>
 
 enum { MAX_TERMS = 3, MAX_PLANES = 4, AXES = 1 };
-typedef struct Stair { int n, plane[MAX_PLANES], from, step, wide; } Stair; /* product p takes the term plane[(from + step p) / wide] */
+/* product p takes the term plane[(from + step p) / wide] */
+typedef struct Stair { int n, plane[MAX_PLANES], from, step, wide; } Stair;
 typedef struct Scheme {
   int terms, products;
   Stair x, w;                     /* x's last plane holds what is not finite, too */
@@ -99,7 +100,8 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   x = g_reshape(ir, x, n->rank + 1, dims);
   Ref wild = g_unary(ir, OP_NOT, g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, x), c_float(ir, DT_F32, INFINITY))),
       rest = g_where(ir, wild, zero, x);
-  Ref capped = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, rest, c_float(ir, DT_F32, -LARGEST)), largest); /* to be no infinity when rounded */
+  /* to be no infinity when rounded */
+  Ref capped = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, rest, c_float(ir, DT_F32, -LARGEST)), largest);
   Ref term[MAX_TERMS] = { bf16(ir, capped) }, whole = bf16(ir, g_where(ir, wild, x, capped)), part[MAX_PLANES];
   for (int k = 1; k < s->terms; k++) term[k] = bf16(ir, rest = without(ir, rest, term[k - 1]));
   for (int k = 0; k < s->x.n; k++) part[k] = term[s->x.plane[k]];

@@ -115,7 +115,8 @@ static Ref fields_of(IR *ir, const Tensor *q, int axis, int bits, Ref *unit) {
   Ref size = g_cast(ir, g_binary(ir, OP_SHL, c_int(ir, DT_I32, 1), low), DT_F32);
   Ref field = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, words, g_reshape(ir, high, q->rank + 1, ones)),
                        g_reshape(ir, mask, q->rank + 1, ones));
-  *unit = g_reshape(ir, g_expand(ir, g_reshape(ir, g_unary(ir, OP_RECIP, size), q->rank + 1, ones), q->rank + 1, whole), q->rank, q->dims);
+  Ref each = g_reshape(ir, g_unary(ir, OP_RECIP, size), q->rank + 1, ones);
+  *unit = g_reshape(ir, g_expand(ir, each, q->rank + 1, whole), q->rank, q->dims);
   return g_reshape(ir, field, q->rank, q->dims);
 }
 

@@ -60,7 +60,9 @@ bool op_takes(Op op, DType d);                   /* an elementwise op is defined
 typedef uint32_t Ref;      /* 0: none */
 enum { MAX_RANK = 12 };
 
-typedef enum { RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_ROW, RK_DEPTH, RK_SERIAL, RK_COUNT } RangeKind;
+typedef enum {
+  RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_ROW, RK_DEPTH, RK_SERIAL, RK_COUNT
+} RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
 
 typedef struct Node {
@@ -97,7 +99,8 @@ typedef struct Tensor {
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */
-typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT, BUF_GUARD, BUF_LOCAL } BufKind; /* a state as a run finds it, and as it leaves it; Graph.guarded; on the stack of a call */
+/* a state as a run finds it, and as it leaves it; Graph.guarded; on the stack of a call */
+typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT, BUF_GUARD, BUF_LOCAL } BufKind;
 typedef struct Buf {
   BufKind kind;
   DType dt;
@@ -150,7 +153,8 @@ int64_t reduce_identity(Op op, DType d);       /* what REDUCE by op gives of no 
 /* ---- graph builders: check types and shapes with BUG, so callers validate user input first.
  * Elementwise builders broadcast numpy-style: missing leading axes and extents of 1 ---- */
 Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot);
-Ref g_weight(IR *ir, int tensor);              /* shape and type of ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
+/* shape and type of ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
+Ref g_weight(IR *ir, int tensor);
 int64_t tensor_bits(const Tensor *t, int64_t i); /* element i, as CONST keeps it */
 int ir_tensor(IR *ir, const Tensor *t);        /* adds to the table; the data pointer is kept, not copied */
 Ref g_iota(IR *ir, DType d, int64_t n);
@@ -191,7 +195,8 @@ typedef struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are their pairs, in order */
   bool grows;              /* the last of them counts how much of the windows has been appended */
-  bool guarded;            /* behind all of them is one output more, a bool that the caller does not get: an index was out of range */
+  /* behind all of them is one output more, a bool that the caller does not get: an index was out of range */
+  bool guarded;
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* those the caller gives */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; } /* those the caller gets */
@@ -204,7 +209,8 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * MAX compares AND OR NOT WHERE over exact integers. Constructors return canonical, simplified nodes:
  * sums are ADD chains of coefficient*term sorted by Ref with the constant last. Bounds come from
  * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
-Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* a RANGE with a number of its own; CONST 0 when the extent is 1 (node.c) */
+/* a RANGE with a number of its own; CONST 0 when the extent is 1 (node.c) */
+Ref range_make(IR *ir, int64_t extent, RangeKind kind);
 static inline int64_t range_extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);

@@ -126,7 +126,8 @@ static void slots_put(Slots *s, Probe p, uint32_t at) { /* what is not there */
   *e = (Slot){ p.hash, at };
 }
 
-/* Room for one more. Nodes are put in by their age, as they were made: the old table would have them looked up all over memory. */
+/* Room for one more. Nodes are put in by their age, as they were made: the old table would have them looked up all over
+ * memory. */
 static void slots_grow(const IR *ir, Slots *s) {
   Slots old = *s;
   if (s->used * 2 < s->n) return;

@@ -11,7 +11,8 @@ typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressin
 
 static inline void refmap_free(RefMap *m) { free(m->p); }
 
-/* Neighbours lie side by side, four to a place, for walks go from node to node: a map of a whole graph is larger than the caches. */
+/* Neighbours lie side by side, four to a place, for walks go from node to node: a map of a whole graph is larger than the
+ * caches. */
 static inline RefPair *refmap_slot(const RefMap *m, Ref key) {
   uint32_t i = ((uint32_t)(((key >> 2) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << 2 | (key & 3)) & (m->cap - 1);
   while (m->p[i].key && m->p[i].key != key) i = (i + 1) & (m->cap - 1);

@@ -38,7 +38,8 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   if (!top && (p->stored || x->op == OP_PARAM || x->op == OP_WEIGHT || r == f->only)) {
     if (f->only && f->only != r) return;
     double elems = (double)dims_elems(x->dims, x->rank);
-    int inner = r == f->only ? f->only_inner : p->stored && p->inner >= 0 ? p->inner : x->rank - 1; /* row-major: the last axis with an extent */
+    /* row-major: the last axis with an extent */
+    int inner = r == f->only ? f->only_inner : p->stored && p->inner >= 0 ? p->inner : x->rank - 1;
     while (inner > 0 && x->dims[inner] == 1 && r != f->only && p->inner < 0) inner--;
     if (inner < 0 || x->dims[inner] == 1) return;
     int a = axis_of_range(ir, f->ranges, u->rank, idx[inner]);

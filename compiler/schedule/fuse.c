@@ -150,7 +150,9 @@ static void estimate_work(const IR *ir, const Refs *order, double *work) {
     }
     if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
     if (x->op == OP_SCATTER) w = 1; /* to those that read it a load */
-    if (x->op == OP_EXPAND) w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1); /* hoisted */
+    /* hoisted */
+    if (x->op == OP_EXPAND)
+      w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1);
     work[r] = w > 1e15 ? 1e15 : w;
   }
   free(use);
@@ -215,7 +217,8 @@ typedef struct Fuse {
   int64_t row_elems;       /* that registers hold from a reduction to the root */
 } Fuse;
 
-/* Whether r, whose consumers have told what they ask for, is stored. *halo: r is a pad that is read as its source with room around it */
+/* Whether r, whose consumers have told what they ask for, is stored. *halo: r is a pad that is read as its source with room
+ * around it */
 static bool is_stored(const Fuse *f, Ref r, bool *halo) {
   IR *ir = f->s->ir;
   const Node *x = node(ir, r);
@@ -283,7 +286,8 @@ static void tell_sources(Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const bool selects = f->selects[r], selected = me->selected || selects;
-  const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems; /* held from here to the root: heuristic.c */
+  /* held from here to the root: heuristic.c */
+  const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems;
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
   const Ref above = row ? me->root : moves ? r : me->path;
   const int regrouped = me->regrouped + (x->op == OP_RESHAPE && regroups(x, node(ir, x->src[0])));
@@ -295,7 +299,8 @@ static void tell_sources(Fuse *f, Ref r) {
       continue;
     }
     ask_source(ir, x, x->src[k], selects, &ask);
-    const bool update = x->op == OP_SCATTER && k > 0; /* in a nest of its own, which shares no elements with the one of what was there */
+    /* in a nest of its own, which shares no elements with the one of what was there */
+    const bool update = x->op == OP_SCATTER && k > 0;
     const Ref path = update ? MANY : above;
     to->update |= me->update || update;
     if (to->path && to->path == path && path != MANY) to->evals = to->evals > ask.evals ? to->evals : ask.evals;

@@ -182,7 +182,9 @@ static Ref push_gate(IR *ir, Ref r, void *arg) {
   return changed ? scalar(ir, OP_WHERE, (DType)x->dt, 3, out) : 0;
 }
 
-static const Rule gate_rules[] = { { OP_WHERE, "gate a load", gate_loads }, { OP_WHERE, "push a gate down", push_gate }, { OP_NONE, NULL, NULL } };
+static const Rule gate_rules[] = { { OP_WHERE, "gate a load", gate_loads },
+                                   { OP_WHERE, "push a gate down", push_gate },
+                                   { OP_NONE, NULL, NULL } };
 
 static Ref nest(IR *ir, const Place *p, const Node *x, const Ref *idx, const Ref *ranges, int nranges, Ref value) {
   Ref src[MAX_RANK + 1];
@@ -296,7 +298,8 @@ void sched_lower(Sched *s) {
         if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], &nests);
         at += node(ir, x->src[k])->dims[x->arg[0]];
       }
-    } else if (x->op == OP_PAD && node(ir, x->src[1])->op == OP_CONST) { /* its source with room around, so that no element asks where it lies */
+    } else if (x->op == OP_PAD && node(ir, x->src[1])->op == OP_CONST) {
+      /* its source with room around, so that no element asks where it lies */
       Place part = *p;
       part.fill = x->src[1];
       for (int a = 0; a < x->rank; a++) {

@@ -125,9 +125,11 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 
 /* ---- files (file.c) ---- */
 typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
-Bytes file_read(Ctx *c, const char *path, size_t limit); /* regular files only, non-blocking open; copied into the model arena; fails with EX_NOINPUT_ */
+/* regular files only, non-blocking open; copied into the model arena; fails with EX_NOINPUT_ */
+Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
-void files_check(Ctx *c);                               /* fails when a mapped file became shorter: before results are published */
+/* fails when a mapped file became shorter: before results are published */
+void files_check(Ctx *c);
 void files_unmap(Ctx *c);                               /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write; fails with EX_NOWRITE */

@@ -31,7 +31,8 @@ static double vectors(const Target *t, const Node *x) {
 static double op_cost(const Target *t, const Node *x) {
   switch ((Op)x->op) {
   case OP_DIV: case OP_SQRT: case OP_RECIP: case OP_MOD: case OP_FLDIV: case OP_FLMOD: return 4 * vectors(t, x);
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS: case OP_POW: return 20 * vectors(t, x);
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_POW: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS:
+    return 20 * vectors(t, x);
   case OP_VEC: case OP_HRED: return x->lanes + 2;
   case OP_LANE: return 1;
   case OP_SCALB: return 2 * vectors(t, x);

@@ -15,7 +15,8 @@
 
 enum { ROUNDS = 5, QUICK_ROUNDS = 2, FINAL_ROUNDS = 6, FINALISTS = 3, FILL_SECONDS = 10 };
 enum { RETRIES = 3 };        /* of a sample */
-enum { PAGE = 4096, STAGGER = 11 * 64 }; /* buffers of a model do not all begin where a page does, which costs more than a schedule gains */
+/* buffers of a model do not all begin where a page does, which costs more than a schedule gains */
+enum { PAGE = 4096, STAGGER = 11 * 64 };
 #define HOPELESS 1.6         /* times the fastest run: not timed any further */
 #define GRACE    1.0         /* seconds a step may take over three times the incumbent */
 #define SAMPLE   50e-6       /* seconds a warm sample takes at least */
@@ -38,7 +39,8 @@ static uint64_t next_random(uint64_t *s) {
 }
 
 /* Numbers between -1 and 1; wide integers, which may be indices, 0 or 1; others any bits. hard: now and then what
- * arithmetic trips over; but no product of two overflows, as one that is rounded with a sum may then differ from one that is before it. */
+ * arithmetic trips over; but no product of two overflows, as one that is rounded with a sum may then differ from one that is
+ * before it. */
 static int64_t any_value(DType d, uint64_t *s, bool hard) {
   static const double trap[] = { 0, -0.0, 1e-40, -1e-40, 1e18, -1e18, 1e-30, INFINITY, -INFINITY, NAN };
   uint64_t r = next_random(s);
@@ -200,7 +202,8 @@ static _Noreturn void race(Batch *b, bool quick) {
   Regions all = { 0 };
   char *junk = memory(bytes);
   int left = line_up(b, m, &all);
-  if (!m[0].out && m[0].run) sample(&m[0], junk, bytes), m[0].n = 0; /* the first sample after a flush takes up to three times as long */
+  /* the first sample after a flush takes up to three times as long */
+  if (!m[0].out && m[0].run) sample(&m[0], junk, bytes), m[0].n = 0;
   for (int r = 0; r < rounds; r++) take_turns(m, n, behind[r], junk, bytes);
   for (int i = 0, k = 0; i < n; i++)
     if (m[i].run) order[k++] = &m[i];

@@ -48,9 +48,11 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   bool varied;             /* its neighbours were tried in this session */
 } Trial;
 typedef VEC(Trial) Trials;
-typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner; /* beam: width of the finished search, 0: unfinished */
+/* beam: width of the finished search, 0: unfinished */
+typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-Store *store_open(Ctx *c, const char *path, bool create); /* NULL: no file and not to create one. Warns, keeps rows in memory when it cannot write */
+/* NULL: no file and not to create one. Warns, keeps rows in memory when it cannot write */
+Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* NULL: no place for it */
 void store_close(Store *s);
 void store_trials(Store *s, const char *key, const Place *p, Trials *out);
@@ -60,7 +62,8 @@ void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
 bool store_commit(Store *s);                         /* false: it is in memory only */
-typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow; /* n: beam, or failed */
+/* n: beam, or failed */
+typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
 ScheduleSource *store_source(Store *s, const Backend *b); /* finds out where it is when it is first asked */
@@ -87,7 +90,8 @@ void child_limits(int cpu_seconds, int64_t memory);  /* of the calling process; 
 int run_limited(const char *const *argv, const char *log, double seconds, int64_t memory); /* wait status, or -1: time ran out */
 
 /* ---- batch.c ---- */
-typedef enum { OUT_OPEN, OUT_DROPPED, OUT_SCREENED, OUT_MEASURED, OUT_FAILED } Outcome; /* screened: timed by the screen, and left out */
+/* screened: timed by the screen, and left out */
+typedef enum { OUT_OPEN, OUT_DROPPED, OUT_SCREENED, OUT_MEASURED, OUT_FAILED } Outcome;
 typedef enum { SPENT_LOWERING, SPENT_COMPILING, SPENT_TIMING, SPENT_CHECKING, SPENT_KINDS } Spent;
 typedef struct Candidate {
   const char *opts;
@@ -96,7 +100,8 @@ typedef struct Candidate {
   const char *why;
 } Candidate;
 enum { SCREENED_KEEP = 2 };
-typedef struct Quick { int place; double relative; } Quick; /* a candidate, and its part of the incumbent's time, by the screen's code; place 0: none */
+/* a candidate, and its part of the incumbent's time, by the screen's code; place 0: none */
+typedef struct Quick { int place; double relative; } Quick;
 typedef struct Task {
   Ref nest;
   const char *key;
@@ -180,7 +185,8 @@ typedef struct Tuner {
 void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with what the store knows of them */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* a kernel's, for each kernel of the plan */
 bool tune_run(Tuner *t);                             /* false: interrupted */
-void goal_settle(Tuner *t, Goal *g, const char *opts); /* the schedule that held in the model takes the best's place, in the store, too */
+/* the schedule that held in the model takes the best's place, in the store, too */
+void goal_settle(Tuner *t, Goal *g, const char *opts);
 double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
 void tuner_free(Tuner *t);
 #endif
