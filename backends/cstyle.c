@@ -22,7 +22,8 @@ const char *c_suffix(DType d, int lanes, char buf[32]) {
 }
 
 /* ---- one expression ---- */
-typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use; /* of a value: where it is made; uses, those in products, any in another block */
+/* of a value: where it is made; uses, those in products, any in another block */
+typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;
 
 typedef struct Render {
   const IR *ir;
@@ -252,7 +253,8 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_LOAD:
     if (x->nsrc == 4) {
       sb_printf(o, "(%s ? ", arg(w, x, 2));
-      if (vec && d != DT_BOOL) sb_printf(o, "(%s)", c_type(d, n, sfx)); /* both sides of ?: are of one type: not the unaligned one */
+      /* both sides of ?: are of one type: not the unaligned one */
+      if (vec && d != DT_BOOL) sb_printf(o, "(%s)", c_type(d, n, sfx));
     }
     if (vec && d == DT_BOOL) {
       sb_puts(o, "__builtin_convertvector(");
@@ -365,7 +367,9 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
   if (decomp_has((Op)x->op, d)) {
     sb_printf(o, "tgc_%s_%s(%s)", libm[x->op], c_suffix(d, n, sfx), inside(w, x, 0));
   } else if (vec && (x->op == OP_SQRT || x->op == OP_ROUND || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_TRUNC)) {
-    static const char *const name[OP_COUNT] = { [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc" };
+    static const char *const name[OP_COUNT] = {
+      [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc"
+    };
     sb_printf(o, "tgc_%s_%s(%s)", name[x->op], c_suffix(d, n, sfx), arg(w, x, 0));
   } else if (libm[x->op] && fl && !vec) {
     sb_printf(o, "%s%s(%s", libm[x->op], d == DT_F32 ? "f" : "", inside(w, x, 0));
@@ -555,7 +559,8 @@ static void put_value(Render *w, size_t at, Sb *e) {
     w->prec[at] = (char)prec;
     return;
   }
-  const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere; /* by terms of a loop, or of a sum without one */
+  /* by terms of a loop, or of a sum without one */
+  const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere;
   const int bytes = x->lanes * dt_bytes((DType)x->dt);
   const bool keep = x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* a register */
   char type[32];

@@ -138,7 +138,8 @@ static void want_names(Prelude *p, const char *s) {
     for (n = 0; letter(s[n]); n++) {}
     if (n > 4 && starts_with(s, "tgc_")) want_function(p, s, n);
     else if (n > 6 && starts_with(s, "i32x") && memmem(s, n, "_of", 3)) want_mask(p, s, n);
-    else if (memchr(s, 'x', n) && parse_suffix(s, s[n - 1] == 'u' ? n - 1 : n, &d, &lanes) && lanes > 1) names_add(&p->types, s, n);
+    else if (memchr(s, 'x', n) && parse_suffix(s, s[n - 1] == 'u' ? n - 1 : n, &d, &lanes) && lanes > 1)
+      names_add(&p->types, s, n);
     n += !n;
   }
 }
@@ -185,7 +186,9 @@ void c_prelude(const Plan *p, const Target *t, Sb *o) {
   for (const char *at = file->p; part_next(&at, file->p + file->n, &part);)
     if (starts_with(part.heading, "@text") && mentioned(&part, all.p)) put_part(o, &part, DT_NONE, 1);
   for (size_t i = 0; i < pre.types.p.n; i++) wide |= put_typedef(o, pre.types.p.p[i], t);
-  if (wide) sb_puts(o, "#if defined __GNUC__ /* how they are passed matters to no one else: helpers are static */\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n");
+  if (wide)
+    sb_puts(o, "#if defined __GNUC__ /* how they are passed matters to no one else: helpers are static */\n"
+               "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n");
   if (pre.types.p.n) sb_puts(o, "\n");
   if (pre.text.n) sb_printf(o, "%s\n", pre.text.p);
   names_free(&pre.functions);

@@ -82,7 +82,8 @@ static const char *memory_type(DType d) { return d == DT_BOOL ? "i8" : scalar_ty
 static Text suffix(DType d, int lanes) { /* as intrinsics are mangled: f32 or v8f32 */
   Text t;
   int n = lanes == 1 ? 0 : snprintf(t.s, sizeof t.s, "v%d", lanes);
-  snprintf(t.s + n, sizeof t.s - (size_t)n, "%c%d", d == DT_F32 || d == DT_F64 ? 'f' : 'i', d == DT_BOOL ? 1 : dtype_info[d].bits);
+  snprintf(t.s + n, sizeof t.s - (size_t)n, "%c%d", d == DT_F32 || d == DT_F64 ? 'f' : 'i',
+           d == DT_BOOL ? 1 : dtype_info[d].bits);
   return t;
 }
 
@@ -166,8 +167,10 @@ static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags
   const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
   const Text type = value_type(d, lanes), sfx = suffix(d, lanes);
   char function[64];
-  if (!t || (*t == '#' && lanes > 1)) BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
-  if (!kind) return n == 1 ? emit(w, "%s%s %s %s", t, flags, type.s, arg[0]) : emit(w, "%s%s %s %s, %s", t, flags, type.s, arg[0], arg[1]);
+  if (!t || (*t == '#' && lanes > 1))
+    BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
+  if (!kind)
+    return n == 1 ? emit(w, "%s%s %s %s", t, flags, type.s, arg[0]) : emit(w, "%s%s %s %s, %s", t, flags, type.s, arg[0], arg[1]);
   if (*t == '=') return arg[0];
   if (*t == '#') snprintf(function, sizeof function, "%s%s", t + 1, d == DT_F32 ? "f" : "");
   else snprintf(function, sizeof function, "%s.%s.%s", *t == '@' ? "llvm" : "tgc", t + 1, sfx.s);
@@ -243,7 +246,8 @@ static const DotText dot_text[] = {
 
 static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: none */
   for (size_t i = 0; i < sizeof dot_text / sizeof *dot_text; i++)
-    if (dot_text[i].arch == t->arch && dot_text[i].x == x && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features)) return &dot_text[i];
+    if (dot_text[i].arch == t->arch && dot_text[i].x == x && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features))
+      return &dot_text[i];
   return NULL;
 }
 
@@ -261,7 +265,8 @@ static const char *put_dot(Render *w, const Node *x) {
   }
   if (!d->words) {
     const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 takes bytes by fours */
-    if (w->t->arch == ARCH_X86_64) a = emit(w, "bitcast %s %s to %s", bytes.s, a, t.s), b = emit(w, "bitcast %s %s to %s", bytes.s, b, t.s);
+    if (w->t->arch == ARCH_X86_64)
+      a = emit(w, "bitcast %s %s to %s", bytes.s, a, t.s), b = emit(w, "bitcast %s %s to %s", bytes.s, b, t.s);
     return emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
   }
   a = emit(w, "bitcast %s %s to %s", bytes.s, a, words.s);
@@ -284,7 +289,8 @@ static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a)
     for (int h = 0; h < 2; h++) {
       char list[64 * 8];
       size_t at = 0;
-      for (int i = 0; i < lanes; i++) at += (size_t)snprintf(list + at, sizeof list - at, "%si32 %d", i ? ", " : "", h * lanes + i);
+      for (int i = 0; i < lanes; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%si32 %d", i ? ", " : "", h * lanes + i);
       CHECK(at < sizeof list);
       const char *name = arena_printf(&w->a, "%%v%d", w->values++);
       sb_printf(w->o, "  %s = shufflevector %s %s, %s poison, <%d x i32> <%s>\n", name, whole.s, a, whole.s, lanes, list);
@@ -308,7 +314,8 @@ static const char *put_shuffle(Render *w, const Node *x) {
   const Text t = value_type((DType)x->dt, node(w->ir, x->src[0])->lanes);
   Sb lanes = { 0 };
   for (int i = 0; i < x->lanes; i++) sb_printf(&lanes, "%si32 %lld", i ? ", " : "", (long long)x->arg[i]);
-  const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, x->src[0]), t.s, value(w, x->src[1]), x->lanes, lanes.p);
+  const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, x->src[0]), t.s, value(w, x->src[1]),
+                       x->lanes, lanes.p);
   sb_free(&lanes);
   return v;
 }
@@ -340,7 +347,8 @@ static void find_wanted(Render *w) {
   }
 }
 
-static const char *put_base(Render *w, Ref buffer, Ref index, const char *type) { /* not inbounds: only the offset may lead there */
+/* not inbounds: only the offset may lead there */
+static const char *put_base(Render *w, Ref buffer, Ref index, const char *type) {
   for (size_t i = w->bases.n; i-- > 0;)
     if (w->bases.p[i].buffer == buffer && w->bases.p[i].index == index) return w->bases.p[i].text;
   const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", type, value(w, buffer), value(w, index));
@@ -354,7 +362,8 @@ static const char *put_address(Render *w, const Node *x) {
   int64_t by;
   CHECK(node(w->ir, index)->lanes == 1);
   if (!is_offset(w->ir, index, &by)) return put_base(w, x->src[0], index, type);
-  return emit(w, "getelementptr %s, ptr %s, i64 %lld", type, put_base(w, x->src[0], node(w->ir, index)->src[0], type), (long long)by);
+  return emit(w, "getelementptr %s, ptr %s, i64 %lld", type, put_base(w, x->src[0], node(w->ir, index)->src[0], type),
+              (long long)by);
 }
 
 static const char *put_access(Render *w, const Node *x) { /* the load itself, of bools as masks */
@@ -432,7 +441,8 @@ static const char *put_spill(Render *w, const Node *x) {
 }
 
 static const char *put_part(Render *w, const Node *x) {
-  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", scalar_type[x->dt], value(w, x->src[0]), value(w, x->src[1]));
+  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", scalar_type[x->dt], value(w, x->src[0]),
+                       value(w, x->src[1]));
   return emit(w, "load %s, ptr %s, align %d", value_type((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
 }
 
@@ -443,12 +453,14 @@ static bool put_tile(Render *w, Ref r) {
   switch ((Op)x->op) {
   case OP_TILE: {
     const char *p = put_address(w, x);
-    sb_printf(w->o, "  call void @llvm.x86.tileloadd64(i8 %d, ptr %s, i64 %lld)\n", t, p, (long long)x->arg[1] * dt_bytes((DType)x->dt));
+    sb_printf(w->o, "  call void @llvm.x86.tileloadd64(i8 %d, ptr %s, i64 %lld)\n", t, p,
+              (long long)x->arg[1] * dt_bytes((DType)x->dt));
     return true;
   }
   case OP_MMA:
-    sb_printf(w->o, "  call void @llvm.x86.%s(i8 %d, i8 %d, i8 %d)\n", tile_unit(w->ir, x)->name, tile_register(&w->tiles, tile_sum(w->ir, x)),
-              tile_register(&w->tiles, x->src[1]), tile_register(&w->tiles, x->src[2]));
+    sb_printf(w->o, "  call void @llvm.x86.%s(i8 %d, i8 %d, i8 %d)\n", tile_unit(w->ir, x)->name,
+              tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]),
+              tile_register(&w->tiles, x->src[2]));
     return true;
   case OP_ACC:
     if (t >= 0) sb_printf(w->o, "  call void @llvm.x86.tilezero(i8 %d)\n", t);
@@ -535,7 +547,8 @@ static const char *put_expr(Render *w, const Node *x) {
 }
 
 static void put_prefetch(Render *w, const Node *x) { /* not inbounds: it may ask for what lies behind */
-  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, x->src[0])->dt), value(w, x->src[0]), value(w, x->src[1]));
+  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, x->src[0])->dt), value(w, x->src[0]),
+                       value(w, x->src[1]));
   sb_printf(w->o, "  call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)\n", p, x->arg[0] ? 3 : 2);
 }
 
@@ -562,15 +575,19 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_PREFETCH: put_prefetch(w, x); return NULL;
   case OP_ACC: return put_acc(w, x);
   case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, x->src[0]));
-  case OP_SET: sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
-                         value(w, x->src[1]), value(w, x->src[0])); return NULL;
+  case OP_SET:
+    sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
+              value(w, x->src[1]), value(w, x->src[0]));
+    return NULL;
   case OP_DOT: return put_dot(w, x);
   case OP_SCALB:
-    return emit(w, "call %s @llvm.x86.avx512.mask.scalef.ps.512(%s %s, %s %s, %s zeroinitializer, i16 -1, i32 4)", t.s, t.s, value(w, x->src[0]), t.s,
-                value(w, x->src[1]), t.s);
+    return emit(w, "call %s @llvm.x86.avx512.mask.scalef.ps.512(%s %s, %s %s, %s zeroinitializer, i16 -1, i32 4)", t.s, t.s,
+                value(w, x->src[0]), t.s, value(w, x->src[1]), t.s);
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
-  case OP_LANE: return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]), (long long)x->arg[0]);
+  case OP_LANE:
+    return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]),
+                (long long)x->arg[0]);
   case OP_SHUFFLE: return put_shuffle(w, x);
   case OP_HRED: return put_hred(w, (Op)x->arg[0], d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
   default: return put_expr(w, x);
@@ -624,11 +641,14 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
 }
 
 /* ---- the prelude: exactly what the kernels call ---- */
-static bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'; }
+static bool word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
 
 /* "v8f32" or "i64": the element, lanes */
 static DType parse_suffix(const char *s, int *lanes) {
-  static const DType of_bits[2][65] = { { [1] = DT_BOOL, [8] = DT_I8, [16] = DT_I16, [32] = DT_I32, [64] = DT_I64 }, { [32] = DT_F32, [64] = DT_F64 } };
+  static const DType of_bits[2][65] = { { [1] = DT_BOOL, [8] = DT_I8, [16] = DT_I16, [32] = DT_I32, [64] = DT_I64 },
+                                        { [32] = DT_F32, [64] = DT_F64 } };
   *lanes = 1;
   if (*s == 'v') *lanes = (int)strtol(s + 1, (char **)(uintptr_t)&s, 10);
   return of_bits[*s == 'f'][atoi(s + 1) & 127];
@@ -690,7 +710,8 @@ static void want_name(Prelude *p, const char *s, size_t n) {
     if (!f || *f != '#' || !starts_with(name, f + 1)) continue;
     const char *rest = name + strlen(f + 1), *type = *rest ? "float" : "double";
     if (*rest && strcmp(rest, "f")) continue; /* exp2 begins with exp: another function */
-    sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "", op_info[op].arity > 1 ? type : "");
+    sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "",
+              op_info[op].arity > 1 ? type : "");
     return;
   }
 }
@@ -707,7 +728,8 @@ static void want_names(Prelude *p, const char *s) { /* what is called, but for k
 static void put_prelude(Prelude *p, const Target *t, Sb *o) {
   if (p->text.p) sb_puts(o, p->text.p);
   /* a kernel inlined into the run loses its registers to its neighbours */
-  static const char *const role[] = { "noinline nounwind", "alwaysinline nounwind", "nobuiltin nounwind willreturn memory(none)", "nounwind" };
+  static const char *const role[] = { "noinline nounwind", "alwaysinline nounwind", "nobuiltin nounwind willreturn memory(none)",
+                                      "nounwind" };
   for (int i = 0; i < 4; i++) {
     sb_printf(o, "attributes #%d = { %s", i, role[i]);
     if (*t->llvm) sb_printf(o, " \"target-features\"=\"%s\"", t->llvm);
@@ -765,6 +787,14 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
   return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);
 }
 
-const Backend llvm_backend = { .name = "llvm", .gloss = "LLVM IR, and objects of it where LLVM 19 is installed", .model = "net.ll.in", .comment = { "; ", "" }, .supports = llvm_supports,
-                               .kernel = llvm_kernel, .prelude = llvm_prelude, .build = llvm_generate,
-                               .load = llvm_load, .symbol = llvm_jit_symbol, .version = llvm_version };
+const Backend llvm_backend = { .name = "llvm",
+                               .gloss = "LLVM IR, and objects of it where LLVM 19 is installed",
+                               .model = "net.ll.in",
+                               .comment = { "; ", "" },
+                               .supports = llvm_supports,
+                               .kernel = llvm_kernel,
+                               .prelude = llvm_prelude,
+                               .build = llvm_generate,
+                               .load = llvm_load,
+                               .symbol = llvm_jit_symbol,
+                               .version = llvm_version };

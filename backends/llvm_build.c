@@ -140,7 +140,8 @@ static void session_close(Session *s) {
   s->l->DisposeTargetMachine(s->machine);
 }
 
-static const char passes[] = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,infer-alignment),globaldce";
+static const char passes[] =
+    "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,infer-alignment),globaldce";
 
 /* Simpler code is made a little slower of it, and twice as fast. */
 static const char hasty_passes[] = "always-inline,function(sroa,early-cse,infer-alignment),globaldce";
@@ -247,7 +248,9 @@ const char *llvm_version(Ctx *c) {
 static _Noreturn void missing(Ctx *c) { fail(c, EX_MISSING, "this needs LLVM 19, which tgc was built without"); }
 bool llvm_available(void) { return false; }
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) { (void)t, (void)m, (void)assembly, missing(c); }
-LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, bool hasty) { (void)t, (void)text, (void)n, (void)hasty, missing(c); }
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, bool hasty) {
+  (void)t, (void)text, (void)n, (void)hasty, missing(c);
+}
 void *llvm_jit_symbol(LoadedCode *j, const char *name) { (void)j, (void)name; return NULL; }
 void llvm_jit_free(LoadedCode *j) { (void)j; }
 const char *llvm_version(Ctx *c) { return (void)c, NULL; }

@@ -8,7 +8,8 @@ const char *part_line(const char *s, const char *end) {
 }
 
 static bool is_heading(const char *line) {
-  return starts_with(line, "@text") || starts_with(line, "@scalar ") || starts_with(line, "@vector ") || starts_with(line, "@function ");
+  return starts_with(line, "@text") || starts_with(line, "@scalar ") || starts_with(line, "@vector ") ||
+         starts_with(line, "@function ");
 }
 
 static bool is_remark(const char *line) { return starts_with(line, "@ ") || starts_with(line, "@\n"); }

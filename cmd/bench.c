@@ -1,6 +1,6 @@
 /* bench.c: tgc bench: the latency of a bundle on this machine, with --vs-ort that of ONNX Runtime in turn with it,
- * and with --vs-untuned that of the bundle without searched schedules, in blocks so short that all see the same machine. Windows in which other processes
- * took part of it are measured again; where that does not help, the result says so. */
+ * and with --vs-untuned that of the bundle without searched schedules, in blocks so short that all see the same machine.
+ * Windows in which other processes took part of it are measured again; where that does not help, the result says so. */
 #include "cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,8 @@ static void start_untuned(Ctx *c, Bench *b) {
   const char *dir = plan_put(c, b->o, b->untuned, b->scratch);
   b->untuned_f = interface_read(c, dir);
   b->plain = &b->side[b->sides++];
-  worker_model(c, &b->plain->worker, dir, bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL), &b->untuned_f, b->threads, b->in, NULL);
+  worker_model(c, &b->plain->worker, dir, bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL), &b->untuned_f, b->threads, b->in,
+               NULL);
 }
 
 static void start_all(Ctx *c, Bench *b) {
@@ -151,7 +152,8 @@ static void print_bench(Ctx *c, Bench *b) {
     const double *ort = b->ort->worker.ready.p;
     print_latency(b->ort, "ort");
     printf("         ONNX Runtime %s: session %.3g ms, first run %.4g ms\n", b->ort->worker.version, ort[0], ort[1]);
-    printf("ratio    %.2f: its median over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads, b->threads > 1 ? "s" : "");
+    printf("ratio    %.2f: its median over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
+           b->threads > 1 ? "s" : "");
   }
   if (b->plain) {
     print_latency(b->plain, "untuned");
@@ -182,7 +184,8 @@ static json_t *bench_json(Bench *b) {
                                         b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",
                                         latency_json(b->ort), "ratio", ratio(b, b->ort)));
   if (b->plain)
-    json_object_update_new(j, json_pack("{s:{s:o}, s:f}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain)));
+    json_object_update_new(j,
+                           json_pack("{s:{s:o}, s:f}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain)));
   return j;
 }
 

@@ -33,13 +33,15 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *precision, *weights, *chains, *target, *cpu, *backend, *emit, *name, *embed, *denormals, *data, *format, *schedule, *tune_db, *tune_log, *time, *cc_limit, *outputs;
+  const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *chains;
+  const char *data, *format, *outputs, *schedule, *tune_db, *tune_log, *time, *cc_limit;
   Texts inputs, dims, states, results;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, capacity, max_nodes, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool self_test, no_cpu_check, no_store, no_settle, vs_ort, vs_untuned, hardlinks, no_index_status, json, explain, quiet, verbose, help, man, version;
+  bool self_test, no_cpu_check, no_index_status, no_store, no_settle, vs_ort, vs_untuned, hardlinks;
+  bool json, explain, quiet, verbose, help, man, version;
 } Options;
 
 Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
@@ -81,7 +83,8 @@ bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_
 
 /* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
 typedef struct SettledAt { int threads; double untuned, tuned; } SettledAt; /* ms of a run; threads 0: not measured */
-typedef struct Settled { bool done; int kept, found; SettledAt at, other; } Settled; /* nests; on the threads asked for, and on others */
+/* nests; on the threads asked for, and on others */
+typedef struct Settled { bool done; int kept, found; SettledAt at, other; } Settled;
 typedef struct Settle Settle;
 Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result); /* in c->model */
 int settle_survey(Ctx *c, Settle *s);                     /* the goals' slack; an exit code */
@@ -93,7 +96,8 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 
 /* ---- error.c: what a precision costs, on sample inputs ---- */
 typedef struct Sample { Tensor *in, *exact; } Sample;
-bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s); /* before compiling; false: over the budget */
+/* before compiling; false: over the budget */
+bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
 const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s); /* NULL: over the budget */
 OutputError output_error(const Tensor *got, const Tensor *want);
 void error_print_one(const char *output, const OutputError *e);
@@ -116,8 +120,8 @@ struct Feed { VEC(NamedTensor) inputs, outputs; };
 void feed_read(Ctx *c, const Options *o, Feed *f);        /* --input and --data; of several steps, the first */
 /* The inputs of o's steps, `stride` tensors a step of which the n declared come from the data or from the seed; and, if
  * the data has them, the expected outputs. Returns how many inputs come from the seed. */
-int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given, const GIO *out,
-               size_t nout, Tensor *want, bool *wanted);
+int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given,
+               const GIO *out, size_t nout, Tensor *want, bool *wanted);
 void feed_free(Feed *f);
 /* One tensor for each of the n declared; those the feed lacks come from the seed. Returns how many those are. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);

@@ -74,8 +74,8 @@ int verb_compile(Ctx *c, const Options *o) {
   const char *name = o->name ? o->name : "net";
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name) };
   backend_of(o, &emit);
-  Writing w = { o->out, p, { .backend = p->backend, .name = name, .weights = weights_mode(o, emit), .emit = emit, .link = link_shared,
-                             .link_arg = &linking, .no_cpu_check = o->no_cpu_check,
+  Writing w = { o->out, p, { .backend = p->backend, .name = name, .weights = weights_mode(o, emit), .emit = emit,
+                             .link = link_shared, .link_arg = &linking, .no_cpu_check = o->no_cpu_check,
                              .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out, .errors = errors } };
   if (emit == EMIT_SO) linking.scratch = scratch_new(c);
   int code = ctx_try(c, write_bundle, &w);

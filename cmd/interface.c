@@ -18,7 +18,8 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
     size_t rank = json_array_size(shape);
     if (!name) name = text_of(j, "field");
     if (!type || !name || !json_is_array(shape) || rank > MAX_RANK) return false;
-    out[i] = (GIO){ .name = arena_str(&c->model, name, strlen(name)), .dt = dtype_from_text(type, strlen(type)), .rank = (int)rank };
+    out[i] = (GIO){ .name = arena_str(&c->model, name, strlen(name)), .rank = (int)rank };
+    out[i].dt = dtype_from_text(type, strlen(type));
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
@@ -54,7 +55,8 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->embedded = strcmp(weights, "file") != 0;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
   VEC_PUSH(&f->sources, f->code);
-  if (f->embedded && strcmp(weights, "object")) VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
+  if (f->embedded && strcmp(weights, "object"))
+    VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);

@@ -149,7 +149,9 @@ static void run_profile(Ctx *c, void *arg) {
   p->f = interface_read(c, dir);
   size_t n = p->plan->kernels.n + 1, runs = p->o->runs ? (size_t)p->o->runs : RUNS;
   if (runs > STAMPS_MOST / n) runs = STAMPS_MOST / n + 1;
-  p->stamps = (Stamps){ .n = (int)n, .at = shared_memory(c, (runs + TRIES) * n * sizeof(double)), .spans = shared_memory(c, sizeof(Spans)) };
+  p->stamps = (Stamps){ .n = (int)n,
+                        .at = shared_memory(c, (runs + TRIES) * n * sizeof(double)),
+                        .spans = shared_memory(c, sizeof(Spans)) };
   const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, hooks_write(c, p->scratch, p->stamps.n));
   p->peak = peak_measure(c, p->o, p->scratch, p->plan->target, threads, p->f.arena_bytes + p->f.weight_bytes);
   worker_model(c, &p->worker, dir, so, &p->f, threads, p->in, &p->stamps);

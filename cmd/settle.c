@@ -20,7 +20,8 @@
 #include <string.h>
 
 static const double BLOCK_SECONDS = 0.02, SIDE_SECONDS = 1.6;
-enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 }; /* processes of a side, and before the search; blocks of each; models of what is left */
+/* processes of a side, and before the search; blocks of each; models of what is left */
+enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
 static const double QUANTILE = 0.1;
 #define WORTH        0.995 /* of the time without a schedule */
 #define NOT_SLOWER   1.005 /* the same on the other number of threads, as far as it can be told */
@@ -65,7 +66,8 @@ static const char *schedule_on(Ctx *c, const Settle *s, const Goal *g, int side)
   Opts o;
   if (side < 2) return side ? found : g->base;
   text = with_chunks(c, found, chunk_counts[side - 2]);
-  return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text; /* chunks of a chain are given */
+  /* chunks of a chain are given */
+  return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text;
 }
 
 /* ---- sides ---- */
@@ -94,9 +96,10 @@ static void open_side(Ctx *c, Settle *s, int number) {
   if (!number) s->plan = p;
   x->dir = plan_put(c, s->o, p, s->scratch);
   x->f = interface_read(c, x->dir);
-  x->stamps = (Stamps){
-    .n = (int)n + 1, .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)), .room = BLOCK_RUNS, .spans = shared_memory(c, sizeof(Spans))
-  };
+  x->stamps = (Stamps){ .n = (int)n + 1,
+                        .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
+                        .room = BLOCK_RUNS,
+                        .spans = shared_memory(c, sizeof(Spans)) };
   x->kernels = ARENA_NEW(&c->model, Reals, n + 1);
   if (!s->in) {
     s->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
@@ -204,8 +207,8 @@ static int choose(Ctx *c, Settle *s) {
     s->choice.p[i] = schedule_on(c, s, g, best);
     kept += best > 0;
     if (s->o->verbose && has_found(g))
-      fprintf(stderr, "settled %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, g->best_us, g->base_us,
-              nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
+      fprintf(stderr, "settled %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
+              g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
   }
   return kept;
 }
@@ -214,7 +217,9 @@ static int choose(Ctx *c, Settle *s) {
 static bool holds(Ctx *c, Settle *s, int side, int threads, double worth, SettledAt *at) {
   measure(c, s, (int[]){ 0, side }, 2, LIVES, threads);
   *at = (SettledAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
-  if (s->o->verbose) fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned, at->untuned);
+  if (s->o->verbose)
+    fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned,
+            at->untuned);
   return at->tuned < worth * at->untuned;
 }
 
@@ -270,7 +275,8 @@ static void survey(Ctx *c, void *arg) {
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
     const Kernel *kernel = &s->plan->kernels.p[k];
-    const double least = fmax((double)kernel->flops / peak.gflops, (double)(kernel->bytes_read + kernel->bytes_written) / peak.read_gbs) * 1e-3;
+    const double bytes = (double)(kernel->bytes_read + kernel->bytes_written);
+    const double least = fmax((double)kernel->flops / peak.gflops, bytes / peak.read_gbs) * 1e-3;
     us[k] = fmax(0, quantile(&x->kernels[k], QUANTILE) * 1e3 - least);
   }
   tune_slack(s->t, s->plan, us);
