@@ -56,7 +56,9 @@ static void read_lines(void *job, int64_t begin, int64_t end) {
   if (sum == 1) kept = sum;
 }
 
-static int ascending(const void *a, const void *b) { return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b); }
+static int ascending(const void *a, const void *b) {
+  return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
+}
 
 static int64_t median(int64_t *v, int n) {
   qsort(v, (size_t)n, sizeof *v, ascending);

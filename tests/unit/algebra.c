@@ -148,7 +148,8 @@ static void must_agree(const IR *ir, Pair p, Env e, uint64_t seed) {
   const Node *x = node(ir, p.made);
   do {
     int64_t want = eval(ir, p.bare, &e), got = eval(ir, p.made, &e);
-    if (want != got || got < x->vmin || got > x->vmax) fail_msg("seed %llu: %lld, want %lld", (unsigned long long)seed, (long long)got, (long long)want);
+    if (want != got || got < x->vmin || got > x->vmax)
+      fail_msg("seed %llu: %lld, want %lld", (unsigned long long)seed, (long long)got, (long long)want);
   } while (step(ir, &e));
 }
 

@@ -203,7 +203,8 @@ static void assert_agrees(World *w, Ref r, const Tensor *got) {
   for (int64_t n = 0; n < got->elems; n++) {
     double want = w->value[r][n], have = element(got, n);
     if (isnan(want) ? isnan(have) : want == have || fabs(want - have) <= 1e-10 * (fabs(want) + 1)) continue;
-    fail_msg("seed %llu: element %lld of node %u: %.17g, expected %.17g", (unsigned long long)w->seed, (long long)n, r, have, want);
+    fail_msg("seed %llu: element %lld of node %u: %.17g, expected %.17g", (unsigned long long)w->seed, (long long)n, r, have,
+             want);
   }
 }
 
@@ -262,7 +263,8 @@ static Ref random_view(World *w, Ref r) {
     if (!x->rank || x->rank > 4) return r;
     int axis = pick(w, x->rank);
     if (!x->dims[axis]) return r;
-    int64_t k = 1 + pick(w, (int)x->dims[axis]), dil = k > 1 ? 1 + pick(w, (int)((x->dims[axis] - 1) / (k - 1))) : 1, stride = 1 + pick(w, 2);
+    int64_t k = 1 + pick(w, (int)x->dims[axis]), dil = k > 1 ? 1 + pick(w, (int)((x->dims[axis] - 1) / (k - 1))) : 1,
+            stride = 1 + pick(w, 2);
     return g_window(ir, r, axis, (x->dims[axis] - (k - 1) * dil - 1) / stride + 1, k, stride, dil);
   }
   default:
@@ -277,7 +279,9 @@ static Ref same_shape(World *w, Ref r, Ref like) { /* r made broadcastable with 
   const Node *x = node(w->ir, r), *y = node(w->ir, like);
   bool fits = x->dt == y->dt && x->rank <= y->rank;
   for (int i = 0; fits && i < x->rank; i++) fits = x->dims[i] == y->dims[y->rank - x->rank + i] || x->dims[i] == 1;
-  return fits ? r : x->dt == y->dt ? g_expand(w->ir, g_reduce(w->ir, OP_MAX, g_reshape(w->ir, r, 1, (int64_t[]){ dims_elems(x->dims, x->rank) }), 1), 1, (int64_t[]){ 1 }) : like;
+  if (fits || x->dt != y->dt) return fits ? r : like;
+  Ref greatest = g_reduce(w->ir, OP_MAX, g_reshape(w->ir, r, 1, (int64_t[]){ dims_elems(x->dims, x->rank) }), 1);
+  return g_expand(w->ir, greatest, 1, (int64_t[]){ 1 });
 }
 
 static Ref random_op(World *w, Ref r, Ref other) {
@@ -298,7 +302,8 @@ static Ref random_op(World *w, Ref r, Ref other) {
     int axis = pick(w, x->rank);
     if (!x->dims[axis]) return r;
     Ref index = g_iota(ir, DT_I64, 4);
-    index = g_binary(ir, OP_MOD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, 1 + pick(w, 3))), c_int(ir, DT_I64, x->dims[axis]));
+    index = g_binary(ir, OP_MOD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, 1 + pick(w, 3))),
+                     c_int(ir, DT_I64, x->dims[axis]));
     int64_t dims[MAX_RANK];
     for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? 4 : 1;
     return g_gather(ir, r, g_reshape(ir, index, x->rank, dims), axis);
@@ -377,7 +382,8 @@ static void a_convolution_agrees_with_plain_loops(void **state) { /* stride 2, p
             for (int q = 0; q < K; q++) {
               int a = 2 * i + p - 1, b = 2 * j + q - 1;
               if (a < 0 || a >= H || b < 0 || b >= H) continue;
-              sum += element(&w->input[0], ((m / M * C + c) * H + a) * H + b) * element(&w->input[1], ((m * C + c) * K + p) * K + q);
+              sum += element(&w->input[0], ((m / M * C + c) * H + a) * H + b) *
+                     element(&w->input[1], ((m * C + c) * K + p) * K + q);
             }
         assert_true(fabs(sum - element(&y, (m * O + i) * O + j)) <= 1e-6 * fabs(sum) + 1e-9);
       }

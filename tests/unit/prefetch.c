@@ -75,18 +75,24 @@ static void run(Trace *t, size_t from, size_t to) {
 
 /* rows x depth by depth x columns, the weights read as they come */
 static void product(Sb *s, int rows, int depth, int columns) {
-  sb_printf(s, "tgc 1 graph\nx = input f32[%d,%d]\ni = iota : i64[%d]\nc = cast i : f32\nw = reshape c : [1,%d,%d]\n", rows, depth, depth * columns, columns, depth);
-  sb_printf(s, "xr = reshape x : [%d,1,%d]\nxe = expand xr : [%d,%d,%d]\nwe = expand w : [%d,%d,%d]\n", rows, depth, rows, columns, depth, rows, columns, depth);
+  sb_printf(s, "tgc 1 graph\nx = input f32[%d,%d]\ni = iota : i64[%d]\nc = cast i : f32\nw = reshape c : [1,%d,%d]\n", rows,
+            depth, depth * columns, columns, depth);
+  sb_printf(s, "xr = reshape x : [%d,1,%d]\nxe = expand xr : [%d,%d,%d]\nwe = expand w : [%d,%d,%d]\n", rows, depth, rows,
+            columns, depth, rows, columns, depth);
   sb_puts(s, "p = mul xe, we\ny = reduce p op=add axes=[2]\noutput y\n");
 }
 
 /* a 3 by 3 convolution with strides of 2 of rows of channels */
 static void window(Sb *s, int size, int channels, int maps) {
   const int in = 2 * size + 1;
-  sb_printf(s, "tgc 1 graph\nx = input f32[%d,%d,%d]\nr = window x axis=0 stride=2 dilation=1 : [%d,%d,%d,3]\n", in, in, channels, size, in, channels);
-  sb_printf(s, "v = window r axis=1 stride=2 dilation=1 : [%d,%d,%d,3,3]\nvr = reshape v : [%d,%d,%d,3,3,1]\n", size, size, channels, size, size, channels);
-  sb_printf(s, "e = expand vr : [%d,%d,%d,3,3,%d]\ni = iota : i64[%d]\nc = cast i : f32\n", size, size, channels, maps, 9 * channels * maps);
-  sb_printf(s, "w = reshape c : [1,1,%d,3,3,%d]\nwe = expand w : [%d,%d,%d,3,3,%d]\n", channels, maps, size, size, channels, maps);
+  sb_printf(s, "tgc 1 graph\nx = input f32[%d,%d,%d]\nr = window x axis=0 stride=2 dilation=1 : [%d,%d,%d,3]\n", in, in, channels,
+            size, in, channels);
+  sb_printf(s, "v = window r axis=1 stride=2 dilation=1 : [%d,%d,%d,3,3]\nvr = reshape v : [%d,%d,%d,3,3,1]\n", size, size,
+            channels, size, size, channels);
+  sb_printf(s, "e = expand vr : [%d,%d,%d,3,3,%d]\ni = iota : i64[%d]\nc = cast i : f32\n", size, size, channels, maps,
+            9 * channels * maps);
+  sb_printf(s, "w = reshape c : [1,1,%d,3,3,%d]\nwe = expand w : [%d,%d,%d,3,3,%d]\n", channels, maps, size, size, channels,
+            maps);
   sb_puts(s, "p = mul e, we\ny = reduce p op=add axes=[2,3,4]\noutput y\n");
 }
 
@@ -121,7 +127,8 @@ static void lines_are_asked_for_before_they_are_loaded(void **state) {
       trace(t, s.p, isas[k]);
       int first = 0, unasked = 0;
       while (first < t->lines && !t->asked[first]) first++; /* the panel that begins */
-      if (!(first > 0 && first <= t->lines / 2)) fail_msg("graph %zu for %s: of %d lines the first that is asked for is %d", i, isas[k], t->lines, first);
+      if (!(first > 0 && first <= t->lines / 2))
+        fail_msg("graph %zu for %s: of %d lines the first that is asked for is %d", i, isas[k], t->lines, first);
       for (int at = 0; at < t->lines; at++) {
         assert_true(t->loaded[at]);
         unasked += at >= first && !(t->asked[at] && t->asked[at] < t->loaded[at]);
@@ -156,23 +163,27 @@ static void nothing_is_asked_for_in_vain(void **state) {
 static void loops_that_are_not_around_the_sum_do_not_count(void **state) {
   IR *ir = *state;
   const char *why;
-  Ref buf[3], c = range_make(ir, 8, RK_LOOP), i = range_make(ir, 4, RK_LOOP), z = range_make(ir, 5, RK_LOOP), k = range_make(ir, 256, RK_REDUCE);
+  Ref buf[3], c = range_make(ir, 8, RK_LOOP), i = range_make(ir, 4, RK_LOOP), z = range_make(ir, 5, RK_LOOP),
+              k = range_make(ir, 256, RK_REDUCE);
   for (int64_t b = 0; b < 3; b++) {
     VEC_PUSH(&ir->bufs, ((Buf){ .kind = b == 1 ? BUF_WEIGHT : BUF_ARENA, .dt = DT_F32, .elems = 8 * 256 * 16 }));
     buf[b] = node_make(ir, OP_BUFFER, DT_F32, 1, 0, NULL, 1, &b, 0, NULL);
   }
   Ref x = node_make(ir, OP_LOAD, DT_F32, 1, 2, (Ref[]){ buf[0], ix_add(ir, ix_mul(ir, i, 256), k) }, 0, NULL, 0, NULL);
   Ref all = node_make(ir, OP_BCAST, DT_F32, 16, 1, &x, 0, NULL, 0, NULL);
-  Ref y = node_make(ir, OP_LOAD, DT_F32, 16, 2, (Ref[]){ buf[1], ix_add(ir, ix_mul(ir, c, 256 * 16), ix_mul(ir, k, 16)) }, 0, NULL, 0, NULL);
+  Ref y = node_make(ir, OP_LOAD, DT_F32, 16, 2, (Ref[]){ buf[1], ix_add(ir, ix_mul(ir, c, 256 * 16), ix_mul(ir, k, 16)) }, 0,
+                    NULL, 0, NULL);
   Ref mul = node_make(ir, OP_MUL, DT_F32, 16, 2, (Ref[]){ all, y }, 0, NULL, 0, NULL);
   Ref sum = node_make(ir, OP_RED, DT_F32, 16, 2, (Ref[]){ mul, k }, 1, (int64_t[]){ OP_ADD }, 0, NULL);
   Ref to = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, c, 4), i), 80), ix_mul(ir, z, 16));
-  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[2], to, sum }, 0, NULL, 0, NULL), nest = node_make(ir, OP_NEST, DT_NONE, 1, 4, (Ref[]){ store, c, i, z }, 0, NULL, 0, NULL);
+  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[2], to, sum }, 0, NULL, 0, NULL),
+      nest = node_make(ir, OP_NEST, DT_NONE, 1, 4, (Ref[]){ store, c, i, z }, 0, NULL, 0, NULL);
   const Node *parts = node(ir, node(ir, prefetch_nest(ir, nest, target_find(&ir->ctx->model, "x86-64-v4", &why)))->src[0]);
   assert_int_equal(parts->op, OP_SINK);
   assert_int_equal(parts->nsrc, 2);
   const Node *ask = node(ir, parts->src[1]);
-  Ref want = ix_add(ir, ix_add(ir, ix_mul(ir, ix_add(ir, c, ix_const(ir, 1)), 256 * 16), ix_mul(ir, i, 256 * 16 / 4)), ix_mul(ir, k, 16 / 4));
+  Ref want = ix_add(ir, ix_add(ir, ix_mul(ir, ix_add(ir, c, ix_const(ir, 1)), 256 * 16), ix_mul(ir, i, 256 * 16 / 4)),
+                    ix_mul(ir, k, 16 / 4));
   assert_int_equal(ask->op, OP_PREFETCH);
   assert_int_equal(ask->src[0], buf[1]);
   assert_int_equal(ask->src[1], want);

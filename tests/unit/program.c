@@ -62,7 +62,8 @@ static void a_dot_product_in_lanes(void **state) {
   float x[40], y[40], sum = 0, want = 0;
   for (int i = 0; i < 40; i++) x[i] = (float)i, y[i] = (float)(i % 7), want += x[i] * y[i];
   Ref bx = buffer(w, DT_F32, 40), by = buffer(w, DT_F32, 40), out = buffer(w, DT_F32, 1), r = range(w, 5);
-  Ref zero = c_float(w->ir, DT_F32, 0), zeros = PUT(OP_BCAST, DT_F32, 8, zero), acc = put(w, OP_ACC, DT_F32, 8, 1, &zeros, 1, (int64_t[]){ 0 });
+  Ref zero = c_float(w->ir, DT_F32, 0), zeros = PUT(OP_BCAST, DT_F32, 8, zero),
+      acc = put(w, OP_ACC, DT_F32, 8, 1, &zeros, 1, (int64_t[]){ 0 });
   PUT(OP_LOOP, DT_NONE, 1, r);
   Ref at = PUT(OP_MUL, DT_I64, 1, r, integer(w, 8));
   Ref a = PUT(OP_LOAD, DT_F32, 8, bx, at), b = PUT(OP_LOAD, DT_F32, 8, by, at), now = PUT(OP_GET, DT_F32, 8, acc);
@@ -80,8 +81,10 @@ static void groups_of_products(void **state) {
   uint8_t x[8] = { 255, 255, 255, 255, 1, 2, 3, 4 };
   int8_t y[8] = { -128, -128, -128, -128, 127, -1, 0, 5 };
   int32_t out[4] = { 0 }, first[2] = { INT32_MIN, 100 };
-  Ref bx = buffer(w, DT_U8, 8), by = buffer(w, DT_I8, 8), bf = buffer(w, DT_I32, 2), bo = buffer(w, DT_I32, 4), zero = integer(w, 0);
-  Ref all = PUT(OP_LOAD, DT_U8, 8, bx, zero), one = PUT(OP_LOAD, DT_U8, 4, bx, integer(w, 4)), b = PUT(OP_LOAD, DT_I8, 8, by, zero);
+  Ref bx = buffer(w, DT_U8, 8), by = buffer(w, DT_I8, 8), bf = buffer(w, DT_I32, 2), bo = buffer(w, DT_I32, 4),
+      zero = integer(w, 0);
+  Ref all = PUT(OP_LOAD, DT_U8, 8, bx, zero), one = PUT(OP_LOAD, DT_U8, 4, bx, integer(w, 4)),
+      b = PUT(OP_LOAD, DT_I8, 8, by, zero);
   Ref sum = PUT(OP_LOAD, DT_I32, 2, bf, zero);
   PUT(OP_STORE, DT_NONE, 1, bo, zero, PUT(OP_DOT, DT_I32, 2, sum, all, b));
   PUT(OP_STORE, DT_NONE, 1, bo, integer(w, 2), PUT(OP_DOT, DT_I32, 2, sum, one, b)); /* one group for both lanes */
@@ -139,7 +142,8 @@ static void lanes_gather_and_scatter(void **state) { /* y[2 * l] = x[3 - l] for 
     o[l] = l == 3 ? integer(w, 1000) : integer(w, 2 * l); /* lane 3 is gated off */
     g[l] = c_bits(w->ir, DT_BOOL, l < 3);
   }
-  Ref index = put(w, OP_VEC, DT_I64, 4, 4, i, 0, NULL), to = put(w, OP_VEC, DT_I64, 4, 4, o, 0, NULL), gate = put(w, OP_VEC, DT_BOOL, 4, 4, g, 0, NULL);
+  Ref index = put(w, OP_VEC, DT_I64, 4, 4, i, 0, NULL), to = put(w, OP_VEC, DT_I64, 4, 4, o, 0, NULL),
+      gate = put(w, OP_VEC, DT_BOOL, 4, 4, g, 0, NULL);
   Ref v = PUT(OP_LOAD, DT_U8, 4, bx, index);
   PUT(OP_STORE, DT_NONE, 1, by, to, v, gate);
   PUT(OP_STORE, DT_NONE, 1, bz, integer(w, 0), put(w, OP_LANE, DT_U8, 1, 1, &v, 1, (int64_t[]){ 3 }));
@@ -151,8 +155,10 @@ static void lanes_gather_and_scatter(void **state) { /* y[2 * l] = x[3 - l] for 
 static void lanes_of_two_are_picked(void **state) {
   World *w = *state;
   int32_t x[4] = { 1, 2, 3, 4 }, y[6] = { 0 };
-  Ref bx = buffer(w, DT_I32, 4), by = buffer(w, DT_I32, 6), a = PUT(OP_LOAD, DT_I32, 2, bx, integer(w, 0)), b = PUT(OP_LOAD, DT_I32, 2, bx, integer(w, 2));
-  PUT(OP_STORE, DT_NONE, 1, by, integer(w, 0), put(w, OP_SHUFFLE, DT_I32, 6, 2, (Ref[]){ a, b }, 6, (int64_t[]){ 3, 0, 0, 2, 1, 3 }));
+  Ref bx = buffer(w, DT_I32, 4), by = buffer(w, DT_I32, 6), a = PUT(OP_LOAD, DT_I32, 2, bx, integer(w, 0)),
+      b = PUT(OP_LOAD, DT_I32, 2, bx, integer(w, 2));
+  PUT(OP_STORE, DT_NONE, 1, by, integer(w, 0),
+      put(w, OP_SHUFFLE, DT_I32, 6, 2, (Ref[]){ a, b }, 6, (int64_t[]){ 3, 0, 0, 2, 1, 3 }));
   execute(w, (void *[]){ x, y });
   assert_memory_equal(y, ((int32_t[]){ 4, 1, 1, 3, 2, 4 }), sizeof y);
 }
@@ -169,7 +175,8 @@ static void across_lanes_the_tree_is_fixed(void **state) { /* halves first: (x0 
 static void inner_loops_start_anew(void **state) { /* y[i] = sum of x[i][0..3); a loop of no turns does nothing */
   World *w = *state;
   int64_t x[6] = { 1, 2, 3, 40, 50, 60 }, y[2] = { 0 };
-  Ref bx = buffer(w, DT_I64, 6), by = buffer(w, DT_I64, 2), i = range(w, 2), j = range(w, 3), never = range(w, 0), zero = integer(w, 0);
+  Ref bx = buffer(w, DT_I64, 6), by = buffer(w, DT_I64, 2), i = range(w, 2), j = range(w, 3), never = range(w, 0),
+      zero = integer(w, 0);
   PUT(OP_LOOP, DT_NONE, 1, i);
   Ref acc = put(w, OP_ACC, DT_I64, 1, 1, &zero, 1, (int64_t[]){ 0 });
   PUT(OP_LOOP, DT_NONE, 1, j);

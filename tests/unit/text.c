@@ -194,7 +194,8 @@ static void graphs_print_as_they_read(void **state) {
 
 static void scatters_print_as_they_read(void **state) {
   (void)state;
-  fixpoint("x = input f32[4,3]\ni = input i64[5,1]\nu = input f32[1,3]\na = scatter x, i, u op=none axis=0\nb = scatter x, i, u op=max axis=0\noutput b\n"
+  fixpoint("x = input f32[4,3]\ni = input i64[5,1]\nu = input f32[1,3]\na = scatter x, i, u op=none axis=0\n"
+           "b = scatter x, i, u op=max axis=0\noutput b\n"
            "output a\n",
            NULL);
 }
@@ -378,11 +379,16 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[4]\ni = weight i64[2] {3, 4}\ny = gather x, i axis=0\n",
              "t.tg:3:15: index 4 is outside of axis 0 with 4 elements\n");
   message_is("x = input f32[0]\ni = input i64[2]\ny = gather x, i axis=0\n", "t.tg:3:15: index ");
-  message_is("x = input f32[4]\ni = input i32[2]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:16: the index is i32, expected i64\n");
-  message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, i op=add axis=0\n", "t.tg:3:19: the updates are i64, expected f32\n");
-  message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:19: an update of [4] does not fit [4] on axis 0\n");
-  message_is("x = input f32[4]\ni = input i64[2,1]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:16: an index of [2,1] does not fit [4] on axis 0\n");
-  message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=sub axis=0\n", "t.tg:3:24: 'sub' is not one of none add mul max min\n");
+  message_is("x = input f32[4]\ni = input i32[2]\ny = scatter x, i, x op=add axis=0\n",
+             "t.tg:3:16: the index is i32, expected i64\n");
+  message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, i op=add axis=0\n",
+             "t.tg:3:19: the updates are i64, expected f32\n");
+  message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=add axis=0\n",
+             "t.tg:3:19: an update of [4] does not fit [4] on axis 0\n");
+  message_is("x = input f32[4]\ni = input i64[2,1]\ny = scatter x, i, x op=add axis=0\n",
+             "t.tg:3:16: an index of [2,1] does not fit [4] on axis 0\n");
+  message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=sub axis=0\n",
+             "t.tg:3:24: 'sub' is not one of none add mul max min\n");
   message_is("x = input f32[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=1\n", "t.tg:3:5: there is no axis 1 in [4]\n");
   message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:5: there is no sum of bool\n");
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");

@@ -100,7 +100,8 @@ static void chunks_are_apart(void **state) {
       Plan *p = compile_graph(graph, &(CompileOptions){ .target = target, .backend = backends[0] });
       int shared = 0;
       for (size_t k = 0; k < p->kernels.n; k++) shared += check_kernel(p->ir, &p->kernels.p[k]);
-      bool single = g == sizeof graphs / sizeof *graphs - 1; /* its sum is one for all elements, which no chunk should find again */
+      /* its sum is one for all elements, which no chunk should find again */
+      bool single = g == sizeof graphs / sizeof *graphs - 1;
       if (!shared != single) fail_msg("graph %zu for %s: %d kernels are shared", g, isas[t], shared);
       ir_free(graph->ir);
       ctx_free(&c);
@@ -128,7 +129,8 @@ static void lines_have_owners(void **state) {
     assert_true(owners_reading(p, (int64_t)b, COLUMNS) == (p->ir->bufs.p[b].kind == BUF_INPUT ? 0 : -1));
   assert_true(owners_storing(p, product, COLUMNS) == 0 && owners_storing(p, product, ALL) == 0.5);
   owners_note(p, product, true, ALL);
-  assert_true(owners_reading(p, product, ALL) == 0 && owners_reading(p, product, COLUMNS) == 0.5 && owners_reading(p, product, SPAN_ONE) == 0.5);
+  assert_true(owners_reading(p, product, ALL) == 0 && owners_reading(p, product, COLUMNS) == 0.5 &&
+              owners_reading(p, product, SPAN_ONE) == 0.5);
   assert_true(fabs(owners_reading(p, product, ALL - 7 * COLUMNS) - 7.0 / ROWS) < 1e-9); /* tiles that leave a rest */
   assert_true(owners_reading(p, product, SPAN_NONE) == 1);
   owners_note(p, product, false, COLUMNS);

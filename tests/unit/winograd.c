@@ -11,7 +11,9 @@
 #include <math.h>
 #include "fixture.h"
 
-static const Target machine = { .isa = "a vector machine", .vector_bytes = 16, .vector_regs = 16, .l1_bytes = 32768, .l2_bytes = 1 << 20 };
+static const Target machine = {
+  .isa = "a vector machine", .vector_bytes = 16, .vector_regs = 16, .l1_bytes = 32768, .l2_bytes = 1 << 20
+};
 
 static float *noise(IR *ir, int64_t n, uint64_t seed) {
   float *p = arena_alloc(&ir->ctx->model, (size_t)n * sizeof *p);
@@ -35,7 +37,8 @@ typedef struct Shape { int64_t n, c, k, h, w, kh, kw, pad, stride, dilation; boo
 
 static Ref convolution(IR *ir, const Shape *s) {
   int64_t sw = s->one_stride ? 1 : s->stride, g = s->groups ? s->groups : 1, c = s->c / g, k = s->k / g;
-  int64_t oh = (s->h + 2 * s->pad - (s->kh - 1) * s->dilation - 1) / s->stride + 1, ow = (s->w + 2 * s->pad - (s->kw - 1) * s->dilation - 1) / sw + 1;
+  int64_t oh = (s->h + 2 * s->pad - (s->kh - 1) * s->dilation - 1) / s->stride + 1,
+          ow = (s->w + 2 * s->pad - (s->kw - 1) * s->dilation - 1) / sw + 1;
   Ref x = g_param(ir, DT_F32, 4, (int64_t[]){ s->n, s->c, s->h, s->w }, 0);
   Ref w = s->last ? g_permute(ir, weight(ir, 4, (int64_t[]){ s->kh, s->kw, c, s->k }, 3), (int64_t[]){ 3, 2, 0, 1 })
                   : weight(ir, 4, (int64_t[]){ s->k, c, s->kh, s->kw }, 3);
@@ -45,7 +48,8 @@ static Ref convolution(IR *ir, const Shape *s) {
   x = g_window(ir, x, 3, ow, s->kw, sw, s->dilation);
   x = g_reshape(ir, x, 8, (int64_t[]){ s->n, g, 1, c, oh, ow, s->kh, s->kw });
   w = g_reshape(ir, w, 8, (int64_t[]){ 1, g, k, c, 1, 1, s->kh, s->kw });
-  return g_reshape(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, x, w), 1u << 3 | 1u << 6 | 1u << 7), 4, (int64_t[]){ s->n, s->k, oh, ow });
+  return g_reshape(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, x, w), 1u << 3 | 1u << 6 | 1u << 7), 4,
+                   (int64_t[]){ s->n, s->k, oh, ow });
 }
 
 static GIO named(const IR *ir, Ref r, const char *name) {
@@ -90,7 +94,8 @@ static double distance(const Tensor *a, const Tensor *b, const double *share, do
 
 /* One way to choose points: the bound of docs/numerics.md, by its own table. Signs conspire rarely, so that the root of
  * the mean square stays far below. */
-static void check_points(IR *ir, const Shape *s, Windows *v, Ref before, const Tensor *exact, const Tensor *in, const double *share) {
+static void check_points(IR *ir, const Shape *s, Windows *v, Ref before, const Tensor *exact, const Tensor *in,
+                         const double *share) {
   static const double table[MAX_TILE + 1] = { 1, [4] = 4, [5] = 7.5, [6] = 13.3, [7] = 23.2, [8] = 39.6 };
   double amplification = 1, terms = (double)(s->c / (s->groups ? s->groups : 1)), rms;
   const Tensor *ins[1] = { in };
@@ -120,9 +125,12 @@ static void the_function_stays(void **state) {
     { 1, 16, 16, 12, 12, 5, 5, 2, 1, 1, true, 0, false },  { 1, 32, 32, 1, 40, 1, 3, 0, 1, 1, false, 0, false },
     { 1, 32, 32, 40, 5, 3, 1, 0, 1, 1, false, 0, false },  { 1, 16, 16, 18, 18, 2, 2, 0, 1, 1, false, 0, false },
     { 1, 16, 16, 18, 18, 4, 4, 0, 1, 1, false, 0, false }, { 3, 16, 16, 24, 24, 3, 5, 2, 1, 1, false, 0, false },
-    { 1, 4, 8, 14, 14, 6, 7, 3, 1, 1, false, 0, false },   { 1, 1, 8, 14, 14, 5, 5, 2, 1, 1, false, 0, false },  /* a sum over taps alone */
-    { 2, 12, 24, 9, 11, 3, 3, 1, 1, 1, false, 3, false },  { 1, 4, 8, 9, 11, 3, 3, 1, 1, 1, true, 4, false },    /* groups, of one channel */
-    { 1, 8, 8, 17, 15, 3, 3, 1, 2, 1, false, 0, true },    { 1, 8, 8, 17, 15, 3, 5, 2, 2, 1, false, 2, true },   /* a stride of one axis */
+    /* a sum over taps alone */
+    { 1, 4, 8, 14, 14, 6, 7, 3, 1, 1, false, 0, false },   { 1, 1, 8, 14, 14, 5, 5, 2, 1, 1, false, 0, false },
+    /* groups, of one channel */
+    { 2, 12, 24, 9, 11, 3, 3, 1, 1, 1, false, 3, false },  { 1, 4, 8, 9, 11, 3, 3, 1, 1, 1, true, 4, false },
+    /* a stride of one axis */
+    { 1, 8, 8, 17, 15, 3, 3, 1, 2, 1, false, 0, true },    { 1, 8, 8, 17, 15, 3, 5, 2, 2, 1, false, 2, true },
   };
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     IR *ir = *state;
@@ -241,7 +249,8 @@ static void what_is_no_contraction(void **state) {
   assert_false(contraction_find(ir, g_reduce(ir, OP_MAX, g_binary(ir, OP_MUL, a, a), 1), &c));
   assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a, a), 1), &c)); /* a square */
   assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_ADD, a, a), 1), &c));
-  Ref moved = g_reshape(ir, g_binary(ir, OP_MUL, a, g_permute(ir, b, (int64_t[]){ 1, 0 })), 2, (int64_t[]){ 6, 8 }); /* its index is a quotient */
+  /* its index is a quotient */
+  Ref moved = g_reshape(ir, g_binary(ir, OP_MUL, a, g_permute(ir, b, (int64_t[]){ 1, 0 })), 2, (int64_t[]){ 6, 8 });
   assert_false(contraction_find(ir, g_reduce(ir, OP_ADD, moved, 1), &c));
 }
 
