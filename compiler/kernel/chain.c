@@ -23,11 +23,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MEMBERS = 16, MAX_NESTS = 24 };
-enum { MAX_CHUNKS = 1024, MAX_SHARES = 255, MIN_CHUNKS = 4, LINE = 64, LEAST_BYTES = 256 };
+enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a chain; nests of one of them */
+enum { MAX_CHUNKS = 1024, MAX_SHARES = 255, MIN_CHUNKS = 4 };
+enum { SHARES_UNKNOWN = 8, MANY_SHARES = 16 }; /* wanted where cores are not known; so many are even enough if they are odd */
+enum { LINE = 64, LEAST_BYTES = 256 };  /* of cache; that a chunk stores in a row */
 enum { OVERREAD = 3 };                  /* bytes that a dot-product unit may read past the last one (units.c) */
 enum { NEAR_BYTES = 32, FAR_BYTES = 8 }; /* that a cycle brings out of a core's second cache, and from beyond it */
 enum { MEETING = 1500, CALL = 300 };     /* cycles: threads wait for each other; a chunk of a kernel begins */
+static const double STAYS = 0.5;        /* part of a level of cache that a value may take to be read there by the next kernel */
+static const double SHARE_STAYS = 0.7;  /* and all that a share of a chain works on */
+static const double UNCUT = 0.05;       /* nests beside the main one that are not cut may have this part of its elements */
 
 /* ---- what a kernel touches ---- */
 typedef struct Touch {       /* one load or store: base + sum of coef * range */
@@ -141,7 +146,7 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
         c->range[i] = x->src[k];
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
-  return uncut <= 0.05 * elements(ir, m->nest[m->main]);
+  return uncut <= UNCUT * elements(ir, m->nest[m->main]);
 }
 
 static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
@@ -335,7 +340,7 @@ static double alone_bytes(const IR *ir, const Chain *c) {
 }
 
 /* Too large to stay where it was made. */
-static bool is_far(const Use *u, const Target *t) { return u->bytes > 0.5 * t->l2_bytes; }
+static bool is_far(const Use *u, const Target *t) { return u->bytes > STAYS * t->l2_bytes; }
 
 /* Chunks read what others read, too, as windows across their border do: the smaller they are, the more often. */
 static bool reads_again(const IR *ir, const Chain *c) {
@@ -375,7 +380,7 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
       share += piece;
       memory += piece * (double)(c->chunks / c->each);
       saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
-      near += piece < 0.5 * t->l1_bytes && u->bytes > 0.5 * t->l1_bytes ? near_cycles(u) : 0;
+      near += piece < STAYS * t->l1_bytes && u->bytes > STAYS * t->l1_bytes ? near_cycles(u) : 0;
       continue;
     } else {
       share += u->bytes / (double)c->chunks;
@@ -384,7 +389,7 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
     memory += arena_bytes(ir, u->buf);
   }
   VEC_FREE(&uses);
-  if (most <= 0 || share > 0.7 * t->l2_bytes) return -1;
+  if (most <= 0 || share > SHARE_STAYS * t->l2_bytes) return -1;
   lost += (double)(c->chunks - 1) * weights / (share + weights <= t->l2_bytes ? NEAR_BYTES : FAR_BYTES);
   if (memory > 0) return -1; /* what it saves would be fetched there */
   if (near > 0 && reads_again(ir, c)) near = 0;
@@ -393,8 +398,8 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
 
 /* Enough for the threads that there may be, and about as many for each. */
 static bool shares_even(const Target *t, int64_t shares) {
-  const int64_t wanted = t->cores > 1 ? 2 * t->cores : 8; /* 1: not known */
-  return shares >= wanted && shares <= MAX_SHARES && (shares % 2 == 0 || shares >= 16);
+  const int64_t wanted = t->cores > 1 ? 2 * t->cores : SHARES_UNKNOWN; /* 1: not known */
+  return shares >= wanted && shares <= MAX_SHARES && (shares % 2 == 0 || shares >= MANY_SHARES);
 }
 
 /* Chains that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */

@@ -3,19 +3,45 @@
  * Per innermost step it counts arithmetic instructions, loads after sharing between the copies of the tile and the
  * terms of a window, and the latency of the accumulators; the slowest of the three is the cost. What comes from further
  * away, short loops and ranges that a tile does not divide are paid for on top. Two memory ports, two arithmetic ports
- * and a latency of four cycles describe every out-of-order core of the last ten years well enough to rank tiles. */
+ * and a latency of four cycles describe every out-of-order core of the last ten years well enough to rank tiles.
+ *
+ * The other numbers are no facts of a machine. They were set so that the model ranks tiles as they were timed: products,
+ * convolutions, windows, sums of rows and transpositions, one at a time and in networks, on one core of a Zen 4 with
+ * AVX-512 and of a machine with AVX2. They rank; `tgc tune` measures. */
 #include "../ir/refmap.h"
 #include "cost.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN = 4 };
-/* of the first level of cache; half of its ways, the rest is for what streams by */
-enum { LINE = 64, SETS = 64, WAYS_LEFT = 4, APART = 1024, STREAMS = 20 };
-enum { SHUFFLE = 2, ROW_STORE = 2 }; /* loads in the time of a shuffle, and of a store of a row */
+/* ---- instructions, in the time of a multiply-add or a load ---- */
+enum { QUOTIENT = 4 };       /* a division, a reciprocal or a root */
+enum { FUNCTION = 20 };      /* one of decomp.c: 23 to 124 nodes with constants and integers, as tests/unit/decomp prints */
+enum { ONE_BY_ONE = 3 };     /* for each lane of a vector that is put together, or stored, element by element */
+enum { GATED = 3 };          /* a load with a gate, which is a mask or a branch */
+enum { SHUFFLE = 2, ROW_STORE = 2 }; /* a shuffle; a store of a row */
+enum { COMBINE = 10 };       /* for each lane that is added up at the end of a reduction */
+
+/* ---- caches: bytes, and parts of a level ---- */
+enum { LINE = 64, SETS = 64, WAYS_LEFT = 4 }; /* of the first level; half of its ways, the rest is for what streams by */
+enum { APART = 1024, STREAMS = 20 }; /* places so far apart are streams of their own; so many a prefetcher follows */
+static const double STAYS = 0.7;     /* what is walked again and takes more of a level is lost before it is needed */
+static const double PANEL_STAYS = 0.6; /* the same for a panel of weights in the first level */
+static const double CROWDS = 0.5;    /* and for what shares the first level with panels of both operands */
+
+/* ---- cycles ---- */
+static const double L2_RATE = 40, L3_RATE = 10; /* bytes a cycle, measured on a core of a Zen 4 */
+static const double FROM_L2 = 1, BEYOND_L2 = 2; /* for a vector of weights; */
+static const double NOT_HIDDEN = 0.3;           /* and the part of it that other work does not hide */
+static const double LOST = 4;        /* times as long takes what comes in more streams than a prefetcher follows */
+static const double EVICTED = 4;     /* for each line of a set that more share than it has room for */
+static const double TURN = 0.5, BEGIN = 4; /* of a loop: each time round, and to begin, as far as other work does not hide it */
+static const double STRAIGHT = 1.05; /* times a chain of terms without a loop around: the next copy stands behind it */
+static const double FETCHED = 0.02;  /* part of a nest's time for each body more, which is code to fetch */
+static const double ACROSS = 1.2;    /* times the terms take when lanes run along the reduction */
+
 enum { SPREAD = 4 };         /* registers of what is spread */
-enum { LEAST_WALKS = 8 }; /* of a panel that is copied */
+enum { LEAST_WALKS = 8 };    /* of a panel that is copied */
 enum { SHARED_CYCLES = 9000, FEW_TILES = 16 }; /* of a nest that threads share; so few that its threads may wait for one */
 
 /* Lanes that count groups and what is in them read what groups have in common: quotients of the range. */
@@ -104,9 +130,9 @@ static Ref main_reduction(const IR *ir, const Refs *all) {
 
 int instruction_cost(const Node *x) {
   switch ((Op)x->op) {
-  case OP_DIV: case OP_SQRT: case OP_RECIP: return 4;
+  case OP_DIV: case OP_SQRT: case OP_RECIP: return QUOTIENT;
   case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_POW: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS:
-    return 20;
+    return FUNCTION;
   case OP_CONST: case OP_RANGE: case OP_BUFFER: case OP_LOAD: case OP_STORE: case OP_RED: return 0;
   default: return 1;
   }
@@ -188,7 +214,7 @@ void model_free(Model *m) { VEC_FREE(&m->access); }
 /* Instructions for a vector whose lanes lie a stride apart, when a tile has so many of them an element apart (0: it does
  * not count): see shuffle.c. */
 static double strip_cost(const Access *a, int64_t stride, int lanes, int64_t beside) {
-  const double apart = 3.0 * lanes * a->group;         /* one by one */
+  const double apart = (double)ONE_BY_ONE * lanes * a->group;
   if (!beside || a->group > 1 || a->gated || stride < 2) return apart;
   if (shuffle_picks(stride, lanes, beside, a->store))
     return (beside < stride ? (double)stride / (double)beside : 1) + SHUFFLE * (double)(stride - 1);
@@ -249,9 +275,9 @@ bool walks_outermost(const Model *m, int v) {
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double bytes = whole_bytes(a);
-    if (a->weight && a->depends[v]) outer |= bytes > (model_spreads(m, v) ? 0.7 * m->t->l2_bytes : 0.5 * m->t->l1_bytes);
-    else if (a->hot && a->weight) beside |= bytes < 0.7 * m->t->l2_bytes;
-    else if (a->hot && a->depends[v]) far |= bytes > 0.7 * m->t->l1_bytes && walked_again(m, a);
+    if (a->weight && a->depends[v]) outer |= bytes > (model_spreads(m, v) ? STAYS * m->t->l2_bytes : CROWDS * m->t->l1_bytes);
+    else if (a->hot && a->weight) beside |= bytes < STAYS * m->t->l2_bytes;
+    else if (a->hot && a->depends[v]) far |= bytes > STAYS * m->t->l1_bytes && walked_again(m, a);
   }
   return outer || (beside && far);
 }
@@ -265,7 +291,7 @@ static double reuse(const Model *m, const Access *a, const Tile *t) {
     int64_t n[MAX_RANGES];
     if (!a->depends[w] || j < 0) continue;
     for (int i = 0; i < m->n; i++) n[i] = i >= m->nout || (i > j && !(t->outer && i == t->v)) ? m->extent[i] : width(t, i);
-    if (elements(m, a, n, -1) * a->bytes < 0.5 * m->t->l1_bytes) continue;
+    if (elements(m, a, n, -1) * a->bytes < CROWDS * m->t->l1_bytes) continue;
     times *= sums(a->coef[j], m->extent[j], a->coef[w], m->extent[w]) /
              (ceil((double)m->extent[j] / (double)n[j]) * sums(a->coef[j], n[j], a->coef[w], m->extent[w]));
   }
@@ -274,20 +300,20 @@ static double reuse(const Model *m, const Access *a, const Tile *t) {
 
 /* Cycles to bring the elements of one step from where the whole operand fits: it is walked once for
  * every tile of the other operand, unless its panels are walked outermost and fit; what windows come back to is in the second
- * level of cache. Measured: 40 bytes a cycle from there, 10 from the third. */
+ * level of cache. */
 static double stream_cycles(const Model *m, const Access *a, const Tile *t, double copies) {
-  const double near = 40, bytes = whole_bytes(a), again = 1 / reuse(m, a, t) - 1 / a->reuse;
-  double far = bytes < 0.7 * m->t->l2_bytes ? near : 10;
-  if (a->weight || !a->hot || bytes < 0.7 * m->t->l1_bytes) return 0;
-  if (t->outer && a->depends[t->v] && panel_bytes(m, a, t) < 0.7 * m->t->l1_bytes) far *= panel_walks(m, a, t);
-  return copies * a->bytes * (1 / a->reuse / far + again / near);
+  const double bytes = whole_bytes(a), again = 1 / reuse(m, a, t) - 1 / a->reuse;
+  double far = bytes < STAYS * m->t->l2_bytes ? L2_RATE : L3_RATE;
+  if (a->weight || !a->hot || bytes < STAYS * m->t->l1_bytes) return 0;
+  if (t->outer && a->depends[t->v] && panel_bytes(m, a, t) < STAYS * m->t->l1_bytes) far *= panel_walks(m, a, t);
+  return copies * a->bytes * (1 / a->reuse / far + again / L2_RATE);
 }
 
 /* Places that a tile reads or writes in turn and that lie apart: each is a stream for the prefetcher, but where lanes are walked
  * outermost: what follows a vector in memory is then read much later. */
 static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   int64_t n[MAX_RANGES];
-  if (a->weight || whole_bytes(a) < 0.7 * m->t->l1_bytes || (t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group))
+  if (a->weight || whole_bytes(a) < STAYS * m->t->l1_bytes || (t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group))
     return 0;
   for (int i = 0; i < m->n; i++) {
     int64_t copies = i == t->v ? 1 : i == t->p ? up : i == t->q ? uq : a->along[i] >= 0 ? m->extent[i] : 1;
@@ -356,7 +382,7 @@ static double element_cost(const Model *m, const Access *a, const Tile *t, doubl
 }
 
 static double fetch_cost(const Model *m, const Access *a, const Tile *t, double *shuffles) {
-  const double cost = element_cost(m, a, t, shuffles) * a->pieces * (a->gated ? 3 : 1);
+  const double cost = element_cost(m, a, t, shuffles) * a->pieces * (a->gated ? GATED : 1);
   return t->stage && from_copy(m, a, t) ? 1 + cost / copy_walks(m, a, t) : cost;
 }
 
@@ -383,7 +409,7 @@ static double aliased(const Model *m, const Access *a, const Tile *t, int up, in
   if (a->weight || n[0] * n[1] <= WAYS_LEFT) return 0;
   for (int i = 0; i < n[0]; i++)
     for (int j = 0; j < n[1]; j++) in_set[(stride[0] * i + stride[1] * j) / LINE % SETS]++;
-  for (int k = 0; k < SETS; k++) cycles += in_set[k] > WAYS_LEFT ? 4.0 * in_set[k] : 0;
+  for (int k = 0; k < SETS; k++) cycles += in_set[k] > WAYS_LEFT ? EVICTED * in_set[k] : 0;
   return cycles;
 }
 
@@ -449,7 +475,8 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     mem += a->times * aliased(m, a, t, up, uq) * (a->hot && t->v >= 0 && a->run[t->v] ? 1 : steps);
     if (a->weight && a->hot && t->v >= 0 && a->depends[t->v]) {
       double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
-      far += copies * steps * (panel > 0.7 * m->t->l2_bytes ? 2 : panel > 0.6 * m->t->l1_bytes ? 1 : 0);
+      bool near = panel <= PANEL_STAYS * m->t->l1_bytes;
+      far += copies * steps * (panel > STAYS * m->t->l2_bytes ? BEYOND_L2 : near ? 0 : FROM_L2);
     }
   }
   const bool in_turn = !m->t->vector_bytes; /* small cores begin one instruction a cycle, be it a load or a product */
@@ -458,14 +485,12 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   if (far > cycles) cycles = far;
   /* what is spread is multiplied by much while the next of it comes */
   const bool lost = apart > STREAMS && !model_spreads(m, t->v);
-  cycles += 0.3 * far + stream * (lost ? 4 : 1);
+  cycles += NOT_HIDDEN * far + stream * (lost ? LOST : 1);
   for (int i = m->nout; i < m->n; i++)
     if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
-  /* a copy's terms wait for each other; without a loop the next copy stands behind them */
-  double chain = LATENCY * steps * (loops ? 1 : 1.05);
+  double chain = LATENCY * steps * (loops ? 1 : STRAIGHT); /* a copy's terms wait for each other */
   if (m->red && chain > cycles) cycles = chain;
-  /* loop overhead that does not overlap, each time round and to begin */
-  return (cycles + 0.5 + (loops ? BEGIN / trips : 0)) / steps;
+  return (cycles + TURN + (loops ? BEGIN / trips : 0)) / steps;
 }
 
 int cost_registers(const Model *m, const Tile *t) {
@@ -523,9 +548,9 @@ double tile_cycles(const Model *m, Tile t) {
         total += (double)pn[i] * (double)qn[j] * step_cycles(m, &t, pu[i], qu[j]);
         bodies++;
       }
-  total *= 1 + 0.02 * (bodies - 1); /* every body is code to fetch */
+  total *= 1 + FETCHED * (bodies - 1);
   /* lanes combined at the end, once a result */
-  if (t.v >= m->nout && m->red) total = total * 1.2 + 10.0 * t.lanes / m->steps * (double)ep * (double)eq;
+  if (t.v >= m->nout && m->red) total = total * ACROSS + (double)COMBINE * t.lanes / m->steps * (double)ep * (double)eq;
   total *= others;
   return total * m->steps < SHARED_CYCLES ? total : total * uneven((double)pn[0] * (double)qn[0] * shares);
 }

@@ -5,14 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_UNROLL = 16, MAX_COPIES = 400 };
+enum { MAX_UNROLL = 16, MAX_COPIES = 400 }; /* of one range; instructions of a tile */
 enum { BORDER = 50 };        /* cycles that a nest more takes to begin */
-/* accumulators that hide the latency; rows at a time, the cost of terms that permits it */
+/* accumulators that hide the latency; rows at a time, and instructions of a term that permit it */
 enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 };
+enum { WORD = 32 };          /* bits: a range no longer may tell which of a word are meant */
 /* of a range unrolled whole; instructions of what is unrolled with it, where shuffles serve several of them, and without
  * vectors, where memory for code is small */
 enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180, SMALL_BODY = 48 };
-#define SURE 1.4             /* times better must copies of panels be, as the model does not see all that they cost */
+static const double SURE = 1.4;   /* times better must copies of panels be, as the model does not see all that they cost */
+static const double BETTER = 0.995; /* of a tile's cycles: what is not better than that does not replace it */
 
 /* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
 typedef struct Finds {
@@ -33,7 +35,7 @@ static void keep_find(Finds *f, Tile t, double cost) {
     if (f->cost[i] > f->cost[worst]) worst = i;
   }
   if (at == f->room) at = worst;
-  if (at < f->n && cost >= f->cost[at] * 0.995) return;
+  if (at < f->n && cost >= f->cost[at] * BETTER) return;
   f->n += at == f->n;
   f->cost[at] = cost;
   f->tile[at] = t;
@@ -239,7 +241,7 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
   for (int i = m->n - 1; i >= m->nout && o.n < MAX_RANGES; i--) {
     bool taken = false;
     for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
-    bool word = m->extent[i] <= 32 && !taken && shifts_by(ir, node(ir, m->red)->src[0], m->range[i]);
+    bool word = m->extent[i] <= WORD && !taken && shifts_by(ir, node(ir, m->red)->src[0], m->range[i]);
     if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
   }
   if (best.outer) o.moved[o.nmoved++] = (Move){ m->range[best.v], 0 };
