@@ -16,6 +16,7 @@ enum { MAX_STRETCHES = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
 enum { LEAST_ROWS = 6 };                    /* results of a map that hide the latency of multiply-adds */
 enum { BEGIN = 2000 };                      /* cycles that a kernel more takes */
 enum { CACHE_BYTES = 32 };                  /* a cycle, of weights beside multiply-adds */
+static const double CLEARLY = 0.9;          /* of the whole's cycles */
 
 typedef struct Window {
   int axis, tap;           /* of the sum: of its results, -1: there is one; of its terms */
@@ -151,7 +152,7 @@ static bool choose_stretches(Windows *v, const Target *t) {
     whole *= (double)(v->window[i].out * v->window[i].taps);
     taps *= (double)v->window[i].taps;
   }
-  best = 0.9 * (whole + 4 * taps * v->weights / CACHE_BYTES + BEGIN);
+  best = CLEARLY * (whole + 4 * taps * v->weights / CACHE_BYTES + BEGIN);
   memcpy(all, v->window, sizeof all);
   for (int axes = 0; axes < (t->vector_bytes ? 1 << v->n : 1); axes++) {
     for (int i = 0; i < v->n; i++) {

@@ -160,15 +160,19 @@ static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
 }
 
 /* ---- what it costs: cycles of one core ---- */
+enum { NEAR_RATE = 32, FAR_RATE = 8 };  /* bytes a cycle */
+static const double CLEARLY = 0.75;     /* of the direct sum's cycles: no machine with such a unit has timed it yet */
+
 static double elements(const IR *ir, Ref r) { return (double)dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
 
 /* Weights come from far, once; what varies is read and written again nearby, as floats and as terms. */
 static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, const Target *t) {
   double macs = 1, lanes = t->vector_bytes / 4.0, weights = elements(ir, c->base[w]), values = elements(ir, c->base[!w]);
   for (int i = 0; i < c->n; i++) macs *= (double)c->range[i].extent;
-  double direct = macs / lanes + 4 * weights / 8;
-  double split = macs / lanes * s->products / target_bf16_rate(t) + 2 * s->terms * weights / 8 + (4 + 4 * s->x.n) * values / 32;
-  return split < 0.75 * direct; /* clearly: no machine with such a unit has timed it yet */
+  double direct = macs / lanes + 4 * weights / FAR_RATE;
+  double split = macs / lanes * s->products / target_bf16_rate(t) + 2 * s->terms * weights / FAR_RATE;
+  split += (4 + 4 * s->x.n) * values / NEAR_RATE;
+  return split < CLEARLY * direct;
 }
 
 typedef struct How { const Scheme *scheme; const Target *target; bool always; } How;

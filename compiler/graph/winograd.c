@@ -214,6 +214,16 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
 }
 
 /* ---- what it costs: cycles of one core ---- */
+enum { L2_RATE = 32, L3_RATE = 16 };     /* bytes a cycle */
+enum { MEMORY_RATE = 5 };                /* for each of two cores that read at once; one alone has 8 */
+enum { WIDEST = 16 };                    /* floats a cycle: see rate() */
+enum { LEAST_ROWS = 6 };                 /* fewer rows do not hide the latency of multiply-adds */
+static const double STAYS = 0.5;         /* part of the second level of cache */
+static const double OF_PEAK = 0.95;      /* what a product of matrices reaches, docs/benchmarks.md */
+static const double NOT_HIDDEN = 0.3;    /* part of the shorter of reading and multiplying that the longer one does not hide */
+static const double MOVED = 1.5;         /* instructions to load and store an element of a tile */
+static const double CLEARLY = 0.9;       /* of the direct sum's cycles */
+
 typedef struct Costs {
   const Target *t;
   double weight_bytes;     /* of the whole graph */
@@ -223,14 +233,14 @@ typedef struct Costs {
 } Costs;
 
 static double bytes_cycles(const Target *t, double bytes) { /* to write and to read again */
-  return 2 * bytes / (bytes < 0.5 * t->l2_bytes ? 32 : 16);
+  return 2 * bytes / (bytes < STAYS * t->l2_bytes ? L2_RATE : L3_RATE);
 }
 
 /* Elements a cycle: two 256-bit units; wider vectors of most machines have one unit, or take two cycles, but where there
  * is a matrix unit. */
 static double rate(const Target *t) {
   const double lanes = t->vector_bytes / 4.0 * (t->fma ? 2 : 1);
-  return t->features & FEAT_AMX_BF16 ? lanes : fmin(lanes, 16);
+  return t->features & FEAT_AMX_BF16 ? lanes : fmin(lanes, WIDEST);
 }
 
 /* elements of x along a window */
@@ -240,11 +250,11 @@ static int64_t walked(const Windows *v, int i) {
 }
 
 /* A product of matrices, and its weights read once a run from wherever all weights fit: most of the reading is
- * done while the units are busy. From memory, what each of two cores gets that read at once; one alone has 8 bytes a cycle. */
+ * done while the units are busy. */
 static double product_cycles(const Costs *c, double macs, double weight_bytes) {
-  double bytes = c->weight_bytes, busy = macs / rate(c->t) / 0.95;
-  double read = weight_bytes / (bytes < 0.5 * c->t->l2_bytes ? 32 : bytes < c->t->l3_bytes ? 16 : 5);
-  return fmax(busy, read) + 0.3 * fmin(busy, read);
+  double bytes = c->weight_bytes, busy = macs / rate(c->t) / OF_PEAK;
+  double read = weight_bytes / (bytes < STAYS * c->t->l2_bytes ? L2_RATE : bytes < c->t->l3_bytes ? L3_RATE : MEMORY_RATE);
+  return fmax(busy, read) + NOT_HIDDEN * fmin(busy, read);
 }
 
 static double direct_cycles(const Windows *v, const Costs *c) {
@@ -285,9 +295,8 @@ static double points_cycles(const Windows *v, const Costs *c) {
       after *= f->m;
     }
   }
-  double inner = rows < 6 ? 6 : rows; /* fewer do not hide the latency of multiply-adds */
-  /* an element of a tile is loaded and stored once, beside what is done to it */
-  double transforms = (in * lanes * (forward + 1.5 * size) + rows * n * (backward + 1.5 * size)) * groups / rate(c->t);
+  double inner = rows < LEAST_ROWS ? LEAST_ROWS : rows;
+  double transforms = (in * lanes * (forward + MOVED * size) + rows * n * (backward + MOVED * size)) * groups / rate(c->t);
   return product_cycles(c, size * inner * taps * k * n * groups, 4 * size * taps * k * n * groups) + transforms +
          bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
@@ -314,7 +323,7 @@ static bool set_points(Windows *v, int number) {
 
 /* The tiles that cost least, if that is clearly less than no tiles. */
 static bool choose_points(Windows *v, const Costs *c) {
-  double best = 0.9 * direct_cycles(v, c);
+  double best = CLEARLY * direct_cycles(v, c);
   int numbers = 1, found = 0;
   for (int i = 0; i < v->n; i++) numbers *= SIZES;
   for (int k = 1; k < numbers; k++) {

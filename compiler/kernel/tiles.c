@@ -12,6 +12,8 @@
 static const double NEAR_ROW = 0.5, FAR_ROW = 1.3; /* cycles to load a row of a tile */
 /* cycles before the first result of a block; of a vector of results, stored and loaded */
 static const double START = 60, RESULT = 2;
+static const double NOT_HIDDEN = 0.1; /* part of the shorter of loading and multiplying that the longer one does not hide */
+static const double L1_STAYS = 0.6, L2_STAYS = 0.8; /* part of a level of cache that panels may take */
 
 typedef struct Product {       /* a contraction, for one of its reduction's ranges */
   const Unit *unit;
@@ -65,9 +67,9 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 /* Cycles of a block of u by v tiles */
 static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
   double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4;
-  double far = panel > 0.6 * t->l1_bytes ? FAR_ROW : NEAR_ROW;
+  double far = panel > L1_STAYS * t->l1_bytes ? FAR_ROW : NEAR_ROW;
   double multiply = (double)u * v * rows, load = p->loads[0] * u * rows * NEAR_ROW + p->loads[1] * v * p->depth * far;
-  return p->steps * (fmax(multiply, load) + 0.1 * fmin(multiply, load)) + START + u * v * rows * RESULT;
+  return p->steps * (fmax(multiply, load) + NOT_HIDDEN * fmin(multiply, load)) + START + u * v * rows * RESULT;
 }
 
 /* Rows and copies of one range, copies of another (or of the same) and lanes */
@@ -132,7 +134,7 @@ static int row_block(const IR *ir, const Product *p, const Target *t, const Bloc
   const int64_t rows = range_extent(ir, b->row), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
   const double panels = ceil((double)range_extent(ir, b->lane) / (b->v * b->lanes));
   for (int64_t blocks = 1; blocks * tile <= rows; blocks++) {
-    if (p->bytes[0] / (double)blocks > 0.8 * t->l2_bytes || rows % (blocks * tile)) continue;
+    if (p->bytes[0] / (double)blocks > L2_STAYS * t->l2_bytes || rows % (blocks * tile)) continue;
     return blocks > 1 && (double)blocks * p->bytes[1] < panels * p->bytes[0] ? (int)(rows / blocks) : 0;
   }
   return 0;

@@ -29,6 +29,7 @@ enum {
   PAD_WORK = 3,         /* index comparisons and a select */
   BORDER_WORK = 16,     /* the same where lanes differ in it: vectors are put together one by one */
   FUNC_WORK = 16,       /* a transcendental function */
+  SLOW_WORK = 4,        /* a division, a root, a load from a place that data says */
   MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
 };
 static const Ref MANY = UINT32_MAX;
@@ -85,9 +86,9 @@ static int own_work(const Node *x) {
   case OP_ATAN: case OP_SINH: case OP_COSH: case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: case OP_POW:
   case OP_ATAN2:
     return FUNC_WORK;
-  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MOD: case OP_FLDIV: case OP_FLMOD: return 4;
+  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MOD: case OP_FLDIV: case OP_FLMOD: case OP_GATHER:
+    return SLOW_WORK;
   case OP_PAD: return PAD_WORK;
-  case OP_GATHER: return 4;
   default: return op_is_movement((Op)x->op) || is_leaf((Op)x->op) ? 0 : 1;
   }
 }
