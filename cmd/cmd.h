@@ -48,7 +48,6 @@ Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
-extern const char *const verb_name[VERB_COUNT];
 
 /* ---- one function per verb: an exit code, or fail() ---- */
 int verb_compile(Ctx *c, const Options *o);
@@ -118,16 +117,20 @@ typedef struct NamedTensor {
 } NamedTensor;
 struct Feed { VEC(NamedTensor) inputs, outputs; };
 void feed_read(Ctx *c, const Options *o, Feed *f);        /* --input and --data; of several steps, the first */
-/* The inputs of o's steps, `stride` tensors a step of which the n declared come from the data or from the seed; and, if
- * the data has them, the expected outputs. Returns how many inputs come from the seed. */
-int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given,
-               const GIO *out, size_t nout, Tensor *want, bool *wanted);
+typedef struct Steps {
+  const GIO *in, *out;         /* as declared, for a step */
+  size_t nin, nout;
+  size_t stride;               /* tensors of a step in `given`: nin, and those of states behind them */
+  Tensor *given, *want;        /* want NULL: nobody asks */
+  bool wanted;                 /* the data has all of want */
+} Steps;
+/* Fills given, from the data or from the seed, want and wanted. Returns how many inputs come from the seed. */
+int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s);
 void feed_free(Feed *f);
 /* One tensor for each of the n declared; those the feed lacks come from the seed. Returns how many those are. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);
 /* the expected outputs, in order; false: the data has none */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
-void seeded_data(DType d, void *p, int64_t n, uint64_t seed); /* the same numbers as the bundle's main.c */
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
 double tensor_at(const Tensor *t, int64_t i);
 void tensor_summary(Ctx *c, const char *name, const Tensor *t); /* on stdout */

@@ -131,6 +131,25 @@ static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *
   return r;
 }
 
+/* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid
+ * indices of most tables. The bundle's main.c draws the same numbers. */
+static void seeded_data(DType d, void *out, int64_t n, uint64_t state) {
+  uint8_t *p = out;
+  int size = dt_bytes(d);
+  for (int64_t i = 0; i < n; i++, p += size) {
+    uint64_t r = state += 0x9e3779b97f4a7c15u;
+    r = (r ^ (r >> 30)) * 0xbf58476d1ce4e5b9u;
+    r = (r ^ (r >> 27)) * 0x94d049bb133111ebu;
+    r ^= r >> 31;
+    int64_t bits;
+    if (d == DT_BF16) bits = (int64_t)((r & 0x807f) | ((122 + (r >> 32) % 5) << 7));
+    else if (d == DT_F16) bits = (int64_t)((r & 0x83ff) | ((10 + (r >> 32) % 5) << 10));
+    else if (dt_float(d)) bits = double_to_bits(d, (double)(int32_t)(r >> 40) / 8388608.0 - 1);
+    else bits = (int64_t)(d != DT_BOOL && size == 1 ? r >> 56 : r >> 63);
+    memcpy(p, &bits, (size_t)size);
+  }
+}
+
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out) {
   int seeded = 0;
   for (int i = 0; i < n; i++) {
@@ -160,39 +179,19 @@ bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out) {
   return true;
 }
 
-int feed_steps(Ctx *c, const Options *o, const Feed *first, const GIO *in, size_t nin, size_t stride, Tensor *given,
-               const GIO *out, size_t nout, Tensor *want, bool *wanted) {
+int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s) {
   int seeded = 0;
-  *wanted = true;
-  for (size_t s = 0; s < steps_of(o); s++) {
+  s->wanted = s->want;
+  for (size_t i = 0; i < steps_of(o); i++) {
     Feed own = { 0 };
-    const char *folder = s && o->data ? step_folder(c, o->data, s) : NULL;
+    const char *folder = i && o->data ? step_folder(c, o->data, i) : NULL;
     if (folder) read_data(c, folder, &own);
     const Feed *f = folder ? &own : first;
-    seeded += feed_inputs(c, f, in, (int)nin, o->seed + (int64_t)(s * nin), given + s * stride);
-    *wanted = *wanted && want && feed_outputs(c, f, out, (int)nout, want + s * nout);
+    seeded += feed_inputs(c, f, s->in, (int)s->nin, o->seed + (int64_t)(i * s->nin), s->given + i * s->stride);
+    s->wanted = s->wanted && feed_outputs(c, f, s->out, (int)s->nout, s->want + i * s->nout);
     feed_free(&own);
   }
   return seeded;
-}
-
-/* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid
- * indices of most tables. The bundle's main.c draws the same numbers. */
-void seeded_data(DType d, void *out, int64_t n, uint64_t state) {
-  uint8_t *p = out;
-  int size = dt_bytes(d);
-  for (int64_t i = 0; i < n; i++, p += size) {
-    uint64_t r = state += 0x9e3779b97f4a7c15u;
-    r = (r ^ (r >> 30)) * 0xbf58476d1ce4e5b9u;
-    r = (r ^ (r >> 27)) * 0x94d049bb133111ebu;
-    r ^= r >> 31;
-    int64_t bits;
-    if (d == DT_BF16) bits = (int64_t)((r & 0x807f) | ((122 + (r >> 32) % 5) << 7));
-    else if (d == DT_F16) bits = (int64_t)((r & 0x83ff) | ((10 + (r >> 32) % 5) << 10));
-    else if (dt_float(d)) bits = double_to_bits(d, (double)(int32_t)(r >> 40) / 8388608.0 - 1);
-    else bits = (int64_t)(d != DT_BOOL && size == 1 ? r >> 56 : r >> 63);
-    memcpy(p, &bits, (size_t)size);
-  }
 }
 
 /* ---- out ---- */

@@ -31,7 +31,7 @@ static const VerbRow verb_rows[] = {
 #undef VERB
 #undef OPTION
 };
-const char *const verb_name[VERB_COUNT] = {
+static const char *const verb_name[VERB_COUNT] = {
 #define VERB(name, args, gloss) #name,
 #define OPTION(letter, name, arg, kind, field, verbs, help)
 #include "options.h"

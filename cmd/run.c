@@ -34,24 +34,24 @@ int verb_run(Ctx *c, const Options *o) {
   Feed feed = { 0 };
   Run r = { .o = o };
   feed_read(c, o, &feed);
-  const GIO *in, *out;
-  size_t nin, nout, stride, steps = steps_of(o);
+  Steps s = { 0 };
+  const size_t steps = steps_of(o);
   if (is_bundle(o->model)) {
     r.bundle = interface_read(c, o->model);
-    in = r.bundle.inputs.p, nin = stride = r.bundle.inputs.n;
-    out = r.bundle.outputs.p, nout = r.bundle.outputs.n;
+    s.in = r.bundle.inputs.p, s.nin = s.stride = r.bundle.inputs.n;
+    s.out = r.bundle.outputs.p, s.nout = r.bundle.outputs.n;
   } else {
     const Target *t = target_of(c, o, "native");
     r.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
-    in = r.plan->g->inputs.p, nin = graph_nin(r.plan->g), stride = r.plan->g->inputs.n;
-    out = r.plan->g->outputs.p, nout = graph_nout(r.plan->g);
+    s.in = r.plan->g->inputs.p, s.nin = graph_nin(r.plan->g), s.stride = r.plan->g->inputs.n;
+    s.out = r.plan->g->outputs.p, s.nout = graph_nout(r.plan->g);
   }
-  Tensor *given = ARENA_NEW(&c->model, Tensor, size_mul(steps, stride + 1));
-  bool wanted;
-  int seeded = feed_steps(c, o, &feed, in, nin, stride, given, out, nout, NULL, &wanted);
+  const GIO *out = s.out;
+  const size_t nout = s.nout;
+  s.given = r.in = ARENA_NEW(&c->model, Tensor, size_mul(steps, s.stride + 1));
+  const int seeded = feed_steps(c, o, &feed, &s);
   if (seeded)
-    warn_at(c, (Pos){ 0 }, "%d of %zu inputs come from seed %lld (--input, --data)", seeded, steps * nin, (long long)o->seed);
-  r.in = given;
+    warn_at(c, (Pos){ 0 }, "%d of %zu inputs come from seed %lld (--input, --data)", seeded, steps * s.nin, (long long)o->seed);
   r.out = ARENA_NEW(&c->model, Tensor, size_mul(steps, nout + 1));
   r.scratch = scratch_new(c);
   int code = ctx_try(c, execute, &r);
@@ -61,8 +61,8 @@ int verb_run(Ctx *c, const Options *o) {
   if (o->out && steps == 1) save_all(c, o, o->out, out, r.out, nout);
   if (o->out && steps > 1 && mkdir(o->out, 0777) && errno != EEXIST)
     fail(c, EX_NOWRITE, "cannot create '%s': %s", o->out, strerror(errno));
-  for (size_t s = 0; o->out && s < steps && steps > 1; s++)
-    save_all(c, o, arena_printf(&c->model, "%s/step_%zu", o->out, s), out, r.out + s * nout, nout);
+  for (size_t i = 0; o->out && i < steps && steps > 1; i++)
+    save_all(c, o, arena_printf(&c->model, "%s/step_%zu", o->out, i), out, r.out + i * nout, nout);
   json_t *list = json_array();
   for (size_t i = 0; i < steps * nout; i++) {
     if (!o->json && (!o->out || o->verbose)) tensor_summary(c, out[i % nout].name, &r.out[i]);

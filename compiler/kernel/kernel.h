@@ -89,8 +89,6 @@ void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says 
 bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* peel.c */
-/* values of r for which all gates are open; false: all or none to speak of */
-bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end);
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
 

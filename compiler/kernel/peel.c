@@ -22,7 +22,8 @@ static void conditions(const IR *ir, Ref nest, Refs *out) {
   VEC_FREE(&all);
 }
 
-bool peel_interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
+/* Values of r for which all gates are open; false: all or none to speak of */
+static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
   const int64_t extent = node(ir, r)->arg[0];
   Refs all = { 0 };
   *begin = 0;
@@ -50,7 +51,7 @@ const char *peel_refuses(IR *ir, Ref nest, Ref r) {
   if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP)
     return "only loops of a nest have an interior";
   if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
-  return peel_interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
+  return interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
 }
 
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
@@ -58,7 +59,7 @@ Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
     const Ref r = o->peeled[i];
     int64_t begin, end, extent = node(ir, r)->arg[0];
     Ref part;
-    if (!peel_interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
+    if (!interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
     if (begin) VEC_PUSH(borders, range_part(ir, nest, r, 0, begin, &part));
     if (end < extent) VEC_PUSH(borders, range_part(ir, nest, r, end, extent, &part));
     nest = range_part(ir, nest, r, begin, end, &part);

@@ -51,8 +51,9 @@ typedef struct Info {
 
 static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
 
-/* bf16 is the upper half of f32; f16 takes a conversion, which lanes of a weight share but single elements do not */
-bool op_widens(const IR *ir, const Node *x) {
+/* A CAST that a kernel makes as it loads: movement of what is stored in fewer bits. bf16 is the upper half of f32; f16 takes a
+ * conversion, which lanes of a weight share but single elements do not */
+static bool widens(const IR *ir, const Node *x) {
   if (node_widens(ir, x)) return true;
   const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, x->src[0]) : NULL;
   return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, x->src[0]))->op == OP_WEIGHT));
@@ -66,7 +67,7 @@ static bool unpacks(const IR *ir, Ref r) {
 
 /* Movement on the way down to a value has elements of it read more than once. */
 static bool repeats(const IR *ir, Ref r) {
-  for (; op_is_movement((Op)node(ir, r)->op) || op_widens(ir, node(ir, r)); r = node(ir, r)->src[0]) {
+  for (; op_is_movement((Op)node(ir, r)->op) || widens(ir, node(ir, r)); r = node(ir, r)->src[0]) {
     const Node *x = node(ir, r), *y = node(ir, x->src[0]);
     if (dims_elems(x->dims, x->rank) > dims_elems(y->dims, y->rank)) return true;
   }
@@ -235,7 +236,7 @@ static bool is_stored(const Fuse *f, Ref r, bool *halo) {
     /* fixed memory: a copy with the border, or gates */
     return !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, f->s->plan->target) > elems * STORE_COST;
   }
-  if (op_is_movement((Op)x->op) || op_widens(ir, x) || unpacks(ir, r)) {
+  if (op_is_movement((Op)x->op) || widens(ir, x) || unpacks(ir, r)) {
     const Ref viewed = view_base(ir, r);
     const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
     return me->depth > 4 * MAX_INLINED || (me->root == MANY && !grows && f->selects[viewed]);

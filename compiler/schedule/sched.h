@@ -33,8 +33,6 @@ typedef struct Sched {
   Refs order;              /* graph nodes, sources first */
 } Sched;
 
-/* a CAST that a kernel makes as it loads: movement of what is stored in fewer bits */
-bool op_widens(const IR *ir, const Node *x);
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, of which one is read again and again */
 
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, select, halo_view */

@@ -50,7 +50,6 @@ struct Store {
   ScheduleSource source; /* for store_source */
   const Backend *backend;
   bool asked, known;     /* here was looked for, and found */
-  Ctx *asker;
   Place here;
   Winner found;
 };

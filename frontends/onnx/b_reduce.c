@@ -20,7 +20,7 @@ static int64_t reduced_count(const Node *x, uint32_t axes) {
   return n;
 }
 
-Ref reduce_mean(IR *ir, Ref x, uint32_t axes) {
+static Ref reduce_mean(IR *ir, Ref x, uint32_t axes) {
   DType d = (DType)node(ir, x)->dt;
   int64_t n = reduced_count(node(ir, x), axes);
   Ref sum = g_reduce(ir, OP_ADD, g_cast(ir, x, acc_type(d)), axes);

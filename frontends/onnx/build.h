@@ -205,7 +205,6 @@ void check_ragged(Build *b, Ref r);             /* fails where entries that are 
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log);
 Ref greater(IR *ir, Ref x, Ref y);              /* NaN is the greatest */
-Ref reduce_mean(IR *ir, Ref x, uint32_t axes);
 Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 /* Over the last axis; the attribute epsilon is the node's. bias: 0: none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);

@@ -1,10 +1,10 @@
 /* onnx_ops.c: one-node models through onnx_build: shapes of results, and what the user is told when
  * arguments are wrong. A model is a line of text: operator, opset, inputs, then attributes:
  *   Conv 11 f[1,4,5,5] f[6,2,3,3] group=2 pads=[1,1,1,1] mode='x' alpha=0.5
- * (of another domain, ai.onnx.ml.Scaler). An input f[dims] (f f32, h f16, d f64, i i64, j i32, w u32, c i8, u u8, b bool) is fed at run time, i{1,2}
- * and f{1,2,3,4:2,2} are constants (the latter with a shape), - is left out; >2 asks for two outputs.
- * Expected is the shape of the first result, or a part of the message; after an equals sign the
- * values of the last result, which must then be a constant. */
+ * (of another domain, ai.onnx.ml.Scaler). An input f[dims] (f f32, h f16, d f64, i i64, j i32, w u32, c i8, u u8, b bool) is
+ * fed at run time, i{1,2} and f{1,2,3,4:2,2} are constants (the latter with a shape), - is left out; >2 asks for two outputs.
+ * Expected is the shape of the first result, or a part of the message; after an equals sign the values of the last result,
+ * which must then be a constant. */
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/onnx/onnx.h"
 #include <math.h>
