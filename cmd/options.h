@@ -95,7 +95,7 @@ OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdoq", 
 OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")
 OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbptq", "limit of nested messages in the file (100)")
 OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbptq",
-       "limit of memory for the decoded file (16 times the file and 64 MB)")
+       "limit of memory for the decoded file (32 times the file and 64 MB)")
 OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbptq",
        "limit of what constant folding may produce (4 times the model or 256 MB)")
 OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbptq",

@@ -48,7 +48,7 @@ int verb_run(Ctx *c, const Options *o) {
   }
   const GIO *out = s.out;
   const size_t nout = s.nout;
-  s.given = r.in = ARENA_NEW(&c->model, Tensor, size_mul(steps, s.stride + 1));
+  r.in = s.given = ARENA_NEW(&c->model, Tensor, size_mul(steps, s.stride + 1));
   const int seeded = feed_steps(c, o, &feed, &s);
   if (seeded)
     warn_at(c, (Pos){ 0 }, "%d of %zu inputs come from seed %lld (--input, --data)", seeded, steps * s.nin, (long long)o->seed);

@@ -36,6 +36,7 @@ typedef struct Frontend {
 } Frontend;
 bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* .name NULL ends it; picked by suffix, ONNX otherwise */
+/* By the front end that the path's suffix picks, compacted (ir_compact): equal files give equal graphs, Ref for Ref */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 
 /* ONNX TensorProto files (input_0.pb): the tensor lives in c->model; strings are refused */
@@ -47,7 +48,7 @@ typedef struct OnnxQuant OnnxQuant;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names); /* whose ranges are wanted */
 void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* the model with these values as its outputs */
-/* the model in 8 bits; range: least and greatest of each */
+/* the model in 8 bits; range: least and greatest of each of the values, in their order */
 void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out);
 void onnx_quant_close(OnnxQuant *q);
 #endif

@@ -60,8 +60,14 @@ bool op_takes(Op op, DType d);                   /* an elementwise op is defined
 typedef uint32_t Ref;      /* 0: none */
 enum { MAX_RANK = 12 };
 
-typedef enum {
-  RK_LOOP, RK_REDUCE, RK_UNROLL, RK_PARTIAL, RK_VEC, RK_THREAD, RK_DOT, RK_ROW, RK_DEPTH, RK_SERIAL, RK_COUNT
+typedef enum {             /* what becomes of a range; docs/ir.md */
+  RK_LOOP, RK_REDUCE,      /* a loop: of a nest, of a reduction */
+  RK_UNROLL, RK_PARTIAL,   /* copies: side by side, with accumulators of their own */
+  RK_VEC,                  /* lanes */
+  RK_THREAD,               /* a loop that threads share */
+  RK_DOT, RK_ROW, RK_DEPTH, /* the group a unit multiplies at a time; rows of a matrix unit's tile; its groups */
+  RK_SERIAL,               /* a loop that keeps its order */
+  RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
 
@@ -99,8 +105,13 @@ typedef struct Tensor {
 } Tensor;
 
 /* ---- buffers: memory that kernels name (filled in by schedule/) ---- */
-/* a state as a run finds it, and as it leaves it; Graph.guarded; on the stack of a call */
-typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WEIGHT, BUF_ARENA, BUF_STATE, BUF_NEXT, BUF_GUARD, BUF_LOCAL } BufKind;
+typedef enum {
+  BUF_INPUT, BUF_OUTPUT,   /* the caller's */
+  BUF_WEIGHT, BUF_ARENA,   /* of the weights blob; an intermediate value */
+  BUF_STATE, BUF_NEXT,     /* a state as a run finds it, and as it leaves it */
+  BUF_GUARD,               /* the output of Graph.guarded */
+  BUF_LOCAL                /* on the stack of a call */
+} BufKind;
 typedef struct Buf {
   BufKind kind;
   DType dt;
@@ -153,23 +164,24 @@ int64_t reduce_identity(Op op, DType d);       /* what REDUCE by op gives of no 
 /* ---- graph builders: check types and shapes with BUG, so callers validate user input first.
  * Elementwise builders broadcast numpy-style: missing leading axes and extents of 1 ---- */
 Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot);
-/* shape and type of ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
-Ref g_weight(IR *ir, int tensor);
+Ref g_weight(IR *ir, int tensor);              /* ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
 int64_t tensor_bits(const Tensor *t, int64_t i); /* element i, as CONST keeps it */
 int ir_tensor(IR *ir, const Tensor *t);        /* adds to the table; the data pointer is kept, not copied */
-Ref g_iota(IR *ir, DType d, int64_t n);
+Ref g_iota(IR *ir, DType d, int64_t n);        /* [n]: 0, 1, ... n - 1 */
 Ref g_unary(IR *ir, Op op, Ref x);
 Ref g_cast(IR *ir, Ref x, DType d);
 Ref g_binary(IR *ir, Op op, Ref a, Ref b);     /* same types; result broadcast; compares give BOOL */
 Ref g_where(IR *ir, Ref c, Ref a, Ref b);
 Ref g_reshape(IR *ir, Ref x, int rank, const int64_t *dims);
 Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims);  /* numpy broadcast_to: may add leading axes */
-Ref g_permute(IR *ir, Ref x, const int64_t *perm);
+Ref g_permute(IR *ir, Ref x, const int64_t *perm); /* axis a of the result is axis perm[a] of x */
 Ref g_shrink(IR *ir, Ref x, const int64_t *begin, const int64_t *step, const int64_t *dims); /* step NULL: all 1 */
 Ref g_flip(IR *ir, Ref x, uint32_t axes);      /* SHRINK with steps of -1 */
+/* axis gets the extent out, and behind all axes comes one of k: element (.., o, .., t) is x's element (.., o * stride +
+ * t * dilation, ..), which must be there */
 Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, int64_t dilation);
-Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill); /* amounts >= 0 */
-Ref g_cat(IR *ir, int n, const Ref *xs, int axis);
+Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill); /* amounts >= 0, by axis; fill: rank 0, of x's type */
+Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* of one type, and of one shape but for the axis */
 /* index: i64, any extent on axis; other axes equal or broadcast. Clamped into range unless it is known to fit */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: *wrong is one that does not */
@@ -195,8 +207,7 @@ typedef struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are their pairs, in order */
   bool grows;              /* the last of them counts how much of the windows has been appended */
-  /* behind all of them is one output more, a bool that the caller does not get: an index was out of range */
-  bool guarded;
+  bool guarded;            /* one output more, a bool that the caller does not get: an index was out of range */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* those the caller gives */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; } /* those the caller gets */
@@ -209,8 +220,7 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * MAX compares AND OR NOT WHERE over exact integers. Constructors return canonical, simplified nodes:
  * sums are ADD chains of coefficient*term sorted by Ref with the constant last. Bounds come from
  * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
-/* a RANGE with a number of its own; CONST 0 when the extent is 1 (node.c) */
-Ref range_make(IR *ir, int64_t extent, RangeKind kind);
+Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* of a number of its own; CONST 0 when the extent is 1 (node.c) */
 static inline int64_t range_extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);

@@ -43,8 +43,7 @@ typedef struct Opts {
   int npeeled;
   Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
-  /* range whose values go to a unit in groups (and groups in tiles), before all else: its opt means the groups */
-  Ref grouped;
+  Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups; 0: none */
   const struct Unit *unit; /* units.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
 } Opts;
@@ -103,13 +102,12 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NUL
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
 
-/* An index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by one is
- * then affine, and memory is that of the steps. */
-/* step: the range that stands for it */
-typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs;
-Ref stairs_open(IR *ir, Ref index, Stairs *s);
+/* pack.c: an index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by
+ * one is then affine, and memory is that of the steps. */
+typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs; /* step in place of stair */
+Ref stairs_open(IR *ir, Ref index, Stairs *s); /* the index with the steps; itself where it has no stairs */
 void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
-/* pack.c: the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
+/* the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
 /* stage.c: panels of operands in memory of the kernel's own, at most so many bytes of it a nest */
@@ -117,12 +115,11 @@ enum { STAGE_BYTES = 1 << 16 };
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
-/* shuffle.c, expand_nest's last step; and what it makes of vectors whose lanes lie a stride apart, so many of them an element
- * apart */
-Ref shuffle_nest(IR *ir, Ref nest);
-/* they are picked from vectors in memory, or put into such */
+Ref shuffle_nest(IR *ir, Ref nest);                         /* shuffle.c: expand_nest's last step */
+/* What it makes of vectors whose lanes lie a stride apart, where `beside` of them lie an element apart: true: they are picked
+ * from vectors in memory, or put into such */
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
-int shuffle_row(int bytes, int lanes, int64_t beside);      /* else in rows of so many elements; 1: one by one */
+int shuffle_row(int bytes, int lanes, int64_t beside);      /* else they go in rows of so many elements; 1: one by one */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
 
@@ -172,7 +169,6 @@ void fat_variants(Plan *p);
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 
 void kernel_nests(IR *ir, Kernel *k); /* lower.c: the canonical nests of its sink, if it has none yet */
-/* lowers plan->kernels[k].sink to .prog; its schedule, buffers and cost */
-void kernel_lower(Plan *p, int k);
+void kernel_lower(Plan *p, int k);    /* plan->kernels[k].sink to .prog; its schedule, buffers and cost */
 void kernel_cost(const IR *ir, Kernel *k); /* its flops and bytes, before it is cut */
 #endif

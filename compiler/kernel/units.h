@@ -14,8 +14,8 @@ typedef struct Unit {
   int rows, depth;         /* of its tiles, at most; depth in groups; 1, 1: vectors */
 } Unit;
 
-/* registers that hold tiles; bytes of a tile's row, values of a nest, at most */
-enum { TILE_REGISTERS = 8, TILE_BYTES = 64, MAX_TILES = 64 };
+enum { TILE_REGISTERS = 8, TILE_BYTES = 64 };      /* registers that hold tiles; bytes of a tile's row, at most */
+enum { MAX_TILES = 64 };                           /* ACCs and TILEs of a nest */
 
 extern const Unit unit_table[];                         /* .name NULL ends it; in each architecture, better ones first */
 const Unit *unit_named(const char *s, size_t n);   /* NULL: there is none */

@@ -81,8 +81,7 @@ typedef struct Plan {
   int64_t guard_at;        /* and behind that, of a guarded graph, one byte: an index was out of range */
   Layout *layouts;         /* of all stored values, sources first */
   size_t nlayouts;
-  /* instructions: if each value had the order that it wants by itself, and as chosen for all; 0: no vectors */
-  double layout_cost[2];
+  double layout_cost[2];   /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
   struct Owners *owners;   /* kernel/owners.c: while kernels are lowered, else NULL */
   struct Alike *alike;     /* kernel/alike.c: likewise */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */

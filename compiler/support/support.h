@@ -14,7 +14,7 @@
 /* ---- exit codes (docs/bundle.md and the man page print this table) ---- */
 enum {
   EX_DONE = 0,      /* everything asked for was done */
-  EX_FAILED = 1,    /* ran, but the check failed (verify, diff) */
+  EX_FAILED = 1,    /* ran, but a check failed: outputs that differ, a status of the model */
   EX_USAGE_ = 64,   /* the command line is wrong */
   EX_BADMODEL = 65, /* invalid or unsupported model, or a limit exceeded */
   EX_NOINPUT_ = 66, /* an input file cannot be read */
@@ -34,7 +34,7 @@ typedef struct Arena {
 } Arena;
 
 void *arena_alloc(Arena *a, size_t bytes);            /* zeroed, aligned to 16; never NULL */
-void *arena_dup(Arena *a, const void *p, size_t bytes);
+void *arena_dup(Arena *a, const void *p, size_t bytes); /* a copy */
 char *arena_str(Arena *a, const char *s, size_t n);   /* NUL-terminated copy of n bytes */
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(Arena *a);                            /* everything; the arena is reusable */
@@ -49,10 +49,10 @@ void *xrealloc(void *p, size_t bytes);
 #define VEC(T) struct { T *p; size_t n, cap; }
 #define VEC_PUSH(v, x) (vec_grow((void **)&(v)->p, &(v)->cap, (v)->n + 1, sizeof *(v)->p), (v)->p[(v)->n++] = (x))
 #define VEC_FREE(v) (vec_free((void **)&(v)->p), (v)->n = (v)->cap = 0)
-void vec_grow(void **p, size_t *cap, size_t need, size_t elem);
+void vec_grow(void **p, size_t *cap, size_t need, size_t elem); /* room for `need` elements, at least */
 void vec_free(void **p);
 
-/* ---- growable text (heap; free with sb_free) ---- */
+/* ---- growable text: n bytes and a NUL, once there is any; p NULL: none yet (heap; free with sb_free) ---- */
 typedef struct Sb { char *p; size_t n, cap; } Sb;
 void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sb_put(Sb *s, const char *bytes, size_t n);
@@ -77,7 +77,7 @@ bool i64_add(int64_t a, int64_t b, int64_t *out);
 typedef struct Limits {
   int64_t nodes;        /* nodes after inlining */
   int64_t nesting;      /* protobuf messages */
-  int64_t decoded;      /* bytes a decoded model may take; 0: 16 x file + 64 MB */
+  int64_t decoded;      /* bytes a decoded model may take; 0: 32 x file + 64 MB */
   int64_t fold;         /* bytes constant folding may produce; 0: max(4 x model, 256 MB) */
   int64_t fold_steps;   /* scalar evaluations constant folding may spend */
 } Limits;
@@ -125,12 +125,12 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 
 /* ---- files (file.c) ---- */
 typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
-/* regular files only, non-blocking open; copied into the model arena; fails with EX_NOINPUT_ */
+/* A regular file of at most limit bytes, copied into the model's arena; fails with EX_NOINPUT_. A pipe does not block it */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
-/* fails when a mapped file became shorter: before results are published */
+/* Fails when a mapped file became shorter: before results are published */
 void files_check(Ctx *c);
-void files_unmap(Ctx *c);                               /* for ctx_free */
+void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write; fails with EX_NOWRITE */
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but what is there stays until all is written */

@@ -55,8 +55,8 @@ typedef struct Store Store;
 Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* NULL: no place for it */
 void store_close(Store *s);
-void store_trials(Store *s, const char *key, const Place *p, Trials *out);
-bool store_winner(Store *s, const char *key, const Place *p, Winner *out);
+void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* adds those of a nest; texts live in c->model */
+bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* false: there is none */
 /* What is put until store_commit is there whole or not at all; durable: nor lost in a power cut. */
 void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
@@ -99,7 +99,7 @@ typedef struct Candidate {
   double warm, cold, spread;
   const char *why;
 } Candidate;
-enum { SCREENED_KEEP = 2 };
+enum { SCREENED_KEEP = 2 }; /* of a batch, for the compiler */
 /* a candidate, and its part of the incumbent's time, by the screen's code; place 0: none */
 typedef struct Quick { int place; double relative; } Quick;
 typedef struct Task {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-  OPSET_NOW = 28,     /* newest opset of ai.onnx the table knows */
   ANY = 1 << 30,      /* any number of inputs or outputs */
   SOME = ANY - 1,     /* the same of inputs, some of them left out */
   USER_RANK = 8,      /* largest rank of a value of the model; builders need some axes of their own */
@@ -148,7 +147,7 @@ int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y, which are not negat
 Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* checked broadcast_to */
 void check_broadcast(Build *b, int n, const Ref *xs); /* fails when the shapes do not fit */
 Ref ints_ref(Build *b, int n, const int64_t *v); /* constant i64[n] */
-Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data);
+Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data); /* data is copied */
 Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v);
 Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
 DType acc_type(DType d);                        /* what sums of d are kept in: f32 for f16 and bf16 */
@@ -203,7 +202,7 @@ void check_counts(Build *b, Ref r, int64_t from, int64_t to);
 void check_ragged(Build *b, Ref r);             /* fails where entries that are not there are in others of r */
 
 /* ---- b_reduce.c ---- */
-Ref softmax(Build *b, Ref x, int axis, bool log);
+Ref softmax(Build *b, Ref x, int axis, bool log); /* log: its logarithm */
 Ref greater(IR *ir, Ref x, Ref y);              /* NaN is the greatest */
 Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 /* Over the last axis; the attribute epsilon is the node's. bias: 0: none */
@@ -211,7 +210,7 @@ Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
 Ref rms_norm(Build *b, Ref x, Ref scale);
 
 /* ---- b_window.c: x and weights have the type of accumulation; attributes are those of Conv ---- */
-Ref conv(Build *b, Ref x, Ref weights);
+Ref conv(Build *b, Ref x, Ref weights);         /* [batch, channels, places..], [maps, channels / groups, taps..] */
 Ref add_bias(Build *b, Ref y, int k);           /* input k, one entry per channel of y */
 void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to); /* an attribute's entries; without it, fill */
 

@@ -16,6 +16,8 @@
 #define TGC_ONNX_H
 #include "../frontends.h"
 
+enum { OPSET_NOW = 28 };      /* newest opset of ai.onnx that is read and that optable.h has rows for */
+
 typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted optional */
 
 typedef struct OnnxDim {

@@ -208,7 +208,7 @@ static void begin_function(Reader *r) {
     if (binding(r, name)->awaited) fail_at(r->c, EX_BADMODEL, at, "%s has output '%s' twice", f->fn->text, p->output[i]);
     if (!given || !lookup(r, p->output[i], &source) || !source) continue;
     OnnxNode *id = &f->out->nodes[f->out->nnodes++]; /* handed through */
-    *id = (OnnxNode){ .op = "Identity", .domain = "", .name = "", .text = f->call->text, .opset = NEWEST_OPSET, .index = f->index,
+    *id = (OnnxNode){ .op = "Identity", .domain = "", .name = "", .text = f->call->text, .opset = OPSET_NOW, .index = f->index,
                       .nin = 1, .nout = 1, .in = arena_dup(&r->c->model, &source, sizeof source),
                       .out = arena_dup(&r->c->model, &given, sizeof given) };
   }

@@ -3,8 +3,6 @@
 #define TGC_ONNX_READ_H
 #include "pb.h"
 
-enum { NEWEST_OPSET = 28 };
-
 typedef Onnx__NodeProto NodeProto;
 typedef Onnx__GraphProto GraphProto;
 typedef Onnx__AttributeProto AttrProto;
