@@ -50,16 +50,37 @@ typedef struct Word { const char *name, *text; } Word; /* tables end with a name
 static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* of a word that only conditions ask for */
 void template_expand(const char *name, const Word *words, Sb *out);
 
+/* ---- roll.c ---- */
+/* Calls that repeat: call j of round i, both from 0 on, runs kernel first + i * period + j. */
+typedef struct Stretch { size_t first, period, times; } Stretch;
+typedef VEC(Stretch) Stretches;
+typedef struct CallPlace { int64_t slot, at; } CallPlace; /* of a buffer: the number of an input, output or state; bytes */
+typedef struct CallMoves {
+  CallPlace by;                /* from one round to the next */
+  bool table, leaps;       /* bytes, the number: not by as much each time */
+} CallMoves;
+Stretches roll_calls(const Plan *p);           /* to be freed */
+const Stretch *stretch_of(const Stretches *s, size_t kernel); /* NULL: it is called once */
+bool starts_round(const Stretch *s, size_t kernel); /* it is a call of the first round, or of no stretch */
+CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
+/* of a kernel of the first round; s NULL: none */
+CallMoves call_moves(const Plan *p, const Stretch *s, size_t kernel, size_t buffer);
+bool call_table_wide(const Plan *p, const Stretch *s, size_t kernel, size_t buffer); /* its bytes need 64 bits */
+
 /* ---- kernels.c; texts live in the model's arena ---- */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
-const char *kernels_text(const Plan *p);       /* all of them */
+const char *kernels_text(const Plan *p, const Stretches *rolled); /* all of them */
 /* a list of the parts into which an executor may divide each; 0: it is not here */
 const char *chunks_text(const Plan *p, const char *type);
 const char *chains_text(const Plan *p, const char *type); /* a list of how many run together from each on */
-/* the function `name` that calls kernels by their number; in, out: names of fields */
-const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage,
-                     const char *name);
+typedef struct JobForm {
+  const char *net, **in, **out; /* the bundle's name; names of fields */
+  bool fat;
+  const char *linkage, *name;
+} JobForm;
+/* the function that calls kernels by their number */
+const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f);
 
 /* ---- code.c ---- */
 typedef struct CodeForm {                      /* % is the bundle's name, in all of these */
@@ -81,8 +102,10 @@ void bundle_free(Bundle *b);
 
 /* ---- module.c: the parts of net.ll.in that vary with the model ---- */
 const char *module_nulls(const Plan *p);       /* %null: a pointer that must be there is not */
-const char *module_calls(const Plan *p);       /* a block for each kernel */
-const char *module_cases(const Plan *p);
+const char *module_tables(const Plan *p, const Stretches *rolled); /* of places in rounds */
+const char *module_rounds(const Plan *p, const Stretches *rolled); /* %call and %i, what %kernel is */
+const char *module_calls(const Plan *p, const Stretches *rolled);  /* a block for each call */
+const char *module_cases(const Plan *p, const Stretches *rolled);
 const char *module_float(const Target *t, bool enters); /* the floating-point mode of a run */
 const char *module_messages(Ctx *c);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */

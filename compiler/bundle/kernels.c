@@ -1,4 +1,5 @@
-/* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C. */
+/* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C.
+ * Of calls that repeat (roll.c) there is one case for all rounds. */
 #include "bundle.h"
 #include <stdlib.h>
 
@@ -74,68 +75,125 @@ static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
   }
 }
 
-/* The call of kernel k, for chunks from and to by these names. */
-static void put_call(const Plan *p, int k, const char **in, const char **out, const char *from, const char *to, Sb *s) {
-  const Kernel *kernel = &p->kernels.p[k];
-  sb_printf(s, "k%d(", kernel->code);
-  for (size_t i = 0; i < kernel->bufs.n; i++) {
-    const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
-    const char *type = dtype_info[b->dt].ctype;
-    const char *access = writes(kernel, kernel->bufs.p[i]) ? "" : "const ";
-    if (i) sb_puts(s, ", ");
-    switch (b->kind) {
-    case BUF_LOCAL: BUG("a kernel is given what is its own");
-    case BUF_INPUT: sb_printf(s, "in->%s", in[b->slot]); break;
-    case BUF_OUTPUT: sb_printf(s, "out->%s", out[b->slot]); break;
-    case BUF_WEIGHT: sb_printf(s, "(const %s *)(const void *)(w + %lld)", type, (long long)b->offset); break;
-    case BUF_ARENA: case BUF_GUARD:
-      sb_printf(s, "(%s%s *)(void *)(a + %lld", access, type, (long long)b->offset);
-      if (b->piece) sb_printf(s, " + (size_t)begin * %lld", (long long)b->piece);
-      sb_puts(s, ")");
-      break;
-    case BUF_STATE: case BUF_NEXT: {
-      const StatePlace *at = &p->states.p[b->slot];
-      sb_printf(s, "(%s%s *)(void *)(s + %lld", access, type, (long long)at->at);
-      if (at->slots > 1)
-        sb_printf(s, " + (size_t)%s[%lld]) * %lld", b->kind == BUF_NEXT ? "(1 - cursor" : "(cursor", (long long)b->slot,
-                  (long long)at->step);
-      sb_puts(s, ")");
-      break;
-    }
-    }
+/* The calls of a plan as C: where it goes, and what it is made from. */
+typedef struct Calls {
+  const Plan *p;
+  const Stretches *rolled;
+  const JobForm *form;
+  Sb *o;
+} Calls;
+
+/* A number in round i, that is `first` in the first one. */
+static void put_round(int64_t first, int64_t by, Sb *o) {
+  sb_printf(o, "%lld", (long long)first);
+  if (by) sb_puts(o, " + i");
+  if (by && by != 1) sb_printf(o, " * %lld", (long long)by);
+}
+
+/* " + 128", in bytes, behind the memory that the buffer lies in */
+static void put_at(const Calls *c, int k, size_t buffer, const CallMoves *m) {
+  sb_puts(c->o, " + ");
+  if (m->table) sb_printf(c->o, "at%d_%zu[i]", k, buffer);
+  else put_round(call_place(c->p, (size_t)k, buffer).at, m->by.at, c->o);
+}
+
+/* A pointer of the caller's; if its number moves, the one so many further on in the structure. */
+static void put_field(const Calls *c, const Buf *b, const CallMoves *m, const char *type) {
+  const bool out = b->kind == BUF_OUTPUT;
+  const char *of = out ? "out" : "in", *field = (out ? c->form->out : c->form->in)[b->slot];
+  if (!m->by.slot) {
+    sb_printf(c->o, "%s->%s", of, field);
+    return;
   }
-  if (kernel->chunks > 1) sb_printf(s, "%s%s, %s", kernel->bufs.n ? ", " : "", from, to);
-  sb_puts(s, ");");
+  sb_printf(c->o, "*(%s%s *const *)(const void *)((const char *)%s + ", out ? "" : "const ", type, of);
+  sb_printf(c->o, "offsetof(%s_%sputs, %s) + i * %lld * (int64_t)sizeof %s->%s)", c->form->net, of, field,
+            (long long)m->by.slot, of, field);
+}
+
+static void put_buffer(const Calls *c, const Stretch *s, int k, size_t buffer) {
+  const Kernel *kernel = &c->p->kernels.p[k];
+  const Buf *b = &c->p->ir->bufs.p[kernel->bufs.p[buffer]];
+  const CallMoves m = call_moves(c->p, s, (size_t)k, buffer);
+  const char *type = dtype_info[b->dt].ctype, *access = writes(kernel, kernel->bufs.p[buffer]) ? "" : "const ";
+  switch (b->kind) {
+  case BUF_LOCAL: BUG("a kernel is given what is its own");
+  case BUF_INPUT: case BUF_OUTPUT: put_field(c, b, &m, type); return;
+  case BUF_WEIGHT:
+    sb_printf(c->o, "(const %s *)(const void *)(w", type);
+    put_at(c, k, buffer, &m);
+    break;
+  case BUF_ARENA: case BUF_GUARD:
+    sb_printf(c->o, "(%s%s *)(void *)(a", access, type);
+    put_at(c, k, buffer, &m);
+    if (b->piece) sb_printf(c->o, " + (size_t)begin * %lld", (long long)b->piece);
+    break;
+  case BUF_STATE: case BUF_NEXT: {
+    const StatePlace *at = &c->p->states.p[b->slot];
+    sb_printf(c->o, "(%s%s *)(void *)(s", access, type);
+    put_at(c, k, buffer, &m);
+    if (at->slots < 2) break;
+    sb_puts(c->o, b->kind == BUF_NEXT ? " + (size_t)(1 - cursor[" : " + (size_t)cursor[");
+    put_round(b->slot, m.by.slot, c->o);
+    sb_printf(c->o, b->kind == BUF_NEXT ? "]) * %lld" : "] * %lld", (long long)at->step);
+    break;
+  }
+  }
+  sb_puts(c->o, ")");
+}
+
+/* The call of kernel k, for chunks from and to by these names. */
+static void put_call(const Calls *c, int k, const char *from, const char *to) {
+  const Kernel *kernel = &c->p->kernels.p[k];
+  const Stretch *s = stretch_of(c->rolled, (size_t)k);
+  sb_printf(c->o, "k%d(", kernel->code);
+  for (size_t i = 0; i < kernel->bufs.n; i++) {
+    if (i) sb_puts(c->o, ", ");
+    put_buffer(c, s, k, i);
+  }
+  if (kernel->chunks > 1) sb_printf(c->o, "%s%s, %s", kernel->bufs.n ? ", " : "", from, to);
+  sb_puts(c->o, ");");
 }
 
 /* A kernel, or a chain: all of its kernels for one chunk after another, in the pieces of memory that belong to the first
  * share. */
-static void put_case(const Plan *p, int k, const char **in, const char **out, Sb *s) {
-  const Kernel *first = &p->kernels.p[k];
-  sb_printf(s, "  case %d:", k);
+static void put_case(const Calls *c, int k) {
+  const Kernel *first = &c->p->kernels.p[k];
+  const Stretch *s = stretch_of(c->rolled, (size_t)k);
+  sb_printf(c->o, "  case %d:", k);
   if (first->together == 1) {
-    sb_puts(s, " ");
-    put_call(p, k, in, out, "begin", "end", s);
-    sb_puts(s, " break;\n");
+    sb_puts(c->o, " ");
+    put_call(c, k, "begin", "end");
+    sb_puts(c->o, " break;\n");
     return;
   }
-  sb_printf(s, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->each, first->each);
+  sb_printf(c->o, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->each, first->each);
   for (int i = k; i < k + first->together; i++) {
-    sb_printf(s, "      { TGC_BEGIN(%d) ", i);
-    put_call(p, i, in, out, "c", "c + 1", s);
-    sb_printf(s, " TGC_END(%d) }\n", i);
+    Sb number = { 0 };
+    put_round(i, s ? (int64_t)s->period : 0, &number);
+    sb_printf(c->o, "      { TGC_BEGIN(%s) ", number.p);
+    put_call(c, i, "c", "c + 1");
+    sb_printf(c->o, " TGC_END(%s) }\n", number.p);
+    sb_free(&number);
   }
-  sb_puts(s, "    }\n    break;\n");
+  sb_puts(c->o, "    }\n    break;\n");
 }
 
-const char *kernels_text(const Plan *p) {
+const char *kernels_text(const Plan *p, const Stretches *rolled) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
   const char *const *comment = p->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
     const bool own = kernel->code == (int)k; /* else it runs the function of one before it */
+    const Stretch *again = stretch_of(rolled, k);
     if (!kernel->text) continue;             /* a variant's baseline has it */
+    if (!starts_round(again, k)) {
+      const size_t end = again->first + again->period * again->times - 1;
+      sb_printf(&s, "%skernels %zu to %zu: %zu to %zu again, %zu times%s\n", comment[0], k, end, again->first, k - 1,
+                again->times - 1, comment[1]);
+      k = end;
+      continue;
+    }
     sb_printf(&s, "%skernel %zu", comment[0], k);
     if (!own) sb_printf(&s, " runs k%d", kernel->code);
     sb_puts(&s, ": ");
@@ -149,37 +207,70 @@ const char *kernels_text(const Plan *p) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-static void put_cases(const Plan *p, size_t from, size_t to, const char **in, const char **out, Sb *s) {
-  for (size_t k = from; k < to && k < p->kernels.n; k++)
-    if (p->kernels.p[k].text && p->kernels.p[k].together) put_case(p, (int)k, in, out, s);
-}
-
-static void put_calls(const char *net, bool states, const char *linkage, const char *name, const char *per, const char *calls,
-                      Sb *s) {
-  const Word words[] = {
-    { "net", net }, { "linkage", linkage }, { "run_kernel", name }, { "states", word_if(states) },
-    { "per", per }, { "calls", calls },     { NULL, NULL },
-  };
-  template_expand("calls.c.in", words, s);
-}
-
-const char *job_text(const Plan *p, const char *net, const char **in, const char **out, bool fat, const char *linkage,
-                     const char *name) {
-  Arena *m = &p->ir->ctx->model;
-  const Word words[] = { { "net", net }, { "fat", word_if(fat) }, { NULL, NULL } };
-  const bool states = p->states.n;
-  const size_t blocks = p->kernels.n ? (p->kernels.n + CALLS - 1) / CALLS : 1;
-  Sb s = { 0 }, calls = { 0 };
-  template_expand("job.c.in", words, &s);
-  for (size_t b = 0; b < blocks; b++) {
-    Sb cases = { 0 };
-    const char *block = blocks > 1 ? arena_printf(m, "%s_%zu", name, b) : name;
-    put_cases(p, b * CALLS, (b + 1) * CALLS, in, out, &cases);
-    put_calls(net, states, blocks > 1 ? "TGC_KERNEL " : linkage, block, "", sb_keep(&cases, m), &s);
-    sb_printf(&calls, "  case %zu: %s(p, begin, end); break;\n", b, block);
+/* Where the buffers of calls are that repeat, if they do not move by as much each round. */
+static void put_tables(const Calls *c) {
+  for (size_t k = 0; k < c->p->kernels.n; k++) {
+    const Stretch *s = stretch_of(c->rolled, k);
+    if (!s || !starts_round(s, k)) continue;
+    for (size_t b = 0; b < c->p->kernels.p[k].bufs.n; b++) {
+      if (!call_moves(c->p, s, k, b).table) continue;
+      sb_printf(c->o, "static const uint%d_t at%zu_%zu[] = { ", call_table_wide(c->p, s, k, b) ? 64 : 32, k, b);
+      for (size_t i = 0; i < s->times; i++) sb_printf(c->o, "%lld, ", (long long)call_place(c->p, k + i * s->period, b).at);
+      sb_puts(c->o, "};\n");
+    }
   }
-  if (blocks > 1) put_calls(net, states, linkage, name, arena_printf(m, " / %d", CALLS), sb_keep(&calls, m), &s);
+}
+
+/* Which call a kernel is, in which round. */
+static const char *rounds_text(const Plan *p, const Stretches *rolled) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < rolled->n; i++) {
+    const Stretch *x = &rolled->p[i];
+    sb_printf(&s, "  if (k >= %zu && k < %zu) i = (k - %zu) / %zu, k -= (int)i * %zu;\n", x->first,
+              x->first + x->period * x->times, x->first, x->period, x->period);
+  }
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+static void put_cases(const Calls *c, size_t from, size_t to) {
+  for (size_t k = from; k < to && k < c->p->kernels.n; k++)
+    if (c->p->kernels.p[k].text && c->p->kernels.p[k].together && starts_round(stretch_of(c->rolled, k), k)) put_case(c, (int)k);
+}
+
+/* A function of calls: all of them, or those of one block, or that of all blocks. */
+typedef struct Function { const char *linkage, *name, *per, *calls; bool block; } Function;
+
+static void put_function(const Calls *c, const Function *f, Sb *o) {
+  const bool rolled = c->rolled->n;
+  const Word words[] = {
+    { "net", c->form->net }, { "linkage", f->linkage }, { "run_kernel", f->name }, { "states", word_if(c->p->states.n) },
+    { "call", rolled && f->block ? "int k, int64_t i, " : "" }, { "number", rolled ? "k" : "job->kernel" },
+    { "rounds", rolled && !f->block ? rounds_text(c->p, c->rolled) : "" }, { "rolled", word_if(rolled) },
+    { "per", f->per }, { "calls", f->calls }, { NULL, NULL },
+  };
+  template_expand("calls.c.in", words, o);
+}
+
+const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f) {
+  Arena *m = &p->ir->ctx->model;
+  const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { NULL, NULL } };
+  const size_t blocks = p->kernels.n ? (p->kernels.n + CALLS - 1) / CALLS : 1;
+  Sb s = { 0 }, calls = { 0 }, cases = { 0 };
+  const Calls c = { p, rolled, f, &cases }, tables = { p, rolled, f, &s };
+  template_expand("job.c.in", words, &s);
+  put_tables(&tables);
+  for (size_t b = 0; b < blocks; b++) {
+    const char *name = blocks > 1 ? arena_printf(m, "%s_%zu", f->name, b) : f->name;
+    put_cases(&c, b * CALLS, (b + 1) * CALLS);
+    if (blocks > 1 && !cases.n) continue; /* all of it repeats what was before */
+    const Function block = { blocks > 1 ? "TGC_KERNEL " : f->linkage, name, "", sb_keep(&cases, m), blocks > 1 };
+    put_function(&c, &block, &s);
+    sb_printf(&calls, "  case %zu: %s(p, %sbegin, end); break;\n", b, name, rolled->n ? "k, i, " : "");
+  }
+  const Function whole = { f->linkage, f->name, arena_printf(m, " / %d", CALLS), sb_keep(&calls, m), false };
+  if (blocks > 1) put_function(&c, &whole, &s);
   sb_free(&calls);
+  sb_free(&cases);
   return sb_keep(&s, m);
 }
 

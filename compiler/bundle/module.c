@@ -2,17 +2,16 @@
 #include "bundle.h"
 #include <string.h>
 
-/* The pointer to input or output number i, loaded once for each use: %in.2.K */
-static void put_load(Sb *s, const char *from, int64_t i, const char *name) {
-  sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i32 %lld\n  %s = load ptr, ptr %s.at\n", name, from, (long long)i, name,
-            name);
+/* The pointer to input or output number i, a number or a value, loaded once for each use: %in.2.K */
+static void put_load(Sb *s, const char *from, const char *i, const char *name) {
+  sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i64 %s\n  %s = load ptr, ptr %s.at\n", name, from, i, name, name);
 }
 
 static void put_nulls(Ctx *c, Sb *s, const char *from, const GIO *v, int n, const char **so_far) {
   for (int i = 0; i < n; i++) {
     if (!dims_elems(v[i].dims, v[i].rank)) continue;
     const char *name = arena_printf(&c->model, "%%%s.%d", from, i), *any = arena_printf(&c->model, "%s.any", name);
-    put_load(s, from, i, name);
+    put_load(s, from, arena_printf(&c->model, "%d", i), name);
     sb_printf(s, "  %s.null = icmp eq ptr %s, null\n  %s = or i1 %s, %s.null\n", name, name, any, *so_far, name);
     *so_far = any;
   }
@@ -28,38 +27,76 @@ const char *module_nulls(const Plan *p) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
+/* A call in the function of calls: of what kernel, and how it repeats. */
+typedef struct Call { const Plan *p; const Stretch *s; int k; Sb *o; } Call;
+
+/* A number in round %i, that is `first` in the first one, as an operand: "128", or the name of a value */
+static const char *put_round(const Call *c, int64_t first, int64_t by, const char *name) {
+  Arena *m = &c->p->ir->ctx->model;
+  if (!by) return arena_printf(m, "%lld", (long long)first);
+  sb_printf(c->o, "  %s.moved = mul i64 %%i, %lld\n", name, (long long)by);
+  sb_printf(c->o, "  %s = add i64 %s.moved, %lld\n", name, name, (long long)first);
+  return name;
+}
+
+/* The number of an input, output or state, likewise */
+static const char *put_slot(const Call *c, const Buf *b, const CallMoves *m, const char *name) {
+  return put_round(c, b->slot, m->by.slot, arena_printf(&c->p->ir->ctx->model, "%s.number", name));
+}
+
+/* The bytes from where its memory begins to buffer number i, likewise */
+static const char *put_at(const Call *c, size_t buffer, const CallMoves *m, const char *name) {
+  name = arena_printf(&c->p->ir->ctx->model, "%s.bytes", name);
+  if (!m->table) return put_round(c, call_place(c->p, (size_t)c->k, buffer).at, m->by.at, name);
+  const bool wide = call_table_wide(c->p, c->s, (size_t)c->k, buffer);
+  sb_printf(c->o, "  %s.entry = getelementptr i%d, ptr @at.%d.%zu, i64 %%i\n", name, wide ? 64 : 32, c->k, buffer);
+  sb_printf(c->o, "  %s%s = load i%d, ptr %s.entry\n", name, wide ? "" : ".narrow", wide ? 64 : 32, name);
+  if (!wide) sb_printf(c->o, "  %s = zext i32 %s.narrow to i64\n", name, name);
+  return name;
+}
+
 /* A state is where its cursor says; the next one is in the other of two slots. */
-static void put_state(const StatePlace *at, const Buf *b, const char *name, Sb *s) {
-  sb_printf(s, "  %s%s = getelementptr i8, ptr %%s, i64 %lld\n", name, at->slots > 1 ? ".first" : "", (long long)at->at);
-  if (at->slots < 2) return;
+static void put_state(const Call *c, const Buf *b, const CallMoves *m, const char *at, const char *name) {
+  const StatePlace *place = &c->p->states.p[b->slot];
+  Sb *s = c->o;
+  sb_printf(s, "  %s%s = getelementptr i8, ptr %%s, i64 %s\n", name, place->slots > 1 ? ".first" : "", at);
+  if (place->slots < 2) return;
   const char *next = b->kind == BUF_NEXT ? ".next" : "";
-  sb_printf(s, "  %s.to = getelementptr i64, ptr %%s, i64 %lld\n  %s.slot = load i64, ptr %s.to\n", name, (long long)b->slot,
-            name, name);
+  const char *slot = put_slot(c, b, m, name);
+  sb_printf(s, "  %s.to = getelementptr i64, ptr %%s, i64 %s\n  %s.slot = load i64, ptr %s.to\n", name, slot, name, name);
   if (*next) sb_printf(s, "  %s.slot.next = sub i64 1, %s.slot\n", name, name);
-  sb_printf(s, "  %s.by = mul i64 %s.slot%s, %lld\n", name, name, next, (long long)at->step);
+  sb_printf(s, "  %s.by = mul i64 %s.slot%s, %lld\n", name, name, next, (long long)place->step);
   sb_printf(s, "  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name, name, name);
 }
 
-/* One call of a kernel: its buffers as pointers, then the call, for chunks from and to by these names. */
-static void put_call(const Plan *p, int k, const char *from, const char *to, Sb *s) {
-  const Kernel *kernel = &p->kernels.p[k];
-  for (size_t i = 0; i < kernel->bufs.n; i++) {
-    const Buf *b = &p->ir->bufs.p[kernel->bufs.p[i]];
-    const char *name = arena_printf(&p->ir->ctx->model, "%%k%d.%zu", k, i);
-    switch (b->kind) {
-    case BUF_LOCAL: BUG("a kernel is given what is its own");
-    case BUF_INPUT: put_load(s, "in", b->slot, name); break;
-    case BUF_OUTPUT: put_load(s, "out", b->slot, name); break;
-    case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %lld\n", name, (long long)b->offset); break;
-    case BUF_ARENA: case BUF_GUARD:
-      sb_printf(s, "  %s%s = getelementptr i8, ptr %%a, i64 %lld\n", name, b->piece ? ".first" : "", (long long)b->offset);
-      if (b->piece)
-        sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name,
-                  (long long)b->piece, name, name, name);
-      break;
-    case BUF_STATE: case BUF_NEXT: put_state(&p->states.p[b->slot], b, name, s); break;
-    }
+static void put_buffer(const Call *c, size_t buffer) {
+  const Buf *b = &c->p->ir->bufs.p[c->p->kernels.p[c->k].bufs.p[buffer]];
+  const CallMoves m = call_moves(c->p, c->s, (size_t)c->k, buffer);
+  const char *name = arena_printf(&c->p->ir->ctx->model, "%%k%d.%zu", c->k, buffer);
+  Sb *s = c->o;
+  switch (b->kind) {
+  case BUF_LOCAL: BUG("a kernel is given what is its own");
+  case BUF_INPUT: case BUF_OUTPUT:
+    put_load(s, b->kind == BUF_INPUT ? "in" : "out", put_slot(c, b, &m, name), name);
+    break;
+  case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %s\n", name, put_at(c, buffer, &m, name)); break;
+  case BUF_ARENA: case BUF_GUARD: {
+    const char *at = put_at(c, buffer, &m, name);
+    sb_printf(s, "  %s%s = getelementptr i8, ptr %%a, i64 %s\n", name, b->piece ? ".first" : "", at);
+    if (b->piece)
+      sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name,
+                (long long)b->piece, name, name, name);
+    break;
   }
+  case BUF_STATE: case BUF_NEXT: put_state(c, b, &m, put_at(c, buffer, &m, name), name); break;
+  }
+}
+
+/* One call of a kernel: its buffers as pointers, then the call, for chunks from and to by these names. */
+static void put_call(const Plan *p, const Stretches *rolled, int k, const char *from, const char *to, Sb *s) {
+  const Kernel *kernel = &p->kernels.p[k];
+  const Call c = { p, stretch_of(rolled, (size_t)k), k, s };
+  for (size_t i = 0; i < kernel->bufs.n; i++) put_buffer(&c, i);
   sb_printf(s, "  call void @k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
   if (kernel->chunks > 1) sb_printf(s, "%si64 %s, i64 %s", kernel->bufs.n ? ", " : "", from, to);
@@ -67,21 +104,61 @@ static void put_call(const Plan *p, int k, const char *from, const char *to, Sb 
 }
 
 /* The kernels of a chain for one chunk after another, in the pieces of memory that belong to the first share. */
-static void put_chain(const Plan *p, int k, Sb *s) {
+static void put_chain(const Plan *p, const Stretches *rolled, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
   sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->each, c, first->each);
   sb_printf(s, "  br label %%chain%d\n", k);
   sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
   sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);
-  for (int i = k; i < k + first->together; i++) put_call(p, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
+  for (int i = k; i < k + first->together; i++) put_call(p, rolled, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
   sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
 }
 
-const char *module_cases(const Plan *p) {
+static bool is_case(const Plan *p, const Stretches *rolled, size_t k) {
+  return p->kernels.p[k].together && starts_round(stretch_of(rolled, k), k);
+}
+
+const char *module_tables(const Plan *p, const Stretches *rolled) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Stretch *x = stretch_of(rolled, k);
+    if (!x || !starts_round(x, k)) continue;
+    for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
+      if (!call_moves(p, x, k, b).table) continue;
+      const char *type = call_table_wide(p, x, k, b) ? "i64" : "i32";
+      sb_printf(&s, "@at.%zu.%zu = private unnamed_addr constant [%zu x %s] [", k, b, x->times, type);
+      for (size_t i = 0; i < x->times; i++)
+        sb_printf(&s, "%s%s %lld", i ? ", " : "", type, (long long)call_place(p, k + i * x->period, b).at);
+      sb_puts(&s, "]\n");
+    }
+  }
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+const char *module_rounds(const Plan *p, const Stretches *rolled) {
+  Sb s = { 0 };
+  const char *round = "0", *call = "%kernel";
+  for (size_t n = 0; n < rolled->n; n++) {
+    const Stretch *x = &rolled->p[n];
+    const char *name = arena_printf(&p->ir->ctx->model, "%%rolled%zu", n);
+    sb_printf(&s, "  %s.off = sub i32 %%kernel, %zu\n", name, x->first);
+    sb_printf(&s, "  %s.here = icmp ult i32 %s.off, %zu\n", name, name, x->period * x->times);
+    sb_printf(&s, "  %s.i = udiv i32 %s.off, %zu\n  %s.j = urem i32 %s.off, %zu\n", name, name, x->period, name, name, x->period);
+    sb_printf(&s, "  %s.k = add i32 %s.j, %zu\n", name, name, x->first);
+    sb_printf(&s, "  %s.round = select i1 %s.here, i32 %s.i, i32 %s\n", name, name, name, round);
+    sb_printf(&s, "  %s = select i1 %s.here, i32 %s.k, i32 %s\n", n + 1 < rolled->n ? name : "%call", name, name, call);
+    round = arena_printf(&p->ir->ctx->model, "%s.round", name);
+    call = name;
+  }
+  if (rolled->n) sb_printf(&s, "  %%i = zext i32 %s to i64\n", round);
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+const char *module_cases(const Plan *p, const Stretches *rolled) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].together) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
+    if (is_case(p, rolled, k)) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
@@ -99,13 +176,16 @@ const char *module_float(const Target *t, bool enters) {
   }
 }
 
-const char *module_calls(const Plan *p) {
+const char *module_calls(const Plan *p, const Stretches *rolled) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
-    if (p->kernels.p[k].together > 1) put_chain(p, (int)k, &s);
-    if (p->kernels.p[k].together != 1) continue;
+    if (!is_case(p, rolled, k)) continue;
+    if (p->kernels.p[k].together > 1) {
+      put_chain(p, rolled, (int)k, &s);
+      continue;
+    }
     sb_printf(&s, "case%zu:\n", k);
-    put_call(p, (int)k, "%begin", "%end", &s);
+    put_call(p, rolled, (int)k, "%begin", "%end", &s);
     sb_puts(&s, "  br label %done\n");
   }
   return sb_keep(&s, &p->ir->ctx->model);

@@ -178,6 +178,7 @@ static void add_variant(const Plan *v, const char *net, const char **in, const c
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
+  Stretches rolled = roll_calls(v);
   v->backend->prelude(v, v->target, &prelude);
   const Word words[] = {
     { "net", net },
@@ -185,15 +186,16 @@ static void add_variant(const Plan *v, const char *net, const char **in, const c
     { "version", TGC_VERSION },
     { "isa", v->target->isa },
     { "prelude", sb_keep(&prelude, &c->model) },
-    { "kernels", kernels_text(v) },
+    { "kernels", kernels_text(v, &rolled) },
     { "states", word_if(v->states.n) },
     { "state_at", arena_printf(&c->model, "%lld", (long long)v->state_at) },
     { "run_kernel", run },
     { "chunks", chunks_text(v, "") },
-    { "job", job_text(v, net, in, out, true, "", run) },
+    { "job", job_text(v, &rolled, &(JobForm){ net, in, out, true, "", run }) },
     { NULL, NULL },
   };
   add_file(c, b, arena_printf(&c->model, "%s.c", name), words, "variant.c.in");
+  VEC_FREE(&rolled);
 }
 
 /* Texts about the variants but the last, which is in the model's own file; empty without any. */
@@ -245,6 +247,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const bool fat = p->variants.n, chains = has_chains(p), asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
+  Stretches rolled = roll_calls(base);
 
   const bool ir = o->backend->build;
   Sb shapes = { 0 }, prelude = { 0 };
@@ -292,9 +295,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "guarded", word_if(g->guarded) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->guard_at) },
     { "prelude", sb_keep(&prelude, &c->model) },
-    { "kernels", kernels_text(base) },
+    { "kernels", kernels_text(base, &rolled) },
     { "chunks", chunks_text(base, "") },
-    { "job", job_text(base, net, in, out, fat, "static ", "run_kernel") },
+    { "job", job_text(base, &rolled, &(JobForm){ net, in, out, fat, "static ", "run_kernel" }) },
     { "chains", chains ? chains_text(p, "") : "" },
     { "ir_chains", chains ? chains_text(p, "i8 ") : "" },
     { "fat", word_if(fat) },
@@ -308,8 +311,11 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
     { "ir_states", ir ? state_text(p, net, NET, digest, "ll") : "" },
     { "ir_nulls", ir ? module_nulls(p) : "" },
-    { "ir_calls", ir ? module_calls(p) : "" },
-    { "ir_cases", ir ? module_cases(p) : "" },
+    { "ir_tables", ir ? module_tables(p, &rolled) : "" },
+    { "ir_rounds", ir ? module_rounds(p, &rolled) : "" },
+    { "ir_call", rolled.n ? "call" : "kernel" },
+    { "ir_calls", ir ? module_calls(p, &rolled) : "" },
+    { "ir_cases", ir ? module_cases(p, &rolled) : "" },
     { "ir_chunks", ir ? chunks_text(p, "i8 ") : "" },
     { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
     { "ir_float_enter", o->keep_denormals ? "" : module_float(p->target, true) },
@@ -359,6 +365,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   add_file(c, b, arena_printf(m, "%s.pc", net), words, "net.pc.in");
   if (test) add_test_data(c, net, g, o, b);
   bundle_manifest(p, o, digest, b);
+  VEC_FREE(&rolled);
 }
 
 void bundle_free(Bundle *b) { VEC_FREE(&b->files); }

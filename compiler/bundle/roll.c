@@ -1,0 +1,145 @@
+/* roll.c: stretches of a plan's calls that repeat, so that one text stands for all of their rounds.
+ *
+ * Layers that are alike, and the steps of a loop, run the same functions in the same order, on other memory. A stretch is
+ * `period` calls, `times` over, from kernel `first` on: call j of round i runs kernel first + i * period + j, whose buffers
+ * lie where those of kernel first + j lie, or further by i times a step, or where a table says. What takes turns repeats with
+ * twice the period, and what is different in a first or last round is left to straight calls.
+ *
+ * Runs of equal functions are found for all periods at once, from the end on, and of all coverings by them the one is taken
+ * that saves most. Then each stretch is fitted to where its buffers are: its period doubled, rounds left out at either end.
+ * It stays if that makes the code of the calls smaller, in bytes as they are about on all machines; layers of two calls that
+ * are there twice do not.
+ *
+ * needs: kernels' functions, all buffers placed    gives: stretches, ascending and apart    breaks: nothing */
+#include "bundle.h"
+#include <string.h>
+
+enum { MAX_PERIOD = 1024, TRIMMED = 2 }; /* calls; rounds left out at an end */
+/* bytes of code, about: a call, each buffer, one that moves, of a table; and what tells the rounds */
+enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, STRETCH = 64 };
+
+CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
+  const Buf *b = &p->ir->bufs.p[p->kernels.p[k].bufs.p[buffer]];
+  const bool state = b->kind == BUF_STATE || b->kind == BUF_NEXT, io = b->kind == BUF_INPUT || b->kind == BUF_OUTPUT;
+  if (state) return (CallPlace){ .slot = b->slot, .at = p->states.p[b->slot].at };
+  return io ? (CallPlace){ .slot = b->slot } : (CallPlace){ .at = b->offset };
+}
+
+/* All that calls of one stretch have in common, as an interned word; of a kernel that is not called here a word of its own. */
+static uint32_t call_word(const Plan *p, size_t k) {
+  const Kernel *x = &p->kernels.p[k];
+  VEC(int64_t) w = { 0 };
+  VEC_PUSH(&w, x->text ? x->code : -1 - (int64_t)k);
+  VEC_PUSH(&w, x->together);
+  VEC_PUSH(&w, x->each);
+  VEC_PUSH(&w, x->chunks);
+  for (size_t i = 0; i < x->bufs.n; i++) {
+    const Buf *b = &p->ir->bufs.p[x->bufs.p[i]];
+    const bool state = b->kind == BUF_STATE || b->kind == BUF_NEXT;
+    VEC_PUSH(&w, b->kind);
+    VEC_PUSH(&w, b->dt);
+    VEC_PUSH(&w, b->piece);
+    VEC_PUSH(&w, state ? p->states.p[b->slot].step : 0);
+    VEC_PUSH(&w, state ? p->states.p[b->slot].slots : 0);
+  }
+  const uint32_t id = intern(p->ir->ctx, (const char *)w.p, w.n * sizeof *w.p);
+  VEC_FREE(&w);
+  return id;
+}
+
+static int64_t call_bytes(const Plan *p, size_t k) { return CALL + BUFFER * (int64_t)p->kernels.p[k].bufs.n; }
+
+const Stretch *stretch_of(const Stretches *s, size_t kernel) {
+  for (size_t i = 0; i < s->n; i++)
+    if (kernel - s->p[i].first < s->p[i].period * s->p[i].times) return &s->p[i];
+  return NULL;
+}
+
+bool starts_round(const Stretch *s, size_t kernel) { return !s || kernel < s->first + s->period; }
+
+CallMoves call_moves(const Plan *p, const Stretch *s, size_t kernel, size_t buffer) {
+  CallMoves m = { 0 };
+  if (!s) return m;
+  const CallPlace from = call_place(p, kernel, buffer), second = call_place(p, kernel + s->period, buffer);
+  m.by = (CallPlace){ second.slot - from.slot, second.at - from.at };
+  for (size_t i = 2; i < s->times; i++) {
+    const CallPlace x = call_place(p, kernel + i * s->period, buffer);
+    m.leaps |= x.slot != from.slot + (int64_t)i * m.by.slot;
+    m.table |= x.at != from.at + (int64_t)i * m.by.at;
+  }
+  return m;
+}
+
+bool call_table_wide(const Plan *p, const Stretch *s, size_t kernel, size_t buffer) {
+  bool wide = false;
+  for (size_t i = 0; i < s->times; i++) wide |= call_place(p, kernel + i * s->period, buffer).at > UINT32_MAX;
+  return wide;
+}
+
+/* Bytes that the stretch saves; 0: it does not, or cannot be. */
+static int64_t saves(const Plan *p, const Stretch *s) {
+  int64_t bytes = -STRETCH;
+  if (s->times < 2) return 0;
+  for (size_t k = s->first; k < s->first + s->period; k++) {
+    bytes += call_bytes(p, k) * (int64_t)(s->times - 1);
+    for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
+      const CallMoves m = call_moves(p, s, k, b);
+      if (m.leaps) return 0;
+      if (m.by.at || m.by.slot || m.table) bytes -= MOVES;
+      if (m.table) bytes -= ENTRY * (int64_t)s->times;
+    }
+  }
+  return bytes > 0 ? bytes : 0;
+}
+
+/* The best of what the stretch may become; no times if that is nothing. */
+static Stretch fit(const Plan *p, Stretch all) {
+  Stretch best = { 0 };
+  int64_t most = 0;
+  for (size_t twice = 1; twice <= 2; twice++)
+    for (size_t skip = 0; skip <= TRIMMED && skip + 2 * twice <= all.times; skip++)
+      for (size_t rest = 0; rest <= TRIMMED && skip + rest + 2 * twice <= all.times; rest++) {
+        const Stretch s = { all.first + skip * all.period, all.period * twice, (all.times - skip - rest) / twice };
+        const int64_t bytes = saves(p, &s);
+        if (bytes <= most) continue;
+        most = bytes;
+        best = s;
+      }
+  return best;
+}
+
+Stretches roll_calls(const Plan *p) {
+  const size_t n = p->kernels.n, longest = n / 2 < MAX_PERIOD ? n / 2 : MAX_PERIOD;
+  uint32_t *word = xmalloc((n + 1) * sizeof *word);
+  size_t *same = xmalloc((longest + 1) * sizeof *same);     /* from here on: calls equal to the one `period` further on */
+  int64_t *saved = xmalloc((n + 1) * sizeof *saved);        /* from here on, at best */
+  Stretch *from = xmalloc((n + 1) * sizeof *from);          /* what begins here then; no times: a straight call */
+  Stretches all = { 0 };
+  memset(same, 0, (longest + 1) * sizeof *same);
+  saved[n] = 0;
+  for (size_t k = n; k-- > 0;) {
+    word[k] = call_word(p, k);
+    saved[k] = saved[k + 1];
+    from[k] = (Stretch){ 0 };
+    int64_t round = 0;
+    for (size_t period = 1; period <= longest && k + period < n; period++) {
+      same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
+      round += call_bytes(p, k + period - 1);
+      const size_t times = same[period] / period + 1;
+      if (times < 2 || !p->kernels.p[k].together) continue; /* a chain is not entered in its middle */
+      const int64_t bytes = round * (int64_t)(times - 1) - STRETCH + saved[k + period * times];
+      if (bytes <= saved[k]) continue;
+      saved[k] = bytes;
+      from[k] = (Stretch){ k, period, times };
+    }
+  }
+  for (size_t k = 0; k < n; k += from[k].times ? from[k].period * from[k].times : 1) {
+    const Stretch s = from[k].times ? fit(p, from[k]) : from[k];
+    if (s.times) VEC_PUSH(&all, s);
+  }
+  free(word);
+  free(same);
+  free(saved);
+  free(from);
+  return all;
+}
