@@ -27,6 +27,7 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain);
 /* scale.c: rules that change roundings, by name */
 Ref rule_scale_into_constant(IR *ir, Ref r, void *users);
 Ref rule_merge_addends(IR *ir, Ref r, void *users);
+Ref rule_divided_argument(IR *ir, Ref r, void *users);
 
 /* power.c */
 Ref rule_constant_power(IR *ir, Ref r, void *users);

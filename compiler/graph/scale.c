@@ -4,6 +4,7 @@
  *   (y + b) * s      ->  y * s + b * s         when y * s becomes the line above
  *   (y + b) + c      ->  y + (b + c)           y such a sum, or integers
  *   (y * b) * c      ->  y * (b * c)           y such a sum, or integers
+ *   erf(x / c)       ->  erf(x * (1 / c))
  *
  * w, s, b and c depend on constants only, so the right side costs nothing at run time: this is what
  * folds batch normalisation into the weights of the convolution before it. Movement between the ops
@@ -11,6 +12,7 @@
  * applied to sums only, whose order is not promised either, and never to y * b * c or y + b + c in
  * general: quantisation and rounding by a large addend are written so. */
 #include "rules.h"
+#include <math.h>
 
 enum { MAX_PATH = 16 }; /* nodes between a factor and the constant it joins */
 typedef struct Step { Ref node, second; } Step; /* second: the new second source, if it has one */
@@ -100,6 +102,20 @@ Ref rule_scale_into_constant(IR *ir, Ref r, void *users) {
   if (!is_constant(ir, x->src[1]) || is_constant(ir, x->src[0])) return 0;
   if (x->op == OP_DIV && !dt_float((DType)x->dt)) return 0;
   return sink(users, ir, x->src[0], bare(ir, x->src[1]), (Op)x->op);
+}
+
+/* f(x / c) -> f(x * (1 / c)), for functions that make a relative error of their argument no larger: the reciprocal,
+ * rounded once, is all that is new. */
+Ref rule_divided_argument(IR *ir, Ref r, void *users) {
+  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  int64_t bits;
+  (void)users;
+  if (y->op != OP_DIV || !dt_float((DType)y->dt) || !node_is_const(ir, y->src[1], &bits)) return 0;
+  const double c = fabs(bits_to_double((DType)y->dt, bits));
+  if (!(c >= 0x1p-12 && c <= 0x1p12)) return 0; /* of all types the reciprocal is a normal number */
+  const Ref factor = c_float(ir, (DType)y->dt, 1 / bits_to_double((DType)y->dt, bits));
+  const Ref product = g_binary(ir, OP_MUL, y->src[0], factor);
+  return node_with_src(ir, r, &product);
 }
 
 Ref rule_merge_addends(IR *ir, Ref r, void *users) {

@@ -323,6 +323,15 @@ static void powers(void **state) {
   }
 }
 
+static void divided_arguments(void **state) {
+  IR *ir = *state;
+  Ref x = in(ir, DT_F32, 0), third = bin(ir, OP_DIV, x, num(ir, 3));
+  BECOMES(un(ir, OP_ERF, third), un(ir, OP_ERF, bin(ir, OP_MUL, x, num(ir, 1.0 / 3))));
+  BECOMES(un(ir, OP_TANH, third), un(ir, OP_TANH, bin(ir, OP_MUL, x, num(ir, 1.0 / 3))));
+  STAYS(un(ir, OP_EXP, third)); /* errors grow with the argument */
+  STAYS(un(ir, OP_ERF, bin(ir, OP_DIV, x, num(ir, 1e-39)))); /* its reciprocal is infinite */
+}
+
 /* A convolution as the front ends write it: x[1,2,6,6] * w[4,2,3,3] */
 static Ref conv(IR *ir, Ref x, Ref w) {
   Ref win = g_window(ir, g_window(ir, x, 2, 4, 3, 1, 1), 3, 4, 3, 1, 1);
@@ -430,6 +439,7 @@ int main(void) {
     cmocka_unit_test(movement),
     cmocka_unit_test(random_graphs),
     cmocka_unit_test(powers),
+    cmocka_unit_test(divided_arguments),
     cmocka_unit_test(batch_normalisation_joins_weights),
     cmocka_unit_test(factors_pass_movement),
     cmocka_unit_test(factors_that_stay),
