@@ -381,9 +381,18 @@ static double element_cost(const Model *m, const Access *a, const Tile *t, doubl
   return cost;
 }
 
+/* Elements that a copy of a panel takes from memory side by side */
+static int64_t beside_in_panel(const Model *m, const Access *a) {
+  int64_t beside = 0;
+  for (int i = m->nout; i < m->n; i++)
+    if (a->affine[i] && a->coef[i] == 1 && m->extent[i] > beside) beside = m->extent[i];
+  return beside;
+}
+
 static double fetch_cost(const Model *m, const Access *a, const Tile *t, double *shuffles) {
-  const double cost = element_cost(m, a, t, shuffles) * a->pieces * (a->gated ? GATED : 1);
-  return t->stage && from_copy(m, a, t) ? 1 + cost / copy_walks(m, a, t) : cost;
+  const double by_one = element_cost(m, a, t, shuffles) * a->pieces * (a->gated ? GATED : 1);
+  if (!t->stage || !from_copy(m, a, t)) return by_one;
+  return 1 + fmin(by_one, vector_cost(a, t->v, t->lanes, beside_in_panel(m, a))) / copy_walks(m, a, t);
 }
 
 /* Copies at strides that are multiples of a page fall into few sets of the first level of cache, where beyond some ways
@@ -513,6 +522,8 @@ int cost_registers(const Model *m, const Tile *t) {
 /* What waiting costs for the last of two threads that share few tiles, half as likely as not. */
 static double uneven(double tiles) { return tiles < 1 || tiles > FEW_TILES ? 1 : 0.5 + ceil(tiles / 2) / tiles; }
 
+static int64_t round_up(int64_t n, int by) { return (n + by - 1) / by * by; }
+
 /* Cycles of the whole nest divided by steps, rests included; rests are priced by the same model at
  * their own size, in halved lanes where the vector range has a rest. */
 double tile_cycles(const Model *m, Tile t) {
@@ -532,6 +543,8 @@ double tile_cycles(const Model *m, Tile t) {
     shares *= m->varies[t.v] ? ceil((double)m->extent[t.v] / t.lanes) : 1;
   }
   if (t.v >= m->nout) others *= ceil((double)m->extent[t.v] / t.lanes) / (double)m->extent[t.v];
+  if (t.stage && t.p >= 0 && t.p != t.v) ep = round_up(ep, t.up); /* the last tile that walks a panel overlaps */
+  if (t.stage && t.q >= 0 && t.q != t.v) eq = round_up(eq, t.uq);
   int64_t pn[3], qn[3];    /* tiles: full ones, a rest of whole copies, a rest of single elements */
   int pu[3] = { t.up, 0, 1 }, qu[3] = { t.uq, 0, 1 };
   pn[0] = ep / ((int64_t)ulp * t.up);

@@ -398,9 +398,10 @@ static void panel_loops(Linear *l, const Nest *n, int k, int at) {
     while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest])) deepest--;
     if (deepest != k) continue;
     for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
-    const Node *store = node(l->ir, copy->src[0]);
-    refmap_set(&l->panel, (Ref)node(l->ir, store->src[0])->arg[0] + 1, (uint32_t)at);
-    VEC_PUSH(&l->loop[in].sets, copy->src[0]);
+    const Node *body = node(l->ir, copy->src[0]);
+    const Ref *store = body->op == OP_SINK ? body->src : copy->src;
+    refmap_set(&l->panel, (Ref)node(l->ir, node(l->ir, store[0])->src[0])->arg[0] + 1, (uint32_t)at);
+    for (int j = 0; j < (body->op == OP_SINK ? body->nsrc : 1); j++) VEC_PUSH(&l->loop[in].sets, store[j]);
   }
 }
 
@@ -422,8 +423,12 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   l->nodes.n--; /* the NEST itself */
   const Node *parts = node(ir, n.store);
   if (parts->op == OP_SINK) drop_node(l, n.store); /* and its SINK, which is not last when ranges follow it */
-  for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++)
-    if (node(ir, parts->src[k])->op == OP_NEST) drop_node(l, parts->src[k]);
+  for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++) {
+    const Node *copy = node(ir, parts->src[k]);
+    if (copy->op != OP_NEST) continue;
+    drop_node(l, parts->src[k]);
+    if (node(ir, copy->src[0])->op == OP_SINK) drop_node(l, copy->src[0]);
+  }
   for (l->npos = 64; l->npos < l->nodes.n * 2; l->npos *= 2) {}
   l->pos = xmalloc(l->npos * sizeof *l->pos);
   memset(l->pos, 0, l->npos * sizeof *l->pos);

@@ -21,8 +21,9 @@ static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
 
 /* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
  * own for the rest. So the last tile, or the last vector of an only tile, is moved back to end with the
- * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles. Only for nests that do
- * not compute in place; those have no reduction. */
+ * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles, and those that walk
+ * copies of panels, which a nest of its own would copy again. Only for nests that do not compute in
+ * place; those have no reduction. */
 static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];
@@ -212,7 +213,8 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
     const int block = block_of(&o, r);
     int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
             whole = extent / step * step;
-    if (whole == extent || !opens_range(ir, nest, r) || p->rows || reduction_repeats(ir, nest, r)) continue;
+    const bool walks_panels = o.staged && o.staged != r && !block && extent > tile;
+    if (whole == extent || !opens_range(ir, nest, r) || p->rows || walks_panels || reduction_repeats(ir, nest, r)) continue;
     CHECK(depth < 16);
     Opts rest = o;
     rest.threads = 0;

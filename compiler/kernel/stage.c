@@ -4,7 +4,8 @@
  * memory: lane by lane where neighbours are not neighbours there, behind gates, a page apart. So the panel of one
  * tile is copied when the tile's loop is entered, into memory of the kernel's own (BUF_LOCAL, on the stack), with the
  * reduction's loops outermost and the lanes innermost, as pack.c does with constants while compiling. A copy is a
- * nest in the nest; linear.c puts its loops before those that read it.
+ * nest in the nest; linear.c puts its loops before those that read it. Where lanes go across what lies side by side in
+ * memory, it is made a few of that at a time: rows of blocks that shuffles transpose (shuffle.c).
  *
  * needs: split ranges (opts.c)   gives: NEST(SINK(NEST(STORE, ranges of a panel) ..., STORE), ranges)
  * keeps: the value of every element */
@@ -80,6 +81,18 @@ static Ref panel_index(IR *ir, const Ref *range, const int64_t *extent, int n) {
   return at;
 }
 
+/* How many values of a range a copy into vectors takes at a time; 1: they do not lie side by side, or the lanes do. */
+static int copied_row(IR *ir, Ref load, Ref range, Ref lane) {
+  const Node *x = node(ir, load);
+  const int64_t extent = node(ir, range)->arg[0];
+  int64_t step = 0, across = 1;
+  Ref rest;
+  if (x->nsrc != 2 || !ix_split(ir, x->src[1], range, &step, &rest)) return 1;
+  if (!ix_split(ir, x->src[1], lane, &across, &rest)) return 1;
+  const int row = shuffle_row(dt_bytes((DType)x->dt), (int)node(ir, lane)->arg[0], extent);
+  return step == 1 && across > 1 && extent % row == 0 && extent > row ? row : 1;
+}
+
 /* The load from the copy; *copy is the nest that makes it. */
 static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
   const Node *x = node(ir, load);
@@ -98,28 +111,46 @@ static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
     inside[at] = ranges.p[i];
   }
   VEC_FREE(&ranges);
+  const bool lanes = n > 1 && node(ir, inside[n - 1])->arg[2] == RK_VEC; /* and a loop around them */
+  Nest c = { 0 };
   for (int i = 0; i < n; i++) {
-    const bool lanes = i && i == n - 1 && node(ir, inside[i])->arg[2] == RK_VEC; /* and a loop around them */
+    const int row = lanes && i < n - 1 ? copied_row(ir, load, inside[i], inside[n - 1]) : 1;
     extent[i] = node(ir, inside[i])->arg[0];
     elems *= extent[i];
-    own[i] = range_make(ir, extent[i], lanes ? RK_VEC : RK_LOOP);
+    own[i] = c.ranges[c.n++] = range_make(ir, extent[i] / row, lanes && i == n - 1 ? RK_VEC : RK_LOOP);
+    if (row == 1) continue;
+    c.ranges[c.n++] = range_make(ir, row, RK_UNROLL);
+    own[i] = ix_add(ir, ix_mul(ir, own[i], row), c.ranges[c.n - 1]);
   }
   const int64_t id = (int64_t)ir->bufs.n;
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_LOCAL, .dt = (DType)x->dt, .elems = elems, .offset = -1 }));
   const Ref buf = node_make(ir, OP_BUFFER, (DType)x->dt, 1, 0, NULL, 1, &id, 0, NULL);
   const Ref value = ix_subst(ir, load, n, inside, own);
-  Nest c = { .n = n };
   c.store = node_make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ buf, panel_index(ir, own, extent, n), value }, 0, NULL, 0, NULL);
-  memcpy(c.ranges, own, (size_t)n * sizeof *own);
   *copy = nest_close(ir, &c);
   return node_make(ir, OP_LOAD, (DType)x->dt, 1, 2, (Ref[]){ buf, panel_index(ir, inside, extent, n) }, 0, NULL, 0, NULL);
+}
+
+/* Whether a loop of the nest comes back to the panels of an only tile, inside of one that they vary with: a copy is made in
+ * a loop. */
+static bool walked_again(IR *ir, Ref nest, const Refs *loads) {
+  const Nest n = nest_open(ir, nest);
+  bool varies = false, again = false;
+  for (int k = 0; k < n.n; k++) {
+    bool outside = false;
+    for (size_t i = 0; i < loads->n; i++) outside |= ix_uses(ir, loads->p[i], n.ranges[k]);
+    if (!is_loop(ir, nest, n.ranges[k])) continue;
+    again = varies && !outside;
+    varies |= outside;
+  }
+  return again;
 }
 
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
   Refs loads = { 0 }, all = { 0 }, to = { 0 }, parts = { 0 };
   Nest x = nest_open(ir, nest);
-  if (node(ir, by[0])->op != OP_RANGE) return nest; /* one tile: no loop comes back to it */
   panel_loads(ir, nest, by, n, &loads);
+  if (node(ir, by[0])->op != OP_RANGE && !walked_again(ir, nest, &loads)) loads.n = 0; /* one tile */
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < loads.n; i++) {
     Ref copy;

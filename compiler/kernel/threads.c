@@ -90,7 +90,7 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
 /* A nest whose loops may be units but for the innermost ones: those whose units overlap are inside. */
 typedef struct Share {
   Nest nest;
-  double cost;
+  double cost, kernel;         /* cycles, and of all nests of the kernel */
   int first, most;             /* loops from which on, and before which, may become units: serial ones may be outside of them */
   int panels;                  /* loops outside of copies of operands (stage.c), which units further inside would repeat */
   int from, loops;             /* that do: how many are outside of them, and how many they are */
@@ -247,7 +247,8 @@ static void count_units(const IR *ir, int chunks, Share *s) {
   s->units = 1;
   while (s->from + s->loops < s->most) {
     int64_t e = range_extent(ir, s->nest.ranges[s->from + s->loops]);
-    bool repeats = s->from + s->loops >= s->panels && s->units >= (chunks < FEW_UNITS ? chunks : FEW_UNITS);
+    bool fine = s->cost / (double)s->units <= s->kernel / (chunks < FEW_UNITS ? chunks : FEW_UNITS); /* small parts of it all */
+    bool repeats = s->from + s->loops >= s->panels && fine;
     bool enough = repeats || s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
     int least = s->units < chunks ? SMALL_UNIT : UNIT;
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
@@ -347,6 +348,7 @@ int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
   int64_t units = 1; /* of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     s[i].cost *= total / sum;
+    s[i].kernel = total;
     choose_loops(p, chunks, &s[i]);
     if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
   }
