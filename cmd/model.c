@@ -38,8 +38,9 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 
 /* ---- compiling ---- */
 static const struct { const char *name; Emit emit; const Backend *backend; } emits[] = {
-  { "c", EMIT_TEXT, &c_backend },    { "ir", EMIT_TEXT, &llvm_backend },  { "asm", EMIT_ASM, &llvm_backend },
-  { "obj", EMIT_OBJ, &llvm_backend }, { "lib", EMIT_LIB, &llvm_backend }, { "so", EMIT_SO, &llvm_backend },
+  /* the first row of a backend is what it makes when no --emit says so */
+  { "c", EMIT_TEXT, &c_backend },     { "obj", EMIT_OBJ, &llvm_backend }, { "ir", EMIT_TEXT, &llvm_backend },
+  { "asm", EMIT_ASM, &llvm_backend }, { "lib", EMIT_LIB, &llvm_backend }, { "so", EMIT_SO, &llvm_backend },
 };
 enum { EMITS = sizeof emits / sizeof *emits };
 
@@ -62,7 +63,6 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
 const Backend *backend_of(const Options *o, Emit *emit) {
   for (int i = 0; i < EMITS; i++) {
     if (o->emit ? strcmp(o->emit, emits[i].name) : strcmp(o->backend ? o->backend : "c", emits[i].backend->name)) continue;
-    if (!o->emit && emits[i].backend == &llvm_backend && emits[i].emit != EMIT_OBJ) continue;
     *emit = emits[i].emit;
     return emits[i].backend;
   }

@@ -78,7 +78,9 @@ typedef struct Backend {
   const char *model;                                  /* template of the file that holds the kernels: "net.c.in" */
   const char *comment[2];                             /* how a comment begins and ends */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes); /* d: the result's type */
-  void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);  /* one kernel as source text */
+  /* one kernel as source text: a function whose name tells k and ends at the first '('. Kernels whose texts are equal from
+   * there on share one function */
+  void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out);        /* helpers the kernels need, once */
   /* an object file, or assembly, of the model's text: the same bytes each time, in c->model. NULL: it is compiled
    * where the bundle goes */
