@@ -20,7 +20,8 @@
  *
  *     sum(u * w)  ->  sum((u - 128) * w) + 128 * sum(w)
  *
- * needs: the graph as front ends make it    keeps: shapes and types of inputs and outputs */
+ * needs: the graph as front ends make it    keeps: shapes and types of inputs and outputs
+ * breaks: roundings, of which some are fewer */
 #include "../interp/interp.h"
 #include "graph.h"
 #include "rules.h"

@@ -1,6 +1,6 @@
 /* precision.c: the words for precisions, and what those of half the width do to sums of products.
  * needs: a folded graph    gives: constant factors in the type, with a cast behind; for a machine that
- * multiplies pairs of bf16, what they are multiplied with as well
+ * multiplies pairs of bf16, what they are multiplied with as well    breaks: roundings, of those factors
  *
  * A weight that is kept in two bytes is read in half the time where memory is what limits, and is half of the
  * bundle; the sum stays in single precision. What points have transformed stays in four: its rounding

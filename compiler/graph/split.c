@@ -1,5 +1,6 @@
 /* split.c: sums of products of floats as longer sums of products of bf16, for units that multiply those.
  * needs: weights folded    gives: both factors as terms of bf16, the products of terms as one more summed axis
+ * breaks: roundings, within the bound of docs/numerics.md
  *
  * A float is the sum of three bf16, of which each is what rounding to those before it left: x = x0 + x1 + x2
  * exactly, unless a term is a denormal. Of the nine products of two such sums the six largest are as good as

@@ -7,7 +7,7 @@
  *
  * Windows that start empty are left to grow.c.
  *
- * needs: any graph    gives: Graph.states    breaks: nothing */
+ * needs: any graph    gives: Graph.states    breaks: the order of inputs and outputs */
 #include "graph.h"
 #include "../ir/refmap.h"
 #include <string.h>

@@ -12,7 +12,8 @@
  *
  * Where blocks do not come out even, a weight takes bytes instead. Small weights stay, as in precision.c.
  *
- * needs: a folded graph    gives: constants of few bits with what widens them, which later passes leave alone */
+ * needs: a folded graph    gives: constants of few bits with what widens them, which later passes leave alone
+ * breaks: roundings, of the weights */
 #include "contraction.h"
 #include "graph.h"
 #include "rules.h"

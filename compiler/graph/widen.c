@@ -7,7 +7,7 @@
  * back from arithmetic on widened halves is dropped. A window that is kept between runs stays one in its
  * own type: what is appended is rounded, and read as it will be read in later runs.
  *
- * needs: any graph    keeps: shapes, types of inputs and outputs    breaks: nothing */
+ * needs: any graph    keeps: shapes, types of inputs and outputs    breaks: roundings, of which there are fewer */
 #include "graph.h"
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,10 @@
  * into r1 * c + r2 and they vanish. Then ranges that every access walks as one (outer stride =
  * inner stride x inner extent) are merged, so that a 1x1 convolution over a plane becomes a matrix
  * product over pixels, and an elementwise kernel one flat loop. Last, the ranges of a reduction are
- * ordered by the stride of what they read, widest outermost. */
+ * ordered by the stride of what they read, widest outermost.
+ *
+ * needs: a nest of loops, as schedule/lower.c makes it   gives: ranges by whose places schedules name them
+ * keeps: the value of every element, the order of sums but for that of their ranges */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,10 @@
  * is the same node in every copy, so a register tile shares its loads by hash-consing alone. Lanes
  * follow from the index algebra: an access that moves by one element per lane is a vector access,
  * one that does not move is a scalar in every lane, anything else is assembled lane by lane. Ranges of
- * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders. */
+ * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders.
+ *
+ * needs: split ranges (opts.c), packed weights (pack.c)   gives: nests with only loops left
+ * keeps: the value of every element */
 #include "kernel.h"
 
 enum { MAX_ELEMENTS = 256 };  /* of a vector of groups: 64 lanes of 4 bytes */

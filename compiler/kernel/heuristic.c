@@ -1,6 +1,8 @@
 /* heuristic.c: the schedule of a nest by the model of cost.c: tiles are priced for every range that could run in vector
  * lanes, every register tile of up to two ranges and every choice of short reduction ranges to unroll with it. The
- * cheapest tile that fits the register file wins. */
+ * cheapest tile that fits the register file wins.
+ *
+ * needs: a canonical nest   gives: schedules that opts_check lets pass */
 #include "cost.h"
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* kernel.h: internal to kernel/. One nest at a time: canonical ranges (canon.c), opts chosen by the
- * analytic model (cost.c, heuristic.c), what varies with what (varying.c), borders cut off (peel.c), the rest applied by
- * splitting ranges (opts.c), constants packed in the order they are read (pack.c), panels of other operands copied so
- * (stage.c), replication and lanes (expand.c), vectors and shuffles in place of elements one by one (shuffle.c), functions
- * and lanes a target lacks (legalize.c), weights asked for ahead (prefetch.c), all of this once for kernels
- * that are alike (alike.c), chunks for threads (threads.c) that read what they stored themselves (owners.c), a list of
- * micro-ops (linear.c). */
+/* kernel.h: internal to kernel/. The steps of a kernel, each a file, in order: canonical ranges (canon.c, with varying.c: what
+ * varies with what); opts chosen by the analytic model (heuristic.c, cost.c; tiles.c for matrix units); opts applied (opts.c):
+ * borders cut off (peel.c), groups for units (units.c), ranges split, panels of operands copied (stage.c); constants packed in
+ * the order they are read (pack.c); copies and lanes (expand.c), with shuffles in place of elements one by one (shuffle.c);
+ * functions and lanes a target lacks (legalize.c, decomp.c); weights asked for ahead (prefetch.c), the last three once for
+ * kernels that are alike (alike.c); chunks for threads (threads.c) that read what they stored themselves (owners.c); a list of
+ * micro-ops (linear.c). Before all of them, chain.c says which kernels run chunk by chunk together. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../ir/refmap.h"

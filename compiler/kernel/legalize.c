@@ -1,6 +1,9 @@
 /* legalize.c: rewrites what a target's C has no text for. Half precision is computed in single and
  * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane;
- * sums in two lanes of x86 are the first half of four. */
+ * sums in two lanes of x86 are the first half of four.
+ *
+ * needs: nests with only loops left (expand.c)   gives: ops that Backend.supports, for so many lanes
+ * breaks: roundings of functions, within the bounds of decomp.c */
 #include "../interp/interp.h"
 #include "kernel.h"
 #include <stdlib.h>

@@ -5,7 +5,10 @@
  * whatever does not vary in a loop is outside of it by construction. Inside a loop, items (nodes and
  * inner loops) are listed depth first from what has effects, which keeps a load close to its first
  * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
- * innermost and a GET after. */
+ * innermost and a GET after.
+ *
+ * needs: nests with only loops left (expand.c), of ops that the backend has (legalize.c)
+ * gives: a program that ir_verify_program lets pass   keeps: the value of every element */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,10 @@
  * r0 * (U * L) + u * L + lane. What U * L does not divide is left to a nest of its own, scheduled
  * anew for its smaller extent; a reduction leaves its rest as a second reduction. Before all that, groups
  * of a range's values go to a dot-product unit, and loops are put in order: a range in blocks of B values is
- * b * B + r then, and tiles are those of r. */
+ * b * B + r then, and tiles are those of r.
+ *
+ * needs: a canonical nest, a schedule that opts_check lets pass   gives: nests with ranges of all kinds
+ * keeps: the value of every element, up to the order in which floats are summed */
 #include "units.h"
 #include <string.h>
 

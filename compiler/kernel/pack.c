@@ -2,7 +2,9 @@
  * index of a weight is affine in some of them, or in steps that they make; the packed copy is the table of its values with the
  * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. A gate
  * on those ranges, beyond which 0 stands, is decided here. What is noted here is how to make the copy; it is
- * made where it ends, in the blob of weights. */
+ * made where it ends, in the blob of weights.
+ *
+ * needs: split ranges (opts.c)   gives: rows of Plan.packed, buffers of theirs in the nest   keeps: the value of every element */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,9 @@
  * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0.
  *
  * A matrix unit takes tiles: some groups, rows (a range that only the shared operand depends on, at any stride) and
- * lanes (one that only the constant depends on). How many groups follows from the extent, so that none is left. */
+ * lanes (one that only the constant depends on). How many groups follows from the extent, so that none is left.
+ *
+ * needs: a canonical nest   gives: ranges of kind dot, row and depth in it   keeps: integer sums; floats, up to their order */
 #include "units.h"
 #include <string.h>
 

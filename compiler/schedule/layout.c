@@ -3,7 +3,8 @@
  * A physical layout is an order of the axes (orders.c), room around the value (its halo) and, for parts of a
  * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
  *
- * needs: what is stored    gives: a buffer, offset and strides for each stored value, Plan.layouts    breaks: nothing */
+ * needs: what is stored    gives: a buffer, offset, room and strides for each stored value, Plan.layouts
+ * breaks: Place.halo_view where the source can have no such room: the pad is stored then */
 #include "sched.h"
 #include <string.h>
 
