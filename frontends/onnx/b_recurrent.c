@@ -27,6 +27,7 @@ typedef struct Cell {
   double clip;         /* 0: none */
   bool late_reset, coupled;
   Ref h, c;            /* [batch, hidden]: the state */
+  Ref live;            /* bool[batch, 1]: sequences that have this step; 0: all do */
 } Cell;
 
 static Ref one_less(Build *b, Ref x) { return sub(b, num(b, x, 1), x); }
@@ -42,7 +43,11 @@ static Ref activate(Build *b, const Cell *c, int k, Ref x) {
 }
 
 /* ---- one step: x holds the inputs' part of all gates ---- */
-static void rnn_step(Build *b, Cell *c, Ref x) { c->h = activate(b, c, 0, add(b, x, matmul(b, c->h, c->recur))); }
+static Ref next_state(Build *b, const Cell *c, Ref next, Ref now) { return c->live ? g_where(b->ir, c->live, next, now) : next; }
+
+static void rnn_step(Build *b, Cell *c, Ref x) {
+  c->h = next_state(b, c, activate(b, c, 0, add(b, x, matmul(b, c->h, c->recur))), c->h);
+}
 
 /* gates z (update), r (reset), h (new state) */
 static void gru_step(Build *b, Cell *c, Ref x) {
@@ -56,7 +61,7 @@ static void gru_step(Build *b, Cell *c, Ref x) {
     past = matmul(b, mul(b, r, c->h), w);
   }
   Ref h = activate(b, c, 1, add(b, gates(b, x, c, 2, 1), past));
-  c->h = add(b, mul(b, one_less(b, z), h), mul(b, z, c->h));
+  c->h = next_state(b, c, add(b, mul(b, one_less(b, z), h), mul(b, z, c->h)), c->h);
 }
 
 /* gates i (input), o (output), f (forget), c (cell); peepholes i, o, f */
@@ -66,9 +71,10 @@ static void lstm_step(Build *b, Cell *c, Ref x) {
   for (int k = 0; k < LSTM; k++) gate[k] = gates(b, sum, c, k, 1);
   for (int k = 0; k < 3 && c->peephole; k += 2) gate[k] = add(b, gate[k], mul(b, gates(b, c->peephole, c, k, 1), c->c));
   Ref in = activate(b, c, 0, gate[0]), forget = c->coupled ? one_less(b, in) : activate(b, c, 0, gate[2]);
-  c->c = add(b, mul(b, forget, c->c), mul(b, in, activate(b, c, 1, gate[3])));
+  c->c = next_state(b, c, add(b, mul(b, forget, c->c), mul(b, in, activate(b, c, 1, gate[3]))), c->c);
   if (c->peephole) gate[1] = add(b, gate[1], mul(b, gates(b, c->peephole, c, 1, 1), c->c));
-  c->h = mul(b, activate(b, c, 0, gate[1]), apply_op(b, c->f[2].op, 1, &c->c, 2, c->f[2].attr));
+  Ref out = apply_op(b, c->f[2].op, 1, &c->c, 2, c->f[2].attr);
+  c->h = next_state(b, c, mul(b, activate(b, c, 0, gate[1]), out), c->h);
 }
 
 static void step(Build *b, Cell *c, Ref x) {
@@ -78,26 +84,23 @@ static void step(Build *b, Cell *c, Ref x) {
 }
 
 /* ---- the sequence ---- */
-/* All results, [steps, batch, hidden]; lengths: i64[batch, 1], 0 when all sequences have all steps */
+/* All results, [steps, batch, hidden]; lengths: i64[batch, 1], 0 when all sequences have all steps. Results of steps that a
+ * sequence lacks are taken out of all steps at once: until then one value is both the result and the state. */
 static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
   spend(b, c->steps * NODES_A_STEP);
-  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1);
+  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1), none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
   int64_t dims[3] = { c->steps, c->batch, c->hidden };
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
-    Ref h = c->h, cell = c->c;
+    c->live = lengths ? g_binary(ir, OP_CMPLT, c_int(ir, DT_I64, t), lengths) : 0;
     step(b, c, without_axes(ir, shrink_axis(ir, c->xw, 0, t, 1, 1), 1u));
-    y[t] = c->h;
-    if (lengths) {
-      Ref live = g_binary(ir, OP_CMPLT, c_int(ir, DT_I64, t), lengths), none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
-      y[t] = g_where(ir, live, c->h, none);
-      c->h = g_where(ir, live, c->h, h);
-      if (cell) c->c = g_where(ir, live, c->c, cell);
-    }
-    y[t] = g_reshape(ir, y[t], 3, (int64_t[]){ 1, c->batch, c->hidden });
+    y[t] = g_reshape(ir, c->h, 3, (int64_t[]){ 1, c->batch, c->hidden });
   }
-  return c->steps ? cat_all(b, c->steps, y, 0) : g_expand(ir, c_float(ir, (DType)node(ir, c->h)->dt, 0), 3, dims);
+  Ref all = c->steps ? cat_all(b, c->steps, y, 0) : g_expand(ir, none, 3, dims);
+  if (!lengths) return all;
+  Ref last = g_reshape(ir, lengths, 3, (int64_t[]){ 1, c->batch, 1 });
+  return g_where(ir, g_binary(ir, OP_CMPLT, iota_axis(ir, DT_I64, c->steps, 0, 3), last), all, none);
 }
 
 /* ---- arguments ---- */
