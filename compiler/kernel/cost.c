@@ -375,7 +375,11 @@ static double element_cost(const Model *m, const Access *a, const Tile *t, doubl
   double cost = t->lanes, spread = spread_loads(m, a, t, shuffles);
   if (spread > 0) return spread;
   *shuffles = 0;
-  if (!a->hot) return vector_cost(a, t->v, t->lanes, side_by_side(m, a, t)) * (t->v >= m->nout ? t->lanes : 1);
+  if (!a->hot) {
+    cost = vector_cost(a, t->v, t->lanes, side_by_side(m, a, t));
+    *shuffles = m->red ? 0 : cost - 1; /* what joins its pieces waits for the ports that compute */
+    return cost * (t->v >= m->nout ? t->lanes : 1);
+  }
   if (!in_rows(m, t)) return access_cost(a, t->v, t->lanes);
   for (int i = m->nout; i < m->n; i++) cost = fmin(cost, access_cost(a, i, t->lanes));
   return cost;
