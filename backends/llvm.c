@@ -1,5 +1,5 @@
 /* llvm.c: programs as LLVM IR, in its text form. An elementwise op is a cell of a table: an
- * instruction, an intrinsic, a helper below or a function of libm. What LLVM leaves undefined (a
+ * instruction, an intrinsic, a helper (llvm_prelude.c) or a function of libm. What LLVM leaves undefined (a
  * division by zero, a shift by too much) goes through helpers, so that a program means here what the
  * interpreter says. Accumulators are stack slots, which LLVM turns into registers. Writing text needs
  * no LLVM; llvm_build.c makes objects of it. */
@@ -54,6 +54,8 @@ static const OpText op_text[OP_COUNT] = {
 };
 /* clang-format on */
 
+const char *llvm_libm(Op op) { return op_text[op].f && *op_text[op].f == '#' ? op_text[op].f + 1 : NULL; }
+
 static const char *cell(Op op, DType operand) {
   const OpText *t = &op_text[op];
   switch (dtype_info[operand].cls) {
@@ -65,21 +67,20 @@ static const char *cell(Op op, DType operand) {
 }
 
 /* ---- types ---- */
-static const char *const scalar_type[DT_COUNT] = {
+const char *const llvm_scalar[DT_COUNT] = {
   [DT_BOOL] = "i1", [DT_I8] = "i8",   [DT_U8] = "i8",   [DT_I16] = "i16", [DT_U16] = "i16",  [DT_I32] = "i32",   [DT_U32] = "i32",
   [DT_I64] = "i64", [DT_U64] = "i64", [DT_F16] = "i16", [DT_BF16] = "i16", [DT_F32] = "float", [DT_F64] = "double",
 };
 
-typedef struct Text { char s[24]; } Text;
-static Text type_of(const char *element, int lanes) {
+Text llvm_type(const char *element, int lanes) {
   Text t;
   snprintf(t.s, sizeof t.s, lanes == 1 ? "%.0d%s" : "<%d x %s>", lanes == 1 ? 0 : lanes, element);
   return t;
 }
-static Text value_type(DType d, int lanes) { return type_of(scalar_type[d], lanes); }
-static const char *memory_type(DType d) { return d == DT_BOOL ? "i8" : scalar_type[d]; }
+Text llvm_value(DType d, int lanes) { return llvm_type(llvm_scalar[d], lanes); }
+static const char *memory_type(DType d) { return d == DT_BOOL ? "i8" : llvm_scalar[d]; }
 
-static Text suffix(DType d, int lanes) { /* as intrinsics are mangled: f32 or v8f32 */
+Text llvm_suffix(DType d, int lanes) {
   Text t;
   int n = lanes == 1 ? 0 : snprintf(t.s, sizeof t.s, "v%d", lanes);
   snprintf(t.s + n, sizeof t.s - (size_t)n, "%c%d", d == DT_F32 || d == DT_F64 ? 'f' : 'i',
@@ -165,7 +166,7 @@ static const char *call(Render *w, const char *function, Text result, Text type,
 /* op on operands of type d; flags of the instruction, or "" */
 static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags, int n, const char *const *arg) {
   const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
-  const Text type = value_type(d, lanes), sfx = suffix(d, lanes);
+  const Text type = llvm_value(d, lanes), sfx = llvm_suffix(d, lanes);
   char function[64];
   if (!t || (*t == '#' && lanes > 1))
     BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
@@ -188,7 +189,8 @@ static const char *flags_of(const Render *w, const Node *x) {
 }
 
 static const char *put_half(Render *w, DType from, DType to, int lanes, const char *a) {
-  const Text f = type_of("float", lanes), h = type_of("half", lanes), i = type_of("i16", lanes), sfx = suffix(DT_F32, lanes);
+  const Text f = llvm_type("float", lanes), h = llvm_type("half", lanes), i = llvm_type("i16", lanes);
+  const Text sfx = llvm_suffix(DT_F32, lanes);
   const bool widens = to == DT_F32, native = w->t->f16_convert && (from == DT_F16 || to == DT_F16);
   const bool rounds = to == DT_BF16 && target_rounds(w->t, lanes);
   CHECK(widens || from == DT_F32); /* legalize.c goes through f32 */
@@ -201,7 +203,7 @@ static const char *put_half(Render *w, DType from, DType to, int lanes, const ch
 }
 
 static const char *put_cast(Render *w, DType from, DType to, int lanes, const char *a) {
-  const Text tf = value_type(from, lanes), tt = value_type(to, lanes), sf = suffix(from, lanes), st = suffix(to, lanes);
+  const Text tf = llvm_value(from, lanes), tt = llvm_value(to, lanes), sf = llvm_suffix(from, lanes), st = llvm_suffix(to, lanes);
   const int bf = dtype_info[from].bits, bt = dtype_info[to].bits;
   const bool is_signed = dtype_info[from].cls == 'i', wide = from == DT_F32 || from == DT_F64;
   const char *zero = lanes > 1 ? "zeroinitializer" : wide ? "0.0" : "0";
@@ -255,7 +257,7 @@ static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: non
 static const char *put_dot(Render *w, const Node *x) {
   const int n = x->lanes;
   const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, n);
-  const Text t = type_of("i32", n), words = type_of("i16", 2 * n), bytes = type_of("i8", 4 * n);
+  const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type("i8", 4 * n);
   const char *sum = value(w, x->src[0]), *a = value(w, x->src[1]), *b = value(w, x->src[2]);
   CHECK(d);
   if (node(w->ir, x->src[1])->lanes < 4 * n) {
@@ -280,9 +282,9 @@ static const char *put_dot(Render *w, const Node *x) {
 
 /* Lanes of a vector combined: halves first, as ops.h says. */
 static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a) {
-  const Text element = value_type(d, 1);
+  const Text element = llvm_value(d, 1);
   while (lanes > 2) {
-    const Text whole = value_type(d, lanes);
+    const Text whole = llvm_value(d, lanes);
     const char *half[2];
     CHECK(lanes % 2 == 0);
     lanes /= 2;
@@ -304,14 +306,14 @@ static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a)
 }
 
 static const char *put_vec(Render *w, const Node *x) {
-  const Text t = value_type((DType)x->dt, x->lanes), e = value_type((DType)x->dt, 1);
+  const Text t = llvm_value((DType)x->dt, x->lanes), e = llvm_value((DType)x->dt, 1);
   const char *v = "poison";
   for (int i = 0; i < x->lanes; i++) v = emit(w, "insertelement %s %s, %s %s, i64 %d", t.s, v, e.s, value(w, x->src[i]), i);
   return v;
 }
 
 static const char *put_shuffle(Render *w, const Node *x) {
-  const Text t = value_type((DType)x->dt, node(w->ir, x->src[0])->lanes);
+  const Text t = llvm_value((DType)x->dt, node(w->ir, x->src[0])->lanes);
   Sb lanes = { 0 };
   for (int i = 0; i < x->lanes; i++) sb_printf(&lanes, "%si32 %lld", i ? ", " : "", (long long)x->arg[i]);
   const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, x->src[0]), t.s, value(w, x->src[1]),
@@ -321,7 +323,7 @@ static const char *put_shuffle(Render *w, const Node *x) {
 }
 
 static const char *put_bcast(Render *w, const Node *x) {
-  const Text t = value_type((DType)x->dt, x->lanes), e = value_type((DType)x->dt, 1);
+  const Text t = llvm_value((DType)x->dt, x->lanes), e = llvm_value((DType)x->dt, 1);
   const char *a = value(w, x->src[0]);
   if (node(w->ir, x->src[0])->op == OP_CONST) return arena_printf(&w->a, "splat (%s %s)", e.s, a);
   const char *v = emit(w, "insertelement %s poison, %s %s, i64 0", t.s, e.s, a);
@@ -368,7 +370,7 @@ static const char *put_address(Render *w, const Node *x) {
 
 static const char *put_access(Render *w, const Node *x) { /* the load itself, of bools as masks */
   const DType d = (DType)x->dt;
-  const Text t = type_of(memory_type(d), x->lanes);
+  const Text t = llvm_type(memory_type(d), x->lanes);
   const char *v = emit(w, "load %s, ptr %s, align %d", t.s, put_address(w, x), dt_bytes(d));
   return d == DT_BOOL ? emit(w, "icmp ne %s %s, %s", t.s, v, x->lanes > 1 ? "zeroinitializer" : "0") : v;
 }
@@ -394,24 +396,24 @@ static const char *put_load(Render *w, const Node *x) {
   const char *gate = value(w, x->src[2]), *otherwise = value(w, x->src[3]), *before = w->block, *then = open_gate(w, gate, n);
   const char *v = put_access(w, x);
   close_gate(w, n);
-  return emit(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", value_type((DType)x->dt, x->lanes).s, v, then, otherwise, before);
+  return emit(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", llvm_value((DType)x->dt, x->lanes).s, v, then, otherwise, before);
 }
 
 static void put_store(Render *w, const Node *x) {
   const Node *v = node(w->ir, x->src[2]);
   const DType d = (DType)v->dt;
   const int n = x->nsrc == 4 ? w->blocks++ : 0;
-  const Text t = type_of(memory_type(d), v->lanes);
+  const Text t = llvm_type(memory_type(d), v->lanes);
   if (x->nsrc == 4) open_gate(w, value(w, x->src[3]), n);
   const char *a = value(w, x->src[2]);
-  if (d == DT_BOOL) a = emit(w, "zext %s %s to %s", value_type(d, v->lanes).s, a, t.s);
+  if (d == DT_BOOL) a = emit(w, "zext %s %s to %s", llvm_value(d, v->lanes).s, a, t.s);
   const char *p = put_address(w, x);
   sb_printf(w->o, "  store %s %s, ptr %s, align %d\n", t.s, a, p, dt_bytes(d));
   if (x->nsrc == 4) close_gate(w, n);
 }
 
 static const char *put_acc(Render *w, const Node *x) {
-  const Text t = value_type((DType)x->dt, x->lanes);
+  const Text t = llvm_value((DType)x->dt, x->lanes);
   const char *slot = arena_printf(&w->a, "%%a%d", w->accs++);
   sb_printf(&w->slots, "  %s = alloca %s\n", slot, t.s);
   sb_printf(w->o, "  store %s %s, ptr %s\n", t.s, value(w, x->src[0]), slot);
@@ -426,7 +428,7 @@ static const char *stack_slot(Render *w, const char *name, Text t) {
 
 /* A nest that multiplies tiles begins: their shapes. */
 static void put_tiles(Render *w, size_t at) {
-  const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), type_of("i8", 64));
+  const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), llvm_type("i8", 64));
   tile_registers(w->ir, w->k->prog.p + at, w->k->prog.n - at, &w->tiles);
   sb_puts(w->o, "  store <64 x i8> <");
   for (int i = 0; i < 64; i++) sb_printf(w->o, "%si8 %d", i ? ", " : "", w->tiles.config[i]);
@@ -435,15 +437,15 @@ static void put_tiles(Render *w, size_t at) {
 
 static const char *put_spill(Render *w, const Node *x) {
   const int t = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);
-  const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), value_type((DType)x->dt, x->lanes));
+  const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), llvm_value((DType)x->dt, x->lanes));
   sb_printf(w->o, "  call void @llvm.x86.tilestored64(i8 %d, ptr %s, i64 %d)\n", t, slot, w->tiles.config[16 + 2 * t]);
   return slot;
 }
 
 static const char *put_part(Render *w, const Node *x) {
-  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", scalar_type[x->dt], value(w, x->src[0]),
+  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", llvm_scalar[x->dt], value(w, x->src[0]),
                        value(w, x->src[1]));
-  return emit(w, "load %s, ptr %s, align %d", value_type((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
+  return emit(w, "load %s, ptr %s, align %d", llvm_value((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
 }
 
 /* What is done to tiles; false: x is something else. */
@@ -522,7 +524,7 @@ static bool is_bound(const IR *ir, Ref r) {
 static const char *put_expr(Render *w, const Node *x) {
   const IR *ir = w->ir;
   const DType d = (DType)x->dt, d0 = (DType)node(ir, x->src[0])->dt;
-  const Text t = value_type(d, x->lanes), t0 = value_type(d0, x->lanes);
+  const Text t = llvm_value(d, x->lanes), t0 = llvm_value(d0, x->lanes);
   const char *arg[3];
   CHECK(x->nsrc <= 3);
   for (int k = 0; k < x->nsrc; k++) arg[k] = value(w, x->src[k]);
@@ -539,7 +541,7 @@ static const char *put_expr(Render *w, const Node *x) {
   case OP_MAX:
   case OP_MIN: /* against a constant: x stays where it is NaN, which one instruction of x86 does */
     if (!is_bound(ir, x->src[1])) break;
-    return emit(w, "select %s %s, %s %s, %s %s", value_type(DT_BOOL, x->lanes).s,
+    return emit(w, "select %s %s, %s %s, %s %s", llvm_value(DT_BOOL, x->lanes).s,
                 emit(w, "fcmp %s %s %s, %s", x->op == OP_MAX ? "olt" : "ogt", t.s, arg[0], arg[1]), t.s, arg[1], t.s, arg[0]);
   default: break;
   }
@@ -555,7 +557,7 @@ static void put_prefetch(Render *w, const Node *x) { /* not inbounds: it may ask
 static const char *put_value(Render *w, Ref r, int *loops) {
   const Node *x = node(w->ir, r);
   const DType d = (DType)x->dt;
-  const Text t = value_type(d, x->lanes);
+  const Text t = llvm_value(d, x->lanes);
   if (put_tile(w, r)) return NULL;
   switch ((Op)x->op) {
   case OP_SPILL: return put_spill(w, x);
@@ -576,7 +578,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_ACC: return put_acc(w, x);
   case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, x->src[0]));
   case OP_SET:
-    sb_printf(w->o, "  store %s %s, ptr %s\n", value_type((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
+    sb_printf(w->o, "  store %s %s, ptr %s\n", llvm_value((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
               value(w, x->src[1]), value(w, x->src[0]));
     return NULL;
   case OP_DOT: return put_dot(w, x);
@@ -586,7 +588,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
   case OP_LANE:
-    return emit(w, "extractelement %s %s, i64 %lld", value_type(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]),
+    return emit(w, "extractelement %s %s, i64 %lld", llvm_value(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]),
                 (long long)x->arg[0]);
   case OP_SHUFFLE: return put_shuffle(w, x);
   case OP_HRED: return put_hred(w, (Op)x->arg[0], d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
@@ -640,115 +642,8 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   arena_free(&w.a);
 }
 
-/* ---- the prelude: exactly what the kernels call ---- */
-static bool word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-}
-
-/* "v8f32" or "i64": the element, lanes */
-static DType parse_suffix(const char *s, int *lanes) {
-  static const DType of_bits[2][65] = { { [1] = DT_BOOL, [8] = DT_I8, [16] = DT_I16, [32] = DT_I32, [64] = DT_I64 },
-                                        { [32] = DT_F32, [64] = DT_F64 } };
-  *lanes = 1;
-  if (*s == 'v') *lanes = (int)strtol(s + 1, (char **)(uintptr_t)&s, 10);
-  return of_bits[*s == 'f'][atoi(s + 1) & 127];
-}
-
-/* A function of helpers.ll.in, which says what the $ are. */
-static void put_function(Sb *o, const Part *p, DType d, int lanes) {
-  const char *element = scalar_type[d];
-  bool constant_of = false; /* $(...): the element type is that of the operation it stands in */
-  for (const char *s = p->text; s < p->end; s++) {
-    if (*s == ')' && constant_of) {
-      sb_puts(o, lanes > 1 ? ")" : "");
-      constant_of = false;
-    } else if (*s != '$') {
-      sb_put(o, s, 1);
-    } else {
-      switch (*++s) {
-      case 'T': element = scalar_type[d], sb_puts(o, value_type(d, lanes).s); break;
-      case 'H': element = "i16", sb_puts(o, type_of(element, lanes).s); break;
-      case 'W': element = "i32", sb_puts(o, type_of(element, lanes).s); break;
-      case 'F': element = "float", sb_puts(o, type_of(element, lanes).s); break;
-      case 'M': sb_puts(o, type_of("i1", lanes).s); break;
-      case 'S': sb_puts(o, suffix(d, lanes).s); break;
-      case 'B': sb_printf(o, "%d", dtype_info[d].bits); break;
-      case '(': constant_of = true, lanes > 1 ? sb_printf(o, "splat (%s ", element) : (void)0; break;
-      default: BUG("helpers.ll.in: $%c", *s);
-      }
-    }
-  }
-}
-
-typedef struct Prelude { Ctx *c; RefMap seen; Sb text; } Prelude;
-static void want_names(Prelude *p, const char *s);
-
-static void want_name(Prelude *p, const char *s, size_t n) {
-  char name[64];
-  if (n >= sizeof name || (n > 5 && !memcmp(s, "llvm.", 5))) return;
-  const uint32_t id = intern(p->c, s, n);
-  if (refmap_get(&p->seen, id)) return;
-  refmap_set(&p->seen, id, 1);
-  memcpy(name, s, n);
-  name[n] = 0;
-  if (starts_with(name, "tgc.")) {
-    char *dot = strrchr(name, '.');
-    int lanes;
-    DType d = parse_suffix(dot + 1, &lanes);
-    *dot = 0;
-    Sb out = { 0 };
-    Part part;
-    CHECK(part_find("helpers.ll.in", "@function ", name + 4, strlen(name + 4), &part));
-    put_function(&out, &part, d, lanes);
-    want_names(p, out.p);
-    sb_printf(&p->text, "define internal %s", out.p);
-    sb_free(&out);
-    return;
-  }
-  for (int op = 1; op < OP_COUNT; op++) {
-    const char *f = op_text[op].f;
-    if (!f || *f != '#' || !starts_with(name, f + 1)) continue;
-    const char *rest = name + strlen(f + 1), *type = *rest ? "float" : "double";
-    if (*rest && strcmp(rest, "f")) continue; /* exp2 begins with exp: another function */
-    sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "",
-              op_info[op].arity > 1 ? type : "");
-    return;
-  }
-}
-
-static void want_names(Prelude *p, const char *s) { /* what is called, but for kernels */
-  while ((s = strstr(s, "call "))) {
-    s = strchr(s, '@') + 1;
-    size_t n = 0;
-    while (word(s[n])) n++;
-    if (s[0] != 'k') want_name(p, s, n);
-  }
-}
-
-static void put_prelude(Prelude *p, const Target *t, Sb *o) {
-  if (p->text.p) sb_puts(o, p->text.p);
-  /* a kernel inlined into the run loses its registers to its neighbours */
-  static const char *const role[] = { "noinline nounwind", "alwaysinline nounwind", "nobuiltin nounwind willreturn memory(none)",
-                                      "nounwind" };
-  for (int i = 0; i < 4; i++) {
-    sb_printf(o, "attributes #%d = { %s", i, role[i]);
-    if (*t->llvm) sb_printf(o, " \"target-features\"=\"%s\"", t->llvm);
-    if (t->vector_bytes) sb_printf(o, " \"prefer-vector-width\"=\"%d\"", t->vector_bytes * 8);
-    sb_puts(o, " }\n");
-  }
-  refmap_free(&p->seen);
-  sb_free(&p->text);
-}
-
-static void llvm_prelude(const Plan *p, const Target *t, Sb *o) {
-  Prelude pre = { .c = p->ir->ctx };
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].code == (int)k) want_names(&pre, p->kernels.p[k].text);
-  put_prelude(&pre, t, o);
-}
-
+/* ---- a module with all of them ---- */
 void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
-  Prelude pre = { .c = p->ir->ctx };
   Sb text = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
@@ -761,9 +656,8 @@ void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
     if (kernel->chunks > 1) sb_printf(&text, "%si64 0, i64 %d", kernel->bufs.n ? ", " : "", kernel->chunks);
     sb_puts(&text, ")\n  ret void\n}\n");
   }
-  want_names(&pre, text.p);
   sb_printf(o, "target triple = \"%s\"\n", t->triple);
-  put_prelude(&pre, t, o);
+  llvm_prelude_of(p->ir->ctx, text.p, t, o);
   sb_puts(o, text.p);
   sb_free(&text);
 }

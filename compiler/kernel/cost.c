@@ -313,8 +313,8 @@ static double stream_cycles(const Model *m, const Access *a, const Tile *t, doub
  * outermost: what follows a vector in memory is then read much later. */
 static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   int64_t n[MAX_RANGES];
-  if (a->weight || whole_bytes(a) < STAYS * m->t->l1_bytes || (t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group))
-    return 0;
+  const bool walks = t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group;
+  if (a->weight || whole_bytes(a) < STAYS * m->t->l1_bytes || walks) return 0;
   for (int i = 0; i < m->n; i++) {
     int64_t copies = i == t->v ? 1 : i == t->p ? up : i == t->q ? uq : a->along[i] >= 0 ? m->extent[i] : 1;
     n[i] = a->affine[i] && llabs(a->coef[i]) * a->bytes >= APART ? copies : 1;
