@@ -122,29 +122,9 @@ static void pass_memplan(State *st) {
   }
 }
 
-/* Kernels that differ in nothing but the memory they are given share one function. */
-static void render(Plan *p) {
-  Ctx *c = p->ir->ctx;
-  VEC(int) first = { 0 }; /* by interned text: kernel + 1 */
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    Kernel *kn = &p->kernels.p[k];
-    Sb s = { 0 };
-    if (!kn->prog.n && p->base) continue;
-    p->backend->kernel(p, (int)k, p->target, &s);
-    const char *body = strchr(s.p, '('); /* after the name */
-    uint32_t id = intern(c, body, s.n - (size_t)(body - s.p));
-    while (first.n <= id) VEC_PUSH(&first, 0);
-    if (!first.p[id]) first.p[id] = (int)k + 1;
-    kn->code = first.p[id] - 1;
-    kn->text = kn->code == (int)k ? arena_str(&c->model, s.p, s.n) : p->kernels.p[kn->code].text;
-    sb_free(&s);
-  }
-  VEC_FREE(&first);
-}
-
 static void pass_render(State *st) {
-  render(st->plan);
-  for (size_t i = 0; i < st->plan->variants.n; i++) render(st->plan->variants.p[i]);
+  kernel_functions(st->plan);
+  for (size_t i = 0; i < st->plan->variants.n; i++) kernel_functions(st->plan->variants.p[i]);
 }
 
 typedef struct Pass { char letter; const char *name; void (*run)(State *); Level level; const char *gloss; } Pass;

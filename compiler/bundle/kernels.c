@@ -98,7 +98,7 @@ static void put_at(const Calls *c, int k, size_t buffer, const CallMoves *m) {
 }
 
 /* A pointer of the caller's; if its number moves, the one so many further on in the structure. */
-static void put_field(const Calls *c, const Buf *b, const CallMoves *m, const char *type) {
+static void put_pointer(const Calls *c, const Buf *b, const CallMoves *m, const char *type) {
   const bool out = b->kind == BUF_OUTPUT;
   const char *of = out ? "out" : "in", *field = (out ? c->form->out : c->form->in)[b->slot];
   if (!m->by.slot) {
@@ -110,6 +110,20 @@ static void put_field(const Calls *c, const Buf *b, const CallMoves *m, const ch
             (long long)m->by.slot, of, field);
 }
 
+/* The same, moved to where the kernel begins. */
+static void put_field(const Calls *c, int k, size_t buffer, const CallMoves *m) {
+  const Buf *b = &c->p->ir->bufs.p[c->p->kernels.p[k].bufs.p[buffer]];
+  const char *type = dtype_info[b->dt].ctype, *access = b->kind == BUF_OUTPUT ? "" : "const ";
+  const bool moves = m->table || m->by.at || call_place(c->p, (size_t)k, buffer).at;
+  if (moves) sb_printf(c->o, "(%s%s *)(%svoid *)((%schar *)", access, type, access, access);
+  if (moves && m->by.slot) sb_puts(c->o, "(");
+  put_pointer(c, b, m, type);
+  if (moves && m->by.slot) sb_puts(c->o, ")");
+  if (!moves) return;
+  put_at(c, k, buffer, m);
+  sb_puts(c->o, ")");
+}
+
 static void put_buffer(const Calls *c, const Stretch *s, int k, size_t buffer) {
   const Kernel *kernel = &c->p->kernels.p[k];
   const Buf *b = &c->p->ir->bufs.p[kernel->bufs.p[buffer]];
@@ -117,7 +131,7 @@ static void put_buffer(const Calls *c, const Stretch *s, int k, size_t buffer) {
   const char *type = dtype_info[b->dt].ctype, *access = writes(kernel, kernel->bufs.p[buffer]) ? "" : "const ";
   switch (b->kind) {
   case BUF_LOCAL: BUG("a kernel is given what is its own");
-  case BUF_INPUT: case BUF_OUTPUT: put_field(c, b, &m, type); return;
+  case BUF_INPUT: case BUF_OUTPUT: put_field(c, k, buffer, &m); return;
   case BUF_WEIGHT:
     sb_printf(c->o, "(const %s *)(const void *)(w", type);
     put_at(c, k, buffer, &m);

@@ -76,9 +76,12 @@ static void put_buffer(const Call *c, size_t buffer) {
   Sb *s = c->o;
   switch (b->kind) {
   case BUF_LOCAL: BUG("a kernel is given what is its own");
-  case BUF_INPUT: case BUF_OUTPUT:
-    put_load(s, b->kind == BUF_INPUT ? "in" : "out", put_slot(c, b, &m, name), name);
+  case BUF_INPUT: case BUF_OUTPUT: {
+    const char *field = arena_printf(&c->p->ir->ctx->model, "%s.field", name), *at = put_at(c, buffer, &m, name);
+    put_load(s, b->kind == BUF_INPUT ? "in" : "out", put_slot(c, b, &m, name), field);
+    sb_printf(s, "  %s = getelementptr i8, ptr %s, i64 %s\n", name, field, at);
     break;
+  }
   case BUF_WEIGHT: sb_printf(s, "  %s = getelementptr i8, ptr %%w, i64 %s\n", name, put_at(c, buffer, &m, name)); break;
   case BUF_ARENA: case BUF_GUARD: {
     const char *at = put_at(c, buffer, &m, name);

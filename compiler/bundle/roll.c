@@ -19,10 +19,12 @@ enum { MAX_PERIOD = 1024, TRIMMED = 2 }; /* calls; rounds left out at an end */
 enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, STRETCH = 64 };
 
 CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
-  const Buf *b = &p->ir->bufs.p[p->kernels.p[k].bufs.p[buffer]];
+  const Kernel *kernel = &p->kernels.p[k];
+  const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
+  const int64_t shift = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
   const bool state = b->kind == BUF_STATE || b->kind == BUF_NEXT, io = b->kind == BUF_INPUT || b->kind == BUF_OUTPUT;
-  if (state) return (CallPlace){ .slot = b->slot, .at = p->states.p[b->slot].at };
-  return io ? (CallPlace){ .slot = b->slot } : (CallPlace){ .at = b->offset };
+  if (state) return (CallPlace){ .slot = b->slot, .at = p->states.p[b->slot].at + shift };
+  return io ? (CallPlace){ .slot = b->slot, .at = shift } : (CallPlace){ .at = b->offset + shift };
 }
 
 /* All that calls of one stretch have in common, as an interned word; of a kernel that is not called here a word of its own. */

@@ -4,7 +4,8 @@
  * the order they are read (pack.c); copies and lanes (expand.c), with shuffles in place of elements one by one (shuffle.c);
  * functions and lanes a target lacks (legalize.c, decomp.c); weights asked for ahead (prefetch.c), the last three once for
  * kernels that are alike (alike.c); chunks for threads (threads.c) that read what they stored themselves (owners.c); a list of
- * micro-ops (linear.c). Before all of them, chain.c says which kernels run chunk by chunk together. */
+ * micro-ops (linear.c); a function (functions.c), one for kernels that begin elsewhere in their buffers (shift.c). Before all
+ * of them, chain.c says which kernels run chunk by chunk together. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../ir/refmap.h"
@@ -161,6 +162,10 @@ int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 /* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
+void kernel_functions(Plan *p); /* functions.c */
+/* shift.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from the
+ * first element on, all of them */
+bool kernel_shift(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
 Ref decomp_expr(IR *ir, Ref r, bool scalb);
 bool decomp_has(Op op, DType d);           /* whether it is one of those */
 

@@ -37,6 +37,7 @@ typedef struct Kernel {
   int each;                /* of a chain: chunks that a thread takes at a time, one after another */
   const char *text;        /* the backend's function, named after `code` */
   int code;                /* first kernel with the same function: equal ones share it */
+  const int64_t *shift;    /* elements that pointers to bufs are moved on in calls; NULL: none */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2, what results share once */
   int64_t bytes_read, bytes_written; /* of distinct elements touched */
   bool moves;              /* computes nothing: elements go from one place to another, or one number into many */
