@@ -423,6 +423,8 @@ static bool type_fits(char letter, DType d) {
   }
 }
 
+static const char *input_name(const Build *b, int k) { return b->m->values.p[b->n->in[k]].name; }
+
 /* Types of the inputs against the row's letters. Returns the type to round results to when the inputs
  * are widened for the builder (letter w), else DT_NONE. */
 static DType check_types(Build *b) {
@@ -435,12 +437,14 @@ static DType check_types(Build *b) {
     if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
     const bool sequence = is_list(b->in[k]);
     if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k])
-      bad(b, "input %d is %s", k,
+      bad(b, "input %d, '%s', is %s", k, input_name(b, k),
           sequence ? "a sequence, or an optional without an element, expected a tensor" : "a tensor, expected a sequence");
     if (b->in[k] && !sequence) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
-      if (same && d != same) bad(b, "input %d is %s, but those before are %s", k, dtype_info[d].text, dtype_info[same].text);
-      if (!type_fits(*letter, d)) bad(b, "input %d is %s, expected %s", k, dtype_info[d].text, words[(int)*letter]);
+      if (same && d != same)
+        bad(b, "input %d, '%s', is %s, but those before are %s", k, input_name(b, k), dtype_info[d].text, dtype_info[same].text);
+      if (!type_fits(*letter, d))
+        bad(b, "input %d, '%s', is %s, expected %s", k, input_name(b, k), dtype_info[d].text, words[(int)*letter]);
       type = d;
     }
     if (letter[0] && letter[1]) letter++;
@@ -514,7 +518,8 @@ int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin
 
 static bool only_moves(BuildFn f) { return f == op_identity || f == op_reshape || f == op_transpose; }
 static bool takes_narrow(BuildFn f) {
-  return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize;
+  return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize ||
+         f == op_gather_block_quantized;
 }
 
 /* What a builder makes on the way to its results may be larger than they are, but its bytes must be a number. */
@@ -545,7 +550,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
     if (in_narrow(b, k) && !takes_narrow(b->row->build))
-      bad(b, "input '%s' is %s, which only conversions and moves take", b->m->values.p[n->in[k]].name,
+      bad(b, "input %d, '%s', is %s, which only conversions and moves take", k, input_name(b, k),
           onnx_type_name(in_narrow(b, k)));
   }
   DType narrow = check_types(b);
