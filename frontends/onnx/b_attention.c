@@ -15,6 +15,7 @@ typedef struct Attend {
   Ref q, k, v;
   Ref allowed;          /* bool that broadcasts to [B, H, S, T]; 0: every key */
   Ref bias;             /* the same of floats; 0: none */
+  Ref sink;             /* floats that broadcast to [1, H, 1, 1]: a score more, of a key without a value; 0: none */
   double scale;         /* 0: 1 / sqrt(d) */
   double cap;           /* scores become cap * tanh(score / cap); 0: they do not */
   bool never_empty;     /* each query is known to have a key, or shares the worst of them */
@@ -26,10 +27,16 @@ static Ref not_above(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLE, 
 static Ref swap_last(Build *b, Ref x) { return g_permute(b->ir, x, (int64_t[]){ 0, 1, 3, 2 }); }
 static const int64_t *dims_of(Build *b, Ref x) { return node(b->ir, x)->dims; }
 
-/* Rows of exponentials over their sum. A row of -inf gives zeros: its maximum is taken as finite, and the sum of any
- * other row is at least 1. */
-static Ref weights_of(Build *b, Ref x, bool may_be_empty) {
+/* Rows of exponentials over their sum and that of a sink, where there is one. A row of -inf gives zeros: its maximum is
+ * taken as finite, and the sum of any other row is at least 1. */
+static Ref weights_of(Build *b, Ref x, Ref sink, bool may_be_empty) {
   IR *ir = b->ir;
+  if (sink) {
+    Ref max = g_binary(ir, OP_MAX, g_reduce(ir, OP_MAX, x, 1u << 3), sink);
+    Ref e = g_unary(ir, OP_EXP, sub(b, x, max)), more = g_unary(ir, OP_EXP, sub(b, sink, max));
+    Ref sum = add(b, g_reduce(ir, OP_ADD, e, 1u << 3), more);
+    return mul(b, e, g_unary(ir, OP_RECIP, sum));
+  }
   if (!may_be_empty) return softmax(b, x, 3, false);
   Ref max = g_binary(ir, OP_MAX, g_reduce(ir, OP_MAX, x, 1u << 3), num(b, x, -FLT_MAX));
   Ref e = g_unary(ir, OP_EXP, g_binary(ir, OP_SUB, x, max)), sum = g_reduce(ir, OP_ADD, e, 1u << 3);
@@ -67,7 +74,7 @@ static void attend(Build *b, Attend *a) {
     x = g_where(ir, a->allowed, x, num(b, x, a->never_empty ? -FLT_MAX : -INFINITY));
   }
   a->scores[2] = x = g_expand(ir, x, 4, shape);
-  a->scores[3] = x = weights_of(b, x, (a->allowed || a->bias) && !a->never_empty);
+  a->scores[3] = x = weights_of(b, x, a->sink, (a->allowed || a->bias) && !a->never_empty);
   Ref y = matmul(b, g_reshape(ir, x, 4, grouped), widen(b, a->v));
   a->y = g_cast(ir, g_reshape(ir, y, 4, (int64_t[]){ q[0], q[1], q[2], v[3] }), d);
 }
@@ -401,7 +408,7 @@ void op_ms_multi_head_attention(Build *b) {
 
 /* ---- com.microsoft: GroupQueryAttention. The past lies in a buffer that may be longer than what it holds; how much
  * that is stands in seqlens_k, and the new keys are written behind it. ---- */
-enum { SEQLENS = 5, TOTAL, COS, SIN, PLACES, SCORE_BIAS, GQA_MORE };
+enum { SEQLENS = 5, TOTAL, COS, SIN, PLACES, SCORE_BIAS, SINK, GQA_MORE };
 
 /* A buffer of `extent` places: before[b] rows of the past, the new rows, zeros */
 static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
@@ -429,10 +436,9 @@ void op_ms_group_query_attention(Build *b) {
   if (n != 1) bad(b, "input 'total_sequence_length' has %d entries, expected 1", n);
   int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
   for (int k = GQA_MORE; k < b->nin; k++)
-    if (has_in(b, k)) bad(b, "input %d, of sinks, scales or norms, is not supported", k);
-  if (attr_int(b, "smooth_softmax") > 0 || attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") ||
-      attr_int(b, "sliding_window_cache"))
-    bad(b, "attributes 'smooth_softmax', 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, 'causal' not be 0");
+    if (has_in(b, k)) bad(b, "input %d, of scales or norms, is not supported", k);
+  if (attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))
+    bad(b, "attributes 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, 'causal' not be 0");
   if (in_node(b, SEQLENS)->rank > 2 || dims_elems(in_node(b, SEQLENS)->dims, in_node(b, SEQLENS)->rank) != batch)
     bad(b, "input 'seqlens_k' has not one entry for each of %lld sequences", (long long)batch);
   if (total < length || extent > MAX_ELEMS)
@@ -468,6 +474,13 @@ void op_ms_group_query_attention(Build *b) {
   now.v = shrink_axis(ir, a.v, 2, 0, 1, total);
   now.allowed = within(b, query_places(b, length, before), key_places(b, total), window > 0 ? window - 1 : -1, 0);
   if (has_in(b, SCORE_BIAS)) now.bias = b->in[SCORE_BIAS];
+  if (has_in(b, SINK)) {
+    if (in_node(b, SINK)->rank != 1 || in_node(b, SINK)->dims[0] != heads)
+      bad(b, "input 'head_sink' has not one entry for each of %lld heads", (long long)heads);
+    now.sink = g_reshape(ir, widen(b, b->in[SINK]), 4, (int64_t[]){ 1, heads, 1, 1 });
+  } else if (attr_int(b, "smooth_softmax") > 0) {
+    now.sink = num(b, widen(b, a.q), 0);
+  }
   attend(b, &now);
   Ref out[] = { join_heads(b, now.y), a.k, a.v };
   for (int k = 0; k < b->nout && k < 3; k++) b->out[k] = out[k];

@@ -60,43 +60,43 @@ void op_embed_layer_norm(Build *b) {
 }
 
 /* ---- activations by name ---- */
-/* p: values of alpha and beta; of Clip, its bounds */
-static Ref activated(Build *b, Ref y, const char *op, int n, const double *p) {
+/* The attributes of operator op are given, of Clip its bounds. */
+static Ref activated(Build *b, Ref y, const char *op, int n, const AttrVal *attr) {
   static const char *const known[] = { "Relu", "Tanh", "Sigmoid",  "LeakyRelu", "HardSigmoid",     "Clip",
                                        "Elu",  "Selu", "Softplus", "Softsign",  "ThresholdedRelu", "HardSwish" };
-  static const char *const names[] = { "alpha", "beta" };
   bool found = !*op;
-  AttrVal attr[2];
   Ref in[3] = { y };
   DType d = (DType)node(b->ir, y)->dt;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) found |= !strcmp(op, known[i]);
   if (!found) bad(b, "the activation '%s' is not supported", op);
   if (!*op) return y;
-  for (int i = 0; i < n && i < 2; i++) {
-    attr[i] = float_attr(names[i], p[i]);
-    in[1 + i] = c_float(b->ir, d, p[i]);
-  }
-  bool clip = !strcmp(op, "Clip");
-  return apply_op(b, op, clip ? 1 + (n < 2 ? n : 2) : 1, in, clip ? 0 : n < 2 ? n : 2, attr);
+  if (strcmp(op, "Clip")) return apply_op(b, op, 1, in, n, attr);
+  for (int i = 0; i < n && i < 2; i++) in[1 + i] = c_float(b->ir, d, attr[i].f);
+  return apply_op(b, op, 1 + (n < 2 ? n : 2), in, 0, NULL);
 }
 
 /* Conv, plus another tensor, activated */
 void op_fused_conv(Build *b) {
   DType d = in_dt(b, 0), acc = acc_type(d);
   const AttrVal *given = attr_find(b, "activation_params");
-  double p[2];
+  AttrVal attr[2];
+  int n = given->n < 2 ? (int)given->n : 2;
   Ref y = conv(b, g_cast(b->ir, b->in[0], acc), g_cast(b->ir, b->in[1], acc));
   if (has_in(b, 2)) y = add_bias(b, y, 2);
   if (has_in(b, 3)) y = add(b, y, to_shape(b, g_cast(b->ir, b->in[3], acc), node(b->ir, y)->rank, node(b->ir, y)->dims));
-  for (size_t i = 0; i < given->n && i < 2; i++) p[i] = (double)given->floats[i];
-  b->out[0] = g_cast(b->ir, activated(b, y, attr_find(b, "activation")->s, (int)given->n, p), d);
+  for (int i = 0; i < n; i++) attr[i] = float_attr(i ? "beta" : "alpha", (double)given->floats[i]);
+  b->out[0] = g_cast(b->ir, activated(b, y, attr_find(b, "activation")->s, n, attr), d);
 }
 
 void op_fused_gemm(Build *b) {
-  double p[2] = { attr_float(b, "activation_alpha"), attr_float(b, "activation_beta") };
-  int n = attr_set(b, "activation_beta") ? 2 : attr_set(b, "activation_alpha") ? 1 : 0;
+  static const char *const names[] = { "activation_alpha", "activation_beta", "activation_gamma" };
+  const char *op = attr_find(b, "activation")->s;
+  AttrVal attr[3];
+  int n = 0;
+  for (int i = 0; i < 3; i++)
+    if (attr_set(b, names[i])) attr[n++] = float_attr(names[i] + strlen("activation_"), attr_float(b, names[i]));
   op_gemm(b);
-  b->out[0] = activated(b, b->out[0], attr_find(b, "activation")->s, n, p);
+  b->out[0] = activated(b, b->out[0], op, n, attr);
 }
 
 /* Channels stand last, in the sum behind too. */

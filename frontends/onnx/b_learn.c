@@ -122,6 +122,74 @@ void op_svm_regressor(Build *b) {
   b->out[0] = transformed(b, y, attr_find(b, "post_transform")->s);
 }
 
+/* Of each pair of classes i < j one sum: the support vectors of i by row j - 1 of the coefficients, those of j by row i */
+static Ref sums_of_pairs(Build *b, Ref x, int64_t classes, const int64_t *sizes) {
+  const int64_t most = MAX_ELEMS, pairs = elems_mul(b, classes, classes - 1) / 2;
+  int64_t vectors = 0, from = 0, *at[2], n = 0;
+  for (int64_t c = 0; c < classes; c++) {
+    if (sizes[c] < 0 || sizes[c] > most - vectors) bad(b, "class %lld has %lld support vectors", (long long)c, (long long)sizes[c]);
+    vectors += sizes[c];
+  }
+  if (vectors < 1 || pairs < 1) bad(b, "there is nothing to compare: %lld classes, %lld vectors", (long long)classes, (long long)vectors);
+  Ref k = kernel(b, x, vectors), w = table(b, "coefficients", 2, (int64_t[]){ classes - 1, vectors });
+  Ref rho = table(b, "rho", 1, &pairs);
+  Ref *part = ARENA_NEW(&b->c->model, Ref, classes + 1);
+  for (int64_t c = 0; c < classes; from += sizes[c++]) {
+    Ref of_class = shrink_axis(b->ir, w, 1, from, 1, sizes[c]);
+    part[c] = matmul(b, shrink_axis(b->ir, k, 1, from, 1, sizes[c]), g_permute(b->ir, of_class, (int64_t[]){ 1, 0 }));
+  }
+  Ref all = cat_all(b, classes, part, 1);
+  for (int i = 0; i < 2; i++) at[i] = ARENA_NEW(&b->c->model, int64_t, pairs);
+  for (int64_t i = 0; i < classes; i++)
+    for (int64_t j = i + 1; j < classes; j++, n++) {
+      at[0][n] = i * (classes - 1) + j - 1;
+      at[1][n] = j * (classes - 1) + i;
+    }
+  return add(b, add(b, take(b, all, 1, at[0], n), take(b, all, 1, at[1], n)), rho);
+}
+
+/* The votes of each class: a pair is won by its first class where its sum is above 0, else by its second */
+static Ref votes_of(Build *b, Ref sums, int64_t classes) {
+  const int64_t pairs = node(b->ir, sums)->dims[1], shape[2] = { pairs, classes };
+  double *won = ARENA_NEW(&b->c->model, double, pairs * classes), *lost = ARENA_NEW(&b->c->model, double, classes);
+  int64_t n = 0;
+  for (int64_t i = 0; i < classes; i++)
+    for (int64_t j = i + 1; j < classes; j++, n++) {
+      won[n * classes + i] = 1;
+      won[n * classes + j] = -1;
+      lost[j]++;
+    }
+  Ref first = g_cast(b->ir, g_binary(b->ir, OP_CMPLT, num(b, sums, 0), sums), DT_F32);
+  return add(b, matmul(b, first, floats_ref(b, DT_F32, 2, shape, won)), floats_ref(b, DT_F32, 1, &classes, lost));
+}
+
+/* Without support vectors a class has one sum. Two classes compared have one: above 0 it is a vote for the first, whose score
+ * is its negative, or what it lacks to 1 where a softmax is asked for, which then is not taken: so ONNX Runtime does. */
+void op_svm_classifier(Build *b) {
+  IR *ir = b->ir;
+  int n;
+  const int64_t classes = class_count(b, "classlabels_ints"), *sizes = attr_ints(b, "vectors_per_class", &n);
+  const char *how = attr_find(b, "post_transform")->s;
+  Ref x = g_cast(ir, feature_rows(b, b->in[0]), DT_F32);
+  if (n && n != classes) bad(b, "attribute 'vectors_per_class' has %d entries for %lld classes", n, (long long)classes);
+  if (!n) {
+    Ref w = table(b, "coefficients", 2, (int64_t[]){ classes, node(ir, x)->dims[1] });
+    Ref y = add(b, matmul(b, x, g_permute(ir, w, (int64_t[]){ 1, 0 })), table(b, "rho", 1, (int64_t[]){ 1 }));
+    b->out[0] = class_labels(b, "classlabels_ints", best_class(b, y));
+    b->out[1] = transformed(b, y, how);
+    return;
+  }
+  Ref y = sums_of_pairs(b, x, classes, sizes);
+  b->out[0] = class_labels(b, "classlabels_ints", best_class(b, votes_of(b, y, classes)));
+  if (b->nout < 2 || !b->n->out[1]) return;
+  if (attr_find(b, "prob_a")->set)
+    bad(b, "its probabilities come from iterations until they agree, which is not supported; --result with the name of its "
+        "label leaves them out");
+  const bool softmax = !strcmp(how, "SOFTMAX") || !strcmp(how, "SOFTMAX_ZERO");
+  if (classes == 2) y = g_cat(ir, 2, (Ref[]){ softmax ? sub(b, num(b, y, 1), y) : g_unary(ir, OP_NEG, y), y }, 1);
+  b->out[1] = classes == 2 && softmax ? y : transformed(b, y, how);
+}
+
 /* ---- columns ---- */
 /* An attribute of one value for all columns, or of one each */
 static Ref per_column(Build *b, const char *name, double otherwise) {

@@ -108,11 +108,13 @@ static Ref centred_filters(Build *b, int w, int zero) {
 void op_matmul_integer(Build *b) { b->out[0] = matmul(b, centred(b, 0, 2, true), centred(b, 1, 3, false)); }
 void op_conv_integer(Build *b) { b->out[0] = conv(b, centred(b, 0, 2, false), centred_filters(b, 1, 3)); }
 
-/* Sums of products as quantised values again: times the scales of both factors, over the result's */
+/* Sums of products as quantised values again, by one factor: the scales of both factors over the result's. So ONNX Runtime
+ * rounds; the standard divides the product of sum and scales, which is one step away for a few of a hundred thousand. */
 static Ref requantize(Build *b, Ref sum, Ref scales, int scale, int zero) {
   IR *ir = b->ir;
   Ref to = g_cast(ir, parameter(b, scale, node(ir, sum), -1, 0), DT_F32), z = parameter(b, zero, node(ir, sum), -1, 0);
-  return quantize(ir, g_binary(ir, OP_MUL, g_cast(ir, sum, DT_F32), g_cast(ir, scales, DT_F32)), to, z, in_dt(b, zero));
+  Ref q = g_unary(ir, OP_ROUND, mul(b, g_cast(ir, sum, DT_F32), g_binary(ir, OP_DIV, g_cast(ir, scales, DT_F32), to)));
+  return g_cast(ir, add(b, q, g_cast(ir, z, DT_F32)), in_dt(b, zero));
 }
 
 /* inputs: a, its scale and zero point, b, its own, the result's */
@@ -150,11 +152,15 @@ static Ref quantized(Build *b, Ref y, int scale, int zero, DType d) {
   return quantize(b->ir, y, to, has_in(b, zero) ? parameter(b, zero, node(b->ir, y), 0, 0) : 0, d);
 }
 
-/* QLinearNAME is NAME of dequantised inputs; inputs: each tensor with its scale and zero point, the result's. The row's
- * argument: how many tensors */
+/* QLinearNAME is NAME of dequantised inputs; inputs: each tensor with its scale and zero point, the result's; zero points
+ * may be left out. The row's argument: how many tensors */
 void op_qlinear(Build *b) {
   Ref in[2];
   int n = (int)b->row->arg;
+  for (int k = 0; k <= n; k++) {
+    const int scale = k < n ? 3 * k + 1 : 3 * n;
+    if (!has_in(b, scale) || !has_in(b, k < n ? 3 * k : 0)) bad(b, "input %d, or its scale, is left out, but required", 3 * k);
+  }
   for (int k = 0; k < n; k++) in[k] = dequantized(b, 3 * k, 3 * k + 1, 3 * k + 2);
   b->out[0] = quantized(b, apply_op(b, b->row->name + strlen("QLinear"), n, in, b->nattr, b->attr), 3 * n, 3 * n + 1,
                         in_dt(b, 0));
@@ -166,12 +172,21 @@ void op_qlinear_where(Build *b) {
   b->out[0] = quantized(b, apply_op(b, "Where", 3, in, 0, NULL), 7, 8, in_dt(b, 1));
 }
 
-/* Before opset 13 all axes from the given one on are one. */
+/* Before opset 13 all axes from the given one on are one. The result is a whole number of steps times the softmax, halves
+ * upwards: how many steps 1 has is rounded down. */
 void op_qlinear_softmax(Build *b) {
-  int rank = in_node(b, 0)->rank;
-  if (attr_int(b, "opset") < 13 && axis_of(b, attr_int(b, "axis"), rank) != rank - 1)
-    bad(b, "axes from %lld on as one are not supported", (long long)attr_int(b, "axis"));
-  op_qlinear(b);
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  const int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  const bool flat = attr_int(b, "opset") < 13;
+  if (!has_in(b, 1) || !has_in(b, 3)) bad(b, "a scale is left out, but required");
+  Ref y = dequantized(b, 0, 1, 2);
+  if (flat) y = g_reshape(ir, y, 2, (int64_t[]){ dims_elems(x->dims, axis), dims_elems(x->dims + axis, x->rank - axis) });
+  y = softmax(b, y, flat ? 1 : axis, false);
+  Ref steps = g_unary(ir, OP_FLOOR, g_unary(ir, OP_RECIP, g_cast(ir, scalar_in(b, 3), DT_F32)));
+  y = g_unary(ir, OP_FLOOR, plus(b, mul(b, y, steps), 0.5));
+  if (has_in(b, 4)) y = add(b, y, g_cast(ir, scalar_in(b, 4), DT_F32));
+  b->out[0] = g_cast(ir, g_reshape(ir, y, x->rank, x->dims), in_dt(b, 0));
 }
 
 /* The result's scale and zero point come first. */
@@ -347,29 +362,51 @@ void op_matmul_bnb4(Build *b) {
   b->out[0] = g_cast(ir, matmul(b, g_cast(ir, b->in[0], acc), w), in_dt(b, 0));
 }
 
-/* Rows of a table whose blocks along the last axis have a scale and a zero point each */
+/* Integers of few bits that lie along the last axis, as `columns` of one byte each */
+static Ref unpacked(Build *b, Ref x, int64_t columns, int64_t bits) {
+  const Node *n = node(b->ir, x);
+  int64_t rows = dims_elems(n->dims, n->rank - 1), dims[MAX_RANK];
+  for (int i = 0; i < n->rank - 1; i++) dims[i] = n->dims[i];
+  dims[n->rank - 1] = columns;
+  Ref flat = g_reshape(b->ir, x, 2, (int64_t[]){ rows, n->dims[n->rank - 1] });
+  return g_reshape(b->ir, unpack_bits(b->ir, flat, rows, columns, bits), node(b->ir, x)->rank, dims);
+}
+
+/* Gather from a table whose blocks along an axis have a scale and a zero point each. What is picked becomes floats, not the
+ * table, unless blocks lie along the axis that is picked from. */
 void op_gather_block_quantized(Build *b) {
+  enum { TABLE, INDEX, SCALES, ZEROS };
   IR *ir = b->ir;
-  const Node *q = in_node(b, 0), *index = in_node(b, 1), *scale = in_node(b, 2);
-  int64_t bits = attr_int(b, "bits"), block = attr_int(b, "block_size"), dims[MAX_RANK];
-  if (in_dt(b, 0) != DT_U8 || (bits != 2 && bits != 4 && bits != 8))
+  const Node *q = in_node(b, TABLE), *scale = in_node(b, SCALES);
+  const bool bytes = !in_narrow(b, TABLE); /* of several integers each, where they have few bits */
+  const int64_t bits = bytes ? attr_int(b, "bits") : 8, block = attr_int(b, "block_size");
+  if (bytes && (in_dt(b, TABLE) != DT_U8 || (bits != 2 && bits != 4 && bits != 8)))
     bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
-  if (q->rank != 2 || axis_of(b, attr_int(b, "gather_axis"), 2) != 0 || axis_of(b, attr_int(b, "quantize_axis"), 2) != 1)
-    bad(b, "only rows of a matrix can be taken, with blocks along them");
-  int64_t rows = q->dims[0], columns = q->dims[1] * 8 / bits, blocks = columns / block + (columns % block != 0),
-          n = dims_elems(index->dims, index->rank);
-  if (scale->rank != 2 || scale->dims[0] != rows || scale->dims[1] != blocks) bad(b, "input 'scales' is not one for each block");
-  Ref at = g_reshape(ir, wrap_index(b, b->in[1], rows), 2, (int64_t[]){ n, 1 });
-  Ref w = g_cast(ir, unpack_bits(ir, g_gather(ir, b->in[0], at, 0), n, columns, bits), DT_I32),
-      zero = c_int(ir, DT_I32, 1 << (bits - 1));
-  if (has_in(b, 3)) {
-    Ref all = unpack_bits(ir, of_size(b, 3, rows, (blocks * bits + 7) / 8), rows, blocks, bits);
-    zero = shrink_axis(ir, repeat_axis(ir, g_cast(ir, g_gather(ir, all, at, 0), DT_I32), 1, block, true), 1, 0, 1, columns);
+  if (!q->rank || scale->rank != q->rank)
+    bad(b, "inputs 'data' and 'scales' have rank %d and %d, expected the same above 0", q->rank, scale->rank);
+  const int along = axis_of(b, attr_int(b, "quantize_axis"), q->rank), last = q->rank - 1;
+  const int from = axis_of(b, attr_int(b, "gather_axis"), q->rank);
+  if (bits < 8 && (along != last || from == last))
+    bad(b, "blocks of bytes lie along the last axis, and are picked along another one");
+  const int64_t extent = elems_mul(b, q->dims[along], 8 / bits), blocks = extent / block + (extent % block != 0);
+  for (int i = 0; i <= last; i++)
+    if (scale->dims[i] != (i == along ? blocks : q->dims[i])) bad(b, "input 'scales' is not one for each block");
+  for (int i = 0; i <= last && has_in(b, ZEROS); i++) {
+    const Node *zero = in_node(b, ZEROS);
+    const int64_t want = i == last && bits < 8 ? (blocks * bits + 7) / 8 : scale->dims[i];
+    if (zero->rank != q->rank || zero->dims[i] != want) bad(b, "input 'zero_points' is not one for each block");
   }
-  Ref each = shrink_axis(ir, repeat_axis(ir, g_gather(ir, b->in[2], at, 0), 1, block, true), 1, 0, 1, columns);
-  Ref y = g_binary(ir, OP_MUL, g_cast(ir, g_binary(ir, OP_SUB, w, zero), in_dt(b, 2)), each);
-  for (int i = 0; i < index->rank; i++) dims[i] = index->dims[i];
-  dims[index->rank] = columns;
-  check_dims(b, index->rank + 1, dims);
-  b->out[0] = g_reshape(ir, y, index->rank + 1, dims);
+  const AttrVal axis = int_attr("axis", from);
+  Ref part[] = { b->in[TABLE], b->in[SCALES], has_in(b, ZEROS) ? b->in[ZEROS] : 0 };
+  for (int i = 0; i < 3 && from != along; i++)
+    if (part[i]) part[i] = apply_op(b, "Gather", 2, (Ref[]){ part[i], b->in[INDEX] }, 1, &axis);
+  if (bits < 8) part[0] = unpacked(b, part[0], extent, bits);
+  if (bits < 8 && part[2]) part[2] = unpacked(b, part[2], blocks, bits);
+  const int to = along > from ? along + in_node(b, INDEX)->rank - 1 : along; /* where the axis of the blocks is now */
+  for (int i = 1; i < 3; i++)
+    if (part[i]) part[i] = shrink_axis(ir, repeat_axis(ir, part[i], to, block, true), to, 0, 1, extent);
+  Ref w = g_cast(ir, part[0], DT_I32), zero = c_int(ir, DT_I32, bytes ? 1 << (bits - 1) : 0);
+  if (part[2]) zero = g_cast(ir, part[2], DT_I32);
+  Ref y = g_binary(ir, OP_MUL, g_cast(ir, g_binary(ir, OP_SUB, w, zero), in_dt(b, SCALES)), part[1]);
+  b->out[0] = from == along ? apply_op(b, "Gather", 2, (Ref[]){ y, b->in[INDEX] }, 1, &axis) : y;
 }

@@ -28,6 +28,7 @@ typedef struct Cell {
   bool late_reset, coupled;
   Ref h, c;            /* [batch, hidden]: the state */
   Ref live;            /* bool[batch, 1]: sequences that have this step; 0: all do */
+  Ref recent;          /* the same of those that had the step before, whose states are quantised together */
 } Cell;
 
 static Ref one_less(Build *b, Ref x) { return sub(b, num(b, x, 1), x); }
@@ -66,7 +67,8 @@ static void gru_step(Build *b, Cell *c, Ref x) {
 
 /* gates i (input), o (output), f (forget), c (cell); peepholes i, o, f */
 static void lstm_step(Build *b, Cell *c, Ref x) {
-  Ref past = c->scale ? dynamic_product(b, c->h, c->recur, c->scale, c->zero) : matmul(b, c->h, c->recur);
+  Ref h = c->recent ? g_where(b->ir, c->recent, c->h, num(b, c->h, 0)) : c->h;
+  Ref past = c->scale ? dynamic_product(b, h, c->recur, c->scale, c->zero) : matmul(b, h, c->recur);
   Ref sum = add(b, x, past), gate[LSTM];
   for (int k = 0; k < LSTM; k++) gate[k] = gates(b, sum, c, k, 1);
   for (int k = 0; k < 3 && c->peephole; k += 2) gate[k] = add(b, gate[k], mul(b, gates(b, c->peephole, c, k, 1), c->c));
@@ -94,6 +96,7 @@ static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
     c->live = lengths ? g_binary(ir, OP_CMPLT, c_int(ir, DT_I64, t), lengths) : 0;
+    c->recent = lengths && c->scale ? g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, t), lengths) : 0;
     step(b, c, without_axes(ir, shrink_axis(ir, c->xw, 0, t, 1, 1), 1u));
     y[t] = g_reshape(ir, c->h, 3, (int64_t[]){ 1, c->batch, c->hidden });
   }
@@ -156,6 +159,19 @@ static Ref read_lengths(Build *b, int64_t steps, int64_t batch) {
   return g_reshape(b->ir, g_cast(b->ir, b->in[LENGTHS], DT_I64), 2, (int64_t[]){ batch, 1 });
 }
 
+/* Each sequence of x from its end to its beginning; what is behind the end stays there */
+static Ref reversed(Build *b, Ref x, Ref lengths, int64_t batch) {
+  const AttrVal axes[] = { int_attr("batch_axis", 1), int_attr("time_axis", 0) };
+  return apply_op(b, "ReverseSequence", 2, (Ref[]){ x, g_reshape(b->ir, lengths, 1, &batch) }, 2, axes);
+}
+
+/* The inputs as they are quantised: steps behind the end of all sequences take no part in their range */
+static Ref within_lengths(Build *b, Ref lengths) {
+  IR *ir = b->ir;
+  Ref step = iota_axis(ir, DT_I64, in_node(b, X)->dims[0], 0, 3);
+  return g_where(ir, g_binary(ir, OP_CMPLT, step, g_reduce(ir, OP_MAX, lengths, 3u)), b->in[X], num(b, b->in[X], 0));
+}
+
 void op_recurrent(Build *b) {
   IR *ir = b->ir;
   static const int64_t swap[] = { 1, 0, 2 };
@@ -185,13 +201,17 @@ void op_recurrent(Build *b) {
   for (int64_t d = 0; d < dirs; d++) {
     Cell cell = { .steps = steps, .batch = batch, .hidden = hidden, .clip = attr_float(b, "clip") };
     memcpy(cell.f, f + d * ACTIVATIONS, sizeof cell.f);
+    const bool reverse = d == 1 || attr_is(b, "direction", "reverse");
+    const bool turn = integers && lengths && reverse; /* steps that are quantised together count from each end */
     cell.late_reset = n == GRU && attr_int(b, "linear_before_reset");
     cell.coupled = n == LSTM && attr_int(b, "input_forget");
     if (integers) {
       cell.recur = of_direction(b, b->in[R], d);
       cell.scale = of_direction(b, b->in[RS], d);
       cell.zero = of_direction(b, b->in[RZ], d);
-      cell.xw = dynamic_product(b, b->in[X], of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d),
+      Ref in = lengths ? within_lengths(b, lengths) : b->in[X];
+      if (turn) in = reversed(b, in, lengths, batch);
+      cell.xw = dynamic_product(b, in, of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d),
                                 of_direction(b, b->in[WZ], d));
     } else {
       cell.recur = g_permute(ir, of_direction(b, b->in[R], d), (int64_t[]){ 1, 0 });
@@ -209,7 +229,8 @@ void op_recurrent(Build *b) {
     int64_t state[2] = { batch, hidden };
     cell.h = has_in(b, H0) ? of_direction(b, b->in[H0], d) : g_expand(ir, zero, 2, state);
     if (n == LSTM) cell.c = has_in(b, C0) ? of_direction(b, b->in[C0], d) : g_expand(ir, zero, 2, state);
-    y[d] = run(b, &cell, lengths, d == 1 || attr_is(b, "direction", "reverse"));
+    y[d] = run(b, &cell, lengths, reverse && !turn);
+    if (turn) y[d] = reversed(b, y[d], lengths, batch);
     y[d] = g_reshape(ir, y[d], 4, (int64_t[]){ steps, 1, batch, hidden });
     h[d] = g_reshape(ir, cell.h, 3, (int64_t[]){ 1, batch, hidden });
     c[d] = cell.c ? g_reshape(ir, cell.c, 3, (int64_t[]){ 1, batch, hidden }) : 0;

@@ -268,18 +268,18 @@ OPROW("com.microsoft", "QAttention", 1, OPSET_NOW, 5, 9,  1, 2,   "iifffiiif",
       "num_heads:i>=1! scale:f mask_filter_value:f=-10000 unidirectional:i=0 do_rotary:i=0 past_present_share_buffer:i=0", op_ms_quantized_attention, 0)
 OPROW("com.microsoft", "QEmbedLayerNormalization", 1, OPSET_NOW, 1, 18, 1, 2, "iiiiiiiifffffiiiii", "epsilon:f=1e-12", op_embed_layer_norm, 1)
 OPROW("com.microsoft", "QGemm",   1,  OPSET_NOW,  6, 9,   1, 1,   "ifiifiifi", "alpha:f=1 transA:i=0 transB:i=0", op_qgemm, 0)
-OPROW("com.microsoft", "QLinearAdd", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
-OPROW("com.microsoft", "QLinearAveragePool", 1, OPSET_NOW, 4, 5, 1, 1, "ififi",
+OPROW("com.microsoft", "QLinearAdd", 1, OPSET_NOW, 2, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
+OPROW("com.microsoft", "QLinearAveragePool", 1, OPSET_NOW, 2, 5, 1, 1, "ififi",
       POOL " count_include_pad:i=0 channels_last:i=0", op_qlinear_pool, 1)
 OPROW("com.microsoft", "QLinearConcat", 1, OPSET_NOW, 5, SOME, 1, 1, "fia", "axis:i!", op_qlinear_concat, 0)
 OPROW("", "QLinearConv",          10, OPSET_NOW,  8, 9,   1, 1,   "ifiififii", CONV, op_qlinear_conv, 0)
 OPROW("com.microsoft", "QLinearConv", 1, OPSET_NOW, 8, 9, 1, 1,   "ifiififii", CONV " channels_last:i=0", op_ms_qlinear_conv, 0)
-OPROW("com.microsoft", "QLinearGlobalAveragePool", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "channels_last:i=0", op_qlinear_pool, 1)
-OPROW("com.microsoft", "QLinearLeakyRelu", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "alpha:f=0.01", op_qlinear, 1)
+OPROW("com.microsoft", "QLinearGlobalAveragePool", 1, OPSET_NOW, 2, 5, 1, 1, "ififi", "channels_last:i=0", op_qlinear_pool, 1)
+OPROW("com.microsoft", "QLinearLeakyRelu", 1, OPSET_NOW, 2, 5, 1, 1, "ififi", "alpha:f=0.01", op_qlinear, 1)
 OPROW("", "QLinearMatMul",        10, OPSET_NOW,  8, 8,   1, 1,   "ifiififi", "", op_qlinear_matmul, 0)
-OPROW("com.microsoft", "QLinearMul", 1, OPSET_NOW, 7, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
-OPROW("com.microsoft", "QLinearSigmoid", 1, OPSET_NOW, 4, 5, 1, 1, "ififi", "", op_qlinear, 1)
-OPROW("com.microsoft", "QLinearSoftmax", 1, OPSET_NOW, 5, 5, 1, 1, "ififi", "axis:i=-1 opset:i!", op_qlinear_softmax, 1)
+OPROW("com.microsoft", "QLinearMul", 1, OPSET_NOW, 2, 8,  1, 1,   "ifiififi", "", op_qlinear, 2)
+OPROW("com.microsoft", "QLinearSigmoid", 1, OPSET_NOW, 2, 5, 1, 1, "ififi", "", op_qlinear, 1)
+OPROW("com.microsoft", "QLinearSoftmax", 1, OPSET_NOW, 2, 5, 1, 1, "ififi", "axis:i=-1 opset:i!", op_qlinear_softmax, 0)
 OPROW("com.microsoft", "QLinearWhere", 1, OPSET_NOW, 9, 9, 1, 1,  "bifiififi", "", op_qlinear_where, 0)
 OPROW("com.microsoft", "QMoE",    1,  OPSET_NOW,  3, 15,  1, 1,   "f=iffiffiffiiif", EXPERTS
       " accuracy_level:i=0 block_size:i expert_weight_bits:i=4 fc1_expert_weight_bits:i fc2_expert_weight_bits:i fc3_expert_weight_bits:i "
@@ -345,6 +345,8 @@ OPROW("com.microsoft", "RotaryEmbedding", 1, OPSET_NOW, 4, 4, 1, 1, "fi==",
       "interleaved:i=0 num_heads:i>=0=0 rotary_embedding_dim:i>=0=0 scale:f=1 is_packed_batching:i=0", op_rotary_embedding, 1)
 OPROW("", "Round",                11, OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ROUND)
 OPROW("", "STFT",                 17, OPSET_NOW,  2, 4,   1, 1,   "fifi", "onesided:i=1", op_stft, 0)
+OPROW("ai.onnx.ml", "SVMClassifier", 1, OPSET_NOW, 1, 1,  1, 2,   "n",
+      SVM " prob_a:F prob_b:F vectors_per_class:I classlabels_ints:I classlabels_strings:S", op_svm_classifier, 0)
 OPROW("ai.onnx.ml", "SVMRegressor", 1, OPSET_NOW, 1, 1,   1, 1,   "n",    SVM " n_supports:i>=0=0 one_class:i=0", op_svm_regressor, 0)
 OPROW("", "Scale",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "scale:f=1", op_scale, 0)
 OPROW("com.microsoft", "ScaledSiLU", 1, OPSET_NOW, 1, 2, 1, 1,   "wf",   "alpha:f=1", op_scaled_silu, 0)

@@ -54,6 +54,7 @@ def build(name):
     inputs, same_as, expected = cases[name][1], cases[name][5], cases[name][6]
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1  # quantised recurrences round by the share of the batch that a thread has
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     model, feed = model_of(name, same_as or inputs)
     results = expected or onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feed)
@@ -119,6 +120,12 @@ def attention():
          num_heads=4, kv_num_heads=2, do_rotary=1)
     case("ms_gqa_window", "GroupQueryAttention", [*one, *past, np.array([4, 3], np.int32), total(5)], outputs=3, num_heads=4, kv_num_heads=2, local_window_size=2)
     case("ms_gqa_softcap", "GroupQueryAttention", [*one, *past, np.array([4, 3], np.int32), total(5)], outputs=3, num_heads=4, kv_num_heads=2, softcap=0.7)
+    sink = Const(floats(201, 4))
+    case("ms_gqa_sink", "GroupQueryAttention", [*one, *past, np.array([4, 3], np.int32), total(5), None, None, None, None, sink], outputs=3, num_heads=4, kv_num_heads=2,
+         local_window_size=2)
+    case("ms_gqa_sink_prompt", "GroupQueryAttention", [gq, gk, gv, None, None, np.array([2, 2], np.int32), total(3), None, None, None, floats(202, 1, 4, 3, 3), sink], outputs=3,
+         num_heads=4, kv_num_heads=2)
+    case("ms_gqa_smooth", "GroupQueryAttention", [*one, *past, np.array([4, 3], np.int32), total(5)], outputs=3, num_heads=4, kv_num_heads=2, smooth_softmax=1)
     case("ms_gqa_chunk", "GroupQueryAttention", [a[:1] for a in (gq, gk, gv, *past)] + [np.array([7], np.int32), total(8)], outputs=3, num_heads=4, kv_num_heads=2)
     ids = np.array([[0, 3, 1], [4, 2, 2]], np.int64)
     case("ms_rotary", "RotaryEmbedding", [floats(31, 2, 3, 8), ids, Const(floats(32, 6, 2)), Const(floats(33, 6, 2))])
@@ -153,6 +160,7 @@ def fused():
     for op in ("Relu", "LeakyRelu", "Tanh"):
         more = {"activation_alpha": 0.3} if op == "LeakyRelu" else {}
         case("ms_fused_gemm_" + op.lower(), "FusedGemm", [a[0], w[0], floats(55, 5)], activation=op, alpha=0.5, **more)
+    case("ms_fused_gemm_selu", "FusedGemm", [a[0], w[0]], activation="Selu", activation_alpha=1.3, activation_gamma=1.2)
     img, k = floats(56, 1, 3, 5, 6), Const(floats(57, 4, 3, 3, 3))
     case("ms_fused_conv", "FusedConv", [img, k, Const(floats(58, 4))], activation="Relu", pads=[1, 1, 1, 1])
     case("ms_fused_conv_sum", "FusedConv", [img, k, Const(floats(58, 4)), floats(59, 1, 4, 3, 4)], activation="LeakyRelu", activation_params=[0.2])
@@ -175,6 +183,11 @@ def quantised():
     case("ms_qlinear_leaky_relu", "QLinearLeakyRelu", [s8(7, 2, 9), s(.05), z(3, np.int8), s(.04), z(-5, np.int8)], alpha=0.2)
     case("ms_qlinear_sigmoid", "QLinearSigmoid", [u8(8, 2, 9), s(.05), z(128), s(1 / 256), z(0)])
     case("ms_qlinear_softmax", "QLinearSoftmax", [u8(9, 2, 9), s(.05), z(128), s(1 / 256), z(0)], axis=-1, opset=13)
+    for axis in (0, 1, -1):
+        case(f"ms_qlinear_softmax_flat_{axis}", "QLinearSoftmax", [s8(203, 2, 3, 4), s(.05), z(3, np.int8), s(1 / 255), z(-128, np.int8)], axis=axis, opset=12)
+    case("ms_qlinear_softmax_no_zero", "QLinearSoftmax", [u8(204, 2, 9), s(.02), None, s(1 / 255), z(0)], axis=0, opset=13)
+    case("ms_qlinear_sigmoid_no_zeros", "QLinearSigmoid", [u8(8, 2, 9), s(.05), None, s(1 / 256), z(0)])
+    case("ms_qlinear_conv_many", "QLinearConv", [u8(205, 1, 3, 40, 40), s(.0213), z(121), Const(s8(206, 16, 3, 3, 3)), s(.0117), z(0, np.int8), s(.0791), z(130)], pads=[1] * 4)
     img = u8(10, 1, 3, 5, 6)
     case("ms_qlinear_average_pool", "QLinearAveragePool", [img, s(.047), z(128), s(.039), z(120)], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
     case("ms_qlinear_average_pool_last", "QLinearAveragePool", [u8(11, 1, 5, 6, 3), s(.047), z(128), s(.039), z(120)], kernel_shape=[3, 3], channels_last=1)
@@ -204,6 +217,13 @@ def quantised():
          num_heads=2)
     case("ms_gather_blocks", "GatherBlockQuantized", [Const(u8(26, 6, 16)), ints(27, 0, 5, 2, 3, kind=np.int64), Const(floats(28, 6, 2)), Const(u8(29, 6, 1))],
          block_size=16, quantize_axis=1)
+    few = lambda seed, kind, *shape: Const(ints(seed, *((-8, 7) if kind == ml_dtypes.int4 else (0, 15)), *shape, kind=np.int8).astype(kind))
+    for kind in (ml_dtypes.int4, ml_dtypes.uint4):
+        name, rows = "ms_gather_blocks_" + kind.__name__, ints(207, 0, 4, 2, 2, kind=np.int64)
+        case(name, "GatherBlockQuantized", [few(208, kind, 5, 32), rows, Const(floats(209, 5, 2))], block_size=16, quantize_axis=1)
+        case(name + "_between", "GatherBlockQuantized", [few(210, kind, 3, 32, 5), rows, Const(floats(211, 3, 2, 5)), few(212, kind, 3, 2, 5)], block_size=16, gather_axis=2, quantize_axis=1)
+        case(name + "_along", "GatherBlockQuantized", [few(213, kind, 32, 3), rows, Const(floats(214, 2, 3)), few(215, kind, 2, 3)], block_size=16, gather_axis=0, quantize_axis=0)
+    case("ms_gather_blocks_8", "GatherBlockQuantized", [Const(u8(216, 6, 32)), ints(27, 0, 5, 3, kind=np.int64), Const(floats(28, 6, 2))], bits=8, block_size=16, quantize_axis=1)
     order = Const(np.array([(5 * i) % 32 // 16 for i in range(32)], np.int32))
     case("ms_nbits", "MatMulNBits", [floats(30, 3, 32), Const(u8(31, 5, 2, 8)), Const(floats(32, 10)), Const(u8(33, 5))], K=32, N=5, bits=4, block_size=16)
     case("ms_nbits_order", "MatMulNBits", [floats(30, 3, 32), Const(u8(31, 5, 2, 8)), Const(floats(32, 10)), None, order], K=32, N=5, bits=4, block_size=16)
@@ -289,6 +309,12 @@ def learned():
     for kind in ("LINEAR", "POLY", "RBF", "SIGMOID"):
         ml(f"svm_{kind.lower()}", "SVMRegressor", [x], kernel_type=kind, kernel_params=[0.25, 0.5, 3.0], support_vectors=floats(98, 20).tolist(), coefficients=floats(99, 4).tolist(), rho=[0.125], n_supports=4)
     ml("svm_no_vectors", "SVMRegressor", [x], kernel_params=[0.25, 0.5, 3.0], coefficients=floats(99, 5).tolist(), rho=[0.125], n_supports=0)
+    for kind in ("LINEAR", "POLY", "RBF", "SIGMOID"):
+        for sizes, how in (((2, 3), "NONE"), ((3, 2), "LOGISTIC"), ((2, 1, 3), "NONE"), ((1, 2, 2, 3), "SOFTMAX"), ((2, 2, 2), "SOFTMAX_ZERO")):
+            n, c = sum(sizes), len(sizes)
+            ml(f"svm_classes_{kind}_{c}_{how}".lower(), "SVMClassifier", [x], 2, kernel_type=kind, kernel_params=[0.25, 0.5, 3.0], support_vectors=floats(217, 5 * n).tolist(),
+               coefficients=floats(218, n * (c - 1)).tolist(), rho=floats(219, c * (c - 1) // 2).tolist(), vectors_per_class=sizes, classlabels_ints=range(7, 7 + c), post_transform=how)
+    ml("svm_classes_no_vectors", "SVMClassifier", [x], 2, kernel_type="LINEAR", kernel_params=[0.25, 0.5, 3.0], coefficients=floats(220, 15).tolist(), rho=[0.125], classlabels_ints=[4, 2, 9], post_transform="LOGISTIC")
     ml("svm_one_class", "SVMRegressor", [x], kernel_type="RBF", kernel_params=[0.25, 0.0, 0.0], support_vectors=floats(98, 20).tolist(), coefficients=floats(99, 4).tolist(), rho=[0.125], n_supports=4, one_class=1)
     ml("scaler", "Scaler", [x], offset=floats(107, 5).tolist(), scale=floats(100, 5).tolist())
     ml("scaler_ints", "Scaler", [ints(101, -5, 5, 3, 2, kind=np.int64)], offset=[1.0], scale=[0.5])
@@ -336,6 +362,10 @@ def regions():
              3, hidden_size=h, direction=way)
         case(f"ms_quantised_lstm_{name}_columns", "DynamicQuantizeLSTM", [floats(116, 5, 1, 4), *weights, *common, Const(scales(117, dirs, 4 * h)), zeros(0, dirs, 4 * h),
              Const(scales(118, dirs, 4 * h)), zeros(0, dirs, 4 * h)], 3, hidden_size=h, direction=way)
+        x = floats(221, 4, 3, 4) * np.float32([1, 1, 2, 8]).reshape(4, 1, 1)  # what no sequence reaches is large
+        common = [common[0], np.array([2, 3, 1], np.int32), None, None, None]
+        case(f"ms_quantised_lstm_{name}_lengths", "DynamicQuantizeLSTM", [x, *weights, *common, Const(scales(117, dirs)), zeros(zero, dirs), Const(scales(118, dirs)), zeros(zero, dirs)],
+             3, hidden_size=h, direction=way)
 
 
 def recurrent():
