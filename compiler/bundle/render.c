@@ -230,6 +230,35 @@ static bool has_chains(const Plan *p) {
   return false;
 }
 
+/* All files but the manifest; weights: the name of the source that embeds them */
+static void put_files(const Plan *p, const BundleOptions *o, const Word *words, const char **in, const char **out,
+                      const char *weights, Bundle *b) {
+  Ctx *c = p->ir->ctx;
+  Arena *m = &c->model;
+  const char *net = o->name;
+  static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
+  add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
+  Bytes code = code_make(p, o, words);
+  VEC_PUSH(&b->files, ((BundleFile){ code_file(c, o), code.p, code.n }));
+  for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], net, in, out, b);
+  if (o->weights == WEIGHTS_ARRAY) {
+    const char *text = weights_array(c, net, p->weights, p->weight_bytes);
+    VEC_PUSH(&b->files, ((BundleFile){ weights, text, strlen(text) }));
+  } else if (o->weights != WEIGHTS_OBJECT) {
+    VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes }));
+    if (o->weights == WEIGHTS_INCBIN) add_file(c, b, weights, words, "weights.S.in");
+  }
+  for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
+    const Embedded *t = embedded_file(runtime[i]);
+    VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
+  }
+  add_file(c, b, "main.c", words, "main.c.in");
+  add_file(c, b, "Makefile", words, "Makefile.in");
+  add_file(c, b, "CMakeLists.txt", words, "CMakeLists.txt.in");
+  add_file(c, b, arena_printf(m, "%s.pc", net), words, "net.pc.in");
+  if (o->test_in) add_test_data(c, net, p->g, o, b);
+}
+
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -343,27 +372,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "test", word_if(test) },
     { NULL, NULL },
   };
-  static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
-  add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
-  Bytes code = code_make(p, o, words);
-  VEC_PUSH(&b->files, ((BundleFile){ code_file(c, o), code.p, code.n }));
-  for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], net, in, out, b);
-  if (o->weights == WEIGHTS_ARRAY) {
-    const char *text = weights_array(c, net, p->weights, p->weight_bytes);
-    VEC_PUSH(&b->files, ((BundleFile){ weights_file, text, strlen(text) }));
-  } else if (o->weights != WEIGHTS_OBJECT) {
-    VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes }));
-    if (embed) add_file(c, b, weights_file, words, "weights.S.in");
-  }
-  for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
-    const Embedded *t = embedded_file(runtime[i]);
-    VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
-  }
-  add_file(c, b, "main.c", words, "main.c.in");
-  add_file(c, b, "Makefile", words, "Makefile.in");
-  add_file(c, b, "CMakeLists.txt", words, "CMakeLists.txt.in");
-  add_file(c, b, arena_printf(m, "%s.pc", net), words, "net.pc.in");
-  if (test) add_test_data(c, net, g, o, b);
+  put_files(p, o, words, in, out, weights_file, b);
   bundle_manifest(p, o, digest, b);
   VEC_FREE(&rolled);
 }
