@@ -149,7 +149,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
     CHECK(s >= 0);
     for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
     s = deeper(l, s, panel_loop(l, x));
-    if (x->op == OP_LOAD && busy && !feeds[i]) s = deeper(l, innermost, s);
+    if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not where copies are made */
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     if (x->op == OP_LOAD && x->src[0] == changed) s = innermost;
     l->scope[i] = s;
