@@ -23,7 +23,11 @@ enum {
   NEAR = 8,                /* elements from lane to lane that still share lines */
   ONE_BY_ONE = 4,          /* for each lane of what is not contiguous, */
   FAR_APART = 12,          /* and for each that has a line of its own: measured 6 to 7 cycles of two instructions */
-  COMBINE = 10             /* for each result, to add up the lanes of a sum */
+  COMBINE = 10,            /* for each result, to add up the lanes of a sum */
+  PAGE = 4096,             /* bytes: what fetches lines ahead stops there */
+  FAR = 8,                 /* times the second level of cache: what no level holds */
+  ROWS = 64,               /* pages that the first level of translations knows */
+  TURN = 32                /* for each vector on another page than the one before: measured 15 cycles more than in rows */
 };
 
 static const double MARGIN = 0.9; /* of the sum that is to beat: prices are not better than that, see docs/why.md */
@@ -320,6 +324,16 @@ static bool group_lies_apart(const Orders *o, const Body *b, const Access *a, in
   return true;
 }
 
+/* Sums with their lanes beside each other go from row to row of what they read: are there many rows, pages apart, of what
+ * the caches do not hold? A contraction reads panels again and again, and packs them where they lie badly. */
+static bool turns_pages(const Orders *o, const Body *b, const Access *a, uint32_t set, int i, int inner) {
+  const Node *x = node(o->ir, a->value);
+  const double bytes = dtype_info[x->dt].bits / 8.0;
+  return i < b->outer && !b->contraction && (double)x->dims[inner] * bytes >= PAGE &&
+         elements(o, b, set & ~((UINT32_C(1) << b->outer) - 1)) >= ROWS &&
+         elements(o, b, set) * bytes > (double)FAR * o->s->plan->target->l2_bytes;
+}
+
 /* Instructions of one access with lanes along range i (-1: none) and the axis innermost */
 static double access_cost(const Orders *o, const Body *b, const Access *a, int i, double wasted, int inner) {
   const Node *x = node(o->ir, a->value);
@@ -335,7 +349,8 @@ static double access_cost(const Orders *o, const Body *b, const Access *a, int i
   }
   int one = moved_axis(o, b, a, x->rank, i, 1), all = moved_axis(o, b, a, x->rank, i, run - 1);
   if (all == -1) return vectors * 0.5; /* the same for all lanes */
-  if (one == inner && all == inner) return vectors * (b->contraction ? UNALIGNED : 1);
+  if (one == inner && all == inner)
+    return vectors * (b->contraction ? UNALIGNED : turns_pages(o, b, a, set, i, inner) ? TURN : 1);
   return vectors * o->lanes * (moves_near(o, b, a, x->rank, i, inner) ? ONE_BY_ONE : FAR_APART);
 }
 
