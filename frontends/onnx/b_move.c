@@ -272,12 +272,13 @@ static int64_t pad_source(int64_t i, int64_t n, char mode) {
   return i < n ? i : period - i;
 }
 
+/* What is cut off is gone before the rest repeats itself. */
 static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char mode) {
-  int64_t n = node(b->ir, x)->dims[axis], out = n + lo + hi;
-  if (!n && out) bad(b, "axis %d is empty and cannot be extended", axis);
+  int64_t n = node(b->ir, x)->dims[axis], out = n + lo + hi, cut = lo < 0 ? -lo : 0, kept = n - cut + (hi < 0 ? hi : 0);
+  if (kept < 1 && out) bad(b, "axis %d is empty and cannot be extended", axis);
   if (out > MAX_ELEMS >> 16) bad(b, "the result has extent %lld on axis %d", (long long)out, axis);
   int64_t *index = ARENA_NEW(&b->c->model, int64_t, out + 1);
-  for (int64_t i = 0; i < out; i++) index[i] = pad_source(i - lo, n, mode);
+  for (int64_t i = 0; i < out; i++) index[i] = cut + pad_source(i - lo - cut, kept, mode);
   return take(b, x, axis, index, out);
 }
 
