@@ -246,30 +246,44 @@ static const DotText dot_text[] = {
 };
 /* clang-format on */
 
-static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: none */
+static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: none; two lanes are the first of four */
+  if (lanes == 2) lanes = 4;
   for (size_t i = 0; i < sizeof dot_text / sizeof *dot_text; i++)
     if (dot_text[i].arch == t->arch && dot_text[i].x == x && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features))
       return &dot_text[i];
   return NULL;
 }
 
+/* A vector of other lanes: the first ones, or with any more */
+static const char *put_lanes(Render *w, const char *element, int from, int to, const char *a) {
+  Sb list = { 0 };
+  if (from == to) return a;
+  for (int i = 0; i < to; i++) sb_printf(&list, i < from ? "%si32 %d" : "%si32 poison", i ? ", " : "", i);
+  const Text t = llvm_type(element, from);
+  a = emit(w, "shufflevector %s %s, %s poison, <%d x i32> <%s>", t.s, a, t.s, to, list.p);
+  sb_free(&list);
+  return a;
+}
+
 /* sum + the products of four bytes, the second signed; four of x serve all lanes, or each lane has its own */
 static const char *put_dot(Render *w, const Node *x) {
-  const int n = x->lanes;
-  const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, n);
-  const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type("i8", 4 * n);
-  const char *sum = value(w, x->src[0]), *a = value(w, x->src[1]), *b = value(w, x->src[2]);
+  const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, x->lanes);
   CHECK(d);
-  if (node(w->ir, x->src[1])->lanes < 4 * n) {
+  const int n = d->lanes;
+  const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type("i8", 4 * n);
+  const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, x->src[0])), *a = value(w, x->src[1]);
+  const char *b = put_lanes(w, "i8", 4 * x->lanes, 4 * n, value(w, x->src[2]));
+  if (node(w->ir, x->src[1])->lanes < 4 * x->lanes) {
     const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, emit(w, "bitcast <4 x i8> %s to i32", a));
     const char *all = emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, one, t.s, n);
     a = emit(w, "bitcast %s %s to %s", t.s, all, bytes.s);
-  }
+  } else a = put_lanes(w, "i8", 4 * x->lanes, 4 * n, a);
   if (!d->words) {
     const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 takes bytes by fours */
     if (w->t->arch == ARCH_X86_64)
       a = emit(w, "bitcast %s %s to %s", bytes.s, a, t.s), b = emit(w, "bitcast %s %s to %s", bytes.s, b, t.s);
-    return emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
+    sum = emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
+    return put_lanes(w, "i32", n, x->lanes, sum);
   }
   a = emit(w, "bitcast %s %s to %s", bytes.s, a, words.s);
   b = emit(w, "bitcast %s %s to %s", bytes.s, b, words.s);
@@ -277,7 +291,7 @@ static const char *put_dot(Render *w, const Node *x) {
   even[1] = emit(w, "ashr %s %s, splat (i16 8)", words.s, even[1]);
   const char *odd[2] = { emit(w, "lshr %s %s, splat (i16 8)", words.s, a), emit(w, "ashr %s %s, splat (i16 8)", words.s, b) };
   sum = emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, even));
-  return emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd));
+  return put_lanes(w, "i32", n, x->lanes, emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd)));
 }
 
 /* Lanes of a vector combined: halves first, as ops.h says. */
