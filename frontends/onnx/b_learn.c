@@ -319,3 +319,12 @@ void op_label_encoder(Build *b) {
   found = g_where(ir, g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, nkeys)), found, none);
   b->out[0] = g_reshape(ir, found, in_node(b, 0)->rank, in_node(b, 0)->dims);
 }
+
+/* A map for each row would name the columns of the table; the table itself is what tgc gives. */
+void op_zip_map(Build *b) {
+  const Ref x = feature_rows(b, b->in[0]);
+  const int64_t columns = node(b->ir, x)->dims[1], labels = class_count(b, "classlabels_int64s");
+  if (labels != columns) bad(b, "there are %lld labels for %lld columns", (long long)labels, (long long)columns);
+  warn_at(b->c, b->at, "its result is a table of %lld columns, in the order of the labels, in place of maps", (long long)columns);
+  b->out[0] = x;
+}

@@ -435,6 +435,7 @@ OPROW("", "Upsample",             9,  9,          2, 2,   1, 1,   "nf",
 OPROW("", "Where",                9,  OPSET_NOW,  3, 3,   1, 1,   "ba^",  "", op_where, 0)
 OPROW("", "Xor",                  1,  6,          2, 2,   1, 1,   "b^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op_binary, OP_XOR)
+OPROW("ai.onnx.ml", "ZipMap",     1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "classlabels_int64s:I classlabels_strings:S", op_zip_map, 0)
 /* clang-format on */
 #undef OLD
 #undef BROADCAST

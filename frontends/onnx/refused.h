@@ -21,7 +21,6 @@ REFUSED("", "TfIdfVectorizer",      "it counts words, which nearly all models ha
 REFUSED("ai.onnx.ml", "CastMap",        "there are no maps")
 REFUSED("ai.onnx.ml", "CategoryMapper", STRINGS)
 REFUSED("ai.onnx.ml", "DictVectorizer", "there are no maps")
-REFUSED("ai.onnx.ml", "ZipMap",         "there are no maps")
 REFUSED("ai.onnx.preview.training", "Adagrad",  TRAINING)
 REFUSED("ai.onnx.preview.training", "Adam",     TRAINING)
 REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)

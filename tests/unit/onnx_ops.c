@@ -55,6 +55,8 @@ static const Line lines[] = {
   { "ai.onnx.ml.Scaler 1 f[4,3] offset=[1.0] scale=[2.0,2.0]", "attribute 'scale' has 2 entries for 3 columns" },
   { "ai.onnx.ml.Normalizer 1 f[2,3,4]", "the input has rank 3, expected rows of numbers" },
   { "ai.onnx.ml.OneHotEncoder 1 i[2,3] cats_int64s=[4,5]", "[2,3,2]" },
+  { "ai.onnx.ml.ZipMap 1 f[2,3] classlabels_int64s=[4,5]", "there are 2 labels for 3 columns" },
+  { "ai.onnx.ml.ZipMap 1 f[3] classlabels_strings=['a','b','c']", "[1,3]" },
   { "ai.onnx.ml.LinearClassifier 1 f[4,3] coefficients=[1.0,2.0] classlabels_ints=[0,1]", "attribute 'coefficients' has 2 entries, expected 6" },
   { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF']", "attribute 'nodes_values' has 0 entries, expected 1" },
   { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[0] target_ids=[0] target_weights=[2.5]", "[4,1]" },
