@@ -165,8 +165,8 @@ static void decode_memory(const ucontext_t *u, const uint8_t *start, Insn *i) {
 
 static int decode(const ucontext_t *u, const uint8_t *p, Insn *i) { /* a VEX of three bytes: 128 bits, 0F38, W0 */
   if (p[0] != 0xc4 || (p[1] & 0x1f) != 2 || p[2] & 0x84) return 0;
-  * i = (Insn){ .at = p + 4, .rex_x = !(p[1] & 0x40), .rex_b = !(p[1] & 0x20), .v = ~p[2] >> 3 & 15, .prefix = p[2] & 3,
-  * .opcode = p[3] };
+  *i = (Insn){ .at = p + 4, .rex_x = !(p[1] & 0x40), .rex_b = !(p[1] & 0x20), .v = ~p[2] >> 3 & 15, .prefix = p[2] & 3,
+               .opcode = p[3] };
   i->mod = *i->at >> 6;
   i->reg = (*i->at >> 3 & 7) | (p[1] & 0x80 ? 0 : 8);
   i->rm = *i->at & 7;
