@@ -254,36 +254,29 @@ static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: non
   return NULL;
 }
 
-/* A vector of other lanes: the first ones, or with any more */
-static const char *put_lanes(Render *w, const char *element, int from, int to, const char *a) {
+/* So many lanes of a vector from the given one on; what is behind its end is any. */
+static const char *put_slice(Render *w, Text t, int lanes, int first, int n, const char *a) {
   Sb list = { 0 };
-  if (from == to) return a;
-  for (int i = 0; i < to; i++) sb_printf(&list, i < from ? "%si32 %d" : "%si32 poison", i ? ", " : "", i);
-  const Text t = llvm_type(element, from);
-  a = emit(w, "shufflevector %s %s, %s poison, <%d x i32> <%s>", t.s, a, t.s, to, list.p);
+  for (int i = first; i < first + n; i++) sb_printf(&list, i < lanes ? "%si32 %d" : "%si32 poison", i > first ? ", " : "", i);
+  a = emit(w, "shufflevector %s %s, %s poison, <%d x i32> <%s>", t.s, a, t.s, n, list.p);
   sb_free(&list);
   return a;
 }
 
-/* sum + the products of four bytes, the second signed; four of x serve all lanes, or each lane has its own */
-static const char *put_dot(Render *w, const Node *x) {
-  const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, x->lanes);
-  CHECK(d);
+/* A vector of other lanes: the first ones, or with any more */
+static const char *put_lanes(Render *w, const char *element, int from, int to, const char *a) {
+  return from == to ? a : put_slice(w, llvm_type(element, from), from, 0, to, a);
+}
+
+/* The instruction for n lanes; a and b: vectors of 4 n bytes */
+static const char *put_dot_call(Render *w, const DotText *d, const char *sum, const char *a, const char *b) {
   const int n = d->lanes;
   const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type("i8", 4 * n);
-  const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, x->src[0])), *a = value(w, x->src[1]);
-  const char *b = put_lanes(w, "i8", 4 * x->lanes, 4 * n, value(w, x->src[2]));
-  if (node(w->ir, x->src[1])->lanes < 4 * x->lanes) {
-    const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, emit(w, "bitcast <4 x i8> %s to i32", a));
-    const char *all = emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, one, t.s, n);
-    a = emit(w, "bitcast %s %s to %s", t.s, all, bytes.s);
-  } else a = put_lanes(w, "i8", 4 * x->lanes, 4 * n, a);
   if (!d->words) {
     const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 takes bytes by fours */
     if (w->t->arch == ARCH_X86_64)
       a = emit(w, "bitcast %s %s to %s", bytes.s, a, t.s), b = emit(w, "bitcast %s %s to %s", bytes.s, b, t.s);
-    sum = emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
-    return put_lanes(w, "i32", n, x->lanes, sum);
+    return emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
   }
   a = emit(w, "bitcast %s %s to %s", bytes.s, a, words.s);
   b = emit(w, "bitcast %s %s to %s", bytes.s, b, words.s);
@@ -291,7 +284,23 @@ static const char *put_dot(Render *w, const Node *x) {
   even[1] = emit(w, "ashr %s %s, splat (i16 8)", words.s, even[1]);
   const char *odd[2] = { emit(w, "lshr %s %s, splat (i16 8)", words.s, a), emit(w, "ashr %s %s, splat (i16 8)", words.s, b) };
   sum = emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, even));
-  return put_lanes(w, "i32", n, x->lanes, emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd)));
+  return emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd));
+}
+
+/* sum + the products of four bytes, the second signed; four of x serve all lanes, or each lane has its own */
+static const char *put_dot(Render *w, const Node *x) {
+  const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, x->lanes);
+  CHECK(d);
+  const int n = d->lanes;
+  const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, x->src[0])), *a = value(w, x->src[1]);
+  const char *b = put_lanes(w, "i8", 4 * x->lanes, 4 * n, value(w, x->src[2]));
+  if (node(w->ir, x->src[1])->lanes < 4 * x->lanes) {
+    const Text t = llvm_type("i32", n);
+    const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, emit(w, "bitcast <4 x i8> %s to i32", a));
+    const char *all = emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, one, t.s, n);
+    a = emit(w, "bitcast %s %s to %s", t.s, all, llvm_type("i8", 4 * n).s);
+  } else a = put_lanes(w, "i8", 4 * x->lanes, 4 * n, a);
+  return put_lanes(w, "i32", n, x->lanes, put_dot_call(w, d, sum, a, b));
 }
 
 /* Lanes of a vector combined: halves first, as ops.h says. */
@@ -302,16 +311,7 @@ static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a)
     const char *half[2];
     CHECK(lanes % 2 == 0);
     lanes /= 2;
-    for (int h = 0; h < 2; h++) {
-      char list[64 * 8];
-      size_t at = 0;
-      for (int i = 0; i < lanes; i++)
-        at += (size_t)snprintf(list + at, sizeof list - at, "%si32 %d", i ? ", " : "", h * lanes + i);
-      CHECK(at < sizeof list);
-      const char *name = arena_printf(&w->a, "%%v%d", w->values++);
-      sb_printf(w->o, "  %s = shufflevector %s %s, %s poison, <%d x i32> <%s>\n", name, whole.s, a, whole.s, lanes, list);
-      half[h] = name;
-    }
+    for (int h = 0; h < 2; h++) half[h] = put_slice(w, whole, 2 * lanes, h * lanes, lanes, a);
     a = apply(w, op, d, lanes, "", 2, half);
   }
   const char *lane[2];

@@ -7,25 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_function(const Plan *p, size_t k, const Refs *prog, Sb *s) {
+/* A function but for its name, interned; *head: what stands before that, and the name. */
+static uint32_t words_of(const Plan *p, size_t k, const Refs *prog, const char **head) {
   Kernel *kn = &p->kernels.p[k];
   const Refs own = kn->prog;
-  kn->prog = *prog;
-  p->backend->kernel(p, (int)k, p->target, s);
-  kn->prog = own;
-}
-
-/* A function but for its name, interned. */
-static uint32_t words_of(const Plan *p, size_t k, const Refs *prog) {
   Sb s = { 0 };
-  put_function(p, k, prog, &s);
-  const char *body = strchr(s.p, '('); /* after the name */
-  const uint32_t id = intern(p->ir->ctx, body, s.n - (size_t)(body - s.p));
+  kn->prog = *prog;
+  p->backend->kernel(p, (int)k, p->target, &s);
+  kn->prog = own;
+  const size_t at = (size_t)(strchr(s.p, '(') - s.p);
+  const uint32_t id = intern(p->ir->ctx, s.p + at, s.n - at);
+  *head = arena_str(&p->ir->ctx->model, s.p, at);
   sb_free(&s);
   return id;
 }
 
 typedef struct Forms {
+  const char *head;
   uint32_t plain, moved;   /* words of a kernel as it is, and with its pointers moved */
   int64_t *shift;          /* NULL: the same */
 } Forms;
@@ -34,24 +32,14 @@ static Forms forms_of(const Plan *p, size_t k) {
   const Kernel *kn = &p->kernels.p[k];
   int64_t *shift = ARENA_NEW(&p->ir->ctx->model, int64_t, kn->bufs.n + 1);
   Refs prog = { 0 };
-  Forms f = { .plain = words_of(p, k, &kn->prog) };
-  f.moved = f.plain;
+  Forms f = { 0 };
+  f.moved = f.plain = words_of(p, k, &kn->prog, &f.head);
   if (kernel_shift(p->ir, kn, &prog, shift)) {
-    f.moved = words_of(p, k, &prog);
+    f.moved = words_of(p, k, &prog, &f.head);
     f.shift = shift;
   }
   VEC_FREE(&prog);
   return f;
-}
-
-static const char *text_of(const Plan *p, size_t k, bool moved) {
-  int64_t *shift = ARENA_NEW(&p->ir->ctx->model, int64_t, p->kernels.p[k].bufs.n + 1);
-  Refs prog = { 0 };
-  Sb s = { 0 };
-  if (moved) kernel_shift(p->ir, &p->kernels.p[k], &prog, shift);
-  put_function(p, k, moved ? &prog : &p->kernels.p[k].prog, &s);
-  VEC_FREE(&prog);
-  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 typedef VEC(uint32_t) Words;
@@ -75,11 +63,13 @@ void kernel_functions(Plan *p) {
     Kernel *kn = &p->kernels.p[k];
     if (!kn->prog.n && p->base) continue;
     const bool moved = forms[k].shift && *word_at(&several, forms[k].moved);
-    uint32_t *of = word_at(&first, moved ? forms[k].moved : forms[k].plain);
+    const uint32_t words = moved ? forms[k].moved : forms[k].plain;
+    uint32_t *of = word_at(&first, words);
     if (!*of) *of = (uint32_t)k + 1;
     kn->code = (int)*of - 1;
     kn->shift = moved ? forms[k].shift : NULL;
-    kn->text = kn->code == (int)k ? text_of(p, k, moved) : p->kernels.p[kn->code].text;
+    if (kn->code != (int)k) kn->text = p->kernels.p[kn->code].text;
+    else kn->text = arena_printf(&p->ir->ctx->model, "%s%s", forms[k].head, intern_text(p->ir->ctx, words));
   }
   free(forms);
   VEC_FREE(&plain);
