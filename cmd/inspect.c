@@ -51,6 +51,14 @@ json_t *graph_json(const Graph *g) {
                    "ops", ops, "nodes", (json_int_t)n);
 }
 
+/* how the accesses of a kernel were proved to lie inside their buffers */
+static void print_bounds(const KernelBounds *b) {
+  printf("  bounds: %lld accesses proved", (long long)(b->accesses - b->clamped));
+  if (b->by_ranges) printf(", %lld of them by running the values of loops", (long long)b->by_ranges);
+  if (b->clamped) printf("; %lld clamped", (long long)b->clamped);
+  putchar('\n');
+}
+
 /* ---- the plan ---- */
 void print_kernels(const Plan *p) {
   const KernelOrigins *from = kernel_origins(p);
@@ -66,6 +74,7 @@ void print_kernels(const Plan *p) {
       putchar('\n');
     }
     if (x->schedule && *x->schedule) printf("  schedule%s%s\n", *x->schedule == ' ' ? "" : " ", x->schedule);
+    if (x->bounds.accesses) print_bounds(&x->bounds);
   }
 }
 

@@ -69,6 +69,11 @@ static void pass_programs(State *st) {
   if (st->plan->target->variants) fat_variants(st->plan);
 }
 
+static void pass_bounds(State *st) {
+  plan_bounds(st->plan);
+  for (size_t i = 0; i < st->plan->variants.n; i++) plan_bounds(st->plan->variants.p[i]);
+}
+
 /* The weights blob: every constant that a kernel names, once, on 64-byte lines. The table of buffers may
  * hold those of another plan of the same graph, placed in another blob. */
 typedef VEC(const Buf *) Placed;

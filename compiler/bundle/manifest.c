@@ -92,6 +92,21 @@ static json_t *tuning_json(const Plan *p) {
   return j;
 }
 
+/* How accesses of all kernels were proved to lie inside their buffers. */
+static json_t *bounds_json(const Plan *p) {
+  KernelBounds all = { 0 };
+  for (size_t v = 0; v <= p->variants.n; v++) {
+    const Plan *of = v < p->variants.n ? p->variants.p[v] : p;
+    for (size_t k = 0; k < of->kernels.n; k++) {
+      all.accesses += of->kernels.p[k].bounds.accesses;
+      all.by_ranges += of->kernels.p[k].bounds.by_ranges;
+      all.clamped += of->kernels.p[k].bounds.clamped;
+    }
+  }
+  return json_pack("{s:I, s:I, s:I}", "accesses", (json_int_t)all.accesses, "by_ranges", (json_int_t)all.by_ranges, "clamped",
+                   (json_int_t)all.clamped);
+}
+
 static json_t *files_json(const Bundle *b) {
   json_t *j = json_object();
   for (size_t i = 0; i < b->files.n; i++) {
@@ -142,6 +157,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
   json_object_set_new(j, "kernels", json_kernels(p));
   json_object_set_new(j, "schedules", tuning_json(p));
+  json_object_set_new(j, "bounds", bounds_json(p));
   json_object_set_new(j, "files", files_json(b));
   char *out = json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS);
   CHECK(out);

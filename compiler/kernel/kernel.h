@@ -161,6 +161,17 @@ int threads_given(const Plan *p, Refs *nests);
 int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
+
+/* bounds.c: proofs that accesses lie inside their buffers */
+typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof; /* by bounds and linear inequalities; by running loops' values */
+typedef struct Bounds Bounds;
+Bounds *bounds_open(const Plan *p);         /* the caller closes it */
+void bounds_close(Bounds *b);
+Proof bounds_of(Bounds *b, Ref access);     /* of a LOAD, STORE or TILE of a program, with its gate */
+void kernel_bounds(Bounds *b, Kernel *k);   /* gives k->bounds; clamps what is not proved. Kernels in order of execution */
+void plan_bounds(Plan *p);                  /* all kernels */
+bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why names the first access that is not proved */
+
 /* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
 void kernel_functions(Plan *p); /* functions.c */
 /* shift.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from the

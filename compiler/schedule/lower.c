@@ -3,6 +3,10 @@
  * of tinygrad's rangeify. Asking for the same element twice gives the same node, so sharing inside a
  * kernel needs no search. A reduction opens ranges of its own.
  *
+ * A selection computes all its sides, so below a PAD or a CAT elements are asked for that do not exist. The path condition
+ * says when the element is wanted: the conjunction of the conditions of all selections above it. A load gets the path
+ * condition as its gate when it is made, unless bounds prove that its address lies inside the buffer in any case.
+ *
  * needs: layouts    gives: Plan.kernels, each with a sink, and the buffers that it names    breaks: nothing */
 #include "../ir/refmap.h"
 #include "sched.h"
@@ -11,8 +15,8 @@
 
 static Ref scalar(IR *ir, Op op, DType d, int n, const Ref *src) { return node_make(ir, op, d, 1, n, src, 0, NULL, 0, NULL); }
 
-/* ---- memo of (value, index) pairs within one kernel; the list of pairs is its own hash table ---- */
-typedef struct Memo { Ref r; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
+/* ---- memo of (value, index, path condition) within one kernel; the list of them is its own hash table ---- */
+typedef struct Memo { Ref r, path; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
 typedef VEC(Memo) Memos;
 typedef struct Lower {
   Sched *s;
@@ -21,8 +25,8 @@ typedef struct Lower {
   uint32_t head[1024];
 } Lower;
 
-static uint32_t memo_hash(Ref r, const Ref *idx, int rank) {
-  uint32_t h = r * 2654435761u;
+static uint32_t memo_hash(Ref r, Ref path, const Ref *idx, int rank) {
+  uint32_t h = (r ^ path * 40503u) * 2654435761u;
   for (int i = 0; i < rank; i++) h = (h ^ idx[i]) * 2654435761u;
   return h >> 22;
 }
@@ -38,56 +42,84 @@ static Ref buffer(IR *ir, int buf) {
   return node_make(ir, OP_BUFFER, ir->bufs.p[buf].dt, 1, 0, NULL, 1, &arg, 0, NULL);
 }
 
-static Ref load(IR *ir, const Place *p, const Ref *idx, int rank) {
-  Ref src[2] = { buffer(ir, p->buf), address(ir, p, idx, rank) };
-  return scalar(ir, OP_LOAD, ir->bufs.p[p->buf].dt, 2, src);
+/* bounds prove that lo <= r < hi */
+static bool lies_in(const IR *ir, Ref r, int64_t lo, int64_t hi) { return node(ir, r)->vmin >= lo && node(ir, r)->vmax < hi; }
+
+static Ref gated_load(IR *ir, Ref buf, Ref at, Ref gate, Ref otherwise) {
+  return scalar(ir, OP_LOAD, (DType)node(ir, buf)->dt, 4, (Ref[]){ buf, at, gate, otherwise });
 }
 
-static Ref element(Lower *l, Ref r, const Ref *idx);
+/* path: the condition under which the element is wanted; 0: always */
+static Ref load(IR *ir, const Place *p, const Ref *idx, int rank, Ref path) {
+  const DType d = ir->bufs.p[p->buf].dt;
+  const Ref buf = buffer(ir, p->buf), at = address(ir, p, idx, rank);
+  if (path && !lies_in(ir, at, 0, ir->bufs.p[p->buf].elems)) return gated_load(ir, buf, at, path, c_bits(ir, d, 0));
+  return scalar(ir, OP_LOAD, d, 2, (Ref[]){ buf, at });
+}
+
+static Ref element(Lower *l, Ref r, const Ref *idx, Ref path);
+
+/* WHERE(inside, value, fill), wanted under a path condition; value was made under both conditions. A load that has them as its
+ * gate gives the fill itself. */
+static Ref selected(IR *ir, Ref inside, Ref both, Ref value, Ref fill) {
+  const Node *v = node(ir, value);
+  if (node(ir, both)->vmax == 0) return fill;
+  if (v->op == OP_LOAD && v->nsrc == 4 && v->src[2] == both && node(ir, fill)->op == OP_CONST)
+    return gated_load(ir, v->src[0], v->src[1], both, fill);
+  return scalar(ir, OP_WHERE, (DType)v->dt, 3, (Ref[]){ inside, value, fill });
+}
+
+static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  const bool halo = l->s->place[r].halo_view;
+  Ref at[MAX_RANK], inside = 0;
+  for (int a = 0; a < x->rank; a++) {
+    at[a] = ix_sub(ir, idx[a], ix_const(ir, x->arg[a]));
+    if (!halo && (x->arg[a] || x->arg[x->rank + a])) inside = ix_and(ir, inside, ix_in(ir, at[a], 0, y->dims[a]));
+  }
+  if (halo) return load(ir, &l->s->place[x->src[0]], at, x->rank, path);
+  if (!inside) return element(l, x->src[0], at, path);
+  const Ref both = ix_and(ir, path, inside);
+  return selected(ir, inside, both, element(l, x->src[0], at, both), element(l, x->src[1], NULL, path));
+}
+
+static Ref concatenated(Lower *l, const Node *x, const Ref *idx, Ref path) {
+  IR *ir = l->ir;
+  const int axis = (int)x->arg[0];
+  int64_t end = x->dims[axis];
+  Ref at[MAX_RANK], value = 0;
+  memcpy(at, idx, x->rank * sizeof *at);
+  for (int k = x->nsrc - 1; k >= 0; k--) {
+    const int64_t begin = end - node(ir, x->src[k])->dims[axis];
+    const Ref below = ix_lt(ir, idx[axis], ix_const(ir, end));
+    const Ref both = ix_and(ir, path, ix_in(ir, idx[axis], begin, end));
+    at[axis] = end - begin == 1 ? ix_const(ir, 0) : ix_sub(ir, idx[axis], ix_const(ir, begin)); /* of one there is the first */
+    const Ref part = element(l, x->src[k], at, both);
+    value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ below, part, value }) : part;
+    end = begin;
+  }
+  return value;
+}
 
 /* The element as its sources give it, also where the value is stored. */
-static Ref computed(Lower *l, Ref r, const Ref *idx) {
+static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = x->nsrc ? node(ir, x->src[0]) : NULL;
-  const Place *p = &l->s->place[r];
   Ref at[MAX_RANK];
   switch ((Op)x->op) {
-  case OP_PARAM: case OP_WEIGHT: return load(ir, p, idx, x->rank);
+  case OP_PARAM: case OP_WEIGHT: return load(ir, &l->s->place[r], idx, x->rank, path);
   case OP_CONST: return r;
   case OP_IOTA: return idx[0];
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
     view_index(ir, r, idx, at);
-    return element(l, x->src[0], at);
-  case OP_PAD: {
-    Ref gate = 0;
-    for (int a = 0; a < x->rank; a++) {
-      at[a] = ix_sub(ir, idx[a], ix_const(ir, x->arg[a]));
-      if (!p->halo_view && (x->arg[a] || x->arg[x->rank + a])) gate = ix_and(ir, gate, ix_in(ir, at[a], 0, y->dims[a]));
-    }
-    if (p->halo_view) return load(ir, &l->s->place[x->src[0]], at, x->rank);
-    if (!gate) return element(l, x->src[0], at);
-    Ref value = element(l, x->src[0], at), fill = element(l, x->src[1], NULL);
-    return scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ gate, value, fill });
-  }
-  case OP_CAT: {
-    int axis = (int)x->arg[0];
-    int64_t end = x->dims[axis];
-    Ref value = 0;
-    for (int k = x->nsrc - 1; k >= 0; k--) {
-      int64_t begin = end - node(ir, x->src[k])->dims[axis];
-      memcpy(at, idx, x->rank * sizeof *at);
-      at[axis] = end - begin == 1 ? ix_const(ir, 0) : ix_sub(ir, idx[axis], ix_const(ir, begin)); /* of one there is the first */
-      Ref part = element(l, x->src[k], at);
-      value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ ix_lt(ir, idx[axis], ix_const(ir, end)), part, value })
-                    : part;
-      end = begin;
-    }
-    return value;
-  }
+    return element(l, x->src[0], at, path);
+  case OP_PAD: return padded(l, r, idx, path);
+  case OP_CAT: return concatenated(l, x, idx, path);
   case OP_GATHER:
     memcpy(at, idx, x->rank * sizeof *at);
-    at[x->arg[0]] = element(l, x->src[1], idx);
-    return element(l, x->src[0], at);
+    at[x->arg[0]] = element(l, x->src[1], idx, path);
+    return element(l, x->src[0], at, path);
   case OP_REDUCE: {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
@@ -95,32 +127,41 @@ static Ref computed(Lower *l, Ref r, const Ref *idx) {
       at[a] = (x->arg[1] >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
       if ((x->arg[1] >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
-    src[0] = element(l, x->src[0], at);
+    src[0] = element(l, x->src[0], at, path);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
     return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
   }
   default: {
     Ref src[3];
-    for (int k = 0; k < x->nsrc; k++) src[k] = element(l, x->src[k], idx);
+    for (int k = 0; k < x->nsrc; k++) src[k] = element(l, x->src[k], idx, path);
     return scalar(ir, (Op)x->op, (DType)x->dt, x->nsrc, src);
   }
   }
 }
 
-static Ref element(Lower *l, Ref r, const Ref *idx) {
+/* idx is an element of r in any case: so are those that r is computed from. */
+static bool exists(const IR *ir, Ref r, const Ref *idx) {
+  bool all = true;
+  for (int a = 0; a < node(ir, r)->rank && all; a++) all = lies_in(ir, idx[a], 0, node(ir, r)->dims[a]);
+  return all;
+}
+
+static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   int rank = node(l->ir, r)->rank;
-  uint32_t *head = &l->head[memo_hash(r, idx, rank)];
+  if (path && exists(l->ir, r, idx)) path = 0;
+  uint32_t *head = &l->head[memo_hash(r, path, idx, rank)];
   for (uint32_t i = *head; i; i = l->memo.p[i - 1].next)
-    if (l->memo.p[i - 1].r == r && (!rank || !memcmp(l->memo.p[i - 1].idx, idx, (size_t)rank * sizeof *idx)))
+    if (l->memo.p[i - 1].r == r && l->memo.p[i - 1].path == path &&
+        (!rank || !memcmp(l->memo.p[i - 1].idx, idx, (size_t)rank * sizeof *idx)))
       return l->memo.p[i - 1].expr;
   uint32_t keep = l->ir->origin;
   l->ir->origin = node(l->ir, r)->origin;
-  Memo m = { .r = r };
+  Memo m = { .r = r, .path = path };
   if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
   const Place *p = &l->s->place[r];
-  m.expr = p->stored ? load(l->ir, p, idx, rank) : computed(l, r, idx);
+  m.expr = p->stored ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
   l->ir->origin = keep;
-  head = &l->head[memo_hash(r, idx, rank)];
+  head = &l->head[memo_hash(r, path, idx, rank)];
   m.next = *head;
   VEC_PUSH(&l->memo, m);
   *head = (uint32_t)l->memo.n;
@@ -129,62 +170,15 @@ static Ref element(Lower *l, Ref r, const Ref *idx) {
 
 /* ---- kernels ---- */
 
-/* Sound shape of gates: WHERE(gate, LOAD(i), fill) must not touch memory when the gate is false, unless that reads the same. */
-static Ref gate_loads(IR *ir, Ref r, void *arg) {
+/* A constant in place of an element that is not wanted: the load gives it. */
+static Ref gate_load(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *v = node(ir, x->src[1]);
   if (v->op != OP_LOAD || v->nsrc != 2 || node(ir, x->src[2])->op != OP_CONST || ix_uses(ir, x->src[0], x->src[1])) return 0;
-  return scalar(ir, OP_LOAD, (DType)v->dt, 4, (Ref[]){ v->src[0], v->src[1], x->src[0], x->src[2] });
+  return gated_load(ir, v->src[0], v->src[1], x->src[0], x->src[2]);
 }
 
-static bool touches_out_of_range(IR *ir, Ref r) {
-  const Node *x = node(ir, r);
-  if (x->op != OP_LOAD || x->nsrc != 2) return false;
-  const Node *i = node(ir, x->src[1]);
-  if (i->vmin == INT64_MIN && i->vmax == INT64_MAX) return false; /* an index from data: g_gather has clamped it */
-  return i->vmin < 0 || i->vmax >= ir->bufs.p[node(ir, x->src[0])->arg[0]].elems;
-}
-
-/* A load deeper below a gated value than gate_loads sees gets the gate itself; what the gate itself
- * reads is read in any case. */
-static Ref push_gate(IR *ir, Ref r, void *arg) {
-  (void)arg;
-  const Node *x = node(ir, r);
-  Refs below = { 0 }, in_gate = { 0 };
-  RefMap read_by_gate = { 0 };
-  Ref gate = x->src[0], out[3] = { x->src[0], x->src[1], x->src[2] };
-  bool changed = false;
-  ir_toposort(ir, &gate, 1, &in_gate);
-  for (size_t i = 0; i < in_gate.n; i++) refmap_set(&read_by_gate, in_gate.p[i], in_gate.p[i]);
-  for (int k = 1; k < 3; k++) {
-    VEC(Ref) from = { 0 };
-    VEC(Ref) to = { 0 };
-    below.n = 0;
-    ir_toposort(ir, &x->src[k], 1, &below);
-    for (size_t i = 0; i < below.n; i++) {
-      Ref q = below.p[i];
-      if (!touches_out_of_range(ir, q) || refmap_get(&read_by_gate, q)) continue;
-      const Node *v = node(ir, q);
-      Ref g = k == 1 ? gate : scalar(ir, OP_NOT, DT_BOOL, 1, &gate);
-      VEC_PUSH(&from, q);
-      VEC_PUSH(&to, scalar(ir, OP_LOAD, (DType)v->dt, 4, (Ref[]){ v->src[0], v->src[1], g, c_bits(ir, (DType)v->dt, 0) }));
-    }
-    if (from.n) {
-      out[k] = ix_subst(ir, x->src[k], (int)from.n, from.p, to.p);
-      changed = true;
-    }
-    VEC_FREE(&from);
-    VEC_FREE(&to);
-  }
-  VEC_FREE(&below);
-  VEC_FREE(&in_gate);
-  refmap_free(&read_by_gate);
-  return changed ? scalar(ir, OP_WHERE, (DType)x->dt, 3, out) : 0;
-}
-
-static const Rule gate_rules[] = { { OP_WHERE, "gate a load", gate_loads },
-                                   { OP_WHERE, "push a gate down", push_gate },
-                                   { OP_NONE, NULL, NULL } };
+static const Rule gate_rules[] = { { OP_WHERE, "gate a load", gate_load }, { OP_NONE, NULL, NULL } };
 
 static Ref nest(IR *ir, const Place *p, const Node *x, const Ref *idx, const Ref *ranges, int nranges, Ref value) {
   Ref src[MAX_RANK + 1];
@@ -234,7 +228,7 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   if (!dims_elems(x->dims, x->rank)) return;
   Ref idx[MAX_RANK], ranges[MAX_RANK];
   for (int a = 0; a < x->rank; a++) idx[a] = range_make(ir, x->dims[a], RK_LOOP);
-  Ref value = p == &l->s->place[r] ? computed(l, r, idx) : element(l, r, idx);
+  Ref value = p == &l->s->place[r] ? computed(l, r, idx, 0) : element(l, r, idx, 0);
   int n = order_ranges(ir, p, x->rank, idx, ranges);
   VEC_PUSH(nests, nest(ir, p, x, idx, ranges, n, value));
 }
@@ -250,14 +244,14 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   if (!dims_elems(x->dims, x->rank)) return;
   for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, u->dims[a], a == axis ? RK_SERIAL : RK_LOOP);
   int64_t wrong;
-  Ref place = element(l, x->src[1], idx), value = element(l, x->src[2], idx);
+  Ref place = element(l, x->src[1], idx, 0), value = element(l, x->src[2], idx, 0);
   const Ref inside = g_index_fits(ir, x->src[1], x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
   if (inside) {
     place = scalar(ir, OP_MAX, DT_I64, 2, (Ref[]){ place, ix_const(ir, 0) });
     place = scalar(ir, OP_MIN, DT_I64, 2, (Ref[]){ place, ix_const(ir, x->dims[axis] - 1) });
   }
   at[axis] = place;
-  const Ref old = load(ir, p, at, x->rank);
+  const Ref old = load(ir, p, at, x->rank, 0);
   if (x->arg[0]) value = scalar(ir, (Op)x->arg[0], d, 2, (Ref[]){ old, value });
   if (inside) value = scalar(ir, OP_WHERE, d, 3, (Ref[]){ inside, value, old });
   const int n = order_ranges(ir, p, x->rank, idx, ranges);

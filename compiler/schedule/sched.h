@@ -45,7 +45,4 @@ void sched_states(Plan *p);                 /* needs: kernels with final buffers
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may compute buffer out where in lies */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
 bool memplan_check(const Plan *p, Sb *why); /* the independent checker: no two live buffers overlap */
-
-/* lower.c: the element of r at idx (one i64 expression per axis of r), as a scalar expression */
-Ref lower_element(Sched *s, Ref r, const Ref *idx);
 #endif

@@ -23,6 +23,10 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
+/* Loads and stores of a program that were proved to lie inside their buffers (kernel/bounds.c): by the algebra, but for
+ * by_ranges, which needed values of loops one by one, and clamped, which were not proved and have clamped indices. */
+typedef struct KernelBounds { int64_t accesses, by_ranges, clamped; } KernelBounds;
+
 typedef struct Kernel {
   Ref sink;                /* kernel level: what it computes, before opts */
   Refs prog;               /* program level: after expansion and linearisation */
@@ -40,6 +44,7 @@ typedef struct Kernel {
   const int64_t *shift;    /* elements that pointers to bufs are moved on in calls; NULL: none */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2, what results share once */
   int64_t bytes_read, bytes_written; /* of distinct elements touched */
+  KernelBounds bounds;
   bool moves;              /* computes nothing: elements go from one place to another, or one number into many */
 } Kernel;
 
