@@ -534,7 +534,7 @@ static bool put_statement(Render *w, size_t at) {
   case OP_SET: sb_printf(w->o, "%*s%s = %s;\n", w->indent, "", arg(w, x, 0), inside(w, x, 1)); return true;
   case OP_STORE: put_store(w, x); return true;
   case OP_PREFETCH:
-    sb_printf(w->o, "%*sTGC_PREFETCH(%s + %s, %d);\n", w->indent, "", arg(w, x, 0), arg_as(w, x, 1, SUM), x->arg[0] ? 3 : 2);
+    sb_printf(w->o, "%*sTGC_PREFETCH(%s, %s, %d);\n", w->indent, "", arg(w, x, 0), inside(w, x, 1), x->arg[0] ? 3 : 2);
     return true;
   case OP_HRED: put_hred(w, x, at); return true;
   default: return false;

@@ -67,6 +67,9 @@ CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
 CallMoves call_moves(const Plan *p, const Stretch *s, size_t kernel, size_t buffer);
 bool call_table_wide(const Plan *p, const Stretch *s, size_t kernel, size_t buffer); /* its bytes need 64 bits */
 
+/* ---- places.c ---- */
+void check_places(const Plan *p, const Stretches *rolled, int64_t weight_bytes); /* what calls point to holds their buffers */
+
 /* ---- kernels.c; texts live in the model's arena ---- */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */

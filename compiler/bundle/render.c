@@ -174,11 +174,12 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
 }
 
 /* ---- kernels for several machines ---- */
-static void add_variant(const Plan *v, const char *net, const char **in, const char **out, Bundle *b) {
+static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out, Bundle *b) {
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
   Stretches rolled = roll_calls(v);
+  check_places(v, &rolled, weight_bytes);
   v->backend->prelude(v, v->target, &prelude);
   const Word words[] = {
     { "net", net },
@@ -240,7 +241,7 @@ static void put_files(const Plan *p, const BundleOptions *o, const Word *words, 
   add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
   Bytes code = code_make(p, o, words);
   VEC_PUSH(&b->files, ((BundleFile){ code_file(c, o), code.p, code.n }));
-  for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], net, in, out, b);
+  for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], p->weight_bytes, net, in, out, b);
   if (o->weights == WEIGHTS_ARRAY) {
     const char *text = weights_array(c, net, p->weights, p->weight_bytes);
     VEC_PUSH(&b->files, ((BundleFile){ weights, text, strlen(text) }));
@@ -277,6 +278,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
   Stretches rolled = roll_calls(base);
+  check_places(base, &rolled, p->weight_bytes);
 
   const bool ir = o->backend->build;
   Sb shapes = { 0 }, prelude = { 0 };

@@ -60,7 +60,10 @@ struct Bounds {
   VEC(int) from;             /* items of sources */
   int64_t boxes, all_boxes;
   int gate, index;           /* items; gate -1: open */
-  int64_t first, last, limit; /* elements from index on that are touched; of the buffer */
+  int64_t first, last;       /* elements from index on that are touched */
+  int64_t begin, end;        /* indices of the buffer's elements; begin is 0, but where pointers are moved */
+  const Kernel *moved;       /* its pointers are moved on by so many elements; NULL: none */
+  const int64_t *shift;
   bool linear;               /* sum says what the index is */
   Linear sum, conjunct[MAX_CONJUNCTS]; /* each <= 0 where the gate is open */
   int conjuncts;
@@ -317,11 +320,21 @@ static void mark_hard(Bounds *b) {
   free(below);
 }
 
-/* The buffer's elements that the access touches, from its index on. */
+/* How far the pointer to the buffer is moved, in elements. */
+static int64_t moved_by(const Bounds *b, int64_t buf) {
+  for (size_t i = 0; b->moved && i < b->moved->bufs.n; i++)
+    if (b->moved->bufs.p[i] == buf) return b->shift[i];
+  return 0;
+}
+
+/* The buffer's elements, and those that the access touches from its index on. */
 static void find_reach(Bounds *b, const Node *x) {
-  const Buf *buf = &b->ir->bufs.p[node(b->ir, x->src[0])->arg[0]];
+  const int64_t at = node(b->ir, x->src[0])->arg[0];
+  const Buf *buf = &b->ir->bufs.p[at];
   const int lanes = x->op == OP_STORE ? node(b->ir, x->src[2])->lanes : x->lanes;
-  b->limit = buf->piece ? buf->piece / dt_bytes(buf->dt) : buf->elems;
+  b->begin = -moved_by(b, at);
+  b->end = b->begin + (buf->piece ? buf->piece / dt_bytes(buf->dt) : buf->elems);
+  if (buf->kind == BUF_STATE && b->p->g) b->end -= window_travel(b->p->g, (size_t)buf->slot); /* the pointer moves from run to run */
   b->first = 0;
   b->last = node(b->ir, x->src[1])->lanes > 1 ? 0 : lanes - 1;
   if (x->op != OP_TILE) return;
@@ -378,7 +391,7 @@ static bool is_inside(const Bounds *b) {
   const Span s = b->item.p[b->index].now;
   if (b->gate >= 0 && b->item.p[b->gate].now.hi == 0) return true;
   if (!known(s)) return false;
-  const Span fits = { -b->first, b->limit - 1 - b->last };
+  const Span fits = { b->begin - b->first, b->end - 1 - b->last };
   if (s.lo >= fits.lo && s.hi <= fits.hi) return true;
   if (!b->linear) return false;
   const int64_t hi = s.hi <= fits.hi ? s.hi : greatest(b, 1);
@@ -419,7 +432,7 @@ Proof bounds_of(Bounds *b, Ref access) {
   const Ref gate = x->op == OP_STORE ? (x->nsrc == 4 ? x->src[3] : 0) : x->op == OP_LOAD && x->nsrc == 4 ? x->src[2] : 0;
   const Node *index = node(b->ir, x->src[1]);
   find_reach(b, x);
-  if (index->lanes == 1 && index->vmin >= -b->first && index->vmax < b->limit - b->last) return PROOF_ALGEBRA;
+  if (index->lanes == 1 && index->vmin >= b->begin - b->first && index->vmax < b->end - b->last) return PROOF_ALGEBRA;
   b->item.n = b->from.n = 0;
   refmap_free(&b->place);
   b->place = (RefMap){ 0 };
@@ -462,8 +475,7 @@ void bounds_close(Bounds *b) {
 
 static bool is_access(const Node *x) { return x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE; }
 
-/* What the kernel's stores leave in buffers of integers, for the kernels that load it. */
-static void note_content(Bounds *b, const Refs *prog) {
+void bounds_note(Bounds *b, const Refs *prog) {
   refmap_free(&b->stored);
   b->stored = (RefMap){ 0 };
   for (int pass = 0; pass < 2; pass++)
@@ -522,9 +534,10 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
     for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&l.now, x->src[k]) ? refmap_get(&l.now, x->src[k]) : x->src[k]);
     if (refmap_get(bad, r)) {
       find_reach(b, x);
-      if (node(b->ir, x->src[1])->lanes > 1 || b->last - b->first >= b->limit) BUG("%s %u cannot lie inside its buffer", op_info[x->op].name, r);
-      src.p[1] = list_op(&l, OP_MAX, src.p[1], -b->first);
-      src.p[1] = list_op(&l, OP_MIN, src.p[1], b->limit - 1 - b->last);
+      if (node(b->ir, x->src[1])->lanes > 1 || b->last - b->first >= b->end - b->begin)
+        BUG("%s %u cannot lie inside its buffer", op_info[x->op].name, r);
+      src.p[1] = list_op(&l, OP_MAX, src.p[1], b->begin - b->first);
+      src.p[1] = list_op(&l, OP_MIN, src.p[1], b->end - 1 - b->last);
     }
     const Ref to = x->nsrc ? node_with_src(b->ir, r, src.p) : r;
     if (to != r) refmap_set(&l.now, r, to);
@@ -544,7 +557,7 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
 void kernel_bounds(Bounds *b, Kernel *k) {
   RefMap bad = { 0 };
   k->bounds = (KernelBounds){ 0 };
-  note_content(b, &k->prog);
+  bounds_note(b, &k->prog);
   for (size_t i = 0; i < k->prog.n; i++) {
     const Ref r = k->prog.p[i];
     if (!is_access(node(b->ir, r))) continue;
@@ -564,20 +577,31 @@ void plan_bounds(Plan *p) {
   bounds_close(b);
 }
 
+/* The first access of a program that is not proved; 0: there is none. */
+static Ref first_unproved(Bounds *b, const Refs *prog) {
+  for (size_t i = 0; i < prog->n; i++)
+    if (is_access(node(b->ir, prog->p[i])) && bounds_of(b, prog->p[i]) == PROOF_NONE) return prog->p[i];
+  return 0;
+}
+
+bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift) {
+  b->moved = k;
+  b->shift = shift;
+  const bool ok = !first_unproved(b, prog);
+  b->moved = NULL;
+  return ok;
+}
+
 bool plan_in_bounds(const Plan *p, Sb *why) {
   Bounds *b = bounds_open(p);
-  bool ok = true;
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    const Refs *prog = &p->kernels.p[k].prog;
-    note_content(b, prog);
-    for (size_t i = 0; i < prog->n; i++) {
-      const Node *x = node(b->ir, prog->p[i]);
-      if (!is_access(x) || bounds_of(b, prog->p[i]) != PROOF_NONE) continue;
-      if (ok) sb_printf(why, "kernel %zu: %s %%%u of buffer %lld is not proved to lie inside it", k, op_info[x->op].name, prog->p[i],
-                        (long long)node(b->ir, x->src[0])->arg[0]);
-      ok = false;
-    }
+  Ref bad = 0;
+  for (size_t k = 0; k < p->kernels.n && !bad; k++) {
+    bounds_note(b, &p->kernels.p[k].prog);
+    if (!(bad = first_unproved(b, &p->kernels.p[k].prog))) continue;
+    const Node *x = node(p->ir, bad);
+    sb_printf(why, "kernel %zu: %s %%%u is not proved to lie inside buffer %lld", k, op_info[x->op].name, bad,
+              (long long)node(p->ir, x->src[0])->arg[0]);
   }
   bounds_close(b);
-  return ok;
+  return !bad;
 }

@@ -28,13 +28,14 @@ typedef struct Forms {
   int64_t *shift;          /* NULL: the same */
 } Forms;
 
-static Forms forms_of(const Plan *p, size_t k) {
+static Forms forms_of(const Plan *p, size_t k, Bounds *bounds) {
   const Kernel *kn = &p->kernels.p[k];
   int64_t *shift = ARENA_NEW(&p->ir->ctx->model, int64_t, kn->bufs.n + 1);
   Refs prog = { 0 };
   Forms f = { 0 };
   f.moved = f.plain = words_of(p, k, &kn->prog, &f.head);
-  if (kernel_shift(p->ir, kn, &prog, shift)) {
+  bounds_note(bounds, &kn->prog);
+  if (kernel_shift(p->ir, kn, &prog, shift) && bounds_moved(bounds, kn, &prog, shift)) {
     f.moved = words_of(p, k, &prog, &f.head);
     f.shift = shift;
   }
@@ -51,10 +52,11 @@ static uint32_t *word_at(Words *by, uint32_t id) {
 
 void kernel_functions(Plan *p) {
   Forms *forms = xcalloc(p->kernels.n + 1, sizeof *forms);
+  Bounds *bounds = bounds_open(p);
   Words plain = { 0 }, several = { 0 }, first = { 0 }; /* by moved words: those as it is, there are others; kernel + 1 */
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!p->kernels.p[k].prog.n && p->base) continue;
-    forms[k] = forms_of(p, k);
+    forms[k] = forms_of(p, k, bounds);
     uint32_t *only = word_at(&plain, forms[k].moved);
     if (*only && *only != forms[k].plain) *word_at(&several, forms[k].moved) = 1;
     *only = forms[k].plain;
@@ -71,6 +73,7 @@ void kernel_functions(Plan *p) {
     if (kn->code != (int)k) kn->text = p->kernels.p[kn->code].text;
     else kn->text = arena_printf(&p->ir->ctx->model, "%s%s", forms[k].head, intern_text(p->ir->ctx, words));
   }
+  bounds_close(bounds);
   free(forms);
   VEC_FREE(&plain);
   VEC_FREE(&several);

@@ -168,6 +168,9 @@ typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes it */
 void bounds_close(Bounds *b);
 Proof bounds_of(Bounds *b, Ref access);     /* of a LOAD, STORE or TILE of a program, with its gate */
+void bounds_note(Bounds *b, const Refs *prog); /* what its stores leave in buffers of integers, for programs that load it */
+/* the program with the pointers to k's buffers moved on by so many elements; k's own has been noted */
+bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift);
 void kernel_bounds(Bounds *b, Kernel *k);   /* gives k->bounds; clamps what is not proved. Kernels in order of execution */
 void plan_bounds(Plan *p);                  /* all kernels */
 bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why names the first access that is not proved */

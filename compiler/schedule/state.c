@@ -37,6 +37,14 @@ static bool old_before_new(Plan *p, size_t state) {
   return ok;
 }
 
+int64_t window_travel(const Graph *g, size_t k) {
+  const GState *s = &g->states.p[k];
+  const GIO *v = &g->inputs.p[graph_nin(g) + k];
+  if (s->axis < 0) return 0;
+  const int64_t slots = (s->capacity - v->dims[s->axis]) / s->taken;
+  return (slots - 1) * s->taken * dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1);
+}
+
 static StatePlace place_of(Plan *p, size_t k) {
   const GState *s = &p->g->states.p[k];
   const GIO *v = &p->g->inputs.p[graph_nin(p->g) + k];

@@ -1,0 +1,64 @@
+/* places.c: proves that calls give kernels memory that holds their buffers.
+ *
+ * Each kernel's program is proved to touch its buffers only (kernel/bounds.c), counted from their first elements. Here the
+ * pointers that calls pass are computed as the text of the calls does: place of the first round, step of a round or row of a
+ * table, pointers moved to where a kernel begins, the piece of a share of chunks, the cursor of a state. From each the buffer
+ * must lie inside the region that it belongs to: an input, an output, the weights, the intermediate values, a state.
+ *
+ * needs: kernels' functions, all buffers placed, stretches    gives: nothing; a call that fails is a bug    breaks: nothing */
+#include "bundle.h"
+
+typedef struct Region { int64_t begin, end; } Region; /* bytes, from where the pointers of its kind are counted */
+
+static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
+
+static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
+  switch (b->kind) {
+  case BUF_INPUT: return (Region){ 0, value_bytes(&p->g->inputs.p[b->slot]) };
+  case BUF_OUTPUT: return (Region){ 0, value_bytes(&p->g->outputs.p[b->slot]) };
+  case BUF_WEIGHT: return (Region){ 0, weight_bytes };
+  case BUF_ARENA: return (Region){ 0, p->state_at };
+  case BUF_GUARD: return (Region){ p->guard_at, p->guard_at + 1 };
+  case BUF_STATE: case BUF_NEXT: {
+    const StatePlace *s = &p->states.p[b->slot];
+    return (Region){ s->at, s->at + s->outer * s->block };
+  }
+  case BUF_LOCAL: break;
+  }
+  BUG("a kernel is given what is its own");
+}
+
+/* Where the call in this round of the stretch points to: the stretch's kernel is the one of the first round. */
+static int64_t pointer_of(const Plan *p, const Stretch *s, size_t kernel, size_t round, size_t buffer) {
+  const CallMoves m = call_moves(p, s, kernel, buffer);
+  if (m.table) return call_place(p, kernel + round * s->period, buffer).at;
+  return call_place(p, kernel, buffer).at + (int64_t)round * m.by.at;
+}
+
+/* first: the kernel whose call stands for this one, `round` rounds before it */
+static void check_buffer(const Plan *p, const Stretch *s, size_t k, size_t first, size_t round, size_t buffer,
+                         int64_t weight_bytes) {
+  const Kernel *kernel = &p->kernels.p[k];
+  const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
+  const int64_t bytes = b->elems * dt_bytes(b->dt), moved = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
+  const int64_t begin = pointer_of(p, s, first, round, buffer) - moved;
+  const StatePlace *state = b->kind == BUF_STATE || b->kind == BUF_NEXT ? &p->states.p[b->slot] : NULL;
+  /* a value with two places; the room of a window is part of its buffer */
+  const int64_t cursor = state && p->g->states.p[b->slot].axis < 0 ? (state->slots - 1) * state->step : 0;
+  const Region in = region_of(p, b, weight_bytes);
+  if (begin < in.begin || begin + cursor + bytes > in.end)
+    BUG("kernel %zu is given bytes %lld to %lld for a buffer of a region from %lld to %lld", k, (long long)begin,
+        (long long)(begin + cursor + bytes), (long long)in.begin, (long long)in.end);
+  if (b->piece && (!kernel->each || b->piece * (kernel->chunks / kernel->each) > bytes))
+    BUG("kernel %zu is given pieces of %lld bytes of a buffer of %lld", k, (long long)b->piece, (long long)bytes);
+}
+
+void check_places(const Plan *p, const Stretches *rolled, int64_t weight_bytes) {
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Stretch *s = stretch_of(rolled, k);
+    const size_t round = s ? (k - s->first) / s->period : 0, first = s ? k - round * s->period : k;
+    if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
+    if (p->kernels.p[k].code != p->kernels.p[first].code) BUG("kernels %zu and %zu are one call of two functions", first, k);
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) check_buffer(p, s, k, first, round, i, weight_bytes);
+  }
+}
