@@ -334,7 +334,8 @@ static void find_reach(Bounds *b, const Node *x) {
   const int lanes = x->op == OP_STORE ? node(b->ir, x->src[2])->lanes : x->lanes;
   b->begin = -moved_by(b, at);
   b->end = b->begin + (buf->piece ? buf->piece / dt_bytes(buf->dt) : buf->elems);
-  if (buf->kind == BUF_STATE && b->p->g) b->end -= window_travel(b->p->g, (size_t)buf->slot); /* the pointer moves from run to run */
+  if (buf->kind == BUF_STATE && b->p->g) /* the pointer moves from run to run */
+    b->end -= window_travel(b->p->g, (size_t)buf->slot);
   b->first = 0;
   b->last = node(b->ir, x->src[1])->lanes > 1 ? 0 : lanes - 1;
   if (x->op != OP_TILE) return;
@@ -408,7 +409,8 @@ static bool prove_box(Bounds *b) {
   Item *widest = NULL;
   for (size_t i = 0; i < b->item.n; i++) {
     Item *it = &b->item.p[i];
-    if (it->hard && it->now.lo < it->now.hi && (!widest || it->now.hi - it->now.lo > widest->now.hi - widest->now.lo)) widest = it;
+    const bool wider = !widest || it->now.hi - it->now.lo > widest->now.hi - widest->now.lo;
+    if (it->hard && it->now.lo < it->now.hi && wider) widest = it;
   }
   if (!widest || b->boxes >= MAX_BOXES) return false;
   const Span all = widest->now;

@@ -4,8 +4,9 @@
  * the order they are read (pack.c); copies and lanes (expand.c), with shuffles in place of elements one by one (shuffle.c);
  * functions and lanes a target lacks (legalize.c, decomp.c); weights asked for ahead (prefetch.c), the last three once for
  * kernels that are alike (alike.c); chunks for threads (threads.c) that read what they stored themselves (owners.c); a list of
- * micro-ops (linear.c); a function (functions.c), one for kernels that begin elsewhere in their buffers (shift.c). Before all
- * of them, chain.c says which kernels run chunk by chunk together. */
+ * micro-ops (linear.c), whose accesses are proved to lie inside their buffers (bounds.c); a function (functions.c), one for
+ * kernels that begin elsewhere in their buffers (shift.c). Before all of them, chain.c says which kernels run chunk by chunk
+ * together. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../ir/refmap.h"

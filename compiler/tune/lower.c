@@ -18,8 +18,12 @@ const Kernel *plan_add(Plan *p, Ref nest, const char *opts) {
   ((Given *)p->schedules)->opts = opts;
   VEC_PUSH(&p->kernels, ((Kernel){ .sink = sink }));
   kernel_lower(p, (int)p->kernels.n - 1);
-  ir_verify_program(p->ir, p->kernels.p[p->kernels.n - 1].prog.p, p->kernels.p[p->kernels.n - 1].prog.n);
-  return &p->kernels.p[p->kernels.n - 1];
+  Kernel *k = &p->kernels.p[p->kernels.n - 1];
+  Bounds *b = bounds_open(p);
+  kernel_bounds(b, k);
+  bounds_close(b);
+  ir_verify_program(p->ir, k->prog.p, k->prog.n);
+  return k;
 }
 
 static double vectors(const Target *t, const Node *x) {

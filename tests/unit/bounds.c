@@ -18,7 +18,8 @@ static const char *const graphs[] = {
   "x = input f32[7,9]\ne = exp x\np = pad e, 1.0 lo=[1,2] hi=[2,1]\nw = window p axis=0 stride=1 dilation=2 : [6,12,3]\n"
   "v = window w axis=1 stride=2 dilation=1 : [6,5,3,3]\ny = reduce v op=max axes=[2,3]\noutput y\n",
   /* padding of padding, with other values */
-  "x = input f32[5,6]\nn = neg x\np = pad n, 1.0 lo=[1,0] hi=[0,2]\ns = sin p\nq = pad s, 2.0 lo=[0,3] hi=[2,0]\ny = exp q\noutput y\n",
+  "x = input f32[5,6]\nn = neg x\np = pad n, 1.0 lo=[1,0] hi=[0,2]\ns = sin p\n"
+  "q = pad s, 2.0 lo=[0,3] hi=[2,0]\ny = exp q\noutput y\n",
   /* the middle of three parts, beneath padding */
   "a = input f32[3,5]\nb = input f32[4,5]\nc = input f32[2,5]\nea = exp a\neb = neg b\nk = cat ea, eb, c axis=0\n"
   "p = pad k, 0 lo=[2,1] hi=[1,2]\ns = abs p\nt = shrink s begin=[1,0] step=[2,1] : [5,8]\noutput t\n",
@@ -28,7 +29,8 @@ static const char *const graphs[] = {
   "x = input f32[6]\ni = input i64[8]\nz = input f32[5]\np = pad x, 0 lo=[3] hi=[2]\ng = gather p, i axis=0\nn = neg g\n"
   "c = cat z, n, z axis=0\nq = pad c, 1.0 lo=[1] hi=[1]\ny = sqrt q\noutput y\n",
   /* rows that reshapes take apart: quotients and remainders */
-  "x = input f32[4,6]\ne = exp x\np = pad e, 0 lo=[1,1] hi=[0,1]\nr = reshape p : [8,5]\ns = shrink r begin=[1,0] step=[1,1] : [6,5]\n"
+  "x = input f32[4,6]\ne = exp x\np = pad e, 0 lo=[1,1] hi=[0,1]\nr = reshape p : [8,5]\n"
+  "s = shrink r begin=[1,0] step=[1,1] : [6,5]\n"
   "t = reshape s : [5,6]\nq = pad t, 0 lo=[1,0] hi=[0,3]\nf = reshape q : [54]\ny = neg f\noutput y\n",
   /* rows and columns that overlap are summed, as Col2Im does */
   "x = input f32[4,9,4]\np = pad x, 0 lo=[0,0,2] hi=[0,0,2]\nr = reshape p : [4,72]\nq = pad r, 0 lo=[0,1] hi=[0,0]\n"
@@ -123,7 +125,8 @@ static void the_proof_agrees_with_all_values(void **state) {
           /* without its gate */
           const Ref bare = node_make(ir, OP_LOAD, (DType)x->dt, x->lanes, 2, x->src, 0, NULL, 0, NULL);
           const bool proved = bounds_of(b, bare) != PROOF_NONE, fits = stays_inside(w, node(ir, bare), &data);
-          if (!data && proved != fits) fail_msg("graph %zu for %s: an access without its gate: proved %d, inside %d", i, isas[k], proved, fits);
+          if (!data && proved != fits)
+            fail_msg("graph %zu for %s: an access without its gate: proved %d, inside %d", i, isas[k], proved, fits);
           gates++;
           needed += !fits;
         }
