@@ -202,8 +202,9 @@ static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
           !can_merge(ir, &roots, a, b))
         continue;
       Ref m = range_make(ir, extent, (RangeKind)node(ir, a)->arg[2]);
-      nest = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
-      next = range_replace(ir, nest, b, m, 1, &m);
+      /* b first: until a is gone, bounds are too wide, never too narrow, and no gate is taken for open */
+      nest = range_replace(ir, nest, b, m, 1, &m);
+      next = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
     }
   }
   VEC_FREE(&roots);
