@@ -5,7 +5,8 @@
  * whatever does not vary in a loop is outside of it by construction. Inside a loop, items (nodes and
  * inner loops) are listed depth first from what has effects, which keeps a load close to its first
  * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
- * innermost and a GET after.
+ * innermost and a GET after. Reductions over the same ranges share the loops if they stand in the same loop and none needs
+ * the result of another. The others get ranges of their own first.
  *
  * needs: nests with only loops left (expand.c), of ops that the backend has (legalize.c)
  * gives: a program that ir_verify_program lets pass   keeps: the value of every element */
@@ -18,6 +19,8 @@ enum { MAX_LOOPS = 256 };
 typedef struct Loop {
   Ref range;
   int parent, depth;
+  int level;                     /* of the reductions that share it; 0: a loop of the nest or of a copy */
+  bool first;                    /* the outermost loop of those reductions */
   Refs sets;                     /* SETs and STOREs that belong here, in order */
   Refs hints;                    /* PREFETCHes: no loop is made for them alone */
   bool emitted;
@@ -76,13 +79,40 @@ static int panel_loop(Linear *l, const Node *x) {
   return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)node(l->ir, x->src[0])->arg[0] + 1) : 0;
 }
 
+/* Reductions that cannot share the loop of a range with those seen before. They share another one: parent and level are the
+ * same for all of them. */
+typedef struct Apart {
+  Ref range;                     /* 0: all reductions have their loops */
+  int parent, level;
+  bool first;
+  Refs reds;
+} Apart;
+
+/* The loop of one of a reduction's ranges below the loop at; -1: the range has a loop elsewhere, which *apart notes. */
+static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *apart) {
+  const Ref range = node(l->ir, red)->src[k];
+  const int o = loop_of(l, range);
+  if (o > 0 && l->loop[o].parent == at && l->loop[o].level == level && l->loop[o].first == (k == 1)) return o;
+  if (o < 0) {
+    const int new = loop_add(l, range, at);
+    l->loop[new].level = level;
+    l->loop[new].first = k == 1;
+    return new;
+  }
+  if (!apart->range) *apart = (Apart){ .range = range, .parent = at, .level = level, .first = k == 1 };
+  if (apart->range == range && apart->parent == at && apart->level == level && apart->first == (k == 1)) VEC_PUSH(&apart->reds, red);
+  return -1;
+}
+
 /* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
  * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
- * walk that collects for each node the set of open ranges. */
-static void make_loops(Linear *l) {
+ * walk that collects for each node the set of open ranges. Reductions of one level, the number of reductions below each other,
+ * do not need one another. */
+static void make_loops(Linear *l, Apart *apart) {
   IR *ir = l->ir;
   size_t n = l->nodes.n;
   Refs ranges = { 0 };
+  int *level = xmalloc((n + 1) * sizeof *level);
   for (size_t i = 0; i < n; i++)
     if (node(ir, l->nodes.p[i])->op == OP_RANGE) VEC_PUSH(&ranges, l->nodes.p[i]);
   size_t words = ranges.n / 64 + 1;
@@ -92,11 +122,14 @@ static void make_loops(Linear *l) {
   for (size_t i = 0; i < n; i++) {
     const Node *x = node(ir, l->nodes.p[i]);
     uint64_t *me = open + i * words;
+    level[i] = x->op == OP_RED;
     if (x->op == OP_RANGE) me[nth / 64] |= (uint64_t)1 << nth % 64, nth++;
     for (size_t w = 0; w < ranges.n && panel_loop(l, x); w++)
       if (ranges.p[w] == l->loop[panel_loop(l, x)].range) me[w / 64] |= (uint64_t)1 << w % 64;
     for (int k = 0; k < x->nsrc; k++) {
-      uint64_t *from = open + pos_of(l, x->src[k]) * words;
+      const uint32_t source = pos_of(l, x->src[k]);
+      uint64_t *from = open + source * words;
+      if (level[source] + (x->op == OP_RED) > level[i]) level[i] = level[source] + (x->op == OP_RED);
       if (x->op == OP_RED && k > 0) for (size_t w = 0; w < words; w++) me[w] &= ~from[w];
       else for (size_t w = 0; w < words; w++) me[w] |= from[w];
     }
@@ -109,15 +142,13 @@ static void make_loops(Linear *l) {
     for (size_t w = 0; w < ranges.n; w++)
       if (open[i * words + w / 64] >> w % 64 & 1) {
         int o = loop_of(l, ranges.p[w]);
-        CHECK(o > 0);
-        at = deeper(l, o, at);
+        CHECK(o > 0 || apart->range);
+        if (o > 0) at = deeper(l, o, at);
       }
-    for (int k = 1; k < x->nsrc; k++) {
-      int o = loop_of(l, x->src[k]);
-      at = o > 0 ? o : loop_add(l, x->src[k], at);
-    }
+    for (int k = 1; k < x->nsrc && at >= 0; k++) at = reduction_loop(l, l->nodes.p[i], k, at, level[i], apart);
   }
   free(open);
+  free(level);
   VEC_FREE(&ranges);
 }
 
@@ -415,17 +446,13 @@ static void drop_node(Linear *l, Ref r) {
   l->nodes.n--;
 }
 
-static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
-  Linear *l = xmalloc(sizeof *l);
-  memset(l, 0, sizeof *l);
-  l->ir = ir;
-  l->prog = prog;
-  l->shared = shared;
-  Nest n = nest_open(ir, nest);
+/* A nest's nodes, and loops for all ranges; the innermost one of the nest. */
+static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
+  IR *ir = l->ir;
   ir_toposort(ir, &nest, 1, &l->nodes);
   l->nodes.n--; /* the NEST itself */
-  const Node *parts = node(ir, n.store);
-  if (parts->op == OP_SINK) drop_node(l, n.store); /* and its SINK, which is not last when ranges follow it */
+  const Node *parts = node(ir, n->store);
+  if (parts->op == OP_SINK) drop_node(l, n->store); /* and its SINK, which is not last when ranges follow it */
   for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++) {
     const Node *copy = node(ir, parts->src[k]);
     if (copy->op != OP_NEST) continue;
@@ -443,13 +470,61 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
   l->nloops = 1; /* 0: outside of all loops */
   int at = 0;
-  bool serial = false;
-  for (int k = 0; k < n.n; k++) {
-    serial |= node(ir, n.ranges[k])->arg[2] == RK_SERIAL;
-    at = loop_add(l, n.ranges[k], at);
-    panel_loops(l, &n, k, at);
+  for (int k = 0; k < n->n; k++) {
+    at = loop_add(l, n->ranges[k], at);
+    panel_loops(l, n, k, at);
   }
-  make_loops(l);
+  make_loops(l, apart);
+  return at;
+}
+
+static void linear_free(Linear *l) {
+  for (int i = 0; i < l->nloops; i++) {
+    VEC_FREE(&l->loop[i].sets);
+    VEC_FREE(&l->loop[i].hints);
+  }
+  VEC_FREE(&l->nodes);
+  refmap_free(&l->panel);
+  free(l->pos);
+  free(l->scope);
+  free(l->done);
+  free(l->hoisted);
+  free(l->value);
+  free(l);
+}
+
+/* The nest with another range for reductions that share its loop with each other only. */
+static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
+  const Node *r = node(ir, apart->range);
+  const int64_t arg[3] = { r->arg[0], ir->next_range++, r->arg[2] };
+  const Ref own = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL); /* also of one value: range_make gives none */
+  Refs to = { 0 };
+  for (size_t i = 0; i < apart->reds.n; i++) VEC_PUSH(&to, range_replace(ir, apart->reds.p[i], apart->range, own, 1, &own));
+  nest = ix_subst(ir, nest, (int)to.n, apart->reds.p, to.p);
+  VEC_FREE(&to);
+  return nest;
+}
+
+static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
+  Linear *l;
+  Nest n;
+  int at;
+  for (;;) {
+    Apart apart = { 0 };
+    l = xmalloc(sizeof *l);
+    memset(l, 0, sizeof *l);
+    l->ir = ir;
+    l->prog = prog;
+    l->shared = shared;
+    n = nest_open(ir, nest);
+    at = linear_open(l, &n, nest, &apart);
+    if (!apart.range) break;
+    nest = part_reductions(ir, nest, &apart);
+    VEC_FREE(&apart.reds);
+    linear_free(l);
+  }
+  bool serial = false;
+  for (int k = 0; k < n.n; k++) serial |= node(ir, n.ranges[k])->arg[2] == RK_SERIAL;
   find_scopes(l, at, serial);
   share_top(l);
   bool tiles = false;
@@ -470,18 +545,7 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   for (size_t i = 0; i < l->nodes.n; i++)
     if (l->done[i] && !l->scope[i] && l->value[i] == l->nodes.p[i] && node(ir, l->nodes.p[i])->op != OP_STORE)
       refmap_set(&shared->top, l->nodes.p[i], l->nodes.p[i]);
-  for (int i = 0; i < l->nloops; i++) {
-    VEC_FREE(&l->loop[i].sets);
-    VEC_FREE(&l->loop[i].hints);
-  }
-  VEC_FREE(&l->nodes);
-  refmap_free(&l->panel);
-  free(l->pos);
-  free(l->scope);
-  free(l->done);
-  free(l->hoisted);
-  free(l->value);
-  free(l);
+  linear_free(l);
 }
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog) {

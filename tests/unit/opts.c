@@ -59,6 +59,9 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[3,4,18]\ni = input i64[3,1,1]\nu = input f32[3,11,18]\ny = scatter x, i, u op=add axis=1\noutput y\n",
   "tgc 1 graph\nx = input f32[7,21]\nj = iota : i64[12]\nk = fldiv j, 2\ni = reshape k : [12,1]\nu = input f32[12,21]\nr = reshape u : [4,3,21]\n"
   "s = reduce r op=max axes=[1]\nse = expand s : [4,3,21]\nd = reshape se : [12,21]\nv = sub u, d\ny = scatter x, i, v op=none axis=0\noutput y\n",
+  /* copies of a product whose gate is closed: their sums vary with fewer loops than the others' */
+  "tgc 1 graph\nx = input f32[9,6]\nw = input f32[9,5,2]\np = pad w, 0.0 lo=[0,0,1] hi=[0,0,1] : [9,5,4]\na = reshape p : [9,5,4,1]\nb = expand a : [9,5,4,6]\n"
+  "c = reshape x : [9,1,1,6]\nd = expand c : [9,5,4,6]\ne = mul b, d\ns = reduce e op=add axes=[0]\noutput s\n",
 };
 
 static uint32_t seed = 1;
