@@ -287,7 +287,11 @@ static void combine(Op op, DType d, Reg *acc, int step, const Reg *v, int n) {
   if (dt_float(d) && op == OP_ADD) {
     for (int i = 0; i < n; i++) acc->f[i * step] += v->f[i];
   } else if (dt_float(d)) {
-    for (int i = 0; i < n; i++) acc->f[i * step] = interp_float(op, DT_F64, (double[]){ acc->f[i * step], v->f[i] });
+    for (int i = 0; i < n; i++) {
+      double *a = &acc->f[i * step];
+      if (op == OP_MAX ? v->f[i] < *a : op == OP_MIN && v->f[i] > *a) continue; /* most terms of a long window */
+      *a = interp_float(op, DT_F64, (double[]){ *a, v->f[i] });
+    }
   } else {
     for (int i = 0; i < n; i++) acc->i[i * step] = interp_scalar(op, d, d, (int64_t[]){ acc->i[i * step], v->i[i] });
   }
