@@ -30,11 +30,16 @@ bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_
   return interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, most, out);
 }
 
+/* operations of a reference: more than any network in use takes, and hours where they are not products of matrices */
+static const int64_t MOST_OPERATIONS = INT64_C(1000000000000);
+
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out) {
   Tensor *all = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
   state_first(c, g, in);
   for (size_t s = 0; s < steps; s++, in += g->inputs.n) {
-    if (!interpret_once(c, g, in, exact, 0, all)) BUG("the interpreter ran out of a budget it was not given");
+    if (!interpret_once(c, g, in, exact, MOST_OPERATIONS, all))
+      fail(c, EX_BADMODEL, "the reference takes the interpreter more than %lld operations; give reference data by --data",
+           (long long)MOST_OPERATIONS);
     memcpy(out + s * graph_nout(g), all, graph_nout(g) * sizeof *all);
     if (s + 1 < steps) state_next(c, g, all, in + g->inputs.n);
   }
