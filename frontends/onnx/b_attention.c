@@ -75,7 +75,8 @@ static void attend(Build *b, Attend *a) {
   }
   a->scores[2] = x = g_expand(ir, x, 4, shape);
   a->scores[3] = x = weights_of(b, x, a->sink, (a->allowed || a->bias) && !a->never_empty);
-  Ref y = matmul(b, g_reshape(ir, x, 4, grouped), widen(b, a->v));
+  DType sum = acc_type((DType)node(ir, a->v)->dt) == DT_F64 ? DT_F64 : (DType)node(ir, x)->dt; /* values may have more bits than keys */
+  Ref y = matmul(b, g_cast(ir, g_reshape(ir, x, 4, grouped), sum), g_cast(ir, a->v, sum));
   a->y = g_cast(ir, g_reshape(ir, y, 4, (int64_t[]){ q[0], q[1], q[2], v[3] }), d);
 }
 
@@ -175,9 +176,8 @@ void op_attention(Build *b) {
     a.allowed = both(b, a.allowed, within(b, query_places(b, length, before), key_places(b, total), left, right));
   if (has_in(b, MASK)) {
     Ref mask = longer_mask(b, b->in[MASK], total);
+    check_fits(b, mask, (int64_t[]){ batch, dims_of(b, a.q)[1], length, total }, "mask");
     if (node(ir, mask)->dt == DT_BOOL) {
-      int64_t shape[4] = { batch, dims_of(b, a.q)[1], length, total };
-      check_fits(b, mask, shape, "mask");
       a.allowed = both(b, a.allowed, mask);
     } else if (dt_float((DType)node(ir, mask)->dt)) {
       a.bias = mask;
@@ -282,7 +282,10 @@ static Ref not_padding(Build *b, int k, int64_t batch, int64_t length, int64_t t
 static void attend_masked(Build *b, Attend *a, int k, int bias, int64_t past) {
   IR *ir = b->ir;
   int64_t batch = dims_of(b, a->q)[0], length = dims_of(b, a->q)[2], total = dims_of(b, a->k)[2];
-  if (has_in(b, bias)) a->bias = widen(b, b->in[bias]);
+  if (has_in(b, bias)) {
+    check_fits(b, b->in[bias], (int64_t[]){ batch, dims_of(b, a->q)[1], length, total }, "bias");
+    a->bias = widen(b, b->in[bias]);
+  }
   if (has_in(b, k)) {
     Ref like = widen(b, a->q), none = num(b, like, 0);
     Ref far = g_where(ir, not_padding(b, k, batch, length, total), none, num(b, like, attr_float(b, "mask_filter_value")));
