@@ -33,6 +33,7 @@ static void run_verb(Ctx *c, void *arg) {
 
 static void apply_limits(Ctx *c, const Options *o) {
   if (o->max_nodes) c->limits.nodes = o->max_nodes;
+  if (o->max_unroll) c->limits.unroll = o->max_unroll;
   if (o->max_nesting) c->limits.nesting = o->max_nesting;
   if (o->max_decoded) c->limits.decoded = o->max_decoded;
   if (o->max_fold) c->limits.fold = o->max_fold;

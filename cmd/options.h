@@ -93,6 +93,8 @@ OPTION( 0,  "vs-untuned",     0,           FLAG,  vs_untuned,     "b",
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write a run of about the median as a Chrome trace, with a lane for each thread")
 OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdoq", "print a report as JSON")
 OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")
+OPTION( 0,  "max-unroll",     "N",         SIZE,  max_unroll,     "crvikbptq",
+       "limit of nodes that the steps of loops, scans, sequences and recurrent operators become (1000000)")
 OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbptq", "limit of nested messages in the file (100)")
 OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbptq",
        "limit of memory for the decoded file (32 times the file and 64 MB)")

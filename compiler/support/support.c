@@ -100,7 +100,7 @@ bool i64_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflo
 void ctx_init(Ctx *c) {
   memset(c, 0, sizeof *c);
   c->err = stderr;
-  c->limits = (Limits){ .nodes = 10000000, .nesting = 100, .fold_steps = 4000000000 };
+  c->limits = (Limits){ .nodes = 10000000, .unroll = 1000000, .nesting = 100, .fold_steps = 4000000000 };
   c->strings = xmalloc(sizeof *c->strings);
   memset(c->strings, 0, sizeof *c->strings);
   intern(c, "", 0);

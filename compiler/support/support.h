@@ -76,6 +76,7 @@ bool i64_add(int64_t a, int64_t b, int64_t *out);
 /* ---- the context of one compilation ---- */
 typedef struct Limits {
   int64_t nodes;        /* nodes after inlining */
+  int64_t unroll;       /* nodes that the copies of what is repeated become */
   int64_t nesting;      /* protobuf messages */
   int64_t decoded;      /* bytes a decoded model may take; 0: 32 x file + 64 MB */
   int64_t fold;         /* bytes constant folding may produce; 0: max(4 x model, 256 MB) */

@@ -90,7 +90,7 @@ static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *
   Corners all = corners(b, 3, dims);
   if (has_in(b, LEAST)) left = g_where(ir, less(b, scalar_in(b, LEAST), left), left, none);
   for (int64_t i = 0; i < steps; i++) {
-    spend(b, 40);
+    spend(b, 0);
     boxes[i] = apply_op(b, "ArgMax", 1, &left, 1, &axis);
     live[i] = less(b, none, g_gather(ir, left, boxes[i], 2));
     Corners best = corners_at(b, &all, boxes[i]);
@@ -113,6 +113,7 @@ void op_non_max_suppression(Build *b) {
   for (int k = BOXES; k <= SCORES; k++) b->in[k] = g_cast(ir, b->in[k], DT_F32);
   steps = clamp(steps, 0, rows < s->dims[2] ? rows : s->dims[2]);
   if (!steps || !groups) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0, or there are no boxes");
+  spend(b, steps);
   Ref *boxes = ARENA_NEW(&b->c->model, Ref, steps), *live = ARENA_NEW(&b->c->model, Ref, steps), there, start;
   pick(b, s->dims, steps, boxes, live);
   Ref found = g_cast(ir, cat_all(b, steps, live, 2), DT_I64),

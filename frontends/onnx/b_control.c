@@ -79,7 +79,7 @@ static bool branch_fits(Branch *t, const char **why) {
   t->b->ir->origin = origin;
   *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
   free(said);
-  if (code && code != EX_BADMODEL) fail(c, code, "%s", *why);
+  if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail(c, code, "%s", *why);
   return !code;
 }
 

@@ -246,8 +246,9 @@ void op_det(Build *b) {
   int64_t n, count;
   DType acc = acc_type(in_dt(b, 0));
   Ref m = square_matrices(b, &count, &n), det = g_expand(ir, c_float(ir, acc, 1), 3, (int64_t[]){ count, 1, 1 });
-  spend(b, n * 10);
+  spend(b, n);
   for (int64_t k = n; k > 0; k--) { /* m is [count, k, k] */
+    spend(b, 0);
     Ref column = shrink_axis(ir, m, 2, 0, 1, 1), size = g_unary(ir, OP_ABS, column);
     Ref at = greatest_row(b, size), first = g_binary(ir, OP_CMPEQ, at, c_int(ir, DT_I64, 0));
     Ref top = g_gather(ir, m, at, 1), pivot = shrink_axis(ir, top, 2, 0, 1, 1);
@@ -275,8 +276,9 @@ void op_inverse(Build *b) {
   Ref row = iota_axis(ir, DT_I64, n, 1, 3), zero = c_float(ir, acc, 0);
   Ref identity = g_cast(ir, g_binary(ir, OP_CMPEQ, row, iota_axis(ir, DT_I64, n, 2, 3)), acc);
   Ref m = g_cat(ir, 2, (Ref[]){ given, g_expand(ir, identity, 3, (int64_t[]){ count, n, n }) }, 2);
-  spend(b, n * 15);
+  spend(b, n);
   for (int64_t k = 0; k < n; k++) {
+    spend(b, 0);
     Ref here = c_int(ir, DT_I64, k), size = g_unary(ir, OP_ABS, shrink_axis(ir, m, 2, k, 1, 1));
     size = g_where(ir, g_binary(ir, OP_CMPLT, row, here), c_float(ir, acc, -1), size); /* rows above have their 1 */
     Ref at = greatest_row(b, size), top = g_gather(ir, m, at, 1), old = shrink_axis(ir, m, 1, k, 1, 1);

@@ -8,7 +8,7 @@
 
 enum { X, W, R, B, LENGTHS, H0, C0, P, WS, WZ, RS, RZ }; /* inputs; scales and zero points of weights in integers */
 enum { RNN = 1, GRU = 3, LSTM = 4 };               /* number of gates: the row's argument */
-enum { ACTIVATIONS = 3, NODES_A_STEP = 8 };     /* nodes: what other models would write out */
+enum { ACTIVATIONS = 3 };
 
 typedef struct Activation {
   const char *op;      /* an operator's name */
@@ -90,11 +90,12 @@ static void step(Build *b, Cell *c, Ref x) {
  * sequence lacks are taken out of all steps at once: until then one value is both the result and the state. */
 static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
-  spend(b, c->steps * NODES_A_STEP);
+  spend(b, c->steps);
   Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1), none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
   int64_t dims[3] = { c->steps, c->batch, c->hidden };
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
+    spend(b, 0);
     c->live = lengths ? g_binary(ir, OP_CMPLT, c_int(ir, DT_I64, t), lengths) : 0;
     c->recent = lengths && c->scale ? g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, t), lengths) : 0;
     step(b, c, without_axes(ir, shrink_axis(ir, c->xw, 0, t, 1, 1), 1u));

@@ -4,7 +4,6 @@
 #include <math.h>
 
 enum { QUERY, KEY, VALUE, PAST, DECAY, BETA };
-enum { NODES_A_STEP = 10 }; /* what other models would write out */
 
 /* Input k, [batch, steps, heads * width], as f32 [batch, steps, heads, width] */
 static Ref heads_of(Build *b, int k, const char *name, int64_t heads) {
@@ -49,11 +48,12 @@ void op_linear_attention(Build *b) {
     bad(b, "input 'beta' has %lld elements a head, expected 1", (long long)node(ir, beta)->dims[3]);
   Ref s = has_in(b, PAST) ? to_shape(b, widen(b, b->in[PAST]), 4, state)
                           : g_expand(ir, c_float(ir, acc_type(in_dt(b, QUERY)), 0), 4, state);
-  spend(b, steps * NODES_A_STEP);
+  spend(b, steps);
   Ref *y = ARENA_NEW(&b->c->model, Ref, steps);
   double scale = attr_float(b, "scale");
   q = mul(b, q, num(b, q, scale != 0 ? scale : 1 / sqrt((double)width)));
   for (int64_t t = 0; t < steps; t++) {
+    spend(b, 0);
     Ref key = at_step(b, k, t, 4, (int64_t[]){ batch, hk, width, 1 }),
         value = at_step(b, v, t, 4, (int64_t[]){ batch, hk, 1, values });
     if (decay) s = mul(b, s, at_step(b, decay, t, 4, (int64_t[]){ batch, hk, fades, 1 }));

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF, MODES };
-enum { NODES_A_STEP = 8 };  /* what other models would write out */
 
 typedef struct Trees {
   int64_t n, ntrees, targets, steps;
@@ -253,8 +252,9 @@ static Ref walk(Build *b, const Trees *t, Ref x) {
   Ref child = tensor_ref(b, DT_I32, 1, (int64_t[]){ 2 * t->n }, t->child), mode = tensor_ref(b, DT_I32, 1, &t->n, t->mode);
   Ref missing = tensor_ref(b, DT_BOOL, 1, &t->n, t->missing);
   Ref at = g_reshape(ir, ints_ref(b, (int)t->ntrees, t->root), 2, (int64_t[]){ 1, t->ntrees });
-  spend(b, t->steps * NODES_A_STEP);
+  spend(b, t->steps);
   for (int64_t s = 0; s < t->steps; s++) {
+    spend(b, 0);
     Ref v = g_gather(ir, x, g_cast(ir, entries(b, feature, at), DT_I64), 1), limit = entries(b, split, at), yes = 0;
     for (int m = LEQ; m <= NEQ; m++) {
       if (!(used >> m & 1)) continue;

@@ -400,6 +400,7 @@ void op_max_unpool(Build *b) {
   for (int a = 0; a < rank; a++)
     place = add(b, mul(b, place, c_int(ir, DT_I64, dims[a])), iota_axis(ir, DT_I64, dims[a], a, rank));
   for (int64_t m = 0; m < near && dims_elems(x->dims, rank); m++) {
+    spend(b, 0);
     Ref v = b->in[0], named = g_cast(ir, b->in[1], DT_I64);
     int64_t digits = m;
     for (int a = 0; a < n; a++) {
@@ -505,6 +506,7 @@ void op_col2im(Build *b) {
   DType acc = acc_type(in_dt(b, 0));
   Ref all = g_reshape(ir, g_cast(ir, b->in[0], acc), 3 + n, dims), sum = 0;
   for (int64_t t = 0; t < taps; t++) {
+    spend(b, 0);
     Ref part = without_axes(ir, shrink_axis(ir, all, 2, t, 1, 1), 1u << 2);
     int64_t left = t, lo[SPATIAL], hi[SPATIAL];
     for (int i = n - 1; i >= 0; left /= block[i--]) {

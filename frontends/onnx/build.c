@@ -490,10 +490,20 @@ void *grown(Build *b, void *p, size_t n, size_t size) {
   return more;
 }
 
-void spend(Build *b, int64_t nodes) {
-  int64_t most = b->c->limits.nodes;
-  *b->spent += nodes;
-  if (*b->spent > most) bad(b, "the model has more than %lld nodes after its loops are unrolled (--max-nodes)", (long long)most);
+/* Nodes since the current node of the main graph; tables count as the nodes that would take their memory. */
+static int64_t made(const Build *b) {
+  enum { BYTES_A_NODE = 256 };
+  int64_t nodes = (int64_t)(b->ir->n - b->made_from), bytes = (int64_t)((b->c->model.total - b->bytes_from) / BYTES_A_NODE);
+  return nodes > bytes ? nodes : bytes;
+}
+
+bool unrolled_too_far(const Build *b) { return *b->unrolled + made(b) > b->c->limits.unroll; }
+
+void spend(Build *b, int64_t n) {
+  const int64_t most = b->c->limits.unroll;
+  *b->unrolled += n < most ? n : most + 1;
+  if (unrolled_too_far(b))
+    bad(b, "the model has more than %lld nodes after its loops are unrolled; --max-unroll=N allows more", (long long)most);
 }
 
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out) {
@@ -532,7 +542,6 @@ static void check_made(Build *b, Ref from) {
 
 static void build_node(Build *b, const OnnxNode *n) {
   const Ref first = b->ir->n;
-  spend(b, 1);
   b->n = n;
   b->at = onnx_pos(n);
   b->row = row_find(n->domain, n->op, n->opset);
@@ -577,7 +586,7 @@ static void build_node(Build *b, const OnnxNode *n) {
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
   Build inner = *b;
   uint32_t origin = b->ir->origin;
-  spend(b, 1);
+  spend(b, 1 + (int64_t)g->nnodes);
   for (uint32_t i = 0; i < g->nin; i++) b->value[g->in[i]] = in[i];
   for (uint32_t i = 0; i < g->nnodes; i++) build_node(&inner, &g->nodes[i]);
   for (uint32_t i = 0; i < g->nout; i++) {
@@ -684,16 +693,22 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   Graph *g = ARENA_NEW(&c->model, Graph, 1);
   g->ir = ir_new(c);
   g->name = m->graph.name;
-  int64_t spent = 0;
+  int64_t unrolled = 0;
   Notes wrong = { 0 };
   Lists lists = { 0 };
   Ragged ragged = { .most = o ? o->capacity : 0 };
-  Build b = { .c = c, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .spent = &spent,
+  Build b = { .c = c, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };
   build_inputs(&b, g, o);
-  for (uint32_t i = 0; i < m->graph.nnodes; i++) build_node(&b, &m->graph.nodes[i]);
+  for (uint32_t i = 0; i < m->graph.nnodes; i++) {
+    const int64_t before = unrolled;
+    b.made_from = g->ir->n;
+    b.bytes_from = c->model.total;
+    build_node(&b, &m->graph.nodes[i]);
+    if (unrolled != before) unrolled += made(&b);
+  }
   build_outputs(&b, g);
   build_counts(&b, g);
   g->ir->origin = 0;

@@ -96,7 +96,9 @@ struct Build {
   int *narrow;        /* of each OnnxId: its type where that is one of narrow.c; else 0 */
   int result_narrow;  /* the same of the builder's first result */
   Ref *value;         /* of each OnnxId; 0: not built yet. Of what a body defines: in the copy under way */
-  int64_t *spent;     /* nodes built so far, bodies once per copy */
+  int64_t *unrolled;  /* nodes that copies became so far: those of bodies, and those of the graph below made_from */
+  Ref made_from;      /* first node of the graph that the current node of the main graph made */
+  size_t bytes_from;  /* what the model's arena had handed out then */
   Lists *lists;
   Ragged *ragged;
   Notes *wrong;       /* bools, rank 0: an index of this place is out of range; NULL: nobody asks */
@@ -117,7 +119,10 @@ Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const Attr
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
 /* A copy of body g on the values in: its nodes are built, its results go to out */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
-void spend(Build *b, int64_t nodes);            /* fails when the model gets larger than its limit */
+/* Counts n nodes of copies, beside all nodes that the graph got; fails over the limit --max-unroll. A builder that repeats
+ * itself by a number of the model calls it before it allocates anything for its copies, and again in each copy. */
+void spend(Build *b, int64_t n);
+bool unrolled_too_far(const Build *b);
 bool attr_set(const Build *b, const char *name);
 int64_t attr_int(const Build *b, const char *name); /* 0 when not set */
 double attr_float(const Build *b, const char *name);
