@@ -306,7 +306,10 @@ static void put_expr(Render *w, Sb *o, const Node *x) {
     }
     return;
   case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE:
-    if (vec && d0 == DT_BOOL) sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
+    if (vec && d0 == DT_BOOL) { /* lanes are 0 and -1, so the order of their values is reversed */
+      const int first = x->op == OP_CMPLT || x->op == OP_CMPLE;
+      sb_printf(o, "(%s %s %s)", arg(w, x, first), infix[x->op], arg(w, x, !first));
+    }
     else if (vec) sb_printf(o, "i32x%d_of%d(%s %s %s)", n, bits0, arg(w, x, 0), infix[x->op], arg(w, x, 1));
     else sb_printf(o, "(%s %s %s)", arg(w, x, 0), infix[x->op], arg(w, x, 1));
     return;

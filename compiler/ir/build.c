@@ -45,6 +45,7 @@ Ref g_iota(IR *ir, DType d, int64_t n) {
 
 Ref g_unary(IR *ir, Op op, Ref x) {
   const Node *n = node(ir, x);
+  CHECK(op_takes(op, (DType)n->dt));
   return graph_node(ir, op, (DType)n->dt, 1, &x, 0, NULL, n->rank, n->dims);
 }
 
@@ -80,7 +81,7 @@ static Ref elementwise(IR *ir, Op op, DType d, int n, const Ref *xs) {
 }
 
 Ref g_binary(IR *ir, Op op, Ref a, Ref b) {
-  CHECK(node(ir, a)->dt == node(ir, b)->dt);
+  CHECK(node(ir, a)->dt == node(ir, b)->dt && op_takes(op, (DType)node(ir, a)->dt));
   bool compare = op_info[op].type[0] == 'b';
   return elementwise(ir, op, compare ? DT_BOOL : (DType)node(ir, a)->dt, 2, (Ref[]){ a, b });
 }
@@ -247,6 +248,7 @@ Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis) {
   const Node *n = node(ir, x), *m = node(ir, index), *u = node(ir, updates);
   int64_t dims[MAX_RANK], arg[2] = { op, axis };
   CHECK(n->rank == m->rank && n->rank == u->rank && m->dt == DT_I64 && u->dt == n->dt);
+  CHECK(!op || op_takes(op, (DType)n->dt));
   for (int i = 0; i < n->rank; i++) dims[i] = i == axis ? (m->dims[i] == 1 ? u->dims[i] : m->dims[i]) : n->dims[i];
   if (!dims_elems(dims, n->rank)) return x;
   index = g_expand(ir, index, n->rank, dims);
@@ -258,6 +260,7 @@ Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], arg[2] = { op, axes };
   bool any = false;
+  CHECK(op_takes(op, (DType)n->dt));
   for (int i = 0; i < n->rank; i++) {
     bool r = axes >> i & 1;
     any |= r && n->dims[i] != 1;

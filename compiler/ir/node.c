@@ -55,9 +55,9 @@ bool op_takes(Op op, DType d) {
   switch (op) {
   case OP_FLDIV: case OP_FLMOD: case OP_SHL: case OP_SHR: return dt_int(d);
   case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: return dt_int(d) || d == DT_BOOL;
-  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_POW: case OP_MULACC:
+  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_MULACC:
     return dt_float(d) || dt_int(d);
-  case OP_ATAN2: return dt_float(d);
+  case OP_POW: case OP_ATAN2: return dt_float(d);
   default: return op >= OP_RECIP && op <= OP_ERF ? dt_float(d) : d != DT_NONE;
   }
 }

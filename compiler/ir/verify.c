@@ -42,13 +42,9 @@ static void verify_types(const IR *ir, Ref r) {
     }
     p++;
   }
-  switch ((Op)x->op) {
-  case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR: case OP_FLDIV: case OP_FLMOD:
-    NEED(!dt_float((DType)x->dt), "not defined on floats");
-    break;
-  case OP_BITCAST: NEED(dtype_info[x->dt].bits == dtype_info[node(ir, x->src[0])->dt].bits, "the widths differ"); break;
-  default: break;
-  }
+  if (x->op == OP_BITCAST) NEED(dtype_info[x->dt].bits == dtype_info[node(ir, x->src[0])->dt].bits, "the widths differ");
+  Op op = x->op == OP_REDUCE || x->op == OP_SCATTER || x->op == OP_RED || x->op == OP_HRED ? (Op)x->arg[0] : (Op)x->op;
+  if (op_info[op].level == L_EXPR) NEED(op_takes(op, (DType)node(ir, x->src[op == OP_WHERE])->dt), "not defined on this type");
 }
 
 static void verify_node(const IR *ir, Ref r) {

@@ -246,10 +246,12 @@ static Ref scatter_along(Build *b, Ref x, Ref index, Ref updates, int axis, Op o
   return g_where(ir, hit, op ? g_binary(ir, op, x, updates) : updates, x);
 }
 
+/* Bools have no sums: their "add" is a logical or, as in the reference of the standard. */
 static Op scatter_reduction(Build *b) {
+  const bool flags = in_dt(b, 0) == DT_BOOL;
   return attr_is(b, "reduction", "none") ? OP_NONE
-         : attr_is(b, "reduction", "add") ? OP_ADD
-         : attr_is(b, "reduction", "mul") ? OP_MUL
+         : attr_is(b, "reduction", "add") ? (flags ? OP_MAX : OP_ADD)
+         : attr_is(b, "reduction", "mul") ? (flags ? OP_MIN : OP_MUL)
          : attr_is(b, "reduction", "max") ? OP_MAX : OP_MIN;
 }
 

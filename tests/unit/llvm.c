@@ -194,11 +194,8 @@ static void for_machines(World *w, void (*test)(World *w, const Target *t, int l
     for (int k = 0; k < 2; k++) test(w, machine(w, isa[i]), lanes[k]);
 }
 
-/* Half precision is computed in single (legalize.c); front ends compute functions of integers in floats. */
-static bool takes(Op op, DType d) {
-  bool of_reals = (op >= OP_EXP && op <= OP_ERF) || op == OP_POW || op == OP_ATAN2 || op == OP_SQRT || op == OP_RECIP;
-  return op_takes(op, d) && d != DT_F16 && d != DT_BF16 && (dt_float(d) || !of_reals);
-}
+/* Half precision is computed in single (legalize.c). */
+static bool takes(Op op, DType d) { return op_takes(op, d) && d != DT_F16 && d != DT_BF16; }
 
 static void elementwise_ops(World *w, const Target *t, int lanes) {
   for (int op = 1; op < OP_COUNT; op++) {

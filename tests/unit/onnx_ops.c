@@ -45,6 +45,8 @@ static const Line lines[] = {
   { "ScatterElements 18 f{1,2,3} i{0,0,1} f{10,20,-5} axis=0 reduction='max'", "=20,2,3" },
   { "ScatterND 18 f{1,2,3,4:2,2} i{1,1,0,0:2,2} f{5,9} reduction='mul'", "=9,2,3,20" },
   { "ScatterND 18 f[4,5] i[3,1] f[3,5]", "[4,5]" },
+  { "ScatterND 18 b[4] i[2,1] b[2] reduction='add'", "[4]" },
+  { "ScatterElements 18 b[4,4] i[1,4] b[1,4] reduction='mul'", "[4,4]" },
   { "ScatterND 18 f{1,2,3,4:2,2} i{1,0,1,-1:2,1,2} f{5,9:2,1} reduction='min'", "=1,2,3,4" },
   { "ScatterND 18 f{1,2,3,4:2,2} i{1,1,-1:3,1} f{1,2,3,4,5,6:3,2} reduction='add'", "=1,2,12,16" },
   { "ScatterElements 18 f{1,2,3,4:2,2} i{1,1:2,1} f{5,6:2,1} axis=1 reduction='mul'", "=1,10,3,24" },
