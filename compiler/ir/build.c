@@ -1,8 +1,33 @@
 /* build.c: graph-level constructors. They infer shapes, broadcast, and skip what does nothing
- * (a reshape to the same shape), so that front ends stay short. Arguments were validated by the
- * caller against the user's model; a violation here is a bug in tgc. */
+ * (a reshape to the same shape), so that front ends stay short. Each checks its arguments. While a front end builds a node
+ * of a model, arguments that do not fit together are an error in the model at this node: operators have more combinations of
+ * shapes and types than their builders can list. Anywhere else they are a bug in tgc. */
 #include "ir.h"
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+_Noreturn static void misfit(const IR *ir, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn static void misfit(const IR *ir, int line, const char *fmt, ...) {
+  char text[200];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  if (!ir->building.node) bug(__FILE__, line, "%s", text);
+  fail_at(ir->ctx, EX_BADMODEL, ir->building, "its inputs do not fit together: %s", text);
+}
+#define FITS(x, ...) ((x) ? (void)0 : misfit(ir, __LINE__, __VA_ARGS__))
+
+static const char *type_text(const IR *ir, Ref r) { return dtype_info[node(ir, r)->dt].text; }
+
+static void need_op(const IR *ir, Op op, Ref x) {
+  FITS(op_takes(op, (DType)node(ir, x)->dt), "there is no %s of %s", op_info[op].name, type_text(ir, x));
+}
+
+static void need_type(const IR *ir, Ref x, DType d) {
+  FITS(node(ir, x)->dt == d, "an operand is %s, expected %s", type_text(ir, x), dtype_info[d].text);
+}
 
 static Ref graph_node(IR *ir, Op op, DType d, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
                       const int64_t *dims) {
@@ -45,7 +70,7 @@ Ref g_iota(IR *ir, DType d, int64_t n) {
 
 Ref g_unary(IR *ir, Op op, Ref x) {
   const Node *n = node(ir, x);
-  CHECK(op_takes(op, (DType)n->dt));
+  need_op(ir, op, x);
   return graph_node(ir, op, (DType)n->dt, 1, &x, 0, NULL, n->rank, n->dims);
 }
 
@@ -54,7 +79,7 @@ Ref g_cast(IR *ir, Ref x, DType d) {
   return n->dt == d ? x : graph_node(ir, OP_CAST, d, 1, &x, 0, NULL, n->rank, n->dims);
 }
 
-/* The common shape of broadcasting; BUG when there is none. */
+/* The common shape of broadcasting */
 static int broadcast_dims(IR *ir, int n, const Ref *xs, int64_t *dims) {
   int rank = 0;
   for (int i = 0; i < n; i++)
@@ -65,7 +90,7 @@ static int broadcast_dims(IR *ir, int n, const Ref *xs, int64_t *dims) {
       const Node *x = node(ir, xs[i]);
       int b = a - (rank - x->rank);
       if (b < 0 || x->dims[b] == 1 || x->dims[b] == dims[a]) continue;
-      CHECK(dims[a] == 1);
+      FITS(dims[a] == 1, "extents %lld and %lld do not broadcast", (long long)dims[a], (long long)x->dims[b]);
       dims[a] = x->dims[b];
     }
   }
@@ -81,13 +106,15 @@ static Ref elementwise(IR *ir, Op op, DType d, int n, const Ref *xs) {
 }
 
 Ref g_binary(IR *ir, Op op, Ref a, Ref b) {
-  CHECK(node(ir, a)->dt == node(ir, b)->dt && op_takes(op, (DType)node(ir, a)->dt));
+  need_type(ir, b, (DType)node(ir, a)->dt);
+  need_op(ir, op, a);
   bool compare = op_info[op].type[0] == 'b';
   return elementwise(ir, op, compare ? DT_BOOL : (DType)node(ir, a)->dt, 2, (Ref[]){ a, b });
 }
 
 Ref g_where(IR *ir, Ref c, Ref a, Ref b) {
-  CHECK(node(ir, c)->dt == DT_BOOL && node(ir, a)->dt == node(ir, b)->dt);
+  need_type(ir, c, DT_BOOL);
+  need_type(ir, b, (DType)node(ir, a)->dt);
   return elementwise(ir, OP_WHERE, (DType)node(ir, a)->dt, 3, (Ref[]){ c, a, b });
 }
 
@@ -95,7 +122,8 @@ Ref g_where(IR *ir, Ref c, Ref a, Ref b) {
 Ref g_reshape(IR *ir, Ref x, int rank, const int64_t *dims) {
   const Node *n = node(ir, x);
   if (same_dims(n, rank, dims)) return x;
-  CHECK(dims_elems(n->dims, n->rank) == dims_elems(dims, rank));
+  FITS(dims_elems(n->dims, n->rank) == dims_elems(dims, rank), "%lld elements do not fill a shape of %lld",
+       (long long)dims_elems(n->dims, n->rank), (long long)dims_elems(dims, rank));
   if (n->op == OP_RESHAPE) return g_reshape(ir, n->src[0], rank, dims);
   return graph_node(ir, OP_RESHAPE, (DType)n->dt, 1, &x, 0, NULL, rank, dims);
 }
@@ -103,7 +131,7 @@ Ref g_reshape(IR *ir, Ref x, int rank, const int64_t *dims) {
 Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims) {
   const Node *n = node(ir, x);
   if (same_dims(n, rank, dims)) return x;
-  CHECK(n->rank <= rank);
+  FITS(n->rank <= rank, "rank %d does not broadcast to rank %d", n->rank, rank);
   if (n->rank < rank) { /* leading axes first */
     int64_t lead[MAX_RANK];
     for (int i = 0; i < rank; i++) lead[i] = i < rank - n->rank ? 1 : n->dims[i - (rank - n->rank)];
@@ -111,7 +139,9 @@ Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims) {
     n = node(ir, x);
     if (same_dims(n, rank, dims)) return x;
   }
-  for (int i = 0; i < rank; i++) CHECK(n->dims[i] == dims[i] || n->dims[i] == 1);
+  for (int i = 0; i < rank; i++)
+    FITS(n->dims[i] == dims[i] || n->dims[i] == 1, "extent %lld does not broadcast to %lld", (long long)n->dims[i],
+         (long long)dims[i]);
   if (n->op == OP_EXPAND) x = n->src[0];
   return graph_node(ir, OP_EXPAND, (DType)n->dt, 1, &x, 0, NULL, rank, dims);
 }
@@ -122,12 +152,12 @@ Ref g_permute(IR *ir, Ref x, const int64_t *perm) {
   uint32_t seen = 0;
   bool identity = true;
   for (int i = 0; i < n->rank; i++) {
-    CHECK(perm[i] >= 0 && perm[i] < n->rank);
+    FITS(perm[i] >= 0 && perm[i] < n->rank, "a tensor of rank %d has no axis %lld", n->rank, (long long)perm[i]);
     seen |= 1u << perm[i];
     dims[i] = n->dims[perm[i]];
     identity &= perm[i] == i;
   }
-  CHECK(seen == (1u << n->rank) - 1);
+  FITS(seen == (1u << n->rank) - 1, "an axis is named twice");
   if (identity) return x;
   if (n->op == OP_PERMUTE) {
     for (int i = 0; i < n->rank; i++) both[i] = n->arg[perm[i]];
@@ -145,7 +175,8 @@ Ref g_shrink(IR *ir, Ref x, const int64_t *begin, const int64_t *step, const int
     arg[n->rank + i] = step && dims[i] > 1 ? step[i] : 1;
     identity &= begin[i] == 0 && arg[n->rank + i] == 1 && dims[i] == n->dims[i];
     int64_t last = begin[i] + (dims[i] - 1) * arg[n->rank + i];
-    CHECK(!dims[i] || (begin[i] >= 0 && begin[i] < n->dims[i] && last >= 0 && last < n->dims[i]));
+    FITS(!dims[i] || (begin[i] >= 0 && begin[i] < n->dims[i] && last >= 0 && last < n->dims[i]),
+         "elements %lld to %lld are outside an axis of extent %lld", (long long)begin[i], (long long)last, (long long)n->dims[i]);
   }
   if (identity) return x;
   return graph_node(ir, OP_SHRINK, (DType)n->dt, 1, &x, 2 * n->rank, arg, n->rank, dims);
@@ -165,8 +196,10 @@ Ref g_flip(IR *ir, Ref x, uint32_t axes) {
 Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, int64_t dilation) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], arg[3] = { axis, stride, dilation };
-  CHECK(n->rank < MAX_RANK && axis < n->rank && out >= 0 && k >= 1);
-  CHECK(!out || (out - 1) * stride + (k - 1) * dilation < n->dims[axis]);
+  FITS(n->rank < MAX_RANK && axis < n->rank && out >= 0 && k >= 1, "%lld windows of %lld elements in rank %d", (long long)out,
+       (long long)k, n->rank);
+  FITS(!out || (out - 1) * stride + (k - 1) * dilation < n->dims[axis], "windows reach beyond an axis of extent %lld",
+       (long long)n->dims[axis]);
   memcpy(dims, n->dims, n->rank * sizeof *dims);
   dims[axis] = out;
   dims[n->rank] = k;
@@ -177,12 +210,13 @@ Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   bool identity = true;
-  CHECK(node(ir, fill)->dt == n->dt && node(ir, fill)->rank == 0);
+  need_type(ir, fill, (DType)n->dt);
+  FITS(node(ir, fill)->rank == 0, "the value of the padding has rank %d", node(ir, fill)->rank);
   for (int i = 0; i < n->rank; i++) {
-    CHECK(lo[i] >= 0 && hi[i] >= 0);
+    FITS(lo[i] >= 0 && hi[i] >= 0, "the padding %lld, %lld is negative", (long long)lo[i], (long long)hi[i]);
     arg[i] = lo[i];
     arg[n->rank + i] = hi[i];
-    CHECK(i64_add(n->dims[i], lo[i], &dims[i]) && i64_add(dims[i], hi[i], &dims[i]));
+    FITS(i64_add(n->dims[i], lo[i], &dims[i]) && i64_add(dims[i], hi[i], &dims[i]), "an extent is too large");
     identity &= !lo[i] && !hi[i];
   }
   if (identity) return x;
@@ -198,9 +232,12 @@ Ref g_cat(IR *ir, int n, const Ref *xs, int axis) {
   dims[axis] = 0;
   for (int i = 0; i < n; i++) {
     const Node *x = node(ir, xs[i]);
-    CHECK(x->rank == first->rank && x->dt == first->dt);
-    for (int a = 0; a < x->rank; a++) CHECK(a == axis || x->dims[a] == first->dims[a]);
-    CHECK(i64_add(dims[axis], x->dims[axis], &dims[axis]));
+    need_type(ir, xs[i], (DType)first->dt);
+    FITS(x->rank == first->rank, "tensors of rank %d and %d one after the other", first->rank, x->rank);
+    for (int a = 0; a < x->rank; a++)
+      FITS(a == axis || x->dims[a] == first->dims[a], "extents %lld and %lld of tensors one after the other",
+           (long long)first->dims[a], (long long)x->dims[a]);
+    FITS(i64_add(dims[axis], x->dims[axis], &dims[axis]), "an extent is too large");
     if (x->dims[axis]) use[used++] = xs[i];
   }
   if (used == 1) return use[0];
@@ -228,10 +265,11 @@ int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong) {
 /* Nothing is ever read outside of a tensor: an index that is not known to fit is clamped. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis) {
   const Node *n = node(ir, x), *m = node(ir, index);
-  CHECK(n->rank == m->rank && m->dt == DT_I64);
+  need_type(ir, index, DT_I64);
+  FITS(n->rank == m->rank, "an index of rank %d into rank %d", m->rank, n->rank);
   int64_t dims[MAX_RANK], xdims[MAX_RANK], arg = axis, extent = n->dims[axis], wrong;
   if (g_index_fits(ir, index, extent, &wrong) <= 0) {
-    CHECK(extent);
+    FITS(extent, "the indexed axis is empty");
     index = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, index, c_int(ir, DT_I64, 0)), c_int(ir, DT_I64, extent - 1));
     m = node(ir, index);
   }
@@ -247,8 +285,11 @@ Ref g_gather(IR *ir, Ref x, Ref index, int axis) {
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis) {
   const Node *n = node(ir, x), *m = node(ir, index), *u = node(ir, updates);
   int64_t dims[MAX_RANK], arg[2] = { op, axis };
-  CHECK(n->rank == m->rank && n->rank == u->rank && m->dt == DT_I64 && u->dt == n->dt);
-  CHECK(!op || op_takes(op, (DType)n->dt));
+  need_type(ir, index, DT_I64);
+  need_type(ir, updates, (DType)n->dt);
+  FITS(n->rank == m->rank && n->rank == u->rank, "an index of rank %d and updates of rank %d into rank %d", m->rank, u->rank,
+       n->rank);
+  if (op) need_op(ir, op, x);
   for (int i = 0; i < n->rank; i++) dims[i] = i == axis ? (m->dims[i] == 1 ? u->dims[i] : m->dims[i]) : n->dims[i];
   if (!dims_elems(dims, n->rank)) return x;
   index = g_expand(ir, index, n->rank, dims);
@@ -260,7 +301,7 @@ Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], arg[2] = { op, axes };
   bool any = false;
-  CHECK(op_takes(op, (DType)n->dt));
+  need_op(ir, op, x);
   for (int i = 0; i < n->rank; i++) {
     bool r = axes >> i & 1;
     any |= r && n->dims[i] != 1;

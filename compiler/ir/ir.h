@@ -132,6 +132,7 @@ typedef struct IR {
   VEC(Buf) bufs;
   VEC(Origin) origins;
   uint32_t origin;         /* given to nodes made from now on */
+  Pos building;            /* node of the model that a front end builds now; .node NULL: none */
   int64_t next_range;      /* numbers ranges and accumulators */
 } IR;
 

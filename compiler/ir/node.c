@@ -284,6 +284,8 @@ bool node_widens(const IR *ir, const Node *x) {
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
               const int64_t *dims) {
   struct IRTables *t = ir->tables;
+  if (rank > MAX_RANK && ir->building.node)
+    fail_at(ir->ctx, EX_BADMODEL, ir->building, "takes a value of rank %d, over the limit of %d", rank, MAX_RANK);
   CHECK(nsrc <= UINT16_MAX && rank <= MAX_RANK);
   Node x = { .op = (uint8_t)op, .dt = (uint8_t)dt, .rank = (uint8_t)rank, .lanes = (uint16_t)lanes, .nsrc = (uint16_t)nsrc,
              .narg = (uint16_t)narg, .src = src, .arg = intern_list(ir, arg, narg), .dims = intern_list(ir, dims, rank) };

@@ -75,7 +75,7 @@ static void attend(Build *b, Attend *a) {
   }
   a->scores[2] = x = g_expand(ir, x, 4, shape);
   a->scores[3] = x = weights_of(b, x, a->sink, (a->allowed || a->bias) && !a->never_empty);
-  DType sum = acc_type((DType)node(ir, a->v)->dt) == DT_F64 ? DT_F64 : (DType)node(ir, x)->dt; /* values may have more bits than keys */
+  DType sum = node(ir, a->v)->dt == DT_F64 ? DT_F64 : (DType)node(ir, x)->dt; /* values may have more bits than keys */
   Ref y = matmul(b, g_cast(ir, g_reshape(ir, x, 4, grouped), sum), g_cast(ir, a->v, sum));
   a->y = g_cast(ir, g_reshape(ir, y, 4, (int64_t[]){ q[0], q[1], q[2], v[3] }), d);
 }
@@ -423,6 +423,7 @@ static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
     if (p->rank != 4 || p->dims[0] != n[0] || p->dims[1] != n[1] || p->dims[3] != n[3] ||
         in_dt(b, past) != (DType)node(ir, x)->dt)
       bad(b, "input %d does not have the shape and type of the new keys and values", past);
+    if (p->dims[2] > extent) bad(b, "the past keys and values differ in length");
     old = pad_axes(ir, b->in[past], 2, 1, (int64_t[]){ 0 }, (int64_t[]){ extent - p->dims[2] }, none);
     old = g_where(ir, g_binary(ir, OP_CMPLT, place, before), old, none);
   }
@@ -457,6 +458,11 @@ void op_ms_group_query_attention(Build *b) {
     a.q = split_heads(b, shrink_axis(ir, b->in[Q], 2, 0, 1, heads * d), heads, "query");
     a.k = split_heads(b, shrink_axis(ir, b->in[Q], 2, heads * d, 1, groups * d), groups, "query");
     a.v = split_heads(b, shrink_axis(ir, b->in[Q], 2, (heads + groups) * d, 1, groups * d), groups, "query");
+  }
+  for (int k = 0; k < 2; k++) {
+    const int64_t *new = dims_of(b, k ? a.v : a.k);
+    if (new[0] != batch || !new[2])
+      bad(b, "%lld keys or values for %lld of %lld sequences", (long long)new[2], (long long)new[0], (long long)batch);
   }
   bool first = total == length; /* a prompt: nothing is held yet, and padding is behind it */
   Ref lengths = per_batch(b, b->in[SEQLENS], batch), before = first ? integer(b, 0) : add(b, lengths, integer(b, 1 - length));

@@ -77,6 +77,7 @@ static bool branch_fits(Branch *t, const char **why) {
   c->err = err;
   c->errors = errors;
   t->b->ir->origin = origin;
+  t->b->ir->building = t->b->at;
   *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
   free(said);
   if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail(c, code, "%s", *why);

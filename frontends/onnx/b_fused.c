@@ -24,8 +24,8 @@ static Ref in_floats(Build *b, Ref x, int k) {
   int scale = SCALES + k - WORD_TABLE, zero = ZEROS + k - WORD_TABLE;
   if (!b->row->arg) return x;
   if (!has_in(b, scale) || !has_in(b, zero)) bad(b, "the scale or the zero point of input %d is left out", k);
-  x = g_binary(ir, OP_SUB, g_cast(ir, x, DT_I32), g_cast(ir, g_reshape(ir, b->in[zero], 0, NULL), DT_I32));
-  return mul(b, g_cast(ir, x, in_dt(b, scale)), g_reshape(ir, b->in[scale], 0, NULL));
+  x = g_binary(ir, OP_SUB, g_cast(ir, x, DT_I32), g_cast(ir, scalar_in(b, zero), DT_I32));
+  return mul(b, g_cast(ir, x, in_dt(b, scale)), scalar_in(b, scale));
 }
 
 /* Rows of the table at i64[B or 1, S], as [B or 1, S, columns] */

@@ -415,6 +415,7 @@ static Ref value_ref(Build *b, OnnxId id) {
 static bool type_fits(char letter, DType d) {
   switch (letter) {
   case 'b': return d == DT_BOOL;
+  case 'u': return d == DT_U8;
   case 'i': return dt_int(d);
   case 'f':
   case 'w': return dt_float(d);
@@ -429,7 +430,7 @@ static const char *input_name(const Build *b, int k) { return b->m->values.p[b->
  * are widened for the builder (letter w), else DT_NONE. */
 static DType check_types(Build *b) {
   static const char *const words[] = {
-    ['b'] = "bool", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
+    ['b'] = "bool", ['u'] = "u8", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
   };
   const char *letter = b->row->types;
   DType first = b->nin && b->in[0] && !is_list(b->in[0]) ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
@@ -543,7 +544,7 @@ static void check_made(Build *b, Ref from) {
 static void build_node(Build *b, const OnnxNode *n) {
   const Ref first = b->ir->n;
   b->n = n;
-  b->at = onnx_pos(n);
+  b->ir->building = b->at = onnx_pos(n);
   b->row = row_find(n->domain, n->op, n->opset);
   if (!b->row) {
     report_unsupported(b->c, b->m, n);
@@ -595,6 +596,7 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
       bad(b, "result %u of its body is %s, which is not supported", i, onnx_type_name(b->narrow[g->out[i]]));
   }
   b->ir->origin = origin;
+  b->ir->building = b->at;
 }
 
 /* ---- inputs ---- */
@@ -709,6 +711,7 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
     build_node(&b, &m->graph.nodes[i]);
     if (unrolled != before) unrolled += made(&b);
   }
+  g->ir->building = (Pos){ 0 };
   build_outputs(&b, g);
   build_counts(&b, g);
   g->ir->origin = 0;

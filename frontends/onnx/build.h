@@ -19,8 +19,8 @@ typedef struct Build Build;
 typedef void (*BuildFn)(Build *b);
 
 /* One form of one operator, valid in opsets since..until of its domain.
- * types: one letter per input, the last one repeated: f float, i integer, n number, b bool, a any
- *   type; ^ the type of the input before; = that of the first input; w float that is computed in
+ * types: one letter per input, the last one repeated: f float, i integer, u u8, n number, b bool,
+ *   a any type; ^ the type of the input before; = that of the first input; w float that is computed in
  *   f32 when narrower: the builder sees f32 and results are rounded once; s sequence, q any, a sequence or an optional
  * attrs: words name:kind with kind i int, f float, s string, t tensor, g graph, y type, I F S lists; then
  *   a range >=N (of an int, or of each int of a list) or {A|B} (of a string); then ! required or

@@ -136,6 +136,12 @@ static const Line lines[] = {
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] b[2,3,4] is_causal=1", "the shape of the mask does not broadcast to [2,3,4,6]" },
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] f[3,4] is_causal=1", "the shape of the mask does not broadcast to [2,3,4,6]" },
   { "com.microsoft.MultiHeadAttention 1 f[2,4,6] f[2,5,6] f[2,5,6] - i[2,5] f[3,4,5] num_heads=2", "the shape of the bias does not broadcast to [2,2,4,5]" },
+  { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,0,4] f[2,0,4] f[2,1,6,4] f[2,1,6,4] i[2] i{7} num_heads=2 kv_num_heads=1", "0 keys or values for 2 of 2 sequences" },
+  { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,1,4] f[2,1,4] f[2,1,6,4] f[2,1,9,4] i[2] i{7} num_heads=2 kv_num_heads=1", "the past keys and values differ in length" },
+  /* what no builder checks is checked where the graph is made, and is an error of the node */
+  { "com.microsoft.MatMulBnb4 1 f[2,4] i[8] f[1] K=4 N=4 block_size=16 quant_type=1", "input 1, 'x1', is i64, expected u8" },
+  { "com.microsoft.QMoE 1 f[2,4] f[2,4] i[4,8,2] f[4,8] - u[4,4,4] f[4,4] -", "its inputs do not fit together: an operand is u8, expected i64" },
+  { "com.microsoft.DynamicQuantizeLSTM 1 f[4,2,5] c[1,5,12] c[1,3,12] - - - - - d[1] c[1] d[1] c[1]", "its inputs do not fit together: an operand is" },
   /* windows */
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=2", "[1,6,3,3]" },
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=0", "attribute 'group' is 0, expected at least 1" },
