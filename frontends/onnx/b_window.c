@@ -53,7 +53,7 @@ static void window_read(Build *b, Window *w, const Node *x, const int64_t *kerne
 }
 
 /* auto_pad and the number of positions. With ceil_mode a last window may start before the end of
- * the input and its leading padding, and reach over the end. */
+ * the input and its leading padding, and reach over the end; it may be the only one. */
 static void window_place(Build *b, Window *w, bool ceil_mode) {
   bool valid = attr_is(b, "auto_pad", "VALID"), upper = attr_is(b, "auto_pad", "SAME_UPPER"),
        lower = attr_is(b, "auto_pad", "SAME_LOWER");
@@ -66,10 +66,10 @@ static void window_place(Build *b, Window *w, bool ceil_mode) {
       w->hi[i] = total - w->lo[i];
     }
     int64_t room = w->in[i] + w->lo[i] + w->hi[i] - reach(w, i);
-    if (room < 0)
+    if (ceil_mode ? room <= -w->stride[i] : room < 0)
       bad(b, "the kernel covers %lld elements on axis %d, but the padded input has %lld", (long long)reach(w, i), i,
           (long long)(w->in[i] + w->lo[i] + w->hi[i]));
-    w->out[i] = room / w->stride[i] + 1;
+    w->out[i] = room < 0 ? 0 : room / w->stride[i] + 1;
     if (ceil_mode && room % w->stride[i] && w->out[i] * w->stride[i] < w->in[i] + w->lo[i]) {
       w->over[i] = (w->out[i] * w->stride[i]) - room;
       w->out[i]++;
@@ -326,27 +326,40 @@ static void pool_read(Build *b, Window *w) {
           (long long)w->hi[i], (long long)reach(w, i));
 }
 
-/* The place of each maximum in the flattened input: the first of the window that equals it. Columns
- * come first with storage_order 1. */
+/* The same element where the first spatial axis runs fastest: at counts them with the last one fastest. */
+static Ref columns_first(Build *b, const Window *w, Ref at) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  Ref place = 0;
+  int64_t step = dims_elems(x->dims + 2, w->n);
+  for (int a = w->n - 1; a >= 0; a--) {
+    Ref extent = integer(b, x->dims[2 + a]), digit = g_binary(ir, OP_FLMOD, at, extent);
+    step /= x->dims[2 + a];
+    at = g_binary(ir, OP_FLDIV, at, extent);
+    place = place ? add(b, place, mul(b, digit, integer(b, step))) : mul(b, digit, integer(b, step));
+  }
+  return add(b, place, mul(b, at, integer(b, dims_elems(x->dims + 2, w->n))));
+}
+
+/* The place of each maximum in the flattened input: of those that are equal the first in row-major order, whatever order
+ * storage_order asks the place to be counted in. */
 static Ref max_places(Build *b, const Window *w, Ref taps, Ref max) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   Ref place = g_reshape(ir, c_int(ir, DT_I64, 0), 0, NULL), none = c_int(ir, DT_I64, INT64_MAX);
   int64_t step = 1;
-  for (int i = 0; i < w->n; i++) {
-    int a = attr_int(b, "storage_order") ? i : w->n - 1 - i;
-    Ref at = g_binary(ir, OP_MUL, iota_axis(ir, DT_I64, x->dims[2 + a], 2 + a, x->rank), c_int(ir, DT_I64, step));
-    place = g_binary(ir, OP_ADD, place, at);
-    step *= x->dims[2 + a];
-  }
-  for (int a = 1, i = 0; i < 2; i++, a--) {
+  for (int a = x->rank - 1; a >= 0; a--) {
     Ref at = g_binary(ir, OP_MUL, iota_axis(ir, DT_I64, x->dims[a], a, x->rank), c_int(ir, DT_I64, step));
     place = g_binary(ir, OP_ADD, place, at);
     step *= x->dims[a];
   }
   Ref hit = g_binary(ir, OP_CMPEQ, taps, max);
   if (dt_float(in_dt(b, 0))) hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_CMPNE, taps, taps));
-  return g_reduce(ir, OP_MIN, g_where(ir, hit, padded_windows(b, w, place, none), none), tap_axes(w));
+  Ref first = g_reduce(ir, OP_MIN, g_where(ir, hit, padded_windows(b, w, place, none), none), tap_axes(w));
+  Ref y = attr_int(b, "storage_order") ? columns_first(b, w, first) : first;
+  bool hollow = false; /* taps may lie on both sides of the input, and none in it */
+  for (int i = 0; i < w->n; i++) hollow |= w->dilation[i] > w->in[i];
+  return hollow ? g_where(ir, g_binary(ir, OP_CMPEQ, first, none), c_int(ir, DT_I64, -1), y) : y;
 }
 
 void op_max_pool(Build *b) {

@@ -141,7 +141,6 @@ static const Line lines[] = {
   /* what no builder checks is checked where the graph is made, and is an error of the node */
   { "com.microsoft.MatMulBnb4 1 f[2,4] i[8] f[1] K=4 N=4 block_size=16 quant_type=1", "input 1, 'x1', is i64, expected u8" },
   { "com.microsoft.QMoE 1 f[2,4] f[2,4] i[4,8,2] f[4,8] - u[4,4,4] f[4,4] -", "its inputs do not fit together: an operand is u8, expected i64" },
-  { "com.microsoft.DynamicQuantizeLSTM 1 f[4,2,5] c[1,5,12] c[1,3,12] - - - - - d[1] c[1] d[1] c[1]", "its inputs do not fit together: an operand is" },
   /* windows */
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=2", "[1,6,3,3]" },
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=0", "attribute 'group' is 0, expected at least 1" },
@@ -164,6 +163,15 @@ static const Line lines[] = {
   { "MaxPool 12 f[1,2,5,5] kernel_shape=[0,2]", "attribute 'kernel_shape' is 0, expected at least 1" },
   { "MaxPool 12 f[1,2,5,5] kernel_shape=[2,2] pads=[2,2,2,2]",
     "the padding on axis 0 is 2 and 2, expected less than the 2 a window covers" },
+  { "MaxPool 12 f{0,5,5,0:1,1,2,2} kernel_shape=[2,2] >2", "=1" },
+  { "MaxPool 12 f{0,5,5,0:1,1,2,2} kernel_shape=[2,2] storage_order=1 >2", "=2" },
+  { "MaxPool 12 f{0,7,7,0,0,7,7,7,7,0,1,7:1,2,2,3} kernel_shape=[2,2] storage_order=1 >2", "=2,2,6,8" },
+  { "MaxPool 12 f{1,7,7,7,7,7,7,7:1,1,2,2,2} kernel_shape=[2,2,2] storage_order=1 >2", "=4" },
+  { "MaxPool 12 f{4,5,6:1,1,3} kernel_shape=[2] dilations=[3] strides=[2] ceil_mode=1", "[1,1,1]" },
+  { "MaxPool 12 f{4,5,6:1,1,3} kernel_shape=[2] dilations=[3] strides=[2] ceil_mode=1 >2", "=0" },
+  { "MaxPool 12 f{4,5:1,1,2} kernel_shape=[2] dilations=[3] pads=[2,2] >2", "=1,-1,0" },
+  { "AveragePool 19 f{4,5,6:1,1,3} kernel_shape=[2] dilations=[3] strides=[2] ceil_mode=1", "=4" },
+  { "MaxPool 12 f[1,1,3] kernel_shape=[2] dilations=[3] strides=[1] ceil_mode=1", "the kernel covers 4 elements on axis 0, but the padded input has 3" },
   { "AveragePool 12 f[1,2,5,5] kernel_shape=[3,3] pads=[1,1,1,1]", "[1,2,5,5]" },
   /* movement */
   { "Reshape 14 f[2,3] i{3,-1}", "[3,2]" },

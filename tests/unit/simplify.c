@@ -210,7 +210,7 @@ static Ref random_step(IR *ir, uint64_t *seed, Ref a, Ref b) {
     b = swap;
   }
   switch (below(seed, 12)) {
-  case 0: return un(ir, unary[below(seed, 4)], a);
+  case 0: return un(ir, unary[below(seed, dt_float(d) ? 4 : 2)], a);
   case 1: case 2: case 3: return bin(ir, pairs[below(seed, 7)], a, b);
   case 4: return dt_float(d) ? bin(ir, OP_MUL, a, b) : bin(ir, ints[below(seed, 7)], a, b);
   case 5: {
