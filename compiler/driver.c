@@ -14,7 +14,7 @@ typedef struct State {
 
 static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->target); }
 static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
-static void pass_widen(State *st) { graph_widen(st->s.g); }
+static void pass_widen(State *st) { graph_widen(st->s.g, st->o->precision == PREC_STRICT); }
 static void pass_fold(State *st) {
   graph_fold(st->s.g);
   graph_simplify(st->s.g, st->o->precision != PREC_STRICT);

@@ -18,7 +18,8 @@ void graph_grow(Graph *g, const bool *grows); /* grow.c: by state, whether it st
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become sums over integers; true: changed */
 /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
 bool graph_simplify(Graph *g, bool merge);
-bool graph_widen(Graph *g);    /* f16 and bf16 between inputs and outputs become f32; true: changed */
+/* f16 and bf16 between inputs and outputs become f32; every: rounded after each op, as the IR has it; true: changed */
+bool graph_widen(Graph *g, bool every);
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
 bool graph_place(Graph *g);    /* concatenations that are only moved become those of moved parts; true: changed */
 bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */

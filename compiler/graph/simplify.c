@@ -251,10 +251,12 @@ RULE(cast) {
   return g_cast(ir, y->src[0], c);
 }
 
+/* Two bitcasts of a half that is computed pin its rounding, which widen.c makes of them. */
 RULE(bitcast) {
   const Node *x = node(ir, r);
   Ref y = source(ir, x->src[0], OP_BITCAST);
   if (node(ir, x->src[0])->dt == x->dt) return x->src[0];
+  if (y && node(ir, y)->nsrc && (node(ir, y)->dt == DT_F16 || node(ir, y)->dt == DT_BF16)) return 0;
   if (!y || x->dt == DT_BOOL || node(ir, x->src[0])->dt == DT_BOOL) return 0;
   return node(ir, y)->dt == x->dt ? y : node_with_src(ir, r, &y);
 }

@@ -142,20 +142,28 @@ static DType cast_target(Build *b, int64_t onnx) {
   return d;
 }
 
+Ref bitcast(Build *b, Ref x, DType d) {
+  const Node *n = node(b->ir, x);
+  return n->dt == d ? x : node_make(b->ir, OP_BITCAST, d, 1, 1, &x, 0, NULL, n->rank, n->dims);
+}
+
+/* x as a half that is rounded: where x is to be shown, arithmetic on halves that keeps more digits must not go on. */
+static Ref pinned(Build *b, Ref x) {
+  const Node *n = node(b->ir, x);
+  if ((n->dt != DT_F16 && n->dt != DT_BF16) || !n->nsrc) return x;
+  return bitcast(b, bitcast(b, x, DT_U16), (DType)n->dt);
+}
+
 /* To a type of ONNX, which may have none of its own here */
 static void cast_to(Build *b, int64_t onnx) {
   const Narrow *t = onnx > 0 && onnx < 100 ? narrow_type((int)onnx) : NULL;
-  b->out[0] = t ? narrowed(b, t, b->in[0], attr_int(b, "saturate")) : g_cast(b->ir, b->in[0], cast_target(b, onnx));
+  const Ref x = pinned(b, b->in[0]);
+  b->out[0] = t ? narrowed(b, t, x, attr_int(b, "saturate")) : pinned(b, g_cast(b->ir, x, cast_target(b, onnx)));
   b->result_narrow = t ? t->onnx : 0;
 }
 
 void op_cast(Build *b) { cast_to(b, attr_int(b, "to")); }
 void op_cast_like(Build *b) { cast_to(b, in_narrow(b, 1) ? in_narrow(b, 1) : dtype_info[in_dt(b, 1)].onnx); }
-
-Ref bitcast(Build *b, Ref x, DType d) {
-  const Node *n = node(b->ir, x);
-  return n->dt == d ? x : node_make(b->ir, OP_BITCAST, d, 1, 1, &x, 0, NULL, n->rank, n->dims);
-}
 
 void op_bitcast(Build *b) {
   DType d = cast_target(b, attr_int(b, "to")), from = in_dt(b, 0);
