@@ -73,6 +73,11 @@ static bool positive(IR *ir, Ref r) {
   return extremes(ir, r, &lo, &hi) && lo > 0 && isfinite(hi);
 }
 
+static bool is_finite(IR *ir, Ref r) {
+  double lo, hi;
+  return extremes(ir, r, &lo, &hi) && isfinite(lo) && isfinite(hi);
+}
+
 static int64_t magnitude(IR *ir, Ref r);
 
 /* from what it is made of */
@@ -216,12 +221,12 @@ static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
   if (x->arg[0] != OP_ADD || x->dt != DT_F32 || !x->varies || !elems(m)) return 0;
   if (m->op == OP_MUL && node(ir, m->src[0])->varies != node(ir, m->src[1])->varies && scaled(ir, m->src[0], 0, &a) &&
       scaled(ir, m->src[1], 0, &w)) {
-    if (!same_over(ir, a.s, axes) || !same_over(ir, w.s, axes)) return 0;
+    if (!same_over(ir, a.s, axes) || !same_over(ir, w.s, axes) || !is_finite(ir, a.s) || !is_finite(ir, w.s)) return 0;
     if (magnitude(ir, a.q) > 255 || magnitude(ir, w.q) > 255) return 0;
     Ref sum = g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a.q, w.q), axes);
     return magnitude(ir, sum) <= INT32_MAX ? unscaled(ir, sum, g_binary(ir, OP_MUL, a.s, w.s)) : 0;
   }
-  if (m->op == OP_CAST || !scaled(ir, x->src[0], 0, &a) || !same_over(ir, a.s, axes)) return 0;
+  if (m->op == OP_CAST || !scaled(ir, x->src[0], 0, &a) || !same_over(ir, a.s, axes) || !is_finite(ir, a.s)) return 0;
   Ref sum = g_reduce(ir, OP_ADD, a.q, axes);
   return magnitude(ir, sum) <= INT32_MAX ? unscaled(ir, sum, a.s) : 0;
 }

@@ -10,9 +10,15 @@
  * folds batch normalisation into the weights of the convolution before it. Movement between the ops
  * is seen through. Floats are rounded in another order, which is why these rules have names, are
  * applied to sums only, whose order is not promised either, and never to y * b * c or y + b + c in
- * general: quantisation and rounding by a large addend are written so. */
+ * general: quantisation and rounding by a large addend are written so.
+ *
+ * Infinities and NaN in y, a and w stay where they are. So s must be finite, and w * s must neither overflow nor
+ * become 0 where w and s are not: infinity * 0 is NaN. A product that would is the least normal number instead. */
+#include "../interp/interp.h"
 #include "rules.h"
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { MAX_PATH = 16 }; /* nodes between a factor and the constant it joins */
 typedef struct Step { Ref node, second; } Step; /* second: the new second source, if it has one */
@@ -21,12 +27,87 @@ static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? nod
 
 static int64_t elems(const IR *ir, Ref r) { return dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
 
+/* ---- how large the elements of a constant are ---- */
+/* of those that are finite and not 0: none is below least or above most */
+typedef struct Sizes { double least, most; bool zero, finite; } Sizes;
+
+static Sizes sizes_of_tensor(const Tensor *t) {
+  Sizes s = { INFINITY, 0, false, true };
+  for (int64_t i = 0; i < (t->data ? t->elems : 1); i++) {
+    float f;
+    double v;
+    if (t->data && t->dt == DT_F32) memcpy(&f, (const char *)t->data + i * 4, 4), v = fabsf(f); /* of any alignment */
+    else v = fabs(bits_to_double(t->dt, tensor_bits(t, i)));
+    if (!(v <= DBL_MAX)) s.finite = false;
+    else if (v == 0) s.zero = true;
+    else {
+      if (v < s.least) s.least = v;
+      if (v > s.most) s.most = v;
+    }
+  }
+  return s;
+}
+
+/* false: that is not known */
+static bool sizes(IR *ir, Ref r, Sizes *s) {
+  const Node *x = node(ir, r);
+  Sizes b;
+  Tensor t;
+  if (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE) return sizes(ir, x->src[0], s);
+  if (x->op != OP_MUL) {
+    if (!interp_const(ir, r, &t)) return false;
+    *s = sizes_of_tensor(&t);
+    return true;
+  }
+  if (!sizes(ir, x->src[0], s) || !sizes(ir, x->src[1], &b)) return false;
+  *s = (Sizes){ s->least * b.least, s->most * b.most, s->zero || b.zero, s->finite && b.finite };
+  return true;
+}
+
+typedef struct Normal { double least, most; } Normal; /* normal numbers */
+static Normal normal(DType d) {
+  switch (d) {
+  case DT_F16: return (Normal){ 0x1p-14, 65504 };
+  case DT_F64: return (Normal){ DBL_MIN, DBL_MAX };
+  case DT_BF16: return (Normal){ FLT_MIN, 0x1.fep127 };
+  default: return (Normal){ FLT_MIN, FLT_MAX };
+  }
+}
+
+/* r = op(c, f), a product or quotient; where it is less than the least normal number, and neither c nor f is 0, that
+ * number with the sign of r */
+static Ref not_vanished(IR *ir, Ref r, Ref c, Ref f, double least) {
+  DType d = (DType)node(ir, r)->dt;
+  Ref zero = c_int(ir, d, 0), tiny = g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, r), c_float(ir, d, least));
+  Ref some = g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, c, zero), g_binary(ir, OP_CMPNE, f, zero));
+  Ref below = g_binary(ir, OP_XOR, g_binary(ir, OP_CMPLT, c, zero), g_binary(ir, OP_CMPLT, f, zero));
+  Ref other = g_where(ir, below, c_float(ir, d, -least), c_float(ir, d, least));
+  return g_where(ir, g_binary(ir, OP_AND, tiny, some), other, r);
+}
+
+/* op(c, f) so that what is infinite or NaN of op(sum, f) stays so when c is part of the sum; 0: that is not possible */
+static Ref merged(IR *ir, Op op, Ref c, Ref f) {
+  const DType d = (DType)node(ir, c)->dt;
+  const Normal l = normal(d);
+  Sizes a, b;
+  Ref r = g_binary(ir, op, c, f);
+  if (!dt_float(d)) return r;
+  if (!sizes(ir, c, &a) || !sizes(ir, f, &b)) return 0;
+  if (op == OP_ADD) return a.most + b.most <= l.most ? r : 0;
+  if (!b.finite || (op == OP_DIV && b.zero)) return 0;
+  if (op == OP_DIV) b = (Sizes){ 1 / b.most, 1 / b.least, b.zero, true };
+  if (b.most > 0 && a.most * b.most > l.most) return 0;
+  return a.least * b.least < l.least ? not_vanished(ir, r, c, f, l.least) : r;
+}
+
 /* op(c, f) in c's shape, computed before c and f are repeated; 0 when that takes a larger constant
- * than both are */
+ * than both are, or is another value */
 static Ref combine(IR *ir, Op op, Ref c, Ref f) {
   const Node *x = node(ir, c);
   Ref r = g_binary(ir, op, bare(ir, c), f);
-  return elems(ir, r) <= elems(ir, bare(ir, c)) || elems(ir, r) <= elems(ir, f) ? g_expand(ir, r, x->rank, x->dims) : 0;
+  if (elems(ir, r) > elems(ir, bare(ir, c)) && elems(ir, r) > elems(ir, f)) return 0;
+  r = merged(ir, op, bare(ir, c), f);
+  return r ? g_expand(ir, r, x->rank, x->dims) : 0;
 }
 
 static bool is_sum(const IR *ir, Ref r) {

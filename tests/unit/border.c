@@ -134,10 +134,23 @@ static void others_are_left(void **state) {
   graph_free(&g);
 }
 
+/* Zeros of the padding times such weights are NaN. */
+static void weights_must_be_finite(void **state) {
+  IR *ir = *state;
+  const Shape s = { 64, 16, 16, 16, 3, 3, 12, 12, 1, 12, 1 };
+  for (int wild = 0; wild < 2; wild++) {
+    Graph g = graph_of(ir, &s, false);
+    for (size_t i = 0; i < ir->tensors.n && wild; i++) ((float *)(uintptr_t)ir->tensors.p[i].data)[7] = INFINITY;
+    assert_int_equal(graph_border(&g, &machine), !wild);
+    graph_free(&g);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = { 
     cmocka_unit_test_setup_teardown(parts_have_the_same_values, setup, teardown),
     cmocka_unit_test_setup_teardown(others_are_left, setup, teardown),
+    cmocka_unit_test_setup_teardown(weights_must_be_finite, setup, teardown),
   };
   return cmocka_run_group_tests_name("border", tests, NULL, NULL);
 }
