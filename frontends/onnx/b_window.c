@@ -2,6 +2,7 @@
  * op: the input is padded, each spatial axis becomes (out, tap) by WINDOW, channels become (group,
  * channel of the group), and a convolution is REDUCE(ADD, MUL(view of x, view of w)) over channels
  * and taps, the structure that the scheduler recognises as a contraction. */
+#include "../../compiler/interp/interp.h"
 #include "build.h"
 #include <math.h>
 #include <string.h>
@@ -94,8 +95,8 @@ static uint32_t tap_axes(const Window *w) { return ((1u << w->n) - 1) << (2 + w-
 
 /* ---- convolution ---- */
 /* The sum over the channels of a group and the taps of w[M,C/group,k...] of x[N,C,d...], padded
- * already, times w */
-static Ref window_sum(IR *ir, Ref x, Ref w, int64_t group, const int64_t *stride, const int64_t *dilation) {
+ * already, times w. inside: bools [1,1,d...], of products that are terms; 0: all are */
+static Ref window_sum(IR *ir, Ref x, Ref w, Ref inside, int64_t group, const int64_t *stride, const int64_t *dilation) {
   const Node *xn = node(ir, x), *wn = node(ir, w);
   int n = xn->rank - 2;
   int64_t out[SPATIAL], channels = wn->dims[1], maps = wn->dims[0];
@@ -111,6 +112,11 @@ static Ref window_sum(IR *ir, Ref x, Ref w, int64_t group, const int64_t *stride
   }
   x = g_reshape(ir, windows(ir, x, 2, n, out, wn->dims + 2, stride, dilation), 4 + 2 * n, xd);
   Ref product = g_binary(ir, OP_MUL, x, g_reshape(ir, w, 4 + 2 * n, wd));
+  if (inside) {
+    xd[0] = xd[1] = xd[3] = 1;
+    inside = g_reshape(ir, windows(ir, inside, 2, n, out, wn->dims + 2, stride, dilation), 4 + 2 * n, xd);
+    product = g_where(ir, inside, product, c_int(ir, (DType)node(ir, product)->dt, 0));
+  }
   return g_reshape(ir, g_reduce(ir, OP_ADD, product, axes), 2 + n, yd);
 }
 
@@ -145,7 +151,7 @@ Ref conv(Build *b, Ref x, Ref weights) {
     if (w.lo[i] < 0 || w.hi[i] < 0) bad(b, "attribute 'pads' is negative on axis %d", i);
   window_place(b, &w, false);
   x = pad_axes(b->ir, x, 2, w.n, w.lo, w.hi, c_int(b->ir, (DType)xn->dt, 0));
-  return window_sum(b->ir, x, weights, attr_int(b, "group"), w.stride, w.dilation);
+  return window_sum(b->ir, x, weights, 0, attr_int(b, "group"), w.stride, w.dilation);
 }
 
 void op_conv(Build *b) {
@@ -183,15 +189,14 @@ typedef struct Phases {
   int napart;
 } Phases;
 
-static Phases phases_of(Window *w, int64_t maps, const int64_t *out) {
+static Phases phases_of(const Window *w, int64_t maps, const int64_t *out) {
   Phases f = { 0 };
   for (int i = 0; i < w->n; i++) {
-    if (w->in[i] == 1) w->stride[i] = reach(w, i); /* each output has one tap */
     const int64_t s = w->stride[i], r = (w->lo[i] % s + s) % s;
     f.apart[i] = s == 2 && r && maps >= APART_MAPS && 4 + 2 * w->n + f.napart < MAX_RANK;
     f.napart += f.apart[i];
     f.cut[i] = f.apart[i] ? 0 : r;
-    f.taps[i] = (reach(w, i) + s - 1) / s;
+    f.taps[i] = w->k[i] / s;
     f.n[i] = (out[i] + f.cut[i] + s - 1) / s;
     f.ahead[i] = f.taps[i] - 1 - (w->lo[i] - r) / s;
   }
@@ -199,20 +204,13 @@ static Phases phases_of(Window *w, int64_t maps, const int64_t *out) {
 }
 
 /* The weights [C, M/group, k...] as those of that convolution: [1, group, M/group * s..., C/group, s..., 1..., q...], first
- * the phases that differ in weights alone, then those that are apart. Taps are split into (q, p) after the kernel was spread
- * by the dilation and padded to a multiple of s, and q runs backwards. */
+ * the phases that differ in weights alone, then those that are apart. Taps are split into (q, p), and q runs backwards. */
 static Ref phase_weights(Build *b, const Window *w, const Phases *f, int64_t group, DType acc) {
   IR *ir = b->ir;
-  Ref r = g_cast(ir, b->in[1], acc), zero = c_int(ir, acc, 0);
+  Ref r = g_cast(ir, b->in[1], acc);
   const Node *wn = node(ir, r);
   int64_t dims[MAX_RANK], perm[MAX_RANK], channels = wn->dims[0] / group, maps = wn->dims[1];
   int n = w->n, m = 0;
-  for (int i = 0; i < n; i++) {
-    int64_t none = 0, rest;
-    r = spread_axis(ir, r, 2 + i, w->dilation[i]);
-    rest = f->taps[i] * w->stride[i] - reach(w, i);
-    r = pad_axes(ir, r, 2 + i, 1, &none, &rest, zero);
-  }
   dims[0] = group;
   dims[1] = channels;
   dims[2] = maps;
@@ -299,6 +297,132 @@ static Ref interleave(Build *b, Ref y, int64_t maps, const Window *w, const Phas
   return g_reshape(ir, g_permute(ir, g_reshape(ir, y, 2 + 2 * w->n, dims), perm), 2 + w->n, merged);
 }
 
+/* ---- transposed convolution whose phases have different taps ---- */
+/* Where s does not divide the taps, or they are dilated, the convolution above would multiply inputs by zeros that it put
+ * between the weights or behind them, and weights by zeros around the inputs. The standard's sum has no such terms: an
+ * infinity times one would be NaN. So phases are told apart by their taps: what divides s and the dilation is taken out,
+ * then the taps of phase p are t0, t0 + s, ..., and input j - q0 - m d meets the m-th of them. Phases with as many taps,
+ * side by side, are filters of one convolution. */
+enum { MAX_STRIDE = 1 << 22 };
+typedef struct PhaseRun { /* phases of an axis, side by side in the result */
+  int64_t n, taps;        /* phases; taps of each, 0: they are zeros */
+  int64_t first, step;    /* the first phase's first tap; from a tap to the next. Other phases begin one tap later each. */
+  int64_t from;           /* the input that the last tap of j = 0 meets */
+} PhaseRun;
+typedef struct PhaseRuns { int64_t j, dilation; int n; PhaseRun run[]; } PhaseRuns;
+
+static int64_t greatest_divisor(int64_t a, int64_t b) { return b ? greatest_divisor(b, a % b) : a; }
+
+static PhaseRuns *phase_runs(Build *b, const Window *w, int i, int64_t out) {
+  const int64_t s = w->stride[i], d = w->dilation[i], g = greatest_divisor(s, d), step = s / g, r = (w->lo[i] % s + s) % s;
+  if (s > MAX_STRIDE) bad(b, "stride %lld on axis %d is over the limit", (long long)s, i);
+  PhaseRuns *f = arena_alloc(&b->c->model, sizeof *f + (size_t)s * sizeof *f->run);
+  int64_t *tap = ARENA_NEW(&b->c->model, int64_t, s); /* the first one of each phase + 1 */
+  for (int64_t t = 0; t < step && t < w->k[i]; t++) tap[t * d % s] = t + 1;
+  *f = (PhaseRuns){ .j = (out + s - 1) / s, .dilation = d / g };
+  for (int64_t e = 0; e < s; e++) { /* the result begins at phase r */
+    const int64_t phase = (r + e) % s, t = tap[phase] - 1;
+    PhaseRun p = { .n = 1, .first = t, .step = step };
+    if (t >= 0) {
+      p.taps = (w->k[i] - t + step - 1) / step;
+      p.from = (w->lo[i] - r) / s + (phase < r) - t * d / s - (p.taps - 1) * f->dilation;
+    }
+    PhaseRun *last = f->n ? &f->run[f->n - 1] : NULL;
+    const bool joins = last && last->taps == p.taps && (!p.taps || (last->from == p.from && last->first + last->n == t));
+    if (joins) last->n++;
+    else f->run[f->n++] = p;
+  }
+  return f;
+}
+
+typedef struct Transposed {
+  Build *b;
+  const Window *w;
+  PhaseRuns *axis[SPATIAL];
+  Ref x, weights, none;
+  int64_t group;
+  bool finite;            /* no weight is infinite or NaN, which a zero around the inputs must not meet */
+} Transposed;
+
+/* [N, M, phases..., j...] of one run of phases on each axis */
+static Ref run_of_phases(const Transposed *t, const int *run) {
+  IR *ir = t->b->ir;
+  const Node *xn = node(ir, t->x), *wn = node(ir, t->weights);
+  const int n = t->w->n;
+  const int64_t channels = wn->dims[0] / t->group, maps = wn->dims[1], batch = xn->dims[0];
+  int64_t ones[SPATIAL], dilation[SPATIAL], dims[MAX_RANK] = { batch, maps * t->group }, perm[MAX_RANK] = { 0, 2 }, phases = 1;
+  int64_t whole[MAX_RANK] = { 1, 1 };
+  Ref x = t->x, w = t->weights;
+  for (int i = 0; i < n; i++) {
+    const PhaseRun *p = &t->axis[i]->run[run[i]];
+    dims[2 + i] = p->n;
+    dims[2 + n + i] = t->axis[i]->j;
+    whole[2 + i] = t->w->in[i];
+    phases *= p->n;
+  }
+  Ref inside = 0;
+  for (int i = 0; i < n; i++)
+    if (!t->axis[i]->run[run[i]].taps) return g_expand(ir, t->none, 2 + 2 * n, dims);
+  Ref all = g_expand(ir, c_int(ir, DT_BOOL, 1), 2 + n, whole);
+  bool padded = false;
+  for (int i = 0; i < n; i++) {
+    const PhaseRun *p = &t->axis[i]->run[run[i]];
+    const int64_t need = t->axis[i]->j + (p->taps - 1) * t->axis[i]->dilation, lo = p->from < 0 ? -p->from : 0;
+    const int64_t skip = lo + p->from, behind = need + skip - lo - t->w->in[i], hi = behind > 0 ? behind : 0;
+    x = shrink_axis(ir, pad_axes(ir, x, 2 + i, 1, &lo, &hi, t->none), 2 + i, skip, 1, need);
+    all = shrink_axis(ir, pad_axes(ir, all, 2 + i, 1, &lo, &hi, c_int(ir, DT_BOOL, 0)), 2 + i, skip, 1, need);
+    padded |= lo || hi;
+    w = shrink_axis(ir, w, 2 + i, p->first, 1, (p->taps - 1) * p->step + p->n);
+    w = g_window(ir, w, 2 + i, p->taps, p->n, p->step, 1); /* [C, M/group, taps..., phases...] */
+    ones[i] = 1;
+    dilation[i] = t->axis[i]->dilation;
+  }
+  if (padded && !t->finite) inside = all;
+  w = g_flip(ir, w, ((1u << n) - 1) << 2);
+  int64_t split[MAX_RANK] = { t->group, channels }, filters[MAX_RANK] = { maps * t->group * phases, channels };
+  for (int i = 0; i < 1 + 2 * n; i++) split[2 + i] = node(ir, w)->dims[1 + i];
+  for (int i = 0; i < n; i++) perm[2 + i] = 3 + n + i; /* group, M/group, phases, C/group, taps */
+  perm[2 + n] = 1;
+  for (int i = 0; i < n; i++) perm[3 + n + i] = 3 + i, filters[2 + i] = split[3 + i];
+  w = g_reshape(ir, g_permute(ir, g_reshape(ir, w, 3 + 2 * n, split), perm), 2 + n, filters);
+  return g_reshape(ir, window_sum(ir, x, w, inside, t->group, ones, dilation), 2 + 2 * n, dims);
+}
+
+static Ref runs_of_axis(const Transposed *t, int i, int *run) {
+  if (i == t->w->n) return run_of_phases(t, run);
+  const PhaseRuns *f = t->axis[i];
+  Ref *part = ARENA_NEW(&t->b->c->model, Ref, f->n);
+  for (run[i] = 0; run[i] < f->n; run[i]++) part[run[i]] = runs_of_axis(t, i + 1, run);
+  return g_cat(t->b->ir, f->n, part, 2 + i);
+}
+
+static Ref transposed_by_runs(Build *b, Window *w, const int64_t *out, Ref x, Ref weights, int64_t group, bool finite) {
+  IR *ir = b->ir;
+  Transposed t = { b, w, { NULL }, x, weights, c_int(ir, (DType)node(ir, x)->dt, 0), group, finite };
+  int run[SPATIAL];
+  int64_t perm[MAX_RANK] = { 0, 1 }, merged[MAX_RANK] = { node(ir, x)->dims[0], node(ir, weights)->dims[1] * group }, parts = 1;
+  for (int i = 0; i < w->n; i++) {
+    t.axis[i] = phase_runs(b, w, i, out[i]);
+    parts = elems_mul(b, parts, t.axis[i]->n);
+  }
+  spend(b, parts);
+  Ref y = runs_of_axis(&t, 0, run);
+  for (int i = 0; i < w->n; i++) {
+    perm[2 + 2 * i] = 2 + w->n + i;
+    perm[3 + 2 * i] = 2 + i;
+    merged[2 + i] = t.axis[i]->j * w->stride[i];
+  }
+  return g_reshape(ir, g_permute(ir, y, perm), 2 + w->n, merged);
+}
+
+static bool all_finite(Build *b, Ref r) {
+  Tensor t;
+  if (!interp_const(b->ir, r, &t)) return false;
+  for (int64_t i = 0; i < (t.data ? t.elems : 1); i++)
+    if (!isfinite(bits_to_double(t.dt, tensor_bits(&t, i)))) return false;
+  return true;
+}
+
 void op_conv_transpose(Build *b) {
   IR *ir = b->ir;
   Window w;
@@ -307,12 +431,24 @@ void op_conv_transpose(Build *b) {
   check_weights(b, in_node(b, 0), in_node(b, 1), true);
   window_read(b, &w, in_node(b, 0), in_node(b, 1)->dims + 2);
   transposed_place(b, &w, out);
-  const Phases f = phases_of(&w, in_node(b, 1)->dims[1], out);
-  const int sum = 4 + f.napart + w.n; /* the axis of the first tap */
-  Ref product = g_binary(ir, OP_MUL, phase_inputs(b, &w, &f, group, acc), phase_weights(b, &w, &f, group, acc));
-  Ref y = g_reduce(ir, OP_ADD, product, 1u << 3 | ((1u << w.n) - 1) << sum);
-  y = interleave(b, y, in_node(b, 1)->dims[1] * group, &w, &f);
-  for (int i = 0; i < w.n; i++) y = shrink_axis(ir, y, 2 + i, f.cut[i], 1, out[i]);
+  bool even = true; /* all phases have as many taps */
+  const bool finite = all_finite(b, b->in[1]);
+  for (int i = 0; i < w.n; i++) {
+    if (w.in[i] == 1) w.stride[i] = w.k[i] * w.dilation[i]; /* each output has one tap, or none */
+    even &= w.dilation[i] == 1 && w.k[i] % w.stride[i] == 0;
+  }
+  Ref y;
+  if (even && finite) {
+    const Phases f = phases_of(&w, in_node(b, 1)->dims[1], out);
+    const int sum = 4 + f.napart + w.n; /* the axis of the first tap */
+    Ref product = g_binary(ir, OP_MUL, phase_inputs(b, &w, &f, group, acc), phase_weights(b, &w, &f, group, acc));
+    y = g_reduce(ir, OP_ADD, product, 1u << 3 | ((1u << w.n) - 1) << sum);
+    y = interleave(b, y, in_node(b, 1)->dims[1] * group, &w, &f);
+    for (int i = 0; i < w.n; i++) y = shrink_axis(ir, y, 2 + i, f.cut[i], 1, out[i]);
+  } else {
+    y = transposed_by_runs(b, &w, out, g_cast(ir, b->in[0], acc), g_cast(ir, b->in[1], acc), group, finite);
+    for (int i = 0; i < w.n; i++) y = shrink_axis(ir, y, 2 + i, 0, 1, out[i]);
+  }
   b->out[0] = g_cast(ir, has_in(b, 2) ? add_bias(b, y, 2) : y, in_dt(b, 0));
 }
 
