@@ -173,6 +173,13 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
   VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), sb_keep(&s, &c->model), n }));
 }
 
+/* What a file of code asks of its compiler. */
+static const char *guard_text(const Plan *p, const char *file) {
+  Sb s = { 0 };
+  target_guard(p->target, file, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
 /* ---- kernels for several machines ---- */
 static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out, Bundle *b) {
   Ctx *c = v->ir->ctx;
@@ -186,6 +193,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "variant", name },
     { "version", TGC_VERSION },
     { "isa", v->target->isa },
+    { "guard", guard_text(v, arena_printf(&c->model, "%s.c", name)) },
     { "prelude", sb_keep(&prelude, &c->model) },
     { "kernels", kernels_text(v, &rolled) },
     { "states", word_if(v->states.n) },
@@ -301,6 +309,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "NET", NET },
     { "version", TGC_VERSION },
     { "isa", p->target->isa },
+    { "guard", guard_text(base, arena_printf(m, "%s.c", net)) },
     { "abi_major", arena_printf(m, "%d", BUNDLE_ABI_MAJOR) },
     { "abi_minor", arena_printf(m, "%d", BUNDLE_ABI_MINOR) },
     { "interface", digest },

@@ -7,10 +7,10 @@
 
 /* clang-format off */
 const Feature features[] = {
-#define FEATURE(id, arch, name, needs, cflags, llvm) { FEAT_##id, ARCH_##arch, name, needs, cflags, llvm },
+#define FEATURE(id, arch, name, needs, cflags, llvm, macros) { FEAT_##id, ARCH_##arch, name, needs, cflags, llvm, macros },
 #include "features.h"
 #undef FEATURE
-  { 0, ARCH_ANY, NULL, 0, NULL, NULL },
+  { 0, ARCH_ANY, NULL, 0, NULL, NULL, NULL },
 };
 
 enum { /* rows of several features */
@@ -228,6 +228,36 @@ double target_bf16_rate(const Target *t) {
 bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
 
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
+
+/* Where an architecture is compiled for, with the floating-point instructions that all of its rows have. */
+static const char *arch_macros(Arch a) {
+  static const char *const macros[] = {
+    [ARCH_ANY] = "1",
+    [ARCH_X86_64] = "defined __x86_64__",
+    [ARCH_AARCH64] = "defined __aarch64__",
+    [ARCH_RISCV64] = "defined __riscv && __riscv_xlen == 64 && defined __riscv_flen && __riscv_flen >= 64",
+    [ARCH_ARM] = "defined __arm__ && defined __ARM_FEATURE_FMA",
+    [ARCH_WASM] = "defined __wasm__",
+  };
+  return macros[a];
+}
+
+void target_guard(const Target *t, const char *file, Sb *o) {
+  sb_printf(o, "/* Under other flags it would compute something else, or not compile. */\n#if !(%s", arch_macros(t->arch));
+  for (const Feature *f = features; f->name; f++)
+    if (t->features & f->bit) sb_printf(o, " && \\\n      %s", f->macros);
+  sb_printf(o, ")\n#error \"%s is made for %s: compile it with %s\"\n#endif\n", file, t->isa, t->cflags);
+  sb_printf(o,
+            "#if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__) || \\\n"
+            "    defined __ASSOCIATIVE_MATH__ || defined __RECIPROCAL_MATH__ || defined __NO_SIGNED_ZEROS__\n"
+            "#error \"%s needs the arithmetic of IEEE 754: compile it without -ffast-math, -Ofast and their parts\"\n#endif\n",
+            file);
+  if (t->arch == ARCH_ANY || t->arch == ARCH_X86_64)
+    sb_printf(o,
+              "#if defined __FLT_EVAL_METHOD__ && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)\n"
+              "#error \"%s needs floats that are computed as floats: on x86 compile it with -msse2 -mfpmath=sse\"\n#endif\n",
+              file);
+}
 
 void target_facts(const Target *t, Sb *o) {
   sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d%s", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,

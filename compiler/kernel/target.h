@@ -8,7 +8,7 @@
 typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
 enum { /* the numbers that bundles use, too */
-#define FEATURE(id, arch, name, needs, cflags, llvm) FEAT_##id = TGCRT_CPU_##id,
+#define FEATURE(id, arch, name, needs, cflags, llvm, macros) FEAT_##id = TGCRT_CPU_##id,
 #include "features.h"
 #undef FEATURE
 };
@@ -37,7 +37,7 @@ typedef struct Target {
                             * last, then NULL; schedules are made for this one. NULL: this one only */
 } Target;
 
-typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm; } Feature;
+typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm, *macros; } Feature;
 extern const Feature features[];                      /* .name NULL ends it */
 extern const Target targets[];                        /* .isa NULL ends it */
 
@@ -51,6 +51,8 @@ const Target *target_tuned(Arena *a, const Target *t, const char *triple, const 
 const Target *target_in_order(Arena *a, const Target *t); /* t with in_order, and nothing left to the C compiler */
 const Target *target_flushing(Arena *a, const Target *t); /* t with flushes */
 void target_facts(const Target *t, Sb *o);            /* all that schedules may depend on, as one line */
+/* Lines of C for a file that end its compilation, and say the flags, where the compiler's are not for this machine. */
+void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
 bool target_rounds(const Target *t, int lanes);       /* so many floats to bf16 in one instruction, to which denormals are zero */
 /* multiplies so many lanes by powers of two (SCALB) in one instruction */
