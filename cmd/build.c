@@ -1,14 +1,15 @@
-/* build.c: bundles of plans as shared objects of this machine. The C compiler and the linker run in a child process: no shell
- * sees a command. */
+/* build.c: bundles of plans as shared objects of this machine. compiler/tune/tool.c runs the C compiler and
+ * the linker, and judges how they end. */
 #include "cmd.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* The compiler's messages go to a file, and its first lines are shown when it fails. */
+#define CC_SECONDS    600.0 /* a file of a large network takes gcc a minute */
+#define PROBE_SECONDS 10.0  /* for a few lines, where nobody asked for them */
+
+/* What a tool said, or the beginning of it. */
 static void show_log(Ctx *c, const char *path) {
   char line[400];
   FILE *f = fopen(path, "re");
@@ -16,47 +17,99 @@ static void show_log(Ctx *c, const char *path) {
   if (f) fclose(f);
 }
 
-/* what: for messages; variable: that names another program for it */
-static void run_tool(Ctx *c, const Options *o, const char *what, const char *variable, const Texts *argv, const char *log) {
-  pid_t pid = child_start(c);
-  if (!pid) {
-    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || in < 0 || dup2(in, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0) _exit(126);
-    execvp(argv->p[0], (char *const *)(uintptr_t)argv->p);
-    _exit(127);
-  }
-  int status = child_wait(c, o, pid, what);
-  if (WIFEXITED(status) && !WEXITSTATUS(status)) return;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    fail(c, EX_MISSING, "cannot run the %s '%s'; set %s to one", what, argv->p[0], variable);
-  show_log(c, log);
-  fail(c, EX_BUG, "the %s '%s' does not accept the generated code", what, argv->p[0]);
+typedef struct Waiting { const Options *o; const char *what; bool shown; } Waiting;
+
+static int tick(void *arg, int64_t second) {
+  Waiting *w = arg;
+  if (second) progress_show(w->o, w->what, second), w->shown = true;
+  return interrupt_pending();
 }
 
-/* kind: what the C compiler is to make of `more` */
-static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags,
-                       const Texts *more) {
+/* Runs a tool that makes a file: 0, or an exit code and why; an interrupt fails. Its words have no NULL at the end yet. */
+static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts *argv, const char **why) {
+  Waiting waiting = { o, t.what, false };
+  VEC_PUSH(argv, NULL);
+  t.argv = argv;
+  t.log = arena_printf(&c->model, "%s/tool.log", scratch);
+  t.scratch = scratch;
+  t.seconds = o->verb == VERB_devices                    ? PROBE_SECONDS
+              : o->cc_limit && o->verb != VERB_tune ? duration(o->cc_limit) /* tune's is for a candidate */
+                                                    : CC_SECONDS;
+  t.tick = tick;
+  t.tick_arg = &waiting;
+  unlink(t.makes);
+  const ToolEnd end = tool_run(&t);
+  if (waiting.shown) progress_show(o, NULL, 0);
+  if (end.interrupted) fail(c, EX_SIGNAL + end.interrupted, "interrupted");
+  return tool_judge(c, &t, &end, why);
+}
+
+/* ---- the C compiler ---- */
+
+/* kind: what it is to make of `more`. NULL for the compiler: that of tgc's environment. */
+static int run_compiler(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *out, const char *kind,
+                        const char *cflags, const Texts *more, const char **why) {
   Texts argv = { 0 };
-  compiler_words(c, &argv);
+  if (compiler) split_words(c, compiler, &argv);
+  else compiler_words(c, &argv);
   split_words(c, kind, &argv);
   VEC_PUSH(&argv, "-o");
   VEC_PUSH(&argv, out);
   split_words(c, cflags, &argv);
   split_words(c, getenv("TGC_CFLAGS"), &argv);
   for (size_t i = 0; i < more->n; i++) VEC_PUSH(&argv, more->p[i]);
-  VEC_PUSH(&argv, NULL);
-  run_tool(c, o, "C compiler", "CC", &argv, arena_printf(&c->model, "%s/cc.log", scratch));
+  const int code = run_tool(c, o, scratch, (Tool){ .what = "C compiler", .variable = "CC", .makes = out }, &argv, why);
   VEC_FREE(&argv);
+  return code;
 }
 
-const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags,
+static const char *probe_source(Ctx *c, const char *scratch, const Target *t) {
+  const char *path = arena_printf(&c->model, "%s/probe.c", scratch);
+  Sb s = { 0 };
+  target_guard(t, "this probe", &s);
+  sb_puts(&s, "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
+              "void tgc_probe(float *x, size_t n);\nvoid tgc_probe(float *x, size_t n) {\n"
+              "  for (size_t i = 0; i < n; i++) x[i] = expf(x[i]);\n}\n"
+              "int main(void) {\n  float x = 0;\n  tgc_probe(&x, 1);\n  return x != 1;\n}\n");
+  const size_t n = s.n;
+  file_put(c, path, sb_keep(&s, &c->model), n);
+  return path;
+}
+
+int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
+                   const Target *t, const char **why) {
+  Texts more = { 0 };
+  const char *out = arena_printf(&c->model, "%s/probe.out", scratch);
+  VEC_PUSH(&more, probe_source(c, scratch, t));
+  if (!strstr(kind, "-c")) VEC_PUSH(&more, "-lm");
+  const int code = run_compiler(c, o, scratch, compiler, out, kind, cflags, &more, why);
+  VEC_FREE(&more);
+  return code;
+}
+
+/* What is refused may be the compiler's fault: then it refuses a few lines of plain C for that machine, too. */
+static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags,
+                       const Target *t, const Texts *more) {
+  const char *compiler = compiler_for(c, t), *why, *probed;
+  int code = run_compiler(c, o, scratch, compiler, out, kind, cflags, more, &why);
+  if (!code) return;
+  if (code != EX_BUG) c->file = NULL; /* the model is not to blame */
+  if (code == EX_BUG && o->verbose) show_log(c, arena_printf(&c->model, "%s/tool.log", scratch));
+  if (code == EX_BUG && compiler_probe(c, o, scratch, compiler, kind, cflags, t, &probed)) {
+    c->file = NULL;
+    fail(c, EX_MISSING, "%s; it makes no code for %s, so set CC to a compiler that does", probed, t->isa);
+  }
+  fail(c, code, "%s%s", why, code == EX_BUG ? "; it takes other code for this machine, so this is a bug in tgc" : "");
+}
+
+const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Target *t,
                           const Texts *more) {
   const char *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
   Texts all = { 0 };
   for (size_t i = 0; i < more->n; i++) VEC_PUSH(&all, more->p[i]);
   VEC_PUSH(&all, "-lm");
   VEC_PUSH(&all, "-pthread");
-  compile_to(c, o, scratch, so, "-shared -fPIC -O3", cflags, &all);
+  compile_to(c, o, scratch, so, "-shared -fPIC -O3", cflags, t, &all);
   VEC_FREE(&all);
   return so;
 }
@@ -66,7 +119,7 @@ static const char *variant_object(Ctx *c, const Options *o, const char *dir, con
   const char *object = arena_printf(&c->model, "%s/variant%zu.o", scratch, i);
   Texts source = { 0 };
   VEC_PUSH(&source, arena_printf(&c->model, "%s/%s", dir, f->variants.p[i]));
-  compile_to(c, o, scratch, object, "-c -fPIC -O3", f->variant_flags.p[i], &source);
+  compile_to(c, o, scratch, object, "-c -fPIC -O3", f->variant_flags.p[i], f->target, &source);
   VEC_FREE(&source);
   return object;
 }
@@ -79,9 +132,12 @@ static const char *link_files(Ctx *c, const Options *o, const char *object, cons
   const char *const rest[] = { "-shared", "-o", so, "-soname", soname, "--whole-archive", object, "--no-whole-archive" };
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) VEC_PUSH(&argv, rest[i]);
   if (!o->target) VEC_PUSH(&argv, "-lm");
-  VEC_PUSH(&argv, NULL);
-  run_tool(c, o, "linker", "LD", &argv, arena_printf(&c->model, "%s/ld.log", scratch));
+  const char *why;
+  int code = run_tool(c, o, scratch, (Tool){ .what = "linker", .variable = "LD", .makes = so }, &argv, &why);
   VEC_FREE(&argv);
+  if (code == EX_BUG) code = EX_MISSING; /* an object of LLVM's is what a linker of its machine takes */
+  c->file = code ? NULL : c->file;
+  if (code) fail(c, code, "%s", why);
   return so;
 }
 
@@ -103,7 +159,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
   for (size_t i = 0; i < f->variants.n; i++) VEC_PUSH(&more, variant_object(c, o, dir, scratch, f, i));
   VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt.c", dir));
   VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
-  const char *so = shared_object(c, o, scratch, "model", f->cflags, &more);
+  const char *so = shared_object(c, o, scratch, "model", f->cflags, f->target, &more);
   VEC_FREE(&more);
   return so;
 }

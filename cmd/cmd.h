@@ -150,9 +150,10 @@ void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in); /* what 
 /* ---- process.c: the scratch folder and child processes ---- */
 char *scratch_new(Ctx *c);                                /* a private folder in c->model; fails with EX_NOWRITE */
 void scratch_remove(const char *dir);
-/* fork(); the child dies with its parent and is in a group of its own. Only while a scratch folder exists. */
+/* fork(); the child dies with its parent and is in a group of its own. */
 pid_t child_start(Ctx *c);
 int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* its wait status; stage: for the progress */
+_Noreturn void child_died(Ctx *c, int status, const char *what); /* fails as its end deserves */
 int interrupt_pending(void);                              /* the signal that wants the program to end, or 0 */
 void *shared_memory(Ctx *c, size_t n);                    /* with children started later */
 
@@ -163,6 +164,7 @@ typedef struct Interface {                                /* what a caller of a 
   int64_t arena_bytes, weight_bytes;
   bool embedded;
   const char *cflags;
+  const Target *target;                                   /* of --isa */
   const char *code;                                       /* the file of the kernels */
   bool states;                                            /* which the runtime moves on */
   Texts sources;                                          /* for the C compiler, without tgcrt.c */
@@ -175,8 +177,25 @@ bool is_bundle(const char *path);
 /* ---- build.c: bundles built on this machine ---- */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
-/* What the C compiler makes of `more`, arguments that name sources, as scratch/NAME.so. */
-const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Texts *more);
+/* What the C compiler makes of `more`, arguments that name sources for t, as scratch/NAME.so. Fails with EX_MISSING,
+ * EX_NOWRITE or EX_RETRY where the compiler or the machine is to blame. */
+const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Target *t,
+                          const Texts *more);
+/* What a compiler makes of a few lines of plain C for t: 0, or an exit code and why. NULL for the compiler: CC, or cc. */
+int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
+                   const Target *t, const char **why);
+
+/* ---- toolchain.c: what builds for a machine, and what runs it ---- */
+/* Compilers for an architecture, besides clang, which builds for all; and what of it QEMU 7.2 plays. bare:
+ * without an operating system. */
+typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator; uint32_t played; } Toolchain;
+extern const Toolchain toolchains[];                      /* .compiler NULL ends it */
+bool installed(Ctx *c, const char *program);              /* in the PATH, or a path itself */
+bool is_bare(const Target *t);
+bool is_foreign(const Target *t);                         /* of another architecture than this machine */
+/* The words of CC; without it, for an architecture that is not this one's, a cross compiler that is installed; NULL: cc.
+ * Fails with EX_MISSING without one. */
+const char *compiler_for(Ctx *c, const Target *t);
 /* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
 /* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
@@ -189,6 +208,7 @@ Bytes link_shared(Ctx *c, void *arg, Bytes object);
  * process dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out);
+_Noreturn void model_failed(Ctx *c, int status, const char *why); /* for a status that is not TGCRT_OK or TGCRT_INDEX, or -1 and why */
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 

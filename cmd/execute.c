@@ -77,6 +77,22 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   return status;
 }
 
+/* A library that cannot be loaded is the compiler's, or the machine lacks memory or descriptors for it. */
+_Noreturn void model_failed(Ctx *c, int status, const char *why) {
+  static const char *const lacking[] = { "Too many open files", "Cannot allocate memory", "failed to map", "no memory", "cannot map" };
+  int code = EX_MISSING;
+  for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+    if (strstr(why, lacking[i])) code = EX_RETRY;
+  if (status <= 0 || status == TGCRT_CPU || status == TGCRT_THREADS) c->file = NULL; /* the model is not to blame */
+  if (status == TGCRT_CPU)
+    fail(c, EX_MISSING,
+         "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
+  if (status == TGCRT_THREADS) fail(c, EX_RETRY, "the model cannot be run: %s (--threads)", tgcrt_strerror(status));
+  if (status > 0) fail(c, EX_FAILED, "the model returned status %d: %s", status, tgcrt_strerror(status));
+  fail(c, code, "the compiled model cannot be loaded: %s%s", why,
+       code == EX_MISSING ? "; set CC to a compiler for this machine" : "");
+}
+
 static size_t place_of(const GIO *v) { /* bytes, as all begin aligned */
   return ((size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN;
 }
@@ -120,12 +136,8 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   for (size_t i = 0; i < steps * nout; i++)
     out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
   munmap(data, bytes ? bytes : 1);
-  if (!WIFEXITED(ended) || WEXITSTATUS(ended))
-    fail(c, EX_BUG, "the compiled model died: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended the process");
-  if (status < 0) fail(c, EX_BUG, "the compiled model cannot be run: %s", why);
-  if (status == TGCRT_CPU)
-    fail(c, EX_MISSING,
-         "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended)) child_died(c, ended, "the compiled model");
+  if (status < 0 || status == TGCRT_CPU || status == TGCRT_THREADS) model_failed(c, status, why);
   if (clamped) warn_at(c, (Pos){ 0 }, "%s", "an index in the data was out of range and has been clamped");
   return status;
 }

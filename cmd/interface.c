@@ -51,6 +51,8 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
   f->weight_bytes = json_integer_value(json_object_get(j, "weight_bytes"));
   f->code = arena_str(&c->model, code, strlen(code));
+  const char *isa = text_of(options, "isa"), *why;
+  if (!isa || !(f->target = target_find(&c->model, isa, &why))) return false;
   f->states = json_object_get(j, "states") != NULL;
   f->embedded = strcmp(weights, "file") != 0;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;

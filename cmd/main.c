@@ -44,6 +44,7 @@ static void apply_limits(Ctx *c, const Options *o) {
 
 int main(int argc, char **argv) {
   hold_standard_streams();
+  leftovers_watch();
   signal(SIGPIPE, SIG_IGN); /* a reader that went away, a file size limit: a failed write, not a death */
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would lose the status of children */

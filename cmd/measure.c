@@ -45,6 +45,7 @@ static _Noreturn void died(Ctx *c, Worker *w) {
   waitpid(w->pid, &status, 0);
   w->pid = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) fail(c, EX_MISSING, "cannot run %s", w->what);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) child_died(c, status, w->what);
   fail(c, EX_FAILED, "%s ended: %s", w->what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it says why above");
 }
 
@@ -142,10 +143,10 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   if (!status) status = m.run(&m.ctx, in, out);
   if (status == TGCRT_INDEX) status = 0; /* numbers from a seed may be no indices */
   if (status) {
-    printf("status %d %s\n", status, why);
+    printf("ready %d %s\n", status, why);
     exit(0);
   }
-  printf("ready %.6f %.6f %.6f %zu\n", m.map_ms, m.init_ms, clock_ms() - start, code_bytes(m.so));
+  printf("ready 0 %.6f %.6f %.6f %zu\n", m.map_ms, m.init_ms, clock_ms() - start, code_bytes(m.so));
   fflush(stdout);
   const double *steps = stamps ? dlsym(m.so, "tgc_steps") : NULL;
   const Spans *spans = stamps ? dlsym(m.so, "tgc_spans") : NULL;
@@ -189,7 +190,10 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
     dst[i] = shared_memory(c, (size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt));
   }
   if (!start(c, w, "the compiled model")) serve_model(dir, so, f, threads, src, dst, stamps);
-  answer(c, w, "ready", &w->ready);
+  const char *why = answer(c, w, "ready", &w->ready);
+  const int status = (int)w->ready.p[0];
+  if (status) model_failed(c, status, arena_str(&c->model, why + strspn(why, " "), strlen(why + strspn(why, " "))));
+  memmove(w->ready.p, w->ready.p + 1, --w->ready.n * sizeof *w->ready.p);
 }
 
 /* Where a bundle leaves the times of its steps. */
@@ -267,11 +271,12 @@ Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t
   VEC_PUSH(&more, t->vector_regs > 16 ? "-DCHAINS=24" : "-DCHAINS=12");
   VEC_PUSH(&more, "-pthread");
   VEC_PUSH(&more, path);
-  Probe p = { shared_object(c, o, scratch, "peak", t->cflags, &more), threads, bytes, shared_memory(c, sizeof(Peak)) };
+  Probe p = { shared_object(c, o, scratch, "peak", t->cflags, t, &more), threads, bytes, shared_memory(c, sizeof(Peak)) };
   VEC_FREE(&more);
   pid_t pid = child_start(c);
   if (!pid) probe(&p);
-  child_wait(c, o, pid, "measuring the machine");
+  const int ended = child_wait(c, o, pid, "measuring the machine");
+  if (WIFSIGNALED(ended)) child_died(c, ended, "the measurement of the machine");
   if (!(p.result->gflops > 0 && p.result->read_gbs > 0)) fail(c, EX_FAILED, "the rates of this machine cannot be measured");
   return *p.result;
 }

@@ -72,6 +72,7 @@ OPTION( 0,  "tune-log",       "FILE",      TEXT,  tune_log,       "t",
        "merge this log into the store where it exists, and write the store to it at the end")
 OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how long to search: 90, 90s, 5m or 1h (60s)")
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file (10s)")
+OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "crvbpq", "how long the C compiler or the linker may take for a file (10m)")
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
 OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep what was found without trying it in the whole model")
 OPTION( 0,  "beam",           "N",         SIZE,  beam,           "t",     "schedules of a nest that are varied at a time (4)")

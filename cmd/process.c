@@ -1,98 +1,97 @@
-/* process.c: the scratch folder and child processes. While the folder exists the signals that end a program are held back, and
- * taken where tgc waits for a child, so that the folder is always removed. */
+/* process.c: the scratch folder and the children that run models. Signals that end the program are taken where tgc waits for a
+ * child, and anywhere else by support/leftover.c: the folder is always removed. */
 #include "cmd.h"
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static sigset_t held_signals(void) {
-  sigset_t s;
-  sigemptyset(&s);
-  sigaddset(&s, SIGINT);
-  sigaddset(&s, SIGTERM);
-  sigaddset(&s, SIGHUP);
-  sigaddset(&s, SIGCHLD);
-  return s;
-}
-
 char *scratch_new(Ctx *c) {
   const char *base = getenv("TMPDIR");
   char *path = arena_printf(&c->model, "%s/tgc-XXXXXX", base && *base ? base : "/tmp");
-  sigset_t s = held_signals();
-  if (!mkdtemp(path)) fail(c, EX_NOWRITE, "cannot create a temporary folder '%s': %s", path, strerror(errno)); /* mode 0700 */
-  sigprocmask(SIG_BLOCK, &s, NULL);
+  if (!leftover_folder(path)) fail(c, EX_NOWRITE, "cannot create a temporary folder '%s': %s", path, strerror(errno));
   return path;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw) {
-  (void)st;
-  (void)kind;
-  (void)ftw;
-  remove(path);
-  return 0;
-}
-
 void scratch_remove(const char *dir) {
-  sigset_t s = held_signals();
-  nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-  sigprocmask(SIG_UNBLOCK, &s, NULL);
+  path_remove(dir);
+  leftover_forget(dir);
 }
 
 /* ---- child processes ---- */
 
+static sigset_t awaited(void) {
+  sigset_t s = signals_that_end();
+  sigaddset(&s, SIGCHLD);
+  return s;
+}
+
 /* In the child: a group of its own, so that all of it can be ended; it dies with its parent. */
 static void become_child(pid_t parent) {
-  sigset_t s = held_signals();
+  sigset_t none;
   setpgid(0, 0);
+  child_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
-  sigprocmask(SIG_UNBLOCK, &s, NULL);
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 pid_t child_start(Ctx *c) {
   fflush(stdout);
+  sigset_t was = signals_hold(); /* the child must not take one as its parent does */
   pid_t parent = getpid(), pid = fork();
-  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  int e = errno;
   if (!pid) become_child(parent);
-  else setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
+  else signals_restore(&was);
+  if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(e));
+  if (pid) setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
   return pid;
 }
 
 int interrupt_pending(void) {
-  sigset_t s = held_signals();
-  sigdelset(&s, SIGCHLD);
+  sigset_t s = signals_that_end();
   int sig = sigtimedwait(&s, NULL, &(struct timespec){ 0, 0 });
   return sig < 0 ? 0 : sig;
 }
 
 /* The wait status of a child; an interrupt ends the child and then the verb. */
 int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
-  sigset_t s = held_signals();
+  sigset_t s = awaited(), was;
   struct timespec second = { 1, 0 };
-  int status;
+  int status, ended = 0;
   int64_t seconds = 0;
+  sigprocmask(SIG_BLOCK, &s, &was);
   while (waitpid(pid, &status, WNOHANG) != pid) {
     int sig = sigtimedwait(&s, NULL, &second);
     if (sig < 0 && errno == EAGAIN) progress_show(o, stage, ++seconds);
     if (sig == SIGCHLD || sig < 0) continue;
     kill(-pid, SIGKILL);
     waitpid(pid, &status, 0);
-    fail(c, EX_SIGNAL + sig, "interrupted");
+    ended = sig;
+    break;
   }
+  sigprocmask(SIG_SETMASK, &was, NULL);
+  if (ended) fail(c, EX_SIGNAL + ended, "interrupted");
   if (seconds) progress_show(o, NULL, 0);
   return status;
 }
 
+_Noreturn void child_died(Ctx *c, int status, const char *what) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    c->file = NULL;
+    fail(c, EX_RETRY, "%s was killed: another program did it, or there is not enough memory", what);
+  }
+  fail(c, EX_BUG, "%s died: %s", what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it ended the process");
+}
+
 void *shared_memory(Ctx *c, size_t n) {
   void *p = mmap(NULL, n ? n : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) fail(c, EX_BADMODEL, "no memory for %zu bytes of outputs", n);
+  if (p == MAP_FAILED) fail(c, EX_RETRY, "no memory for %zu bytes of outputs: %s", n, strerror(errno));
   return p;
 }

@@ -127,10 +127,8 @@ static void calibrate(Ctx *c, void *arg) {
   if (!pid) run_samples(k, dir, so, &f, given);
   int ended = child_wait(c, &o, pid, "running the samples");
   interface_free(&f);
-  if (!WIFEXITED(ended) || WEXITSTATUS(ended)) fail(c, EX_BUG, "the compiled model died");
-  if (k->found->status)
-    fail(c, EX_FAILED, "the model returned status %d: %s", k->found->status,
-         k->found->status < 0 ? k->found->why : tgcrt_strerror(k->found->status));
+  if (!WIFEXITED(ended) || WEXITSTATUS(ended)) child_died(c, ended, "the compiled model");
+  if (k->found->status) model_failed(c, k->found->status, k->found->why);
 }
 
 int verb_quantize(Ctx *c, const Options *o) {

@@ -18,6 +18,7 @@ typedef struct Tuning {
   double start;
   double searched, worked; /* seconds of the search, and of a CPU that all its processes took */
   int signal; /* that asked to stop; 0: none */
+  sigset_t signals; /* as they are without tune, which takes the first one in order */
   bool shown;
   Settle *settle; /* NULL: not asked for */
   Settled model;
@@ -35,11 +36,7 @@ double duration(const char *text) {
 static int interrupted(void *arg) {
   Tuning *u = arg;
   if (u->signal || !(u->signal = interrupt_pending())) return u->signal;
-  sigset_t s;
-  sigemptyset(&s);
-  sigaddset(&s, SIGINT);
-  sigaddset(&s, SIGTERM);
-  sigprocmask(SIG_UNBLOCK, &s, NULL);
+  signals_restore(&u->signals);
   return u->signal;
 }
 
@@ -193,7 +190,8 @@ static void run(Ctx *c, void *arg) {
   const char *log = u->o->tune_log;
   const double begin = tune_clock();
   u->settle = t->lab.deadline > u->start && !u->o->no_settle ? settle_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
-  if (u->settle) settle_survey(c, u->settle);
+  const int surveyed = u->settle ? settle_survey(c, u->settle) : 0;
+  if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* what cannot build the model builds no candidate */
   t->lab.deadline += tune_clock() - begin;
   u->searched = -tune_clock();
   u->worked = -tune_work();
@@ -252,9 +250,11 @@ int verb_tune(Ctx *c, const Options *o) {
   t->lab.interrupted_arg = &u;
   tune_goals(t, p);
   t->lab.scratch = scratch_new(c);
+  u.signals = signals_hold();
   int code = ctx_try(c, run, &u);
   if (u.settle) settle_close(u.settle);
   scratch_remove(t->lab.scratch);
+  signals_restore(&u.signals);
   store_close(t->store);
   tuner_free(t);
   return code;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,6 +72,7 @@ static void discard(Ctx *c, const Bundle *b, const char *dir) {
 typedef struct Writing {
   const Bundle *b;
   const char *temp, *dir; /* the new folder: before and after; on success temp is where the old one went */
+  sigset_t signals;       /* as they were before they were held back */
   bool exists;            /* dir is there already */
   json_t *old;            /* its files when it is a bundle */
 } Writing;
@@ -97,6 +99,8 @@ static void write_and_swap(Ctx *c, void *arg) {
   bundle_put(c, w->b, w->temp);
   files_check(c);
   sync_dir(c, w->temp);
+  w->signals = signals_hold(); /* what temp names is the user's from here on, until retire has kept what is to be kept */
+  leftover_forget(w->temp);
   if (!renameat2(AT_FDCWD, w->temp, AT_FDCWD, w->dir, w->exists ? RENAME_EXCHANGE : RENAME_NOREPLACE)) return;
   if ((errno != EINVAL && errno != ENOSYS) || !swap_in_steps(c, w))
     fail(c, EX_NOWRITE, "cannot put '%s' in place: %s", w->dir, strerror(errno));
@@ -115,14 +119,17 @@ void bundle_write(Ctx *c, const Bundle *b, const char *out) {
   if (w.exists && !w.old && !dir_empty(dir))
     fail(c, EX_NOWRITE, "'%s' is a folder but no bundle (it has no manifest.json of tgc); not replacing it", dir);
   char *temp = arena_printf(&c->model, "%s/.tgc-XXXXXX", parent);
-  if (!mkdtemp(temp)) {
+  if (!leftover_folder(temp)) {
     json_decref(w.old);
     fail(c, EX_NOWRITE, "cannot create a folder in '%s': %s", parent, strerror(errno));
   }
   w.temp = temp;
+  sigprocmask(SIG_SETMASK, NULL, &w.signals);
   int code = ctx_try(c, write_and_swap, &w);
   if (code) discard(c, b, temp);
   else if (w.exists) retire(c, w.temp, w.old, dir);
+  leftover_forget(temp);
+  signals_restore(&w.signals);
   json_decref(w.old);
   if (code) fail_silent(c, code);
   sync_dir(c, parent);

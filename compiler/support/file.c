@@ -45,7 +45,7 @@ typedef struct Mapping {
 
 /* A mapped file that becomes shorter loses pages, and touching one raises SIGBUS. The handler puts
  * zeros there, so that the work at hand ends in order, and files_check refuses its result. A signal
- * carries no Ctx: this is the one variable of tgc that changes. */
+ * carries no Ctx: this is a variable that changes, as the list of leftover.c is. */
 static volatile sig_atomic_t pages_lost;
 
 static void on_sigbus(int sig, siginfo_t *info, void *context) {
@@ -104,8 +104,11 @@ void file_put(Ctx *c, const char *path, const void *p, size_t n) {
 
 void file_replace(Ctx *c, const char *path, const void *p, size_t n) {
   const char *part = arena_printf(&c->model, "%s.part", path);
-  if (!file_write(part, p, n) && !rename(part, path)) return;
+  leftover_add(part);
+  bool done = !file_write(part, p, n) && !rename(part, path);
   int e = errno;
-  unlink(part);
+  if (!done) unlink(part);
+  leftover_forget(part);
+  if (done) return;
   fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(e));
 }

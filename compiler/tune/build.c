@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FILE_STATEMENTS = 3000 };
@@ -37,10 +36,12 @@ static void write_source(Batch *b, int first, int n, Sb *out) {
   sb_free(&body);
 }
 
-/* Runs the compiler as bundles do, on an input and for an output of one kind. Of libm, tgc has a copy open. */
-static int run_compiler(const Lab *lab, const char *kind, const char *source, const char *out, const char *log) {
+/* Runs the compiler as bundles do, on an input and for an output of one kind. Of libm, tgc has a copy open. NULL: it is there;
+ * else why not. */
+static const char *run_compiler(const Lab *lab, const char *kind, const char *source, const char *out, const char *log) {
   Ctx *c = lab->ctx;
   Words argv = { 0 };
+  const char *why = NULL;
   compiler_words(c, &argv);
   split_words(c, "-fPIC -O3 -w", &argv);
   split_words(c, lab->target->cflags, &argv);
@@ -50,9 +51,12 @@ static int run_compiler(const Lab *lab, const char *kind, const char *source, co
   VEC_PUSH(&argv, "-o");
   VEC_PUSH(&argv, out);
   VEC_PUSH(&argv, NULL);
-  int status = run_limited(argv.p, log, lab->cc_limit, COMPILE_MEMORY);
+  const Tool t = { .what = "C compiler", .variable = "CC", .argv = &argv, .log = log, .scratch = lab->scratch, .makes = out,
+                   .seconds = lab->cc_limit, .memory = COMPILE_MEMORY };
+  const ToolEnd end = tool_run(&t);
+  tool_judge(c, &t, &end, &why);
   VEC_FREE(&argv);
-  return status;
+  return why;
 }
 
 /* The headers of instructions take longer to read than a kernel to compile. To read them once and for all takes as long as
@@ -74,7 +78,7 @@ void read_headers(Lab *lab) {
 static bool is_reference(const Batch *b, int place) { return b->compares && !place; }
 
 /* What others are compared with need not be fast. */
-static int compile_file(const Batch *b, int first, bool wants_header, const char *source, const char *so, const char *log) {
+static const char *compile_file(const Batch *b, int first, bool wants_header, const char *source, const char *so, const char *log) {
   const Lab *lab = b->lab;
   Arena *m = &lab->ctx->model;
   const char *level = is_reference(b, place_in_task(b, first)) ? "-O1" : "";
@@ -164,9 +168,10 @@ static void build(Batch *b, int first, int n) {
              *so = lib_path(b, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
   Sb text = { 0 };
   write_source(b, first, n, &text);
-  int status = file_write(source, text.p, text.n) ? -2 : compile_file(b, first, strstr(text.p, "<immintrin.h>"), source, so, log);
+  const char *why = file_write(source, text.p, text.n) ? strerror(errno)
+                                                       : compile_file(b, first, strstr(text.p, "<immintrin.h>"), source, so, log);
   sb_free(&text);
-  if (!status) {
+  if (!why) {
     for (int i = 0; i < n; i++) {
       b->lib_of.p[first + i] = (int)b->libs.n;
       b->at_in.p[first + i] = i;
@@ -177,10 +182,6 @@ static void build(Batch *b, int first, int n) {
     build(b, first, n / 2);
     build(b, first + n / 2, n - n / 2);
   } else {
-    const char *why = status == -2          ? strerror(errno)
-                      : status < 0          ? "the compiler took too long"
-                      : WIFSIGNALED(status) ? "the compiler died"
-                                            : "the compiler refuses it";
     tell("fail %d %s", place_in_task(b, first), why);
     b->bad[first] = true;
   }

@@ -35,14 +35,16 @@ static double seconds_of(int who) {
 double tune_work(void) { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN); }
 
 /* Signals as a fresh program has them, but for the one that says that the parent is gone. */
-static void fresh_signals(void (*orphaned)(int)) {
+void child_signals(void) {
   sigset_t none;
-  struct sigaction a = { .sa_handler = orphaned };
+  struct sigaction a = { .sa_handler = take_group };
   sigaction(SIGTERM, &a, NULL);
   signal(SIGINT, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
 bool child_begin(Ctx *c, Child *k, const char *log) {
@@ -61,8 +63,7 @@ bool child_begin(Ctx *c, Child *k, const char *log) {
   }
   if (!pid) {
     setpgid(0, 0);
-    fresh_signals(take_group);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    child_signals();
     if (getppid() != parent) _exit(127);
     int err = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (err < 0 || dup2(err, 2) < 0 || dup2(ask[0], 0) < 0 || dup2(answer[1], 1) < 0) _exit(126);
@@ -126,30 +127,4 @@ void child_limits(int cpu_seconds, int64_t memory) {
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_CPU, cpu_seconds);
   if (memory) set_limit(RLIMIT_AS, memory);
-}
-
-int run_limited(const char *const *argv, const char *log, double seconds, int64_t memory) {
-  double end = tune_clock() + seconds;
-  pid_t parent = getpid(), pid = fork();
-  int status;
-  if (!pid) {
-    fresh_signals(SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-    child_limits((int)seconds + 1, memory);
-    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || in < 0 || dup2(in, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0) _exit(126);
-    execvp(argv[0], (char *const *)(uintptr_t)argv);
-    _exit(127);
-  }
-  if (pid < 0) return -1;
-  for (useconds_t nap = 500; waitpid(pid, &status, WNOHANG) != pid; nap = nap < 8000 ? nap * 2 : nap) {
-    if (tune_clock() > end) {
-      kill(pid, SIGKILL);
-      waitpid(pid, &status, 0);
-      return -1;
-    }
-    usleep(nap);
-  }
-  return status;
 }

@@ -38,6 +38,32 @@ void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
 bool place_find(Ctx *c, const Backend *b, Place *p); /* false: there is no compiler */
 Place place_here(Ctx *c, const Backend *b);          /* fails with EX_MISSING then */
 
+/* ---- tool.c: compilers and linkers ---- */
+typedef struct Tool {
+  const char *what;        /* for messages: "C compiler" */
+  const char *variable;    /* that names another one: "CC" */
+  const Words *argv;       /* with a NULL at the end */
+  const char *log;         /* a file for what it says */
+  const char *scratch;     /* a folder for its own temporary files; NULL: as it likes */
+  const char *makes;       /* a file that it must make; NULL: none */
+  double seconds;          /* then all of its processes are ended */
+  int64_t memory;          /* bytes; 0: no limit */
+  /* called some times a second; second: how many have passed, once for each, else 0. What is not 0 ends it. */
+  int (*tick)(void *arg, int64_t second);
+  void *tick_arg;
+} Tool;
+typedef struct ToolEnd {
+  int error;               /* errno of what kept it from running; 0: it ran */
+  bool exec;               /* that was the tool itself */
+  bool late;               /* its time was over */
+  int interrupted;         /* what tick said */
+  int status;              /* else: as wait has it */
+} ToolEnd;
+ToolEnd tool_run(const Tool *t);
+/* 0: it did its work. Else who is to blame, and *why with the tool's name and its last line: EX_MISSING, EX_NOWRITE, EX_RETRY,
+ * or EX_BUG: it works, and refuses what it was given. */
+int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
+
 /* ---- store.c: measurements in an SQLite file ---- */
 typedef struct Trial {     /* a schedule of a nest that was tried */
   const char *opts;
@@ -87,7 +113,7 @@ bool child_begin(Ctx *c, Child *k, const char *log);
 bool child_line(Child *k, double seconds, Sb *line, bool *ended); /* the next line, waiting so long at most */
 int child_end(Child *k);                             /* kills its whole group; the wait status */
 void child_limits(int cpu_seconds, int64_t memory);  /* of the calling process; memory 0: as it is */
-int run_limited(const char *const *argv, const char *log, double seconds, int64_t memory); /* wait status, or -1: time ran out */
+void child_signals(void);                            /* a group's leader: when its parent dies, it takes the group with it */
 
 /* ---- batch.c ---- */
 /* screened: timed by the screen, and left out */

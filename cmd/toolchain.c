@@ -1,0 +1,40 @@
+/* toolchain.c: what builds for machines that are not this one, and what runs that here. */
+#include "cmd.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const Toolchain toolchains[] = {
+  { ARCH_X86_64, false, "x86_64-linux-gnu-gcc", "qemu-x86_64", FEAT_AVX2 },
+  { ARCH_AARCH64, false, "aarch64-linux-gnu-gcc", "qemu-aarch64", ~0u },
+  { ARCH_RISCV64, false, "riscv64-linux-gnu-gcc", "qemu-riscv64", ~0u },
+  { ARCH_ARM, false, "arm-linux-gnueabihf-gcc", "qemu-arm", ~0u },
+  { ARCH_ARM, true, "arm-none-eabi-gcc", "qemu-system-arm", ~0u },
+  { ARCH_ANY, false, NULL, NULL, 0 },
+};
+
+bool installed(Ctx *c, const char *program) {
+  const char *path = getenv("PATH");
+  if (strchr(program, '/')) return !access(program, X_OK);
+  for (const char *at = path ? path : ""; *at;) {
+    size_t n = strcspn(at, ":");
+    if (n && !access(arena_printf(&c->model, "%.*s/%s", (int)n, at, program), X_OK)) return true;
+    at += n + (at[n] == ':');
+  }
+  return false;
+}
+
+bool is_bare(const Target *t) { return strstr(t->triple, "-none-") != NULL; }
+bool is_foreign(const Target *t) { return t->arch != ARCH_ANY && t->arch != host_arch(); }
+
+const char *compiler_for(Ctx *c, const Target *t) {
+  const char *cc = getenv("CC"), *names = "";
+  if (!is_foreign(t) || (cc && strspn(cc, " \t\n") < strlen(cc))) return NULL;
+  for (const Toolchain *x = toolchains; x->compiler; x++) {
+    if (x->arch != t->arch || x->bare != is_bare(t)) continue;
+    if (installed(c, x->compiler)) return x->compiler;
+    names = arena_printf(&c->model, "; %s is one", x->compiler);
+  }
+  c->file = NULL;
+  fail(c, EX_MISSING, "no C compiler for %s is installed: set CC to one%s", t->isa, names);
+}
