@@ -208,8 +208,10 @@ int verb_bench(Ctx *c, const Options *o) {
     if (o->vs_ort || o->vs_untuned)
       fail(c, EX_USAGE_, "--vs-%s wants a model, and '%s' is a bundle", o->vs_ort ? "ort" : "untuned", o->model);
     b.f = interface_read(c, o->model);
+    native_only(c, b.f.target);
     in = b.f.inputs.p, n = b.f.inputs.n;
   } else {
+    native_only(c, target_of(c, o, "native"));
     b.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
     in = b.plan->g->inputs.p, n = b.plan->g->inputs.n;
     b.tgc_s = (clock_ms() - start) * 1e-3;

@@ -1,6 +1,7 @@
 /* build.c: bundles of plans as shared objects of this machine. compiler/tune/tool.c runs the C compiler and
  * the linker, and judges how they end. */
 #include "cmd.h"
+#include "../runtime_stub/tgcrt.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,17 +149,46 @@ Bytes link_shared(Ctx *c, void *arg, Bytes object) {
   return file_read(c, link_files(c, l->o, in, l->soname, l->scratch), (size_t)1 << 40);
 }
 
+/* What a library, or the example, is made of, without the runtime: arguments for the compiler. */
+static void add_sources(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Texts *more) {
+  VEC_PUSH(more, arena_printf(&c->model, "-I%s", dir));
+  for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
+  for (size_t i = 0; i < f->variants.n; i++) VEC_PUSH(more, variant_object(c, o, dir, scratch, f, i));
+  VEC_PUSH(more, arena_printf(&c->model, "%s/tgcrt.c", dir));
+  VEC_PUSH(more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
+}
+
+const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f) {
+  const char *program = arena_printf(&c->model, "%s/example", scratch);
+  Texts more = { 0 };
+  VEC_PUSH(&more, arena_printf(&c->model, "%s/main.c", dir));
+  add_sources(c, o, dir, scratch, f, &more);
+  VEC_PUSH(&more, "-lm");
+  VEC_PUSH(&more, "-pthread");
+  compile_to(c, o, scratch, program, "-static -O3", f->cflags, f->target, &more);
+  VEC_FREE(&more);
+  return program;
+}
+
+int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
+                const char **why) {
+  Options patient = *o;
+  patient.cc_limit = "9999999"; /* what runs a model has no limit elsewhere */
+  patient.verb = VERB_run;
+  const Tool t = { .what = "emulator", .variable = "PATH", .makes = makes };
+  const int code = run_tool(c, &patient, scratch, t, argv, why);
+  if (code != EX_BUG) return code;
+  *why = arena_printf(&c->model, "%s, by %s", *why, emulator);
+  return strstr(*why, tgcrt_strerror(TGCRT_CPU)) ? EX_MISSING : EX_FAILED;
+}
+
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks) {
   const char *end = strrchr(f->code, '.'), *code = arena_printf(&c->model, "%s/%s", dir, f->code);
   if (!strcmp(end, ".so")) return code;
   if (!f->states && (!strcmp(end, ".o") || !strcmp(end, ".a"))) return link_files(c, o, code, f->code, scratch);
   Texts more = { 0 };
-  VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
   if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));
-  for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(&more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
-  for (size_t i = 0; i < f->variants.n; i++) VEC_PUSH(&more, variant_object(c, o, dir, scratch, f, i));
-  VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt.c", dir));
-  VEC_PUSH(&more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
+  add_sources(c, o, dir, scratch, f, &more);
   const char *so = shared_object(c, o, scratch, "model", f->cflags, f->target, &more);
   VEC_FREE(&more);
   return so;

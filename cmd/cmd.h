@@ -196,8 +196,17 @@ bool is_foreign(const Target *t);                         /* of another architec
 /* The words of CC; without it, for an architecture that is not this one's, a cross compiler that is installed; NULL: cc.
  * Fails with EX_MISSING without one. */
 const char *compiler_for(Ctx *c, const Target *t);
+Arch elf_arch(const char *path);                          /* of an object file's code; ARCH_ANY: none of tgc's */
+void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING for code that only others run */
+/* As bundle_execute, for another architecture: by an emulator, or fails with EX_MISSING. */
+void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
+                    const Tensor *in, Tensor *out);
 /* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
+/* The bundle's example as a static program, and what runs it: 0, or an exit code and why. */
+const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
+int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
+                const char **why);
 /* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);

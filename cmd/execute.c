@@ -43,6 +43,11 @@ static int use_threads(void *so, const Interface *f, CallContext *ctx, int threa
 
 /* The arena starts as 0xA5, so that reading what was never written shows. */
 int model_open(const char *dir, const char *so_path, const Interface *f, int threads, Loaded *m, char why[252]) {
+  const Arch arch = elf_arch(so_path);
+  if (arch != ARCH_ANY && arch != host_arch()) {
+    snprintf(why, 252, "it is code for %s, and this machine is %s", arch_name(arch), arch_name(host_arch()));
+    return -1;
+  }
   m->so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
   if (!m->so) {
     snprintf(why, 252, "%s", dlerror());
@@ -99,7 +104,12 @@ static size_t place_of(const GIO *v) { /* bytes, as all begin aligned */
 
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out) {
-  const char *so = bundle_build(c, o, dir, scratch, f, NULL);
+  const char *so = is_foreign(f->target) ? NULL : bundle_build(c, o, dir, scratch, f, NULL);
+  const Arch arch = so ? elf_arch(so) : f->target->arch; /* portable code is for whatever its compiler says */
+  if (arch != ARCH_ANY && arch != host_arch()) {
+    bundle_emulate(c, o, dir, scratch, f, arch, steps, in, out);
+    return TGCRT_OK;
+  }
   size_t bytes = 0, nin = f->inputs.n, nout = f->outputs.n;
   for (size_t i = 0; i < nout; i++) bytes += place_of(&f->outputs.p[i]);
   Result *r = shared_memory(c, sizeof *r);

@@ -172,6 +172,7 @@ static void run_profile(Ctx *c, void *arg) {
 int verb_profile(Ctx *c, const Options *o) {
   Feed feed = { 0 };
   Profile p = { .o = o };
+  native_only(c, target_of(c, o, "native"));
   feed_read(c, o, &feed);
   p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
   size_t n = p.plan->g->inputs.n;

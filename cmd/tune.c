@@ -223,6 +223,7 @@ int verb_tune(Ctx *c, const Options *o) {
   Tuning u = { .o = o, .start = tune_clock() };
   Tuner *t = &u.t;
   Options plain = *o;
+  native_only(c, target_of(c, o, "native"));
   Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";
   plain.no_store = true;

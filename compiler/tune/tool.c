@@ -110,7 +110,7 @@ static char *said(Ctx *c, const char *log) {
 
 /* The last line that says something: those that only say that there was an error count where there is no other. */
 static const char *last_line(Ctx *c, const char *text) {
-  static const char *const idle[] = { "compilation terminated", " generated.", "ld returned ", "linker command failed", "see the backtrace",
+  static const char *const idle[] = { "note: ", "compilation terminated", " generated.", "ld returned ", "linker command failed", "see the backtrace",
                                       "Please submit a full bug report" };
   const char *last = NULL, *any = NULL;
   size_t last_n = 0, any_n = 0;
