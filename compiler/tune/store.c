@@ -2,7 +2,8 @@
  *
  * The file is a cache: a row is believed only as far as its schedule parses and its times are times, rows of
  * another place are not seen, a file that is no database is moved aside, and where nothing can be written rows
- * stay in memory. Several tuners may share it (write-ahead log; a writer waits for the others). A commit
+ * stay in memory. Several tuners may share it (write-ahead log; a writer waits for the others, and what waits for longer
+ * than a second is written when the store is free again). A commit
  * outlives the process; a durable one, power. On network file systems, where a write-ahead log does not
  * work, it is a rollback journal. */
 #include "tune.h"
@@ -16,7 +17,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { BUSY_MS = 60000, MAX_TEXT = 4096 };
+enum { MAX_TEXT = 4096 };
+/* seconds that it may be locked by another process: then one line says so, and what is to be written waits in memory; once that
+ * was said; until tuners that open it are done; at the end */
+#define BUSY   1.0
+#define AGAIN  0.05
+#define OPENED 10.0
+#define LAST   10.0
 
 /* clang-format off */
 typedef enum { Q_TRIALS, Q_WINNER, Q_PUT_PLACE, Q_PUT_TRIAL, Q_PUT_WINNER, Q_ALL, Q_COUNT } Query;
@@ -40,8 +47,14 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS place (id TEXT PRIMARY 
                              "PRAGMA user_version = 1;";
 /* clang-format on */
 
+typedef struct Row { const char *key; Place place; bool is_winner; Trial trial; Winner winner; } Row;
+
 struct Store {
   Ctx *c;
+  double until;          /* when what is locked is given up */
+  bool busy;             /* it was, and that was said */
+  bool waits;            /* what is put now goes to waiting */
+  VEC(Row) waiting;      /* to be written when the store is free */
   sqlite3 *db;
   const char *path;
   sqlite3_stmt *query[Q_COUNT];
@@ -82,6 +95,12 @@ static bool on_network(const char *path) {
   return false;
 }
 
+static int nap(void *arg, int times) {
+  Store *s = arg;
+  (void)times;
+  return tune_clock() < s->until && !usleep(5000);
+}
+
 static int run_sql(Store *s, const char *sql) { return sqlite3_exec(s->db, sql, NULL, NULL, NULL); }
 
 static void close_db(Store *s) {
@@ -97,7 +116,7 @@ static void close_db(Store *s) {
 static int open_db(Store *s, const char *path, bool create) {
   int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), code = sqlite3_open_v2(path, &s->db, flags, NULL);
   if (code) return code;
-  sqlite3_busy_timeout(s->db, BUSY_MS);
+  sqlite3_busy_handler(s->db, nap, s);
   sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 1 << 20);
   sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -118,6 +137,13 @@ static bool is_corrupt(Store *s, int code, bool writes) {
               !strcmp((const char *)sqlite3_column_text(q, 0), "ok");
   sqlite3_finalize(q);
   return !good;
+}
+
+static bool is_busy(int code) { return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED; }
+
+static void warn_busy(Store *s, const char *then) {
+  if (!s->busy) warn_at(s->c, (Pos){ 0 }, "'%s' is busy: another process has kept it locked for a second; %s", s->path, then);
+  s->busy = true;
 }
 
 static void to_memory(Store *s, const char *why) {
@@ -150,22 +176,28 @@ Store *store_open(Ctx *c, const char *path, bool create) {
   const char *slash = strrchr(path, '/');
   if (create) make_folders(c, path);
   int lock = open(slash ? arena_str(&c->model, path, (size_t)(slash - path + 1)) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock >= 0) flock(lock, LOCK_EX); /* of those who find it damaged, one moves it */
+  for (double end = tune_clock() + (create ? OPENED : BUSY); /* of those who find it damaged, one moves it */
+       lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) && tune_clock() < end;)
+    usleep(5000);
+  s->until = tune_clock() + BUSY;
   int code = open_db(s, path, create);
   if (is_corrupt(s, code, create)) code = create ? start_over(s) : SQLITE_CORRUPT;
   if (lock >= 0) close(lock);
   if (!code) return s;
   if (create) return to_memory(s, sqlite3_errstr(code)), s;
   close_db(s);
+  if (is_busy(code)) warn_busy(s, "its schedules are not used");
   if (code == SQLITE_CORRUPT) warn_at(c, (Pos){ 0 }, "'%s' is damaged or no store of tgc; its schedules are not used", path);
   return NULL;
 }
 
-void store_close(Store *s) {
-  if (s) close_db(s);
+/* ---- rows, which may hold anything ---- */
+static bool next_row(Store *s, sqlite3_stmt *q) {
+  const int code = sqlite3_step(q);
+  if (is_busy(code)) warn_busy(s, "its schedules are not used");
+  return code == SQLITE_ROW;
 }
 
-/* ---- rows, which may hold anything ---- */
 static bool is_text(sqlite3_stmt *q, int col) {
   return sqlite3_column_type(q, col) == SQLITE_TEXT && sqlite3_column_bytes(q, col) < MAX_TEXT;
 }
@@ -187,7 +219,8 @@ static void bind_key(sqlite3_stmt *q, const char *key, const char *place) {
 void store_trials(Store *s, const char *key, const Place *p, Trials *out) {
   sqlite3_stmt *q = s->query[Q_TRIALS];
   bind_key(q, key, p->id);
-  while (sqlite3_step(q) == SQLITE_ROW) {
+  s->until = tune_clock() + (s->busy ? 0 : BUSY);
+  while (next_row(s, q)) {
     if (!is_text(q, 0)) continue;
     Trial t = { .opts = text_at(s, q, 0),
                 .failed = sqlite3_column_int(q, 1) != 0,
@@ -202,7 +235,8 @@ void store_trials(Store *s, const char *key, const Place *p, Trials *out) {
 bool store_winner(Store *s, const char *key, const Place *p, Winner *w) {
   sqlite3_stmt *q = s->query[Q_WINNER];
   bind_key(q, key, p->id);
-  bool found = sqlite3_step(q) == SQLITE_ROW && is_text(q, 0);
+  s->until = tune_clock() + (s->busy ? 0 : BUSY);
+  bool found = next_row(s, q) && is_text(q, 0);
   if (found)
     *w = (Winner){ text_at(s, q, 0), sqlite3_column_double(q, 1), sqlite3_column_double(q, 2), sqlite3_column_int(q, 3) };
   sqlite3_reset(q);
@@ -216,10 +250,24 @@ static void step(Store *s, sqlite3_stmt *q) {
   s->broken |= code != SQLITE_DONE;
 }
 
-void store_begin(Store *s, bool durable) {
+static void begin(Store *s, bool durable, double wait) {
+  s->until = tune_clock() + wait;
   run_sql(s, durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-  s->broken = run_sql(s, "BEGIN IMMEDIATE") != SQLITE_OK;
+  const int code = run_sql(s, "BEGIN IMMEDIATE");
+  s->waits = is_busy(code);
+  s->broken = code != SQLITE_OK;
+  if (s->waits) {
+    warn_busy(s, "what is measured is kept in memory until it is free");
+    return;
+  }
+  for (size_t i = 0; i < s->waiting.n; i++) { /* what came first is written first */
+    const Row *r = &s->waiting.p[i];
+    if (r->is_winner) store_put_winner(s, r->key, &r->place, &r->winner);
+    else store_put_trial(s, r->key, &r->place, &r->trial);
+  }
 }
+
+void store_begin(Store *s, bool durable) { begin(s, durable, s->busy ? AGAIN : BUSY); }
 
 static void put_place(Store *s, const Place *p) {
   bind_key(s->query[Q_PUT_PLACE], p->id, p->text);
@@ -228,6 +276,10 @@ static void put_place(Store *s, const Place *p) {
 
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t) {
   sqlite3_stmt *q = s->query[Q_PUT_TRIAL];
+  if (s->waits) {
+    VEC_PUSH(&s->waiting, ((Row){ .key = key, .place = *p, .trial = *t }));
+    return;
+  }
   put_place(s, p);
   bind_key(q, key, p->id);
   sqlite3_bind_text(q, 3, t->opts, -1, SQLITE_STATIC);
@@ -240,6 +292,10 @@ void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t) 
 
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w) {
   sqlite3_stmt *q = s->query[Q_PUT_WINNER];
+  if (s->waits) {
+    VEC_PUSH(&s->waiting, ((Row){ .key = key, .place = *p, .is_winner = true, .winner = *w }));
+    return;
+  }
   put_place(s, p);
   bind_key(q, key, p->id);
   sqlite3_bind_text(q, 3, w->opts, -1, SQLITE_STATIC);
@@ -250,14 +306,30 @@ void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w
 }
 
 bool store_commit(Store *s) {
+  if (s->waits) return s->waits = false;
   if (!s->broken) s->broken = run_sql(s, "COMMIT") != SQLITE_OK;
-  if (!s->broken) return !s->in_memory;
+  if (!s->broken) {
+    s->waiting.n = 0;
+    s->busy = false;
+    return !s->in_memory;
+  }
   const char *why = sqlite3_errmsg(s->db);
   why = arena_str(&s->c->model, why, strlen(why));
   run_sql(s, "ROLLBACK");
   if (!s->in_memory) to_memory(s, why);
   s->broken = false;
   return false;
+}
+
+void store_close(Store *s) {
+  if (!s) return;
+  if (s->waiting.n) {
+    begin(s, true, LAST);
+    store_commit(s);
+  }
+  if (s->waiting.n) warn_at(s->c, (Pos){ 0 }, "'%s' is busy still: %zu measurements are lost", s->path, s->waiting.n);
+  VEC_FREE(&s->waiting);
+  close_db(s);
 }
 
 /* ---- everything, for the log ---- */
