@@ -31,6 +31,7 @@ typedef enum {
 typedef Words Texts;
 typedef struct Options {       /* zero, false and NULL: not given */
   Verb verb;
+  uint64_t given[2];           /* a bit for each row of options.h */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *chains;
@@ -113,6 +114,7 @@ typedef struct NamedTensor {
   int number;                  /* place among them, when the name does not decide; -1: not known */
   const char *file;            /* for messages */
   Tensor t;
+  bool given;                  /* by --input */
   bool raw;                    /* bytes whose type and shape are the model's to say */
 } NamedTensor;
 struct Feed { VEC(NamedTensor) inputs, outputs; };

@@ -19,7 +19,7 @@ static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed
 static void check_pass(Ctx *c, const char *name) {
   bool known = !strcmp(name, "load");
   for (int i = 0; i < pass_count(); i++) known |= !strcmp(pass_info(i).name, name);
-  if (!known) fail(c, EX_USAGE_, "unknown pass '%s' (tgc ops lists them)", name);
+  if (!known) fail(c, EX_USAGE_, "unknown --stop-after '%s' (tgc ops lists the passes)", name);
 }
 
 /* To standard output whole; to a file NAME.tg with the long weights in NAME.bin beside it, which may be what the graph's

@@ -93,7 +93,9 @@ void feed_read(Ctx *c, const Options *o, Feed *f) {
     const char *name = path == text ? NULL : arena_str(&c->model, text, (size_t)(eq - text));
     if (ends(path, ".npz")) npz_parse(c, path, file_read(c, path, 0), add_array, &(Archive){ f, path, false });
     else VEC_PUSH(&f->inputs, read_one(c, name, name ? -1 : number++, path));
+    if (name && ends(path, ".npz")) fail(c, EX_USAGE_, "--input %s: an archive has the names of its inputs itself", text);
   }
+  for (size_t i = 0; i < f->inputs.n; i++) f->inputs.p[i].given = true;
   if (!o->data) return;
   const char *step = step_folder(c, o->data, 0);
   read_data(c, step ? step : o->data, f);
@@ -112,6 +114,27 @@ static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO 
   for (size_t i = 0; i < n; i++)
     if (v[i].number == number) return &v[i];
   return NULL;
+}
+
+/* Files that the user gave for an input each must have one, of their own. */
+static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
+  const NamedTensor **taken = ARENA_NEW(&c->model, const NamedTensor *, n + 1);
+  Names names = { 0 };
+  for (int i = 0; i < n; i++) names_add(c, &names, want[i].name ? want[i].name : "");
+  const char *there = names_text(c, &names);
+  VEC_FREE(&names.p);
+  for (size_t k = 0; k < f->inputs.n; k++) {
+    const NamedTensor *t = &f->inputs.p[k];
+    int i = 0;
+    if (!t->given) continue;
+    while (i < n && (!t->name || !want[i].name || strcmp(t->name, want[i].name))) i++;
+    if (i == n && t->number >= 0 && t->number < n) i = t->number;
+    if (i == n && t->name) fail(c, EX_USAGE_, "--input '%s': the model has no input '%s'; there are%s", t->file, t->name, there);
+    if (i == n) fail(c, EX_USAGE_, "--input '%s': the model has %d input%s, namely%s", t->file, n, n == 1 ? "" : "s", there);
+    if (taken[i])
+      fail(c, EX_USAGE_, "--input gives '%s' twice: by '%s' and by '%s'", want[i].name, taken[i]->file, t->file);
+    taken[i] = t;
+  }
 }
 
 static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *kind) {
@@ -152,6 +175,7 @@ static void seeded_data(DType d, void *out, int64_t n, uint64_t state) {
 
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out) {
   int seeded = 0;
+  check_given(c, f, want, n);
   for (int i = 0; i < n; i++) {
     const NamedTensor *t = find_tensor(f->inputs.p, f->inputs.n, &want[i], i);
     if (t) {
@@ -187,7 +211,7 @@ int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s) {
     const char *folder = i && o->data ? step_folder(c, o->data, i) : NULL;
     if (folder) read_data(c, folder, &own);
     const Feed *f = folder ? &own : first;
-    seeded += feed_inputs(c, f, s->in, (int)s->nin, o->seed + (int64_t)(i * s->nin), s->given + i * s->stride);
+    seeded += feed_inputs(c, f, s->in, (int)s->nin, (int64_t)((uint64_t)o->seed + i * s->nin), s->given + i * s->stride);
     s->wanted = s->wanted && feed_outputs(c, f, s->out, (int)s->nout, s->want + i * s->nout);
     feed_free(&own);
   }

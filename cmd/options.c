@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { FLAG, TEXT, LIST, SIZE, REAL, MAYBE } Kind;
+typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind;
 typedef struct OptionRow {
   char letter;
   const char *name, *arg;
@@ -42,6 +42,8 @@ static const char verb_letter[] = "crvikbptqdo"; /* ORDER VERB: as options.h nam
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
+#define MOST_ELEMS   ((int64_t)1 << 40)
+#define MOST_SECONDS 1e7
 
 static const struct {
   int code;
@@ -60,7 +62,9 @@ static const struct {
 };
 enum { EXITS = sizeof exit_rows / sizeof *exit_rows };
 
-static bool option_of(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v]); }
+static bool option_of_bundle(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v] & ~0x20); }
+static bool option_of(const OptionRow *r, Verb v) { return option_of_bundle(r, v) || strchr(r->verbs, verb_letter[v]); }
+_Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Options *)0)->given), "a bit for each option");
 
 /* ---- help ---- */
 enum { HELP_AT = 30, HELP_WIDTH = 110 };
@@ -138,7 +142,8 @@ static void print_man(void) {
     put_troff(verb_rows[i].gloss);
     puts(".");
   }
-  puts(".SH OPTIONS\nIn parentheses the verbs that take an option; without any, all do.");
+  puts(".SH OPTIONS\nIn parentheses the verbs that take an option; without any, all do.\n"
+       "Where an option that may not be repeated is given twice, the last value counts.");
   for (int i = 0; i < OPTIONS; i++) print_man_option(&option_rows[i]);
   puts(".SH EXIT STATUS");
   for (int i = 0; i < EXITS; i++) printf(".TP\n.B %d\n%s.\n", exit_rows[i].code, exit_rows[i].gloss);
@@ -175,18 +180,23 @@ static bool parse_size(const char *s, int64_t *out) {
 static bool parse_real(const char *s, double *out) {
   char *end;
   *out = strtod(s, &end);
-  return end != s && !*end && *out >= 0;
+  return end != s && !*end && *out >= 0 && *out < 1e300;
 }
 
 /* Stores a value; returns -1, or the exit code of a wrong one. */
 static int store(Options *o, const OptionRow *r, const char *value) {
   void *field = (char *)o + r->field;
+  const size_t row = (size_t)(r - option_rows);
+  o->given[row / 64] |= (uint64_t)1 << row % 64;
+  if (value && !*value) return wrong(o, "--%s wants a value: %s", r->name, r->arg);
   switch (r->kind) {
   case FLAG: *(bool *)field = true; return -1;
   case MAYBE: *(const char **)field = value ? value : "yes"; return -1;
   case TEXT: *(const char **)field = value; return -1;
   case LIST: VEC_PUSH((Texts *)field, value); return -1;
   case SIZE: return parse_size(value, field) ? -1 : wrong(o, "--%s wants a whole number, not '%s'", r->name, value);
+  case COUNT:
+    return parse_size(value, field) && *(int64_t *)field ? -1 : wrong(o, "--%s wants a whole number from 1 on, not '%s'", r->name, value);
   case REAL:
     return parse_real(value, field) ? -1 : wrong(o, "--%s wants a number that is not negative, not '%s'", r->name, value);
   }
@@ -256,6 +266,80 @@ static int unknown_precision(const Options *o) {
   return status;
 }
 
+/* ---- options that would have no effect ---- */
+static bool given(const Options *o, const char *name) {
+  for (int i = 0; i < OPTIONS; i++)
+    if (o->given[i / 64] >> i % 64 & 1 && !strcmp(option_rows[i].name, name)) return true;
+  return false;
+}
+
+/* Pairs of which the first is ignored beside the second. NULL for the second: beside a bundle's code that is not C. */
+static const struct { const char *option, *beside; } ignored[] = {
+  { "name", "stop-after" },        { "emit", "stop-after" },       { "embed-weights", "stop-after" }, { "no-cpu-check", "stop-after" },
+  { "self-test", "stop-after" },   { "explain", "stop-after" },    { "cc-limit", "stop-after" },      { "seconds", "runs" },
+  { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "chains", "outputs" },           { "schedule", "outputs" },
+  { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
+  { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
+};
+/* Options without an effect where none of the others is given. */
+static const struct { const char *option, *without[3]; } idle[] = {
+  { "format", { "output" } },
+  { "seed", { "self-test", "precision", "weights" } }, /* of compile */
+};
+
+static int check_effect(const Options *o) {
+  Emit emit;
+  const Backend *b = backend_of(o, &emit);
+  for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+    if (given(o, ignored[i].option) && given(o, ignored[i].beside))
+      return wrong(o, "--%s has no effect with --%s", ignored[i].option, ignored[i].beside);
+  for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+    Sb names = { 0 };
+    bool any = !given(o, idle[i].option) || (!strcmp(idle[i].option, "seed") && o->verb != VERB_compile);
+    for (int k = 0; k < 3 && idle[i].without[k]; k++) {
+      any |= given(o, idle[i].without[k]);
+      sb_printf(&names, "%s--%s", k ? " or " : "", idle[i].without[k]);
+    }
+    const int code = any ? -1 : wrong(o, "--%s has no effect without %s", idle[i].option, names.p);
+    sb_free(&names);
+    if (code >= 0) return code;
+  }
+  if (o->cpu && !b->build) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
+  if (o->verb != VERB_compile) return -1;
+  if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
+  if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT)
+    return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed, o->emit ? o->emit : "obj");
+  return -1;
+}
+
+static int check_bundle(const Options *o) {
+  for (int i = 0; i < OPTIONS; i++)
+    if (o->given[i / 64] >> i % 64 & 1 && !option_of_bundle(&option_rows[i], o->verb))
+      return wrong(o, "--%s has no effect on a bundle, which is compiled already, and '%s' is one", option_rows[i].name, o->model);
+  return -1;
+}
+
+static int check_twice(const Options *o, const char *name, const Texts *list) {
+  for (size_t i = 0; i < list->n; i++)
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(list->p[i], list->p[k])) return wrong(o, "--%s %s is given twice", name, list->p[i]);
+  return -1;
+}
+
+static int check_dim(const Options *o, size_t i) {
+  const char *text = o->dims.p[i], *eq = strrchr(text, '=');
+  const size_t n = eq ? (size_t)(eq - text) : 0;
+  int64_t v;
+  if (!n) return wrong(o, "--dim wants NAME=N, not '%s'", text);
+  if (!parse_size(eq + 1, &v)) return wrong(o, "--dim %s: the size is a whole number, not '%s'", text, eq + 1);
+  if (v < 1) return wrong(o, "--dim %s: the size is from 1 on", text);
+  if (v > MOST_ELEMS) return wrong(o, "--dim %s: the size is at most 2^40", text);
+  for (size_t k = 0; k < i; k++)
+    if (!strncmp(o->dims.p[k], text, n + 1) && !strchr(o->dims.p[k] + n + 1, '='))
+      return wrong(o, "--dim gives '%.*s' twice: %s and %s", (int)n, text, o->dims.p[k] + n + 1, eq + 1);
+  return -1;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass has the letter '%c'; `tgc ops` lists them", *s);
@@ -279,23 +363,26 @@ static int check_values(const Options *o) {
   if (o->time && duration(o->time) < 0)
     return wrong(o, "--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
   if (o->cc_limit && duration(o->cc_limit) < 0) return wrong(o, "--cc-limit wants a time as --time does, not '%s'", o->cc_limit);
+  if (given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
+    return wrong(o, "--percentile is above 0 and at most 100, not %g", o->percentile);
+  if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds is at most %g", MOST_SECONDS);
+  if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
   if (o->beam > 1000) return wrong(o, "--beam is at most 1000");
   if (o->name && !bundle_name_ok(o->name))
     return wrong(o, "--name wants a C identifier of at most 40 characters, not '%s'", o->name);
-  for (size_t i = 0; i < o->dims.n; i++) {
-    const char *eq = strrchr(o->dims.p[i], '=');
-    int64_t v;
-    if (!eq || eq == o->dims.p[i] || !parse_size(eq + 1, &v)) return wrong(o, "--dim wants NAME=N, not '%s'", o->dims.p[i]);
-  }
-  return -1;
+  int code = check_effect(o);
+  if (code < 0) code = check_twice(o, "result", &o->results);
+  for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
+  return code;
 }
 
 int options_parse(Options *o, int argc, char **argv) {
   *o = (Options){ .verb = VERB_COUNT, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
   bool words = false; /* after "--" */
+  int code;
   (void)argc;
   for (char **at = argv + 1; *at; at++) {
-    int code = -1;
+    code = -1;
     if (words || (*at)[0] != '-' || !(*at)[1]) code = parse_word(o, *at);
     else if ((*at)[1] != '-') code = parse_short(o, &at);
     else if ((*at)[2]) code = parse_long(o, &at);
@@ -307,7 +394,8 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
   if (!o->model && *verb_rows[o->verb].args) return wrong(o, "%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
-  return check_values(o);
+  code = check_values(o);
+  return code < 0 && strstr(verb_rows[o->verb].args, "BUNDLE") && is_bundle(o->model) ? check_bundle(o) : code;
 }
 
 void options_free(Options *o) {

@@ -1,8 +1,9 @@
 /* options.h: every verb and every option, a row each. The parser, the help and the man page come
  * from here. Verbs of an option: letters c compile, r run, v verify, i inspect, k check, b bench, p profile,
- * t tune, q quantize, d devices, o ops; * stands for all. What means something else to another verb has a row for that.
+ * t tune, q quantize, d devices, o ops; * stands for all. A capital letter: also where the verb is given a bundle, which is
+ * compiled already. What means something else to another verb has a row for that.
  * Kinds: FLAG; TEXT one value, the last counts; LIST may be repeated; SIZE an integer, with k M G for powers of 1024;
- * REAL; MAYBE a value only after '=', "yes" without. */
+ * COUNT the same from 1 on; REAL; MAYBE a value only after '=', "yes" without. */
 /* clang-format off */
 VERB(compile, "MODEL -o DIR",   "write a bundle: C source, weights, build files and a manifest")
 VERB(run,     "MODEL|BUNDLE",   "compile, build and run on this machine, and show the outputs")
@@ -17,7 +18,7 @@ VERB(devices, "",               "say what this machine has, and for which machin
 VERB(ops,     "",               "list the operators of the intermediate representation and of ONNX, and the passes")
 /*     letter name            argument     kind   field           verbs    help */
 OPTION('o', "output",         "DIR",       TEXT,  out,            "c",     "the folder of the bundle; with --stop-after, a file for the text")
-OPTION('o', "output",         "DIR",       TEXT,  out,            "r",     "a folder for the outputs as files")
+OPTION('o', "output",         "DIR",       TEXT,  out,            "R",     "a folder for the outputs as files")
 OPTION('o', "output",         "FILE",      TEXT,  out,            "t",     "the lock file (MODEL.tgc-lock), or none")
 OPTION('o', "output",         "FILE",      TEXT,  out,            "q",     "the new model")
 OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "prefix of files and C symbols of the bundle (net)")
@@ -40,21 +41,21 @@ OPTION( 0,  "dim",            "NAME=N",    LIST,  dims,           "crvikbptq",
        "value of a dynamic dimension, by its name or as INPUT:AXIS")
 OPTION( 0,  "result",         "NAME",      LIST,  results,        "crvikbpt",
        "make this value the output and leave out what it does not need; may be repeated")
-OPTION( 0,  "capacity",       "N",         SIZE,  capacity,       "crvikbpt",
+OPTION( 0,  "capacity",       "N",         COUNT, capacity,       "crvikbpt",
        "rows of results whose size depends on data; how many count is one more output")
-OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "rvbp",
+OPTION('i', "input",          "[NAME=]FILE", LIST, inputs,        "RvBp",
        "an input: .npy, .npz, .pb, or raw bytes; without a name they count in order")
-OPTION( 0,  "data",           "PATH",      TEXT,  data,           "crvbpq",
+OPTION( 0,  "data",           "PATH",      TEXT,  data,           "cRvBpq",
        "a folder of input_J and output_J, .pb or .npy, or an .npz of inputs and outputs")
 OPTION( 0,  "percentile",     "P",         REAL,  percentile,     "q",
        "of the elements of each value and sample, those outside this part do not count for its range (100)")
 OPTION( 0,  "state",          "IN=OUT[:KEY=VALUE,...]", LIST, states, "crvibpt",
        "keep an input and an output inside, from run to run; * stands for part of the names. Keys: axis, capacity, init, grow")
-OPTION( 0,  "steps",          "N",         SIZE,  steps,          "rv",    "runs, one after another, of a model with states (1)")
+OPTION( 0,  "steps",          "N",         COUNT, steps,          "Rv",    "runs, one after another, of a model with states (1)")
 OPTION( 0,  "outputs",        "FILE",      TEXT,  outputs,        "v",
        "judge these outputs, which the bundle's example wrote by --save on any machine, and run nothing here")
-OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "r",     "of output files: npy, pb or raw (npy)")
-OPTION( 0,  "seed",           "N",         SIZE,  seed,           "crvbp", "seed of inputs that no file gives (0)")
+OPTION( 0,  "format",         "FORMAT",    TEXT,  format,         "R",     "of output files: npy, pb or raw (npy)")
+OPTION( 0,  "seed",           "N",         SIZE,  seed,           "cRvBp", "seed of inputs that no file gives (0)")
 OPTION( 0,  "precision",      "HOW",       TEXT,  precision,      "crvibpt",
        "how floats are summed: fp32, the default; fp32-strict, in one order everywhere; fp32-fast, within 2^-14; bf16x6 or bf16x3, as sums of bf16; bf16 or fp16 weights")
 OPTION( 0,  "weights",        "HOW",       TEXT,  weights,        "crvibpt",
@@ -72,10 +73,10 @@ OPTION( 0,  "tune-log",       "FILE",      TEXT,  tune_log,       "t",
        "merge this log into the store where it exists, and write the store to it at the end")
 OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how long to search: 90, 90s, 5m or 1h (60s)")
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file (10s)")
-OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "crvbpq", "how long the C compiler or the linker may take for a file (10m)")
+OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "cRvBpq", "how long the C compiler or the linker may take for a file (10m)")
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
 OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep what was found without trying it in the whole model")
-OPTION( 0,  "beam",           "N",         SIZE,  beam,           "t",     "schedules of a nest that are varied at a time (4)")
+OPTION( 0,  "beam",           "N",         COUNT, beam,           "t",     "schedules of a nest that are varied at a time (4)")
 OPTION( 0,  "chains",         "WHICH",     TEXT,  chains,         "crvibpt",
        "kernels to run chunk by chunk with others: faster, those for which the model of cost is (the default), none, or all that can")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
@@ -84,24 +85,24 @@ OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
        "print the text form after a pass on stdout and stop; the first is load")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
-OPTION( 0,  "threads",        "N",         SIZE,  threads,        "rvbpqt", "threads that share the work of a run (1)")
-OPTION( 0,  "runs",           "N",         SIZE,  runs,           "bp",    "runs that are timed (as many as --seconds holds)")
-OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "bp",    "how long each competitor runs (2)")
-OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "b",
+OPTION( 0,  "threads",        "N",         COUNT, threads,        "RvBpqt", "threads that share the work of a run (1)")
+OPTION( 0,  "runs",           "N",         COUNT, runs,           "Bp",    "runs that are timed (as many as --seconds holds)")
+OPTION( 0,  "seconds",        "X",         REAL,  seconds,        "Bp",    "how long each competitor runs (2)")
+OPTION( 0,  "vs-ort",         0,           FLAG,  vs_ort,         "B",
        "time ONNX Runtime in turn with the bundle, through the Python named by TGC_PYTHON (python3)")
-OPTION( 0,  "vs-untuned",     0,           FLAG,  vs_untuned,     "b",
+OPTION( 0,  "vs-untuned",     0,           FLAG,  vs_untuned,     "B",
        "time the bundle without searched schedules in turn with the one that has them")
 OPTION( 0,  "trace",          "FILE",      TEXT,  trace,          "p",     "write a run of about the median as a Chrome trace, with a lane for each thread")
-OPTION( 0,  "json",           0,           FLAG,  json,           "rvikbptdoq", "print a report as JSON")
-OPTION( 0,  "max-nodes",      "N",         SIZE,  max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")
-OPTION( 0,  "max-unroll",     "N",         SIZE,  max_unroll,     "crvikbptq",
+OPTION( 0,  "json",           0,           FLAG,  json,           "RvikBptdoq", "print a report as JSON")
+OPTION( 0,  "max-nodes",      "N",         COUNT, max_nodes,      "crvikbptq", "limit of nodes after inlining (10000000)")
+OPTION( 0,  "max-unroll",     "N",         COUNT, max_unroll,     "crvikbptq",
        "limit of nodes that the steps of loops, scans, sequences and recurrent operators become (1000000)")
-OPTION( 0,  "max-nesting",    "N",         SIZE,  max_nesting,    "crvikbptq", "limit of nested messages in the file (100)")
-OPTION( 0,  "max-decoded",    "BYTES",     SIZE,  max_decoded,    "crvikbptq",
+OPTION( 0,  "max-nesting",    "N",         COUNT, max_nesting,    "crvikbptq", "limit of nested messages in the file (100)")
+OPTION( 0,  "max-decoded",    "BYTES",     COUNT, max_decoded,    "crvikbptq",
        "limit of memory for the decoded file (32 times the file and 64 MB)")
-OPTION( 0,  "max-fold",       "BYTES",     SIZE,  max_fold,       "crvikbptq",
+OPTION( 0,  "max-fold",       "BYTES",     COUNT, max_fold,       "crvikbptq",
        "limit of what constant folding may produce (4 times the model or 256 MB)")
-OPTION( 0,  "max-fold-steps", "N",         SIZE,  max_fold_steps, "crvikbptq",
+OPTION( 0,  "max-fold-steps", "N",         COUNT, max_fold_steps, "crvikbptq",
        "limit of operations constant folding may spend (4000000000)")
 OPTION( 0,  "allow-hardlinks", 0,          FLAG,  hardlinks,      "crvikbptq",
        "accept external data files that have more than one link")

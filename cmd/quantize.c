@@ -135,7 +135,6 @@ int verb_quantize(Ctx *c, const Options *o) {
   Calibration k = { .o = o };
   if (!o->data) fail(c, EX_USAGE_, "quantize needs sample inputs: --data=DIR");
   if (!o->out) fail(c, EX_USAGE_, "quantize needs a file for the new model: -o OUT.onnx");
-  if (o->percentile < 0 || o->percentile > 100) fail(c, EX_USAGE_, "--percentile is of 100, not %g", o->percentile);
   find_samples(c, o->data, &k.folders);
   OnnxQuant *q = onnx_quant_open(c, o->model, o->hardlinks);
   k.values = onnx_quant_values(q, &k.names);

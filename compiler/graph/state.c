@@ -35,6 +35,13 @@ static const char *filled(Ctx *c, const char *pattern, const char *with) {
   return star ? arena_printf(&c->model, "%.*s%s%s", (int)(star - pattern), pattern, with, star + 1) : pattern;
 }
 
+static const char *names_of(Ctx *c, const GIO *v, size_t n) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < n && i < 12; i++) sb_printf(&s, "%s '%.100s'", i ? "," : "", v[i].name ? v[i].name : "");
+  if (n > 12) sb_printf(&s, " and %zu more", n - 12);
+  return sb_keep(&s, &c->model);
+}
+
 typedef struct Pair { int in, out; const StateSpec *spec; } Pair;
 typedef VEC(Pair) Pairs;
 
@@ -48,14 +55,16 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
     const char *name = filled(c, s->present, with);
     int out = find(g->outputs.p, g->outputs.n, name);
     if (out < 0 && pattern) continue; /* p* may match more than the caches */
-    if (out < 0) fail(c, EX_USAGE_, "--state: the model has no output '%s'", name);
+    if (out < 0)
+      fail(c, EX_USAGE_, "--state: the model has no output '%s'; there are%s", name, names_of(c, g->outputs.p, g->outputs.n));
     for (size_t k = 0; k < pairs->n; k++)
       if (pairs->p[k].in == (int)i || pairs->p[k].out == out)
         fail(c, EX_USAGE_, "--state: '%s' and '%s' are part of two pairs", g->inputs.p[i].name, name);
     VEC_PUSH(pairs, ((Pair){ (int)i, out, s }));
   }
   if (pairs->n == before)
-    fail(c, EX_USAGE_, "--state: the model has no input '%s'%s", s->past, pattern ? " with its output" : "");
+    fail(c, EX_USAGE_, "--state: the model has no input '%s'%s; there are%s", s->past, pattern ? " with its output" : "",
+         names_of(c, g->inputs.p, g->inputs.n));
 }
 
 /* ---- what a pair is ---- */

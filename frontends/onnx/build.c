@@ -605,6 +605,7 @@ typedef struct DimLookup {
   const LoadOptions *o;
   bool *used;
   const char *missing; /* flags for those without a value */
+  Names names;         /* of those that a value may be given for */
 } DimLookup;
 
 static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
@@ -619,6 +620,7 @@ static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
 static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis) {
   int64_t value;
   char *name = arena_printf(&c->model, "%s:%d", input, axis);
+  if (d->value < 0) names_add(c, &l->names, d->param && *d->param ? d->param : name);
   if (dim_given(l, name, &value)) return value;
   if (d->value >= 0) return d->value;
   if (d->param && dim_given(l, d->param, &value)) return value;
@@ -652,7 +654,10 @@ static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     VEC_PUSH(&g->inputs, io);
   }
   for (int i = 0; o && i < o->ndims; i++)
-    if (!l.used[i] && *o->dims[i].name != '#') fail(b->c, EX_USAGE_, "--dim %s: no input has this dimension", o->dims[i].name);
+    if (!l.used[i] && *o->dims[i].name != '#')
+      fail(b->c, EX_USAGE_, "--dim %s: no input has a dimension of that name without a value of its own; there are%s",
+           o->dims[i].name, names_text(b->c, &l.names));
+  VEC_FREE(&l.names.p);
   if (*l.missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", l.missing);
 }
 

@@ -316,11 +316,17 @@ static void read_outputs(Reader *r, OnnxGraph *to, const GraphProto *g) {
 }
 
 /* The outputs of the main graph that the user chose */
-static void read_results(Reader *r, OnnxGraph *to) {
+static void read_results(Reader *r, OnnxGraph *to, const GraphProto *g) {
   OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, r->o->nresults);
   for (int i = 0; i < r->o->nresults; i++)
-    if (!lookup(r, r->o->results[i], &out[i]))
-      fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'", r->o->results[i]);
+    if (!lookup(r, r->o->results[i], &out[i])) {
+      Names names = { 0 };
+      for (size_t k = 0; k < g->n_output; k++) names_add(r->c, &names, pb_text(g->output[k]->name));
+      for (size_t k = 0; k < g->n_node; k++)
+        for (size_t j = 0; j < g->node[k]->n_output; j++)
+          if (*pb_text(g->node[k]->output[j])) names_add(r->c, &names, pb_text(g->node[k]->output[j]));
+      fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'; there are%s", r->o->results[i], names_text(r->c, &names));
+    }
   to->out = out;
   to->nout = (uint32_t)r->o->nresults;
 }
@@ -348,7 +354,7 @@ static void begin(Reader *r) {
   f->out->nodes = ARENA_NEW(&r->c->model, OnnxNode, inlined_size(&r->functions, f->nodes, f->nnodes).flat);
   declare(r, g->n_value_info, g->value_info);
   declare(r, g->n_output, g->output);
-  if (!f->where && r->o && r->o->nresults) read_results(r, f->out);
+  if (!f->where && r->o && r->o->nresults) read_results(r, f->out, g);
   else read_outputs(r, f->out, g);
 }
 

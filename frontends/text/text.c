@@ -10,6 +10,7 @@ enum { TEXT_MAX = 64 << 20 }; /* long weights belong into a file of their own */
 typedef struct Load {
   const char *path;
   const LoadOptions *options;
+  Names dims; /* that have no value of their own */
   External external;
   VEC(const char *) warned; /* named dimensions without a value */
   Graph *graph;
@@ -27,6 +28,7 @@ static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t o
 
 static int64_t dim_value(Ctx *c, void *arg, Pos at, const char *name) {
   Load *l = arg;
+  names_add(c, &l->dims, name);
   for (int i = 0; l->options && i < l->options->ndims; i++)
     if (!strcmp(l->options->dims[i].name, name)) return l->options->dims[i].value;
   for (size_t i = 0; i < l->warned.n; i++)
@@ -41,6 +43,13 @@ static void load(Ctx *c, void *arg) {
   const TextHooks hooks = { .arg = l, .blob = weight_bytes, .dim = dim_value };
   Bytes text = file_read(c, l->path, TEXT_MAX);
   l->graph = ir_parse_graph_with(c, (const char *)text.p, text.n, l->path, &hooks);
+  for (int i = 0; l->options && i < l->options->ndims; i++) {
+    const char *name = l->options->dims[i].name;
+    bool known = *name == '#';
+    for (size_t k = 0; k < l->dims.p.n; k++) known |= !strcmp(l->dims.p.p[k], name);
+    if (!known)
+      fail(c, EX_USAGE_, "--dim %s: no input has a dimension of that name; there are%s", name, names_text(c, &l->dims));
+  }
 }
 
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
@@ -49,6 +58,7 @@ Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
   int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);
   VEC_FREE(&l.warned);
+  VEC_FREE(&l.dims.p);
   if (code) fail_silent(c, code);
   return l.graph;
 }
