@@ -226,10 +226,10 @@ static void put_shuffle(Render *w, Sb *o, const Node *x) {
   }
 }
 
-/* The function for OP_MAX or OP_MIN; against no NaN as second operand, and of integers, it need not ask for one. */
+/* The function for OP_MAX or OP_MIN; against no NaN as second operand, and of integers and bools, it need not ask for one. */
 static const char *greater_or_less(Op op, DType d, int lanes, bool no_nan) {
   static const char *const name[][3] = { { "max", "maxc", "imax" }, { "min", "minc", "imin" } };
-  return name[op == OP_MIN][dt_int(d) && lanes > 1 ? 2 : dt_int(d) || no_nan];
+  return name[op == OP_MIN][!dt_float(d) && lanes > 1 ? 2 : !dt_float(d) || no_nan];
 }
 
 static void put_expr(Render *w, Sb *o, const Node *x) {

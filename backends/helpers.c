@@ -144,7 +144,9 @@ static void want_names(Prelude *p, const char *s) {
   }
 }
 
-/* "f32x8", or "f32x8u" for what lies at any address; false: within one register. */
+/* "f32x8", or "f32x8u" for what lies at any address; false: within one register. A vector of more than one register is
+ * aligned to one register: gcc notes for a larger alignment of parameters that its ABI changed in version 4.6. The
+ * alignment must be a property of a type of its own, not of a variant of one, and may_alias makes such a type. */
 static bool put_typedef(Sb *o, const char *name, const Target *t) {
   const size_t n = strlen(name);
   const bool unaligned = name[n - 1] == 'u';
@@ -152,10 +154,11 @@ static bool put_typedef(Sb *o, const char *name, const Target *t) {
   int lanes;
   parse_suffix(name, n - unaligned, &d, &lanes);
   if (d == DT_BOOL) d = DT_U8;
+  const bool wide = t->vector_bytes && lanes * dt_bytes(d) > t->vector_bytes;
   sb_printf(o, "typedef %s %s __attribute__((vector_size(%d)", dtype_info[d].ctype, name, lanes * dt_bytes(d));
-  if (unaligned) sb_printf(o, ", aligned(%d), may_alias", dt_bytes(d));
+  if (unaligned || wide) sb_printf(o, ", aligned(%d), may_alias", unaligned ? dt_bytes(d) : t->vector_bytes);
   sb_puts(o, "));\n");
-  return lanes * dt_bytes(d) > t->vector_bytes;
+  return wide;
 }
 
 /* Whether one of the words of "@text WORD..." is in a text, or there are none. */

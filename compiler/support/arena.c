@@ -35,7 +35,7 @@ void *xrealloc(void *old, size_t bytes) {
 void *arena_alloc(Arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) out_of_memory(bytes);
   bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-  if ((size_t)(a->end - a->at) < bytes) {
+  if (!a->blocks || (size_t)(a->end - a->at) < bytes) { /* an arena without a block has no place, not even for 0 bytes */
     size_t want = HEAD + (bytes > BLOCK / 4 ? bytes : BLOCK);
     ArenaBlock *b = calloc(1, want); /* fresh pages are zero already: no second pass over them */
     if (!b) out_of_memory(want);
@@ -65,7 +65,7 @@ void *arena_dup(Arena *a, const void *p, size_t bytes) {
 
 char *arena_str(Arena *a, const char *s, size_t n) {
   char *q = arena_alloc(a, n + 1);
-  memcpy(q, s, n);
+  if (n) memcpy(q, s, n);
   return q;
 }
 
