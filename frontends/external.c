@@ -97,6 +97,7 @@ ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, c
   if (why) fail_at(c, code, at, "%s: cannot use external data '%.200s': %s", subject, location, why);
   x->file_bytes += f.all.n;
   VEC_PUSH(&x->files, f);
+  source_add(c, location, f.all);
   return &x->files.p[x->files.n - 1];
 }
 

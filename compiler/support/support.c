@@ -112,6 +112,7 @@ void ctx_free(Ctx *c) {
   VEC_FREE(&c->strings->len);
   free(c->strings->slot);
   free(c->strings);
+  VEC_FREE(&c->sources);
   arena_free(&c->model);
   c->strings = NULL;
 }
@@ -245,4 +246,22 @@ void sha256_hex(const void *p, size_t n, char out[65]) {
   sha256_update(&h, n, p);
   sha256_digest(&h, sizeof digest, digest);
   for (int i = 0; i < SHA256_DIGEST_SIZE; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+void source_add(Ctx *c, const char *location, Bytes all) {
+  const SourceFile f = { location ? arena_str(&c->model, location, strlen(location)) : NULL, all, "" };
+  for (size_t i = 0; i < c->sources.n; i++) {
+    const char *at = c->sources.p[i].location;
+    if (at == location || (at && location && !strcmp(at, location))) {
+      c->sources.p[i] = f;
+      return;
+    }
+  }
+  VEC_PUSH(&c->sources, f);
+}
+
+const char *source_sha256(Ctx *c, size_t i) {
+  SourceFile *f = &c->sources.p[i];
+  if (!*f->sha256) sha256_hex(f->all.p, f->all.n, f->sha256);
+  return f->sha256;
 }

@@ -87,6 +87,15 @@ typedef struct Limits {
 
 typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* what is left of the limits */
 
+typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
+
+/* A file that the model was read from. */
+typedef struct SourceFile {
+  const char *location;    /* as the model names it; NULL: the model itself */
+  Bytes all;               /* as long as the compilation */
+  char sha256[65];         /* "": not computed yet */
+} SourceFile;
+
 struct Ctx {
   Arena model;          /* lives as long as the compilation */
   Interner *strings;
@@ -100,6 +109,7 @@ struct Ctx {
   FILE *err;            /* diagnostics go here; stderr unless a test says otherwise */
   struct Mapping *maps; /* file mappings to release */
   const char *file;     /* what messages are prefixed with: the model's path as given */
+  VEC(SourceFile) sources;
 };
 
 void ctx_init(Ctx *c);
@@ -127,7 +137,6 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 #define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
 
 /* ---- files (file.c) ---- */
-typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
 /* A regular file of at most limit bytes, copied into the model's arena; fails with EX_NOINPUT_. A pipe does not block it */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
@@ -158,5 +167,7 @@ const Embedded *embedded_file(const char *name);        /* one that is there */
 
 /* ---- SHA-256 as 64 hex digits (nettle) ---- */
 void sha256_hex(const void *p, size_t n, char out[65]);
+void source_add(Ctx *c, const char *location, Bytes all); /* once for each location; the last one of a location counts */
+const char *source_sha256(Ctx *c, size_t i);              /* of c->sources.p[i] */
 
 #endif

@@ -329,7 +329,9 @@ Bytes wire_read(Ctx *c, const char *path) {
   if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= MAP_FROM && st.st_size <= INT_MAX)
     file = file_map(c, fd, 0, (size_t)st.st_size);
   if (fd >= 0) close(fd);
-  return file.n ? file : file_read(c, path, INT_MAX); /* protobuf's own limit */
+  if (!file.n) file = file_read(c, path, INT_MAX); /* protobuf's own limit */
+  source_add(c, NULL, file);
+  return file;
 }
 
 /* ---- decoding ---- */

@@ -42,6 +42,7 @@ static void load(Ctx *c, void *arg) {
   Load *l = arg;
   const TextHooks hooks = { .arg = l, .blob = weight_bytes, .dim = dim_value };
   Bytes text = file_read(c, l->path, TEXT_MAX);
+  source_add(c, NULL, text);
   l->graph = ir_parse_graph_with(c, (const char *)text.p, text.n, l->path, &hooks);
   for (int i = 0; l->options && i < l->options->ndims; i++) {
     const char *name = l->options->dims[i].name;
