@@ -15,9 +15,74 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_CPU: return "this CPU, or its operating system, lacks instructions that the model was compiled for";
   case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";
   case TGCRT_THREADS: return "a thread cannot be started";
+  case TGCRT_DIGEST: return "the weights are not those of this model: their SHA-256 is another";
   }
   return "unknown status";
 }
+
+/* ---- SHA-256: FIPS 180-4, section 6.2; names are those of the standard ---- */
+static const uint32_t sha_k[64] = {
+  0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
+  0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
+  0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
+  0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
+  0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
+  0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+/* H after one block of 64 bytes. w holds the last 16 words of the message schedule. */
+static void sha_block(uint32_t h[8], const unsigned char *p) {
+  uint32_t w[16], v[8]; /* v: a, b, c, d, e, f, g, h */
+  int t, i;
+  for (i = 0; i < 8; i++) v[i] = h[i];
+  for (t = 0; t < 64; t++) {
+    uint32_t *wt = &w[t & 15], t1, t2;
+    if (t < 16) {
+      *wt = (uint32_t)p[4 * t] << 24 | (uint32_t)p[4 * t + 1] << 16 | (uint32_t)p[4 * t + 2] << 8 | p[4 * t + 3];
+    } else {
+      const uint32_t x = w[(t + 1) & 15], y = w[(t + 14) & 15];
+      *wt += (rotr(x, 7) ^ rotr(x, 18) ^ x >> 3) + w[(t + 9) & 15] + (rotr(y, 17) ^ rotr(y, 19) ^ y >> 10);
+    }
+    t1 = v[7] + (rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25)) + ((v[4] & v[5]) ^ (~v[4] & v[6])) + sha_k[t] + *wt;
+    t2 = (rotr(v[0], 2) ^ rotr(v[0], 13) ^ rotr(v[0], 22)) + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+    for (i = 7; i > 0; i--) v[i] = v[i - 1];
+    v[4] += t1;
+    v[0] = t1 + t2;
+  }
+  for (i = 0; i < 8; i++) h[i] += v[i];
+}
+
+void tgcrt_sha256(const void *data, size_t bytes, char hex[65]) {
+  uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+  const unsigned char *p = (const unsigned char *)data;
+  const uint64_t bits = (uint64_t)bytes * 8;
+  unsigned char last[128] = { 0 }; /* what is left, a bit 1, zeros, and the number of bits: one block or two */
+  size_t rest = bytes % 64, end = rest < 56 ? 64 : 128, i;
+  for (i = 0; i < bytes / 64; i++) sha_block(h, p + i * 64);
+  if (rest) memcpy(last, p + (bytes - rest), rest);
+  last[rest] = 0x80;
+  for (i = 0; i < 8; i++) last[end - 1 - i] = (unsigned char)(bits >> 8 * i);
+  for (i = 0; i < end; i += 64) sha_block(h, last + i);
+  for (i = 0; i < 64; i++) {
+    const unsigned digit = h[i / 8] >> (28 - 4 * (i % 8)) & 15;
+    hex[i] = (char)(digit < 10 ? '0' + digit : 'a' + (digit - 10));
+  }
+  hex[64] = 0;
+}
+
+int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex) {
+  char is[65];
+  int i, differ = 0;
+  tgcrt_sha256(data, bytes, is);
+  for (i = 0; i < 64; i++) differ |= is[i] ^ hex[i]; /* clang would call bcmp for memcmp */
+  return differ ? TGCRT_DIGEST : TGCRT_OK;
+}
+
+#ifdef TGCRT_DEBUG
+int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex) { return tgcrt_check_sha256(data, bytes, hex); }
+#endif
 
 /* ---- what the CPU has ---- */
 #if defined __x86_64__ && defined __GNUC__

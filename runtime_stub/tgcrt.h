@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #define TGCRT_ABI_MAJOR 1 /* changes when old callers break */
-#define TGCRT_ABI_MINOR 1 /* grows when something is added */
+#define TGCRT_ABI_MINOR 2 /* grows when something is added */
 
 /* Pinned numbers; new ones are added at the end. */
 enum {
@@ -26,11 +26,36 @@ enum {
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
   TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
   TGCRT_STATE = 8,    /* a state of that number does not exist, or the saved state is not of this model */
-  TGCRT_THREADS = 9   /* a thread cannot be started */
+  TGCRT_THREADS = 9,  /* a thread cannot be started */
+  TGCRT_DIGEST = 10   /* the weights have another SHA-256 than those that the model was compiled with */
 };
 #define TGCRT_ALIGN 64 /* of the arena and of the weights, in bytes */
 
 const char *tgcrt_strerror(int status); /* never null */
+
+/* Types of elements, with the numbers that ONNX gives them. Pinned too. */
+enum {
+  TGCRT_F32 = 1,
+  TGCRT_U8 = 2,
+  TGCRT_I8 = 3,
+  TGCRT_U16 = 4,
+  TGCRT_I16 = 5,
+  TGCRT_I32 = 6,
+  TGCRT_I64 = 7,
+  TGCRT_BOOL = 9,  /* a byte, 0 or 1 */
+  TGCRT_F16 = 10,  /* IEEE 754 half precision */
+  TGCRT_F64 = 11,
+  TGCRT_U32 = 12,
+  TGCRT_U64 = 13,
+  TGCRT_BF16 = 16  /* the upper half of an F32 */
+};
+
+/* SHA-256 (FIPS 180-4) as 64 hexadecimal digits in small letters and a zero */
+void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
+int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if it is another */
+#ifdef TGCRT_DEBUG
+int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex); /* the same; models in LLVM IR ask whether it is there */
+#endif
 
 /* What CPUs may have above the baseline of their architecture, as far as generated code uses it. Pinned too. */
 enum {

@@ -5,7 +5,7 @@
 #include "../schedule/schedule.h"
 #include <jansson.h>
 
-enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 1, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
+enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 2, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
 
 typedef enum {
   WEIGHTS_FILE,            /* NAME_weights.bin, mapped or handed over by the caller */
@@ -33,6 +33,7 @@ typedef struct BundleFile {
   const char *name;        /* a plain file name */
   const void *p;           /* lives as long as the plan */
   size_t n;
+  const char *sha256;      /* as text; NULL: not computed yet */
 } BundleFile;
 typedef struct Bundle { VEC(BundleFile) files; } Bundle;
 
@@ -109,6 +110,11 @@ const char *module_tables(const Plan *p, const Stretches *rolled); /* of places 
 const char *module_rounds(const Plan *p, const Stretches *rolled); /* %call and %i, what %kernel is */
 const char *module_calls(const Plan *p, const Stretches *rolled);  /* a block for each call */
 const char *module_cases(const Plan *p, const Stretches *rolled);
+const char *module_size(const Plan *p);        /* the type of sizes */
+/* What puts a function or a constant into a section of its own, which linkers leave out where nothing refers to it; "" where
+ * the kind of object has none of that name. begins: ".text" or ".rodata" */
+const char *module_section(const Plan *p, const char *begins, const char *name);
+const char *module_check_weights(const Plan *p, const BundleOptions *o, const char *sha256); /* a function, with what it needs */
 const char *module_float(const Target *t, bool enters); /* the floating-point mode of a run */
 const char *module_messages(Ctx *c);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
@@ -116,11 +122,15 @@ const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_sta
 /* ---- archive.c ---- */
 void archive_put(Sb *out, const char *member, const char *const *symbols, int n, Bytes object); /* member ends in '/' */
 
+/* ---- values.c: inputs, outputs and states as data, for callers that do not read the header ---- */
+const char *values_text(const Plan *p, const char *net, const char *ending); /* of values.ENDING.in, for each kind that there is */
+
 /* ---- manifest.c ---- */
 json_t *json_text(const char *s);              /* bytes that are not UTF-8 are escaped */
 json_t *json_dims(int rank, const int64_t *dims);
 json_t *json_kernels(const Plan *p);           /* also what reports say of them */
-void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b); /* adds manifest.json */
+/* adds manifest.json */
+void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, const char *weights_sha256, Bundle *b);
 
 /* ---- write.c: all fail with EX_NOWRITE ---- */
 void bundle_put(Ctx *c, const Bundle *b, const char *dir);   /* into an existing folder, as it comes */

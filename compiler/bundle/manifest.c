@@ -1,6 +1,6 @@
 /* manifest.c: manifest.json, the description of a bundle for programs. Keys are sorted and nothing in
  * it depends on the host, the user, the time or a path. Here, and only here, a bundle carries the
- * model's own names. */
+ * names of the model's nodes. */
 #include "bundle.h"
 #include <string.h>
 
@@ -110,9 +110,10 @@ static json_t *bounds_json(const Plan *p) {
 static json_t *files_json(const Bundle *b) {
   json_t *j = json_object();
   for (size_t i = 0; i < b->files.n; i++) {
+    const BundleFile *f = &b->files.p[i];
     char digest[65];
-    sha256_hex(b->files.p[i].p, b->files.p[i].n, digest);
-    json_object_set_new(j, b->files.p[i].name, json_pack("{s:I, s:s}", "bytes", (json_int_t)b->files.p[i].n, "sha256", digest));
+    if (!f->sha256) sha256_hex(f->p, f->n, digest);
+    json_object_set_new(j, f->name, json_pack("{s:I, s:s}", "bytes", (json_int_t)f->n, "sha256", f->sha256 ? f->sha256 : digest));
   }
   return j;
 }
@@ -130,7 +131,26 @@ static json_t *variants_json(const Plan *p, const char *net) {
   return list;
 }
 
-void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, Bundle *b) {
+/* The model's file and those that it names, as they were read; NULL: the model came from no file. */
+static json_t *source_json(Ctx *c) {
+  json_t *j = NULL, *external = json_array();
+  for (size_t i = 0; i < c->sources.n; i++) {
+    const SourceFile *f = &c->sources.p[i];
+    json_t *x = json_pack("{s:I, s:s}", "bytes", (json_int_t)f->all.n, "sha256", source_sha256(c, i));
+    if (f->location) {
+      json_object_set_new(x, "location", json_text(f->location));
+      json_array_append_new(external, x);
+    } else {
+      json_decref(j);
+      j = x;
+    }
+  }
+  if (j) json_object_set(j, "external", external);
+  json_decref(external);
+  return j;
+}
+
+void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, const char *weights_sha256, Bundle *b) {
   static const char *const mode[] = {
     [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
   };
@@ -155,6 +175,9 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   }
   if (o->errors) json_object_set_new(j, "errors", errors_json(p, o->errors));
   json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
+  json_object_set_new(j, "weights_sha256", json_string(weights_sha256));
+  json_t *source = source_json(c);
+  if (source) json_object_set_new(j, "source", source);
   json_object_set_new(j, "kernels", json_kernels(p));
   json_object_set_new(j, "schedules", tuning_json(p));
   json_object_set_new(j, "bounds", bounds_json(p));
@@ -164,7 +187,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   size_t n = strlen(out);
   char *copy = arena_str(&c->model, out, n);
   copy[n] = '\n'; /* in place of the terminator */
-  VEC_PUSH(&b->files, ((BundleFile){ "manifest.json", copy, n + 1 }));
+  VEC_PUSH(&b->files, ((BundleFile){ .name = "manifest.json", .p = copy, .n = n + 1 }));
   json_decref(j);
   free(out);
 }

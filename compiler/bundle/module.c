@@ -194,6 +194,41 @@ const char *module_calls(const Plan *p, const Stretches *rolled) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
+const char *module_size(const Plan *p) { return p->target->arch == ARCH_ARM || p->target->arch == ARCH_WASM ? "i32" : "i64"; }
+
+const char *module_section(const Plan *p, const char *begins, const char *name) {
+  const bool elf = strstr(p->target->triple, "linux") || strstr(p->target->triple, "none");
+  if (!elf) return "";
+  return arena_printf(&p->ir->ctx->model, "%s section \"%s.%s\"", strcmp(begins, ".text") ? "," : "", begins, name);
+}
+
+/* The number of bytes is known, and with it how the last block is filled up. */
+const char *module_check_weights(const Plan *p, const BundleOptions *o, const char *sha256) {
+  Arena *m = &p->ir->ctx->model;
+  const uint64_t bytes = (uint64_t)p->weight_bytes, rest = bytes % 64;
+  const bool embed = o->weights != WEIGHTS_FILE, two = rest >= 56;
+  Sb digest = { 0 }, out = { 0 };
+  for (int i = 0; i < 8; i++) sb_printf(&digest, "%si32 u0x%.8s", i ? ", " : "", sha256 + 8 * i);
+  const Word words[] = {
+    { "net", o->name },
+    { "ir_size", module_size(p) },
+    { "weight_bytes", arena_printf(m, "%llu", (unsigned long long)bytes) },
+    { "ir_embedded", embed ? "true" : "false" },
+    { "ir_weights", embed ? arena_printf(m, "@%s_weights", o->name) : "null" },
+    { "ir_sha256", sb_keep(&digest, m) },
+    { "sha_whole", arena_printf(m, "%llu", (unsigned long long)(bytes - rest)) },
+    { "sha_rest", arena_printf(m, "%llu", (unsigned long long)rest) },
+    { "sha_two", word_if(two) },
+    { "sha_bits_at", two ? "120" : "56" },
+    { "sha_bits", arena_printf(m, "u0x%016llx", (unsigned long long)__builtin_bswap64(bytes * 8)) },
+    { "sha_code", module_section(p, ".text", "sha256") },
+    { "sha_data", module_section(p, ".rodata", "sha256") },
+    { NULL, NULL },
+  };
+  template_expand("sha256.ll.in", words, &out);
+  return sb_keep(&out, m);
+}
+
 /* tgcrt_strerror, weak: texts as constants, which need no relocation. */
 const char *module_messages(Ctx *c) {
   Sb texts = { 0 }, labels = { 0 }, blocks = { 0 };

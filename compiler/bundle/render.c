@@ -7,7 +7,7 @@ static void add_file(Ctx *c, Bundle *b, const char *name, const Word *words, con
   Sb s = { 0 };
   template_expand(from, words, &s);
   size_t n = s.n;
-  VEC_PUSH(&b->files, ((BundleFile){ name, sb_keep(&s, &c->model), n }));
+  VEC_PUSH(&b->files, ((BundleFile){ .name = name, .p = sb_keep(&s, &c->model), .n = n }));
 }
 
 /* ---- pieces ---- */
@@ -62,14 +62,15 @@ static const char *cpu_text(Ctx *c, const Target *t) {
   return sb_keep(&s, &c->model);
 }
 
-static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out) {
+/* The fields of two structures from two arrays of pointers; name: inputs and where they are from, outputs likewise */
+static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out, const char *const name[4]) {
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nin(g); i++)
-    sb_printf(&s, "  in.%s = (const %s *)input[%zu];\n", in[i], dtype_info[g->inputs.p[i].dt].ctype, i);
+    sb_printf(&s, "  %s.%s = (const %s *)%s[%zu];\n", name[0], in[i], dtype_info[g->inputs.p[i].dt].ctype, name[1], i);
   for (size_t i = 0; i < graph_nout(g); i++)
-    sb_printf(&s, "  out.%s = (%s *)output[%zu];\n", out[i], dtype_info[g->outputs.p[i].dt].ctype, i);
-  if (!graph_nin(g)) sb_puts(&s, "  in.none = 0;\n");
-  if (!graph_nout(g)) sb_puts(&s, "  out.none = 0;\n");
+    sb_printf(&s, "  %s.%s = (%s *)%s[%zu];\n", name[2], out[i], dtype_info[g->outputs.p[i].dt].ctype, name[3], i);
+  if (!graph_nin(g)) sb_printf(&s, "  %s.none = 0;\n", name[0]);
+  if (!graph_nout(g)) sb_printf(&s, "  %s.none = 0;\n", name[2]);
   return sb_keep(&s, &c->model);
 }
 
@@ -83,8 +84,6 @@ static const char *null_checks(Ctx *c, const Graph *g, const char **in, const ch
 }
 
 /* ---- state ---- */
-static const char *ir_size(const Plan *p) { return p->target->arch == ARCH_ARM || p->target->arch == ARCH_WASM ? "i32" : "i64"; }
-
 static const char *state_rows(const Plan *p) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->states.n; k++) {
@@ -127,8 +126,9 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "state_bytes", arena_printf(m, "%lld", (long long)p->state_bytes) },
     { "state_shapes", sb_keep(&shapes, &c->model) },
     { "state_rows", state_rows(p) },
-    { "ir_size", ir_size(p) },
-    { "ir_state_rows", module_states(p, ir_size(p)) },
+    { "ir_size", module_size(p) },
+    { "ir_state_rows", module_states(p, module_size(p)) },
+    { "code_section", module_section(p, ".text", "values") },
     { "length_state", arena_printf(m, "%d", n - 1) },
     { "length_most", arena_printf(m, "%lld", (long long)longest_past(p->g)) },
     { NULL, NULL },
@@ -170,7 +170,7 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
   for (size_t i = 0; i < graph_nout(g); i++)
     sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
   size_t n = s.n;
-  VEC_PUSH(&b->files, ((BundleFile){ arena_printf(&c->model, "%s_check.bin", name), sb_keep(&s, &c->model), n }));
+  VEC_PUSH(&b->files, ((BundleFile){ .name = arena_printf(&c->model, "%s_check.bin", name), .p = sb_keep(&s, &c->model), .n = n }));
 }
 
 /* What a file of code asks of its compiler. */
@@ -239,27 +239,27 @@ static bool has_chains(const Plan *p) {
   return false;
 }
 
-/* All files but the manifest; weights: the name of the source that embeds them */
+/* All files but the manifest; weights: the name of the source that embeds them; sha256: of their bytes */
 static void put_files(const Plan *p, const BundleOptions *o, const Word *words, const char **in, const char **out,
-                      const char *weights, Bundle *b) {
+                      const char *weights, const char *sha256, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
   const char *net = o->name;
   static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
   add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
   Bytes code = code_make(p, o, words);
-  VEC_PUSH(&b->files, ((BundleFile){ code_file(c, o), code.p, code.n }));
+  VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, o), .p = code.p, .n = code.n }));
   for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], p->weight_bytes, net, in, out, b);
   if (o->weights == WEIGHTS_ARRAY) {
     const char *text = weights_array(c, net, p->weights, p->weight_bytes);
-    VEC_PUSH(&b->files, ((BundleFile){ weights, text, strlen(text) }));
+    VEC_PUSH(&b->files, ((BundleFile){ .name = weights, .p = text, .n = strlen(text) }));
   } else if (o->weights != WEIGHTS_OBJECT) {
-    VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes }));
+    VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes, sha256 }));
     if (o->weights == WEIGHTS_INCBIN) add_file(c, b, weights, words, "weights.S.in");
   }
   for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
     const Embedded *t = embedded_file(runtime[i]);
-    VEC_PUSH(&b->files, ((BundleFile){ t->name, t->p, t->n }));
+    VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
   }
   add_file(c, b, "main.c", words, "main.c.in");
   add_file(c, b, "Makefile", words, "Makefile.in");
@@ -302,6 +302,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
 
+  char weights_sha256[65];
+  sha256_hex(p->weights, (size_t)p->weight_bytes, weights_sha256);
+  const bool hosted = strstr(p->target->triple, "linux"); /* elsewhere a program is linked from what it needs and no more */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
   const Word words[] = {
@@ -325,7 +328,19 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_fields", out_fields },
     { "input_slots", slots_text(c, g->inputs.p, nin, in) },
     { "output_slots", slots_text(c, g->outputs.p, nout, out) },
-    { "assign", assign_text(c, g, in, out) },
+    { "assign", assign_text(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
+    { "assign_v", assign_text(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
+    { "takes", word_if(nin) },
+    { "gives", word_if(nout) },
+    { "ir_in", nin ? "%in" : "%none.in" },
+    { "ir_out", nout ? "%out" : "%none.out" },
+    { "value_declarations", values_text(p, net, "h") },
+    { "value_functions", values_text(p, net, "c") },
+    { "ir_value_functions", ir ? values_text(p, net, "ll") : "" },
+    { "ir_check_weights", ir ? module_check_weights(p, o, weights_sha256) : "" },
+    { "code_section", module_section(p, ".text", "values") },
+    { "debugs", word_if(hosted) },
+    { "weights_sha256", weights_sha256 },
     { "null_checks", null_checks(c, g, in, out) },
     { "state_declarations", state_text(p, net, NET, digest, "h") },
     { "state_functions", state_text(p, net, NET, digest, "c") },
@@ -347,7 +362,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "variant_properties", variant.properties },
     { "flush", word_if(!o->keep_denormals) },
     { "triple", p->target->triple },
-    { "ir_size", ir_size(p) },
+    { "ir_size", module_size(p) },
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
     { "ir_states", ir ? state_text(p, net, NET, digest, "ll") : "" },
     { "ir_nulls", ir ? module_nulls(p) : "" },
@@ -383,8 +398,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "test", word_if(test) },
     { NULL, NULL },
   };
-  put_files(p, o, words, in, out, weights_file, b);
-  bundle_manifest(p, o, digest, b);
+  put_files(p, o, words, in, out, weights_file, arena_str(m, weights_sha256, 64), b);
+  bundle_manifest(p, o, digest, weights_sha256, b);
   VEC_FREE(&rolled);
 }
 
