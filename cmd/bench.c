@@ -209,6 +209,7 @@ int verb_bench(Ctx *c, const Options *o) {
       fail(c, EX_USAGE_, "--vs-%s wants a model, and '%s' is a bundle", o->vs_ort ? "ort" : "untuned", o->model);
     b.f = interface_read(c, o->model);
     native_only(c, b.f.target);
+    weights_check(c, o->model, &b.f);
     in = b.f.inputs.p, n = b.f.inputs.n;
   } else {
     native_only(c, target_of(c, o, "native"));

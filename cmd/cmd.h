@@ -165,6 +165,7 @@ typedef struct Interface {                                /* what a caller of a 
   VEC(GIO) inputs, outputs;                               /* ref is 0 */
   int64_t arena_bytes, weight_bytes;
   bool embedded;
+  const char *weights_sha256;
   const char *cflags;
   const Target *target;                                   /* of --isa */
   const char *code;                                       /* the file of the kernels */
@@ -175,6 +176,7 @@ typedef struct Interface {                                /* what a caller of a 
 Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
+void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless its file has the digest of the manifest */
 
 /* ---- build.c: bundles built on this machine ---- */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
@@ -224,17 +226,10 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why); /* for a statu
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 
 /* A built bundle in this process, which should be a child: what is loaded may crash. */
-typedef struct CallContext {                              /* NAME_ctx */
-  uint32_t tag;
-  unsigned char *arena;
-  const unsigned char *weights;
-  const void *executor;
-  const void *variant[2];                                 /* with --isa=fat: its kernels */
-} CallContext;
 typedef struct Loaded {
   void *so;                                               /* of dlopen */
-  CallContext ctx;
-  int (*run)(CallContext *, const void *const *in, void *const *out);
+  void *ctx;                                              /* a NAME_ctx, on the heap */
+  int (*run)(void *ctx, const void *const *in, void *const *out);
   double map_ms, init_ms;                                 /* what mapping the weights and NAME_init took */
 } Loaded;
 /* a status, or -1 and why; threads: that share its runs; 0 and 1: this one alone */

@@ -13,9 +13,10 @@ typedef struct Result {
   bool clamped; /* in some run */
   char why[252];
 } Result;
-typedef int (*InitFn)(CallContext *, void *, size_t, const void *, size_t);
+typedef size_t (*BytesFn)(void);
+typedef int (*InitFn)(void *, void *, size_t, const void *, size_t);
 typedef int (*MapFn)(const char *, size_t, const void **);
-typedef int (*ExecutorFn)(CallContext *, const tgcrt_executor *);
+typedef int (*ExecutorFn)(void *, const tgcrt_executor *);
 typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *);
 typedef const tgcrt_executor *(*PoolExecutorFn)(const tgcrt_pool *);
 
@@ -26,7 +27,7 @@ static void *symbol(void *so, const char *name, const char *suffix) {
 }
 
 /* The threads end with the process. */
-static int use_threads(void *so, const Interface *f, CallContext *ctx, int threads) {
+static int use_threads(void *so, const Interface *f, void *ctx, int threads) {
   PoolFn start;
   PoolExecutorFn executor;
   ExecutorFn set;
@@ -53,16 +54,19 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
     snprintf(why, 252, "%s", dlerror());
     return -1;
   }
+  BytesFn ctx_bytes;
   InitFn init;
   MapFn map;
   *(void **)&init = symbol(m->so, f->name, "_init");
-  *(void **)&m->run = symbol(m->so, f->name, "_run");
+  *(void **)&ctx_bytes = symbol(m->so, f->name, "_ctx_bytes");
+  *(void **)&m->run = symbol(m->so, f->name, "_run_v");
   *(void **)&map = symbol(m->so, "tgcrt", "_map");
   if (!map) map = tgcrt_map;
-  if (!init || !m->run) {
-    snprintf(why, 252, "the library lacks %s_init or %s_run", f->name, f->name);
+  if (!init || !m->run || !ctx_bytes) {
+    snprintf(why, 252, "the library lacks %s_init, %s_run_v or %s_ctx_bytes", f->name, f->name, f->name);
     return -1;
   }
+  m->ctx = xcalloc(1, ctx_bytes());
   const void *weights = NULL;
   size_t arena_bytes = (size_t)f->arena_bytes, weight_bytes = f->embedded ? 0 : (size_t)f->weight_bytes;
   void *arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -76,9 +80,9 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   double start = clock_ms();
   int status = f->embedded ? 0 : map(file, weight_bytes, &weights);
   m->map_ms = clock_ms() - start;
-  if (!status) status = init(&m->ctx, arena, arena_bytes, weights, weight_bytes);
+  if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
   m->init_ms = clock_ms() - start - m->map_ms;
-  if (!status && threads > 1) status = use_threads(m->so, f, &m->ctx, threads);
+  if (!status && threads > 1) status = use_threads(m->so, f, m->ctx, threads);
   return status;
 }
 
@@ -131,7 +135,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     Loaded m;
     r->status = model_open(dir, so, f, (int)o->threads, &m, r->why);
     for (size_t s = 0; s < steps && !r->status; s++) {
-      r->status = m.run(&m.ctx, src + s * nin, dst + s * nout);
+      r->status = m.run(m.ctx, src + s * nin, dst + s * nout);
       if (r->status != TGCRT_INDEX) continue;
       r->clamped = true;
       r->status = TGCRT_OK;

@@ -42,10 +42,12 @@ static bool read_variants(Ctx *c, const json_t *list, Interface *f) {
 static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
   const char *generator = text_of(j, "generator"), *name = text_of(j, "name"), *weights = text_of(options, "weights"),
-             *code = text_of(options, "code"), *cflags = text_of(options, "cflags");
-  if (!generator || strcmp(generator, "tgc") || !name || !bundle_name_ok(name) || !weights || !cflags) return false;
+             *code = text_of(options, "code"), *cflags = text_of(options, "cflags"), *digest = text_of(j, "weights_sha256");
+  if (!digest || !generator || strcmp(generator, "tgc") || !name || !bundle_name_ok(name) || !weights || !cflags) return false;
   if (!code || !strrchr(code, '.') || strchr(code, '/')) return false;
-  if (json_integer_value(json_object_get(json_object_get(j, "abi"), "major")) != BUNDLE_ABI_MAJOR) return false;
+  const json_t *abi = json_object_get(j, "abi");
+  if (json_integer_value(json_object_get(abi, "major")) != BUNDLE_ABI_MAJOR) return false;
+  if (json_integer_value(json_object_get(abi, "minor")) < BUNDLE_ABI_MINOR) return false; /* it has no NAME_run_v */
   f->name = arena_str(&c->model, name, strlen(name));
   f->cflags = arena_str(&c->model, cflags, strlen(cflags));
   f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
@@ -53,6 +55,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->code = arena_str(&c->model, code, strlen(code));
   const char *isa = text_of(options, "isa"), *why;
   if (!isa || !(f->target = target_find(&c->model, isa, &why))) return false;
+  f->weights_sha256 = arena_str(&c->model, digest, strlen(digest));
   f->states = json_object_get(j, "states") != NULL;
   f->embedded = strcmp(weights, "file") != 0;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
@@ -77,6 +80,17 @@ Interface interface_read(Ctx *c, const char *dir) {
     fail(c, EX_BADMODEL, "'%s' is not the manifest of a bundle this tgc can run", path);
   }
   return f;
+}
+
+void weights_check(Ctx *c, const char *dir, const Interface *f) {
+  if (f->embedded) return; /* then they are part of the object that is run */
+  const char *path = arena_printf(&c->model, "%s/%s_weights.bin", dir, f->name);
+  const Bytes b = file_read(c, path, (size_t)1 << 40);
+  char digest[65];
+  sha256_hex(b.p, b.n, digest);
+  if (strcmp(digest, f->weights_sha256))
+    fail(c, EX_BADMODEL, "%s: SHA-256 is %s, the bundle's manifest says %s: these are not the weights of this bundle", path, digest,
+         f->weights_sha256);
 }
 
 void interface_free(Interface *f) {

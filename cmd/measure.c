@@ -140,7 +140,7 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   char why[252] = "", line[64];
   int status = model_open(dir, so, f, threads, &m, why);
   double start = clock_ms();
-  if (!status) status = m.run(&m.ctx, in, out);
+  if (!status) status = m.run(m.ctx, in, out);
   if (status == TGCRT_INDEX) status = 0; /* numbers from a seed may be no indices */
   if (status) {
     printf("ready %d %s\n", status, why);
@@ -156,12 +156,12 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
     double seconds = strtod(line, &rest), warm = clock_ms() + WARM_MS;
     long long runs = strtoll(rest, NULL, 10);
     Reals times = { 0 };
-    do m.run(&m.ctx, in, out);
+    do m.run(m.ctx, in, out);
     while (clock_ms() < warm);
     double end = clock_ms() + seconds * 1e3;
     do {
       double began = clock_ms();
-      m.run(&m.ctx, in, out);
+      m.run(m.ctx, in, out);
       VEC_PUSH(&times, clock_ms() - began);
       if (steps) {
         size_t place = stamps->room ? stamped % stamps->room : stamped;

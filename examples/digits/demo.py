@@ -1,52 +1,65 @@
 #!/usr/bin/env python3
 """The bundle from Python, by ctypes alone: demo.py LIBRARY PICTURE.pgm...
-LIBRARY is the bundle as a shared object; pictures are binary PGM of 28 x 28, ink is bright."""
+LIBRARY is the bundle as a shared object; pictures are binary PGM of 28 x 28, ink is bright.
+All sizes, names, types and shapes are asked of the library: nothing of its header is written here a second time."""
 import ctypes
+import math
 import sys
 
-PIXELS, CLASSES, ALIGN = 28 * 28, 10, 64
+SIDE, ALIGN = 28, 64  # ALIGN: TGCRT_ALIGN, of arenas
+TYPES = {1: ctypes.c_float}  # TGCRT_F32; docs/bundle.md has the others
 HEADER = b"P5\n28 28\n255\n"
 
 
-class Context(ctypes.Structure):  # digits_ctx
-    _fields_ = [("tag", ctypes.c_uint32), ("arena", ctypes.c_void_p), ("weights", ctypes.c_void_p)]
+class Value:
+    """What the library says of an input or an output, and memory for it."""
+
+    def __init__(self, ask, kind, number):
+        self.name = ask(f"{kind}_name", ctypes.c_char_p, number).decode()
+        shape, rank = ask(f"{kind}_shape", ctypes.POINTER(ctypes.c_int64), number), ask(f"{kind}_rank", ctypes.c_int, number)
+        self.shape = shape[:rank]
+        element = TYPES[ask(f"{kind}_type", ctypes.c_int, number)]
+        self.data = (element * math.prod(self.shape))()
+        if ctypes.sizeof(self.data) != ask(f"{kind}_bytes", ctypes.c_size_t, number):
+            raise RuntimeError(f"{self.name}: the type and the shape do not make the bytes")
 
 
-class Inputs(ctypes.Structure):
-    _fields_ = [("image", ctypes.POINTER(ctypes.c_float))]
-
-
-class Outputs(ctypes.Structure):
-    _fields_ = [("probabilities", ctypes.POINTER(ctypes.c_float))]
-
-
-class Digits:
-    def __init__(self, path):
-        self.lib = ctypes.CDLL(path)
-        self.lib.digits_arena_bytes.restype = ctypes.c_size_t
-        self.lib.digits_strerror.restype = ctypes.c_char_p
-        self.lib.digits_init.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
-        n = self.lib.digits_arena_bytes()
-        self.memory = ctypes.create_string_buffer(n + ALIGN)
+class Model:
+    def __init__(self, path, name):
+        self.lib, self.prefix = ctypes.CDLL(path), name
+        self.context = ctypes.create_string_buffer(self.ask("ctx_bytes", ctypes.c_size_t))
+        bytes_ = self.ask("arena_bytes", ctypes.c_size_t)
+        self.memory = ctypes.create_string_buffer(bytes_ + ALIGN)
         at = ctypes.addressof(self.memory)
-        self.context = Context()
-        self.check(self.lib.digits_init(ctypes.byref(self.context), at + -at % ALIGN, n, None, 0))
+        self.check("check_weights", None, 0)  # None: the weights are embedded
+        self.check("init", self.context, at + -at % ALIGN, bytes_, None, 0)
+        self.inputs, self.outputs = self.values("input"), self.values("output")
 
-    def check(self, status):
+    def ask(self, function, result, *arguments):
+        f = self.lib[f"{self.prefix}_{function}"]
+        f.restype = result
+        return f(*(ctypes.c_size_t(a) for a in arguments))
+
+    def values(self, kind):
+        return [Value(self.ask, kind, i) for i in range(self.ask(f"{kind}_count", ctypes.c_size_t))]
+
+    def check(self, function, *arguments):
+        """Calls a function of pointers and sizes that returns a status."""
+        status = self.lib[f"{self.prefix}_{function}"](*(ctypes.c_size_t(a) if isinstance(a, int) else a for a in arguments))
         if status:
-            raise RuntimeError(self.lib.digits_strerror(status).decode())
+            say = self.lib[f"{self.prefix}_strerror"]
+            say.restype = ctypes.c_char_p
+            raise RuntimeError(say(status).decode())
 
-    def __call__(self, picture):
-        image = (ctypes.c_float * PIXELS)(*picture)
-        answer = (ctypes.c_float * CLASSES)()
-        self.check(self.lib.digits_run(ctypes.byref(self.context), ctypes.byref(Inputs(image)), ctypes.byref(Outputs(answer))))
-        return list(answer)
+    def run(self):
+        pointers = [(ctypes.c_void_p * len(v))(*(ctypes.addressof(x.data) for x in v)) for v in (self.inputs, self.outputs)]
+        self.check("run_v", self.context, *pointers)
 
 
 def read(path):
     with open(path, "rb") as file:
         data = file.read()
-    if not data.startswith(HEADER) or len(data) != len(HEADER) + PIXELS:
+    if not data.startswith(HEADER) or len(data) != len(HEADER) + SIDE * SIDE:
         sys.exit(f"demo.py: {path}: not a binary PGM of 28 x 28")
     return [ink / 255 for ink in data[len(HEADER):]]
 
@@ -54,8 +67,10 @@ def read(path):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    digits = Digits(sys.argv[1])
+    digits = Model(sys.argv[1], "digits")
+    [image], [answer] = digits.inputs, digits.outputs
     for path in sys.argv[2:]:
-        answer = digits(read(path))
-        best = max(range(CLASSES), key=answer.__getitem__)
-        print(f"{path}: {best} ({100 * answer[best]:.2f} %)")
+        image.data[:] = read(path)
+        digits.run()
+        best = max(range(len(answer.data)), key=answer.data.__getitem__)
+        print(f"{path}: {best} ({100 * answer.data[best]:.2f} %)")
