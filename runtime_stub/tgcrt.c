@@ -15,7 +15,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_CPU: return "this CPU, or its operating system, lacks instructions that the model was compiled for";
   case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";
   case TGCRT_THREADS: return "a thread cannot be started";
-  case TGCRT_DIGEST: return "the weights are not those of this model: their SHA-256 is another";
+  case TGCRT_DIGEST: return "the weights have another SHA-256";
   }
   return "unknown status";
 }
