@@ -105,7 +105,8 @@ void op_non_max_suppression(Build *b) {
   const Node *x = in_node(b, BOXES), *s = in_node(b, SCORES);
   need_capacity(b);
   if (x->rank != 3 || s->rank != 3 || x->dims[2] != 4 || x->dims[0] != s->dims[0] || x->dims[1] != s->dims[2])
-    bad(b, "the inputs are not boxes [B,N,4] and their scores [B,C,N]");
+    bad(b, "inputs of shapes %s and %s are not boxes [B,N,4] and their scores [B,C,N]", dims_text(b, x->dims, x->rank),
+        dims_text(b, s->dims, s->rank));
   int n = 1;
   int64_t rows = b->ragged->most, groups = s->dims[0] * s->dims[1];
   int64_t steps = has_in(b, MOST) ? *const_ints(b, MOST, "max_output_boxes_per_class", &n) : 0;

@@ -57,11 +57,13 @@ void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value) {
   for (size_t i = from; i < to; i++) b->wrong->p[i] = g_binary(b->ir, OP_AND, b->wrong->p[i], cond);
 }
 
-/* Negative indices count from the end; g_gather clamps what is still outside. */
+/* Negative indices count from the end; g_gather clamps what is still outside. Known ones must not be outside. */
 Ref wrap_index(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
+  int64_t n;
   if (!extent && dims_elems(node(ir, r)->dims, node(ir, r)->rank)) bad(b, "the indexed axis is empty");
   r = g_cast(ir, r, DT_I64);
+  known_index(b, r, extent, &n);
   note_wrong(b, r, extent);
   if (node(ir, r)->vmin >= 0) return r;
   return g_where(ir, g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, 0)), g_binary(ir, OP_ADD, r, c_int(ir, DT_I64, extent)), r);
@@ -281,7 +283,8 @@ void op_scatter_nd(Build *b) {
   int outer = idx->rank - 1, rest = x->rank - (int)k;
   bool fits = upd->rank == outer + rest;
   for (int i = 0; fits && i < upd->rank; i++) fits = upd->dims[i] == (i < outer ? idx->dims[i] : x->dims[(int)k + i - outer]);
-  if (!fits) bad(b, "the shape of the updates does not fit the data and the indices");
+  if (!fits) bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank), dims_text(b, x->dims, x->rank),
+        dims_text(b, idx->dims, idx->rank));
   int64_t n = dims_elems(idx->dims, outer), inner = dims_elems(x->dims + k, rest), total = dims_elems(x->dims, (int)k);
   Ref flat = g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }),
       updates = g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner });
@@ -310,7 +313,8 @@ void op_scatter_elements(Build *b) {
   int axis = axis_of(b, attr_int(b, "axis"), x->rank);
   bool fits = idx->rank == x->rank && upd->rank == x->rank;
   for (int i = 0; fits && i < x->rank; i++) fits = idx->dims[i] == upd->dims[i] && (i == axis || idx->dims[i] <= x->dims[i]);
-  if (!fits) bad(b, "the shapes of the data, the indices and the updates do not fit");
+  if (!fits) bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank), dims_text(b, x->dims, x->rank),
+        dims_text(b, idx->dims, idx->rank));
   int64_t n = dims_elems(idx->dims, idx->rank), total = dims_elems(x->dims, x->rank);
   const int64_t *v = scatter_index(b);
   if (v) {

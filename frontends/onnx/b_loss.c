@@ -16,7 +16,10 @@ static Ref likelihood_loss(Build *b, Ref scores) {
   if (!fits) bad(b, "the target does not have the shape of the scores without axis 1");
   Ref index = g_reshape(ir, g_cast(ir, b->in[1], DT_I64), x->rank, dims), zero = c_int(ir, d, 0), weight = c_int(ir, d, 1),
       ignored = 0;
-  if (attr_set(b, "ignore_index")) ignored = g_binary(ir, OP_CMPEQ, index, c_int(ir, DT_I64, attr_int(b, "ignore_index")));
+  if (attr_set(b, "ignore_index")) {
+    ignored = g_binary(ir, OP_CMPEQ, index, c_int(ir, DT_I64, attr_int(b, "ignore_index")));
+    index = g_where(ir, ignored, c_int(ir, DT_I64, 0), index); /* it may be no class, and is not reported as a wrong one */
+  }
   index = wrap_index(b, index, x->dims[1]);
   if (has_in(b, 2)) {
     const Node *w = in_node(b, 2);

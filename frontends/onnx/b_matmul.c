@@ -33,7 +33,7 @@ static Ref matmul_matrices(Build *b, Ref a, Ref w) {
 Ref matmul(Build *b, Ref a, Ref w) {
   IR *ir = b->ir;
   const Node *an = node(ir, a), *wn = node(ir, w);
-  if (!an->rank || !wn->rank) bad(b, "a factor is a scalar");
+  if (!an->rank || !wn->rank) bad(b, "the %s factor is a scalar", an->rank ? "second" : "first");
   bool row = an->rank == 1, column = wn->rank == 1;
   if (row) a = g_reshape(ir, a, 2, (int64_t[]){ 1, an->dims[0] });
   if (column) w = g_reshape(ir, w, 2, (int64_t[]){ wn->dims[0], 1 });

@@ -94,7 +94,7 @@ void op_reshape(Build *b) {
     if (dims[i] < -1) bad(b, "entry %d of the shape is %lld", i, (long long)dims[i]);
     if (dims[i] == -1 && free_axis >= 0) bad(b, "entries %d and %d of the shape are both -1", free_axis, i);
     if (dims[i] == -1) free_axis = i;
-    else if (!i64_mul(known, dims[i], &known)) bad(b, "the shape has too many elements");
+    else if (!i64_mul(known, dims[i], &known)) bad(b, "the shape %s has too many elements", dims_text(b, want, rank));
   }
   if (free_axis >= 0) {
     if (!known || total % known)
@@ -146,8 +146,9 @@ void op_transpose(Build *b) {
   const int64_t *given = attr_ints(b, "perm", &n);
   if (given && n != rank) bad(b, "attribute 'perm' has %d entries, but the input has rank %d", n, rank);
   for (int i = 0; i < rank; i++) perm[i] = given ? given[i] : rank - 1 - i;
+  for (int i = 0; i < rank; i++) /* unlike axes of other operators, these do not count from the end */
+    if (perm[i] < 0) bad(b, "entry %d of attribute 'perm' is %lld", i, (long long)perm[i]);
   axes_of(b, perm, rank, rank);
-  for (int i = 0; i < rank; i++) perm[i] = axis_of(b, perm[i], rank);
   b->out[0] = g_permute(b->ir, b->in[0], perm);
 }
 

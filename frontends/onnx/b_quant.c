@@ -26,6 +26,15 @@ static Ref parameter(Build *b, int k, const Node *x, int64_t axis, int64_t block
   return shrink_axis(ir, repeat_axis(ir, b->in[k], a, block, true), a, 0, 1, extent);
 }
 
+/* A scale and its zero point have one shape; two of one element each count as scalars */
+static void check_zero_point(Build *b) {
+  if (!has_in(b, 2)) return;
+  const Node *s = in_node(b, 1), *z = in_node(b, 2);
+  bool fits = s->rank == z->rank && (!s->rank || !memcmp(s->dims, z->dims, (size_t)s->rank * sizeof *s->dims));
+  if (!fits && (dims_elems(s->dims, s->rank) != 1 || dims_elems(z->dims, z->rank) != 1))
+    bad(b, "the zero point has shape %s, but the scale has %s", dims_text(b, z->dims, z->rank), dims_text(b, s->dims, s->rank));
+}
+
 static DType wanted_type(Build *b, DType otherwise) {
   int64_t onnx = attr_int(b, "output_dtype");
   DType d = onnx > 0 && onnx < 100 ? dtype_from_onnx((int)onnx) : DT_NONE;
@@ -46,6 +55,7 @@ void op_quantize(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size"), wanted = attr_int(b, "output_dtype");
   const Narrow *t = narrow_type(has_in(b, 2) ? in_narrow(b, 2) : (int)clamp(wanted, 0, 99));
+  check_zero_point(b);
   if (has_in(b, 2) && !t && dt_float(in_dt(b, 2)))
     bad(b, "input 2 is %s, expected an integer type", dtype_info[in_dt(b, 2)].text);
   DType d = t ? t->kept : wanted_type(b, has_in(b, 2) ? in_dt(b, 2) : DT_U8);
@@ -62,6 +72,7 @@ void op_dequantize(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size");
   const bool floats = dt_float(in_dt(b, 0)); /* whose zero point is 0 */
+  check_zero_point(b);
   if (floats && !in_narrow(b, 0)) bad(b, "input 0 is %s, expected an integer type", dtype_info[in_dt(b, 0)].text);
   Ref q = floats ? b->in[0] : g_cast(ir, b->in[0], DT_I32), scale = parameter(b, 1, x, axis, block);
   if (has_in(b, 2) && !floats) q = g_binary(ir, OP_SUB, q, g_cast(ir, parameter(b, 2, x, axis, block), DT_I32));

@@ -115,7 +115,7 @@ static void need_shape(Build *b, int k, const char *name, int rank, const int64_
   const Node *x = in_node(b, k);
   bool fits = x->rank == rank;
   for (int i = 0; fits && i < rank; i++) fits = x->dims[i] == dims[i];
-  if (!fits) bad(b, "input '%s' does not have the shape that the weights and the input ask for", name);
+  if (!fits) bad(b, "input '%s' has shape %s, expected %s", name, dims_text(b, x->dims, x->rank), dims_text(b, dims, rank));
 }
 
 /* activations lists them direction by direction; values of alpha and beta go to those that have such an attribute, in order */

@@ -175,8 +175,10 @@ void op_top_k(Build *b) {
   const Node *x = in_node(b, 0);
   if (!x->rank) bad(b, "the input is a scalar");
   int n, axis = axis_of(b, attr_int(b, "axis"), x->rank);
-  int64_t k = *const_ints(b, 1, "K", &n), extent = x->dims[axis];
-  if (n != 1 || k < 0 || k > extent)
+  const int64_t *given = const_ints(b, 1, "K", &n);
+  if (n != 1) bad(b, "input 'K' has %d elements, expected one", n);
+  int64_t k = *given, extent = x->dims[axis];
+  if (k < 0 || k > extent)
     bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
   const bool largest = attr_int(b, "largest"), few = k && k <= MOST_PICKS && k <= extent / FEW && extent < INT32_MAX;
   b->out[1] = (few && dt_bytes((DType)x->dt) <= KEY_BYTES ? places_picked : places_counted)(b, b->in[0], axis, k, largest);

@@ -336,7 +336,7 @@ int64_t elems_mul(Build *b, int64_t x, int64_t y) {
   return n;
 }
 
-static char *dims_text(Build *b, const int64_t *dims, int rank) {
+char *dims_text(Build *b, const int64_t *dims, int rank) {
   Sb s = { 0 };
   sb_puts(&s, "[");
   for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);

@@ -148,6 +148,7 @@ uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; rep
 
 /* ---- build.c: results ---- */
 void check_dims(Build *b, int rank, const int64_t *dims); /* fails when over USER_RANK or MAX_ELEMS */
+char *dims_text(Build *b, const int64_t *dims, int rank); /* [2,3], for messages */
 int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y, which are not negative; fails when over MAX_ELEMS */
 Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* checked broadcast_to */
 void check_broadcast(Build *b, int n, const Ref *xs); /* fails when the shapes do not fit */

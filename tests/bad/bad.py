@@ -4,6 +4,7 @@ A row's required answer is a number in the list. 2 (invalid model), 3 (unsupport
 65 here. 5 (input or output error) is 66 for input that cannot be read and 73 for output that cannot be written. 6 (a bug
 in tgc, 70) and death by a signal are never right. A refusal prints one line that names the file, takes at most a second
 and 256 MB, and leaves no file behind."""
+import json
 import os
 import pathlib
 import re
@@ -110,16 +111,20 @@ def judge(cwd, arg, codes, say, seconds, mb):
         faults.append(f"exit status {code}, not {' or '.join(map(str, codes))}")
     if code and len(lines) != 1:
         faults.append(f"{len(lines)} lines of messages")
-    if not re.search(say, err, re.S):
-        faults.append(f"the message does not match '{say}'")
+    shapes = ""
+    if not code:
+        try:
+            outputs = json.loads((cwd / "made/manifest.json").read_text())["outputs"]
+            shapes = " ".join(json.dumps(o["shape"], separators=(",", ":")) for o in outputs)
+        except OSError:
+            faults.append("there is no bundle")
+        shutil.rmtree(cwd / "made", ignore_errors=True)
+    if (code or BAD not in codes) and not re.search(say, err + shapes, re.S):
+        faults.append(f"the message does not match '{say}'" + f", shapes {shapes}" * (not code))
     if code and not any(name in err for name in (os.path.basename(arg.split()[-1]), "w.bin")):
         faults.append("the message names no file")
     if re.search(r"[\x00-\x09\x0b-\x1f\x7f]", err):
         faults.append("the message has control characters")
-    if not code:
-        if not (cwd / "made/manifest.json").is_file():
-            faults.append("there is no bundle")
-        shutil.rmtree(cwd / "made", ignore_errors=True)
     if listing(cwd) != before:
         faults.append("files were left behind")
     if took > seconds * SLOW:
@@ -130,7 +135,8 @@ def judge(cwd, arg, codes, say, seconds, mb):
 
 
 def test(name, data, say="", codes=(BAD,), setup=None, arg="net.onnx", cwd="", seconds=1, mb=256):
-    """data: the bytes of net.onnx, or a function that makes them; setup(folder) makes what else there is; cwd: where in the
+    """data: the bytes of net.onnx, or a function that makes them; say: what the message must match, or of an accepted model
+    the message and the shapes of its outputs; setup(folder) makes what else there is; cwd: where in the
     folder the program runs; seconds, mb: the most it may take"""
     tests.append((name, data, say, codes, setup, arg, cwd, seconds, mb))
 

@@ -272,7 +272,7 @@ static const Line lines[] = {
   { "MatMul 13 f[2,3] f[3,4]", "[2,4]" },
   { "MatMul 13 f[5,1,2,3] f[7,3,4]", "[5,7,2,4]" },
   { "MatMul 13 f[3] f[3]", "[]" },
-  { "MatMul 13 f[] f[3]", "a factor is a scalar" },
+  { "MatMul 13 f[] f[3]", "the first factor is a scalar" },
   { "MatMul 13 f[2,3] f[4,2]", "the rows of the first matrix have 3 elements, the columns of the second 4" },
   { "MatMul 13 f[2,2,3] f[5,3,2]", "batch axes of extents 2 and 5 do not broadcast" },
   { "Gemm 13 f[3,2] f[4,3] f[4] transA=1 transB=1", "[2,4]" },
