@@ -84,6 +84,24 @@ def weighted(t, dtype=FLOAT, dims=(2, 2)):
     return model(graph([node("Identity", ["w"], ["y"])], [t], ins=[], outs=[value("y", dtype, dims)]))
 
 
+def operator(domain, name, opsets, given, types, attrs, dims):
+    """a model of one operator with that many inputs of these dims, and small values for the attributes it must have"""
+    dtypes, ins, inits, rank = [], [], [], len(dims)
+    for i in range(given):
+        letter = types[min(i, len(types) - 1)]
+        dtypes.append({"b": BOOL, "i": INT64, "^": dtypes[-1] if dtypes else FLOAT, "=": dtypes[0] if dtypes else FLOAT}.get(letter, FLOAT))
+        if letter == "i" and i:  # mostly shapes, axes and the like, which must be known
+            inits.append(tensor([rank], INT64, f"x{i}", longs=[1] * rank))
+        else:
+            ins.append(value(f"x{i}", dtypes[-1], dims))
+    values = {"i": lambda n: attr(n, 3, 1, 2), "f": lambda n: field(5, field(1, n) + varint(2 << 3 | 5) + struct.pack("<f", 1) + field(20, 1)),
+              "s": lambda n: attr(n, 4, "", 3), "I": lambda n: field(5, field(1, n) + field(8, 1) * rank + field(20, 7))}
+    words = [w.partition(":") for w in attrs.split() if w.endswith("!")]
+    given_attrs = b"".join(values[kind[0]](n) for n, _, kind in words if kind[0] in values)
+    body = node(name, [f"x{i}" for i in range(given)], ["y"], given_attrs, domain)
+    return model(graph([body], inits, ins, [field(1, "y")]), imports=opset(28) + (opset(opsets, domain) if domain else b""))
+
+
 # ---- running ----
 def rusage_run(args, cwd, limit):
     """-> exit status (negative: a signal), stderr, seconds of processor time, MB"""
