@@ -38,7 +38,7 @@ static void wide_values_round_trip(void **state) {
       for (int e = -1; e <= 1; e++) round_trip((DType)d, (int64_t)dt_wrap((DType)d, ((uint64_t)1 << k) + (uint64_t)e));
 }
 
-static int64_t read(DType d, const char *text) {
+static int64_t literal_bits(DType d, const char *text) {
   int64_t bits = 0;
   const char *wrong = literal_parse(d, text, strlen(text), &bits);
   if (wrong) fail_msg("%s: %s %s", dtype_info[d].text, text, wrong);
@@ -52,21 +52,21 @@ static void refused(DType d, const char *text) {
 
 static void literals_round_once_or_are_refused(void **state) {
   (void)state;
-  assert_int_equal(read(DT_F32, "0.1"), 0x3dcccccd);
-  assert_int_equal(read(DT_F32, "-0.0"), 0x80000000);
-  assert_int_equal(read(DT_F32, "0x1p-149"), 1);
-  assert_int_equal(read(DT_F32, "-inf"), 0xff800000);
-  assert_int_equal(read(DT_F32, "nan:0x7f800001"), 0x7f800001);
-  assert_int_equal(read(DT_F32, "16777217.0000000000000000000000001"), 0x4b800001); /* just above a tie: not through double */
-  assert_int_equal(read(DT_F16, "2049.0000000000000000000001"), 0x6801);            /* the same, of f16 */
-  assert_int_equal(read(DT_F16, "2048.9999999999999999999999"), 0x6800);
-  assert_int_equal(read(DT_F16, "2049"), 0x6800);
-  assert_int_equal(read(DT_F16, "-2051.0000000000000000000001"), 0xe802);
-  assert_int_equal(read(DT_BF16, "257.00000000000000000000001"), 0x4381);
-  assert_true(read(DT_I64, "-9223372036854775808") == INT64_MIN);
-  assert_true(read(DT_U64, "18446744073709551615") == -1);
-  assert_int_equal(read(DT_U8, "0xff"), 255);
-  assert_int_equal(read(DT_BOOL, "true"), 1);
+  assert_int_equal(literal_bits(DT_F32, "0.1"), 0x3dcccccd);
+  assert_int_equal(literal_bits(DT_F32, "-0.0"), 0x80000000);
+  assert_int_equal(literal_bits(DT_F32, "0x1p-149"), 1);
+  assert_int_equal(literal_bits(DT_F32, "-inf"), 0xff800000);
+  assert_int_equal(literal_bits(DT_F32, "nan:0x7f800001"), 0x7f800001);
+  assert_int_equal(literal_bits(DT_F32, "16777217.0000000000000000000000001"), 0x4b800001); /* just above a tie: not through double */
+  assert_int_equal(literal_bits(DT_F16, "2049.0000000000000000000001"), 0x6801);            /* the same, of f16 */
+  assert_int_equal(literal_bits(DT_F16, "2048.9999999999999999999999"), 0x6800);
+  assert_int_equal(literal_bits(DT_F16, "2049"), 0x6800);
+  assert_int_equal(literal_bits(DT_F16, "-2051.0000000000000000000001"), 0xe802);
+  assert_int_equal(literal_bits(DT_BF16, "257.00000000000000000000001"), 0x4381);
+  assert_true(literal_bits(DT_I64, "-9223372036854775808") == INT64_MIN);
+  assert_true(literal_bits(DT_U64, "18446744073709551615") == -1);
+  assert_int_equal(literal_bits(DT_U8, "0xff"), 255);
+  assert_int_equal(literal_bits(DT_BOOL, "true"), 1);
   refused(DT_F32, "1e999");
   refused(DT_F32, "3.5e38");
   refused(DT_F16, "65520");
@@ -92,7 +92,7 @@ static void literals_ignore_the_locale(void **state) {
   for (size_t i = 0; !found && i < sizeof comma / sizeof *comma; i++) found = setlocale(LC_ALL, comma[i]);
   if (!found) skip(); /* no locale with a decimal comma here */
   Sb s = { 0 };
-  literal_put(&s, DT_F32, read(DT_F32, "1.5"));
+  literal_put(&s, DT_F32, literal_bits(DT_F32, "1.5"));
   assert_string_equal(s.p, "1.5");
   refused(DT_F32, "1,5");
   setlocale(LC_ALL, "C");
