@@ -257,3 +257,73 @@ void op_scan(Build *b) {
     b->out[k] = trips ? stack_output(b, &runs, k, at, reverse) : empty(b, runs.p[0][k], at);
   }
 }
+
+/* ---- Scan as it was in opset 8: a batch of sequences, each of a length of its own. Inputs: the lengths or nothing, states
+ * [batch, ..], what is scanned [batch, steps, ..]; results have these axes, too. ---- */
+enum { SEQ_LENGTHS, SEQ_VALUES };
+
+static Ref batch_entry(Build *b, Ref x, int64_t i) { return without_axes(b->ir, shrink_axis(b->ir, x, 0, i, 1, 1), 1); }
+
+/* Input k with the time axis turned round; what is behind the end of a sequence stays there. */
+static Ref backwards(Build *b, int k) {
+  const AttrVal axes[] = { int_attr("batch_axis", 0), int_attr("time_axis", 1) };
+  if (!has_in(b, SEQ_LENGTHS)) return g_flip(b->ir, b->in[k], 2u);
+  return apply_op(b, "ReverseSequence", 2, (Ref[]){ b->in[k], b->in[SEQ_LENGTHS] }, 2, axes);
+}
+
+/* One sequence: state[] is what goes in and, after `steps` steps, comes out; x[] is scanned. Results of steps that the
+ * sequence lacks are 0. */
+static void scan_sequence(Build *b, const OnnxGraph *g, uint32_t nstate, uint32_t nx, Ref *in, const Ref *x, int64_t steps,
+                          Ref length, Runs *r) {
+  IR *ir = b->ir;
+  for (int64_t t = 0; t < steps; t++) {
+    for (uint32_t k = 0; k < nx; k++) in[nstate + k] = batch_entry(b, x[k], t);
+    Ref *out = run_body(b, g, in, r), there = length ? g_binary(ir, OP_CMPLT, integer(b, t), length) : 0;
+    for (uint32_t k = 0; k < g->nout && there; k++) {
+      const Node *n = tensor_node(b, out[k]);
+      if (k < nstate) out[k] = choose(b, there, out[k], in[k], "state", k);
+      else out[k] = g_where(ir, there, out[k], c_int(ir, (DType)n->dt, 0));
+    }
+    memcpy(in, out, nstate * sizeof *in);
+  }
+}
+
+void op_batch_scan(Build *b) {
+  const int64_t nx = attr_int(b, "num_scan_inputs");
+  if (nx < 1 || nx > b->nin - SEQ_VALUES)
+    bad(b, "attribute 'num_scan_inputs' is %lld, expected 1 to %d", (long long)nx, b->nin - SEQ_VALUES);
+  const uint32_t nstate = (uint32_t)(b->nin - SEQ_VALUES - nx);
+  const OnnxGraph *g = body(b, "body", (uint32_t)b->nin - SEQ_VALUES, (uint32_t)b->nout);
+  if (g->nout < nstate) bad(b, "%d outputs, expected at least %u", b->nout, nstate);
+  int64_t batch = -1, steps = -1;
+  for (int k = SEQ_VALUES; k < b->nin; k++) {
+    const bool scanned = k - SEQ_VALUES >= (int)nstate;
+    if (!has_in(b, k)) bad(b, "input %d is left out, but required", k);
+    const Node *x = in_node(b, k);
+    if (x->rank < 1 + scanned) bad(b, "input %d has rank %d, expected at least %d", k, x->rank, 1 + scanned);
+    if (batch < 0) batch = x->dims[0];
+    if (scanned && steps < 0) steps = x->dims[1];
+    if (x->dims[0] != batch || (scanned && x->dims[1] != steps))
+      bad(b, "input %d is not of the batch of %lld, or has not as many steps as the others", k, (long long)batch);
+  }
+  if (!batch || !steps) bad(b, "there is nothing to scan: %lld sequences of %lld steps", (long long)batch, (long long)steps);
+  const Node *lengths = has_in(b, SEQ_LENGTHS) ? in_node(b, SEQ_LENGTHS) : NULL;
+  if (lengths && (lengths->rank != 1 || lengths->dims[0] != batch || lengths->dt != DT_I64))
+    bad(b, "input 'sequence_lens' is not one i64 for each of %lld sequences", (long long)batch);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, b->nin), *x = ARENA_NEW(&b->c->model, Ref, nx), *one = ARENA_NEW(&b->c->model, Ref, nx);
+  for (uint32_t k = 0; k < nx; k++) {
+    const int from = (int)(SEQ_VALUES + nstate + k);
+    x[k] = entry(b, "directions", k, (uint32_t)nx) ? backwards(b, from) : b->in[from];
+  }
+  spend(b, batch);
+  Ref **all = ARENA_NEW(&b->c->model, Ref *, g->nout + 1); /* of each output its part from each sequence */
+  for (uint32_t k = 0; k < g->nout; k++) all[k] = ARENA_NEW(&b->c->model, Ref, batch);
+  for (int64_t i = 0; i < batch; i++) {
+    Runs runs = { 0 };
+    for (uint32_t k = 0; k < nstate; k++) in[k] = batch_entry(b, b->in[SEQ_VALUES + k], i);
+    for (uint32_t k = 0; k < nx; k++) one[k] = batch_entry(b, x[k], i);
+    scan_sequence(b, g, nstate, (uint32_t)nx, in, one, steps, lengths ? batch_entry(b, b->in[SEQ_LENGTHS], i) : 0, &runs);
+    for (uint32_t k = 0; k < g->nout; k++) all[k][i] = k < nstate ? in[k] : stack_output(b, &runs, k, 0, false);
+  }
+  for (uint32_t k = 0; k < g->nout; k++) b->out[k] = stack(b, all[k], batch, 0, false);
+}

@@ -352,6 +352,7 @@ OPROW("", "Scale",                1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "scale
 OPROW("com.microsoft", "ScaledSiLU", 1, OPSET_NOW, 1, 2, 1, 1,   "wf",   "alpha:f=1", op_scaled_silu, 0)
 OPROW("", "ScaledTanh",           1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha:f! beta:f!", op_scaled, 1)
 OPROW("ai.onnx.ml", "Scaler",     1,  OPSET_NOW,  1, 1,   1, 1,   "n",    "offset:F scale:F", op_scaler, 0)
+OPROW("", "Scan",                 8,  8,          0, SOME, 0, ANY, "ia",   "body:g! num_scan_inputs:i! directions:I", op_batch_scan, 0)
 OPROW("", "Scan",                 9,  OPSET_NOW,  1, ANY, 0, ANY, "a",
       "body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I", op_scan, 0)
 OPROW("", "Scatter",              9,  10,         3, 3,   1, 1,   "ai=",  "axis:i=0", adapt_scatter, 0)
@@ -406,6 +407,9 @@ OPROW("", "Swish",                24, OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha
 OPROW("", "Tan",                  7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_TAN)
 OPROW("", "Tanh",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_TANH)
 OPROW("", "TensorScatter",        24, OPSET_NOW,  2, 3,   1, 1,   "a=i",  "axis:i=-2 mode:s{linear|circular}=linear", op_tensor_scatter, 0)
+OPROW("", "TfIdfVectorizer",      9,  OPSET_NOW,  1, 1,   1, 1,   "i",
+      "max_gram_length:i>=1! max_skip_count:i>=0! min_gram_length:i>=1! mode:s{TF|IDF|TFIDF}! ngram_counts:I>=0! ngram_indexes:I>=0! "
+      "pool_int64s:I pool_strings:S weights:F", op_tfidf_vectorizer, 0)
 OPROW("", "ThresholdedRelu",      1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1", op_thresholded_relu, 0)
 OPROW("", "Tile",                 1,  5,          3, 3,   1, 1,   "ann",  "", adapt_tile, 0)
 OPROW("", "Tile",                 6,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_tile, 0)

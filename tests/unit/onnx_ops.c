@@ -53,6 +53,17 @@ static const Line lines[] = {
   { "ScatterElements 18 f{1,2,3,4:2,2} i{1,0,1:1,3} f{5,6,7:1,3} axis=1 reduction='max'", "=6,7,3,4" },
   { "ScatterElements 18 f[4,5] i[2,3] f[2,3] axis=1", "[4,5]" },
   { "ScatterElements 18 f[3] i{3:1} f[1] axis=0", "index 3 is outside axis 0 of extent 3" },
+  /* n-grams of integers; weights are those of n-grams, not of places in the result */
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]", "=0,1,1,2,1,0,1,1" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=2 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]", "=0,1,1,0,0,0,1,0" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TFIDF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1] weights=[2.0,3.0,5.0,7.0]", "=0,5,7,4,3,0,7,2" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1] weights=[2.0,3.0,5.0,7.0]", "=0,5,7,2,3,0,7,2" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]", "=0,1,1,1,1,0,1,1" },
+  { "TfIdfVectorizer 9 i{1,9,2,9,1} max_gram_length=2 min_gram_length=1 max_skip_count=1 mode='TF' ngram_counts=[0,1] ngram_indexes=[0,1,2] pool_int64s=[9,1,2,9,9]", "=2,1,1" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0,4] pool_int64s=[9,9]", "attribute 'pool_int64s' has an n-gram of 1 elements twice" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[0,1] pool_int64s=[9,8,7]", "puts n-grams of 2 elements at 2 to 3 of a pool of 3" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0] ngram_indexes=[0,1] pool_int64s=[9,8] weights=[1.0]", "have 2 and 1 entries, fewer than n-grams" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0] pool_strings=['a']", "words that are strings are not supported" },
   /* learned */
   { "ai.onnx.ml.Scaler 1 f[4,3] offset=[1.0] scale=[2.0,2.0]", "attribute 'scale' has 2 entries for 3 columns" },
   { "ai.onnx.ml.Normalizer 1 f[2,3,4]", "the input has rank 3, expected rows of numbers" },
