@@ -232,7 +232,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
       sb_free(&text);
     }
     if (o->stop_after && !strcmp(o->stop_after, passes[i].name)) {
-      print_state(&st, &passes[i], o->stopped);
+      if (o->stopped) print_state(&st, &passes[i], o->stopped);
       stopped = true;
     }
   }

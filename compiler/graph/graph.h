@@ -34,4 +34,7 @@ bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */
 /* windows without taps that meet padding only, where that is less work; true: changed */
 bool graph_border(Graph *g, const Target *t);
+/* variance.c: of each element of roots what roundings make of it, as f32 of the root's shape, to be evaluated in double.
+ * product: relative error of products in sums beside their type's. false: it is not known */
+bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

@@ -58,7 +58,7 @@ static Ref own_types(Widen *w, Ref r) { /* r over sources of their own type */
 static bool is_exact(const Node *x) {
   if (op_info[x->op].algebra & MOVE) return true;
   switch ((Op)x->op) {
-  case OP_NEG: case OP_ABS: case OP_TRUNC: case OP_FLOOR: case OP_CEIL: case OP_ROUND: case OP_MAX: case OP_MIN: case OP_WHERE:
+  case OP_NEG: case OP_ABS: case OP_TRUNC: case OP_FLOOR: case OP_CEIL: case OP_ROUND: case OP_MAX: case OP_MIN: case OP_WHERE: case OP_GATHER:
     return true;
   case OP_REDUCE: case OP_SCATTER: return x->arg[0] == OP_MAX || x->arg[0] == OP_MIN || x->arg[0] == OP_NONE;
   default: return false;

@@ -112,7 +112,7 @@ typedef struct CompileOptions {
   Chains chains;           /* CHAINS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of passes to dump after, to stderr */
-  const char *stop_after;  /* pass name; its text form goes to *stopped and NULL is returned */
+  const char *stop_after;  /* pass name; its text form goes to *stopped, unless that is NULL, and NULL is returned */
   Sb *stopped;
   void (*progress)(void *arg, const char *stage, int done, int total); /* may be NULL */
   void *progress_arg;
