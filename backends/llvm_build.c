@@ -41,7 +41,8 @@ typedef struct Library {
   FUNCTIONS
 #undef F
   void *handle;
-  const char *missing; /* what could not be found */
+  const char *missing; /* what could not be found; NULL: nothing */
+  char why[300];       /* the linker's word on it */
 } Library;
 
 static const char *const library_names[] = { "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so" };
@@ -55,10 +56,26 @@ static void *find(const char *prefix, const char *name, const char *suffix) {
   return dlsym(library.handle, full);
 }
 
+/* A library may bear a name that is not its own: its functions are called only if it says that it is of this version. */
+static bool right_version(const char *name) {
+  void (*version)(unsigned *major, unsigned *minor, unsigned *patch);
+  unsigned major = 0, minor = 0, patch = 0;
+  *(void **)&version = find("", "GetVersion", "");
+  if (version) version(&major, &minor, &patch);
+  if (major == LLVM_VERSION_MAJOR) return true;
+  snprintf(library.why, sizeof library.why, "%s is LLVM %u.%u.%u", name, major, minor, patch);
+  return false;
+}
+
 static void load_library(void) {
   static const char *const parts[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
-  for (size_t i = 0; i < sizeof library_names / sizeof *library_names && !library.handle; i++)
+  for (size_t i = 0; i < sizeof library_names / sizeof *library_names && !library.handle; i++) {
     library.handle = dlopen(library_names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library.handle && !i) snprintf(library.why, sizeof library.why, "%s", dlerror());
+    if (!library.handle || right_version(library_names[i])) continue;
+    dlclose(library.handle);
+    library.handle = NULL;
+  }
   if (!library.handle) {
     library.missing = library_names[0];
     return;
@@ -77,8 +94,12 @@ static void load_library(void) {
 static const Library *llvm(Ctx *c) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load_library);
-  if (library.missing) fail(c, EX_MISSING, "this needs LLVM 19, and %s cannot be found (Debian: libllvm19)", library.missing);
-  return &library;
+  if (!library.missing) return &library;
+  c->file = NULL; /* the model is not to blame */
+  if (strstr(library.why, "Too many open files") || strstr(library.why, "Cannot allocate memory"))
+    fail(c, EX_RETRY, "LLVM cannot be loaded: %s", library.why);
+  fail(c, EX_MISSING, "this needs LLVM 19, and %s cannot be found (Debian: libllvm19)%s%s", library.missing,
+       *library.why ? ": " : "", library.why);
 }
 
 bool llvm_available(void) {

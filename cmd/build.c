@@ -18,7 +18,11 @@ static void show_log(Ctx *c, const char *path) {
   if (f) fclose(f);
 }
 
-typedef struct Waiting { const Options *o; const char *what; bool shown; } Waiting;
+typedef struct Waiting {
+  const Options *o;
+  const char *what;
+  bool shown;
+} Waiting;
 
 static int tick(void *arg, int64_t second) {
   Waiting *w = arg;
@@ -33,7 +37,7 @@ static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts
   t.argv = argv;
   t.log = arena_printf(&c->model, "%s/tool.log", scratch);
   t.scratch = scratch;
-  t.seconds = o->verb == VERB_devices                    ? PROBE_SECONDS
+  t.seconds = o->verb == VERB_devices               ? PROBE_SECONDS
               : o->cc_limit && o->verb != VERB_tune ? duration(o->cc_limit) /* tune's is for a candidate */
                                                     : CC_SECONDS;
   t.tick = tick;

@@ -8,6 +8,7 @@
 #include "../compiler/driver.h"
 #include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
+#include "../compiler/support/leftover.h"
 #include "../compiler/tune/tune.h"
 #include <sys/types.h>
 
@@ -115,6 +116,7 @@ typedef struct NamedTensor {
   const char *file;            /* for messages */
   Tensor t;
   bool given;                  /* by --input */
+  bool named;                  /* it was in an archive under the name of an input or an output */
   bool raw;                    /* bytes whose type and shape are the model's to say */
 } NamedTensor;
 struct Feed { VEC(NamedTensor) inputs, outputs; };

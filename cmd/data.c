@@ -48,6 +48,7 @@ static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
             strspn(name + n, "0123456789") == strlen(name + n);
     if (is[i]) x.number = atoi(name + n);
   }
+  x.named = x.number < 0;
   if (!is[1]) VEC_PUSH(&a->f->inputs, x);
   if (a->data && !is[0] && !is[2]) VEC_PUSH(&a->f->outputs, x);
 }
@@ -131,8 +132,7 @@ static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
     if (i == n && t->number >= 0 && t->number < n) i = t->number;
     if (i == n && t->name) fail(c, EX_USAGE_, "--input '%s': the model has no input '%s'; there are%s", t->file, t->name, there);
     if (i == n) fail(c, EX_USAGE_, "--input '%s': the model has %d input%s, namely%s", t->file, n, n == 1 ? "" : "s", there);
-    if (taken[i])
-      fail(c, EX_USAGE_, "--input gives '%s' twice: by '%s' and by '%s'", want[i].name, taken[i]->file, t->file);
+    if (taken[i]) fail(c, EX_USAGE_, "--input gives '%s' twice: by '%s' and by '%s'", want[i].name, taken[i]->file, t->file);
     taken[i] = t;
   }
 }
@@ -203,6 +203,24 @@ bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out) {
   return true;
 }
 
+/* An archive of data names what it has: a name that the model lacks is a mistake, unless part of the model was left out. */
+static void check_named(Ctx *c, const Options *o, const Feed *f, const Steps *s) {
+  Names names = { 0 };
+  for (size_t i = 0; i < s->nin + s->nout; i++) {
+    const GIO *v = i < s->nin ? &s->in[i] : &s->out[i - s->nin];
+    names_add(c, &names, v->name ? v->name : "");
+  }
+  for (size_t k = 0; k < f->inputs.n && !o->results.n; k++) {
+    const NamedTensor *t = &f->inputs.p[k];
+    bool known = t->given || !t->named;
+    for (size_t i = 0; i < names.p.n && !known; i++) known |= !strcmp(names.p.p[i], t->name);
+    if (!known)
+      fail(c, EX_NOINPUT_, "'%s' has an array '%s', and the model no input or output of that name; there are%s", t->file, t->name,
+           names_text(c, &names));
+  }
+  VEC_FREE(&names.p);
+}
+
 int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s) {
   int seeded = 0;
   s->wanted = s->want;
@@ -211,6 +229,7 @@ int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s) {
     const char *folder = i && o->data ? step_folder(c, o->data, i) : NULL;
     if (folder) read_data(c, folder, &own);
     const Feed *f = folder ? &own : first;
+    check_named(c, o, f, s);
     seeded += feed_inputs(c, f, s->in, (int)s->nin, (int64_t)((uint64_t)o->seed + i * s->nin), s->given + i * s->stride);
     s->wanted = s->wanted && feed_outputs(c, f, s->out, (int)s->nout, s->want + i * s->nout);
     feed_free(&own);

@@ -24,7 +24,8 @@ static const char *own_compiler(Ctx *c) { /* the first word of CC, as run and ve
 
 /* A compiler is listed for a machine when it has built a few lines for it: what is installed may lack headers, libraries or an
  * assembler. compiler NULL: that of run and verify, which make a library. */
-static const char *add_if_builds(Ctx *c, const Devices *d, json_t *list, const char *compiler, const char *words, const Target *t) {
+static const char *add_if_builds(Ctx *c, const Devices *d, json_t *list, const char *compiler, const char *words,
+                                 const Target *t) {
   const char *why = NULL;
   if (compiler && !installed(c, compiler)) return NULL;
   if (!compiler_probe(c, d->o, d->scratch, words, compiler ? "-c -O1" : "-shared -fPIC -O1", t->cflags, t, &why))
@@ -97,8 +98,7 @@ int verb_devices(Ctx *c, const Options *o) {
                            native->isa, "features", feature_names(arch, host_features()), "lacking",
                            feature_names(arch, ~host_features()), "l1_bytes", native->l1_bytes, "l2_bytes", native->l2_bytes,
                            "l3_bytes", native->l3_bytes, "cores", native->cores, "compiler", own_compiler(c),
-                           "compiler_installed", installed(c, own_compiler(c)), "compiler_works",
-                           !d.own_why);
+                           "compiler_installed", installed(c, own_compiler(c)), "compiler_works", !d.own_why);
   json_t *j = json_report("devices", NULL), *m;
   json_object_update_new(j, json_pack("{s:o, s:o, s:o}", "host", host, "machines", d.machines, "backends", back));
   if (o->json) {

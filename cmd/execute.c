@@ -88,7 +88,8 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
 
 /* A library that cannot be loaded is the compiler's, or the machine lacks memory or descriptors for it. */
 _Noreturn void model_failed(Ctx *c, int status, const char *why) {
-  static const char *const lacking[] = { "Too many open files", "Cannot allocate memory", "failed to map", "no memory", "cannot map" };
+  static const char *const lacking[] = { "Too many open files", "Cannot allocate memory", "failed to map", "no memory",
+                                         "cannot map" };
   int code = EX_MISSING;
   for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
     if (strstr(why, lacking[i])) code = EX_RETRY;

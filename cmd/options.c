@@ -196,7 +196,9 @@ static int store(Options *o, const OptionRow *r, const char *value) {
   case LIST: VEC_PUSH((Texts *)field, value); return -1;
   case SIZE: return parse_size(value, field) ? -1 : wrong(o, "--%s wants a whole number, not '%s'", r->name, value);
   case COUNT:
-    return parse_size(value, field) && *(int64_t *)field ? -1 : wrong(o, "--%s wants a whole number from 1 on, not '%s'", r->name, value);
+    return parse_size(value, field) && *(int64_t *)field
+               ? -1
+               : wrong(o, "--%s wants a whole number from 1 on, not '%s'", r->name, value);
   case REAL:
     return parse_real(value, field) ? -1 : wrong(o, "--%s wants a number that is not negative, not '%s'", r->name, value);
   }
@@ -273,10 +275,11 @@ static bool given(const Options *o, const char *name) {
   return false;
 }
 
-/* Pairs of which the first is ignored beside the second. NULL for the second: beside a bundle's code that is not C. */
+/* clang-format off */
+/* Pairs of which the first is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
-  { "name", "stop-after" },        { "emit", "stop-after" },       { "embed-weights", "stop-after" }, { "no-cpu-check", "stop-after" },
-  { "self-test", "stop-after" },   { "explain", "stop-after" },    { "cc-limit", "stop-after" },      { "seconds", "runs" },
+  { "name", "stop-after" },        { "emit", "stop-after" },       { "embed-weights", "stop-after" },
+  { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" },   { "explain", "stop-after" },    { "cc-limit", "stop-after" },      { "seconds", "runs" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "chains", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
@@ -286,6 +289,7 @@ static const struct { const char *option, *without[3]; } idle[] = {
   { "format", { "output" } },
   { "seed", { "self-test", "precision", "weights" } }, /* of compile */
 };
+/* clang-format on */
 
 static int check_effect(const Options *o) {
   Emit emit;
@@ -308,14 +312,16 @@ static int check_effect(const Options *o) {
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT)
-    return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed, o->emit ? o->emit : "obj");
+    return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
+                 o->emit ? o->emit : "obj");
   return -1;
 }
 
 static int check_bundle(const Options *o) {
   for (int i = 0; i < OPTIONS; i++)
     if (o->given[i / 64] >> i % 64 & 1 && !option_of_bundle(&option_rows[i], o->verb))
-      return wrong(o, "--%s has no effect on a bundle, which is compiled already, and '%s' is one", option_rows[i].name, o->model);
+      return wrong(o, "--%s has no effect on a bundle, which is compiled already, and '%s' is one", option_rows[i].name,
+                   o->model);
   return -1;
 }
 

@@ -42,9 +42,10 @@ const char *compiler_for(Ctx *c, const Target *t) {
 }
 
 Arch elf_arch(const char *path) {
-  static const struct { uint16_t machine; Arch arch; } known[] = {
-    { EM_X86_64, ARCH_X86_64 }, { EM_AARCH64, ARCH_AARCH64 }, { EM_RISCV, ARCH_RISCV64 }, { EM_ARM, ARCH_ARM }
-  };
+  static const struct {
+    uint16_t machine;
+    Arch arch;
+  } known[] = { { EM_X86_64, ARCH_X86_64 }, { EM_AARCH64, ARCH_AARCH64 }, { EM_RISCV, ARCH_RISCV64 }, { EM_ARM, ARCH_ARM } };
   Elf64_Ehdr h = { 0 }; /* up to e_machine as Elf32_Ehdr is */
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? 0 : read(fd, &h, sizeof h);
@@ -56,9 +57,10 @@ Arch elf_arch(const char *path) {
 
 _Noreturn static void cannot_run(Ctx *c, const Interface *f, Arch arch, const char *because) {
   c->file = NULL;
-  fail(c, EX_MISSING, "code for %s cannot be run here: this machine is %s, and %s; `tgc compile --self-test` makes a bundle that proves "
-       "itself there, and `tgc verify --outputs` judges what it saves", f->target->arch == ARCH_ANY ? arch_name(arch) : f->target->isa,
-       arch_name(host_arch()), because);
+  fail(c, EX_MISSING,
+       "code for %s cannot be run here: this machine is %s, and %s; `tgc compile --self-test` makes a bundle that proves "
+       "itself there, and `tgc verify --outputs` judges what it saves",
+       f->target->arch == ARCH_ANY ? arch_name(arch) : f->target->isa, arch_name(host_arch()), because);
 }
 
 void native_only(Ctx *c, const Target *t) {
@@ -88,9 +90,8 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
   Texts argv = { 0 };
   VEC_PUSH(&argv, x->emulator);
   if (f->target->features & FEAT_RVV) VEC_PUSH(&argv, "-cpu"), VEC_PUSH(&argv, "rv64,v=true,vlen=128");
-  const char *const more[] = { program, "--weights", arena_printf(&c->model, "%s/%s_weights.bin", dir, f->name),
-                               "--save",  saved,       "--threads",
-                               arena_printf(&c->model, "%d", o->threads ? (int)o->threads : 1) };
+  const char *const more[] = { program, "--weights", arena_printf(&c->model, "%s/%s_weights.bin", dir, f->name),     "--save",
+                               saved,   "--threads", arena_printf(&c->model, "%d", o->threads ? (int)o->threads : 1) };
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) VEC_PUSH(&argv, more[i]);
   for (size_t i = 0; i < f->inputs.n; i++) {
     const char *path = arena_printf(&c->model, "%s/input_%zu", scratch, i);

@@ -2,6 +2,7 @@
  * and takes its place in one step; after any fault the name shows the complete old bundle or the
  * complete new one. Files in the old folder that the old bundle did not bring move over. */
 #include "bundle.h"
+#include "../support/leftover.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

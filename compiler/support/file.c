@@ -1,5 +1,6 @@
 /* file.c: files in and out. Reading never blocks on a FIFO and refuses what is not a regular file. */
 #include "support.h"
+#include "leftover.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

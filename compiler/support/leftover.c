@@ -2,6 +2,7 @@
  * for the signals that end a program and for exit(). A signal carries no Ctx, so the list is a variable that changes, as
  * the one of file.c is. It belongs to one process: a child that has a copy of it removes nothing. All that the
  * handler calls is safe in a handler. */
+#include "leftover.h"
 #include "support.h"
 #include <dirent.h>
 #include <errno.h>

@@ -3,13 +3,11 @@
 #ifndef TGC_SUPPORT_H
 #define TGC_SUPPORT_H
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #define TGC_VERSION "0.1.0"
 
@@ -146,19 +144,6 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write; fails with EX_NOWRITE */
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but what is there stays until all is written */
-
-/* ---- what must not outlive the program (leftover.c) ---- */
-/* From now on INT, TERM and HUP, where they are not ignored, and exit() remove what is in the list. For main. */
-void leftovers_watch(void);
-char *leftover_folder(char *pattern);                    /* mkdtemp, and in the list; NULL with errno */
-bool leftover_add(const char *path);                     /* a file or a folder with all that is in it; false: the list is full */
-void leftover_forget(const char *path);                  /* it is gone, or stays */
-void leftover_group(pid_t group, bool lives);            /* of processes */
-void path_remove(const char *path);                      /* a file, or a folder and all that is in it */
-/* While these signals are held back, they wait until signals_restore gets what signals_hold gave. */
-sigset_t signals_that_end(void);
-sigset_t signals_hold(void);
-void signals_restore(const sigset_t *was);
 
 /* ---- files that are part of the program (tools/embed.sh over runtime_stub and cmd/probe) ---- */
 typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, and a NUL */

@@ -51,8 +51,14 @@ static const char *run_compiler(const Lab *lab, const char *kind, const char *so
   VEC_PUSH(&argv, "-o");
   VEC_PUSH(&argv, out);
   VEC_PUSH(&argv, NULL);
-  const Tool t = { .what = "C compiler", .variable = "CC", .argv = &argv, .log = log, .scratch = lab->scratch, .makes = out,
-                   .seconds = lab->cc_limit, .memory = COMPILE_MEMORY };
+  const Tool t = { .what = "C compiler",
+                   .variable = "CC",
+                   .argv = &argv,
+                   .log = log,
+                   .scratch = lab->scratch,
+                   .makes = out,
+                   .seconds = lab->cc_limit,
+                   .memory = COMPILE_MEMORY };
   const ToolEnd end = tool_run(&t);
   tool_judge(c, &t, &end, &why);
   VEC_FREE(&argv);
@@ -78,7 +84,8 @@ void read_headers(Lab *lab) {
 static bool is_reference(const Batch *b, int place) { return b->compares && !place; }
 
 /* What others are compared with need not be fast. */
-static const char *compile_file(const Batch *b, int first, bool wants_header, const char *source, const char *so, const char *log) {
+static const char *compile_file(const Batch *b, int first, bool wants_header, const char *source, const char *so,
+                                const char *log) {
   const Lab *lab = b->lab;
   Arena *m = &lab->ctx->model;
   const char *level = is_reference(b, place_in_task(b, first)) ? "-O1" : "";

@@ -1,5 +1,6 @@
 /* place.c: where a measurement holds: the machine and the compiler. Rows of another place are never used. */
 #include "tune.h"
+#include "../support/leftover.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,9 @@ static const char *compiler_version(Ctx *c, int *code, const char **why) {
   compiler_words(c, &argv);
   VEC_PUSH(&argv, "--version");
   VEC_PUSH(&argv, NULL);
-  const Tool t = { .what = "C compiler", .variable = "CC", .argv = &argv, .log = log, .scratch = folder, .makes = log, .seconds = 10 };
+  const Tool t = {
+    .what = "C compiler", .variable = "CC", .argv = &argv, .log = log, .scratch = folder, .makes = log, .seconds = 10
+  };
   const ToolEnd end = tool_run(&t);
   *code = tool_judge(c, &t, &end, why);
   if (*code == EX_BUG) *code = EX_MISSING; /* it has no version to tell */

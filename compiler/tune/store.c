@@ -47,14 +47,20 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS place (id TEXT PRIMARY 
                              "PRAGMA user_version = 1;";
 /* clang-format on */
 
-typedef struct Row { const char *key; Place place; bool is_winner; Trial trial; Winner winner; } Row;
+typedef struct Row {
+  const char *key;
+  Place place;
+  bool is_winner;
+  Trial trial;
+  Winner winner;
+} Row;
 
 struct Store {
   Ctx *c;
-  double until;          /* when what is locked is given up */
-  bool busy;             /* it was, and that was said */
-  bool waits;            /* what is put now goes to waiting */
-  VEC(Row) waiting;      /* to be written when the store is free */
+  double until;     /* when what is locked is given up */
+  bool busy;        /* it was, and that was said */
+  bool waits;       /* what is put now goes to waiting */
+  VEC(Row) waiting; /* to be written when the store is free */
   sqlite3 *db;
   const char *path;
   sqlite3_stmt *query[Q_COUNT];

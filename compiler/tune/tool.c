@@ -4,6 +4,7 @@
  * A tool starts processes of its own. So what is forked here is a guard, which leads a group with all of them in it, says by a
  * pipe how the tool ended, and takes the group with it when its parent dies. */
 #include "tune.h"
+#include "../support/leftover.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -110,8 +111,10 @@ static char *said(Ctx *c, const char *log) {
 
 /* The last line that says something: those that only say that there was an error count where there is no other. */
 static const char *last_line(Ctx *c, const char *text) {
-  static const char *const idle[] = { "note: ", "compilation terminated", " generated.", "ld returned ", "linker command failed", "see the backtrace",
-                                      "Please submit a full bug report" };
+  static const char *const idle[] = {
+    "note: ",          "compilation terminated", " generated.", "ld returned ", "linker command failed", "see the backtrace",
+    "full bug report",
+  };
   const char *last = NULL, *any = NULL;
   size_t last_n = 0, any_n = 0;
   for (size_t n; *text; text += n + (text[n] != 0)) {
@@ -128,6 +131,7 @@ static const char *last_line(Ctx *c, const char *text) {
 
 /* What compilers and linkers say where the machine is to blame. A driver ends in order when a part of it was killed. */
 static int machine_code(const char *text) {
+  /* clang-format off */
   static const struct { const char *text; int code; } known[] = {
     { "No space left on device", EX_NOWRITE },   { "Disk quota exceeded", EX_NOWRITE },  { "File too large", EX_NOWRITE },
     { "Read-only file system", EX_NOWRITE },     { "final close failed", EX_NOWRITE },   { "Input/output error", EX_NOWRITE },
@@ -137,12 +141,15 @@ static int machine_code(const char *text) {
     { "failed to map segment", EX_RETRY },       { "command failed due to signal", EX_RETRY },
     { "signal terminated program", EX_RETRY },   { "terminated with signal", EX_RETRY },
   };
+  /* clang-format on */
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(text, known[i].text)) return known[i].code;
   return 0;
 }
 
-static int errno_code(int e) { return e == ENOSPC || e == EDQUOT || e == EROFS || e == EFBIG || e == EIO ? EX_NOWRITE : EX_RETRY; }
+static int errno_code(int e) {
+  return e == ENOSPC || e == EDQUOT || e == EROFS || e == EFBIG || e == EIO ? EX_NOWRITE : EX_RETRY;
+}
 
 static bool made_nothing(const Tool *t) {
   struct stat st;
@@ -170,7 +177,10 @@ int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why) {
   if (WIFSIGNALED(e->status)) {
     const int sig = WTERMSIG(e->status);
     *why = arena_printf(m, "%s was ended by a signal (%s): %s", name, strsignal(sig), line);
-    return machine ? machine : sig == SIGXFSZ ? EX_NOWRITE : sig == SIGKILL || sig == SIGTERM || sig == SIGXCPU ? EX_RETRY : EX_MISSING;
+    return machine                                              ? machine
+           : sig == SIGXFSZ                                     ? EX_NOWRITE
+           : sig == SIGKILL || sig == SIGTERM || sig == SIGXCPU ? EX_RETRY
+                                                                : EX_MISSING;
   }
   if (machine) {
     *why = arena_printf(m, "%s failed: %s", name, line);
