@@ -278,8 +278,9 @@ static bool given(const Options *o, const char *name) {
 /* clang-format off */
 /* Pairs of which the first is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
-  { "name", "stop-after" },        { "emit", "stop-after" },       { "embed-weights", "stop-after" },
-  { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" },   { "explain", "stop-after" },    { "cc-limit", "stop-after" },      { "seconds", "runs" },
+  { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
+  { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
+  { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "chains", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },

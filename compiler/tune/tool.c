@@ -113,7 +113,7 @@ static char *said(Ctx *c, const char *log) {
 static const char *last_line(Ctx *c, const char *text) {
   static const char *const idle[] = {
     "note: ",          "compilation terminated", " generated.", "ld returned ", "linker command failed", "see the backtrace",
-    "full bug report",
+    "full bug report",  "See <file:",
   };
   const char *last = NULL, *any = NULL;
   size_t last_n = 0, any_n = 0;
