@@ -101,6 +101,10 @@ llvm: deps-check
 run-llvm: all
 	@LLVM=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/llvm/run
 
+# what compilers say of the C of every model for every machine, which is nothing: hours
+quiet: all
+	@QUIET=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/quiet/run | grep -v '^ok'
+
 # the tuner killed 500 times: half an hour beside other work
 kills: all
 	@TUNE_KILLS=500 TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/tune/run U02
@@ -152,5 +156,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm san fuzz bench bench-docs depcheck golden docs format install clean
+.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san fuzz bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)
