@@ -159,7 +159,8 @@ static int load(Tape *t, const Value *v, DType d, const Affine *at) {
 static int add_pad(Eval *e, Tape *t, const Node *x, const Affine *at) {
   const Node *s = node(eval_ir(e), x->src[0]);
   Affine src[MAX_RANK];
-  int fill = tape_add(e, t, x->src[1], NULL, false);
+  const Affine none = { 0 }; /* a scalar has no coordinates, but they have an address */
+  int fill = tape_add(e, t, x->src[1], &none, false);
   if (!dims_elems(s->dims, s->rank)) return fill;
   for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], 1, -x->arg[i]);
   int r = tape_add(e, t, x->src[0], src, false);
