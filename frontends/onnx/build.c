@@ -634,9 +634,11 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   return 1;
 }
 
-static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
+/* -> whether the model itself says all extents of its inputs */
+static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1), .missing = "" };
   const OnnxGraph *og = &b->m->graph;
+  bool fixed = true;
   for (uint32_t i = 0; i < og->nin; i++) {
     const OnnxValue *v = &b->m->values.p[og->in[i]];
     if (v->type.kind != ON_TENSOR || v->type.rank < 0) fail(b->c, EX_BADMODEL, "input '%s' has no shape", v->name);
@@ -645,6 +647,7 @@ static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
     for (int a = 0; a < io.rank; a++) {
       io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
+      fixed &= io.dims[a] == v->type.dims[a].value;
       if (io.dims[a] < 0 || io.dims[a] > MAX_ELEMS)
         fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, outside 0 to 2^40", v->name, (long long)io.dims[a]);
     }
@@ -659,6 +662,25 @@ static void build_inputs(Build *b, Graph *g, const LoadOptions *o) {
            o->dims[i].name, names_text(b->c, &l.names));
   VEC_FREE(&l.names.p);
   if (*l.missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", l.missing);
+  return fixed;
+}
+
+/* What the model declares of a value must be what its nodes give. Shapes are compared where nobody chose an extent: with
+ * chosen ones, what an exporter noted for its own is out of date and harmless. */
+static void check_declared(Build *b, OnnxId id, bool shapes) {
+  const OnnxValue *v = &b->m->values.p[id];
+  const OnnxType *t = &v->type;
+  if (t->kind != ON_TENSOR || !b->value[id] || is_list(b->value[id])) return;
+  const Node *x = node(b->ir, b->value[id]);
+  const int elem = b->narrow[id];
+  if (t->elem && (elem ? elem != t->elem : dtype_from_onnx(t->elem) != (DType)x->dt))
+    bad(b, "'%s' is declared as %s, but it is %s", v->name, onnx_type_name(t->elem), elem ? onnx_type_name(elem) : dtype_info[x->dt].text);
+  bool fits = !shapes || t->rank < 0 || t->rank == x->rank;
+  for (int a = 0; shapes && fits && a < t->rank; a++) fits = t->dims[a].value < 0 || t->dims[a].value == x->dims[a];
+  if (fits) return;
+  int64_t *dims = ARENA_NEW(&b->c->model, int64_t, t->rank + 1);
+  for (int a = 0; a < t->rank; a++) dims[a] = t->dims[a].value;
+  bad(b, "'%s' is declared with shape %s, but it has %s", v->name, dims_text(b, dims, t->rank), dims_text(b, x->dims, x->rank));
 }
 
 static void build_outputs(Build *b, Graph *g) {
@@ -708,13 +730,16 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };
-  build_inputs(&b, g, o);
+  const bool fixed = build_inputs(&b, g, o) && !ragged.most;
   for (uint32_t i = 0; i < m->graph.nnodes; i++) {
     const int64_t before = unrolled;
+    const OnnxNode *n = &m->graph.nodes[i];
     b.made_from = g->ir->n;
     b.bytes_from = c->model.total;
-    build_node(&b, &m->graph.nodes[i]);
+    build_node(&b, n);
     if (unrolled != before) unrolled += made(&b);
+    for (uint32_t k = 0; k < n->nout; k++)
+      if (n->out[k]) check_declared(&b, n->out[k], fixed);
   }
   g->ir->building = (Pos){ 0 };
   build_outputs(&b, g);
