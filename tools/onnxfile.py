@@ -47,6 +47,22 @@ def fields(data):
             at += size
 
 
+def slices(data):
+    """(number, bytes of the whole field, key included) of one message, to copy fields as they are"""
+    at = 0
+    while at < len(data):
+        start, numbers = at, []
+        for _ in range(2):  # the key, and the number or length behind it
+            n = shift = 0
+            while not shift or data[at - 1] > 127:
+                n, shift, at = n | (data[at] & 127) << shift, shift + 7, at + 1
+            numbers.append(n)
+            if numbers[0] & 7 in (1, 5):
+                break
+        at += {0: 0, 1: 8, 5: 4}.get(numbers[0] & 7) if numbers[0] & 7 != 2 else numbers[1]
+        yield numbers[0] >> 3, data[start:at]
+
+
 def tensor(name, dtype, shape, data):
     """a TensorProto; also the content of an input_0.pb"""
     return b"".join(field(1, d) for d in shape) + field(2, dtype) + field(8, name) + field(9, data)
