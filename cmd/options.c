@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind;
+typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* COUNT: a SIZE above 0 */
 typedef struct OptionRow {
   char letter;
   const char *name, *arg;

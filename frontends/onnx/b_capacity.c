@@ -21,7 +21,7 @@ static Ref spread(Build *b, Ref sizes, Ref *there, Ref *start) {
   Ref before = g_binary(ir, OP_CMPLE, g_reshape(ir, ends, 2, (int64_t[]){ 1, n }), g_reshape(ir, row, 2, (int64_t[]){ most, 1 }));
   *there = g_binary(ir, OP_CMPLT, row, total);
   *start = sub(b, ends, sizes);
-  add_count(b, *there, g_binary(ir, OP_MIN, total, integer(b, most)));
+  add_count(b, *there, g_binary(ir, OP_MIN, total, integer(b, b->ragged->wanted)));
   return without_axes(ir, g_reduce(ir, OP_ADD, g_cast(ir, before, DT_I64), 2u), 2u);
 }
 

@@ -691,8 +691,8 @@ static void build_outputs(Build *b, Graph *g) {
     if (b->narrow[og->out[i]])
       fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
     if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
+    io.ref = checked_ragged(b, io.ref);
     const Node *x = node(b->ir, io.ref);
-    check_ragged(b, io.ref);
     io.dt = (DType)x->dt;
     io.rank = x->rank;
     if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
@@ -725,7 +725,8 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   int64_t unrolled = 0;
   Notes wrong = { 0 };
   Lists lists = { 0 };
-  Ragged ragged = { .most = o ? o->capacity : 0 };
+  Ragged ragged = { .wanted = o ? o->capacity : 0 };
+  ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
   Build b = { .c = c, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),

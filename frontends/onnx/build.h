@@ -73,6 +73,7 @@ typedef struct Notes { Ref *p; size_t n; } Notes;
 typedef struct Count { const char *name; Ref there, count; } Count; /* there: bool[most]; count: i64, rank 0 */
 typedef struct Ragged {
   int64_t most;         /* entries of such a result; 0: the option is not given */
+  int64_t wanted;       /* entries that outputs have: the option's number, which is 1 where most is 2 */
   Count *counts;
   size_t n;
   const uint8_t *axis;  /* of each Ref below known: ragged.c */
@@ -205,7 +206,8 @@ void compress_by_data(Build *b, Ref from, int axis);
 void add_count(Build *b, Ref there, Ref count); /* of the node's first result */
 /* fails where the extent of an axis in from..to-1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
-void check_ragged(Build *b, Ref r);             /* fails where entries that are not there are in others of r */
+/* r with as many entries as the option says; fails where entries that are not there are in others of r */
+Ref checked_ragged(Build *b, Ref r);
 
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log); /* log: its logarithm */

@@ -1,7 +1,8 @@
 /* ragged.c: axes of which only the first entries count, as many as a run finds: results of operators whose size depends on
  * data, as long as --capacity says (b_capacity.c). Nothing may look at the rest: each entry of what is computed along such an
  * axis must come from the same entry of what it is computed from. Then the rest of a result is rest too, and whoever reads it
- * is told how many entries count. */
+ * is told how many entries count. An axis of extent 1 is not told from others that a reshape adds or drops, and sums over it are
+ * left out. So the graph has at least two entries, and outputs are cut. */
 #include "build.h"
 #include <string.h>
 
@@ -78,10 +79,11 @@ static Ref first_mixed(const IR *ir, const uint8_t *axis, Ref r) {
   }
 }
 
-void check_ragged(Build *b, Ref r) {
-  if (!b->ragged->n) return;
+Ref checked_ragged(Build *b, Ref r) {
+  if (!b->ragged->n) return r;
   const uint8_t *axis = ragged(b);
-  if (axis[r] != MIXED) return;
+  if (axis[r] == NONE || (axis[r] != MIXED && b->ragged->wanted == b->ragged->most)) return r;
+  if (axis[r] != MIXED) return shrink_axis(b->ir, r, axis[r] - FIRST_AXIS, 0, 1, b->ragged->wanted);
   fail_at(b->c, EX_BADMODEL, ir_pos(b->ir, first_mixed(b->ir, axis, r)),
           "rows that --capacity added go into results of others; --result NAME can end the model at a value before it");
 }
