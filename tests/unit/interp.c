@@ -290,7 +290,10 @@ static Ref random_op(World *w, Ref r, Ref other) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
   switch (pick(w, 9)) {
-  case 0: return g_unary(ir, unary[pick(w, 3)], r);
+  case 0: {
+    const Op op = unary[pick(w, 3)];
+    return g_unary(ir, op_takes(op, (DType)x->dt) ? op : OP_ABS, r);
+  }
   case 1: case 2: {
     Ref o = same_shape(w, other, r);
     return node(ir, o)->rank <= x->rank ? g_binary(ir, binary[pick(w, 6)], r, o) : r;

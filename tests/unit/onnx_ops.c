@@ -137,7 +137,7 @@ static const Line lines[] = {
   { "GRU 14 f[4,2,5] f[1,9,5] f[1,9,3] hidden_size=2147483648", "attribute 'hidden_size' is 2147483648, but 'R' has 3 columns" },
   { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] activations=['Sine']", "the activation 'Sine' is not supported" },
   { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] activations=['Relu','Relu']", "attribute 'activations' has 2 entries, expected 1" },
-  { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] direction='bidirectional'", "input 'W' does not have the shape" },
+  { "RNN 14 f[4,2,5] f[1,3,5] f[1,3,3] direction='bidirectional'", "input 'W' has shape [1,3,5], expected [2,3,5]" },
   { "RNN 14 f[1000000,1,1] f[1,1,1] f[1,1,1]", "--max-unroll" },
   /* attention: types and shapes that differ between its inputs */
   { "Attention 23 f{0,0:1,1,1,2} f{1,2,3,4:1,1,2,2} d{1,2,3,4:1,1,2,2}", "=2,3" },
@@ -191,7 +191,7 @@ static const Line lines[] = {
   { "Reshape 14 f[2,3] i{-5}", "entry 0 of the shape is -5" },
   { "Reshape 14 f[2,3] i{7}", "the input has 6 elements, but the shape has 7" },
   { "Reshape 14 f[0,3] i{0,-1} allowzero=1", "0 elements do not fill the shape's -1" },
-  { "Reshape 14 f[2,3] i{4611686018427387904,8}", "the shape has too many elements" },
+  { "Reshape 14 f[2,3] i{4611686018427387904,8}", "the shape [4611686018427387904,8] has too many elements" },
   { "Reshape 14 f[2,3] i[2]", "input 'shape' must be known when compiling, but it depends on input 'x" },
   { "Reshape 1 f[2,3] shape=[6]", "[6]" },
   { "Transpose 13 f[2,3] perm=[0,0]", "axis 0 is named twice" },

@@ -112,7 +112,7 @@ static void bad_graphs(void **state) {
   BREAKS(mixed_types, "types of sources differ");
   BREAKS(compare_not_bool, "the result is not bool");
   BREAKS(where_not_bool, "a source is not bool");
-  BREAKS(float_xor, "not defined on floats");
+  BREAKS(float_xor, "not defined on this type");
   BREAKS(bitcast_width, "the widths differ");
   BREAKS(one_source, "wrong number of sources");
   BREAKS(no_argument, "wrong number of arguments");
