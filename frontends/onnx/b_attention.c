@@ -17,7 +17,7 @@ typedef struct Attend {
   Ref bias;             /* the same of floats; 0: none */
   Ref sink;             /* floats that broadcast to [1, H, 1, 1]: a score more, of a key without a value; 0: none */
   double scale;         /* 0: 1 / sqrt(d) */
-  double cap;           /* scores become cap * tanh(score / cap); 0: they do not */
+  double cap;           /* above 0: scores become cap * tanh(score / cap) */
   bool never_empty;     /* each query is known to have a key, or shares the worst of them */
   Ref scores[4];        /* results: plain, capped, with bias, after the softmax */
   Ref y;                /* [B, H, S, dv] */
@@ -63,7 +63,7 @@ static void attend(Build *b, Attend *a) {
   Ref scaled = mul(b, widen(b, a->q), num(b, widen(b, a->q), a->scale != 0 ? a->scale : 1 / sqrt((double)q[3])));
   Ref x = matmul(b, g_reshape(ir, scaled, 4, (int64_t[]){ q[0], k[1], rows, q[3] }), swap_last(b, widen(b, a->k)));
   a->scores[0] = x = g_reshape(ir, x, 4, shape);
-  if (a->cap != 0) x = mul(b, g_unary(ir, OP_TANH, g_binary(ir, OP_DIV, x, num(b, x, a->cap))), num(b, x, a->cap));
+  if (a->cap > 0) x = mul(b, g_unary(ir, OP_TANH, g_binary(ir, OP_DIV, x, num(b, x, a->cap))), num(b, x, a->cap));
   a->scores[1] = x;
   if (a->bias) {
     check_fits(b, a->bias, shape, "bias");

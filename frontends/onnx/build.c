@@ -470,6 +470,7 @@ static Ref fold_small(Build *b, Ref r) {
   Tensor t;
   if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL))
     return r;
+  if (has_ragged(b, r)) return r; /* a table would not say which entries are there */
   return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
 }
 

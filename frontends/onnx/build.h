@@ -76,8 +76,8 @@ typedef struct Ragged {
   int64_t wanted;       /* entries that outputs have: the option's number, which is 1 where most is 2 */
   Count *counts;
   size_t n;
-  const uint8_t *axis;  /* of each Ref below known: ragged.c */
-  Ref known;
+  uint8_t *axis;        /* of each Ref below known: ragged.c */
+  Ref known, room;      /* room: for so many */
 } Ragged;
 #define LIST_TAG 0x80000000u /* of the place among Build.lists */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
@@ -206,6 +206,7 @@ void compress_by_data(Build *b, Ref from, int axis);
 void add_count(Build *b, Ref there, Ref count); /* of the node's first result */
 /* fails where the extent of an axis in from..to-1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
+bool has_ragged(Build *b, Ref r);               /* some of its entries may not be there */
 /* r with as many entries as the option says; fails where entries that are not there are in others of r */
 Ref checked_ragged(Build *b, Ref r);
 

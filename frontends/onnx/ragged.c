@@ -50,16 +50,23 @@ static int combined(const IR *ir, const uint8_t *axis, const Node *x) {
 /* One byte for each node; sources stand before what reads them. */
 static const uint8_t *ragged(Build *b) {
   Ragged *g = b->ragged;
-  uint8_t *axis = ARENA_NEW(&b->c->model, uint8_t, b->ir->n);
-  if (g->known) memcpy(axis, g->axis, g->known);
+  if (b->ir->n > g->room) {
+    uint8_t *more = ARENA_NEW(&b->c->model, uint8_t, 2 * (int64_t)b->ir->n);
+    if (g->known) memcpy(more, g->axis, g->known);
+    g->axis = more;
+    g->room = 2 * b->ir->n;
+  }
+  uint8_t *axis = g->axis;
   for (Ref r = g->known ? g->known : 1; r < b->ir->n; r++) {
     axis[r] = (uint8_t)combined(b->ir, axis, node(b->ir, r));
     for (size_t i = 0; i < g->n; i++)
       if (g->counts[i].there == r) axis[r] = FIRST_AXIS;
   }
   g->known = b->ir->n;
-  return g->axis = axis;
+  return axis;
 }
+
+bool has_ragged(Build *b, Ref r) { return b->ragged->n && ragged(b)[r] != NONE; }
 
 void check_counts(Build *b, Ref r, int64_t from, int64_t to) {
   if (!b->ragged->n || is_list(r)) return;

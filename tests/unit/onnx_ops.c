@@ -143,6 +143,7 @@ static const Line lines[] = {
   { "Attention 23 f{0,0:1,1,1,2} f{1,2,3,4:1,1,2,2} d{1,2,3,4:1,1,2,2}", "=2,3" },
   { "Attention 23 d{0,0:1,1,1,2} d{1,2,3,4:1,1,2,2} h{1,2,3,4:1,1,2,2}", "=2,3" },
   { "Attention 23 h{0,0:1,1,1,2} h{1,2,3,4:1,1,2,2} f{1,2,3,4:1,1,2,2} d{0,-inf}", "=1,2" },
+  { "Attention 23 f{1,0:1,1,1,2} f{9,0,9,0:1,1,2,2} f{1,2,3,4:1,1,2,2} softcap=-1.0 scale=1.0 qk_matmul_output_mode=1 >4", "=9,9" },
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] f[1,2,3,4,6]", "the shape of the mask does not broadcast to [2,3,4,6]" },
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] b[2,3,4] is_causal=1", "the shape of the mask does not broadcast to [2,3,4,6]" },
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] f[3,4] is_causal=1", "the shape of the mask does not broadcast to [2,3,4,6]" },
