@@ -29,19 +29,18 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
 }
 
 /* Where the call in this round of the stretch points to: the stretch's kernel is the one of the first round. */
-static int64_t pointer_of(const Plan *p, const Stretch *s, size_t kernel, size_t round, size_t buffer) {
-  const CallMoves m = call_moves(p, s, kernel, buffer);
-  if (m.table) return call_place(p, kernel + round * s->period, buffer).at;
-  return call_place(p, kernel, buffer).at + (int64_t)round * m.by.at;
+static int64_t pointer_of(const Plan *p, const Stretch *s, const CallMoves *m, size_t kernel, size_t round, size_t buffer) {
+  if (m->table) return call_place(p, kernel + round * s->period, buffer).at;
+  return call_place(p, kernel, buffer).at + (int64_t)round * m->by.at;
 }
 
-/* first: the kernel whose call stands for this one, `round` rounds before it */
-static void check_buffer(const Plan *p, const Stretch *s, size_t k, size_t first, size_t round, size_t buffer,
+/* first: the kernel whose call stands for this one, `round` rounds before it; m: how that call moves the buffer */
+static void check_buffer(const Plan *p, const Stretch *s, const CallMoves *m, size_t k, size_t first, size_t round, size_t buffer,
                          int64_t weight_bytes) {
   const Kernel *kernel = &p->kernels.p[k];
   const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
   const int64_t bytes = b->elems * dt_bytes(b->dt), moved = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
-  const int64_t begin = pointer_of(p, s, first, round, buffer) - moved;
+  const int64_t begin = pointer_of(p, s, m, first, round, buffer) - moved;
   const StatePlace *state = b->kind == BUF_STATE || b->kind == BUF_NEXT ? &p->states.p[b->slot] : NULL;
   /* a value with two places; the room of a window is part of its buffer */
   const int64_t cursor = state && p->g->states.p[b->slot].axis < 0 ? (state->slots - 1) * state->step : 0;
@@ -54,11 +53,17 @@ static void check_buffer(const Plan *p, const Stretch *s, size_t k, size_t first
 }
 
 void check_places(const Plan *p, const Stretches *rolled, int64_t weight_bytes) {
+  CallMoves **moves = ARENA_NEW(&p->ir->ctx->model, CallMoves *, p->kernels.n + 1); /* by kernel of a first round, by buffer */
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Stretch *s = stretch_of(rolled, k);
     const size_t round = s ? (k - s->first) / s->period : 0, first = s ? k - round * s->period : k;
     if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
     if (p->kernels.p[k].code != p->kernels.p[first].code) BUG("kernels %zu and %zu are one call of two functions", first, k);
-    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) check_buffer(p, s, k, first, round, i, weight_bytes);
+    const size_t nbufs = p->kernels.p[k].bufs.n;
+    if (!moves[first]) { /* once for all rounds: it looks at each of them */
+      moves[first] = ARENA_NEW(&p->ir->ctx->model, CallMoves, nbufs + 1);
+      for (size_t i = 0; i < nbufs; i++) moves[first][i] = call_moves(p, s, first, i);
+    }
+    for (size_t i = 0; i < nbufs; i++) check_buffer(p, s, &moves[first][i], k, first, round, i, weight_bytes);
   }
 }

@@ -635,11 +635,32 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   return 1;
 }
 
+/* A named dimension has one extent, whichever inputs have it. */
+typedef struct NamedDim { const char *name, *input; int64_t value; } NamedDim;
+
+static int by_name(const void *x, const void *y) {
+  const NamedDim *a = x, *b = y;
+  const int order = strcmp(a->name, b->name);
+  return order ? order : (a->value > b->value) - (a->value < b->value);
+}
+
+static void check_named(Ctx *c, NamedDim *dims, size_t n) {
+  if (n) qsort(dims, n, sizeof *dims, by_name);
+  for (size_t i = 1; i < n; i++)
+    if (!strcmp(dims[i - 1].name, dims[i].name) && dims[i - 1].value != dims[i].value)
+      fail(c, EX_BADMODEL, "dimension '%s' is %lld of input '%s', but %lld of input '%s'", dims[i].name, (long long)dims[i - 1].value,
+           dims[i - 1].input, (long long)dims[i].value, dims[i].input);
+}
+
 /* -> whether the model itself says all extents of its inputs */
 static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1), .missing = "" };
   const OnnxGraph *og = &b->m->graph;
   bool fixed = true;
+  size_t nnamed = 0;
+  for (uint32_t i = 0; i < og->nin; i++) nnamed += (size_t)clamp(b->m->values.p[og->in[i]].type.rank, 0, MAX_RANK);
+  NamedDim *named = ARENA_NEW(&b->c->model, NamedDim, nnamed + 1);
+  nnamed = 0;
   for (uint32_t i = 0; i < og->nin; i++) {
     const OnnxValue *v = &b->m->values.p[og->in[i]];
     if (v->type.kind != ON_TENSOR || v->type.rank < 0) fail(b->c, EX_BADMODEL, "input '%s' has no shape", v->name);
@@ -649,6 +670,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     for (int a = 0; a < io.rank; a++) {
       io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
       fixed &= io.dims[a] == v->type.dims[a].value;
+      if (v->type.dims[a].value < 0 && v->type.dims[a].param) named[nnamed++] = (NamedDim){ v->type.dims[a].param, v->name, io.dims[a] };
       if (io.dims[a] < 0 || io.dims[a] > MAX_ELEMS)
         fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, outside 0 to 2^40", v->name, (long long)io.dims[a]);
     }
@@ -662,6 +684,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
       fail(b->c, EX_USAGE_, "--dim %s: no input has a dimension of that name without a value of its own; there are%s",
            o->dims[i].name, names_text(b->c, &l.names));
   VEC_FREE(&l.names.p);
+  check_named(b->c, named, nnamed);
   if (*l.missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", l.missing);
   return fixed;
 }
