@@ -168,6 +168,8 @@ static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags
   const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
   const Text type = llvm_value(d, lanes), sfx = llvm_suffix(d, lanes);
   char function[64];
+  /* without doubles in hardware LLVM 19 ends in an error of its own on these intrinsics */
+  if (w->t->arch == ARCH_ARM && d == DT_F64 && (op == OP_MAX || op == OP_MIN)) t = kind = op == OP_MAX ? "!maximum" : "!minimum";
   if (!t || (*t == '#' && lanes > 1))
     BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
   if (!kind)

@@ -341,9 +341,33 @@ static void the_same_bytes_each_time(void **state) {
   sb_free(&text);
 }
 
+/* LLVM makes code of every op on every type; it ends the process where it cannot */
+static void every_op_for_other_machines(void **state) {
+  World *w = *state;
+  static const char *const isa[] = { "cortex-m7", "neon", "rv64gc", "wasm32" };
+  if (!llvm_available()) skip();
+  for (size_t m = 0; m < sizeof isa / sizeof *isa; m++) {
+    const Target *t = machine(w, isa[m]);
+    for (int op = 1; op < OP_COUNT; op++) {
+      if (op_info[op].level != L_EXPR || op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) continue;
+      for (int d = 1; d < DT_COUNT; d++) {
+        const DType from[3] = { (DType)d, (DType)d, (DType)d }, result = op_info[op].type[0] == 'b' ? DT_BOOL : (DType)d;
+        if (!takes((Op)op, (DType)d) || !llvm_backend.supports(t, (Op)op, result, (DType)d, 1)) continue;
+        elementwise(w, (Op)op, result, from, op_info[op].arity, 1);
+        Sb text = { 0 };
+        llvm_kernels(&w->plan, t, &text);
+        const Code code = { .text = text.p, .n = text.n };
+        assert_true(llvm_generate(&w->ctx, t, &code, false).n > 0);
+        sb_free(&text);
+      }
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(every_elementwise_op, setup, teardown),
+    cmocka_unit_test_setup_teardown(every_op_for_other_machines, setup, teardown),
     cmocka_unit_test_setup_teardown(every_conversion, setup, teardown),
     cmocka_unit_test_setup_teardown(every_select, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_lanes_and_reductions, setup, teardown),
