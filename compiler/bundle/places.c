@@ -45,6 +45,8 @@ static void check_buffer(const Plan *p, const Stretch *s, const CallMoves *m, si
   /* a value with two places; the room of a window is part of its buffer */
   const int64_t cursor = state && p->g->states.p[b->slot].axis < 0 ? (state->slots - 1) * state->step : 0;
   const Region in = region_of(p, b, weight_bytes);
+  if (call_place(p, first, buffer).slot + (int64_t)round * m->by.slot != call_place(p, k, buffer).slot)
+    BUG("kernel %zu is given another input, output or state", k);
   if (begin < in.begin || begin + cursor + bytes > in.end)
     BUG("kernel %zu is given bytes %lld to %lld for a buffer of a region from %lld to %lld", k, (long long)begin,
         (long long)(begin + cursor + bytes), (long long)in.begin, (long long)in.end);
