@@ -1,11 +1,12 @@
 /* b_attention.c: attention, as ONNX has it and in the forms that optimisers leave in models (com.microsoft), and rotary
  * embeddings. All of it is two products and a softmax:
  *
- *   softmax(cap(q k' * scale) + bias, or -inf where a key is not allowed) v
+ *   softmax(cap(q k' * scale) + bias + (-inf where a key is not allowed)) v
  *
  * with queries [B, H, S, d], keys [B, G, T, d] and values [B, G, T, dv]; H is a multiple of G, and the queries
  * that share a head of keys are rows of the same product. A query that no key is allowed for gives 0. Sums are
  * taken in f32. */
+#include "../../compiler/interp/interp.h"
 #include "build.h"
 #include <float.h>
 #include <math.h>
@@ -52,6 +53,29 @@ static void check_fits(Build *b, Ref x, const int64_t *dims, const char *what) {
         (long long)dims[2], (long long)dims[3]);
 }
 
+/* What is added to the scores: the bias, and -inf where a key is not allowed; 0: nothing */
+static Ref mask_of(Build *b, const Attend *a, Ref like) {
+  Ref bias = a->bias ? g_cast(b->ir, a->bias, (DType)node(b->ir, like)->dt) : 0;
+  if (!a->allowed || a->never_empty) return bias;
+  Ref far = g_where(b->ir, a->allowed, num(b, like, 0), num(b, like, -INFINITY));
+  return bias ? add(b, bias, far) : far;
+}
+
+/* Zeros in rows that no key is allowed for, whatever their scores are. mask: -inf there */
+static Ref without_empty_rows(Build *b, Ref x, Ref mask) {
+  enum { SMALL = 1 << 20 };
+  const Node *n = node(b->ir, mask);
+  Tensor t;
+  Ref most = n->rank ? g_reduce(b->ir, OP_MAX, mask, 1u << (n->rank - 1)) : mask;
+  Ref empty = g_binary(b->ir, OP_CMPEQ, most, num(b, most, -INFINITY));
+  bool any = true;
+  if (dims_elems(n->dims, n->rank) <= SMALL && interp_const(b->ir, empty, &t)) {
+    any = false;
+    for (int64_t i = 0; i < (t.data ? t.elems : 1); i++) any |= tensor_bits(&t, i) != 0;
+  }
+  return any ? g_where(b->ir, empty, num(b, x, 0), x) : x;
+}
+
 static void attend(Build *b, Attend *a) {
   IR *ir = b->ir;
   DType d = (DType)node(ir, a->q)->dt;
@@ -65,16 +89,15 @@ static void attend(Build *b, Attend *a) {
   a->scores[0] = x = g_reshape(ir, x, 4, shape);
   if (a->cap > 0) x = mul(b, g_unary(ir, OP_TANH, g_binary(ir, OP_DIV, x, num(b, x, a->cap))), num(b, x, a->cap));
   a->scores[1] = x;
-  if (a->bias) {
-    check_fits(b, a->bias, shape, "bias");
-    x = add(b, x, g_cast(ir, a->bias, (DType)node(ir, x)->dt));
-  }
-  if (a->allowed) {
-    check_fits(b, a->allowed, shape, "mask");
-    x = g_where(ir, a->allowed, x, num(b, x, a->never_empty ? -FLT_MAX : -INFINITY));
-  }
+  if (a->bias) check_fits(b, a->bias, shape, "bias");
+  if (a->allowed) check_fits(b, a->allowed, shape, "mask");
+  const Ref mask = mask_of(b, a, x);
+  if (mask) x = add(b, x, mask); /* not a selection: a NaN stays, and inf becomes one, as the standard has it */
+  if (a->allowed && a->never_empty) x = g_where(ir, a->allowed, x, num(b, x, -FLT_MAX));
   a->scores[2] = x = g_expand(ir, x, 4, shape);
-  a->scores[3] = x = weights_of(b, x, a->sink, (a->allowed || a->bias) && !a->never_empty);
+  x = weights_of(b, x, a->sink, mask && !a->never_empty);
+  if (mask && !a->never_empty && !a->sink) x = without_empty_rows(b, x, mask);
+  a->scores[3] = x;
   DType sum = node(ir, a->v)->dt == DT_F64 ? DT_F64 : (DType)node(ir, x)->dt; /* values may have more bits than keys */
   Ref y = matmul(b, g_cast(ir, g_reshape(ir, x, 4, grouped), sum), g_cast(ir, a->v, sum));
   a->y = g_cast(ir, g_reshape(ir, y, 4, (int64_t[]){ q[0], q[1], q[2], v[3] }), d);
@@ -181,7 +204,6 @@ void op_attention(Build *b) {
       a.allowed = both(b, a.allowed, mask);
     } else if (dt_float((DType)node(ir, mask)->dt)) {
       a.bias = mask;
-      a.allowed = both(b, a.allowed, g_binary(ir, OP_CMPNE, mask, num(b, mask, -INFINITY)));
     } else {
       bad(b, "input 'attn_mask' is %s, expected bool or a float type", dtype_info[node(ir, mask)->dt].text);
     }
