@@ -79,8 +79,8 @@ static int panel_loop(Linear *l, const Node *x) {
   return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)node(l->ir, x->src[0])->arg[0] + 1) : 0;
 }
 
-/* Reductions that cannot share the loop of a range with those seen before. They share another one: parent and level are the
- * same for all of them. */
+/* Reductions that cannot share the loop of a range with those seen before. Their parent and level are the same, so they
+ * share another loop. */
 typedef struct Apart {
   Ref range;                     /* 0: all reductions have their loops */
   int parent, level;
@@ -100,14 +100,15 @@ static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *a
     return new;
   }
   if (!apart->range) *apart = (Apart){ .range = range, .parent = at, .level = level, .first = k == 1 };
-  if (apart->range == range && apart->parent == at && apart->level == level && apart->first == (k == 1)) VEC_PUSH(&apart->reds, red);
+  const bool same = apart->range == range && apart->parent == at && apart->level == level;
+  if (same && apart->first == (k == 1)) VEC_PUSH(&apart->reds, red);
   return -1;
 }
 
 /* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
  * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
- * walk that collects for each node the set of open ranges. Reductions of one level, the number of reductions below each other,
- * do not need one another. */
+ * walk that collects for each node the set of open ranges. The level of a reduction is 1 more than that of any below it, so
+ * reductions of one level do not need one another. */
 static void make_loops(Linear *l, Apart *apart) {
   IR *ir = l->ir;
   size_t n = l->nodes.n;
