@@ -108,10 +108,20 @@ char *leftover_folder(char *pattern) {
   return made;
 }
 
+/* A process that got its signal is there for a moment still, and one whose parent does not ask for it stays as a zombie. */
+void group_end(pid_t group) {
+  kill(-group, SIGKILL);
+  for (int i = 0; i < 40 && !kill(-group, 0); i++) nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+}
+
 static void remove_all(void) {
   if (getpid() != list.owner) return;
   for (int i = 0; i < GROUPS; i++)
-    if (list.group[i]) kill(-list.group[i], SIGKILL);
+    if (list.group[i]) {
+      kill(-list.group[i], SIGKILL);
+      while (waitpid(list.group[i], NULL, 0) < 0 && errno == EINTR) {}
+      group_end(list.group[i]);
+    }
   for (int i = 0; i < PATHS; i++)
     if (*list.path[i]) path_remove(list.path[i]), *list.path[i] = 0;
 }

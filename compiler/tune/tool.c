@@ -89,6 +89,7 @@ ToolEnd tool_run(const Tool *t) {
   if (pid < 0) return end;
   kill(-pid, SIGKILL); /* with all that it has left running */
   while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+  if (end.late || end.interrupted) group_end(pid);
   leftover_group(pid, false);
   return end;
 }
