@@ -131,7 +131,8 @@ int tape_splits(const Node *out, const Node *in) {
 /* coordinates before a reshape from those after it */
 static void reshape_coordinates(Tape *t, const Node *out, const Affine *at, const Node *in, Affine *src) {
   for (Run r = { 0 }; next_run(out, in, &r);) {
-    Affine rest = linear(r.out_end - r.out, out->dims + r.out, at + r.out);
+    Affine rest = { 0 }; /* a scalar has no array of dimensions to point into */
+    if (r.out < r.out_end) rest = linear(r.out_end - r.out, out->dims + r.out, at + r.out);
     int64_t right = 1; /* elements of the axes to the right */
     for (int j = r.in; j < r.in_end; j++) right *= in->dims[j];
     for (int j = r.in; j < r.in_end; j++) {
