@@ -54,6 +54,12 @@ $(BUILD)/gen/templates.c: tools/embed.sh $(EMBED)
 $(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/support/support.h
 	$(CC) $(CFLAGS) -I. -c -o $@ $<
 
+# models in this process: their code asks the program for the runtime's functions
+CASES := $(BUILD)/tests/sweep/sweep $(BUILD)/tests/fuzz/cases
+$(CASES): $(BUILD)/%: %.c $(BUILD)/tests/case/case.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -rdynamic -o $@ $< $(BUILD)/tests/case/case.o $(LIB) $(LDFLAGS) $(LDLIBS)
+
 $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
@@ -80,7 +86,7 @@ deps-check:
 
 check: deps-check
 	$(AGAIN) depcheck run-tests
-run-tests: all $(UNIT)
+run-tests: all $(UNIT) $(CASES)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
 
 # every official test of an operator through a real bundle: minutes
@@ -119,12 +125,21 @@ san: deps-check
 	  TGC_CFLAGS="$(SAN)" ASAN_OPTIONS=detect_leaks=0 run-tests
 export TGC_CFLAGS ASAN_OPTIONS
 
-# random graphs against ONNX Runtime, and broken models, for SECONDS from SEED on
+# N windows of convolutions and pools on four machines, from SEED on
+sweep: N ?= 20000
+sweep: SEED ?= 1
+sweep: all $(CASES)
+	@SWEEP=$(N) SEED=$(SEED) BUILD="$(abspath $(BUILD))" CC="$(CC)" $(PYTHON) tests/sweep/run
+
+# GRAPHS random graphs and MUTANTS of the official tests in one process; broken models, and random graphs in further ways, for
+# SECONDS each; from SEED on; beside ONNX Runtime where PYTHON has it
+fuzz: GRAPHS ?= 1000
+fuzz: MUTANTS ?= 2000
 fuzz: SECONDS ?= 60
 fuzz: SEED ?= 0
-fuzz: all
-	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/fuzz/corrupt.py --seconds $(SECONDS) --seed $(SEED) --folder $(BUILD)/fuzz
-	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/fuzz/fuzz.py --seconds $(SECONDS) --seed $(SEED) --folder $(BUILD)/fuzz
+fuzz: all $(CASES)
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" PYTHON="$(PYTHON)" tests/fuzz/all.sh \
+	  $(BUILD)/fuzz $(SEED) $(GRAPHS) $(MUTANTS) $(SECONDS)
 
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
@@ -156,5 +171,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san fuzz bench bench-docs depcheck golden docs format install clean
--include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d)
+.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san sweep fuzz bench bench-docs depcheck golden docs format install clean
+-include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d
