@@ -154,6 +154,7 @@ static void make_reference(Ctx *c, void *arg) {
     for (size_t i = 0; i < r->nout; i++) rounded[i].name = r->exact[i].name;
     save(k, "input", r->nin, r->in);
     save(k, "output", r->nout, rounded);
+    save(k, "exact", r->nout, r->exact);
   }
   if (k->judge) k->judge(k, r->in, r->exact);
 }
