@@ -123,6 +123,7 @@ static void pass_memplan(State *st) {
     Plan *v = st->plan->variants.p[i];
     v->states = st->plan->states;
     v->state_at = st->plan->state_at;
+    v->guard_at = st->plan->guard_at;
     for (size_t k = 0; k < v->kernels.n; k++) v->kernels.p[k].may_alias = st->plan->kernels.p[k].may_alias;
   }
 }
