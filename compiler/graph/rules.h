@@ -28,6 +28,7 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain);
 Ref rule_scale_into_constant(IR *ir, Ref r, void *users);
 Ref rule_merge_addends(IR *ir, Ref r, void *users);
 Ref rule_divided_argument(IR *ir, Ref r, void *users);
+Ref rule_scaled_extreme(IR *ir, Ref r, void *users);
 
 /* power.c */
 Ref rule_constant_power(IR *ir, Ref r, void *users);

@@ -199,6 +199,22 @@ Ref rule_divided_argument(IR *ir, Ref r, void *users) {
   return node_with_src(ir, r, &product);
 }
 
+/* x * c - max(x * c) -> (x - max(x)) * c, the least x in place of the greatest where c is below 0. A multiply-add takes the
+ * greatest off a product that is not rounded, and the product of the greatest x would not be 0 then: of scores near 1e30 under a
+ * softmax that is all. */
+Ref rule_scaled_extreme(IR *ir, Ref r, void *users) {
+  const Node *x = node(ir, r), *y = node(ir, x->src[0]), *e = node(ir, bare(ir, x->src[1]));
+  int64_t bits;
+  (void)users;
+  if (y->op != OP_MUL || e->op != OP_REDUCE || e->src[0] != x->src[0] || (e->arg[0] != OP_MAX && e->arg[0] != OP_MIN)) return 0;
+  if (!dt_float((DType)y->dt) || !node_is_const(ir, y->src[1], &bits)) return 0;
+  const double c = bits_to_double((DType)y->dt, bits);
+  if (!(fabs(c) > 0 && fabs(c) <= FLT_MAX)) return 0;
+  const Op op = (c > 0) == (e->arg[0] == OP_MAX) ? OP_MAX : OP_MIN;
+  const Ref extreme = g_expand(ir, g_reduce(ir, op, y->src[0], (uint32_t)e->arg[1]), x->rank, x->dims);
+  return g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, y->src[0], extreme), y->src[1]);
+}
+
 Ref rule_merge_addends(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   if (!is_constant(ir, x->src[1]) || is_constant(ir, x->src[0])) return 0;

@@ -302,6 +302,7 @@ static const Rule rules[] = {
   { OP_MUL, "scale-into-constant", rule_scale_into_constant }, { OP_DIV, "scale-into-constant", rule_scale_into_constant },
   { OP_ADD, "merge-addends", rule_merge_addends },
   { OP_ERF, "divided-argument", rule_divided_argument }, { OP_TANH, "divided-argument", rule_divided_argument },
+  { OP_SUB, "scaled-extreme", rule_scaled_extreme },
   { OP_RESHAPE, "reshape", rule_reshape }, { OP_EXPAND, "expand", rule_expand }, { OP_PERMUTE, "permute", rule_permute },
   { OP_SHRINK, "no-elements", no_elements }, { OP_WINDOW, "no-elements", no_elements }, { OP_GATHER, "no-elements", no_elements },
   { OP_SCATTER, "no-elements", no_elements },
@@ -325,7 +326,8 @@ static void print_hits(FILE *err, const Rule *use, int n, const int *hits) {
 }
 
 static bool rounds_anew(const Rule *r) {
-  return r->fn == rule_scale_into_constant || r->fn == rule_merge_addends || r->fn == rule_divided_argument;
+  return r->fn == rule_scale_into_constant || r->fn == rule_merge_addends || r->fn == rule_divided_argument ||
+         r->fn == rule_scaled_extreme;
 }
 
 bool graph_simplify(Graph *g, bool merge) {
