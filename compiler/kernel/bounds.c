@@ -1,4 +1,4 @@
-/* bounds.c: proves that every load and store of a program lies inside its buffer.
+/* bounds.c: proves that every load and store of a program lies inside its buffer, and what is read of a tile in the tile.
  *
  * An access reaches the elements [index + first, index + last] of its buffer, while its gate is open. The proof takes the
  * index and the gate apart into a list of nodes and evaluates intervals over a box: a range of values for each loop. Three
@@ -327,8 +327,14 @@ static int64_t moved_by(const Bounds *b, int64_t buf) {
   return 0;
 }
 
-/* The buffer's elements, and those that the access touches from its index on. */
+/* The elements of the buffer, or of the tile in memory, and those that the access touches from its index on. */
 static void find_reach(Bounds *b, const Node *x) {
+  if (x->op == OP_PART) {
+    b->begin = b->first = 0;
+    b->end = node(b->ir, x->src[0])->lanes;
+    b->last = x->lanes - 1;
+    return;
+  }
   const int64_t at = node(b->ir, x->src[0])->arg[0];
   const Buf *buf = &b->ir->bufs.p[at];
   const int lanes = x->op == OP_STORE ? node(b->ir, x->src[2])->lanes : x->lanes;
@@ -475,7 +481,9 @@ void bounds_close(Bounds *b) {
 
 /* ---- a kernel ---- */
 
-static bool is_access(const Node *x) { return x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE; }
+static bool is_access(const Node *x) {
+  return x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE || x->op == OP_PART;
+}
 
 void bounds_note(Bounds *b, const Refs *prog) {
   refmap_free(&b->stored);
@@ -600,9 +608,8 @@ bool plan_in_bounds(const Plan *p, Sb *why) {
   for (size_t k = 0; k < p->kernels.n && !bad; k++) {
     bounds_note(b, &p->kernels.p[k].prog);
     if (!(bad = first_unproved(b, &p->kernels.p[k].prog))) continue;
-    const Node *x = node(p->ir, bad);
-    sb_printf(why, "kernel %zu: %s %%%u is not proved to lie inside buffer %lld", k, op_info[x->op].name, bad,
-              (long long)node(p->ir, x->src[0])->arg[0]);
+    sb_printf(why, "kernel %zu: %s %%%u is not proved to lie inside %s %%%u", k, op_info[node(p->ir, bad)->op].name, bad,
+              node(p->ir, bad)->op == OP_PART ? "tile" : "buffer", node(p->ir, bad)->src[0]);
   }
   bounds_close(b);
   return !bad;

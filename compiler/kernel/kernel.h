@@ -168,7 +168,7 @@ typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof; /* by bounds and
 typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes it */
 void bounds_close(Bounds *b);
-Proof bounds_of(Bounds *b, Ref access);     /* of a LOAD, STORE or TILE of a program, with its gate */
+Proof bounds_of(Bounds *b, Ref access);     /* of a LOAD, STORE, TILE or PART of a program, with its gate */
 void bounds_note(Bounds *b, const Refs *prog); /* what its stores leave in buffers of integers, for programs that load it */
 /* the program with the pointers to k's buffers moved on by so many elements; k's own has been noted */
 bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift);
