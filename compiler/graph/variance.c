@@ -63,7 +63,9 @@ static Ref zeros(IR *ir, Ref like) {
 static Ref full(Variance *w, Ref r) { return given(w, r) ? given(w, r) : zeros(w->ir, r); }
 
 static Ref apply(IR *ir, const Node *x, Ref a, Ref b) { /* x of another first source, in single */
-  Ref v = x->op == OP_CAST ? g_cast(ir, a, (DType)x->dt) : x->nsrc == 1 ? g_unary(ir, (Op)x->op, a) : g_binary(ir, (Op)x->op, a, b);
+  Ref v = x->op == OP_CAST ? g_cast(ir, a, (DType)x->dt)
+          : x->nsrc == 1   ? g_unary(ir, (Op)x->op, a)
+                           : g_binary(ir, (Op)x->op, a, b);
   return real(ir, v);
 }
 
@@ -113,7 +115,8 @@ static Ref moved(Variance *w, Ref r) {
     for (int k = 0; k < x->nsrc; k++) part[k] = full(w, x->src[k]);
     return any ? g_cat(ir, x->nsrc, part, (int)x->arg[0]) : 0;
   }
-  if (x->nsrc > 1 && given(w, x->src[1]) && node(ir, x->src[1])->varies) w->unknown = true; /* an index, or what a border is filled with */
+  if (x->nsrc > 1 && given(w, x->src[1]) && node(ir, x->src[1])->varies)
+    w->unknown = true; /* an index, or what a border is filled with */
   if (!src[0]) return 0;
   if (x->op == OP_PAD) src[1] = number(ir, 0);
   return node_make(ir, (Op)x->op, DT_F32, 1, x->nsrc, src, x->narg, x->arg, x->rank, x->dims);
@@ -165,9 +168,11 @@ static Ref of_scatter(Variance *w, Ref r) {
   const Node *x = node(ir, r);
   if (given(w, x->src[1]) || x->arg[0] == OP_MUL) w->unknown = true;
   if (!given(w, x->src[0]) && !given(w, x->src[2]) && x->arg[0] != OP_ADD) return 0;
-  Ref v = g_scatter(ir, x->arg[0] == OP_MIN ? OP_MAX : (Op)x->arg[0], full(w, x->src[0]), x->src[1], full(w, x->src[2]), (int)x->arg[1]);
+  Ref v = g_scatter(ir, x->arg[0] == OP_MIN ? OP_MAX : (Op)x->arg[0], full(w, x->src[0]), x->src[1], full(w, x->src[2]),
+                    (int)x->arg[1]);
   if (x->arg[0] != OP_ADD) return v;
-  Ref size = g_scatter(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), x->src[1], g_unary(ir, OP_ABS, real(ir, x->src[2])), (int)x->arg[1]);
+  Ref size = g_scatter(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), x->src[1], g_unary(ir, OP_ABS, real(ir, x->src[2])),
+                       (int)x->arg[1]);
   const Node *u = node(ir, x->src[2]);
   const double c = sqrt((double)u->dims[x->arg[1]]) * roundoff((DType)x->dt);
   return c ? add(ir, v, square(ir, mul(ir, size, number(ir, c)))) : v;
@@ -201,12 +206,17 @@ static Ref variance_of(Variance *w, Ref r) {
   case OP_WHERE: return of_where(w, r);
   case OP_SIN: case OP_COS: return add(ir, a, own(ir, r, 4));
   case OP_CAST:
-    if (x->dt == DT_BOOL) return a ? real(ir, g_binary(ir, OP_CMPLE, square(ir, real(ir, x->src[0])), mul(ir, a, number(ir, SIGMAS * SIGMAS)))) : 0;
+    if (x->dt == DT_BOOL)
+      return a ? real(ir, g_binary(ir, OP_CMPLE, square(ir, real(ir, x->src[0])), mul(ir, a, number(ir, SIGMAS * SIGMAS)))) : 0;
     if (!dt_float((DType)x->dt)) return by_differences(w, r);
-    return add(ir, a, roundoff((DType)x->dt) > roundoff((DType)node(ir, x->src[0])->dt) || !dt_float((DType)node(ir, x->src[0])->dt) ? own(ir, r, 1) : 0);
+    return add(ir, a,
+               roundoff((DType)x->dt) > roundoff((DType)node(ir, x->src[0])->dt) || !dt_float((DType)node(ir, x->src[0])->dt)
+                   ? own(ir, r, 1)
+                   : 0);
   case OP_TRUNC: case OP_FLOOR: case OP_CEIL: case OP_ROUND: return by_differences(w, r);
   case OP_RECIP: case OP_SQRT: return add(ir, by_differences(w, r), own(ir, r, 1));
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TAN: case OP_ASIN: case OP_ACOS: case OP_ATAN: case OP_SINH: case OP_COSH:
+  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_TAN: case OP_ASIN: case OP_ACOS: case OP_ATAN: case OP_SINH:
+  case OP_COSH:
   case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: return add(ir, by_differences(w, r), own(ir, r, 4));
   case OP_POW:
     if (b && node(ir, x->src[1])->varies) w->unknown = true; /* constants as exponents are exact */
@@ -218,7 +228,8 @@ static Ref variance_of(Variance *w, Ref r) {
     if (op_info[x->op].algebra & MOVE) return moved(w, r);
     break;
   }
-  for (int k = 0; k < x->nsrc; k++) v = !v ? given(w, x->src[k]) : given(w, x->src[k]) ? g_binary(ir, OP_MAX, v, given(w, x->src[k])) : v;
+  for (int k = 0; k < x->nsrc; k++)
+    v = !v ? given(w, x->src[k]) : given(w, x->src[k]) ? g_binary(ir, OP_MAX, v, given(w, x->src[k])) : v;
   if (v && x->dt != DT_BOOL) w->unknown = true;
   return v; /* of bools: any of them may be otherwise */
 }

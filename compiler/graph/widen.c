@@ -15,7 +15,8 @@
  * A window that is kept between runs stays one in its own type: what is appended is rounded, and read as it will be
  * read in later runs.
  *
- * needs: any graph    keeps: shapes, types of inputs and outputs    breaks: without `every`, roundings, of which there are fewer */
+ * needs: any graph    keeps: shapes, types of inputs and outputs
+ * breaks: without `every`, roundings, of which there are fewer */
 #include "graph.h"
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static Ref own_types(Widen *w, Ref r) { /* r over sources of their own type */
 static bool is_exact(const Node *x) {
   if (op_info[x->op].algebra & MOVE) return true;
   switch ((Op)x->op) {
-  case OP_NEG: case OP_ABS: case OP_TRUNC: case OP_FLOOR: case OP_CEIL: case OP_ROUND: case OP_MAX: case OP_MIN: case OP_WHERE: case OP_GATHER:
+  case OP_NEG: case OP_ABS: case OP_TRUNC: case OP_FLOOR: case OP_CEIL: case OP_ROUND: case OP_MAX: case OP_MIN: case OP_WHERE:
+  case OP_GATHER:
     return true;
   case OP_REDUCE: case OP_SCATTER: return x->arg[0] == OP_MAX || x->arg[0] == OP_MIN || x->arg[0] == OP_NONE;
   default: return false;
@@ -74,7 +76,8 @@ static void find_roundings(Widen *w, const Refs *order, const Refs *roots) {
       if (is_half(s) && !is_exact(s)) w->rounds[x->src[k]] |= x->op != OP_REDUCE || x->arg[0] != OP_ADD || s->op != OP_MUL;
     }
   }
-  for (size_t i = 0; i < roots->n; i++) w->rounds[roots->p[i]] |= is_half(node(w->ir, roots->p[i])) && !is_exact(node(w->ir, roots->p[i]));
+  for (size_t i = 0; i < roots->n; i++)
+    w->rounds[roots->p[i]] |= is_half(node(w->ir, roots->p[i])) && !is_exact(node(w->ir, roots->p[i]));
 }
 
 static void widen_half(Widen *w, Ref r) {

@@ -648,8 +648,8 @@ static void check_named(Ctx *c, NamedDim *dims, size_t n) {
   if (n) qsort(dims, n, sizeof *dims, by_name);
   for (size_t i = 1; i < n; i++)
     if (!strcmp(dims[i - 1].name, dims[i].name) && dims[i - 1].value != dims[i].value)
-      fail(c, EX_BADMODEL, "dimension '%s' is %lld of input '%s', but %lld of input '%s'", dims[i].name, (long long)dims[i - 1].value,
-           dims[i - 1].input, (long long)dims[i].value, dims[i].input);
+      fail(c, EX_BADMODEL, "dimension '%s' is %lld of input '%s', but %lld of input '%s'", dims[i].name,
+           (long long)dims[i - 1].value, dims[i - 1].input, (long long)dims[i].value, dims[i].input);
 }
 
 /* -> whether the model itself says all extents of its inputs */
@@ -670,7 +670,8 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     for (int a = 0; a < io.rank; a++) {
       io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
       fixed &= io.dims[a] == v->type.dims[a].value;
-      if (v->type.dims[a].value < 0 && v->type.dims[a].param) named[nnamed++] = (NamedDim){ v->type.dims[a].param, v->name, io.dims[a] };
+      if (v->type.dims[a].value < 0 && v->type.dims[a].param)
+        named[nnamed++] = (NamedDim){ v->type.dims[a].param, v->name, io.dims[a] };
       if (io.dims[a] < 0 || io.dims[a] > MAX_ELEMS)
         fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, outside 0 to 2^40", v->name, (long long)io.dims[a]);
     }
@@ -698,7 +699,8 @@ static void check_declared(Build *b, OnnxId id, bool shapes) {
   const Node *x = node(b->ir, b->value[id]);
   const int elem = b->narrow[id];
   if (t->elem && (elem ? elem != t->elem : dtype_from_onnx(t->elem) != (DType)x->dt))
-    bad(b, "'%s' is declared as %s, but it is %s", v->name, onnx_type_name(t->elem), elem ? onnx_type_name(elem) : dtype_info[x->dt].text);
+    bad(b, "'%s' is declared as %s, but it is %s", v->name, onnx_type_name(t->elem),
+        elem ? onnx_type_name(elem) : dtype_info[x->dt].text);
   bool fits = !shapes || t->rank < 0 || t->rank == x->rank;
   for (int a = 0; shapes && fits && a < t->rank; a++) fits = t->dims[a].value < 0 || t->dims[a].value == x->dims[a];
   if (fits) return;

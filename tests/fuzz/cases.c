@@ -1,7 +1,7 @@
 /* cases.c: models from files through case.c. Reads lines from standard input, fields parted by tabs:
  *   MODEL FLAGS SAVE INPUT...
- * FLAGS: l runs the code that LLVM makes, c what the C compiler makes for the first machine, h draws hard inputs, s compiles with fp32-strict, j says that the
- * graph has jumps; - for none. SAVE: prefix of the files that inputs and outputs are left in, or -. INPUT: a file of a value, or
+ * FLAGS: l runs the code that LLVM makes, c what the C compiler makes for the first machine, h draws hard inputs, s
+ * compiles with fp32-strict, j says that the graph has jumps; - for none. SAVE: prefix of the files that inputs and outputs are left in, or -. INPUT: a file of a value, or
  * - for a drawn one. Options: --isa=A,B  --seconds=N (of a CPU, for a model)  --memory=MB  --most=OPERATIONS  --shard=I/N.
  * Prints "N STATUS MODEL|COUNTS|WHY" for line N; COUNTS are those of case.h, in order. */
 #include "../case/case.h"

@@ -95,10 +95,12 @@ static bool place(Geometry *g) {
 }
 
 static void draw(Geometry *g, uint64_t *s) {
-  static const Kind kinds[] = { CONV, CONV, CONV, CONV, CONV, CONV, CONV, CONV, CONV, CONV, TRANSPOSED, TRANSPOSED, TRANSPOSED, TRANSPOSED,
-                                TRANSPOSED, TRANSPOSED, TRANSPOSED, TRANSPOSED, MAX_POOL, MAX_POOL, MAX_POOL, MAX_POOL, AVERAGE_POOL,
-                                AVERAGE_POOL, AVERAGE_POOL, AVERAGE_POOL, LP_POOL, LP_POOL, GLOBAL_MAX, GLOBAL_AVERAGE, GLOBAL_LP, COL2IM,
-                                COL2IM, COL2IM, COL2IM, COL2IM };
+  static const Kind kinds[] = { CONV,         CONV,         CONV,       CONV,       CONV,         CONV,
+                                CONV,         CONV,         CONV,       CONV,       TRANSPOSED,   TRANSPOSED,
+                                TRANSPOSED,   TRANSPOSED,   TRANSPOSED, TRANSPOSED, TRANSPOSED,   TRANSPOSED,
+                                MAX_POOL,     MAX_POOL,     MAX_POOL,   MAX_POOL,   AVERAGE_POOL, AVERAGE_POOL,
+                                AVERAGE_POOL, AVERAGE_POOL, LP_POOL,    LP_POOL,    GLOBAL_MAX,   GLOBAL_AVERAGE,
+                                GLOBAL_LP,    COL2IM,       COL2IM,     COL2IM,     COL2IM,       COL2IM };
   static const int64_t extents[] = { 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 31, 32, 33, 37, 64, 65 };
   static const int64_t channels[] = { 1, 1, 1, 2, 3, 3, 4, 5, 7, 8, 9, 15, 16, 17, 32, 33 };
   static const int64_t kernels[] = { 1, 1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7, 9 };
