@@ -115,8 +115,16 @@ def sway(model, feed, want):
     return room
 
 
+# what ONNX Runtime computes otherwise than the standard's reference, with which tgc agrees
+NOT_JUDGED = {
+    "MeanVarianceNormalization": "its variance is the difference of two sums of squares, and NaN for one element",
+}
+
+
 def against_ort(model, prefix):
     """-> what is wrong with finite values, or "", and whether ONNX Runtime took the model"""
+    if any(n.op_type in NOT_JUDGED for n in onnx.load(model).graph.node):
+        return "", False
     inputs, outputs, exact = (saved(prefix, kind) for kind in ("input", "output", "exact"))
     if not outputs:
         return "", False
