@@ -210,12 +210,21 @@ static Span span_mul(Span a, Span b) {
 
 static int64_t floordiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
+bool dt_bounds(DType d, int64_t *lo, int64_t *hi) {
+  const int bits = dtype_info[d].bits;
+  const bool is_signed = dtype_info[d].cls == 'i';
+  *lo = INT64_MIN;
+  *hi = INT64_MAX;
+  if (d != DT_BOOL && (!dt_int(d) || bits == 64)) return false;
+  *lo = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
+  *hi = d == DT_BOOL ? 1 : (INT64_C(1) << (bits - is_signed)) - 1;
+  return true;
+}
+
 static Span type_span(DType d) {
-  int bits = dtype_info[d].bits;
-  if (d == DT_BOOL) return (Span){ 0, 1 };
-  if (dtype_info[d].cls == 'u' && bits < 64) return (Span){ 0, ((int64_t)1 << bits) - 1 };
-  if (dtype_info[d].cls == 'i' && bits < 64) return (Span){ -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1 };
-  return UNKNOWN;
+  Span s;
+  dt_bounds(d, &s.lo, &s.hi);
+  return s;
 }
 
 static Span bounds(const IR *ir, const Node *x) {

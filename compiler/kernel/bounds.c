@@ -72,11 +72,9 @@ struct Bounds {
 /* ---- what data may be ---- */
 
 static Span type_span(DType d) {
-  const int bits = dtype_info[d].bits;
-  if (d == DT_BOOL) return (Span){ 0, 1 };
-  if (!dt_int(d) || bits == 64) return UNKNOWN;
-  if (dtype_info[d].cls == 'u') return (Span){ 0, (INT64_C(1) << bits) - 1 };
-  return (Span){ -(INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1 };
+  Span s;
+  dt_bounds(d, &s.lo, &s.hi);
+  return s;
 }
 
 static Span weight_span(const Bounds *b, const Buf *buf) {
