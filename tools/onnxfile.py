@@ -22,20 +22,26 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
+def number_at(data, at):
+    """the reverse of varint: the number that begins at a byte, and where it ends"""
+    n = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        n |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return n, at
+
+
 def fields(data):
     """the reverse: (number, integer or bytes) of one message"""
     at = 0
 
     def read():
         nonlocal at
-        n = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            n |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return n
+        n, at = number_at(data, at)
+        return n
 
     while at < len(data):
         key = read()

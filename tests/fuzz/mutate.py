@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import runner  # noqa: E402
 from fixtures import onnx_tests  # noqa: E402
 from many import kind_of  # noqa: E402
+from onnxfile import number_at, varint  # noqa: E402
 
 BATCH, SECONDS, MEMORY = 50, 10, 3000
 MOST = 2e7  # operations that the interpreters may take for one mutant
@@ -44,29 +45,13 @@ SWITCHES = {"keepdims", "ceil_mode", "count_include_pad", "exclusive", "reverse"
 
 
 # ---- messages as lists of [number, wire type, value] ----
-def varint(n):
-    out = bytearray()
-    n &= (1 << 64) - 1
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
 def parse(data):
     out, at, end = [], 0, len(data)
 
     def number():
         nonlocal at
-        n = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            n |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return n
+        n, at = number_at(data, at)
+        return n
 
     while at < end:
         key = number()
@@ -212,14 +197,7 @@ def change_attribute(model, rng):
 def parse_packed(data):
     out, at = [], 0
     while at < len(data):
-        n = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            n |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        n, at = number_at(data, at)
         out.append(n)
     return out
 
