@@ -7,7 +7,8 @@
  *   2. Intervals over all values of the loops prove it, with the conjuncts of the gate as linear inequalities: from L <= 0
  *      follows index <= index - q * L for q >= 0, and the terms that both have in common cancel.
  *   3. The box is halved along a loop that the gate, a quotient, a remainder or a selection depends on, until the gate is
- *      closed or the index inside in each part. At single points this runs the index expression of the program.
+ *      closed or the index inside in each part. At single points this runs the index expression of the program. A value
+ *      that depends on data and has few values, such as a clamped index, is halved like a loop.
  * What depends on data counts by its bounds: a weight by its values, an element of an intermediate buffer by the bounds of
  * what kernels store there or of the graph node that the buffer holds, everything else by its type. A condition on data may
  * be true.
@@ -39,8 +40,9 @@ typedef struct Item {        /* a node below an index or a gate */
   const Node *x;
   Ref r;
   int first;                 /* of its sources in Bounds.from; -1: a leaf */
-  bool hard;                 /* a range that is halved */
+  bool hard;                 /* a range, or a value that depends on data, that is halved */
   Span now;                  /* over the box */
+  Span part;                 /* of the values that it has in all, those of the box */
 } Item;
 
 typedef struct Linear {      /* sum of k * item, and a constant */
@@ -207,7 +209,7 @@ static Span leaf_span(Bounds *b, const Node *x) {
 
 static void evaluate(Bounds *b) {
   for (size_t i = 0; i < b->item.n; i++)
-    if (b->item.p[i].first >= 0) b->item.p[i].now = combined(b, &b->item.p[i]);
+    if (b->item.p[i].first >= 0) b->item.p[i].now = span_and(combined(b, &b->item.p[i]), b->item.p[i].part);
 }
 
 /* ---- an access taken apart ---- */
@@ -228,7 +230,7 @@ static int item_of(Bounds *b, Ref r) {
     for (int k = 0; k < x->nsrc && !leaf; k++)
       if (!refmap_get(&b->place, x->src[k])) VEC_PUSH(&stack, x->src[k]);
     if (stack.n > open) continue;
-    Item it = { .x = x, .r = top, .first = leaf ? -1 : (int)b->from.n };
+    Item it = { .x = x, .r = top, .first = leaf ? -1 : (int)b->from.n, .part = UNKNOWN };
     for (int k = 0; k < x->nsrc && !leaf; k++) VEC_PUSH(&b->from, (int)refmap_get(&b->place, x->src[k]) - 1);
     if (leaf) it.now = leaf_span(b, x);
     VEC_PUSH(&b->item, it);
@@ -304,15 +306,37 @@ static void add_conjuncts(Bounds *b, int gate, bool holds) {
   }
 }
 
-/* Marks the ranges that the gate, or an op of the index that is not linear, depends on: users come after their sources. */
+/* One value for all that use it, of which so few are possible that they can be tried. */
+static bool is_narrow(const Item *it) {
+  return it->x->lanes == 1 && known(it->now) && it->now.lo <= it->now.hi && it->now.hi - it->now.lo < MAX_BOXES;
+}
+
+/* The first narrow item above data: halving what is below it says nothing more. */
+static bool is_cut(const Bounds *b, const bool *data, size_t i) {
+  const Item *it = &b->item.p[i];
+  bool cut = data[i] && is_narrow(it);
+  for (int k = 0; k < it->x->nsrc && it->first >= 0 && cut; k++) {
+    const int from = b->from.p[it->first + k];
+    cut = !data[from] || !is_narrow(&b->item.p[from]);
+  }
+  return cut;
+}
+
+/* Marks what the gate, or an op of the index that is not linear, depends on: users come after their sources. */
 static void mark_hard(Bounds *b) {
-  bool *below = xcalloc(b->item.n + 1, sizeof *below);
-  for (size_t i = b->item.n; i-- > 0;) {
+  const size_t n = b->item.n;
+  bool *below = xcalloc(2 * n + 1, sizeof *below), *data = below + n;
+  for (size_t i = 0; i < n; i++) {
+    const Item *it = &b->item.p[i];
+    data[i] = it->first < 0 && it->x->op != OP_RANGE && it->x->op != OP_CONST;
+    for (int k = 0; k < it->x->nsrc && it->first >= 0; k++) data[i] |= data[b->from.p[it->first + k]];
+  }
+  for (size_t i = n; i-- > 0;) {
     Item *it = &b->item.p[i];
     const Op op = (Op)it->x->op;
     const bool plain = op == OP_ADD || op == OP_SUB || op == OP_NEG || op == OP_MUL || op == OP_BCAST || op == OP_VEC;
     const bool marks = below[i] || !plain || (int)i == b->gate;
-    it->hard = it->first < 0 && op == OP_RANGE && below[i];
+    it->hard = below[i] && (op == OP_RANGE || is_cut(b, data, i));
     for (int k = 0; k < it->x->nsrc && it->first >= 0 && marks; k++) below[b->from.p[it->first + k]] = true;
   }
   free(below);
@@ -417,13 +441,14 @@ static bool prove_box(Bounds *b) {
     if (it->hard && it->now.lo < it->now.hi && wider) widest = it;
   }
   if (!widest || b->boxes >= MAX_BOXES) return false;
-  const Span all = widest->now;
+  const Span all = widest->now, part = widest->part;
   const int64_t middle = all.lo + (all.hi - all.lo) / 2;
-  widest->now.hi = middle;
+  widest->now = widest->part = (Span){ all.lo, middle };
   bool ok = prove_box(b);
-  widest->now = (Span){ middle + 1, all.hi };
+  widest->now = widest->part = (Span){ middle + 1, all.hi };
   ok = ok && prove_box(b);
   widest->now = all;
+  widest->part = part;
   return ok;
 }
 

@@ -218,12 +218,37 @@ static void ranges_are_run_where_intervals_end(void **state) {
   }
 }
 
+/* The same of an index that data gives: v * v % 7 + v is at most 9 for v in 0 .. 8, and 13 for v = 9. */
+static void values_of_clamped_data_are_tried(void **state) {
+  IR *ir = *state;
+  const Ref i = ix_const(ir, 0);
+  for (int most = 8; most <= 9; most++) {
+    const int64_t id = (int64_t)ir->bufs.n;
+    VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_INPUT, .dt = DT_I64, .elems = 1 }));
+    const Ref r = range_make(ir, 1, RK_LOOP), data = node_make(ir, OP_BUFFER, DT_I64, 1, 0, NULL, 1, &id, 0, NULL);
+    const Ref load = node_make(ir, OP_LOAD, DT_I64, 1, 2, (Ref[]){ data, i }, 0, NULL, 0, NULL);
+    const Ref low = node_make(ir, OP_MAX, DT_I64, 1, 2, (Ref[]){ load, i }, 0, NULL, 0, NULL);
+    const Ref v = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ low, ix_const(ir, most) }, 0, NULL, 0, NULL);
+    const Ref square = node_make(ir, OP_MUL, DT_I64, 1, 2, (Ref[]){ v, v }, 0, NULL, 0, NULL);
+    const Ref rest = node_make(ir, OP_FLMOD, DT_I64, 1, 2, (Ref[]){ square, ix_const(ir, 7) }, 0, NULL, 0, NULL);
+    Kernel k = { .prog = copy_program(ir, r, node_make(ir, OP_ADD, DT_I64, 1, 2, (Ref[]){ rest, v }, 0, NULL, 0, NULL), 10) };
+    Plan p = { .ir = ir };
+    Bounds *b = bounds_open(&p);
+    kernel_bounds(b, &k);
+    bounds_close(b);
+    assert_int_equal(k.bounds.by_ranges, most == 8);
+    assert_int_equal(k.bounds.clamped, most == 9);
+    VEC_FREE(&k.prog);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_proof_agrees_with_all_values),
     cmocka_unit_test_setup_teardown(what_is_not_proved_is_clamped, setup, teardown),
     cmocka_unit_test_setup_teardown(an_access_outside_is_named, setup, teardown),
     cmocka_unit_test_setup_teardown(ranges_are_run_where_intervals_end, setup, teardown),
+    cmocka_unit_test_setup_teardown(values_of_clamped_data_are_tried, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
