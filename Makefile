@@ -141,6 +141,11 @@ fuzz: all $(CASES)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" PYTHON="$(PYTHON)" tests/fuzz/all.sh \
 	  $(BUILD)/fuzz $(SEED) $(GRAPHS) $(MUTANTS) $(SECONDS)
 
+# the code of every test model is that of another commit: minutes
+same: BASE ?= HEAD
+same: all
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tools/same.py $(BASE) $(TESTS)
+
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
 bench-docs:
@@ -171,5 +176,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san sweep fuzz bench bench-docs depcheck golden docs format install clean
+.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d
