@@ -2,7 +2,7 @@
  *
  * An expression is taken apart into a Sum: terms (anything that is not itself a sum) with integer
  * coefficients, and a constant. All rules work on Sums; the result is put together again as a chain
- * of ADDs sorted by Ref, so equal sums are the same node.
+ * of ADDs sorted by structure (node_order.c), so equal sums are the same node.
  *
  * Sums and products by constants are laws of the ring of 64-bit integers and hold even when values
  * wrap. Division, remainder and comparison are not: their rules apply only when the bounds of every
@@ -23,7 +23,7 @@ typedef struct Term { Ref r; int64_t k; } Term;
 typedef struct Sum {
   int n;
   int64_t c;
-  Term t[MAX_TERMS]; /* sorted by Ref, k != 0 */
+  Term t[MAX_TERMS]; /* sorted by node_order, k != 0 */
 } Sum;
 typedef struct Span { int64_t lo, hi; } Span;
 
@@ -66,10 +66,11 @@ static bool by_const(const IR *ir, Ref r, Op op, Ref *x, int64_t *m) {
 }
 
 /* ---- sums ---- */
-static bool sum_term(Sum *s, Ref r, int64_t k) { /* s += k * r; false: no room, or k leaves 64 bits */
+static bool sum_term(const IR *ir, Sum *s, Ref r, int64_t k) { /* s += k * r; false: no room, or k leaves 64 bits */
   int i = s->n;
-  while (i > 0 && s->t[i - 1].r >= r) i--;
-  if (i < s->n && s->t[i].r == r) {
+  while (i > 0 && s->t[i - 1].r != r && node_order(ir, s->t[i - 1].r, r) > 0) i--;
+  if (i > 0 && s->t[i - 1].r == r) {
+    i--;
     if (!i64_add(s->t[i].k, k, &s->t[i].k)) return false;
     if (!s->t[i].k) memmove(&s->t[i], &s->t[i + 1], (size_t)(--s->n - i) * sizeof s->t[0]);
     return true;
@@ -108,17 +109,17 @@ static bool sum_add(const IR *ir, Sum *s, Ref r, int64_t k) {
       stack[n++] = (Term){ x->src[1], part };
     } else if (open && x->op == OP_NEG && i64_mul(t.k, -1, &part)) {
       stack[n++] = (Term){ x->src[0], part };
-    } else if (!sum_term(s, t.r, t.k)) {
+    } else if (!sum_term(ir, s, t.r, t.k)) {
       return false;
     }
   }
   return true;
 }
 
-static bool sum_add_sum(Sum *s, const Sum *x, int64_t k) {
+static bool sum_add_sum(const IR *ir, Sum *s, const Sum *x, int64_t k) {
   int64_t part;
   for (int i = 0; i < x->n; i++)
-    if (!i64_mul(x->t[i].k, k, &part) || !sum_term(s, x->t[i].r, part)) return false;
+    if (!i64_mul(x->t[i].k, k, &part) || !sum_term(ir, s, x->t[i].r, part)) return false;
   return i64_mul(x->c, k, &part) && i64_add(s->c, part, &s->c);
 }
 
@@ -150,9 +151,9 @@ static void recombine(IR *ir, Sum *s) {
       Sum next = *s;
       bool done = false;
       if (is_quotient(ir, s->t[j].r, y, m))
-        done = sum_term(&next, s->t[i].r, -k) && sum_term(&next, s->t[j].r, -km) && sum_add(ir, &next, y, k);
+        done = sum_term(ir, &next, s->t[i].r, -k) && sum_term(ir, &next, s->t[j].r, -km) && sum_add(ir, &next, y, k);
       else if (by_const(ir, s->t[j].r, OP_FLMOD, &d, &b) && is_quotient(ir, d, y, m) && i64_mul(m, b, &mb))
-        done = sum_term(&next, s->t[i].r, -k) && sum_term(&next, s->t[j].r, -km) &&
+        done = sum_term(ir, &next, s->t[i].r, -k) && sum_term(ir, &next, s->t[j].r, -km) &&
                sum_add(ir, &next, remainder_of(ir, y, mb), k);
       if (!done) continue;
       *s = next;
@@ -276,7 +277,7 @@ static Ref div_at(IR *ir, Ref a, const int64_t whole, int depth) {
   if (!safe) s = (Sum){ .n = 1, .t = { { a, 1 } } };
   while (safe && g != 1) {
     g = peel(ir, &s, m, &q, &low);
-    if (!sum_add_sum(&out, &q, 1)) return plain(ir, OP_FLDIV, a, whole);
+    if (!sum_add_sum(ir, &out, &q, 1)) return plain(ir, OP_FLDIV, a, whole);
     if (g == m) return sum_build(ir, &out);
     m /= g;
   }
@@ -304,7 +305,7 @@ static bool open_remainder(const IR *ir, Sum *s, int64_t m) {
     Span v;
     Sum next = *s;
     if (!by_const(ir, s->t[i].r, OP_FLMOD, &x, &by) || !i64_mul(k, by, &all) || all % m) continue;
-    if (!sum_term(&next, s->t[i].r, -k) || !sum_add(ir, &next, x, k) || !sum_span(ir, &next, SAFE, &v)) continue;
+    if (!sum_term(ir, &next, s->t[i].r, -k) || !sum_add(ir, &next, x, k) || !sum_span(ir, &next, SAFE, &v)) continue;
     *s = next;
     return true;
   }
@@ -319,7 +320,7 @@ static Ref mod_at(IR *ir, Ref a, const int64_t whole) {
   if (m > SAFE || !sum_add(ir, &s, a, 1) || !sum_span(ir, &s, SAFE, &v)) return plain(ir, OP_FLMOD, a, m);
   for (int step = 0;;) {
     int64_t g = peel(ir, &s, m, &q, &low);
-    if (!sum_add_sum(&out, &low, scale)) return plain(ir, OP_FLMOD, a, whole);
+    if (!sum_add_sum(ir, &out, &low, scale)) return plain(ir, OP_FLMOD, a, whole);
     if (g == m) return sum_build(ir, &out);
     scale *= g;
     m /= g;
@@ -409,7 +410,7 @@ static Ref compare(IR *ir, Ref a, Ref b, int64_t c) {
   Span v;
   if (a == b) return truth(ir, c < 0);
   if (sum_add(ir, &s, a, 1) && sum_span(ir, &s, SAFE, &v) && sum_add(ir, &right, b, 1) && sum_span(ir, &right, SAFE, &v) &&
-      sum_add_sum(&s, &right, -1)) {
+      sum_add_sum(ir, &s, &right, -1)) {
     s.c += c;
     return below_zero(ir, &s);
   }
@@ -427,7 +428,7 @@ static bool half_open(const IR *ir, Ref r, Ref *e, int64_t *limit, bool *above) 
   return *above || int_const(ir, x->src[1], limit);
 }
 
-/* Adds the condition r to p[0..*n), which is sorted; false: the conjunction is false. */
+/* Adds the condition r to p[0..*n), which is sorted by node_order; false: the conjunction is false. */
 static bool conjoin(const IR *ir, Ref *p, int *n, Ref r) {
   Ref e, f;
   int64_t limit, other;
@@ -445,7 +446,7 @@ static bool conjoin(const IR *ir, Ref *p, int *n, Ref r) {
     i--;
   }
   int i = (*n)++;
-  for (; i > 0 && p[i - 1] > r; i--) p[i] = p[i - 1];
+  for (; i > 0 && node_order(ir, p[i - 1], r) > 0; i--) p[i] = p[i - 1];
   p[i] = r;
   return true;
 }
@@ -505,7 +506,7 @@ bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest) {
   for (int i = 0; i < s.n; i++)
     if (s.t[i].r == range) k = s.t[i].k;
     else if (ix_uses(ir, s.t[i].r, range)) return false;
-  if (k && (k == INT64_MIN || !sum_term(&s, range, -k))) return false;
+  if (k && (k == INT64_MIN || !sum_term(ir, &s, range, -k))) return false;
   *coef = k;
   *rest = sum_build(ir, &s);
   return true;

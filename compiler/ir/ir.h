@@ -80,6 +80,7 @@ typedef struct Node {
   uint16_t nsrc, narg;
   bool varies;             /* graph level: depends on a PARAM */
   uint32_t origin;         /* index of Origin */
+  uint32_t newest_range;   /* 1 + the greatest number of a RANGE that it is made of; 0: it is made of none */
   const Ref *src;          /* interned */
   const int64_t *arg;      /* interned; meaning by OpInfo.args */
   const int64_t *dims;     /* graph level: shape, rank entries; interned */
@@ -217,11 +218,15 @@ static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->state
 
 /* Every node that roots reach, sources before users; the caller frees with VEC_FREE. Iterative. */
 typedef VEC(Ref) Refs;
+/* The order of nodes by structure (node_order.c): below, at or above 0 as a comes before, is or comes after b. Total, and the
+ * same whatever was made first. Range numbers and buffer numbers count only against each other. */
+int node_order(const IR *ir, Ref a, Ref b);
+int node_order_r(const void *a, const void *b, void *ir); /* the same for qsort_r over Refs */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
 
 /* ---- index algebra (algebra.c): i64 scalar expressions of CONST RANGE ADD SUB MUL FLDIV FLMOD MIN
  * MAX compares AND OR NOT WHERE over exact integers. Constructors return canonical, simplified nodes:
- * sums are ADD chains of coefficient*term sorted by Ref with the constant last. Bounds come from
+ * sums are ADD chains of coefficient*term sorted by node_order with the constant last. Bounds come from
  * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* of a number of its own; CONST 0 when the extent is 1 (node.c) */
 static inline int64_t range_extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }

@@ -290,6 +290,9 @@ bool node_widens(const IR *ir, const Node *x) {
 }
 
 /* ---- the constructor ---- */
+/* Of the number of a range; analyses have ranges of their own with numbers below 0. */
+static uint32_t range_age(int64_t number) { return number < 0 ? 0 : number < UINT32_MAX ? (uint32_t)number + 1 : UINT32_MAX; }
+
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
               const int64_t *dims) {
   struct IRTables *t = ir->tables;
@@ -312,7 +315,12 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
       x.src = arena_dup(&ir->ctx->model, src, (size_t)nsrc * sizeof *src);
       x.origin = ir->origin;
       x.varies = op == OP_PARAM;
-      for (int i = 0; i < nsrc; i++) x.varies |= node(ir, src[i])->varies;
+      x.newest_range = op == OP_RANGE && narg > 1 ? range_age(arg[1]) : 0;
+      for (int i = 0; i < nsrc; i++) {
+        const Node *y = node(ir, src[i]);
+        x.varies |= y->varies;
+        x.newest_range = y->newest_range > x.newest_range ? y->newest_range : x.newest_range;
+      }
       Span s = bounds(ir, &x);
       x.vmin = s.lo;
       x.vmax = s.hi;

@@ -1,8 +1,8 @@
 /* alike.c: kernels that differ in nothing but the buffers they are given become what the first of them became.
  *
  * Layers repeat, and so do the steps of a loop. The nests of a kernel, tiled and with their weights packed, are written down as
- * words: nodes in the order in which they were made, for sums are sorted by that; ranges without their numbers, buffers by their
- * place among those of the kernel and what is known of them. Equal words end as equal code, so copies and lanes are made once,
+ * words: first its buffers and its ranges in the order that sums are sorted by (node_order), a range without its number, a buffer
+ * as what is known of it; then the other nodes, sources first. Equal words end as equal code, so copies and lanes are made once,
  * and a later kernel has other buffers put in. Its ranges are those of the first, which are told apart within a kernel only.
  *
  * needs: nests ready for expand_nest    gives: what they became, where that is known */
@@ -28,11 +28,6 @@ void alike_end(Plan *p) {
   VEC_FREE(&p->alike->made);
   VEC_FREE(&p->alike->of);
   p->alike = NULL;
-}
-
-static int by_ref(const void *a, const void *b) {
-  const Ref x = *(const Ref *)a, y = *(const Ref *)b;
-  return (x > y) - (x < y);
 }
 
 static void add_source(const IR *ir, const RefMap *at, Ref r, Words *w) {
@@ -67,6 +62,20 @@ static void add_node(const IR *ir, const RefMap *at, const Node *x, Words *w) {
   for (int i = 0; i < x->nsrc; i++) add_source(ir, at, x->src[i], w);
 }
 
+/* Buffers and ranges to the front, in node_order; the others keep their order. */
+static void leaves_first(const IR *ir, Refs *all) {
+  Refs others = { 0 };
+  size_t n = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    const Op op = (Op)node(ir, all->p[i])->op;
+    if (op == OP_BUFFER || op == OP_RANGE) all->p[n++] = all->p[i];
+    else VEC_PUSH(&others, all->p[i]);
+  }
+  if (n) qsort_r(all->p, n, sizeof *all->p, node_order_r, (void *)(uintptr_t)ir);
+  if (others.n) memcpy(all->p + n, others.p, others.n * sizeof *others.p);
+  VEC_FREE(&others);
+}
+
 /* The words of the nests, interned, and their buffers */
 static uint32_t words_of(IR *ir, const Refs *nests, Refs *buffers) {
   Refs all = { 0 };
@@ -74,10 +83,10 @@ static uint32_t words_of(IR *ir, const Refs *nests, Refs *buffers) {
   Words w = { 0 };
   uint32_t n = 0;
   ir_toposort(ir, nests->p, nests->n, &all);
-  qsort(all.p, all.n, sizeof *all.p, by_ref);
+  leaves_first(ir, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op == OP_CONST) continue; /* of the kernel that had it first */
+    if (x->op == OP_CONST) continue; /* its value stands with those that use it */
     if (x->op == OP_BUFFER) {
       add_buffer(ir, x, &w);
       VEC_PUSH(buffers, all.p[i]);

@@ -76,18 +76,53 @@ Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
   return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
 }
 
-static int by_id(const void *a, const void *b, void *ir) {
-  int64_t x = node(ir, *(const Ref *)a)->arg[1], y = node(ir, *(const Ref *)b)->arg[1];
-  return x < y ? -1 : x > y;
-}
-
 void collect_ranges(const IR *ir, Ref root, Refs *out) {
   Refs all = { 0 };
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n; i++)
     if (node(ir, all.p[i])->op == OP_RANGE) VEC_PUSH(out, all.p[i]);
   VEC_FREE(&all);
-  if (out->n) qsort_r(out->p, out->n, sizeof *out->p, by_id, (void *)(uintptr_t)ir);
+  if (out->n) qsort_r(out->p, out->n, sizeof *out->p, node_order_r, (void *)(uintptr_t)ir);
+}
+
+/* ---- numbers ---- */
+static void list_ranges(const IR *ir, const Node *list, bool threads, RefMap *place, Refs *out) {
+  for (int k = 1; k < list->nsrc; k++) {
+    const Ref r = list->src[k];
+    if (threads != (node(ir, r)->arg[2] == RK_THREAD) || refmap_get(place, r)) continue;
+    VEC_PUSH(out, r);
+    refmap_set(place, r, (Ref)out->n);
+  }
+}
+
+/* The ranges of a nest from the outside inwards: chunks, its loops, those of its reductions, users before sources */
+static void ranges_by_place(const IR *ir, Ref nest, Refs *out) {
+  Refs all = { 0 };
+  RefMap place = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  list_ranges(ir, node(ir, nest), true, &place, out);
+  for (size_t i = all.n; i-- > 0;) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_NEST || x->op == OP_RED) list_ranges(ir, x, false, &place, out);
+  }
+  refmap_free(&place);
+  VEC_FREE(&all);
+}
+
+Ref number_ranges(IR *ir, Ref nest) {
+  Refs old = { 0 }, new = { 0 };
+  bool ordered = true;
+  ranges_by_place(ir, nest, &old);
+  for (size_t i = 1; i < old.n && ordered; i++) ordered = node_order(ir, old.p[i - 1], old.p[i]) < 0;
+  for (size_t i = 0; i < old.n && !ordered; i++) {
+    const Node *x = node(ir, old.p[i]);
+    const int64_t arg[3] = { x->arg[0], ir->next_range++, x->arg[2] };
+    VEC_PUSH(&new, node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL));
+  }
+  if (!ordered) nest = ix_subst(ir, nest, (int)old.n, old.p, new.p);
+  VEC_FREE(&old);
+  VEC_FREE(&new);
+  return nest;
 }
 
 /* ---- splitting at div and mod ---- */

@@ -57,9 +57,11 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 /* ranges whose quotient by a short extent a selection asks for, split where that divides: nests that together do the same */
 void even_nests(IR *ir, Ref nest, Refs *out);
+/* The nest with its ranges numbered by place, from the outside inwards: in sums, what inner loops change comes last. */
+Ref number_ranges(IR *ir, Ref nest);
 Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
 int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count products of matrices */
-void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in order of id */
+void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in node_order */
 
 /* varying.c: what each node of a nest varies with: bit k for ranges.p[k], the nest's own first, outermost first; and data */
 #define VARIES_DATA (UINT64_C(1) << 63)

@@ -202,7 +202,10 @@ void kernel_lower(Plan *p, int index) {
     const int want = schedule(p, p->base ? &p->base->kernels.p[index].nests.p[i] : NULL, &k->nests.p[i], &nests, &text);
     if (want > wanted) wanted = want;
   }
-  for (size_t i = 0; i < nests.n; i++) pack_weights(p, &nests.p[i]);
+  for (size_t i = 0; i < nests.n; i++) {
+    pack_weights(p, &nests.p[i]);
+    nests.p[i] = number_ranges(ir, nests.p[i]);
+  }
   alike_expand(p, &nests);
   share_locals(ir, &nests);
   if (!k->each) kernel_cost(ir, k);

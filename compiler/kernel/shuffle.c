@@ -82,10 +82,10 @@ static void find_stores(IR *ir, const Refs *parts, Strips *out) {
   }
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_place(const void *a, const void *b, void *ir) {
   const Strip *x = a, *y = b;
-  if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
-  if (x->base != y->base) return x->base < y->base ? -1 : 1;
+  if (x->buffer != y->buffer) return node_order(ir, x->buffer, y->buffer);
+  if (x->base != y->base) return node_order(ir, x->base, y->base);
   if (x->lanes != y->lanes) return x->lanes < y->lanes ? -1 : 1;
   if (x->run != y->run) return x->run < y->run ? -1 : 1;
   if (x->stride != y->stride) return x->stride < y->stride ? -1 : 1;
@@ -306,7 +306,7 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
   Strips s = { 0 };
   Refs from = { 0 }, to = { 0 };
   find_loads(ir, nest, &s);
-  if (s.n) qsort(s.p, s.n, sizeof *s.p, by_place);
+  if (s.n) qsort_r(s.p, s.n, sizeof *s.p, by_place, ir);
   for (size_t i = 0, n; i < s.n; i += n) {
     int64_t end;
     n = dense_run(&s, i, &end);
@@ -342,7 +342,7 @@ static Ref shuffle_stores(IR *ir, Ref nest) {
   Refs parts = { 0 }, kept = { 0 }, made = { 0 };
   for (int i = 0; i < sink->nsrc && sink->op == OP_SINK; i++) VEC_PUSH(&parts, sink->src[i]);
   find_stores(ir, &parts, &s);
-  if (s.n) qsort(s.p, s.n, sizeof *s.p, by_place);
+  if (s.n) qsort_r(s.p, s.n, sizeof *s.p, by_place, ir);
   for (size_t i = 0, k; i < s.n; i += k) {
     const size_t side = side_by_side(&s, i);
     const int64_t stride = s.p[i].stride;

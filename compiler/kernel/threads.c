@@ -286,14 +286,16 @@ static void note_owners(const Plan *p, const Nest *n, Ref loop, bool stores) {
 }
 
 /* ---- and its application ---- */
-static Ref thread_range(IR *ir, int64_t units) { /* also of one unit, which one chunk runs */
-  int64_t arg[3] = { units, ir->next_range++, RK_THREAD };
+/* Also of one unit, which one chunk runs. The number is that of the outermost loop in it, so that it keeps its place in sums. */
+static Ref thread_range(IR *ir, int64_t units, int64_t number) {
+  const int64_t arg[3] = { units, number, RK_THREAD };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
 }
 
 static Ref close_share(IR *ir, Share *s) {
   Nest *n = &s->nest;
-  Ref unit = thread_range(ir, s->units), rest = unit;
+  const int64_t number = s->loops ? node(ir, n->ranges[s->from])->arg[1] : ir->next_range++;
+  Ref unit = thread_range(ir, s->units, number), rest = unit;
   if (!s->loops) {
     CHECK(n->n < MAX_RANGES);
     memmove(n->ranges + 1, n->ranges, (size_t)n->n++ * sizeof *n->ranges);
