@@ -2,8 +2,8 @@
 """Does this tree make the same code as another commit? Compiles every test model for several machines with both, in C and in
 LLVM's text, and compares weights and texts without their comments: `make same BASE=COMMIT`.
 
-The other commit is built in BUILD/same/COMMIT (TGC_SAME/COMMIT where that is set), once; what it made of each case is kept there as digests. Arguments are words of
-which the name of a case, "MODEL ISA BACKEND OPTIONS", must contain each. --objects: compares the objects that LLVM makes, too.
+The other commit is built in BUILD/same/COMMIT (TGC_SAME/COMMIT where that is set), once; what it made of each case is kept there
+as digests. Arguments are words of which the name of a case, "MODEL ISA BACKEND OPTIONS", must contain each. --objects: compares the objects that LLVM makes, too.
 --graphs N: also that many random graphs of tests/fuzz (100). Exit status 1 if anything differs, with the first line that does."""
 import argparse
 import collections
