@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.." || exit 70
 grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -name '*.[ch]') /dev/null | awk '
   BEGIN {
     # compiler folders, each may include those to its left
-    n = split("support ir interp graph schedule kernel bundle tune", order, " ")
+    n = split("support ir target cost interp graph schedule kernel bundle tune", order, " ")
     for (i = 1; i <= n; i++) rank["compiler/" order[i]] = i
     rank["compiler"] = n + 1   # the driver stands above the folders it drives
   }
@@ -26,14 +26,12 @@ grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -
     if (from == to) return 1
     if (top(from) == "runtime_stub") return top(to) == "runtime_stub"
     # what bundles and the compiler ask a CPU is asked by the same code; tgc calls what bundles export
-    if (to == "runtime_stub") return file == "runtime_stub/tgcrt.h" && (from == "compiler/kernel" || from == "cmd")
+    if (to == "runtime_stub") return file == "runtime_stub/tgcrt.h" && (from == "compiler/target" || from == "cmd")
     if (top(from) == "cmd") return 1
-    # facts about machines; depends on the IR only, so whoever may see the IR may see it
-    if (file == "compiler/kernel/target.h") return 1
     if (top(from) == "frontends")
       return top(to) == "frontends" || ((to in rank) && rank[to] <= rank["compiler/graph"])
     if (top(from) == "backends")
-      return top(to) == "backends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/kernel" ||
+      return top(to) == "backends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/target" || to == "compiler/kernel" ||
              file == "compiler/schedule/schedule.h"   # the kernel list it renders
     return (from in rank) && (to in rank) && rank[to] < rank[from]
   }

@@ -1,4 +1,4 @@
-/* units.c: which reductions dot-product and matrix units can do, and taking them there: the opt TC(range, unit).
+/* units.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, unit).
  *
  * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
  * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
@@ -10,33 +10,8 @@
  *
  * needs: a canonical nest   gives: ranges of kind dot, row and depth in it   keeps: integer sums; floats, up to their order */
 #include "units.h"
-#include <string.h>
 
 enum { LEAST_SHARING = 4 };
-
-/* clang-format off */
-const Unit unit_table[] = {
-  /* name         needs            x      y      sum     group lanes rows depth */
-  { "tdpbusd",    FEAT_AMX_INT8,   DT_U8, DT_I8, DT_I32, 4,    16,   16,  16 },
-  { "tdpbuud",    FEAT_AMX_INT8,   DT_U8, DT_U8, DT_I32, 4,    16,   16,  16 },
-  { "tdpbsud",    FEAT_AMX_INT8,   DT_I8, DT_U8, DT_I32, 4,    16,   16,  16 },
-  { "tdpbf16ps",  FEAT_AMX_BF16,   DT_BF16, DT_BF16, DT_F32, 2, 16,  16,  16 },
-  { "vpdpbusd",   FEAT_AVX512VNNI, DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 },
-  { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
-  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on words: vpmaddubsw saturates */
-  { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
-  { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
-  { "sdot",       FEAT_DOTPROD,    DT_I8, DT_I8, DT_I32, 4,    4,    1,   1 },
-  { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16,  1,   1 },
-  { NULL,         0,               0,     0,     0,      0,    0,    0,   0 },
-};
-/* clang-format on */
-
-const Unit *unit_named(const char *s, size_t n) {
-  for (const Unit *u = unit_table; u->name; u++)
-    if (strlen(u->name) == n && !memcmp(u->name, s, n)) return u;
-  return NULL;
-}
 
 /* The RED over r below root; 0: there is none */
 static Ref reduction_over(const IR *ir, Ref root, Ref r) {
@@ -56,12 +31,6 @@ static int reductions(const IR *ir, Ref root) {
   for (size_t i = 0; i < all.n; i++) n += node(ir, all.p[i])->op == OP_RED;
   VEC_FREE(&all);
   return n;
-}
-
-int unit_depth(const Unit *u, int64_t groups) {
-  int64_t depth = u->depth;
-  while (groups % depth) depth--;
-  return (int)depth;
 }
 
 static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {

@@ -1,31 +1,18 @@
-/* units.h: dot-product and matrix instructions as data. A unit adds to each sum of rows x lanes the products of its
- * row of x and its column of y, which go in groups of elements that lie side by side: OP_DOT takes one row and one
- * group, OP_MMA tiles of both. */
+/* units.h: reductions that dot-product and matrix instructions (target/isa_ops.h) take. A unit adds to each sum of rows x lanes
+ * the products of its row of x and its column of y, which go in groups of elements that lie side by side: OP_DOT takes one row
+ * and one group, OP_MMA tiles of both. */
 #ifndef TGC_UNITS_H
 #define TGC_UNITS_H
+#include "../target/isa_ops.h"
 #include "kernel.h"
 
-typedef struct Unit {
-  const char *name;        /* the instruction's: the word in schedules */
-  uint32_t needs;          /* FEAT_ bits */
-  DType x, y, sum;         /* x: what all lanes may share; y: what lanes have their own of */
-  int group;               /* products a lane adds */
-  int lanes;               /* of the widest form */
-  int rows, depth;         /* of its tiles, at most; depth in groups; 1, 1: vectors */
-} Unit;
-
-enum { TILE_REGISTERS = 8, TILE_BYTES = 64 };      /* registers that hold tiles; bytes of a tile's row, at most */
 enum { MAX_TILES = 64 };                           /* ACCs and TILEs of a nest */
-
-extern const Unit unit_table[];                         /* .name NULL ends it; in each architecture, better ones first */
-const Unit *unit_named(const char *s, size_t n);   /* NULL: there is none */
 
 /* NULL when the reduction over r can take groups of its values to the unit, else why not */
 const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r);
 const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* of those of vectors; NULL: none fits */
 /* what it does not refuse: the reduction, loads of x and y */
 Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]);
-int unit_depth(const Unit *u, int64_t groups);     /* groups of a tile: as many as divide all of them */
 
 /* tiles.c: the best schedule on a matrix unit, if it takes less time than `other` (NULL: plain vectors) */
 bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o);

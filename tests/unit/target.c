@@ -1,5 +1,5 @@
 /* machines by name: rows, features with and without, and what the CPU at hand says of itself */
-#include "../../compiler/kernel/target.h"
+#include "../../compiler/target/target.h"
 #include <setjmp.h>
 #include <cmocka.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* target.c: the machines tgc knows, as facts. A row is a set of features with the facts that come of them;
+/* target.c: the machines tgc knows, as facts. A row (machines.h) is a set of features with the facts that come of them;
  * for any other set the first row of the architecture counts whose features it has, and what is left over
  * is added to the row's name and flags. So a machine is found by the instruction sets that it reports, and
  * can be asked to go without some of them; never by a CPU's model number, which hypervisors mask. */
@@ -13,38 +13,14 @@ const Feature features[] = {
   { 0, ARCH_ANY, NULL, 0, NULL, NULL, NULL },
 };
 
-enum { /* rows of several features */
-  V4 = FEAT_AVX2 | FEAT_AVX512,
-  AMX = V4 | FEAT_AVX512VNNI | FEAT_AVX512BF16 | FEAT_AMX_INT8 | FEAT_AMX_BF16,
-  ARM82 = FEAT_FP16 | FEAT_DOTPROD,
-  ARM86 = ARM82 | FEAT_I8MM | FEAT_BF16
-};
-
-/* cflags hold what features add to last */
-#define FP "-std=gnu99 -ffp-contract=fast -fno-math-errno"
-#define RVGC "+m,+a,+f,+d,+c"
-#define LINUX(arch) arch "-unknown-linux-gnu"
-#define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
-#define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
-#define AS_IS NULL, false, false, NULL /* nothing asked for */
-const Target targets[] = { /* in each architecture, richer rows first */
-  /* isa           arch          features   vector regs fma    f16    l1     l2       l3 cores cflags triple llvm */
-  { "portable",    ARCH_ANY,     0,         0,      16, false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", AS_IS },
-  { "x86-64-amx",  ARCH_X86_64,  AMX,       64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", AS_IS },
-  { "x86-64-v4",   ARCH_X86_64,  V4,        64,     32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", AS_IS },
-  { "x86-64-v3",   ARCH_X86_64,  FEAT_AVX2, 32,     16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", AS_IS },
-  { "x86-64",      ARCH_X86_64,  0,         16,     16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", AS_IS },
-  { "armv8.6",     ARCH_AARCH64, ARM86,     16,     32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", AS_IS },
-  { "armv8.2",     ARCH_AARCH64, ARM82,     16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", AS_IS },
-  { "neon",        ARCH_AARCH64, 0,         16,     32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", AS_IS },
-  { "rv64gcv",     ARCH_RISCV64, FEAT_RVV,  16,     32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
-  { "rv64gc",      ARCH_RISCV64, 0,         0,      32, true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, AS_IS },
-  { "cortex-m7",   ARCH_ARM,     0,         0,      32, true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", AS_IS },
-  { "cortex-m4",   ARCH_ARM,     0,         0,      32, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", AS_IS },
-  { "armv7",       ARCH_ARM,     0,         0,      32, true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", AS_IS },
-  { "wasm-simd",   ARCH_WASM,    FEAT_SIMD128, 16,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
-  { "wasm32",      ARCH_WASM,    0,         0,      16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", AS_IS },
-  { NULL,          ARCH_ANY,     0,         0,      0,  false, false, 0,     0,       0, 0, NULL, NULL, NULL, AS_IS },
+const Target targets[] = {
+#define MACHINE(name, of, set, vector, regs, has_fma, f16, l1, l2, l3, n, flags, llvm_triple, llvm_features, sizes) \
+  { .isa = name, .arch = ARCH_##of, .features = set, .vector_bytes = vector, .vector_regs = regs, .fma = has_fma, \
+    .f16_convert = f16, .l1_bytes = l1, .l2_bytes = l2, .l3_bytes = l3, .cores = n, .cflags = flags, .triple = llvm_triple, \
+    .llvm = llvm_features, .source = sizes },
+#include "machines.h"
+#undef MACHINE
+  { .isa = NULL },
 };
 /* clang-format on */
 

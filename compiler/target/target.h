@@ -31,6 +31,7 @@ typedef struct Target {
   const char *triple;      /* for LLVM */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
   const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
+  const char *source;      /* where the sizes of caches come from */
   bool in_order;           /* asked for, no fact: sums of floats are made term by term, in one order on all machines */
   bool flushes;            /* asked for, no fact: denormals are zero, so instructions that take them for it will do */
   const struct Target *const *variants; /* machines whose code stands side by side, the richest first, the baseline

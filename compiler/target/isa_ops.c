@@ -1,0 +1,33 @@
+/* isa_ops.c: the table of dot-product and matrix instructions. */
+#include "isa_ops.h"
+#include <string.h>
+
+/* clang-format off */
+const Unit unit_table[] = {
+  /* name         needs            x      y      sum     group lanes rows depth */
+  { "tdpbusd",    FEAT_AMX_INT8,   DT_U8, DT_I8, DT_I32, 4,    16,   16,  16 },
+  { "tdpbuud",    FEAT_AMX_INT8,   DT_U8, DT_U8, DT_I32, 4,    16,   16,  16 },
+  { "tdpbsud",    FEAT_AMX_INT8,   DT_I8, DT_U8, DT_I32, 4,    16,   16,  16 },
+  { "tdpbf16ps",  FEAT_AMX_BF16,   DT_BF16, DT_BF16, DT_F32, 2, 16,  16,  16 },
+  { "vpdpbusd",   FEAT_AVX512VNNI, DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 },
+  { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
+  { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on words: vpmaddubsw saturates */
+  { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
+  { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
+  { "sdot",       FEAT_DOTPROD,    DT_I8, DT_I8, DT_I32, 4,    4,    1,   1 },
+  { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16,  1,   1 },
+  { NULL,         0,               0,     0,     0,      0,    0,    0,   0 },
+};
+/* clang-format on */
+
+const Unit *unit_named(const char *s, size_t n) {
+  for (const Unit *u = unit_table; u->name; u++)
+    if (strlen(u->name) == n && !memcmp(u->name, s, n)) return u;
+  return NULL;
+}
+
+int unit_depth(const Unit *u, int64_t groups) {
+  int64_t depth = u->depth;
+  while (groups % depth) depth--;
+  return (int)depth;
+}
