@@ -38,7 +38,7 @@ $(LIB): $(OBJ) $(GEN)
 
 $(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -c -o $@ $<
+	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # the reader's code comes from Debian's onnx.proto; its warnings are not ours
 $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
@@ -58,11 +58,11 @@ $(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/support/support.h
 CASES := $(BUILD)/tests/sweep/sweep $(BUILD)/tests/fuzz/cases
 $(CASES): $(BUILD)/%: %.c $(BUILD)/tests/case/case.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -rdynamic -o $@ $< $(BUILD)/tests/case/case.o $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(CC) $(CFLAGS) -MMD -MP -rdynamic -o $@ $< $(BUILD)/tests/case/case.o $(LIB) $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
+	$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
 
 # Packages are installed before a make of its own builds, because flags are asked of pkg-config;
 # on all processors, unless -j says how many.

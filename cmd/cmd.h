@@ -37,13 +37,13 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *out;
   const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *chains;
   const char *data, *format, *outputs, *schedule, *tune_db, *tune_log, *time, *cc_limit;
-  Texts inputs, dims, states, results;
+  Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
   bool self_test, no_cpu_check, no_index_status, no_store, no_settle, vs_ort, vs_untuned, hardlinks;
-  bool json, explain, quiet, verbose, help, man, version;
+  bool json, explain, tunables, quiet, verbose, help, man, version;
 } Options;
 
 Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
@@ -63,6 +63,10 @@ int verb_quantize(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
+
+/* ---- tunables.c ---- */
+void tunables_apply(Ctx *c, const Options *o);            /* what --tunable says becomes the context's; fails */
+int tunables_list(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;

@@ -230,6 +230,7 @@ static void print_contractions(json_t *list) {
 }
 
 int verb_inspect(Ctx *c, const Options *o) {
+  if (o->tunables) return tunables_list(c, o);
   const Target *t = target_of(c, o, "native");
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];

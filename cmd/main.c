@@ -28,6 +28,7 @@ static void hold_standard_streams(void) {
 
 static void run_verb(Ctx *c, void *arg) {
   Job *job = arg;
+  tunables_apply(c, job->o);
   job->code = verbs[job->o->verb](c, job->o);
 }
 

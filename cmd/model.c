@@ -56,6 +56,7 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   if (t->variants && backend_of(o, &emit) && (emit != EMIT_TEXT || backend_of(o, &emit)->build))
     fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
   if (o->target && t->arch != arch) fail(c, EX_USAGE_, "--isa '%s' is no machine of --target '%s'", isa, o->target);
+  if (c->tunables) t = target_with_rates(&c->model, t, &c->tunables->rates);
   return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
 }
 

@@ -400,7 +400,8 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->version) return puts("tgc " TGC_VERSION), EX_DONE;
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
-  if (!o->model && *verb_rows[o->verb].args) return wrong(o, "%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
+  if (!o->model && !o->tunables && *verb_rows[o->verb].args)
+    return wrong(o, "%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
   code = check_values(o);
   return code < 0 && strstr(verb_rows[o->verb].args, "BUNDLE") && is_bundle(o->model) ? check_bundle(o) : code;
 }
@@ -410,4 +411,5 @@ void options_free(Options *o) {
   VEC_FREE(&o->dims);
   VEC_FREE(&o->states);
   VEC_FREE(&o->results);
+  VEC_FREE(&o->settings);
 }

@@ -79,6 +79,9 @@ OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep
 OPTION( 0,  "beam",           "N",         COUNT, beam,           "t",     "schedules of a nest that are varied at a time (4)")
 OPTION( 0,  "chains",         "WHICH",     TEXT,  chains,         "crvibpt",
        "kernels to run chunk by chunk with others: faster, those for which the model of cost is (the default), none, or all that can")
+OPTION( 0,  "tunable",        "NAME=VALUE", LIST, settings,      "crvibpt",
+       "set a threshold, limit or rate of the compiler, as inspect --tunables lists them, or all rates by a factor: rates=0.8; may be repeated")
+OPTION( 0,  "tunables",       0,           FLAG,  tunables,       "i",     "list what --tunable sets: values, units and reasons; no model is read")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
        "print the intermediate representation after the passes of these letters, on stderr")
 OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",

@@ -2,6 +2,7 @@
  * which are embedded in the program. docs/bundle.md describes the result. */
 #ifndef TGC_BUNDLE_H
 #define TGC_BUNDLE_H
+#include "../cost/tunable.h"
 #include "../schedule/schedule.h"
 #include <jansson.h>
 

@@ -3,11 +3,6 @@
 #include "bundle.h"
 #include <stdlib.h>
 
-enum {
-  SHOWN_NODES = 6, /* of the nodes a kernel came from, in comments */
-  CALLS = 512      /* in one function: what gcc takes for a switch grows with its square */
-};
-
 static int by_index(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return (x > y) - (x < y);
@@ -47,9 +42,10 @@ KernelOrigins *kernel_origins(const Plan *p) {
 }
 
 static void put_origins(const Plan *p, const KernelOrigins *o, Sb *s) {
-  for (int i = 0; i < o->n && i < SHOWN_NODES; i++)
+  const int shown = tunable(p->ir->ctx, shown_nodes);
+  for (int i = 0; i < o->n && i < shown; i++)
     sb_printf(s, "%s%s", i ? "; " : "", text_words(p->ir->ctx, p->ir->origins.p[o->origin[i]].text));
-  if (o->n > SHOWN_NODES) sb_printf(s, "; and %d more", o->n - SHOWN_NODES);
+  if (o->n > shown) sb_printf(s, "; and %d more", o->n - shown);
 }
 
 static bool writes(const Kernel *k, int buf) {
@@ -268,20 +264,21 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
 const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f) {
   Arena *m = &p->ir->ctx->model;
   const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { NULL, NULL } };
-  const size_t blocks = p->kernels.n ? (p->kernels.n + CALLS - 1) / CALLS : 1;
+  const size_t most = (size_t)tunable(p->ir->ctx, calls_of_function);
+  const size_t blocks = p->kernels.n ? (p->kernels.n + most - 1) / most : 1;
   Sb s = { 0 }, calls = { 0 }, cases = { 0 };
   const Calls c = { p, rolled, f, &cases }, tables = { p, rolled, f, &s };
   template_expand("job.c.in", words, &s);
   put_tables(&tables);
   for (size_t b = 0; b < blocks; b++) {
     const char *name = blocks > 1 ? arena_printf(m, "%s_%zu", f->name, b) : f->name;
-    put_cases(&c, b * CALLS, (b + 1) * CALLS);
+    put_cases(&c, b * most, (b + 1) * most);
     if (blocks > 1 && !cases.n) continue; /* all of it repeats what was before */
     const Function block = { blocks > 1 ? "TGC_KERNEL " : f->linkage, name, "", sb_keep(&cases, m), blocks > 1 };
     put_function(&c, &block, &s);
     sb_printf(&calls, "  case %zu: %s(p, %sbegin, end); break;\n", b, name, rolled->n ? "k, i, " : "");
   }
-  const Function whole = { f->linkage, f->name, arena_printf(m, " / %d", CALLS), sb_keep(&calls, m), false };
+  const Function whole = { f->linkage, f->name, arena_printf(m, " / %zu", most), sb_keep(&calls, m), false };
   if (blocks > 1) put_function(&c, &whole, &s);
   sb_free(&calls);
   sb_free(&cases);

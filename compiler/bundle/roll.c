@@ -14,7 +14,7 @@
 #include "bundle.h"
 #include <string.h>
 
-enum { MAX_PERIOD = 1024, TRIMMED = 2 }; /* calls; rounds left out at an end */
+enum { TRIMMED = 2 }; /* rounds left out at an end */
 /* bytes of code, about: a call, each buffer, one that moves, of a table; and what tells the rounds */
 enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, STRETCH = 64 };
 
@@ -111,7 +111,7 @@ static Stretch fit(const Plan *p, Stretch all) {
 }
 
 Stretches roll_calls(const Plan *p) {
-  const size_t n = p->kernels.n, longest = n / 2 < MAX_PERIOD ? n / 2 : MAX_PERIOD;
+  const size_t n = p->kernels.n, most = (size_t)tunable(p->ir->ctx, reroll_period), longest = n / 2 < most ? n / 2 : most;
   uint32_t *word = xmalloc((n + 1) * sizeof *word);
   size_t *same = xmalloc((longest + 1) * sizeof *same);     /* from here on: calls equal to the one `period` further on */
   int64_t *saved = xmalloc((n + 1) * sizeof *saved);        /* from here on, at best */

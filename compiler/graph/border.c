@@ -17,10 +17,6 @@
 #include <math.h>
 
 enum { MAX_STRETCHES = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
-enum { LEAST_ROWS = 6 };                    /* results of a map that hide the latency of multiply-adds */
-enum { BEGIN = 2000 };                      /* cycles that a kernel more takes */
-enum { CACHE_BYTES = 32 };                  /* a cycle, of weights beside multiply-adds */
-static const double CLEARLY = 0.9;          /* of the whole's cycles */
 
 typedef struct Window {
   int axis, tap;           /* of the sum: of its results, -1: there is one; of its terms */
@@ -139,12 +135,18 @@ static bool all_finite(IR *ir, Ref r) {
 }
 
 /* ---- what it costs ---- */
+/* Cycles of a sum of its own with so many multiply-adds */
+static double part_cycles(const Target *t, double macs, double weights) {
+  const double read = 4 * weights / rate(t, L2_BYTES, PADDING), busy = macs / fmax(1, multiply_adds(t, BY_PADDING));
+  return overlapped(t, BY_PADDING, read, busy) + start_cycles(t, BY_PADDING, 1);
+}
+
 /* Cycles of the parts from window i on, of which those before it have so many results and taps */
 static double parts_cycles(const Windows *v, const Target *t, int i, double results, double taps) {
   double cycles = 0;
   if (i == v->n) {
-    const double rows = fmax(results * v->rows, LEAST_ROWS), rate = fmax(1, t->vector_bytes / 4.0 * (t->fma ? 2 : 1));
-    return rows * taps * v->weights / rate + 4 * taps * v->weights / CACHE_BYTES + BEGIN;
+    const double rows = fmax(results * v->rows, rate(t, HIDING_ROWS, PADDING));
+    return part_cycles(t, rows * taps * v->weights, taps * v->weights);
   }
   const Window *w = &v->window[i];
   for (int k = 0; k < w->n; k++) {
@@ -156,16 +158,16 @@ static double parts_cycles(const Windows *v, const Target *t, int i, double resu
 }
 
 /* The axes to divide, if that is clearly less work. Without vectors, where memory is scarcer than time, none is. */
-static bool choose_stretches(Windows *v, const Target *t) {
+static bool choose_stretches(const Ctx *c, Windows *v, const Target *t) {
   Window found[MAX_WINDOWS], all[MAX_WINDOWS];
-  double whole = v->rows * v->weights / fmax(1, t->vector_bytes / 4.0 * (t->fma ? 2 : 1)), taps = 1, best;
+  double macs = v->rows * v->weights, taps = 1, best;
   bool any = false;
   for (int i = 0; i < v->n; i++) {
     find_stretches(&v->window[i]);
-    whole *= (double)(v->window[i].out * v->window[i].taps);
+    macs *= (double)(v->window[i].out * v->window[i].taps);
     taps *= (double)v->window[i].taps;
   }
-  best = CLEARLY * (whole + 4 * taps * v->weights / CACHE_BYTES + BEGIN);
+  best = tunable(c, padding_gain) * part_cycles(t, macs, taps * v->weights);
   memcpy(all, v->window, sizeof all);
   for (int axes = 0; axes < (t->vector_bytes ? 1 << v->n : 1); axes++) {
     for (int i = 0; i < v->n; i++) {
@@ -324,7 +326,8 @@ static void follow_results(const Border *b, Split *s) {
 static void find_splits(Border *b) {
   for (size_t i = 0; i < b->order.n; i++) {
     Windows v;
-    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_stretches(&v, b->t) || !all_finite(b->ir, v.other)) continue;
+    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_stretches(b->ir->ctx, &v, b->t) || !all_finite(b->ir, v.other))
+      continue;
     Split s = { .at = { b->order.p[i] } };
     for (int k = 0; k < v.n; k++) {
       if (v.window[k].n == 1) continue;

@@ -1,7 +1,7 @@
 /* graph.h: passes on the graph of tensors. */
 #ifndef TGC_GRAPH_H
 #define TGC_GRAPH_H
-#include "../target/target.h"
+#include "../cost/tunable.h"
 #include "precision.h"
 #include "storage.h"
 

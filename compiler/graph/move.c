@@ -1,6 +1,7 @@
 /* move.c: rules for movement ops, all exact. A movement of a movement becomes one where that is
  * possible; a movement of one repeated number is that number; EXPAND rises towards the results, so
  * that work is done before elements are repeated, and SHRINK sinks, so that it is done on fewer. */
+#include "../cost/tunable.h"
 #include "rules.h"
 
 static bool empty(const Node *x) { return dims_elems(x->dims, x->rank) == 0; }
@@ -310,7 +311,6 @@ Ref rule_reduce(IR *ir, Ref r, void *users) {
 /* Windows along an axis overlap in what they take of the others: that is reduced first, where order does not matter and
  * it saves more than storing it costs */
 Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
-  enum { TRAFFIC = 8 }; /* of an element that is stored and loaded, in elements that are reduced */
   const Node *x = node(ir, r), *w = node(ir, x->src[0]), *s = w->op == OP_WINDOW ? node(ir, w->src[0]) : NULL;
   (void)users;
   if (!s || s->op != OP_WINDOW || (x->arg[0] != OP_MAX && x->arg[0] != OP_MIN && dt_float((DType)x->dt))) return 0;
@@ -320,7 +320,7 @@ Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
   for (int i = 0; i < s->rank; i++)
     if (others >> i & 1) first *= s->dims[i];
   const double at_once = (double)dims_elems(w->dims, w->rank), all = (double)dims_elems(s->dims, s->rank);
-  if (all * (1 + TRAFFIC / (double)first) + at_once / (double)first >= at_once) return 0;
+  if (all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first >= at_once) return 0;
   Ref taken = g_reduce(ir, (Op)x->arg[0], w->src[0], others);
   return g_reduce(ir, (Op)x->arg[0],
                   g_window(ir, taken, (int)w->arg[0], w->dims[w->arg[0]], w->dims[s->rank], w->arg[1], w->arg[2]), tap);

@@ -32,7 +32,7 @@ static Ref placed(IR *ir, const RefMap *users, Ref r) {
   Ref move[MAX_MOVES];
   int n = 0;
   for (; node(ir, r)->op == OP_RESHAPE || node(ir, r)->op == OP_PERMUTE; r = node(ir, r)->src[0]) {
-    if (n == MAX_MOVES || refmap_get(users, r) > 1) return 0;
+    if (n == tunable(ir->ctx, sink_moves) || refmap_get(users, r) > 1) return 0;
     move[n++] = r;
   }
   if (!n || node(ir, r)->op != OP_CAT || refmap_get(users, r) > 1) return 0;

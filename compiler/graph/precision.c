@@ -13,10 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements of a weight, below which widening it costs more time than reading it; where a unit takes it as it is, below
- * which its rounding costs more than it gains */
-enum { FEW = 16384, FEW_FOR_UNIT = 4096 };
-
 const char *const precision_name[PREC_COUNT] = {
 #define PRECISION(id, name, gloss) [PREC_##id] = name,
 #include "precision.h"
@@ -66,7 +62,9 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
       continue;
     const bool pairs = how->pairs && contraction_pairs(&c, !f);
     Ref src[2] = { p->src[0], p->src[1] },
-        narrow = dims_elems(w->dims, w->rank) >= (pairs ? FEW_FOR_UNIT : FEW) ? half_weight(ir, c.base[f], d) : 0;
+        narrow = dims_elems(w->dims, w->rank) >= (pairs ? tunable(ir->ctx, half_least_dot) : tunable(ir->ctx, half_least))
+                     ? half_weight(ir, c.base[f], d)
+                     : 0;
     if (!narrow) return 0;
     src[f] = view_over(ir, p->src[f], c.base[f], narrow);
     if (pairs) src[!f] = view_over(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
@@ -75,7 +73,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   return 0;
 }
 
-bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && target_bf16_rate(t) > 1; }
+bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && bf16_rate(t) > 1; }
 
 bool graph_narrow(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "narrow", rule_narrow }, { OP_NONE, NULL, NULL } };

@@ -15,6 +15,7 @@
  * Infinities and NaN in y, a and w stay where they are. So s must be finite, and w * s must neither overflow nor
  * become 0 where w and s are not: infinity * 0 is NaN. A product that would is the least normal number instead. */
 #include "../interp/interp.h"
+#include "../cost/tunable.h"
 #include "rules.h"
 #include <float.h>
 #include <math.h>
@@ -152,7 +153,7 @@ static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
   Ref r = 0;
   while (!r) {
     const Node *x = node(ir, y);
-    if (n == MAX_PATH || refmap_get(users, y) > 1 || !elems(ir, y)) return 0;
+    if (n == tunable(ir->ctx, scale_path) || refmap_get(users, y) > 1 || !elems(ir, y)) return 0;
     Step step = { y, x->nsrc > 1 ? x->src[1] : 0 };
     if (x->op == OP_ADD && is_constant(ir, x->src[1])) {
       Ref c = combine(ir, op, x->src[1], f);

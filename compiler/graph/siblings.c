@@ -12,7 +12,7 @@
 #include "rules.h"
 #include <string.h>
 
-enum { MAX_SIBLINGS = 8, MAX_EPILOGUE = 8 };
+enum { MAX_SIBLINGS = 8 };
 
 typedef struct Group {
   Ref x;                       /* the shared factor, before it is expanded */
@@ -133,7 +133,7 @@ static void find_groups(Siblings *s) {
     if (axis < 0) continue;
     Ref known = refmap_get(&s->newest, x);
     Group *found = known ? &s->groups.p[known - 1] : NULL;
-    if (!found || found->n == MAX_SIBLINGS || !alike(ir, found, r, w, axis)) {
+    if (!found || found->n == tunable(s->ir->ctx, merged_gemms) || !alike(ir, found, r, w, axis)) {
       VEC_PUSH(&s->groups, ((Group){ .x = x, .axis = axis, .end_axis = axis }));
       found = &s->groups.p[s->groups.n - 1];
       refmap_set(&s->newest, x, (Ref)s->groups.n);
@@ -145,7 +145,7 @@ static void find_groups(Siblings *s) {
   for (size_t k = 0; k < s->groups.n; k++) {
     Group *g = &s->groups.p[k];
     if (g->n < 2) continue;
-    for (int i = 0; i < MAX_EPILOGUE && advance(s, g); i++) continue;
+    for (int i = 0; i < tunable(s->ir->ctx, merged_epilogue) && advance(s, g); i++) continue;
     for (int i = 0; i < g->n; i++)
       if (refmap_get(&s->alone, g->last[i])) g->n = 0;
     for (int i = 0; i < g->n; i++) {

@@ -161,19 +161,17 @@ static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
 }
 
 /* ---- what it costs: cycles of one core ---- */
-enum { NEAR_RATE = 32, FAR_RATE = 8 };  /* bytes a cycle */
-static const double CLEARLY = 0.75;     /* of the direct sum's cycles: no machine with such a unit has timed it yet */
-
 static double elements(const IR *ir, Ref r) { return (double)dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
 
 /* Weights come from far, once; what varies is read and written again nearby, as floats and as terms. */
 static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, const Target *t) {
-  double macs = 1, lanes = t->vector_bytes / 4.0, weights = elements(ir, c->base[w]), values = elements(ir, c->base[!w]);
+  double macs = 1, weights = elements(ir, c->base[w]), values = elements(ir, c->base[!w]);
   for (int i = 0; i < c->n; i++) macs *= (double)c->range[i].extent;
-  double direct = macs / lanes + 4 * weights / FAR_RATE;
-  double split = macs / lanes * s->products / target_bf16_rate(t) + 2 * s->terms * weights / FAR_RATE;
-  split += (4 + 4 * s->x.n) * values / NEAR_RATE;
-  return split < CLEARLY * direct;
+  const double busy = macs / multiply_adds(t, BY_SPLIT), far = rate(t, FAR_BYTES, SPLIT);
+  double direct = overlapped(t, BY_SPLIT, 4 * weights / far, busy);
+  double split = overlapped(t, BY_SPLIT, 2 * s->terms * weights / far, busy * s->products / bf16_rate(t));
+  split += (4 + 4 * s->x.n) * values / rate(t, L2_BYTES, SPLIT);
+  return split < tunable(ir->ctx, bf16_split_gain) * direct;
 }
 
 typedef struct How { const Scheme *scheme; const Target *target; bool always; } How;
@@ -201,10 +199,10 @@ static const Scheme *scheme_of(Precision p) {
   return p == PREC_FP32 || p == PREC_BF16X6 ? &exact : p == PREC_FAST || p == PREC_BF16X3 ? &fast : NULL;
 }
 
-bool split_faster(Precision p, const Target *t) { return scheme_of(p) && target_bf16_rate(t) > scheme_of(p)->products; }
+bool split_faster(Precision p, const Target *t) { return scheme_of(p) && bf16_rate(t) > scheme_of(p)->products; }
 
 double product_time(Precision p, const Target *t) {
-  return narrow_pairs(p, t) ? 1 / target_bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / target_bf16_rate(t) : 1;
+  return narrow_pairs(p, t) ? 1 / bf16_rate(t) : split_faster(p, t) ? scheme_of(p)->products / bf16_rate(t) : 1;
 }
 
 double product_bytes(Precision p, const Target *t) {

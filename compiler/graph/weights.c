@@ -20,11 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-  FEW_ROWS = 8,         /* multiply-adds for each weight that a core does while four bytes arrive */
-  FEW = 4096,           /* elements: below, a weight costs no time */
-  BLOCK = 32
-};
+enum { BLOCK = 32 };
 
 const char *const storage_name[] = {
 #define STORAGE(id, name, gloss) [STORE_##id] = name,
@@ -251,7 +247,10 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
     chain[n++] = r;
     if (y->op == OP_CAST) {
       const int64_t elems = dims_elems(s->dims, s->rank), all = dims_elems(node(ir, x->src[0])->dims, node(ir, x->src[0])->rank);
-      return (s->dt == DT_U8 || s->dt == DT_I8) && elems >= FEW && all / elems <= FEW_ROWS ? n : 0;
+      return (s->dt == DT_U8 || s->dt == DT_I8) && elems >= tunable(ir->ctx, quantize_least) &&
+                     all / elems <= tunable(ir->ctx, quantize_reads)
+                 ? n
+                 : 0;
     }
     bool scales = y->op == OP_MUL || y->op == OP_SUB || y->op == OP_ADD;
     if (scales ? below_views(ir, y->src[1]) > dims_elems(y->dims, y->rank) / 8
@@ -356,8 +355,10 @@ static Ref rule_store(IR *ir, Ref r, void *arg) {
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
     Site at = { .c = &c, .f = f };
-    if (w->op != OP_WEIGHT || w->dt != DT_F32 || dims_elems(w->dims, w->rank) < FEW || !ir->tensors.p[w->arg[0]].data) continue;
-    if (!node(ir, c.base[!f])->varies || reads(&c, f) > FEW_ROWS || !open_weight(ir, &at)) continue;
+    if (w->op != OP_WEIGHT || w->dt != DT_F32 || dims_elems(w->dims, w->rank) < tunable(ir->ctx, quantize_least) ||
+        !ir->tensors.p[w->arg[0]].data)
+      continue;
+    if (!node(ir, c.base[!f])->varies || reads(&c, f) > tunable(ir->ctx, quantize_reads) || !open_weight(ir, &at)) continue;
     if (how == STORE_INT8 || how == STORE_INT4) return in_integers(ir, &at, how);
     Ref half = half_weight(ir, g_weight(ir, ir_tensor(ir, &at.w)), how == STORE_BF16 ? DT_BF16 : DT_F16);
     return half ? sum_with(ir, &at, half) : 0;

@@ -29,7 +29,6 @@
 #include <string.h>
 
 enum { MAX_TILE = 8, MAX_WINDOWS = 3, MAX_AXES = 2, MAP_BLOCK = 16 }; /* windows of a sum; of which by points */
-#define MAX_AMPLIFICATION 176.0                          /* the greatest of the table in docs/numerics.md */
 
 /* ---- the matrices of F(m, r), t = m + r - 1 ---- */
 typedef struct Transform {
@@ -214,16 +213,6 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
 }
 
 /* ---- what it costs: cycles of one core ---- */
-enum { L2_RATE = 32, L3_RATE = 16 };     /* bytes a cycle */
-enum { MEMORY_RATE = 5 };                /* for each of two cores that read at once; one alone has 8 */
-enum { WIDEST = 16 };                    /* floats a cycle: see rate() */
-enum { LEAST_ROWS = 6 };                 /* fewer rows do not hide the latency of multiply-adds */
-static const double STAYS = 0.5;         /* part of the second level of cache */
-static const double OF_PEAK = 0.95;      /* what a product of matrices reaches, docs/benchmarks.md */
-static const double NOT_HIDDEN = 0.3;    /* part of the shorter of reading and multiplying that the longer one does not hide */
-static const double MOVED = 1.5;         /* instructions to load and store an element of a tile */
-static const double CLEARLY = 0.9;       /* of the direct sum's cycles */
-
 typedef struct Costs {
   const Target *t;
   double weight_bytes;     /* of the whole graph */
@@ -233,14 +222,7 @@ typedef struct Costs {
 } Costs;
 
 static double bytes_cycles(const Target *t, double bytes) { /* to write and to read again */
-  return 2 * bytes / (bytes < STAYS * t->l2_bytes ? L2_RATE : L3_RATE);
-}
-
-/* Elements a cycle: two 256-bit units; wider vectors of most machines have one unit, or take two cycles, but where there
- * is a matrix unit. */
-static double rate(const Target *t) {
-  const double lanes = t->vector_bytes / 4.0 * (t->fma ? 2 : 1);
-  return t->features & FEAT_AMX_BF16 ? lanes : fmin(lanes, WIDEST);
+  return 2 * bytes / (stays(t, BY_WINOGRAD, 2, bytes) ? rate(t, L2_BYTES, WINOGRAD) : rate(t, FAR_BYTES, WINOGRAD));
 }
 
 /* elements of x along a window */
@@ -252,9 +234,8 @@ static int64_t walked(const Windows *v, int i) {
 /* A product of matrices, and its weights read once a run from wherever all weights fit: most of the reading is
  * done while the units are busy. */
 static double product_cycles(const Costs *c, double macs, double weight_bytes) {
-  double bytes = c->weight_bytes, busy = macs / rate(c->t) / OF_PEAK;
-  double read = weight_bytes / (bytes < STAYS * c->t->l2_bytes ? L2_RATE : bytes < c->t->l3_bytes ? L3_RATE : MEMORY_RATE);
-  return fmax(busy, read) + NOT_HIDDEN * fmin(busy, read);
+  const double busy = macs / multiply_adds(c->t, BY_WINOGRAD) / rate(c->t, OF_PEAK, WINOGRAD);
+  return overlapped(c->t, BY_WINOGRAD, memory_cycles(c->t, BY_WINOGRAD, weight_bytes, c->weight_bytes), busy);
 }
 
 static double direct_cycles(const Windows *v, const Costs *c) {
@@ -295,15 +276,17 @@ static double points_cycles(const Windows *v, const Costs *c) {
       after *= f->m;
     }
   }
-  double inner = rows < LEAST_ROWS ? LEAST_ROWS : rows;
-  double transforms = (in * lanes * (forward + MOVED * size) + rows * n * (backward + MOVED * size)) * groups / rate(c->t);
+  const double least = rate(c->t, HIDING_ROWS, WINOGRAD), moved = rate(c->t, TRANSFORM_MOVE, WINOGRAD);
+  double inner = rows < least ? least : rows;
+  double transforms = (in * lanes * (forward + moved * size) + rows * n * (backward + moved * size)) * groups /
+                      multiply_adds(c->t, BY_WINOGRAD);
   return product_cycles(c, size * inner * taps * k * n * groups, 4 * size * taps * k * n * groups) + transforms +
          bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
 
 /* The points of every window by number: one of the sizes of tiles, or none. False: too few, too many, or too inexact. */
 enum { SIZES = MAX_TILE - 2 };
-static bool set_points(Windows *v, int number) {
+static bool set_points(Windows *v, int number, double most) {
   double amplification = 1;
   int axes = 0;
   for (int i = 0; i < v->n; i++, number /= SIZES) {
@@ -318,19 +301,20 @@ static bool set_points(Windows *v, int number) {
     amplification *= points[t].amplification;
     axes++;
   }
-  return axes > 0 && axes <= MAX_AXES && (axes < v->n || v->channel >= 0) && amplification <= MAX_AMPLIFICATION;
+  return axes > 0 && axes <= MAX_AXES && (axes < v->n || v->channel >= 0) && amplification <= most;
 }
 
 /* The tiles that cost least, if that is clearly less than no tiles. */
-static bool choose_points(Windows *v, const Costs *c) {
-  double best = CLEARLY * direct_cycles(v, c);
+static bool choose_points(const Ctx *ctx, Windows *v, const Costs *c) {
+  const double most = tunable(ctx, winograd_amplification);
+  double best = tunable(ctx, winograd_gain) * direct_cycles(v, c);
   int numbers = 1, found = 0;
   for (int i = 0; i < v->n; i++) numbers *= SIZES;
   for (int k = 1; k < numbers; k++) {
-    double cycles = set_points(v, k) ? points_cycles(v, c) : best;
+    double cycles = set_points(v, k, most) ? points_cycles(v, c) : best;
     if (cycles < best) best = cycles, found = k;
   }
-  return found && set_points(v, found);
+  return found && set_points(v, found, most);
 }
 
 /* ---- the new graph ---- */
@@ -509,7 +493,7 @@ static Ref rule_windows(IR *ir, Ref r, void *arg) {
   Windows v;
   for (size_t i = 0; i < c->made.n; i++)
     if (c->made.p[i] == r) return 0;
-  return find_windows(ir, r, &v) && choose_points(&v, c) ? rewritten(ir, &v, c) : 0;
+  return find_windows(ir, r, &v) && choose_points(ir->ctx, &v, c) ? rewritten(ir, &v, c) : 0;
 }
 
 static double weight_bytes(const IR *ir, const Refs *roots) {

@@ -58,7 +58,7 @@ bool op_takes(Op op, DType d);                   /* an elementwise op is defined
 
 /* ---- nodes ---- */
 typedef uint32_t Ref;      /* 0: none */
-enum { MAX_RANK = 12 };
+enum { MAX_RANK = 12, MAX_RANGES = 24 }; /* axes of a value; ranges of a nest */
 
 typedef enum {             /* what becomes of a range; docs/ir.md */
   RK_LOOP, RK_REDUCE,      /* a loop: of a nest, of a reduction */

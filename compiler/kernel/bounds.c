@@ -24,9 +24,7 @@
 #include <string.h>
 
 enum {
-  MAX_BOXES = 1 << 14,      /* boxes evaluated for one access */
-  MAX_PLAN_BOXES = 1 << 20, /* and for all accesses of a plan: about a second */
-  MAX_LINEAR = 24,          /* terms of an index, and of a conjunct, that cancel against each other */
+  MAX_LINEAR = 24, /* terms of an index, and of a conjunct, that cancel against each other */
   MAX_CONJUNCTS = 24
 };
 
@@ -307,17 +305,18 @@ static void add_conjuncts(Bounds *b, int gate, bool holds) {
 }
 
 /* One value for all that use it, of which so few are possible that they can be tried. */
-static bool is_narrow(const Item *it) {
-  return it->x->lanes == 1 && known(it->now) && it->now.lo <= it->now.hi && it->now.hi - it->now.lo < MAX_BOXES;
+static bool is_narrow(const Bounds *b, const Item *it) {
+  return it->x->lanes == 1 && known(it->now) && it->now.lo <= it->now.hi &&
+         it->now.hi - it->now.lo < tunable(b->ir->ctx, bounds_boxes);
 }
 
 /* The first narrow item above data: halving what is below it says nothing more. */
 static bool is_cut(const Bounds *b, const bool *data, size_t i) {
   const Item *it = &b->item.p[i];
-  bool cut = data[i] && is_narrow(it);
+  bool cut = data[i] && is_narrow(b, it);
   for (int k = 0; k < it->x->nsrc && it->first >= 0 && cut; k++) {
     const int from = b->from.p[it->first + k];
-    cut = !data[from] || !is_narrow(&b->item.p[from]);
+    cut = !data[from] || !is_narrow(b, &b->item.p[from]);
   }
   return cut;
 }
@@ -440,7 +439,7 @@ static bool prove_box(Bounds *b) {
     const bool wider = !widest || it->now.hi - it->now.lo > widest->now.hi - widest->now.lo;
     if (it->hard && it->now.lo < it->now.hi && wider) widest = it;
   }
-  if (!widest || b->boxes >= MAX_BOXES) return false;
+  if (!widest || b->boxes >= tunable(b->ir->ctx, bounds_boxes)) return false;
   const Span all = widest->now, part = widest->part;
   const int64_t middle = all.lo + (all.hi - all.lo) / 2;
   widest->now = widest->part = (Span){ all.lo, middle };
@@ -478,7 +477,7 @@ Proof bounds_of(Bounds *b, Ref access) {
   if (is_inside(b)) return PROOF_ALGEBRA;
   mark_hard(b);
   b->boxes = 0;
-  const bool ok = b->all_boxes < MAX_PLAN_BOXES && prove_box(b);
+  const bool ok = b->all_boxes < tunable(b->ir->ctx, bounds_plan_boxes) && prove_box(b);
   b->all_boxes += b->boxes;
   return ok ? PROOF_RANGES : PROOF_NONE;
 }

@@ -144,12 +144,10 @@ static Ref split_once(IR *ir, Ref nest) {
 }
 
 /* ---- uneven ranges ---- */
-enum { MAX_SELECT = 8 }; /* values that a short range selects from */
-
 bool range_selects(IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   bool yes = false;
-  if (node(ir, r)->arg[0] > MAX_SELECT) return false;
+  if (node(ir, r)->arg[0] > tunable(ir->ctx, nest_select_most)) return false;
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n && !yes; i++) {
     const Node *x = node(ir, all.p[i]);
@@ -172,7 +170,8 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n && !found; i++) {
     const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
-    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > MAX_SELECT || r->arg[0] % *c == 0)
+    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > tunable(ir->ctx, nest_select_most) ||
+        r->arg[0] % *c == 0)
       continue;
     for (int k = 0; k < n->n; k++)
       if (n->ranges[k] == x->src[0] && r->arg[2] != RK_SERIAL) found = n->ranges[k];
@@ -298,15 +297,13 @@ static Ref order_reduction(IR *ir, Ref r, void *arg) {
 }
 
 /* ---- order of the nest's ranges ---- */
-enum { STREAM_BYTES = 256 }; /* side by side, that are worth to be fetched for themselves */
-
 /* What a load reads moves with range r by less than a stream is worth, and further with a range that constants do not move
  * with: groups of channels, side by side at every place of a picture. */
 static bool side_by_side(IR *ir, Ref index, Ref r, const Refs *rows, DType d) {
   int64_t mine, other;
   Ref rest;
   bool yes = false;
-  if (!ix_split(ir, index, r, &mine, &rest) || llabs(mine) * dt_bytes(d) >= STREAM_BYTES) return false;
+  if (!ix_split(ir, index, r, &mine, &rest) || llabs(mine) * dt_bytes(d) >= tunable(ir->ctx, stream_bytes)) return false;
   for (size_t i = 0; i < rows->n && !yes; i++)
     yes = ix_uses(ir, index, rows->p[i]) && !(ix_split(ir, index, rows->p[i], &other, &rest) && llabs(other) <= llabs(mine));
   return yes;

@@ -24,15 +24,7 @@
 #include <string.h>
 
 enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a chain; nests of one of them */
-enum { MAX_CHUNKS = 1024, MAX_SHARES = 255, MIN_CHUNKS = 4 };
-enum { SHARES_UNKNOWN = 8, MANY_SHARES = 16 }; /* wanted where cores are not known; so many are even enough if they are odd */
-enum { LINE = 64, LEAST_BYTES = 256 };  /* of cache; that a chunk stores in a row */
-enum { OVERREAD = 3 };                  /* bytes that a dot-product unit may read past the last one (units.c) */
-enum { NEAR_BYTES = 32, FAR_BYTES = 8 }; /* that a cycle brings out of a core's second cache, and from beyond it */
-enum { MEETING = 1500, CALL = 300 };     /* cycles: threads wait for each other; a chunk of a kernel begins */
-static const double STAYS = 0.5;        /* part of a level of cache that a value may take to be read there by the next kernel */
-static const double SHARE_STAYS = 0.7;  /* and all that a share of a chain works on */
-static const double UNCUT = 0.05;       /* nests beside the main one that are not cut may have this part of its elements */
+enum { OVERREAD = 3 };                     /* bytes that a dot-product instruction may read past the last one (units.c) */
 
 /* ---- what a kernel touches ---- */
 typedef struct Touch {       /* one load or store: base + sum of coef * range */
@@ -135,7 +127,8 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
   double uncut = 0;
   *c = (Cut){ .m = m };
   const int64_t bytes = llabs(step) * (range_extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
-  if (range_extent(ir, r) % chunks || bytes < LEAST_BYTES || (step == 1 && bytes % LINE && bytes * chunks % LINE == 0))
+  if (range_extent(ir, r) % chunks || bytes < tunable(ir->ctx, group_run_least) ||
+      (step == 1 && bytes % LINE_BYTES && bytes * chunks % LINE_BYTES == 0))
     return false;
   for (int i = 0; i < m->nests; i++) {
     const Node *x = node(ir, m->nest[i]);
@@ -146,7 +139,7 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
         c->range[i] = x->src[k];
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
-  return uncut <= UNCUT * elements(ir, m->nest[m->main]);
+  return uncut <= tunable(ir->ctx, group_uncut) * elements(ir, m->nest[m->main]);
 }
 
 static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
@@ -340,7 +333,7 @@ static double alone_bytes(const IR *ir, const Chain *c) {
 }
 
 /* Too large to stay where it was made. */
-static bool is_far(const Use *u, const Target *t) { return u->bytes > STAYS * t->l2_bytes; }
+static bool is_far(const Use *u, const Target *t) { return !stays(t, BY_GROUP, 2, u->bytes); }
 
 /* Chunks read what others read, too, as windows across their border do: the smaller they are, the more often. */
 static bool reads_again(const IR *ir, const Chain *c) {
@@ -357,18 +350,19 @@ static bool reads_again(const IR *ir, const Chain *c) {
 }
 
 /* Cycles to write it to a core's second cache and read it there. */
-static double near_cycles(const Use *u) { return (1 + u->readers) * u->bytes / NEAR_BYTES; }
+static double near_cycles(const Use *u, const Target *t) { return (1 + u->readers) * u->bytes / rate(t, L2_BYTES, GROUP); }
 
 /* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
  * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
 static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
   double weights = 0, share = 0, saved = 0, near = 0;
-  double lost = (double)(c->chunks * c->n) * CALL;
-  double most = (c->n - 1) * MEETING - lost;
+  double lost = start_cycles(t, BY_GROUP, (double)(c->chunks * c->n));
+  const double l1 = rate(t, L1_PART, GROUP) * t->l1_bytes, far_bytes = rate(t, FAR_BYTES, GROUP);
+  double most = meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
   collect_uses(ir, c, &uses);
   for (size_t i = 0; i < uses.n; i++)
-    most += near_cycles(&uses.p[i]) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / FAR_BYTES : 0);
+    most += near_cycles(&uses.p[i], t) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / far_bytes : 0);
   double memory = most > 0 ? -alone_bytes(ir, c) : 0;
   for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces take long to ask for */
     const Use *u = &uses.p[i];
@@ -380,7 +374,7 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
       share += piece;
       memory += piece * (double)(c->chunks / c->each);
       saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
-      near += piece < STAYS * t->l1_bytes && u->bytes > STAYS * t->l1_bytes ? near_cycles(u) : 0;
+      near += piece < l1 && u->bytes > l1 ? near_cycles(u, t) : 0;
       continue;
     } else {
       share += u->bytes / (double)c->chunks;
@@ -389,28 +383,31 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
     memory += arena_bytes(ir, u->buf);
   }
   VEC_FREE(&uses);
-  if (most <= 0 || share > SHARE_STAYS * t->l2_bytes) return -1;
-  lost += (double)(c->chunks - 1) * weights / (share + weights <= t->l2_bytes ? NEAR_BYTES : FAR_BYTES);
+  if (most <= 0 || share > rate(t, L2_WORK, GROUP) * t->l2_bytes) return -1;
+  const bool near_weights = share + weights <= rate(t, L2_WHOLE, GROUP) * t->l2_bytes;
+  lost += (double)(c->chunks - 1) * weights / (near_weights ? rate(t, L2_BYTES, GROUP) : far_bytes);
   if (memory > 0) return -1; /* what it saves would be fetched there */
   if (near > 0 && reads_again(ir, c)) near = 0;
-  return saved / FAR_BYTES + near + (c->n - 1) * MEETING - lost;
+  return saved / far_bytes + near + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
 }
 
 /* Enough for the threads that there may be, and about as many for each. */
-static bool shares_even(const Target *t, int64_t shares) {
-  const int64_t wanted = t->cores > 1 ? 2 * t->cores : SHARES_UNKNOWN; /* 1: not known */
-  return shares >= wanted && shares <= MAX_SHARES && (shares % 2 == 0 || shares >= MANY_SHARES);
+static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
+  const int64_t wanted = t->cores > 1 ? 2 * t->cores : u->group_shares_wanted; /* 1: not known */
+  return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);
 }
 
 /* Chains that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
 static void consider(const Plan *p, Chains which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Chain *best) {
   const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
   Chain c = { .n = 1, .chunks = chunks };
   if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks))
     return;
   while (m->kernel + c.n < (int)p->kernels.n && chain_add(ir, &c, m + c.n))
-    for (c.each = 1; c.each <= chunks / MIN_CHUNKS; c.each++) {
-      if (chunks % c.each || !(which == CHAINS_ALL ? chunks / c.each <= MAX_SHARES : shares_even(p->target, chunks / c.each)))
+    for (c.each = 1; c.each <= chunks / u->group_shares_least; c.each++) {
+      const int64_t shares = chunks / c.each;
+      if (chunks % c.each || !(which == CHAINS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
         continue;
       c.gain = which == CHAINS_ALL ? c.n * c.n : chain_gain(ir, &c, ends, p->target);
       c.total = c.gain + best[c.n].total;
@@ -500,7 +497,7 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
   for (size_t x = 0; x < pieces.n; x++) {
     Buf *b = &ir->bufs.p[pieces.p[x].buf];
     const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0;
-    const int64_t whole = (pieces.p[x].elems * bytes + over + LINE - 1) / LINE * LINE;
+    const int64_t whole = (pieces.p[x].elems * bytes + over + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     b->piece = whole;
     b->elems = whole / bytes * (c->chunks / c->each);
   }
@@ -512,6 +509,7 @@ const char *const chains_name[CHAINS_COUNT] = { [CHAINS_FASTER] = "faster", [CHA
 
 void kernel_chains(Plan *p, Chains which) {
   IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
   if (which == CHAINS_NONE) return;
   size_t n = p->kernels.n;
   Member *m = xmalloc((n + 1) * sizeof *m);
@@ -524,7 +522,8 @@ void kernel_chains(Plan *p, Chains which) {
     best[i].n = 1;
     best[i].total = best[i + 1].total;
     for (int k = 1; m[i].fit && k < x->nsrc; k++)
-      for (int64_t chunks = MIN_CHUNKS; chunks <= MAX_CHUNKS && chunks <= range_extent(ir, x->src[k]); chunks++)
+      for (int64_t chunks = u->group_shares_least; chunks <= u->group_chunks_most && chunks <= range_extent(ir, x->src[k]);
+           chunks++)
         if (range_extent(ir, x->src[k]) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
   }
   for (size_t i = 0; i < n; i += (size_t)best[i].n)

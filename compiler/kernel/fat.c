@@ -5,13 +5,11 @@
  * tile. Weights are packed tile by tile, so the variants read the same ones. What cannot be retiled is
  * scheduled anew, and reads weights of its own.
  * The last variant is the baseline, which has every kernel; the others have the hot ones only: those that
- * together are modelled to take HOT of the time.
+ * together are modelled to take variants_time of the time.
  * needs: p's kernels lowered   gives: p->variants, lowered, with the buffers of p and weights that may be its own */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
-
-static const double HOT = 0.97;
 
 static double cycles(const Kernel *k) { return (double)k->flops / 16 + (double)(k->bytes_read + k->bytes_written) / 8; }
 
@@ -25,7 +23,7 @@ static void mark_hot(const Plan *p, bool *hot) {
   double all = 0, some = 0;
   for (size_t k = 0; k < p->kernels.n; k++) order[k] = &p->kernels.p[k], all += cycles(order[k]);
   qsort(order, p->kernels.n, sizeof *order, by_cycles);
-  for (size_t i = 0; i < p->kernels.n && some < HOT * all; i++) {
+  for (size_t i = 0; i < p->kernels.n && some < tunable(p->ir->ctx, variants_time) * all; i++) {
     hot[order[i] - p->kernels.p] = true;
     some += cycles(order[i]);
   }

@@ -1,26 +1,18 @@
-/* heuristic.c: the schedule of a nest by the model of cost.c: tiles are priced for every range that could run in vector
+/* heuristic.c: the schedule of a nest by the model of cost/tile.c: tiles are priced for every range that could run in vector
  * lanes, every register tile of up to two ranges and every choice of short reduction ranges to unroll with it. The
  * cheapest tile that fits the register file wins.
  *
  * needs: a canonical nest   gives: schedules that opts_check lets pass */
-#include "cost.h"
+#include "model.h"
 #include <math.h>
 #include <string.h>
 
-enum { MAX_UNROLL = 16, MAX_COPIES = 400 }; /* of one range; instructions of a tile */
-enum { BORDER = 50 };        /* cycles that a nest more takes to begin */
-/* accumulators that hide the latency; rows at a time, and instructions of a term that permit it */
-enum { IN_FLIGHT = LATENCY * PORTS, ROWS = 4, CHEAP = 8 };
-enum { WORD = 32 };          /* bits: a range no longer may tell which of a word are meant */
-/* of a range unrolled whole; instructions of what is unrolled with it, where shuffles serve several of them, and without
- * vectors, where memory for code is small */
-enum { MAX_TERMS = 7, MAX_BODY = 130, MAX_SPREAD = 180, SMALL_BODY = 48 };
-static const double SURE = 1.4;   /* times better must copies of panels be, as the model does not see all that they cost */
-static const double BETTER = 0.995; /* of a tile's cycles: what is not better than that does not replace it */
+enum { WORD = 32 }; /* bits: a range no longer may tell which of a word are meant */
 
 /* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
 typedef struct Finds {
   int room, n;
+  double gain; /* of a tile's cycles: what is not better does not replace it */
   Tile tile[HEURISTIC_MOST];
   double cost[HEURISTIC_MOST];
 } Finds;
@@ -37,15 +29,16 @@ static void keep_find(Finds *f, Tile t, double cost) {
     if (f->cost[i] > f->cost[worst]) worst = i;
   }
   if (at == f->room) at = worst;
-  if (at < f->n && cost >= f->cost[at] * BETTER) return;
+  if (at < f->n && cost >= f->cost[at] * f->gain) return;
   f->n += at == f->n;
   f->cost[at] = cost;
   f->tile[at] = t;
 }
 
 static int most_copied(const Model *m, const Tile *t) {
-  if (!m->t->vector_bytes) return SMALL_BODY;
-  return !t->whole ? MAX_COPIES : model_spreads(m, t->v) ? MAX_SPREAD : MAX_BODY;
+  const Tunables *u = tunables_of(m->ir->ctx);
+  if (!m->t->vector_bytes) return u->scalar_instructions;
+  return !t->whole ? u->tile_instructions : model_spreads(m, t->v) ? u->spread_instructions : u->body_instructions;
 }
 
 static void consider(const Model *m, Tile t, Finds *finds) {
@@ -56,7 +49,7 @@ static void consider(const Model *m, Tile t, Finds *finds) {
   }
   if (m->t->vector_regs && cost_registers(m, &t) > m->t->vector_regs) return;
   if (m->ops * t.up * t.uq * t.terms > most_copied(m, &t)) return;
-  keep_find(finds, t, tile_cycles(m, t) * (t.stage ? SURE : 1));
+  keep_find(finds, t, tile_cycles(m, t) * (t.stage ? tunable(m->ir->ctx, stage_gain) : 1));
 }
 
 static int terms_of(const Model *m, uint32_t whole) {
@@ -75,19 +68,19 @@ static bool makes_rows(const Model *m, int v, int i, int64_t n) {
 
 static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *finds) {
   const bool outer = walks_outermost(m, v);
-  const int terms = terms_of(m, whole);
+  const int terms = terms_of(m, whole), most = tunable(m->ir->ctx, unroll_most);
   model_lanes(m, v, lanes);
   consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, finds);
   for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
-    int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < MAX_UNROLL ? m->extent[p] : MAX_UNROLL);
-    if (max_p > MAX_UNROLL) max_p = MAX_UNROLL;
+    int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < most ? m->extent[p] : most);
+    if (max_p > most) max_p = most;
     if (m->red ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* nothing to share, nothing to wait for */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
       for (int q = p - 1; q >= 0; q--) {
         if (m->red ? !m->varies[q] : !makes_rows(m, v, q, up)) continue;
-        int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < MAX_UNROLL ? m->extent[q] : MAX_UNROLL);
-        if (max_q > MAX_UNROLL) max_q = MAX_UNROLL;
+        int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < most ? m->extent[q] : most);
+        if (max_q > most) max_q = most;
         for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, finds);
       }
     }
@@ -96,9 +89,9 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
 
 /* Accumulators of a reduction along r, when so many rows are reduced at a time: some in flight hide the latency of each,
  * and a short row that is alone is held whole. */
-static int parts_of(const IR *ir, Ref r, int lanes, int rows) {
+static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
   const int64_t vectors = node(ir, r)->arg[0] / lanes;
-  const int most = IN_FLIGHT / rows;
+  const int flying = (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)), most = flying >= 2 * rows ? flying / rows : 2;
   if (vectors <= (rows > 1 ? most : ROW_VECTORS)) return vectors > 1 ? (int)vectors : 1;
   for (int parts = most; parts > most / 4; parts--)
     if (vectors % parts == 0) return parts;
@@ -106,23 +99,24 @@ static int parts_of(const IR *ir, Ref r, int lanes, int rows) {
 }
 
 /* The terms of all reductions are found again for next to nothing, so that a row need not stay in registers. */
-static bool cheap_terms(const IR *ir, Ref store) {
+static bool cheap_terms(const IR *ir, const Target *t, Ref store) {
   Refs all = { 0 }, body = { 0 };
-  int cost = 0;
+  double cost = 0;
   ir_toposort(ir, &store, 1, &all);
   for (size_t i = 0; i < all.n; i++)
     if (node(ir, all.p[i])->op == OP_RED) ir_toposort(ir, &node(ir, all.p[i])->src[0], 1, &body);
   for (size_t i = 0; i < body.n; i++)
-    if (node(ir, body.p[i])->dt != DT_I64) cost += instruction_cost(node(ir, body.p[i]));
+    if (node(ir, body.p[i])->dt != DT_I64) cost += op_instructions(t, BY_TILE, (Op)node(ir, body.p[i])->op);
   VEC_FREE(&all);
   VEC_FREE(&body);
-  return cost <= CHEAP;
+  return cost <= tunable(ir->ctx, cheap_terms);
 }
 
 /* The range of the nest that counts the rows a reduction is made of, if there are many; else -1. */
 static int rows_range(const Model *m, int v) {
   for (int i = m->nout - 1; i >= 0; i--)
-    if (i != v && !m->selects[i] && ix_uses(m->ir, m->red, m->range[i])) return m->extent[i] >= 2 * ROWS ? i : -1;
+    if (i != v && !m->selects[i] && ix_uses(m->ir, m->red, m->range[i]))
+      return m->extent[i] >= 2 * tunable(m->ir->ctx, row_tile) ? i : -1;
   return -1;
 }
 
@@ -157,11 +151,11 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     for (int k = 0; k < m.n && lanes > 1 && !nested; k++) {
       double c = 0;
       if (node(ir, m.range[k])->arg[0] < lanes) continue;
-      for (size_t a = 0; a < m.access.n; a++) c += access_cost(&m.access.p[a], k, lanes);
+      for (size_t a = 0; a < m.access.n; a++) c += access_cost(&m.access.p[a], t, k, lanes);
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, m.range[best], lanes, rows), lanes, true, false };
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, t, m.range[best], lanes, rows), lanes, true, false };
     }
     model_free(&m);
     VEC_FREE(&body);
@@ -199,7 +193,7 @@ static bool may_unroll(const Model *m, uint32_t whole, int v) {
 
 static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the reduction */
   uint32_t brief = 0;
-  for (int i = m->nout; i < m->n; i++) brief |= (uint32_t)(m->extent[i] <= MAX_TERMS) << i;
+  for (int i = m->nout; i < m->n; i++) brief |= (uint32_t)(m->extent[i] <= tunable(m->ir->ctx, whole_terms)) << i;
   return brief;
 }
 
@@ -214,14 +208,14 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
      * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
      * registers from its reductions to its stores */
     int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
-    int counts = best.v >= 0 && cheap_terms(ir, n->store) ? rows_range(m, best.v) : -1;
+    int counts = best.v >= 0 && cheap_terms(ir, t, n->store) ? rows_range(m, best.v) : -1;
     bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS;
-    rows = counts >= 0 ? ROWS : 1;
+    rows = counts >= 0 ? tunable(ir->ctx, row_tile) : 1;
     best.p = whole ? best.v : counts;
     best.up = whole ? (int)vectors : rows;
     best.q = -1;
     best.uq = 1;
-    Finds finds = { .room = 1 };
+    Finds finds = { .room = 1, .gain = tunable(ir->ctx, tile_gain) };
     Tile tile = best;
     for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m->nout) {
       if (tile.whole & ~brief || !may_unroll(m, tile.whole, tile.v)) continue;
@@ -235,7 +229,7 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
     const int u = m->selects[i] ? (int)m->extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1;
     if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m->range[i], u, l, false, false };
   }
-  int parts = best.v >= m->nout && best.up * best.uq == 1 ? parts_of(ir, m->range[best.v], best.lanes, 1) : 1;
+  int parts = best.v >= m->nout && best.up * best.uq == 1 ? parts_of(ir, t, m->range[best.v], best.lanes, 1) : 1;
   if (best.v >= m->nout) o.opt[o.n++] = (Opt){ m->range[best.v], parts, best.lanes, parts > 1, false };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m->range[best.v] : 0, rows, &o);
 
@@ -280,7 +274,7 @@ static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
 static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
   const int nv = m->ordered ? m->nout : m->n; /* ranges that may be lanes */
   const uint32_t brief = brief_ranges(m);
-  Finds finds = { .room = ranking->room };
+  Finds finds = { .room = ranking->room, .gain = tunable(m->ir->ctx, tile_gain) };
   m->stages = stages;
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m->nout) {
     if (whole & ~brief) continue;
@@ -332,7 +326,7 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
   Model m;
   int64_t part;
   Ref given[2] = { from->range[outer], from->range[inner] }, rows = spread_range(from, outer, inner, &part);
-  Finds finds = { .room = ranking->room };
+  Finds finds = { .room = ranking->room, .gain = tunable(ir->ctx, tile_gain) };
   const int64_t each = from->extent[inner];
   const Ref both = range_make(ir, from->extent[outer] * each, RK_LOOP);
   Ref nest = range_replace(ir, nest_close(ir, n), given[0], ix_div(ir, both, each), 1, &both), by[2] = { 0 };
@@ -405,7 +399,7 @@ static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts 
   for (size_t i = 0; i < borders.n; i++) {
     const Nest border = nest_open(ir, borders.p[i]);
     vector_opts(ir, &border, t, false, 1, &one, &c);
-    total += c + BORDER;
+    total += c + start_cycles(t, BY_TILE, 1);
   }
   VEC_FREE(&borders);
   if (total >= *cycles) return 0;

@@ -1,18 +1,18 @@
 /* kernel.h: internal to kernel/. The steps of a kernel, each a file, in order: canonical ranges (canon.c, with varying.c: what
- * varies with what); opts chosen by the analytic model (heuristic.c, cost.c; tiles.c for matrix units); opts applied (opts.c):
- * borders cut off (peel.c), groups for units (units.c), ranges split, panels of operands copied (stage.c); constants packed in
- * the order they are read (pack.c); copies and lanes (expand.c), with shuffles in place of elements one by one (shuffle.c);
- * functions and lanes a target lacks (legalize.c, decomp.c); weights asked for ahead (prefetch.c), the last three once for
- * kernels that are alike (alike.c); chunks for threads (threads.c) that read what they stored themselves (owners.c); a list of
- * micro-ops (linear.c), whose accesses are proved to lie inside their buffers (bounds.c); a function (functions.c), one for
- * kernels that begin elsewhere in their buffers (shift.c). Before all of them, chain.c says which kernels run chunk by chunk
- * together. */
+ * varies with what); opts chosen by the analytic model (heuristic.c, model.c, cost/tile.c; tiles.c for matrix units); opts
+ * applied (opts.c): borders cut off (peel.c), groups for units (units.c), ranges split, panels of operands copied (stage.c);
+ * constants packed in the order they are read (pack.c); copies and lanes (expand.c), with shuffles in place of elements one by
+ * one (shuffle.c); functions and lanes a target lacks (legalize.c, decomp.c); weights asked for ahead (prefetch.c), the last
+ * three once for kernels that are alike (alike.c); chunks for threads (threads.c) that read what they stored themselves
+ * (owners.c); a list of micro-ops (linear.c), whose accesses are proved to lie inside their buffers (bounds.c); a function
+ * (functions.c), one for kernels that begin elsewhere in their buffers (shift.c). Before all of them, chain.c says which
+ * kernels run chunk by chunk together. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
+#include "../cost/tile.h"
+#include "../cost/tunable.h"
 #include "../ir/refmap.h"
 #include "../schedule/schedule.h"
-
-enum { MAX_RANGES = 24 };
 
 /* A nest taken apart. ranges[] are outermost first; those that reductions open are inside value. */
 typedef struct Nest {
@@ -77,12 +77,11 @@ void varying_free(Varying *v);
 bool keeps_order(const IR *ir, Ref red, const Target *t); /* its terms may not be taken in another order */
 bool range_selects(IR *ir, Ref root, Ref r); /* r is short and decides which of several values is computed */
 
-/* heuristic.c: the schedule of a nest by the analytic model of cost.c; microseconds */
+/* heuristic.c: the schedule of a nest by the analytic model of cost/tile.c; microseconds */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
 /* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
-int instruction_cost(const Node *x);       /* cost.c: of one op on registers */
 
 /* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
 void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);
@@ -114,16 +113,11 @@ void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what th
 /* the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
-/* stage.c: panels of operands in memory of the kernel's own, at most so many bytes of it a nest */
-enum { STAGE_BYTES = 1 << 16 };
+/* stage.c: panels of operands in memory of the kernel's own */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
 Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref shuffle_nest(IR *ir, Ref nest);                         /* shuffle.c: expand_nest's last step */
-/* What it makes of vectors whose lanes lie a stride apart, where `beside` of them lie an element apart: true: they are picked
- * from vectors in memory, or put into such */
-bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
-int shuffle_row(int bytes, int lanes, int64_t beside);      /* else they go in rows of so many elements; 1: one by one */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
 

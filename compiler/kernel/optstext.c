@@ -7,7 +7,7 @@
 #include "units.h"
 #include <string.h>
 
-enum { MAX_STATEMENTS = 6000, MAX_TILE = 1024, MAX_RESTS = 3, MAX_CHUNKS = 64 };
+enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* what a schedule may say of a range, and of a kernel */
 
 /* ---- the words: what stands behind the range, which the last one has none of ---- */
 typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
@@ -182,7 +182,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
-  if (outer && extent % tile && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
+  if (outer && extent % tile && ++*rests > tunable(ir->ctx, schedule_rests)) return "too many tiles leave a rest";
   return NULL;
 }
 
@@ -201,7 +201,7 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
   if (p && w->block % (p->unroll * p->lanes)) return "a tile does not divide its block";
   if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range)))
     return "blocks do not divide their range";
-  if (extent % w->block && ++*rests > MAX_RESTS) return "too many tiles leave a rest";
+  if (extent % w->block && ++*rests > tunable(ir->ctx, schedule_rests)) return "too many tiles leave a rest";
   return NULL;
 }
 
@@ -302,6 +302,6 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
     if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, &vec);
   VEC_FREE(&all);
   VEC_FREE(&vec);
-  if (!wrong && opts_statements(ir, nest, o) > MAX_STATEMENTS) wrong = "it makes too many statements";
+  if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
   return wrong;
 }

@@ -15,8 +15,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LOOP = 6 };         /* values of a range of which a tile is sure to leave a loop */
-
 /* a span in which a kernel may read a buffer; the buffer's next, -1: none */
 typedef struct Reach { int kernel, next; int64_t span; } Reach;
 
@@ -56,7 +54,7 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
     for (int k = 0; k < n.n; k++) {
       const int64_t span = chunked && node(ir, n.ranges[k])->arg[2] != RK_THREAD ? SPAN_NONE
                                                                                  : owners_span(ir, x->src[1], n.ranges[k]);
-      if (span == SPAN_NONE || range_extent(ir, n.ranges[k]) < LOOP) continue;
+      if (span == SPAN_NONE || range_extent(ir, n.ranges[k]) < tunable(ir->ctx, affinity_loop)) continue;
       VEC_PUSH(&o->reaches, ((Reach){ kernel, b->readers, span }));
       b->readers = (int)o->reaches.n - 1;
     }

@@ -11,8 +11,6 @@
  * gives: PREFETCHes beside the stores of a nest, which linear.c puts into the loop of the reduction */
 #include "kernel.h"
 
-enum { LINE = 64 };
-
 typedef struct Panel {
   Ref first;                   /* index of its first element */
   Ref term, walk;              /* the number of the reduction's term, and of the tile that is multiplied */
@@ -52,11 +50,11 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
  * the nearest cache; more would take the places of what is loaded from there. */
 static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   const int64_t share = (p->elems + p->walks - 1) / p->walks, each = (p->step + p->walks - 1) / p->walks,
-                near = each * bytes <= LINE;
+                near = each * bytes <= LINE_BYTES;
   Ref at = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)),
                   ix_add(ir, ix_mul(ir, p->walk, share), ix_mul(ir, p->term, each)));
-  for (int64_t k = 0; k * LINE < each * bytes; k++) {
-    Ref src[2] = { buffer, ix_add(ir, at, ix_const(ir, k * LINE / bytes)) };
+  for (int64_t k = 0; k * LINE_BYTES < each * bytes; k++) {
+    Ref src[2] = { buffer, ix_add(ir, at, ix_const(ir, k * LINE_BYTES / bytes)) };
     VEC_PUSH(parts, node_make(ir, OP_PREFETCH, DT_NONE, 1, 2, src, 1, &near, 0, NULL));
   }
 }
@@ -74,8 +72,8 @@ static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, Ref
     bool asked = false; /* by another load */
     for (size_t k = 0; k < parts->n; k++)
       asked |= node(ir, parts->p[k])->op == OP_PREFETCH && node(ir, parts->p[k])->src[0] == buffer;
-    if (asked || b->kind != BUF_WEIGHT || b->elems * bytes <= t->l1_bytes) continue;
-    if (open_panel(ir, n, sum, index, &p) && p.step * bytes >= LINE) ask(ir, buffer, &p, bytes, parts);
+    if (asked || b->kind != BUF_WEIGHT || (double)(b->elems * bytes) <= tunable(ir->ctx, prefetch_least) * t->l1_bytes) continue;
+    if (open_panel(ir, n, sum, index, &p) && p.step * bytes >= LINE_BYTES) ask(ir, buffer, &p, bytes, parts);
   }
   VEC_FREE(&body);
 }
@@ -84,7 +82,7 @@ Ref prefetch_nest(IR *ir, Ref nest, const Target *t) {
   Nest n = nest_open(ir, nest);
   const Node *s = node(ir, n.store);
   Refs all = { 0 }, parts = { 0 };
-  if (!t->vector_bytes) return nest;
+  if (!t->vector_bytes || !tunable(ir->ctx, prefetch)) return nest;
   for (int k = 0; k < (s->op == OP_SINK ? s->nsrc : 1); k++) VEC_PUSH(&parts, s->op == OP_SINK ? s->src[k] : n.store);
   const size_t before = parts.n;
   ir_toposort(ir, &n.store, 1, &all);

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* elements a dense strip may stride over; vectors it is picked from; of a row */
-enum { NEAR = 4, MOST = 8, ROW_BYTES = 16, MAX_LANES = 64 };
+enum { MAX_LANES = 64 };
 
 typedef struct Strip {
   Ref buffer, base;
@@ -182,18 +181,8 @@ static void store_at(IR *ir, const Strip *s, int64_t at, Ref value, Refs *out) {
            make(ir, OP_STORE, (DType)node(ir, s->buffer)->dt, 1, 3, (Ref[]){ s->buffer, index_at(ir, s, at), value }, 0, NULL));
 }
 
-bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store) {
-  return stride <= MOST && (beside >= stride || (!store && stride <= NEAR && 2 * stride - 1 < lanes));
-}
-
-int shuffle_row(int bytes, int lanes, int64_t beside) { /* a power of two */
-  int most = ROW_BYTES / bytes < lanes ? ROW_BYTES / bytes : lanes, length = 1;
-  while (2 * length <= most && 2 * length <= beside) length *= 2;
-  return length;
-}
-
 /* A run has a block of lanes in which shuffles are cheap, and all that it may have an element of in common. */
-static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= ROW_BYTES; }
+static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= SHUFFLE_BLOCK; }
 
 static int row_length(const IR *ir, const Strip *s, size_t beside) {
   return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside);
@@ -260,9 +249,9 @@ static int dense_width(const IR *ir, const Strip *s, int64_t begin, int64_t end)
 }
 
 static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
-  Ref v[MOST + 1];
+  Ref v[SHUFFLE_STRIDE + 1];
   int from[MAX_LANES], lane[MAX_LANES], n = 0;
-  int64_t at[MOST + 1];
+  int64_t at[SHUFFLE_STRIDE + 1];
   const int width = dense_width(ir, s, begin, end);
   if (width < s->lanes) {
     for (v[0] = load_at(ir, s, begin, width); node(ir, v[0])->lanes < s->lanes; v[0] = join(ir, v[0], v[0])) {}
@@ -285,7 +274,7 @@ static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
 
 /* As many strips as the stride is long cover memory. */
 static void store_dense(IR *ir, const Strip *s, Refs *out) {
-  Ref v[MOST];
+  Ref v[SHUFFLE_STRIDE];
   int from[MAX_LANES], lane[MAX_LANES];
   const int n = (int)s->stride;
   for (int i = 0; i < n; i++) v[i] = s[i].value;
@@ -311,7 +300,7 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
     int64_t end;
     n = dense_run(&s, i, &end);
     const Strip *a = &s.p[i];
-    const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= MOST * a->run && dense_width(ir, a, a->at, end)
+    const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= SHUFFLE_STRIDE * a->run && dense_width(ir, a, a->at, end)
                                   : shuffle_picks(a->stride, a->lanes, (int64_t)side_by_side(&s, i), false);
     if (!picks) continue;
     for (size_t k = i; k < i + n; k++) replace(&from, &to, &s.p[k], load_dense(ir, &s.p[k], s.p[i].at, end));

@@ -40,6 +40,7 @@ static void panel_loads(IR *ir, Ref nest, const Ref *by, int n, Refs *out) {
 
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const Nest n = nest_open(ir, nest);
+  const int64_t most = tunable(ir->ctx, stage_bytes);
   const int first = nest_batch(ir, &n);
   int at = 0;
   int64_t tile = 1, bytes = 0;
@@ -66,9 +67,9 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
         if (place >= first) wrong = "a panel is read once";
       } else if (!i64_mul(elems, node(ir, ranges.p[k])->arg[0], &elems)) wrong = "a panel is too large";
     }
-    bytes += elems > STAGE_BYTES ? STAGE_BYTES + 1 : elems * dt_bytes((DType)node(ir, loads.p[i])->dt);
+    bytes += elems > most ? most + 1 : elems * dt_bytes((DType)node(ir, loads.p[i])->dt);
   }
-  if (!wrong && (bytes > STAGE_BYTES || bytes > t->l2_bytes)) wrong = "a panel is too large";
+  if (!wrong && (bytes > most || bytes > t->l2_bytes)) wrong = "a panel is too large";
   VEC_FREE(&ranges);
   VEC_FREE(&loads);
   return wrong;

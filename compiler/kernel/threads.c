@@ -7,36 +7,37 @@
  * bits however many threads share the chunks.
  *
  * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds.
- * A kernel below SERIAL cycles stays whole: handing out work costs about a microsecond.
+ * A kernel that is not worth sharing stays whole: handing out work costs about a microsecond.
  * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
 #include "kernel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* cycles: a kernel not shared, the least of a chunk, of a unit, of one there are few of */
-enum { SERIAL = 9000, CHUNK = 2500, UNIT = 300, SMALL_UNIT = 60 };
-enum { RATE = 3, NEAR_BYTES = 24, FAR_BYTES = 8 };  /* instructions, bytes in a core's own caches and beyond, a cycle */
-enum { TILE_CYCLES = 16 };                          /* to multiply two tiles; half of it to load or store one */
-enum { SPREAD = 4 };                                /* units a chunk, where extents allow: chunks differ by one unit */
-
 static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
 
 /* ---- cost ---- */
+enum { TILE_ROWS = 16 }; /* of a full tile of a matrix unit */
+
 static double instructions(const IR *ir, const Node *x, const Target *t) {
   switch ((Op)x->op) {
-  case OP_LOAD: case OP_STORE: case OP_LANE: case OP_SHUFFLE: case OP_PART: return 1;
-  case OP_TILE: case OP_SPILL: return TILE_CYCLES / 2.0 * RATE;
-  case OP_MMA: return TILE_CYCLES * RATE;
-  case OP_SCALB: return 2;
-  case OP_VEC: return x->lanes;
-  case OP_HRED: return 2.0 * node(ir, x->src[0])->lanes;
+  case OP_LOAD:
+  case OP_STORE:
+  case OP_LANE:
+  case OP_PART: return rate(t, ALU, PARALLEL);
+  case OP_SHUFFLE: return rate(t, SHUFFLE, PARALLEL);
+  case OP_TILE:
+  case OP_SPILL: return TILE_ROWS * rate(t, MMA_LOAD, PARALLEL) * rate(t, ISSUE, PARALLEL);
+  case OP_MMA: return TILE_ROWS * rate(t, MMA_MULTIPLY, PARALLEL) * rate(t, ISSUE, PARALLEL);
+  case OP_SCALB: return rate(t, SCALB, PARALLEL);
+  case OP_VEC: return x->lanes * rate(t, ONE_BY_ONE, PARALLEL);
+  case OP_HRED: return node(ir, x->src[0])->lanes * rate(t, COMBINE, PARALLEL);
   case OP_ADD: case OP_SUB: /* of a product: one instruction with it */
     if (t->fma && dt_float((DType)x->dt) && (node(ir, x->src[0])->op == OP_MUL || node(ir, x->src[1])->op == OP_MUL)) return 0;
     break;
   default: break;
   }
-  return op_info[x->op].level == L_EXPR && x->dt != DT_I64 ? instruction_cost(x) : 0;
+  return op_info[x->op].level == L_EXPR && x->dt != DT_I64 ? op_instructions(t, BY_PARALLEL, (Op)x->op) : 0;
 }
 
 /* Executions of what depends on the ranges of a set: those of a nest are loops in each other, and a
@@ -59,7 +60,7 @@ static double nest_cost(const IR *ir, Ref nest, const Target *t) {
   for (size_t i = 0; i < v.nodes.n; i++)
     total += instructions(ir, node(ir, v.nodes.p[i]), t) * executions(ir, &v.ranges, loops, v.by[i]);
   varying_free(&v);
-  return total / RATE;
+  return total / rate(t, ISSUE, PARALLEL);
 }
 
 /* ---- what may be split ---- */
@@ -156,8 +157,6 @@ static bool dependent(const IR *ir, const Refs *nests) {
 }
 
 /* ---- the choice ---- */
-enum { FEW_UNITS = 12 }; /* that two or four threads share well enough, where it spares them much */
-
 /* Values of the range lie further apart than those of any other loop: each thread has one block of memory. */
 static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
   int64_t mine, other;
@@ -168,9 +167,6 @@ static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
   return most;
 }
 
-enum { LINE = 64, BOUNCES = 8 }; /* bytes of a line of cache; how often one goes back and forth that two threads write to */
-enum { TWICE = 25 };             /* cycles: a line that is in two caches is written to again (owners.c) */
-
 /* The part of the lines stored to that threads sharing loop k would write to together: those at the ends of what the loop
  * walks from first to last. */
 static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
@@ -179,7 +175,7 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
   Ref rest;
   if (!ix_split(ir, x->src[1], n->ranges[k], &step, &rest)) return 0;
   double run = (double)llabs(step) * (double)range_extent(ir, n->ranges[k]) * dt_bytes((DType)node(ir, x->src[2])->dt);
-  return run < LINE ? 1 : LINE / run;
+  return run < LINE_BYTES ? 1 : LINE_BYTES / run;
 }
 
 typedef struct Touched {
@@ -202,7 +198,7 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
     r.twice = store ? owners_storing(p, r.buf, span) : owners_reading(p, r.buf, span);
     const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
     if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
-    if (store && !in_blocks) r.twice += BOUNCES * torn_lines(ir, n, k, access);
+    if (store && !in_blocks) r.twice += rate(p->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
   }
   collect_ranges(ir, x->src[1], &ranges);
   for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(ir, ranges.p[j]);
@@ -233,8 +229,10 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
     const Buf *b = &p->ir->bufs.p[touched.p[i].buf];
     const double bytes = fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt));
-    total += touched.p[i].twice * bytes / LINE * fmin(1, l2 / bytes) * TWICE;
-    if (touched.p[i].all) total += bytes / FAR_BYTES * ((bytes > 0.5 * l2 ? calls : 1) - 0.5);
+    total += lines_cycles(p->target, BY_PARALLEL, touched.p[i].twice * bytes / LINE_BYTES * fmin(1, l2 / bytes));
+    if (touched.p[i].all)
+      total += bytes / rate(p->target, FAR_BYTES, PARALLEL) *
+               ((bytes > rate(p->target, L2_WORK, PARALLEL) * l2 ? calls : 1) - 0.5);
   }
   VEC_FREE(&touched);
   VEC_FREE(&all);
@@ -242,15 +240,18 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
 }
 
 /* As few loops from s->from on as give enough units, while a unit is worth the two divisions that find its place. */
-static void count_units(const IR *ir, int chunks, Share *s) {
+static void count_units(const Plan *p, int chunks, Share *s) {
+  const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
   s->loops = 0;
   s->units = 1;
   while (s->from + s->loops < s->most) {
     int64_t e = range_extent(ir, s->nest.ranges[s->from + s->loops]);
-    bool fine = s->cost / (double)s->units <= s->kernel / (chunks < FEW_UNITS ? chunks : FEW_UNITS); /* small parts of it all */
+    bool fine = s->cost / (double)s->units <=
+                s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of it all */
     bool repeats = s->from + s->loops >= s->panels && fine;
-    bool enough = repeats || s->units >= (int64_t)SPREAD * chunks || (s->units >= chunks && s->units % chunks == 0);
-    int least = s->units < chunks ? SMALL_UNIT : UNIT;
+    bool enough = repeats || s->units >= (int64_t)u->units_of_chunk * chunks || (s->units >= chunks && s->units % chunks == 0);
+    double least = s->units < chunks ? rate(p->target, UNIT_FEW, PARALLEL) : rate(p->target, UNIT, PARALLEL);
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
     s->units *= e;
     s->loops++;
@@ -259,17 +260,18 @@ static void count_units(const IR *ir, int chunks, Share *s) {
 
 /* Which loop to share: the outermost, unless threads lose less to each other by an inner one. */
 static void choose_loops(const Plan *p, int chunks, Share *s) {
+  const Tunables *u = tunables_of(p->ir->ctx);
   double least = 0;
   int best = s->first;
   for (int k = s->first; k < s->most; k++) {
     const double lost = sharing_cycles(p, &s->nest, k, chunks);
     s->from = k;
-    count_units(p->ir, chunks, s);
-    bool enough = s->units >= chunks || (s->units >= FEW_UNITS && lost < 0.3 * least);
-    if (k == s->first || (enough && lost < 0.7 * least)) best = k, least = lost;
+    count_units(p, chunks, s);
+    bool enough = s->units >= chunks || (s->units >= u->units_few && lost < u->inner_loop_few * least);
+    if (k == s->first || (enough && lost < u->inner_loop_gain * least)) best = k, least = lost;
   }
   s->from = best;
-  count_units(p->ir, chunks, s);
+  count_units(p, chunks, s);
 }
 
 /* Who has what of it now: threads that share the loop, or one of them, if it is 0. */
@@ -336,16 +338,17 @@ int threads_given(const Plan *p, Refs *nests) {
 int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
   IR *ir = p->ir;
   const Target *t = p->target;
-  double sum = 0, moved = (double)bytes / (bytes > t->l2_bytes ? FAR_BYTES : NEAR_BYTES), total, largest = 0;
+  double sum = 0, moved = memory_cycles(t, BY_PARALLEL, (double)bytes, (double)bytes), total, largest = 0;
   int chunks = wanted ? wanted : 1;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
   for (size_t i = 0; i < nests->n; i++) {
     open_share(ir, nests->p[i], t, &s[i]);
     sum += s[i].cost;
   }
-  total = moved > sum ? moved : sum;
-  for (size_t i = 0; i < sizeof chunk_counts / sizeof *chunk_counts && !wanted && chunks == 1 && total >= SERIAL; i++)
-    if (total / chunk_counts[i] >= CHUNK) chunks = chunk_counts[i];
+  total = overlapped(t, BY_PARALLEL, moved, sum);
+  for (size_t i = 0;
+       i < sizeof chunk_counts / sizeof *chunk_counts && !wanted && chunks == 1 && worth_sharing(t, BY_PARALLEL, total); i++)
+    if (total / chunk_counts[i] >= rate(t, CHUNK, PARALLEL)) chunks = chunk_counts[i];
   if (chunks > 1 && dependent(ir, nests)) chunks = 1;
   int64_t units = 1; /* of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
@@ -359,7 +362,7 @@ int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
     for (size_t i = nests->n; i-- > 0;)
       note_owners(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
-    count_units(ir, chunks, &s[i]);
+    count_units(p, chunks, &s[i]);
     nests->p[i] = close_share(ir, &s[i]);
   }
   free(s);

@@ -9,12 +9,6 @@
 #include "units.h"
 #include <math.h>
 
-static const double NEAR_ROW = 0.5, FAR_ROW = 1.3; /* cycles to load a row of a tile */
-/* cycles before the first result of a block; of a vector of results, stored and loaded */
-static const double START = 60, RESULT = 2;
-static const double NOT_HIDDEN = 0.1; /* part of the shorter of loading and multiplying that the longer one does not hide */
-static const double L1_STAYS = 0.6, L2_STAYS = 0.8; /* part of a level of cache that panels may take */
-
 typedef struct Product {       /* a contraction, for one of its reduction's ranges */
   const Unit *unit;
   Ref nest, range, load[2];    /* of x and of the constant */
@@ -29,8 +23,6 @@ static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operand
   return node(ir, range)->arg[2] != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
 }
 
-enum { MAX_TURNS = 8 }; /* copies */
-
 /* A short range of the reduction along which an operand goes down stairs is unrolled: its copies share tiles. */
 static void find_turns(IR *ir, Product *p, int k) {
   Stairs stairs;
@@ -38,7 +30,9 @@ static void find_turns(IR *ir, Product *p, int k) {
   p->loads[k] = 1;
   for (int i = 0; i < stairs.n; i++) {
     double shared = (double)range_extent(ir, stairs.step[i]) / (double)range_extent(ir, stairs.range[i]);
-    if (range_extent(ir, stairs.range[i]) > MAX_TURNS || (p->turns && p->turns != stairs.range[i]) || shared > 1) continue;
+    if (range_extent(ir, stairs.range[i]) > tunable(ir->ctx, mma_turns) || (p->turns && p->turns != stairs.range[i]) ||
+        shared > 1)
+      continue;
     p->turns = stairs.range[i];
     p->loads[k] *= shared;
     p->bytes[k] *= shared;
@@ -67,9 +61,10 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 /* Cycles of a block of u by v tiles */
 static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
   double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4;
-  double far = panel > L1_STAYS * t->l1_bytes ? FAR_ROW : NEAR_ROW;
-  double multiply = (double)u * v * rows, load = p->loads[0] * u * rows * NEAR_ROW + p->loads[1] * v * p->depth * far;
-  return p->steps * (fmax(multiply, load) + NOT_HIDDEN * fmin(multiply, load)) + START + u * v * rows * RESULT;
+  const double near = rate(t, MMA_LOAD, MMA), far = stays(t, BY_MMA, 1, panel) ? near : rate(t, MMA_LOAD_FAR, MMA);
+  double multiply = (double)u * v * rows * rate(t, MMA_MULTIPLY, MMA);
+  double load = p->loads[0] * u * rows * near + p->loads[1] * v * p->depth * far;
+  return p->steps * overlapped(t, BY_MMA, load, multiply) + rate(t, MMA_START, MMA) + u * v * rows * rate(t, MMA_RESULT, MMA);
 }
 
 /* Rows and copies of one range, copies of another (or of the same) and lanes */
@@ -134,7 +129,7 @@ static int row_block(const IR *ir, const Product *p, const Target *t, const Bloc
   const int64_t rows = range_extent(ir, b->row), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
   const double panels = ceil((double)range_extent(ir, b->lane) / (b->v * b->lanes));
   for (int64_t blocks = 1; blocks * tile <= rows; blocks++) {
-    if (p->bytes[0] / (double)blocks > L2_STAYS * t->l2_bytes || rows % (blocks * tile)) continue;
+    if (!stays(t, BY_MMA, 2, p->bytes[0] / (double)blocks) || rows % (blocks * tile)) continue;
     return blocks > 1 && (double)blocks * p->bytes[1] < panels * p->bytes[0] ? (int)(rows / blocks) : 0;
   }
   return 0;
@@ -168,7 +163,7 @@ static double results(IR *ir, const Product *p, double *products) {
 }
 
 bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o) {
-  const int per_cycle = 2 * t->vector_bytes / 4 * (other ? other->group : 1); /* products of what would do it else */
+  const double per_cycle = multiply_adds(t, BY_MMA) * (other ? other->group : 1); /* products of what would do it else */
   Refs ranges = { 0 };
   double least = INFINITY;
   collect_ranges(ir, nest, &ranges);

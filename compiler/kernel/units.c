@@ -11,8 +11,6 @@
  * needs: a canonical nest   gives: ranges of kind dot, row and depth in it   keeps: integer sums; floats, up to their order */
 #include "units.h"
 
-enum { LEAST_SHARING = 4 };
-
 /* The RED over r below root; 0: there is none */
 static Ref reduction_over(const IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
@@ -154,7 +152,7 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
              groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
       double f = extent / (groups * u->group) + 1e-9 * groups;
       if (f <= filled || u->depth > 1 || unit_refuses(ir, nest, t, u, ranges.p[i]) ||
-          sharing(ir, nest, u, ranges.p[i]) < LEAST_SHARING)
+          sharing(ir, nest, u, ranges.p[i]) < tunable(ir->ctx, dot_sharing))
         continue;
       filled = f;
       best = u;

@@ -4,7 +4,7 @@
  * One backward walk estimates, for every node, how often its elements would be evaluated if it were
  * inlined into its consumers. Three numbers decide:
  *   inline:  (evaluations - elements) x work of one element
- *   store:   elements x STORE_COST
+ *   store:   elements x what storing and loading one takes
  * Structure forces some stores: graph outputs; sums of products (contractions), which deserve a
  * kernel with registers of their own, so at most one lives in a kernel and never below another
  * reduction, nor beside a concatenation that is selected from, which takes them all; operands of
@@ -22,16 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  STORE_COST = 9,       /* vector operations worth one element stored and loaded again */
-  MAX_INLINED = 160,    /* nodes inlined into one kernel: bounds C functions and recursion depth */
-  MAX_REGROUPED = 12,   /* reshapes on the way to a load: each makes quotients and remainders of those before */
-  PAD_WORK = 3,         /* index comparisons and a select */
-  BORDER_WORK = 16,     /* the same where lanes differ in it: vectors are put together one by one */
-  FUNC_WORK = 16,       /* a transcendental function */
-  SLOW_WORK = 4,        /* a division, a root, a load from a place that data says */
-  MAX_SELECT = 8        /* parts of a concatenation that one kernel computes side by side */
-};
 static const Ref MANY = UINT32_MAX;
 
 typedef struct Info {
@@ -81,19 +71,6 @@ bool is_contraction(const IR *ir, Ref r) {
   return m->op == OP_MUL && m->src[0] != m->src[1] && (repeats(ir, m->src[0]) || repeats(ir, m->src[1]));
 }
 
-static int own_work(const Node *x) {
-  switch ((Op)x->op) {
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_SIN: case OP_COS: case OP_TAN: case OP_ASIN: case OP_ACOS:
-  case OP_ATAN: case OP_SINH: case OP_COSH: case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: case OP_POW:
-  case OP_ATAN2:
-    return FUNC_WORK;
-  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MOD: case OP_FLDIV: case OP_FLMOD: case OP_GATHER:
-    return SLOW_WORK;
-  case OP_PAD: return PAD_WORK;
-  default: return op_is_movement((Op)x->op) || is_leaf((Op)x->op) ? 0 : 1;
-  }
-}
-
 static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDUCE result */
   const Node *s = node(ir, x->src[0]);
   int64_t n = dims_elems(x->dims, x->rank);
@@ -116,8 +93,9 @@ static double gate_work(IR *ir, const Node *x, const Target *t) {
   int inner = y->rank - 1;
   while (inner > 0 && y->dims[inner] == 1) inner--;
   for (int a = 0; a < x->rank && inner >= 0; a++)
-    if ((x->arg[a] || x->arg[x->rank + a]) && ix_uses(ir, at[inner], idx[a])) return t->vector_bytes ? BORDER_WORK : PAD_WORK;
-  return PAD_WORK;
+    if ((x->arg[a] || x->arg[x->rank + a]) && ix_uses(ir, at[inner], idx[a]))
+      return t->vector_bytes ? rate(t, PAD_LANES, STORE) : rate(t, PAD, STORE);
+  return rate(t, PAD, STORE);
 }
 
 /* The part of a pad's readers that see its border; the others have no gates (kernel/peel.c). */
@@ -130,7 +108,8 @@ static double border_share(const Node *x) {
 /* Work of one element with all below it inlined, down to reductions' results. A contraction that a reduction
  * reads beside other consumers (scores: the softmax reads them for its maximum and for its exponentials) will
  * be stored, whatever those do: to them it is a load. */
-static void estimate_work(const IR *ir, const Refs *order, double *work) {
+static void estimate_work(const IR *ir, const Target *t, const Refs *order, double *work) {
+  const double hoisted = tunable(ir->ctx, hoisted_share);
   typedef struct Use { uint32_t users; bool reduced, holds; } Use; /* holds: inlines a contraction */
   Use *use = xmalloc(ir->n * sizeof *use);
   memset(use, 0, ir->n * sizeof *use);
@@ -142,7 +121,7 @@ static void estimate_work(const IR *ir, const Refs *order, double *work) {
   for (size_t i = 0; i < order->n; i++) {
     Ref r = order->p[i];
     const Node *x = node(ir, r);
-    double w = own_work(x);
+    double w = op_instructions(t, BY_STORE, (Op)x->op);
     use[r].holds = is_contraction(ir, r);
     for (int k = 0; k < x->nsrc; k++) {
       const Use *u = &use[x->src[k]];
@@ -154,7 +133,7 @@ static void estimate_work(const IR *ir, const Refs *order, double *work) {
     if (x->op == OP_SCATTER) w = 1; /* to those that read it a load */
     /* hoisted */
     if (x->op == OP_EXPAND)
-      w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / (double)(dims_elems(x->dims, x->rank) * 4 + 1);
+      w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / ((double)dims_elems(x->dims, x->rank) * hoisted + 1);
     work[r] = w > 1e15 ? 1e15 : w;
   }
   free(use);
@@ -167,7 +146,7 @@ static void find_selects(const IR *ir, const Refs *order, bool *out) {
   for (size_t i = 0; i < order->n; i++) {
     Ref r = order->p[i], one = 0;
     const Node *x = node(ir, r);
-    bool parts = x->op == OP_CAT && x->nsrc <= MAX_SELECT && x->dims[x->arg[0]] == x->nsrc;
+    bool parts = x->op == OP_CAT && x->nsrc <= tunable(ir->ctx, select_most) && x->dims[x->arg[0]] == x->nsrc;
     for (int k = 0; k < x->nsrc; k++) {
       Ref q = from[x->src[k]];
       one = !one || one == q ? q : q ? MANY : one;
@@ -225,24 +204,27 @@ static bool is_stored(const Fuse *f, Ref r, bool *halo) {
   IR *ir = f->s->ir;
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
-  const double elems = (double)dims_elems(x->dims, x->rank), extra = me->evals - elems;
-  const bool again = extra > 0 && extra * f->work[r] > elems * STORE_COST; /* computing it that often costs more than memory */
+  const Target *t = f->s->plan->target;
+  const Tunables *u = tunables_of(ir->ctx);
+  const double elems = (double)dims_elems(x->dims, x->rank), extra = me->evals - elems,
+               memory = elems * rate(t, STORE_LOAD, STORE);
+  const bool again = extra > 0 && extra * f->work[r] > memory; /* computing it that often costs more than memory */
   if (is_leaf((Op)x->op)) return false;
-  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > MAX_REGROUPED) return true;
-  if (x->op == OP_PAD && me->evals > 0 && (me->operand || again || me->evals * PAD_WORK > elems * STORE_COST)) {
+  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most) return true;
+  if (x->op == OP_PAD && me->evals > 0 && (me->operand || again || me->evals * rate(t, PAD, STORE) > memory)) {
     const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
     *halo = base != OP_PARAM && base != OP_WEIGHT && node_is_const(ir, x->src[1], NULL);
     if (*halo) return false;
     /* fixed memory: a copy with the border, or gates */
-    return !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, f->s->plan->target) > elems * STORE_COST;
+    return !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, t) > memory;
   }
   if (op_is_movement((Op)x->op) || widens(ir, x) || unpacks(ir, r)) {
     const Ref viewed = view_base(ir, r);
     const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
-    return me->depth > 4 * MAX_INLINED || (me->root == MANY && !grows && f->selects[viewed]);
+    return me->depth > 4 * u->inlined_most || (me->root == MANY && !grows && f->selects[viewed]);
   }
   if (x->op == OP_CAT && !f->selects[r]) return true;
-  if (me->operand || me->depth > MAX_INLINED) return true;
+  if (me->operand || me->depth > u->inlined_most) return true;
   if (is_contraction(ir, r))
     return me->under || me->selected || me->root == MANY || f->selecting[me->root] || extra > 0 || f->contraction[me->root] ||
            me->evals < elems;
@@ -332,7 +314,7 @@ void sched_fuse(Sched *s) {
   memset(f.contraction, 0, ir->n * sizeof *f.contraction);
   find_selects(ir, &s->order, f.selects);
   find_selecting(ir, &s->order, f.selects, f.selecting);
-  estimate_work(ir, &s->order, f.work);
+  estimate_work(ir, s->plan->target, &s->order, f.work);
   for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
   store_compared(ir, &s->order, f.info);
 

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64 };                      /* bytes: a line of the cache */
-enum { ROUNDS = 64, PATIENCE = 16 };      /* of an order in all, and without improvement */
-enum { MANY_LIVES = 2000 };               /* from here on one round, as each takes time by their square */
+enum { ALIGN = 64 }; /* bytes: a line of the cache */
 
 typedef struct Life {
   int buf, first, last;    /* kernels that touch it; -1: none does */
@@ -174,14 +172,15 @@ static void lengthen_lives(const Plan *p, Life *life) {
 }
 
 /* Places l[0..n) as low as the orders and their rounds get; returns the arena's extent, which no plan has below bound. */
-static int64_t place_best(Life *l, int n, int64_t bound) {
+static int64_t place_best(const Tunables *u, Life *l, int n, int64_t bound) {
   const Life **scratch = xmalloc((size_t)(n + 1) * sizeof *scratch);
   Life *best = xmalloc((size_t)(n + 1) * sizeof *best);
   int64_t best_top = INT64_MAX;
   for (size_t o = 0; o < sizeof orders / sizeof *orders && best_top > bound; o++) {
     qsort(l, (size_t)n, sizeof *l, orders[o]);
-    int rounds = n < MANY_LIVES ? ROUNDS : 1, lately = 0; /* lately: the round after which the last improvement was made */
-    for (int round = 0; round < rounds && round < lately + PATIENCE && best_top > bound; round++) {
+    int rounds = n < u->memplan_many ? u->memplan_rounds : 1,
+        lately = 0; /* lately: the round after which the last improvement was made */
+    for (int round = 0; round < rounds && round < lately + u->memplan_patience && best_top > bound; round++) {
       int64_t top = place_all(l, n, scratch);
       if (top < best_top) {
         lately = round + 1;
@@ -213,7 +212,7 @@ void sched_memplan(Plan *p) {
   int n = 0;
   for (int b = 0; b < nbuf; b++)
     if (ir->bufs.p[b].kind == BUF_ARENA && life[b].first >= 0 && life[b].host < 0) placed[n++] = life[b];
-  const int64_t bound = peak_of_live(placed, n, (int)p->kernels.n), top = place_best(placed, n, bound);
+  const int64_t bound = peak_of_live(placed, n, (int)p->kernels.n), top = place_best(tunables_of(p->ir->ctx), placed, n, bound);
   for (int i = 0; i < n; i++) ir->bufs.p[placed[i].buf].offset = placed[i].offset;
   for (int b = 0; b < nbuf; b++)
     if (life[b].host >= 0) ir->bufs.p[b].offset = ir->bufs.p[host_of(life, b)].offset;

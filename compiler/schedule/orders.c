@@ -15,22 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MAX_LOOPS = 2 * MAX_RANK,
-  MAX_ACCESSES = 64,       /* of one body: the others are like these */
-  TILE = 4,                /* uses of an operand that a contraction's registers make of one load */
-  UNALIGNED = 2,           /* loads of a contraction's operand in lanes, where windows and borders let them cross lines */
-  NEAR = 8,                /* elements from lane to lane that still share lines */
-  ONE_BY_ONE = 4,          /* for each lane of what is not contiguous, */
-  FAR_APART = 12,          /* and for each that has a line of its own: measured 6 to 7 cycles of two instructions */
-  COMBINE = 10,            /* for each result, to add up the lanes of a sum */
-  PAGE = 4096,             /* bytes: what fetches lines ahead stops there */
-  FAR = 8,                 /* times the second level of cache: what no level holds */
-  ROWS = 64,               /* pages that the first level of translations knows */
-  TURN = 32                /* for each vector on another page than the one before: measured 15 cycles more than in rows */
-};
-
-static const double MARGIN = 0.9; /* of the sum that is to beat: prices are not better than that, see docs/why.md */
+enum { MAX_LOOPS = 2 * MAX_RANK, PAGE = 4096 }; /* PAGE: bytes; what fetches lines ahead stops there */
 
 typedef struct Access {
   Ref value;
@@ -170,7 +155,7 @@ static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
 
 static void take_access(const IR *ir, Body *b, Ref value, const Ref *idx, int rank) {
   Access a = { .value = value };
-  if (b->access.n == MAX_ACCESSES) return;
+  if (b->access.n == (size_t)tunable(ir->ctx, layout_accesses)) return;
   memcpy(a.idx, idx, (size_t)rank * sizeof *idx);
   for (int d = 0; d < rank; d++) a.by[d] = ranges_of(ir, idx[d]);
   VEC_PUSH(&b->access, a);
@@ -302,7 +287,9 @@ static double waste(const Orders *o, const Body *b, int i) {
 }
 
 /* Loads of one operand that a contraction's tile of registers saves: those that a range which it does not know repeats */
-static double repeated(const Body *b, uint32_t set) { return (~set & ((UINT32_C(1) << b->outer) - 1)) ? TILE : 1; }
+static double repeated(const Orders *o, const Body *b, uint32_t set) {
+  return (~set & ((UINT32_C(1) << b->outer) - 1)) ? tunable(o->ir->ctx, layout_tile) : 1;
+}
 
 /* Do lanes along range i stay on the axis that lies innermost, a few elements from each other? */
 static bool moves_near(const Orders *o, const Body *b, const Access *a, int rank, int i, int inner) {
@@ -310,7 +297,7 @@ static bool moves_near(const Orders *o, const Body *b, const Access *a, int rank
     int64_t from, to;
     if (!(a->by[d] >> i & 1)) continue;
     if (!index_at(o->ir, a->idx[d], b->range[i], 0, &from) || !index_at(o->ir, a->idx[d], b->range[i], 1, &to)) return false;
-    if (d == inner ? llabs(to - from) > NEAR : to != from) return false;
+    if (d == inner ? llabs(to - from) > tunable(o->ir->ctx, layout_near) : to != from) return false;
   }
   return true;
 }
@@ -330,28 +317,32 @@ static bool turns_pages(const Orders *o, const Body *b, const Access *a, uint32_
   const Node *x = node(o->ir, a->value);
   const double bytes = dtype_info[x->dt].bits / 8.0;
   return i < b->outer && !b->contraction && (double)x->dims[inner] * bytes >= PAGE &&
-         elements(o, b, set & ~((UINT32_C(1) << b->outer) - 1)) >= ROWS &&
-         elements(o, b, set) * bytes > (double)FAR * o->s->plan->target->l2_bytes;
+         elements(o, b, set & ~((UINT32_C(1) << b->outer) - 1)) >= tunable(o->ir->ctx, layout_pages) &&
+         elements(o, b, set) * bytes > tunable(o->ir->ctx, layout_far) * o->s->plan->target->l2_bytes;
 }
 
 /* Instructions of one access with lanes along range i (-1: none) and the axis innermost */
 static double access_cost(const Orders *o, const Body *b, const Access *a, int i, double wasted, int inner) {
   const Node *x = node(o->ir, a->value);
+  const Target *t = o->s->plan->target;
   uint32_t set = 0;
   for (int d = 0; d < x->rank; d++) set |= a->by[d];
-  double n = b->contraction ? b->times / repeated(b, set) : elements(o, b, set);
-  if (i < 0) return n * ONE_BY_ONE;
+  double n = b->contraction ? b->times / repeated(o, b, set) : elements(o, b, set);
+  if (i < 0) return n * rate(t, ONE_BY_ONE, LAYOUT);
   int64_t run = node(o->ir, b->range[i])->arg[0] < o->lanes ? node(o->ir, b->range[i])->arg[0] : o->lanes;
   double vectors = n / o->lanes * wasted;
   if (!(set >> i & 1)) {
-    double group = group_lies_apart(o, b, a, x->rank, inner) ? ONE_BY_ONE * 32 / dtype_info[x->dt].bits : 0.5;
+    double group = group_lies_apart(o, b, a, x->rank, inner) ? (int)(rate(t, ONE_BY_ONE, LAYOUT) * 32) / dtype_info[x->dt].bits
+                                                             : 0.5;
     return (b->contraction ? vectors : n) * group;
   }
   int one = moved_axis(o, b, a, x->rank, i, 1), all = moved_axis(o, b, a, x->rank, i, run - 1);
   if (all == -1) return vectors * 0.5; /* the same for all lanes */
   if (one == inner && all == inner)
-    return vectors * (b->contraction ? UNALIGNED : turns_pages(o, b, a, set, i, inner) ? TURN : 1);
-  return vectors * o->lanes * (moves_near(o, b, a, x->rank, i, inner) ? ONE_BY_ONE : FAR_APART);
+    return vectors * (b->contraction                        ? rate(t, UNALIGNED, LAYOUT)
+                      : turns_pages(o, b, a, set, i, inner) ? rate(t, PAGE_TURN, LAYOUT)
+                                                            : 1);
+  return vectors * o->lanes * (moves_near(o, b, a, x->rank, i, inner) ? rate(t, ONE_BY_ONE, LAYOUT) : rate(t, FAR_APART, LAYOUT));
 }
 
 static void price_access(Orders *o, const Body *b, const Access *a, const double *wasted) {
@@ -381,13 +372,16 @@ static void price_body(Orders *o, Body *b) {
  * lanes, or one by one, or added up first where lanes run along what is summed. */
 static void price_result(Orders *o, const Body *b) {
   const Body *around = b->around;
+  const Target *t = o->s->plan->target;
   double cost[(MAX_LOOPS + 1) * (MAX_LOOPS + 1)], results;
   uint32_t set = ranges_of_all(o->ir, b->result, b->rank);
   results = elements(o, around, set);
   for (int i = 0; i <= b->n; i++)
     for (int k = 0; k <= around->n; k++) {
       bool varies = k && (set >> (k - 1) & 1), summed = i > b->outer;
-      cost[i * (around->n + 1) + k] = summed ? results * COMBINE : i == k || (!i && !varies) ? 0 : results * ONE_BY_ONE;
+      cost[i * (around->n + 1) + k] = summed                      ? results * rate(t, COMBINE, LAYOUT)
+                                      : i == k || (!i && !varies) ? 0
+                                                                  : results * rate(t, ONE_BY_ONE, LAYOUT);
     }
   choice_edge(o->c, b->node, around->node, cost);
 }
@@ -488,7 +482,7 @@ void sched_orders(Sched *s) {
   double *cost = s->plan->layout_cost;
   cost[0] = choice_solve(o.c, fixed, label);
   cost[1] = choice_solve(o.c, NULL, label);
-  if (cost[1] < MARGIN * cost[0]) apply(&o, label);
+  if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, label);
   else cost[1] = cost[0];
   VEC_FREE(&o.bodies);
   free(fixed);

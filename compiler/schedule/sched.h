@@ -4,6 +4,7 @@
  * arena). */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
+#include "../cost/tunable.h"
 #include "schedule.h"
 
 /* Where the elements of a stored value lie: element idx of the value is element

@@ -106,6 +106,7 @@ struct Ctx {
   bool quiet, verbose;
   FILE *err;            /* diagnostics go here; stderr unless a test says otherwise */
   struct Mapping *maps; /* file mappings to release */
+  const struct Tunables *tunables; /* cost/tunable.h; NULL: the defaults */
   const char *file;     /* what messages are prefixed with: the model's path as given */
   VEC(SourceFile) sources;
 };

@@ -192,15 +192,6 @@ const Target *target_flushing(Arena *a, const Target *t) {
   return o;
 }
 
-/* Measured on kernels with operands in the caches: AMX on Sapphire Rapids; vdpbf16ps twice the multiply-adds on Zen 4, half
- * of them on Sapphire Rapids. */
-double target_bf16_rate(const Target *t) {
-  static const struct { uint32_t needs; double rate; } known[] = { { FEAT_AMX_BF16, 12 }, { FEAT_AVX512BF16, 1.8 } };
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (t->features & known[i].needs) return known[i].rate;
-  return 0;
-}
-
 bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
 
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }

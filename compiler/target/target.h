@@ -13,6 +13,9 @@ enum { /* the numbers that bundles use, too */
 #undef FEATURE
 };
 
+/* Caches of all machines so far: bytes of a line; sets of the first level, that is a page; ways of the second level, at least. */
+enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
+
 /* Vectors of a row that a kernel holds from its reductions to its stores, those that registers do not hold on the stack. */
 enum { ROW_VECTORS = 32 };
 
@@ -31,6 +34,7 @@ typedef struct Target {
   const char *triple;      /* for LLVM */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
   const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
+  const struct Rates *rates; /* cost/cost.h; NULL: those that count for all machines */
   const char *source;      /* where the sizes of caches come from */
   bool in_order;           /* asked for, no fact: sums of floats are made term by term, in one order on all machines */
   bool flushes;            /* asked for, no fact: denormals are zero, so instructions that take them for it will do */
@@ -58,8 +62,6 @@ const char *arch_name(Arch a);
 bool target_rounds(const Target *t, int lanes);       /* so many floats to bf16 in one instruction, to which denormals are zero */
 /* multiplies so many lanes by powers of two (SCALB) in one instruction */
 bool target_scales(const Target *t, DType d, int lanes);
-/* products of bf16 in the time of one of floats, by the best unit; 0: none */
-double target_bf16_rate(const Target *t);
 
 /* ---- host.c ---- */
 Arch host_arch(void);                                 /* ARCH_ANY: one that tgc has no rows for */

@@ -34,17 +34,19 @@ static double vectors(const Target *t, const Node *x) {
 /* clang-format off */
 static double op_cost(const Target *t, const Node *x) {
   switch ((Op)x->op) {
-  case OP_DIV: case OP_SQRT: case OP_RECIP: case OP_MOD: case OP_FLDIV: case OP_FLMOD: return 4 * vectors(t, x);
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_POW: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS:
-    return 20 * vectors(t, x);
-  case OP_VEC: case OP_HRED: return x->lanes + 2;
-  case OP_LANE: return 1;
-  case OP_SCALB: return 2 * vectors(t, x);
-  case OP_SHUFFLE: return vectors(t, x);
-  case OP_MMA: return 2.0 * (double)x->arg[0]; /* a cycle for a row */
-  case OP_TILE: case OP_SPILL: return vectors(t, x);
-  default: return op_info[x->op].level != L_EXPR ? 0 : x->dt == DT_I64 ? 0.25 : vectors(t, x);
+  case OP_VEC: return x->lanes * rate(t, ONE_BY_ONE, TUNER) + rate(t, VECTOR_BEGIN, TUNER);
+  case OP_HRED: return x->lanes * rate(t, COMBINE, TUNER) + rate(t, VECTOR_BEGIN, TUNER);
+  case OP_LANE: return rate(t, ALU, TUNER);
+  case OP_SCALB: return rate(t, SCALB, TUNER) * vectors(t, x);
+  case OP_SHUFFLE: return rate(t, SHUFFLE, TUNER) * vectors(t, x);
+  case OP_MMA: return rate(t, ISSUE, TUNER) * rate(t, MMA_MULTIPLY, TUNER) * (double)x->arg[0];
+  case OP_TILE: case OP_SPILL: return rate(t, ALU, TUNER) * vectors(t, x);
+  default: break;
   }
+  const OpClass of = op_class((Op)x->op);
+  const bool slow = of == CLASS_DIV || of == CLASS_MOD || of == CLASS_FUNC;
+  if (!slow && op_info[x->op].level != L_EXPR) return 0;
+  return !slow && x->dt == DT_I64 ? rate(t, INDEX, TUNER) : op_instructions(t, BY_TUNER, (Op)x->op) * vectors(t, x);
 }
 /* clang-format on */
 
@@ -55,6 +57,7 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
   struct Level {
     double times, work, memory, sets;
   } level[DEPTH] = { { .times = 1 } };
+  const double latency = rate(t, LATENCY, TUNER);
   double total = 0;
   int d = 0;
   for (size_t i = 0; i <= prog->n; i++) {
@@ -62,8 +65,8 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
     struct Level *l = &level[d];
     if (!x || x->op == OP_END) {
       double spilled = t->vector_regs ? l->sets - (t->vector_regs - 2) : 0, cycles = l->work > l->memory ? l->work : l->memory;
-      cycles = cycles / 2 + (spilled > 0 ? spilled : 0);
-      total += l->times * ((l->sets && cycles < 4 ? 4 : cycles) + 1);
+      cycles = cycles / rate(t, ISSUE, TUNER) + (spilled > 0 ? spilled * rate(t, SPILL, TUNER) : 0);
+      total += l->times * ((l->sets && cycles < latency ? latency : cycles) + rate(t, LOOP_TURN, TUNER));
       d -= d > 0;
     } else if (x->op == OP_LOOP) {
       CHECK(d + 1 < DEPTH);

@@ -1,9 +1,7 @@
-#ifndef TGC_COST_H
-#define TGC_COST_H
-
-#include "units.h"
-
-enum { LATENCY = 4, PORTS = 2 }; /* of a multiply-add: cycles until its result can be used; begun each cycle */
+/* tile.h: register tiles of a nest, whose price tile.c says. */
+#ifndef TGC_TILE_H
+#define TGC_TILE_H
+#include "cost.h"
 
 typedef struct Access {
   Ref ref;                     /* the LOAD or STORE */
@@ -53,10 +51,6 @@ typedef struct Tile {
   bool stage;                  /* and what is gathered along it is copied, a panel at a time */
 } Tile;
 
-/* Takes the nest apart; model_free when done. */
-void model_build(Model *m, IR *ir, const Nest *n, const Target *t);
-void model_free(Model *m);
-void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group); /* for a model of one's own */
 void model_lanes(Model *m, int v, int lanes);               /* before tiles with lanes along range v are priced */
 
 double tile_cycles(const Model *m, Tile t);                 /* of the whole nest, divided by m->steps */
@@ -64,11 +58,21 @@ int cost_registers(const Model *m, const Tile *t);
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
 /* copies of range i lie n elements apart where lanes along v lie further apart */
 bool lies_beside(const Access *a, int v, int i, int64_t n);
-bool model_spreads(const Model *m, int v);                 /* lanes along range v read runs of one element in a reduction */
+bool model_spreads(const Model *m, int v);                  /* lanes along range v read runs of one element in a reduction */
 bool walks_outermost(const Model *m, int v);
 /* values of the range in lanes to walk before loops outside of it go on; 0: all */
 int lane_block(const Model *m, const Tile *t);
-int widest_datum(const IR *ir, Ref r);                      /* bytes of what is loaded below r to compute with */
-double access_cost(const Access *a, int v, int lanes);      /* instructions that fetch or store a vector along range v */
+double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions for a vector along range v */
 
+/* Values of a * i + b * j for i < n, j < k. */
+double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
+/* Elements that an access reads for n[i] values of each range i: what lies under one term of a window lies under
+ * another a step further on. Of range `apart`, if any, they count vectors, which do not overlap. */
+double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
+
+/* ---- vectors whose lanes lie a stride apart, where `beside` of them lie an element apart ---- */
+/* elements at most that shuffles stride over; bytes of the blocks in which most instruction sets shuffle at once */
+enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };
+bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store); /* from vectors in memory, or into such */
+int shuffle_row(int bytes, int lanes, int64_t beside);      /* else they go in rows of so many elements; 1: one by one */
 #endif

@@ -1,0 +1,10 @@
+/* parallel.c: what it takes to begin work, to share it among threads, and to hand on what they made. */
+#include "cost.h"
+
+double start_cycles(const Target *t, Caller by, double times) { return times * rate_for(t, R_START, by); }
+
+double meeting_cycles(const Target *t, Caller by, double times) { return times * rate_for(t, R_BARRIER, by); }
+
+double lines_cycles(const Target *t, Caller by, double lines) { return lines * rate_for(t, R_SHARED_LINE, by); }
+
+bool worth_sharing(const Target *t, Caller by, double cycles) { return cycles >= rate_for(t, R_SERIAL, by); }

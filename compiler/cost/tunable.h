@@ -1,0 +1,30 @@
+/* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. They belong
+ * to a compilation: Ctx.tunables. */
+#ifndef TGC_TUNABLE_H
+#define TGC_TUNABLE_H
+#include "cost.h"
+
+typedef struct Tunables {
+#define TUNABLE(type, name, value, least, most, unit, reason) type name;
+#include "tunables.h"
+  Rates rates;
+} Tunables;
+
+extern const Tunables tunables_default;
+
+static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c->tunables : &tunables_default; }
+/* One value: tunable(ir->ctx, max_unroll) */
+#define tunable(ctx, name) (tunables_of(ctx)->name)
+
+/* Sets what "NAME=VALUE" says: a tunable, a rate of one caller (l2_bytes.tile), or `rates`, a factor of all rates. NULL, or
+ * what is wrong, in a. */
+const char *tunables_set(Arena *a, Tunables *t, const char *text);
+
+/* A row for each value that can be set; false: there are no more. */
+typedef struct TunableRow {
+  const char *name;        /* in a */
+  double value, normal, least, most;
+  const char *unit, *reason;
+} TunableRow;
+bool tunables_row(Arena *a, const Tunables *t, int i, TunableRow *row);
+#endif
