@@ -40,6 +40,9 @@ $(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# a header that an earlier build has seen and that is gone now: what included it is compiled again
+%.h: ;
+
 # the reader's code comes from Debian's onnx.proto; its warnings are not ours
 $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 	@mkdir -p $(@D)

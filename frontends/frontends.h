@@ -2,10 +2,9 @@
 #ifndef TGC_FRONTENDS_H
 #define TGC_FRONTENDS_H
 #include "../compiler/ir/ir.h"
+#include "common/names.h"
 
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* --dim batch=4 */
-
-typedef struct Names { VEC(const char *) p; } Names;
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* values of symbolic dimensions, by dim_param name, or "input:axis"; and as the
@@ -38,9 +37,6 @@ typedef struct Frontend {
 } Frontend;
 bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* .name NULL ends it; picked by suffix, ONNX otherwise */
-/* What there is, for messages: " 'a', 'b' and 3 more", or " none", each once. */
-void names_add(Ctx *c, Names *n, const char *name);
-const char *names_text(Ctx *c, const Names *n);
 /* By the front end that the path's suffix picks, compacted (ir_compact): equal files give equal graphs, Ref for Ref */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 

@@ -2,7 +2,7 @@
  * messages and the memory they lie in. */
 #ifndef TGC_ONNX_PB_H
 #define TGC_ONNX_PB_H
-#include "../external.h"
+#include "../common/external.h"
 #include "onnx.h"
 #include <onnx.pb-c.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* text.c: the front end of .tg files. The grammar is the IR's own (compiler/ir/parse.c); what a file
  * adds is a directory, where weights may lie, and values for named dimensions. */
-#include "../external.h"
+#include "../common/external.h"
 #include "../frontends.h"
 #include <string.h>
 #include <strings.h>

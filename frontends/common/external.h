@@ -1,7 +1,7 @@
 /* external.h: weights in files beside the model, for every front end. */
 #ifndef TGC_EXTERNAL_H
 #define TGC_EXTERNAL_H
-#include "../compiler/support/support.h"
+#include "../../compiler/support/support.h"
 
 typedef struct ExternalFile {
   uint32_t location;            /* interned */

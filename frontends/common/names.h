@@ -1,0 +1,10 @@
+/* names.h: what there is, for messages: " 'a', 'b' and 3 more", or " none", each once. */
+#ifndef TGC_NAMES_H
+#define TGC_NAMES_H
+#include "../../compiler/support/support.h"
+
+typedef struct Names { VEC(const char *) p; } Names; /* heap; freed by the owner with VEC_FREE */
+
+void names_add(Ctx *c, Names *n, const char *name);
+const char *names_text(Ctx *c, const Names *n);
+#endif
