@@ -142,11 +142,6 @@ static DType cast_target(Build *b, int64_t onnx) {
   return d;
 }
 
-Ref bitcast(Build *b, Ref x, DType d) {
-  const Node *n = node(b->ir, x);
-  return n->dt == d ? x : node_make(b->ir, OP_BITCAST, d, 1, 1, &x, 0, NULL, n->rank, n->dims);
-}
-
 /* x as a half that is rounded: where x is to be shown, arithmetic on halves that keeps more digits must not go on. */
 static Ref pinned(Build *b, Ref x) {
   const Node *n = node(b->ir, x);

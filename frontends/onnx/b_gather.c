@@ -35,11 +35,6 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   b->wrong->p[b->wrong->n++] = any;
 }
 
-Ref clamp_index(Build *b, Ref r, int64_t extent) {
-  if (node(b->ir, r)->vmin < 0) r = g_binary(b->ir, OP_MAX, r, c_int(b->ir, DT_I64, 0));
-  return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
-}
-
 static Ref in_extent(Build *b, Ref at, int64_t n) {
   return both(b, g_binary(b->ir, OP_CMPLE, integer(b, 0), at), g_binary(b->ir, OP_CMPLT, at, integer(b, n)));
 }

@@ -4,15 +4,6 @@
 #include "build.h"
 #include <math.h>
 
-Ref without_axes(IR *ir, Ref x, uint32_t axes) {
-  const Node *n = node(ir, x);
-  int64_t dims[MAX_RANK];
-  int rank = 0;
-  for (int i = 0; i < n->rank; i++)
-    if (!(axes >> i & 1)) dims[rank++] = n->dims[i];
-  return g_reshape(ir, x, rank, dims);
-}
-
 static int64_t reduced_count(const Node *x, uint32_t axes) {
   int64_t n = 1;
   for (int i = 0; i < x->rank; i++)

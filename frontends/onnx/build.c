@@ -4,60 +4,28 @@
  *
  * Shapes are static, so sub-graphs that compute shapes are constants: Shape gives a constant, and
  * small integer results that depend on no input of the graph are evaluated at once (const_tensor
- * does the rest when a builder asks). */
+ * does the rest when a builder asks). What operators there are comes from above (onnx.c), because builders
+ * come back here for bodies and for what other operators make. */
 #include "build.h"
-#include "../../compiler/interp/interp.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const OpRow rows[] = {
-#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg)                                         \
-  { domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg },
-#include "optable.h"
-#undef OPROW
-};
-enum { ROWS = sizeof rows / sizeof *rows };
-
-static const OpForm refused[] = {
-#define REFUSED(domain, name, why) { domain, name, 0, 0, why },
-#include "refused.h"
-#undef REFUSED
-};
-enum { REFUSALS = sizeof refused / sizeof *refused };
 
 /* ---- finding rows: the table is sorted by name ---- */
 static int row_compare(const void *key, const void *row) { return strcmp(key, ((const OpRow *)row)->name); }
 
-static const OpRow *row_find(const char *domain, const char *op, int64_t opset) {
-  const OpRow *hit = bsearch(op, rows, ROWS, sizeof *rows, row_compare);
+static const OpRow *row_find(const OpTable *t, const char *domain, const char *op, int64_t opset) {
+  const OpRow *hit = bsearch(op, t->rows, t->n, sizeof *t->rows, row_compare);
   if (!hit) return NULL;
-  while (hit > rows && !strcmp(hit[-1].name, op)) hit--;
-  for (; hit < rows + ROWS && !strcmp(hit->name, op); hit++)
+  while (hit > t->rows && !strcmp(hit[-1].name, op)) hit--;
+  for (; hit < t->rows + t->n && !strcmp(hit->name, op); hit++)
     if (!strcmp(hit->domain, domain) && opset >= hit->since && opset <= hit->until) return hit;
   return NULL;
 }
 
-static bool name_known(const char *domain, const char *op) {
+static bool name_known(const OpTable *t, const char *domain, const char *op) {
   for (int v = 1; v <= OPSET_NOW; v++)
-    if (row_find(domain, op, v)) return true;
+    if (row_find(t, domain, op, v)) return true;
   return false;
-}
-
-/* The forms of one operator follow one another, from the oldest to the newest: the row behind those of row k */
-static int next_operator(int k) {
-  const OpRow *first = &rows[k];
-  while (k < ROWS && !strcmp(rows[k].name, first->name) && !strcmp(rows[k].domain, first->domain)) k++;
-  return k;
-}
-
-bool onnx_op(int i, OpForm *form) {
-  int k = 0;
-  for (; i > 0 && k < ROWS; i--) k = next_operator(k);
-  if (k == ROWS && i < REFUSALS) *form = refused[i];
-  else if (k == ROWS) return false;
-  else *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[next_operator(k) - 1].until, NULL };
-  return true;
 }
 
 /* ---- what the table cannot do, all of it at once ---- */
@@ -80,13 +48,13 @@ static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
   if (!rank) sb_puts(s, "[]");
 }
 
-static const char *why_refused(const OnnxNode *n) {
-  for (int i = 0; i < REFUSALS; i++)
-    if (!strcmp(refused[i].domain, n->domain) && !strcmp(refused[i].name, n->op)) return refused[i].why;
+static const char *why_refused(const OpTable *t, const OnnxNode *n) {
+  for (const OpForm *f = t->refused; f < t->refused + t->nrefused; f++)
+    if (!strcmp(f->domain, n->domain) && !strcmp(f->name, n->op)) return f->why;
   return NULL;
 }
 
-static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
+static void report_unsupported(Ctx *c, const OpTable *t, const OnnxModel *m, const OnnxNode *n) {
   Sb in = { 0 };
   for (uint32_t i = 0; i < n->nin && i < 8; i++) {
     if (i) sb_puts(&in, ", ");
@@ -97,28 +65,28 @@ static void report_unsupported(Ctx *c, const OnnxModel *m, const OnnxNode *n) {
   if (!n->opset) error_at(c, onnx_pos(n), "domain '%s' is not imported", domain);
   else if (!*n->domain && n->opset > OPSET_NOW)
     error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest this version knows", (long long)n->opset, OPSET_NOW);
-  else if (name_known(n->domain, n->op))
+  else if (name_known(t, n->domain, n->op))
     error_at(c, onnx_pos(n), "operator '%s' is not supported in opset %lld; inputs: %s", n->op, (long long)n->opset, inputs);
-  else if (why_refused(n))
+  else if (why_refused(t, n))
     error_at(c, onnx_pos(n),
              "operator '%s' of '%s' is not supported: %s; --result NAME can end the model at a value before it; inputs: %s",
-             n->op, domain, why_refused(n), inputs);
+             n->op, domain, why_refused(t, n), inputs);
   else error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported; inputs: %s", n->op, domain, inputs);
   sb_free(&in);
 }
 
 /* In bodies too, but for those of If: a branch may be one that is never taken */
-static void report_graph(Ctx *c, const OnnxModel *m, const OnnxGraph *g) {
+static void report_graph(Ctx *c, const OpTable *t, const OnnxModel *m, const OnnxGraph *g) {
   for (uint32_t i = 0; i < g->nnodes; i++) {
     const OnnxNode *n = &g->nodes[i];
-    if (!row_find(n->domain, n->op, n->opset)) report_unsupported(c, m, n);
+    if (!row_find(t, n->domain, n->op, n->opset)) report_unsupported(c, t, m, n);
     for (uint32_t a = 0; a < n->nattr && strcmp(n->op, "If"); a++)
-      if (n->attr[a].kind == AT_GRAPH) report_graph(c, m, n->attr[a].u.graphs[0]);
+      if (n->attr[a].kind == AT_GRAPH) report_graph(c, t, m, n->attr[a].u.graphs[0]);
   }
 }
 
-static void check_supported(Ctx *c, const OnnxModel *m) {
-  report_graph(c, m, &m->graph);
+static void check_supported(Ctx *c, const OpTable *t, const OnnxModel *m) {
+  report_graph(c, t, m, &m->graph);
   if (c->errors) fail_silent(c, EX_BADMODEL);
 }
 
@@ -127,8 +95,6 @@ static const char kind_letter[AT_COUNT] = {
   [AT_FLOAT] = 'f',  [AT_INT] = 'i',  [AT_STRING] = 's',  [AT_TENSOR] = 't',    [AT_GRAPH] = 'g',
   [AT_FLOATS] = 'F', [AT_INTS] = 'I', [AT_STRINGS] = 'S', [AT_TYPE_PROTO] = 'y'
 };
-
-static bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
 
 static void attr_take(Build *b, AttrVal *v, const OnnxAttr *a) {
   if (kind_letter[a->kind] != v->kind) bad(b, "attribute '%s' is a %s", a->name, onnx_attr_kind_name[a->kind]);
@@ -214,194 +180,6 @@ static void check_attr_names(Build *b) {
   }
 }
 
-AttrVal *attr_find(Build *b, const char *name) {
-  for (int i = 0; i < b->nattr; i++)
-    if (word_is(b->attr[i].name, b->attr[i].len, name)) return &b->attr[i];
-  BUG("%s has no attribute '%s' in the table", b->row->name, name);
-}
-
-void set_string(Build *b, const char *name, const char *value) {
-  AttrVal *a = attr_find(b, name);
-  a->set = true;
-  a->s = value;
-}
-
-static const AttrVal *attr_get(const Build *b, const char *name) { return attr_find((Build *)b, name); }
-bool attr_set(const Build *b, const char *name) { return attr_get(b, name)->set; }
-int64_t attr_int(const Build *b, const char *name) { return attr_get(b, name)->i; }
-double attr_float(const Build *b, const char *name) { return attr_get(b, name)->f; }
-bool attr_is(const Build *b, const char *name, const char *value) {
-  const AttrVal *v = attr_get(b, name);
-  return v->set && !strcmp(v->s, value);
-}
-const int64_t *attr_ints(const Build *b, const char *name, int *n) {
-  const AttrVal *v = attr_get(b, name);
-  *n = v->set ? (int)v->n : 0;
-  return v->set ? v->ints : NULL;
-}
-
-/* ---- constants ---- */
-int64_t tensor_int(const Tensor *t, int64_t i) {
-  int64_t bits = tensor_bits(t, i);
-  return dt_float(t->dt) ? double_to_bits(DT_I64, bits_to_double(t->dt, bits)) : bits;
-}
-
-double tensor_float(const Tensor *t, int64_t i) { return bits_to_double(t->dt, tensor_bits(t, i)); }
-
-bool const_tensor(Build *b, Ref r, Tensor *t) {
-  const Node *x = node(b->ir, r);
-  int64_t bits;
-  if (x->op == OP_WEIGHT) {
-    *t = b->ir->tensors.p[x->arg[0]];
-    return true;
-  }
-  if (node_is_const(b->ir, r, &bits)) {
-    *t = (Tensor){ .dt = (DType)x->dt, .rank = x->rank, .elems = dims_elems(x->dims, x->rank), .splat = bits };
-    if (x->rank) memcpy(t->dims, x->dims, x->rank * sizeof *x->dims);
-    return true;
-  }
-  if (x->varies) return false;
-  if (!interp_const(b->ir, r, t)) bad(b, "evaluating a constant goes over the limit of constant folding");
-  return true;
-}
-
-const char *input_behind(const Build *b, Ref r) {
-  for (;;) {
-    const Node *x = node(b->ir, r);
-    int k = 0;
-    if (x->op == OP_PARAM) return b->m->values.p[b->m->graph.in[x->arg[0]]].name;
-    while (k < x->nsrc && !node(b->ir, x->src[k])->varies) k++;
-    if (k == x->nsrc) return "";
-    r = x->src[k];
-  }
-}
-
-static Tensor need_const(Build *b, int k, const char *name) {
-  Tensor t;
-  if (!const_tensor(b, b->in[k], &t))
-    bad(b, "input '%s' must be known when compiling, but it depends on input '%s' of the graph; a constant in its place can be "
-        "compiled, or --result NAME with a value before this node", name, input_behind(b, b->in[k]));
-  return t;
-}
-
-static Tensor short_list(Build *b, int k, const char *name) {
-  Tensor t = need_const(b, k, name);
-  if (t.elems > FOLD_ELEMS * 16) bad(b, "input '%s' has %lld elements, expected a short list", name, (long long)t.elems);
-  return t;
-}
-
-const int64_t *const_ints(Build *b, int k, const char *name, int *n) {
-  Tensor t = short_list(b, k, name);
-  int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
-  for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_int(&t, i);
-  *n = (int)t.elems;
-  return v;
-}
-
-const double *const_floats(Build *b, int k, const char *name, int *n) {
-  Tensor t = short_list(b, k, name);
-  double *v = ARENA_NEW(&b->c->model, double, t.elems + 1);
-  for (int64_t i = 0; i < t.elems; i++) v[i] = tensor_float(&t, i);
-  *n = (int)t.elems;
-  return v;
-}
-
-int axis_of(Build *b, int64_t axis, int rank) {
-  if (axis < -(int64_t)rank || axis >= rank) bad(b, "axis %lld is outside a tensor of rank %d", (long long)axis, rank);
-  return (int)(axis < 0 ? axis + rank : axis);
-}
-
-uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank) {
-  uint32_t mask = 0;
-  for (int i = 0; i < n; i++) {
-    uint32_t bit = 1u << axis_of(b, axes[i], rank);
-    if (mask & bit) bad(b, "axis %lld is named twice", (long long)axes[i]);
-    mask |= bit;
-  }
-  return mask;
-}
-
-/* ---- results ---- */
-void check_dims(Build *b, int rank, const int64_t *dims) {
-  if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
-  for (int i = 0; i < rank; i++)
-    if (dims[i] < 0 || dims[i] > MAX_ELEMS)
-      bad(b, "the result's extent %lld on axis %d is outside 0 to 2^40", (long long)dims[i], i);
-  if (dims_elems(dims, rank) > MAX_ELEMS) bad(b, "the result has more than 2^40 elements");
-}
-
-int64_t elems_mul(Build *b, int64_t x, int64_t y) {
-  int64_t n;
-  if (!i64_mul(x, y, &n) || n > MAX_ELEMS) bad(b, "%lld times %lld is more than 2^40", (long long)x, (long long)y);
-  return n;
-}
-
-char *dims_text(Build *b, const int64_t *dims, int rank) {
-  Sb s = { 0 };
-  sb_puts(&s, "[");
-  for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
-  sb_puts(&s, "]");
-  char *text = arena_str(&b->c->model, s.p, s.n);
-  sb_free(&s);
-  return text;
-}
-
-Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims) {
-  const Node *n = node(b->ir, x);
-  bool fits = n->rank <= rank;
-  for (int i = 1; fits && i <= n->rank; i++) fits = n->dims[n->rank - i] == 1 || n->dims[n->rank - i] == dims[rank - i];
-  if (!fits) bad(b, "shape %s does not broadcast to %s", dims_text(b, n->dims, n->rank), dims_text(b, dims, rank));
-  return g_expand(b->ir, x, rank, dims);
-}
-
-void check_broadcast(Build *b, int n, const Ref *xs) {
-  int64_t dims[USER_RANK]; /* from the last axis backwards */
-  int rank = 0;
-  for (int k = 0; k < n; k++) {
-    const Node *x = node(b->ir, xs[k]);
-    for (int i = 0; i < x->rank; i++) {
-      int64_t d = x->dims[x->rank - 1 - i];
-      if (i >= rank) dims[rank++] = 1;
-      if (d != 1 && dims[i] != 1 && d != dims[i])
-        bad(b, "shape %s of input %d does not broadcast with the inputs before it: %lld against %lld",
-            dims_text(b, x->dims, x->rank), k, (long long)d, (long long)dims[i]);
-      if (d != 1) dims[i] = d;
-    }
-  }
-  check_dims(b, rank, dims);
-}
-
-Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data) {
-  Tensor t = { .dt = d, .rank = rank, .elems = dims_elems(dims, rank) };
-  memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
-  t.data = arena_dup(&b->c->model, data, (size_t)t.elems * (size_t)dt_bytes(d));
-  return g_weight(b->ir, ir_tensor(b->ir, &t));
-}
-
-Ref ints_ref(Build *b, int n, const int64_t *v) { return tensor_ref(b, DT_I64, 1, (int64_t[]){ n }, v); }
-
-Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
-  int64_t n = dims_elems(dims, rank);
-  char *data = ARENA_NEW(&b->c->model, char, n *dt_bytes(d));
-  for (int64_t i = 0; i < n; i++) {
-    int64_t bits = double_to_bits(d, v[i]); /* little-endian host, as the file */
-    memcpy(data + i * dt_bytes(d), &bits, (size_t)dt_bytes(d));
-  }
-  return tensor_ref(b, d, rank, dims, data);
-}
-
-Ref type_limit(IR *ir, DType d, bool high) {
-  return d == DT_BOOL ? c_int(ir, d, high) : c_float(ir, d, high ? INFINITY : -INFINITY); /* integers saturate */
-}
-DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
-
-Ref scalar_in(Build *b, int k) {
-  const Node *x = in_node(b, k);
-  if (dims_elems(x->dims, x->rank) != 1)
-    bad(b, "input %d has %lld elements, expected one", k, (long long)dims_elems(x->dims, x->rank));
-  return g_reshape(b->ir, b->in[k], 0, NULL);
-}
-
 /* ---- one node ---- */
 static Ref value_ref(Build *b, OnnxId id) {
   if (!id || b->value[id]) return b->value[id];
@@ -475,7 +253,7 @@ static Ref fold_small(Build *b, Ref r) {
 }
 
 void become(Build *b, const char *op) {
-  b->row = row_find("", op, OPSET_NOW);
+  b->row = row_find(b->ops, "", op, OPSET_NOW);
   CHECK(b->row);
   read_attrs(b);
 }
@@ -483,13 +261,6 @@ void become(Build *b, const char *op) {
 void build_newest(Build *b) {
   become(b, b->row->name);
   b->row->build(b);
-}
-
-void *grown(Build *b, void *p, size_t n, size_t size) {
-  if (n & (n - 1)) return p;
-  void *more = arena_alloc(&b->c->model, (n ? 2 * n : 1) * size);
-  if (n) memcpy(more, p, n * size);
-  return more;
 }
 
 /* Nodes since the current node of the main graph; tables count as the nodes that would take their memory. */
@@ -526,12 +297,9 @@ Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const Attr
   return out;
 }
 
-int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin ? b->narrow[b->n->in[k]] : 0; }
-
-static bool only_moves(BuildFn f) { return f == op_identity || f == op_reshape || f == op_transpose; }
-static bool takes_narrow(BuildFn f) {
-  return only_moves(f) || f == op_cast || f == op_cast_like || f == op_quantize || f == op_dequantize ||
-         f == op_gather_block_quantized;
+static bool among(const BuildFn *fs, BuildFn f) {
+  while (*fs && *fs != f) fs++;
+  return *fs != NULL;
 }
 
 /* What a builder makes on the way to its results may be larger than they are, but its bytes must be a number. */
@@ -546,9 +314,9 @@ static void build_node(Build *b, const OnnxNode *n) {
   const Ref first = b->ir->n;
   b->n = n;
   b->ir->building = b->at = onnx_pos(n);
-  b->row = row_find(n->domain, n->op, n->opset);
+  b->row = row_find(b->ops, n->domain, n->op, n->opset);
   if (!b->row) {
-    report_unsupported(b->c, b->m, n);
+    report_unsupported(b->c, b->ops, b->m, n);
     fail_silent(b->c, EX_BADMODEL);
   }
   b->ir->origin = ir_origin(b->ir, n->text, n->index);
@@ -560,7 +328,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
-    if (in_narrow(b, k) && !takes_narrow(b->row->build))
+    if (in_narrow(b, k) && !among(b->ops->moves, b->row->build) && !among(b->ops->take_narrow, b->row->build))
       bad(b, "input %d, '%s', is %s, which only conversions and moves take", k, input_name(b, k),
           onnx_type_name(in_narrow(b, k)));
   }
@@ -568,7 +336,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->nattr = -1; /* nothing to take over */
   read_attrs(b);
   check_attr_names(b);
-  b->result_narrow = only_moves(b->row->build) ? in_narrow(b, 0) : 0;
+  b->result_narrow = among(b->ops->moves, b->row->build) ? in_narrow(b, 0) : 0;
   b->row->build(b);
   check_made(b, first);
   if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
@@ -743,8 +511,8 @@ static void build_guard(Build *b, Graph *g) {
   g->guarded = true;
 }
 
-Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
-  check_supported(c, m);
+Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o) {
+  check_supported(c, ops, m);
   Graph *g = ARENA_NEW(&c->model, Graph, 1);
   g->ir = ir_new(c);
   g->name = m->graph.name;
@@ -753,7 +521,7 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   Lists lists = { 0 };
   Ragged ragged = { .wanted = o ? o->capacity : 0 };
   ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
-  Build b = { .c = c, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
+  Build b = { .c = c, .ops = ops, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };

@@ -34,6 +34,16 @@ typedef struct OpRow {
   int64_t arg;        /* what the builder makes of it: mostly the Op */
 } OpRow;
 
+/* All of them, from onnx.c */
+typedef struct OpTable {
+  const OpRow *rows;         /* by name; forms of one operator from the oldest to the newest */
+  size_t n;
+  const OpForm *refused;     /* those of the standard that have no row */
+  size_t nrefused;
+  const BuildFn *moves;      /* these change no value, so they take any type; NULL ends the list */
+  const BuildFn *take_narrow; /* these know the types of narrow.c; NULL ends the list */
+} OpTable;
+
 typedef struct AttrVal {
   const char *name;   /* word of the row's attrs, up to the colon */
   size_t len;
@@ -84,6 +94,7 @@ static inline bool is_list(Ref r) { return r & LIST_TAG; }
 
 struct Build {
   Ctx *c;
+  const OpTable *ops;
   IR *ir;
   OnnxModel *m;
   const OnnxNode *n;
@@ -108,11 +119,13 @@ struct Build {
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* An array of n elements in the model's arena with room for one more: doubled when n is a power of two */
+/* results.c: an array of n elements in the model's arena with room for one more: doubled when n is a power of two */
 void *grown(Build *b, void *p, size_t n, size_t size);
 
-/* ---- build.c: arguments ---- */
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
+
+/* ---- build.c: one node after the other ---- */
+Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
 void become(Build *b, const char *op);          /* the row of op's newest form, attributes of the same names kept */
 void build_newest(Build *b);                    /* the same of the node's own operator, and builds it */
 /* What operator op of ONNX makes of nin inputs; n attributes it is given, the others have their defaults */
@@ -124,6 +137,9 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
  * itself by a number of the model calls it before it allocates anything for its copies, and again in each copy. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);
+
+/* ---- args.c ---- */
+static inline bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
 bool attr_set(const Build *b, const char *name);
 int64_t attr_int(const Build *b, const char *name); /* 0 when not set */
 double attr_float(const Build *b, const char *name);
@@ -135,6 +151,7 @@ static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b-
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
 static inline bool has_in(const Build *b, int k) { return k >= 0 && k < b->nin && b->in[k]; }
 
+int in_narrow(const Build *b, int k);           /* the narrow type of input k, or 0 */
 Ref scalar_in(Build *b, int k);                 /* input k, of one element, without its axes */
 
 /* Values that must be known now. name is the input's in the operator's documentation. */
@@ -147,7 +164,7 @@ double tensor_float(const Tensor *t, int64_t i);
 int axis_of(Build *b, int64_t axis, int rank);  /* negative ones counted from the end */
 uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; repeated axes are refused */
 
-/* ---- build.c: results ---- */
+/* ---- results.c ---- */
 void check_dims(Build *b, int rank, const int64_t *dims); /* fails when over USER_RANK or MAX_ELEMS */
 char *dims_text(Build *b, const int64_t *dims, int rank); /* [2,3], for messages */
 int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y, which are not negative; fails when over MAX_ELEMS */
@@ -157,6 +174,9 @@ Ref ints_ref(Build *b, int n, const int64_t *v); /* constant i64[n] */
 Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data); /* data is copied */
 Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v);
 Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
+Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
+Ref bitcast(Build *b, Ref x, DType d);          /* of the same width */
+Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, into 0 to extent - 1; extent > 0 */
 DType acc_type(DType d);                        /* what sums of d are kept in: f32 for f16 and bf16 */
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
@@ -174,10 +194,6 @@ static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DTy
 /* ---- narrow.c: x as a value of type t, in the type that keeps it. saturate: what is too large becomes the greatest ---- */
 Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate);
 Ref narrow_range(Build *b, const Narrow *t, Ref x); /* x, at most the greatest and at least the least of t, an integer type */
-int in_narrow(const Build *b, int k);           /* the narrow type of input k, or 0 */
-
-/* ---- b_elementwise.c ---- */
-Ref bitcast(Build *b, Ref x, DType d);          /* of the same width */
 
 /* ---- b_move.c: pieces other builders use ---- */
 /* axis of x gets the elements index[0..n), all in range: a view where the indices allow one */
@@ -191,7 +207,6 @@ Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... alon
 
 /* ---- b_gather.c ---- */
 Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64, negative ones counted from the end; ones out of range are noted */
-Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, into 0 to extent - 1; extent > 0 */
 /* old, but where at (i64) is 0 to n - 1 along the axis, the entry at of the n > 0 there in rows. old may be a scalar. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* how many notes there are */
@@ -213,7 +228,6 @@ Ref checked_ragged(Build *b, Ref r);
 /* ---- b_reduce.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log); /* log: its logarithm */
 Ref greater(IR *ir, Ref x, Ref y);              /* NaN is the greatest */
-Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 /* Over the last axis; the attribute epsilon is the node's. bias: 0: none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
 Ref rms_norm(Build *b, Ref x, Ref scale);

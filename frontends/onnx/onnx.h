@@ -1,6 +1,6 @@
 /* onnx.h: what the two halves of the ONNX front end share. The reading half (wire.c, read.c with
  * functions.c and order.c, attr.c, tensor.c) turns a file into the records below; the building half
- * (build.c, adapt.c, b_*.c) turns them into a Graph. No protobuf type passes this line.
+ * (build.c, args.c, results.c, adapt.c, b_*.c) turns them into a Graph; onnx.c is above both. No protobuf type passes this line.
  *
  * The records are what is left when names, files and functions are resolved: values are numbers, so
  * scopes and shadowing are settled; model-local functions are inlined; nodes are in topological
@@ -112,7 +112,7 @@ double narrow_value(const Narrow *t, unsigned bits);
 /* ---- cut.c: leaves out nodes and inputs that no output needs ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);
 
-/* ---- build.c: records to a graph. Gives symbolic dimensions their values, lists all unsupported
+/* ---- onnx.c: records to a graph. Gives symbolic dimensions their values, lists all unsupported
  * operators before it fails ---- */
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o);
 #endif

@@ -44,3 +44,13 @@ void onnx_tensor_save(const Tensor *t, const char *name, Sb *out) {
   out->p[out->n] = 0;
   sb_free(&raw);
 }
+
+const char *domain_text(Ctx *c, const char *s) { return !s || !strcmp(s, "ai.onnx") ? "" : pb_name(c, s); }
+
+int shown(const char *s) {
+  enum { SHOWN = 100 }; /* bytes of a name */
+  size_t n = strlen(s);
+  if (n <= SHOWN) return (int)n;
+  for (n = SHOWN; (s[n] & 0xc0) == 0x80;) n--;
+  return (int)n;
+}

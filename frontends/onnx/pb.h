@@ -44,4 +44,6 @@ OnnxAttr pb_attr(Ctx *c, External *x, const Onnx__AttributeProto *a, Pos at);
 static inline const char *pb_text(const char *s) { return s ? s : ""; }
 static inline uint32_t pb_intern(Ctx *c, const char *s) { return intern(c, pb_text(s), strlen(pb_text(s))); }
 static inline const char *pb_name(Ctx *c, const char *s) { return intern_text(c, pb_intern(c, s)); }
+const char *domain_text(Ctx *c, const char *s); /* pb.c; interned; "" for ai.onnx */
+int shown(const char *s);  /* pb.c; as much of a name as is worth repeating in messages, cut between characters */
 #endif

@@ -7,7 +7,7 @@
 #include "read.h"
 #include <string.h>
 
-enum { NEWEST_IR = 14, SHOWN = 100 }; /* SHOWN: bytes of a name */
+enum { NEWEST_IR = 14 };
 
 typedef struct Binding {
   OnnxId id;
@@ -53,15 +53,6 @@ typedef struct Reader {
 
 static uint32_t name_id(Reader *r, const char *s) { return pb_intern(r->c, s); }
 static const char *name_text(Reader *r, const char *s) { return pb_name(r->c, s); }
-
-const char *domain_text(Ctx *c, const char *s) { return !s || !strcmp(s, "ai.onnx") ? "" : pb_name(c, s); }
-
-int shown(const char *s) {
-  size_t n = strlen(s);
-  if (n <= SHOWN) return (int)n;
-  for (n = SHOWN; (s[n] & 0xc0) == 0x80;) n--;
-  return (int)n;
-}
 
 /* ---- the symbol table ---- */
 static Binding *binding(Reader *r, uint32_t name) {
@@ -489,26 +480,4 @@ void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m) {
   VEC_FREE(&r.frames);
   VEC_FREE(&r.bodies);
   if (code) fail_silent(c, code);
-}
-
-typedef struct Load {
-  const char *path;
-  const LoadOptions *o;
-  OnnxModel m;
-  Graph *graph;
-} Load;
-
-static void load_inside(Ctx *c, void *arg) {
-  Load *l = arg;
-  onnx_read(c, l->path, l->o, &l->m);
-  if (l->o && l->o->nresults) onnx_cut(c, &l->m);
-  l->graph = onnx_build(c, &l->m, l->o);
-}
-
-Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o) {
-  Load l = { .path = path, .o = o };
-  int code = ctx_try(c, load_inside, &l);
-  VEC_FREE(&l.m.values);
-  if (code) fail_silent(c, code);
-  return l.graph;
 }

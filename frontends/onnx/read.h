@@ -66,9 +66,4 @@ Size inlined_size(Functions *f, NodeProto **nodes, size_t n);
  * it needs and otherwise as they come; returns 0. A cycle leaves its elements in order instead, and
  * its length is returned. */
 uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order);
-
-/* ---- read.c ---- */
-
-const char *domain_text(Ctx *c, const char *s); /* interned; "" for ai.onnx */
-int shown(const char *s);  /* as much of a name as is worth repeating in messages, cut between characters */
 #endif

@@ -1,0 +1,64 @@
+/* onnx.c: the front end as a whole: its operators, and a file read, cut to what is asked for, and built with them. */
+#include "build.h"
+
+static const OpRow rows[] = {
+#define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg)                                         \
+  { domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg },
+#include "optable.h"
+#undef OPROW
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const OpForm refused[] = {
+#define REFUSED(domain, name, why) { domain, name, 0, 0, why },
+#include "refused.h"
+#undef REFUSED
+};
+enum { REFUSALS = sizeof refused / sizeof *refused };
+
+/* ---- the list of operators ---- */
+/* The forms of one operator follow one another, from the oldest to the newest: the row behind those of row k */
+static int next_operator(int k) {
+  const OpRow *first = &rows[k];
+  while (k < ROWS && !strcmp(rows[k].name, first->name) && !strcmp(rows[k].domain, first->domain)) k++;
+  return k;
+}
+
+bool onnx_op(int i, OpForm *form) {
+  int k = 0;
+  for (; i > 0 && k < ROWS; i--) k = next_operator(k);
+  if (k == ROWS && i < REFUSALS) *form = refused[i];
+  else if (k == ROWS) return false;
+  else *form = (OpForm){ rows[k].domain, rows[k].name, rows[k].since, rows[next_operator(k) - 1].until, NULL };
+  return true;
+}
+
+/* ---- loading ---- */
+Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
+  static const BuildFn moves[] = { op_identity, op_reshape, op_transpose, NULL };
+  static const BuildFn take_narrow[] = { op_cast, op_cast_like, op_quantize, op_dequantize, op_gather_block_quantized, NULL };
+  static const OpTable ops = { rows, ROWS, refused, REFUSALS, moves, take_narrow };
+  return build_graph(c, &ops, m, o);
+}
+
+typedef struct Load {
+  const char *path;
+  const LoadOptions *o;
+  OnnxModel m;
+  Graph *graph;
+} Load;
+
+static void load_inside(Ctx *c, void *arg) {
+  Load *l = arg;
+  onnx_read(c, l->path, l->o, &l->m);
+  if (l->o && l->o->nresults) onnx_cut(c, &l->m);
+  l->graph = onnx_build(c, &l->m, l->o);
+}
+
+Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o) {
+  Load l = { .path = path, .o = o };
+  int code = ctx_try(c, load_inside, &l);
+  VEC_FREE(&l.m.values);
+  if (code) fail_silent(c, code);
+  return l.graph;
+}
