@@ -198,10 +198,6 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
   return so;
 }
 
-bool keeps_denormals(const Options *o) {
-  return o->denormals ? !strcmp(o->denormals, "keep") : o->precision && precision_named(o->precision) == PREC_STRICT;
-}
-
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch) {
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));

@@ -46,10 +46,10 @@ typedef struct Options {       /* zero, false and NULL: not given */
   bool json, explain, tunables, quiet, verbose, help, man, version;
 } Options;
 
-Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
 /* Fills in o. Returns -1 to go on, or the exit code when all is said (help, a wrong option). */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
+double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: it is none */
 
 /* ---- one function per verb: an exit code, or fail() ---- */
 int verb_compile(Ctx *c, const Options *o);
@@ -72,19 +72,25 @@ int tunables_list(Ctx *c, const Options *o);
 typedef struct Feed Feed;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: there is none of that name, or it does not emit that */
+Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
+bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: its shapes fix dynamic dimensions; may be NULL */
-void progress_show(const Options *o, const char *stage, int64_t seconds); /* on a terminal only; stage NULL: clears */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped); /* NULL: --stop-after, its text is in *stopped */
+
+/* ---- interpret.c ---- */
+/* The outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
+ * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
+void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
+/* One run; false: it takes more than so many operations, if that is not 0. */
+bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
+
+/* ---- report.c ---- */
+void progress_show(const Options *o, const char *stage, int64_t seconds); /* on a terminal only; stage NULL: clears */
 json_t *json_report(const char *verb, const char *model); /* an object with what every report has */
 void json_print(json_t *j);                               /* to stdout; takes the reference */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
 const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MB" */
 void print_name(const char *s);                           /* to stdout; names may hold anything */
-/* verify.c: the outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
- * states' are filled in; out: for each run those that the caller gets. exact false: each op rounds to its type. */
-void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
-/* One run; false: it takes more than so many operations, if that is not 0. */
-bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
 typedef struct SettledAt { int threads; double untuned, tuned; } SettledAt; /* ms of a run; threads 0: not measured */
@@ -95,9 +101,6 @@ Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Set
 int settle_survey(Ctx *c, Settle *s);                     /* the goals' slack; an exit code */
 int settle_model(Ctx *c, Settle *s);                      /* the goals keep what holds there; an exit code */
 void settle_close(Settle *s);
-
-/* ---- tune.c ---- */
-double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: it is none */
 
 /* ---- error.c: what a precision costs, on sample inputs ---- */
 typedef struct Sample { Tensor *in, *exact; } Sample;
@@ -164,6 +167,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* its w
 _Noreturn void child_died(Ctx *c, int status, const char *what); /* fails as its end deserves */
 int interrupt_pending(void);                              /* the signal that wants the program to end, or 0 */
 void *shared_memory(Ctx *c, size_t n);                    /* with children started later */
+double clock_ms(void);
 
 /* ---- interface.c: from a bundle's manifest ---- */
 typedef struct Interface {                                /* what a caller of a built bundle must know */
@@ -185,7 +189,6 @@ bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless its file has the digest of the manifest */
 
 /* ---- build.c: bundles built on this machine ---- */
-bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
 /* What the C compiler makes of `more`, arguments that name sources for t, as scratch/NAME.so. Fails with EX_MISSING,
  * EX_NOWRITE or EX_RETRY where the compiler or the machine is to blame. */
@@ -195,7 +198,17 @@ const char *shared_object(Ctx *c, const Options *o, const char *scratch, const c
 int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
                    const Target *t, const char **why);
 
-/* ---- toolchain.c: what builds for a machine, and what runs it ---- */
+/* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
+const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
+/* The bundle's example as a static program, and what runs it: 0, or an exit code and why. */
+const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
+int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
+                const char **why);
+/* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
+typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
+Bytes link_shared(Ctx *c, void *arg, Bytes object);
+
+/* ---- toolchain.c: what builds for a machine, and what is installed of it ---- */
 /* Compilers for an architecture, besides clang, which builds for all; and what of it QEMU 7.2 plays. bare:
  * without an operating system. */
 typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator; uint32_t played; } Toolchain;
@@ -208,18 +221,11 @@ bool is_foreign(const Target *t);                         /* of another architec
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* of an object file's code; ARCH_ANY: none of tgc's */
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING for code that only others run */
+
+/* ---- emulate.c ---- */
 /* As bundle_execute, for another architecture: by an emulator, or fails with EX_MISSING. */
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
                     const Tensor *in, Tensor *out);
-/* The bundle in dir as a shared object; hooks: a header for TGC_HOOKS (docs/bundle.md), or NULL. */
-const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
-/* The bundle's example as a static program, and what runs it: 0, or an exit code and why. */
-const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
-int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
-                const char **why);
-/* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
-typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
-Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
 /* ---- execute.c: bundles run on this machine ---- */
 /* Builds the bundle in dir and runs it `steps` times in a process of its own: in has `stride` tensors for each run, out
@@ -250,7 +256,6 @@ typedef struct Worker {
   Reals ready;                                            /* what it said of its start: numbers, */
   const char *version;                                    /* and text after them */
 } Worker;
-double clock_ms(void);
 /* What cmd/probe/hooks.h leaves of a run: which thread did which parts of which kernel, and when. */
 enum { LANES = 64, SPANS = 4096 };                        /* threads, parts of a thread; more are left out */
 typedef struct Span { double begin, end; int kernel; } Span; /* ms */

@@ -17,12 +17,6 @@
 
 enum { WARM_MS = 2 }; /* caches come back, and idle threads of the competitor stop to spin */
 
-double clock_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 /* ---- the side that asks ---- */
 
 /* Two pipes and a child; in the child they are its standard input and output. */

@@ -1,4 +1,4 @@
-/* model.c: from the command line to a graph and a plan, and the small pieces all reports share. */
+/* model.c: from the command line to a graph and a plan. */
 #include "cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +70,10 @@ const Backend *backend_of(const Options *o, Emit *emit) {
   return NULL;
 }
 
-void progress_show(const Options *o, const char *stage, int64_t seconds) {
-  if (o->quiet || !isatty(STDERR_FILENO)) return;
-  fputs("\r\033[K", stderr);
-  if (stage) fprintf(stderr, "%s, %lld s", stage, (long long)seconds);
+Chains chains_named(const char *s) { return s ? (Chains)word_index(chains_name, CHAINS_COUNT, s) : CHAINS_FASTER; }
+
+bool keeps_denormals(const Options *o) {
+  return o->denormals ? !strcmp(o->denormals, "keep") : o->precision && precision_named(o->precision) == PREC_STRICT;
 }
 
 typedef struct Progress {
@@ -132,37 +132,4 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
     fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no unit of it does three products of bf16 sooner than one of floats\n",
             p->target->isa);
   return p;
-}
-
-/* ---- reports ---- */
-json_t *json_report(const char *verb, const char *model) {
-  json_t *j = json_pack("{s:i, s:s, s:s}", "schema_version", SCHEMA_VERSION, "tgc", TGC_VERSION, "verb", verb);
-  if (model) json_object_set_new(j, "model", json_text(model));
-  return j;
-}
-
-void json_print(json_t *j) {
-  json_dumpf(j, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-  putchar('\n');
-  json_decref(j);
-}
-
-const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims) {
-  Sb s = { 0 };
-  sb_printf(&s, "%s[", dtype_info[d].text);
-  for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
-  sb_puts(&s, "]");
-  return sb_keep(&s, &c->model);
-}
-
-const char *bytes_text(Ctx *c, int64_t n) {
-  static const char *const unit[] = { "B", "kB", "MB", "GB" };
-  double v = (double)n;
-  int u = 0;
-  while (v >= 1000 && u < 3) v /= 1000, u++;
-  return arena_printf(&c->model, u ? "%.1f %s" : "%.0f %s", v, unit[u]);
-}
-
-void print_name(const char *s) {
-  for (; *s; s++) putchar((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
 }

@@ -155,7 +155,13 @@ static void print_man(void) {
 }
 
 /* ---- parsing ---- */
-Chains chains_named(const char *s) { return s ? (Chains)word_index(chains_name, CHAINS_COUNT, s) : CHAINS_FASTER; }
+double duration(const char *text) {
+  char *end;
+  double v = strtod(text, &end);
+  double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+  if (*end == 's' || *end == 'm' || *end == 'h') end++;
+  return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
+}
 
 static int wrong(const Options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int wrong(const Options *o, const char *fmt, ...) {

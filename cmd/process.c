@@ -1,4 +1,4 @@
-/* process.c: the scratch folder and the children that run models. Signals that end the program are taken where tgc waits for a
+/* process.c: the scratch folder, the children that run models, and the clock. Signals that end the program are taken where tgc waits for a
  * child, and anywhere else by support/leftover.c: the folder is always removed. */
 #include "cmd.h"
 #include <errno.h>
@@ -94,4 +94,10 @@ void *shared_memory(Ctx *c, size_t n) {
   void *p = mmap(NULL, n ? n : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) fail(c, EX_RETRY, "no memory for %zu bytes of outputs: %s", n, strerror(errno));
   return p;
+}
+
+double clock_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }

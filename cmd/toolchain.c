@@ -1,4 +1,4 @@
-/* toolchain.c: what builds for machines that are not this one, and what runs that here. */
+/* toolchain.c: what builds for machines that are not this one, and what is installed of it. */
 #include "cmd.h"
 #include <elf.h>
 #include <fcntl.h>
@@ -55,64 +55,8 @@ Arch elf_arch(const char *path) {
   return ARCH_ANY;
 }
 
-_Noreturn static void cannot_run(Ctx *c, const Interface *f, Arch arch, const char *because) {
-  c->file = NULL;
-  fail(c, EX_MISSING,
-       "code for %s cannot be run here: this machine is %s, and %s; `tgc compile --self-test` makes a bundle that proves "
-       "itself there, and `tgc verify --outputs` judges what it saves",
-       f->target->arch == ARCH_ANY ? arch_name(arch) : f->target->isa, arch_name(host_arch()), because);
-}
-
 void native_only(Ctx *c, const Target *t) {
   if (!is_foreign(t)) return;
   fail(c, EX_MISSING, "code for %s cannot be timed here: this machine is %s (tgc devices says what can be run)", t->isa,
        arch_name(host_arch()));
-}
-
-static const Toolchain *emulator_for(Ctx *c, const Interface *f, Arch arch) {
-  if (is_bare(f->target)) cannot_run(c, f, arch, "it has no operating system (examples/cortex-m uses a board that QEMU plays)");
-  const char *name = NULL;
-  for (const Toolchain *x = toolchains; x->compiler; x++) {
-    if (x->arch != arch || x->bare) continue;
-    if (installed(c, x->emulator)) return x;
-    name = x->emulator;
-  }
-  cannot_run(c, f, arch, name ? arena_printf(&c->model, "no %s is installed", name) : "there is no emulator for that");
-}
-
-/* The bundle's own example, linked statically, is what an emulator runs: inputs and outputs are files. */
-void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
-                    const Tensor *in, Tensor *out) {
-  const Toolchain *x = emulator_for(c, f, arch);
-  if (steps > 1) cannot_run(c, f, arch, "emulators run one step only");
-  const char *program = example_build(c, o, dir, scratch, f), *saved = arena_printf(&c->model, "%s/outputs", scratch), *why;
-  if (!o->quiet) fprintf(stderr, "tgc: by %s, as this machine is %s\n", x->emulator, arch_name(host_arch()));
-  Texts argv = { 0 };
-  VEC_PUSH(&argv, x->emulator);
-  if (f->target->features & FEAT_RVV) VEC_PUSH(&argv, "-cpu"), VEC_PUSH(&argv, "rv64,v=true,vlen=128");
-  const char *const more[] = { program, "--weights", arena_printf(&c->model, "%s/%s_weights.bin", dir, f->name),     "--save",
-                               saved,   "--threads", arena_printf(&c->model, "%d", o->threads ? (int)o->threads : 1) };
-  for (size_t i = 0; i < sizeof more / sizeof *more; i++) VEC_PUSH(&argv, more[i]);
-  for (size_t i = 0; i < f->inputs.n; i++) {
-    const char *path = arena_printf(&c->model, "%s/input_%zu", scratch, i);
-    file_put(c, path, in[i].data, (size_t)(in[i].elems * dt_bytes(in[i].dt)));
-    VEC_PUSH(&argv, path);
-  }
-  const int code = example_run(c, o, scratch, x->emulator, &argv, saved, &why);
-  VEC_FREE(&argv);
-  if (code) {
-    c->file = NULL;
-    fail(c, code, "%s", why);
-  }
-  const Bytes b = file_read(c, saved, 0);
-  size_t at = 0;
-  for (size_t i = 0; i < f->outputs.n; i++) {
-    const GIO *v = &f->outputs.p[i];
-    out[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
-    memcpy(out[i].dims, v->dims, sizeof out[i].dims);
-    const size_t n = (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt);
-    if (n > b.n - at) fail(c, EX_MISSING, "%s ended before it had written all outputs", x->emulator);
-    out[i].data = b.p + at;
-    at += n;
-  }
 }

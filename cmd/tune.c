@@ -24,14 +24,6 @@ typedef struct Tuning {
   Settled model;
 } Tuning;
 
-double duration(const char *text) {
-  char *end;
-  double v = strtod(text, &end);
-  double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
-  if (*end == 's' || *end == 'm' || *end == 'h') end++;
-  return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
-}
-
 /* The first signal stops the search in order; from then on a second one ends the program at once. */
 static int interrupted(void *arg) {
   Tuning *u = arg;
