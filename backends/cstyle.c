@@ -668,10 +668,22 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   }
 }
 
+/* clang-format off */
+static const CodeForm forms[] = {
+  { "c", EMIT_TEXT, "%.c",  "$(B)/%.o: %.c %.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) $(NETFLAGS) $(WARN) $(PIC) -c -o $@ %.c\n",
+    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "", "" },
+  { .word = NULL },
+};
+/* clang-format on */
+
 const Backend c_backend = { .name = "c",
                             .gloss = "C99 with GNU vector types, or plain C99",
-                            .model = "net.c.in",
                             .comment = { "/* ", " */" },
+                            .model = "net.c.in",
+                            .forms = forms,
+                            .makes = EMIT_TEXT,
+                            .files = host_files,
+                            .variant = "variant.c.in",
                             .supports = c_supports,
                             .kernel = c_kernel,
                             .prelude = c_prelude };

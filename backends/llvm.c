@@ -697,10 +697,31 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
   return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);
 }
 
+/* clang-format off */
+static const CodeForm forms[] = {
+  { "ir", EMIT_TEXT, "%.ll", "LLC ?= llc\n$(B)/%.o: %.ll\n\t@mkdir -p $(B)\n\t$(LLC) -O2 -filetype=obj -relocation-model=pic -o $@ %.ll\n",
+    "$(B)/%.o ", "rm -f $@", "", "${CMAKE_CURRENT_BINARY_DIR}/%.o ", "EXTERNAL_OBJECT ON", "",
+    "find_program(LLC NAMES llc-19 llc)\n"
+    "add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/%.o DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/%.ll\n"
+    "  COMMAND ${LLC} -O2 -filetype=obj -relocation-model=pic -o ${CMAKE_CURRENT_BINARY_DIR}/%.o ${CMAKE_CURRENT_SOURCE_DIR}/%.ll)\n"
+    "set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/%.o PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)\n" },
+  { "asm", EMIT_ASM, "%.s",  "$(B)/%.o: %.s\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %.s\n",
+    "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "", "" },
+  { "obj", EMIT_OBJ, "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "", "" },
+  { "lib", EMIT_LIB, "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a", "" },
+  { "so",  EMIT_SO,  "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so", "" },
+  { .word = NULL },
+};
+/* clang-format on */
+
 const Backend llvm_backend = { .name = "llvm",
                                .gloss = "LLVM IR, and objects of it where LLVM 19 is installed",
-                               .model = "net.ll.in",
                                .comment = { "; ", "" },
+                               .model = "net.ll.in",
+                               .forms = forms,
+                               .makes = EMIT_OBJ,
+                               .files = host_files,
+                               .schedules = true,
                                .supports = llvm_supports,
                                .kernel = llvm_kernel,
                                .prelude = llvm_prelude,

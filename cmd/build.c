@@ -202,8 +202,9 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
-  const Emit emit = p->backend->build ? EMIT_OBJ : EMIT_TEXT;
-  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .emit = emit, .keep_denormals = keeps_denormals(o) },
+  bundle_render(p,
+                &(BundleOptions){ .backend = p->backend, .name = "net", .emit = p->backend->makes,
+                                  .keep_denormals = keeps_denormals(o) },
                 &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);

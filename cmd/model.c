@@ -37,13 +37,6 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 }
 
 /* ---- compiling ---- */
-static const struct { const char *name; Emit emit; const Backend *backend; } emits[] = {
-  /* the first row of a backend is what it makes when no --emit says so */
-  { "c", EMIT_TEXT, &c_backend },     { "obj", EMIT_OBJ, &llvm_backend }, { "ir", EMIT_TEXT, &llvm_backend },
-  { "asm", EMIT_ASM, &llvm_backend }, { "lib", EMIT_LIB, &llvm_backend }, { "so", EMIT_SO, &llvm_backend },
-};
-enum { EMITS = sizeof emits / sizeof *emits };
-
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   const char *isa = otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
@@ -53,19 +46,23 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
   Emit emit;
-  if (t->variants && backend_of(o, &emit) && (emit != EMIT_TEXT || backend_of(o, &emit)->build))
+  const Backend *b = backend_of(o, &emit);
+  if (t->variants && b && !b->variant)
     fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
   if (o->target && t->arch != arch) fail(c, EX_USAGE_, "--isa '%s' is no machine of --target '%s'", isa, o->target);
   if (c->tunables) t = target_with_rates(&c->model, t, &c->tunables->rates);
   return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
 }
 
-/* --emit decides, else --backend, else C. */
+/* --emit decides, else --backend, else the first of the list. */
 const Backend *backend_of(const Options *o, Emit *emit) {
-  for (int i = 0; i < EMITS; i++) {
-    if (o->emit ? strcmp(o->emit, emits[i].name) : strcmp(o->backend ? o->backend : "c", emits[i].backend->name)) continue;
-    *emit = emits[i].emit;
-    return emits[i].backend;
+  for (const Backend *const *b = backends; *b; b++) {
+    *emit = (*b)->makes;
+    if (!o->emit && (!o->backend || !strcmp(o->backend, (*b)->name))) return *b;
+    for (const CodeForm *f = (*b)->forms; o->emit && f->word; f++) {
+      *emit = f->emit;
+      if (!strcmp(o->emit, f->word)) return *b;
+    }
   }
   return NULL;
 }

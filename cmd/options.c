@@ -315,7 +315,7 @@ static int check_effect(const Options *o) {
     sb_free(&names);
     if (code >= 0) return code;
   }
-  if (o->cpu && !b->build) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
+  if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT)
@@ -353,6 +353,22 @@ static int check_dim(const Options *o, size_t i) {
   return -1;
 }
 
+/* "c, ir or obj" grows by a word; last: it is the last one */
+static void add_choice(Sb *s, const char *word, bool last) { sb_printf(s, "%s%s", !s->n ? "" : last ? " or " : ", ", word); }
+
+static int unknown_backend(const Options *o) {
+  Sb names = { 0 }, forms = { 0 };
+  for (const Backend *const *b = backends; *b; b++) {
+    add_choice(&names, (*b)->name, !b[1]);
+    for (const CodeForm *f = (*b)->forms; f->word; f++) add_choice(&forms, f->word, !b[1] && !f[1].word);
+  }
+  const int code = o->emit ? wrong(o, "--emit is %s, not '%s'", forms.p, o->emit)
+                           : wrong(o, "--backend is %s, not '%s'", names.p, o->backend);
+  sb_free(&names);
+  sb_free(&forms);
+  return code;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass has the letter '%c'; `tgc ops` lists them", *s);
@@ -365,8 +381,7 @@ static int check_values(const Options *o) {
     return wrong(o, "--denormals is flush or keep, not '%s'", o->denormals);
   Emit emit;
   const Backend *b = backend_of(o, &emit);
-  if (!b && !o->emit) return wrong(o, "--backend is c or llvm, not '%s'", o->backend);
-  if (!b) return wrong(o, "--emit is c, ir, asm, obj, lib or so, not '%s'", o->emit);
+  if (!b) return unknown_backend(o);
   if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--emit=%s is not for --backend=%s", o->emit, o->backend);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
     return wrong(o, "--embed-weights is incbin or c, not '%s'", o->embed);

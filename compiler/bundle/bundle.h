@@ -50,7 +50,12 @@ const char *bundle_variant(const Plan *v, const char *net);
 /* ---- template.c ---- */
 typedef struct Word { const char *name, *text; } Word; /* tables end with a name of NULL */
 static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* of a word that only conditions ask for */
-void template_expand(const char *name, const Word *words, Sb *out);
+/* Words that are made where a template mentions them, each time. A template thus decides what is computed for it. */
+typedef struct Rendering Rendering;
+typedef struct MadeWord { const char *name; const char *(*make)(const Rendering *r); } MadeWord;
+typedef struct WordSet { const Word *fixed; const MadeWord *made; const Rendering *from; } WordSet; /* made: NULL if there are none */
+void template_fill(const char *name, const WordSet *words, Sb *out);
+void template_expand(const char *name, const Word *words, Sb *out); /* words that are known beforehand */
 
 /* ---- roll.c ---- */
 /* Calls that repeat: call j of round i, both from 0 on, runs kernel first + i * period + j. */
@@ -88,37 +93,41 @@ typedef struct JobForm {
 const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f);
 
 /* ---- code.c ---- */
-typedef struct CodeForm {                      /* % is the bundle's name, in all of these */
-  const char *file;
-  const char *rule;                            /* of the Makefile, that makes an object */
-  const char *object, *archive, *link;         /* what to archive, how an archive begins, what to link beside it */
-  const char *source, *properties, *library;   /* the same for CMake */
-  const char *custom;                          /* and how the object is made, where CMake does not know */
-} CodeForm;
-const CodeForm *code_form(const BundleOptions *o);
+const CodeForm *code_form(const BundleOptions *o); /* a row of the backend's */
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* with the name for each % */
 const char *code_file(Ctx *c, const BundleOptions *o); /* that holds the kernels: "net.c" */
 /* the model's text, or what its backend and the linker make of it */
-Bytes code_make(const Plan *p, const BundleOptions *o, const Word *words);
+Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words);
 
 /* ---- render.c ---- */
+struct Rendering {         /* what the texts of a bundle are made from */
+  const Plan *p, *base;    /* base: whose kernels are in the model's own file */
+  const BundleOptions *o;
+  const char *NET;         /* the bundle's name in capitals */
+  const char *interface;   /* digest */
+  const char *weights_sha256;
+  const char **in, **out;  /* names of fields */
+  Stretches rolled;        /* calls of base that repeat */
+  bool chains;             /* some kernels run chunk by chunk together */
+};
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 
-/* ---- module.c: the parts of net.ll.in that vary with the model ---- */
-const char *module_nulls(const Plan *p);       /* %null: a pointer that must be there is not */
-const char *module_tables(const Plan *p, const Stretches *rolled); /* of places in rounds */
-const char *module_rounds(const Plan *p, const Stretches *rolled); /* %call and %i, what %kernel is */
-const char *module_calls(const Plan *p, const Stretches *rolled);  /* a block for each call */
-const char *module_cases(const Plan *p, const Stretches *rolled);
+/* ---- module.c: words in LLVM IR, for net.ll.in and what goes with it ---- */
 const char *module_size(const Plan *p);        /* the type of sizes */
 /* What puts a function or a constant into a section of its own, which linkers leave out where nothing refers to it; "" where
  * the kind of object has none of that name. begins: ".text" or ".rodata" */
 const char *module_section(const Plan *p, const char *begins, const char *name);
-const char *module_check_weights(const Plan *p, const BundleOptions *o, const char *sha256); /* a function, with what it needs */
-const char *module_float(const Target *t, bool enters); /* the floating-point mode of a run */
-const char *module_messages(Ctx *c);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
+const char *module_nulls(const Rendering *r);  /* %null: a pointer that must be there is not */
+const char *module_tables(const Rendering *r); /* of places in rounds */
+const char *module_rounds(const Rendering *r); /* %call and %i, what %kernel is */
+const char *module_calls(const Rendering *r);  /* a block for each call */
+const char *module_cases(const Rendering *r);
+const char *module_check_weights(const Rendering *r); /* a function, with what it needs */
+const char *module_float_enter(const Rendering *r); /* the floating-point mode of a run */
+const char *module_float_leave(const Rendering *r);
+const char *module_messages(const Rendering *r);
 
 /* ---- archive.c ---- */
 void archive_put(Sb *out, const char *member, const char *const *symbols, int n, Bytes object); /* member ends in '/' */

@@ -1,25 +1,6 @@
-/* code.c: what file holds a bundle's code, how it is made, and how the bundle's build files come from it to a library and a
- * program. */
+/* code.c: the file that holds a bundle's code: its row among the forms of the backend, and its bytes. */
 #include "bundle.h"
 #include <string.h>
-
-/* clang-format off */
-static const CodeForm forms[] = {
-  { "%.c",  "$(B)/%.o: %.c %.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) $(NETFLAGS) $(WARN) $(PIC) -c -o $@ %.c\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "", "" },
-  { "%.ll", "LLC ?= llc\n$(B)/%.o: %.ll\n\t@mkdir -p $(B)\n\t$(LLC) -O2 -filetype=obj -relocation-model=pic -o $@ %.ll\n",
-    "$(B)/%.o ", "rm -f $@", "", "${CMAKE_CURRENT_BINARY_DIR}/%.o ", "EXTERNAL_OBJECT ON", "",
-    "find_program(LLC NAMES llc-19 llc)\n"
-    "add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/%.o DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/%.ll\n"
-    "  COMMAND ${LLC} -O2 -filetype=obj -relocation-model=pic -o ${CMAKE_CURRENT_BINARY_DIR}/%.o ${CMAKE_CURRENT_SOURCE_DIR}/%.ll)\n"
-    "set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/%.o PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)\n" },
-  { "%.s",  "$(B)/%.o: %.s\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %.s\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "", "" },
-  { "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "", "" },
-  { "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a", "" },
-  { "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so", "" },
-};
-/* clang-format on */
 
 const char *code_named(Ctx *c, const char *pattern, const char *name) {
   Sb s = { 0 };
@@ -31,20 +12,18 @@ const char *code_named(Ctx *c, const char *pattern, const char *name) {
 }
 
 const CodeForm *code_form(const BundleOptions *o) {
-  static const char *const ending[] = { [EMIT_ASM] = ".s", [EMIT_OBJ] = ".o", [EMIT_LIB] = ".a", [EMIT_SO] = ".so" };
-  const char *end = o->emit == EMIT_TEXT ? strchr(o->backend->model, '.') : ending[o->emit];
-  const size_t n = o->emit == EMIT_TEXT ? strlen(end) - strlen(".in") : strlen(end); /* ".c.in" */
-  const CodeForm *f = forms;
-  while (strncmp(strrchr(f->file, '.'), end, n) || strlen(strrchr(f->file, '.')) != n) f++;
+  const CodeForm *f = o->backend->forms;
+  while (f->word && f->emit != o->emit) f++;
+  if (!f->word) BUG("the backend %s does not make code of form %d", o->backend->name, (int)o->emit);
   return f;
 }
 
 const char *code_file(Ctx *c, const BundleOptions *o) { return code_named(c, code_form(o)->file, o->name); }
 
-Bytes code_make(const Plan *p, const BundleOptions *o, const Word *words) {
+Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   Ctx *c = p->ir->ctx;
   Sb s = { 0 };
-  template_expand(o->backend->model, words, &s);
+  template_fill(o->backend->model, words, &s);
   Code code = { .n = s.n };
   code.text = sb_keep(&s, &c->model);
   if (o->weights == WEIGHTS_OBJECT) {

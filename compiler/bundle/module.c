@@ -17,7 +17,8 @@ static void put_nulls(Ctx *c, Sb *s, const char *from, const GIO *v, int n, cons
   }
 }
 
-const char *module_nulls(const Plan *p) {
+const char *module_nulls(const Rendering *r) {
+  const Plan *p = r->p;
   const Graph *g = p->g;
   const char *any = "false";
   Sb s = { 0 };
@@ -122,7 +123,9 @@ static bool is_case(const Plan *p, const Stretches *rolled, size_t k) {
   return p->kernels.p[k].together && starts_round(stretch_of(rolled, k), k);
 }
 
-const char *module_tables(const Plan *p, const Stretches *rolled) {
+const char *module_tables(const Rendering *r) {
+  const Plan *p = r->p;
+  const Stretches *rolled = &r->rolled;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Stretch *x = stretch_of(rolled, k);
@@ -139,7 +142,9 @@ const char *module_tables(const Plan *p, const Stretches *rolled) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *module_rounds(const Plan *p, const Stretches *rolled) {
+const char *module_rounds(const Rendering *r) {
+  const Plan *p = r->p;
+  const Stretches *rolled = &r->rolled;
   Sb s = { 0 };
   const char *round = "0", *call = "%kernel";
   for (size_t n = 0; n < rolled->n; n++) {
@@ -158,7 +163,9 @@ const char *module_rounds(const Plan *p, const Stretches *rolled) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *module_cases(const Plan *p, const Stretches *rolled) {
+const char *module_cases(const Rendering *r) {
+  const Plan *p = r->p;
+  const Stretches *rolled = &r->rolled;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
     if (is_case(p, rolled, k)) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
@@ -166,7 +173,7 @@ const char *module_cases(const Plan *p, const Stretches *rolled) {
 }
 
 /* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */
-const char *module_float(const Target *t, bool enters) {
+static const char *float_mode(const Target *t, bool enters) {
   switch (t->arch) {
   case ARCH_X86_64:
     return enters ? "  %was = alloca i32\n  %now = alloca i32\n  store i32 40896, ptr %now\n" /* 0x9fc0 */
@@ -179,7 +186,12 @@ const char *module_float(const Target *t, bool enters) {
   }
 }
 
-const char *module_calls(const Plan *p, const Stretches *rolled) {
+const char *module_float_enter(const Rendering *r) { return r->o->keep_denormals ? "" : float_mode(r->p->target, true); }
+const char *module_float_leave(const Rendering *r) { return r->o->keep_denormals ? "" : float_mode(r->p->target, false); }
+
+const char *module_calls(const Rendering *r) {
+  const Plan *p = r->p;
+  const Stretches *rolled = &r->rolled;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!is_case(p, rolled, k)) continue;
@@ -203,12 +215,14 @@ const char *module_section(const Plan *p, const char *begins, const char *name) 
 }
 
 /* The number of bytes is known, and with it how the last block is filled up. */
-const char *module_check_weights(const Plan *p, const BundleOptions *o, const char *sha256) {
+const char *module_check_weights(const Rendering *r) {
+  const Plan *p = r->p;
+  const BundleOptions *o = r->o;
   Arena *m = &p->ir->ctx->model;
   const uint64_t bytes = (uint64_t)p->weight_bytes, rest = bytes % 64;
   const bool embed = o->weights != WEIGHTS_FILE, two = rest >= 56;
   Sb digest = { 0 }, out = { 0 };
-  for (int i = 0; i < 8; i++) sb_printf(&digest, "%si32 u0x%.8s", i ? ", " : "", sha256 + 8 * i);
+  for (int i = 0; i < 8; i++) sb_printf(&digest, "%si32 u0x%.8s", i ? ", " : "", r->weights_sha256 + 8 * i);
   const Word words[] = {
     { "net", o->name },
     { "ir_size", module_size(p) },
@@ -230,7 +244,7 @@ const char *module_check_weights(const Plan *p, const BundleOptions *o, const ch
 }
 
 /* tgcrt_strerror, weak: texts as constants, which need no relocation. */
-const char *module_messages(Ctx *c) {
+const char *module_messages(const Rendering *r) {
   Sb texts = { 0 }, labels = { 0 }, blocks = { 0 };
   const char *unknown = tgcrt_strerror(-1);
   int n = 0;
@@ -247,7 +261,7 @@ const char *module_messages(Ctx *c) {
             labels.p, blocks.p, n);
   sb_free(&labels);
   sb_free(&blocks);
-  return sb_keep(&texts, &c->model);
+  return sb_keep(&texts, &r->p->ir->ctx->model);
 }
 
 const char *module_states(const Plan *p, const char *size) {

@@ -3,9 +3,9 @@
 #include "bundle.h"
 #include <string.h>
 
-static void add_file(Ctx *c, Bundle *b, const char *name, const Word *words, const char *from) {
+static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, const char *from) {
   Sb s = { 0 };
-  template_expand(from, words, &s);
+  template_fill(from, words, &s);
   size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ .name = name, .p = sb_keep(&s, &c->model), .n = n }));
 }
@@ -203,7 +203,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "job", job_text(v, &rolled, &(JobForm){ net, in, out, true, "", run }) },
     { NULL, NULL },
   };
-  add_file(c, b, arena_printf(&c->model, "%s.c", name), words, "variant.c.in");
+  add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ words, NULL, NULL }, v->backend->variant);
   VEC_FREE(&rolled);
 }
 
@@ -232,42 +232,104 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
                          sb_keep(&objects, &c->model), sb_keep(&sources, &c->model), sb_keep(&properties, &c->model) };
 }
 
-/* ---- all of it ---- */
+/* ---- files ---- */
+static void add_weights(const Rendering *r, const WordSet *words, const char *source, Bundle *b) {
+  const Plan *p = r->p;
+  Ctx *c = p->ir->ctx;
+  if (r->o->weights == WEIGHTS_OBJECT) return;
+  if (r->o->weights == WEIGHTS_ARRAY) {
+    const char *text = weights_array(c, r->o->name, p->weights, p->weight_bytes);
+    VEC_PUSH(&b->files, ((BundleFile){ .name = source, .p = text, .n = strlen(text) }));
+    return;
+  }
+  const char *name = arena_printf(&c->model, "%s_weights.bin", r->o->name);
+  VEC_PUSH(&b->files, ((BundleFile){ name, p->weights, (size_t)p->weight_bytes, r->weights_sha256 }));
+  if (r->o->weights == WEIGHTS_INCBIN) add_file(c, b, source, words, "weights.S.in");
+}
+
+static void add_copy(const char *name, Bundle *b) {
+  const Embedded *t = embedded_file(name);
+  VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
+}
+
+/* All files but the manifest, as the backend's row lists them; weights: the name of the source that embeds them */
+static void add_files(const Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
+  const Plan *p = r->p;
+  Ctx *c = p->ir->ctx;
+  for (const FileRow *f = r->o->backend->files; f->kind != FILE_END; f++) {
+    switch (f->kind) {
+    case FILE_END: break;
+    case FILE_COPIED: add_copy(f->from, b); break;
+    case FILE_TEMPLATE: add_file(c, b, code_named(c, f->name, r->o->name), words, f->from); break;
+    case FILE_CODE: {
+      const Bytes code = code_make(p, r->o, words);
+      VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = code.p, .n = code.n }));
+      break;
+    }
+    case FILE_VARIANTS:
+      for (size_t i = 0; i + 1 < p->variants.n; i++)
+        add_variant(p->variants.p[i], p->weight_bytes, r->o->name, r->in, r->out, b);
+      break;
+    case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
+    }
+  }
+  if (r->o->test_in) add_test_data(c, r->o->name, p->g, r->o, b);
+}
+
+/* ---- words that some templates mention ---- */
 static bool has_chains(const Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].together > 1) return true;
   return false;
 }
 
-/* All files but the manifest; weights: the name of the source that embeds them; sha256: of their bytes */
-static void put_files(const Plan *p, const BundleOptions *o, const Word *words, const char **in, const char **out,
-                      const char *weights, const char *sha256, Bundle *b) {
-  Ctx *c = p->ir->ctx;
-  Arena *m = &c->model;
-  const char *net = o->name;
-  static const char *const runtime[] = { "tgcrt.h", "tgcrt.c", "tgcrt_pool.c" };
-  add_file(c, b, arena_printf(m, "%s.h", net), words, "net.h.in");
-  Bytes code = code_make(p, o, words);
-  VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, o), .p = code.p, .n = code.n }));
-  for (size_t i = 0; i + 1 < p->variants.n; i++) add_variant(p->variants.p[i], p->weight_bytes, net, in, out, b);
-  if (o->weights == WEIGHTS_ARRAY) {
-    const char *text = weights_array(c, net, p->weights, p->weight_bytes);
-    VEC_PUSH(&b->files, ((BundleFile){ .name = weights, .p = text, .n = strlen(text) }));
-  } else if (o->weights != WEIGHTS_OBJECT) {
-    VEC_PUSH(&b->files, ((BundleFile){ arena_printf(m, "%s_weights.bin", net), p->weights, (size_t)p->weight_bytes, sha256 }));
-    if (o->weights == WEIGHTS_INCBIN) add_file(c, b, weights, words, "weights.S.in");
-  }
-  for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
-    const Embedded *t = embedded_file(runtime[i]);
-    VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
-  }
-  add_file(c, b, "main.c", words, "main.c.in");
-  add_file(c, b, "Makefile", words, "Makefile.in");
-  add_file(c, b, "CMakeLists.txt", words, "CMakeLists.txt.in");
-  add_file(c, b, arena_printf(m, "%s.pc", net), words, "net.pc.in");
-  if (o->test_in) add_test_data(c, net, p->g, o, b);
+static const char *prelude_word(const Rendering *r) {
+  Sb s = { 0 };
+  r->o->backend->prelude(r->base, r->base->target, &s);
+  return sb_keep(&s, &r->p->ir->ctx->model);
 }
+static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->rolled); }
+static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, ""); }
+static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, "i8 "); }
+static const char *chains_word(const Rendering *r) { return r->chains ? chains_text(r->p, "") : ""; }
+static const char *ir_chains_word(const Rendering *r) { return r->chains ? chains_text(r->p, "i8 ") : ""; }
+static const char *job_word(const Rendering *r) {
+  return job_text(r->base, &r->rolled, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
+}
+static const char *values_h(const Rendering *r) { return values_text(r->p, r->o->name, "h"); }
+static const char *values_c(const Rendering *r) { return values_text(r->p, r->o->name, "c"); }
+static const char *values_ll(const Rendering *r) { return values_text(r->p, r->o->name, "ll"); }
+static const char *states_h(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "h"); }
+static const char *states_c(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "c"); }
+static const char *states_ll(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "ll"); }
 
+static const MadeWord made_words[] = {
+  { "prelude", prelude_word },
+  { "kernels", kernels_word },
+  { "chunks", chunks_word },
+  { "chains", chains_word },
+  { "job", job_word },
+  { "value_declarations", values_h },
+  { "value_functions", values_c },
+  { "state_declarations", states_h },
+  { "state_functions", states_c },
+  { "ir_value_functions", values_ll },
+  { "ir_states", states_ll },
+  { "ir_check_weights", module_check_weights },
+  { "ir_nulls", module_nulls },
+  { "ir_tables", module_tables },
+  { "ir_rounds", module_rounds },
+  { "ir_calls", module_calls },
+  { "ir_cases", module_cases },
+  { "ir_chunks", ir_chunks_word },
+  { "ir_chains", ir_chains_word },
+  { "ir_float_enter", module_float_enter },
+  { "ir_float_leave", module_float_leave },
+  { "ir_messages", module_messages },
+  { NULL, NULL },
+};
+
+/* ---- all of it ---- */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -282,17 +344,16 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const CodeForm *form = code_form(o);
-  const bool fat = p->variants.n, chains = has_chains(p), asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
+  const bool fat = p->variants.n, asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
-  Stretches rolled = roll_calls(base);
-  check_places(base, &rolled, p->weight_bytes);
+  Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .rolled = roll_calls(base),
+                  .chains = has_chains(p) };
+  check_places(base, &r.rolled, p->weight_bytes);
 
-  const bool ir = o->backend->build;
-  Sb shapes = { 0 }, prelude = { 0 };
+  Sb shapes = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
   put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
-  o->backend->prelude(base, base->target, &prelude);
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena,
@@ -301,9 +362,11 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
+  r.interface = digest;
 
   char weights_sha256[65];
   sha256_hex(p->weights, (size_t)p->weight_bytes, weights_sha256);
+  r.weights_sha256 = arena_str(m, weights_sha256, 64);
   const bool hosted = strstr(p->target->triple, "linux"); /* elsewhere a program is linked from what it needs and no more */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
@@ -334,27 +397,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "gives", word_if(nout) },
     { "ir_in", nin ? "%in" : "%none.in" },
     { "ir_out", nout ? "%out" : "%none.out" },
-    { "value_declarations", values_text(p, net, "h") },
-    { "value_functions", values_text(p, net, "c") },
-    { "ir_value_functions", ir ? values_text(p, net, "ll") : "" },
-    { "ir_check_weights", ir ? module_check_weights(p, o, weights_sha256) : "" },
     { "code_section", module_section(p, ".text", "values") },
     { "debugs", word_if(hosted) },
     { "weights_sha256", weights_sha256 },
     { "null_checks", null_checks(c, g, in, out) },
-    { "state_declarations", state_text(p, net, NET, digest, "h") },
-    { "state_functions", state_text(p, net, NET, digest, "c") },
     { "states", word_if(p->states.n) },
     { "nstates", arena_printf(m, "%zu", p->states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
     { "guarded", word_if(g->guarded) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->guard_at) },
-    { "prelude", sb_keep(&prelude, &c->model) },
-    { "kernels", kernels_text(base, &rolled) },
-    { "chunks", chunks_text(base, "") },
-    { "job", job_text(base, &rolled, &(JobForm){ net, in, out, fat, "static ", "run_kernel" }) },
-    { "chains", chains ? chains_text(p, "") : "" },
-    { "ir_chains", chains ? chains_text(p, "i8 ") : "" },
     { "fat", word_if(fat) },
     { "variants", variant.declarations },
     { "choose_variant", variant.choose },
@@ -364,18 +415,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "triple", p->target->triple },
     { "ir_size", module_size(p) },
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
-    { "ir_states", ir ? state_text(p, net, NET, digest, "ll") : "" },
-    { "ir_nulls", ir ? module_nulls(p) : "" },
-    { "ir_tables", ir ? module_tables(p, &rolled) : "" },
-    { "ir_rounds", ir ? module_rounds(p, &rolled) : "" },
-    { "ir_call", rolled.n ? "call" : "kernel" },
-    { "ir_calls", ir ? module_calls(p, &rolled) : "" },
-    { "ir_cases", ir ? module_cases(p, &rolled) : "" },
-    { "ir_chunks", ir ? chunks_text(p, "i8 ") : "" },
+    { "ir_call", r.rolled.n ? "call" : "kernel" },
     { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
-    { "ir_float_enter", o->keep_denormals ? "" : module_float(p->target, true) },
-    { "ir_float_leave", o->keep_denormals ? "" : module_float(p->target, false) },
-    { "ir_messages", ir ? module_messages(c) : "" },
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
     { "embed", word_if(embed) },
@@ -398,9 +439,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "test", word_if(test) },
     { NULL, NULL },
   };
-  put_files(p, o, words, in, out, weights_file, arena_str(m, weights_sha256, 64), b);
+  add_files(&r, &(WordSet){ words, made_words, &r }, weights_file, b);
   bundle_manifest(p, o, digest, weights_sha256, b);
-  VEC_FREE(&rolled);
+  VEC_FREE(&r.rolled);
 }
 
 void bundle_free(Bundle *b) { VEC_FREE(&b->files); }

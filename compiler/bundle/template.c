@@ -2,15 +2,19 @@
 #include "bundle.h"
 #include <string.h>
 
-static const char *word_find(const Word *words, const char *s, size_t n) {
-  for (; words->name; words++)
-    if (strlen(words->name) == n && !memcmp(words->name, s, n)) return words->text;
+static bool is_named(const char *name, const char *s, size_t n) { return strlen(name) == n && !memcmp(name, s, n); }
+
+static const char *word_find(const WordSet *w, const char *s, size_t n) {
+  for (const Word *word = w->fixed; word->name; word++)
+    if (is_named(word->name, s, n)) return word->text;
+  for (const MadeWord *word = w->made; word && word->name; word++)
+    if (is_named(word->name, s, n)) return word->make(w->from);
   return NULL;
 }
 
 /* @word@ where word is known is replaced; any other @ stays. A line that is one word gives way to its text, which has line
  * ends of its own. */
-static void expand_line(const char *at, const char *end, const Word *words, Sb *out) {
+static void expand_line(const char *at, const char *end, const WordSet *words, Sb *out) {
   const char *begin = at;
   while (at < end) {
     const char *open = memchr(at, '@', (size_t)(end - at)), *close = NULL;
@@ -26,7 +30,7 @@ static void expand_line(const char *at, const char *end, const Word *words, Sb *
 
 /* Lines between "@if word" and "@else" or "@end" stay where the word has a text, those between "@else" and "@end" where it
  * has none. */
-void template_expand(const char *name, const Word *words, Sb *out) {
+void template_fill(const char *name, const WordSet *words, Sb *out) {
   const Embedded *t = embedded_file(name);
   int depth = 0, out_at = 0; /* of conditions around the line; of the outermost one that leaves it out */
   for (const char *s = t->p, *next; s < t->p + t->n; s = next) {
@@ -47,3 +51,5 @@ void template_expand(const char *name, const Word *words, Sb *out) {
     }
   }
 }
+
+void template_expand(const char *name, const Word *words, Sb *out) { template_fill(name, &(WordSet){ words, NULL, NULL }, out); }

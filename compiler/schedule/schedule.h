@@ -4,7 +4,7 @@
 #include "../graph/precision.h"
 #include "../graph/storage.h"
 #include "../ir/ir.h"
-#include "../target/target.h"
+#include "../target/backend.h"
 
 /* A nest's schedule and who chose it. */
 typedef struct NestSchedule {

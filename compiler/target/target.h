@@ -1,5 +1,5 @@
-/* target.h: what the compiler knows of a machine, and what a backend is. The compiler asks these
- * facts and never a name. */
+/* target.h: what the compiler knows of a machine. The compiler asks these facts and never a name. What a backend is stands in
+ * backend.h. */
 #ifndef TGC_TARGET_H
 #define TGC_TARGET_H
 #include "../../runtime_stub/tgcrt.h"
@@ -67,34 +67,4 @@ bool target_scales(const Target *t, DType d, int lanes);
 Arch host_arch(void);                                 /* ARCH_ANY: one that tgc has no rows for */
 uint32_t host_features(void);                         /* FEAT_ bits that the CPU and the operating system have */
 void host_sizes(Target *t);                           /* caches and cores; what cannot be found out stays */
-
-struct Plan;
-typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
-typedef struct Code {
-  const char *text;        /* with a NUL behind its n bytes */
-  size_t n;
-  const char *weights_name; /* of a constant that the text declares and that is these bytes; NULL: none */
-  const void *weights;
-  size_t weight_bytes;
-} Code;
-typedef struct Backend {
-  const char *name;                                   /* "c" */
-  const char *gloss;
-  const char *model;                                  /* template of the file that holds the kernels: "net.c.in" */
-  const char *comment[2];                             /* how a comment begins and ends */
-  bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes); /* d: the result's type */
-  /* one kernel as source text: a function whose name tells k and ends at the first '('. Kernels whose texts are equal from
-   * there on share one function */
-  void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
-  void (*prelude)(const struct Plan *p, const Target *t, Sb *out);        /* helpers the kernels need, once */
-  /* an object file, or assembly, of the model's text: the same bytes each time, in c->model. NULL: it is compiled
-   * where the bundle goes */
-  Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
-  /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
-   * chunks with those of Kernel.bufs; hasty: made faster, and running a little slower. NULL: by a compiler and a file */
-  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, bool hasty);
-  void *(*symbol)(struct LoadedCode *code, const char *name);
-  const char *(*version)(Ctx *c);                     /* of what makes the code of load; NULL: it is not here */
-} Backend;
-extern const Backend *const backends[];               /* NULL ends it */
 #endif

@@ -1,0 +1,74 @@
+/* backend.h: what a backend is: a row of facts, and the functions that write its text. The compiler, the bundle and the command
+ * line ask the row; they never ask which backend it is. docs/hacking.md says how to add one. */
+#ifndef TGC_BACKEND_H
+#define TGC_BACKEND_H
+#include "target.h"
+
+struct Plan;
+typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
+typedef struct Code {
+  const char *text;        /* with a NUL behind its n bytes */
+  size_t n;
+  const char *weights_name; /* of a constant that the text declares and that is these bytes; NULL: none */
+  const void *weights;
+  size_t weight_bytes;
+} Code;
+
+/* One form of the code in a bundle, and how the bundle's build files come from it to a library and a program. In all texts %
+ * is the bundle's name. */
+typedef struct CodeForm {
+  const char *word;                            /* of --emit; NULL ends a list */
+  Emit emit;
+  const char *file;
+  const char *rule;                            /* of the Makefile, that makes an object */
+  const char *object, *archive, *link;         /* what to archive, how an archive begins, what to link beside it */
+  const char *source, *properties, *library;   /* the same for CMake */
+  const char *custom;                          /* and how the object is made, where CMake does not know */
+} CodeForm;
+
+typedef enum {
+  FILE_END,                /* of a list */
+  FILE_COPIED,             /* a file of runtime_stub as it is */
+  FILE_TEMPLATE,           /* one with its words filled in */
+  FILE_CODE,               /* the code, in the form that was asked for */
+  FILE_VARIANTS,           /* kernels for further machines, where there are any: one file a machine */
+  FILE_WEIGHTS,            /* the weights, and what embeds them; none where the code holds them */
+} FileKind;
+typedef struct FileRow {
+  FileKind kind;
+  const char *from;        /* FILE_COPIED, FILE_TEMPLATE: the file of runtime_stub */
+  const char *name;        /* FILE_TEMPLATE: in the bundle, % is the bundle's name */
+} FileRow;
+
+typedef struct Backend {
+  const char *name;        /* "c" */
+  const char *gloss;
+  /* ---- facts of its bundles ---- */
+  const char *comment[2];  /* how a comment begins and ends in the language of its kernels */
+  const char *model;       /* template of the text that holds the kernels: "net.c.in" */
+  const CodeForm *forms;   /* of the code; .word NULL ends them */
+  Emit makes;              /* without --emit */
+  const FileRow *files;    /* of a bundle, in order, with one FILE_CODE; FILE_END ends them. manifest.json comes last */
+  const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
+  bool schedules;          /* what makes its code orders instructions for one CPU, if it is named: --cpu */
+  /* ---- what it can say ---- */
+  const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
+  /* op has a form for so many lanes: what has none is taken apart (legalize.c). d: the result's type */
+  bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
+  /* one kernel as source text: a function whose name is k and the kernel's number, up to the first '('. Kernels whose texts are
+   * equal from there on share one function */
+  void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
+  void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers the kernels need, once */
+  /* ---- what it can do in this process; NULL: it cannot ---- */
+  /* an object file, or assembly, of the model's text: the same bytes each time, in c->model. NULL: it is compiled
+   * where the bundle goes */
+  Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
+  /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
+   * chunks with those of Kernel.bufs; hasty: made faster, and running a little slower. NULL: its text is C, and candidates are
+   * built by the C compiler and a file */
+  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, bool hasty);
+  void *(*symbol)(struct LoadedCode *code, const char *name);
+  const char *(*version)(Ctx *c); /* of what makes the code of load; NULL: it is not here */
+} Backend;
+extern const Backend *const backends[]; /* NULL ends it */
+#endif
