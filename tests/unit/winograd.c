@@ -148,7 +148,7 @@ static void the_function_stays(void **state) {
     assert_true(find_windows(ir, view_base(ir, before), &v));
     for (int k = 0; k < v.n; k++) numbers *= SIZES;
     for (int k = 1; k < numbers; k++) {
-      if (!set_points(&v, k)) continue;
+      if (!set_points(&v, k, tunables_default.winograd_amplification)) continue;
       check_points(ir, s, &v, before, &exact, &in, share);
       ways++;
     }
