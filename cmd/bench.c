@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BLOCK_SECONDS = 0.03, WINDOW_SECONDS = 0.5, DISTURBED = 0.1; /* foreign CPUs */
-enum { RUNS_LEAST = 10, REPEATS = 6 };                                           /* of disturbed windows */
-
 typedef struct Side {
   Worker worker;
   Reals times, window; /* ms; window: of the one that is being measured */
@@ -78,10 +75,12 @@ static void start_all(Ctx *c, Bench *b) {
 }
 
 /* ---- measuring ---- */
-static bool enough(const Bench *b) {
+static bool enough(const Ctx *c, const Bench *b) {
   for (int i = 0; i < b->sides; i++) {
     const Side *s = &b->side[i];
-    if (b->o->runs ? (int64_t)s->times.n < b->o->runs : s->spent < b->o->seconds || s->times.n < RUNS_LEAST) return false;
+    if (b->o->runs ? (int64_t)s->times.n < b->o->runs
+                   : s->spent < b->o->seconds || s->times.n < (size_t)tunable(c, bench_runs_least))
+      return false;
   }
   return true;
 }
@@ -95,20 +94,20 @@ static double window(Ctx *c, Bench *b) {
     for (int i = 0; i < b->sides; i++) {
       Side *s = &b->side[i];
       int64_t had = (int64_t)(s->times.n + s->window.n), left = b->o->runs ? b->o->runs - had : INT64_MAX;
-      if (left > 0) worker_block(c, &s->worker, BLOCK_SECONDS, left, &s->window);
+      if (left > 0) worker_block(c, &s->worker, tunable(c, bench_block), left, &s->window);
     }
     to = load_now(own, b->sides);
-  } while (to.at - from.at < WINDOW_SECONDS && !b->o->runs);
+  } while (to.at - from.at < tunable(c, bench_window) && !b->o->runs);
   return load_foreign(&from, &to);
 }
 
 static void measure(Ctx *c, Bench *b) {
   int windows = 0, repeats = 0;
   double foreign = 0, start = clock_ms();
-  for (int64_t shown = 1; !enough(b); windows++) {
+  for (int64_t shown = 1; !enough(c, b); windows++) {
     double load = window(c, b);
-    while (load > DISTURBED && repeats++ < REPEATS && !b->o->runs) load = window(c, b);
-    b->disturbed += load > DISTURBED;
+    while (load > tunable(c, bench_disturbed) && repeats++ < tunable(c, bench_repeats) && !b->o->runs) load = window(c, b);
+    b->disturbed += load > tunable(c, bench_disturbed);
     foreign += load;
     for (int i = 0; i < b->sides; i++)
       for (size_t k = 0; k < b->side[i].window.n; k++) {

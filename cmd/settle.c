@@ -19,13 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BLOCK_SECONDS = 0.02, SIDE_SECONDS = 1.6;
+static const double BLOCK_SECONDS = 0.02;
 /* processes of a side, and before the search; blocks of each; models of what is left */
 enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
 static const double QUANTILE = 0.1;
-#define WORTH        0.995 /* of the time without a schedule */
-#define NOT_SLOWER   1.005 /* the same on the other number of threads, as far as it can be told */
-#define CHUNKS_WORTH 0.96  /* of the time with the model's own chunks */
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, chunks ..., what was chosen */
@@ -134,7 +131,7 @@ static void block(Ctx *c, Side *x) {
 
 /* The given sides in turn, so often and so long. */
 static void live(Ctx *c, Settle *s, const int *sides, int n, int threads) {
-  const double end = clock_ms() + SIDE_SECONDS / LIVES * 1e3 * n;
+  const double end = clock_ms() + tunable(c, settle_seconds) / LIVES * 1e3 * n;
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
@@ -193,6 +190,7 @@ static int fastest_side(Settle *s) {
 
 /* Each nest's best side, or that of all; how many have another one than the first. */
 static int choose(Ctx *c, Settle *s) {
+  const Tunables *u = tunables_of(c);
   const int all = s->stamped ? -1 : fastest_side(s);
   int kept = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
@@ -201,7 +199,7 @@ static int choose(Ctx *c, Settle *s) {
     double ms = nest_ms(s, g, 0);
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      if ((k > 1 || has_found(g)) && other < (k > 1 ? CHUNKS_WORTH : WORTH) * ms) best = k, ms = other;
+      if ((k > 1 || has_found(g)) && other < (k > 1 ? u->settle_chunks_gain : u->settle_gain) * ms) best = k, ms = other;
     }
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
@@ -253,9 +251,9 @@ static void settle(Ctx *c, void *arg) {
   for (int i = 0; kept; i++) {
     close_side(&s->side[last]);
     open_side(c, s, last);
-    double worth = WORTH;
+    double worth = tunable(c, settle_gain);
     if (holds(c, s, last, s->threads, worth, &at)) {
-      worth = NOT_SLOWER;
+      worth = tunable(c, settle_slack);
       if (!s->other || holds(c, s, last, s->other, worth, &other)) break;
     }
     kept = i < TRIES - 1 ? choose_again(s, last, worth) : 0;

@@ -333,11 +333,11 @@ static double access_cost(const Orders *o, const Body *b, const Access *a, int i
   double vectors = n / o->lanes * wasted;
   if (!(set >> i & 1)) {
     double group = group_lies_apart(o, b, a, x->rank, inner) ? (int)(rate(t, ONE_BY_ONE, LAYOUT) * 32) / dtype_info[x->dt].bits
-                                                             : 0.5;
+                                                             : rate(t, BROADCAST, LAYOUT);
     return (b->contraction ? vectors : n) * group;
   }
   int one = moved_axis(o, b, a, x->rank, i, 1), all = moved_axis(o, b, a, x->rank, i, run - 1);
-  if (all == -1) return vectors * 0.5; /* the same for all lanes */
+  if (all == -1) return vectors * rate(t, BROADCAST, LAYOUT); /* the same for all lanes */
   if (one == inner && all == inner)
     return vectors * (b->contraction                        ? rate(t, UNALIGNED, LAYOUT)
                       : turns_pages(o, b, a, set, i, inner) ? rate(t, PAGE_TURN, LAYOUT)

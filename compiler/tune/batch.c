@@ -13,10 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LONG 6000.0 /* statements that cost as much as running twice: they are to be fetched, and compiled */
-enum { BATCH_STATEMENTS = 5000, SCREEN_STATEMENTS = 12000 }; /* of a batch */
-#define SCREENED_WORTH 0.97 /* of the incumbent's time, by either's code: more is not worth the compiler */
-
 /* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
 void tell(const char *fmt, ...) {
   char line[512];
@@ -66,14 +62,15 @@ static void choose(Batch *b) {
   const Ready *ready = find_ready(b);
   Plan all;
   plan_begin(lab, lab->screen ? lab->screen : lab->backend, &b->given, &all);
-  const size_t room = lab->screen ? SCREEN_STATEMENTS : BATCH_STATEMENTS;
+  const Tunables *u = tunables_of(lab->ctx);
+  const size_t room = (size_t)(lab->screen ? u->tune_screen_statements : u->tune_batch_statements);
   for (size_t i = 0; i < b->which.n; i++) {
     tell("at %d", b->which.p[i]);
     if (!i && ready) VEC_PUSH(&all.kernels, ready->kernel);
     else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
     const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
-           cycles = n > MAX_STATEMENTS ? INFINITY : program_cycles(lab->ir, &k->prog, lab->target) * (1 + n / LONG);
+           cycles = n > u->tune_statements ? INFINITY : program_cycles(lab->ir, &k->prog, lab->target) * (1 + n / u->tune_long);
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }
   qsort(price.p, price.n, sizeof *price.p, by_cycles);
@@ -137,7 +134,7 @@ static void step_make(Batch *b, const Order *o) {
 /* By the screen: times as parts of the incumbent's in the same race, and what the compiler should see. */
 static void tell_screened(const Batch *b, const Order *o) {
   const double raced = incumbent_us(b), incumbent = isfinite(raced) ? raced : o->known,
-               worth = SCREENED_WORTH * fmax(incumbent, o->known);
+               worth = tunable(b->lab->ctx, tune_screened_gain) * fmax(incumbent, o->known);
   for (int i = 0; i < (int)b->plan.kernels.n && incumbent > 0; i++) {
     const Time *x = &b->time[i];
     if (b->bad[i] || !b->kept.p[i]) continue;
@@ -257,11 +254,11 @@ static void deal(Task *t, Batch *b, int n) {
 
 /* All steps of those batches that are still good. */
 static void run_steps(Lab *lab, Task *t, Batch *b, bool *good, int n) {
-  enum { GRACE = 3 }; /* seconds a last race may take */
   for (int s = 0; s < STEPS; s++) {
     for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
     for (int k = 0; k < n; k++)
-      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) && wait_done(lab, &b[k], t, steps[s].alone ? GRACE : 0);
+      good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) &&
+                wait_done(lab, &b[k], t, steps[s].alone ? tunable(lab->ctx, tune_last_race) : 0);
   }
 }
 

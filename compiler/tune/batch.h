@@ -31,8 +31,6 @@ typedef struct Batch {
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line to whoever started this process */
 static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
 
-enum { MAX_STATEMENTS = 4000 };    /* of a candidate */
-
 /* ---- lower.c ---- */
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p);
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);

@@ -7,9 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_STATEMENTS = 3000 };
-#define COMPILE_MEMORY ((int64_t)1 << 30)
-
 /* The chosen kernels first .. first+n as C, each with a function of one signature, and the table of those. */
 static void write_source(Batch *b, int first, int n, Sb *out) {
   const Lab *lab = b->lab;
@@ -58,7 +55,7 @@ static const char *run_compiler(const Lab *lab, const char *kind, const char *so
                    .scratch = lab->scratch,
                    .makes = out,
                    .seconds = lab->cc_limit,
-                   .memory = COMPILE_MEMORY };
+                   .memory = (int64_t)tunable(lab->ctx, tune_compile_memory) << 20 };
   const ToolEnd end = tool_run(&t);
   tool_judge(c, &t, &end, &why);
   VEC_FREE(&argv);
@@ -69,11 +66,10 @@ static const char *run_compiler(const Lab *lab, const char *kind, const char *so
  * to read them for some files, and is done when that many have wanted them. Where it fails the compiler finds the plain
  * header. */
 void read_headers(Lab *lab) {
-  enum { WORTH = 2 };
   static const char text[] =
       "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifdef __AVX__\n#include <immintrin.h>\n#endif\n";
   Arena *m = &lab->ctx->model;
-  if (lab->header || lab->wanted_header < WORTH) return;
+  if (lab->header || lab->wanted_header < tunable(lab->ctx, tune_headers)) return;
   lab->header = arena_printf(m, "%s/headers.h", lab->scratch);
   if (file_write(lab->header, text, sizeof text - 1))
     fail(lab->ctx, EX_NOWRITE, "cannot write '%s': %s", lab->header, strerror(errno));
@@ -125,7 +121,7 @@ void ready_incumbent(Lab *lab, const Task *t) {
   plan_add(&p, t->nest, x.opts);
   lab->spent[SPENT_LOWERING] += tune_work() - start;
   start = tune_work();
-  if (p.kernels.p[0].prog.n <= MAX_STATEMENTS) build_here(lab, &p, 0, &x.run);
+  if (p.kernels.p[0].prog.n <= (size_t)tunable(lab->ctx, tune_statements)) build_here(lab, &p, 0, &x.run);
   lab->spent[SPENT_COMPILING] += tune_work() - start;
   x.kernel = p.kernels.p[0];
   VEC_PUSH(&lab->ready, x);
@@ -210,13 +206,13 @@ void build_all(Batch *b) {
     build_here(b->lab, &b->plan, ready && ready->run, b->run.p);
     return;
   }
-  const size_t most = b->compares ? 1 : n; /* in a file */
+  const size_t most = b->compares ? 1 : n, file = (size_t)tunable(b->lab->ctx, tune_file_statements); /* in a file */
   for (size_t first = 0, end; first < n; first = end) {
     size_t statements = 0;
     end = first + 1;
     if (use_built(b, (int)first)) continue;
-    for (end = first;
-         end < n && end - first < most && (end == first || statements + b->plan.kernels.p[end].prog.n <= FILE_STATEMENTS); end++)
+    for (end = first; end < n && end - first < most && (end == first || statements + b->plan.kernels.p[end].prog.n <= file);
+         end++)
       statements += b->plan.kernels.p[end].prog.n;
     build(b, (int)first, (int)(end - first));
   }

@@ -48,8 +48,6 @@ static Dense dense_of(const Walk *w, const Opts *o) {
   return d;
 }
 
-enum { MAX_STATEMENTS = 1000 }; /* what is longer takes seconds to compile */
-
 static void try(const Walk *w, const Dense *d) {
   Opts o = { 0 };
   uint32_t blocks = 0;
@@ -68,7 +66,8 @@ static void try(const Walk *w, const Dense *d) {
     if (d->peeled >> i & 1) o.peeled[o.npeeled++] = w->ranges.p[i];
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
   if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
-  if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > MAX_STATEMENTS) return;
+  if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > tunable(w->ir->ctx, tune_variant_statements))
+    return;
   Sb text = { 0 };
   opts_print(w->ir, w->nest, &o, &text);
   w->each(w->arg, text.p);

@@ -13,13 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5, QUICK_ROUNDS = 2, FINAL_ROUNDS = 6, FINALISTS = 3, FILL_SECONDS = 10 };
-enum { RETRIES = 3 };        /* of a sample */
+enum { ROUNDS = 5, FINAL_ROUNDS = 6 };
 /* buffers of a model do not all begin where a page does, which costs more than a schedule gains */
 enum { PAGE = 4096, STAGGER = 11 * 64 };
-#define HOPELESS 1.6         /* times the fastest run: not timed any further */
-#define GRACE    1.0         /* seconds a step may take over three times the incumbent */
-#define SAMPLE   50e-6       /* seconds a warm sample takes at least */
 
 /* ---- memory of candidates ---- */
 
@@ -141,10 +137,10 @@ static long interruptions(void) {
   return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_nivcsw;
 }
 
-static void sample(Meter *m, char *junk, int64_t bytes) {
+static void sample(const Tunables *u, Meter *m, char *junk, int64_t bytes) {
   double *warm = &m->warm[m->n], *cold = &m->cold[m->n];
   *warm = *cold = INFINITY;
-  for (int i = 0; i < RETRIES; i++) {
+  for (int i = 0; i < u->tune_retries; i++) {
     const long before = interruptions();
     *warm = fmin(*warm, run_once(m, m->repeat));
     flush(junk, bytes);
@@ -161,6 +157,7 @@ static int by_score(const void *a, const void *b) {
 
 /* All once, in order, the incumbent first; who takes much longer than the fastest so far does not take part. */
 static int line_up(Batch *b, Meter *m, Regions *all) {
+  const Tunables *u = tunables_of(b->lab->ctx);
   const int n = (int)b->plan.kernels.n;
   double best = INFINITY;
   int left = 0;
@@ -173,9 +170,9 @@ static int line_up(Batch *b, Meter *m, Regions *all) {
     double once = run_once(&m[i], 1);
     tell("ran %d %.9f", i, once);
     if (once < best) best = once;
-    m[i].repeat = once < SAMPLE ? (int)(SAMPLE / (once + 1e-9)) : 1;
+    m[i].repeat = once < u->tune_sample ? (int)(u->tune_sample / (once + 1e-9)) : 1;
     m[i].warm[0] = m[i].cold[0] = once;
-    m[i].out = i && once > HOPELESS * best + 1e-6;
+    m[i].out = i && once > u->tune_hopeless * best + 1e-6;
     m[i].n = m[i].out;
     left++;
   }
@@ -183,36 +180,37 @@ static int line_up(Batch *b, Meter *m, Regions *all) {
 }
 
 /* A round of all that are in; those that are `behind` times as slow as the leader leave it. */
-static void take_turns(Meter *m, int n, double behind, char *junk, int64_t bytes) {
+static void take_turns(const Tunables *u, Meter *m, int n, double behind, char *junk, int64_t bytes) {
   double lead = INFINITY;
   for (int i = 0; i < n; i++) {
     if (!m[i].run || m[i].out) continue;
     tell("at %d", i);
-    sample(&m[i], junk, bytes);
+    sample(u, &m[i], junk, bytes);
     lead = fmin(lead, score(&m[i]));
   }
   for (int i = 1; i < n; i++) m[i].out |= m[i].run && score(&m[i]) > behind * lead;
 }
 
 static _Noreturn void race(Batch *b, bool quick) {
+  const Tunables *u = tunables_of(b->lab->ctx);
   static const double behind[ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
-  const int n = (int)b->plan.kernels.n, rounds = quick ? QUICK_ROUNDS : ROUNDS;
+  const int n = (int)b->plan.kernels.n, rounds = quick ? u->tune_quick_rounds : ROUNDS;
   const int64_t bytes = 2 * (int64_t)b->lab->target->l2_bytes;
   Meter *m = ARENA_NEW(&b->lab->ctx->model, Meter, n), **order = ARENA_NEW(&b->lab->ctx->model, Meter *, n);
   Regions all = { 0 };
   char *junk = memory(bytes);
   int left = line_up(b, m, &all);
   /* the first sample after a flush takes up to three times as long */
-  if (!m[0].out && m[0].run) sample(&m[0], junk, bytes), m[0].n = 0;
-  for (int r = 0; r < rounds; r++) take_turns(m, n, behind[r], junk, bytes);
+  if (!m[0].out && m[0].run) sample(u, &m[0], junk, bytes), m[0].n = 0;
+  for (int r = 0; r < rounds; r++) take_turns(u, m, n, behind[r], junk, bytes);
   for (int i = 0, k = 0; i < n; i++)
     if (m[i].run) order[k++] = &m[i];
   qsort(order, (size_t)left, sizeof *order, by_score);
   for (int r = 0; r < FINAL_ROUNDS && !quick; r++)
     for (int i = 0; i < left; i++) {
-      if ((i >= FINALISTS && order[i] != m) || order[i]->out) continue;
+      if ((i >= u->tune_finalists && order[i] != m) || order[i]->out) continue;
       tell("at %d", (int)(order[i] - m));
-      sample(order[i], junk, bytes);
+      sample(u, order[i], junk, bytes);
     }
   for (int i = 0; i < left; i++)
     tell("time %d %.4f %.4f %.4f", (int)(order[i] - m), typical(order[i]->warm, order[i]->n) * 1e6,
@@ -243,9 +241,9 @@ static bool supervise(Batch *b, bool quick) {
     race(b, quick);
   }
   while (!done && !why) {
-    double limit = b->best > 0 ? 3 * b->best + GRACE : b->lab->limit, once, warm, cold, wide;
+    double limit = b->best > 0 ? 3 * b->best + tunable(c, tune_grace) : b->lab->limit, once, warm, cold, wide;
     if (limit > b->lab->limit) limit = b->lab->limit;
-    if (!began) limit += FILL_SECONDS; /* memory is filled first */
+    if (!began) limit += tunable(c, tune_fill); /* memory is filled first */
     began = true;
     if (!child_line(&racer, limit, &line, &ended)) why = ended ? "" : arena_printf(&c->model, "it ran past %.1f s", limit);
     else if (sscanf(line.p, "at %d", &at) == 1) continue;

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE = 4, MAX_NEW = 64, MAX_LENT = 8, FEW = 6 }; /* FEW: too few for a generation */
-#define PROGRESS 0.99                           /* a best below this part of the last is progress */
-#define CYCLE    0.0004                         /* microseconds of a cycle, for nests not measured yet */
-#define LEAST    0.02                           /* of its time may always be gained, as far as anyone knows */
-
-#define WORTH 0.98 /* what is not faster than this part of the heuristic's time may be noise, and gives way to it */
-
 static double mean(const Trial *t) { return (t->warm + t->cold) / 2; }
 
 static Trial *find_trial(const Trials *t, const char *opts) {
@@ -58,7 +51,7 @@ static void add_goal(Tuner *t, Ref nest, const char *key) {
   o = heuristic_opts(ir, &n, t->lab.target);
   g.base = g.best = text_of(ir, nest, &o);
   g.cycles = nest_cycles(&t->lab, nest, g.base);
-  g.base_us = g.best_us = g.cycles * CYCLE;
+  g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
   store_trials(t->store, key, &t->place, &g.trials);
   if (t->lab.screen) store_trials(t->store, key, &t->screened, &g.screened);
   const Trial *base = trial_of(&g, g.base);
@@ -134,14 +127,15 @@ static void add_fresh(void *arg, const char *text) {
   Task *k = f->task;
   if (is_known(f, text)) return;
   Candidate x = { .opts = arena_str(&f->t->lab.ctx->model, text, strlen(text)) };
+  const size_t most = (size_t)tunable(f->t->lab.ctx, tune_new);
   f->seen++;
-  if (k->cand.n < MAX_NEW) {
+  if (k->cand.n < most) {
     VEC_PUSH(&k->cand, x);
     return;
   }
   f->random = f->random * 1664525u + 1013904223u;
   uint32_t at = (uint32_t)((uint64_t)f->random * f->seen >> 32);
-  if (at >= f->stay && at < MAX_NEW) k->cand.p[at] = x;
+  if (at >= f->stay && at < most) k->cand.p[at] = x;
 }
 
 static int by_mean(const void *a, const void *b) {
@@ -153,7 +147,7 @@ static int by_mean(const void *a, const void *b) {
 /* What was found for other nests is tried where it is legal: those of a model are much alike. */
 static void borrow(Fresh *f) {
   IR *ir = f->t->lab.ir;
-  for (size_t i = 0; i < f->t->goals.n && f->task->cand.n < MAX_LENT; i++) {
+  for (size_t i = 0; i < f->t->goals.n && f->task->cand.n < (size_t)tunable(ir->ctx, tune_lent); i++) {
     const Goal *other = &f->t->goals.p[i];
     Opts o;
     if (other != f->g && other->verified && !opts_parse(ir, f->g->nest, f->t->lab.target, other->best, strlen(other->best), &o))
@@ -206,7 +200,7 @@ static void expand(Tuner *t, Goal *g, Task *task) {
   borrow(&f);
   if (!g->begun) begin(&f);
   g->begun = true;
-  if (task->cand.n >= FEW) return;
+  if (task->cand.n >= (size_t)tunable(t->lab.ctx, tune_few)) return;
   add_fresh(&f, "{ }");
   f.stay = (uint32_t)task->cand.n;
   vary_best(&f);
@@ -258,7 +252,7 @@ static void promote(Tuner *t, Goal *g) {
     qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
     Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = trial_of(g, g->base);
     if (!x || x->failed) return;
-    if (base && !base->failed && mean(x) > WORTH * mean(base)) x = base;
+    if (base && !base->failed && mean(x) > tunable(t->lab.ctx, tune_gain) * mean(base)) x = base;
     if (g->verified && !strcmp(x->opts, g->best)) {
       take_best(g, g->best, x->warm, x->cold);
       return;
@@ -314,8 +308,8 @@ static bool generation(Tuner *t, Goal *g) {
     promote(t, g);
   }
   if (go_on) {
-    g->stale = fresh && g->best_us < before * PROGRESS ? 0 : g->stale + 1;
-    if (!fresh || g->stale >= PATIENCE) g->done = g->dirty = true;
+    g->stale = fresh && g->best_us < before * tunable(t->lab.ctx, tune_progress) ? 0 : g->stale + 1;
+    if (!fresh || g->stale >= tunable(t->lab.ctx, tune_patience)) g->done = g->dirty = true;
   }
   save_winner(t, g);
   VEC_FREE(&task.cand);
@@ -323,9 +317,9 @@ static bool generation(Tuner *t, Goal *g) {
 }
 
 /* Microseconds of a run of the model that might be gained. */
-static double hope(const Goal *g) {
+static double hope(const Tuner *t, const Goal *g) {
   const double share = g->count * g->best_us, gained = g->count * (g->base_us - g->best_us);
-  return g->slack > 0 ? fmax(g->slack - gained, LEAST * share) : share;
+  return g->slack > 0 ? fmax(g->slack - gained, tunable(t->lab.ctx, tune_hope) * share) : share;
 }
 
 static Goal *next_goal(Tuner *t) {
@@ -333,7 +327,7 @@ static Goal *next_goal(Tuner *t) {
   double most = 0;
   for (size_t i = 0; i < t->goals.n; i++) {
     Goal *g = &t->goals.p[i];
-    const double hopes = hope(g) / (1 << g->stale);
+    const double hopes = hope(t, g) / (1 << g->stale);
     if (!g->done && hopes >= most) most = hopes, best = g;
   }
   return best;

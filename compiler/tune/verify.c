@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERIFY_SECONDS = 60 };
-
 /* Memory of every buffer two kernels name, the weights with the model's own data. */
 static void **whole_memory(const Lab *b, const Plan *p, int seed, bool hard) {
   const IR *ir = b->ir;
@@ -93,7 +91,7 @@ const char *lab_verify(Lab *lab, Ref nest, const char *key, const char *opts) {
     build_all(&b);
     compare(&b);
   }
-  for (double end = tune_clock() + VERIFY_SECONDS;
+  for (double end = tune_clock() + tunable(lab->ctx, tune_verify);
        !line.n && !ended && tune_clock() < end && !lab->interrupted(lab->interrupted_arg);)
     if (child_line(&b.child, 0.1, &line, &ended) && take_built(&b, line.p)) line.n = 0;
   int status = child_end(&b.child);
