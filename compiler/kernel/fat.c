@@ -106,6 +106,7 @@ static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o) {
   double sums = 1;
   bool changed = false, lanes_of_nest = false;
+  o->nparts = o->nborders = 0; /* what other vectors leave has other schedules */
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
     const bool own = opens_range(ir, nest, p->range);

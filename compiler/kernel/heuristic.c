@@ -438,3 +438,36 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   heuristic_best(ir, n, t, 1, &o);
   return o;
 }
+
+/* ---- what a schedule leaves ---- */
+/* As its text reads back: rests are in the order of the ranges in it. */
+static Opts in_order(IR *ir, Ref nest, const Opts *o) {
+  Sb text = { 0 };
+  opts_print(ir, nest, o, &text);
+  const Opts again = opts_read(ir, nest, text.p);
+  sb_free(&text);
+  return again;
+}
+
+static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
+  Remnants parts = { 0 };
+  CHECK(depth < 16);
+  *o = in_order(ir, nest, o);
+  opts_parts(ir, nest, o, &parts);
+  const bool given = o->nparts == (int)parts.n;
+  o->nparts = o->nborders = 0;
+  for (size_t i = 0; i < parts.n; i++) {
+    const Remnant *p = &parts.p[i];
+    const Nest n = nest_open(ir, p->nest);
+    Opts part = given ? opts_read(ir, p->nest, o->part[i]) : p->own ? heuristic_opts(ir, &n, t) : p->opts;
+    Sb text = { 0 };
+    complete(ir, p->nest, t, depth + 1, &part);
+    opts_print(ir, p->nest, &part, &text);
+    CHECK(o->nparts < MAX_PARTS);
+    o->part[o->nparts++] = sb_keep(&text, &ir->ctx->model);
+    o->nborders += p->border;
+  }
+  VEC_FREE(&parts);
+}
+
+void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o) { complete(ir, nest, t, 0, o); }

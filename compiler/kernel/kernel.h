@@ -36,7 +36,7 @@ typedef struct Opt {
 /* A range's loop taken outside of the others, of the nest or of its reduction: ORDER; or the loop over blocks of so many of its
  * values: TILE. */
 typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own loop */
-enum { MAX_MOVES = 8, MAX_PEELED = 4 };
+enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 16 };
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
@@ -48,7 +48,17 @@ typedef struct Opts {
   Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups; 0: none */
   const struct Unit *unit; /* units.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
+  int nparts, nborders;    /* schedules of the nests that it leaves (Remnant), in their order, the borders first */
+  const char *part[MAX_PARTS]; /* in text, each in terms of its own nest; complete: as many as there are such nests */
 } Opts;
+
+/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or a rest. */
+typedef struct Remnant {
+  Ref nest;
+  bool border, own;        /* own: it has a schedule of its own; else the schedule follows from the one that leaves it */
+  Opts opts;               /* unless own */
+} Remnant;
+typedef VEC(Remnant) Remnants;
 
 /* canon.c */
 /* root with range r replaced by expr; lists of ranges get by[0..n) in r's place */
@@ -83,8 +93,12 @@ enum { HEURISTIC_MOST = 16 };
 /* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 
-/* opts.c: applies opts; a tile that does not divide its range leaves the rest as further nests */
-void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text);
+/* schedules for what o leaves, where it has none: by the model, unless they follow from o */
+void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
+
+/* opts.c: applies complete opts; a tile that does not divide its range leaves the rest as further nests */
+void opts_apply(IR *ir, Ref nest, const Opts *o, Refs *nests);
+void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* adds the nests that o leaves */
 void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says of another one */
 
 /* a reduction below root does not vary along r, a range of its nest: the rest of a tile along r is no nest of its own */
@@ -99,6 +113,8 @@ void nest_ranges(const IR *ir, Ref nest, Refs *out);
 int range_place(const Refs *ranges, Ref r);                       /* -1: not there */
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
+const char *opts_end(const char *text, const char *end);         /* behind the brace that ends the schedule; NULL: there is none */
+Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that has been checked */
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: opts_apply may have it */
 

@@ -184,10 +184,10 @@ static int schedule(Plan *p, const NestSchedule *base, NestSchedule *s, Refs *ne
   ir->origin = node(ir, s->nest)->origin;
   Opts o = choose_opts(p, base, s);
   size_t at = text->n;
+  opts_complete(ir, s->nest, p->target, &o);
   opts_print(ir, s->nest, &o, text);
   s->opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);
-  text->n = at;
-  opts_apply(ir, s->nest, p->target, &o, nests, text);
+  opts_apply(ir, s->nest, &o, nests);
   return o.threads;
 }
 

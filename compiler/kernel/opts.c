@@ -1,10 +1,11 @@
 /* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
- * r0 * (U * L) + u * L + lane. What U * L does not divide is left to a nest of its own, scheduled
- * anew for its smaller extent; a reduction leaves its rest as a second reduction. Before all that, groups
+ * r0 * (U * L) + u * L + lane. U * L may leave a rest, which becomes a nest of its own with a schedule of its own;
+ * a reduction leaves its rest as a second reduction. Before all that, groups
  * of a range's values go to a dot-product unit, and loops are put in order: a range in blocks of B values is
- * b * B + r then, and tiles are those of r.
+ * b * B + r then, and tiles are those of r. A schedule is complete here: it has a schedule for each rest and each border
+ * (opts_complete in heuristic.c), and nobody is asked for one.
  *
- * needs: a canonical nest, a schedule that opts_check lets pass   gives: nests with ranges of all kinds
+ * needs: a canonical nest, a complete schedule that opts_check lets pass   gives: nests with ranges of all kinds
  * keeps: the value of every element, up to the order in which floats are summed */
 #include "units.h"
 #include <string.h>
@@ -193,48 +194,64 @@ static void narrow_lanes(Opt *p, int64_t rest) {
   p->unroll = (int)(rest / p->lanes);
 }
 
-/* A rest along a range without lanes keeps the schedule of the others, so that it reads the same
- * packed weights; a rest of lanes is scheduled anew, but for that of a matrix unit, which narrower tiles do. */
-static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *given, Refs *nests, Sb *text) {
-  Nest n = nest_open(ir, nest);
-  Opts o = given ? *given : heuristic_opts(ir, &n, t);
-  Refs rests = { 0 };
-  VEC(Opts) how = { 0 };
-
-  if (depth) sb_puts(text, " rest");
-  opts_print(ir, nest, &o, text);
-  nest = peel_apply(ir, nest, &o, &rests);
-  while (how.n < rests.n) VEC_PUSH(&how, (Opts){ .n = -1 });
-  nest = units_apply(ir, nest, &o);
-  const int kept = kept_outside(ir, nest, &o);
-  nest = order(ir, nest, &o, kept, false);
+/* What o leaves of a nest beside the tiles: first the borders of peeled ranges, then the rests of tiles and blocks. A rest along
+ * a range without lanes keeps the schedule of the others, so that it reads the same packed weights, and so does that of a matrix
+ * unit, which narrower tiles do. A border and a rest of lanes have a schedule of their own. Rests are cut first of all: they
+ * are scheduled from whole ranges. */
+static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   bool tiles = false;
-  for (int i = 0; i < o.n; i++) tiles |= o.opt[i].rows;
-  for (int i = 0; i < o.n; i++) { /* rests first: they are scheduled from whole ranges */
-    Opt *p = &o.opt[i];
+  for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
+  for (int i = 0; i < o->n; i++) {
+    Opt *p = &o->opt[i];
     const Ref r = p->range;
-    const int block = block_of(&o, r);
+    const int block = block_of(o, r);
     int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
             whole = extent / step * step;
-    const bool walks_panels = o.staged && o.staged != r && !block && extent > tile;
+    const bool walks_panels = o->staged && o->staged != r && !block && extent > tile;
     if (whole == extent || !opens_range(ir, nest, r) || p->rows || walks_panels || reduction_repeats(ir, nest, r)) continue;
-    CHECK(depth < 16);
-    Opts rest = o;
-    rest.threads = 0;
-    VEC_PUSH(&rests, range_part(ir, nest, r, whole, extent, &rest.opt[i].range));
-    const Ref left = node(ir, rest.opt[i].range)->op == OP_RANGE ? rest.opt[i].range : 0;
-    move_rest(&rest, r, left);
-    if (o.staged == r) rest.staged = left;
+    Remnant rest = { .opts = *o };
+    rest.opts.threads = 0;
+    rest.nest = range_part(ir, nest, r, whole, extent, &rest.opts.opt[i].range);
+    const Ref left = node(ir, rest.opts.opt[i].range)->op == OP_RANGE ? rest.opts.opt[i].range : 0;
+    move_rest(&rest.opts, r, left);
+    if (o->staged == r) rest.opts.staged = left;
     const bool less = extent - whole < tile; /* else it is what blocks leave, with the same tile */
-    if (less && p->lanes > 1 && !tiles) rest.n = -1;
-    else if (!left) rest.opt[i] = rest.opt[--rest.n];
-    else if (less && p->lanes > 1) narrow_lanes(&rest.opt[i], extent - whole);
-    else if (less) rest.opt[i].unroll = (int)(extent - whole);
-    VEC_PUSH(&how, rest);
+    rest.own = less && p->lanes > 1 && !tiles;
+    if (!left) rest.opts.opt[i] = rest.opts.opt[--rest.opts.n];
+    else if (less && p->lanes > 1) narrow_lanes(&rest.opts.opt[i], extent - whole);
+    else if (less) rest.opts.opt[i].unroll = (int)(extent - whole);
+    VEC_PUSH(parts, rest);
     Ref part;
     nest = range_part(ir, nest, r, 0, whole, &part);
-    opts_replace(&o, r, part);
+    opts_replace(o, r, part);
   }
+  return nest;
+}
+
+/* The nest that is left of it, which o is about then; *kept: how many of its loops stay outermost */
+static Ref cut(IR *ir, Ref nest, Opts *o, int *kept, Remnants *parts) {
+  Refs borders = { 0 };
+  o->nparts = o->nborders = 0;
+  nest = peel_apply(ir, nest, o, &borders);
+  for (size_t i = 0; i < borders.n; i++) VEC_PUSH(parts, ((Remnant){ .nest = borders.p[i], .own = true, .border = true }));
+  VEC_FREE(&borders);
+  nest = units_apply(ir, nest, o);
+  *kept = kept_outside(ir, nest, o);
+  nest = order(ir, nest, o, *kept, false);
+  return cut_rests(ir, nest, o, parts);
+}
+
+void opts_parts(IR *ir, Ref nest, const Opts *given, Remnants *parts) {
+  Opts o = *given;
+  int kept;
+  cut(ir, nest, &o, &kept, parts);
+}
+
+void opts_apply(IR *ir, Ref nest, const Opts *given, Refs *nests) {
+  Opts o = *given;
+  Remnants parts = { 0 };
+  int kept;
+  nest = cut(ir, nest, &o, &kept, &parts);
   nest = order(ir, nest, &o, kept, true);
   Ref panel[PARTS] = { o.staged };
   for (int i = 0; i < o.n; i++) {
@@ -247,11 +264,10 @@ static void apply(IR *ir, Ref nest, const Target *t, int depth, const Opts *give
   }
   if (o.staged) nest = stage_nest(ir, nest, panel, PARTS);
   VEC_PUSH(nests, nest);
-  for (size_t i = 0; i < rests.n; i++) apply(ir, rests.p[i], t, depth + 1, how.p[i].n < 0 ? NULL : &how.p[i], nests, text);
-  VEC_FREE(&rests);
-  VEC_FREE(&how);
-}
-
-void opts_apply(IR *ir, Ref nest, const Target *t, const Opts *o, Refs *nests, Sb *text) {
-  apply(ir, nest, t, 0, o, nests, text);
+  CHECK((int)parts.n == given->nparts);
+  for (size_t i = 0; i < parts.n; i++) {
+    Opts part = opts_read(ir, parts.p[i].nest, given->part[i]);
+    opts_apply(ir, parts.p[i].nest, &part, nests);
+  }
+  VEC_FREE(&parts);
 }

@@ -1,21 +1,25 @@
-/* optstext.c: the schedule of a nest as text: "{ vec(r1,8) unroll(r0,4) outer(r1) }".
+/* optstext.c: the schedule of a nest as text: "{ vec(r1,8) unroll(r0,4) outer(r1) rest { unroll(r0,3) } }".
  *
  * A range is named by its place: r0, r1, ... are the nest's, outermost first, then those of its
  * reductions, operands first. So equal nests of different models share schedules, and a text means the
- * same in every process. Text is untrusted: it comes from lock files, logs and stores. Whatever
+ * same in every process. The schedules of borders and rests stand inside, in the order in which opts_parts gives their nests;
+ * a text without any of them is an older one, or a person's, and opts_complete adds them. Text is untrusted: it comes from lock
+ * files, logs and stores. Whatever
  * opts_check lets pass, opts_apply and the steps after it turn into a correct program. */
 #include "units.h"
 #include <string.h>
 
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* what a schedule may say of a range, and of a kernel */
+enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* of schedules inside of schedules; of them in all */
 
 /* ---- the words: what stands behind the range, which the last one has none of ---- */
-typedef enum { A_NOTHING, A_NUMBER, A_UNIT } Argument;
+typedef enum { A_NOTHING, A_NUMBER, A_UNIT, A_PART } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
   { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
+  { "border", A_PART }, { "rest", A_PART },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, W_BORDER, W_REST, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void nest_ranges(const IR *ir, Ref nest, Refs *out) {
@@ -56,6 +60,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   for (int i = 0; i < o->npeeled; i++) sb_printf(out, " peel(r%d)", range_place(&ranges, o->peeled[i]));
   if (o->staged) sb_printf(out, " stage(r%d)", range_place(&ranges, o->staged));
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
+  for (int i = 0; i < o->nparts; i++) sb_printf(out, " %s %s", words[i < o->nborders ? W_BORDER : W_REST].name, o->part[i]);
   sb_puts(out, " }");
   VEC_FREE(&ranges);
 }
@@ -135,18 +140,42 @@ static const char *take_threads(const char **at, const char *end, Opts *o) {
   return o->threads < 1 || o->threads > MAX_CHUNKS ? "a number is out of range" : NULL;
 }
 
-const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o) {
+const char *opts_end(const char *text, const char *end) {
+  int open = 0;
+  for (const char *at = text; at < end; at++) {
+    open += (*at == '{') - (*at == '}');
+    if (open <= 0) return open || at == text ? NULL : at + 1;
+  }
+  return NULL;
+}
+
+/* "{ ... }" behind the word, as it stands */
+static const char *take_part(IR *ir, const char **at, const char *end, bool border, Opts *o) {
+  if (!take(at, end, " ") || *at == end || **at != '{') return "an opt is malformed";
+  const char *start = *at;
+  if (!(*at = opts_end(start, end))) return "it does not end with ' }'";
+  if (o->nparts == MAX_PARTS) return "there are too many borders and rests";
+  if (border && o->nborders < o->nparts) return "a border stands behind a rest";
+  o->part[o->nparts++] = arena_str(&ir->ctx->model, start, (size_t)(*at - start));
+  o->nborders += border;
+  return NULL;
+}
+
+/* The opts as they stand, whether they are legal or not */
+static const char *read_opts(IR *ir, Ref nest, const char *text, size_t n, Opts *o) {
   const char *at = text, *end = text + n, *wrong = NULL;
+  bool closed = false;
   Refs ranges = { 0 };
   *o = (Opts){ 0 };
   nest_ranges(ir, nest, &ranges);
   if (!take(&at, end, "{")) wrong = "it does not begin with '{'";
-  while (!wrong && take(&at, end, " ") && !take(&at, end, "}")) {
+  while (!wrong && take(&at, end, " ") && !(closed = take(&at, end, "}"))) {
     int word = 0, place = 0, number = 0;
     const Unit *unit = NULL;
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
     if (word == WORDS) wrong = "an opt is unknown";
     else if (word == W_THREADS) wrong = take_threads(&at, end, o);
+    else if (words[word].argument == A_PART) wrong = take_part(ir, &at, end, word == W_BORDER, o);
     else if (!take(&at, end, "(r") || !take_number(&at, end, &place) ||
              (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
              (words[word].argument == A_NUMBER && !take_number(&at, end, &number)))
@@ -157,16 +186,35 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
     else if (words[word].argument == A_NUMBER && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
     else wrong = set_opt(o, word, ranges.p[place], number, unit);
   }
-  if (!wrong && (at != end || end - text < 3 || end[-1] != '}')) wrong = "it does not end with ' }'";
+  if (!wrong && (at != end || !closed)) wrong = "it does not end with ' }'";
   VEC_FREE(&ranges);
+  return wrong;
+}
+
+static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth);
+
+const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o) {
+  const char *wrong = read_opts(ir, nest, text, n, o);
+  int braces = 0;
+  for (size_t i = 0; i < n && !wrong; i++)
+    if (text[i] == '{' && ++braces > MAX_BRACES) wrong = "there are too many borders and rests";
   return wrong ? wrong : opts_check(ir, nest, t, o);
+}
+
+Opts opts_read(IR *ir, Ref nest, const char *text) {
+  Opts o;
+  const char *wrong = read_opts(ir, nest, text, strlen(text), &o);
+  if (wrong) BUG("a checked schedule '%s': %s", text, wrong);
+  return o;
 }
 
 /* ---- legality ---- */
 static const char *check_range(const IR *ir, Ref range) {
   if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
-  if (node(ir, range)->arg[2] == RK_THREAD) return "a range counts chunks, which kernels have in common";
-  return node(ir, range)->arg[2] == RK_SERIAL ? "what a serial loop stores may meet" : NULL;
+  const int64_t kind = node(ir, range)->arg[2];
+  if (kind == RK_THREAD) return "a range counts chunks, which kernels have in common";
+  if (kind == RK_SERIAL) return "what a serial loop stores may meet";
+  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "a unit has taken the range";
 }
 
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
@@ -271,7 +319,8 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
   return total;
 }
 
-const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
+/* The tiles alone, without what they leave */
+static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *given) {
   const char *wrong = NULL;
   int rests = 0, lanes = 1;
   Refs vec = { 0 };
@@ -305,3 +354,44 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *given) {
   if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
   return wrong;
 }
+
+/* Do two schedules differ in what they leave only? */
+static bool same_tiles(const IR *ir, Ref nest, Opts a, Opts b) {
+  Sb text[2] = { { 0 } };
+  a.nparts = b.nparts = 0;
+  opts_print(ir, nest, &a, &text[0]);
+  opts_print(ir, nest, &b, &text[1]);
+  const bool same = !strcmp(text[0].p, text[1].p);
+  for (int i = 0; i < 2; i++) sb_free(&text[i]);
+  return same;
+}
+
+/* A schedule that follows from the one that leaves the nest is as legal as that. So is no other one on the tiles of a matrix
+ * unit. */
+static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool tiles, const char *text, int depth) {
+  Opts o;
+  const char *wrong = read_opts(ir, p->nest, text, strlen(text), &o);
+  if (wrong) return wrong;
+  if (o.threads) return "a rest has no chunks of its own";
+  const bool follows = !p->own && same_tiles(ir, p->nest, o, p->opts);
+  if (tiles && !p->border && !follows) return "the rests of tiles have the schedule of the tiles";
+  return check_whole(ir, p->nest, t, &o, follows, depth + 1);
+}
+
+/* follows: its tiles are known to be legal */
+static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
+  const char *wrong = depth >= MAX_DEPTH ? "schedules stand too deep in each other" : follows ? NULL : check_tiles(ir, nest, t, o);
+  bool tiles = false;
+  int borders = 0;
+  Remnants parts = { 0 };
+  if (wrong || !o->nparts) return wrong;
+  for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
+  opts_parts(ir, nest, o, &parts);
+  for (size_t i = 0; i < parts.n; i++) borders += parts.p[i].border;
+  if ((int)parts.n != o->nparts || borders != o->nborders) wrong = "it leaves other borders and rests than it has schedules for";
+  for (int i = 0; i < o->nparts && !wrong; i++) wrong = check_part(ir, &parts.p[i], t, tiles, o->part[i], depth);
+  VEC_FREE(&parts);
+  return wrong;
+}
+
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o) { return check_whole(ir, nest, t, o, false, 0); }

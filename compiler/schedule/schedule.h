@@ -10,7 +10,7 @@
 typedef struct NestSchedule {
   Ref nest;                /* canonical */
   char key[65];            /* nestkey.c: equal nests of all models share it */
-  const char *opts;        /* in text, as optstext.c reads it back; rests are not in it */
+  const char *opts;        /* in text, as optstext.c reads it back: complete */
   const char *from;        /* "heuristic", or the name of the ScheduleSource */
   bool partial;            /* the search that found it was not finished */
 } NestSchedule;

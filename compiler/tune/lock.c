@@ -46,10 +46,10 @@ static const char *parse_line(Ctx *c, const char *at, const char *end, LockLine 
   Bytes key = word(&at, end);
   if (!key_ok((const char *)key.p, key.n)) return "a line begins with a key of 64 hex digits";
   memcpy(out->key, key.p, 64);
-  const char *open = at + (at < end), *close = open < end ? memchr(open, '}', (size_t)(end - open)) : NULL;
-  if (!close || *open != '{') return "a schedule in braces follows the key";
-  out->opts = arena_str(&c->model, open, (size_t)(close + 1 - open));
-  at = close + 1;
+  const char *open = at + (at < end), *close = opts_end(open, end);
+  if (!close) return "a schedule in braces follows the key";
+  out->opts = arena_str(&c->model, open, (size_t)(close - open));
+  at = close;
   Bytes micros = word(&at, end), state = word(&at, end);
   char *stop, *number = arena_str(&c->model, (const char *)micros.p, micros.n);
   out->micros = strtod(number, &stop);

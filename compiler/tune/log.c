@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_LIMIT = 1 << 30 };
+enum { LOG_LIMIT = 1 << 30, MAX_SCHEDULE = 16000 }; /* bytes: of the log; of a key and a schedule */
 static const char header[] = "tgc-tune-log 1";
 
 typedef struct Export {
@@ -52,11 +52,11 @@ static bool take_time(char **at, double *us) {
 /* "KEY { ... }", and where it ends. The schedule itself is judged by whoever uses it. */
 static char *take_schedule(Ctx *c, const char *at, const char **key, const char **opts) {
   size_t n = strlen(at);
-  const char *close = n > 66 && at[64] == ' ' && at[65] == '{' ? strchr(at, '}') : NULL;
-  if (!close || !key_ok(at, 64) || close - at > 4000) return NULL;
+  const char *close = n > 66 && at[64] == ' ' ? opts_end(at + 65, at + n) : NULL;
+  if (!close || !key_ok(at, 64) || close - at > MAX_SCHEDULE) return NULL;
   *key = arena_str(&c->model, at, 64);
-  *opts = arena_str(&c->model, at + 65, (size_t)(close + 1 - at - 65));
-  return arena_str(&c->model, close + 1, n - (size_t)(close + 1 - at));
+  *opts = arena_str(&c->model, at + 65, (size_t)(close - at - 65));
+  return arena_str(&c->model, close, n - (size_t)(close - at));
 }
 
 static bool import_line(Store *s, Ctx *c, const char *at, Place *place) {

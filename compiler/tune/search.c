@@ -20,12 +20,26 @@ static Trial *find_trial(const Trials *t, const char *opts) {
 
 static Trial *trial_of(const Goal *g, const char *opts) { return find_trial(&g->trials, opts); }
 
-static const char *text_of(IR *ir, Ref nest, const Opts *o) {
+/* A schedule's name among the trials: without what its tiles leave, which follows from it by the model. */
+static const char *text_of(IR *ir, Ref nest, const Opts *given) {
   Sb s = { 0 };
-  opts_print(ir, nest, o, &s);
+  Opts o = *given;
+  o.nparts = o.nborders = 0;
+  opts_print(ir, nest, &o, &s);
   const char *t = arena_str(&ir->ctx->model, s.p, s.n);
   sb_free(&s);
   return t;
+}
+
+/* The schedule with all that it leaves, as it is kept */
+static const char *complete_text(const Tuner *t, const Goal *g, const char *opts) {
+  IR *ir = t->lab.ir;
+  Sb s = { 0 };
+  Opts o;
+  if (opts_parse(ir, g->nest, t->lab.target, opts, strlen(opts), &o)) return opts;
+  opts_complete(ir, g->nest, t->lab.target, &o);
+  opts_print(ir, g->nest, &o, &s);
+  return sb_keep(&s, &ir->ctx->model);
 }
 
 /* ---- goals ---- */
@@ -278,7 +292,7 @@ static void promote(Tuner *t, Goal *g) {
 static void save_winner(Tuner *t, Goal *g) {
   if (!g->dirty || !g->verified) return;
   store_begin(t->store, true);
-  store_put_winner(t->store, g->key, &t->place, &(Winner){ g->best, g->best_warm, g->best_cold, g->done ? t->beam : 0 });
+  store_put_winner(t->store, g->key, &t->place, &(Winner){ complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 });
   store_commit(t->store);
   g->dirty = false;
 }

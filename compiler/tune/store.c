@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MAX_TEXT = 4096 };
+enum { MAX_TEXT = 1 << 14 };
 /* seconds that it may be locked by another process: then one line says so, and what is to be written waits in memory; once that
  * was said; until tuners that open it are done; at the end */
 #define BUSY   1.0

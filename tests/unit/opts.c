@@ -1,5 +1,6 @@
 /* opts.c (unit test): schedules as text. Every schedule that opts_check lets pass computes what the empty one
- * does, the text of every schedule reads back, and no text harms. */
+ * does, also with another schedule for a rest or a border; the text of every schedule reads back with all that it leaves, and no
+ * text harms. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/interp/interp.h"
@@ -147,9 +148,35 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
   return out;
 }
 
+/* The schedule with another one for one of its rests or borders, at any depth; NULL: it has none */
+static const char *with_other_part(Ctx *c, const char *opts, const char *part) {
+  const char *at[64];
+  int n = 0;
+  for (const char *p = opts + 1; n < 64 && (p = strchr(p, '{')); p++) at[n++] = p;
+  if (!n) return NULL;
+  const char *from = at[roll(n)];
+  return arena_printf(&c->model, "%.*s%s%s", (int)(from - opts), opts, part, opts_end(from, opts + strlen(opts)));
+}
+
+/* What was applied is complete: it reads back, legal, as the same text. */
+static void complete_text_reads_back(Plan *p, const NestSchedule *s) {
+  const Target *t = p->target;
+  Opts o;
+  Sb text[2] = { { 0 } };
+  const char *wrong = opts_parse(p->ir, s->nest, t, s->opts, strlen(s->opts), &o);
+  if (wrong) fail_msg("%s of %s: %s", s->opts, current, wrong);
+  for (int i = 0; i < 2; i++) {
+    opts_print(p->ir, s->nest, &o, &text[i]);
+    opts_complete(p->ir, s->nest, t, &o);
+  }
+  assert_string_equal(text[0].p, s->opts);
+  assert_string_equal(text[1].p, s->opts);
+  for (int i = 0; i < 2; i++) sb_free(&text[i]);
+}
+
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, staged = 0, grouped = 0, shuffled = 0, tiled = 0, peeled = 0;
+  int applied = 0, staged = 0, grouped = 0, shuffled = 0, tiled = 0, peeled = 0, nested = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     ctx_init(&c);
@@ -170,18 +197,30 @@ static void legal_schedules_compute_the_same(void **state) {
         tiled += !strcmp(x.nests.p[0].from, "test") && strstr(current, "tile");
         same(p->ir, &x, got, want);
         applied += !strcmp(x.nests.p[0].from, "test") && strlen(current) > 3;
+        complete_text_reads_back(p, &x.nests.p[0]);
         staged += x.locals.n > 0;
         for (size_t r = 0; r < x.prog.n; r++) {
           shuffled += node(p->ir, x.prog.p[r])->op == OP_SHUFFLE;
           grouped += node(p->ir, x.prog.p[r])->op == OP_DOT && x.locals.n > 0;
         }
+        const uint32_t next = seed;
+        Sb other = { 0 };
+        random_text(&other);
+        current = n % 4 ? NULL : with_other_part(&c, x.nests.p[0].opts, other.p);
+        if (current) {
+          x = lowered(p, k, &got);
+          same(p->ir, &x, got, want);
+          nested += !strcmp(x.nests.p[0].from, "test");
+        }
+        seed = next;
+        sb_free(&other);
         sb_free(&text);
       }
     }
     ir_free(g->ir);
     ctx_free(&c);
   }
-  assert_true(applied > 100 && staged > 10 && grouped > 0 && shuffled > 1000 && tiled > 50 && peeled > 10);
+  assert_true(applied > 100 && staged > 10 && grouped > 0 && shuffled > 1000 && tiled > 50 && peeled > 10 && nested > 100);
 }
 
 /* a 6 x 8 by 8 x 16 product */
@@ -205,7 +244,8 @@ static void texts_read_back(void **state) {
   IR *ir = *state;
   Ref nest = product(ir, false);
   const Target *t = target(ir->ctx, "x86-64-v3");
-  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ outer(r1) outer(r0) }", "{ vec(r1,8) tile(r0,4) outer(r1) tile(r2,20) }", "{ vec(r2,8) }", "{ vec(r1,8) threads(6) }", "{ vec(r0,2) vec(r1,4) unroll(r2,3) }", "{ vec(r1,2) vec(r0,4) }", "{ threads(1) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }" };
+  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ outer(r1) outer(r0) }", "{ vec(r1,8) tile(r0,4) outer(r1) tile(r2,20) }", "{ vec(r2,8) }", "{ vec(r1,8) threads(6) }", "{ vec(r0,2) vec(r1,4) unroll(r2,3) }", "{ vec(r1,2) vec(r0,4) }", "{ threads(1) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }",
+    "{ unroll(r0,4) rest { unroll(r0,2) } }", "{ unroll(r0,4) rest { vec(r1,8) } }", "{ unroll(r0,4) unroll(r1,5) rest { unroll(r1,5) rest { } } rest { } }" };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     Opts o;
     Sb s = { 0 };
@@ -281,6 +321,14 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ tc(r2,vpdpbusd) }", "the target has no such unit" },
     { "x86-64-v3", "{ tc(r2,vpmaddwd) }", "the unit does not do such a reduction" },
     { "x86-64-v3", "{ tc(r2,vpmaddwd) tc(r2,vpmaddwd) }", "two ranges go to units" },
+    { "x86-64-v3", "{ rest { } }", "it leaves other borders and rests than it has schedules for" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { } rest { } }", "it leaves other borders and rests than it has schedules for" },
+    { "x86-64-v3", "{ unroll(r0,4) border { } }", "it leaves other borders and rests than it has schedules for" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { } border { } }", "a border stands behind a rest" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { unroll(r0,3) } }", "a tile is larger than its range" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { threads(2) } }", "a rest has no chunks of its own" },
+    { "x86-64-v3", "{ unroll(r0,4) rest }", "an opt is malformed" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { }", "it does not end with ' }'" },
     { "x86-64-v3", "vec(r1,8)", "it does not begin with '{'" },
     { "x86-64-v3", "{ vec(r1,8) } ", "it does not end with ' }'" },
     { "x86-64-v3", "{}", "it does not end with ' }'" },
