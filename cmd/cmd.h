@@ -36,7 +36,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *chains;
-  const char *data, *format, *outputs, *schedule, *tune_db, *tune_log, *time, *cc_limit;
+  const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */

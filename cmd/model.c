@@ -102,6 +102,18 @@ static Lock *lock_of(Ctx *c, const Options *o) {
   return o->schedule || !access(path, F_OK) ? lock_read(c, path) : NULL;
 }
 
+/* What was read and used, and all that the plan has beside it. */
+static void write_lock(Ctx *c, const Options *o, const Lock *from, Decisions *decisions, const Plan *p) {
+  Lock l = { .source.name = "lock", .decisions = decisions };
+  for (size_t i = 0; from && i < from->lines.n; i++)
+    if (from->lines.p[i].used) VEC_PUSH(&l.lines, from->lines.p[i]);
+  lock_complete(c, &l, p);
+  c->file = NULL; /* what goes wrong from here on is not the model's */
+  lock_write(c, &l, o->lock);
+  c->file = o->model;
+  VEC_FREE(&l.lines);
+}
+
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Progress progress = { .o = o, .start = seconds_now() };
   Ctx *c = g->ir->ctx;
@@ -109,6 +121,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   Lock *lock = lock_of(c, o);
   Store *store = o->no_store ? NULL : store_open(c, store_path(c, o->tune_db), false);
   ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit)) : NULL;
+  Decisions *decisions = lock ? lock->decisions : o->lock ? decisions_new(c) : NULL;
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
@@ -117,6 +130,7 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .keep_denormals = keeps_denormals(o),
                                                 .weights = o->weights ? storage_named(o->weights) : STORE_FP32,
                                                 .schedules = schedules,
+                                                .decisions = decisions,
                                                 .dump = o->dump,
                                                 .stop_after = o->stop_after,
                                                 .stopped = stopped,
@@ -124,6 +138,8 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
   if (lock && p) lock_report(c, lock);
+  if (o->lock && p) write_lock(c, o, lock, decisions, p);
+  decisions_free(decisions);
   store_close(store);
   if (p && p->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
     fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no unit of it does three products of bf16 sooner than one of floats\n",

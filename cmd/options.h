@@ -66,6 +66,8 @@ OPTION( 0,  "rtol",           "X",         REAL,  rtol,           "v",     "rela
 OPTION( 0,  "atol",           "X",         REAL,  atol,           "v",     "absolute tolerance (1e-7)")
 OPTION( 0,  "schedule",       "FILE",      TEXT,  schedule,       "crvibp",
        "a lock file of schedules (MODEL.tgc-lock, where there is one), or none")
+OPTION( 0,  "lock",           "FILE",      TEXT,  lock,           "ci",
+       "write all that was decided to a lock file, which --schedule takes")
 OPTION( 0,  "no-tune-store",  0,           FLAG,  no_store,       "crvibp", "take no schedules from the tuner's store")
 OPTION( 0,  "tune-db",        "FILE",      TEXT,  tune_db,        "crvibpt",
        "the tuner's store ($XDG_CACHE_HOME/tgc/tune.db)")

@@ -216,6 +216,8 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->backend = o->backend;
   p->schedules = o->schedules;
   g->ir->bufs.n = 0; /* of a graph that was compiled before */
+  g->ir->decisions = o->decisions;
+  if (o->decisions) decisions_begin(o->decisions);
   bool stopped = false;
   for (size_t i = 0; i < sizeof passes / sizeof *passes && !stopped; i++) {
     if (o->progress) o->progress(o->progress_arg, passes[i].name, (int)i, (int)(sizeof passes / sizeof *passes));
@@ -237,6 +239,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
       stopped = true;
     }
   }
+  g->ir->decisions = NULL;
   VEC_FREE(&st.s.order);
   VEC_FREE(&p->packed);
   return stopped ? NULL : p;

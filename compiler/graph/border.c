@@ -11,6 +11,7 @@
  * A product of a zero of the padding and a weight is 0 if the weight is finite, and NaN if it is not. So the weights must be
  * constants, and finite. */
 #include "../interp/interp.h"
+#include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
 #include "rules.h"
@@ -157,31 +158,47 @@ static double parts_cycles(const Windows *v, const Target *t, int i, double resu
   return cycles;
 }
 
-/* The axes to divide, if that is clearly less work. Without vectors, where memory is scarcer than time, none is. */
-static bool choose_stretches(const Ctx *c, Windows *v, const Target *t) {
-  Window found[MAX_WINDOWS], all[MAX_WINDOWS];
-  double macs = v->rows * v->weights, taps = 1, best;
-  bool any = false;
+/* Divides the axes of a set of bits, others not; all: windows with their stretches */
+static void divide_axes(Windows *v, const Window *all, int axes) {
   for (int i = 0; i < v->n; i++) {
-    find_stretches(&v->window[i]);
+    v->window[i] = all[i];
+    if (!(axes >> i & 1)) v->window[i].n = 1, v->window[i].from[1] = all[i].out;
+  }
+}
+
+/* The axes to divide, if that is clearly less work, as bits; else -1. Set 0 leaves out taps that no result needs. Without vectors,
+ * where memory is scarcer than time, no axis is divided. */
+static int cheapest_axes(const Ctx *c, Windows *v, const Window *all, const Target *t) {
+  double macs = v->rows * v->weights, taps = 1, best;
+  int found = -1;
+  for (int i = 0; i < v->n; i++) {
     macs *= (double)(v->window[i].out * v->window[i].taps);
     taps *= (double)v->window[i].taps;
   }
   best = tunable(c, padding_gain) * part_cycles(t, macs, taps * v->weights);
-  memcpy(all, v->window, sizeof all);
   for (int axes = 0; axes < (t->vector_bytes ? 1 << v->n : 1); axes++) {
-    for (int i = 0; i < v->n; i++) {
-      v->window[i] = all[i];
-      if (!(axes >> i & 1)) v->window[i].n = 1, v->window[i].from[1] = all[i].out;
-    }
+    divide_axes(v, all, axes);
     const double cycles = parts_cycles(v, t, 0, 1, 1);
-    if (cycles >= best) continue;
-    best = cycles;
-    any = true;
-    memcpy(found, v->window, sizeof found);
+    if (cycles < best) best = cycles, found = axes;
   }
-  if (any) memcpy(v->window, found, sizeof found);
-  return any;
+  return found;
+}
+
+static const char *axes_text(Arena *a, int axes) { return axes < 0 ? "none" : arena_printf(a, "axes-%d", axes); }
+
+static bool choose_stretches(IR *ir, Ref sum, Windows *v, const Target *t) {
+  const Question q = ask_node(ir, "border", sum);
+  Window all[MAX_WINDOWS];
+  int axes = -2;
+  for (int i = 0; i < v->n; i++) find_stretches(&v->window[i]);
+  memcpy(all, v->window, sizeof all);
+  for (int k = -1; k < 1 << v->n && q.given && axes == -2; k++)
+    if (!strcmp(q.given, axes_text(&ir->ctx->model, k))) axes = k;
+  if (q.given && axes == -2) answer_refused(ir, &q, "these windows have no such axes");
+  if (axes == -2) axes = cheapest_axes(ir->ctx, v, all, t);
+  answer_with(ir, &q, axes_text(&ir->ctx->model, axes));
+  divide_axes(v, all, axes < 0 ? 0 : axes);
+  return axes >= 0;
 }
 
 /* ---- parts of values: elements begin .. begin + dims - 1 of each axis ---- */
@@ -326,7 +343,8 @@ static void follow_results(const Border *b, Split *s) {
 static void find_splits(Border *b) {
   for (size_t i = 0; i < b->order.n; i++) {
     Windows v;
-    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_stretches(b->ir->ctx, &v, b->t) || !all_finite(b->ir, v.other))
+    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_stretches(b->ir, b->order.p[i], &v, b->t) ||
+        !all_finite(b->ir, v.other))
       continue;
     Split s = { .at = { b->order.p[i] } };
     for (int k = 0; k < v.n; k++) {

@@ -2,6 +2,7 @@
  * possible; a movement of one repeated number is that number; EXPAND rises towards the results, so
  * that work is done before elements are repeated, and SHRINK sinks, so that it is done on fewer. */
 #include "../cost/tunable.h"
+#include "../ir/decisions.h"
 #include "rules.h"
 
 static bool empty(const Node *x) { return dims_elems(x->dims, x->rank) == 0; }
@@ -320,7 +321,8 @@ Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
   for (int i = 0; i < s->rank; i++)
     if (others >> i & 1) first *= s->dims[i];
   const double at_once = (double)dims_elems(w->dims, w->rank), all = (double)dims_elems(s->dims, s->rank);
-  if (all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first >= at_once) return 0;
+  const Question q = ask_node(ir, "windows", r);
+  if (!answer_yes(ir, &q, all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first < at_once)) return 0;
   Ref taken = g_reduce(ir, (Op)x->arg[0], w->src[0], others);
   return g_reduce(ir, (Op)x->arg[0],
                   g_window(ir, taken, (int)w->arg[0], w->dims[w->arg[0]], w->dims[s->rank], w->arg[1], w->arg[2]), tap);

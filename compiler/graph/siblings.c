@@ -8,6 +8,7 @@
  * now happens in the kernel of its sum, nothing is gained, and the sums stay apart.
  *
  * needs: a folded graph    gives: an equal graph    breaks: nothing */
+#include "../ir/decisions.h"
 #include "graph.h"
 #include "rules.h"
 #include <string.h>
@@ -146,8 +147,10 @@ static void find_groups(Siblings *s) {
     Group *g = &s->groups.p[k];
     if (g->n < 2) continue;
     for (int i = 0; i < tunable(s->ir->ctx, merged_epilogue) && advance(s, g); i++) continue;
-    for (int i = 0; i < g->n; i++)
-      if (refmap_get(&s->alone, g->last[i])) g->n = 0;
+    bool apart = false;
+    for (int i = 0; i < g->n; i++) apart |= refmap_get(&s->alone, g->last[i]) != 0;
+    const Question q = ask_node(ir, "siblings", g->sum[0]);
+    if (!answer_yes(ir, &q, !apart)) g->n = 0;
     for (int i = 0; i < g->n; i++) {
       refmap_set(&s->first, g->sum[i], (Ref)k + 1);
       refmap_set(&s->part, g->last[i], (Ref)(k * MAX_SIBLINGS) + (Ref)i + 1);

@@ -18,6 +18,7 @@
  *
  * are all six, and one product goes on to the next with one of its factors. In 0* stands what is not finite, which the
  * others hold as 0: infinity times a rest of a weight that is 0, or has another sign, would be NaN. */
+#include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
 #include <math.h>
@@ -174,7 +175,7 @@ static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, con
   return split < tunable(ir->ctx, bf16_split_gain) * direct;
 }
 
-typedef struct How { const Scheme *scheme; const Target *target; bool always; } How;
+typedef struct How { const Scheme *scheme; const Target *target; bool always, faster; } How; /* faster: the unit, for all sums */
 
 /* Products that points have made of windows amplify what is left out: three terms there. */
 static const Scheme *scheme_for(const Contraction *c, const How *how) { return contraction_batched(c) ? &exact : how->scheme; }
@@ -190,7 +191,8 @@ static Ref rule_split(IR *ir, Ref r, void *arg) {
     if (node(ir, c.base[w])->rank > MAX_RANK - 2 || node(ir, c.base[!w])->rank > MAX_RANK - 2 || !contraction_pairs(&c, !w))
       continue;
     const Scheme *s = scheme_for(&c, how);
-    if (how->always || pays(ir, &c, w, s, how->target)) return rewritten(ir, &c, w, s);
+    const Question q = ask_node(ir, w ? "split" : "split-first", r);
+    if (how->always || answer_yes(ir, &q, how->faster && pays(ir, &c, w, s, how->target))) return rewritten(ir, &c, w, s);
   }
   return 0;
 }
@@ -211,7 +213,8 @@ double product_bytes(Precision p, const Target *t) {
 
 bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
   static const Rule rules[] = { { OP_REDUCE, "split", rule_split }, { OP_NONE, NULL, NULL } };
-  How how = { scheme_of(p), t, p == PREC_BF16X6 || p == PREC_BF16X3 };
-  if (!how.always && (keep_denormals || !split_faster(p, t))) return false;
+  How how = { scheme_of(p), t, p == PREC_BF16X6 || p == PREC_BF16X3, split_faster(p, t) };
+  if (!how.always && (keep_denormals || !how.scheme || !bf16_rate(t))) return false;
+  if (!how.always && !how.faster && !g->ir->decisions) return false;
   return ir_rewrite_graph(g, rules, &how);
 }

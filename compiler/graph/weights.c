@@ -14,6 +14,7 @@
  *
  * needs: a folded graph    gives: constants of few bits with what widens them, which later passes leave alone
  * breaks: roundings, of the weights */
+#include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
 #include "rules.h"
@@ -29,6 +30,13 @@ const char *const storage_name[] = {
 
 Storage storage_named(const char *s) {
   return (Storage)word_index(storage_name, STORAGE_COUNT, s);
+}
+
+/* A run reads each element of the sum's weight so rarely that fewer bits save time. */
+static bool read_rarely(const IR *ir, Ref sum, int64_t elems, int64_t times) {
+  if (elems < tunable(ir->ctx, quantize_least)) return false;
+  const Question q = ask_node(ir, "rare", sum);
+  return answer_yes(ir, &q, times <= tunable(ir->ctx, quantize_reads));
 }
 
 /* ---- numbers ---- */
@@ -247,10 +255,7 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
     chain[n++] = r;
     if (y->op == OP_CAST) {
       const int64_t elems = dims_elems(s->dims, s->rank), all = dims_elems(node(ir, x->src[0])->dims, node(ir, x->src[0])->rank);
-      return (s->dt == DT_U8 || s->dt == DT_I8) && elems >= tunable(ir->ctx, quantize_least) &&
-                     all / elems <= tunable(ir->ctx, quantize_reads)
-                 ? n
-                 : 0;
+      return (s->dt == DT_U8 || s->dt == DT_I8) && elems && read_rarely(ir, sum, elems, all / elems) ? n : 0;
     }
     bool scales = y->op == OP_MUL || y->op == OP_SUB || y->op == OP_ADD;
     if (scales ? below_views(ir, y->src[1]) > dims_elems(y->dims, y->rank) / 8
@@ -355,10 +360,8 @@ static Ref rule_store(IR *ir, Ref r, void *arg) {
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
     Site at = { .c = &c, .f = f };
-    if (w->op != OP_WEIGHT || w->dt != DT_F32 || dims_elems(w->dims, w->rank) < tunable(ir->ctx, quantize_least) ||
-        !ir->tensors.p[w->arg[0]].data)
-      continue;
-    if (!node(ir, c.base[!f])->varies || reads(&c, f) > tunable(ir->ctx, quantize_reads) || !open_weight(ir, &at)) continue;
+    if (w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
+    if (!read_rarely(ir, r, dims_elems(w->dims, w->rank), reads(&c, f)) || !open_weight(ir, &at)) continue;
     if (how == STORE_INT8 || how == STORE_INT4) return in_integers(ir, &at, how);
     Ref half = half_weight(ir, g_weight(ir, ir_tensor(ir, &at.w)), how == STORE_BF16 ? DT_BF16 : DT_F16);
     return half ? sum_with(ir, &at, half) : 0;

@@ -24,6 +24,7 @@
  * than six along both. The model of cost chooses among all that stay within MAX_AMPLIFICATION. */
 #include "contraction.h"
 #include "graph.h"
+#include "../ir/decisions.h"
 #include "../ir/refmap.h"
 #include <math.h>
 #include <string.h>
@@ -304,16 +305,40 @@ static bool set_points(Windows *v, int number, double most) {
   return axes > 0 && axes <= MAX_AXES && (axes < v->n || v->channel >= 0) && amplification <= most;
 }
 
-/* The tiles that cost least, if that is clearly less than no tiles. */
-static bool choose_points(const Ctx *ctx, Windows *v, const Costs *c) {
+static int numbers_of(const Windows *v) {
+  int numbers = 1;
+  for (int i = 0; i < v->n; i++) numbers *= SIZES;
+  return numbers;
+}
+
+/* The tiles that cost least, by number, if that is clearly less than no tiles; else 0 */
+static int cheapest_points(const Ctx *ctx, Windows *v, const Costs *c) {
   const double most = tunable(ctx, winograd_amplification);
   double best = tunable(ctx, winograd_gain) * direct_cycles(v, c);
-  int numbers = 1, found = 0;
-  for (int i = 0; i < v->n; i++) numbers *= SIZES;
-  for (int k = 1; k < numbers; k++) {
+  int found = 0;
+  for (int k = 1; k < numbers_of(v); k++) {
     double cycles = set_points(v, k, most) ? points_cycles(v, c) : best;
     if (cycles < best) best = cycles, found = k;
   }
+  return found;
+}
+
+/* Sizes of tiles in words: "6x6", "0x8" where the first window stays a sum; 0: none */
+static const char *points_text(Arena *a, const Windows *v, int number) {
+  Sb s = { 0 };
+  for (int i = 0, k = number; i < v->n && number; i++, k /= SIZES) sb_printf(&s, "%s%d", i ? "x" : "", k % SIZES ? k % SIZES + 3 : 0);
+  return number ? sb_keep(&s, a) : "none";
+}
+
+static bool choose_points(IR *ir, Ref r, Windows *v, const Costs *c) {
+  const double most = tunable(ir->ctx, winograd_amplification);
+  const Question q = ask_node(ir, "winograd", r);
+  int found = -1;
+  for (int k = 0; k < numbers_of(v) && q.given && found < 0; k++)
+    if ((!k || set_points(v, k, most)) && !strcmp(q.given, points_text(&ir->ctx->model, v, k))) found = k;
+  if (q.given && found < 0) answer_refused(ir, &q, "these windows have no such tiles");
+  if (found < 0) found = cheapest_points(ir->ctx, v, c);
+  answer_with(ir, &q, points_text(&ir->ctx->model, v, found));
   return found && set_points(v, found, most);
 }
 
@@ -493,7 +518,7 @@ static Ref rule_windows(IR *ir, Ref r, void *arg) {
   Windows v;
   for (size_t i = 0; i < c->made.n; i++)
     if (c->made.p[i] == r) return 0;
-  return find_windows(ir, r, &v) && choose_points(ir->ctx, &v, c) ? rewritten(ir, &v, c) : 0;
+  return find_windows(ir, r, &v) && choose_points(ir, r, &v, c) ? rewritten(ir, &v, c) : 0;
 }
 
 static double weight_bytes(const IR *ir, const Refs *roots) {

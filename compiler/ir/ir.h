@@ -135,6 +135,7 @@ typedef struct IR {
   uint32_t origin;         /* given to nodes made from now on */
   Pos building;            /* node of the model that a front end builds now; .node NULL: none */
   int64_t next_range;      /* numbers ranges and accumulators */
+  struct Decisions *decisions; /* decisions.h: of the passes that run; NULL: nobody keeps them */
 } IR;
 
 IR *ir_new(Ctx *c);                /* lives in c->model; ir_free releases tables */

@@ -8,6 +8,7 @@
  * needs: nests ready for expand_nest    gives: what they became, where that is known */
 #include "../ir/refmap.h"
 #include "kernel.h"
+#include <string.h>
 
 typedef struct Made { Refs buffers, nests; } Made;
 struct Alike {
@@ -104,7 +105,23 @@ static uint32_t words_of(IR *ir, const Refs *nests, Refs *buffers) {
   return id;
 }
 
-void alike_expand(Plan *p, Refs *nests) {
+static void expand_all(Plan *p, const Kernel *k, Refs *nests) {
+  IR *ir = p->ir;
+  const Question q = ask_kernel(p, "prefetch", k);
+  const char *given = q.given;
+  Sb made = { 0 };
+  sb_puts(&made, "panels-");
+  given = given && !strncmp(given, made.p, made.n) ? given + made.n : NULL;
+  for (size_t i = 0; i < nests->n; i++) {
+    nests->p[i] = legalize_nest(ir, expand_nest(ir, nests->p[i], p->target), p->backend, p->target);
+    nests->p[i] = prefetch_nest(ir, nests->p[i], p->target, &given, &made);
+  }
+  if (q.given && strcmp(q.given, made.p)) answer_refused(ir, &q, "the kernel has other panels of weights");
+  if (given || made.p[made.n - 1] != '-') answer_with(ir, &q, made.p);
+  sb_free(&made);
+}
+
+void alike_expand(Plan *p, const Kernel *k, Refs *nests) {
   IR *ir = p->ir;
   Alike *a = p->alike;
   Refs buffers = { 0 };
@@ -114,10 +131,7 @@ void alike_expand(Plan *p, Refs *nests) {
   nests->n = m ? 0 : nests->n;
   for (size_t i = 0; m && i < m->nests.n; i++)
     VEC_PUSH(nests, ix_subst(ir, m->nests.p[i], (int)buffers.n, m->buffers.p, buffers.p));
-  for (size_t i = 0; !m && i < nests->n; i++) {
-    nests->p[i] = legalize_nest(ir, expand_nest(ir, nests->p[i], p->target), p->backend, p->target);
-    nests->p[i] = prefetch_nest(ir, nests->p[i], p->target);
-  }
+  if (!m) expand_all(p, k, nests);
   if (a && !m) {
     Made made = { .buffers = buffers };
     for (size_t i = 0; i < nests->n; i++) VEC_PUSH(&made.nests, nests->p[i]);

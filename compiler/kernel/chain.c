@@ -184,6 +184,7 @@ typedef struct Chain {
   int n;
   int64_t chunks, each;      /* of which a thread takes `each` at a time, one after another */
   Cut cut[MAX_MEMBERS];
+  Ref along;                 /* the range of its first kernel that it is cut along */
   double gain, total;        /* cycles: of the chain, with those behind it */
 } Chain;
 
@@ -401,7 +402,7 @@ static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
 static void consider(const Plan *p, Chains which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Chain *best) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
-  Chain c = { .n = 1, .chunks = chunks };
+  Chain c = { .n = 1, .chunks = chunks, .along = r };
   if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks))
     return;
   while (m->kernel + c.n < (int)p->kernels.n && chain_add(ir, &c, m + c.n))
@@ -507,15 +508,12 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
 
 const char *const chains_name[CHAINS_COUNT] = { [CHAINS_FASTER] = "faster", [CHAINS_NONE] = "none", [CHAINS_ALL] = "all" };
 
-void kernel_chains(Plan *p, Chains which) {
-  IR *ir = p->ir;
+/* The best chains by the model, each by the kernel that it begins with */
+static Chain *best_chains(const Plan *p, Chains which, const Member *m, const Ends *ends) {
+  const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
-  if (which == CHAINS_NONE) return;
-  size_t n = p->kernels.n;
-  Member *m = xmalloc((n + 1) * sizeof *m);
-  for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
-  Ends *ends = buffer_ends(ir, m, n);
-  Chain *best = xmalloc((n + 1) * sizeof *best); /* by the kernel that it begins with */
+  const size_t n = p->kernels.n;
+  Chain *best = xmalloc((n + 1) * sizeof *best);
   best[n].total = 0;
   for (size_t i = n; i-- > 0;) {
     const Node *x = node(ir, m[i].nest[m[i].main]);
@@ -526,8 +524,69 @@ void kernel_chains(Plan *p, Chains which) {
            chunks++)
         if (range_extent(ir, x->src[k]) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
   }
-  for (size_t i = 0; i < n; i += (size_t)best[i].n)
-    if (best[i].n > 1) chain_apply(p, &best[i], ends);
+  return best;
+}
+
+/* ---- as it is given ---- */
+enum { MOST_CHUNKS = 1 << 20 }; /* that may be given */
+
+/* "alone", or "4-kernels-r1-64-by-8": so many kernels, cut along range 1 of the first one's main nest into 64 chunks, of which a
+ * thread takes 8 at a time */
+static const char *chain_text(const IR *ir, const Member *m, const Chain *c) {
+  const Node *x = node(ir, m->nest[m->main]);
+  int k = 1;
+  if (c->n < 2) return "alone";
+  while (x->src[k] != c->along) k++;
+  return arena_printf(&ir->ctx->model, "%d-kernels-r%d-%lld-by-%lld", c->n, k - 1, (long long)c->chunks, (long long)c->each);
+}
+
+/* The chain that a text means; false: the kernels cannot be one. */
+static bool chain_given(const Plan *p, const Member *m, const char *text, Chain *c) {
+  const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
+  const Node *x = node(ir, m->nest[m->main]);
+  int n, range, end = 0;
+  long long chunks, each;
+  *c = (Chain){ .n = 1 };
+  if (!strcmp(text, "alone")) return true;
+  if (sscanf(text, "%d-kernels-r%d-%lld-by-%lld%n", &n, &range, &chunks, &each, &end) != 4 || text[end] || !m->fit || n < 2 ||
+      range < 0 || range + 1 >= x->nsrc || chunks < 2 || chunks > MOST_CHUNKS || each < 1 || chunks % each ||
+      chunks / each > u->group_shares_most)
+    return false;
+  *c = (Chain){ .n = 1, .chunks = chunks, .each = each, .along = x->src[range + 1] };
+  if (range_extent(ir, c->along) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) || !divides(ir, &c->cut[0], chunks) ||
+      !cuts_apart(ir, &c->cut[0], &c->cut[0], chunks))
+    return false;
+  while (c->n < n && m->kernel + c->n < (int)p->kernels.n && chain_add(ir, c, m + c->n)) continue;
+  return c->n == n;
+}
+
+/* The chain that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
+static Chain decide_chain(Plan *p, Chains which, const Member *m, int kernel, const Ends *ends, Chain **best) {
+  const Question q = ask_kernel(p, "chain", &p->kernels.p[kernel]);
+  Chain c;
+  const bool fits = q.given && chain_given(p, &m[kernel], q.given, &c);
+  if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");
+  if (!fits && !*best) *best = best_chains(p, which, m, ends);
+  if (!fits) c = (*best)[kernel];
+  answer_with(p->ir, &q, chain_text(p->ir, &m[kernel], &c));
+  return c;
+}
+
+void kernel_chains(Plan *p, Chains which) {
+  IR *ir = p->ir;
+  if (which == CHAINS_NONE) return;
+  size_t n = p->kernels.n;
+  Member *m = xmalloc((n + 1) * sizeof *m);
+  for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
+  Ends *ends = buffer_ends(ir, m, n);
+  Chain *best = NULL;
+  VEC(Chain) chains = { 0 };
+  for (size_t i = 0; i < n; i += (size_t)chains.p[chains.n - 1].n)
+    VEC_PUSH(&chains, decide_chain(p, which, m, (int)i, ends, &best));
+  for (size_t i = 0; i < chains.n; i++)
+    if (chains.p[i].n > 1) chain_apply(p, &chains.p[i], ends);
+  VEC_FREE(&chains);
   free(best);
   free(ends);
   for (size_t i = 0; i < n; i++) VEC_FREE(&m[i].touch);

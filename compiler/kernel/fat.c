@@ -18,6 +18,7 @@ static int by_cycles(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
+/* Those that together are modelled to take HOT of the time, unless it is given which */
 static void mark_hot(const Plan *p, bool *hot) {
   const Kernel **order = xmalloc((p->kernels.n + 1) * sizeof *order);
   double all = 0, some = 0;
@@ -26,6 +27,10 @@ static void mark_hot(const Plan *p, bool *hot) {
   for (size_t i = 0; i < p->kernels.n && some < tunable(p->ir->ctx, variants_time) * all; i++) {
     hot[order[i] - p->kernels.p] = true;
     some += cycles(order[i]);
+  }
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Question q = ask_kernel(p, "hot", &p->kernels.p[k]);
+    hot[k] = answer_yes(p->ir, &q, hot[k]);
   }
   for (size_t k = 0, n; k < p->kernels.n; k += n) { /* a chain is one piece of code */
     bool any = false;

@@ -11,6 +11,7 @@
 #define TGC_KERNEL_H
 #include "../cost/tile.h"
 #include "../cost/tunable.h"
+#include "../ir/decisions.h"
 #include "../ir/refmap.h"
 #include "../schedule/schedule.h"
 
@@ -120,6 +121,9 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NUL
 
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
+/* the keys of all of its canonical nests as one; a question about it (ir/decisions.h) */
+void kernel_key(const Plan *p, const Kernel *k, char out[65]);
+Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
 /* pack.c: an index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by
  * one is then affine, and memory is that of the steps. */
@@ -135,13 +139,15 @@ Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref shuffle_nest(IR *ir, Ref nest);                         /* shuffle.c: expand_nest's last step */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
-Ref prefetch_nest(IR *ir, Ref nest, const Target *t);       /* prefetch.c */
+/* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for; *given: moves on, NULL: by the facts
+ * of the target; made: those that count */
+Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* alike.c: the last three for all nests of a kernel, or what they made of another one that differs in its buffers only */
 typedef struct Alike Alike;
 void alike_begin(Plan *p);                  /* before kernels are lowered; without it none is looked for */
 void alike_end(Plan *p);
-void alike_expand(Plan *p, Refs *nests);
+void alike_expand(Plan *p, const Kernel *k, Refs *nests);
 
 /* apart.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
 typedef struct Term { int64_t step, n; } Term; /* step > 0; values 0 .. n - 1 of it */
@@ -170,8 +176,8 @@ void owners_note(const Plan *p, int64_t buf, bool store, int64_t span);
 /* threads.c: the ranges of chunks that nests have by chain.c stand outermost; their number, 0: there are none */
 int threads_given(const Plan *p, Refs *nests);
 /* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches;
- * wanted: chunks, 0: as many as the model says */
-int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted);
+ * wanted: chunks, 0: as many as the model says; q: about chunks and loops, which counts before both */
+int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q);
 
 void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 

@@ -157,12 +157,18 @@ static bool follow_base(Plan *p, const NestSchedule *b, Opts *o, NestSchedule *s
 }
 
 /* The first schedule that is given for the nest and legal, else the heuristic's. base: the nest's of the plan that p is a
- * variant of */
-static Opts choose_opts(Plan *p, const NestSchedule *base, NestSchedule *s) {
+ * variant of, for which q asks */
+static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, NestSchedule *s) {
   IR *ir = p->ir;
   const Ref nest = s->nest;
   Opts o;
-  nest_key(ir, nest, p->target, p->backend, s->key);
+  if (base && q->given) {
+    const char *wrong = opts_parse(ir, nest, p->target, q->given, strlen(q->given), &o);
+    s->from = base->from;
+    s->partial = base->partial;
+    if (!wrong) return o;
+    answer_refused(ir, q, wrong);
+  }
   if (base && follow_base(p, base, &o, s)) return o;
   for (ScheduleSource *from = p->schedules; from; from = from->next) {
     const char *text = from->find(from, s->key, &s->partial), *wrong;
@@ -182,11 +188,14 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, NestSchedule *s) {
 static int schedule(Plan *p, const NestSchedule *base, NestSchedule *s, Refs *nests, Sb *text) {
   IR *ir = p->ir;
   ir->origin = node(ir, s->nest)->origin;
-  Opts o = choose_opts(p, base, s);
+  nest_key(ir, s->nest, p->target, p->backend, s->key);
+  const Question q = base ? ask_key(ir, "variant", s->key, s->nest) : (Question){ 0 };
+  Opts o = choose_opts(p, base, &q, s);
   size_t at = text->n;
   opts_complete(ir, s->nest, p->target, &o);
   opts_print(ir, s->nest, &o, text);
   s->opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);
+  if (base) answer_with(ir, &q, s->opts);
   opts_apply(ir, s->nest, &o, nests);
   return o.threads;
 }
@@ -206,11 +215,14 @@ void kernel_lower(Plan *p, int index) {
     pack_weights(p, &nests.p[i]);
     nests.p[i] = number_ranges(ir, nests.p[i]);
   }
-  alike_expand(p, &nests);
+  alike_expand(p, k, &nests);
   share_locals(ir, &nests);
   if (!k->each) kernel_cost(ir, k);
   k->chunks = threads_given(p, &nests);
-  if (!k->chunks) k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted);
+  if (!k->chunks) {
+    const Question q = ask_kernel(p, "chunks", k);
+    k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted, &q);
+  }
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   linearize(ir, nests.p, nests.n, &k->prog);
   k->schedule = sb_keep(&text, &ir->ctx->model);

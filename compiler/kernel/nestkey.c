@@ -110,3 +110,20 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
   VEC_FREE(&k.ranges);
   refmap_free(&k.at);
 }
+
+void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
+  Sb text = { 0 };
+  for (size_t i = 0; i < k->nests.n; i++) {
+    char key[65];
+    nest_key(p->ir, k->nests.p[i].nest, p->target, p->backend, key);
+    sb_puts(&text, key);
+  }
+  sha256_hex(text.p, text.n, out);
+  sb_free(&text);
+}
+
+Question ask_kernel(const Plan *p, const char *pass, const Kernel *k) {
+  char key[65] = "";
+  if (p->ir->decisions) kernel_key(p, k, key);
+  return ask_key(p->ir, pass, key, node(p->ir, k->sink)->nsrc ? node(p->ir, k->sink)->src[0] : k->sink);
+}

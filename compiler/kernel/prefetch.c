@@ -59,7 +59,15 @@ static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   }
 }
 
-static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, Refs *parts) {
+/* Whether a panel of so many bytes, of a weight of so many in all, is asked for */
+static bool is_wanted(const Ctx *c, const Target *t, int64_t weight, int64_t term, const char **given, Sb *made) {
+  bool wanted = (double)weight > tunable(c, prefetch_least) * t->l1_bytes && term >= LINE_BYTES;
+  if (*given && **given) wanted = *(*given)++ == '1';
+  sb_printf(made, "%d", wanted);
+  return wanted;
+}
+
+static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, const char **given, Sb *made, Refs *parts) {
   Refs body = { 0 };
   Panel p;
   ir_toposort(ir, &node(ir, sum)->src[0], 1, &body);
@@ -72,13 +80,13 @@ static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, Ref
     bool asked = false; /* by another load */
     for (size_t k = 0; k < parts->n; k++)
       asked |= node(ir, parts->p[k])->op == OP_PREFETCH && node(ir, parts->p[k])->src[0] == buffer;
-    if (asked || b->kind != BUF_WEIGHT || (double)(b->elems * bytes) <= tunable(ir->ctx, prefetch_least) * t->l1_bytes) continue;
-    if (open_panel(ir, n, sum, index, &p) && p.step * bytes >= LINE_BYTES) ask(ir, buffer, &p, bytes, parts);
+    if (asked || b->kind != BUF_WEIGHT || !open_panel(ir, n, sum, index, &p)) continue;
+    if (is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) ask(ir, buffer, &p, bytes, parts);
   }
   VEC_FREE(&body);
 }
 
-Ref prefetch_nest(IR *ir, Ref nest, const Target *t) {
+Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made) {
   Nest n = nest_open(ir, nest);
   const Node *s = node(ir, n.store);
   Refs all = { 0 }, parts = { 0 };
@@ -87,7 +95,7 @@ Ref prefetch_nest(IR *ir, Ref nest, const Target *t) {
   const size_t before = parts.n;
   ir_toposort(ir, &n.store, 1, &all);
   for (size_t i = 0; i < all.n; i++)
-    if (node(ir, all.p[i])->op == OP_RED) ask_for_weights(ir, &n, all.p[i], t, &parts);
+    if (node(ir, all.p[i])->op == OP_RED) ask_for_weights(ir, &n, all.p[i], t, given, made, &parts);
   if (parts.n > before) {
     n.store = node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);
     nest = nest_close(ir, &n);

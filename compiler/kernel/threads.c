@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_CHUNKS = 64 }; /* that may be given */
 static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
 
 /* ---- cost ---- */
@@ -335,21 +336,17 @@ int threads_given(const Plan *p, Refs *nests) {
   return (int)chunks;
 }
 
-int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
-  IR *ir = p->ir;
+/* The loops that threads share by the model; the number of chunks. wanted: chunks; 0: as many as the model says */
+static int model_chunks(const Plan *p, const Refs *nests, Share *s, int64_t bytes, int wanted) {
   const Target *t = p->target;
   double sum = 0, moved = memory_cycles(t, BY_PARALLEL, (double)bytes, (double)bytes), total, largest = 0;
   int chunks = wanted ? wanted : 1;
-  Share *s = xmalloc((nests->n + 1) * sizeof *s);
-  for (size_t i = 0; i < nests->n; i++) {
-    open_share(ir, nests->p[i], t, &s[i]);
-    sum += s[i].cost;
-  }
+  for (size_t i = 0; i < nests->n; i++) sum += s[i].cost;
   total = overlapped(t, BY_PARALLEL, moved, sum);
   for (size_t i = 0;
        i < sizeof chunk_counts / sizeof *chunk_counts && !wanted && chunks == 1 && worth_sharing(t, BY_PARALLEL, total); i++)
     if (total / chunk_counts[i] >= rate(t, CHUNK, PARALLEL)) chunks = chunk_counts[i];
-  if (chunks > 1 && dependent(ir, nests)) chunks = 1;
+  if (chunks > 1 && dependent(p->ir, nests)) chunks = 1;
   int64_t units = 1; /* of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     s[i].cost *= total / sum;
@@ -358,13 +355,48 @@ int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted) {
     if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
   }
   if (units < chunks) chunks = (int)units;
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) count_units(p, chunks, &s[i]);
+  return chunks;
+}
+
+/* "1", or "24:0+2:1+1": chunks, and of each nest the first of its loops that threads share and how many they are */
+static const char *chunks_text(Arena *a, const Share *s, size_t n, int chunks) {
+  Sb text = { 0 };
+  sb_printf(&text, "%d", chunks);
+  for (size_t i = 0; i < n && chunks > 1; i++) sb_printf(&text, ":%d+%d", s[i].from, s[i].loops);
+  return sb_keep(&text, a);
+}
+
+/* 0: the nests have no such loops, or must not run at once. */
+static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share *s) {
+  int chunks, end = 0;
+  if (sscanf(text, "%d%n", &chunks, &end) != 1 || chunks < 1 || chunks > MAX_CHUNKS) return 0;
+  if (chunks > 1 && dependent(ir, nests)) return 0;
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    Share *x = &s[i];
+    int length = 0;
+    if (sscanf(text + end, ":%d+%d%n", &x->from, &x->loops, &length) != 2 || x->from < x->first || x->loops < 0 ||
+        x->loops > x->most - x->from)
+      return 0;
+    end += length;
+    x->units = 1;
+    for (int k = 0; k < x->loops; k++) x->units *= range_extent(ir, x->nest.ranges[x->from + k]);
+  }
+  return text[end] ? 0 : chunks;
+}
+
+int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q) {
+  IR *ir = p->ir;
+  Share *s = xmalloc((nests->n + 1) * sizeof *s);
+  for (size_t i = 0; i < nests->n; i++) open_share(ir, nests->p[i], p->target, &s[i]);
+  int chunks = q->given ? given_chunks(ir, nests, q->given, s) : 0;
+  if (q->given && !chunks) answer_refused(ir, q, "the kernel cannot be shared so");
+  if (!chunks) chunks = model_chunks(p, nests, s, bytes, wanted);
+  answer_with(ir, q, chunks_text(&ir->ctx->model, s, nests->n, chunks));
   for (int stores = 0; stores < 2; stores++)
     for (size_t i = nests->n; i-- > 0;)
       note_owners(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
-  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
-    count_units(p, chunks, &s[i]);
-    nests->p[i] = close_share(ir, &s[i]);
-  }
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) nests->p[i] = close_share(ir, &s[i]);
   free(s);
   return chunks;
 }

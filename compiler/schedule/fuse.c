@@ -17,6 +17,7 @@
  * and layer normalisation one kernel.
  *
  * needs: a folded graph    gives: Place.stored, .select and .halo_view    breaks: nothing */
+#include "../ir/decisions.h"
 #include "sched.h"
 #include <math.h>
 #include <stdlib.h>
@@ -198,37 +199,72 @@ typedef struct Fuse {
   int64_t row_elems;       /* that registers hold from a reduction to the root */
 } Fuse;
 
-/* Whether r, whose consumers have told what they ask for, is stored. *halo: r is a pad that is read as its source with room
- * around it */
-static bool is_stored(const Fuse *f, Ref r, bool *halo) {
+typedef enum { INLINED, STORED, ROOM, FATES } Fate; /* ROOM: of a pad, which is read as its source with room around it */
+static const char *const fate_name[FATES] = { [INLINED] = "inlined", [STORED] = "stored", [ROOM] = "room" };
+
+/* Where structure leaves it open: as it is given, if that is among those allowed (bits), else as the model has it. */
+static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
+  const IR *ir = f->s->ir;
+  const Question q = ask_node(ir, "fuse", r);
+  const int given = q.given ? word_index(fate_name, FATES, q.given) : FATES;
+  const bool fits = allowed >> given & 1;
+  if (q.given && !fits) answer_refused(ir, &q, "the value's readers do not allow it");
+  const Fate fate = fits ? (Fate)given : model;
+  answer_with(ir, &q, fate_name[fate]);
+  return fate;
+}
+
+/* Computing it as often as it is asked for costs more than memory. */
+static bool costs_more(const Fuse *f, Ref r) {
+  const Node *x = node(f->s->ir, r);
+  const double elems = (double)dims_elems(x->dims, x->rank), extra = f->info[r].evals - elems;
+  return extra > 0 && extra * f->work[r] > elems * rate(f->s->plan->target, STORE_LOAD, STORE);
+}
+
+static Fate pad_fate(const Fuse *f, Ref r) {
   IR *ir = f->s->ir;
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const Target *t = f->s->plan->target;
-  const Tunables *u = tunables_of(ir->ctx);
-  const double elems = (double)dims_elems(x->dims, x->rank), extra = me->evals - elems,
-               memory = elems * rate(t, STORE_LOAD, STORE);
-  const bool again = extra > 0 && extra * f->work[r] > memory; /* computing it that often costs more than memory */
-  if (is_leaf((Op)x->op)) return false;
-  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most) return true;
-  if (x->op == OP_PAD && me->evals > 0 && (me->operand || again || me->evals * rate(t, PAD, STORE) > memory)) {
-    const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
-    *halo = base != OP_PARAM && base != OP_WEIGHT && node_is_const(ir, x->src[1], NULL);
-    if (*halo) return false;
+  const int inlined_most = tunable(ir->ctx, inlined_most);
+  const double memory = (double)dims_elems(x->dims, x->rank) * rate(t, STORE_LOAD, STORE);
+  const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
+  const bool fixed = base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL), whole = dt_float((DType)x->dt);
+  const bool gates = me->depth <= inlined_most && (!me->operand || (fixed && whole));
+  Fate model = INLINED;
+  if (me->evals > 0 && (me->operand || costs_more(f, r) || me->evals * rate(t, PAD, STORE) > memory)) {
     /* fixed memory: a copy with the border, or gates */
-    return !dt_float((DType)x->dt) || me->evals * border_share(x) * gate_work(ir, x, t) > memory;
-  }
+    if (!fixed) model = ROOM;
+    else if (!whole || me->evals * border_share(x) * gate_work(ir, x, t) > memory) model = STORED;
+  } else if (me->operand || me->depth > inlined_most)
+    return STORED;
+  return open_fate(f, r, model, 1u << STORED | (uint32_t)!fixed << ROOM | (uint32_t)gates << INLINED);
+}
+
+/* What becomes of r, whose consumers have told what they ask for */
+static Fate fate_of(const Fuse *f, Ref r) {
+  const IR *ir = f->s->ir;
+  const Tunables *u = tunables_of(ir->ctx);
+  const Node *x = node(ir, r);
+  const Info *me = &f->info[r];
+  const double elems = (double)dims_elems(x->dims, x->rank);
+  if (is_leaf((Op)x->op)) return INLINED;
+  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most) return STORED;
+  if (x->op == OP_PAD) return pad_fate(f, r);
   if (op_is_movement((Op)x->op) || widens(ir, x) || unpacks(ir, r)) {
     const Ref viewed = view_base(ir, r);
     const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
-    return me->depth > 4 * u->inlined_most || (me->root == MANY && !grows && f->selects[viewed]);
+    return me->depth > 4 * u->inlined_most || (me->root == MANY && !grows && f->selects[viewed]) ? STORED : INLINED;
   }
-  if (x->op == OP_CAT && !f->selects[r]) return true;
-  if (me->operand || me->depth > u->inlined_most) return true;
+  if ((x->op == OP_CAT && !f->selects[r]) || me->operand || me->depth > u->inlined_most) return STORED;
   if (is_contraction(ir, r))
-    return me->under || me->selected || me->root == MANY || f->selecting[me->root] || extra > 0 || f->contraction[me->root] ||
-           me->evals < elems;
-  return again || (x->op == OP_REDUCE && me->under);
+    return me->under || me->selected || me->root == MANY || f->selecting[me->root] || me->evals > elems || f->contraction[me->root] ||
+                   me->evals < elems
+               ? STORED
+               : INLINED;
+  if (x->op == OP_REDUCE && me->under) return STORED;
+  if (me->evals <= elems) return INLINED;
+  return open_fate(f, r, costs_more(f, r) ? STORED : INLINED, 1u << STORED | 1u << INLINED);
 }
 
 /* x, a reshape of s, does more than add and remove axes of extent 1. */
@@ -323,7 +359,9 @@ void sched_fuse(Sched *s) {
     const Node *x = node(ir, r);
     Info *me = &f.info[r];
     Place *p = &s->place[r];
-    p->stored = is_stored(&f, r, &p->halo_view);
+    const Fate fate = fate_of(&f, r);
+    p->stored = fate == STORED;
+    p->halo_view = fate == ROOM;
     if (p->halo_view) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
     if (p->stored) {
       p->select = f.selects[r];

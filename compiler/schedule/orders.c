@@ -10,6 +10,7 @@
  * No kernel only changes an order: any kernel can store and load any, at a price, and the price is in the sum. Blocks
  * of an axis, as in [N, C/16, H, W, 16], are not among the choices: see docs/why.md. */
 #include "sched.h"
+#include "../ir/decisions.h"
 #include "../ir/refmap.h"
 #include "../support/choice.h"
 #include <stdlib.h>
@@ -459,11 +460,35 @@ static void apply(const Orders *o, const int *label) {
   }
 }
 
+/* The axes in the place of the model's where they are given: as orders of axes are chosen for all values together, a value alone
+ * may have a price that the model would not pay. */
+static void decide_orders(Sched *s, const int *var) {
+  IR *ir = s->ir;
+  for (size_t i = 0; i < s->order.n && ir->decisions; i++) {
+    const Ref r = s->order.p[i];
+    const Node *x = node(ir, r);
+    Place *p = &s->place[r];
+    int axis[MAX_RANK], at = 0;
+    if (!p->stored || p->inside || x->rank < 3 || (var && var[r] <= 0)) continue;
+    const Question q = ask_node(ir, "layout", r);
+    const int n = axes_of(x, axis), label = label_of(x, p->inner < 0 ? axis[0] : p->inner);
+    const char *name[MAX_RANK];
+    for (int k = 0; k < n; k++) name[k] = arena_printf(&ir->ctx->model, "axis-%d", axis[k]);
+    at = q.given ? word_index(name, n, q.given) : label;
+    if (at == n) answer_refused(ir, &q, "the value has no such axis"), at = label;
+    if (at != label) p->inner = at ? axis[at] : -1;
+    answer_with(ir, &q, name[at]);
+  }
+}
+
 void sched_orders(Sched *s) {
   Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->target->vector_bytes / 4 };
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].stored) sched_follow(s, s->order.p[i]);
-  if (o.lanes < 2) return; /* single elements are as near in any order */
+  if (o.lanes < 2) { /* single elements are as near in any order */
+    decide_orders(s, NULL);
+    return;
+  }
   o.c = choice_new();
   o.var = xmalloc(s->nplace * sizeof *o.var);
   memset(o.var, 0, s->nplace * sizeof *o.var);
@@ -484,6 +509,7 @@ void sched_orders(Sched *s) {
   cost[1] = choice_solve(o.c, NULL, label);
   if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, label);
   else cost[1] = cost[0];
+  decide_orders(s, o.var);
   VEC_FREE(&o.bodies);
   free(fixed);
   free(label);

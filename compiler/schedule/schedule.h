@@ -107,6 +107,7 @@ typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
   ScheduleSource *schedules; /* NULL: the heuristic's */
+  struct Decisions *decisions; /* ir/decisions.h: given ones, and where those of this compilation go; NULL: none */
   Precision precision;     /* PREC_FP32 is 0 */
   bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
   Chains chains;           /* CHAINS_FASTER is 0 */

@@ -1,17 +1,22 @@
-/* lock.c: schedules in a file that is kept with the model, so that a build needs no tuner and no store.
+/* lock.c: schedules and decisions in a file that is kept with the model, so that a build needs no tuner and no store, and no
+ * model of cost.
  *
- *     tgc-lock 1
- *     KEY { vec(r1,8) unroll(r0,4) } 12.3 done x86-64-v3, gcc 12.2.0
+ *     tgc-lock 2
+ *     decide winograd 93bd8a9b2c51f0e7 6x6 node 4 'conv2' (Conv, opset 13)
+ *     KEY { vec(r1,8) unroll(r0,4) rest { unroll(r0,2) } } 12.3 done x86-64-v3, gcc 12.2.0
  *
- * A line has the key of a nest, its schedule, microseconds, "done" or "partial", and a note to its end. Empty
- * lines and those that begin with # say nothing. A line that is wrong is an error: a lock is meant to hold. */
+ * A line has the key of a nest, its schedule, microseconds, "done", "partial" or "model" (not measured: as the model of cost
+ * has it), and a note to its end; or a decision: its pass, the key of its node or kernel, what was decided, and a
+ * note. Empty lines and those that begin with # say nothing. A line that is wrong is an error: a lock is meant to hold.
+ * Version 1 has no decisions and no schedules of rests: these are left to the models of cost. */
 #include "tune.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LOCK_LIMIT = 64 << 20 };
-static const char header[] = "tgc-lock 1";
+static const char header[] = "tgc-lock ";
+enum { VERSION = 2 };
 
 static int by_key(const void *a, const void *b) { return memcmp(((const LockLine *)a)->key, ((const LockLine *)b)->key, 64); }
 
@@ -55,10 +60,33 @@ static const char *parse_line(Ctx *c, const char *at, const char *end, LockLine 
   out->micros = strtod(number, &stop);
   if (!micros.n || *stop || !(out->micros >= 0 && out->micros < 1e12)) return "microseconds follow the schedule";
   out->partial = word_is(state, "partial");
-  if (!out->partial && !word_is(state, "done")) return "'done' or 'partial' follows the microseconds";
+  out->model = word_is(state, "model");
+  if (!out->partial && !out->model && !word_is(state, "done")) return "'done', 'partial' or 'model' follows the microseconds";
   at += at < end;
   out->note = arena_str(&c->model, at, (size_t)(end - at));
   return NULL;
+}
+
+static const char *text_of(Ctx *c, Bytes w) { return arena_str(&c->model, (const char *)w.p, w.n); }
+
+static const char *parse_decision(Ctx *c, const char *at, const char *end, Decisions *out) {
+  const Bytes pass = word(&at, end), key = word(&at, end);
+  const char *value = at + (at < end), *stop = value < end && *value == '{' ? opts_end(value, end) : NULL;
+  for (stop = stop ? stop : value; *value != '{' && stop < end && *stop != ' ';) stop++;
+  if (!pass.n || !key.n || stop == value) return "a pass, a key and what was decided follow 'decide'";
+  const Decision x = { .pass = text_of(c, pass),
+                       .key = text_of(c, key),
+                       .value = arena_str(&c->model, value, (size_t)(stop - value)),
+                       .about = arena_str(&c->model, stop, (size_t)(end - stop)) };
+  return decisions_give(out, &x) ? NULL : "this was decided before";
+}
+
+/* The version that a first line tells; 0: it is no lock, or one of a later tgc */
+static int version_of(const char *line, size_t n) {
+  const size_t word_bytes = sizeof header - 1;
+  if (n != word_bytes + 1 || memcmp(line, header, word_bytes)) return 0;
+  const int version = line[word_bytes] - '0';
+  return version >= 1 && version <= VERSION ? version : 0;
 }
 
 Lock *lock_read(Ctx *c, const char *path) {
@@ -67,6 +95,7 @@ Lock *lock_read(Ctx *c, const char *path) {
   const char *at = (const char *)b.p, *end = at + b.n;
   l->source = (ScheduleSource){ .name = "lock", .find = lock_find };
   l->path = path;
+  l->decisions = decisions_new(c);
   VEC(LockLine) lines = { 0 };
   for (int number = 1; at < end; number++) {
     const char *stop = memchr(at, '\n', (size_t)(end - at)), *wrong = NULL, *line = at;
@@ -74,7 +103,8 @@ Lock *lock_read(Ctx *c, const char *path) {
     LockLine x = { .used = false };
     at += n + 1;
     if (memchr(line, 0, n)) wrong = "a line holds a zero byte";
-    else if (number == 1) wrong = n == sizeof header - 1 && !memcmp(line, header, n) ? NULL : "the first line is 'tgc-lock 1'";
+    else if (number == 1) wrong = (l->version = version_of(line, n)) ? NULL : "the first line is 'tgc-lock 2', or 'tgc-lock 1' of an older one";
+    else if (n > 7 && !memcmp(line, "decide ", 7)) wrong = parse_decision(c, line + 7, line + n, l->decisions);
     else if (n && *line != '#') {
       if (!(wrong = parse_line(c, line, line + n, &x))) VEC_PUSH(&lines, x);
     }
@@ -99,15 +129,56 @@ void lock_report(Ctx *c, const Lock *l) {
     warn_at(c, (Pos){ 0 },
             "%zu of %zu schedules in '%s' belong to no kernel of this compilation (the model, its target or tgc changed)", unused,
             l->lines.n, l->path);
+  size_t n, left = 0;
+  const Decision *given = decisions_given(l->decisions, &n);
+  for (size_t i = 0; i < n; i++) left += !given[i].used;
+  if (left)
+    warn_at(c, (Pos){ 0 }, "%zu of %zu decisions in '%s' are about nothing in this compilation (the model, its target or tgc changed)",
+            left, n, l->path);
+}
+
+typedef VEC(uint32_t) Places; /* of a key, by its interned number: its place in lines + 1 */
+
+static uint32_t *place_of(Ctx *c, Places *places, const char *key) {
+  const uint32_t name = intern(c, key, 64);
+  while (places->n <= name) VEC_PUSH(places, 0);
+  return &places->p[name];
+}
+
+/* A nest's line keeps its times if the plan has its schedule from there. */
+static void put_nest(Ctx *c, Lock *l, Places *places, const NestSchedule *n) {
+  LockLine x = { .opts = n->opts, .partial = n->partial, .model = !strcmp(n->from, "heuristic"), .note = "" };
+  uint32_t *place = place_of(c, places, n->key);
+  LockLine *line = *place ? &l->lines.p[*place - 1] : NULL;
+  memcpy(x.key, n->key, sizeof x.key);
+  if (!line) {
+    VEC_PUSH(&l->lines, x);
+    *place = (uint32_t)l->lines.n;
+  } else if (!strcmp(n->from, l->source.name)) line->opts = n->opts;
+  else *line = x;
+}
+
+void lock_complete(Ctx *c, Lock *l, const Plan *p) {
+  Places places = { 0 };
+  for (size_t i = 0; i < l->lines.n; i++) *place_of(c, &places, l->lines.p[i].key) = (uint32_t)i + 1;
+  for (size_t i = 0; i < p->kernels.n; i++)
+    for (size_t k = 0; k < p->kernels.p[i].nests.n; k++) put_nest(c, l, &places, &p->kernels.p[i].nests.p[k]);
+  VEC_FREE(&places);
 }
 
 void lock_write(Ctx *c, Lock *l, const char *path) {
   Sb s = { 0 };
   if (l->lines.n) qsort(l->lines.p, l->lines.n, sizeof *l->lines.p, by_key);
-  sb_printf(&s, "%s\n", header);
+  sb_printf(&s, "%s%d\n", header, VERSION);
+  size_t decided = 0;
+  const Decision *made = l->decisions ? decisions_made(l->decisions, &decided) : NULL;
+  for (size_t i = 0; i < decided; i++)
+    sb_printf(&s, "decide %s %s %s%s%s\n", made[i].pass, made[i].key, made[i].value, made[i].about ? " " : "",
+              made[i].about ? made[i].about : "");
   for (size_t i = 0; i < l->lines.n; i++) {
     const LockLine *x = &l->lines.p[i];
-    sb_printf(&s, "%.64s %s %.3f %s %s\n", x->key, x->opts, x->micros, x->partial ? "partial" : "done", x->note);
+    sb_printf(&s, "%.64s %s %.3f %s%s%s\n", x->key, x->opts, x->micros, x->partial ? "partial" : x->model ? "model" : "done",
+              *x->note ? " " : "", x->note);
   }
   const size_t n = s.n;
   file_replace(c, path, sb_keep(&s, &c->model), n);

@@ -18,16 +18,21 @@ typedef struct LockLine {
   const char *opts;        /* in text */
   double micros;           /* as measured where it was found */
   bool partial;            /* the search was not finished */
+  bool model;              /* it was not measured */
   const char *note;        /* where it comes from, in words */
   bool used;
 } LockLine;
 typedef struct Lock {
   ScheduleSource source;   /* first: a Lock is one */
   const char *path;
+  int version;             /* of the file that was read */
   VEC(LockLine) lines;     /* by key */
+  Decisions *decisions;    /* given, and when it is written, made; NULL: none */
 } Lock;
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines that named no nest of the model */
+/* the schedules of a plan, complete, with what the lock says of them */
+void lock_complete(Ctx *c, Lock *l, const Plan *p);
 void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts; whole or not at all; fails with EX_NOWRITE */
 
 /* ---- place.c ---- */
