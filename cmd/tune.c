@@ -147,8 +147,18 @@ static void report(Tuning *u, const char *lock) {
   if (lock) printf("schedules: %s\n", lock);
 }
 
-/* The best of every nest that was measured. A model in a folder that is not ours keeps its schedules in the store. */
-static const char *write_lock(Tuning *u) {
+/* With the schedules in the lock, the model's other schedules and all decisions join them. */
+static void complete_lock(Ctx *c, const Options *given, const char *path) {
+  Options o = *given;
+  o.schedule = o.lock = path;
+  o.no_store = o.quiet = true;
+  plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  c->file = NULL;
+}
+
+/* The best of every nest that was measured. A model in a folder that is not ours keeps its schedules in the store. An interrupted
+ * search leaves it at that; else the lock is completed. */
+static const char *write_lock(Tuning *u, bool complete) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
   Lock l = { .path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model) };
@@ -166,6 +176,7 @@ static const char *write_lock(Tuning *u) {
     warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
   if (!skip) lock_write(c, &l, l.path);
   VEC_FREE(&l.lines);
+  if (!skip && complete) complete_lock(c, u->o, l.path);
   return skip ? NULL : l.path;
 }
 
@@ -193,9 +204,9 @@ static void run(Ctx *c, void *arg) {
   if (u->shown) progress_show(u->o, NULL, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
-  const char *lock = write_lock(u);
+  const char *lock = write_lock(u, !u->signal && !u->settle);
   int code = 0;
-  if (!u->signal && u->settle && !(code = settle_model(c, u->settle))) lock = write_lock(u);
+  if (!u->signal && u->settle && !(code = settle_model(c, u->settle))) lock = write_lock(u, true);
   c->file = NULL;
   report(u, lock);
   if (code) fail(c, code, "the schedules could not be tried in the whole model");

@@ -81,12 +81,12 @@ static const char *parse_decision(Ctx *c, const char *at, const char *end, Decis
   return decisions_give(out, &x) ? NULL : "this was decided before";
 }
 
-/* The version that a first line tells; 0: it is no lock, or one of a later tgc */
-static int version_of(const char *line, size_t n) {
-  const size_t word_bytes = sizeof header - 1;
-  if (n != word_bytes + 1 || memcmp(line, header, word_bytes)) return 0;
-  const int version = line[word_bytes] - '0';
-  return version >= 1 && version <= VERSION ? version : 0;
+static const char *parse_header(Ctx *c, const char *line, size_t n, int *version) {
+  const size_t before = sizeof header - 1;
+  if (n <= before || memcmp(line, header, before)) return "the first line is 'tgc-lock 2'";
+  *version = n == before + 1 ? line[before] - '0' : 0;
+  if (*version >= 1 && *version <= VERSION) return NULL;
+  return arena_printf(&c->model, "version '%.*s' of lock files is unknown, this tgc reads 1 and 2", (int)(n - before), line + before);
 }
 
 Lock *lock_read(Ctx *c, const char *path) {
@@ -103,7 +103,7 @@ Lock *lock_read(Ctx *c, const char *path) {
     LockLine x = { .used = false };
     at += n + 1;
     if (memchr(line, 0, n)) wrong = "a line holds a zero byte";
-    else if (number == 1) wrong = (l->version = version_of(line, n)) ? NULL : "the first line is 'tgc-lock 2', or 'tgc-lock 1' of an older one";
+    else if (number == 1) wrong = parse_header(c, line, n, &l->version);
     else if (n > 7 && !memcmp(line, "decide ", 7)) wrong = parse_decision(c, line + 7, line + n, l->decisions);
     else if (n && *line != '#') {
       if (!(wrong = parse_line(c, line, line + n, &x))) VEC_PUSH(&lines, x);
