@@ -1,12 +1,47 @@
-/* cstyle.h: how C spells types, names and functions, for kernels (cstyle.c) and what stands before them (helpers.c). */
+/* cstyle.h: what expressions (exprs.c) and statements (cstyle.c) of one function share. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H
-#include "backends.h"
+#include "dialect.h"
+#include "../compiler/ir/refmap.h"
+#include "../compiler/kernel/units.h"
 
-const char *c_type(DType d, int lanes, char buf[32]);   /* float, or f32x8 */
-const char *c_suffix(DType d, int lanes, char buf[32]); /* of functions' names: f32 or f32x8 */
-Op c_op(const char *name, size_t n);                    /* the op whose function of math.h is called so; OP_NONE */
-/* the function for an op that decomp.c makes of arithmetic, of one argument: tgc_exp_f32x8 */
-void c_define(IR *ir, const Target *t, Op op, DType d, int lanes, Sb *o);
-void c_prelude(const Plan *p, const Target *t, Sb *o);  /* all that the kernels of p mention */
+/* of a value: where it is made; uses, those in products, any in another block */
+typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;
+
+typedef struct Render {
+  const IR *ir;
+  const Kernel *k;
+  const Target *t;
+  const Dialect *l;
+  Sb *o;
+  char **text;             /* by position in the program: how to write the value, without outer parentheses */
+  char *prec;              /* and how loosely it binds */
+  Use *use;
+  RefMap at;               /* node to its position + 1, the last one so far: nests may have ranges in common */
+  int nloops, naccs, ntiles; /* named so far */
+  int indent, reducing;    /* depth of blocks, and of reduction loops */
+  bool vectors;            /* the reduction accumulates vectors */
+  TileSet tiles;           /* of the nest */
+  Arena a;
+} Render;
+
+enum { PARAMETER = -1 };            /* number of the buffer that stands for a helper's argument */
+enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may hold it without parentheses */
+
+/* Source k of x as text that binds at least as tightly as allowed. */
+const char *arg_as(Render *w, const Node *x, int k, int allowed);
+static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w, x, k, ATOM); }
+static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); } /* between commas or brackets */
+
+void put_expr(Render *w, Sb *o, const Node *x);
+int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around all of e, x's text; how loosely the rest binds */
+/* op of two values, as text; op is ADD, MUL, MAX or MIN */
+const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
+const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
+
+/* statements, without their ends */
+void put_store(Render *w, Sb *o, const Node *x);
+void put_prefetch(Render *w, Sb *o, const Node *x);
+void put_kept(Render *w, Sb *o, const char *name);
+void put_loop_head(Render *w, Sb *o, const char *name, const char *begin, const char *end);
 #endif

@@ -1,64 +1,34 @@
-/* helpers.c: what stands before the kernels in C: the parts of runtime_stub/helpers.c.in that they mention, for the types
- * that they mention, and what those mention in turn. */
-#include "cstyle.h"
+/* helpers.c: what stands before the kernels in a language like C: the parts of its files that they mention (parts.h), for the
+ * types that they mention, and what those mention in turn. */
+#include "dialect.h"
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the words of helpers.c.in, which says how it is written ---- */
-/* One of the $ of the file's head, at s; what is behind it. */
-static const char *put_word(Sb *o, const char *s, DType d, int lanes) {
-  static const char *const floats[] = { [2] = "uint16_t", [4] = "float", [8] = "double" };
-  const int bits = dtype_info[d].bits;
-  char text[32];
-  switch (*s) {
-  case 'T': sb_puts(o, c_type(d, lanes, text)); break;
-  case 'H': sb_puts(o, c_type(d, lanes / 2, text)); break;
-  case 'S': sb_puts(o, c_suffix(d, lanes, text)); break;
-  case 'E': sb_puts(o, dtype_info[d].ctype); break;
-  case 'U': sb_printf(o, lanes > 1 ? "u%dx%d" : "uint%d_t", bits, lanes); break;
-  case 'I': sb_printf(o, lanes > 1 ? "i%dx%d" : "int%d_t", bits, lanes); break;
-  case 'F': sb_puts(o, floats[bits / 8]); break;
-  case 'B': sb_printf(o, "%d", bits); break;
-  case 'N': sb_printf(o, "%d", lanes); break;
-  case 'P': sb_printf(o, "%d", lanes * 2); break;
-  case 'Q': sb_printf(o, "%d", lanes * 4); break;
-  case 'L':
-    for (int i = 0; i < lanes; i++) sb_printf(o, i ? ", %d" : "%d", i);
-    break;
-  case 'M': {
-    const size_t n = strcspn(s + 2, ")");
-    sb_printf(o, "%.*s%s", (int)n, s + 2, d == DT_F32 ? "f" : "");
-    return s + 2 + n + 1;
-  }
-  default: BUG("helpers.c.in: $%c", *s);
-  }
-  return s + 1;
-}
-
-static void put_line(Sb *o, const char *s, const char *end, DType d, int lanes) {
+/* ---- parts ---- */
+static void put_line(const Dialect *l, Sb *o, const char *s, const char *end, DType d, int lanes) {
   while (s < end) {
     const char *word = memchr(s, '$', (size_t)(end - s));
     sb_put(o, s, (size_t)((word ? word : end) - s));
-    s = word ? put_word(o, word + 1, d, lanes) : end;
+    s = word ? dialect_word(l, o, word + 1, d, lanes) : end;
   }
 }
 
 /* Whether "f32x8 CONDITION" or "x8 CONDITION" is about so many lanes of this type. */
 static bool is_about(const char *line, DType d, int lanes) {
   char sfx[32];
-  const char *own = c_suffix(d, lanes, sfx);
+  const char *own = type_suffix(d, lanes, sfx);
   const size_t n = strcspn(line, " ");
   if (*line == 'x') own += strcspn(own, "x");
   return strlen(own) == n && !memcmp(own, line, n);
 }
 
-static void put_part(Sb *o, const Part *p, DType d, int lanes) {
+static void put_part(const Dialect *l, Sb *o, const Part *p, DType d, int lanes) {
   bool chosen = false, skipped = false; /* in lines for some lanes: any were for these; the last ones were not */
   for (const char *s = p->text, *next; s < p->end; s = next) {
     next = part_line(s, p->end);
     if (*s != '@') {
-      if (!skipped) put_line(o, s, next, d, lanes);
+      if (!skipped) put_line(l, o, s, next, d, lanes);
     } else if (starts_with(s, "@else")) {
       if (chosen) sb_puts(o, "#else\n");
       skipped = false;
@@ -88,7 +58,14 @@ static void names_free(Names *n) {
   arena_free(&n->a);
 }
 
-typedef struct Prelude { Names functions, types; Sb text; IR *ir; const Target *target; } Prelude;
+typedef struct Prelude {
+  Names functions, types;
+  Sb text;
+  IR *ir;
+  const Backend *backend;
+  const Dialect *l;
+  const Target *target;
+} Prelude;
 
 static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -103,6 +80,23 @@ static bool parse_suffix(const char *s, size_t n, DType *d, int *lanes) {
 
 static void want_names(Prelude *p, const char *s);
 
+/* The op whose function of math.h has this name of n bytes. */
+static Op op_named(const char *name, size_t n) {
+  for (int op = 1; op < OP_COUNT; op++) {
+    const char *own = libm_name((Op)op);
+    if (own && strlen(own) == n && !memcmp(own, name, n)) return (Op)op;
+  }
+  BUG("no helper is called %.*s", (int)n, name);
+}
+
+/* A function that the dialect has parts for, or one that all languages like C share. */
+static bool find_function(const Dialect *l, int lanes, const char *name, size_t n, Part *part) {
+  const char *kind = lanes > 1 ? "@vector " : "@scalar ";
+  if (l->more && part_find((Span){ l->more, strlen(l->more) }, kind, name, n, part)) return true;
+  if (l->parts && part_find(part_file(l->parts), kind, name, n, part)) return true;
+  return part_find(part_file("scalars.c.in"), kind, name, n, part);
+}
+
 static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUFFIX */
   const char *name = s + 4, *sep = memchr(name, '_', n - 4);
   const size_t len = sep ? (size_t)(sep - name) : 0;
@@ -111,10 +105,10 @@ static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUF
   Part part;
   Sb out = { 0 };
   if (!sep || !parse_suffix(sep + 1, (size_t)(s + n - sep - 1), &d, &lanes) || !names_add(&p->functions, s, n)) return;
-  if (part_find("helpers.c.in", lanes > 1 ? "@vector " : "@scalar ", name, len, &part)) put_part(&out, &part, d, lanes);
-  else c_define(p->ir, p->target, c_op(name, len), d, lanes, &out);
+  if (find_function(p->l, lanes, name, len, &part)) put_part(p->l, &out, &part, d, lanes);
+  else clike_define(p->ir, p->backend, p->target, op_named(name, len), d, lanes, &out);
   want_names(p, out.p); /* what it uses comes first */
-  sb_printf(&p->text, "TGC_HELPER %s", out.p);
+  sb_printf(&p->text, "%s%s", p->l->helper, out.p);
   sb_free(&out);
 }
 
@@ -147,7 +141,7 @@ static void want_names(Prelude *p, const char *s) {
 /* "f32x8", or "f32x8u" for what lies at any address; false: within one register. A vector of more than one register is
  * aligned to one register: gcc notes for a larger alignment of parameters that its ABI changed in version 4.6. The
  * alignment must be a property of a type of its own, not of a variant of one, and may_alias makes such a type. */
-static bool put_typedef(Sb *o, const char *name, const Target *t) {
+static bool put_typedef(const Dialect *l, Sb *o, const char *name, const Target *t) {
   const size_t n = strlen(name);
   const bool unaligned = name[n - 1] == 'u';
   DType d;
@@ -155,7 +149,7 @@ static bool put_typedef(Sb *o, const char *name, const Target *t) {
   parse_suffix(name, n - unaligned, &d, &lanes);
   if (d == DT_BOOL) d = DT_U8;
   const bool wide = t->vector_bytes && lanes * dt_bytes(d) > t->vector_bytes;
-  sb_printf(o, "typedef %s %s __attribute__((vector_size(%d)", dtype_info[d].ctype, name, lanes * dt_bytes(d));
+  sb_printf(o, "typedef %s %s __attribute__((vector_size(%d)", l->type[d], name, lanes * dt_bytes(d));
   if (unaligned || wide) sb_printf(o, ", aligned(%d), may_alias", unaligned ? dt_bytes(d) : t->vector_bytes);
   sb_puts(o, "));\n");
   return wide;
@@ -173,12 +167,18 @@ static bool mentioned(const Part *p, const char *text) {
   return any;
 }
 
-void c_prelude(const Plan *p, const Target *t, Sb *o) {
-  const Embedded *file = embedded_file("helpers.c.in");
-  Prelude pre = { .ir = p->ir, .target = t };
+/* The lines of a file that some of the text mentions. */
+static void put_texts(const Dialect *l, Span file, const char *text, Sb *o) {
+  Part part;
+  for (const char *at = file.p; part_next(&at, file.p + file.n, &part);)
+    if (starts_with(part.heading, "@text") && mentioned(&part, text)) put_part(l, o, &part, DT_NONE, 1);
+}
+
+void clike_prelude(const Plan *p, const Target *t, Sb *o) {
+  const Dialect *l = p->backend->dialect;
+  Prelude pre = { .ir = p->ir, .backend = p->backend, .l = l, .target = t };
   Sb all = { 0 };
   bool wide = false; /* vectors of more than one register */
-  Part part;
   sb_puts(&all, "");
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_puts(&all, p->kernels.p[k].text);
@@ -186,9 +186,9 @@ void c_prelude(const Plan *p, const Target *t, Sb *o) {
   sb_puts(&pre.text, "");
   want_names(&pre, pre.text.p); /* types that only functions mention */
   sb_puts(&all, pre.text.p);
-  for (const char *at = file->p; part_next(&at, file->p + file->n, &part);)
-    if (starts_with(part.heading, "@text") && mentioned(&part, all.p)) put_part(o, &part, DT_NONE, 1);
-  for (size_t i = 0; i < pre.types.p.n; i++) wide |= put_typedef(o, pre.types.p.p[i], t);
+  if (l->parts) put_texts(l, part_file(l->parts), all.p, o);
+  if (l->more) put_texts(l, (Span){ l->more, strlen(l->more) }, all.p, o);
+  for (size_t i = 0; i < pre.types.p.n; i++) wide |= put_typedef(l, o, pre.types.p.p[i], t);
   if (wide)
     sb_puts(o, "#if defined __GNUC__ /* how they are passed matters to no one else: helpers are static */\n"
                "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n");

@@ -63,7 +63,7 @@ static void want_name(Prelude *p, const char *s, size_t n) {
     *dot = 0;
     Sb out = { 0 };
     Part part;
-    CHECK(part_find("helpers.ll.in", "@function ", name + 4, strlen(name + 4), &part));
+    CHECK(part_find(part_file("helpers.ll.in"), "@function ", name + 4, strlen(name + 4), &part));
     put_function(&out, &part, d, lanes);
     want_names(p, out.p);
     sb_printf(&p->text, "define internal %s", out.p);

@@ -1,4 +1,4 @@
-/* parts.c: files of runtime_stub in parts. */
+/* parts.c: texts in parts. */
 #include "parts.h"
 #include <string.h>
 
@@ -24,10 +24,14 @@ bool part_next(const char **at, const char *end, Part *p) {
   return true;
 }
 
-bool part_find(const char *file, const char *kind, const char *name, size_t n, Part *p) {
-  const Embedded *f = embedded_file(file);
+Span part_file(const char *name) {
+  const Embedded *f = embedded_file(name);
+  return (Span){ f->p, f->n };
+}
+
+bool part_find(Span in, const char *kind, const char *name, size_t n, Part *p) {
   const size_t k = strlen(kind);
-  for (const char *at = f->p; part_next(&at, f->p + f->n, p);)
+  for (const char *at = in.p; part_next(&at, in.p + in.n, p);)
     if (starts_with(p->heading, kind) && !memcmp(p->heading + k, name, n) && p->heading[k + n] == '\n') return true;
   return false;
 }

@@ -1,13 +1,16 @@
-/* parts.h: files of runtime_stub in parts, of which a backend writes those that kernels mention: helpers.c.in, helpers.ll.in. A
+/* parts.h: texts in parts, of which a backend writes those that kernels mention: helpers.c.in, scalars.c.in, helpers.ll.in. A
  * part begins with a line such as "@text", "@scalar max", "@vector max" or "@function div". */
 #ifndef TGC_PARTS_H
 #define TGC_PARTS_H
 #include "backends.h"
 
+typedef struct Span { const char *p; size_t n; } Span; /* a text in parts */
+Span part_file(const char *name);                                   /* a file of runtime_stub */
+
 typedef struct Part { const char *heading, *text, *end; } Part; /* the line that it begins with, and those behind it */
 
 const char *part_line(const char *s, const char *end);              /* where the line after that at s begins, or end */
 bool part_next(const char **at, const char *end, Part *p);          /* the first part from *at on, which moves behind it */
-/* the part of a file whose heading is kind, as "@vector ", and a name of n bytes; false: it has none */
-bool part_find(const char *file, const char *kind, const char *name, size_t n, Part *p);
+/* the part whose heading is kind, as "@vector ", and a name of n bytes; false: there is none */
+bool part_find(Span in, const char *kind, const char *name, size_t n, Part *p);
 #endif
