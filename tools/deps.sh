@@ -28,6 +28,8 @@ check binutils             has nm
 check cmake                has cmake
 check groff                has groff
 check locales              file /usr/share/i18n/locales/de_DE
+check ocl-icd-libopencl1   library libOpenCL.so.1
+check pocl-opencl-icd      file /etc/OpenCL/vendors/pocl.icd
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
 cross libc6-dev-arm64-cross     file /usr/aarch64-linux-gnu/include/stdio.h
 cross gcc-riscv64-linux-gnu     has riscv64-linux-gnu-gcc
@@ -46,6 +48,7 @@ llvm nodejs                has node
 has() { command -v "$1" >/dev/null 2>&1; }
 file() { [ -e "$1" ]; }
 module() { pkg-config --exists "$1" 2>/dev/null; }
+library() { PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "$1"; }
 header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
 
 missing=

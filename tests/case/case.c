@@ -121,7 +121,9 @@ static void save(Case *k, const char *kind, size_t n, const Tensor *t) {
   }
 }
 
-static LoadOptions load_options(const Case *k) { return (LoadOptions){ .capacity = k->capacity }; }
+static LoadOptions load_options(const Case *k) {
+  return (LoadOptions){ .dims = k->dims, .ndims = k->ndims, .capacity = k->capacity };
+}
 
 static int64_t bytes_of(const GIO *v, size_t n) {
   int64_t sum = 0;
@@ -534,6 +536,18 @@ static void check_c(Case *k, const Plan *p, const Bundle *b) {
 }
 
 /* ---- one machine and backend ---- */
+static void check_run(Case *k, const Plan *p) {
+  Ctx *c = p->ir->ctx;
+  Reference *r = k->ref;
+  void **out = ARENA_NEW(&c->model, void *, r->nout + 1);
+  const size_t failed = k->failed.n;
+  for (size_t i = 0; i < r->nout; i++) out[i] = block(c, r->exact[i].elems * dt_bytes(r->exact[i].dt));
+  k->run(k, p, r->in, out);
+  bool good = k->failed.n == failed;
+  for (size_t i = 0; i < r->nout && good; i++) good &= right(k, "run", i, out[i]);
+  k->ran += good;
+}
+
 static void check_plan(Ctx *c, void *arg) {
   Case *k = arg;
   const char *why;
@@ -551,6 +565,11 @@ static void check_plan(Ctx *c, void *arg) {
   else k->count[COUNT_LARGE]++;
   Bundle b = { 0 };
   c->file = NULL;
+  if (k->backend) {
+    if (runs) check_run(k, p);
+    ir_free(p->ir);
+    return;
+  }
   bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .emit = EMIT_TEXT, .keep_denormals = k->strict }, &b);
   k->count[COUNT_TEXTS]++;
   if (runs && p->backend == &llvm_backend && k->llvm && llvm_available()) check_llvm(k, p, &b.files.p[1]);
@@ -583,10 +602,11 @@ void case_run(Case *k) {
   k->ref = &r;
   ctx_init(&r.ctx);
   r.ctx.quiet = true;
+  const Backend *const given[] = { k->backend, NULL };
   const int code = attempt(k, &r.ctx, make_reference);
   int plan = 0;
   for (int i = 0; !code && k->isa[i]; i++)
-    for (const Backend *const *b = backends; *b; b++) {
+    for (const Backend *const *b = k->backend ? given : backends; *b; b++) {
       Ctx c;
       if (plan++ < k->skip) continue;
       r.isa = k->isa[i];

@@ -38,13 +38,20 @@ typedef struct Case {
   const char *save;        /* where inputs and outputs are left, as PREFIX.input_0.pb; NULL: nowhere */
   const char *scratch;     /* a folder for the C compiler's files */
   int64_t capacity;        /* as of LoadOptions */
+  const DimValue *dims;    /* and these */
+  int ndims;
   int skip;                /* so many plans, of machine after machine: a child died of the last of them */
   double most;             /* operations that the interpreters may take; 0: 50 million */
   /* the caller's own word on the outputs, for graphs whose meaning it knows: called once; NULL: none */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
   void *arg;
+  /* a backend of the caller's in place of those of the list, and what runs its plan: from the inputs to memory for the outputs.
+   * No bundle is rendered; NULL: the list */
+  const Backend *backend;
+  void (*run)(struct Case *k, const Plan *p, const Tensor *in, void *const *out);
   /* the answer */
   int64_t count[COUNTS];
+  int ran;                 /* plans for which Case.run gave the right outputs */
   Sb failed;               /* a line for each failure; empty: there is none */
   Sb refused;              /* why, on one line */
   struct Reference *ref;   /* while it runs */

@@ -1,0 +1,45 @@
+/* dialect.h (test): OpenCL C 1.2 as a dialect, one work item a kernel. These tables are all that is OpenCL's in its kernels. */
+static const Dialect opencl = {
+  .type = { [DT_BOOL] = "uchar", [DT_I8] = "char", [DT_U8] = "uchar", [DT_I16] = "short", [DT_U16] = "ushort", [DT_I32] = "int",
+            [DT_U32] = "uint", [DT_I64] = "long", [DT_U64] = "ulong", [DT_F16] = "ushort", [DT_BF16] = "ushort",
+            [DT_F32] = "float", [DT_F64] = "double" },
+  .truth = "int", .vector = "$E$N",
+  .i64 = "$aL", .u64 = "$aUL", .least32 = "INT_MIN", .least64 = "LONG_MIN", .nearest = "rint", .single = "",
+  .kernel = "__kernel void ", .helper = "static ", .global = "__global ", .restricted = "restrict ", .local = "",
+  .loop = "for (long $0 = $a; $0 < $b; $0++)",
+  .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)", .loaded = "",
+  .truth_from = "convert_$T($a != (uchar$N)0)", .truth_to = "convert_uchar$N($0 & 1)", .truth_splat = "($T)(-($a))",
+  .mask = "convert_int$N($a)", .zero = "($T)0", .list = { "($T)(", ")" }, .lane = "$0.s$x",
+  .convert = "convert_$T($a)", .bits = "as_$T($a)", .pick = { "shuffle2($a, $b, ($U)(", "))" },
+  .more =
+      "@text\n#define INT32_MAX INT_MAX\n#define INT32_MIN INT_MIN\n#define UINT32_MAX UINT_MAX\n"
+      "#define INT64_MAX LONG_MAX\n#define INT64_MIN LONG_MIN\n#define UINT64_MAX ULONG_MAX\n"
+      "@scalar bits\n$I tgc_bits_$S($T a) { return as_$I(a); }\n"
+      "@scalar float\n$F tgc_float_$S($T a) { return as_$F(a); }\n"
+      "@vector max\n$T tgc_max_$S($T a, $T b) { return select(b, a, (a > b) | (a != a)); }\n"
+      "@vector min\n$T tgc_min_$S($T a, $T b) { return select(b, a, (a < b) | (a != a)); }\n"
+      "@vector maxc\n$T tgc_maxc_$S($T x, $T c) { return select(x, c, x < c); }\n"
+      "@vector minc\n$T tgc_minc_$S($T x, $T c) { return select(x, c, x > c); }\n"
+      "@vector imax\n$T tgc_imax_$S($T a, $T b) { return max(a, b); }\n"
+      "@vector imin\n$T tgc_imin_$S($T a, $T b) { return min(a, b); }\n"
+      "@vector lo\n$H tgc_lo_$S($T a) { return a.lo; }\n"
+      "@vector hi\n$H tgc_hi_$S($T a) { return a.hi; }\n"
+      "@vector join\n$T tgc_join_$S($H a, $H b) { return ($T)(a, b); }\n"
+      "@vector splat\n$T tgc_splat_$S($E x) { return ($T)(x); }\n"
+      "@vector sel\n$T tgc_sel_$S(int$N m, $T a, $T b) { return select(b, a, convert_$I(m)); }\n"
+      "@vector abs\n$T tgc_abs_$S($T a) { return fabs(a); }\n"
+      "@vector fma\n$T tgc_fma_$S($T a, $T b, $T c) { return fma(a, b, c); }\n"
+      "@vector sqrt\n$T tgc_sqrt_$S($T a) { return sqrt(a); }\n"
+      "@vector round\n$T tgc_round_$S($T a) { return rint(a); }\n"
+      "@vector floor\n$T tgc_floor_$S($T a) { return floor(a); }\n"
+      "@vector ceil\n$T tgc_ceil_$S($T a) { return ceil(a); }\n"
+      "@vector trunc\n$T tgc_trunc_$S($T a) { return trunc(a); }\n"
+      "@vector shl\n$T tgc_shl_$S($T a, $T b) { return select(a << (b & ($B - 1)), ($T)0, as_$U(b) >= $B); }\n"
+      "@vector shr\n$T tgc_shr_$S($T a, $T b) { return a >> select(b, ($T)($B - 1), as_$U(b) >= $B); }\n"
+      "@vector ushr\n$T tgc_ushr_$S($T a, $T b) { return select(a >> (b & ($B - 1)), ($T)0, b >= $B); }\n"
+      "@vector casti32\nint$N tgc_casti32_$S($T a) { return select(convert_int$N_sat(a), (int$N)0, isnan(a)); }\n"
+      "@vector int\nint$N tgc_int_$S($T a) { return select(convert_int$N(a), (int$N)0, isnan(a)); }\n"
+      "@vector widen\nint$N tgc_widen_$S($T a) { return convert_int$N(a); }\n"
+      "@vector widenu\nint$N tgc_widenu_$S($T a) { return convert_int$N(a); }\n"
+      "@vector narrow\n$T tgc_narrow_$S(int$N a) { return convert_$T(a); }\n",
+};

@@ -1,0 +1,205 @@
+/* opencl.c: kernels of a model in a second dialect of the C family, OpenCL C, against the graph interpreter: opencl MODEL ISA...
+ * [hard] [DIM=N...]; hard: NaN and infinities are among the inputs, and arithmetic is strict. It proves that what is spelled in C's own way stands in a table. One work item runs a kernel's whole program, for
+ * the vectors of each machine; all memory of the plan is one buffer. The loader of OpenCL is opened here, so the program builds
+ * without it. Prints "ok", "skip" or "fail", and why. */
+#include "../case/case.h"
+#include "../../backends/dialect.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dialect.h"
+
+static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
+  const bool half = d == DT_F16 || d == DT_BF16 || from == DT_F16 || from == DT_BF16;
+  if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
+  return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
+}
+
+static const Backend backend = { .name = "opencl", .gloss = "serial OpenCL C", .comment = { "/* ", " */" }, .dialect = &opencl,
+                                 .supports = supports, .kernel = clike_kernel, .prelude = clike_prelude };
+
+/* ---- the loader: of OpenCL 1.2, what is called here ---- */
+enum { CL_DEVICE_TYPE_ALL = -1, CL_MEM_READ_WRITE = 1, CL_TRUE = 1, CL_PROGRAM_BUILD_LOG = 0x1183, CL_DEVICE_NAME = 0x102b };
+typedef struct Loader {
+  int (*clGetPlatformIDs)(unsigned n, void **platforms, unsigned *found);
+  int (*clGetDeviceIDs)(void *platform, uint64_t type, unsigned n, void **devices, unsigned *found);
+  int (*clGetDeviceInfo)(void *device, unsigned what, size_t n, void *value, size_t *size);
+  void *(*clCreateContext)(const void *properties, unsigned n, void *const *devices, void *notify, void *arg, int *status);
+  void *(*clCreateCommandQueue)(void *context, void *device, uint64_t properties, int *status);
+  void *(*clCreateProgramWithSource)(void *context, unsigned n, const char **text, const size_t *length, int *status);
+  int (*clBuildProgram)(void *program, unsigned n, void *const *devices, const char *options, void *notify, void *arg);
+  int (*clGetProgramBuildInfo)(void *program, void *device, unsigned what, size_t n, void *value, size_t *size);
+  void *(*clCreateBuffer)(void *context, uint64_t flags, size_t n, void *host, int *status);
+  void *(*clCreateKernel)(void *program, const char *name, int *status);
+  int (*clSetKernelArg)(void *kernel, unsigned i, size_t n, const void *value);
+  int (*clEnqueueWriteBuffer)(void *queue, void *buffer, unsigned wait, size_t at, size_t n, const void *p, unsigned events,
+                              const void *list, void *event);
+  int (*clEnqueueReadBuffer)(void *queue, void *buffer, unsigned wait, size_t at, size_t n, void *p, unsigned events,
+                             const void *list, void *event);
+  int (*clEnqueueNDRangeKernel)(void *queue, void *kernel, unsigned dims, const size_t *offset, const size_t *global,
+                                const size_t *local, unsigned events, const void *list, void *event);
+  int (*clFinish)(void *queue);
+  int (*clReleaseKernel)(void *kernel);
+  int (*clReleaseProgram)(void *program);
+  int (*clReleaseMemObject)(void *buffer);
+} Loader;
+
+typedef struct Device { Loader f; void *device, *context, *queue; char name[200]; } Device;
+
+/* NULL: a device is open; else why there is none */
+static const char *device_open(Device *d) {
+  static const char *const names[] = {
+    "clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo", "clCreateContext", "clCreateCommandQueue", "clCreateProgramWithSource",
+    "clBuildProgram", "clGetProgramBuildInfo", "clCreateBuffer", "clCreateKernel", "clSetKernelArg", "clEnqueueWriteBuffer",
+    "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clFinish", "clReleaseKernel", "clReleaseProgram", "clReleaseMemObject"
+  };
+  void *lib = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL), *platform;
+  unsigned n = 0;
+  int status;
+  if (!lib) return "no libOpenCL.so.1";
+  _Static_assert(sizeof names / sizeof *names * sizeof(void *) == sizeof d->f, "a name for each function");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!(((void **)&d->f)[i] = dlsym(lib, names[i]))) return "libOpenCL.so.1 lacks functions of OpenCL 1.2";
+  if (d->f.clGetPlatformIDs(1, &platform, &n) || !n) return "no OpenCL platform";
+  if (d->f.clGetDeviceIDs(platform, (uint64_t)(uint32_t)CL_DEVICE_TYPE_ALL, 1, &d->device, &n) || !n) return "no OpenCL device";
+  d->f.clGetDeviceInfo(d->device, CL_DEVICE_NAME, sizeof d->name - 1, d->name, NULL);
+  d->context = d->f.clCreateContext(NULL, 1, &d->device, NULL, NULL, &status);
+  if (d->context) d->queue = d->f.clCreateCommandQueue(d->context, d->device, 0, &status);
+  return d->queue ? NULL : "the OpenCL device cannot be opened";
+}
+
+/* ---- the text of a plan ---- */
+/* Memory of the plan in one buffer: inputs, outputs, weights, intermediate values. */
+typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
+
+static size_t place(Places *m, int64_t bytes) {
+  const size_t at = m->end;
+  m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
+  return at;
+}
+
+static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
+
+static Places places_of(const Plan *p) {
+  Places m = { 0 };
+  CHECK(graph_nin(p->g) <= 64 && graph_nout(p->g) <= 64);
+  for (size_t i = 0; i < graph_nin(p->g); i++) m.in[i] = place(&m, value_bytes(&p->g->inputs.p[i]));
+  for (size_t i = 0; i < graph_nout(p->g); i++) m.out[i] = place(&m, value_bytes(&p->g->outputs.p[i]));
+  m.weights = place(&m, p->weight_bytes);
+  m.arena = place(&m, p->arena_bytes);
+  return m;
+}
+
+static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
+  const Kernel *x = &p->kernels.p[k];
+  const Buf *b = &p->ir->bufs.p[x->bufs.p[i]];
+  const CallPlace at = call_place(p, k, i);
+  const size_t base = b->kind == BUF_INPUT    ? m->in[b->slot]
+                      : b->kind == BUF_OUTPUT ? m->out[b->slot]
+                      : b->kind == BUF_WEIGHT ? m->weights
+                                              : m->arena;
+  CHECK(b->kind != BUF_STATE && b->kind != BUF_NEXT);
+  sb_printf(o, "%s(__global %s *)(m + %lld", i ? ", " : "", opencl.type[b->dt], (long long)base + at.at);
+  if (b->piece) sb_printf(o, " + c / %d * %lldL", x->each, (long long)b->piece);
+  sb_puts(o, ")");
+}
+
+/* A kernel for each call of the list: all chunks of a kernel, one after another, or of several that run chunk by chunk. */
+static void put_call(const Plan *p, const Places *m, size_t first, Sb *o) {
+  const Kernel *k = &p->kernels.p[first];
+  sb_printf(o, "__kernel void call%zu(__global uchar *m) {\n  for (long c = 0; c < %d; c++) {\n", first, k->chunks);
+  for (size_t i = first; i < first + (size_t)k->together; i++) {
+    const Kernel *x = &p->kernels.p[i];
+    sb_printf(o, "    k%d(", x->code);
+    for (size_t b = 0; b < x->bufs.n; b++) put_pointer(p, m, i, b, o);
+    sb_puts(o, x->chunks > 1 ? ", c, c + 1);\n" : ");\n");
+  }
+  sb_puts(o, "  }\n}\n");
+}
+
+static void put_source(const Plan *p, const Places *m, Sb *o) {
+  p->backend->prelude(p, p->target, o);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].together) put_call(p, m, k, o);
+}
+
+/* ---- a run ---- */
+static void *build(Case *k, const Device *d, const Sb *source) {
+  const char *text = source->p;
+  const size_t n = source->n;
+  char log[4000] = "";
+  int status;
+  void *program = d->f.clCreateProgramWithSource(d->context, 1, &text, &n, &status);
+  if (program && !(status = d->f.clBuildProgram(program, 1, &d->device, "-cl-std=CL1.2", NULL, NULL))) return program;
+  if (program) d->f.clGetProgramBuildInfo(program, d->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+  case_fail(k, "the program does not build: status %d: %.600s", status, log);
+  return NULL;
+}
+
+static int call(const Device *d, void *program, void *memory, size_t index) {
+  const size_t one = 1;
+  char name[32];
+  int status;
+  snprintf(name, sizeof name, "call%zu", index);
+  void *kernel = d->f.clCreateKernel(program, name, &status);
+  if (!kernel) return status;
+  status = d->f.clSetKernelArg(kernel, 0, sizeof memory, &memory);
+  if (!status) status = d->f.clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+  d->f.clReleaseKernel(kernel);
+  return status;
+}
+
+static int write_memory(const Device *d, void *memory, size_t at, const void *p, int64_t n) {
+  return n ? d->f.clEnqueueWriteBuffer(d->queue, memory, CL_TRUE, at, (size_t)n, p, 0, NULL, NULL) : 0;
+}
+
+static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
+  const Device *d = k->arg;
+  const Places m = places_of(p);
+  Sb source = { 0 };
+  int status = 0;
+  put_source(p, &m, &source);
+  if (getenv("OPENCL_SOURCE")) file_put(p->ir->ctx, getenv("OPENCL_SOURCE"), source.p, source.n);
+  void *program = build(k, d, &source), *memory = d->f.clCreateBuffer(d->context, CL_MEM_READ_WRITE, m.end, NULL, &status);
+  if (program && !memory) case_fail(k, "no buffer of %zu bytes: status %d", m.end, status);
+  if (!program || !memory) return;
+  for (size_t i = 0; i < graph_nin(p->g); i++) status |= write_memory(d, memory, m.in[i], in[i].data, value_bytes(&p->g->inputs.p[i]));
+  status |= write_memory(d, memory, m.weights, p->weights, p->weight_bytes);
+  for (size_t i = 0; i < p->kernels.n && !status; i++)
+    if (p->kernels.p[i].together) status = call(d, program, memory, i);
+  if (!status) status = d->f.clFinish(d->queue);
+  for (size_t i = 0; i < graph_nout(p->g) && !status; i++)
+    if (value_bytes(&p->g->outputs.p[i]))
+      status = d->f.clEnqueueReadBuffer(d->queue, memory, CL_TRUE, m.out[i], (size_t)value_bytes(&p->g->outputs.p[i]), out[i], 0,
+                                        NULL, NULL);
+  if (status) case_fail(k, "OpenCL gives status %d", status);
+  d->f.clReleaseProgram(program);
+  d->f.clReleaseMemObject(memory);
+  sb_free(&source);
+}
+
+int main(int argc, char **argv) {
+  const char *isa[16] = { NULL };
+  DimValue dims[16];
+  int n = 0;
+  Device d = { .device = NULL };
+  Case k = { .path = argv[1], .isa = isa, .dims = dims, .seed = 1, .most = 4e8, .backend = &backend, .run = run, .arg = &d };
+  if (argc < 3 || argc > 16) return 64;
+  for (int i = 2; i < argc; i++) {
+    char *value = strrchr(argv[i], '=');
+    if (!strcmp(argv[i], "hard")) k.hard = 64, k.strict = true;
+    else if (!value) isa[n++] = argv[i];
+    else *value = 0, dims[k.ndims++] = (DimValue){ argv[i], strtoll(value + 1, NULL, 10) };
+  }
+  const char *why = device_open(&d);
+  if (why) printf("skip %s\n", why);
+  if (why) return 0;
+  case_run(&k);
+  const bool good = !k.failed.n && k.ran == n;
+  if (good) printf("ok %s\n", d.name);
+  else printf("fail %s\n", k.failed.n ? k.failed.p : k.refused.n ? k.refused.p : "the model is too large to be interpreted");
+  case_free(&k);
+  return !good;
+}
