@@ -1,6 +1,8 @@
 /* manifest.c: manifest.json, the description of a bundle for programs. Keys are sorted and nothing in
  * it depends on the host, the user, the time or a path. Here, and only here, a bundle carries the
- * names of the model's nodes. */
+ * names of the model's nodes.
+ *
+ * needs: a rendered bundle    gives: its description as JSON    breaks: nothing */
 #include "bundle.h"
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* render.c: the files of a bundle. Most are templates of runtime_stub; what varies with the model is built here, from numbers
- * and cleaned names only. */
+ * and cleaned names only.
+ *
+ * needs: a plan with kernels' functions, all buffers placed    gives: the files of a bundle    breaks: nothing */
 #include "bundle.h"
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* write.c: bundles to disk. A bundle is written into a new folder beside the old one, made durable,
  * and takes its place in one step; after any fault the name shows the complete old bundle or the
- * complete new one. Files in the old folder that the old bundle did not bring move over. */
+ * complete new one. Files in the old folder that the old bundle did not bring move over.
+ *
+ * needs: the files of a bundle    gives: a folder with all of them, or the folder as it was */
 #include "bundle.h"
 #include "../support/leftover.h"
 #include <dirent.h>

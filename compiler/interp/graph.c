@@ -7,7 +7,9 @@
  *
  * A sum of products whose factors each vary with axes the other does not is a contraction: both
  * factors are evaluated into tiles once and multiplied there, which is what makes evaluating
- * convolutions affordable. */
+ * convolutions affordable.
+ *
+ * needs: a graph, tensors for its inputs    gives: tensors for its outputs    breaks: nothing */
 #include "../ir/refmap.h"
 #include "eval.h"
 #include <math.h>

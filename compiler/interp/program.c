@@ -3,7 +3,9 @@
  * The list is first turned into steps: every node that carries a value gets a place in one array of
  * CONST bits, a lane each, and a loop's end knows where the loop begins. A node may stand in the list
  * more than once (the GET of a variable before and after a loop is one node); each time it is
- * evaluated anew. */
+ * evaluated anew.
+ *
+ * needs: a program that verify.c lets pass, memory of its buffers    gives: what it stores; an access outside is a bug */
 #include "../ir/refmap.h"
 #include "interp.h"
 

@@ -7,7 +7,9 @@
  * Sums and products by constants are laws of the ring of 64-bit integers and hold even when values
  * wrap. Division, remainder and comparison are not: their rules apply only when the bounds of every
  * term are known and small enough (SAFE) that neither the sum nor any part of it can wrap.
- * Otherwise the expression stays as it was asked for. */
+ * Otherwise the expression stays as it was asked for.
+ *
+ * needs: i64 scalars over ranges    gives: equal expressions, canonical    keeps: the value at each point */
 #include "ir.h"
 #include "refmap.h"
 #include <string.h>

@@ -2,7 +2,9 @@
  *
  * One line, one definition; a name is known from its line on, so there are no cycles to look for and
  * nothing nests. A line is read into operands, arguments and a type; then the op's row in ops.h says
- * what they mean. Time is linear in the text. */
+ * what they mean. Time is linear in the text.
+ *
+ * needs: any text    gives: a graph, kernels or a program that verify.c lets pass, or a message with line and caret */
 #include "parse.h"
 
 enum { MAX_LIST = 64, MAX_BUFFERS = 1000000 };

@@ -2,7 +2,9 @@
  *
  * Sources are rewritten before their users. A rule sees a node whose sources are final; what it
  * returns is rewritten in turn, new sources first. Rules look only at a node and what is below it,
- * and nodes are hash-consed, so one result per node is kept and shared work is done once. */
+ * and nodes are hash-consed, so one result per node is kept and shared work is done once.
+ *
+ * needs: nodes and a table of rules    gives: nodes to which no rule applies    keeps: what the rules keep */
 #include "ir.h"
 #include "refmap.h"
 

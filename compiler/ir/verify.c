@@ -1,7 +1,9 @@
 /* verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
  * the front ends before nodes were made. Common rules (arity, arguments, types) come from the op
  * table; each level adds its own: shapes of graphs, scopes of ranges in kernels, order and lanes in
- * programs. Everything is linear in the size, but for the sets of free ranges of kernels. */
+ * programs. Everything is linear in the size, but for the sets of free ranges of kernels.
+ *
+ * needs: nodes    gives: nothing; a node that breaks a rule is a bug    breaks: nothing */
 #include "ir.h"
 #include "refmap.h"
 

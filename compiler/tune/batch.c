@@ -5,7 +5,9 @@
  * the process and the one that bundles are made by cannot, the first one is the screen: it compiles many times
  * faster, its code is timed briefly, and one batch has the compiler make the best of all batches.
  *
- * Batches make code side by side, and time it one after another, while nothing else of ours runs. */
+ * Batches make code side by side, and time it one after another, while nothing else of ours runs.
+ *
+ * needs: schedules of one nest    gives: times of those that compute what the empty schedule does, or why one failed */
 #include "batch.h"
 #include <errno.h>
 #include <math.h>

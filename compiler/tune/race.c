@@ -2,7 +2,9 @@
  *
  * Each runs once, then they take turns, the incumbent among them, so that a change of the machine's speed hits all
  * alike; every one runs with its data in the caches and then after they were flushed. Who falls behind is out, and
- * medians count. A sample in which the system took the CPU away is taken again. */
+ * medians count. A sample in which the system took the CPU away is taken again.
+ *
+ * needs: functions of candidates, memory of their buffers    gives: their times, with warm and with cold caches */
 #include "batch.h"
 #include <math.h>
 #include <signal.h>

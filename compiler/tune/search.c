@@ -4,7 +4,9 @@
  * From then on a generation varies the best few that were not varied yet, and measures what is new. The next nest to get
  * a generation is the one that wastes most of the model's time, halved for each generation that brought nothing; four of
  * those in a row, or nothing left to vary, end the search of a nest. A new best is compared with the
- * empty schedule's results before anyone may use it. */
+ * empty schedule's results before anyone may use it.
+ *
+ * needs: nests with a schedule of the heuristic    gives: the best schedule found for each    keeps: results of the nests */
 #include "tune.h"
 #include <math.h>
 #include <stdlib.h>
