@@ -40,6 +40,13 @@ $(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# what was built without LLVM, or with the headers of another one, is built again
+$(BUILD)/backends/llvm_build.o: $(BUILD)/llvm
+$(BUILD)/llvm: again
+	@mkdir -p $(@D)
+	@echo '$(LLVM)' | cmp -s - $@ || echo '$(LLVM)' > $@
+again: ;
+
 # a header that an earlier build has seen and that is gone now: what included it is compiled again
 %.h: ;
 
@@ -180,5 +187,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
+.PHONY: all again ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

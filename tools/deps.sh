@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
-# machines), llvm (to make objects, and to test those for WebAssembly).
+# machines), llvm (to test objects for WebAssembly). LLVM itself is in check: tgc builds without it.
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
 set -u
@@ -30,6 +30,7 @@ check groff                has groff
 check locales              file /usr/share/i18n/locales/de_DE
 check ocl-icd-libopencl1   library libOpenCL.so.1
 check pocl-opencl-icd      file /etc/OpenCL/vendors/pocl.icd
+check llvm-19-dev          has llvm-config-19
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
 cross libc6-dev-arm64-cross     file /usr/aarch64-linux-gnu/include/stdio.h
 cross gcc-riscv64-linux-gnu     has riscv64-linux-gnu-gcc
@@ -40,7 +41,6 @@ cross gcc-arm-none-eabi         has arm-none-eabi-gcc
 cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
 cross qemu-user                 has qemu-aarch64
 cross qemu-system-arm           has qemu-system-arm
-llvm llvm-19-dev           has llvm-config-19
 llvm lld                   has wasm-ld
 llvm nodejs                has node
 '
