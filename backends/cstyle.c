@@ -244,7 +244,7 @@ void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
   dialect_type(b->dialect, d, lanes, type);
-  sb_printf(o, "%s tgc_%s_%s(%s x) {\n", type, libm_name(op), type_suffix(d, lanes, sfx), type);
+  sb_printf(o, "%s tgc_%s_%s(%s x) {\n", type, op_info[op].libm, type_suffix(d, lanes, sfx), type);
   const char *last = put_program(ir, &k, b->dialect, t, &a, o);
   sb_printf(o, "  return %s;\n}\n", last);
   arena_free(&a);

@@ -60,7 +60,6 @@ const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]); /*
 const char *type_suffix(DType d, int lanes, char buf[32]);                    /* of functions' names: f32 or f32x8 */
 /* One of the words of all forms, at s behind its $; what is behind it. */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
-const char *libm_name(Op op);                 /* the function of math.h; NULL: it is none */
 
 /* ---- cstyle.c ---- */
 void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);              /* Backend.kernel of all languages like C */

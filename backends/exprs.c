@@ -189,28 +189,12 @@ static void put_const(const Render *w, Sb *o, DType d, int64_t bits) {
 }
 
 /* ---- arithmetic ---- */
-static const char *const infix[OP_COUNT] = {
-  [OP_ADD] = "+",    [OP_SUB] = "-",    [OP_MUL] = "*", [OP_DIV] = "/", [OP_CMPLT] = "<", [OP_CMPLE] = "<=",
-  [OP_CMPEQ] = "==", [OP_CMPNE] = "!=", [OP_AND] = "&", [OP_OR] = "|",  [OP_XOR] = "^",
-};
-
-/* functions of math.h by op, as they are called for doubles */
-static const char *const libm[OP_COUNT] = {
-  [OP_SQRT] = "sqrt",   [OP_TRUNC] = "trunc", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil",   [OP_ROUND] = "nearbyint",
-  [OP_EXP] = "exp",     [OP_EXP2] = "exp2",   [OP_LOG] = "log",     [OP_LOG2] = "log2",   [OP_SIN] = "sin",
-  [OP_COS] = "cos",     [OP_TAN] = "tan",     [OP_ASIN] = "asin",   [OP_ACOS] = "acos",   [OP_ATAN] = "atan",
-  [OP_SINH] = "sinh",   [OP_COSH] = "cosh",   [OP_TANH] = "tanh",   [OP_ASINH] = "asinh", [OP_ACOSH] = "acosh",
-  [OP_ATANH] = "atanh", [OP_ERF] = "erf",     [OP_POW] = "pow",     [OP_ATAN2] = "atan2", [OP_MOD] = "fmod",
-};
-
-const char *libm_name(Op op) { return libm[op]; }
-
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
 static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 
 static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
-  const char *op = x->dt == DT_BOOL && product ? "&" : infix[x->op];
+  const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
   const Node *c = node(w->ir, x->src[1]);
   if (x->op == OP_ADD && c->op == OP_CONST && c->dt == DT_I64 && c->arg[0] < 0 && c->arg[0] > INT32_MIN) {
     sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)c->arg[0]);
@@ -228,7 +212,7 @@ static void put_int(Render *w, Sb *o, const Node *x) {
   const bool exact = d == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
   const char *u = wrapping(w, d);
   if (exact || (dtype_info[d].cls == 'u' && !narrow(d))) put_infix(w, o, x);
-  else sb_printf(o, "(%s)((%s)%s %s (%s)%s)", w->l->type[d], u, arg(w, x, 0), infix[x->op], u, arg(w, x, 1));
+  else sb_printf(o, "(%s)((%s)%s %s (%s)%s)", w->l->type[d], u, arg(w, x, 0), op_info[x->op].c, u, arg(w, x, 1));
 }
 
 static void put_neg(Render *w, Sb *o, const Node *x) {
@@ -268,7 +252,7 @@ static void put_compare(Render *w, Sb *o, const Node *x) {
   const bool truths = x->lanes > 1 && a->dt == DT_BOOL;
   /* lanes of bools are 0 and -1, so the order of their values is reversed */
   const int first = truths && (x->op == OP_CMPLT || x->op == OP_CMPLE);
-  const char *text = arena_printf(&w->a, "%s %s %s", arg(w, x, first), infix[x->op], arg(w, x, !first));
+  const char *text = arena_printf(&w->a, "%s %s %s", arg(w, x, first), op_info[x->op].c, arg(w, x, !first));
   if (x->lanes > 1 && !truths) put_one(w, o, w->l->mask, (DType)a->dt, x->lanes, text);
   else sb_printf(o, "(%s)", text);
 }
@@ -290,7 +274,7 @@ static const char *greater_text(Render *w, Op op, DType d, int lanes, bool no_na
 }
 
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b) {
-  if (op == OP_ADD || op == OP_MUL) return arena_printf(&w->a, "%s %s %s", a, infix[op], b);
+  if (op == OP_ADD || op == OP_MUL) return arena_printf(&w->a, "%s %s %s", a, op_info[op].c, b);
   return greater_text(w, op, d, lanes, false, a, b);
 }
 
@@ -321,11 +305,11 @@ static void put_function(Render *w, Sb *o, const Node *x) {
   };
   const DType d = (DType)x->dt;
   char sfx[32];
-  if (decomp_has((Op)x->op, d)) sb_printf(o, "tgc_%s_%s(%s)", libm[x->op], type_suffix(d, x->lanes, sfx), inside(w, x, 0));
+  if (decomp_has((Op)x->op, d)) sb_printf(o, "tgc_%s_%s(%s)", op_info[x->op].libm, type_suffix(d, x->lanes, sfx), inside(w, x, 0));
   else if (x->lanes > 1 && vector[x->op])
     sb_printf(o, "tgc_%s_%s(%s)", vector[x->op], type_suffix(d, x->lanes, sfx), arg(w, x, 0));
-  else if (libm[x->op] && dt_float(d) && x->lanes == 1) {
-    const char *name = x->op == OP_ROUND ? w->l->nearest : libm[x->op];
+  else if (op_info[x->op].libm && dt_float(d) && x->lanes == 1) {
+    const char *name = x->op == OP_ROUND ? w->l->nearest : op_info[x->op].libm;
     sb_printf(o, "%s%s(%s", name, d == DT_F32 ? w->l->single : "", inside(w, x, 0));
     for (int k = 1; k < x->nsrc; k++) sb_printf(o, ", %s", inside(w, x, k));
     sb_puts(o, ")");
@@ -533,10 +517,9 @@ void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_SHL: put_op(w, o, "tgc_shl_$S($a, $b)", x); return;
   case OP_SHR: put_op(w, o, is_unsigned ? "tgc_ushr_$S($0, $1)" : "tgc_shr_$S($0, $1)", x); return;
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_AND: case OP_OR: case OP_XOR:
-    if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
+  default:
+    if (!op_info[x->op].c) put_function(w, o, x);
+    else if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
     else put_int(w, o, x);
-    return;
-  default: put_function(w, o, x); return;
   }
 }

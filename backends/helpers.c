@@ -83,7 +83,7 @@ static void want_names(Prelude *p, const char *s);
 /* The op whose function of math.h has this name of n bytes. */
 static Op op_named(const char *name, size_t n) {
   for (int op = 1; op < OP_COUNT; op++) {
-    const char *own = libm_name((Op)op);
+    const char *own = op_info[op].libm;
     if (own && strlen(own) == n && !memcmp(own, name, n)) return (Op)op;
   }
   BUG("no helper is called %.*s", (int)n, name);

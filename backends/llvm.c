@@ -13,7 +13,8 @@
 #include <string.h>
 
 /* ---- the table: by class of the operand ---- */
-/* A cell is an instruction, or "@" an intrinsic of llvm, "!" a helper, "#" a function of libm, "=" the operand. */
+/* A cell is an instruction, or "@" an intrinsic of llvm, "!" a helper, "=" the operand. Floats without one go to the function of
+ * libm that ops.h names: "#". */
 typedef struct OpText { const char *f, *i, *u, *b; } OpText;
 /* clang-format off */
 static const OpText op_text[OP_COUNT] = {
@@ -22,7 +23,7 @@ static const OpText op_text[OP_COUNT] = {
   [OP_SUB]    = { "fsub",      "sub",      "sub",      NULL },
   [OP_MUL]    = { "fmul",      "mul",      "mul",      "and" },
   [OP_DIV]    = { "fdiv",      "!div",     "!udiv",    NULL },
-  [OP_MOD]    = { "#fmod",     "!mod",     "!umod",    NULL },
+  [OP_MOD]    = { NULL,        "!mod",     "!umod",    NULL },
   [OP_FLDIV]  = { NULL,        "!fldiv",   "!udiv",    NULL },
   [OP_FLMOD]  = { NULL,        "!flmod",   "!umod",    NULL },
   [OP_MAX]    = { "@maximum",  "@smax",    "@umax",    "or" },
@@ -46,20 +47,15 @@ static const OpText op_text[OP_COUNT] = {
   [OP_CEIL]   = { "@ceil",     "=",        "=",        NULL },
   [OP_ROUND]  = { "@rint",     "=",        "=",        NULL }, /* the mode is to even */
   [OP_MULACC] = { "@fmuladd",  "!muladd",  "!muladd",  NULL },
-  [OP_EXP]    = { .f = "#exp" },   [OP_EXP2]  = { .f = "#exp2" },  [OP_LOG]   = { .f = "#log" },   [OP_LOG2]  = { .f = "#log2" },
-  [OP_SIN]    = { .f = "#sin" },   [OP_COS]   = { .f = "#cos" },   [OP_TAN]   = { .f = "#tan" },   [OP_ASIN]  = { .f = "#asin" },
-  [OP_ACOS]   = { .f = "#acos" },  [OP_ATAN]  = { .f = "#atan" },  [OP_SINH]  = { .f = "#sinh" },  [OP_COSH]  = { .f = "#cosh" },
-  [OP_TANH]   = { .f = "#tanh" },  [OP_ASINH] = { .f = "#asinh" }, [OP_ACOSH] = { .f = "#acosh" }, [OP_ATANH] = { .f = "#atanh" },
-  [OP_ERF]    = { .f = "#erf" },   [OP_POW]   = { .f = "#pow" },   [OP_ATAN2] = { .f = "#atan2" },
 };
 /* clang-format on */
 
-const char *llvm_libm(Op op) { return op_text[op].f && *op_text[op].f == '#' ? op_text[op].f + 1 : NULL; }
+const char *llvm_libm(Op op) { return op_text[op].f ? NULL : op_info[op].libm; }
 
 static const char *cell(Op op, DType operand) {
   const OpText *t = &op_text[op];
   switch (dtype_info[operand].cls) {
-  case 'f': return t->f;
+  case 'f': return t->f || !op_info[op].libm ? t->f : "#";
   case 'i': return t->i;
   case 'u': return t->u;
   default: return t->b;
@@ -175,7 +171,7 @@ static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags
   if (!kind)
     return n == 1 ? emit(w, "%s%s %s %s", t, flags, type.s, arg[0]) : emit(w, "%s%s %s %s, %s", t, flags, type.s, arg[0], arg[1]);
   if (*t == '=') return arg[0];
-  if (*t == '#') snprintf(function, sizeof function, "%s%s", t + 1, d == DT_F32 ? "f" : "");
+  if (*t == '#') snprintf(function, sizeof function, "%s%s", llvm_libm(op), d == DT_F32 ? "f" : "");
   else snprintf(function, sizeof function, "%s.%s.%s", *t == '@' ? "llvm" : "tgc", t + 1, sfx.s);
   return call(w, function, type, type, n, arg);
 }

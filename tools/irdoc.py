@@ -8,7 +8,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/ir.md"
 MARK = "<!-- from here on written by tools/irdoc.py -->\n"
-ROW = re.compile(r'^OP\((\w+), +(\w+), +(\w+), +"([^"]*)", +"([^"]*)", +([\w|]+), +"([^"]*)"\)$')
+ROW = re.compile(r'^OP\((\w+), +(\w+), +(\w+), +"([^"]*)", +"([^"]*)", +([\w|]+), +\w+, +\w+, +(?:NO|"[^"]*"), +(?:NO|FN\(\w+\)), +"([^"]*)"\)$')
 
 
 def rows():

@@ -40,8 +40,6 @@ bool rate_asked(Rate r, Caller by);                  /* the caller has a value o
 double rate_for(const Target *t, Rate r, Caller by); /* which is asked */
 
 /* ---- op_cost.c: how long is an op? ---- */
-typedef enum OpClass { CLASS_NONE, CLASS_ALU, CLASS_DIV, CLASS_MOD, CLASS_FUNC, CLASS_LIBM, CLASS_GATHER, CLASS_PAD } OpClass;
-OpClass op_class(Op op);
 double op_instructions(const Target *t, Caller by, Op op); /* of a vector; loads, stores, constants and movement have none */
 double multiply_adds(const Target *t, Caller by);          /* of floats, begun in a cycle */
 /* products of bf16 in the time of one of floats, by the best instruction; 0: none */

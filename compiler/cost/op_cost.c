@@ -1,32 +1,12 @@
-/* op_cost.c: what an op takes, by its class. */
+/* op_cost.c: what an op takes, by its class in ops.h. */
 #include "cost.h"
 #include <math.h>
 
-/* clang-format off */
-OpClass op_class(Op op) {
-  switch (op) {
-  case OP_DIV: case OP_SQRT: case OP_RECIP: return CLASS_DIV;
-  case OP_MOD: case OP_FLDIV: case OP_FLMOD: return CLASS_MOD;
-  case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_POW: case OP_TANH: case OP_ERF: case OP_SIN: case OP_COS:
-    return CLASS_FUNC;
-  case OP_TAN: case OP_ASIN: case OP_ACOS: case OP_ATAN: case OP_ATAN2: case OP_SINH: case OP_COSH: case OP_ASINH: case OP_ACOSH:
-  case OP_ATANH:
-    return CLASS_LIBM;
-  case OP_GATHER: return CLASS_GATHER;
-  case OP_PAD: return CLASS_PAD;
-  case OP_CONST: case OP_RANGE: case OP_BUFFER: case OP_LOAD: case OP_STORE: case OP_RED: /* of a nest */
-  case OP_PARAM: case OP_WEIGHT: case OP_IOTA:                                            /* of a graph */
-    return CLASS_NONE;
-  default: return op_is_movement(op) ? CLASS_NONE : CLASS_ALU;
-  }
-}
-/* clang-format on */
-
 double op_instructions(const Target *t, Caller by, Op op) {
-  static const Rate rates[] = { [CLASS_ALU] = R_ALU,   [CLASS_DIV] = R_DIV,       [CLASS_MOD] = R_MOD, [CLASS_FUNC] = R_FUNC,
-                                [CLASS_LIBM] = R_LIBM, [CLASS_GATHER] = R_GATHER, [CLASS_PAD] = R_PAD };
-  const OpClass c = op_class(op);
-  return c == CLASS_NONE ? 0 : rate_for(t, rates[c], by);
+  static const Rate rates[] = { [COST_ALU] = R_ALU,   [COST_DIV] = R_DIV,       [COST_MOD] = R_MOD, [COST_FUNC] = R_FUNC,
+                                [COST_LIBM] = R_LIBM, [COST_GATHER] = R_GATHER, [COST_PAD] = R_PAD };
+  const CostClass c = op_info[op].cost;
+  return c == COST_NONE || c == COST_MEM ? 0 : rate_for(t, rates[c], by);
 }
 
 /* Where a multiply-add is two instructions, half as many begin. Wider vectors than FMA_WIDEST have one port on most machines, or

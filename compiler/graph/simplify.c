@@ -275,7 +275,7 @@ RULE(no_elements) {
 #define ON_KERNEL(op)
 #define ON_PROG(op)
 static const Rule rules[] = {
-#define OP(name, level, in, type, args, alg, gloss) ON_##level(OP_##name)
+#define OP(name, level, ...) ON_##level(OP_##name)
 #include "../ir/ops.h"
 #undef OP
   { OP_ADD, "constant-second", constant_second }, { OP_MUL, "constant-second", constant_second },

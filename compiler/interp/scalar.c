@@ -47,6 +47,30 @@ static double maximum(double x, double y) {
   return x > y || (x == y && !signbit(x)) ? x : y;
 }
 
+/* The functions of libm that ops.h names, by number of operands */
+#define FN(f) f
+#define NO NULL
+#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss) HAS_##in(name, libm)
+#define HAS_0(name, libm)
+#define HAS_1(name, libm) [OP_##name] = libm,
+#define HAS_2(name, libm)
+#define HAS_3(name, libm)
+#define HAS_S(name, libm)
+#define HAS_V(name, libm)
+static double (*const unary[OP_COUNT])(double) = {
+#include "../ir/ops.h"
+};
+#undef HAS_1
+#undef HAS_2
+#define HAS_1(name, libm)
+#define HAS_2(name, libm) [OP_##name] = libm,
+static double (*const binary[OP_COUNT])(double, double) = {
+#include "../ir/ops.h"
+};
+#undef OP
+#undef FN
+#undef NO
+
 double interp_float(Op op, DType d, const double *x) {
   double a = x[0], b = op_info[op].arity > 1 ? x[1] : 0;
   switch (op) {
@@ -58,32 +82,12 @@ double interp_float(Op op, DType d, const double *x) {
   case OP_FLOOR: return floor(a);
   case OP_CEIL: return ceil(a);
   case OP_ROUND: return nearbyint(a);
-  case OP_EXP: a = exp(a); break;
-  case OP_EXP2: a = exp2(a); break;
-  case OP_LOG: a = log(a); break;
-  case OP_LOG2: a = log2(a); break;
-  case OP_SIN: a = sin(a); break;
-  case OP_COS: a = cos(a); break;
-  case OP_TAN: a = tan(a); break;
-  case OP_ASIN: a = asin(a); break;
-  case OP_ACOS: a = acos(a); break;
-  case OP_ATAN: a = atan(a); break;
-  case OP_SINH: a = sinh(a); break;
-  case OP_COSH: a = cosh(a); break;
-  case OP_TANH: a = tanh(a); break;
-  case OP_ASINH: a = asinh(a); break;
-  case OP_ACOSH: a = acosh(a); break;
-  case OP_ATANH: a = atanh(a); break;
-  case OP_ERF: a = erf(a); break;
   case OP_ADD: a = a + b; break;
   case OP_SUB: a = a - b; break;
   case OP_MUL: a = a * b; break;
   case OP_DIV: a = a / b; break;
-  case OP_MOD: a = fmod(a, b); break;
   case OP_MAX: return maximum(a, b);
   case OP_MIN: return -maximum(-a, -b);
-  case OP_POW: a = pow(a, b); break;
-  case OP_ATAN2: a = atan2(a, b); break;
   case OP_CMPLT: return a < b;
   case OP_CMPLE: return a <= b;
   case OP_CMPEQ: return a == b;
@@ -91,7 +95,10 @@ double interp_float(Op op, DType d, const double *x) {
   case OP_WHERE: return a != 0 ? b : x[2];
   case OP_SCALB: a = isnan(b) ? b : ldexp(a, (int)b); break;
   case OP_MULACC: a = d == DT_F32 ? (double)fmaf((float)a, (float)b, (float)x[2]) : fma(a, b, x[2]); break;
-  default: BUG("%s is not defined on %s", op_info[op].name, dtype_info[d].text);
+  default:
+    if (unary[op]) a = unary[op](a);
+    else if (binary[op]) a = binary[op](a, b);
+    else BUG("%s is not defined on %s", op_info[op].name, dtype_info[d].text);
   }
   return round_to_type(d, a);
 }

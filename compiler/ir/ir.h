@@ -34,7 +34,7 @@ static inline bool dt_int(DType d) { return dtype_info[d].cls == 'i' || dtype_in
 /* ---- ops ---- */
 typedef enum {
   OP_NONE,
-#define OP(name, level, in, type, args, alg, gloss) OP_##name,
+#define OP(name, ...) OP_##name,
 #include "ops.h"
 #undef OP
   OP_COUNT
@@ -42,6 +42,11 @@ typedef enum {
 
 typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_PROG } Level;
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
+typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
+/* What an op is priced as. ALU: one instruction of a register. DIV: a division, a reciprocal, a root. MOD: a remainder, a quotient
+ * rounded down. FUNC: a function that kernel/decomp.c makes of arithmetic; LIBM: one that is left to the C library. MEM: a load or
+ * a store. GATHER: a load from a place that data says. PAD: the comparisons and the select of a border. */
+typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
 enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* S and V in ops.h */
 
 typedef struct OpInfo {
@@ -50,6 +55,9 @@ typedef struct OpInfo {
   int arity;          /* number of sources, or ARITY_ANY, ARITY_SOME (at least one) */
   const char *type, *args, *gloss;
   int algebra;
+  Takes takes;
+  CostClass cost;
+  const char *c, *libm; /* its infix operator in C, its function of math.h; NULL: there is none */
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
 Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */

@@ -18,10 +18,24 @@ const DTypeInfo dtype_info[DT_COUNT] = {
 enum { S = ARITY_ANY, V = ARITY_SOME, VALUE = L_VALUE, EXPR = L_EXPR, GRAPH = L_GRAPH, KERNEL = L_KERNEL, PROG = L_PROG };
 const OpInfo op_info[OP_COUNT] = {
   [OP_NONE] = { .name = "NONE" },
-#define OP(name, level, in, type, args, alg, gloss) [OP_##name] = { #name, (Level)level, in, type, args, gloss, alg },
+#define FN(f) #f
+#define NO NULL
+#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                          \
+  [OP_##name] = { #name, (Level)level, in, type, args, gloss, alg, TAKES_##takes, COST_##cost, c, libm },
 #include "ops.h"
 #undef OP
+#undef FN
+#undef NO
 };
+#define FN(f) true
+#define NO false
+#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                          \
+  static_assert((int)level != L_EXPR || COST_##cost != COST_NONE, "an elementwise op without a price: " #name);                    \
+  static_assert((COST_##cost != COST_FUNC && COST_##cost != COST_LIBM) || libm, "a function without a name in libm: " #name);
+#include "ops.h"
+#undef OP
+#undef FN
+#undef NO
 static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwise ops are one block of ops.h");
 
 const char *const range_kind_name[RK_COUNT] = { "loop",   "reduce", "unroll", "partial", "vec",
@@ -52,13 +66,12 @@ Op op_from_text(const char *s, size_t n) { /* the table spells names in capitals
 bool op_by_lane(Op op) { return op_info[op].level == L_EXPR || op == OP_SCALB; }
 
 bool op_takes(Op op, DType d) {
-  switch (op) {
-  case OP_FLDIV: case OP_FLMOD: case OP_SHL: case OP_SHR: return dt_int(d);
-  case OP_NOT: case OP_AND: case OP_OR: case OP_XOR: return dt_int(d) || d == DT_BOOL;
-  case OP_NEG: case OP_ABS: case OP_ADD: case OP_SUB: case OP_DIV: case OP_MOD: case OP_MULACC:
-    return dt_float(d) || dt_int(d);
-  case OP_POW: case OP_ATAN2: return dt_float(d);
-  default: return op >= OP_RECIP && op <= OP_ERF ? dt_float(d) : d != DT_NONE;
+  switch (op_info[op].takes) {
+  case TAKES_NUM: return dt_float(d) || dt_int(d);
+  case TAKES_INT: return dt_int(d);
+  case TAKES_BITS: return dt_int(d) || d == DT_BOOL;
+  case TAKES_FLT: return dt_float(d);
+  default: return d != DT_NONE;
   }
 }
 

@@ -43,8 +43,8 @@ static double op_cost(const Target *t, const Node *x) {
   case OP_TILE: case OP_SPILL: return rate(t, ALU, TUNER) * vectors(t, x);
   default: break;
   }
-  const OpClass of = op_class((Op)x->op);
-  const bool slow = of == CLASS_DIV || of == CLASS_MOD || of == CLASS_FUNC;
+  const CostClass of = op_info[x->op].cost;
+  const bool slow = of == COST_DIV || of == COST_MOD || of == COST_FUNC;
   if (!slow && op_info[x->op].level != L_EXPR) return 0;
   return !slow && x->dt == DT_I64 ? rate(t, INDEX, TUNER) : op_instructions(t, BY_TUNER, (Op)x->op) * vectors(t, x);
 }
