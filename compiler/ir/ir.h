@@ -225,7 +225,8 @@ typedef struct Graph {
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* those the caller gives */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; } /* those the caller gets */
 
-/* Every node that roots reach, sources before users; the caller frees with VEC_FREE. Iterative. */
+/* Adds to out every node that roots reach, sources before users; the caller frees with VEC_FREE. Iterative. Below one root it is
+ * an analysis that the IR keeps: nodes never change, so an order never has to be taken back, and asking again is a copy. */
 typedef VEC(Ref) Refs;
 /* The order of nodes by structure (node_order.c): below, at or above 0 as a comes before, is or comes after b. Total, and the
  * same whatever was made first. Range numbers and buffer numbers count only against each other. */

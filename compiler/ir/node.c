@@ -79,6 +79,11 @@ bool op_takes(Op op, DType d) {
 typedef struct Slot { uint32_t hash, at; } Slot;     /* the hash is kept: what does not match is never looked at */
 typedef struct Slots { Slot *p; uint32_t n, used; } Slots; /* open addressing; at 0: empty */
 enum { RECENT_BITS = 10 };
+/* What lies below a node, sources first. Nodes never change, so it stays right; only room is limited. */
+typedef struct Order { Ref root; uint32_t n, room; Ref *p; } Order;
+/* So many are kept, for steps ask for those of a nest and of its reductions again and again; nodes of the longest: 4 MB in all */
+enum { ORDERS = 32, LONGEST = 1 << 15 };
+
 struct IRTables {
   Slots node;                  /* at: Ref */
   Slots list;                  /* at: index of lists + 1 */
@@ -87,6 +92,8 @@ struct IRTables {
   uint32_t *stamp, nstamp;     /* by Ref: the walk that saw it last */
   uint32_t walk;               /* number of the newest walk */
   Ref recent[1 << RECENT_BITS]; /* constants; most are asked for again */
+  Order order[ORDERS];         /* a ring */
+  uint32_t norders;            /* ever kept */
 };
 
 static uint64_t mix(uint64_t h, uint64_t x) {
@@ -189,6 +196,7 @@ void ir_free(IR *ir) {
   free(t->node.p);
   free(t->list.p);
   free(t->stamp);
+  for (int i = 0; i < ORDERS; i++) free(t->order[i].p);
   VEC_FREE(&t->lists);
   VEC_FREE(&t->list_len);
   VEC_FREE(&ir->tensors);
@@ -480,10 +488,36 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
 
 /* ---- order ---- */
 
+/* Adds to out what is known. */
+static bool order_kept(const struct IRTables *t, Ref root, Refs *out) {
+  for (int i = 0; i < ORDERS; i++) {
+    const Order *o = &t->order[i];
+    if (o->root != root) continue;
+    vec_grow((void **)&out->p, &out->cap, out->n + o->n, sizeof *out->p);
+    memcpy(out->p + out->n, o->p, o->n * sizeof *o->p);
+    out->n += o->n;
+    return true;
+  }
+  return false;
+}
+
+static void keep_order(struct IRTables *t, Ref root, const Ref *p, size_t n) {
+  Order *o = &t->order[t->norders++ % ORDERS];
+  if (o->room < n) {
+    o->room = (uint32_t)n;
+    o->p = xrealloc(o->p, n * sizeof *o->p);
+  }
+  o->root = root;
+  o->n = (uint32_t)n;
+  memcpy(o->p, p, n * sizeof *p);
+}
+
 /* Kernels walk small parts of a large graph many times, so what was seen is remembered by stamps
  * that never need clearing. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
   struct IRTables *t = ir->tables;
+  const size_t from = out->n;
+  if (n == 1 && roots[0] && order_kept(t, roots[0], out)) return;
   VEC(uint64_t) stack = { 0 }; /* Ref and the next source to look at */
   if (t->nstamp < ir->n) {
     uint32_t room = ir->n * 2;
@@ -514,4 +548,5 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
     }
   }
   VEC_FREE(&stack);
+  if (n == 1 && out->n > from && out->n - from <= LONGEST) keep_order(t, roots[0], out->p + from, out->n - from);
 }

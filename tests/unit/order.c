@@ -96,6 +96,41 @@ static void conditions_are_one_node(void **state) {
   assert_int_equal(node(ir, ix_and(ir, p, q))->src[0], q);
 }
 
+/* ---- what lies below a node ---- */
+static void walk(const IR *ir, Ref r, RefMap *seen, Refs *out) {
+  const Node *x = node(ir, r);
+  if (refmap_get(seen, r)) return;
+  for (int i = 0; i < x->nsrc; i++) walk(ir, x->src[i], seen, out);
+  refmap_set(seen, r, r);
+  VEC_PUSH(out, r);
+}
+
+/* Asked again and again, in between others and while nodes are made, for one root after another in the same list */
+static void kept_orders_are_right(void **state) {
+  IR *ir = *state;
+  Ref p[NODES];
+  Refs got = { 0 };
+  uint32_t seed = 3;
+  make_nodes(ir, false, p);
+  for (int i = 0; i < 4000; i++) {
+    const bool fresh = !(next_seed(&seed) % 16);
+    Ref root = p[next_seed(&seed) % (next_seed(&seed) % 2 ? 20 : NODES)];
+    if (fresh) root = node_make(ir, OP_SUB, DT_I64, 1, 2, (Ref[]){ root, ix_const(ir, i) }, 0, NULL, 0, NULL);
+    Refs want = { 0 };
+    RefMap seen = { 0 };
+    if (got.n > 500) got.n = 0;
+    const size_t from = got.n;
+    walk(ir, root, &seen, &want);
+    ir_toposort(ir, &root, 1, &got);
+    assert_int_equal(got.n - from, want.n);
+    assert_memory_equal(got.p + from, want.p, want.n * sizeof *want.p);
+    memset(got.p + from, 0xff, (got.n - from) * sizeof *got.p); /* the caller's own */
+    refmap_free(&seen);
+    VEC_FREE(&want);
+  }
+  VEC_FREE(&got);
+}
+
 /* ---- code ---- */
 static const char *const graphs[] = {
   /* a strided convolution of a padded picture */
@@ -248,6 +283,7 @@ int main(void) {
     cmocka_unit_test(order_is_total),
     cmocka_unit_test_setup_teardown(sums_read_as_loops_nest, setup, teardown),
     cmocka_unit_test_setup_teardown(conditions_are_one_node, setup, teardown),
+    cmocka_unit_test_setup_teardown(kept_orders_are_right, setup, teardown),
     cmocka_unit_test(code_without_history),
     cmocka_unit_test(lines_in_another_order),
   };
