@@ -7,6 +7,7 @@
  * would be amplified. So do weights that the type cannot hold, and small ones, which are no traffic.
  * The cast counts as movement: a kernel widens what it loads. Values that products and others read, as sums over
  * skipped layers, are stored in both types: read rounded by all, they would add to errors for little time. */
+#include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
 #include "rules.h"
@@ -46,7 +47,7 @@ static Ref rounded(IR *ir, Ref x) {
   return g_cast(ir, padded, DT_F32);
 }
 
-typedef struct Narrow { DType type; bool pairs; } Narrow; /* pairs: the machine multiplies two by two */
+typedef struct Narrow { DType type; bool unit, pairs; } Narrow; /* the machine multiplies two by two; and faster so */
 
 static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Narrow *how = arg;
@@ -60,11 +61,11 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
     if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data ||
         !node(ir, c.base[!f])->varies)
       continue;
-    const bool pairs = how->pairs && contraction_pairs(&c, !f);
+    const Question by_two = ask_node(ir, "pairs", r), worth = ask_node(ir, "half", r);
+    const bool pairs = how->unit && contraction_pairs(&c, !f) && answer_yes(ir, &by_two, how->pairs);
+    const int least = pairs ? tunable(ir->ctx, half_least_dot) : tunable(ir->ctx, half_least);
     Ref src[2] = { p->src[0], p->src[1] },
-        narrow = dims_elems(w->dims, w->rank) >= (pairs ? tunable(ir->ctx, half_least_dot) : tunable(ir->ctx, half_least))
-                     ? half_weight(ir, c.base[f], d)
-                     : 0;
+        narrow = answer_yes(ir, &worth, dims_elems(w->dims, w->rank) >= least) ? half_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
     src[f] = view_over(ir, p->src[f], c.base[f], narrow);
     if (pairs) src[!f] = view_over(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));
@@ -77,6 +78,6 @@ bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && bf16_
 
 bool graph_narrow(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "narrow", rule_narrow }, { OP_NONE, NULL, NULL } };
-  Narrow how = { p == PREC_BF16 ? DT_BF16 : DT_F16, narrow_pairs(p, t) };
+  Narrow how = { p == PREC_BF16 ? DT_BF16 : DT_F16, p == PREC_BF16 && bf16_rate(t) > 0, narrow_pairs(p, t) };
   return (p == PREC_BF16 || p == PREC_FP16) && ir_rewrite_graph(g, rules, &how);
 }
