@@ -108,16 +108,19 @@ static uint32_t words_of(IR *ir, const Refs *nests, Refs *buffers) {
 static void expand_all(Plan *p, const Kernel *k, Refs *nests) {
   IR *ir = p->ir;
   const Question q = ask_kernel(p, "prefetch", k);
-  const char *given = q.given;
+  static const char word[] = "panels-";
+  const bool some = q.given && !strncmp(q.given, word, sizeof word - 1), none = q.given && !strcmp(q.given, "none");
+  const char *given = some ? q.given + sizeof word - 1 : none ? "" : NULL;
   Sb made = { 0 };
-  sb_puts(&made, "panels-");
-  given = given && !strncmp(given, made.p, made.n) ? given + made.n : NULL;
   for (size_t i = 0; i < nests->n; i++) {
     nests->p[i] = legalize_nest(ir, expand_nest(ir, nests->p[i], p->target), p->backend, p->target);
     nests->p[i] = prefetch_nest(ir, nests->p[i], p->target, &given, &made);
   }
-  if (q.given && strcmp(q.given, made.p)) answer_refused(ir, &q, "the kernel has other panels of weights");
-  if (given || made.p[made.n - 1] != '-') answer_with(ir, &q, made.p);
+  const bool any = made.n > 0;
+  while (made.n && made.p[made.n - 1] == '0') made.n--;
+  const char *value = made.n ? arena_printf(&ir->ctx->model, "%s%.*s", word, (int)made.n, made.p) : "none";
+  if (q.given && strcmp(q.given, value)) answer_refused(ir, &q, "the kernel has other panels of weights");
+  if (any) answer_with(ir, &q, value);
   sb_free(&made);
 }
 

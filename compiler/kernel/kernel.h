@@ -139,8 +139,8 @@ Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became
 Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
 Ref shuffle_nest(IR *ir, Ref nest);                         /* shuffle.c: expand_nest's last step */
 Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
-/* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for; *given: moves on, NULL: by the facts
- * of the target; made: those that count */
+/* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all are
+ * 0; NULL: by the facts of the target. made: those that count */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* alike.c: the last three for all nests of a kernel, or what they made of another one that differs in its buffers only */

@@ -62,7 +62,7 @@ static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
 /* Whether a panel of so many bytes, of a weight of so many in all, is asked for */
 static bool is_wanted(const Ctx *c, const Target *t, int64_t weight, int64_t term, const char **given, Sb *made) {
   bool wanted = (double)weight > tunable(c, prefetch_least) * t->l1_bytes && term >= LINE_BYTES;
-  if (*given && **given) wanted = *(*given)++ == '1';
+  if (*given) wanted = **given && *(*given)++ == '1';
   sb_printf(made, "%d", wanted);
   return wanted;
 }
