@@ -5,6 +5,7 @@
 #include "schedule/sched.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct State {
   Sched s;
@@ -52,22 +53,6 @@ static void pass_fuse(State *st) {
 
 static void pass_layout(State *st) { sched_layout(&st->s); }
 static void pass_kernels(State *st) { sched_lower(&st->s); }
-
-static void pass_chains(State *st) {
-  kernel_chains(st->plan, st->o->chains);
-}
-
-static void pass_programs(State *st) {
-  owners_begin(st->plan);
-  alike_begin(st->plan);
-  for (size_t k = 0; k < st->plan->kernels.n; k++) {
-    kernel_lower(st->plan, (int)k);
-    if (st->o->progress) st->o->progress(st->o->progress_arg, "kernels", (int)k + 1, (int)st->plan->kernels.n);
-  }
-  owners_end(st->plan);
-  alike_end(st->plan);
-  if (st->plan->target->variants) fat_variants(st->plan);
-}
 
 static void pass_bounds(State *st) {
   plan_bounds(st->plan);
@@ -133,15 +118,30 @@ static void pass_render(State *st) {
   for (size_t i = 0; i < st->plan->variants.n; i++) kernel_functions(st->plan->variants.p[i]);
 }
 
-typedef struct Pass { char letter; const char *name; void (*run)(State *); Level level; const char *gloss; } Pass;
+/* A pass, or a step of kernels; run: NULL for a step */
+typedef struct Pass {
+  char letter;
+  const char *name;
+  void (*run)(State *);
+  const KernelStep *step;
+  Level level;
+  const char *gloss;
+} Pass;
 static const Pass passes[] = {
-#define PASS(letter, name, run, level, gloss) { letter, #name, run, level, gloss },
+#define PASS(letter, name, run, level, gloss) { letter, #name, run, NULL, level, gloss },
+#define STEP(letter, name, scope, kind, level, needs, gives, gloss) { letter, #name, NULL, &step_table[STEP_##name], level, gloss },
 #include "passes.h"
 #undef PASS
+#undef STEP
 };
+enum { PASSES = sizeof passes / sizeof *passes };
 
-int pass_count(void) { return (int)(sizeof passes / sizeof *passes); }
-PassInfo pass_info(int i) { return (PassInfo){ passes[i].letter, passes[i].name, passes[i].gloss }; }
+int pass_count(void) { return PASSES; }
+
+PassInfo pass_info(int i) {
+  const Pass *p = &passes[i];
+  return (PassInfo){ p->letter, p->name, p->gloss, p->step };
+}
 
 static void print_stored(const IR *ir, Ref r, Sb *out) {
   const Node *x = node(ir, r);
@@ -177,35 +177,97 @@ static void print_layouts(const Plan *p, Sb *out) {
               p->layout_cost[0]);
 }
 
+static void print_kernel(const Plan *p, const Pass *pass, int k, Sb *out) {
+  const Kernel *x = &p->kernels.p[k];
+  if (pass->run == pass_render) {
+    if (x->code == k) sb_puts(out, x->text);
+  } else if (pass->level == L_NEST) {
+    step_print(p, pass->step, k, out);
+  } else {
+    sb_printf(out, "; kernel %d:%s\n", k, x->schedule);
+    ir_print_program(p->ir, x->prog.p, x->prog.n, out);
+  }
+}
+
+static void print_kernels(const State *st, size_t from, size_t to, Sb *out) {
+  const Plan *p = st->plan;
+  Refs sinks = { 0 };
+  for (size_t k = from; k < to; k++) {
+    const size_t n = (size_t)p->kernels.p[k].together;
+    if (n > 1) sb_printf(out, "; together: k%zu to k%zu\n", k, k + n - 1);
+    VEC_PUSH(&sinks, p->kernels.p[k].sink);
+  }
+  ir_print_nodes(p->ir, sinks.p, sinks.n, out);
+  VEC_FREE(&sinks);
+}
+
 static void print_state(const State *st, const Pass *pass, Sb *out) {
   const Plan *p = st->plan;
+  size_t from = 0, to = p->kernels.n;
+  if (st->o->kernel && pass->level != L_GRAPH) {
+    from = (size_t)st->o->kernel - 1;
+    if (from >= to) fail(p->ir->ctx, EX_USAGE_, "there is no kernel %zu: the model has %zu, from 0 on", from, to);
+    to = from + 1;
+  }
   if (pass->level == L_GRAPH) {
     if (pass->run == pass_layout) print_layouts(p, out);
     else if (st->s.place) print_places(st, out);
     ir_print_graph(st->s.g, out);
   } else if (pass->level == L_KERNEL) {
-    Refs sinks = { 0 };
-    for (size_t k = 0; k < p->kernels.n; k++) {
-      if (p->kernels.p[k].together > 1) sb_printf(out, "; together: k%zu to k%zu\n", k, k + (size_t)p->kernels.p[k].together - 1);
-      VEC_PUSH(&sinks, p->kernels.p[k].sink);
-    }
-    ir_print_nodes(p->ir, sinks.p, sinks.n, out);
-    VEC_FREE(&sinks);
-  } else
-    for (size_t k = 0; k < p->kernels.n; k++) {
-      if (pass->run == pass_render) {
-        if (p->kernels.p[k].code == (int)k) sb_puts(out, p->kernels.p[k].text);
-        continue;
-      }
-      sb_printf(out, "; kernel %zu:%s\n", k, p->kernels.p[k].schedule);
-      ir_print_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, out);
-    }
+    print_kernels(st, from, to, out);
+  } else {
+    for (size_t k = from; k < to; k++) print_kernel(p, pass, (int)k, out);
+  }
+}
+
+static void verify(const State *st, const Pass *pass) {
+  const Plan *p = st->plan;
+  if (pass->level == L_GRAPH) ir_verify_graph(p->g);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    if (pass->level == L_KERNEL) ir_verify_kernel(p->ir, x->sink);
+    if (pass->level == L_NEST) step_verify(p, pass->step, x);
+    if (pass->level == L_PROG) ir_verify_program(p->ir, x->prog.p, x->prog.n);
+  }
+}
+
+static double now(void) { /* milliseconds */
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void print_times(Ctx *c, const double *took) {
+  double all = 0;
+  for (int i = 0; i < PASSES; i++) all += took[i] > 0 ? took[i] : 0;
+  fprintf(c->err, "%-12s%10s%8s\n", "pass", "ms", "share");
+  for (int i = 0; i < PASSES; i++)
+    if (took[i] >= 0)
+      fprintf(c->err, "%s%-*s%10.2f%7.1f%%\n", passes[i].step ? "  " : "", passes[i].step ? 10 : 12, passes[i].name, took[i],
+              all > 0 ? 100 * took[i] / all : 0);
+  fprintf(c->err, "%-12s%10.2f\n", "all", all);
+}
+
+static void run_pass(State *st, int i) {
+  const CompileOptions *o = st->o;
+  if (o->progress) o->progress(o->progress_arg, passes[i].name, i, PASSES);
+  if (passes[i].step) step_run(st->plan, passes[i].step, o->progress, o->progress_arg);
+  else passes[i].run(st);
+}
+
+static void dump(const State *st, const Pass *pass) {
+  Ctx *c = st->plan->ir->ctx;
+  Sb text = { 0 };
+  print_state(st, pass, &text);
+  fprintf(c->err, "; after %s\n%s", pass->name, text.p ? text.p : "");
+  sb_free(&text);
 }
 
 Plan *compile_graph(Graph *g, const CompileOptions *o) {
   Ctx *c = g->ir->ctx;
   Plan *p = ARENA_NEW(&c->model, Plan, 1);
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
+  double took[PASSES];
   p->g = g;
   p->ir = g->ir;
   p->target = o->target;
@@ -215,31 +277,27 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->weights_as = o->weights;
   p->backend = o->backend;
   p->schedules = o->schedules;
+  p->chains = o->chains;
   g->ir->bufs.n = 0; /* of a graph that was compiled before */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);
   bool stopped = false;
-  for (size_t i = 0; i < sizeof passes / sizeof *passes && !stopped; i++) {
-    if (o->progress) o->progress(o->progress_arg, passes[i].name, (int)i, (int)(sizeof passes / sizeof *passes));
-    passes[i].run(&st);
+  for (int i = 0; i < PASSES; i++) {
+    const double start = now();
+    took[i] = -1;
+    if (stopped) continue;
+    run_pass(&st, i);
+    took[i] = now() - start;
 #ifndef NDEBUG
-    if (passes[i].level == L_GRAPH) ir_verify_graph(g);
-    for (size_t k = 0; k < p->kernels.n && passes[i].level == L_KERNEL; k++) ir_verify_kernel(p->ir, p->kernels.p[k].sink);
-    for (size_t k = 0; k < p->kernels.n && passes[i].level == L_PROG; k++)
-      ir_verify_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n);
+    verify(&st, &passes[i]);
 #endif
-    if (o->dump && strchr(o->dump, passes[i].letter)) {
-      Sb text = { 0 };
-      print_state(&st, &passes[i], &text);
-      fprintf(c->err, "; after %s\n%s", passes[i].name, text.p ? text.p : "");
-      sb_free(&text);
-    }
-    if (o->stop_after && !strcmp(o->stop_after, passes[i].name)) {
-      if (o->stopped) print_state(&st, &passes[i], o->stopped);
-      stopped = true;
-    }
+    if (o->dump && strchr(o->dump, passes[i].letter)) dump(&st, &passes[i]);
+    stopped = o->stop_after && !strcmp(o->stop_after, passes[i].name);
+    if (stopped && o->stopped) print_state(&st, &passes[i], o->stopped);
   }
   g->ir->decisions = NULL;
+  if (o->time_passes) print_times(c, took);
+  steps_end(p);
   VEC_FREE(&st.s.order);
   VEC_FREE(&p->packed);
   return stopped ? NULL : p;

@@ -1,8 +1,13 @@
-/* driver.h: the pass table as the command line sees it. */
+/* driver.h: the table of passes and steps as the command line sees it. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
-#include "schedule/schedule.h"
-typedef struct PassInfo { char letter; const char *name, *gloss; } PassInfo;
+#include "kernel/kernel.h"
+
+typedef struct PassInfo {
+  char letter;
+  const char *name, *gloss;
+  const KernelStep *step; /* NULL: it is a pass */
+} PassInfo;
 int pass_count(void);
 PassInfo pass_info(int i);
 #endif

@@ -1,5 +1,5 @@
 /* One row per pass, in order: letter for -d, name for --stop-after, function, level of the text it prints.
- * needs / gives stand on top of each pass's file. */
+ * needs / gives stand on top of each pass's file. Steps of kernels are rows of their own table, in their place. */
 PASS('i', integer, pass_integer, L_GRAPH, "quantised values are computed with as integers")
 PASS('s', simplify, pass_simplify, L_GRAPH, "exact rewrites on the graph")
 PASS('w', widen, pass_widen, L_GRAPH, "half precision is computed in single")
@@ -14,8 +14,7 @@ PASS('n', narrow, pass_narrow, L_GRAPH, "weights in half precision, where asked 
 PASS('f', fuse, pass_fuse, L_GRAPH, "which values are stored")
 PASS('y', layout, pass_layout, L_GRAPH, "where each stored value lies")
 PASS('k', kernels, pass_kernels, L_KERNEL, "a kernel per stored value")
-PASS('h', chains, pass_chains, L_KERNEL, "kernels that run chunk by chunk together")
-PASS('p', programs, pass_programs, L_PROG, "schedules applied, linear programs")
+#include "kernel/steps.h"
 PASS('o', bounds, pass_bounds, L_PROG, "every access proved to lie inside its buffer, or clamped")
 PASS('m', memplan, pass_memplan, L_PROG, "offsets in the arena, the state and the weights blob")
 PASS('r', render, pass_render, L_PROG, "the backend's text of every kernel")

@@ -40,7 +40,7 @@ typedef enum {
   OP_COUNT
 } Op;
 
-typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_PROG } Level;
+typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST: of texts, not of ops */
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
 /* What an op is priced as. ALU: one instruction of a register. DIV: a division, a reciprocal, a root. MOD: a remainder, a quotient

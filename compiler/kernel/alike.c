@@ -5,31 +5,14 @@
  * as what is known of it; then the other nodes, sources first. Equal words end as equal code, so copies and lanes are made once,
  * and a later kernel has other buffers put in. Its ranges are those of the first, which are told apart within a kernel only.
  *
- * needs: nests ready for expand_nest    gives: what they became, where that is known */
+ * match: needs: split ranges, packed weights   gives: Kernel.as and .buffers   keeps: nests
+ * reuse: needs: the nests of the kernels that others are copies of, as they end up   gives: those of the copies   breaks: Kernel.as */
 #include "../ir/refmap.h"
 #include "kernel.h"
-#include <string.h>
 
-typedef struct Made { Refs buffers, nests; } Made;
-struct Alike {
-  VEC(Made) made;
-  VEC(uint32_t) of;        /* by interned words: place in made + 1 */
-};
 typedef VEC(int64_t) Words;
 
 enum { IS_CONST = -1, IS_BUFFER = -2 }; /* in place of a node's place */
-
-void alike_begin(Plan *p) { p->alike = ARENA_NEW(&p->ir->ctx->model, Alike, 1); }
-
-void alike_end(Plan *p) {
-  for (size_t i = 0; i < p->alike->made.n; i++) {
-    VEC_FREE(&p->alike->made.p[i].buffers);
-    VEC_FREE(&p->alike->made.p[i].nests);
-  }
-  VEC_FREE(&p->alike->made);
-  VEC_FREE(&p->alike->of);
-  p->alike = NULL;
-}
 
 static void add_source(const IR *ir, const RefMap *at, Ref r, Words *w) {
   const Node *x = node(ir, r);
@@ -105,41 +88,31 @@ static uint32_t words_of(IR *ir, const Refs *nests, Refs *buffers) {
   return id;
 }
 
-static void expand_all(Plan *p, const Kernel *k, Refs *nests) {
+void step_match(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
-  const Question q = ask_kernel(p, "prefetch", k);
-  static const char word[] = "panels-";
-  const bool some = q.given && !strncmp(q.given, word, sizeof word - 1), none = q.given && !strcmp(q.given, "none");
-  const char *given = some ? q.given + sizeof word - 1 : none ? "" : NULL;
-  Sb made = { 0 };
-  for (size_t i = 0; i < nests->n; i++) {
-    nests->p[i] = legalize_nest(ir, expand_nest(ir, nests->p[i], p->target), p->backend, p->target);
-    nests->p[i] = prefetch_nest(ir, nests->p[i], p->target, &given, &made);
+  VEC(uint32_t) first = { 0 }; /* by interned words: kernel + 1 */
+  (void)unused;
+  for (size_t i = 0; i < p->kernels.n; i++) {
+    Kernel *k = &p->kernels.p[i];
+    Refs nests = { 0 }, buffers = { 0 };
+    if (!k->states.n) continue;
+    states_nests(k, &nests);
+    const uint32_t id = words_of(ir, &nests, &buffers);
+    while (first.n <= id) VEC_PUSH(&first, 0);
+    k->as = (int)first.p[id];
+    if (!k->as) first.p[id] = (uint32_t)i + 1;
+    k->nbuffers = (int)buffers.n;
+    k->buffers = arena_dup(&ir->ctx->model, buffers.p, buffers.n * sizeof *buffers.p);
+    VEC_FREE(&buffers);
+    VEC_FREE(&nests);
   }
-  const bool any = made.n > 0;
-  while (made.n && made.p[made.n - 1] == '0') made.n--;
-  const char *value = made.n ? arena_printf(&ir->ctx->model, "%s%.*s", word, (int)made.n, made.p) : "none";
-  if (q.given && strcmp(q.given, value)) answer_refused(ir, &q, "the kernel has other panels of weights");
-  if (any) answer_with(ir, &q, value);
-  sb_free(&made);
+  VEC_FREE(&first);
 }
 
-void alike_expand(Plan *p, const Kernel *k, Refs *nests) {
-  IR *ir = p->ir;
-  Alike *a = p->alike;
-  Refs buffers = { 0 };
-  const uint32_t id = a ? words_of(ir, nests, &buffers) : 0;
-  while (a && a->of.n <= id) VEC_PUSH(&a->of, 0);
-  const Made *m = a && a->of.p[id] ? &a->made.p[a->of.p[id] - 1] : NULL;
-  nests->n = m ? 0 : nests->n;
-  for (size_t i = 0; m && i < m->nests.n; i++)
-    VEC_PUSH(nests, ix_subst(ir, m->nests.p[i], (int)buffers.n, m->buffers.p, buffers.p));
-  if (!m) expand_all(p, k, nests);
-  if (a && !m) {
-    Made made = { .buffers = buffers };
-    for (size_t i = 0; i < nests->n; i++) VEC_PUSH(&made.nests, nests->p[i]);
-    VEC_PUSH(&a->made, made);
-    a->of.p[id] = (uint32_t)a->made.n;
-  } else
-    VEC_FREE(&buffers);
+void step_reuse(Plan *p, Kernel *k) {
+  if (!k->as) return;
+  const Kernel *of = &p->kernels.p[k->as - 1];
+  for (size_t i = 0; i < k->states.n; i++)
+    k->states.p[i].nest = ix_subst(p->ir, of->states.p[i].nest, k->nbuffers, of->buffers, k->buffers);
+  k->as = 0;
 }

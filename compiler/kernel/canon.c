@@ -109,7 +109,8 @@ static void ranges_by_place(const IR *ir, Ref nest, Refs *out) {
   VEC_FREE(&all);
 }
 
-Ref number_ranges(IR *ir, Ref nest) {
+/* In sums, what inner loops change comes last: what an outer loop changes leaves the inner ones as one value. */
+static Ref number_ranges(IR *ir, Ref nest) {
   Refs old = { 0 }, new = { 0 };
   bool ordered = true;
   ranges_by_place(ir, nest, &old);
@@ -180,7 +181,7 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   return found;
 }
 
-void even_nests(IR *ir, Ref nest, Refs *out) {
+static void even_nests(IR *ir, Ref nest, Refs *out) {
   Nest n = nest_open(ir, nest);
   int64_t c;
   Ref r = uneven_range(ir, &n, &c);
@@ -381,10 +382,30 @@ static Ref order_rows(IR *ir, Ref nest) {
   return nest_close(ir, &n);
 }
 
-Ref canon_nest(IR *ir, Ref nest) {
+static Ref canon_nest(IR *ir, Ref nest) {
   static const Rule order[] = { { OP_RED, "order", order_reduction }, { OP_NONE, NULL, NULL } };
   for (Ref next; (next = split_once(ir, nest));) nest = next;
   for (Ref next; (next = merge_any(ir, nest));) nest = next;
   ir_rewrite(ir, order, NULL, &nest, 1, NULL);
   return order_batch(ir, order_rows(ir, nest));
 }
+
+void step_even(Plan *p, Kernel *k) {
+  const Node *sink = node(p->ir, k->sink);
+  Refs parts = { 0 };
+  k->nests.n = 0;
+  for (int i = 0; i < sink->nsrc; i++) even_nests(p->ir, sink->src[i], &parts);
+  for (size_t i = 0; i < parts.n; i++) VEC_PUSH(&k->nests, ((NestSchedule){ .nest = parts.p[i] }));
+  VEC_FREE(&parts);
+}
+
+void step_canon(Plan *p, Kernel *k) {
+  for (size_t i = 0; i < k->nests.n; i++) {
+    p->ir->origin = node(p->ir, k->nests.p[i].nest)->origin;
+    k->nests.p[i].nest = canon_nest(p->ir, k->nests.p[i].nest);
+  }
+}
+
+static void number(Plan *p, NestState *s) { s->nest = number_ranges(p->ir, s->nest); }
+
+void step_number(Plan *p, Kernel *k) { each_state(p, k, number); }

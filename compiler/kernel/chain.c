@@ -17,7 +17,8 @@
  * fetched to be written. That is most of what a chain gains, and why a chain must not take more memory than its
  * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
  *
- * needs: kernels   gives: Kernel.together and .each, Buf.piece, ranges of chunks in the sinks of chains
+ * needs: canonical nests, what they cost   gives: Kernel.together and .each, Buf.piece, ranges of chunks in the sinks of chains
+ * keeps: nests canonical, and what a kernel computes
  * keeps: the value of every element */
 #include "kernel.h"
 #include <stdlib.h>
@@ -83,7 +84,6 @@ static double elements(const IR *ir, Ref nest) {
  * chain may make it. */
 static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
   Refs all = { 0 };
-  kernel_nests(ir, k);
   const bool fit = k->nests.n <= MAX_NESTS;
   *m = (Member){ .kernel = kernel, .fit = fit, .nests = fit ? (int)k->nests.n : 0 };
   for (size_t i = 0; i < k->nests.n; i++) {
@@ -483,7 +483,6 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
     const Member *m = c->cut[i].m;
     Kernel *k = &p->kernels.p[m->kernel];
     Ref nests[MAX_NESTS];
-    kernel_cost(ir, k);
     for (int j = 0; j < m->nests; j++) {
       ir->origin = node(ir, m->nest[j])->origin;
       nests[j] = m->nest[j];
@@ -491,7 +490,8 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
       nests[j] = cut_nest(ir, nests[j], c->cut[i].range[j], c->chunks);
     }
     k->sink = node_make(ir, OP_SINK, DT_NONE, 1, m->nests, nests, 0, NULL, 0, NULL);
-    k->nests.n = 0;
+    step_even(p, k);
+    step_canon(p, k);
     k->together = i ? 0 : c->n;
     k->each = (int)c->each;
   }
@@ -573,8 +573,10 @@ static Chain decide_chain(Plan *p, Chains which, const Member *m, int kernel, co
   return c;
 }
 
-void kernel_chains(Plan *p, Chains which) {
+void step_chains(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
+  const Chains which = p->chains;
+  (void)unused;
   if (which == CHAINS_NONE) return;
   size_t n = p->kernels.n;
   Member *m = xmalloc((n + 1) * sizeof *m);

@@ -392,7 +392,7 @@ static void vectorize_stores(IR *ir, Refs *stores, Ref vec) {
   *stores = vectors;
 }
 
-Ref expand_nest(IR *ir, Ref nest, const Target *t) {
+static Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   static const Rule unroll[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
   static const Rule group[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
   ir_rewrite(ir, group, NULL, &nest, 1, NULL);
@@ -413,8 +413,12 @@ Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   /* NEST(SINK(copies of operands, stores), loops) */
   for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&parts, stores.p[i]);
   roles.loops.store = parts.n == 1 ? parts.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);
-  Ref out = shuffle_nest(ir, nest_close(ir, &roles.loops));
+  const Ref out = nest_close(ir, &roles.loops);
   VEC_FREE(&stores);
   VEC_FREE(&parts);
   return out;
 }
+
+static void expand(Plan *p, NestState *s) { s->nest = expand_nest(p->ir, s->nest, p->target); }
+
+void step_expand(Plan *p, Kernel *k) { each_state(p, k, expand); }

@@ -41,7 +41,7 @@ static void mark_hot(const Plan *p, bool *hot) {
   free(order);
 }
 
-void fat_variants(Plan *p) {
+static void make_variants(Plan *p) {
   Arena *m = &p->ir->ctx->model;
   bool *hot = ARENA_NEW(m, bool, p->kernels.n + 1);
   mark_hot(p, hot);
@@ -59,18 +59,20 @@ void fat_variants(Plan *p) {
                       .code = -1,
                       .flops = x->flops,
                       .bytes_read = x->bytes_read,
-                      .bytes_written = x->bytes_written };
-      for (size_t i = 0; i < x->nests.n; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));
+                      .bytes_written = x->bytes_written,
+                      .moves = x->moves };
+      for (size_t i = 0; i < x->nests.n && (hot[k] || !t[1]); i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));
       VEC_PUSH(&v->kernels, same);
     }
-    owners_begin(v);
-    alike_begin(v);
-    for (size_t k = 0; k < p->kernels.n; k++)
-      if (hot[k] || !t[1]) kernel_lower(v, (int)k);
-    owners_end(v);
-    alike_end(v);
+    steps_run(v, STEP_affinity, STEP_variants);
+    steps_end(v);
     VEC_PUSH(&p->variants, v);
   }
+}
+
+void step_variants(Plan *p, Kernel *unused) {
+  (void)unused;
+  if (p->target->variants) make_variants(p);
 }
 
 /* ---- the same tiles in other vectors ---- */

@@ -1,12 +1,6 @@
-/* kernel.h: internal to kernel/. The steps of a kernel, each a file, in order: canonical ranges (canon.c, with varying.c: what
- * varies with what); opts chosen by the analytic model (heuristic.c, model.c, cost/tile.c; tiles.c for matrix units); opts
- * applied (opts.c): borders cut off (peel.c), groups for units (units.c), ranges split, panels of operands copied (stage.c);
- * constants packed in the order they are read (pack.c); copies and lanes (expand.c), with shuffles in place of elements one by
- * one (shuffle.c); functions and lanes a target lacks (legalize.c, decomp.c); weights asked for ahead (prefetch.c), the last
- * three once for kernels that are alike (alike.c); chunks for threads (threads.c) that read what they stored themselves
- * (owners.c); a list of micro-ops (linear.c), whose accesses are proved to lie inside their buffers (bounds.c); a function
- * (functions.c), one for kernels that begin elsewhere in their buffers (shift.c). Before all of them, chain.c says which
- * kernels run chunk by chunk together. */
+/* kernel.h: internal to kernel/. steps.h lists the steps of a kernel in order, each in the file of its name or in one that
+ * stands beside their prototypes. steps.c runs them. model.c and heuristic.c choose schedules, with
+ * cost/tile.c, tiles.c for matrix instructions and varying.c: what varies with what. functions.c writes the result, with shift.c. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../cost/tile.h"
@@ -66,11 +60,6 @@ typedef VEC(Remnant) Remnants;
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root where r runs over [begin, end), by a range from 0 on */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
-/* ranges whose quotient by a short extent a selection asks for, split where that divides: nests that together do the same */
-void even_nests(IR *ir, Ref nest, Refs *out);
-/* The nest with its ranges numbered by place, from the outside inwards: in sums, what inner loops change comes last. */
-Ref number_ranges(IR *ir, Ref nest);
-Ref canon_nest(IR *ir, Ref nest);          /* splits ranges at their div and mod, merges what is contiguous, orders */
 int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count products of matrices */
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in node_order */
 
@@ -97,9 +86,10 @@ int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 /* schedules for what o leaves, where it has none: by the model, unless they follow from o */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
-/* opts.c: applies complete opts; a tile that does not divide its range leaves the rest as further nests */
-void opts_apply(IR *ir, Ref nest, const Opts *o, Refs *nests);
-void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* adds the nests that o leaves */
+/* opts.c: adds the nests that o leaves */
+void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts);
+/* k has nest `nest` as a state behind the one at `at` and its rests, with that schedule; its place */
+size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says of another one */
 
 /* a reduction below root does not vary along r, a range of its nest: the rest of a tile along r is no nest of its own */
@@ -108,6 +98,7 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 /* peel.c */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
+void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interior at its place, borders behind it */
 
 /* optstext.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);
@@ -129,25 +120,18 @@ Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
  * one is then affine, and memory is that of the steps. */
 typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs; /* step in place of stair */
 Ref stairs_open(IR *ir, Ref index, Stairs *s); /* the index with the steps; itself where it has no stairs */
-void pack_weights(Plan *p, Ref *nest);     /* pack.c: notes in p->packed what the nest reads */
 /* the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
 /* stage.c: panels of operands in memory of the kernel's own */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
-Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n);       /* by: what became of the range, its loop first */
-Ref expand_nest(IR *ir, Ref nest, const Target *t);         /* expand.c: NEST(STORE...) with only loop ranges left */
-Ref shuffle_nest(IR *ir, Ref nest);                         /* shuffle.c: expand_nest's last step */
-Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t); /* legalize.c */
+/* What it makes of vectors whose lanes lie a stride apart, where `beside` of them lie an element apart: true: they are picked
+ * from vectors in memory, or put into such */
+bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
+int shuffle_row(int bytes, int lanes, int64_t beside);      /* else they go in rows of so many elements; 1: one by one */
 /* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all are
  * 0; NULL: by the facts of the target. made: those that count */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
-
-/* alike.c: the last three for all nests of a kernel, or what they made of another one that differs in its buffers only */
-typedef struct Alike Alike;
-void alike_begin(Plan *p);                  /* before kernels are lowered; without it none is looked for */
-void alike_end(Plan *p);
-void alike_expand(Plan *p, const Kernel *k, Refs *nests);
 
 /* apart.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
 typedef struct Term { int64_t step, n; } Term; /* step > 0; values 0 .. n - 1 of it */
@@ -160,26 +144,16 @@ typedef struct Addresses {
 /* proved: no address of a in a chunk is one of b in another */
 bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks);
 
-void kernel_chains(Plan *p, Chains which); /* chain.c: which kernels run chunk by chunk together */
-
 /* owners.c: in whose cache values are. A loop that is shared walks a buffer in spans, which it divides among threads */
 typedef struct Owners Owners;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* each thread has all of it; one thread has it */
 int64_t owners_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
-void owners_begin(Plan *p);                 /* before kernels are lowered */
 void owners_end(Plan *p);
 /* the part of a buffer that comes to be in two caches by reading it so; -1: not known */
 double owners_reading(const Plan *p, int64_t buf, int64_t span);
 double owners_storing(const Plan *p, int64_t buf, int64_t span); /* or by what reads it, at best, where it is stored so */
 void owners_note(const Plan *p, int64_t buf, bool store, int64_t span);
 
-/* threads.c: the ranges of chunks that nests have by chain.c stand outermost; their number, 0: there are none */
-int threads_given(const Plan *p, Refs *nests);
-/* threads.c: makes loops of threads of a kernel's nests; the number of its chunks, 1: serial. bytes: what it touches;
- * wanted: chunks, 0: as many as the model says; q: about chunks and loops, which counts before both */
-int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q);
-
-void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog); /* linear.c */
 
 /* bounds.c: proofs that accesses lie inside their buffers */
 typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof; /* by bounds and linear inequalities; by running loops' values */
@@ -202,11 +176,43 @@ bool kernel_shift(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
 Ref decomp_expr(IR *ir, Ref r, bool scalb);
 bool decomp_has(Op op, DType d);           /* whether it is one of those */
 
-/* fat.c: p->variants by p->target->variants; a schedule for other vectors with the same tiles, false: there is none */
-void fat_variants(Plan *p);
+/* fat.c: a schedule for other vectors with the same tiles, false: there is none */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 
-void kernel_nests(IR *ir, Kernel *k); /* lower.c: the canonical nests of its sink, if it has none yet */
-void kernel_lower(Plan *p, int k);    /* plan->kernels[k].sink to .prog; its schedule, buffers and cost */
-void kernel_cost(const IR *ir, Kernel *k); /* its flops and bytes, before it is cut */
+/* ---- the steps (steps.h); k is NULL for those of scope SCOPE_PLAN ----
+ * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (chain.c), affinity (owners.c), group
+ * (units.c), reorder, rests and tile (opts.c), match and reuse (alike.c), programs (linear.c), variants (fat.c). */
+#define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
+#include "steps.h"
+#undef STEP
+enum {
+#define STEP(letter, name, scope, kinds, level, needs, gives, gloss) STEP_##name,
+#include "steps.h"
+#undef STEP
+  STEP_COUNT
+};
+typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope;
+typedef enum { KIND_ANY, KIND_CPU } TargetKind; /* what a step serves: any target, or one of cores with caches and vectors */
+typedef struct KernelStep {
+  char letter;
+  const char *name;
+  void (*run)(Plan *p, Kernel *k);
+  Scope scope;
+  TargetKind kind;
+  Level level;             /* of the text after it */
+  const char *needs, *gives, *gloss;
+} KernelStep;
+extern const KernelStep step_table[STEP_COUNT]; /* steps.c */
+extern const char *const scope_name[];
+/* One step, over all kernels or the plan; kernels that the plan does not have in code are left out */
+void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
+void steps_run(Plan *p, int from, int to);  /* those from one to before another */
+void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
+void steps_end(Plan *p);                    /* frees what steps hand to each other */
+void step_verify(const Plan *p, const KernelStep *s, const Kernel *k); /* its nests are what is promised; bug() if not */
+void step_print(const Plan *p, const KernelStep *s, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
+/* lower.c: every nest of a kernel by f */
+void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
+void states_nests(const Kernel *k, Refs *out);
+void states_put(Kernel *k, Refs *nests);    /* in the same order; frees nests */
 #endif

@@ -193,7 +193,7 @@ static Ref widen_pairs(IR *ir, Ref nest, const Target *t) {
   return nest;
 }
 
-Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
+static Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
   Rule rules[OP_COUNT + 4];
   Machine m = { b, t };
   int n = 0;
@@ -207,3 +207,7 @@ Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
   ir_rewrite(ir, rules, &m, &nest, 1, NULL);
   return nest;
 }
+
+static void legalize(Plan *p, NestState *s) { s->nest = legalize_nest(p->ir, s->nest, p->backend, p->target); }
+
+void step_legalize(Plan *p, Kernel *k) { each_state(p, k, legalize); }

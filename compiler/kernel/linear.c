@@ -9,7 +9,8 @@
  * the result of another. The others get ranges of their own first.
  *
  * needs: nests with only loops left (expand.c), of ops that the backend has (legalize.c)
- * gives: a program that ir_verify_program lets pass   keeps: the value of every element */
+ * gives: a program that ir_verify_program lets pass, the buffers it names, Kernel.schedule   keeps: the value of every element
+ * breaks: Kernel.states, which is empty then */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -549,9 +550,40 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   linear_free(l);
 }
 
-void linearize(IR *ir, const Ref *nests, size_t n, Refs *prog) {
+static bool absent(int *p, size_t n, int x) {
+  for (size_t i = 0; i < n; i++)
+    if (p[i] == x) return false;
+  return true;
+}
+
+static void name_buffers(const IR *ir, Kernel *k) {
+  k->bufs.n = k->written.n = k->locals.n = 0;
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const Node *x = node(ir, k->prog.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
+    const int buf = (int)node(ir, x->src[0])->arg[0];
+    if (ir->bufs.p[buf].kind == BUF_LOCAL) {
+      if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
+      continue;
+    }
+    if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
+    if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
+  }
+}
+
+void step_programs(Plan *p, Kernel *k) {
   Shared shared = { 0 };
-  for (size_t i = 0; i < n; i++) linear_nest(ir, nests[i], prog, &shared);
+  Sb text = { 0 };
+  k->prog.n = 0;
+  for (size_t i = 0; i < k->states.n; i++) {
+    p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    linear_nest(p->ir, k->states.p[i].nest, &k->prog, &shared);
+  }
+  for (size_t i = 0; i < k->nests.n; i++) sb_puts(&text, k->nests.p[i].opts);
+  if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
+  k->schedule = sb_keep(&text, &p->ir->ctx->model);
+  name_buffers(p->ir, k);
+  VEC_FREE(&k->states);
   VEC_FREE(&shared.visible);
   refmap_free(&shared.top);
   refmap_free(&shared.index);

@@ -1,14 +1,11 @@
-/* kernel/lower.c: one kernel from scalar expressions to its program, through the files that
- * kernel.h lists, and what is known of it then. */
+/* lower.c: steps of a kernel that are about its nests as a list: what it costs, their schedules, local memory that they share.
+ *
+ * cost:     needs: canonical nests   gives: Kernel.flops, .bytes_read, .bytes_written, .moves   keeps: all else
+ * schedule: needs: canonical nests   gives: Kernel.nests with schedules, Kernel.states with opts to apply   keeps: all else
+ * locals:   needs: the nests of all kernels   gives: one local buffer for several nests   keeps: the value of every element */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
-
-static bool absent(int *p, size_t n, int x) {
-  for (size_t i = 0; i < n; i++)
-    if (p[i] == x) return false;
-  return true;
-}
 
 /* Operations on floats; choosing an element by its place is none. */
 static bool is_arithmetic(const IR *ir, const Node *x, bool data) {
@@ -41,6 +38,15 @@ static double count_flops(const IR *ir, Ref nest) {
   return flops;
 }
 
+void states_nests(const Kernel *k, Refs *out) {
+  for (size_t i = 0; i < k->states.n; i++) VEC_PUSH(out, k->states.p[i].nest);
+}
+
+void states_put(Kernel *k, Refs *nests) {
+  for (size_t i = 0; i < k->states.n; i++) k->states.p[i].nest = nests->p[i];
+  VEC_FREE(nests);
+}
+
 /* Nests run one after the other: the copies of operands that they make share memory. */
 static void share_locals(IR *ir, Refs *nests) {
   Refs all = { 0 };
@@ -65,21 +71,6 @@ static void share_locals(IR *ir, Refs *nests) {
   }
   VEC_FREE(&all);
   VEC_FREE(&kept);
-}
-
-static void name_buffers(const IR *ir, Kernel *k) {
-  k->bufs.n = k->written.n = k->locals.n = 0;
-  for (size_t i = 0; i < k->prog.n; i++) {
-    const Node *x = node(ir, k->prog.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
-    const int buf = (int)node(ir, x->src[0])->arg[0];
-    if (ir->bufs.p[buf].kind == BUF_LOCAL) {
-      if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
-      continue;
-    }
-    if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
-    if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
-  }
 }
 
 /* Is a value an element of memory or a constant, whichever of them a comparison of indices names? */
@@ -107,7 +98,8 @@ static int64_t touched(const IR *ir, const Node *x) {
 
 /* What a kernel costs as written, before opts: arithmetic of its nests, and the bytes it touches in each buffer, no more than
  * the buffer has: loads of one buffer may be of the same elements. */
-void kernel_cost(const IR *ir, Kernel *k) {
+void step_cost(Plan *p, Kernel *k) {
+  const IR *ir = p->ir;
   Refs all = { 0 };
   RefMap at[2] = { { 0 } }; /* a buffer that is loaded, stored: its place in left + 1 */
   VEC(int64_t) left = { 0 }; /* elements that are not counted yet */
@@ -137,15 +129,11 @@ void kernel_cost(const IR *ir, Kernel *k) {
   VEC_FREE(&all);
 }
 
-void kernel_nests(IR *ir, Kernel *k) {
-  const Node *sink = node(ir, k->sink);
-  Refs parts = { 0 };
-  for (int i = 0; i < sink->nsrc && !k->nests.n; i++) even_nests(ir, sink->src[i], &parts);
-  for (size_t i = 0; i < parts.n; i++) {
-    ir->origin = node(ir, parts.p[i])->origin;
-    VEC_PUSH(&k->nests, ((NestSchedule){ .nest = canon_nest(ir, parts.p[i]) }));
+void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s)) {
+  for (size_t i = 0; i < k->states.n; i++) {
+    p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    f(p, &k->states.p[i]);
   }
-  VEC_FREE(&parts);
 }
 
 /* A variant's: the base's, retiled. */
@@ -184,48 +172,28 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
   return heuristic_opts(ir, &n, p->target);
 }
 
-/* The nest's schedule is kept and applied; the chunks it wants, or 0. */
-static int schedule(Plan *p, const NestSchedule *base, NestSchedule *s, Refs *nests, Sb *text) {
+void step_schedule(Plan *p, Kernel *k) {
   IR *ir = p->ir;
-  ir->origin = node(ir, s->nest)->origin;
-  nest_key(ir, s->nest, p->target, p->backend, s->key);
-  const Question q = base ? ask_key(ir, "variant", s->key, s->nest) : (Question){ 0 };
-  Opts o = choose_opts(p, base, &q, s);
-  size_t at = text->n;
-  opts_complete(ir, s->nest, p->target, &o);
-  opts_print(ir, s->nest, &o, text);
-  s->opts = arena_str(&ir->ctx->model, text->p + at, text->n - at);
-  if (base) answer_with(ir, &q, s->opts);
-  opts_apply(ir, s->nest, &o, nests);
-  return o.threads;
+  const Kernel *base = p->base ? &p->base->kernels.p[k - p->kernels.p] : NULL;
+  k->states.n = 0;
+  for (size_t i = 0; i < k->nests.n; i++) {
+    NestSchedule *s = &k->nests.p[i];
+    Sb text = { 0 };
+    ir->origin = node(ir, s->nest)->origin;
+    nest_key(ir, s->nest, p->target, p->backend, s->key);
+    const Question q = base ? ask_key(ir, "variant", s->key, s->nest) : (Question){ 0 };
+    Opts o = choose_opts(p, base ? &base->nests.p[i] : NULL, &q, s);
+    opts_complete(ir, s->nest, p->target, &o);
+    opts_print(ir, s->nest, &o, &text);
+    s->opts = sb_keep(&text, &ir->ctx->model);
+    if (base) answer_with(ir, &q, s->opts);
+    VEC_PUSH(&k->states, ((NestState){ .nest = s->nest, .opts = arena_dup(&ir->ctx->model, &o, sizeof o) }));
+  }
 }
 
-void kernel_lower(Plan *p, int index) {
-  IR *ir = p->ir;
-  Kernel *k = &p->kernels.p[index];
+void step_locals(Plan *p, Kernel *k) {
   Refs nests = { 0 };
-  Sb text = { 0 };
-  int wanted = 0; /* chunks, at most, by the nests' schedules */
-  kernel_nests(ir, k);
-  for (size_t i = 0; i < k->nests.n; i++) {
-    const int want = schedule(p, p->base ? &p->base->kernels.p[index].nests.p[i] : NULL, &k->nests.p[i], &nests, &text);
-    if (want > wanted) wanted = want;
-  }
-  for (size_t i = 0; i < nests.n; i++) {
-    pack_weights(p, &nests.p[i]);
-    nests.p[i] = number_ranges(ir, nests.p[i]);
-  }
-  alike_expand(p, k, &nests);
-  share_locals(ir, &nests);
-  if (!k->each) kernel_cost(ir, k);
-  k->chunks = threads_given(p, &nests);
-  if (!k->chunks) {
-    const Question q = ask_kernel(p, "chunks", k);
-    k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted, &q);
-  }
-  if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
-  linearize(ir, nests.p, nests.n, &k->prog);
-  k->schedule = sb_keep(&text, &ir->ctx->model);
-  name_buffers(ir, k);
-  VEC_FREE(&nests);
+  states_nests(k, &nests);
+  share_locals(p->ir, &nests);
+  states_put(k, &nests);
 }

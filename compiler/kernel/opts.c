@@ -5,12 +5,15 @@
  * b * B + r then, and tiles are those of r. A schedule is complete here: it has a schedule for each rest and each border
  * (opts_complete in heuristic.c), and nobody is asked for one.
  *
- * needs: a canonical nest, a complete schedule that opts_check lets pass   gives: nests with ranges of all kinds
- * keeps: the value of every element, up to the order in which floats are summed */
+ * reorder: needs: opts that opts_check lets pass, groups made     gives: loops in the order of the opts, NestState.kept
+ * rests:   needs: loops in order                                   gives: Kernel.states of what tiles leave, as far as these
+ *                                                                         steps bring a nest
+ * tile:    needs: extents that tiles divide, but for reductions    gives: ranges of all kinds, NestState.panel
+ * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
 #include "units.h"
 #include <string.h>
 
-enum { PARTS = 3 }; /* that a range is split in: tiles, copies, lanes */
+enum { PARTS = 3 };        /* that a range is split in: tiles, copies, lanes */
 
 /* Splits range r of extent n * tile below root, by what is in by then. */
 static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
@@ -228,46 +231,81 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   return nest;
 }
 
-/* The nest that is left of it, which o is about then; *kept: how many of its loops stay outermost */
-static Ref cut(IR *ir, Ref nest, Opts *o, int *kept, Remnants *parts) {
+/* The nest that is left of it, which o is about then */
+static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   Refs borders = { 0 };
   o->nparts = o->nborders = 0;
   nest = peel_apply(ir, nest, o, &borders);
   for (size_t i = 0; i < borders.n; i++) VEC_PUSH(parts, ((Remnant){ .nest = borders.p[i], .own = true, .border = true }));
   VEC_FREE(&borders);
   nest = units_apply(ir, nest, o);
-  *kept = kept_outside(ir, nest, o);
-  nest = order(ir, nest, o, *kept, false);
+  nest = order(ir, nest, o, kept_outside(ir, nest, o), false);
   return cut_rests(ir, nest, o, parts);
 }
 
 void opts_parts(IR *ir, Ref nest, const Opts *given, Remnants *parts) {
   Opts o = *given;
-  int kept;
-  cut(ir, nest, &o, &kept, parts);
+  cut(ir, nest, &o, parts);
 }
 
-void opts_apply(IR *ir, Ref nest, const Opts *given, Refs *nests) {
-  Opts o = *given;
-  Remnants parts = { 0 };
-  int kept;
-  nest = cut(ir, nest, &o, &kept, &parts);
-  nest = order(ir, nest, &o, kept, true);
-  Ref panel[PARTS] = { o.staged };
-  for (int i = 0; i < o.n; i++) {
-    Opt *p = &o.opt[i];
-    Ref by[PARTS];
-    int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->unroll * p->lanes, whole = extent / tile * tile;
-    bool overlap = whole < extent && opens_range(ir, nest, p->range);
-    nest = overlap ? split_overlapping(ir, nest, p) : split_whole(ir, nest, *p, by);
-    if (p->range == o.staged) memcpy(panel, by, sizeof panel);
-  }
-  if (o.staged) nest = stage_nest(ir, nest, panel, PARTS);
-  VEC_PUSH(nests, nest);
-  CHECK((int)parts.n == given->nparts);
-  for (size_t i = 0; i < parts.n; i++) {
-    Opts part = opts_read(ir, parts.p[i].nest, given->part[i]);
-    opts_apply(ir, parts.p[i].nest, &part, nests);
-  }
-  VEC_FREE(&parts);
+size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *text) {
+  const Opts o = opts_read(p->ir, nest, text);
+  const NestState rest = { .nest = nest, .depth = k->states.p[at].depth + 1, .opts = arena_dup(&p->ir->ctx->model, &o, sizeof o) };
+  size_t end = at + 1;
+  while (end < k->states.n && k->states.p[end].depth > k->states.p[at].depth) end++;
+  VEC_PUSH(&k->states, rest);
+  memmove(&k->states.p[end + 1], &k->states.p[end], (k->states.n - 1 - end) * sizeof rest);
+  k->states.p[end] = rest;
+  return end;
 }
+
+static void reorder(Plan *p, NestState *s) {
+  s->kept = kept_outside(p->ir, s->nest, s->opts);
+  s->nest = order(p->ir, s->nest, s->opts, s->kept, false);
+}
+
+void step_reorder(Plan *p, Kernel *k) { each_state(p, k, reorder); }
+
+/* A rest takes the steps before this one: borders cut off, which are rests of it, groups, loops in order. */
+static void prepare(Plan *p, Kernel *k, size_t at) {
+  const int depth = k->states.p[at].depth;
+  peel_state(p, k, at);
+  NestState *s = &k->states.p[at];
+  s->nest = units_apply(p->ir, s->nest, s->opts);
+  reorder(p, s);
+  for (size_t i = at + 1; i < k->states.n && k->states.p[i].depth > depth; i++)
+    if (k->states.p[i].depth == depth + 1) prepare(p, k, i);
+}
+
+void step_rests(Plan *p, Kernel *k) {
+  for (size_t at = 0; at < k->states.n; at++) { /* rests of rests included */
+    Opts *o = k->states.p[at].opts;
+    const int wanted = o->nparts;
+    Remnants parts = { 0 };
+    p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
+    o->nparts = 0;
+    k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, o, &parts);
+    CHECK((int)parts.n == wanted);
+    for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));
+    VEC_FREE(&parts);
+  }
+}
+
+static void tile(Plan *p, NestState *s) {
+  IR *ir = p->ir;
+  Opts *o = s->opts;
+  s->nest = order(ir, s->nest, o, s->kept, true);
+  if (o->staged) s->panel[0] = o->staged; /* also without a tile of its own */
+  for (int i = 0; i < o->n; i++) {
+    const Opt *x = &o->opt[i];
+    Ref by[PARTS] = { 0 };
+    const int64_t extent = node(ir, x->range)->arg[0], tile = (int64_t)x->unroll * x->lanes, whole = extent / tile * tile;
+    const bool overlap = whole < extent && opens_range(ir, s->nest, x->range);
+    s->nest = overlap ? split_overlapping(ir, s->nest, x) : split_whole(ir, s->nest, *x, by);
+    if (x->range == o->staged) memcpy(s->panel, by, sizeof s->panel);
+  }
+  o->n = o->nmoved = 0;
+  o->staged = 0;
+}
+
+void step_tile(Plan *p, Kernel *k) { each_state(p, k, tile); }

@@ -62,21 +62,20 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
   VEC_FREE(&all);
 }
 
-void owners_begin(Plan *p) {
+void step_affinity(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
+  (void)unused;
   p->owners = ARENA_NEW(&ir->ctx->model, Owners, 1);
   p->owners->n = ir->bufs.n;
   p->owners->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
   for (size_t b = 0; b < ir->bufs.n; b++)
     p->owners->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    kernel_nests(ir, &p->kernels.p[k]);
+  for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) add_reaches(p, (int)k, p->kernels.p[k].nests.p[i].nest);
-  }
 }
 
 void owners_end(Plan *p) {
-  VEC_FREE(&p->owners->reaches);
+  if (p->owners) VEC_FREE(&p->owners->reaches);
   p->owners = NULL;
 }
 

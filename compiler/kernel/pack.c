@@ -160,22 +160,24 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   return packed;
 }
 
-void pack_weights(Plan *p, Ref *nest) {
+static void pack(Plan *p, NestState *s) {
   IR *ir = p->ir;
   Refs all = { 0 };
   VEC(Ref) from = { 0 };
   VEC(Ref) to = { 0 };
-  ir_toposort(ir, nest, 1, &all);
+  ir_toposort(ir, &s->nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind != BUF_WEIGHT) continue;
-    Ref packed = pack_load(p, *nest, &all, all.p[i]);
+    Ref packed = pack_load(p, s->nest, &all, all.p[i]);
     if (!packed) continue;
     VEC_PUSH(&from, all.p[i]);
     VEC_PUSH(&to, packed);
   }
-  if (from.n) *nest = ix_subst(ir, *nest, (int)from.n, from.p, to.p);
+  if (from.n) s->nest = ix_subst(ir, s->nest, (int)from.n, from.p, to.p);
   VEC_FREE(&all);
   VEC_FREE(&from);
   VEC_FREE(&to);
 }
+
+void step_pack(Plan *p, Kernel *k) { each_state(p, k, pack); }

@@ -5,8 +5,10 @@
  * and what lies before and behind them are nests of their own, scheduled anew, whose gates stay. Each range that is peeled
  * is cut out of the interior that those before it left, so that a picture has four borders and not eight.
  *
- * needs: a canonical nest   gives: nests that together do the same */
+ * needs: canonical nests with opts   gives: states of borders, scheduled anew; interiors   keeps: the value of every element
+ * breaks: the opts PEEL, which are applied then */
 #include "kernel.h"
+#include <string.h>
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 
@@ -67,4 +69,23 @@ Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
   }
   o->npeeled = 0;
   return nest;
+}
+
+void peel_state(Plan *p, Kernel *k, size_t at) {
+  Refs borders = { 0 };
+  Opts *o = k->states.p[at].opts;
+  k->states.p[at].nest = peel_apply(p->ir, k->states.p[at].nest, o, &borders);
+  CHECK((int)borders.n == o->nborders);
+  for (int i = 0; i < o->nborders; i++) rest_add(p, k, at, borders.p[i], o->part[i]);
+  o->nparts -= o->nborders;
+  memmove(o->part, o->part + o->nborders, (size_t)o->nparts * sizeof *o->part);
+  o->nborders = 0;
+  VEC_FREE(&borders);
+}
+
+void step_peel(Plan *p, Kernel *k) {
+  for (size_t i = 0; i < k->states.n; i++) { /* borders of borders included */
+    p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    peel_state(p, k, i);
+  }
 }

@@ -10,6 +10,7 @@
  * keeps: the value of every element
  * gives: PREFETCHes beside the stores of a nest, which linear.c puts into the loop of the reduction */
 #include "kernel.h"
+#include <string.h>
 
 typedef struct Panel {
   Ref first;                   /* index of its first element */
@@ -103,4 +104,23 @@ Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *mad
   VEC_FREE(&all);
   VEC_FREE(&parts);
   return nest;
+}
+
+void step_prefetch(Plan *p, Kernel *k) {
+  IR *ir = p->ir;
+  const Question q = ask_kernel(p, "prefetch", k);
+  static const char word[] = "panels-";
+  const bool some = q.given && !strncmp(q.given, word, sizeof word - 1), none = q.given && !strcmp(q.given, "none");
+  const char *given = some ? q.given + sizeof word - 1 : none ? "" : NULL;
+  Sb made = { 0 };
+  for (size_t i = 0; i < k->states.n; i++) {
+    ir->origin = node(ir, k->states.p[i].nest)->origin;
+    k->states.p[i].nest = prefetch_nest(ir, k->states.p[i].nest, p->target, &given, &made);
+  }
+  const bool any = made.n > 0;
+  while (made.n && made.p[made.n - 1] == '0') made.n--;
+  const char *value = made.n ? arena_printf(&ir->ctx->model, "%s%.*s", word, (int)made.n, made.p) : "none";
+  if (q.given && strcmp(q.given, value)) answer_refused(ir, &q, "the kernel has other panels of weights");
+  if (any) answer_with(ir, &q, value);
+  sb_free(&made);
 }

@@ -358,4 +358,18 @@ static Ref shuffle_stores(IR *ir, Ref nest) {
   return nest;
 }
 
-Ref shuffle_nest(IR *ir, Ref nest) { return shuffle_stores(ir, shuffle_loads(ir, nest)); }
+/* Copies of operands (stage.c) are nests in the sink of a nest, and come first. */
+static Ref shuffle_nest(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  const Node *sink = node(ir, n.store);
+  Refs parts = { 0 };
+  for (int i = 0; i < sink->nsrc && sink->op == OP_SINK; i++)
+    VEC_PUSH(&parts, node(ir, sink->src[i])->op == OP_NEST ? shuffle_nest(ir, sink->src[i]) : sink->src[i]);
+  if (parts.n) n.store = node_with_src(ir, n.store, parts.p);
+  VEC_FREE(&parts);
+  return shuffle_stores(ir, shuffle_loads(ir, nest_close(ir, &n)));
+}
+
+static void shuffle_state(Plan *p, NestState *s) { s->nest = shuffle_nest(p->ir, s->nest); }
+
+void step_shuffle(Plan *p, Kernel *k) { each_state(p, k, shuffle_state); }

@@ -147,7 +147,7 @@ static bool walked_again(IR *ir, Ref nest, const Refs *loads) {
   return again;
 }
 
-Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
+static Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
   Refs loads = { 0 }, all = { 0 }, to = { 0 }, parts = { 0 };
   Nest x = nest_open(ir, nest);
   panel_loads(ir, nest, by, n, &loads);
@@ -168,3 +168,10 @@ Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
   VEC_FREE(&parts);
   return nest_close(ir, &x);
 }
+
+static void stage(Plan *p, NestState *s) {
+  if (s->panel[0]) s->nest = stage_nest(p->ir, s->nest, s->panel, 3);
+  memset(s->panel, 0, sizeof s->panel);
+}
+
+void step_stage(Plan *p, Kernel *k) { each_state(p, k, stage); }

@@ -318,7 +318,8 @@ static Ref close_share(IR *ir, Share *s) {
   return nest_close(ir, n);
 }
 
-int threads_given(const Plan *p, Refs *nests) {
+/* Ranges of chunks that nests have by chain.c stand outermost; their number, 0: there are none */
+static int threads_given(const Plan *p, Refs *nests) {
   IR *ir = p->ir;
   int64_t chunks = 0;
   for (size_t i = 0; i < nests->n; i++) {
@@ -385,7 +386,9 @@ static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share
   return text[end] ? 0 : chunks;
 }
 
-int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q) {
+/* Makes loops of threads; the number of chunks, 1: serial. bytes: what the kernel touches; wanted: chunks, 0: as many as the
+ * model says; q: about chunks and loops, which counts before both */
+static int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q) {
   IR *ir = p->ir;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
   for (size_t i = 0; i < nests->n; i++) open_share(ir, nests->p[i], p->target, &s[i]);
@@ -399,4 +402,18 @@ int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Q
   for (size_t i = 0; i < nests->n && chunks > 1; i++) nests->p[i] = close_share(ir, &s[i]);
   free(s);
   return chunks;
+}
+
+void step_threads(Plan *p, Kernel *k) {
+  Refs nests = { 0 };
+  int wanted = 0; /* chunks, at most, by the nests' schedules */
+  for (size_t i = 0; i < k->states.n; i++)
+    if (!k->states.p[i].depth && k->states.p[i].opts->threads > wanted) wanted = k->states.p[i].opts->threads;
+  states_nests(k, &nests);
+  k->chunks = threads_given(p, &nests);
+  if (!k->chunks) {
+    const Question q = ask_kernel(p, "chunks", k);
+    k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted, &q);
+  }
+  states_put(k, &nests);
 }

@@ -188,3 +188,7 @@ Ref units_apply(IR *ir, Ref nest, Opts *o) {
   o->unit = NULL;
   return nest;
 }
+
+static void group(Plan *p, NestState *s) { s->nest = units_apply(p->ir, s->nest, s->opts); }
+
+void step_group(Plan *p, Kernel *k) { each_state(p, k, group); }

@@ -15,6 +15,16 @@ typedef struct NestSchedule {
   bool partial;            /* the search that found it was not finished */
 } NestSchedule;
 
+/* A nest as the steps of its kernel have it so far (kernel/steps.h). Those that tiles and borders leave follow the nest that
+ * they are left by. */
+typedef struct NestState {
+  Ref nest;
+  int depth;               /* 0: a canonical nest became it; else it is left by the last nest before it of less depth */
+  struct Opts *opts;       /* kernel.h: what of its schedule is still to be applied; in the model's arena */
+  int kept;                /* outer ranges that no opt moves inwards */
+  Ref panel[3];            /* loop, copies and lanes of the range of whose tiles panels are to be copied; 0: none are */
+} NestState;
+
 /* Where schedules come from before the heuristic is asked: a list, the first that knows a key counts. */
 typedef struct ScheduleSource {
   const char *name;        /* "lock", "store": for the manifest and for messages */
@@ -35,7 +45,11 @@ typedef struct Kernel {
   VEC(int) locals;         /* memory on the stack of each call, which is in none of these */
   bool may_alias;          /* two of them share memory: no restrict */
   const char *schedule;    /* the opts in text, one nest after another */
-  VEC(NestSchedule) nests; /* the same, a nest of the sink each; canonical nests alone until it is lowered */
+  VEC(NestSchedule) nests; /* the same, a canonical nest each; without schedules before the step `schedule` */
+  VEC(NestState) states;   /* from the step `schedule` to `programs`: the nests as they are by then */
+  int as;                  /* 1 + the kernel of which it is a copy but for its buffers: steps skip it; 0: none */
+  const Ref *buffers;      /* BUFFERs in the order in which two such kernels have them */
+  int nbuffers;
   int chunks;              /* into which threads may share it; 1: one call does all */
   int together;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
   int each;                /* of a chain: chunks that a thread takes at a time, one after another */
@@ -73,6 +87,10 @@ int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a space */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: its elements */
 
+/* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
+typedef enum { CHAINS_FASTER, CHAINS_NONE, CHAINS_ALL, CHAINS_COUNT } Chains;
+extern const char *const chains_name[CHAINS_COUNT]; /* kernel/chain.c */
+
 typedef struct Plan {
   Graph *g;
   IR *ir;
@@ -81,6 +99,7 @@ typedef struct Plan {
   Precision precision;
   Storage weights_as;
   ScheduleSource *schedules;
+  Chains chains;
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
@@ -91,17 +110,12 @@ typedef struct Plan {
   size_t nlayouts;
   double layout_cost[2];   /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
   struct Owners *owners;   /* kernel/owners.c: while kernels are lowered, else NULL */
-  struct Alike *alike;     /* kernel/alike.c: likewise */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
   VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/fat.c */
   struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;
 } Plan;
-
-/* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
-typedef enum { CHAINS_FASTER, CHAINS_NONE, CHAINS_ALL, CHAINS_COUNT } Chains;
-extern const char *const chains_name[CHAINS_COUNT]; /* kernel/chain.c */
 
 typedef struct CompileOptions {
   const Target *target;
@@ -112,7 +126,9 @@ typedef struct CompileOptions {
   bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
   Chains chains;           /* CHAINS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
-  const char *dump;        /* letters of passes to dump after, to stderr */
+  const char *dump;        /* letters of passes and steps to dump after, to stderr */
+  int kernel;              /* 1 + the kernel to which texts of kernels are limited; 0: all */
+  bool time_passes;        /* a table of how long each of them took, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped, unless that is NULL, and NULL is returned */
   Sb *stopped;
   void (*progress)(void *arg, const char *stage, int done, int total); /* may be NULL */

@@ -124,7 +124,7 @@ static void lines_have_owners(void **state) {
   assert_int_equal(p->kernels.n, 2);
   const int product = p->kernels.p[0].written.p[0];
   assert_true(owners_reading(p, product, ALL) < 0 && owners_storing(p, product, ALL) < 0);
-  owners_begin(p);
+  step_affinity(p, NULL);
   for (size_t b = 0; b < p->ir->bufs.n; b++) /* the caller wrote its inputs */
     assert_true(owners_reading(p, (int64_t)b, COLUMNS) == (p->ir->bufs.p[b].kind == BUF_INPUT ? 0 : -1));
   assert_true(owners_storing(p, product, COLUMNS) == 0 && owners_storing(p, product, ALL) == 0.5);

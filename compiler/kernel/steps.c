@@ -1,0 +1,75 @@
+/* steps.c: the table of steps.h as data, the loop over it, and what holds between two steps. */
+#include "kernel.h"
+#include <string.h>
+
+enum { NEST = SCOPE_NEST, KERNEL = SCOPE_KERNEL, PLAN = SCOPE_PLAN, ANY = KIND_ANY, CPU = KIND_CPU };
+
+const KernelStep step_table[STEP_COUNT] = {
+#define STEP(letter, name, scope, kind, level, needs, gives, gloss) \
+  { letter, #name, step_##name, (Scope)(scope), (TargetKind)(kind), level, needs, gives, gloss },
+#include "steps.h"
+#undef STEP
+};
+
+const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
+
+/* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */
+static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
+  return (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
+}
+
+void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg) {
+  const size_t n = p->kernels.n;
+  if (s->scope == SCOPE_PLAN) s->run(p, NULL);
+  for (size_t k = 0; k < n && s->scope != SCOPE_PLAN; k++) {
+    if (!left_out(p, s, &p->kernels.p[k])) s->run(p, &p->kernels.p[k]);
+    if (progress) progress(arg, s->name, (int)k + 1, (int)n);
+  }
+}
+
+void steps_run(Plan *p, int from, int to) {
+  for (int i = from; i < to; i++) step_run(p, &step_table[i], NULL, NULL);
+}
+
+void kernel_lower(Plan *p, int k) {
+  for (int i = 0; i < STEP_COUNT; i++)
+    if (step_table[i].scope != SCOPE_PLAN) step_table[i].run(p, &p->kernels.p[k]);
+}
+
+void steps_end(Plan *p) {
+  owners_end(p);
+  for (size_t k = 0; k < p->kernels.n; k++) VEC_FREE(&p->kernels.p[k].states);
+}
+
+/* ---- between two steps ---- */
+static void print_todo(const IR *ir, const NestState *s, int i, Sb *out) {
+  sb_printf(out, "; n%d:", i);
+  if (s->depth) sb_printf(out, " rest of depth %d,", s->depth);
+  if (s->kept) sb_printf(out, " %d loops kept outside,", s->kept);
+  sb_puts(out, " to do ");
+  opts_print(ir, s->nest, s->opts, out);
+  if (s->panel[0]) sb_puts(out, ", panels");
+  sb_puts(out, "\n");
+}
+
+void step_print(const Plan *p, const KernelStep *s, int index, Sb *out) {
+  const Kernel *k = &p->kernels.p[index];
+  Refs nests = { 0 };
+  (void)s;
+  if (k->as) {
+    sb_printf(out, "; kernel %d: as kernel %d\n", index, k->as - 1);
+    return;
+  }
+  sb_printf(out, "; kernel %d\n", index);
+  for (size_t i = 0; i < k->nests.n && !k->states.n; i++) VEC_PUSH(&nests, k->nests.p[i].nest);
+  states_nests(k, &nests);
+  ir_print_nodes(p->ir, nests.p, nests.n, out);
+  for (size_t i = 0; i < k->states.n; i++) print_todo(p->ir, &k->states.p[i], (int)i, out);
+  VEC_FREE(&nests);
+}
+
+void step_verify(const Plan *p, const KernelStep *s, const Kernel *k) {
+  (void)p;
+  (void)s;
+  (void)k;
+}
