@@ -40,9 +40,10 @@ typedef struct Options {       /* zero, false and NULL: not given */
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
+  int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool self_test, no_cpu_check, no_index_status, no_store, no_settle, vs_ort, vs_untuned, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_settle, vs_ort, vs_untuned, hardlinks;
   bool json, explain, tunables, quiet, verbose, help, man, version;
 } Options;
 

@@ -16,12 +16,6 @@ static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed
   interpret(c, g, 1, true, *in, *out);
 }
 
-static void check_pass(Ctx *c, const char *name) {
-  bool known = !strcmp(name, "load");
-  for (int i = 0; i < pass_count(); i++) known |= !strcmp(pass_info(i).name, name);
-  if (!known) fail(c, EX_USAGE_, "unknown --stop-after '%s' (tgc ops lists the passes)", name);
-}
-
 /* To standard output whole; to a file NAME.tg with the long weights in NAME.bin beside it, which may be what the graph's
  * weights are mapped from. */
 static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
@@ -60,7 +54,6 @@ static void write_bundle(Ctx *c, void *arg) {
 int verb_compile(Ctx *c, const Options *o) {
   const Target *t = target_of(c, o, DEFAULT_ISA);
   Feed feed = { 0 };
-  if (o->stop_after) check_pass(c, o->stop_after);
   feed_read(c, o, &feed);
   Graph *g = load_graph(c, o, &feed);
   if (o->stop_after) return stop(c, o, g, t);

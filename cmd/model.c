@@ -132,6 +132,8 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .schedules = schedules,
                                                 .decisions = decisions,
                                                 .dump = o->dump,
+                                                .kernel = o->kernel < INT64_MAX ? o->kernel + 1 : INT64_MAX,
+                                                .time_passes = o->time_passes,
                                                 .stop_after = o->stop_after,
                                                 .stopped = stopped,
                                                 .progress = show_pass,

@@ -24,6 +24,17 @@ static json_t *frontend_json(const Frontend *f, bool quiet) {
   return json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "suffix", f->suffix, "operators", ops, "refused", refused);
 }
 
+static json_t *pass_json(PassInfo p, bool quiet) {
+  const char letter[2] = { p.letter, 0 };
+  const KernelStep *s = p.step;
+  if (!quiet) printf(s ? "%c    %-10s%s\n" : "%c  %-10s%s\n", p.letter, p.name, p.gloss);
+  json_t *j = json_pack("{s:s, s:s, s:s}", "letter", letter, "name", p.name, "gloss", p.gloss);
+  if (s)
+    json_object_update_new(j, json_pack("{s:s, s:s, s:s, s:s}", "scope", scope_name[s->scope], "target", kind_name[s->kind],
+                                        "needs", s->needs, "gives", s->gives));
+  return j;
+}
+
 int verb_ops(Ctx *c, const Options *o) {
   (void)c;
   json_t *ops = json_array(), *passes = json_array(), *front = json_array(), *back = json_array();
@@ -34,13 +45,8 @@ int verb_ops(Ctx *c, const Options *o) {
     if (!o->json)
       printf("%-9s%-8s%-10s%s%s%s\n", x->name, level_name[x->level], x->type, x->args, *x->args ? "  " : "", x->gloss);
   }
-  if (!o->json) puts("\npasses (letter for -d, name for --stop-after):");
-  for (int i = 0; i < pass_count(); i++) {
-    char letter[2] = { pass_info(i).letter, 0 };
-    json_array_append_new(passes,
-                          json_pack("{s:s, s:s, s:s}", "letter", letter, "name", pass_info(i).name, "gloss", pass_info(i).gloss));
-    if (!o->json) printf("%c  %-10s%s\n", letter[0], pass_info(i).name, pass_info(i).gloss);
-  }
+  if (!o->json) puts("\npasses, and indented the steps of kernels (letter for -d, name for --stop-after):");
+  for (int i = 0; i < pass_count(); i++) json_array_append_new(passes, pass_json(pass_info(i), o->json));
   for (const Frontend *f = frontends; f->name; f++) json_array_append_new(front, frontend_json(f, o->json));
   for (const Backend *const *b = backends; *b; b++)
     json_array_append_new(back, json_pack("{s:s, s:s}", "name", (*b)->name, "gloss", (*b)->gloss));

@@ -266,6 +266,25 @@ static bool is_pass(char letter) {
   return false;
 }
 
+static int check_stop(const Options *o) {
+  const char *name = o->stop_after;
+  Sb names = { 0 };
+  bool known = !strcmp(name, "load"), of_graph = known;
+  int code = -1;
+  for (int i = 0; i < pass_count(); i++) {
+    const PassInfo p = pass_info(i);
+    sb_printf(&names, ", %s", p.name);
+    if (strcmp(p.name, name)) continue;
+    known = true;
+    of_graph = p.level == L_GRAPH;
+  }
+  if (!known) code = wrong(o, "unknown --stop-after '%s'; there are load%s", name, names.p);
+  else if (of_graph && o->kernel >= 0 && !o->dump)
+    code = wrong(o, "--kernel has no effect with --stop-after=%s, which prints no kernels", name);
+  sb_free(&names);
+  return code;
+}
+
 static int unknown_precision(const Options *o) {
   Sb s = { 0 };
   for (int p = 0; p < PREC_COUNT; p++) sb_printf(&s, "%s%s", p ? ", " : "", precision_name[p]);
@@ -294,6 +313,7 @@ static const struct { const char *option, *beside; } ignored[] = {
 /* Options without an effect where none of the others is given. */
 static const struct { const char *option, *without[3]; } idle[] = {
   { "format", { "output" } },
+  { "kernel", { "dump", "stop-after" } },
   { "seed", { "self-test", "precision", "weights" } }, /* of compile */
 };
 /* clang-format on */
@@ -371,7 +391,7 @@ static int unknown_backend(const Options *o) {
 
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
-    if (!is_pass(*s)) return wrong(o, "no pass has the letter '%c'; `tgc ops` lists them", *s);
+    if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile wants -o DIR");
   if (chains_named(o->chains) == CHAINS_COUNT) return wrong(o, "unknown --chains '%s'; there are faster, none, all", o->chains);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
@@ -399,13 +419,14 @@ static int check_values(const Options *o) {
   if (o->name && !bundle_name_ok(o->name))
     return wrong(o, "--name wants a C identifier of at most 40 characters, not '%s'", o->name);
   int code = check_effect(o);
+  if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   return code;
 }
 
 int options_parse(Options *o, int argc, char **argv) {
-  *o = (Options){ .verb = VERB_COUNT, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
+  *o = (Options){ .verb = VERB_COUNT, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
   bool words = false; /* after "--" */
   int code;
   (void)argc;

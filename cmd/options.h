@@ -85,9 +85,12 @@ OPTION( 0,  "tunable",        "NAME=VALUE", LIST, settings,      "crvibpt",
        "set a threshold, limit or rate of the compiler, as inspect --tunables lists them, or all rates by a factor: rates=0.8; may be repeated")
 OPTION( 0,  "tunables",       0,           FLAG,  tunables,       "i",     "list what --tunable sets: values, units and reasons; no model is read")
 OPTION('d', "dump",           "LETTERS",   TEXT,  dump,           "crvibp",
-       "print the intermediate representation after the passes of these letters, on stderr")
+       "print the intermediate representation after the passes and steps of these letters, on stderr")
 OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
-       "print the text form after a pass on stdout and stop; the first is load")
+       "print the text form after a pass or a step of kernels on stdout and stop; the first is load")
+OPTION( 0,  "kernel",         "K",         SIZE,  kernel,         "crvibp",
+       "print kernel K only, where --dump or --stop-after print kernels; the first is 0")
+OPTION( 0,  "time-passes",    0,           FLAG,  time_passes,    "c",     "print how long each pass and step took, on stderr")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
 OPTION( 0,  "threads",        "N",         COUNT, threads,        "RvBpqt", "threads that share the work of a run (1)")

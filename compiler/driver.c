@@ -52,7 +52,14 @@ static void pass_fuse(State *st) {
 }
 
 static void pass_layout(State *st) { sched_layout(&st->s); }
-static void pass_kernels(State *st) { sched_lower(&st->s); }
+
+static void pass_kernels(State *st) {
+  sched_lower(&st->s);
+  const size_t n = st->plan->kernels.n;
+  if (st->o->kernel > (int64_t)n)
+    fail(st->s.ir->ctx, EX_USAGE_, "--kernel=%lld: kernels are counted from 0, and there are %zu", (long long)st->o->kernel - 1, n);
+}
+
 
 static void pass_bounds(State *st) {
   plan_bounds(st->plan);
@@ -140,7 +147,7 @@ int pass_count(void) { return PASSES; }
 
 PassInfo pass_info(int i) {
   const Pass *p = &passes[i];
-  return (PassInfo){ p->letter, p->name, p->gloss, p->step };
+  return (PassInfo){ p->letter, p->name, p->gloss, p->level, p->step };
 }
 
 static void print_stored(const IR *ir, Ref r, Sb *out) {
@@ -177,6 +184,12 @@ static void print_layouts(const Plan *p, Sb *out) {
               p->layout_cost[0]);
 }
 
+/* What was verified: nodes do not change. */
+typedef struct Known {
+  RefMap nests;
+  VEC(uint64_t) programs;  /* a digest for each kernel */
+} Known;
+
 static void print_kernel(const Plan *p, const Pass *pass, int k, Sb *out) {
   const Kernel *x = &p->kernels.p[k];
   if (pass->run == pass_render) {
@@ -206,7 +219,6 @@ static void print_state(const State *st, const Pass *pass, Sb *out) {
   size_t from = 0, to = p->kernels.n;
   if (st->o->kernel && pass->level != L_GRAPH) {
     from = (size_t)st->o->kernel - 1;
-    if (from >= to) fail(p->ir->ctx, EX_USAGE_, "there is no kernel %zu: the model has %zu, from 0 on", from, to);
     to = from + 1;
   }
   if (pass->level == L_GRAPH) {
@@ -220,14 +232,24 @@ static void print_state(const State *st, const Pass *pass, Sb *out) {
   }
 }
 
-static void verify(const State *st, const Pass *pass) {
+/* A pass that changes no program leaves nothing to verify. */
+static bool program_changed(Known *known, size_t k, const Refs *prog) {
+  uint64_t words = UINT64_C(1469598103934665603); /* FNV-1a, by Ref */
+  for (size_t i = 0; i < prog->n; i++) words = (words ^ prog->p[i]) * UINT64_C(1099511628211);
+  while (known->programs.n <= k) VEC_PUSH(&known->programs, 0);
+  const bool changed = known->programs.p[k] != words;
+  known->programs.p[k] = words;
+  return changed;
+}
+
+static void verify(const State *st, const Pass *pass, Known *known) {
   const Plan *p = st->plan;
   if (pass->level == L_GRAPH) ir_verify_graph(p->g);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     if (pass->level == L_KERNEL) ir_verify_kernel(p->ir, x->sink);
-    if (pass->level == L_NEST) step_verify(p, pass->step, x);
-    if (pass->level == L_PROG) ir_verify_program(p->ir, x->prog.p, x->prog.n);
+    if (pass->level == L_NEST) step_verify(p, pass->step, x, &known->nests);
+    if (pass->level == L_PROG && program_changed(known, k, &x->prog)) ir_verify_program(p->ir, x->prog.p, x->prog.n);
   }
 }
 
@@ -267,6 +289,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   Ctx *c = g->ir->ctx;
   Plan *p = ARENA_NEW(&c->model, Plan, 1);
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
+  Known known = { 0 };
   double took[PASSES];
   p->g = g;
   p->ir = g->ir;
@@ -289,7 +312,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
     run_pass(&st, i);
     took[i] = now() - start;
 #ifndef NDEBUG
-    verify(&st, &passes[i]);
+    verify(&st, &passes[i], &known);
 #endif
     if (o->dump && strchr(o->dump, passes[i].letter)) dump(&st, &passes[i]);
     stopped = o->stop_after && !strcmp(o->stop_after, passes[i].name);
@@ -298,6 +321,8 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   g->ir->decisions = NULL;
   if (o->time_passes) print_times(c, took);
   steps_end(p);
+  refmap_free(&known.nests);
+  VEC_FREE(&known.programs);
   VEC_FREE(&st.s.order);
   VEC_FREE(&p->packed);
   return stopped ? NULL : p;

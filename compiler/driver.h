@@ -6,6 +6,7 @@
 typedef struct PassInfo {
   char letter;
   const char *name, *gloss;
+  Level level;            /* of the text after it */
   const KernelStep *step; /* NULL: it is a pass */
 } PassInfo;
 int pass_count(void);

@@ -294,6 +294,7 @@ const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits); /* N
 /* ---- verifier (verify.c): BUG with the node's position when a rule of ops.h is broken ---- */
 void ir_verify_graph(const Graph *g);
 void ir_verify_kernel(const IR *ir, Ref sink);
+void ir_verify_nest(const IR *ir, Ref nest);
 void ir_verify_program(const IR *ir, const Ref *list, size_t n);
 
 /* ---- rewriting (rewrite.c): tables of rules indexed by root op, bottom-up to a fixed point ---- */

@@ -1,7 +1,7 @@
 /* verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
  * the front ends before nodes were made. Common rules (arity, arguments, types) come from the op
- * table; each level adds its own: shapes of graphs, scopes of ranges in kernels, order and lanes in
- * programs. Everything is linear in the size, but for the sets of free ranges of kernels.
+ * table; each level adds its own: shapes of graphs, scopes of ranges in kernels and nests, order and
+ * lanes in programs. Everything is linear in the size, but for the sets of free ranges of kernels.
  *
  * needs: nodes    gives: nothing; a node that breaks a rule is a bug    breaks: nothing */
 #include "ir.h"
@@ -281,8 +281,9 @@ static void verify_serial(const IR *ir, Ref r) {
   NEED(!serial || !reduces, "a reduction in a serial loop");
 }
 
-/* Every range must be bound where it is used: the sets of free ranges, as rows of bits. */
-static void verify_scopes(const IR *ir, Ref sink, const Refs *all) {
+/* Every range must be bound where it is used: the sets of free ranges, as rows of bits. Nests inside of a nest may use its
+ * ranges; what is prefetched, those of its reductions. */
+static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
   RefMap row = { 0 };   /* node to its place in all + 1 */
   RefMap column = { 0 }; /* range to its bit + 1 */
   RefMap ids = { 0 };   /* range id + 1 to the range */
@@ -312,7 +313,9 @@ static void verify_scopes(const IR *ir, Ref sink, const Refs *all) {
       Ref bit = refmap_get(&column, x->src[k]) - 1;
       mine[bit / 64] &= ~(UINT64_C(1) << bit % 64);
     }
-    for (size_t w = 0; w < words; w++) NEED(!mine[w] || (x->op != OP_NEST && r != sink), "a range is used outside of its nest");
+    if (x->op == OP_PREFETCH) memset(mine, 0, words * sizeof *mine); /* verify_prefetches */
+    const bool closed = r == root || (x->op == OP_NEST && node(ir, root)->op == OP_SINK);
+    for (size_t w = 0; w < words && closed; w++) NEED(!mine[w], "a range is used outside of its nest");
   }
   free(set);
   refmap_free(&row);
@@ -393,6 +396,59 @@ static void verify_variable(const IR *ir, Ref r, const Node *x) {
     const Node *set = node(ir, x->src[i]);
     NEED(set->op == OP_SET && set->src[0] == x->src[0], "not a set of the variable");
   }
+}
+
+/* ---- nests between two steps ----
+ * As in a kernel, but with lanes, ops of programs that have no effect, and a sink of stores, of prefetches and of nests that copy
+ * operands in place of the store. */
+static void verify_nest_node(const IR *ir, Ref r, Ref root) {
+  const Node *x = node(ir, r);
+  const bool binder = x->op == OP_RED || x->op == OP_NEST;
+  verify_inner(ir, r);
+  if (!binder && x->op != OP_SINK) verify_lanes(ir, r, x);
+  NEED(x->op != OP_RED || node(ir, x->src[0])->lanes == x->lanes, "lanes of sources differ");
+  for (int i = 0; i < x->nsrc; i++) {
+    const Op s = (Op)node(ir, x->src[i])->op;
+    NEED(!(binder && i) || s == OP_RANGE, "ranges are wanted");
+    NEED(x->op != OP_SINK || s == OP_STORE || s == OP_PREFETCH || s == OP_NEST, "a sink has stores, prefetches and nests");
+    NEED((x->op == OP_NEST && !i) || s != OP_SINK, "a sink is in a nest, and nowhere else");
+    NEED(x->op == OP_SINK || (x->op == OP_NEST && !i) || (s != OP_STORE && s != OP_PREFETCH && s != OP_NEST),
+         "a source has no value");
+    NEED(x->op != OP_NEST || i || s == OP_STORE || s == OP_SINK, "a nest has a store or a sink");
+    for (int j = 1; binder && j < i; j++) NEED(x->src[j] != x->src[i], "a range twice");
+  }
+  NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
+  NEED(r != root || x->op == OP_NEST, "not a nest");
+  switch ((Op)x->op) {
+  case OP_ACC: case OP_SET: case OP_GET: case OP_LOOP: case OP_END: case OP_TILES: broken(ir, r, "not an op of nests");
+  default: NEED(op_info[x->op].level != L_GRAPH, "not an op of nests");
+  }
+}
+
+/* Each range that an address to prefetch varies with has a loop in the nest. */
+static void verify_prefetches(const IR *ir, const Refs *all) {
+  RefMap bound = { 0 };
+  Refs below = { 0 };
+  for (size_t i = 0; i < all->n; i++) {
+    const Node *x = node(ir, all->p[i]);
+    for (int k = 1; k < x->nsrc && (x->op == OP_RED || x->op == OP_NEST); k++) refmap_set(&bound, x->src[k], 1);
+    if (x->op == OP_PREFETCH) ir_toposort(ir, &all->p[i], 1, &below);
+  }
+  for (size_t i = 0; i < below.n; i++) {
+    const Ref r = below.p[i];
+    NEED(node(ir, r)->op != OP_RANGE || refmap_get(&bound, r), "a prefetch by a range that no loop of its nest has");
+  }
+  VEC_FREE(&below);
+  refmap_free(&bound);
+}
+
+void ir_verify_nest(const IR *ir, Ref nest) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) verify_nest_node(ir, all.p[i], nest);
+  verify_prefetches(ir, &all);
+  verify_scopes(ir, nest, &all);
+  VEC_FREE(&all);
 }
 
 typedef struct Scope { Ref range; bool open; } Scope;

@@ -203,13 +203,14 @@ typedef struct KernelStep {
   const char *needs, *gives, *gloss;
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT]; /* steps.c */
-extern const char *const scope_name[];
+extern const char *const scope_name[], *const kind_name[];
 /* One step, over all kernels or the plan; kernels that the plan does not have in code are left out */
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
 void steps_run(Plan *p, int from, int to);  /* those from one to before another */
 void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
 void steps_end(Plan *p);                    /* frees what steps hand to each other */
-void step_verify(const Plan *p, const KernelStep *s, const Kernel *k); /* its nests are what is promised; bug() if not */
+/* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
+void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, const KernelStep *s, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
 /* lower.c: every nest of a kernel by f */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));

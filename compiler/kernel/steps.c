@@ -12,6 +12,7 @@ const KernelStep step_table[STEP_COUNT] = {
 };
 
 const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
+const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu" };
 
 /* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */
 static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
@@ -27,9 +28,6 @@ void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const ch
   }
 }
 
-void steps_run(Plan *p, int from, int to) {
-  for (int i = from; i < to; i++) step_run(p, &step_table[i], NULL, NULL);
-}
 
 void kernel_lower(Plan *p, int k) {
   for (int i = 0; i < STEP_COUNT; i++)
@@ -68,8 +66,48 @@ void step_print(const Plan *p, const KernelStep *s, int index, Sb *out) {
   VEC_FREE(&nests);
 }
 
-void step_verify(const Plan *p, const KernelStep *s, const Kernel *k) {
-  (void)p;
-  (void)s;
-  (void)k;
+static bool has_range(const Refs *ranges, Ref r) { return !r || range_place(ranges, r) >= 0; }
+
+/* What is still to be done to a nest is about ranges that it has. */
+static void verify_opts(const IR *ir, const NestState *s) {
+  const Opts *o = s->opts;
+  Refs ranges = { 0 };
+  bool ok = true;
+  if (!o->n && !o->nmoved && !o->npeeled && !o->staged && !o->unit && !s->panel[0]) return;
+  nest_ranges(ir, s->nest, &ranges);
+  for (int i = 0; i < o->n; i++) ok &= has_range(&ranges, o->opt[i].range);
+  for (int i = 0; i < o->nmoved; i++) ok &= has_range(&ranges, o->moved[i].range);
+  for (int i = 0; i < o->npeeled; i++) ok &= has_range(&ranges, o->peeled[i]);
+  ok &= has_range(&ranges, o->staged) && (!o->unit || has_range(&ranges, o->grouped));
+  for (int i = 0; i < 3; i++) ok &= !s->panel[i] || node(ir, s->panel[i])->op != OP_RANGE || has_range(&ranges, s->panel[i]);
+  if (!ok) BUG("%%%u: an opt is about a range that the nest has not", s->nest);
+  VEC_FREE(&ranges);
+}
+
+static void verify_nest(const IR *ir, Ref nest, RefMap *known) {
+  if (refmap_get(known, nest)) return;
+  ir_verify_nest(ir, nest);
+  refmap_set(known, nest, 1);
+}
+
+void step_verify(const Plan *p, const KernelStep *step, const Kernel *k, RefMap *known) {
+  if (left_out(p, step, k)) return;
+  for (size_t i = 0; i < k->nests.n && !k->states.n; i++) verify_nest(p->ir, k->nests.p[i].nest, known);
+  for (size_t i = 0; i < k->states.n; i++) {
+    verify_nest(p->ir, k->states.p[i].nest, known);
+    verify_opts(p->ir, &k->states.p[i]);
+    if (i ? k->states.p[i].depth > k->states.p[i - 1].depth + 1 : k->states.p[i].depth)
+      BUG("%%%u: a rest of nothing", k->states.p[i].nest);
+  }
+}
+
+void steps_run(Plan *p, int from, int to) {
+  RefMap known = { 0 };
+  for (int i = from; i < to; i++) {
+    step_run(p, &step_table[i], NULL, NULL);
+#ifndef NDEBUG
+    for (size_t k = 0; k < p->kernels.n; k++) step_verify(p, &step_table[i], &p->kernels.p[k], &known);
+#endif
+  }
+  refmap_free(&known);
 }

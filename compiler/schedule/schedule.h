@@ -127,7 +127,7 @@ typedef struct CompileOptions {
   Chains chains;           /* CHAINS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of passes and steps to dump after, to stderr */
-  int kernel;              /* 1 + the kernel to which texts of kernels are limited; 0: all */
+  int64_t kernel;          /* 1 + the kernel to which texts of kernels are limited; 0: all */
   bool time_passes;        /* a table of how long each of them took, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped, unless that is NULL, and NULL is returned */
   Sb *stopped;

@@ -1,6 +1,6 @@
 /* verify.c (unit test): what is right passes at each level; what is wrong is reported by its reason,
  * one case per rule, each in a process of its own because a report ends it. */
-#include "../../compiler/ir/ir.h"
+#include "../../compiler/kernel/kernel.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -202,6 +202,78 @@ static void bad_kernels(void **state) {
   BREAKS(vector_in_kernel, "not an op of kernels");
 }
 
+/* ---- nests between two steps of a kernel ---- */
+typedef struct Parts { Ref r, k, in, out, load, store, sum; } Parts;
+
+static Ref lanes(IR *ir, Ref r, int n) { return node_make(ir, OP_BCAST, DT_F32, n, 1, &r, 0, NULL, 0, NULL); }
+static Ref store_at(IR *ir, const Parts *p, Ref value) { return MAKE(OP_STORE, DT_NONE, p->out, p->r, value); }
+static Ref hint(IR *ir, const Parts *p, Ref at) { return WITH(OP_PREFETCH, DT_NONE, 1, p->in, at); }
+
+static Parts parts(IR *ir) {
+  Parts p = { .r = range(ir, 0), .k = range(ir, 1), .in = buffer(ir, DT_F32), .out = buffer(ir, DT_F32) };
+  p.load = MAKE(OP_LOAD, DT_F32, p.in, p.k);
+  p.sum = sum_of(ir, p.load, p.k);
+  p.store = store_at(ir, &p, p.sum);
+  return p;
+}
+
+static void good_nests(void **state) {
+  IR *ir = *state;
+  const Parts p = parts(ir);
+  const Ref own = range(ir, 2), at = ix_add(ir, p.r, own);
+  const Ref copy = MAKE(OP_NEST, DT_NONE, MAKE(OP_STORE, DT_NONE, p.out, at, MAKE(OP_LOAD, DT_F32, p.in, at)), own);
+  ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, p.store, p.r));
+  ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, store_at(ir, &p, lanes(ir, p.sum, 4)), p.r)); /* vectors */
+  ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, MAKE(OP_SINK, DT_NONE, copy, p.store), p.r)); /* copies by a range of the nest */
+  ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, MAKE(OP_SINK, DT_NONE, p.store, hint(ir, &p, p.k)), p.r)); /* in the reduction */
+}
+
+#define BAD_NEST(name, ...) static void name(IR *ir) { const Parts p = parts(ir); ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, __VA_ARGS__)); }
+BAD_NEST(free_range, store_at(ir, &p, p.load), p.r)
+BAD_NEST(free_in_copy, MAKE(OP_SINK, DT_NONE, MAKE(OP_NEST, DT_NONE, store_at(ir, &p, p.load), p.r), p.store), p.r)
+BAD_NEST(range_twice, p.store, p.r, p.r)
+BAD_NEST(nest_lanes, store_at(ir, &p, node_make(ir, OP_ADD, DT_F32, 4, 2, (Ref[]){ lanes(ir, p.sum, 4), lanes(ir, p.sum, 2) },
+                                               0, NULL, 0, NULL)), p.r)
+BAD_NEST(sum_lanes, store_at(ir, &p, node_make(ir, OP_RED, DT_F32, 4, 2, (Ref[]){ p.load, p.k }, 1, (int64_t[]){ OP_ADD }, 0, NULL)),
+         p.r)
+BAD_NEST(hint_elsewhere, MAKE(OP_SINK, DT_NONE, p.store, hint(ir, &p, range(ir, 5))), p.r)
+BAD_NEST(variable_in_nest, store_at(ir, &p, MAKE(OP_GET, DT_F32, WITH(OP_ACC, DT_F32, 0, c_float(ir, DT_F32, 0)))), p.r)
+BAD_NEST(value_in_sink, MAKE(OP_SINK, DT_NONE, p.sum), p.r)
+BAD_NEST(value_in_nest, p.sum, p.r)
+static void no_nest(IR *ir) { ir_verify_nest(ir, parts(ir).store); }
+
+static void step_of(IR *ir, Opts o, int depth) {
+  const Parts p = parts(ir);
+  Plan plan = { .ir = ir };
+  RefMap known = { 0 };
+  Kernel k = { .sink = 0 };
+  VEC_PUSH(&k.states, ((NestState){ .nest = MAKE(OP_NEST, DT_NONE, p.store, p.r), .opts = &o, .depth = depth }));
+  step_verify(&plan, &step_table[STEP_schedule], &k, &known);
+  VEC_FREE(&k.states);
+  refmap_free(&known);
+}
+static void other_range(IR *ir) { step_of(ir, (Opts){ .n = 1, .opt = { { .range = range(ir, 5), .unroll = 2, .lanes = 1 } } }, 0); }
+static void other_loop(IR *ir) { step_of(ir, (Opts){ .nmoved = 1, .moved = { { range(ir, 5), 0 } } }, 0); }
+static void rest_of_nothing(IR *ir) { step_of(ir, (Opts){ .n = 0 }, 1); }
+
+static void bad_nests(void **state) {
+  IR *ir = *state;
+  BREAKS(free_range, "a range is used outside of its nest");
+  BREAKS(free_in_copy, "a range is used outside of its nest");
+  BREAKS(range_twice, "a range twice");
+  BREAKS(nest_lanes, "lanes of sources differ");
+  BREAKS(sum_lanes, "lanes of sources differ");
+  BREAKS(hint_elsewhere, "a prefetch by a range that no loop of its nest has");
+  BREAKS(variable_in_nest, "not an op of nests");
+  BREAKS(value_in_sink, "a sink has stores, prefetches and nests");
+  BREAKS(value_in_nest, "a nest has a store or a sink");
+  BREAKS(no_nest, "not a nest");
+  step_of(ir, (Opts){ .n = 1, .opt = { { .range = range(ir, 0), .unroll = 2, .lanes = 1 } } }, 0);
+  BREAKS(other_range, "an opt is about a range that the nest has not");
+  BREAKS(other_loop, "an opt is about a range that the nest has not");
+  BREAKS(rest_of_nothing, "a rest of nothing");
+}
+
 /* ---- programs: acc = 0; for r { acc = acc + in[r] }; out[0] = acc, and what can go wrong with it ---- */
 typedef struct Prog { Ref r, in, out, zero, acc, loop, load, get, add, set, end, last, store; } Prog;
 
@@ -300,6 +372,8 @@ int main(void) {
     cmocka_unit_test(bad_graphs),
     cmocka_unit_test(good_kernels),
     cmocka_unit_test(bad_kernels),
+    cmocka_unit_test(good_nests),
+    cmocka_unit_test(bad_nests),
     cmocka_unit_test(good_programs),
     cmocka_unit_test(bad_programs),
     cmocka_unit_test(reports_name_the_node),
