@@ -40,13 +40,20 @@ void steps_end(Plan *p) {
 }
 
 /* ---- between two steps ---- */
+static bool no_opts(const NestState *s) {
+  const Opts *o = s->opts;
+  return !o->n && !o->nparts && !o->nmoved && !o->npeeled && !o->staged && !o->unit && !o->threads && !s->panel[0];
+}
+
 static void print_todo(const IR *ir, const NestState *s, int i, Sb *out) {
-  sb_printf(out, "; n%d:", i);
-  if (s->depth) sb_printf(out, " rest of depth %d,", s->depth);
-  if (s->kept) sb_printf(out, " %d loops kept outside,", s->kept);
-  sb_puts(out, " to do ");
-  opts_print(ir, s->nest, s->opts, out);
-  if (s->panel[0]) sb_puts(out, ", panels");
+  const bool nothing = no_opts(s);
+  if (nothing && !s->depth) return;
+  sb_printf(out, "; nest %d:", i);
+  if (s->depth) sb_printf(out, " rest of depth %d", s->depth);
+  if (!nothing && s->kept) sb_printf(out, " kept %d", s->kept);
+  if (!nothing) sb_puts(out, " to do ");
+  if (!nothing) opts_print(ir, s->nest, s->opts, out);
+  if (s->panel[0]) sb_puts(out, " panels");
   sb_puts(out, "\n");
 }
 
@@ -73,7 +80,7 @@ static void verify_opts(const IR *ir, const NestState *s) {
   const Opts *o = s->opts;
   Refs ranges = { 0 };
   bool ok = true;
-  if (!o->n && !o->nmoved && !o->npeeled && !o->staged && !o->unit && !s->panel[0]) return;
+  if (no_opts(s)) return;
   nest_ranges(ir, s->nest, &ranges);
   for (int i = 0; i < o->n; i++) ok &= has_range(&ranges, o->opt[i].range);
   for (int i = 0; i < o->nmoved; i++) ok &= has_range(&ranges, o->moved[i].range);
