@@ -3,7 +3,7 @@
 #include "dialect.h"
 #include "../compiler/kernel/kernel.h"
 
-const Dialect c_dialect = {
+static const Dialect c_dialect = {
   .type = {
 #define DTYPE(id, bits, cls, onnx, ctype, text) [DT_##id] = ctype,
 #include "../compiler/ir/dtypes.h"
@@ -84,6 +84,7 @@ const Backend c_backend = { .name = "c",
                             .makes = EMIT_TEXT,
                             .files = host_files,
                             .variant = "variant.c.in",
+                            .is_c = true,
                             .dialect = &c_dialect,
                             .supports = c_supports,
                             .kernel = clike_kernel,

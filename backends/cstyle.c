@@ -144,7 +144,8 @@ static bool put_statement(Render *w, size_t at) {
   case OP_ACC:
     w->vectors |= x->lanes > 1;
     w->text[at] = arena_printf(&w->a, "a%d", w->naccs++);
-    sb_printf(w->o, "%*s%s %s = %s;\n", w->indent, "", dialect_type(w->l, (DType)x->dt, x->lanes, type), w->text[at], arg(w, x, 0));
+    dialect_type(w->l, (DType)x->dt, x->lanes, type);
+    sb_printf(w->o, "%*s%s %s = %s;\n", w->indent, "", type, w->text[at], arg(w, x, 0));
     return true;
   case OP_SET: sb_printf(w->o, "%*s%s = %s;\n", w->indent, "", arg(w, x, 0), inside(w, x, 1)); return true;
   case OP_STORE: case OP_PREFETCH:

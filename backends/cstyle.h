@@ -31,7 +31,8 @@ enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may hold it wi
 /* Source k of x as text that binds at least as tightly as allowed. */
 const char *arg_as(Render *w, const Node *x, int k, int allowed);
 static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w, x, k, ATOM); }
-static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); } /* between commas or brackets */
+/* between commas or brackets */
+static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
 void put_expr(Render *w, Sb *o, const Node *x);
 int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around all of e, x's text; how loosely the rest binds */

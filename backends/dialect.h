@@ -53,8 +53,6 @@ typedef struct Dialect {
   const char *more;        /* as text; NULL: none */
 } Dialect;
 
-extern const Dialect c_dialect;
-
 /* ---- exprs.c ---- */
 const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]); /* float, or f32x8 */
 const char *type_suffix(DType d, int lanes, char buf[32]);                    /* of functions' names: f32 or f32x8 */

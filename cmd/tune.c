@@ -215,7 +215,7 @@ static void run(Ctx *c, void *arg) {
 
 /* What compiles in this process, when what bundles are made by does not. */
 static const Backend *find_screen(Ctx *c, const Plan *p) {
-  for (int i = 0; backends[i] && !p->backend->load; i++)
+  for (int i = 0; backends[i] && p->backend->is_c; i++)
     if (backends[i]->load && *p->target->triple && backends[i]->version(c)) return backends[i];
   return NULL;
 }

@@ -53,7 +53,11 @@ static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* of a w
 /* Words that are made where a template mentions them, each time. A template thus decides what is computed for it. */
 typedef struct Rendering Rendering;
 typedef struct MadeWord { const char *name; const char *(*make)(const Rendering *r); } MadeWord;
-typedef struct WordSet { const Word *fixed; const MadeWord *made; const Rendering *from; } WordSet; /* made: NULL if there are none */
+typedef struct WordSet {
+  const Word *fixed;
+  const MadeWord *made;    /* NULL: there are none */
+  const Rendering *from;
+} WordSet;
 void template_fill(const char *name, const WordSet *words, Sb *out);
 void template_expand(const char *name, const Word *words, Sb *out); /* words that are known beforehand */
 

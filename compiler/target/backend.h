@@ -50,6 +50,7 @@ typedef struct Backend {
   Emit makes;              /* without --emit */
   const FileRow *files;    /* of a bundle, in order, with one FILE_CODE; FILE_END ends them. manifest.json comes last */
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
+  bool is_c;               /* its text is C: where a compiler is wanted, for the tuner's candidates, it is the C compiler */
   bool schedules;          /* what makes its code orders instructions for one CPU, if it is named: --cpu */
   /* ---- what it can say ---- */
   const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
@@ -64,8 +65,7 @@ typedef struct Backend {
    * where the bundle goes */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
-   * chunks with those of Kernel.bufs; hasty: made faster, and running a little slower. NULL: its text is C, and candidates are
-   * built by the C compiler and a file */
+   * chunks with those of Kernel.bufs; hasty: made faster, and running a little slower */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, bool hasty);
   void *(*symbol)(struct LoadedCode *code, const char *name);
   const char *(*version)(Ctx *c); /* of what makes the code of load; NULL: it is not here */

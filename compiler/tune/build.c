@@ -200,7 +200,7 @@ void build_all(Batch *b) {
     VEC_PUSH(&b->at_in, 0);
     VEC_PUSH(&b->run, NULL);
   }
-  if (b->plan.backend->load) {
+  if (!b->plan.backend->is_c) {
     const Ready *ready = n ? find_ready(b) : NULL;
     if (ready) b->run.p[0] = ready->run;
     build_here(b->lab, &b->plan, ready && ready->run, b->run.p);

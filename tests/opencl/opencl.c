@@ -1,7 +1,9 @@
-/* opencl.c: kernels of a model in a second dialect of the C family, OpenCL C, against the graph interpreter: opencl MODEL ISA...
- * [hard] [DIM=N...]; hard: NaN and infinities are among the inputs, and arithmetic is strict. It proves that what is spelled in C's own way stands in a table. One work item runs a kernel's whole program, for
- * the vectors of each machine; all memory of the plan is one buffer. The loader of OpenCL is opened here, so the program builds
- * without it. Prints "ok", "skip" or "fail", and why. */
+/* opencl.c: kernels of a model in a second dialect of the C family, OpenCL C, against the graph interpreter:
+ * opencl MODEL ISA... [hard] [DIM=N...]. With "hard", NaN and infinities are among the inputs, and arithmetic is strict.
+ *
+ * The test proves that a table holds all that C spells in its own way. One work item runs a kernel's whole program, in vectors
+ * of each machine's width. All memory of the plan is one buffer. The program opens the loader of OpenCL itself, so it builds
+ * without headers of OpenCL. It prints "ok", "skip" or "fail", and why. */
 #include "../case/case.h"
 #include "../../backends/dialect.h"
 #include <dlfcn.h>
@@ -49,9 +51,10 @@ typedef struct Device { Loader f; void *device, *context, *queue; char name[200]
 /* NULL: a device is open; else why there is none */
 static const char *device_open(Device *d) {
   static const char *const names[] = {
-    "clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo", "clCreateContext", "clCreateCommandQueue", "clCreateProgramWithSource",
-    "clBuildProgram", "clGetProgramBuildInfo", "clCreateBuffer", "clCreateKernel", "clSetKernelArg", "clEnqueueWriteBuffer",
-    "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clFinish", "clReleaseKernel", "clReleaseProgram", "clReleaseMemObject"
+    "clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo", "clCreateContext", "clCreateCommandQueue",
+    "clCreateProgramWithSource", "clBuildProgram", "clGetProgramBuildInfo", "clCreateBuffer", "clCreateKernel",
+    "clSetKernelArg", "clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueNDRangeKernel", "clFinish",
+    "clReleaseKernel", "clReleaseProgram", "clReleaseMemObject"
   };
   void *lib = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL), *platform;
   unsigned n = 0;
@@ -165,7 +168,8 @@ static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
   void *program = build(k, d, &source), *memory = d->f.clCreateBuffer(d->context, CL_MEM_READ_WRITE, m.end, NULL, &status);
   if (program && !memory) case_fail(k, "no buffer of %zu bytes: status %d", m.end, status);
   if (!program || !memory) return;
-  for (size_t i = 0; i < graph_nin(p->g); i++) status |= write_memory(d, memory, m.in[i], in[i].data, value_bytes(&p->g->inputs.p[i]));
+  for (size_t i = 0; i < graph_nin(p->g); i++)
+    status |= write_memory(d, memory, m.in[i], in[i].data, value_bytes(&p->g->inputs.p[i]));
   status |= write_memory(d, memory, m.weights, p->weights, p->weight_bytes);
   for (size_t i = 0; i < p->kernels.n && !status; i++)
     if (p->kernels.p[i].together) status = call(d, program, memory, i);
