@@ -1,19 +1,4 @@
-/* backends.c: the list of backends, and what bundles of several have in common. */
+/* backends.c: the list of backends. */
 #include "backends.h"
 
 const Backend *const backends[] = { &c_backend, &llvm_backend, NULL };
-
-const FileRow host_files[] = {
-  { FILE_TEMPLATE, "net.h.in", "%.h" },
-  { FILE_CODE, NULL, NULL },
-  { FILE_VARIANTS, NULL, NULL },
-  { FILE_WEIGHTS, NULL, NULL },
-  { FILE_COPIED, "tgcrt.h", NULL },
-  { FILE_COPIED, "tgcrt.c", NULL },
-  { FILE_COPIED, "tgcrt_pool.c", NULL },
-  { FILE_TEMPLATE, "main.c.in", "main.c" },
-  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
-  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
-  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
-  { FILE_END, NULL, NULL },
-};

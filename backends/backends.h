@@ -3,5 +3,5 @@
 #define TGC_BACKENDS_H
 #include "../compiler/schedule/schedule.h"
 extern const Backend c_backend, llvm_backend;
-extern const FileRow host_files[]; /* of a bundle whose code runs on the CPU that calls it */
+extern const FileRow host_files[]; /* files.c: of a bundle whose code runs on the CPU that calls it */
 #endif
