@@ -171,6 +171,7 @@ golden: all
 docs: all
 	tools/irdoc.py
 	TGC="$(abspath $(BUILD))/tgc" tools/opsdoc.py
+	TGC="$(abspath $(BUILD))/tgc" tools/tunabledoc.py
 	TGC="$(abspath $(BUILD))/tgc" tools/kernels.py
 	BUILD="$(abspath $(BUILD))" tools/structure.py
 	TGC="$(abspath $(BUILD))/tgc" tests/commands/run --update

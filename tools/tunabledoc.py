@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/tunables.md from what `tgc inspect --tunables` says; with --check it says whether they are current,
+as TAP. Environment: TGC."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/tunables.md"
+MARK = "<!-- tools/tunabledoc.py writes what follows -->\n"
+TGC = os.environ.get("TGC", str(ROOT / "build/tgc"))
+
+
+def table(head, rows):
+    text = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
+    return text + "".join("| " + " | ".join(r) + " |\n" for r in rows)
+
+
+def machines():
+    """the rows of machines.h: name, caches, source"""
+    rows = []
+    for line in (ROOT / "compiler/target/machines.h").read_text().splitlines():
+        if line.startswith("MACHINE("):
+            cells = [c.strip() for c in line[len("MACHINE("):].split(",")]
+            rows.append([f"`{cells[0].strip(chr(34))}`", cells[3], cells[4], cells[7], cells[8], cells[9], line.rsplit('"', 2)[1]])
+    return rows
+
+
+def tables():
+    said = json.loads(subprocess.check_output([TGC, "inspect", "--tunables", "--json"]))
+    values = {tuple(r["name"].split(".")): r for r in said["tunables"] if "." in r["name"]}
+    callers = [c["name"].lower() for c in said["callers"]]
+    text = "\n## Rates, by caller\n\n"
+    rows = []
+    for r in said["rates"]:
+        name = r["name"].lower()
+        cells = [f"{values[name, c]['default']:.10g}" if (name, c) in values else "" for c in callers]
+        given = {c for c in cells if c}
+        rows.append([f"`{name}`" + (" ≠" if len(given) > 1 else ""), r["unit"], *cells, r["gloss"]])
+    text += table(["rate", "unit", *callers, "what"], rows)
+    text += "\n" + table(["caller", "what it decides"], [[c["name"].lower(), c["gloss"]] for c in said["callers"]])
+    text += "\n## Where the rates come from\n\n"
+    text += table(["value", "", "source"], [[f"`{'.'.join(n)}`", f"{v['default']:.10g}", v["reason"]] for n, v in values.items()])
+    text += "\n## Machines\n\n" + table(["machine", "vector bytes", "registers", "L1", "L2", "L3", "source of the sizes"], machines())
+    text += "\n## Tunables\n\n"
+    rows = [[f"`{r['name']}`", f"{r['default']:.10g}", f"{r['least']:.10g} to {r['most']:.10g}", r["unit"], r["reason"]]
+            for r in said["tunables"] if "." not in r["name"]]
+    return text + table(["name", "default", "range", "unit", "reason"], rows)
+
+
+def main():
+    prose, _, old = PAGE.read_text().partition(MARK)
+    made = tables()
+    if "--check" not in sys.argv:
+        PAGE.write_text(prose + MARK + made)
+        return 0
+    print(f"{'ok' if old == made else 'not ok'} 1 - the tables of docs/tunables.md are those of the source (tools/tunabledoc.py writes them)\n1..1")
+    return old != made
+
+
+sys.exit(main())
