@@ -24,7 +24,6 @@ CYCLES = [
     ("support: arena file support", "memory fails by messages, and messages are memory"),
     ("ir: parse parse_graph", "one reader: lines of graphs ask for operands, and the reader of lines asks for them"),
     ("interp: graph tape", "values of nodes are made by tapes, and tapes read values of nodes"),
-    ("target: host target", "a machine's features are named by the table of machines, which asks what this machine is"),
     ("kernel: canon pack", "both take quotients of ranges apart"),
     ("tune: batch build race", "a batch has candidates built and timed, which tell their results through it"),
     ("backends: llvm llvm_prelude", "the same of LLVM's IR"),

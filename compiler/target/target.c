@@ -6,13 +6,6 @@
 #include <string.h>
 
 /* clang-format off */
-const Feature features[] = {
-#define FEATURE(id, arch, name, needs, cflags, llvm, macros) { FEAT_##id, ARCH_##arch, name, needs, cflags, llvm, macros },
-#include "features.h"
-#undef FEATURE
-  { 0, ARCH_ANY, NULL, 0, NULL, NULL, NULL },
-};
-
 const Target targets[] = {
 #define MACHINE(name, of, set, vector, regs, has_fma, f16, l1, l2, l3, n, flags, llvm_triple, llvm_features, sizes) \
   { .isa = name, .arch = ARCH_##of, .features = set, .vector_bytes = vector, .vector_regs = regs, .fma = has_fma, \
@@ -43,7 +36,7 @@ static uint32_t features_named(Arch arch, const char *s, size_t n) {
 
 static uint32_t with(uint32_t set, uint32_t more) {
   set |= more;
-  for (size_t i = sizeof features / sizeof *features - 1; i-- > 0;)
+  for (int i = feature_count; i-- > 0;)
     if (set & features[i].bit) set |= features[i].needs;
   return set;
 }

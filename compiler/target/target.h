@@ -43,7 +43,8 @@ typedef struct Target {
 } Target;
 
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm, *macros; } Feature;
-extern const Feature features[];                      /* .name NULL ends it */
+extern const Feature features[];                      /* .name NULL ends it; needed ones first */
+extern const int feature_count;
 extern const Target targets[];                        /* .isa NULL ends it */
 
 /* The machine that text names: a row of targets or "native", the best row this CPU runs with the rest of what it
