@@ -166,8 +166,8 @@ static void divide_axes(Windows *v, const Window *all, int axes) {
   }
 }
 
-/* The axes to divide, if that is clearly less work, as bits; else -1. Set 0 leaves out taps that no result needs. Without vectors,
- * where memory is scarcer than time, no axis is divided. */
+/* The axes to divide, if that is clearly less work, as bits; else -1. Set 0 leaves out taps that no result needs. Without
+ * vectors, where memory is scarcer than time, no axis is divided. */
 static int cheapest_axes(const Ctx *c, Windows *v, const Window *all, const Target *t) {
   double macs = v->rows * v->weights, taps = 1, best;
   int found = -1;

@@ -326,7 +326,8 @@ static int cheapest_points(const Ctx *ctx, Windows *v, const Costs *c) {
 /* Sizes of tiles in words: "6x6", "0x8" where the first window stays a sum; 0: none */
 static const char *points_text(Arena *a, const Windows *v, int number) {
   Sb s = { 0 };
-  for (int i = 0, k = number; i < v->n && number; i++, k /= SIZES) sb_printf(&s, "%s%d", i ? "x" : "", k % SIZES ? k % SIZES + 3 : 0);
+  for (int i = 0, k = number; i < v->n && number; i++, k /= SIZES)
+    sb_printf(&s, "%s%d", i ? "x" : "", k % SIZES ? k % SIZES + 3 : 0);
   return number ? sb_keep(&s, a) : "none";
 }
 

@@ -36,6 +36,7 @@ Question ask_node(const IR *ir, const char *pass, Ref r);
 /* About what a key names, such as a kernel; each call is a further question. r: for messages */
 Question ask_key(const IR *ir, const char *pass, const char *key, Ref r);
 void answer_with(const IR *ir, const Question *q, const char *value);
-bool answer_yes(const IR *ir, const Question *q, bool model); /* of a question that takes yes or no: the given one, or the model's */
+/* To a question that takes yes or no: the given answer, else the model's, which is kept and returned */
+bool answer_yes(const IR *ir, const Question *q, bool model);
 void answer_refused(const IR *ir, const Question *q, const char *why); /* a warning: the given value is not used */
 #endif

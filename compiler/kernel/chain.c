@@ -554,8 +554,8 @@ static bool chain_given(const Plan *p, const Member *m, const char *text, Chain 
       chunks / each > u->group_shares_most)
     return false;
   *c = (Chain){ .n = 1, .chunks = chunks, .each = each, .along = x->src[range + 1] };
-  if (range_extent(ir, c->along) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) || !divides(ir, &c->cut[0], chunks) ||
-      !cuts_apart(ir, &c->cut[0], &c->cut[0], chunks))
+  if (range_extent(ir, c->along) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) ||
+      !divides(ir, &c->cut[0], chunks) || !cuts_apart(ir, &c->cut[0], &c->cut[0], chunks))
     return false;
   while (c->n < n && m->kernel + c->n < (int)p->kernels.n && chain_add(ir, c, m + c->n)) continue;
   return c->n == n;

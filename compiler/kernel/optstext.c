@@ -380,10 +380,11 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
 
 /* follows: its tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
-  const char *wrong = depth >= MAX_DEPTH ? "schedules stand too deep in each other" : follows ? NULL : check_tiles(ir, nest, t, o);
+  const char *wrong = follows ? NULL : check_tiles(ir, nest, t, o);
   bool tiles = false;
   int borders = 0;
   Remnants parts = { 0 };
+  if (depth >= MAX_DEPTH) return "schedules stand too deep in each other";
   if (wrong || !o->nparts) return wrong;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
   opts_parts(ir, nest, o, &parts);

@@ -258,8 +258,8 @@ static Fate fate_of(const Fuse *f, Ref r) {
   }
   if ((x->op == OP_CAT && !f->selects[r]) || me->operand || me->depth > u->inlined_most) return STORED;
   if (is_contraction(ir, r))
-    return me->under || me->selected || me->root == MANY || f->selecting[me->root] || me->evals > elems || f->contraction[me->root] ||
-                   me->evals < elems
+    return me->under || me->selected || me->root == MANY || f->selecting[me->root] || f->contraction[me->root] ||
+                   me->evals != elems
                ? STORED
                : INLINED;
   if (x->op == OP_REDUCE && me->under) return STORED;

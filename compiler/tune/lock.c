@@ -86,7 +86,8 @@ static const char *parse_header(Ctx *c, const char *line, size_t n, int *version
   if (n <= before || memcmp(line, header, before)) return "the first line is 'tgc-lock 2'";
   *version = n == before + 1 ? line[before] - '0' : 0;
   if (*version >= 1 && *version <= VERSION) return NULL;
-  return arena_printf(&c->model, "version '%.*s' of lock files is unknown, this tgc reads 1 and 2", (int)(n - before), line + before);
+  return arena_printf(&c->model, "version '%.*s' of lock files is unknown, this tgc reads 1 and 2", (int)(n - before),
+                      line + before);
 }
 
 Lock *lock_read(Ctx *c, const char *path) {
@@ -133,8 +134,9 @@ void lock_report(Ctx *c, const Lock *l) {
   const Decision *given = decisions_given(l->decisions, &n);
   for (size_t i = 0; i < n; i++) left += !given[i].used;
   if (left)
-    warn_at(c, (Pos){ 0 }, "%zu of %zu decisions in '%s' are about nothing in this compilation (the model, its target or tgc changed)",
-            left, n, l->path);
+    warn_at(c, (Pos){ 0 },
+            "%zu of %zu decisions in '%s' are about nothing in this compilation (the model, its target or tgc changed)", left, n,
+            l->path);
 }
 
 typedef VEC(uint32_t) Places; /* of a key, by its interned number: its place in lines + 1 */
