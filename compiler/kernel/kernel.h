@@ -212,7 +212,7 @@ void steps_end(Plan *p);                    /* frees what steps hand to each oth
 /* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, const KernelStep *s, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
-/* lower.c: every nest of a kernel by f */
+/* states.c: every nest of a kernel by f; all of them as a list, and back */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out);
 void states_put(Kernel *k, Refs *nests);    /* in the same order; frees nests */

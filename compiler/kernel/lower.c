@@ -38,15 +38,6 @@ static double count_flops(const IR *ir, Ref nest) {
   return flops;
 }
 
-void states_nests(const Kernel *k, Refs *out) {
-  for (size_t i = 0; i < k->states.n; i++) VEC_PUSH(out, k->states.p[i].nest);
-}
-
-void states_put(Kernel *k, Refs *nests) {
-  for (size_t i = 0; i < k->states.n; i++) k->states.p[i].nest = nests->p[i];
-  VEC_FREE(nests);
-}
-
 /* Nests run one after the other: the copies of operands that they make share memory. */
 static void share_locals(IR *ir, Refs *nests) {
   Refs all = { 0 };
@@ -127,13 +118,6 @@ void step_cost(Plan *p, Kernel *k) {
   for (int i = 0; i < 2; i++) refmap_free(&at[i]);
   VEC_FREE(&left);
   VEC_FREE(&all);
-}
-
-void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s)) {
-  for (size_t i = 0; i < k->states.n; i++) {
-    p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
-    f(p, &k->states.p[i]);
-  }
 }
 
 /* A variant's: the base's, retiled. */
