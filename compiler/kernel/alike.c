@@ -6,7 +6,8 @@
  * and a later kernel has other buffers put in. Its ranges are those of the first, which are told apart within a kernel only.
  *
  * match: needs: split ranges, packed weights   gives: Kernel.as and .buffers   keeps: nests
- * reuse: needs: the nests of the kernels that others are copies of, as they end up   gives: those of the copies   breaks: Kernel.as */
+ * reuse: needs: the nests of the kernels that others are copies of, as they end up   gives: those of the copies
+ *        breaks: Kernel.as */
 #include "../ir/refmap.h"
 #include "kernel.h"
 

@@ -4,7 +4,9 @@
  * nest, such an address is a number in a mixed radix: if all that lies below a stride s of either access fits into
  * one period of s, then addresses are equal only if the digits below s are equal and those from s on are. So it is enough that
  * one group of digits tells the chunks apart: because it is never the same, or because a chunk moves it further than it
- * reaches. What is not found out counts as meeting. */
+ * reaches. What is not found out counts as meeting.
+ *
+ * needs: addresses as sums of arithmetic progressions   gives: an answer   keeps, breaks: nothing is changed */
 #include "kernel.h"
 #include <stdlib.h>
 

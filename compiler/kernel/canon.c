@@ -6,7 +6,9 @@
  * product over pixels, and an elementwise kernel one flat loop. Last, the ranges of a reduction are
  * ordered by the stride of what they read, widest outermost.
  *
- * needs: a nest of loops, as schedule/lower.c makes it   gives: ranges by whose places schedules name them
+ * even:   needs: sinks   gives: Kernel.nests without selections by a remainder that does not divide
+ * canon:  needs: nests of loops   gives: ranges by whose places schedules name them
+ * number: needs: split ranges   gives: numbers of ranges from the outside inwards
  * keeps: the value of every element, the order of sums but for that of their ranges */
 #include "kernel.h"
 #include <stdlib.h>

@@ -11,7 +11,9 @@
  * words with a mantissa are exact.
  *
  * Rounding to an integer n is done by adding 1.5 * 2^23, after which the low bits of the sum are n:
- * shifted into the exponent's place they make 2^n without a conversion. */
+ * shifted into the exponent's place they make 2^n without a conversion.
+ *
+ * needs: one op on f32 in lanes   gives: arithmetic in its place   breaks: its rounding, by 2 ULP at most */
 #include "kernel.h"
 
 typedef struct Make { IR *ir; int lanes; bool scalb; } Make; /* scalb: the machine multiplies by powers of two */

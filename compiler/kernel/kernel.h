@@ -1,6 +1,7 @@
 /* kernel.h: internal to kernel/. steps.h lists the steps of a kernel in order, each in the file of its name or in one that
  * stands beside their prototypes. steps.c runs them. model.c and heuristic.c choose schedules, with
- * cost/tile.c, tiles.c for matrix instructions and varying.c: what varies with what. functions.c writes the result, with shift.c. */
+ * cost/tile.c, tiles.c for matrix instructions and varying.c: what varies with what. states.c has what steps share.
+ * functions.c writes the result, with shift.c. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../cost/tile.h"
@@ -108,7 +109,7 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 const char *opts_end(const char *text, const char *end);         /* behind the brace that ends the schedule; NULL: there is none */
 Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that has been checked */
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
-const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: opts_apply may have it */
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
 
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
@@ -176,12 +177,13 @@ bool kernel_shift(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
 Ref decomp_expr(IR *ir, Ref r, bool scalb);
 bool decomp_has(Op op, DType d);           /* whether it is one of those */
 
-/* fat.c: a schedule for other vectors with the same tiles, false: there is none */
+/* retile.c: a schedule for other vectors with the same tiles, false: there is none */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 
 /* ---- the steps (steps.h); k is NULL for those of scope SCOPE_PLAN ----
- * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (chain.c), affinity (owners.c), group
- * (units.c), reorder, rests and tile (opts.c), match and reuse (alike.c), programs (linear.c), variants (fat.c). */
+ * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (chain.c), affinity
+ * (owners.c), group (units.c), reorder, rests and tile (opts.c), match and reuse (alike.c), programs (linear.c), variants
+ * (fat.c). */
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
 #include "steps.h"
 #undef STEP
@@ -212,7 +214,7 @@ void steps_end(Plan *p);                    /* frees what steps hand to each oth
 /* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, const KernelStep *s, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
-/* states.c: every nest of a kernel by f; all of them as a list, and back */
+/* states.c: every nest of a kernel by f */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out);
 void states_put(Kernel *k, Refs *nests);    /* in the same order; frees nests */

@@ -3,7 +3,9 @@
  * Two nests have one key when a schedule of the one is a schedule of the other, and as good there. So
  * ranges count by their place, buffers by their kind and number, and the operands of a commutative op, and
  * the terms of an index, in an order of their own. A weight that pack.c lays out
- * anew counts by the ranges it depends on: how the model happened to store it makes no difference. */
+ * anew counts by the ranges it depends on: how the model happened to store it makes no difference.
+ *
+ * needs: a canonical nest   gives: its key   breaks: nothing */
 #include "kernel.h"
 #include <nettle/sha2.h>
 #include <stdlib.h>

@@ -5,7 +5,9 @@
  * same in every process. The schedules of borders and rests stand inside, in the order in which opts_parts gives their nests;
  * a text without any of them is an older one, or a person's, and opts_complete adds them. Text is untrusted: it comes from lock
  * files, logs and stores. Whatever
- * opts_check lets pass, opts_apply and the steps after it turn into a correct program. */
+ * opts_check lets pass, the steps that apply schedules turn into a correct program.
+ *
+ * needs: a canonical nest   gives: opts, or why a text is refused   keeps: nests   breaks: nothing */
 #include "units.h"
 #include <string.h>
 

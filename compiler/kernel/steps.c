@@ -1,4 +1,6 @@
-/* steps.c: the table of steps.h as data, the loop over it, and what holds between two steps. */
+/* steps.c: the table of steps.h as data, the loop over it, and what holds between two steps.
+ *
+ * needs: kernels with sinks   gives: what the rows of the table give   breaks: nothing of its own */
 #include "kernel.h"
 #include <string.h>
 
@@ -14,6 +16,8 @@ const KernelStep step_table[STEP_COUNT] = {
 const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
 const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu" };
 
+static void lower_variants(Plan *p);
+
 /* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */
 static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
   return (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
@@ -22,6 +26,7 @@ static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg) {
   const size_t n = p->kernels.n;
   if (s->scope == SCOPE_PLAN) s->run(p, NULL);
+  if (s == &step_table[STEP_variants]) lower_variants(p);
   for (size_t k = 0; k < n && s->scope != SCOPE_PLAN; k++) {
     if (!left_out(p, s, &p->kernels.p[k])) s->run(p, &p->kernels.p[k]);
     if (progress) progress(arg, s->name, (int)k + 1, (int)n);
@@ -117,4 +122,12 @@ void steps_run(Plan *p, int from, int to) {
 #endif
   }
   refmap_free(&known);
+}
+
+/* Plans of the same graph for further machines: base's canonical nests are theirs. */
+static void lower_variants(Plan *p) {
+  for (size_t i = 0; i < p->variants.n; i++) {
+    steps_run(p->variants.p[i], STEP_affinity, STEP_variants);
+    steps_end(p->variants.p[i]);
+  }
 }

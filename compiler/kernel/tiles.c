@@ -5,7 +5,9 @@
  * each row it multiplies, or the time to load its tiles, whichever is more, and a tenth of the other: half a cycle for
  * each of their rows from the first level of cache, more from the second. After the last step the sums go through memory to
  * vectors. The unit is taken where that is less than a dot-product unit takes, and never for fewer rows than a tile has: where
- * weights are read once for a few of them, memory is the limit. */
+ * weights are read once for a few of them, memory is the limit.
+ *
+ * needs: a canonical nest, a target with a matrix unit   gives: opts that opts_check lets pass   breaks: nothing */
 #include "units.h"
 #include <math.h>
 

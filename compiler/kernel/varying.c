@@ -1,5 +1,7 @@
 /* varying.c: which ranges each node of a nest varies with, and whether with what is in memory.
- * A reduction's result does not vary with the ranges that it opens. */
+ * A reduction's result does not vary with the ranges that it opens.
+ *
+ * needs: a nest with at most 63 ranges that count   gives: a set of ranges for each node   breaks: nothing */
 #include "kernel.h"
 #include <stdlib.h>
 

@@ -228,14 +228,15 @@ static void good_nests(void **state) {
   ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, MAKE(OP_SINK, DT_NONE, p.store, hint(ir, &p, p.k)), p.r)); /* in the reduction */
 }
 
-#define BAD_NEST(name, ...) static void name(IR *ir) { const Parts p = parts(ir); ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, __VA_ARGS__)); }
+#define BAD_NEST(name, ...) \
+  static void name(IR *ir) { const Parts p = parts(ir); ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, __VA_ARGS__)); }
 BAD_NEST(free_range, store_at(ir, &p, p.load), p.r)
 BAD_NEST(free_in_copy, MAKE(OP_SINK, DT_NONE, MAKE(OP_NEST, DT_NONE, store_at(ir, &p, p.load), p.r), p.store), p.r)
 BAD_NEST(range_twice, p.store, p.r, p.r)
 BAD_NEST(nest_lanes, store_at(ir, &p, node_make(ir, OP_ADD, DT_F32, 4, 2, (Ref[]){ lanes(ir, p.sum, 4), lanes(ir, p.sum, 2) },
                                                0, NULL, 0, NULL)), p.r)
-BAD_NEST(sum_lanes, store_at(ir, &p, node_make(ir, OP_RED, DT_F32, 4, 2, (Ref[]){ p.load, p.k }, 1, (int64_t[]){ OP_ADD }, 0, NULL)),
-         p.r)
+BAD_NEST(sum_lanes,
+         store_at(ir, &p, node_make(ir, OP_RED, DT_F32, 4, 2, (Ref[]){ p.load, p.k }, 1, (int64_t[]){ OP_ADD }, 0, NULL)), p.r)
 BAD_NEST(hint_elsewhere, MAKE(OP_SINK, DT_NONE, p.store, hint(ir, &p, range(ir, 5))), p.r)
 BAD_NEST(variable_in_nest, store_at(ir, &p, MAKE(OP_GET, DT_F32, WITH(OP_ACC, DT_F32, 0, c_float(ir, DT_F32, 0)))), p.r)
 BAD_NEST(value_in_sink, MAKE(OP_SINK, DT_NONE, p.sum), p.r)
