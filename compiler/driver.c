@@ -186,7 +186,7 @@ static void print_layouts(const Plan *p, Sb *out) {
 
 /* What was verified: nodes do not change. */
 typedef struct Known {
-  RefMap nests;
+  RefMap roots;            /* nests and sinks */
   VEC(uint64_t) programs;  /* a digest for each kernel */
 } Known;
 
@@ -247,8 +247,11 @@ static void verify(const State *st, const Pass *pass, Known *known) {
   if (pass->level == L_GRAPH) ir_verify_graph(p->g);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
-    if (pass->level == L_KERNEL) ir_verify_kernel(p->ir, x->sink);
-    if (pass->level == L_NEST) step_verify(p, pass->step, x, &known->nests);
+    if (pass->level == L_KERNEL && !refmap_get(&known->roots, x->sink)) {
+      ir_verify_kernel(p->ir, x->sink);
+      refmap_set(&known->roots, x->sink, 1);
+    }
+    if (pass->level == L_NEST) step_verify(p, pass->step, x, &known->roots);
     if (pass->level == L_PROG && program_changed(known, k, &x->prog)) ir_verify_program(p->ir, x->prog.p, x->prog.n);
   }
 }
@@ -321,7 +324,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   g->ir->decisions = NULL;
   if (o->time_passes) print_times(c, took);
   steps_end(p);
-  refmap_free(&known.nests);
+  refmap_free(&known.roots);
   VEC_FREE(&known.programs);
   VEC_FREE(&st.s.order);
   VEC_FREE(&p->packed);

@@ -429,7 +429,9 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
 static void verify_prefetches(const IR *ir, const Refs *all) {
   RefMap bound = { 0 };
   Refs below = { 0 };
-  for (size_t i = 0; i < all->n; i++) {
+  bool any = false;
+  for (size_t i = 0; i < all->n && !any; i++) any = node(ir, all->p[i])->op == OP_PREFETCH;
+  for (size_t i = 0; i < all->n && any; i++) {
     const Node *x = node(ir, all->p[i]);
     for (int k = 1; k < x->nsrc && (x->op == OP_RED || x->op == OP_NEST); k++) refmap_set(&bound, x->src[k], 1);
     if (x->op == OP_PREFETCH) ir_toposort(ir, &all->p[i], 1, &below);
