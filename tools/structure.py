@@ -25,7 +25,6 @@ CYCLES = [
     ("ir: parse parse_graph", "one reader: lines of graphs ask for operands, and the reader of lines asks for them"),
     ("interp: graph tape", "values of nodes are made by tapes, and tapes read values of nodes"),
     ("kernel: canon pack", "both take quotients of ranges apart"),
-    ("kernel: fat lower steps", "kernels for further machines take the same steps, and their schedules are the base's"),
     ("tune: batch build race", "a batch has candidates built and timed, which tell their results through it"),
     ("backends: llvm llvm_prelude", "functions that kernels call are written in the spellings of the kernels, whose prelude they are"),
 ]

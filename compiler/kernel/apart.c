@@ -6,7 +6,8 @@
  * one group of digits tells the chunks apart: because it is never the same, or because a chunk moves it further than it
  * reaches. What is not found out counts as meeting.
  *
- * needs: addresses as sums of arithmetic progressions   gives: an answer   keeps, breaks: nothing is changed */
+ * needs: addresses as sums of arithmetic progressions   gives: an answer
+ * keeps: all it is given    breaks: nothing */
 #include "kernel.h"
 #include <stdlib.h>
 

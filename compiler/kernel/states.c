@@ -1,6 +1,7 @@
 /* states.c: a kernel's nests as its steps have them so far.
  *
- * needs: Kernel.states   gives: the same one by one, and as a list   keeps, breaks: nothing of its own */
+ * needs: Kernel.states   gives: the same one by one, and as a list
+ * keeps: the nests    breaks: nothing */
 #include "kernel.h"
 
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s)) {
