@@ -12,7 +12,7 @@ LLVM_CONFIG ?= llvm-config-19
 LLVM     := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)# headers only: the library is opened when it is needed
 CFLAGS   += $(if $(LLVM),-DTGC_LLVM -I$(LLVM))
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -pthread
-SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DTGC_CHECK_ARGS
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 PYTHON   ?= python3
 TESTS    ?=# words of which a test's path must contain one; empty: all
@@ -36,7 +36,7 @@ $(LIB): $(OBJ) $(GEN)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c
+$(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/accessors.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -56,6 +56,11 @@ $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 	protoc-c --c_out=$(@D) -I$(dir $<) $<
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
 	$(CC) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -w -c -o $@ $<
+
+# the arguments of nodes by name
+$(BUILD)/gen/accessors.h: tools/accessors.sh compiler/ir/ops.h
+	@mkdir -p $(@D)
+	tools/accessors.sh compiler/ir/ops.h > $@
 
 # what goes into bundles, and what bench runs beside them, is part of the program
 $(BUILD)/gen/templates.c: tools/embed.sh $(EMBED)

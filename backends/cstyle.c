@@ -8,7 +8,7 @@
 /* ---- lanes combined ---- */
 /* Halves with halves: as vectors down to four lanes, then as scalars. */
 static void put_hred(Render *w, const Node *x, size_t at) {
-  const Op op = (Op)x->arg[0];
+  const Op op = hred_op(x);
   const DType d = (DType)x->dt;
   const bool sum = op == OP_ADD || op == OP_MUL;
   const char *lane[64];
@@ -58,7 +58,7 @@ static bool put_tile(Render *w, size_t at) {
   case OP_TILES: put_tiles(w, at); return true;
   case OP_TILE:
     sb_printf(w->o, "%*sTGC_TILE_LOAD(%d, %s + %s, %lld);\n", indent, "", t, arg(w, x, 0), arg_as(w, x, 1, SUM),
-              (long long)x->arg[1] * dt_bytes((DType)x->dt));
+              (long long)tile_stride(x) * dt_bytes((DType)x->dt));
     return true;
   case OP_MMA:
     sb_printf(w->o, "%*sTGC_", indent, "");
@@ -87,8 +87,8 @@ static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFE
 
 /* Where a loop begins or ends: a constant, or the part of its units that the chunks in hand are. */
 static const char *bound(Render *w, const char *chunk, const char *constant, const Node *range) {
-  const long long units = (long long)range->arg[0], chunks = w->k->chunks;
-  if (range->arg[2] != RK_THREAD) return constant;
+  const long long units = (long long)range_extent(range), chunks = w->k->chunks;
+  if (range_kind(range) != RK_THREAD) return constant;
   if (units == 1) return arena_printf(&w->a, "%s / %lld", chunk, chunks);
   if (units % chunks) return arena_printf(&w->a, "%s * %lld / %lld", chunk, units, chunks);
   return units == chunks ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / chunks);
@@ -116,17 +116,18 @@ static void count_uses(Render *w) {
 static void open_loop(Render *w, const Node *x) {
   const Node *r = node(w->ir, x->src[0]);
   char *name = arena_printf(&w->a, "r%d", w->nloops++);
-  const char *begin = bound(w, "begin", "0", r), *end = bound(w, "end", arena_printf(&w->a, "%lld", (long long)r->arg[0]), r);
+  const char *begin = bound(w, "begin", "0", r),
+             *end = bound(w, "end", arena_printf(&w->a, "%lld", (long long)range_extent(r)), r);
   w->text[refmap_get(&w->at, x->src[0]) - 1] = name;
   sb_printf(w->o, "%*s", w->indent, "");
   put_loop_head(w, w->o, name, begin, end);
   sb_puts(w->o, " {\n");
   w->indent += 2;
-  w->reducing += r->arg[2] == RK_REDUCE;
+  w->reducing += range_kind(r) == RK_REDUCE;
 }
 
 static void close_loop(Render *w, const Node *x, bool innermost) {
-  const bool reduce = node(w->ir, x->src[0])->arg[2] == RK_REDUCE;
+  const bool reduce = range_kind(node(w->ir, x->src[0])) == RK_REDUCE;
   if (reduce && w->vectors && innermost && w->l->fence) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->fence);
   w->indent -= 2;
   sb_printf(w->o, "%*s}\n", w->indent, "");

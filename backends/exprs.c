@@ -196,8 +196,8 @@ static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
   const Node *c = node(w->ir, x->src[1]);
-  if (x->op == OP_ADD && c->op == OP_CONST && c->dt == DT_I64 && c->arg[0] < 0 && c->arg[0] > INT32_MIN) {
-    sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)c->arg[0]);
+  if (x->op == OP_ADD && c->op == OP_CONST && c->dt == DT_I64 && const_value(c) < 0 && const_value(c) > INT32_MIN) {
+    sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)const_value(c));
     return;
   }
   sb_printf(o, "(%s %s %s)", arg_as(w, x, 0, sum ? SUM : product ? PRODUCT : ATOM), op, arg_as(w, x, 1, sum ? PRODUCT : ATOM));
@@ -323,7 +323,7 @@ static bool fits_i32(const IR *ir, const Node *x) {
     if (x->dt != DT_F32 || x->op != (k ? OP_MAX : OP_MIN)) return false;
     const Node *c = node(ir, x->src[1]);
     if (c->op == OP_BCAST) c = node(ir, c->src[0]);
-    if (c->op != OP_CONST || !(fabs(bits_to_double(DT_F32, c->arg[0])) < 2147483648.0)) return false;
+    if (c->op != OP_CONST || !(fabs(bits_to_double(DT_F32, const_value(c))) < 2147483648.0)) return false;
   }
   return true;
 }
@@ -387,7 +387,7 @@ static void put_vector_memory(Render *w, Sb *o, const Node *x, int lanes, const 
   int64_t at;
   const bool first = node_is_const(w->ir, x->src[1], &at) && !at;
   const char *b = arg(w, x, 0), *sum = first ? b : arena_printf(&w->a, "%s + %s", b, arg_as(w, x, 1, SUM));
-  const Fill f = { .d = d, .lanes = lanes, .memory = d == DT_BOOL ? DT_U8 : moved(d), .read = !is_written(w, buffer->arg[0]),
+  const Fill f = { .d = d, .lanes = lanes, .memory = d == DT_BOOL ? DT_U8 : moved(d), .read = !is_written(w, buffer_id(buffer)),
                    .tight = { first ? b : arena_printf(&w->a, "(%s)", sum) }, .loose = { sum, "", value } };
   put_form(w, o, value ? w->l->store : w->l->load, &f);
 }
@@ -431,7 +431,7 @@ static void put_part(Render *w, Sb *o, const Node *x) {
 
 void put_prefetch(Render *w, Sb *o, const Node *x) {
   Fill f = fill_of(w, x);
-  f.number = x->arg[0] ? 3 : 2;
+  f.number = prefetch_near(x) ? 3 : 2;
   put_form(w, o, w->l->prefetch, &f);
 }
 
@@ -457,7 +457,7 @@ static void put_list(Render *w, Sb *o, const Node *x) {
 
 static bool in_order_from(const Node *x, int first) { /* the lanes of a shuffle are one after another */
   for (int i = 0; i < x->lanes; i++)
-    if (x->arg[i] != first + i) return false;
+    if (shuffle_lanes(x, i) != first + i) return false;
   return true;
 }
 
@@ -470,12 +470,12 @@ static void put_shuffle(Render *w, Sb *o, const Node *x) {
     CHECK(in_order_from(x, 0));
     put_form(w, o, "tgc_join_$S($a, $b)", &f);
   } else if (2 * x->lanes == n) {
-    CHECK(in_order_from(x, x->arg[0] ? n / 2 : 0));
-    put_form(w, o, x->arg[0] ? "tgc_hi_$s($a)" : "tgc_lo_$s($a)", &f);
+    CHECK(in_order_from(x, shuffle_lanes(x, 0) ? n / 2 : 0));
+    put_form(w, o, shuffle_lanes(x, 0) ? "tgc_hi_$s($a)" : "tgc_lo_$s($a)", &f);
   } else {
     CHECK(x->lanes == n);
     put_form(w, o, w->l->pick[0], &f);
-    for (int i = 0; i < n; i++) sb_printf(o, "%s%lld", i ? ", " : "", (long long)x->arg[i]);
+    for (int i = 0; i < n; i++) sb_printf(o, "%s%lld", i ? ", " : "", (long long)shuffle_lanes(x, i));
     put_form(w, o, w->l->pick[1], &f);
   }
 }
@@ -485,14 +485,14 @@ void put_expr(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
   const bool fl = dt_float(d), vec = x->lanes > 1, is_unsigned = dtype_info[d].cls == 'u';
   switch ((Op)x->op) {
-  case OP_CONST: put_const(w, o, d, x->arg[0]); return;
-  case OP_BUFFER: put_buffer(w, o, x->arg[0]); return;
+  case OP_CONST: put_const(w, o, d, const_value(x)); return;
+  case OP_BUFFER: put_buffer(w, o, buffer_id(x)); return;
   case OP_GET: sb_puts(o, arg(w, x, 0)); return;
   case OP_CAST: put_cast(w, o, x); return;
   case OP_LOAD: put_load(w, o, x); return;
   case OP_BCAST: put_move(w, o, d == DT_BOOL ? w->l->truth_splat : "tgc_splat_$S($a)", x); return;
   case OP_VEC: put_list(w, o, x); return;
-  case OP_LANE: sb_puts(o, lane_text(w, d, arg(w, x, 0), x->arg[0])); return;
+  case OP_LANE: sb_puts(o, lane_text(w, d, arg(w, x, 0), lane_lane(x))); return;
   case OP_SHUFFLE: put_shuffle(w, o, x); return;
   case OP_NEG: put_neg(w, o, x); return;
   case OP_ABS: put_abs(w, o, x); return;

@@ -327,7 +327,7 @@ static const char *put_vec(Render *w, const Node *x) {
 static const char *put_shuffle(Render *w, const Node *x) {
   const Text t = llvm_value((DType)x->dt, node(w->ir, x->src[0])->lanes);
   Sb lanes = { 0 };
-  for (int i = 0; i < x->lanes; i++) sb_printf(&lanes, "%si32 %lld", i ? ", " : "", (long long)x->arg[i]);
+  for (int i = 0; i < x->lanes; i++) sb_printf(&lanes, "%si32 %lld", i ? ", " : "", (long long)shuffle_lanes(x, i));
   const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, x->src[0]), t.s, value(w, x->src[1]),
                        x->lanes, lanes.p);
   sb_free(&lanes);
@@ -468,7 +468,7 @@ static bool put_tile(Render *w, Ref r) {
   case OP_TILE: {
     const char *p = put_address(w, x);
     sb_printf(w->o, "  call void @llvm.x86.tileloadd64(i8 %d, ptr %s, i64 %lld)\n", t, p,
-              (long long)x->arg[1] * dt_bytes((DType)x->dt));
+              (long long)tile_stride(x) * dt_bytes((DType)x->dt));
     return true;
   }
   case OP_MMA:
@@ -487,7 +487,7 @@ static bool put_tile(Render *w, Ref r) {
 /* ---- loops: tested at their end, because extents are known ---- */
 /* Where the chunks in hand begin or end among the units of a range that threads share. */
 static const char *put_bound(Render *w, const char *chunk, const Node *range) {
-  const long long units = (long long)range->arg[0];
+  const long long units = (long long)range_extent(range);
   const int chunks = w->k->chunks;
   if (units == chunks) return chunk;
   if (units % chunks == 0) return emit(w, "mul nsw i64 %s, %lld", chunk, units / chunks);
@@ -497,12 +497,12 @@ static const char *put_bound(Render *w, const char *chunk, const Node *range) {
 static void put_loop(Render *w, Ref range, int n) {
   const Node *r = node(w->ir, range);
   const char *name = arena_printf(&w->a, "%%r%d", n), *label = arena_printf(&w->a, "loop%d", n), *first = "0", *any = NULL;
-  const char *end = arena_printf(&w->a, "%lld", (long long)r->arg[0]);
-  if (r->arg[2] == RK_THREAD) {
+  const char *end = arena_printf(&w->a, "%lld", (long long)range_extent(r));
+  if (range_kind(r) == RK_THREAD) {
     first = put_bound(w, "%begin", r);
     end = put_bound(w, "%end", r);
     any = emit(w, "icmp slt i64 %s, %s", first, end);
-  } else if (r->arg[0] < 1) any = "false";
+  } else if (range_extent(r) < 1) any = "false";
   if (any) sb_printf(w->o, "  br i1 %s, label %%%s, label %%exit%d\n", any, label, n);
   else sb_printf(w->o, "  br label %%%s\n", label);
   const char *before = w->block;
@@ -528,7 +528,7 @@ static bool is_bound(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (x->op == OP_BCAST) x = node(ir, x->src[0]);
   if (x->op != OP_CONST || !dt_float((DType)x->dt)) return false;
-  double v = bits_to_double((DType)x->dt, x->arg[0]);
+  double v = bits_to_double((DType)x->dt, const_value(x));
   return v < 0 || v > 0;
 }
 
@@ -563,7 +563,7 @@ static const char *put_expr(Render *w, const Node *x) {
 static void put_prefetch(Render *w, const Node *x) { /* not inbounds: it may ask for what lies behind */
   const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, x->src[0])->dt), value(w, x->src[0]),
                        value(w, x->src[1]));
-  sb_printf(w->o, "  call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)\n", p, x->arg[0] ? 3 : 2);
+  sb_printf(w->o, "  call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)\n", p, prefetch_near(x) ? 3 : 2);
 }
 
 static const char *put_value(Render *w, Ref r, int *loops) {
@@ -574,13 +574,13 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   switch ((Op)x->op) {
   case OP_SPILL: return put_spill(w, x);
   case OP_PART: return put_part(w, x);
-  case OP_CONST: return constant(w, d, x->arg[0]);
+  case OP_CONST: return constant(w, d, const_value(x));
   case OP_RANGE: return NULL;
   case OP_BUFFER:
     for (size_t i = 0; i < w->k->bufs.n; i++)
-      if (w->k->bufs.p[i] == x->arg[0]) return arena_printf(&w->a, "%%b%zu", i);
+      if (w->k->bufs.p[i] == buffer_id(x)) return arena_printf(&w->a, "%%b%zu", i);
     for (size_t i = 0; i < w->k->locals.n; i++)
-      if (w->k->locals.p[i] == x->arg[0]) return arena_printf(&w->a, "%%panel%zu", i);
+      if (w->k->locals.p[i] == buffer_id(x)) return arena_printf(&w->a, "%%panel%zu", i);
     BUG("a buffer that the kernel does not name");
   case OP_LOOP: put_loop(w, x->src[0], (*loops)++); return NULL;
   case OP_END: put_end(w, x->src[0]); return NULL;
@@ -601,9 +601,9 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_VEC: return put_vec(w, x);
   case OP_LANE:
     return emit(w, "extractelement %s %s, i64 %lld", llvm_value(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]),
-                (long long)x->arg[0]);
+                (long long)lane_lane(x));
   case OP_SHUFFLE: return put_shuffle(w, x);
-  case OP_HRED: return put_hred(w, (Op)x->arg[0], d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
+  case OP_HRED: return put_hred(w, hred_op(x), d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
   default: return put_expr(w, x);
   }
 }

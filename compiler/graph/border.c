@@ -91,7 +91,7 @@ static bool alone(IR *ir, const Contraction *c, int x, int tap, Window *w) {
   Ref rest;
   for (int a = 0; a < pad->rank; a++)
     if (ix_split(ir, c->at[x][a], r->range, &w->dilation, &rest) && w->dilation && node_is_const(ir, rest, &w->begin)) {
-      const int64_t lo = pad->arg[a], hi = pad->arg[pad->rank + a];
+      const int64_t lo = pad_lo(pad, a), hi = pad_hi(pad, a);
       *w = (Window){ -1, r->axis, w->begin, 1, w->dilation, lo, pad->dims[a] - hi, 1, r->extent, 0, { 0 } };
       return lo || hi;
     }
@@ -116,8 +116,8 @@ static bool find_windows(IR *ir, Ref sum, Windows *v) {
     if (out->in[!x]) continue; /* groups of channels */
     if (w->factor != x || v->n == MAX_WINDOWS || known[w->out] || known[w->tap]) return false;
     known[w->out] = known[w->tap] = true;
-    v->window[v->n++] = (Window){ out->axis, tap->axis, w->begin, w->stride, w->dilation, pad->arg[w->axis],
-                                  pad->dims[w->axis] - pad->arg[pad->rank + w->axis], out->extent, tap->extent, 0, { 0 } };
+    v->window[v->n++] = (Window){ out->axis, tap->axis, w->begin, w->stride, w->dilation, pad_lo(pad, w->axis),
+                                  pad->dims[w->axis] - pad_hi(pad, w->axis), out->extent, tap->extent, 0, { 0 } };
   }
   for (int i = 0; i < c.n; i++)
     if (!known[i] && c.range[i].summed && c.range[i].in[x] && v->n < MAX_WINDOWS && alone(ir, &c, x, i, &v->window[v->n]))
@@ -220,7 +220,7 @@ static Ref part_of_pad(IR *ir, Ref r, const int64_t *begin, const int64_t *dims)
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
   int64_t from[MAX_RANK], n[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   for (int a = 0; a < x->rank; a++) {
-    const int64_t first = begin[a] - x->arg[a], last = first + dims[a];
+    const int64_t first = begin[a] - pad_lo(x, a), last = first + dims[a];
     from[a] = first < 0 ? 0 : first;
     const int64_t end = last > s->dims[a] ? s->dims[a] : last;
     n[a] = end - from[a];
@@ -242,18 +242,19 @@ static Ref part_of_view(IR *ir, Ref r, Ref product, const int64_t *begin, const 
     if (!box_below_reshape(x, s, begin, dims, from, n)) break;
     return g_reshape(ir, part_of_view(ir, x->src[0], product, from, n), x->rank, dims);
   case OP_PERMUTE:
-    for (int i = 0; i < x->rank; i++) from[x->arg[i]] = begin[i], n[x->arg[i]] = dims[i];
+    for (int i = 0; i < x->rank; i++) from[permute_perm(x, i)] = begin[i], n[permute_perm(x, i)] = dims[i];
     return g_permute(ir, part_of_view(ir, x->src[0], product, from, n), x->arg);
   case OP_EXPAND:
     for (int i = 0; i < x->rank; i++) from[i] = s->dims[i] == 1 ? 0 : begin[i], n[i] = s->dims[i] == 1 ? 1 : dims[i];
     return g_expand(ir, part_of_view(ir, x->src[0], product, from, n), x->rank, dims);
   case OP_WINDOW: {
-    const int a = (int)x->arg[0], tap = s->rank;
+    const int a = (int)window_axis(x), tap = s->rank;
     memcpy(from, begin, (size_t)tap * sizeof *from);
     memcpy(n, dims, (size_t)tap * sizeof *n);
-    from[a] = begin[a] * x->arg[1] + begin[tap] * x->arg[2];
-    n[a] = (dims[a] - 1) * x->arg[1] + (dims[tap] - 1) * x->arg[2] + 1;
-    return g_window(ir, part_of_view(ir, x->src[0], product, from, n), a, dims[a], dims[tap], x->arg[1], x->arg[2]);
+    from[a] = begin[a] * window_stride(x) + begin[tap] * window_dilation(x);
+    n[a] = (dims[a] - 1) * window_stride(x) + (dims[tap] - 1) * window_dilation(x) + 1;
+    return g_window(ir, part_of_view(ir, x->src[0], product, from, n), a, dims[a], dims[tap], window_stride(x),
+                    window_dilation(x));
   }
   case OP_PAD: return part_of_pad(ir, r, begin, dims);
   default: break;
@@ -267,7 +268,7 @@ static Ref part_of_sum(IR *ir, Ref sum, const int64_t *begin, const int64_t *dim
   Windows v;
   CHECK(find_windows(ir, sum, &v));
   for (int a = 0; a < x->rank; a++) {
-    const bool summed = x->arg[1] >> a & 1;
+    const bool summed = reduce_axes(x) >> a & 1;
     from[a] = summed ? 0 : begin[a];
     n[a] = summed ? body->dims[a] : dims[a];
   }
@@ -276,7 +277,7 @@ static Ref part_of_sum(IR *ir, Ref sum, const int64_t *begin, const int64_t *dim
     const int64_t first = w->axis < 0 ? 0 : begin[w->axis];
     taps_inside(w, first, first + (w->axis < 0 ? 1 : dims[w->axis]), &from[w->tap], &n[w->tap]);
   }
-  return g_reduce(ir, OP_ADD, part_of_view(ir, x->src[0], v.product, from, n), (uint32_t)x->arg[1]);
+  return g_reduce(ir, OP_ADD, part_of_view(ir, x->src[0], v.product, from, n), reduce_axes(x));
 }
 
 /* Of what path[0] computes of the sum at the path's end */
@@ -291,7 +292,7 @@ static Ref part_of_path(IR *ir, const Ref *path, int left, const int64_t *begin,
     return g_reshape(ir, part_of_path(ir, path + 1, left - 1, from, n), x->rank, dims);
   }
   if (x->op == OP_PERMUTE) {
-    for (int i = 0; i < x->rank; i++) from[x->arg[i]] = begin[i], n[x->arg[i]] = dims[i];
+    for (int i = 0; i < x->rank; i++) from[permute_perm(x, i)] = begin[i], n[permute_perm(x, i)] = dims[i];
     return g_permute(ir, part_of_path(ir, path + 1, left - 1, from, n), x->arg);
   }
   for (int k = 0; k < x->nsrc; k++) {
@@ -329,7 +330,7 @@ static void follow_results(const Border *b, Split *s) {
       axis[i] = s->axis[i];
       if (n && x->op == OP_RESHAPE) axis[i] = reshape_axis(x, node(ir, up[n - 1]), s->axis[i]);
       for (int a = 0; n && x->op == OP_PERMUTE && a < x->rank; a++)
-        if (x->arg[a] == s->axis[i]) axis[i] = a;
+        if (permute_perm(x, a) == s->axis[i]) axis[i] = a;
       same = axis[i] >= 0;
     }
     if (!same) break;

@@ -60,7 +60,7 @@ static void take_axis(IR *ir, Contraction *c, int f, int a) {
 
 bool contraction_find(IR *ir, Ref r, Contraction *c) {
   const Node *x = node(ir, r);
-  if (x->op != OP_REDUCE || x->arg[0] != OP_ADD) return false;
+  if (x->op != OP_REDUCE || reduce_op(x) != OP_ADD) return false;
   const Node *p = node(ir, x->src[0]);
   Ref idx[MAX_RANK];
   int64_t coef[MAX_RANK], begin;
@@ -72,7 +72,7 @@ bool contraction_find(IR *ir, Ref r, Contraction *c) {
     if (p->dims[a] == 1) continue;
     /* numbers below zero: no kernel has them */
     idx[a] = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ p->dims[a], -1 - a, RK_LOOP }, 0, NULL);
-    c->range[c->n++] = (CRange){ .range = idx[a], .extent = p->dims[a], .axis = a, .summed = x->arg[1] >> a & 1 };
+    c->range[c->n++] = (CRange){ .range = idx[a], .extent = p->dims[a], .axis = a, .summed = reduce_axes(x) >> a & 1 };
   }
   const Node *product = node(ir, through_views(ir, x->src[0], idx));
   if (product->op != OP_MUL || product->src[0] == product->src[1]) return false;

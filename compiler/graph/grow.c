@@ -86,14 +86,14 @@ static Along moved(const Grow *w, Ref r, Along a) {
     return a.axis < 0 ? refuse(w, r, "it merges or splits") : a;
   case OP_PERMUTE:
     for (int i = 0; i < x->rank; i++)
-      if (x->arg[i] == axis) a.axis = i;
+      if (permute_perm(x, i) == axis) a.axis = i;
     return a;
   case OP_SHRINK:
-    if (x->arg[axis] >= a.past && x->arg[x->rank + axis] > 0) return (Along){ .axis = -1 }; /* of what is always there */
-    if (x->arg[axis] || x->arg[x->rank + axis] != 1 || x->dims[axis] != s->dims[axis])
+    if (shrink_begin(x, axis) >= a.past && shrink_step(x, axis) > 0) return (Along){ .axis = -1 }; /* of what is always there */
+    if (shrink_begin(x, axis) || shrink_step(x, axis) != 1 || x->dims[axis] != s->dims[axis])
       return refuse(w, r, "it takes a part along");
     return a;
-  case OP_WINDOW: return x->arg[0] == axis ? refuse(w, r, "it is a window along") : a;
+  case OP_WINDOW: return window_axis(x) == axis ? refuse(w, r, "it is a window along") : a;
   default: return a; /* EXPAND: of other axes */
   }
 }
@@ -126,7 +126,7 @@ static double neutral(Op op, DType d) {
  * whose mask costs nothing where it is computed. */
 static Ref to_mask(const Grow *w, const Node *x) {
   const Node *m = node(w->ir, x->src[0]);
-  if (x->arg[0] != OP_ADD || m->op != OP_MUL || m->src[0] == m->src[1]) return x->src[0];
+  if (reduce_op(x) != OP_ADD || m->op != OP_MUL || m->src[0] == m->src[1]) return x->src[0];
   for (int k = 0; k < 2; k++) {
     Ref base = m->src[k];
     while (op_info[node(w->ir, base)->op].algebra & MOVE) base = node(w->ir, base)->src[0];
@@ -146,8 +146,8 @@ static void rebuild(Grow *w, Ref r) {
 static Along reduced(Grow *w, Ref r, Along a) {
   const Node *x = node(w->ir, r);
   DType d = (DType)x->dt;
-  Op op = (Op)x->arg[0];
-  if (!(x->arg[1] >> a.axis & 1)) {
+  Op op = reduce_op(x);
+  if (!(reduce_axes(x) >> a.axis & 1)) {
     a.known &= op == OP_MAX || op == OP_MIN || (op == OP_ADD && is_value(&a, d, 0));
     return a;
   }
@@ -168,7 +168,7 @@ static Along concatenated(const Grow *w, Ref r) {
   for (int k = 0; k < x->nsrc; k++) {
     Along s = along_of(w, x->src[k]);
     if (s.axis < 0) continue;
-    if (s.axis == x->arg[0]) return refuse(w, r, "it concatenates along");
+    if (s.axis == cat_axis(x)) return refuse(w, r, "it concatenates along");
     if (a.axis >= 0 && (a.axis != s.axis || a.past != s.past)) return refuse(w, r, "it combines windows that differ in");
     a = s;
   }
@@ -185,7 +185,7 @@ static Along follow(Grow *w, Ref r) {
   switch ((Op)x->op) {
   case OP_CAT: return concatenated(w, r);
   case OP_REDUCE: return reduced(w, r, s);
-  case OP_PAD: return x->arg[s.axis] || x->arg[x->rank + s.axis] ? refuse(w, r, "it pads") : s;
+  case OP_PAD: return pad_lo(x, s.axis) || pad_hi(x, s.axis) ? refuse(w, r, "it pads") : s;
   case OP_GATHER: case OP_SCATTER: return refuse(w, r, "it looks up values of");
   default: return op_info[x->op].algebra & MOVE ? moved(w, r, s) : elementwise(w, r);
   }

@@ -94,8 +94,8 @@ static int64_t magnitude_below(IR *ir, const Node *x) {
     return fits ? a : INT64_MAX;
   case OP_REDUCE:
     a = magnitude(ir, x->src[0]);
-    if (x->arg[0] == OP_ADD && elems(x)) n = elems(node(ir, x->src[0])) / elems(x);
-    return x->arg[0] == OP_MUL || !i64_mul(a, n, &a) ? INT64_MAX : a;
+    if (reduce_op(x) == OP_ADD && elems(x)) n = elems(node(ir, x->src[0])) / elems(x);
+    return reduce_op(x) == OP_MUL || !i64_mul(a, n, &a) ? INT64_MAX : a;
   case OP_CAST:
     if (dt_int((DType)node(ir, x->src[0])->dt)) return magnitude(ir, x->src[0]);
     break;
@@ -130,18 +130,18 @@ static Ref moved_part(IR *ir, const Node *x, Ref s) {
   case OP_PERMUTE: return g_permute(ir, s, x->arg);
   case OP_SHRINK:
     for (int i = 0; i < x->rank; i++) {
-      begin[i] = part[i] == 1 ? 0 : x->arg[i];
-      step[i] = part[i] == 1 ? 1 : x->arg[x->rank + i];
+      begin[i] = part[i] == 1 ? 0 : shrink_begin(x, i);
+      step[i] = part[i] == 1 ? 1 : shrink_step(x, i);
       dims[i] = part[i] == 1 ? 1 : x->dims[i];
     }
     return g_shrink(ir, s, begin, step, dims);
   case OP_WINDOW:
-    if (part[x->arg[0]] != 1) return 0;
+    if (part[window_axis(x)] != 1) return 0;
     part[y->rank] = 1;
     return g_reshape(ir, s, x->rank, part);
   case OP_PAD:
     for (int i = 0; i < x->rank; i++)
-      if (part[i] != 1 && (x->arg[i] || x->arg[x->rank + i])) return 0;
+      if (part[i] != 1 && (pad_lo(x, i) || pad_hi(x, i))) return 0;
     return s;
   default: return 0;
   }
@@ -216,9 +216,9 @@ static bool same_over(const IR *ir, Ref s, uint32_t axes) {
 static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *m = node(ir, x->src[0]);
-  uint32_t axes = (uint32_t)x->arg[1];
+  uint32_t axes = reduce_axes(x);
   Parts a, w;
-  if (x->arg[0] != OP_ADD || x->dt != DT_F32 || !x->varies || !elems(m)) return 0;
+  if (reduce_op(x) != OP_ADD || x->dt != DT_F32 || !x->varies || !elems(m)) return 0;
   if (m->op == OP_MUL && node(ir, m->src[0])->varies != node(ir, m->src[1])->varies && scaled(ir, m->src[0], 0, &a) &&
       scaled(ir, m->src[1], 0, &w)) {
     if (!same_over(ir, a.s, axes) || !same_over(ir, w.s, axes) || !is_finite(ir, a.s) || !is_finite(ir, w.s)) return 0;
@@ -304,10 +304,10 @@ static Ref sum_of_weights(IR *ir, const Node *m, Ref w, uint32_t axes) {
 static Ref sum_of_bytes(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *m = node(ir, x->src[0]);
-  uint32_t axes = (uint32_t)x->arg[1];
+  uint32_t axes = reduce_axes(x);
   Parts a;
   bool zero;
-  if (x->arg[0] != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
+  if (reduce_op(x) != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
   int k = node(ir, m->src[1])->varies;
   if (node(ir, m->src[k])->varies == node(ir, m->src[!k])->varies) return 0;
   if (!narrow(ir, m->src[k], 0, &a, &zero) || !same_over(ir, a.s, axes)) return 0;
@@ -329,8 +329,8 @@ static Ref as_signed(IR *ir, Ref u) {
 static Ref sum_of_signed(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *m = node(ir, x->src[0]);
-  uint32_t axes = (uint32_t)x->arg[1];
-  if (x->arg[0] != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
+  uint32_t axes = reduce_axes(x);
+  if (reduce_op(x) != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
   int k = node(ir, m->src[1])->varies;
   const Node *u = node(ir, m->src[k]), *w = node(ir, m->src[!k]);
   if (u->op != OP_CAST || node(ir, u->src[0])->dt != DT_U8 || !u->varies || w->op != OP_CAST ||
@@ -387,7 +387,7 @@ static Ref quantise(IR *ir, Ref r, const Quantiser *k, int depth) {
   const Node *x = node(ir, r);
   Parts p;
   if (depth > MAX_DEPTH || !x->varies) return 0;
-  if (is_move(x) || (x->op == OP_REDUCE && (x->arg[0] == OP_MAX || x->arg[0] == OP_MIN))) {
+  if (is_move(x) || (x->op == OP_REDUCE && (reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN))) {
     Ref q = quantise(ir, x->src[0], k, depth + 1);
     if (!q) return 0;
     Ref fill = x->op == OP_PAD ? quantised(ir, g_binary(ir, OP_DIV, x->src[1], k->by), k->zero) : 0;
@@ -397,7 +397,7 @@ static Ref quantise(IR *ir, Ref r, const Quantiser *k, int depth) {
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
     for (int i = 0; i < x->nsrc; i++)
       if (!(src[i] = quantise(ir, x->src[i], k, depth + 1))) return 0;
-    return g_cat(ir, x->nsrc, src, (int)x->arg[0]);
+    return g_cat(ir, x->nsrc, src, (int)cat_axis(x));
   }
   if (scaled(ir, r, depth, &p) && is_value(ir, g_binary(ir, OP_DIV, p.s, k->by), 1)) {
     Ref q = g_binary(ir, OP_ADD, p.q, c_int(ir, DT_I32, (int64_t)k->zero)), least = c_int(ir, DT_I32, 0),

@@ -69,8 +69,8 @@ Ref rule_permute(IR *ir, Ref r, void *users) {
   int64_t last = -1; /* axes of extent 1 may pass others: a reshape does that */
   for (int i = 0; i < x->rank; i++) {
     if (x->dims[i] == 1) continue;
-    if (x->arg[i] < last) return 0;
-    last = x->arg[i];
+    if (permute_perm(x, i) < last) return 0;
+    last = permute_perm(x, i);
   }
   return g_reshape(ir, x->src[0], x->rank, x->dims);
 }
@@ -82,8 +82,8 @@ static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
   int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK], bits;
   bool outside = false;
   for (int i = 0; i < n; i++) {
-    begin[i] = x->arg[i] - s->arg[i];
-    step[i] = x->arg[n + i];
+    begin[i] = shrink_begin(x, i) - pad_lo(s, i);
+    step[i] = shrink_step(x, i);
     dims[i] = x->dims[i];
     lo[i] = hi[i] = 0;
     int64_t last = begin[i] + (dims[i] - 1) * step[i];
@@ -105,8 +105,9 @@ static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
 
 /* The part of a concatenation that lies in one source, or, when contiguous, in fewer than all */
 static Ref shrink_of_cat(IR *ir, const Node *x, const Node *s) {
-  int n = x->rank, axis = (int)s->arg[0], first = -1, after = 0;
-  int64_t begin[MAX_RANK], from = x->arg[axis], to = from + (x->dims[axis] - 1) * x->arg[n + axis], at = 0, skipped = 0;
+  int n = x->rank, axis = (int)cat_axis(s), first = -1, after = 0;
+  int64_t begin[MAX_RANK], from = shrink_begin(x, axis), to = from + (x->dims[axis] - 1) * shrink_step(x, axis), at = 0,
+                           skipped = 0;
   if (from > to) {
     int64_t swap = from;
     from = to;
@@ -142,15 +143,15 @@ Ref rule_shrink(IR *ir, Ref r, void *users) {
   switch ((Op)s->op) {
   case OP_SHRINK:
     for (int i = 0; i < n; i++) {
-      begin[i] = s->arg[i] + x->arg[i] * s->arg[n + i];
-      step[i] = s->arg[n + i] * x->arg[n + i];
+      begin[i] = shrink_begin(s, i) + shrink_begin(x, i) * shrink_step(s, i);
+      step[i] = shrink_step(s, i) * shrink_step(x, i);
     }
     return g_shrink(ir, s->src[0], begin, step, x->dims);
   case OP_EXPAND:
     for (int i = 0; i < n; i++) {
       bool repeated = node(ir, s->src[0])->dims[i] == 1;
-      begin[i] = repeated ? 0 : x->arg[i];
-      step[i] = repeated ? 1 : x->arg[n + i];
+      begin[i] = repeated ? 0 : shrink_begin(x, i);
+      step[i] = repeated ? 1 : shrink_step(x, i);
       dims[i] = repeated ? 1 : x->dims[i];
     }
     return g_expand(ir, g_shrink(ir, s->src[0], begin, step, dims), n, x->dims);
@@ -163,11 +164,11 @@ Ref rule_shrink(IR *ir, Ref r, void *users) {
 /* A window of one tap is a strided part */
 Ref rule_window(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
-  int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], axis = x->arg[0];
+  int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], axis = window_axis(x);
   (void)users;
   Ref y = moved_constant(ir, x);
   if (y || x->dims[s->rank] != 1 || empty(x)) return y;
-  for (int i = 0; i < s->rank; i++) step[i] = i == axis ? x->arg[1] : 1;
+  for (int i = 0; i < s->rank; i++) step[i] = i == axis ? window_stride(x) : 1;
   return g_reshape(ir, g_shrink(ir, x->src[0], begin, step, x->dims), x->rank, x->dims);
 }
 
@@ -181,8 +182,8 @@ Ref rule_pad(IR *ir, Ref r, void *users) {
   if (node_is_const(ir, x->src[1], &b) && ((node_is_const(ir, x->src[0], &a) && a == b) || empty(s))) return splat(ir, x, b);
   if (s->op != OP_PAD || s->src[1] != x->src[1]) return 0;
   for (int i = 0; i < n; i++) {
-    lo[i] = s->arg[i] + x->arg[i];
-    hi[i] = s->arg[n + i] + x->arg[n + i];
+    lo[i] = pad_lo(s, i) + pad_lo(x, i);
+    hi[i] = pad_hi(s, i) + pad_hi(x, i);
   }
   return g_pad(ir, s->src[0], lo, hi, x->src[1]);
 }
@@ -201,21 +202,23 @@ static int digits_of_parts(const IR *ir, const Node *x, Digit digit[MAX_RANK]) {
   for (; below < x->nsrc; below *= digit[n++].n) {
     const int64_t *next = node(ir, x->src[below])->arg;
     Digit *d = &digit[n];
-    for (d->axis = 0; d->axis < rank && next[d->axis] == first->arg[d->axis];) d->axis++;
+    for (d->axis = 0; d->axis < rank && next[d->axis] == shrink_begin(first, d->axis);) d->axis++;
     if (n + rank == MAX_RANK || d->axis == rank || axes >> d->axis & 1) return 0;
     axes |= 1u << d->axis;
-    d->far = next[d->axis] - first->arg[d->axis];
-    const int64_t step = first->arg[rank + d->axis];
+    d->far = next[d->axis] - shrink_begin(first, d->axis);
+    const int64_t step = shrink_step(first, d->axis);
     d->n = 1;
-    while (d->n * below < x->nsrc && node(ir, x->src[d->n * below])->arg[d->axis] == first->arg[d->axis] + d->n * d->far) d->n++;
+    while (d->n * below < x->nsrc &&
+           shrink_begin(node(ir, x->src[d->n * below]), d->axis) == shrink_begin(first, d->axis) + d->n * d->far)
+      d->n++;
     bool behind = step == 1 && d->far == first->dims[d->axis], between = d->far == 1 && d->n == step;
     if (!behind && !between) return 0;
   }
   for (int k = 0; k < x->nsrc && below == x->nsrc; k++)
     for (int a = 0; a < rank; a++) {
-      int64_t begin = first->arg[a], rest = k;
+      int64_t begin = shrink_begin(first, a), rest = k;
       for (int i = 0; i < n; rest /= digit[i++].n) begin += digit[i].axis == a ? rest % digit[i].n * digit[i].far : 0;
-      if (begin != node(ir, x->src[k])->arg[a]) return 0;
+      if (begin != shrink_begin(node(ir, x->src[k]), a)) return 0;
     }
   return below == x->nsrc ? n : 0;
 }
@@ -230,7 +233,7 @@ static Ref cat_of_shrinks(IR *ir, const Node *x) {
   for (int k = 0; k < x->nsrc; k++) {
     const Node *s = node(ir, x->src[k]);
     bool same = s->op == OP_SHRINK && s->src[0] == first->src[0];
-    for (int a = 0; a < rank && same; a++) same = s->dims[a] == first->dims[a] && s->arg[rank + a] == first->arg[rank + a];
+    for (int a = 0; a < rank && same; a++) same = s->dims[a] == first->dims[a] && shrink_step(s, a) == shrink_step(first, a);
     if (!same) return 0;
   }
   if (!(n = digits_of_parts(ir, x, digit))) return 0;
@@ -238,17 +241,17 @@ static Ref cat_of_shrinks(IR *ir, const Node *x) {
     const Digit *d = NULL;
     for (int i = 0; i < n; i++)
       if (digit[i].axis == a) d = &digit[i];
-    begin[a] = first->arg[a];
-    step[a] = d ? 1 : first->arg[rank + a];
+    begin[a] = shrink_begin(first, a);
+    step[a] = d ? 1 : shrink_step(first, a);
     dims[a] = first->dims[a] * (d ? d->n : 1);
-    bool behind = d && first->arg[rank + a] == 1;
+    bool behind = d && shrink_step(first, a) == 1;
     if (behind) split[of_digit[d - digit] = m++] = d->n;
     split[at[a] = m++] = first->dims[a];
     if (d && !behind) split[of_digit[d - digit] = m++] = d->n;
   }
   m = 0;
   for (int a = 0; a < rank; a++) {
-    for (int i = n; a == x->arg[0] && i-- > 0;) perm[m++] = of_digit[i];
+    for (int i = n; a == cat_axis(x) && i-- > 0;) perm[m++] = of_digit[i];
     perm[m++] = at[a];
   }
   Ref all = g_reshape(ir, g_shrink(ir, first->src[0], begin, step, dims), m, split);
@@ -261,7 +264,7 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
   (void)users;
   if (x->nsrc == 1) return x->src[0];
   for (int i = 0; i < x->nsrc; i++)
-    if (!node(ir, x->src[i])->dims[x->arg[0]] && !empty(x)) return g_cat(ir, x->nsrc, x->src, (int)x->arg[0]);
+    if (!node(ir, x->src[i])->dims[cat_axis(x)] && !empty(x)) return g_cat(ir, x->nsrc, x->src, (int)cat_axis(x));
   Ref y = empty(x) ? 0 : cat_of_shrinks(ir, x);
   if (y) return y;
   if (!node_is_const(ir, x->src[0], &first)) return 0;
@@ -273,7 +276,7 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
 /* The same index everywhere selects a part */
 Ref rule_gather(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
-  int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = x->arg[0];
+  int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = gather_axis(x);
   (void)users;
   Ref y = moved_constant(ir, x);
   if (y || !node_is_const(ir, x->src[1], &at) || at < 0 || at >= s->dims[axis]) return y;
@@ -287,16 +290,16 @@ Ref rule_gather(IR *ir, Ref r, void *users) {
  * them; reductions of nothing are where they begin; reductions that do not depend on order are merged. */
 Ref rule_reduce(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, x->src[0]);
-  bool select = x->arg[0] == OP_MAX || x->arg[0] == OP_MIN;
-  uint32_t axes = (uint32_t)x->arg[1];
+  bool select = reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN;
+  uint32_t axes = reduce_axes(x);
   int64_t dims[MAX_RANK], bits;
   (void)users;
-  if (empty(s)) return splat(ir, x, reduce_identity((Op)x->arg[0], (DType)x->dt));
-  Ref y = g_reduce(ir, (Op)x->arg[0], x->src[0], axes);
+  if (empty(s)) return splat(ir, x, reduce_identity(reduce_op(x), (DType)x->dt));
+  Ref y = g_reduce(ir, reduce_op(x), x->src[0], axes);
   if (y != r) return y;
   if (select && node_is_const(ir, x->src[0], &bits)) return splat(ir, x, bits);
-  if (s->op == OP_REDUCE && s->arg[0] == x->arg[0] && (select || !dt_float((DType)x->dt)))
-    return g_reduce(ir, (Op)x->arg[0], s->src[0], axes | (uint32_t)s->arg[1]);
+  if (s->op == OP_REDUCE && reduce_op(s) == reduce_op(x) && (select || !dt_float((DType)x->dt)))
+    return g_reduce(ir, reduce_op(x), s->src[0], axes | reduce_axes(s));
   if (s->op != OP_EXPAND) return 0;
   const Node *z = node(ir, s->src[0]);
   bool hoisted = false;
@@ -306,7 +309,7 @@ Ref rule_reduce(IR *ir, Ref r, void *users) {
     hoisted |= drop;
   }
   if (!hoisted) return 0;
-  return g_expand(ir, g_reduce(ir, (Op)x->arg[0], g_expand(ir, s->src[0], s->rank, dims), axes), x->rank, x->dims);
+  return g_expand(ir, g_reduce(ir, reduce_op(x), g_expand(ir, s->src[0], s->rank, dims), axes), x->rank, x->dims);
 }
 
 /* Windows along an axis overlap in what they take of the others: that is reduced first, where order does not matter and
@@ -314,18 +317,20 @@ Ref rule_reduce(IR *ir, Ref r, void *users) {
 Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *w = node(ir, x->src[0]), *s = w->op == OP_WINDOW ? node(ir, w->src[0]) : NULL;
   (void)users;
-  if (!s || s->op != OP_WINDOW || (x->arg[0] != OP_MAX && x->arg[0] != OP_MIN && dt_float((DType)x->dt))) return 0;
-  const uint32_t tap = 1u << s->rank, others = (uint32_t)x->arg[1] & ~tap;
-  if (!((uint32_t)x->arg[1] & tap) || !(others >> (s->rank - 1) & 1) || others >> w->arg[0] & 1) return 0;
+  if (!s || s->op != OP_WINDOW || (reduce_op(x) != OP_MAX && reduce_op(x) != OP_MIN && dt_float((DType)x->dt))) return 0;
+  const uint32_t tap = 1u << s->rank, others = reduce_axes(x) & ~tap;
+  if (!(reduce_axes(x) & tap) || !(others >> (s->rank - 1) & 1) || others >> window_axis(w) & 1) return 0;
   int64_t first = 1;
   for (int i = 0; i < s->rank; i++)
     if (others >> i & 1) first *= s->dims[i];
   const double at_once = (double)dims_elems(w->dims, w->rank), all = (double)dims_elems(s->dims, s->rank);
   const Question q = ask_node(ir, "windows", r);
   if (!answer_yes(ir, &q, all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first < at_once)) return 0;
-  Ref taken = g_reduce(ir, (Op)x->arg[0], w->src[0], others);
-  return g_reduce(ir, (Op)x->arg[0],
-                  g_window(ir, taken, (int)w->arg[0], w->dims[w->arg[0]], w->dims[s->rank], w->arg[1], w->arg[2]), tap);
+  Ref taken = g_reduce(ir, reduce_op(x), w->src[0], others);
+  return g_reduce(
+      ir, reduce_op(x),
+      g_window(ir, taken, (int)window_axis(w), w->dims[window_axis(w)], w->dims[s->rank], window_stride(w), window_dilation(w)),
+      tap);
 }
 
 /* An elementwise op of repeated elements repeats the op of the elements */

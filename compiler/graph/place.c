@@ -14,16 +14,16 @@ enum { MAX_MOVES = 8 };
 /* A movement x of a concatenation: its parts moved; 0: some elements of x's axes are of several parts. */
 static Ref cat_of_moved(IR *ir, const Node *x, Ref cat) {
   const Node *s = node(ir, cat);
-  int axis = x->op == OP_RESHAPE ? reshape_axis(x, s, (int)s->arg[0]) : 0;
+  int axis = x->op == OP_RESHAPE ? reshape_axis(x, s, (int)cat_axis(s)) : 0;
   if (axis < 0) return 0;
   Ref *part = ARENA_NEW(&ir->ctx->model, Ref, s->nsrc);
   for (int k = 0; k < s->nsrc; k++) {
     int64_t dims[MAX_RANK];
     memcpy(dims, x->dims, x->rank * sizeof *dims);
-    if (x->op == OP_RESHAPE) dims[axis] = node(ir, s->src[k])->dims[s->arg[0]];
+    if (x->op == OP_RESHAPE) dims[axis] = node(ir, s->src[k])->dims[cat_axis(s)];
     part[k] = x->op == OP_RESHAPE ? g_reshape(ir, s->src[k], x->rank, dims) : g_permute(ir, s->src[k], x->arg);
   }
-  while (x->op == OP_PERMUTE && x->arg[axis] != s->arg[0]) axis++;
+  while (x->op == OP_PERMUTE && permute_perm(x, axis) != cat_axis(s)) axis++;
   return g_cat(ir, s->nsrc, part, axis);
 }
 
@@ -49,7 +49,7 @@ static Ref place_parts(IR *ir, Ref r, void *users) {
     changed |= y != 0;
     part[k] = y ? y : x->src[k];
   }
-  return changed ? g_cat(ir, x->nsrc, part, (int)x->arg[0]) : 0;
+  return changed ? g_cat(ir, x->nsrc, part, (int)cat_axis(x)) : 0;
 }
 
 bool graph_place(Graph *g) {

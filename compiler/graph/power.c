@@ -22,7 +22,7 @@ static bool not_negative(const IR *ir, Ref r, int depth) {
     return not_negative(ir, x->src[0], depth + 1) && not_negative(ir, x->src[1], depth + 1);
   case OP_SQRT: case OP_RECIP: case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
     return not_negative(ir, x->src[0], depth + 1);
-  case OP_REDUCE: return x->arg[0] == OP_ADD && not_negative(ir, x->src[0], depth + 1);
+  case OP_REDUCE: return reduce_op(x) == OP_ADD && not_negative(ir, x->src[0], depth + 1);
   case OP_CAST: {
     const Node *s = node(ir, x->src[0]);
     return dt_float((DType)s->dt) ? not_negative(ir, x->src[0], depth + 1) : s->vmin >= 0;

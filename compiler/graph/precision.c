@@ -24,7 +24,7 @@ Precision precision_named(const char *s) {
 }
 
 Ref half_weight(IR *ir, Ref w, DType d) {
-  const Tensor *from = &ir->tensors.p[node(ir, w)->arg[0]];
+  const Tensor *from = &ir->tensors.p[weight_id(node(ir, w))];
   Tensor to = *from;
   uint16_t *out = arena_alloc(&ir->ctx->model, size_mul((size_t)from->elems, sizeof *out));
   const float *in = from->data;
@@ -58,7 +58,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Node *p = node(ir, product);
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
-    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data ||
+    if (contraction_batched(&c) || w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[weight_id(w)].data ||
         !node(ir, c.base[!f])->varies)
       continue;
     const Question by_two = ask_node(ir, "pairs", r), worth = ask_node(ir, "half", r);

@@ -114,7 +114,7 @@ static Ref combine(IR *ir, Op op, Ref c, Ref f) {
 static bool is_sum(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   while (x->op == OP_RESHAPE || x->op == OP_PERMUTE) x = node(ir, x->src[0]);
-  return x->op == OP_REDUCE && x->arg[0] == OP_ADD;
+  return x->op == OP_REDUCE && reduce_op(x) == OP_ADD;
 }
 
 /* f over y's axes, as it is over the axes of y's source, the reshape of y. Axes that the source has
@@ -136,9 +136,9 @@ static Ref before_movement(IR *ir, const Node *y, Ref f, Op op) {
   if (y->op == OP_PAD && (op == OP_ADD || !node_is_const(ir, y->src[1], &fill) || fill)) return 0; /* 0 stays 0 */
   for (int i = 0; i < y->rank; i++) {
     if (y->op == OP_PERMUTE) {
-      dims[y->arg[i]] = i;
+      dims[permute_perm(y, i)] = i;
     } else if (n->dims[i] != 1) { /* the axis must not change */
-      if (s->dims[i] != n->dims[i] || (y->op == OP_SHRINK && (y->arg[i] || y->arg[y->rank + i] != 1))) return 0;
+      if (s->dims[i] != n->dims[i] || (y->op == OP_SHRINK && (shrink_begin(y, i) || shrink_step(y, i) != 1))) return 0;
     }
   }
   return y->op == OP_PERMUTE ? g_permute(ir, f, dims) : f;
@@ -162,7 +162,7 @@ static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
       step.second = c;
     } else if (op == OP_ADD && x->op == OP_REDUCE) {
       return 0;
-    } else if (x->op == OP_REDUCE && x->arg[0] == OP_ADD) {
+    } else if (x->op == OP_REDUCE && reduce_op(x) == OP_ADD) {
       summed = true;
     } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats || is_sum(ir, x->src[0])) && is_constant(ir, x->src[1])) {
       Ref w = combine(ir, op, x->src[1], f);
@@ -207,12 +207,13 @@ Ref rule_scaled_extreme(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *y = node(ir, x->src[0]), *e = node(ir, bare(ir, x->src[1]));
   int64_t bits;
   (void)users;
-  if (y->op != OP_MUL || e->op != OP_REDUCE || e->src[0] != x->src[0] || (e->arg[0] != OP_MAX && e->arg[0] != OP_MIN)) return 0;
+  if (y->op != OP_MUL || e->op != OP_REDUCE || e->src[0] != x->src[0] || (reduce_op(e) != OP_MAX && reduce_op(e) != OP_MIN))
+    return 0;
   if (!dt_float((DType)y->dt) || !node_is_const(ir, y->src[1], &bits)) return 0;
   const double c = bits_to_double((DType)y->dt, bits);
   if (!(fabs(c) > 0 && fabs(c) <= FLT_MAX)) return 0;
-  const Op op = (c > 0) == (e->arg[0] == OP_MAX) ? OP_MAX : OP_MIN;
-  const Ref extreme = g_expand(ir, g_reduce(ir, op, y->src[0], (uint32_t)e->arg[1]), x->rank, x->dims);
+  const Op op = (c > 0) == (reduce_op(e) == OP_MAX) ? OP_MAX : OP_MIN;
+  const Ref extreme = g_expand(ir, g_reduce(ir, op, y->src[0], reduce_axes(e)), x->rank, x->dims);
   return g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, y->src[0], extreme), y->src[1]);
 }
 

@@ -41,7 +41,7 @@ static Ref below_expand(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPA
 /* The factors of a sum of products of which one is constant: x, and w, before they are expanded. */
 static bool factors(const IR *ir, Ref r, Ref *x, Ref *w) {
   const Node *sum = node(ir, r), *m = sum->op == OP_REDUCE ? node(ir, sum->src[0]) : NULL;
-  if (!m || sum->arg[0] != OP_ADD || m->op != OP_MUL) return false;
+  if (!m || reduce_op(sum) != OP_ADD || m->op != OP_MUL) return false;
   int k = node(ir, m->src[0])->varies ? 1 : 0;
   Ref chain[MAX_CHAIN];
   if (quantised_factor(ir, r, k, chain)) return false; /* side by side they would become floats */
@@ -72,7 +72,7 @@ static bool alike(const IR *ir, const Group *g, Ref r, Ref w, int axis) {
   const Node *wa = node(ir, w0), *wb = node(ir, w);
   bool shapes = wa->rank == wb->rank && wa->dt == wb->dt;
   for (int i = 0; shapes && i < wa->rank; i++) shapes = i == axis || wa->dims[i] == wb->dims[i];
-  return shapes && g->axis == axis && a->arg[1] == b->arg[1] && same_but(a, b, axis);
+  return shapes && g->axis == axis && reduce_axes(a) == reduce_axes(b) && same_but(a, b, axis);
 }
 
 /* ---- what follows ---- */
@@ -227,7 +227,7 @@ static void merge(Siblings *s, Group *g, const RefMap *now) {
   ir->origin = ir_origin(ir, arena_str(&ir->ctx->model, names.p, names.n), o.index);
   sb_free(&names);
   Ref product = g_binary(ir, OP_MUL, refmap_get(now, g->x), side_by_side(ir, g, w, axis));
-  g->merged = g_reduce(ir, OP_ADD, product, (uint32_t)node(ir, g->sum[0])->arg[1]);
+  g->merged = g_reduce(ir, OP_ADD, product, reduce_axes(node(ir, g->sum[0])));
   while (at[0] != g->last[0]) {
     for (int i = 0; i < g->n; i++) next[i] = refmap_get(&s->user, at[i]);
     g->merged = follow(ir, g, at, next, g->merged, &axis);

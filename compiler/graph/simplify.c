@@ -82,7 +82,7 @@ static Ref plus_zero(IR *ir, Ref r) {
   Ref *part = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
   for (int k = 0; k < x->nsrc; k++)
     part[k] = has_plus_zero(ir, x->src[k]) ? x->src[k] : g_binary(ir, OP_ADD, x->src[k], splat(ir, node(ir, x->src[k]), 0));
-  return g_cat(ir, x->nsrc, part, (int)x->arg[0]);
+  return g_cat(ir, x->nsrc, part, (int)cat_axis(x));
 }
 
 RULE(sum) {

@@ -71,7 +71,7 @@ static Ref down_stairs(IR *ir, Ref planes, const Stair *stair, int n) {
 
 /* w as the factor of each product; 0 where terms would not be w */
 static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
-  const Tensor *from = &ir->tensors.p[node(ir, w)->arg[0]];
+  const Tensor *from = &ir->tensors.p[weight_id(node(ir, w))];
   Tensor to = { .dt = DT_BF16, .rank = from->rank + 1, .elems = s->terms * from->elems, .name = from->name };
   to.dims[0] = s->terms;
   memcpy(to.dims + 1, from->dims, (size_t)from->rank * sizeof *to.dims);
@@ -140,13 +140,15 @@ static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
   case OP_RESHAPE: return g_reshape(ir, below, rank + AXES, dims);
   case OP_EXPAND: return g_expand(ir, below, rank + AXES, dims);
   case OP_PERMUTE:
-    for (int i = 0; i < rank; i++) a[i + AXES] = x->arg[i] + AXES;
+    for (int i = 0; i < rank; i++) a[i + AXES] = permute_perm(x, i) + AXES;
     return g_permute(ir, below, a);
   case OP_SHRINK:
     memcpy(a + AXES, x->arg, (size_t)rank * sizeof *a);
     memcpy(b + AXES, x->arg + rank, (size_t)rank * sizeof *b);
     return g_shrink(ir, below, a, b, dims);
-  case OP_WINDOW: return g_window(ir, below, (int)x->arg[0] + AXES, x->dims[x->arg[0]], x->dims[from], x->arg[1], x->arg[2]);
+  case OP_WINDOW:
+    return g_window(ir, below, (int)window_axis(x) + AXES, x->dims[window_axis(x)], x->dims[from], window_stride(x),
+                    window_dilation(x));
   default: BUG("%s is no view", op_info[x->op].name);
   }
 }
@@ -158,7 +160,7 @@ static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
   to[w] = views_over(ir, product->src[w], c->base[w], terms);
   to[!w] = views_over(ir, product->src[!w], c->base[!w], value_terms(ir, c->base[!w], s));
   Ref all = views_over(ir, sum->src[0], view_base(ir, sum->src[0]), g_binary(ir, OP_MUL, to[0], to[1]));
-  return g_reshape(ir, g_reduce(ir, OP_ADD, all, (uint32_t)sum->arg[1] << AXES | 1), sum->rank, sum->dims);
+  return g_reshape(ir, g_reduce(ir, OP_ADD, all, reduce_axes(sum) << AXES | 1), sum->rank, sum->dims);
 }
 
 /* ---- what it costs: cycles of one core ---- */
@@ -187,7 +189,7 @@ static Ref rule_split(IR *ir, Ref r, void *arg) {
     return 0;
   for (int w = 0; w < 2; w++) {
     const Node *n = node(ir, c.base[w]);
-    if (n->op != OP_WEIGHT || n->dt != DT_F32 || !ir->tensors.p[n->arg[0]].data || !node(ir, c.base[!w])->varies) continue;
+    if (n->op != OP_WEIGHT || n->dt != DT_F32 || !ir->tensors.p[weight_id(n)].data || !node(ir, c.base[!w])->varies) continue;
     if (node(ir, c.base[w])->rank > MAX_RANK - 2 || node(ir, c.base[!w])->rank > MAX_RANK - 2 || !contraction_pairs(&c, !w))
       continue;
     const Scheme *s = scheme_for(&c, how);

@@ -68,7 +68,7 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
 }
 
 /* ---- what a pair is ---- */
-static bool is_param(const IR *ir, Ref r, int slot) { return node(ir, r)->op == OP_PARAM && node(ir, r)->arg[0] == slot; }
+static bool is_param(const IR *ir, Ref r, int slot) { return node(ir, r)->op == OP_PARAM && param_slot(node(ir, r)) == slot; }
 
 /* The concatenation of input slot and what is appended to it that the output is, or of which it is the last
  * part with the extents of the input; 0: the output is something else. */
@@ -78,10 +78,10 @@ static Ref appended(const IR *ir, Ref out, int slot) {
   if (x->op == OP_SHRINK) r = x->src[0], cat = node(ir, r);
   if (cat->op != OP_CAT || !is_param(ir, cat->src[0], slot)) return 0;
   const Node *past = node(ir, cat->src[0]);
-  int axis = (int)cat->arg[0];
+  int axis = (int)cat_axis(cat);
   for (int a = 0; a < x->rank && x != cat; a++) {
     int64_t begin = a == axis ? cat->dims[a] - past->dims[a] : 0;
-    if (x->arg[a] != begin || x->arg[x->rank + a] != 1 || x->dims[a] != past->dims[a]) return 0;
+    if (shrink_begin(x, a) != begin || shrink_step(x, a) != 1 || x->dims[a] != past->dims[a]) return 0;
   }
   return r;
 }
@@ -108,7 +108,7 @@ static GState classify(Graph *g, const Pair *p) {
   if (cat) {
     const Node *x = node(g->ir, cat);
     int64_t kept;
-    st.axis = (int)x->arg[0];
+    st.axis = (int)cat_axis(x);
     kept = past->dims[st.axis];
     st.taken = x->dims[st.axis] - kept;
     if (!st.taken || !dims_elems(past->dims, past->rank))

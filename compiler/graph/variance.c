@@ -113,7 +113,7 @@ static Ref moved(Variance *w, Ref r) {
     for (int k = 0; k < x->nsrc; k++) any |= given(w, x->src[k]) != 0;
     Ref *part = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) part[k] = full(w, x->src[k]);
-    return any ? g_cat(ir, x->nsrc, part, (int)x->arg[0]) : 0;
+    return any ? g_cat(ir, x->nsrc, part, (int)cat_axis(x)) : 0;
   }
   if (x->nsrc > 1 && given(w, x->src[1]) && node(ir, x->src[1])->varies)
     w->unknown = true; /* an index, or what a border is filled with */
@@ -123,7 +123,7 @@ static Ref moved(Variance *w, Ref r) {
 }
 
 static Ref reduced(IR *ir, const Node *x, Ref product, Ref other) { /* sum over x's axes of the views of another product */
-  return g_reduce(ir, OP_ADD, view_over(ir, x->src[0], product, other), (uint32_t)x->arg[1]);
+  return g_reduce(ir, OP_ADD, view_over(ir, x->src[0], product, other), reduce_axes(x));
 }
 
 static Ref of_sum(Variance *w, Ref r) {
@@ -141,8 +141,8 @@ static Ref of_sum(Variance *w, Ref r) {
     if (vb) v = add(ir, v, reduced(ir, x, p, mul(ir, square(ir, a), vb)));
     size = reduced(ir, x, p, mul(ir, g_unary(ir, OP_ABS, a), g_unary(ir, OP_ABS, b)));
   } else {
-    if (given(w, x->src[0])) v = g_reduce(ir, OP_ADD, given(w, x->src[0]), (uint32_t)x->arg[1]);
-    size = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), (uint32_t)x->arg[1]);
+    if (given(w, x->src[0])) v = g_reduce(ir, OP_ADD, given(w, x->src[0]), reduce_axes(x));
+    size = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), reduce_axes(x));
   }
   if (!u) return v; /* integers */
   const double c = (n + 1) * u * u + (gathers ? w->product * w->product : 0);
@@ -153,28 +153,28 @@ static Ref of_reduce(Variance *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
   Ref v = given(w, x->src[0]);
-  if (x->arg[0] == OP_ADD) return of_sum(w, r);
-  if (x->arg[0] == OP_MUL) {
+  if (reduce_op(x) == OP_ADD) return of_sum(w, r);
+  if (reduce_op(x) == OP_MUL) {
     const Node *s = node(ir, x->src[0]);
     const int64_t elems = dims_elems(x->dims, x->rank), n = elems ? dims_elems(s->dims, s->rank) / elems : 0;
-    Ref rel = v ? g_reduce(ir, OP_ADD, g_binary(ir, OP_DIV, v, square(ir, real(ir, x->src[0]))), (uint32_t)x->arg[1]) : 0;
+    Ref rel = v ? g_reduce(ir, OP_ADD, g_binary(ir, OP_DIV, v, square(ir, real(ir, x->src[0]))), reduce_axes(x)) : 0;
     return add(ir, rel ? mul(ir, rel, square(ir, real(ir, r))) : 0, own(ir, r, sqrt((double)n)));
   }
-  return v ? g_reduce(ir, OP_MAX, v, (uint32_t)x->arg[1]) : 0;
+  return v ? g_reduce(ir, OP_MAX, v, reduce_axes(x)) : 0;
 }
 
 static Ref of_scatter(Variance *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
-  if (given(w, x->src[1]) || x->arg[0] == OP_MUL) w->unknown = true;
-  if (!given(w, x->src[0]) && !given(w, x->src[2]) && x->arg[0] != OP_ADD) return 0;
-  Ref v = g_scatter(ir, x->arg[0] == OP_MIN ? OP_MAX : (Op)x->arg[0], full(w, x->src[0]), x->src[1], full(w, x->src[2]),
-                    (int)x->arg[1]);
-  if (x->arg[0] != OP_ADD) return v;
+  if (given(w, x->src[1]) || scatter_op(x) == OP_MUL) w->unknown = true;
+  if (!given(w, x->src[0]) && !given(w, x->src[2]) && scatter_op(x) != OP_ADD) return 0;
+  Ref v = g_scatter(ir, scatter_op(x) == OP_MIN ? OP_MAX : scatter_op(x), full(w, x->src[0]), x->src[1], full(w, x->src[2]),
+                    (int)scatter_axis(x));
+  if (scatter_op(x) != OP_ADD) return v;
   Ref size = g_scatter(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), x->src[1], g_unary(ir, OP_ABS, real(ir, x->src[2])),
-                       (int)x->arg[1]);
+                       (int)scatter_axis(x));
   const Node *u = node(ir, x->src[2]);
-  const double c = sqrt((double)u->dims[x->arg[1]]) * roundoff((DType)x->dt);
+  const double c = sqrt((double)u->dims[scatter_axis(x)]) * roundoff((DType)x->dt);
   return c ? add(ir, v, square(ir, mul(ir, size, number(ir, c)))) : v;
 }
 

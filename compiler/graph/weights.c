@@ -144,7 +144,7 @@ typedef struct Site {      /* a sum of products whose factor f is a weight, whic
 /* The weight in the order in which it lies, an axis for each range; false: it is read in another way */
 static bool open_weight(IR *ir, Site *at) {
   const Contraction *c = at->c;
-  const Tensor *t = &ir->tensors.p[node(ir, c->base[at->f])->arg[0]];
+  const Tensor *t = &ir->tensors.p[weight_id(node(ir, c->base[at->f]))];
   int64_t coef[MAX_RANK], begin, i[MAX_RANK] = { 0 }, dense = 1;
   contraction_flat(ir, c, at->f, coef, &begin);
   at->w = (Tensor){ .dt = DT_F32, .elems = 1 };
@@ -199,7 +199,7 @@ static Ref over_ranges(IR *ir, const Site *at, Ref r) {
 static Ref sum_with(IR *ir, const Site *at, Ref w) {
   const Node *x = node(ir, at->c->sum);
   Ref product = view_base(ir, x->src[0]), other = view_over(ir, x->src[0], product, node(ir, product)->src[!at->f]);
-  return g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, other, over_ranges(ir, at, w)), (uint32_t)x->arg[1]);
+  return g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, other, over_ranges(ir, at, w)), reduce_axes(x));
 }
 
 /* q in halves of bytes, whose zero is 8, times the s of its block along an axis */
@@ -246,7 +246,7 @@ static int64_t below_views(const IR *ir, Ref r) {
 
 int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
   const Node *x = node(ir, sum);
-  if (x->op != OP_REDUCE || x->dt != DT_F32 || x->arg[0] != OP_ADD) return 0;
+  if (x->op != OP_REDUCE || x->dt != DT_F32 || reduce_op(x) != OP_ADD) return 0;
   const Node *p = node(ir, view_base(ir, x->src[0]));
   if (p->op != OP_MUL || node(ir, p->src[f])->varies) return 0;
   Ref r = p->src[f];
@@ -286,7 +286,7 @@ static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
   const Node *x = node(ir, sum), *q = node(ir, node(ir, chain[n - 1])->src[0]);
   Ref idx[MAX_RANK], at[MAX_RANK], r = x->src[0];
   for (int a = 0; a < node(ir, r)->rank; a++)
-    idx[a] = range_make(ir, node(ir, r)->dims[a], x->arg[1] >> a & 1 ? RK_REDUCE : RK_LOOP);
+    idx[a] = range_make(ir, node(ir, r)->dims[a], reduce_axes(x) >> a & 1 ? RK_REDUCE : RK_LOOP);
   while (r != node(ir, chain[n - 1])->src[0]) {
     const Node *y = node(ir, r);
     if (op_is_movement((Op)y->op)) {
@@ -299,7 +299,8 @@ static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
     Refs all = { 0 };
     bool summed = q->dims[a] % per == 0;
     ir_toposort(ir, &idx[a], 1, &all);
-    for (size_t i = 0; i < all.n; i++) summed &= node(ir, all.p[i])->op != OP_RANGE || node(ir, all.p[i])->arg[2] == RK_REDUCE;
+    for (size_t i = 0; i < all.n; i++)
+      summed &= node(ir, all.p[i])->op != OP_RANGE || range_kind(node(ir, all.p[i])) == RK_REDUCE;
     VEC_FREE(&all);
     if (summed) return a;
   }
@@ -321,7 +322,7 @@ static Ref in_words(IR *ir, Ref sum, int f, const Ref *chain, int n) {
   const Node *x = node(ir, node(ir, chain[n - 1])->src[0]), *w = x;
   while (w->op == OP_RESHAPE) w = node(ir, w->src[0]);
   if (w->op != OP_WEIGHT) return 0;
-  Tensor q = ir->tensors.p[w->arg[0]];
+  Tensor q = ir->tensors.p[weight_id(w)];
   q.rank = x->rank;
   memcpy(q.dims, x->dims, x->rank * sizeof *q.dims);
   int64_t zero;
@@ -360,7 +361,7 @@ static Ref rule_store(IR *ir, Ref r, void *arg) {
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
     Site at = { .c = &c, .f = f };
-    if (w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[w->arg[0]].data || !node(ir, c.base[!f])->varies) continue;
+    if (w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[weight_id(w)].data || !node(ir, c.base[!f])->varies) continue;
     if (!read_rarely(ir, r, dims_elems(w->dims, w->rank), reads(&c, f)) || !open_weight(ir, &at)) continue;
     if (how == STORE_INT8 || how == STORE_INT4) return in_integers(ir, &at, how);
     Ref half = half_weight(ir, g_weight(ir, ir_tensor(ir, &at.w)), how == STORE_BF16 ? DT_BF16 : DT_F16);

@@ -73,7 +73,7 @@ static void find_roundings(Widen *w, const Refs *order, const Refs *roots) {
     const Node *x = node(w->ir, order->p[i]);
     for (int k = 0; k < x->nsrc; k++) {
       const Node *s = node(w->ir, x->src[k]);
-      if (is_half(s) && !is_exact(s)) w->rounds[x->src[k]] |= x->op != OP_REDUCE || x->arg[0] != OP_ADD || s->op != OP_MUL;
+      if (is_half(s) && !is_exact(s)) w->rounds[x->src[k]] |= x->op != OP_REDUCE || reduce_op(x) != OP_ADD || s->op != OP_MUL;
     }
   }
   for (size_t i = 0; i < roots->n; i++)
@@ -86,7 +86,7 @@ static void widen_half(Widen *w, Ref r) {
   switch ((Op)x->op) {
   case OP_CONST:
     w->as_is[r] = r;
-    w->wide[r] = c_float(ir, DT_F32, bits_to_double((DType)x->dt, x->arg[0]));
+    w->wide[r] = c_float(ir, DT_F32, bits_to_double((DType)x->dt, const_value(x)));
     return;
   case OP_PARAM: case OP_WEIGHT: case OP_BITCAST:
     if (x->nsrc && s->op == OP_BITCAST && node(ir, s->src[0])->dt == x->dt) w->as_is[r] = own_type(w, s->src[0]);

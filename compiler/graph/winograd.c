@@ -209,7 +209,7 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
   v->x = !v->w;
   v->channel = v->map = v->group = v->split = -1;
   const Node *w = node(ir, v->c.base[v->w]), *x = node(ir, v->c.base[v->x]);
-  return w->op == OP_WEIGHT && ir->tensors.p[w->arg[0]].data && x->varies && take_windows(ir, v) && take_ranges(v) &&
+  return w->op == OP_WEIGHT && ir->tensors.p[weight_id(w)].data && x->varies && take_windows(ir, v) && take_ranges(v) &&
          take_axes(ir, v);
 }
 
@@ -373,7 +373,7 @@ static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const 
  * is written is then a line, and what is read a few streams */
 static Ref weights_at_points(IR *ir, const Windows *v) {
   const Contraction *c = &v->c;
-  const Tensor *from = &ir->tensors.p[node(ir, c->base[v->w])->arg[0]];
+  const Tensor *from = &ir->tensors.p[weight_id(node(ir, c->base[v->w]))];
   const Transform none = { .m = 1, .r = 1, .t = 1, .g = { { 1 } } };
   Transform f[MAX_AXES] = { none, none };
   int64_t coef[MAX_RANK], begin, tap[MAX_AXES] = { 0 }, maps = extent_of(v, v->map), inner = 1;

@@ -77,7 +77,7 @@ const Value *eval_value(const Eval *e, Ref r) {
 
 static void set_leaf(Eval *e, Item *i) {
   const Node *x = node(e->ir, i->ref);
-  const Tensor *t = x->op == OP_PARAM ? e->inputs[x->arg[0]] : x->op == OP_WEIGHT ? &e->ir->tensors.p[x->arg[0]] : NULL;
+  const Tensor *t = x->op == OP_PARAM ? e->inputs[param_slot(x)] : x->op == OP_WEIGHT ? &e->ir->tensors.p[weight_id(x)] : NULL;
   if (!t) return;
   CHECK(t->dt == x->dt && t->elems == dims_elems(x->dims, x->rank));
   i->value = (Value){ t->dt, t->elems, t->data, t->splat };
@@ -218,10 +218,10 @@ static bool run_map(Eval *e, Ref r, bool root, const Value *out, int64_t first, 
 }
 
 static bool run_cat(Eval *e, const Node *x, const Value *out) {
-  int64_t tail = dims_elems(x->dims + x->arg[0] + 1, x->rank - (int)x->arg[0] - 1), at = 0;
+  int64_t tail = dims_elems(x->dims + cat_axis(x) + 1, x->rank - (int)cat_axis(x) - 1), at = 0;
   for (int k = 0; k < x->nsrc; k++) {
-    int64_t piece = node(e->ir, x->src[k])->dims[x->arg[0]] * tail;
-    if (!run_map(e, x->src[k], false, out, at, piece, x->dims[x->arg[0]] * tail)) return false;
+    int64_t piece = node(e->ir, x->src[k])->dims[cat_axis(x)] * tail;
+    if (!run_map(e, x->src[k], false, out, at, piece, x->dims[cat_axis(x)] * tail)) return false;
     at += piece;
   }
   return true;
@@ -246,7 +246,7 @@ static bool run_alone(Eval *e, Ref r, Value *out) {
 
 static bool run_scatter(Eval *e, const Node *x, const Value *out) {
   const Node *u = node(e->ir, x->src[2]);
-  const int axis = (int)x->arg[1];
+  const int axis = (int)scatter_axis(x);
   const int64_t extent = x->dims[axis], n = u->dims[axis], inner = dims_elems(x->dims + axis + 1, x->rank - axis - 1);
   Value index = { 0 }, updates = { 0 };
   bool ok = run_map(e, x->src[0], false, out, 0, out->elems, 0) && run_alone(e, x->src[1], &index) &&
@@ -256,7 +256,7 @@ static bool run_scatter(Eval *e, const Node *x, const Value *out) {
     const int64_t place = bits_at(&index, k), to = (k / inner / n * extent + place) * inner + k % inner;
     if (place < 0 || place >= extent) continue;
     int64_t v[2] = { bits_at(out, to), bits_at(&updates, k) };
-    const int64_t now = x->arg[0] ? interp_scalar((Op)x->arg[0], out->dt, out->dt, v) : v[1];
+    const int64_t now = scatter_op(x) ? interp_scalar(scatter_op(x), out->dt, out->dt, v) : v[1];
     memcpy((char *)(uintptr_t)out->data + to * dt_bytes(out->dt), &now, (size_t)dt_bytes(out->dt)); /* little-endian host */
   }
   free((void *)(uintptr_t)index.data);
@@ -312,11 +312,11 @@ static void reduce_across(Job *j, const Sweep *kept, const Sweep *reduced, Reg *
   int64_t results = tape_points(&j->t, kept), points = tape_points(&j->t, reduced);
   for (int64_t s = 0; s < results; s += BLOCK) {
     int n = results - s < BLOCK ? (int)(results - s) : BLOCK;
-    fill_identity((Op)j->x->arg[0], (DType)j->x->dt, acc);
+    fill_identity(reduce_op(j->x), (DType)j->x->dt, acc);
     for (int64_t p = 0; p < points; p++) {
       tape_seek(&j->t, reduced, p);
       tape_run(&j->t, 0, (int)j->t.ins.n, kept, s, n);
-      combine((Op)j->x->arg[0], j->out->dt, acc, 1, block_values(j, n, scratch), n);
+      combine(reduce_op(j->x), j->out->dt, acc, 1, block_values(j, n, scratch), n);
     }
     finish(j, acc, n);
     tape_store(j->out, s, acc, 0, n); /* kept axes are in row-major order */
@@ -327,12 +327,12 @@ static void reduce_across(Job *j, const Sweep *kept, const Sweep *reduced, Reg *
 static void reduce_along(Job *j, const Sweep *kept, const Sweep *reduced, Reg *acc, Reg *scratch) {
   int64_t results = tape_points(&j->t, kept), points = tape_points(&j->t, reduced);
   for (int64_t s = 0; s < results; s++) {
-    fill_identity((Op)j->x->arg[0], (DType)j->x->dt, acc);
+    fill_identity(reduce_op(j->x), (DType)j->x->dt, acc);
     tape_seek(&j->t, kept, s);
     for (int64_t p = 0; p < points; p += BLOCK) {
       int n = points - p < BLOCK ? (int)(points - p) : BLOCK;
       tape_run(&j->t, 0, (int)j->t.ins.n, reduced, p, n);
-      combine((Op)j->x->arg[0], j->out->dt, acc, 0, block_values(j, n, scratch), n);
+      combine(reduce_op(j->x), j->out->dt, acc, 0, block_values(j, n, scratch), n);
     }
     finish(j, acc, 1);
     tape_store(j->out, s, acc, 0, 1);
@@ -436,7 +436,7 @@ static void contract(Job *j, const Sweep *batch, const Sweep *m, const Sweep *n,
 static void add_summand(Job *j, Ref r, const Affine *at) {
   const Node *x = node(j->e->ir, r);
   j->b = -1;
-  if (j->x->arg[0] == OP_ADD && x->op == OP_MUL && !eval_value(j->e, r)) {
+  if (reduce_op(j->x) == OP_ADD && x->op == OP_MUL && !eval_value(j->e, r)) {
     j->a = tape_add(j->e, &j->t, x->src[0], at, false);
     j->b = tape_add(j->e, &j->t, x->src[1], at, false);
   } else {
@@ -470,10 +470,10 @@ static bool reduce(Job *j) {
 static bool run_reduce(Eval *e, const Node *x, Value *out) {
   const Node *s = node(e->ir, x->src[0]);
   Affine at[MAX_RANK];
-  Job j = { .e = e, .x = x, .out = out, .kept = ~(uint32_t)x->arg[1] };
+  Job j = { .e = e, .x = x, .out = out, .kept = ~reduce_axes(x) };
   if (!dims_elems(s->dims, s->rank)) { /* nothing to combine */
     Reg r;
-    fill_identity((Op)x->arg[0], (DType)x->dt, &r);
+    fill_identity(reduce_op(x), (DType)x->dt, &r);
     for (int64_t i = 0; i < out->elems; i++) tape_store(out, i, &r, 0, 1);
     return spend(e, out->elems, 1);
   }
@@ -591,8 +591,8 @@ static bool known_constant(IR *ir, Ref r, Tensor *out) {
   if (node_is_const(ir, r, &out->splat)) return out->elems < INT64_MAX;
   while (s->op == OP_RESHAPE) s = node(ir, s->src[0]);
   if (s->op != OP_WEIGHT) return false;
-  out->data = ir->tensors.p[s->arg[0]].data;
-  out->splat = ir->tensors.p[s->arg[0]].splat;
+  out->data = ir->tensors.p[weight_id(s)].data;
+  out->splat = ir->tensors.p[weight_id(s)].splat;
   return true;
 }
 

@@ -61,7 +61,7 @@ static void set_constants(Machine *m) {
   memset(m->v, 0, (m->places + 1) * sizeof *m->v);
   for (uint32_t i = 0; i < m->place.cap; i++) {
     const RefPair *e = &m->place.p[i];
-    if (e->key && node(m->ir, e->key)->op == OP_CONST) m->v[e->val - 1] = node(m->ir, e->key)->arg[0];
+    if (e->key && node(m->ir, e->key)->op == OP_CONST) m->v[e->val - 1] = const_value(node(m->ir, e->key));
   }
 }
 
@@ -76,12 +76,12 @@ static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
 /* where lane l of an access lies: one index is that of lane 0 */
 static char *address(const Machine *m, const Step *s, int64_t l) {
   const Node *b = node(m->ir, s->x->src[0]), *index = node(m->ir, s->x->src[1]);
-  const Buf *buf = &m->ir->bufs.p[b->arg[0]];
+  const Buf *buf = &m->ir->bufs.p[buffer_id(b)];
   int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
   if (at < 0 || at >= buf->elems)
-    BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at, (long long)b->arg[0],
-        (long long)buf->elems);
-  return (char *)m->mem[b->arg[0]] + at * dt_bytes(buf->dt);
+    BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at,
+        (long long)buffer_id(b), (long long)buf->elems);
+  return (char *)m->mem[buffer_id(b)] + at * dt_bytes(buf->dt);
 }
 
 static void run_load(const Machine *m, const Step *s, int64_t *to) {
@@ -99,10 +99,10 @@ static void run_load(const Machine *m, const Step *s, int64_t *to) {
 
 static void run_tile(const Machine *m, const Step *s, int64_t *to) {
   const Node *x = s->x;
-  const int width = x->lanes / (int)x->arg[0], bytes = dt_bytes((DType)x->dt);
+  const int width = x->lanes / (int)tile_rows(x), bytes = dt_bytes((DType)x->dt);
   for (int l = 0; l < x->lanes; l++) {
     uint64_t bits = 0;
-    memcpy(&bits, address(m, s, l / width * x->arg[1] + l % width), (size_t)bytes);
+    memcpy(&bits, address(m, s, l / width * tile_stride(x) + l % width), (size_t)bytes);
     to[l] = (int64_t)dt_wrap((DType)x->dt, bits);
   }
 }
@@ -135,7 +135,7 @@ static int64_t across(const Machine *m, const Step *s) {
   memcpy(lane, source(m, s, 0), v->lanes * sizeof *lane);
   for (int n = v->lanes; n > 1;) {
     int half = (n + 1) / 2;
-    for (int l = 0; l + half < n; l++) lane[l] = interp_scalar((Op)s->x->arg[0], d, d, (int64_t[]){ lane[l], lane[l + half] });
+    for (int l = 0; l + half < n; l++) lane[l] = interp_scalar(hred_op(s->x), d, d, (int64_t[]){ lane[l], lane[l + half] });
     n = half;
   }
   return lane[0];
@@ -165,7 +165,7 @@ static void run_dot(const Machine *m, const Step *s, int64_t *to) {
 static void run_mma(const Machine *m, const Step *s, int64_t *to) {
   const Node *x = s->x, *a = node(m->ir, x->src[1]), *b = node(m->ir, x->src[2]);
   const DType d = (DType)x->dt;
-  const int rows = (int)x->arg[0], depth = (int)x->arg[1], columns = x->lanes / rows, group = a->lanes / rows / depth;
+  const int rows = (int)mma_rows(x), depth = (int)mma_depth(x), columns = x->lanes / rows, group = a->lanes / rows / depth;
   for (int l = 0; l < x->lanes; l++) {
     const int64_t *row = source(m, s, 1) + l / columns * depth * group, *column = source(m, s, 2) + l % columns * group;
     to[l] = source(m, s, 0)[l];
@@ -189,10 +189,10 @@ static void run_step(Machine *m, const Step *s) {
   case OP_VEC:
     for (int l = 0; l < x->lanes; l++) to[l] = *source(m, s, l);
     break;
-  case OP_LANE: *to = source(m, s, 0)[x->arg[0]]; break;
+  case OP_LANE: *to = source(m, s, 0)[lane_lane(x)]; break;
   case OP_SHUFFLE:
     for (int l = 0; l < x->lanes; l++) {
-      const int n = node(m->ir, x->src[0])->lanes, from = (int)x->arg[l];
+      const int n = node(m->ir, x->src[0])->lanes, from = (int)shuffle_lanes(x, l);
       to[l] = source(m, s, from >= n)[from % n];
     }
     break;
@@ -212,10 +212,10 @@ static void run_step(Machine *m, const Step *s) {
 
 /* Where the loop over a range begins and ends. */
 static int64_t first_of(const Machine *m, const Node *range) {
-  return range->arg[2] == RK_THREAD ? m->begin * range->arg[0] / m->chunks : 0;
+  return range_kind(range) == RK_THREAD ? m->begin * range_extent(range) / m->chunks : 0;
 }
 static int64_t limit_of(const Machine *m, const Node *range) {
-  return range->arg[2] == RK_THREAD ? m->end * range->arg[0] / m->chunks : range->arg[0];
+  return range_kind(range) == RK_THREAD ? m->end * range_extent(range) / m->chunks : range_extent(range);
 }
 
 static void run(Machine *m) {

@@ -163,7 +163,7 @@ static int add_pad(Eval *e, Tape *t, const Node *x, const Affine *at) {
   const Affine none = { 0 }; /* a scalar has no coordinates, but they have an address */
   int fill = tape_add(e, t, x->src[1], &none, false);
   if (!dims_elems(s->dims, s->rank)) return fill;
-  for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], 1, -x->arg[i]);
+  for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], 1, -pad_lo(x, i));
   int r = tape_add(e, t, x->src[0], src, false);
   for (int i = 0; i < x->rank; i++) {
     int64_t lo, hi;
@@ -196,7 +196,8 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
     return load(t, v, d, &index);
   }
   switch ((Op)x->op) {
-  case OP_CONST: return constant(t, d, dt_float(d) ? double_to_bits(d, bits_to_double((DType)x->dt, x->arg[0])) : x->arg[0]);
+  case OP_CONST:
+    return constant(t, d, dt_float(d) ? double_to_bits(d, bits_to_double((DType)x->dt, const_value(x))) : const_value(x));
   case OP_IOTA: return emit(t, (Ins){ .kind = I_INDEX, .dt = DT_I64, .at = at[0] });
   case OP_RESHAPE: {
     const Value *stored = eval_value(e, x->src[0]);
@@ -211,23 +212,23 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
     for (int i = 0; i < x->rank; i++) src[i] = s->dims[i] == 1 ? (Affine){ 0 } : at[i];
     return tape_add(e, t, x->src[0], src, false);
   case OP_PERMUTE:
-    for (int i = 0; i < x->rank; i++) src[x->arg[i]] = at[i];
+    for (int i = 0; i < x->rank; i++) src[permute_perm(x, i)] = at[i];
     return tape_add(e, t, x->src[0], src, false);
   case OP_SHRINK:
-    for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], x->arg[x->rank + i], x->arg[i]);
+    for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], shrink_step(x, i), shrink_begin(x, i));
     return tape_add(e, t, x->src[0], src, false);
   case OP_WINDOW: {
-    int axis = (int)x->arg[0];
+    int axis = (int)window_axis(x);
     memcpy(src, at, s->rank * sizeof *src);
-    src[axis] = affine_shift(&at[s->rank], x->arg[2], 0);
-    src[axis] = affine_mul_add(&at[axis], x->arg[1], &src[axis]);
+    src[axis] = affine_shift(&at[s->rank], window_dilation(x), 0);
+    src[axis] = affine_mul_add(&at[axis], window_stride(x), &src[axis]);
     return tape_add(e, t, x->src[0], src, false);
   }
   case OP_PAD: return add_pad(e, t, x, at);
   case OP_GATHER: {
     int index = tape_add(e, t, x->src[1], at, false);
     memcpy(src, at, x->rank * sizeof *src);
-    src[x->arg[0]] = dynamic(t, index, 0, s->dims[x->arg[0]] - 1);
+    src[gather_axis(x)] = dynamic(t, index, 0, s->dims[gather_axis(x)] - 1);
     return tape_add(e, t, x->src[0], src, false);
   }
   default: CHECK(op_info[x->op].level == L_EXPR); return add_op(e, t, x, at);

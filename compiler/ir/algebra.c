@@ -55,7 +55,7 @@ static Ref folded(IR *ir, Ref r) {
 static bool int_const(const IR *ir, Ref r, int64_t *v) {
   const Node *x = node(ir, r);
   if (x->op != OP_CONST || x->dt != DT_I64) return false;
-  *v = x->arg[0];
+  *v = const_value(x);
   return true;
 }
 

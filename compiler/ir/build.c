@@ -160,7 +160,7 @@ Ref g_permute(IR *ir, Ref x, const int64_t *perm) {
   FITS(seen == (1u << n->rank) - 1, "an axis is named twice");
   if (identity) return x;
   if (n->op == OP_PERMUTE) {
-    for (int i = 0; i < n->rank; i++) both[i] = n->arg[perm[i]];
+    for (int i = 0; i < n->rank; i++) both[i] = permute_perm(n, perm[i]);
     return g_permute(ir, n->src[0], both);
   }
   return graph_node(ir, OP_PERMUTE, (DType)n->dt, 1, &x, n->rank, perm, n->rank, dims);
@@ -254,7 +254,7 @@ int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong) {
   while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW)
     x = node(ir, x->src[0]);
   if (x->op != OP_WEIGHT) return 0;
-  const Tensor *t = &ir->tensors.p[x->arg[0]];
+  const Tensor *t = &ir->tensors.p[weight_id(x)];
   for (int64_t i = 0; i < t->elems; i++) {
     *wrong = tensor_bits(t, i);
     if (*wrong < 0 || *wrong >= extent) return -1;

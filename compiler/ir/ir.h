@@ -149,6 +149,17 @@ typedef struct IR {
 IR *ir_new(Ctx *c);                /* lives in c->model; ir_free releases tables */
 void ir_free(IR *ir);
 static inline const Node *node(const IR *ir, Ref r) { return &ir->chunk[r >> 12][r & 4095]; }
+
+/* Arguments by the names of ops.h: range_extent(x), pad_lo(x, axis). With -DTGC_CHECK_ARGS a node of another op is a BUG. */
+static inline const int64_t *args_of(const Node *x, Op op) {
+#ifdef TGC_CHECK_ARGS
+  CHECK(x->op == op);
+#endif
+  (void)op;
+  return x->arg;
+}
+#include "accessors.h"
+
 uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds; set ir->origin to it */
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
@@ -239,7 +250,6 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * sums are ADD chains of coefficient*term sorted by node_order with the constant last. Bounds come from
  * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* of a number of its own; CONST 0 when the extent is 1 (node.c) */
-static inline int64_t range_extent(const IR *ir, Ref range) { return node(ir, range)->arg[0]; }
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);
 Ref ix_sub(IR *ir, Ref a, Ref b);

@@ -58,14 +58,15 @@ void view_index(IR *ir, Ref view, const Ref *idx, Ref *at) {
     for (int a = 0; a < x->rank; a++) at[a] = y->dims[a] == 1 ? ix_const(ir, 0) : idx[a];
     return;
   case OP_PERMUTE:
-    for (int a = 0; a < x->rank; a++) at[x->arg[a]] = idx[a];
+    for (int a = 0; a < x->rank; a++) at[permute_perm(x, a)] = idx[a];
     return;
   case OP_SHRINK:
-    for (int a = 0; a < x->rank; a++) at[a] = ix_add(ir, ix_mul(ir, idx[a], x->arg[x->rank + a]), ix_const(ir, x->arg[a]));
+    for (int a = 0; a < x->rank; a++) at[a] = ix_add(ir, ix_mul(ir, idx[a], shrink_step(x, a)), ix_const(ir, shrink_begin(x, a)));
     return;
   case OP_WINDOW:
     for (int a = 0; a < y->rank; a++) at[a] = idx[a];
-    at[x->arg[0]] = ix_add(ir, ix_mul(ir, idx[x->arg[0]], x->arg[1]), ix_mul(ir, idx[y->rank], x->arg[2]));
+    at[window_axis(x)] = ix_add(ir, ix_mul(ir, idx[window_axis(x)], window_stride(x)),
+                                ix_mul(ir, idx[y->rank], window_dilation(x)));
     return;
   default: BUG("%s is not a view", op_info[x->op].name);
   }

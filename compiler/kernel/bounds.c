@@ -90,7 +90,7 @@ static Span weight_span(const Bounds *b, const Buf *buf) {
 }
 
 static Span loaded(Bounds *b, const Node *load) {
-  const size_t at = (size_t)node(b->ir, load->src[0])->arg[0];
+  const size_t at = (size_t)buffer_id(node(b->ir, load->src[0]));
   const Buf *buf = &b->ir->bufs.p[at];
   const Span type = type_span((DType)load->dt);
   if (!dt_int(buf->dt) || at >= b->nbufs) return type;
@@ -194,8 +194,8 @@ static bool is_leaf(const IR *ir, const Node *x) {
 }
 
 static Span leaf_span(Bounds *b, const Node *x) {
-  if (x->op == OP_CONST) return (Span){ x->arg[0], x->arg[0] };
-  if (x->op == OP_RANGE) return (Span){ 0, x->arg[0] - 1 };
+  if (x->op == OP_CONST) return (Span){ const_value(x), const_value(x) };
+  if (x->op == OP_RANGE) return (Span){ 0, range_extent(x) - 1 };
   if (x->op == OP_LOAD && x->nsrc == 2) return loaded(b, x);
   if (x->op == OP_LOAD) { /* or what it gives while its gate is closed */
     const Node *otherwise = node(b->ir, x->src[3]);
@@ -356,7 +356,7 @@ static void find_reach(Bounds *b, const Node *x) {
     b->last = x->lanes - 1;
     return;
   }
-  const int64_t at = node(b->ir, x->src[0])->arg[0];
+  const int64_t at = buffer_id(node(b->ir, x->src[0]));
   const Buf *buf = &b->ir->bufs.p[at];
   const int lanes = x->op == OP_STORE ? node(b->ir, x->src[2])->lanes : x->lanes;
   b->begin = -moved_by(b, at);
@@ -366,7 +366,7 @@ static void find_reach(Bounds *b, const Node *x) {
   b->first = 0;
   b->last = node(b->ir, x->src[1])->lanes > 1 ? 0 : lanes - 1;
   if (x->op != OP_TILE) return;
-  const int64_t last_row = (x->arg[0] - 1) * x->arg[1], width = lanes / x->arg[0];
+  const int64_t last_row = (tile_rows(x) - 1) * tile_stride(x), width = lanes / tile_rows(x);
   b->first = last_row < 0 ? last_row : 0;
   b->last = (last_row > 0 ? last_row : 0) + width - 1;
 }
@@ -453,7 +453,7 @@ static bool prove_box(Bounds *b) {
 
 static bool empty_range(const Bounds *b) {
   bool empty = false;
-  for (size_t i = 0; i < b->item.n; i++) empty |= b->item.p[i].x->op == OP_RANGE && b->item.p[i].x->arg[0] <= 0;
+  for (size_t i = 0; i < b->item.n; i++) empty |= b->item.p[i].x->op == OP_RANGE && range_extent(b->item.p[i].x) <= 0;
   return empty;
 }
 
@@ -513,7 +513,7 @@ void bounds_note(Bounds *b, const Refs *prog) {
   for (int pass = 0; pass < 2; pass++)
     for (size_t i = 0; i < prog->n; i++) {
       const Node *x = node(b->ir, prog->p[i]);
-      const size_t at = x->op == OP_STORE ? (size_t)node(b->ir, x->src[0])->arg[0] : b->nbufs;
+      const size_t at = x->op == OP_STORE ? (size_t)buffer_id(node(b->ir, x->src[0])) : b->nbufs;
       if (at >= b->nbufs || !dt_int(b->ir->bufs.p[at].dt)) continue;
       if (!pass) { /* what is loaded from there may be of before or after the store */
         refmap_set(&b->stored, (Ref)at + 1, 1);

@@ -61,7 +61,7 @@ static Ref repair_list(IR *ir, Ref r, void *arg) {
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
   /* lists first see the range under a private name, so that an expression equal to another range of
    * the same list cannot be mistaken for it */
-  int64_t id[3] = { node(ir, r)->arg[0], ir->next_range++, RK_LOOP };
+  int64_t id[3] = { range_extent(node(ir, r)), ir->next_range++, RK_LOOP };
   Ref mark = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, id, 0, NULL);
   static const Rule rules[] = { { OP_RED, "range list", repair_list },
                                 { OP_NEST, "range list", repair_list },
@@ -74,7 +74,7 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
 }
 
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
-  *part = range_make(ir, end - begin, (RangeKind)node(ir, r)->arg[2]);
+  *part = range_make(ir, end - begin, range_kind(node(ir, r)));
   return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
 }
 
@@ -91,7 +91,7 @@ void collect_ranges(const IR *ir, Ref root, Refs *out) {
 static void list_ranges(const IR *ir, const Node *list, bool threads, RefMap *place, Refs *out) {
   for (int k = 1; k < list->nsrc; k++) {
     const Ref r = list->src[k];
-    if (threads != (node(ir, r)->arg[2] == RK_THREAD) || refmap_get(place, r)) continue;
+    if (threads != (range_kind(node(ir, r)) == RK_THREAD) || refmap_get(place, r)) continue;
     VEC_PUSH(out, r);
     refmap_set(place, r, (Ref)out->n);
   }
@@ -119,7 +119,7 @@ static Ref number_ranges(IR *ir, Ref nest) {
   for (size_t i = 1; i < old.n && ordered; i++) ordered = node_order(ir, old.p[i - 1], old.p[i]) < 0;
   for (size_t i = 0; i < old.n && !ordered; i++) {
     const Node *x = node(ir, old.p[i]);
-    const int64_t arg[3] = { x->arg[0], ir->next_range++, x->arg[2] };
+    const int64_t arg[3] = { range_extent(x), ir->next_range++, range_kind(x) };
     VEC_PUSH(&new, node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL));
   }
   if (!ordered) nest = ix_subst(ir, nest, (int)old.n, old.p, new.p);
@@ -138,8 +138,8 @@ static Ref split_once(IR *ir, Ref nest) {
     if (x->op != OP_FLDIV && x->op != OP_FLMOD) continue;
     const Node *r = node(ir, x->src[0]);
     int64_t c;
-    if (r->op != OP_RANGE || !node_is_const(ir, x->src[1], &c) || c <= 1 || r->arg[0] % c || r->arg[0] == c) continue;
-    Ref by[2] = { range_make(ir, r->arg[0] / c, (RangeKind)r->arg[2]), range_make(ir, c, (RangeKind)r->arg[2]) };
+    if (r->op != OP_RANGE || !node_is_const(ir, x->src[1], &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
+    Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
     next = range_replace(ir, nest, x->src[0], ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
   }
   VEC_FREE(&all);
@@ -150,7 +150,7 @@ static Ref split_once(IR *ir, Ref nest) {
 bool range_selects(IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   bool yes = false;
-  if (node(ir, r)->arg[0] > tunable(ir->ctx, nest_select_most)) return false;
+  if (range_extent(node(ir, r)) > tunable(ir->ctx, nest_select_most)) return false;
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n && !yes; i++) {
     const Node *x = node(ir, all.p[i]);
@@ -163,7 +163,7 @@ bool range_selects(IR *ir, Ref root, Ref r) {
 
 bool keeps_order(const IR *ir, Ref red, const Target *t) {
   const Node *x = node(ir, red);
-  return t->in_order && dt_float((DType)x->dt) && (x->arg[0] == OP_ADD || x->arg[0] == OP_MUL);
+  return t->in_order && dt_float((DType)x->dt) && (red_op(x) == OP_ADD || red_op(x) == OP_MUL);
 }
 
 /* A range of the nest whose remainder by *c selects a value, where c does not divide its extent */
@@ -174,10 +174,10 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   for (size_t i = 0; i < all.n && !found; i++) {
     const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
     if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > tunable(ir->ctx, nest_select_most) ||
-        r->arg[0] % *c == 0)
+        range_extent(r) % *c == 0)
       continue;
     for (int k = 0; k < n->n; k++)
-      if (n->ranges[k] == x->src[0] && r->arg[2] != RK_SERIAL) found = n->ranges[k];
+      if (n->ranges[k] == x->src[0] && range_kind(r) != RK_SERIAL) found = n->ranges[k];
   }
   VEC_FREE(&all);
   return found;
@@ -191,7 +191,7 @@ static void even_nests(IR *ir, Ref nest, Refs *out) {
     VEC_PUSH(out, nest);
     return;
   }
-  int64_t extent = node(ir, r)->arg[0], begin[3] = { 0, extent / c * c, extent };
+  int64_t extent = range_extent(node(ir, r)), begin[3] = { 0, extent / c * c, extent };
   for (int i = 0; i < 2; i++) {
     Ref part;
     even_nests(ir, range_part(ir, nest, r, begin[i], begin[i + 1], &part), out);
@@ -217,7 +217,7 @@ static void index_roots(const IR *ir, Ref nest, Refs *out) {
 }
 
 static bool can_merge(IR *ir, const Refs *roots, Ref a, Ref b) {
-  int64_t eb = node(ir, b)->arg[0];
+  int64_t eb = range_extent(node(ir, b));
   for (size_t i = 0; i < roots->n; i++) {
     Ref e = roots->p[i], rest;
     int64_t ca, cb;
@@ -235,10 +235,10 @@ static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
     for (int j = 0; j < n && !next; j++) {
       Ref a = list[i], b = list[j];
       int64_t extent;
-      if (i == j || node(ir, a)->arg[2] != node(ir, b)->arg[2] || !i64_mul(node(ir, a)->arg[0], node(ir, b)->arg[0], &extent) ||
-          !can_merge(ir, &roots, a, b))
+      if (i == j || range_kind(node(ir, a)) != range_kind(node(ir, b)) ||
+          !i64_mul(range_extent(node(ir, a)), range_extent(node(ir, b)), &extent) || !can_merge(ir, &roots, a, b))
         continue;
-      Ref m = range_make(ir, extent, (RangeKind)node(ir, a)->arg[2]);
+      Ref m = range_make(ir, extent, range_kind(node(ir, a)));
       /* b first: until a is gone, bounds are too wide, never too narrow, and no gate is taken for open */
       nest = range_replace(ir, nest, b, m, 1, &m);
       next = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
@@ -271,7 +271,7 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
     int64_t coef = 0;
     Ref rest, index;
     Stairs stairs;
-    if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT) continue;
+    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT) continue;
     index = stairs_open(ir, x->src[1], &stairs);
     if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
     for (int k = 0; k < stairs.n; k++)
@@ -330,7 +330,7 @@ static bool counts_products(IR *ir, const Nest *n, Ref r) {
     if (x->op != OP_LOAD) continue;
     loads++;
     yes = ix_split(ir, x->src[1], r, &coef, &rest) && llabs(coef) > 1;
-    if (ir->bufs.p[node(ir, node(ir, body.p[i])->src[0])->arg[0]].kind != BUF_WEIGHT) continue;
+    if (ir->bufs.p[buffer_id(node(ir, node(ir, body.p[i])->src[0]))].kind != BUF_WEIGHT) continue;
     size_t kept = 0;
     for (size_t k = 0; k < rows.n; k++)
       if (!ix_uses(ir, body.p[i], rows.p[k])) rows.p[kept++] = rows.p[k];

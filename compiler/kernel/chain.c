@@ -48,7 +48,7 @@ typedef struct Member {
 } Member;
 
 static Touch touch_of(IR *ir, const Node *access, int nest) {
-  Touch t = { .buf = (int)node(ir, access->src[0])->arg[0], .nest = nest, .write = access->op == OP_STORE };
+  Touch t = { .buf = (int)buffer_id(node(ir, access->src[0])), .nest = nest, .write = access->op == OP_STORE };
   Ref rest = access->src[1];
   Refs ranges = { 0 };
   bool sum = true;
@@ -76,7 +76,7 @@ static Touch touch_of(IR *ir, const Node *access, int nest) {
 static double elements(const IR *ir, Ref nest) {
   const Node *x = node(ir, nest);
   double n = 1;
-  for (int k = 1; k < x->nsrc; k++) n *= (double)node(ir, x->src[k])->arg[0];
+  for (int k = 1; k < x->nsrc; k++) n *= (double)range_extent(node(ir, x->src[k]));
   return n;
 }
 
@@ -92,11 +92,11 @@ static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
     ir_toposort(ir, &nest, 1, &all);
     for (size_t j = 0; j < all.n; j++) {
       const Node *x = node(ir, all.p[j]);
-      m->fit &= x->op != OP_RANGE || x->arg[2] != RK_SERIAL;
+      m->fit &= x->op != OP_RANGE || range_kind(x) != RK_SERIAL;
       if (x->op != OP_LOAD && x->op != OP_STORE) continue;
       if (x->op == OP_STORE && m->nests) m->store[i] = (int)m->touch.n;
       VEC_PUSH(&m->touch, touch_of(ir, x, (int)i));
-      BufKind kind = ir->bufs.p[node(ir, x->src[0])->arg[0]].kind;
+      BufKind kind = ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind;
       m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* states are read elsewhere in the old form */
     }
     if (!m->nests) continue;
@@ -126,16 +126,16 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
   const int64_t step = coef_of(main, r);
   double uncut = 0;
   *c = (Cut){ .m = m };
-  const int64_t bytes = llabs(step) * (range_extent(ir, r) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
-  if (range_extent(ir, r) % chunks || bytes < tunable(ir->ctx, group_run_least) ||
+  const int64_t bytes = llabs(step) * (range_extent(node(ir, r)) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
+  if (range_extent(node(ir, r)) % chunks || bytes < tunable(ir->ctx, group_run_least) ||
       (step == 1 && bytes % LINE_BYTES && bytes * chunks % LINE_BYTES == 0))
     return false;
   for (int i = 0; i < m->nests; i++) {
     const Node *x = node(ir, m->nest[i]);
     const Touch *store = &m->touch.p[m->store[i]];
-    c->span[i] = step * range_extent(ir, r);
+    c->span[i] = step * range_extent(node(ir, r));
     for (int k = 1; k < x->nsrc && !c->range[i]; k++)
-      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * range_extent(ir, x->src[k]) == c->span[i])
+      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * range_extent(node(ir, x->src[k])) == c->span[i])
         c->range[i] = x->src[k];
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
@@ -144,7 +144,7 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut 
 
 static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
   for (int i = 0; i < c->m->nests; i++)
-    if (c->range[i] && range_extent(ir, c->range[i]) % chunks) return false;
+    if (c->range[i] && range_extent(node(ir, c->range[i])) % chunks) return false;
   return true;
 }
 
@@ -153,7 +153,7 @@ static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_
   Addresses w = { .base = t->base, .chunked = c->range[t->nest] != 0 };
   if (t->spread) w.term[w.n++] = (Term){ 1, t->spread + 1 };
   for (int i = 0; i < t->n; i++) {
-    int64_t n = range_extent(ir, t->range[i]), step = t->coef[i];
+    int64_t n = range_extent(node(ir, t->range[i])), step = t->coef[i];
     if (t->range[i] == c->range[t->nest]) {
       n /= chunks;
       w.chunk = step * n;
@@ -203,7 +203,7 @@ static bool chain_add(const IR *ir, Chain *c, const Member *m) {
     const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
     for (int k = 0; k < t->n && span; k++) {
       Cut *cut = &c->cut[c->n];
-      if (t->coef[k] * range_extent(ir, t->range[k]) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) ||
+      if (t->coef[k] * range_extent(node(ir, t->range[k])) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) ||
           !divides(ir, cut, c->chunks))
         continue;
       bool apart = cuts_apart(ir, cut, cut, c->chunks);
@@ -261,7 +261,7 @@ static bool piece_of(const IR *ir, const Chain *c, int buf, Piece *p) {
         int64_t base, coef[MAX_RANGES], low = 0, most = 0;
         if (!place_in_piece(p, t, cut->range[t->nest], &base, coef)) return false;
         for (int j = 0; j < t->n; j++) {
-          int64_t n = range_extent(ir, t->range[j]) / (t->range[j] == cut->range[t->nest] ? c->chunks : 1);
+          int64_t n = range_extent(node(ir, t->range[j])) / (t->range[j] == cut->range[t->nest] ? c->chunks : 1);
           most += coef[j] * (n - 1);
           low += coef[j] == t->coef[j] ? coef[j] * (n - 1) : 0;
         }
@@ -429,7 +429,8 @@ static Ref move_access(IR *ir, Ref r, Ref cut, const Piece *p) {
   CHECK(place_in_piece(p, &t, cut, &base, coef));
   Ref at = ix_const(ir, base), src[4];
   for (int i = 0; i < t.n; i++)
-    at = ix_add(ir, at, ix_mul(ir, t.range[i] == cut ? ix_mod(ir, cut, range_extent(ir, cut) / p->chunks) : t.range[i], coef[i]));
+    at = ix_add(ir, at,
+                ix_mul(ir, t.range[i] == cut ? ix_mod(ir, cut, range_extent(node(ir, cut)) / p->chunks) : t.range[i], coef[i]));
   memcpy(src, x->src, x->nsrc * sizeof *src);
   src[1] = at;
   return node_with_src(ir, r, src);
@@ -443,13 +444,13 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
   ir_toposort(ir, &n.store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD || node(ir, x->src[0])->arg[0] != p->buf) continue;
+    if (x->op != OP_LOAD || buffer_id(node(ir, x->src[0])) != p->buf) continue;
     const Ref moved = move_access(ir, all.p[i], cut, p); /* what gates it may load, too, and stands before it */
     VEC_PUSH(&to, ix_subst(ir, moved, (int)from.n, from.p, to.p));
     VEC_PUSH(&from, all.p[i]);
   }
   if (from.n) n.store = ix_subst(ir, n.store, (int)from.n, from.p, to.p);
-  if (node(ir, node(ir, n.store)->src[0])->arg[0] == p->buf) n.store = move_access(ir, n.store, cut, p);
+  if (buffer_id(node(ir, node(ir, n.store)->src[0])) == p->buf) n.store = move_access(ir, n.store, cut, p);
   VEC_FREE(&all);
   VEC_FREE(&from);
   VEC_FREE(&to);
@@ -459,7 +460,7 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
 static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
   Ref chunk = thread_range(ir, r ? chunks : 1);
   if (r) {
-    const int64_t part = range_extent(ir, r) / chunks;
+    const int64_t part = range_extent(node(ir, r)) / chunks;
     Ref own = range_make(ir, part, RK_LOOP);
     nest = range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, chunk, part), own), 1, &own);
   }
@@ -520,9 +521,9 @@ static Chain *best_chains(const Plan *p, Chains which, const Member *m, const En
     best[i].n = 1;
     best[i].total = best[i + 1].total;
     for (int k = 1; m[i].fit && k < x->nsrc; k++)
-      for (int64_t chunks = u->group_shares_least; chunks <= u->group_chunks_most && chunks <= range_extent(ir, x->src[k]);
+      for (int64_t chunks = u->group_shares_least; chunks <= u->group_chunks_most && chunks <= range_extent(node(ir, x->src[k]));
            chunks++)
-        if (range_extent(ir, x->src[k]) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
+        if (range_extent(node(ir, x->src[k])) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
   }
   return best;
 }
@@ -554,7 +555,7 @@ static bool chain_given(const Plan *p, const Member *m, const char *text, Chain 
       chunks / each > u->group_shares_most)
     return false;
   *c = (Chain){ .n = 1, .chunks = chunks, .each = each, .along = x->src[range + 1] };
-  if (range_extent(ir, c->along) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) ||
+  if (range_extent(node(ir, c->along)) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) ||
       !divides(ir, &c->cut[0], chunks) || !cuts_apart(ir, &c->cut[0], &c->cut[0], chunks))
     return false;
   while (c->n < n && m->kernel + c->n < (int)p->kernels.n && chain_add(ir, c, m + c->n)) continue;

@@ -47,15 +47,16 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   const Node *x = node(ir, r);
   for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first: terms stay in order */
     const Node *u = node(ir, x->src[k]);
-    if (u->arg[2] != RK_UNROLL && u->arg[2] != RK_PARTIAL && u->arg[2] != RK_DOT && u->arg[2] != RK_DEPTH) continue;
+    if (range_kind(u) != RK_UNROLL && range_kind(u) != RK_PARTIAL && range_kind(u) != RK_DOT && range_kind(u) != RK_DEPTH)
+      continue;
     Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[ROW_VECTORS];
-    bool partial = u->arg[2] == RK_PARTIAL && x->nsrc > 2;
+    bool partial = range_kind(u) == RK_PARTIAL && x->nsrc > 2;
     int n = 1;
     for (int j = 1; j < x->nsrc; j++) {
-      if (partial && node(ir, x->src[j])->arg[2] == RK_VEC) lanes = x->src[j];
+      if (partial && range_kind(node(ir, x->src[j])) == RK_VEC) lanes = x->src[j];
       else if (j != k) src[n++] = x->src[j];
     }
-    for (int64_t i = 0; i < u->arg[0]; i++) {
+    for (int64_t i = 0; i < range_extent(u); i++) {
       Ref term = copy_of(ir, value, range, i);
       if (partial) {
         CHECK(i < ROW_VECTORS);
@@ -63,16 +64,16 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
         part[i] = n == 1 ? term : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
         continue;
       }
-      sum = sum ? joined(ir, (Op)x->arg[0], sum, term) : term;
+      sum = sum ? joined(ir, red_op(x), sum, term) : term;
     }
-    for (int64_t left = u->arg[0]; partial && left > 1; left -= left / 2) {
+    for (int64_t left = range_extent(u); partial && left > 1; left -= left / 2) {
       int64_t half = left - left / 2;
       for (int64_t i = 0; i < left / 2; i++)
-        part[i] = make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
+        part[i] = make(ir, red_op(x), (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
     }
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
-    if (n == 1 && x->lanes == 1 && x->arg[0] == OP_ADD && dt_float((DType)x->dt))
+    if (n == 1 && x->lanes == 1 && red_op(x) == OP_ADD && dt_float((DType)x->dt))
       return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
   }
@@ -98,12 +99,12 @@ static Ref range_below(IR *ir, Ref index, RangeKind kind) { /* 0: none */
   Ref found = 0;
   collect_ranges(ir, index, &all);
   for (size_t i = 0; i < all.n; i++)
-    if (node(ir, all.p[i])->arg[2] == (int64_t)kind) found = all.p[i];
+    if (range_kind(node(ir, all.p[i])) == (int64_t)kind) found = all.p[i];
   VEC_FREE(&all);
   return found;
 }
 
-static int64_t extent_of(const IR *ir, Ref range) { return range ? node(ir, range)->arg[0] : 1; }
+static int64_t extent_of(const IR *ir, Ref range) { return range ? range_extent(node(ir, range)) : 1; }
 
 /* The tile that a load reads: a row for each value of a range (0: one row), at whatever stride; in each, elements side
  * by side along two ranges, the inner one first. 0: they do not lie so. */
@@ -123,7 +124,7 @@ static Ref tile_load(IR *ir, Ref load, Ref row, Ref inner, Ref outer) {
 static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloops, const Ref *loops) {
   const Node *m = node(ir, red->src[0]);
   Ref x = node(ir, m->src[0])->src[0], y = node(ir, m->src[1])->src[0], src[MAX_RANGES + 1];
-  if (ir->bufs.p[node(ir, node(ir, x)->src[0])->arg[0]].kind == BUF_WEIGHT) {
+  if (ir->bufs.p[buffer_id(node(ir, node(ir, x)->src[0]))].kind == BUF_WEIGHT) {
     Ref t = x;
     x = y;
     y = t;
@@ -137,7 +138,7 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   src[0] = make(ir, OP_MMA, d, elems, 3, (Ref[]){ splat(ir, c_int(ir, d, 0), elems), a, b }, 2, shape);
   memcpy(src + 1, loops, (size_t)nloops * sizeof *src);
   bool looped = false;
-  for (int k = 0; k < nloops; k++) looped |= node(ir, loops[k])->arg[2] == RK_REDUCE;
+  for (int k = 0; k < nloops; k++) looped |= range_kind(node(ir, loops[k])) == RK_REDUCE;
   /* the sum is a variable */
   if (!looped) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE });
   Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
@@ -153,16 +154,16 @@ static Ref group_reduction(IR *ir, Ref r, void *arg) {
   Ref src[MAX_RANGES + 1], dot = 0, depth = 0;
   int n = 1;
   for (int k = 1; k < x->nsrc; k++) {
-    if (node(ir, x->src[k])->arg[2] == RK_DOT) dot = x->src[k];
-    else if (node(ir, x->src[k])->arg[2] == RK_DEPTH) depth = x->src[k];
+    if (range_kind(node(ir, x->src[k])) == RK_DOT) dot = x->src[k];
+    else if (range_kind(node(ir, x->src[k])) == RK_DEPTH) depth = x->src[k];
     else src[n++] = x->src[k];
   }
   if (!dot || m->op != OP_MUL) return 0;
   if (depth) return tile_reduction(ir, x, depth, dot, n - 1, src + 1);
-  int group = (int)node(ir, dot)->arg[0];
+  int group = (int)range_extent(node(ir, dot));
   Ref a = group_load(ir, m->src[0], dot, group), b = group_load(ir, m->src[1], dot, group);
   if (!a || !b) return 0;
-  if (ir->bufs.p[node(ir, node(ir, b)->src[0])->arg[0]].kind != BUF_WEIGHT) {
+  if (ir->bufs.p[buffer_id(node(ir, node(ir, b)->src[0]))].kind != BUF_WEIGHT) {
     Ref t = a;
     a = b;
     b = t;
@@ -317,8 +318,8 @@ static void store_lanes(Lanes *v, Ref store, Refs *out) {
 
 /* One range in place of two; *outer is replaced. */
 static Ref merge_lanes(IR *ir, Ref store, Ref *outer, Ref inner) {
-  const int64_t n = node(ir, inner)->arg[0];
-  Ref both = range_make(ir, node(ir, *outer)->arg[0] * n, RK_VEC);
+  const int64_t n = range_extent(node(ir, inner));
+  Ref both = range_make(ir, range_extent(node(ir, *outer)) * n, RK_VEC);
   store = ix_subst(ir, store, 2, (Ref[]){ *outer, inner }, (Ref[]){ ix_div(ir, both, n), ix_mod(ir, both, n) });
   *outer = both;
   return store;
@@ -339,8 +340,8 @@ static Roles roles_of(IR *ir, Nest *n) {
   Ref rows = 0;
   for (int k = 0; k < n->n; k++) {
     const Ref r = n->ranges[k];
-    const int64_t extent = node(ir, r)->arg[0];
-    switch (node(ir, r)->arg[2]) {
+    const int64_t extent = range_extent(node(ir, r));
+    switch (range_kind(node(ir, r))) {
     case RK_VEC:
       if (roles.vec) n->store = merge_lanes(ir, n->store, &roles.vec, r);
       else roles.vec = r;
@@ -348,7 +349,7 @@ static Roles roles_of(IR *ir, Nest *n) {
     case RK_ROW: rows = r; break;
     case RK_UNROLL: {
       int at = roles.ncopied++;
-      for (; at && node(ir, roles.copied[at - 1])->arg[0] < extent; at--) roles.copied[at] = roles.copied[at - 1];
+      for (; at && range_extent(node(ir, roles.copied[at - 1])) < extent; at--) roles.copied[at] = roles.copied[at - 1];
       roles.copied[at] = r;
       break;
     }
@@ -362,19 +363,19 @@ static Roles roles_of(IR *ir, Nest *n) {
 static void copy_stores(IR *ir, Refs *stores, Ref range) {
   Refs copies = { 0 };
   for (size_t i = 0; i < stores->n; i++)
-    for (int64_t at = 0; at < node(ir, range)->arg[0]; at++) VEC_PUSH(&copies, copy_of(ir, stores->p[i], range, at));
+    for (int64_t at = 0; at < range_extent(node(ir, range)); at++) VEC_PUSH(&copies, copy_of(ir, stores->p[i], range, at));
   VEC_FREE(stores);
   *stores = copies;
 }
 
-static Lanes lanes_of(IR *ir, Ref range) { return (Lanes){ .ir = ir, .range = range, .n = (int)node(ir, range)->arg[0] }; }
+static Lanes lanes_of(IR *ir, Ref range) { return (Lanes){ .ir = ir, .range = range, .n = (int)range_extent(node(ir, range)) }; }
 
 /* Lanes of reductions inside of a store: they leave scalars. vec: those of the nest, whose turn is later */
 static Ref reduce_lanes(IR *ir, Ref store, Ref vec) {
   Refs ranges = { 0 };
   collect_ranges(ir, store, &ranges);
   for (size_t k = 0; k < ranges.n; k++) {
-    if (node(ir, ranges.p[k])->arg[2] != RK_VEC || ranges.p[k] == vec) continue;
+    if (range_kind(node(ir, ranges.p[k])) != RK_VEC || ranges.p[k] == vec) continue;
     Lanes v = lanes_of(ir, ranges.p[k]);
     store = vectorize(&v, store);
     lanes_free(&v);

@@ -90,7 +90,7 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
 /* Accumulators of a reduction along r, when so many rows are reduced at a time: some in flight hide the latency of each,
  * and a short row that is alone is held whole. */
 static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
-  const int64_t vectors = node(ir, r)->arg[0] / lanes;
+  const int64_t vectors = range_extent(node(ir, r)) / lanes;
   const int flying = (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)), most = flying >= 2 * rows ? flying / rows : 2;
   if (vectors <= (rows > 1 ? most : ROW_VECTORS)) return vectors > 1 ? (int)vectors : 1;
   for (int parts = most; parts > most / 4; parts--)
@@ -136,7 +136,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     bool nested = false;
     for (int k = 1; k < x->nsrc; k++) {
       m.range[m.n++] = x->src[k];
-      nested |= node(ir, x->src[k])->arg[2] == RK_DOT; /* taken */
+      nested |= range_kind(node(ir, x->src[k])) == RK_DOT; /* taken */
     }
     ir_toposort(ir, &x->src[0], 1, &body);
     for (size_t j = 0; j < body.n; j++) {
@@ -150,7 +150,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
     for (size_t a = 0; a < m.access.n; a++) scalar += 1;
     for (int k = 0; k < m.n && lanes > 1 && !nested; k++) {
       double c = 0;
-      if (node(ir, m.range[k])->arg[0] < lanes) continue;
+      if (range_extent(node(ir, m.range[k])) < lanes) continue;
       for (size_t a = 0; a < m.access.n; a++) c += access_cost(&m.access.p[a], t, k, lanes);
       if (c < cost) cost = c, best = k;
     }
@@ -332,7 +332,7 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
   Ref nest = range_replace(ir, nest_close(ir, n), given[0], ix_div(ir, both, each), 1, &both), by[2] = { 0 };
   nest = range_replace(ir, nest, given[1], ix_mod(ir, both, each), 0, NULL);
   if (rows) {
-    by[0] = range_make(ir, node(ir, rows)->arg[0] / part, RK_REDUCE);
+    by[0] = range_make(ir, range_extent(node(ir, rows)) / part, RK_REDUCE);
     by[1] = range_make(ir, part, RK_REDUCE);
     nest = range_replace(ir, nest, rows, ix_add(ir, ix_mul(ir, by[0], part), by[1]), 2, by);
   }

@@ -77,7 +77,7 @@ static bool within(const Linear *l, int inner, int outer) {
 
 /* The loop in which the copy is made that a node loads from; 0: it does not. */
 static int panel_loop(Linear *l, const Node *x) {
-  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)node(l->ir, x->src[0])->arg[0] + 1) : 0;
+  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)buffer_id(node(l->ir, x->src[0])) + 1) : 0;
 }
 
 /* Reductions that cannot share the loop of a range with those seen before. Their parent and level are the same, so they
@@ -164,7 +164,7 @@ static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, re
 static void find_scopes(Linear *l, int innermost, bool serial) {
   IR *ir = l->ir;
   const Node *first = node(ir, innermost ? l->loop[1].range : 0);
-  bool by_one = innermost && first->arg[2] == RK_THREAD && first->arg[0] == 1;
+  bool by_one = innermost && range_kind(first) == RK_THREAD && range_extent(first) == 1;
   bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
   Ref changed = 0;       /* the buffer that a nest with a serial loop stores to */
   for (size_t i = 0; i < l->nodes.n && serial; i++)
@@ -291,7 +291,7 @@ static void emit_reduction(Linear *l, Ref r) {
   for (size_t i = 0; i < mine.n; i++) {
     const Node *x = node(ir, mine.p[i]);
     int64_t id = ir->next_range++;
-    Ref zero = c_bits(ir, (DType)x->dt, reduce_identity((Op)x->arg[0], (DType)x->dt));
+    Ref zero = c_bits(ir, (DType)x->dt, reduce_identity(red_op(x), (DType)x->dt));
     put_leaf(l, zero);
     if (x->lanes > 1) zero = put_leaf(l, node_make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL, 0, NULL));
     acc[i] = put(l, OP_ACC, (DType)x->dt, x->lanes, 1, &zero, 1, &id);
@@ -404,7 +404,7 @@ static void emit_loop(Linear *l, int loop) {
     else if (x->op == OP_RED) {
       Ref acc = l->value[pos_of(l, e)];
       Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
-      Ref sum = accumulate(l, (Op)x->arg[0], now, x->src[0]);
+      Ref sum = accumulate(l, red_op(x), now, x->src[0]);
       put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
     } else
       need(l, e);
@@ -436,7 +436,7 @@ static void panel_loops(Linear *l, const Nest *n, int k, int at) {
     for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
     const Node *body = node(l->ir, copy->src[0]);
     const Ref *store = body->op == OP_SINK ? body->src : copy->src;
-    refmap_set(&l->panel, (Ref)node(l->ir, node(l->ir, store[0])->src[0])->arg[0] + 1, (uint32_t)at);
+    refmap_set(&l->panel, (Ref)buffer_id(node(l->ir, node(l->ir, store[0])->src[0])) + 1, (uint32_t)at);
     for (int j = 0; j < (body->op == OP_SINK ? body->nsrc : 1); j++) VEC_PUSH(&l->loop[in].sets, store[j]);
   }
 }
@@ -498,7 +498,7 @@ static void linear_free(Linear *l) {
 /* The nest with another range for reductions that share its loop with each other only. */
 static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
   const Node *r = node(ir, apart->range);
-  const int64_t arg[3] = { r->arg[0], ir->next_range++, r->arg[2] };
+  const int64_t arg[3] = { range_extent(r), ir->next_range++, range_kind(r) };
   const Ref own = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL); /* also of one value: range_make gives none */
   Refs to = { 0 };
   for (size_t i = 0; i < apart->reds.n; i++) VEC_PUSH(&to, range_replace(ir, apart->reds.p[i], apart->range, own, 1, &own));
@@ -526,7 +526,7 @@ static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
     linear_free(l);
   }
   bool serial = false;
-  for (int k = 0; k < n.n; k++) serial |= node(ir, n.ranges[k])->arg[2] == RK_SERIAL;
+  for (int k = 0; k < n.n; k++) serial |= range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
   find_scopes(l, at, serial);
   share_top(l);
   bool tiles = false;
@@ -561,7 +561,7 @@ static void name_buffers(const IR *ir, Kernel *k) {
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
     if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
-    const int buf = (int)node(ir, x->src[0])->arg[0];
+    const int buf = (int)buffer_id(node(ir, x->src[0]));
     if (ir->bufs.p[buf].kind == BUF_LOCAL) {
       if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
       continue;

@@ -15,7 +15,7 @@ static bool is_arithmetic(const IR *ir, const Node *x, bool data) {
 
 static double values_of(const IR *ir, const Refs *ranges, uint64_t set) {
   double n = 1;
-  for (size_t i = 0; i < ranges->n; i++) n *= set >> i & 1 ? (double)range_extent(ir, ranges->p[i]) : 1;
+  for (size_t i = 0; i < ranges->n; i++) n *= set >> i & 1 ? (double)range_extent(node(ir, ranges->p[i])) : 1;
   return n;
 }
 
@@ -49,11 +49,11 @@ static void share_locals(IR *ir, Refs *nests) {
     ir_toposort(ir, &nests->p[i], 1, &all);
     for (size_t j = 0; j < all.n && n < MAX_RANGES; j++) {
       const Node *x = node(ir, all.p[j]);
-      if (x->op != OP_BUFFER || ir->bufs.p[x->arg[0]].kind != BUF_LOCAL) continue;
+      if (x->op != OP_BUFFER || ir->bufs.p[buffer_id(x)].kind != BUF_LOCAL) continue;
       if (n == (int)kept.n) VEC_PUSH(&kept, all.p[j]);
-      Buf *b = &ir->bufs.p[node(ir, kept.p[n])->arg[0]];
+      Buf *b = &ir->bufs.p[buffer_id(node(ir, kept.p[n]))];
       if (b->dt != (DType)x->dt) break; /* it keeps its own */
-      if (b->elems < ir->bufs.p[x->arg[0]].elems) b->elems = ir->bufs.p[x->arg[0]].elems;
+      if (b->elems < ir->bufs.p[buffer_id(x)].elems) b->elems = ir->bufs.p[buffer_id(x)].elems;
       from[n] = all.p[j];
       to[n] = kept.p[n];
       n++;
@@ -77,12 +77,12 @@ static bool only_moved(const IR *ir, Ref r) {
 
 /* Elements of its buffer that a load or a store touches. */
 static int64_t touched(const IR *ir, const Node *x) {
-  const int64_t elems = ir->bufs.p[node(ir, x->src[0])->arg[0]].elems;
+  const int64_t elems = ir->bufs.p[buffer_id(node(ir, x->src[0]))].elems;
   Refs r = { 0 };
   int64_t n = 1;
   collect_ranges(ir, x->src[1], &r);
   for (size_t i = 0; i < r.n; i++)
-    if (!i64_mul(n, node(ir, r.p[i])->arg[0], &n)) n = elems;
+    if (!i64_mul(n, range_extent(node(ir, r.p[i])), &n)) n = elems;
   VEC_FREE(&r);
   return n < elems ? n : elems;
 }
@@ -101,7 +101,7 @@ void step_cost(Plan *p, Kernel *k) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
     const bool store = x->op == OP_STORE;
-    const Buf *b = &ir->bufs.p[node(ir, x->src[0])->arg[0]];
+    const Buf *b = &ir->bufs.p[buffer_id(node(ir, x->src[0]))];
     if (store) k->moves &= only_moved(ir, x->src[2]);
     if (!refmap_get(&at[store], x->src[0])) {
       VEC_PUSH(&left, b->elems);

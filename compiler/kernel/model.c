@@ -21,7 +21,7 @@ static void find_runs(const Model *m, Access *a, Ref index, int i) {
 
 void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group) {
   IR *ir = m->ir;
-  const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
+  const Buf *b = &ir->bufs.p[buffer_id(node(ir, buffer))];
   Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .group = group };
   a.bytes = group * dt_bytes(b->dt);
   a.store = node(ir, r)->op == OP_STORE;
@@ -53,7 +53,7 @@ static void find_windows(const Model *m, Access *a) {
 
 static double red_terms(const IR *ir, const Node *red) {
   double n = 1;
-  for (int k = 1; k < red->nsrc; k++) n *= (double)node(ir, red->src[k])->arg[0];
+  for (int k = 1; k < red->nsrc; k++) n *= (double)range_extent(node(ir, red->src[k]));
   return n;
 }
 
@@ -98,7 +98,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   m->red = main_reduction(ir, &all);
   m->ordered = m->red && keeps_order(ir, m->red, t);
   for (int k = 0; k < n->n; k++)
-    if (node(ir, n->ranges[k])->arg[2] != RK_THREAD && node(ir, n->ranges[k])->arg[2] != RK_SERIAL)
+    if (range_kind(node(ir, n->ranges[k])) != RK_THREAD && range_kind(node(ir, n->ranges[k])) != RK_SERIAL)
       m->range[m->n++] = n->ranges[k];
   m->nout = m->n;
   m->steps = m->group = 1;
@@ -106,16 +106,16 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
     const Node *x = node(ir, m->red);
     for (int k = 1; k < x->nsrc && m->n < MAX_RANGES; k++) {
       const Node *r = node(ir, x->src[k]);
-      if (r->arg[2] == RK_DOT) m->group = (int)r->arg[0];
+      if (range_kind(r) == RK_DOT) m->group = (int)range_extent(r);
       else m->range[m->n++] = x->src[k];
     }
     m->steps = red_terms(ir, x) / m->group;
   }
   for (int i = 0; i < m->nout; i++) {
     m->varies[i] = !m->red || ix_uses(ir, m->red, m->range[i]);
-    if (!m->varies[i]) m->steps /= (double)node(ir, m->range[i])->arg[0];
+    if (!m->varies[i]) m->steps /= (double)range_extent(node(ir, m->range[i]));
   }
-  for (int i = 0; i < m->n; i++) m->extent[i] = node(ir, m->range[i])->arg[0];
+  for (int i = 0; i < m->n; i++) m->extent[i] = range_extent(node(ir, m->range[i]));
   for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
   Ref hot = m->red ? node(ir, m->red)->src[0] : n->store;
   ir_toposort(ir, &hot, 1, &body);

@@ -19,7 +19,7 @@ enum { PARTS = 3 };        /* that a range is split in: tiles, copies, lanes */
 static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes;
-  by[0] = range_make(ir, r->arg[0] / tile, (RangeKind)r->arg[2]);
+  by[0] = range_make(ir, range_extent(r) / tile, range_kind(r));
   by[1] = range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL);
   by[2] = range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC);
   Ref expr = ix_add(ir, ix_add(ir, ix_mul(ir, by[0], tile), ix_mul(ir, by[1], o->lanes)), by[2]);
@@ -33,9 +33,9 @@ static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
  * place; those have no reduction. */
 static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
-  int64_t tile = (int64_t)o->unroll * o->lanes, extent = r->arg[0];
+  int64_t tile = (int64_t)o->unroll * o->lanes, extent = range_extent(r);
   bool only = tile > extent;
-  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, (RangeKind)r->arg[2]), range_make(ir, o->unroll, RK_UNROLL),
+  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, range_kind(r)), range_make(ir, o->unroll, RK_UNROLL),
                 range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
   Ref copy = ix_mul(ir, by[1], o->lanes), at = only ? copy : ix_mul(ir, by[0], tile);
   at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ at, ix_const(ir, extent - (only ? o->lanes : tile)) }, 0, NULL, 0, NULL);
@@ -67,7 +67,7 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
   Refs all = { 0 };
   VEC(Ref) from = { 0 };
   VEC(Ref) to = { 0 };
-  *rest = range_make(ir, node(ir, r)->arg[0] - whole, RK_REDUCE);
+  *rest = range_make(ir, range_extent(node(ir, r)) - whole, RK_REDUCE);
   *first = range_make(ir, whole, RK_REDUCE);
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
@@ -77,11 +77,11 @@ static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, R
                      range_replace(ir, all.p[i], r, ix_add(ir, *rest, ix_const(ir, whole)), 1, rest) };
     for (int k = 1; k < x->nsrc; k++) {
       if (x->src[k] == r) continue;
-      Ref own = range_make(ir, node(ir, x->src[k])->arg[0], (RangeKind)node(ir, x->src[k])->arg[2]);
+      Ref own = range_make(ir, range_extent(node(ir, x->src[k])), range_kind(node(ir, x->src[k])));
       parts[1] = range_replace(ir, parts[1], x->src[k], own, 1, &own);
     }
     VEC_PUSH(&from, all.p[i]);
-    VEC_PUSH(&to, node_make(ir, (Op)x->arg[0], (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
+    VEC_PUSH(&to, node_make(ir, red_op(x), (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
   }
   root = ix_subst(ir, root, (int)from.n, from.p, to.p);
   VEC_FREE(&all);
@@ -160,9 +160,9 @@ static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
   for (int i = 0; i < o->nmoved; i++) {
     const Move w = o->moved[i];
     if (!w.block) VEC_PUSH(&first, w.range);
-    if (!w.block || !blocks || node(ir, w.range)->arg[0] <= w.block) continue;
-    Ref by[2] = { range_make(ir, node(ir, w.range)->arg[0] / w.block, (RangeKind)node(ir, w.range)->arg[2]), 0 };
-    by[1] = range_make(ir, w.block, (RangeKind)node(ir, w.range)->arg[2]);
+    if (!w.block || !blocks || range_extent(node(ir, w.range)) <= w.block) continue;
+    Ref by[2] = { range_make(ir, range_extent(node(ir, w.range)) / w.block, range_kind(node(ir, w.range))), 0 };
+    by[1] = range_make(ir, w.block, range_kind(node(ir, w.range)));
     nest = range_replace(ir, nest, w.range, ix_add(ir, ix_mul(ir, by[0], w.block), by[1]), 2, by);
     opts_replace(o, w.range, by[1]);
     for (size_t k = 0; k < first.n; k++)
@@ -178,7 +178,7 @@ static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
 
 /* Splits a range that a tile divides, or a reduction, whose rest keeps as many vectors as it has, then narrower ones. */
 static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
-  int64_t extent = node(ir, o.range)->arg[0], tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
+  int64_t extent = range_extent(node(ir, o.range)), tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
   if (whole < extent) {
     Ref rest;
     int vectors, lanes = o.lanes;
@@ -208,7 +208,7 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
     Opt *p = &o->opt[i];
     const Ref r = p->range;
     const int block = block_of(o, r);
-    int64_t extent = node(ir, r)->arg[0], tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
+    int64_t extent = range_extent(node(ir, r)), tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
             whole = extent / step * step;
     const bool walks_panels = o->staged && o->staged != r && !block && extent > tile;
     if (whole == extent || !opens_range(ir, nest, r) || p->rows || walks_panels || reduction_repeats(ir, nest, r)) continue;
@@ -299,7 +299,7 @@ static void tile(Plan *p, NestState *s) {
   for (int i = 0; i < o->n; i++) {
     const Opt *x = &o->opt[i];
     Ref by[PARTS] = { 0 };
-    const int64_t extent = node(ir, x->range)->arg[0], tile = (int64_t)x->unroll * x->lanes, whole = extent / tile * tile;
+    const int64_t extent = range_extent(node(ir, x->range)), tile = (int64_t)x->unroll * x->lanes, whole = extent / tile * tile;
     const bool overlap = whole < extent && opens_range(ir, s->nest, x->range);
     s->nest = overlap ? split_overlapping(ir, s->nest, x) : split_whole(ir, s->nest, *x, by);
     if (x->range == o->staged) memcpy(s->panel, by, sizeof s->panel);

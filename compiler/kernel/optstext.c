@@ -213,14 +213,14 @@ Opts opts_read(IR *ir, Ref nest, const char *text) {
 /* ---- legality ---- */
 static const char *check_range(const IR *ir, Ref range) {
   if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
-  const int64_t kind = node(ir, range)->arg[2];
+  const int64_t kind = range_kind(node(ir, range));
   if (kind == RK_THREAD) return "a range counts chunks, which kernels have in common";
   if (kind == RK_SERIAL) return "what a serial loop stores may meet";
   return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "a unit has taken the range";
 }
 
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
-  const int64_t extent = node(ir, p->range)->arg[0], tile = (int64_t)p->lanes * p->unroll;
+  const int64_t extent = range_extent(node(ir, p->range)), tile = (int64_t)p->lanes * p->unroll;
   const bool outer = opens_range(ir, nest, p->range);
   const char *wrong = check_range(ir, p->range);
   if (wrong) return wrong;
@@ -239,7 +239,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
 /* A range's own loop can stand anywhere among those of its nest or reduction. Blocks are of whole tiles; what they do not divide
  * is left to a further nest. */
 static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, int *rests) {
-  const int64_t extent = node(ir, w->range)->arg[0];
+  const int64_t extent = range_extent(node(ir, w->range));
   const bool outer = opens_range(ir, nest, w->range);
   const Opt *p = NULL;
   const char *wrong = check_range(ir, w->range);
@@ -265,7 +265,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   for (int i = 0; i < o->n && !wrong; i++) {
     const Opt *p = &o->opt[i];
     if (!opens_range(ir, r, p->range)) continue;
-    if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || node(ir, p->range)->arg[0] != p->unroll))
+    if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || range_extent(node(ir, p->range)) != p->unroll))
       wrong = "the terms of a sum are taken in order";
     lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
@@ -334,7 +334,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   nest = peel_apply(ir, nest, o, &borders);
   VEC_FREE(&borders);
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
-    if (node(ir, node(ir, nest)->src[k])->arg[2] == RK_THREAD) return "the kernels of a chain have their chunks in common";
+    if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a chain have their chunks in common";
   if (o->unit && (wrong = unit_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
   if (tiles && (wrong = unit_tiling(ir, nest, o))) return wrong;
   nest = units_apply(ir, nest, o);

@@ -35,7 +35,7 @@ int64_t owners_span(IR *ir, Ref index, Ref range) {
   int64_t step;
   Ref rest;
   if (!ix_uses(ir, index, range)) return SPAN_NONE;
-  return ix_split(ir, index, range, &step, &rest) && step ? llabs(step) * range_extent(ir, range) : 1;
+  return ix_split(ir, index, range, &step, &rest) && step ? llabs(step) * range_extent(node(ir, range)) : 1;
 }
 
 /* Loops of a nest that may be shared: those of chunks, if it has such. */
@@ -45,16 +45,16 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
   bool chunked = false;
-  for (int k = 0; k < n.n; k++) chunked |= node(ir, n.ranges[k])->arg[2] == RK_THREAD;
+  for (int k = 0; k < n.n; k++) chunked |= range_kind(node(ir, n.ranges[k])) == RK_THREAD;
   ir_toposort(ir, &n.store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD) continue;
-    Owner *b = &o->of[node(ir, x->src[0])->arg[0]];
+    Owner *b = &o->of[buffer_id(node(ir, x->src[0]))];
     for (int k = 0; k < n.n; k++) {
-      const int64_t span = chunked && node(ir, n.ranges[k])->arg[2] != RK_THREAD ? SPAN_NONE
+      const int64_t span = chunked && range_kind(node(ir, n.ranges[k])) != RK_THREAD ? SPAN_NONE
                                                                                  : owners_span(ir, x->src[1], n.ranges[k]);
-      if (span == SPAN_NONE || range_extent(ir, n.ranges[k]) < tunable(ir->ctx, affinity_loop)) continue;
+      if (span == SPAN_NONE || range_extent(node(ir, n.ranges[k])) < tunable(ir->ctx, affinity_loop)) continue;
       VEC_PUSH(&o->reaches, ((Reach){ kernel, b->readers, span }));
       b->readers = (int)o->reaches.n - 1;
     }

@@ -15,7 +15,7 @@ typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim; /*
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range) {
   static const int inner[RK_COUNT] = { [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5 };
   const Node *x = node(ir, nest), *r = node(ir, range);
-  int kind = inner[r->arg[2]], at = 0;
+  int kind = inner[range_kind(r)], at = 0;
   for (int k = 1; k < x->nsrc; k++)
     if (x->src[k] == range) return kind * 100 + k;
   for (size_t i = 0; i < all->n; i++) {
@@ -93,7 +93,7 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
 /* The gate of a load as a sum over the ranges of its index that is negative where it is open; *rest: what is left */
 static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
   const Node *g = node(ir, x->src[2]), *other = node(ir, x->src[3]);
-  if (g->op != OP_CMPLT || other->op != OP_CONST || other->arg[0]) return false;
+  if (g->op != OP_CMPLT || other->op != OP_CONST || const_value(other)) return false;
   Ref sum = ix_sub(ir, g->src[0], g->src[1]);
   bool ok = true;
   for (int i = 0; i < n && ok; i++) ok = ix_split(ir, sum, d[i].range, &d[i].gate, &sum);
@@ -114,7 +114,7 @@ Ref stairs_open(IR *ir, Ref index, Stairs *s) {
     if (inside || below.n != 1) continue;
     s->stair[s->n] = all.p[i];
     s->range[s->n] = below.p[0];
-    s->step[s->n++] = range_make(ir, x->vmax + 1, (RangeKind)node(ir, below.p[0])->arg[2]);
+    s->step[s->n++] = range_make(ir, x->vmax + 1, range_kind(node(ir, below.p[0])));
   }
   VEC_FREE(&below);
   VEC_FREE(&all);
@@ -124,7 +124,7 @@ Ref stairs_open(IR *ir, Ref index, Stairs *s) {
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   IR *ir = p->ir;
   const Node *x = node(ir, load);
-  const Buf b = ir->bufs.p[node(ir, x->src[0])->arg[0]];
+  const Buf b = ir->bufs.p[buffer_id(node(ir, x->src[0]))];
   Refs ranges = { 0 };
   Dim d[MAX_RANGES];
   int n = 0;
@@ -137,7 +137,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
     Ref walker = ranges.p[i];
     for (int k = 0; k < stairs.n; k++)
       if (stairs.step[k] == walker) walker = stairs.range[k];
-    Dim e = { .range = ranges.p[i], .extent = node(ir, ranges.p[i])->arg[0], .order = walk_order(ir, all, nest, walker) };
+    Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = walk_order(ir, all, nest, walker) };
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
     for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];
@@ -168,7 +168,7 @@ static void pack(Plan *p, NestState *s) {
   ir_toposort(ir, &s->nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind != BUF_WEIGHT) continue;
+    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind != BUF_WEIGHT) continue;
     Ref packed = pack_load(p, s->nest, &all, all.p[i]);
     if (!packed) continue;
     VEC_PUSH(&from, all.p[i]);

@@ -18,7 +18,7 @@ static void conditions(const IR *ir, Ref nest, Refs *out) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    const bool gated = x->op == OP_LOAD && x->nsrc == 4 && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind != BUF_WEIGHT;
+    const bool gated = x->op == OP_LOAD && x->nsrc == 4 && ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind != BUF_WEIGHT;
     if (gated || x->op == OP_WHERE) ir_toposort(ir, &x->src[gated ? 2 : 0], 1, out);
   }
   VEC_FREE(&all);
@@ -26,7 +26,7 @@ static void conditions(const IR *ir, Ref nest, Refs *out) {
 
 /* Values of r for which all gates are open; false: all or none to speak of */
 static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
-  const int64_t extent = node(ir, r)->arg[0];
+  const int64_t extent = range_extent(node(ir, r));
   Refs all = { 0 };
   *begin = 0;
   *end = extent;
@@ -50,7 +50,7 @@ static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
 
 const char *peel_refuses(IR *ir, Ref nest, Ref r) {
   int64_t begin, end;
-  if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || node(ir, r)->arg[2] != RK_LOOP)
+  if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || range_kind(node(ir, r)) != RK_LOOP)
     return "only loops of a nest have an interior";
   if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
   return interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
@@ -59,7 +59,7 @@ const char *peel_refuses(IR *ir, Ref nest, Ref r) {
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
   for (int i = 0; i < o->npeeled; i++) {
     const Ref r = o->peeled[i];
-    int64_t begin, end, extent = node(ir, r)->arg[0];
+    int64_t begin, end, extent = range_extent(node(ir, r));
     Ref part;
     if (!interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
     if (begin) VEC_PUSH(borders, range_part(ir, nest, r, 0, begin, &part));

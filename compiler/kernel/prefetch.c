@@ -31,7 +31,7 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
     if (!ix_split(ir, rest, red->src[k], &coef, &rest) || coef <= 0 || (p->step && coef != p->elems)) return false;
     if (!p->step) p->step = coef;
     p->term = ix_add(ir, p->term, ix_mul(ir, red->src[k], coef / p->step));
-    p->elems = coef * range_extent(ir, red->src[k]);
+    p->elems = coef * range_extent(node(ir, red->src[k]));
   }
   const int64_t least = node(ir, rest)->vmin;
   if (least < 0) return false;
@@ -42,7 +42,7 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
     if (!ix_split(ir, rest, n->ranges[k], &coef, &rest)) return false;
     if (coef) continue;
     p->walk = ix_add(ir, p->walk, ix_mul(ir, n->ranges[k], p->walks));
-    p->walks *= range_extent(ir, n->ranges[k]);
+    p->walks *= range_extent(node(ir, n->ranges[k]));
   }
   return coef == p->elems && p->walks > 1;
 }
@@ -76,7 +76,7 @@ static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, con
     const Node *x = node(ir, body.p[i]);
     if (x->op != OP_LOAD || x->nsrc > 2) continue;
     const Ref buffer = x->src[0], index = x->src[1];
-    const Buf *b = &ir->bufs.p[node(ir, buffer)->arg[0]];
+    const Buf *b = &ir->bufs.p[buffer_id(node(ir, buffer))];
     const int bytes = dt_bytes(b->dt);
     bool asked = false; /* by another load */
     for (size_t k = 0; k < parts->n; k++)

@@ -8,7 +8,7 @@
 static bool orders_weights(IR *ir, const Refs *all, Ref range) {
   for (size_t i = 0; i < all->n; i++) {
     const Node *x = node(ir, all->p[i]);
-    if (x->op == OP_LOAD && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT && ix_uses(ir, x->src[1], range))
+    if (x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT && ix_uses(ir, x->src[1], range))
       return true;
   }
   return false;

@@ -22,7 +22,7 @@ static int64_t constant_of(const IR *ir, Ref index) {
 }
 
 static int parameter_of(const IR *ir, const Kernel *k, const Node *access) {
-  const int64_t buf = node(ir, access->src[0])->arg[0];
+  const int64_t buf = buffer_id(node(ir, access->src[0]));
   for (size_t i = 0; i < k->bufs.n; i++)
     if (k->bufs.p[i] == buf) return (int)i;
   return -1; /* the kernel's own */

@@ -69,13 +69,13 @@ static void find_loads(IR *ir, Ref nest, Strips *out) {
 static void find_stores(IR *ir, const Refs *parts, Strips *out) {
   for (size_t i = 0; i < parts->n; i++) {
     const Node *x = node(ir, parts->p[i]), *lane = x->op == OP_STORE ? node(ir, x->src[2]) : NULL;
-    if (!lane || x->nsrc != 3 || lane->op != OP_LANE || lane->arg[0]) continue;
+    if (!lane || x->nsrc != 3 || lane->op != OP_LANE || lane_lane(lane)) continue;
     Strip s = { .value = lane->src[0], .store = i };
     const int n = node(ir, s.value)->lanes;
     bool all = i + (size_t)n <= parts->n;
     for (int k = 1; k < n && all; k++) {
       const Node *y = node(ir, parts->p[i + (size_t)k]), *v = y->op == OP_STORE && y->nsrc == 3 ? node(ir, y->src[2]) : NULL;
-      all = v && v->op == OP_LANE && v->src[0] == s.value && v->arg[0] == k;
+      all = v && v->op == OP_LANE && v->src[0] == s.value && lane_lane(v) == k;
     }
     if (all && strip_of(ir, parts->p + i, n, &s)) VEC_PUSH(out, s);
   }
@@ -235,7 +235,7 @@ static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
 
 static bool within(const IR *ir, const Strip *s, int64_t end) { /* the buffer has all elements before */
   const Node *b = s->base ? node(ir, s->base) : NULL;
-  const int64_t last = b ? b->vmax : 0, elems = ir->bufs.p[node(ir, s->buffer)->arg[0]].elems;
+  const int64_t last = b ? b->vmax : 0, elems = ir->bufs.p[buffer_id(node(ir, s->buffer))].elems;
   return last <= elems && end <= elems - last;
 }
 

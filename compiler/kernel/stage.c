@@ -13,7 +13,7 @@
 #include <string.h>
 
 static bool is_loop(const IR *ir, Ref nest, Ref r) {
-  return opens_range(ir, nest, r) && (node(ir, r)->arg[2] == RK_LOOP || node(ir, r)->arg[2] == RK_THREAD);
+  return opens_range(ir, nest, r) && (range_kind(node(ir, r)) == RK_LOOP || range_kind(node(ir, r)) == RK_THREAD);
 }
 
 /* Loads of what is computed, by reductions, that vary with one of by[0..n) */
@@ -27,7 +27,7 @@ static void panel_loads(IR *ir, Ref nest, const Ref *by, int n, Refs *out) {
     for (size_t j = 0; j < body.n; j++) {
       const Node *x = node(ir, body.p[j]);
       bool varies = false, reduced = false;
-      if (x->op != OP_LOAD || ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_WEIGHT || range_place(out, body.p[j]) >= 0)
+      if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT || range_place(out, body.p[j]) >= 0)
         continue;
       for (int k = 0; k < n; k++) varies |= by[k] && ix_uses(ir, body.p[j], by[k]);
       for (int k = 1; k < node(ir, all.p[i])->nsrc; k++) reduced |= ix_uses(ir, body.p[j], node(ir, all.p[i])->src[k]);
@@ -52,7 +52,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
     return "the range of panels is not the outermost";
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == o->staged) tile = (int64_t)o->opt[i].unroll * o->opt[i].lanes;
-  if (node(ir, o->staged)->arg[0] % tile && reduction_repeats(ir, nest, o->staged)) return "panels overlap";
+  if (range_extent(node(ir, o->staged)) % tile && reduction_repeats(ir, nest, o->staged)) return "panels overlap";
   panel_loads(ir, nest, &o->staged, 1, &loads);
   if (!loads.n) wrong = "no operand of a reduction varies along the range of panels";
   for (size_t i = 0; i < loads.n && !wrong; i++) {
@@ -65,7 +65,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
         int place = 0;
         while (n.ranges[place] != ranges.p[k]) place++;
         if (place >= first) wrong = "a panel is read once";
-      } else if (!i64_mul(elems, node(ir, ranges.p[k])->arg[0], &elems)) wrong = "a panel is too large";
+      } else if (!i64_mul(elems, range_extent(node(ir, ranges.p[k])), &elems)) wrong = "a panel is too large";
     }
     bytes += elems > most ? most + 1 : elems * dt_bytes((DType)node(ir, loads.p[i])->dt);
   }
@@ -85,12 +85,12 @@ static Ref panel_index(IR *ir, const Ref *range, const int64_t *extent, int n) {
 /* How many values of a range a copy into vectors takes at a time; 1: they do not lie side by side, or the lanes do. */
 static int copied_row(IR *ir, Ref load, Ref range, Ref lane) {
   const Node *x = node(ir, load);
-  const int64_t extent = node(ir, range)->arg[0];
+  const int64_t extent = range_extent(node(ir, range));
   int64_t step = 0, across = 1;
   Ref rest;
   if (x->nsrc != 2 || !ix_split(ir, x->src[1], range, &step, &rest)) return 1;
   if (!ix_split(ir, x->src[1], lane, &across, &rest)) return 1;
-  const int row = shuffle_row(dt_bytes((DType)x->dt), (int)node(ir, lane)->arg[0], extent);
+  const int row = shuffle_row(dt_bytes((DType)x->dt), (int)range_extent(node(ir, lane)), extent);
   return step == 1 && across > 1 && extent % row == 0 && extent > row ? row : 1;
 }
 
@@ -112,11 +112,11 @@ static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
     inside[at] = ranges.p[i];
   }
   VEC_FREE(&ranges);
-  const bool lanes = n > 1 && node(ir, inside[n - 1])->arg[2] == RK_VEC; /* and a loop around them */
+  const bool lanes = n > 1 && range_kind(node(ir, inside[n - 1])) == RK_VEC; /* and a loop around them */
   Nest c = { 0 };
   for (int i = 0; i < n; i++) {
     const int row = lanes && i < n - 1 ? copied_row(ir, load, inside[i], inside[n - 1]) : 1;
-    extent[i] = node(ir, inside[i])->arg[0];
+    extent[i] = range_extent(node(ir, inside[i]));
     elems *= extent[i];
     own[i] = c.ranges[c.n++] = range_make(ir, extent[i] / row, lanes && i == n - 1 ? RK_VEC : RK_LOOP);
     if (row == 1) continue;

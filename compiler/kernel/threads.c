@@ -48,7 +48,7 @@ static double executions(const IR *ir, const Refs *ranges, int nest_ranges, uint
   int deepest = nest_ranges;
   while (deepest && !(set >> (deepest - 1) & 1)) deepest--;
   for (size_t i = 0; i < ranges->n; i++)
-    if ((int)i < deepest || ((int)i >= nest_ranges && (set >> i & 1))) times *= (double)node(ir, ranges->p[i])->arg[0];
+    if ((int)i < deepest || ((int)i >= nest_ranges && (set >> i & 1))) times *= (double)range_extent(node(ir, ranges->p[i]));
   return times;
 }
 
@@ -110,11 +110,11 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   bool serial[MAX_RANGES + 1] = { false }; /* by place */
   int at = 0;
   for (int k = 0; k < n.n; k++)
-    kind[k] = node(ir, n.ranges[k])->arg[2] == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
+    kind[k] = range_kind(node(ir, n.ranges[k])) == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
   for (int of = APART; of <= ROWS; of++) {
     for (int k = 0; k < n.n; k++) {
       if ((int)kind[k] != of) continue;
-      serial[at] = node(ir, n.ranges[k])->arg[2] == RK_SERIAL;
+      serial[at] = range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
       s->nest.ranges[at++] = n.ranges[k];
     }
     if (of == APART) s->most = at;
@@ -146,7 +146,7 @@ static bool dependent(const IR *ir, const Refs *nests) {
       for (size_t j = 0; j < all.n; j++) {
         const Node *x = node(ir, all.p[j]);
         if (loads ? x->op != OP_LOAD && x->op != OP_TILE : x->op != OP_STORE) continue;
-        Ref buf = (Ref)node(ir, x->src[0])->arg[0] + 1;
+        Ref buf = (Ref)buffer_id(node(ir, x->src[0])) + 1;
         if (ir->bufs.p[buf - 1].kind == BUF_LOCAL) continue; /* a call's own */
         if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
         else any |= refmap_get(&writer, buf) != 0;
@@ -175,7 +175,7 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
   int64_t step;
   Ref rest;
   if (!ix_split(ir, x->src[1], n->ranges[k], &step, &rest)) return 0;
-  double run = (double)llabs(step) * (double)range_extent(ir, n->ranges[k]) * dt_bytes((DType)node(ir, x->src[2])->dt);
+  double run = (double)llabs(step) * (double)range_extent(node(ir, n->ranges[k])) * dt_bytes((DType)node(ir, x->src[2])->dt);
   return run < LINE_BYTES ? 1 : LINE_BYTES / run;
 }
 
@@ -194,7 +194,8 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   const Node *value = store ? node(ir, x->src[2]) : x;
   const int64_t span = owners_span(ir, x->src[1], n->ranges[k]);
   Refs ranges = { 0 };
-  Touched r = { node(ir, x->src[0])->arg[0], (double)value->lanes * dt_bytes((DType)value->dt), 0, !store && span == SPAN_NONE };
+  Touched r = { buffer_id(node(ir, x->src[0])), (double)value->lanes * dt_bytes((DType)value->dt), 0,
+                !store && span == SPAN_NONE };
   if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
     r.twice = store ? owners_storing(p, r.buf, span) : owners_reading(p, r.buf, span);
     const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
@@ -202,7 +203,7 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
     if (store && !in_blocks) r.twice += rate(p->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
   }
   collect_ranges(ir, x->src[1], &ranges);
-  for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(ir, ranges.p[j]);
+  for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(node(ir, ranges.p[j]));
   VEC_FREE(&ranges);
   return r;
 }
@@ -220,7 +221,7 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
     const Node *x = node(p->ir, all.p[i]);
     size_t at = 0;
     if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) ||
-        p->ir->bufs.p[node(p->ir, x->src[0])->arg[0]].kind == BUF_LOCAL)
+        p->ir->bufs.p[buffer_id(node(p->ir, x->src[0]))].kind == BUF_LOCAL)
       continue;
     Touched r = touched_by(p, n, k, all.p[i]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
@@ -247,7 +248,7 @@ static void count_units(const Plan *p, int chunks, Share *s) {
   s->loops = 0;
   s->units = 1;
   while (s->from + s->loops < s->most) {
-    int64_t e = range_extent(ir, s->nest.ranges[s->from + s->loops]);
+    int64_t e = range_extent(node(ir, s->nest.ranges[s->from + s->loops]));
     bool fine = s->cost / (double)s->units <=
                 s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of it all */
     bool repeats = s->from + s->loops >= s->panels && fine;
@@ -283,7 +284,7 @@ static void note_owners(const Plan *p, const Nest *n, Ref loop, bool stores) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (stores ? x->op != OP_STORE : x->op != OP_LOAD && x->op != OP_TILE) continue;
-    owners_note(p, node(ir, x->src[0])->arg[0], stores, loop ? owners_span(ir, x->src[1], loop) : SPAN_ONE);
+    owners_note(p, buffer_id(node(ir, x->src[0])), stores, loop ? owners_span(ir, x->src[1], loop) : SPAN_ONE);
   }
   VEC_FREE(&all);
 }
@@ -297,7 +298,7 @@ static Ref thread_range(IR *ir, int64_t units, int64_t number) {
 
 static Ref close_share(IR *ir, Share *s) {
   Nest *n = &s->nest;
-  const int64_t number = s->loops ? node(ir, n->ranges[s->from])->arg[1] : ir->next_range++;
+  const int64_t number = s->loops ? range_id(node(ir, n->ranges[s->from])) : ir->next_range++;
   Ref unit = thread_range(ir, s->units, number), rest = unit;
   if (!s->loops) {
     CHECK(n->n < MAX_RANGES);
@@ -307,7 +308,7 @@ static Ref close_share(IR *ir, Share *s) {
   }
   Ref *shared = n->ranges + s->from;
   for (int k = s->loops - 1; k >= 0; k--) {
-    const int64_t e = range_extent(ir, shared[k]);
+    const int64_t e = range_extent(node(ir, shared[k]));
     const Ref at = k ? ix_mod(ir, rest, e) : rest;
     n->store = ix_subst(ir, n->store, 1, &shared[k], &at);
     rest = ix_div(ir, rest, e);
@@ -325,10 +326,10 @@ static int threads_given(const Plan *p, Refs *nests) {
   for (size_t i = 0; i < nests->n; i++) {
     Nest n = nest_open(ir, nests->p[i]);
     int at = 0;
-    while (at < n.n && node(ir, n.ranges[at])->arg[2] != RK_THREAD) at++;
+    while (at < n.n && range_kind(node(ir, n.ranges[at])) != RK_THREAD) at++;
     if (at == n.n) continue;
     Ref chunk = n.ranges[at];
-    if (range_extent(ir, chunk) > chunks) chunks = range_extent(ir, chunk);
+    if (range_extent(node(ir, chunk)) > chunks) chunks = range_extent(node(ir, chunk));
     memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
     n.ranges[0] = chunk;
     nests->p[i] = nest_close(ir, &n);
@@ -381,7 +382,7 @@ static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share
       return 0;
     end += length;
     x->units = 1;
-    for (int k = 0; k < x->loops; k++) x->units *= range_extent(ir, x->nest.ranges[x->from + k]);
+    for (int k = 0; k < x->loops; k++) x->units *= range_extent(node(ir, x->nest.ranges[x->from + k]));
   }
   return text[end] ? 0 : chunks;
 }

@@ -22,7 +22,7 @@ typedef struct Product {       /* a contraction, for one of its reduction's rang
 } Product;
 
 static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it, and no chunk is meant */
-  return node(ir, range)->arg[2] != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
+  return range_kind(node(ir, range)) != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
 }
 
 /* A short range of the reduction along which an operand goes down stairs is unrolled: its copies share tiles. */
@@ -31,8 +31,8 @@ static void find_turns(IR *ir, Product *p, int k) {
   stairs_open(ir, node(ir, p->load[k])->src[1], &stairs);
   p->loads[k] = 1;
   for (int i = 0; i < stairs.n; i++) {
-    double shared = (double)range_extent(ir, stairs.step[i]) / (double)range_extent(ir, stairs.range[i]);
-    if (range_extent(ir, stairs.range[i]) > tunable(ir->ctx, mma_turns) || (p->turns && p->turns != stairs.range[i]) ||
+    double shared = (double)range_extent(node(ir, stairs.step[i])) / (double)range_extent(node(ir, stairs.range[i]));
+    if (range_extent(node(ir, stairs.range[i])) > tunable(ir->ctx, mma_turns) || (p->turns && p->turns != stairs.range[i]) ||
         shared > 1)
       continue;
     p->turns = stairs.range[i];
@@ -45,15 +45,15 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   *p = (Product){ .unit = u, .nest = nest, .range = range };
   if (u->depth == 1 || unit_refuses(ir, nest, t, u, range)) return false;
   const Node *red = node(ir, unit_operands(ir, nest, u, range, p->load));
-  int64_t groups = (range_extent(ir, range) + u->group - 1) / u->group;
+  int64_t groups = (range_extent(node(ir, range)) + u->group - 1) / u->group;
   p->depth = unit_depth(u, groups);
-  p->steps = (double)groups / p->depth / (double)range_extent(ir, range);
-  for (int k = 1; k < red->nsrc; k++) p->steps *= (double)range_extent(ir, red->src[k]);
+  p->steps = (double)groups / p->depth / (double)range_extent(node(ir, range));
+  for (int k = 1; k < red->nsrc; k++) p->steps *= (double)range_extent(node(ir, red->src[k]));
   for (int k = 0; k < 2; k++) {
     Refs all = { 0 };
     p->bytes[k] = dt_bytes(k ? u->y : u->x);
     collect_ranges(ir, p->load[k], &all);
-    for (size_t i = 0; i < all.n; i++) p->bytes[k] *= (double)range_extent(ir, all.p[i]);
+    for (size_t i = 0; i < all.n; i++) p->bytes[k] *= (double)range_extent(node(ir, all.p[i]));
     VEC_FREE(&all);
     find_turns(ir, p, k);
   }
@@ -74,19 +74,22 @@ typedef struct Block { Ref row, copied, lane; int rows, u, v, lanes; } Block;
 
 static double nest_cycles(IR *ir, const Product *p, const Target *t, const Block *b) {
   const Node *x = node(ir, p->nest);
-  double times = 1, n = (double)range_extent(ir, b->lane), row = (double)range_extent(ir, b->row);
+  double times = 1, n = (double)range_extent(node(ir, b->lane)), row = (double)range_extent(node(ir, b->row));
   for (int k = 1; k < x->nsrc; k++)
-    if (x->src[k] != b->row && x->src[k] != b->lane) times *= (double)range_extent(ir, x->src[k]);
+    if (x->src[k] != b->row && x->src[k] != b->lane) times *= (double)range_extent(node(ir, x->src[k]));
   if (b->copied == b->row) times *= ceil(row / (b->rows * b->u));
-  else times *= ceil(row / b->rows) * ceil((double)range_extent(ir, b->copied) / b->u) / (double)range_extent(ir, b->copied);
+  else
+    times *= ceil(row / b->rows) * ceil((double)range_extent(node(ir, b->copied)) / b->u) /
+             (double)range_extent(node(ir, b->copied));
   double whole = floor(n / (b->lanes * b->v)), rest = ceil(n / b->lanes) - whole * b->v;
   return times *
          (whole * block_cycles(p, t, b->rows, b->u, b->v) + (rest > 0 ? block_cycles(p, t, b->rows, b->u, (int)rest) : 0));
 }
 
 static bool fits(IR *ir, const Block *b) {
-  int64_t room = b->copied == b->row ? range_extent(ir, b->row) / b->rows : range_extent(ir, b->copied);
-  return b->u * b->v + b->u + b->v <= TILE_REGISTERS && b->u <= room && (int64_t)b->v * b->lanes <= range_extent(ir, b->lane);
+  int64_t room = b->copied == b->row ? range_extent(node(ir, b->row)) / b->rows : range_extent(node(ir, b->copied));
+  return b->u * b->v + b->u + b->v <= TILE_REGISTERS && b->u <= room &&
+         (int64_t)b->v * b->lanes <= range_extent(node(ir, b->lane));
 }
 
 /* Rows of a tile, at most `most`, where a range is walked by u tiles side by side: as even as they can be */
@@ -102,7 +105,7 @@ static void search_blocks(IR *ir, const Product *p, const Target *t, Block b, Bl
     b.copied = x->src[k];
     if (!only(ir, p, 0, b.copied)) continue;
     for (b.u = 1; b.u < TILE_REGISTERS; b.u++) {
-      b.rows = even_rows(range_extent(ir, b.row), p->unit->rows, b.copied == b.row ? b.u : 1);
+      b.rows = even_rows(range_extent(node(ir, b.row)), p->unit->rows, b.copied == b.row ? b.u : 1);
       for (b.v = 1; b.v < TILE_REGISTERS; b.v++) {
         double c = fits(ir, &b) ? nest_cycles(ir, p, t, &b) : *cost;
         if (c >= *cost) continue;
@@ -119,7 +122,7 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
     for (int k = x->nsrc - 1; k > 0; k--) {
       Block b = { .row = x->src[i], .lane = x->src[k], .lanes = p->unit->lanes };
       if (!only(ir, p, 0, b.row) || !only(ir, p, 1, b.lane)) continue;
-      while (b.lanes > range_extent(ir, b.lane)) b.lanes /= 2;
+      while (b.lanes > range_extent(node(ir, b.lane))) b.lanes /= 2;
       search_blocks(ir, p, t, b, best, cost);
     }
 }
@@ -128,8 +131,8 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
  * x is more than that and reading the constant once more for each of them is less than reading x for each panel. 0: all at
  * once. */
 static int row_block(const IR *ir, const Product *p, const Target *t, const Block *b) {
-  const int64_t rows = range_extent(ir, b->row), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
-  const double panels = ceil((double)range_extent(ir, b->lane) / (b->v * b->lanes));
+  const int64_t rows = range_extent(node(ir, b->row)), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
+  const double panels = ceil((double)range_extent(node(ir, b->lane)) / (b->v * b->lanes));
   for (int64_t blocks = 1; blocks * tile <= rows; blocks++) {
     if (!stays(t, BY_MMA, 2, p->bytes[0] / (double)blocks) || rows % (blocks * tile)) continue;
     return blocks > 1 && (double)blocks * p->bytes[1] < panels * p->bytes[0] ? (int)(rows / blocks) : 0;
@@ -143,7 +146,7 @@ static Opts opts_of(const IR *ir, const Target *t, const Product *p, const Block
   o.opt[o.n++] = (Opt){ .range = b->row, .unroll = same ? b->u : 1, .lanes = b->rows, .rows = true };
   if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
   o.opt[o.n++] = (Opt){ .range = b->lane, .unroll = b->v, .lanes = b->lanes };
-  if (p->turns) o.opt[o.n++] = (Opt){ .range = p->turns, .unroll = (int)range_extent(ir, p->turns), .lanes = 1 };
+  if (p->turns) o.opt[o.n++] = (Opt){ .range = p->turns, .unroll = (int)range_extent(node(ir, p->turns)), .lanes = 1 };
   if (p->bytes[1] > p->bytes[0]) { /* the smaller operand is the one to walk again and again */
     const int block = row_block(ir, p, t, b);
     if (block) o.moved[o.nmoved++] = (Move){ b->row, block };
@@ -158,8 +161,8 @@ static double results(IR *ir, const Product *p, double *products) {
   double rows = 1;
   *products = p->steps * p->depth * p->unit->group;
   for (int k = 1; k < x->nsrc; k++) {
-    *products *= (double)range_extent(ir, x->src[k]);
-    if (only(ir, p, 0, x->src[k])) rows *= (double)range_extent(ir, x->src[k]);
+    *products *= (double)range_extent(node(ir, x->src[k]));
+    if (only(ir, p, 0, x->src[k])) rows *= (double)range_extent(node(ir, x->src[k]));
   }
   return rows;
 }
@@ -224,7 +227,7 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
   *out = (TileSet){ .config = { 1 } };
   for (; end < n && node(ir, prog[end])->op != OP_TILES; end++) {
     const Node *x = node(ir, prog[end]);
-    if (x->op == OP_MMA && tile_register(out, tile_sum(ir, x)) < 0) add_tile(ir, out, tile_sum(ir, x), x->arg[0], 0, SIZE_MAX);
+    if (x->op == OP_MMA && tile_register(out, tile_sum(ir, x)) < 0) add_tile(ir, out, tile_sum(ir, x), mma_rows(x), 0, SIZE_MAX);
   }
   for (size_t i = 1; i < end; i++) {
     size_t last = i;
@@ -233,7 +236,7 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
       const Node *x = node(ir, prog[k]);
       if (x->op == OP_MMA && (x->src[1] == prog[i] || x->src[2] == prog[i])) last = k;
     }
-    add_tile(ir, out, prog[i], node(ir, prog[i])->arg[0], i, last);
+    add_tile(ir, out, prog[i], tile_rows(node(ir, prog[i])), i, last);
   }
 }
 

@@ -42,12 +42,12 @@ static bool operands(const IR *ir, const Node *m, const Unit *u, Ref *x, Ref *y)
   for (int k = 0; k < 2; k++) {
     *x = converted_load(ir, m->src[k], u->x, u->sum);
     *y = converted_load(ir, m->src[!k], u->y, u->sum);
-    if (*x && *y && ir->bufs.p[node(ir, node(ir, *y)->src[0])->arg[0]].kind == BUF_WEIGHT) return true;
+    if (*x && *y && ir->bufs.p[buffer_id(node(ir, node(ir, *y)->src[0]))].kind == BUF_WEIGHT) return true;
   }
   return false;
 }
 
-static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[node(ir, node(ir, load)->src[0])->arg[0]]; }
+static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[buffer_id(node(ir, node(ir, load)->src[0]))]; }
 
 static bool affine(IR *ir, Ref index) {
   Refs ranges = { 0 };
@@ -65,11 +65,11 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
   Ref red = reduction_over(ir, nest, r), x, y, rest;
   const Node *n = red ? node(ir, red) : NULL;
-  int64_t coef, extent = node(ir, r)->arg[0], more = (extent + u->group - 1) / u->group * u->group - extent;
-  if (!n || n->arg[0] != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, n->src[0]), u, &x, &y))
+  int64_t coef, extent = range_extent(node(ir, r)), more = (extent + u->group - 1) / u->group * u->group - extent;
+  if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, n->src[0]), u, &x, &y))
     return "the unit does not do such a reduction";
   for (int k = 1; k < n->nsrc; k++)
-    if (node(ir, n->src[k])->arg[2] != RK_REDUCE) return "the reduction is split already";
+    if (range_kind(node(ir, n->src[k])) != RK_REDUCE) return "the reduction is split already";
   const Node *ix = node(ir, node(ir, x)->src[1]);
   if (!ix_split(ir, node(ir, x)->src[1], r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
   if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, node(ir, y)->src[1])) return "the constant cannot be packed";
@@ -86,7 +86,7 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 /* Copies of a reduction's range share tiles only with the copy before: an operand goes down stairs, the other one, too, or
  * walks on. Taps of a window may share others, for which there are no registers. */
 static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
-  bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(ir, p->range) == p->unroll, down = false;
+  bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(node(ir, p->range)) == p->unroll, down = false;
   for (int k = 0; k < 2 && ok; k++) {
     Stairs stairs;
     int64_t coef;
@@ -129,7 +129,7 @@ static int64_t sharing(IR *ir, Ref nest, const Unit *u, Ref r) {
   if (!operands(ir, node(ir, node(ir, reduction_over(ir, nest, r))->src[0]), u, &x, &y)) return 0;
   for (int k = 1; k < node(ir, nest)->nsrc; k++) {
     Ref range = node(ir, nest)->src[k];
-    if (ix_uses(ir, y, range) && !ix_uses(ir, x, range)) n *= node(ir, range)->arg[0];
+    if (ix_uses(ir, y, range) && !ix_uses(ir, x, range)) n *= range_extent(node(ir, range));
   }
   return n;
 }
@@ -148,8 +148,8 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   collect_ranges(ir, nest, &ranges);
   for (const Unit *u = unit_table; u->name && !best; u++)
     for (size_t i = 0; i < ranges.n; i++) {
-      double extent = (double)node(ir, ranges.p[i])->arg[0],
-             groups = (double)((node(ir, ranges.p[i])->arg[0] + u->group - 1) / u->group);
+      double extent = (double)range_extent(node(ir, ranges.p[i])),
+             groups = (double)((range_extent(node(ir, ranges.p[i])) + u->group - 1) / u->group);
       double f = extent / (groups * u->group) + 1e-9 * groups;
       if (f <= filled || u->depth > 1 || unit_refuses(ir, nest, t, u, ranges.p[i]) ||
           sharing(ir, nest, u, ranges.p[i]) < tunable(ir->ctx, dot_sharing))
@@ -164,8 +164,8 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
 
 Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
   const Node *n = node(ir, r);
-  int64_t extent = n->arg[0], groups = (extent + u->group - 1) / u->group, depth = unit_depth(u, groups);
-  Ref by[3] = { range_make(ir, groups / depth, (RangeKind)n->arg[2]), range_make(ir, depth, RK_DEPTH),
+  int64_t extent = range_extent(n), groups = (extent + u->group - 1) / u->group, depth = unit_depth(u, groups);
+  Ref by[3] = { range_make(ir, groups / depth, range_kind(n)), range_make(ir, depth, RK_DEPTH),
                 range_make(ir, u->group, RK_DOT) },
       x, y;
   Ref at = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, by[0], depth), by[1]), u->group), by[2]);

@@ -54,13 +54,13 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
     const Node *y = node(ir, x->src[k]);
     switch ((Op)x->op) {
     case OP_PERMUTE:
-      for (int i = 0; i < x->rank; i++) at[x->arg[i]] = idx[i];
+      for (int i = 0; i < x->rank; i++) at[permute_perm(x, i)] = idx[i];
       break;
     case OP_WINDOW:
       for (int i = 0; i < y->rank; i++) at[i] = idx[i]; /* the window's own index does not matter here */
       break;
     case OP_REDUCE:
-      for (int i = 0; i < y->rank; i++) at[i] = (x->arg[1] >> i & 1) ? ix_const(ir, 0) : idx[i];
+      for (int i = 0; i < y->rank; i++) at[i] = (reduce_axes(x) >> i & 1) ? ix_const(ir, 0) : idx[i];
       break;
     case OP_EXPAND:
       for (int i = 0; i < y->rank; i++) at[i] = y->dims[i] == 1 ? ix_const(ir, 0) : idx[i];
@@ -116,7 +116,7 @@ static bool varies(const IR *ir, Ref r, int a) {
     case OP_EXPAND:
       if (y->dims[a] == 1 && x->dims[a] != 1) return false;
       break;
-    case OP_PERMUTE: a = (int)x->arg[a]; break;
+    case OP_PERMUTE: a = (int)permute_perm(x, a); break;
     case OP_WINDOW:
       if (a == y->rank) return true;
       break;

@@ -67,7 +67,7 @@ static bool repeats(const IR *ir, Ref r) {
 
 bool is_contraction(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  if (x->op != OP_REDUCE || x->arg[0] != OP_ADD) return false;
+  if (x->op != OP_REDUCE || reduce_op(x) != OP_ADD) return false;
   const Node *m = node(ir, view_base(ir, x->src[0]));
   return m->op == OP_MUL && m->src[0] != m->src[1] && (repeats(ir, m->src[0]) || repeats(ir, m->src[1]));
 }
@@ -94,7 +94,7 @@ static double gate_work(IR *ir, const Node *x, const Target *t) {
   int inner = y->rank - 1;
   while (inner > 0 && y->dims[inner] == 1) inner--;
   for (int a = 0; a < x->rank && inner >= 0; a++)
-    if ((x->arg[a] || x->arg[x->rank + a]) && ix_uses(ir, at[inner], idx[a]))
+    if ((pad_lo(x, a) || pad_hi(x, a)) && ix_uses(ir, at[inner], idx[a]))
       return t->vector_bytes ? rate(t, PAD_LANES, STORE) : rate(t, PAD, STORE);
   return rate(t, PAD, STORE);
 }
@@ -102,7 +102,7 @@ static double gate_work(IR *ir, const Node *x, const Target *t) {
 /* The part of a pad's readers that see its border; the others have no gates (kernel/peel.c). */
 static double border_share(const Node *x) {
   double inside = 1;
-  for (int a = 0; a < x->rank; a++) inside *= fmax(0, 1 - (double)(x->arg[a] + x->arg[x->rank + a]) / (double)x->dims[a]);
+  for (int a = 0; a < x->rank; a++) inside *= fmax(0, 1 - (double)(pad_lo(x, a) + pad_hi(x, a)) / (double)x->dims[a]);
   return 1 - inside;
 }
 
@@ -147,7 +147,7 @@ static void find_selects(const IR *ir, const Refs *order, bool *out) {
   for (size_t i = 0; i < order->n; i++) {
     Ref r = order->p[i], one = 0;
     const Node *x = node(ir, r);
-    bool parts = x->op == OP_CAT && x->nsrc <= tunable(ir->ctx, select_most) && x->dims[x->arg[0]] == x->nsrc;
+    bool parts = x->op == OP_CAT && x->nsrc <= tunable(ir->ctx, select_most) && x->dims[cat_axis(x)] == x->nsrc;
     for (int k = 0; k < x->nsrc; k++) {
       Ref q = from[x->src[k]];
       one = !one || one == q ? q : q ? MANY : one;
@@ -177,7 +177,7 @@ static void find_selecting(const IR *ir, const Refs *order, const bool *selects,
 
 static bool is_extreme(const IR *ir, Ref r) {
   const Node *x = node(ir, view_base(ir, r));
-  return x->op == OP_REDUCE && (x->arg[0] == OP_MAX || x->arg[0] == OP_MIN);
+  return x->op == OP_REDUCE && (reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN);
 }
 
 /* What is computed twice may be rounded twice: then a value equals no maximum of itself. */

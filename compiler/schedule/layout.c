@@ -51,8 +51,8 @@ static void find_halos(Sched *s) {
     p->has_halo = true;
     p->fill = x->src[1];
     for (int a = 0; a < x->rank; a++) {
-      if (x->arg[a] > p->lo[a]) p->lo[a] = x->arg[a];
-      if (x->arg[x->rank + a] > p->hi[a]) p->hi[a] = x->arg[x->rank + a];
+      if (pad_lo(x, a) > p->lo[a]) p->lo[a] = pad_lo(x, a);
+      if (pad_hi(x, a) > p->hi[a]) p->hi[a] = pad_hi(x, a);
     }
   }
 }
@@ -77,7 +77,7 @@ static void find_insides(Sched *s) {
         p->inside = r;
         p->inside_at = at;
       }
-      at += node(ir, x->src[k])->dims[x->arg[0]];
+      at += node(ir, x->src[k])->dims[cat_axis(x)];
     }
   }
 }
@@ -123,11 +123,11 @@ void sched_layout(Sched *s) {
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
     if ((x->op == OP_PARAM || x->op == OP_WEIGHT) && p->buf < 0) {
-      bool state = x->op == OP_PARAM && (size_t)x->arg[0] >= nin;
+      bool state = x->op == OP_PARAM && (size_t)param_slot(x) >= nin;
       p->inner = -1;
       int64_t n = lay_out(s, r);
       p->buf = new_buf(ir, state ? BUF_STATE : x->op == OP_PARAM ? BUF_INPUT : BUF_WEIGHT, (DType)x->dt, n,
-                       state ? x->arg[0] - (int64_t)nin : x->arg[0], r);
+                       state ? param_slot(x) - (int64_t)nin : x->arg[0], r);
     }
   }
   for (size_t i = 0; i < s->g->outputs.n; i++) {
@@ -150,7 +150,7 @@ void sched_layout(Sched *s) {
       const Node *w = node(ir, p->inside);
       Place *q = &s->place[p->inside];
       p->buf = q->buf;
-      p->offset = q->offset + p->inside_at * q->stride[w->arg[0]];
+      p->offset = q->offset + p->inside_at * q->stride[cat_axis(w)];
       memcpy(p->stride, q->stride, sizeof p->stride);
       p->inner = q->inner;
       continue;

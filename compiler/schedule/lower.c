@@ -75,8 +75,8 @@ static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
   const bool halo = l->s->place[r].halo_view;
   Ref at[MAX_RANK], inside = 0;
   for (int a = 0; a < x->rank; a++) {
-    at[a] = ix_sub(ir, idx[a], ix_const(ir, x->arg[a]));
-    if (!halo && (x->arg[a] || x->arg[x->rank + a])) inside = ix_and(ir, inside, ix_in(ir, at[a], 0, y->dims[a]));
+    at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
+    if (!halo && (pad_lo(x, a) || pad_hi(x, a))) inside = ix_and(ir, inside, ix_in(ir, at[a], 0, y->dims[a]));
   }
   if (halo) return load(ir, &l->s->place[x->src[0]], at, x->rank, path);
   if (!inside) return element(l, x->src[0], at, path);
@@ -86,7 +86,7 @@ static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
 
 static Ref concatenated(Lower *l, const Node *x, const Ref *idx, Ref path) {
   IR *ir = l->ir;
-  const int axis = (int)x->arg[0];
+  const int axis = (int)cat_axis(x);
   int64_t end = x->dims[axis];
   Ref at[MAX_RANK], value = 0;
   memcpy(at, idx, x->rank * sizeof *at);
@@ -118,14 +118,14 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   case OP_CAT: return concatenated(l, x, idx, path);
   case OP_GATHER:
     memcpy(at, idx, x->rank * sizeof *at);
-    at[x->arg[0]] = element(l, x->src[1], idx, path);
+    at[gather_axis(x)] = element(l, x->src[1], idx, path);
     return element(l, x->src[0], at, path);
   case OP_REDUCE: {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
     for (int a = 0; a < y->rank; a++) {
-      at[a] = (x->arg[1] >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
-      if ((x->arg[1] >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
+      at[a] = (reduce_axes(x) >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
+      if ((reduce_axes(x) >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
     src[0] = element(l, x->src[0], at, path);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
@@ -238,7 +238,7 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
 static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *u = node(ir, x->src[2]);
-  const int axis = (int)x->arg[1];
+  const int axis = (int)scatter_axis(x);
   const DType d = (DType)x->dt;
   Ref idx[MAX_RANK], at[MAX_RANK], ranges[MAX_RANK];
   if (!dims_elems(x->dims, x->rank)) return;
@@ -252,7 +252,7 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   }
   at[axis] = place;
   const Ref old = load(ir, p, at, x->rank, 0);
-  if (x->arg[0]) value = scalar(ir, (Op)x->arg[0], d, 2, (Ref[]){ old, value });
+  if (scatter_op(x)) value = scalar(ir, scatter_op(x), d, 2, (Ref[]){ old, value });
   if (inside) value = scalar(ir, OP_WHERE, d, 3, (Ref[]){ inside, value, old });
   const int n = order_ranges(ir, p, x->rank, idx, ranges);
   VEC_PUSH(nests, nest(ir, p, x, at, ranges, n, value));
@@ -288,17 +288,17 @@ void sched_lower(Sched *s) {
       int64_t at = 0;
       for (int k = 0; k < x->nsrc; k++) {
         const Place *q = &s->place[x->src[k]];
-        part.offset = p->offset + at * p->stride[x->arg[0]];
+        part.offset = p->offset + at * p->stride[cat_axis(x)];
         if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], &nests);
-        at += node(ir, x->src[k])->dims[x->arg[0]];
+        at += node(ir, x->src[k])->dims[cat_axis(x)];
       }
     } else if (x->op == OP_PAD && node(ir, x->src[1])->op == OP_CONST) {
       /* its source with room around, so that no element asks where it lies */
       Place part = *p;
       part.fill = x->src[1];
       for (int a = 0; a < x->rank; a++) {
-        part.lo[a] = x->arg[a];
-        part.hi[a] = x->arg[x->rank + a];
+        part.lo[a] = pad_lo(x, a);
+        part.hi[a] = pad_hi(x, a);
         part.offset += part.lo[a] * part.stride[a];
       }
       value_nest(l, &part, x->src[0], &nests);

@@ -90,7 +90,7 @@ static void make_variables(Orders *o) {
 }
 
 /* ---- what a body reads ---- */
-static double extent(const IR *ir, Ref range) { return (double)node(ir, range)->arg[0]; }
+static double extent(const IR *ir, Ref range) { return (double)range_extent(node(ir, range)); }
 
 /* The ranges that an index depends on; loop() numbers them. */
 static uint32_t ranges_of(const IR *ir, Ref e) {
@@ -98,7 +98,7 @@ static uint32_t ranges_of(const IR *ir, Ref e) {
   uint32_t set = 0;
   ir_toposort(ir, &e, 1, &all);
   for (size_t i = 0; i < all.n; i++)
-    if (node(ir, all.p[i])->op == OP_RANGE) set |= UINT32_C(1) << (-1 - node(ir, all.p[i])->arg[1]);
+    if (node(ir, all.p[i])->op == OP_RANGE) set |= UINT32_C(1) << (-1 - range_id(node(ir, all.p[i])));
   VEC_FREE(&all);
   return set;
 }
@@ -147,8 +147,8 @@ static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
   memcpy(b->range, around->range, sizeof b->range);
   b->times = elements(o, around, ranges_of_all(o->ir, idx, x->rank));
   for (int a = 0; a < y->rank; a++) {
-    at[a] = (x->arg[1] >> a & 1) ? loop(o, b, y->dims[a]) : idx[a];
-    if (x->arg[1] >> a & 1) b->times *= (double)y->dims[a];
+    at[a] = (reduce_axes(x) >> a & 1) ? loop(o, b, y->dims[a]) : idx[a];
+    if (reduce_axes(x) >> a & 1) b->times *= (double)y->dims[a];
   }
   b->node = choice_node(o->c, b->n + 1);
   element(o, b, x->src[0], at, false);
@@ -194,18 +194,18 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
     element(o, b, x->src[0], at, false);
     return;
   case OP_PAD:
-    for (int a = 0; a < x->rank; a++) at[a] = ix_sub(ir, idx[a], ix_const(ir, x->arg[a]));
+    for (int a = 0; a < x->rank; a++) at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
     element(o, b, x->src[0], at, false);
     return;
   case OP_CAT: /* selected: a part for each of a short range */
     memcpy(at, idx, x->rank * sizeof *at);
-    at[x->arg[0]] = ix_const(ir, 0);
+    at[cat_axis(x)] = ix_const(ir, 0);
     for (int k = 0; k < x->nsrc; k++) element(o, b, x->src[k], at, false);
     return;
   case OP_GATHER:
     element(o, b, x->src[1], idx, false);
     memcpy(at, idx, x->rank * sizeof *at);
-    at[x->arg[0]] = looked_up(ir, x->src[1], idx);
+    at[gather_axis(x)] = looked_up(ir, x->src[1], idx);
     element(o, b, x->src[0], at, false);
     return;
   case OP_REDUCE: reduction(o, b, r, idx); return;
@@ -221,7 +221,7 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
 static bool index_at(const IR *ir, Ref e, Ref range, int64_t v, int64_t *out) {
   const Node *x = node(ir, e);
   int64_t a, b;
-  if (x->op == OP_RANGE || x->op == OP_CONST) return *out = e == range ? v : x->op == OP_CONST ? x->arg[0] : 0, true;
+  if (x->op == OP_RANGE || x->op == OP_CONST) return *out = e == range ? v : x->op == OP_CONST ? const_value(x) : 0, true;
   if (x->nsrc != 2 || !index_at(ir, x->src[0], range, v, &a) || !index_at(ir, x->src[1], range, v, &b)) return false;
   switch ((Op)x->op) {
   case OP_ADD: *out = a + b; return true;
@@ -256,7 +256,7 @@ static bool walks_as_one(const Orders *o, const Body *b, const Access *a, int i,
   for (int d = 0; d < x->rank; d++) {
     Ref e = a->idx[d];
     bool own = e == b->range[i] || e == b->range[k];
-    if (own && x->dims[d] == node(o->ir, e)->arg[0] && !p->lo[d] && !p->hi[d]) found++;
+    if (own && x->dims[d] == range_extent(node(o->ir, e)) && !p->lo[d] && !p->hi[d]) found++;
     else if ((a->by[d] >> i | a->by[d] >> k) & 1) return false;
   }
   return found != 1;
@@ -330,7 +330,7 @@ static double access_cost(const Orders *o, const Body *b, const Access *a, int i
   for (int d = 0; d < x->rank; d++) set |= a->by[d];
   double n = b->contraction ? b->times / repeated(o, b, set) : elements(o, b, set);
   if (i < 0) return n * rate(t, ONE_BY_ONE, LAYOUT);
-  int64_t run = node(o->ir, b->range[i])->arg[0] < o->lanes ? node(o->ir, b->range[i])->arg[0] : o->lanes;
+  int64_t run = range_extent(node(o->ir, b->range[i])) < o->lanes ? range_extent(node(o->ir, b->range[i])) : o->lanes;
   double vectors = n / o->lanes * wasted;
   if (!(set >> i & 1)) {
     double group = group_lies_apart(o, b, a, x->rank, inner) ? (int)(rate(t, ONE_BY_ONE, LAYOUT) * 32) / dtype_info[x->dt].bits
@@ -426,7 +426,7 @@ static void updates_nest(Orders *o, Ref r) {
   b->outer = b->n;
   b->node = choice_node(o->c, b->n + 1);
   for (int k = 1; k < 3; k++) element(o, b, x->src[k], idx, false);
-  idx[x->arg[1]] = looked_up(o->ir, x->src[1], idx);
+  idx[scatter_axis(x)] = looked_up(o->ir, x->src[1], idx);
   take_access(o->ir, b, r, idx, x->rank);
   price_bodies(o);
 }

@@ -39,7 +39,7 @@ static double op_cost(const Target *t, const Node *x) {
   case OP_LANE: return rate(t, ALU, TUNER);
   case OP_SCALB: return rate(t, SCALB, TUNER) * vectors(t, x);
   case OP_SHUFFLE: return rate(t, SHUFFLE, TUNER) * vectors(t, x);
-  case OP_MMA: return rate(t, ISSUE, TUNER) * rate(t, MMA_MULTIPLY, TUNER) * (double)x->arg[0];
+  case OP_MMA: return rate(t, ISSUE, TUNER) * rate(t, MMA_MULTIPLY, TUNER) * (double)mma_rows(x);
   case OP_TILE: case OP_SPILL: return rate(t, ALU, TUNER) * vectors(t, x);
   default: break;
   }
@@ -70,7 +70,7 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
       d -= d > 0;
     } else if (x->op == OP_LOOP) {
       CHECK(d + 1 < DEPTH);
-      level[++d] = (struct Level){ .times = l->times * (double)node(ir, x->src[0])->arg[0] };
+      level[++d] = (struct Level){ .times = l->times * (double)range_extent(node(ir, x->src[0])) };
     } else if (x->op == OP_LOAD || x->op == OP_STORE) {
       l->memory += vectors(t, x->op == OP_STORE ? node(ir, x->src[2]) : x);
     } else {

@@ -147,7 +147,7 @@ static void other_orders(const Walk *w, const Dense *d) {
     x = without_move(d, i, true);
     memmove(x.moved + 1, x.moved, (size_t)x.nmoved++ * sizeof *x.moved);
     x.moved[0].range = i;
-    for (int64_t n = 4; n * tile < node(w->ir, w->ranges.p[i])->arg[0] && n <= 64; n *= 2) {
+    for (int64_t n = 4; n * tile < range_extent(node(w->ir, w->ranges.p[i])) && n <= 64; n *= 2) {
       x.moved[0].block = (int)(n * tile);
       try(w, &x);
     }
@@ -158,7 +158,7 @@ static void other_orders(const Walk *w, const Dense *d) {
 static void both_in_lanes(const Walk *w, const Dense *d, int outer, int inner) {
   Dense x = *d;
   const int most = w->t->vector_bytes / 4;
-  const int64_t n = node(w->ir, w->ranges.p[inner])->arg[0];
+  const int64_t n = range_extent(node(w->ir, w->ranges.p[inner]));
   if (n < 2 || 2 * n > most) return;
   for (int i = 0; i < (int)w->ranges.n; i++) x.lanes[i] = 1;
   x.lanes[inner] = (int)n;

@@ -42,7 +42,7 @@ bool const_tensor(Build *b, Ref r, Tensor *t) {
   const Node *x = node(b->ir, r);
   int64_t bits;
   if (x->op == OP_WEIGHT) {
-    *t = b->ir->tensors.p[x->arg[0]];
+    *t = b->ir->tensors.p[weight_id(x)];
     return true;
   }
   if (node_is_const(b->ir, r, &bits)) {
@@ -59,7 +59,7 @@ const char *input_behind(const Build *b, Ref r) {
   for (;;) {
     const Node *x = node(b->ir, r);
     int k = 0;
-    if (x->op == OP_PARAM) return b->m->values.p[b->m->graph.in[x->arg[0]]].name;
+    if (x->op == OP_PARAM) return b->m->values.p[b->m->graph.in[param_slot(x)]].name;
     while (k < x->nsrc && !node(b->ir, x->src[k])->varies) k++;
     if (k == x->nsrc) return "";
     r = x->src[k];

@@ -19,7 +19,7 @@ static Ref reduce_mean(IR *ir, Ref x, uint32_t axes) {
 }
 
 /* ---- Reduce*: axes from the second input; all axes when there is none ---- */
-static uint32_t reduce_axes(Build *b) {
+static uint32_t axes_to_reduce(Build *b) {
   int rank = in_node(b, 0)->rank, n = 0;
   const int64_t *axes = has_in(b, 1) ? const_ints(b, 1, "axes", &n) : NULL;
   if (n) return axes_of(b, axes, n, rank);
@@ -30,7 +30,7 @@ static Ref keep_or_drop(Build *b, Ref x, uint32_t axes) { return attr_int(b, "ke
 
 static void reduce_with(Build *b, Op op, Op before, Op after) {
   IR *ir = b->ir;
-  uint32_t axes = reduce_axes(b);
+  uint32_t axes = axes_to_reduce(b);
   DType d = in_dt(b, 0);
   Ref x = op == OP_ADD || op == OP_MUL ? widen(b, b->in[0]) : b->in[0];
   if (before == OP_MUL) x = mul(b, x, x);
@@ -48,14 +48,14 @@ void op_reduce_sum_square(Build *b) { reduce_with(b, OP_ADD, OP_MUL, OP_NONE); }
 void op_reduce_log_sum(Build *b) { reduce_with(b, OP_ADD, OP_NONE, OP_LOG); }
 
 void op_reduce_mean(Build *b) {
-  uint32_t axes = reduce_axes(b);
+  uint32_t axes = axes_to_reduce(b);
   b->out[0] = keep_or_drop(b, axes ? reduce_mean(b->ir, b->in[0], axes) : b->in[0], axes);
 }
 
 /* max + log(sum(exp(x - max))), with 0 for an infinite max: inf - inf would be NaN */
 void op_reduce_log_sum_exp(Build *b) {
   IR *ir = b->ir;
-  uint32_t axes = reduce_axes(b);
+  uint32_t axes = axes_to_reduce(b);
   DType d = in_dt(b, 0);
   Ref x = dt_float(d) ? widen(b, b->in[0]) : g_cast(ir, b->in[0], DT_F64), max = g_reduce(ir, OP_MAX, x, axes);
   Ref infinite = g_binary(ir, OP_CMPEQ, g_unary(ir, OP_ABS, max), num(b, x, INFINITY));

@@ -24,12 +24,12 @@ static int carried(const Node *from, const Node *x, int k, int a) {
   case OP_RESHAPE: return reshaped(from, x, a);
   case OP_PERMUTE:
     for (int i = 0; i < x->rank; i++)
-      if (x->arg[i] == a) return FIRST_AXIS + i;
+      if (permute_perm(x, i) == a) return FIRST_AXIS + i;
     return MIXED;
-  case OP_SHRINK: return whole(from, x, a, a) && !x->arg[a] && x->arg[x->rank + a] == 1 ? FIRST_AXIS + a : MIXED;
-  case OP_WINDOW: return a != x->arg[0] ? FIRST_AXIS + a : MIXED;
-  case OP_CAT: return a != x->arg[0] ? FIRST_AXIS + a : MIXED;
-  case OP_GATHER: return k || a != x->arg[0] ? FIRST_AXIS + a : MIXED;
+  case OP_SHRINK: return whole(from, x, a, a) && !shrink_begin(x, a) && shrink_step(x, a) == 1 ? FIRST_AXIS + a : MIXED;
+  case OP_WINDOW: return a != window_axis(x) ? FIRST_AXIS + a : MIXED;
+  case OP_CAT: return a != cat_axis(x) ? FIRST_AXIS + a : MIXED;
+  case OP_GATHER: return k || a != gather_axis(x) ? FIRST_AXIS + a : MIXED;
   case OP_EXPAND: case OP_PAD: case OP_REDUCE: return whole(from, x, a, a) ? FIRST_AXIS + a : MIXED;
   default: /* of fewer axes: broadcast from the last one on */
     return op_info[x->op].level == L_EXPR && whole(from, x, a, a + x->rank - from->rank) ? FIRST_AXIS + a + x->rank - from->rank

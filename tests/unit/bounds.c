@@ -87,7 +87,7 @@ static bool stays_inside(World *w, const Node *x, bool *data) {
     done = true;
     for (size_t i = 0; i < ranges.n && done; i++) {
       int64_t *now = &w->range[node(w->ir, ranges.p[i])->arg[1]];
-      done = ++*now == range_extent(w->ir, ranges.p[i]);
+      done = ++*now == range_extent(node(w->ir, ranges.p[i]));
       if (done) *now = 0;
     }
   }

@@ -99,11 +99,11 @@ BAD_GRAPH(pad_fill, SHAPED(OP_PAD, DT_F32, 2, ((Ref[]){ x, x }), L(0, 1, 0, 0), 
 BAD_GRAPH(cat_shape, SHAPED(OP_CAT, DT_F32, 2, ((Ref[]){ x, x }), L(0), 6, 5))
 BAD_GRAPH(gather_float, SHAPED(OP_GATHER, DT_F32, 2, ((Ref[]){ x, x }), L(0), 3, 4))
 BAD_GRAPH(scatter_shape, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_ADD, 0), 4, 3))
-BAD_GRAPH(scatter_op, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_SUB, 0), 3, 4))
+BAD_GRAPH(op_of_scatter, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_SUB, 0), 3, 4))
 BAD_GRAPH(scatter_index, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I32), x }), L(OP_NONE, 0), 3, 4))
-BAD_GRAPH(scatter_axis, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_NONE, 2), 3, 4))
+BAD_GRAPH(axis_of_scatter, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_NONE, 2), 3, 4))
 BAD_GRAPH(reduce_axis, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_ADD, 4), 3, 4))
-BAD_GRAPH(reduce_op, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_SUB, 2), 3, 1))
+BAD_GRAPH(op_of_reduce, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_SUB, 2), 3, 1))
 BAD_GRAPH(other_slot, g_param(ir, DT_F32, 2, (int64_t[]){ 3, 4 }, 5))
 BAD_GRAPH(no_tensor, SHAPED(OP_WEIGHT, DT_F32, 0, NULL, L(99), 3, 4))
 BAD_GRAPH(range_in_graph, SHAPED(OP_RANGE, DT_I64, 0, NULL, L(4, 0, 0), 3, 4))
@@ -127,11 +127,11 @@ static void bad_graphs(void **state) {
   BREAKS(cat_shape, "shapes of sources differ");
   BREAKS(gather_float, "a source is not i64");
   BREAKS(scatter_shape, "wrong shape");
-  BREAKS(scatter_op, "cannot join by this op");
+  BREAKS(op_of_scatter, "cannot join by this op");
   BREAKS(scatter_index, "a source is not i64");
-  BREAKS(scatter_axis, "no such axis");
+  BREAKS(axis_of_scatter, "no such axis");
   BREAKS(reduce_axis, "no such axis");
-  BREAKS(reduce_op, "cannot reduce by this op");
+  BREAKS(op_of_reduce, "cannot reduce by this op");
   BREAKS(other_slot, "not the input of its slot");
   BREAKS(no_tensor, "no such tensor");
   BREAKS(range_in_graph, "not an op of graphs");
