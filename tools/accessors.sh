@@ -12,7 +12,8 @@ sed -n 's/^OP(\([A-Z0-9]*\), *[A-Z]*, *[0-9SV], *"[^"]*", *"\([^"]*\)".*/\1 \2/p
       is_list = a[2] == "l" || a[2] == "v"
       t = a[2] in type ? type[a[2]] : "int64_t"
       at = is_list ? (lists == 1 ? "x->rank + i" : lists ? lists " * x->rank + i" : "i") : i - 2
-      printf "static inline %s %s_%s(const Node *x%s) { return (%s)args_of(x, OP_%s)[%s]; }\n", t, op, a[1], is_list ? ", int i" : "", t, $1, at
+      printf "static inline %s %s_%s(const Node *x%s) ", t, op, a[1], is_list ? ", int i" : ""
+      printf "{ return (%s)args_of(x, OP_%s)[%s]; }\n", t, $1, at
       lists += is_list
     }
   }'

@@ -220,10 +220,10 @@ static const char *check_range(const IR *ir, Ref range) {
 }
 
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
-  const int64_t extent = range_extent(node(ir, p->range)), tile = (int64_t)p->lanes * p->unroll;
-  const bool outer = opens_range(ir, nest, p->range);
   const char *wrong = check_range(ir, p->range);
   if (wrong) return wrong;
+  const int64_t extent = range_extent(node(ir, p->range)), tile = (int64_t)p->lanes * p->unroll;
+  const bool outer = opens_range(ir, nest, p->range);
   if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
   bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
   if (tile > extent && !overlaps) return "a tile is larger than its range";
@@ -239,11 +239,11 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
 /* A range's own loop can stand anywhere among those of its nest or reduction. Blocks are of whole tiles; what they do not divide
  * is left to a further nest. */
 static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, int *rests) {
+  const char *wrong = check_range(ir, w->range);
+  if (wrong) return wrong;
   const int64_t extent = range_extent(node(ir, w->range));
   const bool outer = opens_range(ir, nest, w->range);
   const Opt *p = NULL;
-  const char *wrong = check_range(ir, w->range);
-  if (wrong) return wrong;
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == w->range) p = &o->opt[i];
   if (!w->block) return NULL;

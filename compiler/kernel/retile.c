@@ -30,7 +30,7 @@ static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
   }
   VEC_FREE(&all);
   if (!rows) return;
-  int64_t extent = node(ir, rows->range)->arg[0], most = (int64_t)(room / (sums / rows->unroll));
+  int64_t extent = range_extent(node(ir, rows->range)), most = (int64_t)(room / (sums / rows->unroll));
   if (most > extent) most = extent;
   if (most < 1) most = 1;
   int64_t even = most;
