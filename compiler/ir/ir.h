@@ -144,6 +144,7 @@ typedef struct IR {
   Pos building;            /* node of the model that a front end builds now; .node NULL: none */
   int64_t next_range;      /* numbers ranges and accumulators */
   struct Decisions *decisions; /* decisions.h: of the passes that run; NULL: nobody keeps them */
+  const Pos *dump;         /* nodes come from this line of a dump, whose fault it is what is wrong; NULL: from tgc */
 } IR;
 
 IR *ir_new(Ctx *c);                /* lives in c->model; ir_free releases tables */
@@ -161,6 +162,8 @@ static inline const int64_t *args_of(const Node *x, Op op) {
 #include "accessors.h"
 
 uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds; set ir->origin to it */
+/* What a pass gave is not what it promises: a bug, or where passes went on from a dump, what was changed in that */
+_Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
 /* The one constructor. src, arg and dims are copied. The type and, at graph level, the shape are
@@ -301,8 +304,9 @@ LiteralType literal_type(Op op, int i);
 void literal_put(Sb *out, DType d, int64_t bits);             /* shortest text that reads back bit for bit */
 const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits); /* NULL, or what is wrong: "is out of range" */
 
-/* ---- verifier (verify.c): BUG with the node's position when a rule of ops.h is broken ---- */
+/* ---- verifier (verify.c): BUG with the node's position when a rule of ops.h is broken; of a dump, an error ---- */
 void ir_verify_graph(const Graph *g);
+void ir_verify_graph_node(const Graph *g, Ref r);
 void ir_verify_kernel(const IR *ir, Ref sink);
 void ir_verify_nest(const IR *ir, Ref nest);
 void ir_verify_program(const IR *ir, const Ref *list, size_t n);

@@ -22,6 +22,35 @@ void parse_define(Parser *p, const char *s, size_t n, Ref r) {
   uint32_t id = intern(p->c, s, n);
   while (p->symbol.n <= id) VEC_PUSH(&p->symbol, 0);
   p->symbol.p[id] = r;
+  if (p->scoped) VEC_PUSH(&p->local, id);
+}
+
+Ref parse_graph_name(Parser *p, const char *s, size_t n) {
+  const uint32_t id = intern(p->c, s, n);
+  const bool left = p->graph.n > 0;
+  const Ref r = left ? (id < p->graph.n ? p->graph.p[id] : 0) : id < p->symbol.n ? p->symbol.p[id] : 0;
+  if (!r) scan_bad(p, s, "the graph has no value '%.*s'", shown(n), s);
+  return r;
+}
+
+void parse_leave_graph(Parser *p) {
+  if (p->level != L_GRAPH) return;
+  for (size_t i = 0; i < p->symbol.n; i++) {
+    VEC_PUSH(&p->graph, p->symbol.p[i]);
+    p->symbol.p[i] = 0;
+  }
+  if (!p->graph.n) VEC_PUSH(&p->graph, 0);
+  p->level = L_KERNEL;
+}
+
+void parse_scope(Parser *p, Level level, Refs *list) {
+  parse_leave_graph(p);
+  for (size_t i = 0; i < p->local.n; i++) p->symbol.p[p->local.p[i]] = 0;
+  p->local.n = 0;
+  p->scoped = true;
+  p->level = level;
+  p->list = list;
+  p->sink = 0;
 }
 
 static void check_new(Parser *p, const char *s, size_t n) {
@@ -224,6 +253,11 @@ void parse_arity(Parser *p, const char *at, Op op) {
 static void from_line(Parser *p) {
   const char *at = (scan_peek(p), p->at);
   int64_t index = scan_integer(p, "an ordinal");
+  if (p->plan) { /* a row of the table of origins */
+    if (index < 0 || index >= (int64_t)p->ir->origins.n) scan_bad(p, at, "there is no origin %lld", (long long)index);
+    p->from = (uint32_t)index;
+    return;
+  }
   const char *text = scan_string(p);
   if (index < 0 || index > UINT32_MAX) scan_bad(p, at, "ordinal %lld", (long long)index);
   if (!text) scan_bad(p, p->at, "expected a string, found %s", scan_found(p));
@@ -255,10 +289,13 @@ static void buffer_line(Parser *p, const char *name, size_t n) {
   b.elems = t.dims[0];
   while ((len = scan_word(p, &s))) {
     int64_t *v = is_word(s, len, "id") ? &id : is_word(s, len, "slot") ? &b.slot : is_word(s, len, "offset") ? &b.offset : NULL;
-    if (!v) scan_bad(p, s, "unknown argument '%.*s'; there are id, slot and offset", shown(len), s);
     scan_expect(p, '=', "after the name of an argument");
+    if (!v && p->plan && p->plan->buffer_key(p, &b, s, len)) continue;
+    if (!v) scan_bad(p, s, "unknown argument '%.*s'; there are id, slot and offset", shown(len), s);
     *v = scan_integer(p, "an integer");
-    if (*v < 0 || *v > ((int64_t)1 << 50)) scan_bad(p, s, "%.*s %lld", shown(len), s, (long long)*v);
+    const bool slotless = b.kind == BUF_ARENA || b.kind == BUF_LOCAL;
+    const int64_t least = v == &b.slot && slotless ? -1 : 0;
+    if (*v < least || *v > ((int64_t)1 << 50)) scan_bad(p, s, "%.*s %lld", shown(len), s, (long long)*v);
   }
   if (id >= MAX_BUFFERS) scan_bad(p, s, "buffer %lld; the limit is %d", (long long)id, MAX_BUFFERS);
   while (p->ir->bufs.n <= (size_t)id) VEC_PUSH(&p->ir->bufs, ((Buf){ .kind = BUF_ARENA, .offset = -1 }));
@@ -361,6 +398,23 @@ static Ref constant(Parser *p, const char *at) {
   return p->level == L_GRAPH && p->type.rank > 0 ? g_expand(p->ir, r, p->type.rank, p->type.dims) : r;
 }
 
+/* A program's list has each leaf where it is first wanted in a block; what backends write is numbered by the list. */
+static void listed_buffer(Parser *p) {
+  const char *s;
+  const size_t n = scan_word(p, &s);
+  if (!n) scan_bad(p, p->at, "expected a buffer, found %s", scan_found(p));
+  const Ref r = parse_lookup(p, s, n);
+  if (node(p->ir, r)->op != OP_BUFFER) scan_bad(p, s, "'%.*s' is no buffer", shown(n), s);
+  VEC_PUSH(p->list, r);
+}
+
+/* What passes decided about a value. Without a reader of dumps it is no part of the graph. */
+static void attributes(Parser *p, Ref r) {
+  if (p->plan) p->plan->attributes(p, r);
+  else
+    while (p->at < p->end && *p->at != '\n') p->at++;
+}
+
 static void statement(Parser *p) {
   const char *name, *op;
   size_t nname = scan_word(p, &name), nop;
@@ -375,6 +429,16 @@ static void statement(Parser *p) {
     nop = nname;
   }
   line_origin(p);
+  if (p->plan) *p->where = scan_pos(p, name);
+  if (p->plan && !defines && p->plan->statement(p, op, nop)) return;
+  if (p->plan && !defines && is_word(op, nop, "from")) {
+    from_line(p);
+    return;
+  }
+  if (p->list && p->plan && !defines && is_word(op, nop, "buffer")) {
+    listed_buffer(p);
+    return;
+  }
   if (p->level == L_GRAPH && !defines) {
     bool output = is_word(op, nop, "output"), guard = is_word(op, nop, "guard");
     if (!output && !guard && !is_word(op, nop, "from")) scan_bad(p, p->at, "expected '=', found %s", scan_found(p));
@@ -382,21 +446,31 @@ static void statement(Parser *p) {
     return;
   }
   void (*line)(Parser *, const char *, size_t) = NULL;
+  if (p->plan && defines && is_word(op, nop, "buffer")) {
+    if (p->scoped) scan_bad(p, op, "buffers come before kernels");
+    parse_leave_graph(p);
+  }
   if (p->level == L_GRAPH && is_word(op, nop, "input")) line = parse_input;
   if (p->level == L_GRAPH && is_word(op, nop, "weight")) line = parse_weight;
   if (p->level != L_GRAPH && defines && is_word(op, nop, "buffer")) line = buffer_line;
   if (line) {
     line(p, name, nname);
+    if (p->level == L_GRAPH && scan_accept(p, ';')) attributes(p, parse_lookup(p, name, nname));
     return;
   }
   Op code = op_from_text(op, nop);
   if (!code) scan_bad(p, op, "unknown op '%.*s'", shown(nop), op);
   parts(p);
-  Ref r = code == OP_CONST ? constant(p, op) : p->level == L_GRAPH ? parse_graph_op(p, op, code) : kernel_op(p, op, code);
+  Ref r = code == OP_CONST          ? constant(p, op)
+          : p->level != L_GRAPH     ? kernel_op(p, op, code)
+          : p->plan                 ? parse_exact_op(p, op, code)
+                                    : parse_graph_op(p, op, code);
   check_result(p, r);
   if (defines) parse_define(p, name, nname, r);
-  if (p->list && code != OP_CONST && code != OP_RANGE) VEC_PUSH(p->list, r);
-  if (code == OP_SINK) p->sink = r;
+  if (p->level == L_GRAPH && scan_accept(p, ';')) attributes(p, r);
+  const bool leaf = (code == OP_CONST && (defines || !p->plan)) || (code == OP_RANGE && !p->plan);
+  if (p->list && !leaf) VEC_PUSH(p->list, r);
+  if (code == OP_SINK && !(p->plan && p->sink)) p->sink = r; /* of a dump, the first: nests have lists of stores, too */
 }
 
 /* "tgc 1 graph "name"": may be absent in a graph written by hand. */
@@ -407,7 +481,7 @@ static void header(Parser *p) {
   start = p->at;
   size_t n = scan_word(p, &s);
   if (!n || !is_word(s, n, "tgc") || scan_peek(p) == '=') {
-    if (p->level != L_GRAPH) scan_bad(p, start, "expected 'tgc 1 %s'", level_name[p->level]);
+    if (p->level != L_GRAPH || p->plan) scan_bad(p, start, "expected 'tgc 1 %s'", p->plan ? "plan" : level_name[p->level]);
     p->at = start;
     return;
   }
@@ -415,7 +489,10 @@ static void header(Parser *p) {
   int64_t version = scan_integer(p, "the format's version");
   if (version != 1) scan_bad(p, at, "version %lld of the format; this tgc reads 1", (long long)version);
   n = scan_word(p, &s);
-  if (!n || !is_word(s, n, level_name[p->level])) scan_bad(p, n ? s : p->at, "expected '%s'", level_name[p->level]);
+  const char *level = p->plan ? "plan" : level_name[p->level];
+  if (n && !p->plan && is_word(s, n, "plan"))
+    scan_bad(p, s, "this is a dump of what a pass gave; `tgc compile --start-after` goes on from it");
+  if (!n || !is_word(s, n, level)) scan_bad(p, n ? s : p->at, "expected '%s'", level);
   const char *name = p->level == L_GRAPH ? scan_string(p) : NULL;
   if (name) p->g->name = name;
   scan_end_line(p);
@@ -433,8 +510,9 @@ static void parse(Ctx *c, void *arg) {
     scan_end_line(p);
   }
   p->ir->origin = 0;
-  if (p->level == L_GRAPH && p->g->outputs.n == p->g->guarded) fail(p->c, EX_BADMODEL, "the graph has no output");
-  if (p->level == L_KERNEL && !p->sink) fail(p->c, EX_BADMODEL, "the kernel has no sink");
+  if (p->g && p->g->outputs.n == p->g->guarded) fail(p->c, EX_BADMODEL, "the graph has no output");
+  if (p->plan) p->plan->statement(p, "", 0); /* the end */
+  else if (p->level == L_KERNEL && !p->sink) fail(p->c, EX_BADMODEL, "the kernel has no sink");
 }
 
 /* Returns the exit code to fail with, after releasing what the heap holds. */
@@ -447,12 +525,16 @@ static int parse_text(Parser *p, const char *text, size_t n) {
   VEC_FREE(&p->operands);
   VEC_FREE(&p->nums);
   VEC_FREE(&p->src);
+  VEC_FREE(&p->local);
+  VEC_FREE(&p->graph);
   return code;
 }
 
-Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks) {
-  Parser p = { .c = c, .ir = ir_new(c), .g = ARENA_NEW(&c->model, Graph, 1), .hooks = hooks, .path = path, .level = L_GRAPH };
+Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan) {
+  Parser p = { .c = c, .ir = ir_new(c), .g = ARENA_NEW(&c->model, Graph, 1), .hooks = hooks, .path = path, .level = L_GRAPH,
+               .plan = plan, .has_from = plan != NULL };
   p.g->ir = p.ir;
+  if (plan) p.ir->dump = p.where = ARENA_NEW(&c->model, Pos, 1);
   if (path) c->file = path;
   int code = parse_text(&p, text, n);
   if (code) {
@@ -462,6 +544,10 @@ Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path,
     fail_silent(c, code);
   }
   return p.g;
+}
+
+Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks) {
+  return parse_plan(c, text, n, path, hooks, NULL);
 }
 
 Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path) {

@@ -55,7 +55,21 @@ typedef struct Parser {
   Type type;
   Refs *list; /* program level: what the lines define, in order */
   Ref sink;   /* kernel level: the last one */
+  const struct PlanReader *plan; /* of a dump: who reads the statements that are not IR; NULL: it is none */
+  Pos *where;            /* of a dump: the line, for the verifier */
+  bool scoped;           /* names are those of a kernel or a program, and end with it */
+  VEC(uint32_t) local;   /* interned names that end with the scope */
+  VEC(Ref) graph;        /* by interned name: values of the graph, which kernels do not name */
 } Parser;
+
+/* A dump holds all that passes have decided (compiler/plan_text.c). Its nodes are read as they are: no constructor
+ * simplifies them, and the verifier judges each line. */
+typedef struct PlanReader {
+  void *arg;
+  bool (*statement)(Parser *p, const char *at, size_t n); /* a line that begins with this word; false: there is none such */
+  void (*attributes)(Parser *p, Ref r);                   /* behind the ';' of a line of the graph */
+  bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n); /* "key=" has been read; false: there is none such */
+} PlanReader;
 
 static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* characters of a name worth quoting */
 static inline const char *dt_text(DType d) { return d ? dtype_info[d].text : "no value"; }
@@ -99,7 +113,15 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 DType parse_shared_type(Parser *p, Op op);
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* source i with its type checked; literals become CONST nodes */
 
+/* Names of the graph are put away; from here on names are those of buffers, and with parse_scope, of one kernel or program. */
+void parse_leave_graph(Parser *p);
+void parse_scope(Parser *p, Level level, Refs *list);
+Ref parse_graph_name(Parser *p, const char *s, size_t n); /* a value of the graph */
+Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan);
+
 /* ---- parse_graph.c: at is where the op stands ---- */
+
+Ref parse_exact_op(Parser *p, const char *at, Op op); /* as it is written; the line gives its type and shape */
 
 Ref parse_graph_op(Parser *p, const char *at, Op op);
 void parse_input(Parser *p, const char *name, size_t n);

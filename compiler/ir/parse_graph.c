@@ -243,6 +243,27 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
   }
 }
 
+Ref parse_exact_op(Parser *p, const char *at, Op op) {
+  int64_t arg[2 * MAX_RANK];
+  const int64_t *dims = type_shape(p, at);
+  const bool spread = op_info[op].level == L_EXPR;
+  if (op_info[op].level > L_GRAPH || op == OP_PARAM || op == OP_WEIGHT)
+    scan_bad(p, at, "'%.*s' does not belong here", shown(strlen(op_info[op].name)), at);
+  if (!p->type.dt || p->type.lanes) scan_bad(p, at, "expected the type of the result, as f32[8]");
+  if (op == OP_IOTA && p->type.rank != 1) scan_bad(p, at, "iota is of one dimension");
+  parse_arity(p, at, op);
+  const Operand *first = p->operands.n ? &p->operands.p[0] : NULL;
+  const DType shared = spread ? parse_shared_type(p, op) : first && first->ref ? (DType)node(p->ir, first->ref)->dt : DT_NONE;
+  for (size_t i = 0; i < p->operands.n; i++) {
+    const Ref r = parse_operand(p, op, i, shared);
+    VEC_PUSH(&p->src, spread && !p->operands.p[i].ref ? g_expand(p->ir, r, p->type.rank, dims) : r);
+  }
+  const int narg = parse_args(p, at, op, arg);
+  const Ref r = node_make(p->ir, op, p->type.dt, 1, (int)p->src.n, p->src.p, narg, arg, p->type.rank, dims);
+  ir_verify_graph_node(p->g, r);
+  return r;
+}
+
 /* ---- inputs, outputs and weights ---- */
 
 /* Names of the model's inputs, and of its outputs, differ from each other. */
@@ -266,7 +287,7 @@ void parse_input(Parser *p, const char *name, size_t n) {
   if (t.rank < 0) t.rank = 0;
   GIO io = { .dt = t.dt, .rank = t.rank, .name = model_name(p, name, n, 1) };
   memcpy(io.dims, t.dims, sizeof io.dims);
-  p->ir->origin = ir_origin(p->ir, arena_printf(&p->c->model, "input '%s'", io.name), 0);
+  if (!p->plan) p->ir->origin = ir_origin(p->ir, arena_printf(&p->c->model, "input '%s'", io.name), 0);
   io.ref = g_param(p->ir, t.dt, t.rank, t.dims, (int)p->g->inputs.n);
   VEC_PUSH(&p->g->inputs, io);
   parse_define(p, name, n, io.ref);
@@ -351,5 +372,7 @@ void parse_weight(Parser *p, const char *name, size_t n) {
   if (ch == '{') t.data = weight_values(p, &t);
   else if (ch == '@') t.data = weight_file(p, &t);
   else scan_bad(p, p->at, "expected '{' or '@' and the values, found %s", scan_found(p));
-  parse_define(p, name, n, g_weight(p->ir, ir_tensor(p->ir, &t)));
+  const int id = ir_tensor(p->ir, &t);
+  const Ref exact = p->plan ? node_make(p->ir, OP_WEIGHT, t.dt, 1, 0, NULL, 1, &(int64_t){ id }, t.rank, t.dims) : 0;
+  parse_define(p, name, n, exact ? exact : g_weight(p->ir, id));
 }

@@ -7,7 +7,8 @@
  * to the same bytes.
  *
  * needs: nodes that verify.c lets pass    gives: text that parse.c reads back    breaks: nothing */
-#include "ir.h"
+#include "print.h"
+#include "refmap.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,25 +38,14 @@ static Ref inline_const(const IR *ir, const Node *x, int i, bool graph) {
   return r;
 }
 
-typedef struct Printer {
-  const IR *ir;
-  Sb *out;
-  Level level;
-  Refs order;          /* sources before users */
-  uint8_t *named;      /* by Ref: has a line of its own, or is named by one */
-  uint32_t *number;    /* by Ref: digits of its name */
-  uint32_t count[128]; /* names given so far, by letter */
-  Origin from;         /* what the lines so far say of the next one */
-} Printer;
-
-static void printer_init(Printer *p, const IR *ir, Level level, Sb *out) {
+void printer_init(Printer *p, const IR *ir, Level level, Sb *out) {
   *p = (Printer){ .ir = ir, .out = out, .level = level, .from = { .is_line = true } };
   p->named = xmalloc(ir->n);
   p->number = xmalloc(ir->n * sizeof *p->number);
   memset(p->named, 0, ir->n);
 }
 
-static void printer_free(Printer *p) {
+void printer_free(Printer *p) {
   free(p->named);
   free(p->number);
   VEC_FREE(&p->order);
@@ -89,7 +79,7 @@ static void give_name(Printer *p, Ref r) {
   p->number[r] = x->op == OP_BUFFER ? (uint32_t)x->arg[0] : p->count[(int)name_letter(x)]++;
 }
 
-static void put_name(Printer *p, Ref r) {
+void put_name(const Printer *p, Ref r) {
   /* a program under debugging may use what it never computes */
   if (!p->named[r]) sb_printf(p->out, "?%u", r);
   else sb_printf(p->out, "%c%u", name_letter(node(p->ir, r)), p->number[r]);
@@ -103,7 +93,7 @@ static void put_lower(Sb *out, const char *s) {
 }
 
 /* Controls of any kind are escaped; other UTF-8 stays. */
-static void put_string(Sb *out, const char *s) {
+void put_string(Sb *out, const char *s) {
   sb_puts(out, "\"");
   for (; *s; s++) {
     unsigned char a = (unsigned char)s[0], b = (unsigned char)s[1], c = b ? (unsigned char)s[2] : 0;
@@ -123,7 +113,7 @@ static void put_string(Sb *out, const char *s) {
   sb_puts(out, "\"");
 }
 
-static void put_list(Sb *out, const int64_t *v, int n) {
+void put_list(Sb *out, const int64_t *v, int n) {
   sb_puts(out, "[");
   for (int i = 0; i < n; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
   sb_puts(out, "]");
@@ -184,20 +174,20 @@ static void put_operation(Printer *p, const Node *x) {
     sb_puts(p->out, " : ");
     put_type(p, (DType)x->dt, x->lanes, x->rank, x->dims);
   }
+}
+
+static void end_line(const Printer *p, Ref r) {
+  if (p->attributes) p->attributes(p, r, p->arg);
   sb_puts(p->out, "\n");
 }
 
-static void put_line(Printer *p, Ref r) {
-  give_name(p, r);
-  put_name(p, r);
-  sb_puts(p->out, " = ");
-  put_operation(p, node(p->ir, r));
-}
-
-/* ---- graphs ---- */
-
 /* Where the next line came from, unless it is as the lines before it, or a line itself. */
 static void put_from(Printer *p, const Node *x) {
+  if (p->table) {
+    if (p->row != x->origin) sb_printf(p->out, "from %u\n", x->origin);
+    p->row = x->origin;
+    return;
+  }
   Origin o = p->ir->origins.p[x->origin];
   if (o.is_line && p->from.is_line) return;
   if (o.is_line) o = (Origin){ 0 }; /* once there are origins, each line has one or none */
@@ -209,11 +199,17 @@ static void put_from(Printer *p, const Node *x) {
   sb_puts(p->out, "\n");
 }
 
-static void put_weight(Printer *p, Ref r, Sb *blob, const char *blobname) {
-  const Tensor *t = &p->ir->tensors.p[node(p->ir, r)->arg[0]];
-  give_name(p, r);
+static void put_line(Printer *p, Ref r) {
   put_name(p, r);
-  sb_puts(p->out, " = weight ");
+  sb_puts(p->out, " = ");
+  put_operation(p, node(p->ir, r));
+  end_line(p, r);
+}
+
+/* ---- graphs ---- */
+
+void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const char *blobname) {
+  sb_printf(p->out, "w%u = weight ", number);
   put_type(p, t->dt, 1, t->rank, t->dims);
   if (t->name) {
     sb_puts(p->out, " ");
@@ -227,7 +223,7 @@ static void put_weight(Printer *p, Ref r, Sb *blob, const char *blobname) {
     sha256_hex(t->data, bytes, digest);
     sb_puts(p->out, " @");
     put_string(p->out, blobname);
-    sb_printf(p->out, " offset=%zu sha256=%s\n", blob->n, digest);
+    sb_printf(p->out, " offset=%zu sha256=%s", blob->n, digest);
     sb_put(blob, t->data, bytes);
     return;
   }
@@ -236,7 +232,7 @@ static void put_weight(Printer *p, Ref r, Sb *blob, const char *blobname) {
     if (i) sb_puts(p->out, ", ");
     literal_put(p->out, t->dt, tensor_bits(t, i));
   }
-  sb_puts(p->out, "}\n");
+  sb_puts(p->out, "}");
 }
 
 /* Fills p->order with all nodes of g in the order in which the printed text creates them: a source
@@ -248,6 +244,7 @@ static void order_graph(Printer *p, const Graph *g) {
     p->named[g->outputs.p[i].ref] = 1;
   }
   ir_toposort(p->ir, roots.p, roots.n, &p->order);
+  for (size_t k = 0; k < p->order.n && p->attributed; k++) p->named[p->order.p[k]] |= p->attributed(p->order.p[k], p->arg);
   mark_named(p);
   uint8_t *done = xmalloc(p->ir->n);
   memset(done, 0, p->ir->n);
@@ -278,41 +275,56 @@ static void order_graph(Printer *p, const Graph *g) {
   free(done);
 }
 
+void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname) {
+  order_graph(p, g);
+  for (size_t i = 0; i < g->inputs.n; i++) give_name(p, g->inputs.p[i].ref);
+  for (size_t k = 0; k < p->order.n; k++) /* all before the first line, whose attributes may name a later one */
+    if (p->named[p->order.p[k]] && node(g->ir, p->order.p[k])->op != OP_PARAM) give_name(p, p->order.p[k]);
+  for (size_t i = 0; i < g->inputs.n; i++) {
+    const GIO *in = &g->inputs.p[i];
+    if (p->table) put_from(p, node(g->ir, in->ref));
+    put_name(p, in->ref);
+    sb_puts(p->out, " = input ");
+    put_type(p, in->dt, 1, in->rank, in->dims);
+    sb_puts(p->out, " ");
+    put_string(p->out, in->name);
+    end_line(p, in->ref);
+  }
+  for (size_t k = 0; k < p->order.n; k++) {
+    const Ref r = p->order.p[k];
+    const Node *x = node(g->ir, r);
+    if (!p->named[r] || x->op == OP_PARAM) continue;
+    put_from(p, x);
+    if (x->op != OP_WEIGHT) {
+      put_line(p, r);
+      continue;
+    }
+    print_weight(p, p->number[r], &g->ir->tensors.p[x->arg[0]], blob, blobname);
+    end_line(p, r);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    sb_puts(p->out, g->guarded && i + 1 == g->outputs.n ? "guard " : "output ");
+    put_name(p, g->outputs.p[i].ref);
+    sb_puts(p->out, " ");
+    put_string(p->out, g->outputs.p[i].name);
+    sb_puts(p->out, "\n");
+  }
+}
+
+void print_header(const char *level, const char *name, Sb *out) {
+  sb_printf(out, "tgc 1 %s", level);
+  if (name && *name) {
+    sb_puts(out, " ");
+    put_string(out, name);
+  }
+  sb_puts(out, "\n");
+}
+
 void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname) {
   Printer p;
   printer_init(&p, g->ir, L_GRAPH, out);
-  order_graph(&p, g);
-  sb_puts(out, "tgc 1 graph");
-  if (g->name && *g->name) {
-    sb_puts(out, " ");
-    put_string(out, g->name);
-  }
-  sb_puts(out, "\n");
-  for (size_t i = 0; i < g->inputs.n; i++) {
-    const GIO *in = &g->inputs.p[i];
-    give_name(&p, in->ref);
-    put_name(&p, in->ref);
-    sb_puts(out, " = input ");
-    put_type(&p, in->dt, 1, in->rank, in->dims);
-    sb_puts(out, " ");
-    put_string(out, in->name);
-    sb_puts(out, "\n");
-  }
-  for (size_t k = 0; k < p.order.n; k++) {
-    Ref r = p.order.p[k];
-    const Node *x = node(g->ir, r);
-    if (!p.named[r] || x->op == OP_PARAM) continue;
-    put_from(&p, x);
-    if (x->op == OP_WEIGHT) put_weight(&p, r, blob, blobname);
-    else put_line(&p, r);
-  }
-  for (size_t i = 0; i < g->outputs.n; i++) {
-    sb_puts(out, g->guarded && i + 1 == g->outputs.n ? "guard " : "output ");
-    put_name(&p, g->outputs.p[i].ref);
-    sb_puts(out, " ");
-    put_string(out, g->outputs.p[i].name);
-    sb_puts(out, "\n");
-  }
+  print_header("graph", g->name, out);
+  print_graph(&p, g, blob, blobname);
   printer_free(&p);
 }
 
@@ -392,6 +404,13 @@ static int by_buffer_id(const void *a, const void *b) {
 
 static const char *const buf_kind_name[] = { "input", "output", "weight", "arena", "state", "next", "guard", "local" };
 
+void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot) {
+  const Buf *b = &ir->bufs.p[id];
+  sb_printf(out, "b%lld = buffer %s %s[%lld] id=%lld slot=%lld", (long long)id, buf_kind_name[b->kind], dtype_info[b->dt].text,
+            (long long)b->elems, (long long)id, (long long)slot);
+  if (b->offset >= 0) sb_printf(out, " offset=%lld", (long long)b->offset);
+}
+
 /* Names and prints the buffers among refs, by id. */
 static void put_buffers(Printer *p, const Refs *refs) {
   VEC(int64_t) bufs = { 0 }; /* pairs: id, Ref */
@@ -403,71 +422,98 @@ static void put_buffers(Printer *p, const Refs *refs) {
     VEC_PUSH(&bufs, refs->p[i]);
   }
   if (bufs.n) qsort(bufs.p, bufs.n / 2, 2 * sizeof *bufs.p, by_buffer_id);
-  for (size_t i = 0; i < bufs.n; i += 2) {
-    const Buf *b = &p->ir->bufs.p[bufs.p[i]];
-    give_name(p, (Ref)bufs.p[i + 1]);
-    put_name(p, (Ref)bufs.p[i + 1]);
-    sb_printf(p->out, " = buffer %s %s[%lld] id=%lld slot=%lld", buf_kind_name[b->kind], dtype_info[b->dt].text,
-              (long long)b->elems, (long long)bufs.p[i], (long long)b->slot);
-    if (b->offset >= 0) sb_printf(p->out, " offset=%lld", (long long)b->offset);
+  for (size_t i = 0; i < bufs.n && !p->table; i += 2) {
+    print_buffer(p->out, p->ir, bufs.p[i], p->ir->bufs.p[bufs.p[i]].slot);
     sb_puts(p->out, "\n");
   }
+  for (size_t i = 0; i < bufs.n; i += 2) give_name(p, (Ref)bufs.p[i + 1]);
   VEC_FREE(&bufs);
+}
+
+void print_kernel(Printer *p, const Ref *roots, size_t n) {
+  p->order.n = 0;
+  ir_toposort(p->ir, roots, n, &p->order);
+  for (size_t i = 0; i < n; i++) p->named[roots[i]] = 1;
+  mark_named(p);
+  put_buffers(p, &p->order);
+  for (size_t k = 0; k < p->order.n; k++) {
+    const Ref r = p->order.p[k];
+    if (!p->named[r] || node(p->ir, r)->op == OP_BUFFER) continue;
+    const bool names_nothing = node(p->ir, r)->op == OP_CONST || node(p->ir, r)->op == OP_RANGE;
+    if (p->table && !names_nothing) put_from(p, node(p->ir, r));
+    give_name(p, r);
+    put_line(p, r);
+  }
+}
+
+void print_end(Printer *p) {
+  for (size_t k = 0; k < p->order.n; k++) p->named[p->order.p[k]] = 0;
+  memset(p->count, 0, sizeof p->count);
+  p->order.n = 0;
 }
 
 void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out) {
   Printer p;
   printer_init(&p, ir, L_KERNEL, out);
-  ir_toposort(ir, roots, n, &p.order);
-  for (size_t i = 0; i < n; i++) p.named[roots[i]] = 1;
-  mark_named(&p);
-  sb_puts(out, "tgc 1 kernel\n");
-  put_buffers(&p, &p.order);
-  for (size_t k = 0; k < p.order.n; k++) {
-    Ref r = p.order.p[k];
-    if (p.named[r] && node(ir, r)->op != OP_BUFFER) put_line(&p, r);
-  }
+  print_header("kernel", NULL, out);
+  print_kernel(&p, roots, n);
   printer_free(&p);
 }
 
 static bool program_leaf(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_RANGE; }
 
-void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out) {
-  Printer p;
-  printer_init(&p, ir, L_PROG, out);
-  uint8_t *used = xmalloc(ir->n); /* a later line names it */
-  memset(used, 0, ir->n);
+void print_program(Printer *p, const Ref *list, size_t n) {
+  const IR *ir = p->ir;
+  RefMap used = { 0 }; /* a later line names it */
+  p->order.n = 0;
   for (size_t k = 0; k < n; k++) {
     const Node *x = node(ir, list[k]);
     for (int i = 0; i < x->nsrc; i++) {
-      Ref s = x->src[i];
+      const Ref s = x->src[i];
       if (inline_const(ir, x, i, false)) continue;
-      if (program_leaf(node(ir, s)) && !p.named[s]) {
-        p.named[s] = 1;
-        VEC_PUSH(&p.order, s);
+      const bool listed = p->table && node(ir, s)->op == OP_RANGE; /* with a line where it is listed */
+      if (program_leaf(node(ir, s)) && !p->named[s] && !listed) {
+        p->named[s] = 1;
+        VEC_PUSH(&p->order, s);
       }
-      used[s] = 1;
+      refmap_set(&used, s, 1);
     }
   }
-  sb_puts(out, "tgc 1 program\n");
-  put_buffers(&p, &p.order);
-  for (size_t k = 0; k < p.order.n; k++)
-    if (node(ir, p.order.p[k])->op != OP_BUFFER) put_line(&p, p.order.p[k]);
+  put_buffers(p, &p->order);
+  for (size_t k = 0; k < p->order.n; k++)
+    if (node(ir, p->order.p[k])->op != OP_BUFFER) {
+      give_name(p, p->order.p[k]);
+      put_line(p, p->order.p[k]);
+    }
   int depth = 0;
   for (size_t k = 0; k < n; k++) {
     const Node *x = node(ir, list[k]);
-    if (program_leaf(x)) continue;
+    if (program_leaf(x) && !p->table) continue;
     if (x->op == OP_END && depth) depth--;
-    sb_printf(out, "%*s", 2 * depth, "");
+    sb_printf(p->out, "%*s", 2 * depth, "");
     if (x->op == OP_LOOP) depth++;
-    if (used[list[k]]) {
-      give_name(&p, list[k]);
-      p.named[list[k]] = 1;
-      put_name(&p, list[k]);
-      sb_puts(out, " = ");
+    if (x->op == OP_BUFFER) {
+      sb_printf(p->out, "buffer b%lld\n", (long long)x->arg[0]);
+      continue;
     }
-    put_operation(&p, x);
+    const bool again = program_leaf(x) && p->named[list[k]]; /* in another block */
+    if (refmap_get(&used, list[k]) && x->op != OP_CONST && !again) {
+      give_name(p, list[k]);
+      if (!p->named[list[k]]) VEC_PUSH(&p->order, list[k]);
+      p->named[list[k]] = 1;
+      put_name(p, list[k]);
+      sb_puts(p->out, " = ");
+    }
+    put_operation(p, x);
+    sb_puts(p->out, "\n");
   }
-  free(used);
+  refmap_free(&used);
+}
+
+void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out) {
+  Printer p;
+  printer_init(&p, ir, L_PROG, out);
+  print_header("program", NULL, out);
+  print_program(&p, list, n);
   printer_free(&p);
 }

@@ -1,15 +1,26 @@
 /* verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
- * the front ends before nodes were made. Common rules (arity, arguments, types) come from the op
- * table; each level adds its own: shapes of graphs, scopes of ranges in kernels and nests, order and
- * lanes in programs. Everything is linear in the size, but for the sets of free ranges of kernels.
+ * the front ends before nodes were made. Lines of dumps are judged here, which is no bug (IR.dump).
+ * Common rules (arity, arguments, types) come from the op table; each level adds its own: shapes of
+ * graphs, scopes of ranges in kernels and nests, order and lanes in programs. Everything is linear in
+ * the size, but for the sets of free ranges of kernels.
  *
  * needs: nodes    gives: nothing; a node that breaks a rule is a bug    breaks: nothing */
 #include "ir.h"
 #include "refmap.h"
 
+void ir_wrong(const IR *ir, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  char text[600];
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  if (ir->dump) fail_at(ir->ctx, EX_BADMODEL, *ir->dump, "%s", text);
+  BUG("%s", text);
+}
+
 static _Noreturn void broken(const IR *ir, Ref r, const char *what) {
   const char *at = ir_pos(ir, r).node;
-  BUG("%%%u = %s%s%s: %s", r, op_info[node(ir, r)->op].name, at ? " of " : "", at ? at : "", what);
+  ir_wrong(ir, "%%%u = %s%s%s: %s", r, op_info[node(ir, r)->op].name, at ? " of " : "", at ? at : "", what);
 }
 #define NEED(cond, what) ((cond) ? (void)0 : broken(ir, r, what))
 
@@ -128,7 +139,7 @@ static void verify_movement(const IR *ir, Ref r, const Node *x, const Node *s) {
   }
 }
 
-static void verify_graph_node(const Graph *g, Ref r) {
+void ir_verify_graph_node(const Graph *g, Ref r) {
   const IR *ir = g->ir;
   const Node *x = node(ir, r), *s = node(ir, x->nsrc ? x->src[0] : 0);
   const int64_t *a = x->arg;
@@ -197,7 +208,7 @@ void ir_verify_graph(const Graph *g) {
     VEC_PUSH(&roots, g->outputs.p[i].ref);
   }
   ir_toposort(g->ir, roots.p, roots.n, &all);
-  for (size_t i = 0; i < all.n; i++) verify_graph_node(g, all.p[i]);
+  for (size_t i = 0; i < all.n; i++) ir_verify_graph_node(g, all.p[i]);
   VEC_FREE(&all);
   VEC_FREE(&roots);
 }

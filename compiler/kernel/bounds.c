@@ -567,7 +567,7 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
     if (refmap_get(bad, r)) {
       find_reach(b, x);
       if (node(b->ir, x->src[1])->lanes > 1 || b->last - b->first >= b->end - b->begin)
-        BUG("%s %u cannot lie inside its buffer", op_info[x->op].name, r);
+        ir_wrong(b->ir, "%s %u cannot lie inside its buffer", op_info[x->op].name, r);
       src.p[1] = list_op(&l, OP_MAX, src.p[1], b->begin - b->first);
       src.p[1] = list_op(&l, OP_MIN, src.p[1], b->end - 1 - b->last);
     }

@@ -210,6 +210,7 @@ extern const char *const scope_name[], *const kind_name[];
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
 void steps_run(Plan *p, int from, int to);  /* those from one to before another */
 void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
+void kernel_buffers(const IR *ir, Kernel *k); /* linear.c: those that its program names, in the order in which it does */
 void steps_end(Plan *p);                    /* frees what steps hand to each other */
 /* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);

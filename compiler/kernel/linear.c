@@ -556,7 +556,7 @@ static bool absent(int *p, size_t n, int x) {
   return true;
 }
 
-static void name_buffers(const IR *ir, Kernel *k) {
+void kernel_buffers(const IR *ir, Kernel *k) {
   k->bufs.n = k->written.n = k->locals.n = 0;
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
@@ -582,7 +582,7 @@ void step_programs(Plan *p, Kernel *k) {
   for (size_t i = 0; i < k->nests.n; i++) sb_puts(&text, k->nests.p[i].opts);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   k->schedule = sb_keep(&text, &p->ir->ctx->model);
-  name_buffers(p->ir, k);
+  kernel_buffers(p->ir, k);
   VEC_FREE(&k->states);
   VEC_FREE(&shared.visible);
   refmap_free(&shared.top);

@@ -285,7 +285,7 @@ void step_rests(Plan *p, Kernel *k) {
     p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
     o->nparts = 0;
     k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, o, &parts);
-    CHECK((int)parts.n == wanted);
+    if ((int)parts.n != wanted) ir_wrong(p->ir, "a schedule of %d parts for %zu nests that it leaves", wanted, parts.n);
     for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));
     VEC_FREE(&parts);
   }

@@ -206,7 +206,7 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 Opts opts_read(IR *ir, Ref nest, const char *text) {
   Opts o;
   const char *wrong = read_opts(ir, nest, text, strlen(text), &o);
-  if (wrong) BUG("a checked schedule '%s': %s", text, wrong);
+  if (wrong) ir_wrong(ir, "a checked schedule '%s': %s", text, wrong);
   return o;
 }
 

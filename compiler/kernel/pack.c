@@ -59,6 +59,27 @@ void packed_gather(const IR *ir, const Packed *k, void *out) {
   }
 }
 
+bool packed_fits(const IR *ir, const Packed *k) {
+  enum { REPEATS = 64, ALWAYS = 1 << 24 }; /* a copy has so many times the elements of its tensor, at most, or so many */
+  const int64_t elems = ir->tensors.p[k->tensor].elems, most = elems < INT64_MAX / REPEATS ? elems * REPEATS : INT64_MAX;
+  const int64_t total = dims_elems(k->extent, k->n);
+  int64_t i[MAX_RANGES] = { 0 }, at = k->base, closed = k->closed, far;
+  if (total > most && total > ALWAYS) return false;
+  for (int a = 0; a < k->n; a++)
+    if (!i64_mul(k->coef[a], k->extent[a] * 2, &far) || !i64_mul(k->gate[a], k->extent[a] * 2, &far)) return false;
+  for (int64_t n = 0; n < total; n++) {
+    if (closed < 0 && (at < 0 || at >= elems)) return false;
+    for (int a = k->n - 1; a >= 0; a--) {
+      if (!i64_add(at, k->coef[a], &at) || !i64_add(closed, k->gate[a], &closed)) return false;
+      if (++i[a] < k->extent[a]) break;
+      at -= k->coef[a] * k->extent[a];
+      closed -= k->gate[a] * k->extent[a];
+      i[a] = 0;
+    }
+  }
+  return true;
+}
+
 /* Equal orders are equal records, however the walk is split into loops, copies and lanes. A variant notes
  * what it reads in the list of its base. */
 static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {

@@ -34,7 +34,7 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
     p->elems = coef * range_extent(node(ir, red->src[k]));
   }
   const int64_t least = node(ir, rest)->vmin;
-  if (least < 0) return false;
+  if (least < 0 || p->elems <= 0) return false;
   p->first = ix_sub(ir, rest, ix_const(ir, least % p->elems));
   coef = 0;
   while (inner >= 0 && !ix_uses(ir, sum, n->ranges[inner])) inner--;

@@ -159,7 +159,12 @@ void sched_layout(Sched *s) {
     if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += GROUP_REST;
     p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);
   }
-  s->plan->layouts = ARENA_NEW(&ir->ctx->model, Layout, s->order.n);
+  sched_layouts(s);
+}
+
+void sched_layouts(Sched *s) {
+  s->plan->layouts = ARENA_NEW(&s->ir->ctx->model, Layout, s->order.n);
+  s->plan->nlayouts = 0;
   for (size_t i = 0; i < s->order.n; i++) {
     const Place *p = &s->place[s->order.p[i]];
     if (!p->stored) continue;

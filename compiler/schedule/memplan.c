@@ -228,7 +228,7 @@ void sched_memplan(Plan *p) {
   free(life);
   free(placed);
   Sb why = { 0 };
-  if (!memplan_check(p, &why)) BUG("%s", why.p);
+  if (!memplan_check(p, &why)) ir_wrong(p->ir, "%s", why.p);
   sb_free(&why);
 }
 

@@ -40,6 +40,7 @@ void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: sto
 void sched_follow(Sched *s, Ref r);         /* needs: stored, inner of what r reads; gives: inner of r */
 void sched_orders(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
 void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */
+void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides; gives: plan->layouts, for reports */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
 BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* of the buffer of output i (layout.c) */
 void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: states, which are updated in place */
