@@ -38,7 +38,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *chains;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
-  const char *dump, *stop_after, *trace;
+  const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
@@ -76,7 +76,11 @@ const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: there is none
 Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: its shapes fix dynamic dimensions; may be NULL */
-Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped); /* NULL: --stop-after, its text is in *stopped */
+/* NULL: --stop-after, and what it prints is in *stopped. */
+Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
+/* The same from a dump (NULL: none), and to one (NULL: to none): blob gets its long weights, which it calls blobname */
+typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
+Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
 /* ---- interpret.c ---- */
 /* The outputs of `steps` runs, as exact as they get. in: for each run all inputs of the graph, of which the
@@ -93,6 +97,10 @@ const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1
 const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MB" */
 void print_name(const char *s);                           /* to stdout; names may hold anything */
 
+/* ---- resume.c: dumps ---- */
+Resumed *resume_read(Ctx *c, Options *o);                 /* the model is a dump; o becomes as it was when that was made */
+const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n); /* lock: the lock file that is used; NULL: none */
+
 /* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
 typedef struct SettledAt { int threads; double untuned, tuned; } SettledAt; /* ms of a run; threads 0: not measured */
 /* nests; on the threads asked for, and on others */
@@ -104,7 +112,6 @@ int settle_model(Ctx *c, Settle *s);                      /* the goals keep what
 void settle_close(Settle *s);
 
 /* ---- error.c: what a precision costs, on sample inputs ---- */
-typedef struct Sample { Tensor *in, *exact; } Sample;
 /* before compiling; false: over the budget */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
 const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s); /* NULL: over the budget */

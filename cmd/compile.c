@@ -16,15 +16,16 @@ static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed
   interpret(c, g, 1, true, *in, *out);
 }
 
-/* To standard output whole; to a file NAME.tg with the long weights in NAME.bin beside it, which may be what the graph's
- * weights are mapped from. */
-static int stop(Ctx *c, const Options *o, Graph *g, const Target *t) {
+/* To standard output what the pass gave; to a file NAME.tg all that is decided so far, which --start-after takes, with the long
+ * weights in NAME.bin beside it, which may be what the graph's weights are mapped from. */
+static int stop(Ctx *c, const Options *o, Graph *g, const Target *t, Resumed *from, const Sample *sample) {
   Sb text = { 0 }, blob = { 0 };
   bool load = !strcmp(o->stop_after, "load");
   const char *out = o->out ? o->out : "", *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out, *dot = strrchr(name, '.');
   const char *stem = arena_str(&c->model, out, dot && dot > name ? (size_t)(dot - out) : strlen(out)),
              *bin = arena_printf(&c->model, "%s.bin", stem);
-  if (!load) plan_of(o, g, t, &text);
+  const DumpTo to = { &blob, bin + (name - out), sample };
+  if (!load) plan_from(o, g, t, from, &text, o->out ? &to : NULL);
   else if (o->out) ir_print_graph_blob(g, &text, &blob, bin + (name - out));
   else ir_print_graph(g, &text);
   c->file = NULL; /* what goes wrong from here on is not the model's */
@@ -51,17 +52,27 @@ static void write_bundle(Ctx *c, void *arg) {
   bundle_free(&files);
 }
 
-int verb_compile(Ctx *c, const Options *o) {
-  const Target *t = target_of(c, o, DEFAULT_ISA);
+/* Neither --precision nor --weights asks for an arithmetic whose error the bundle states. */
+static bool is_exact(const Options *o) { return !o->precision && !o->weights; }
+
+int verb_compile(Ctx *c, const Options *given) {
+  Options then = *given;
+  const Options *o = &then;
   Feed feed = { 0 };
-  feed_read(c, o, &feed);
-  Graph *g = load_graph(c, o, &feed);
-  if (o->stop_after) return stop(c, o, g, t);
+  Resumed *from = o->start_after ? resume_read(c, &then) : NULL;
+  const Target *t = target_of(c, o, DEFAULT_ISA);
+  if (!from) feed_read(c, o, &feed);
+  Graph *g = from ? resumed_graph(from) : load_graph(c, o, &feed);
+  const bool dumps = o->stop_after && o->out && strcmp(o->stop_after, "load");
+  const bool inexact = !is_exact(o);
+  Sample sample = { 0 };
+  const bool sampled = !inexact || (o->stop_after && !dumps) ? false
+                       : from                                 ? resumed_sample(from, &sample)
+                                                              : error_sample(c, o, g, &feed, &sample);
+  if (o->stop_after) return stop(c, o, g, t, from, sampled ? &sample : NULL);
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
-  Sample sample = { 0 };
-  bool inexact = o->precision || o->weights, sampled = inexact && error_sample(c, o, g, &feed, &sample);
-  Plan *p = plan_of(o, g, t, NULL);
+  Plan *p = plan_from(o, g, t, from, NULL, NULL);
   const OutputError *errors = sampled ? error_measure(c, p, &sample) : NULL;
   Emit emit;
   const char *name = o->name ? o->name : "net";

@@ -115,6 +115,10 @@ static void write_lock(Ctx *c, const Options *o, const Lock *from, Decisions *de
 }
 
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
+  return plan_from(o, g, t, NULL, stopped, NULL);
+}
+
+Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to) {
   Progress progress = { .o = o, .start = seconds_now() };
   Ctx *c = g->ir->ctx;
   Emit emit;
@@ -123,6 +127,8 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit)) : NULL;
   Decisions *decisions = lock ? lock->decisions : o->lock ? decisions_new(c) : NULL;
   if (lock) lock->source.next = schedules, schedules = &lock->source;
+  int nsettings = 0;
+  const Setting *settings = to ? settings_of(c, o, lock ? lock->path : NULL, &nsettings) : NULL;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
                                                 .chains = chains_named(o->chains),
@@ -136,10 +142,16 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
                                                 .time_passes = o->time_passes,
                                                 .stop_after = o->stop_after,
                                                 .stopped = stopped,
+                                                .blob = to ? to->blob : NULL,
+                                                .blobname = to ? to->blobname : NULL,
+                                                .sample = to ? to->sample : NULL,
+                                                .settings = settings,
+                                                .nsettings = nsettings,
+                                                .resumed = from,
                                                 .progress = show_pass,
                                                 .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
-  if (lock && p) lock_report(c, lock);
+  if (lock && p && !from) lock_report(c, lock); /* a dump asks for some of it only */
   if (o->lock && p) write_lock(c, o, lock, decisions, p);
   decisions_free(decisions);
   store_close(store);

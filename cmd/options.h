@@ -91,6 +91,8 @@ OPTION( 0,  "stop-after",     "PASS",      TEXT,  stop_after,     "c",
 OPTION( 0,  "kernel",         "K",         SIZE,  kernel,         "crvibp",
        "print kernel K only, where --dump or --stop-after print kernels; the first is 0")
 OPTION( 0,  "time-passes",    0,           FLAG,  time_passes,    "c",     "print how long each pass and step took, on stderr")
+OPTION( 0,  "start-after",    "PASS",      MAYBE, start_after,    "c",
+       "go on from a dump, which --stop-after=PASS wrote with -o, in place of a model; the dump knows the pass and the options")
 OPTION( 0,  "explain",        0,           FLAG,  explain,        "ci",
        "for each kernel: the nodes it came from, its schedule, operations and bytes")
 OPTION( 0,  "threads",        "N",         COUNT, threads,        "RvBpqt", "threads that share the work of a run (1)")

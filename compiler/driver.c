@@ -1,5 +1,5 @@
 /* driver.c: walks the table of passes.h from a graph to a plan. */
-#include "driver.h"
+#include "plan_text.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 #include "schedule/sched.h"
@@ -39,12 +39,16 @@ static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->p
 
 static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision, st->plan->target); }
 
-static void pass_fuse(State *st) {
+static void order_nodes(Sched *s) {
   Refs roots = { 0 };
-  Sched *s = &st->s;
   for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
   ir_toposort(s->ir, roots.p, roots.n, &s->order);
   VEC_FREE(&roots);
+}
+
+static void pass_fuse(State *st) {
+  Sched *s = &st->s;
+  order_nodes(s);
   s->nplace = s->ir->n;
   s->place = ARENA_NEW(&s->ir->ctx->model, Place, s->nplace);
   for (uint32_t i = 0; i < s->nplace; i++) s->place[i].buf = s->place[i].inner = -1;
@@ -150,38 +154,10 @@ PassInfo pass_info(int i) {
   return (PassInfo){ p->letter, p->name, p->gloss, p->level, p->step };
 }
 
-static void print_stored(const IR *ir, Ref r, Sb *out) {
-  const Node *x = node(ir, r);
-  sb_printf(out, "; stored: %s %s[", op_info[x->op].name, dtype_info[x->dt].text);
-  for (int a = 0; a < x->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)x->dims[a]);
-  sb_puts(out, "]");
-}
-
-static void print_origin(const IR *ir, Ref r, Sb *out) {
-  const char *from = ir->origins.p[node(ir, r)->origin].text;
-  sb_printf(out, "%s%s\n", from ? " from " : "", from ? from : "");
-}
-
-/* The text of the two passes whose result is not IR: what is stored, and where. */
-static void print_places(const State *st, Sb *out) {
-  const Sched *s = &st->s;
-  for (size_t i = 0; i < s->order.n; i++) {
-    if (!s->place[s->order.p[i]].stored) continue;
-    print_stored(s->ir, s->order.p[i], out);
-    print_origin(s->ir, s->order.p[i], out);
-  }
-}
-
-static void print_layouts(const Plan *p, Sb *out) {
-  for (size_t i = 0; i < p->nlayouts; i++) {
-    const Layout *l = &p->layouts[i];
-    print_stored(p->ir, l->value, out);
-    layout_print(p->ir, l, out);
-    print_origin(p->ir, l->value, out);
-  }
-  if (p->layout_cost[0] > 0)
-    sb_printf(out, "; orders of axes: cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1],
-              p->layout_cost[0]);
+int pass_named(const char *name) {
+  int i = 0;
+  while (i < pass_count() && strcmp(passes[i].name, name)) i++;
+  return i;
 }
 
 /* What was verified: nodes do not change. */
@@ -222,9 +198,7 @@ static void print_state(const State *st, const Pass *pass, Sb *out) {
     to = from + 1;
   }
   if (pass->level == L_GRAPH) {
-    if (pass->run == pass_layout) print_layouts(p, out);
-    else if (st->s.place) print_places(st, out);
-    ir_print_graph(st->s.g, out);
+    plan_print_graph(&st->s, p, out);
   } else if (pass->level == L_KERNEL) {
     print_kernels(st, from, to, out);
   } else {
@@ -288,9 +262,68 @@ static void dump(const State *st, const Pass *pass) {
   sb_free(&text);
 }
 
+static void stop_here(const State *st, int pass) {
+  if (st->o->blob) plan_print(&st->s, st->plan, pass, st->o, st->o->stopped);
+  else print_state(st, &passes[pass], st->o->stopped);
+}
+
+/* The blob, whose order the kernels say; the dump must agree. */
+static void check_weights(Plan *p) {
+  IR *ir = p->ir;
+  int64_t *then = ARENA_NEW(&ir->ctx->model, int64_t, ir->bufs.n + 1);
+  for (size_t i = 0; i < ir->bufs.n; i++) {
+    Buf *b = &ir->bufs.p[i];
+    then[i] = b->offset;
+    if (b->kind == BUF_WEIGHT) b->offset = -1;
+  }
+  place_weights(p);
+  for (size_t i = 0; i < ir->bufs.n; i++)
+    if (ir->bufs.p[i].offset != then[i])
+      fail(ir->ctx, EX_BADMODEL, "buffer %zu lies at %lld of the weights, the dump says %lld", i, (long long)ir->bufs.p[i].offset,
+           (long long)then[i]);
+}
+
+/* A variant of the plan, of which the dump has the kernels: the rest is as in the plan. */
+static void resume_variant(Plan *p, size_t i) {
+  Plan *v = p->variants.p[i];
+  const Plan read = *v;
+  *v = *p;
+  v->kernels.p = read.kernels.p;
+  v->kernels.n = read.kernels.n;
+  v->kernels.cap = read.kernels.cap;
+  memset(&v->variants, 0, sizeof v->variants);
+  v->base = p;
+  v->target = p->target->in_order ? target_in_order(&p->ir->ctx->model, p->target->variants[i]) : p->target->variants[i];
+  for (size_t k = 0; k < v->kernels.n; k++) kernel_buffers(p->ir, &v->kernels.p[k]);
+}
+
+/* What a dump leaves to be found again: the order of nodes, reports, and the bytes of weights. */
+static void resume(State *st) {
+  Plan *p = st->plan;
+  const Resumed *r = st->o->resumed;
+  st->s.place = r->place;
+  st->s.nplace = r->nplace;
+  if (r->place) order_nodes(&st->s);
+  for (size_t i = 0; i < p->variants.n; i++) resume_variant(p, i);
+  for (size_t k = 0; k < p->kernels.n; k++) kernel_buffers(p->ir, &p->kernels.p[k]);
+  plan_check(&st->s, p, r->pass);
+  if (r->pass >= pass_named("affinity") && r->pass < pass_named("threads")) step_affinity(p, NULL);
+  if (r->pass >= pass_named("layout")) sched_layouts(&st->s);
+  if (r->pass >= pass_named("memplan")) check_weights(p);
+}
+
+static void check_variants(const Plan *p, const Resumed *r) {
+  size_t n = 0;
+  for (const Target *const *t = r->pass >= pass_named("variants") ? p->target->variants : NULL; t && *t; t++) n++;
+  if (p->variants.n != n) fail(p->ir->ctx, EX_BADMODEL, "%zu variants, where '%s' has %zu", p->variants.n, p->target->isa, n);
+  for (size_t i = 0; i < n; i++)
+    if (p->variants.p[i]->kernels.n != p->kernels.n)
+      fail(p->ir->ctx, EX_BADMODEL, "variant %zu has %zu kernels, not %zu", i, p->variants.p[i]->kernels.n, p->kernels.n);
+}
+
 Plan *compile_graph(Graph *g, const CompileOptions *o) {
   Ctx *c = g->ir->ctx;
-  Plan *p = ARENA_NEW(&c->model, Plan, 1);
+  Plan *p = o->resumed ? o->resumed->plan : ARENA_NEW(&c->model, Plan, 1);
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
   Known known = { 0 };
   double took[PASSES];
@@ -304,14 +337,21 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->backend = o->backend;
   p->schedules = o->schedules;
   p->chains = o->chains;
-  g->ir->bufs.n = 0; /* of a graph that was compiled before */
+  if (!o->resumed) g->ir->bufs.n = 0; /* of a graph that was compiled before */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);
   bool stopped = false;
+  const int first = o->resumed ? o->resumed->pass + 1 : 0;
+  if (o->resumed) {
+    check_variants(p, o->resumed);
+    resume(&st);
+    stopped = o->stop_after && !strcmp(o->stop_after, o->resumed->after);
+    if (stopped && o->stopped) stop_here(&st, first - 1);
+  }
   for (int i = 0; i < PASSES; i++) {
     const double start = now();
     took[i] = -1;
-    if (stopped) continue;
+    if (stopped || i < first) continue;
     run_pass(&st, i);
     took[i] = now() - start;
 #ifndef NDEBUG
@@ -319,7 +359,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
 #endif
     if (o->dump && strchr(o->dump, passes[i].letter)) dump(&st, &passes[i]);
     stopped = o->stop_after && !strcmp(o->stop_after, passes[i].name);
-    if (stopped && o->stopped) print_state(&st, &passes[i], o->stopped);
+    if (stopped && o->stopped) stop_here(&st, i);
   }
   g->ir->decisions = NULL;
   if (o->time_passes) print_times(c, took);

@@ -86,6 +86,7 @@ typedef struct Layout {
 int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a space */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: its elements */
+bool packed_fits(const IR *ir, const Packed *k); /* it reads nothing outside of its tensor */
 
 /* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
 typedef enum { CHAINS_FASTER, CHAINS_NONE, CHAINS_ALL, CHAINS_COUNT } Chains;
@@ -117,6 +118,12 @@ typedef struct Plan {
   int64_t weight_bytes;
 } Plan;
 
+/* An option of the command line that passes follow, for dumps: the value as it was given. */
+typedef struct Setting { const char *name, *value; } Setting;
+typedef struct Resumed Resumed; /* plan_text.h: a dump to go on from */
+/* Sample inputs of a graph, and its outputs as they are without rounding, by which a bundle states its error. */
+typedef struct Sample { Tensor *in, *exact; } Sample;
+
 typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
@@ -131,6 +138,12 @@ typedef struct CompileOptions {
   bool time_passes;        /* a table of how long each of them took, to stderr */
   const char *stop_after;  /* pass name; its text form goes to *stopped, unless that is NULL, and NULL is returned */
   Sb *stopped;
+  Sb *blob;                /* not NULL: *stopped is a dump with all that is decided so far, and this its long weights */
+  const char *blobname;    /* what the dump calls the file that they go to */
+  const Setting *settings; /* for the dump */
+  int nsettings;
+  const Sample *sample;    /* for the dump; NULL: none */
+  Resumed *resumed;        /* the graph is this dump's, and the passes that it has behind it are not run; NULL: all are */
   void (*progress)(void *arg, const char *stage, int done, int total); /* may be NULL */
   void *progress_arg;
 } CompileOptions;

@@ -1,0 +1,142 @@
+/* resume.c: --start-after: from a dump to a graph and what passes have decided about it, compiled by the options of then. */
+#include "cmd.h"
+#include "../frontends/common/external.h"
+#include <string.h>
+#include <strings.h>
+
+enum { TEXT_MAX = 1 << 30 };
+
+/* Options that passes follow. A dump records them; where the command line gives one again, it must be the same. */
+typedef struct Followed {
+  const char *name;
+  size_t field;
+  const char *otherwise;   /* what it is when it is not given; NULL: nothing */
+} Followed;
+
+static const Followed followed[] = {
+  { "isa", offsetof(Options, isa), NULL },             { "target", offsetof(Options, target), NULL },
+  { "cpu", offsetof(Options, cpu), NULL },             { "precision", offsetof(Options, precision), "fp32" },
+  { "weights", offsetof(Options, weights), "fp32" },   { "denormals", offsetof(Options, denormals), NULL },
+  { "chains", offsetof(Options, chains), "faster" },
+};
+enum { FOLLOWED = sizeof followed / sizeof *followed };
+
+static const char **field_of(Options *o, const Followed *f) { return (const char **)(void *)((char *)o + f->field); }
+
+static const char *value_of(const Options *o, const Followed *f) {
+  return *(const char *const *)(const void *)((const char *)o + f->field);
+}
+
+const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n) {
+  Setting *s = ARENA_NEW(&c->model, Setting, FOLLOWED + 2 + o->settings.n);
+  Emit emit;
+  *n = 0;
+  for (int i = 0; i < FOLLOWED; i++) {
+    const char *v = value_of(o, &followed[i]);
+    if (!v && !strcmp(followed[i].name, "isa") && !o->target) v = DEFAULT_ISA;
+    if (v) s[(*n)++] = (Setting){ followed[i].name, v };
+  }
+  s[(*n)++] = (Setting){ "backend", backend_of(o, &emit)->name };
+  for (size_t i = 0; i < o->settings.n; i++) s[(*n)++] = (Setting){ "tunable", o->settings.p[i] };
+  if (lock) s[(*n)++] = (Setting){ "schedule", lock };
+  return s;
+}
+
+/* Tunables are those of the dump; on the command line there may be the same, in the same order. */
+static void follow_tunables(Ctx *c, Options *o, const Resumed *r) {
+  size_t n, found = 0;
+  const Setting *s = resumed_settings(r, &n);
+  Texts then = { .p = ARENA_NEW(&c->model, const char *, n + 1) };
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(s[i].name, "tunable")) continue;
+    then.p[then.n++] = s[i].value;
+    found += then.n <= o->settings.n && !strcmp(o->settings.p[then.n - 1], s[i].value);
+  }
+  if (o->settings.n && (found != then.n || found != o->settings.n))
+    fail(c, EX_USAGE_, "--tunable=%s is not what the dump was made with", o->settings.p[0]);
+  o->settings = then; /* the command line's own belong to whom o was copied from */
+  tunables_apply(c, o);
+}
+
+/* A lock file is not part of a dump, and steps to come may ask it. */
+static void follow_lock(Ctx *c, const Options *o, const Resumed *r) {
+  const char *lock = resumed_setting(r, "schedule");
+  const bool asked = pass_named(resumed_after(r)) < pass_named("programs");
+  if (lock && asked && !o->schedule)
+    fail(c, EX_USAGE_, "the dump was made with the lock file '%s'; name it with --schedule, or say --schedule=none", lock);
+  if (o->schedule && !asked)
+    fail(c, EX_USAGE_, "--schedule has no effect after %s: schedules are chosen already", resumed_after(r));
+}
+
+static void follow(Ctx *c, Options *o, const Resumed *r) {
+  for (int i = 0; i < FOLLOWED; i++) {
+    const char *given = resumed_setting(r, followed[i].name), *now = *field_of(o, &followed[i]);
+    const char *then = given ? given : followed[i].otherwise;
+    if (now && (!then || strcmp(now, then)))
+      fail(c, EX_USAGE_, "--%s=%s is not what the dump was made with: %s", followed[i].name, now,
+           then ? then : "it was not given");
+    *field_of(o, &followed[i]) = given;
+  }
+  const char *then = resumed_setting(r, "backend");
+  Emit emit;
+  if (!o->emit && !o->backend) o->backend = then;
+  const Backend *b = backend_of(o, &emit);
+  if (!b || !then || strcmp(b->name, then))
+    fail(c, EX_USAGE_, "the backend %s is not what the dump was made with: %s", b ? b->name : o->backend,
+         then ? then : "it names none");
+  const bool known = (!o->precision || precision_named(o->precision) < PREC_COUNT) &&
+                     (!o->weights || storage_named(o->weights) < STORAGE_COUNT) &&
+                     chains_named(o->chains) < CHAINS_COUNT &&
+                     (!o->denormals || !strcmp(o->denormals, "keep") || !strcmp(o->denormals, "flush"));
+  if (!known) fail(c, EX_BADMODEL, "the dump names a precision, weights, chains or denormals that are none");
+}
+
+/* ---- the file ---- */
+typedef struct DumpFile {
+  External external;
+  const Options *o;
+  Resumed *r;
+} DumpFile;
+
+static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t offset, int64_t bytes, const char *sha256) {
+  DumpFile *l = arg;
+  char digest[65];
+  const Bytes b = external_range(c, &l->external, file, (uint64_t)offset, (size_t)bytes, at, "the weight");
+  sha256_hex(b.p, b.n, digest);
+  if (!sha256 || strcasecmp(digest, sha256))
+    fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest,
+            sha256 ? sha256 : "nothing");
+  return b;
+}
+
+static void load(Ctx *c, void *arg) {
+  DumpFile *l = arg;
+  const TextHooks hooks = { .arg = l, .blob = weight_bytes };
+  const Bytes text = file_read(c, l->o->model, TEXT_MAX);
+  l->r = plan_read(c, (const char *)text.p, text.n, l->o->model, &hooks);
+  files_check(c);
+}
+
+static void check_pass(Ctx *c, const Options *o, const Resumed *r) {
+  const char *after = resumed_after(r), *last = pass_info(pass_count() - 1).name;
+  if (strcmp(o->start_after, "yes") && strcmp(o->start_after, after))
+    fail(c, EX_USAGE_, "--start-after=%s: the dump was made after %s", o->start_after, after);
+  if (!strcmp(after, last))
+    fail(c, EX_USAGE_, "--start-after=%s: what it gives is the bundle's code; nothing is left to run", last);
+  if (o->stop_after && pass_named(o->stop_after) < pass_named(after))
+    fail(c, EX_USAGE_, "--stop-after=%s: the dump was made after %s, which comes later", o->stop_after, after);
+}
+
+Resumed *resume_read(Ctx *c, Options *o) {
+  if (strcmp(o->start_after, "yes") && pass_named(o->start_after) == pass_count())
+    fail(c, EX_USAGE_, "unknown --start-after '%s' (tgc ops lists the passes)", o->start_after);
+  DumpFile l = { .external = { .model = o->model, .allow_hardlinks = o->hardlinks }, .o = o };
+  const int code = ctx_try(c, load, &l);
+  VEC_FREE(&l.external.files);
+  if (code) fail_silent(c, code);
+  check_pass(c, o, l.r);
+  follow(c, o, l.r);
+  follow_tunables(c, o, l.r);
+  follow_lock(c, o, l.r);
+  return l.r;
+}
