@@ -97,6 +97,7 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
     k.coef[k.n - 1] = d[i].coef;
     k.gate[k.n - 1] = d[i].gate;
   }
+  if (ir->dump && !packed_fits(ir, &k)) ir_wrong(ir, "a nest reads elements that its weight does not have");
   for (size_t i = 0; i < p->packed.n; i++)
     if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
   k.buf = (int)ir->bufs.n;
