@@ -38,7 +38,7 @@ typedef struct BundleFile {
 } BundleFile;
 typedef struct Bundle { VEC(BundleFile) files; } Bundle;
 
-/* ---- names.c ---- */
+/* ---- identifiers.c ---- */
 bool bundle_name_ok(const char *s);            /* a C identifier of at most 40 letters, digits and _ that is no keyword */
 /* A field name for each of the n values, made of letters, digits and _ only: the model's own name
  * where that is a unique, harmless identifier, else kind_J. Lives in c->model. */

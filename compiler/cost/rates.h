@@ -21,9 +21,9 @@ CALLER(GROUP,     "kernels that run chunk by chunk together: kernel/chain.c")
 CALLER(WINOGRAD,  "Winograd tiles: graph/winograd.c")
 CALLER(PADDING,   "windows split where padding is: graph/border.c")
 CALLER(SPLIT,     "factors as sums of bf16: graph/split.c, graph/precision.c")
-CALLER(STORE,     "which values are stored: schedule/fuse.c")
+CALLER(STORE,     "which values are stored: schedule/materialize.c")
 CALLER(LAYOUT,    "layouts by PBQP: schedule/orders.c")
-CALLER(TUNER,     "candidates by counting: tune/lower.c")
+CALLER(TUNER,     "candidates by counting: tune/candidate_lower.c")
 
 /* ---- op classes ---- */
 RATE(ALU, "instructions", "an op of no other class")

@@ -167,7 +167,7 @@ _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((forma
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
 /* The one constructor. src, arg and dims are copied. The type and, at graph level, the shape are
- * the caller's; node_make checks nothing (verify.c does), folds nothing, computes bounds. */
+ * the caller's; node_make checks nothing (ir_verify.c does), folds nothing, computes bounds. */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,
               int rank, const int64_t *dims);
 /* r's op, type, arguments and shape over other sources; r itself when they are the same */
@@ -304,7 +304,7 @@ LiteralType literal_type(Op op, int i);
 void literal_put(Sb *out, DType d, int64_t bits);             /* shortest text that reads back bit for bit */
 const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits); /* NULL, or what is wrong: "is out of range" */
 
-/* ---- verifier (verify.c): BUG with the node's position when a rule of ops.h is broken; of a dump, an error ---- */
+/* ---- verifier (ir_verify.c): BUG with the node's position when a rule of ops.h is broken; of a dump, an error ---- */
 void ir_verify_graph(const Graph *g);
 void ir_verify_graph_node(const Graph *g, Ref r);
 void ir_verify_kernel(const IR *ir, Ref sink);

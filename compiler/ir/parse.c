@@ -4,7 +4,7 @@
  * nothing nests. A line is read into operands, arguments and a type; then the op's row in ops.h says
  * what they mean. Time is linear in the text.
  *
- * needs: any text    gives: a graph, kernels or a program that verify.c lets pass, or a message with line and caret */
+ * needs: any text    gives: a graph, kernels or a program that ir_verify.c lets pass, or a message with line and caret */
 #include "parse.h"
 
 enum { MAX_LIST = 64, MAX_BUFFERS = 1000000 };

@@ -1,4 +1,4 @@
-/* parse_graph.c: lines of graphs. Everything a constructor of build.c would call a bug is checked here first. */
+/* parse_graph.c: lines of graphs. Everything a constructor of graph_build.c would call a bug is checked here first. */
 #include "parse.h"
 
 /* ---- ops ---- */

@@ -6,7 +6,7 @@
  * ir_compact numbers nodes as the reader of the text would, so that a graph and its text compile
  * to the same bytes.
  *
- * needs: nodes that verify.c lets pass    gives: text that parse.c reads back    breaks: nothing */
+ * needs: nodes that ir_verify.c lets pass    gives: text that parse.c reads back    breaks: nothing */
 #include "print.h"
 #include "refmap.h"
 #include <stdlib.h>

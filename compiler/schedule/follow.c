@@ -84,7 +84,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   }
 }
 
-/* The contraction inlined into r, at most one by fuse.c; 0: none. */
+/* The contraction inlined into r, at most one by materialize.c; 0: none. */
 static Ref contraction_of(Sched *s, Ref r) {
   RefMap seen = { 0 };
   Refs todo = { 0 };

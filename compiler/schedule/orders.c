@@ -175,7 +175,7 @@ static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
   return node_make(ir, OP_LOAD, DT_I64, 1, node(ir, r)->rank + 1, src, 0, NULL, 0, NULL);
 }
 
-/* Walks down from an element to the stored values that it is made of, as lower.c does. */
+/* Walks down from an element to the stored values that it is made of, as kernelize.c does. */
 static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   IR *ir = o->ir;
   const Node *x = node(ir, r);
@@ -387,7 +387,7 @@ static void price_result(Orders *o, const Body *b) {
   choice_edge(o->c, b->node, around->node, cost);
 }
 
-/* ---- kernels, as lower.c makes them ---- */
+/* ---- kernels, as kernelize.c makes them ---- */
 
 static void price_bodies(Orders *o) {
   for (size_t i = 0; i < o->bodies.n; i++) {

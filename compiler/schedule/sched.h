@@ -1,6 +1,6 @@
 /* sched.h: internal to schedule/. The passes run in this order, each a file:
- * fuse.c (which values are stored), layout.c (where each stored value lies; follow.c and orders.c: in what order),
- * lower.c (kernels of scalar expressions over ranges), state.c (memory kept between runs), memplan.c (offsets in the
+ * materialize.c (which values are stored), layout.c (where each stored value lies; follow.c and orders.c: in what order),
+ * kernelize.c (kernels of scalar expressions over ranges), state_plan.c (memory kept between runs), memplan.c (offsets in the
  * arena). */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
@@ -10,9 +10,9 @@
 /* Where the elements of a stored value lie: element idx of the value is element
  * offset + sum(idx[a] * stride[a]) of the buffer. */
 typedef struct Place {
-  bool stored;             /* fuse.c: the value has memory */
-  bool select;             /* fuse.c: a CAT in one nest, which selects the part: the parts have one source */
-  bool halo_view;          /* fuse.c: a PAD read as its source's memory with room around it */
+  bool stored;             /* materialize.c: the value has memory */
+  bool select;             /* materialize.c: a CAT in one nest, which selects the part: the parts have one source */
+  bool halo_view;          /* materialize.c: a PAD read as its source's memory with room around it */
   bool has_halo;
   Ref inside;              /* the CAT this value is written into; 0: none */
   int64_t inside_at;       /* begin on the CAT's axis */

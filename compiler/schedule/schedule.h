@@ -82,7 +82,7 @@ typedef struct Layout {
   bool part, room;         /* of a concatenation; with a border around it */
 } Layout;
 
-/* schedule/state.c: elements by which the cursor of state k moves a window on, at most; 0: it is no window */
+/* schedule/state_plan.c: elements by which the cursor of state k moves a window on, at most; 0: it is no window */
 int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a space */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: its elements */

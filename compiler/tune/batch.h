@@ -1,5 +1,5 @@
-/* batch.h: internal to the tuner's batches. A batch is a child process with some candidates of a task: lower.c makes
- * programs of them and prices those, build.c code, race.c times it, verify.c compares its results, and batch.c says
+/* batch.h: internal to the tuner's batches. A batch is a child process with some candidates of a task: candidate_lower.c makes
+ * programs of them and prices those, candidate_build.c code, race.c times it, candidate_verify.c compares its results, and batch.c says
  * when. A batch talks to the tuner by lines on its standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
@@ -31,12 +31,12 @@ typedef struct Batch {
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line to whoever started this process */
 static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
 
-/* ---- lower.c ---- */
+/* ---- candidate_lower.c ---- */
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p);
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
 double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by counting */
 
-/* ---- build.c ---- */
+/* ---- candidate_build.c ---- */
 void read_headers(Lab *lab);       /* once, when it pays */
 void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen makes code of it, once */
 const Ready *find_ready(const Batch *b); /* NULL: it was not */

@@ -1,6 +1,6 @@
 /* tune.h: schedules that were measured: lock files, the tuner and its store.
  *
- * place.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
+ * machine_key.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
  * varies a schedule. batch.c has many candidates lowered, compiled and timed in child processes
  * (sandbox.c; batch.h lists its parts). search.c is the beam over them. */
 #ifndef TGC_TUNE_H
@@ -35,7 +35,7 @@ void lock_report(Ctx *c, const Lock *l);             /* warns of lines that name
 void lock_complete(Ctx *c, Lock *l, const Plan *p);
 void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts; whole or not at all; fails with EX_NOWRITE */
 
-/* ---- place.c ---- */
+/* ---- machine_key.c ---- */
 typedef struct Place { const char *text; char id[65]; } Place; /* machine and compiler in words, and their digest */
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* at blanks; s may be NULL */
@@ -173,10 +173,10 @@ typedef struct Lab {     /* what batches share */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries what the task holds; false when interrupted or out of time */
 
-/* ---- lower.c ---- */
+/* ---- candidate_lower.c ---- */
 double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
 
-/* ---- verify.c ---- */
+/* ---- candidate_verify.c ---- */
 /* Compares a schedule with the empty one on random and hard inputs. NULL: equal; else what differs. */
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts);
 

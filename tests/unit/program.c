@@ -1,4 +1,4 @@
-/* program.c (unit test): the program interpreter on programs built by hand. */
+/* interp_program.c (unit test): the program interpreter on programs built by hand. */
 #include "../../compiler/interp/interp.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* verify.c (unit test): what is right passes at each level; what is wrong is reported by its reason,
+/* ir_verify.c (unit test): what is right passes at each level; what is wrong is reported by its reason,
  * one case per rule, each in a process of its own because a report ends it. */
 #include "../../compiler/kernel/kernel.h"
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
+/* ir_verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
  * the front ends before nodes were made. Lines of dumps are judged here, which is no bug (IR.dump).
  * Common rules (arity, arguments, types) come from the op table; each level adds its own: shapes of
  * graphs, scopes of ranges in kernels and nests, order and lanes in programs. Everything is linear in

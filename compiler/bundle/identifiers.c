@@ -1,4 +1,4 @@
-/* names.c: identifiers from a model's names. The strings of a model are hostile: what reaches C text
+/* identifiers.c: identifiers from a model's names. The strings of a model are hostile: what reaches C text
  * is made of [A-Za-z0-9_], is no keyword or common macro, and is unique; the original stands in the
  * manifest. */
 #include "bundle.h"

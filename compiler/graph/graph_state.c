@@ -1,4 +1,4 @@
-/* state.c: pairs of an input and an output that the bundle keeps from one run to the next.
+/* graph_state.c: pairs of an input and an output that the bundle keeps from one run to the next.
  *
  * The pairs move to the ends of both lists, and what each pair is is read off the graph: an output that is
  * its input with something appended (a cache of keys), or the last part of that (a history of samples), is

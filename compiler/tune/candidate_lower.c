@@ -1,4 +1,4 @@
-/* lower.c: candidates as programs, and what such a program costs by counting. */
+/* candidate_lower.c: candidates as programs, and what such a program costs by counting. */
 #include "batch.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* program.c: runs programs one micro-op at a time.
+/* interp_program.c: runs programs one micro-op at a time.
  *
  * The list is first turned into steps: every node that carries a value gets a place in one array of
  * CONST bits, a lane each, and a loop's end knows where the loop begins. A node may stand in the list

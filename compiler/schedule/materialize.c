@@ -1,4 +1,4 @@
-/* fuse.c: which values are stored. From a graph to the set of realised nodes; everything else is
+/* materialize.c: which values are stored. From a graph to the set of realised nodes; everything else is
  * computed inside the kernels that need it.
  *
  * One backward walk estimates, for every node, how often its elements would be evaluated if it were

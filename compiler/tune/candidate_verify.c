@@ -1,4 +1,4 @@
-/* verify.c: does a schedule compute what the empty one does? */
+/* candidate_verify.c: does a schedule compute what the empty one does? */
 #include "batch.h"
 #include <math.h>
 #include <stdlib.h>

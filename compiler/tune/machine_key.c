@@ -1,4 +1,4 @@
-/* place.c: where a measurement holds: the machine and the compiler. Rows of another place are never used. */
+/* machine_key.c: where a measurement holds: the machine and the compiler. Rows of another place are never used. */
 #include "tune.h"
 #include "../support/leftover.h"
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* build.c: code of candidates. A backend that can load code does so in this process; for others, candidates are
+/* candidate_build.c: code of candidates. A backend that can load code does so in this process; for others, candidates are
  * written into files, many to a file, for the C compiler, with the flags of bundles. */
 #include "batch.h"
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* graph.c: evaluates graphs of tensors.
+/* interp_graph.c: evaluates graphs of tensors.
  *
  * First a plan says which nodes get storage: outputs, reductions, concatenations, scatters, and whatever is
  * elementwise and used twice or seen through a view that repeats elements. Everything between them

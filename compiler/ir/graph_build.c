@@ -1,4 +1,4 @@
-/* build.c: graph-level constructors. They infer shapes, broadcast, and skip what does nothing
+/* graph_build.c: graph-level constructors. They infer shapes, broadcast, and skip what does nothing
  * (a reshape to the same shape), so that front ends stay short. Each checks its arguments. While a front end builds a node
  * of a model, arguments that do not fit together are an error in the model at this node: operators have more combinations of
  * shapes and types than their builders can list. Anywhere else they are a bug in tgc. */

@@ -1,4 +1,4 @@
-/* lower.c: from stored values to kernels. Each stored value becomes a STORE over one range per axis;
+/* kernelize.c: from stored values to kernels. Each stored value becomes a STORE over one range per axis;
  * its expression is found by pushing the index expressions down through movement ops, in the manner
  * of tinygrad's rangeify. Asking for the same element twice gives the same node, so sharing inside a
  * kernel needs no search. A reduction opens ranges of its own.

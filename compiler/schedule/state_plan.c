@@ -1,4 +1,4 @@
-/* state.c: where states lie, and which of them change in place.
+/* state_plan.c: where states lie, and which of them change in place.
  *
  * A window needs no second memory: what is appended lies where nothing is read that was there before. Any
  * other state is written where it is read if the plan proves that nobody reads the old value after the kernel
