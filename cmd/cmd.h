@@ -160,7 +160,7 @@ Tensor npy_parse(Ctx *c, const char *what, Bytes b);
 void npy_write(const Tensor *t, Sb *out);
 void npz_parse(Ctx *c, const char *path, Bytes b, void (*each)(Ctx *c, void *arg, const char *name, Tensor t), void *arg);
 
-/* ---- state.c: --state and what runs of several steps need ---- */
+/* ---- state_args.c: --state and what runs of several steps need ---- */
 static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->steps : 1; }
 void apply_states(Ctx *c, const Options *o, Graph *g);
 void state_first(Ctx *c, const Graph *g, Tensor *in);     /* in: of the graph; the states' first values */
@@ -196,7 +196,7 @@ void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless its file has the digest of the manifest */
 
-/* ---- build.c: bundles built on this machine ---- */
+/* ---- bundle_build.c: bundles built on this machine ---- */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch); /* its bundle in a new folder of scratch */
 /* What the C compiler makes of `more`, arguments that name sources for t, as scratch/NAME.so. Fails with EX_MISSING,
  * EX_NOWRITE or EX_RETRY where the compiler or the machine is to blame. */

@@ -1,5 +1,5 @@
 /* emulate.c: bundles of other machines, run here by an emulator. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <string.h>
 
 _Noreturn static void cannot_run(Ctx *c, const Interface *f, Arch arch, const char *because) {

@@ -2,7 +2,7 @@
  * hooks (docs/bundle.md) that notes when each kernel begins, and each kernel's median is set against
  * what the machine could do: its multiply-adds at the rate that registers allow, its bytes at that of
  * reading as many bytes as the model has again and again, both measured right before. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ops.c: tgc ops: the ops and passes of the compiler, and the operators that front ends read, from their
  * tables. */
-#include "cmd.h"
+#include "../cmd.h"
 
 static const char *const level_name[] = {
   [L_VALUE] = "value", [L_EXPR] = "expr", [L_GRAPH] = "graph", [L_KERNEL] = "kernel", [L_PROG] = "program"

@@ -1,5 +1,5 @@
 /* model.c: from the command line to a graph and a plan. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* data.c: inputs and reference outputs of run and verify: files of several kinds, or numbers from a
  * seed; and outputs as files or as a summary. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

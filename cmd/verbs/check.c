@@ -1,6 +1,6 @@
 /* check.c: tgc check: whether a model can be compiled, and if not why. Everything short of compiling:
  * the file, its operators, types and shapes. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
 

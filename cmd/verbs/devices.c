@@ -1,6 +1,6 @@
 /* devices.c: tgc devices: the machine at hand, every machine tgc compiles for, and what is installed here to
  * build for each and to run what was built. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <string.h>
 
 typedef struct Devices {

@@ -1,8 +1,8 @@
 /* quantize.c: tgc quantize: an ONNX model in 8 bits from a float model and sample inputs. The model is compiled
  * with the values that are to be quantised as its outputs and run on every sample; their least and greatest
  * elements become the ranges. */
-#include "cmd.h"
-#include "../runtime_stub/tgcrt.h"
+#include "../cmd.h"
+#include "../../runtime_stub/tgcrt.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* npy.c: NumPy's array files. .npy is a magic number, a header that is the literal of a Python
  * dictionary, and the elements; .npz is a zip archive of them. Both come from users, so every number
  * is checked against the bytes there are. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* interpret.c: what a model computes by the graph interpreter, over one run or several. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <string.h>
 
 bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out) {

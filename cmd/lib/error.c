@@ -3,7 +3,7 @@
  * The graph as the front end made it is computed in double, and once more as the passes left it, with each
  * operation rounded to its type. Sums of products are rounded once there; what kernels add to that is
  * for `tgc verify` to see, which runs them. Both take the interpreter, so there is a budget. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <math.h>
 #include <string.h>
 

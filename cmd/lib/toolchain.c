@@ -1,5 +1,5 @@
 /* toolchain.c: what builds for machines that are not this one, and what is installed of it. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>

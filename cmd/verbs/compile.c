@@ -1,5 +1,5 @@
 /* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <string.h>
 
 static WeightsMode weights_mode(const Options *o, Emit emit) {

@@ -1,5 +1,5 @@
-/* state.c: --state IN=OUT[:KEY=VALUE,...], and the values of states where tgc itself makes several runs. */
-#include "cmd.h"
+/* state_args.c: --state IN=OUT[:KEY=VALUE,...], and the values of states where tgc itself makes several runs. */
+#include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* execute.c: a built bundle loaded and run: in a child process, so that a kernel that crashes is a diagnosis and not the end of
  * tgc. Results come back in shared memory. */
-#include "cmd.h"
-#include "../runtime_stub/tgcrt.h"
+#include "../cmd.h"
+#include "../../runtime_stub/tgcrt.h"
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>

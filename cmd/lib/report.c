@@ -1,5 +1,5 @@
 /* report.c: the small pieces that all reports share: names, types and sizes as text, JSON, and a line of progress. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <unistd.h>
 
 void progress_show(const Options *o, const char *stage, int64_t seconds) {

@@ -1,6 +1,6 @@
 /* resume.c: --start-after: from a dump to a graph and what passes have decided about it, compiled by the options of then. */
-#include "cmd.h"
-#include "../frontends/common/external.h"
+#include "../cmd.h"
+#include "../../frontends/common/external.h"
 #include <string.h>
 #include <strings.h>
 

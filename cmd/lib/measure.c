@@ -1,8 +1,8 @@
 /* measure.c: timing in child processes. A worker is a child that answers lines: "SECONDS RUNS" asks for
  * a block of runs, and it answers with their times. Competitors are asked in turn for short blocks, so
  * that all see the same machine; what other processes did meanwhile is told from /proc. */
-#include "cmd.h"
-#include "../runtime_stub/tgcrt.h"
+#include "../cmd.h"
+#include "../../runtime_stub/tgcrt.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* bench.c: tgc bench: the latency of a bundle on this machine, with --vs-ort that of ONNX Runtime in turn with it,
  * and with --vs-untuned that of the bundle without searched schedules, in blocks so short that all see the same machine.
  * Windows in which other processes took part of it are measured again; where that does not help, the result says so. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
 

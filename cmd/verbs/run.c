@@ -1,6 +1,6 @@
 /* run.c: tgc run: a model or a bundle, once, on this machine. */
-#include "cmd.h"
-#include "../runtime_stub/tgcrt.h"
+#include "../cmd.h"
+#include "../../runtime_stub/tgcrt.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* interface.c: what a caller of a built bundle must know, from its manifest. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <string.h>
 #include <sys/stat.h>
 

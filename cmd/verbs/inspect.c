@@ -1,7 +1,7 @@
 /* inspect.c: tgc inspect: what a model is and what tgc makes of it: interface, operators, cost,
  * kernels, memory. The pieces serve --explain and --json of other verbs too. */
-#include "cmd.h"
-#include "../compiler/graph/contraction.h"
+#include "../cmd.h"
+#include "../../compiler/graph/contraction.h"
 #include <string.h>
 
 /* ---- the graph ---- */

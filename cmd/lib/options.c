@@ -1,5 +1,5 @@
 /* options.c: the command line, the help and the manual page, all from the rows of options.h. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,21 +20,21 @@ typedef struct VerbRow {
 static const OptionRow option_rows[] = {
 #define VERB(name, args, gloss)
 #define OPTION(letter, name, arg, kind, field, verbs, help) { letter, name, arg, kind, offsetof(Options, field), verbs, help },
-#include "options.h"
+#include "../options.h"
 #undef VERB
 #undef OPTION
 };
 static const VerbRow verb_rows[] = {
 #define VERB(name, args, gloss) { #name, args, gloss },
 #define OPTION(letter, name, arg, kind, field, verbs, help)
-#include "options.h"
+#include "../options.h"
 #undef VERB
 #undef OPTION
 };
 static const char *const verb_name[VERB_COUNT] = {
 #define VERB(name, args, gloss) #name,
 #define OPTION(letter, name, arg, kind, field, verbs, help)
-#include "options.h"
+#include "../options.h"
 #undef VERB
 #undef OPTION
 };

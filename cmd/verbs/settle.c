@@ -14,7 +14,7 @@
  * Where its memory happens to lie makes a process some percent faster or slower, from its beginning to its end, and each
  * kernel in another one. So a side has several, one after another; of each kernel what a tenth of all its runs stay below counts,
  * and their sum is the model's. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* tune.c: tgc tune: searches schedules for the kernels of a model on the machine at hand. What it finds goes into
  * the store, and into a lock file next to the model. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <math.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* compare.c: how far two tensors are apart, and which node of a graph is to blame. */
-#include "cmd.h"
+#include "../cmd.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data,
  * or with the graph interpreter on seeded inputs. After a failure the graph is run again with its
  * inner values as outputs, to find the node where it first goes wrong. */
-#include "cmd.h"
-#include "../compiler/graph/graph.h"
-#include "../runtime_stub/tgcrt.h"
+#include "../cmd.h"
+#include "../../compiler/graph/graph.h"
+#include "../../runtime_stub/tgcrt.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* tunables.c: --tunable, which sets thresholds, limits and rates of a compilation, and `tgc inspect --tunables`, which lists
  * them. */
-#include "cmd.h"
-#include "../compiler/cost/tunable.h"
+#include "../cmd.h"
+#include "../../compiler/cost/tunable.h"
 
 void tunables_apply(Ctx *c, const Options *o) {
   if (!o->settings.n) return;

@@ -1,7 +1,7 @@
-/* build.c: bundles of plans as shared objects of this machine. compiler/tune/tool.c runs the C compiler and
+/* bundle_build.c: bundles of plans as shared objects of this machine. compiler/tune/tool.c runs the C compiler and
  * the linker, and judges how they end. */
-#include "cmd.h"
-#include "../runtime_stub/tgcrt.h"
+#include "../cmd.h"
+#include "../../runtime_stub/tgcrt.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
