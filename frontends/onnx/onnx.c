@@ -1,17 +1,17 @@
 /* onnx.c: the front end as a whole: its operators, and a file read, cut to what is asked for, and built with them. */
-#include "build.h"
+#include "core/build.h"
 
 static const OpRow rows[] = {
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg)                                         \
   { domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg },
-#include "optable.h"
+#include "core/optable.h"
 #undef OPROW
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static const OpForm refused[] = {
 #define REFUSED(domain, name, why) { domain, name, 0, 0, why },
-#include "refused.h"
+#include "core/refused.h"
 #undef REFUSED
 };
 enum { REFUSALS = sizeof refused / sizeof *refused };

@@ -11,7 +11,7 @@
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/frontends.h"
-#include "../../frontends/onnx/build.h"
+#include "../../frontends/onnx/core/build.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -186,7 +186,7 @@ static int sweep(const char *path, bool flip) {
 static int rows(void) {
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) \
   printf("%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", domain, name, until, imin, imax, omin, types, attrs);
-#include "../../frontends/onnx/optable.h"
+#include "../../frontends/onnx/core/optable.h"
 #undef OPROW
   return 0;
 }

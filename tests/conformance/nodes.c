@@ -7,7 +7,7 @@
  * inputs but the first as constants, then with all of them. Each test runs in a child process, so that
  * a crash fails one test. */
 #include "../../compiler/interp/interp.h"
-#include "../../frontends/onnx/onnx.h"
+#include "../../frontends/onnx/wire/onnx.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * Expected is the shape of the first result, or a part of the message; after an equals sign the values of the last result,
  * which must then be a constant. */
 #include "../../compiler/interp/interp.h"
-#include "../../frontends/onnx/onnx.h"
+#include "../../frontends/onnx/wire/onnx.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

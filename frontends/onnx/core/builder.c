@@ -1,0 +1,545 @@
+/* builder.c: the records of a model to a Graph. One walk over the nodes in order: find the row of
+ * optable.h, check the node against it, call the row's builder. Everything the table cannot build is
+ * reported before anything is built, so that a user sees the whole list.
+ *
+ * Shapes are static, so sub-graphs that compute shapes are constants: Shape gives a constant, and
+ * small integer results that depend on no input of the graph are evaluated at once (const_tensor
+ * does the rest when a builder asks). What operators there are comes from above (onnx.c), because builders
+ * come back here for bodies and for what other operators make. */
+#include "build.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- finding rows: the table is sorted by name ---- */
+static int row_compare(const void *key, const void *row) { return strcmp(key, ((const OpRow *)row)->name); }
+
+static const OpRow *row_find(const OpTable *t, const char *domain, const char *op, int64_t opset) {
+  const OpRow *hit = bsearch(op, t->rows, t->n, sizeof *t->rows, row_compare);
+  if (!hit) return NULL;
+  while (hit > t->rows && !strcmp(hit[-1].name, op)) hit--;
+  for (; hit < t->rows + t->n && !strcmp(hit->name, op); hit++)
+    if (!strcmp(hit->domain, domain) && opset >= hit->since && opset <= hit->until) return hit;
+  return NULL;
+}
+
+static bool name_known(const OpTable *t, const char *domain, const char *op) {
+  for (int v = 1; v <= OPSET_NOW; v++)
+    if (row_find(t, domain, op, v)) return true;
+  return false;
+}
+
+/* ---- what the table cannot do, all of it at once ---- */
+static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
+  if (!id) {
+    sb_puts(s, "none");
+    return;
+  }
+  const OnnxValue *v = &m->values.p[id];
+  const char *type = v->init ? dtype_info[v->init->dt].text : v->type.elem ? onnx_type_name(v->type.elem) : NULL;
+  int rank = v->init ? v->init->rank : v->type.kind == ON_TENSOR ? v->type.rank : -1;
+  sb_printf(s, "%s", type ? type : "unknown type");
+  for (int i = 0; i < rank; i++) {
+    int64_t d = v->init ? v->init->dims[i] : v->type.dims[i].value;
+    sb_puts(s, i ? "," : "[");
+    if (d >= 0) sb_printf(s, "%lld", (long long)d);
+    else sb_puts(s, !v->init && v->type.dims[i].param ? v->type.dims[i].param : "?");
+  }
+  if (rank > 0) sb_puts(s, "]");
+  if (!rank) sb_puts(s, "[]");
+}
+
+static const char *why_refused(const OpTable *t, const OnnxNode *n) {
+  for (const OpForm *f = t->refused; f < t->refused + t->nrefused; f++)
+    if (!strcmp(f->domain, n->domain) && !strcmp(f->name, n->op)) return f->why;
+  return NULL;
+}
+
+static void report_unsupported(Ctx *c, const OpTable *t, const OnnxModel *m, const OnnxNode *n) {
+  Sb in = { 0 };
+  for (uint32_t i = 0; i < n->nin && i < 8; i++) {
+    if (i) sb_puts(&in, ", ");
+    describe_value(m, n->in[i], &in);
+  }
+  if (n->nin > 8) sb_puts(&in, ", ...");
+  const char *inputs = n->nin ? in.p : "none", *domain = *n->domain ? n->domain : "ai.onnx";
+  if (!n->opset) error_at(c, onnx_pos(n), "domain '%s' is not imported", domain);
+  else if (!*n->domain && n->opset > OPSET_NOW)
+    error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest this version knows", (long long)n->opset, OPSET_NOW);
+  else if (name_known(t, n->domain, n->op))
+    error_at(c, onnx_pos(n), "operator '%s' is not supported in opset %lld; inputs: %s", n->op, (long long)n->opset, inputs);
+  else if (why_refused(t, n))
+    error_at(c, onnx_pos(n),
+             "operator '%s' of '%s' is not supported: %s; --result NAME can end the model at a value before it; inputs: %s",
+             n->op, domain, why_refused(t, n), inputs);
+  else error_at(c, onnx_pos(n), "operator '%s' of '%s' is not supported; inputs: %s", n->op, domain, inputs);
+  sb_free(&in);
+}
+
+/* In bodies too, but for those of If: a branch may be one that is never taken */
+static void report_graph(Ctx *c, const OpTable *t, const OnnxModel *m, const OnnxGraph *g) {
+  for (uint32_t i = 0; i < g->nnodes; i++) {
+    const OnnxNode *n = &g->nodes[i];
+    if (!row_find(t, n->domain, n->op, n->opset)) report_unsupported(c, t, m, n);
+    for (uint32_t a = 0; a < n->nattr && strcmp(n->op, "If"); a++)
+      if (n->attr[a].kind == AT_GRAPH) report_graph(c, t, m, n->attr[a].u.graphs[0]);
+  }
+}
+
+static void check_supported(Ctx *c, const OpTable *t, const OnnxModel *m) {
+  report_graph(c, t, m, &m->graph);
+  if (c->errors) fail_silent(c, EX_BADMODEL);
+}
+
+/* ---- attributes ---- */
+static const char kind_letter[AT_COUNT] = {
+  [AT_FLOAT] = 'f',  [AT_INT] = 'i',  [AT_STRING] = 's',  [AT_TENSOR] = 't',    [AT_GRAPH] = 'g',
+  [AT_FLOATS] = 'F', [AT_INTS] = 'I', [AT_STRINGS] = 'S', [AT_TYPE_PROTO] = 'y'
+};
+
+static void attr_take(Build *b, AttrVal *v, const OnnxAttr *a) {
+  if (kind_letter[a->kind] != v->kind) bad(b, "attribute '%s' is a %s", a->name, onnx_attr_kind_name[a->kind]);
+  v->set = true;
+  v->n = a->n;
+  switch (a->kind) {
+  case AT_INT: v->i = a->u.ints[0]; break;
+  case AT_FLOAT: v->f = (double)a->u.floats[0]; break;
+  case AT_STRING: v->s = (const char *)a->u.strings[0].p; break;
+  case AT_TENSOR: v->tensor = a->u.tensors; break;
+  case AT_INTS: v->ints = a->u.ints; break;
+  case AT_FLOATS: v->floats = a->u.floats; break;
+  case AT_GRAPH: v->graph = a->u.graphs[0]; break;
+  case AT_STRINGS: v->strings = a->u.strings; break;
+  default: break;
+  }
+}
+
+static void range_check(Build *b, const AttrVal *v, int64_t least) {
+  const int64_t *p = v->kind == 'I' ? v->ints : &v->i;
+  for (size_t i = 0; i < (v->kind == 'I' ? v->n : 1); i++)
+    if (p[i] < least)
+      bad(b, "attribute '%.*s' is %lld, expected at least %lld", (int)v->len, v->name, (long long)p[i], (long long)least);
+}
+
+/* Reads the node's attributes by the row's words, and checks each against its word. Values that an
+ * older form left in b->attr are taken over where the name and the kind are the same. */
+static void read_attrs(Build *b) {
+  AttrVal old[MAX_ATTRS];
+  int nold = b->nattr;
+  memcpy(old, b->attr, sizeof old);
+  b->nattr = 0;
+  for (const char *p = b->row->attrs; *p;) {
+    CHECK(b->nattr < MAX_ATTRS);
+    AttrVal *v = &b->attr[b->nattr++];
+    size_t len = strcspn(p, ":");
+    *v = (AttrVal){ .name = p, .len = len, .kind = p[len + 1] };
+    for (int i = 0; i < nold; i++)
+      if (old[i].len == len && !memcmp(old[i].name, p, len) && old[i].kind == v->kind) {
+        *v = old[i];
+        v->name = p;
+      }
+    for (uint32_t i = 0; nold < 0 && i < b->n->nattr; i++)
+      if (word_is(p, len, b->n->attr[i].name)) attr_take(b, v, &b->n->attr[i]);
+    p += len + 2;
+    if (*p == '>') {
+      char *end;
+      int64_t least = strtoll(p + 2, &end, 10);
+      if (v->set) range_check(b, v, least);
+      p = end;
+    }
+    if (*p == '{') {
+      bool found = !v->set;
+      const char *all = p + 1;
+      size_t all_len = strcspn(all, "}");
+      for (const char *w = all; w < all + all_len && !found; w += strcspn(w, "|}") + 1)
+        found = word_is(w, strcspn(w, "|}"), v->s);
+      if (!found) bad(b, "attribute '%.*s' is '%s', expected one of %.*s", (int)len, v->name, v->s, (int)all_len, all);
+      p = all + all_len + 1;
+    }
+    if (*p == '!') {
+      if (!v->set) bad(b, "attribute '%.*s' is missing", (int)len, v->name);
+      p++;
+    } else if (*p == '=') {
+      size_t n = strcspn(++p, " ");
+      if (!v->set) {
+        v->set = true;
+        if (v->kind == 'i') v->i = strtoll(p, NULL, 10);
+        else if (v->kind == 'f') v->f = (double)strtof(p, NULL);
+        else v->s = arena_str(&b->c->model, p, n);
+      }
+      p += n;
+    }
+    p += strspn(p, " ");
+  }
+}
+
+static void check_attr_names(Build *b) {
+  for (uint32_t i = 0; i < b->n->nattr; i++) {
+    bool known = false;
+    for (int k = 0; k < b->nattr; k++) known |= word_is(b->attr[k].name, b->attr[k].len, b->n->attr[i].name);
+    if (!known) bad(b, "there is no attribute '%s'", b->n->attr[i].name);
+  }
+}
+
+/* ---- one node ---- */
+static Ref value_ref(Build *b, OnnxId id) {
+  if (!id || b->value[id]) return b->value[id];
+  const Tensor *t = b->m->values.p[id].init;
+  if (!t) bad(b, "'%s' has no value", b->m->values.p[id].name);
+  if (t->rank > USER_RANK) bad(b, "'%s' has rank %d, over the limit of %d", b->m->values.p[id].name, t->rank, USER_RANK);
+  b->narrow[id] = t->narrow;
+  return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
+}
+
+static bool type_fits(char letter, DType d) {
+  switch (letter) {
+  case 'b': return d == DT_BOOL;
+  case 'u': return d == DT_U8;
+  case 'i': return dt_int(d);
+  case 'f':
+  case 'w': return dt_float(d);
+  case 'n': return dt_float(d) || dt_int(d);
+  default: return true;
+  }
+}
+
+static const char *input_name(const Build *b, int k) { return b->m->values.p[b->n->in[k]].name; }
+
+/* Types of the inputs against the row's letters. Returns the type to round results to when the inputs
+ * are widened for the builder (letter w), else DT_NONE. */
+static DType check_types(Build *b) {
+  static const char *const words[] = {
+    ['b'] = "bool", ['u'] = "u8", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
+  };
+  const char *letter = b->row->types;
+  DType first = b->nin && b->in[0] && !is_list(b->in[0]) ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
+  for (int k = 0; k < b->nin; k++) {
+    if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
+    const bool sequence = is_list(b->in[k]);
+    if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k])
+      bad(b, "input %d, '%s', is %s", k, input_name(b, k),
+          sequence ? "a sequence, or an optional without an element, expected a tensor" : "a tensor, expected a sequence");
+    if (b->in[k] && !sequence) {
+      DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
+      if (same && d != same)
+        bad(b, "input %d, '%s', is %s, but those before are %s", k, input_name(b, k), dtype_info[d].text, dtype_info[same].text);
+      if (!type_fits(*letter, d))
+        bad(b, "input %d, '%s', is %s, expected %s", k, input_name(b, k), dtype_info[d].text, words[(int)*letter]);
+      type = d;
+    }
+    if (letter[0] && letter[1]) letter++;
+  }
+  if (b->row->types[0] != 'w' || acc_type(first) == first) return DT_NONE;
+  for (int k = 0; k < b->nin; k++) b->in[k] = b->in[k] ? g_cast(b->ir, b->in[k], acc_type(first)) : 0;
+  return first;
+}
+
+static void check_count(Build *b, const char *what, int64_t n, int least, int most) {
+  if (n < least || n > most)
+    bad(b, "%lld %s, expected %s %d", (long long)n, what,
+        least == most ? "exactly"
+        : n < least   ? "at least"
+                      : "at most",
+        n < least ? least : most);
+}
+
+/* Shapes and the like: later users then read a table instead of evaluating the sub-graph again. */
+static Ref fold_small(Build *b, Ref r) {
+  const Node *x = node(b->ir, r);
+  Tensor t;
+  if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL))
+    return r;
+  if (has_ragged(b, r)) return r; /* a table would not say which entries are there */
+  return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
+}
+
+void become(Build *b, const char *op) {
+  b->row = row_find(b->ops, "", op, OPSET_NOW);
+  CHECK(b->row);
+  read_attrs(b);
+}
+
+void build_newest(Build *b) {
+  become(b, b->row->name);
+  b->row->build(b);
+}
+
+/* Nodes since the current node of the main graph; tables count as the nodes that would take their memory. */
+static int64_t made(const Build *b) {
+  enum { BYTES_A_NODE = 256 };
+  int64_t nodes = (int64_t)(b->ir->n - b->made_from), bytes = (int64_t)((b->c->model.total - b->bytes_from) / BYTES_A_NODE);
+  return nodes > bytes ? nodes : bytes;
+}
+
+bool unrolled_too_far(const Build *b) { return *b->unrolled + made(b) > b->c->limits.unroll; }
+
+void spend(Build *b, int64_t n) {
+  const int64_t most = b->c->limits.unroll;
+  *b->unrolled += n < most ? n : most + 1;
+  if (unrolled_too_far(b))
+    bad(b, "the model has more than %lld nodes after its loops are unrolled; --max-unroll=N allows more", (long long)most);
+}
+
+void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out) {
+  Build inner = *b;
+  inner.nin = nin;
+  inner.nout = nout;
+  inner.in = arena_dup(&b->c->model, in, (size_t)nin * sizeof *in);
+  inner.out = out;
+  inner.nattr = n;
+  if (n) memcpy(inner.attr, attrs, (size_t)n * sizeof *attrs);
+  become(&inner, op);
+  inner.row->build(&inner);
+}
+
+Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs) {
+  Ref out;
+  apply_op_outs(b, op, nin, in, n, attrs, 1, &out);
+  return out;
+}
+
+static bool among(const BuildFn *fs, BuildFn f) {
+  while (*fs && *fs != f) fs++;
+  return *fs != NULL;
+}
+
+/* What a builder makes on the way to its results may be larger than they are, but its bytes must be a number. */
+static void check_made(Build *b, Ref from) {
+  for (Ref r = from; r < b->ir->n; r++) {
+    const Node *x = node(b->ir, r);
+    if (dims_elems(x->dims, x->rank) > INT64_MAX / 16) bad(b, "takes a value of the shape %s", dims_text(b, x->dims, x->rank));
+  }
+}
+
+static void build_node(Build *b, const OnnxNode *n) {
+  const Ref first = b->ir->n;
+  b->n = n;
+  b->ir->building = b->at = onnx_pos(n);
+  b->row = row_find(b->ops, n->domain, n->op, n->opset);
+  if (!b->row) {
+    report_unsupported(b->c, b->ops, b->m, n);
+    fail_silent(b->c, EX_BADMODEL);
+  }
+  b->ir->origin = ir_origin(b->ir, n->text, n->index);
+  b->nin = (int)n->nin;
+  b->nout = (int)n->nout;
+  check_count(b, "inputs", n->nin, b->row->in_min, b->row->in_max);
+  check_count(b, "outputs", n->nout, b->row->out_min, b->row->out_max);
+  b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* adapters add a few */
+  b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
+  for (int k = 0; k < b->nin; k++) {
+    b->in[k] = value_ref(b, n->in[k]);
+    if (in_narrow(b, k) && !among(b->ops->moves, b->row->build) && !among(b->ops->take_narrow, b->row->build))
+      bad(b, "input %d, '%s', is %s, which only conversions and moves take", k, input_name(b, k),
+          onnx_type_name(in_narrow(b, k)));
+  }
+  DType narrow = check_types(b);
+  b->nattr = -1; /* nothing to take over */
+  read_attrs(b);
+  check_attr_names(b);
+  b->result_narrow = among(b->ops->moves, b->row->build) ? in_narrow(b, 0) : 0;
+  b->row->build(b);
+  check_made(b, first);
+  if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
+  for (int k = 0; k < b->nout; k++) {
+    if (!n->out[k]) continue;
+    if (!b->out[k]) bad(b, "output %d, '%s', is not supported; the others are", k, b->m->values.p[n->out[k]].name);
+    if (is_list(b->out[k])) {
+      b->value[n->out[k]] = b->out[k];
+      continue;
+    }
+    if (narrow) b->out[k] = g_cast(b->ir, b->out[k], narrow);
+    check_dims(b, node(b->ir, b->out[k])->rank, node(b->ir, b->out[k])->dims);
+    b->value[n->out[k]] = fold_small(b, b->out[k]);
+  }
+}
+
+void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
+  Build inner = *b;
+  uint32_t origin = b->ir->origin;
+  spend(b, 1 + (int64_t)g->nnodes);
+  for (uint32_t i = 0; i < g->nin; i++) b->value[g->in[i]] = in[i];
+  for (uint32_t i = 0; i < g->nnodes; i++) build_node(&inner, &g->nodes[i]);
+  for (uint32_t i = 0; i < g->nout; i++) {
+    out[i] = value_ref(b, g->out[i]);
+    if (b->narrow[g->out[i]])
+      bad(b, "result %u of its body is %s, which is not supported", i, onnx_type_name(b->narrow[g->out[i]]));
+  }
+  b->ir->origin = origin;
+  b->ir->building = b->at;
+}
+
+/* ---- inputs ---- */
+/* Looks a dimension up in the options; used[] remembers which of them named one. */
+typedef struct DimLookup {
+  const LoadOptions *o;
+  bool *used;
+  const char *missing; /* flags for those without a value */
+  Names names;         /* of those that a value may be given for */
+} DimLookup;
+
+static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
+  for (int i = 0; l->o && i < l->o->ndims; i++)
+    if (!strcmp(l->o->dims[i].name, name)) {
+      *value = l->o->dims[i].value;
+      return l->used[i] = true;
+    }
+  return false;
+}
+
+static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis) {
+  int64_t value;
+  char *name = arena_printf(&c->model, "%s:%d", input, axis);
+  if (d->value < 0) names_add(c, &l->names, d->param && *d->param ? d->param : name);
+  if (dim_given(l, name, &value)) return value;
+  if (d->value >= 0) return d->value;
+  if (d->param && dim_given(l, d->param, &value)) return value;
+  if (dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
+  if (dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
+  if (d->negative)
+    fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if any extent is meant, choose one with --dim %s=N", input,
+         (long long)d->negative, name);
+  char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
+  if (!strstr(l->missing, flag) && strlen(l->missing) < 500) l->missing = arena_printf(&c->model, "%s%s", l->missing, flag);
+  return 1;
+}
+
+/* A named dimension has one extent, whichever inputs have it. */
+typedef struct NamedDim { const char *name, *input; int64_t value; } NamedDim;
+
+static int by_name(const void *x, const void *y) {
+  const NamedDim *a = x, *b = y;
+  const int order = strcmp(a->name, b->name);
+  return order ? order : (a->value > b->value) - (a->value < b->value);
+}
+
+static void check_named(Ctx *c, NamedDim *dims, size_t n) {
+  if (n) qsort(dims, n, sizeof *dims, by_name);
+  for (size_t i = 1; i < n; i++)
+    if (!strcmp(dims[i - 1].name, dims[i].name) && dims[i - 1].value != dims[i].value)
+      fail(c, EX_BADMODEL, "dimension '%s' is %lld of input '%s', but %lld of input '%s'", dims[i].name,
+           (long long)dims[i - 1].value, dims[i - 1].input, (long long)dims[i].value, dims[i].input);
+}
+
+/* -> whether the model itself says all extents of its inputs */
+static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
+  DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1), .missing = "" };
+  const OnnxGraph *og = &b->m->graph;
+  bool fixed = true;
+  size_t nnamed = 0;
+  for (uint32_t i = 0; i < og->nin; i++) nnamed += (size_t)clamp(b->m->values.p[og->in[i]].type.rank, 0, MAX_RANK);
+  NamedDim *named = ARENA_NEW(&b->c->model, NamedDim, nnamed + 1);
+  nnamed = 0;
+  for (uint32_t i = 0; i < og->nin; i++) {
+    const OnnxValue *v = &b->m->values.p[og->in[i]];
+    if (v->type.kind != ON_TENSOR || v->type.rank < 0) fail(b->c, EX_BADMODEL, "input '%s' has no shape", v->name);
+    if (v->type.rank > USER_RANK)
+      fail(b->c, EX_BADMODEL, "input '%s' has rank %d, over the limit of %d", v->name, v->type.rank, USER_RANK);
+    GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
+    for (int a = 0; a < io.rank; a++) {
+      io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
+      fixed &= io.dims[a] == v->type.dims[a].value;
+      if (v->type.dims[a].value < 0 && v->type.dims[a].param)
+        named[nnamed++] = (NamedDim){ v->type.dims[a].param, v->name, io.dims[a] };
+      if (io.dims[a] < 0 || io.dims[a] > MAX_ELEMS)
+        fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, outside 0 to 2^40", v->name, (long long)io.dims[a]);
+    }
+    if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
+    b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);
+    io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)i);
+    VEC_PUSH(&g->inputs, io);
+  }
+  for (int i = 0; o && i < o->ndims; i++)
+    if (!l.used[i] && *o->dims[i].name != '#')
+      fail(b->c, EX_USAGE_, "--dim %s: no input has a dimension of that name without a value of its own; there are%s",
+           o->dims[i].name, names_text(b->c, &l.names));
+  VEC_FREE(&l.names.p);
+  check_named(b->c, named, nnamed);
+  if (*l.missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", l.missing);
+  return fixed;
+}
+
+/* What the model declares of a value must be what its nodes give. Shapes are compared where nobody chose an extent: with
+ * chosen ones, what an exporter noted for its own is out of date and harmless. */
+static void check_declared(Build *b, OnnxId id, bool shapes) {
+  const OnnxValue *v = &b->m->values.p[id];
+  const OnnxType *t = &v->type;
+  if (t->kind != ON_TENSOR || !b->value[id] || is_list(b->value[id])) return;
+  const Node *x = node(b->ir, b->value[id]);
+  const int elem = b->narrow[id];
+  if (t->elem && (elem ? elem != t->elem : dtype_from_onnx(t->elem) != (DType)x->dt))
+    bad(b, "'%s' is declared as %s, but it is %s", v->name, onnx_type_name(t->elem),
+        elem ? onnx_type_name(elem) : dtype_info[x->dt].text);
+  bool fits = !shapes || t->rank < 0 || t->rank == x->rank;
+  for (int a = 0; shapes && fits && a < t->rank; a++) fits = t->dims[a].value < 0 || t->dims[a].value == x->dims[a];
+  if (fits) return;
+  int64_t *dims = ARENA_NEW(&b->c->model, int64_t, t->rank + 1);
+  for (int a = 0; a < t->rank; a++) dims[a] = t->dims[a].value;
+  bad(b, "'%s' is declared with shape %s, but it has %s", v->name, dims_text(b, dims, t->rank), dims_text(b, x->dims, x->rank));
+}
+
+static void build_outputs(Build *b, Graph *g) {
+  const OnnxGraph *og = &b->m->graph;
+  b->at = (Pos){ 0 };
+  for (uint32_t i = 0; i < og->nout; i++) {
+    GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
+    if (b->narrow[og->out[i]])
+      fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
+    if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
+    io.ref = checked_ragged(b, io.ref);
+    const Node *x = node(b->ir, io.ref);
+    io.dt = (DType)x->dt;
+    io.rank = x->rank;
+    if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
+    VEC_PUSH(&g->outputs, io);
+  }
+}
+
+/* How many rows count, where --capacity fixed the most */
+static void build_counts(Build *b, Graph *g) {
+  for (size_t i = 0; i < b->ragged->n; i++) {
+    const Count *k = &b->ragged->counts[i];
+    VEC_PUSH(&g->outputs, ((GIO){ .ref = k->count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
+  }
+}
+
+/* One bool more, for the status of a run: some index was out of range */
+static void build_guard(Build *b, Graph *g) {
+  Ref any = 0;
+  for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  if (!any) return;
+  VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "index out of range", .dt = DT_BOOL }));
+  g->guarded = true;
+}
+
+Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o) {
+  check_supported(c, ops, m);
+  Graph *g = ARENA_NEW(&c->model, Graph, 1);
+  g->ir = ir_new(c);
+  g->name = m->graph.name;
+  int64_t unrolled = 0;
+  Notes wrong = { 0 };
+  Lists lists = { 0 };
+  Ragged ragged = { .wanted = o ? o->capacity : 0 };
+  ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
+  Build b = { .c = c, .ops = ops, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
+              .wrong = o && o->unguarded ? NULL : &wrong,
+              .value = ARENA_NEW(&c->model, Ref, m->values.n),
+              .narrow = ARENA_NEW(&c->model, int, m->values.n) };
+  const bool fixed = build_inputs(&b, g, o) && !ragged.most;
+  for (uint32_t i = 0; i < m->graph.nnodes; i++) {
+    const int64_t before = unrolled;
+    const OnnxNode *n = &m->graph.nodes[i];
+    b.made_from = g->ir->n;
+    b.bytes_from = c->model.total;
+    build_node(&b, n);
+    if (unrolled != before) unrolled += made(&b);
+    for (uint32_t k = 0; k < n->nout; k++)
+      if (n->out[k]) check_declared(&b, n->out[k], fixed);
+  }
+  g->ir->building = (Pos){ 0 };
+  build_outputs(&b, g);
+  build_counts(&b, g);
+  g->ir->origin = 0;
+  build_guard(&b, g);
+  return g;
+}

@@ -1,0 +1,106 @@
+/* ragged.c: axes of which only the first entries count, as many as a run finds: results of operators whose size depends on
+ * data, as long as --capacity says (capacity_ops.c). Nothing may look at the rest: each entry of what is computed along such an
+ * axis must come from the same entry of what it is computed from. Then the rest of a result is rest too, and whoever reads it
+ * is told how many entries count. An axis of extent 1 is not told from others that a reshape adds or drops, and sums over it are
+ * left out. So the graph has at least two entries, and outputs are cut. */
+#include "build.h"
+#include <string.h>
+
+enum { NONE, FIRST_AXIS, MIXED = 255 }; /* axis a: FIRST_AXIS + a; MIXED: what counts went together with what does not */
+
+static bool whole(const Node *from, const Node *to, int a, int b) { return b < to->rank && from->dims[a] == to->dims[b]; }
+
+/* The axis of the reshaped x that has as many elements before it as axis a, and as many itself */
+static int reshaped(const Node *from, const Node *x, int a) {
+  int64_t before = dims_elems(from->dims, a), at = 1;
+  for (int i = 0; i < x->rank; at *= x->dims[i++])
+    if (at == before && x->dims[i] == from->dims[a]) return FIRST_AXIS + i;
+  return MIXED;
+}
+
+/* Where axis a of source number k is in x */
+static int carried(const Node *from, const Node *x, int k, int a) {
+  switch ((Op)x->op) {
+  case OP_RESHAPE: return reshaped(from, x, a);
+  case OP_PERMUTE:
+    for (int i = 0; i < x->rank; i++)
+      if (permute_perm(x, i) == a) return FIRST_AXIS + i;
+    return MIXED;
+  case OP_SHRINK: return whole(from, x, a, a) && !shrink_begin(x, a) && shrink_step(x, a) == 1 ? FIRST_AXIS + a : MIXED;
+  case OP_WINDOW: return a != window_axis(x) ? FIRST_AXIS + a : MIXED;
+  case OP_CAT: return a != cat_axis(x) ? FIRST_AXIS + a : MIXED;
+  case OP_GATHER: return k || a != gather_axis(x) ? FIRST_AXIS + a : MIXED;
+  case OP_EXPAND: case OP_PAD: case OP_REDUCE: return whole(from, x, a, a) ? FIRST_AXIS + a : MIXED;
+  default: /* of fewer axes: broadcast from the last one on */
+    return op_info[x->op].level == L_EXPR && whole(from, x, a, a + x->rank - from->rank) ? FIRST_AXIS + a + x->rank - from->rank
+                                                                                         : MIXED;
+  }
+}
+
+static int combined(const IR *ir, const uint8_t *axis, const Node *x) {
+  int r = NONE;
+  for (int k = 0; k < x->nsrc; k++) {
+    int own = axis[x->src[k]];
+    if (own != NONE && own != MIXED) own = carried(node(ir, x->src[k]), x, k, own - FIRST_AXIS);
+    if (own != NONE) r = r == NONE || r == own ? own : MIXED;
+  }
+  return r;
+}
+
+/* One byte for each node; sources stand before what reads them. */
+static const uint8_t *ragged(Build *b) {
+  Ragged *g = b->ragged;
+  if (b->ir->n > g->room) {
+    uint8_t *more = ARENA_NEW(&b->c->model, uint8_t, 2 * (int64_t)b->ir->n);
+    if (g->known) memcpy(more, g->axis, g->known);
+    g->axis = more;
+    g->room = 2 * b->ir->n;
+  }
+  uint8_t *axis = g->axis;
+  for (Ref r = g->known ? g->known : 1; r < b->ir->n; r++) {
+    axis[r] = (uint8_t)combined(b->ir, axis, node(b->ir, r));
+    for (size_t i = 0; i < g->n; i++)
+      if (g->counts[i].there == r) axis[r] = FIRST_AXIS;
+  }
+  g->known = b->ir->n;
+  return axis;
+}
+
+bool has_ragged(Build *b, Ref r) { return b->ragged->n && ragged(b)[r] != NONE; }
+
+void check_counts(Build *b, Ref r, int64_t from, int64_t to) {
+  if (!b->ragged->n || is_list(r)) return;
+  int a = ragged(b)[r];
+  if (a == MIXED || (a >= FIRST_AXIS + from && a < FIRST_AXIS + to))
+    bad(b, "an extent that depends on the data is asked for; beside the results of --capacity their counts are outputs");
+}
+
+/* The first node that mixed what r is made of */
+static Ref first_mixed(const IR *ir, const uint8_t *axis, Ref r) {
+  for (;;) {
+    const Node *x = node(ir, r);
+    int k = 0;
+    while (k < x->nsrc && axis[x->src[k]] != MIXED) k++;
+    if (k == x->nsrc) return r;
+    r = x->src[k];
+  }
+}
+
+Ref checked_ragged(Build *b, Ref r) {
+  if (!b->ragged->n) return r;
+  const uint8_t *axis = ragged(b);
+  if (axis[r] == NONE || (axis[r] != MIXED && b->ragged->wanted == b->ragged->most)) return r;
+  if (axis[r] != MIXED) return shrink_axis(b->ir, r, axis[r] - FIRST_AXIS, 0, 1, b->ragged->wanted);
+  fail_at(b->c, EX_BADMODEL, ir_pos(b->ir, first_mixed(b->ir, axis, r)),
+          "rows that --capacity added go into results of others; --result NAME can end the model at a value before it");
+}
+
+void add_count(Build *b, Ref there, Ref count) {
+  Ragged *g = b->ragged;
+  const char *name = b->m->values.p[b->n->out[0]].name;
+  for (size_t i = 0; i < g->n; i++)
+    if (!strcmp(g->counts[i].name, name)) bad(b, "a result of --capacity in a body that runs more than once");
+  g->counts = grown(b, g->counts, g->n, sizeof *g->counts);
+  g->counts[g->n++] = (Count){ name, there, count };
+  if (g->known > there) g->known = there; /* it was there before */
+}

@@ -1,0 +1,329 @@
+/* control_ops.c: If, Loop, Scan. A graph has no control flow: what decides it is known when compiling, mostly, as shapes
+ * are. A condition that is not known selects between the results of both branches; a loop is as many
+ * copies of its body. Where its condition is not known, each copy takes what the one before it gives, as if the loop
+ * went on, so that what only counts stays known; beside that goes the state at the loop's end, which copies after it keep. */
+#include "../core/build.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const OnnxGraph *body(Build *b, const char *name, uint32_t nin, uint32_t nout) {
+  const OnnxGraph *g = attr_find(b, name)->graph;
+  if (g->nin != nin) bad(b, "attribute '%s' has %u inputs, expected %u", name, g->nin, nin);
+  if (g->nout != nout) bad(b, "attribute '%s' has %u outputs, expected %u", name, g->nout, nout);
+  return g;
+}
+
+/* One truth value, rank 0; *known: it is, and is *value */
+static Ref truth(Build *b, Ref r, bool *known, bool *value) {
+  const Node *n = is_list(r) ? NULL : node(b->ir, r);
+  Tensor t;
+  if (!n || n->dt != DT_BOOL || dims_elems(n->dims, n->rank) != 1) bad(b, "the condition is not one bool");
+  r = g_reshape(b->ir, r, 0, NULL);
+  *known = const_tensor(b, r, &t);
+  *value = *known && tensor_int(&t, 0);
+  return r;
+}
+
+static const Node *tensor_node(Build *b, Ref r) {
+  if (is_list(r)) bad(b, "a sequence depends on a condition that depends on an input of the graph, or is a result of iterations");
+  return node(b->ir, r);
+}
+
+static bool alike(const Node *x, const Node *y) {
+  return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
+}
+
+/* One element, which exporters write now as [1] and now as [], with as many axes as like has if that has more */
+static Ref with_axes_of(Build *b, Ref r, const Node *like) {
+  const Node *x = node(b->ir, r);
+  bool one = dims_elems(x->dims, x->rank) == 1 && dims_elems(like->dims, like->rank) == 1;
+  return one && x->rank < like->rank ? g_reshape(b->ir, r, like->rank, like->dims) : r;
+}
+
+/* a where the condition holds, else c; both sides must be alike */
+static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
+  const Node *x = tensor_node(b, a), *y = tensor_node(b, c);
+  a = with_axes_of(b, a, y);
+  c = with_axes_of(b, c, x);
+  if (!alike(node(b->ir, a), node(b->ir, c)))
+    bad(b, "%s %u differs in type or shape, and the condition depends on an input of the graph", what, k);
+  return a == c ? a : g_where(b->ir, cond, a, c);
+}
+
+typedef struct Branch {
+  Build *b;
+  const OnnxGraph *g;
+  Ref *out;
+} Branch;
+
+static void build_branch(Ctx *c, void *arg) {
+  (void)c;
+  Branch *t = arg;
+  build_body(t->b, t->g, NULL, t->out);
+}
+
+/* Whether a branch fits the shapes at hand; if not, *why says why not */
+static bool branch_fits(Branch *t, const char **why) {
+  Ctx *c = t->b->c;
+  FILE *err = c->err;
+  char *said = NULL;
+  size_t n = 0;
+  int errors = c->errors;
+  uint32_t origin = t->b->ir->origin;
+  c->err = open_memstream(&said, &n);
+  int code = ctx_try(c, build_branch, t);
+  fclose(c->err);
+  c->err = err;
+  c->errors = errors;
+  t->b->ir->origin = origin;
+  t->b->ir->building = t->b->at;
+  *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
+  free(said);
+  if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail(c, code, "%s", *why);
+  return !code;
+}
+
+/* Exporters write branches for shapes that an input may also have: with other shapes they are not valid, and
+ * running them would fail. */
+void op_if(Build *b) {
+  static const char *const name[2] = { "else_branch", "then_branch" };
+  bool known, value, fits[2];
+  const char *why[2];
+  Branch branch[2];
+  Ref cond = truth(b, b->in[0], &known, &value);
+  for (int k = 0; k < 2; k++)
+    branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
+  if (known) {
+    build_body(b, branch[value].g, NULL, b->out);
+    return;
+  }
+  size_t noted[3] = { wrong_noted(b) };
+  for (int k = 0; k < 2; k++) {
+    fits[k] = branch_fits(&branch[k], &why[k]);
+    if (b->wrong && !fits[k]) b->wrong->n = noted[k];
+    noted[k + 1] = wrong_noted(b);
+  }
+  for (int k = 0; k < 2 && fits[0] && fits[1]; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
+  if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
+  for (int k = 0; k < 2; k++)
+    if (!fits[k]) warn_at(b->c, b->at, "the other branch is always taken, because '%s' cannot be built: %s", name[k], why[k]);
+  for (int k = 0; k < b->nout; k++)
+    b->out[k] = !fits[0]   ? branch[1].out[k]
+                : !fits[1] ? branch[0].out[k]
+                           : choose(b, cond, branch[1].out[k], branch[0].out[k], "output", (uint32_t)k);
+}
+
+/* What the iterations gave, one behind the other on a new axis; n > 0 */
+static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) {
+  Ref *x = ARENA_NEW(&b->c->model, Ref, n);
+  for (int64_t i = 0; i < n; i++) {
+    const Node *p = tensor_node(b, parts[i]);
+    int64_t dims[USER_RANK + 1];
+    if (!alike(p, node(b->ir, parts[0]))) bad(b, "results of the iterations differ in type or shape");
+    if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of the iterations have rank %d", p->rank);
+    for (int a = 0; a <= p->rank; a++) dims[a] = a < axis ? p->dims[a] : a == axis ? 1 : p->dims[a - 1];
+    x[reverse ? n - 1 - i : i] = g_reshape(b->ir, parts[i], p->rank + 1, dims);
+  }
+  return cat_all(b, n, x, axis);
+}
+
+/* No iteration: a body built once says what its results would look like. */
+static Ref empty(Build *b, Ref like, int axis) { return shrink_axis(b->ir, stack(b, &like, 1, axis, false), axis, 0, 1, 0); }
+
+/* The outputs of the body in each iteration */
+typedef struct Runs {
+  Ref **p;
+  int64_t n;
+} Runs;
+
+static Ref *run_body(Build *b, const OnnxGraph *g, const Ref *in, Runs *r) {
+  r->p = grown(b, r->p, (size_t)r->n, sizeof *r->p);
+  Ref *out = r->p[r->n++] = ARENA_NEW(&b->c->model, Ref, g->nout + 1);
+  build_body(b, g, in, out);
+  return out;
+}
+
+static Ref stack_output(Build *b, const Runs *r, uint32_t k, int axis, bool reverse) {
+  Ref *x = ARENA_NEW(&b->c->model, Ref, r->n + 1);
+  for (int64_t i = 0; i < r->n; i++) x[i] = r->p[i][k];
+  return stack(b, x, r->n, axis, reverse);
+}
+
+void op_loop(Build *b) {
+  uint32_t nstate = (uint32_t)b->nin - (b->nin > 2 ? 2 : (uint32_t)b->nin);
+  const OnnxGraph *g = attr_find(b, "body")->graph;
+  if (g->nout < nstate + 1) bad(b, "attribute 'body' has %u outputs, expected at least %u", g->nout, nstate + 1);
+  uint32_t nscan = g->nout - 1 - nstate, nin = nstate + 2;
+  body(b, "body", nin, g->nout);
+  if ((uint32_t)b->nout > nstate + nscan) bad(b, "%d outputs, expected at most %u", b->nout, nstate + nscan);
+  Tensor t;
+  int64_t trips = INT64_MAX;
+  bool known = true, live = true;
+  Ref cond = 0; /* when the loop may have ended: whether it has not */
+  if (has_in(b, 0)) {
+    if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1) bad(b, "'M' is not one i64");
+    if (!const_tensor(b, b->in[0], &t))
+      bad(b, "the number of iterations 'M' depends on input '%s' of the graph; a constant in its place can be compiled",
+          input_behind(b, b->in[0]));
+    trips = tensor_int(&t, 0);
+  }
+  if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1), *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
+  Runs runs = { 0 };
+  memcpy(result, b->in + 2, nstate * sizeof *result);
+  memcpy(in + 2, b->in + 2, nstate * sizeof *in);
+  for (int64_t i = 0; i < trips && (live || !known); i++) {
+    if (!known && trips == INT64_MAX)
+      bad(b, "how often the body runs depends on input '%s' of the graph; with a constant 'M', as the most it may run, it can be "
+          "compiled", input_behind(b, cond));
+    if (!known && nscan)
+      bad(b, "how many results the iterations give depends on input '%s' of the graph", input_behind(b, cond));
+    in[0] = c_int(b->ir, DT_I64, i);
+    in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
+    const size_t noted = wrong_noted(b);
+    const bool doubtful = b->doubtful;
+    b->doubtful |= !known;
+    const Ref *out = run_body(b, g, in, &runs);
+    b->doubtful = doubtful;
+    if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
+    for (uint32_t k = 0; k < nstate; k++)
+      result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);
+    memcpy(in + 2, out + 1, nstate * sizeof *in);
+    bool was_known = known;
+    Ref next = truth(b, out[0], &known, &live);
+    if (!was_known) { /* ended once, ended for good */
+      cond = g_binary(b->ir, OP_AND, cond, next);
+      known = known && !live;
+    } else {
+      cond = next;
+    }
+  }
+  bool none = !runs.n;
+  if (none && nscan) {
+    in[0] = c_int(b->ir, DT_I64, 0);
+    in[1] = c_int(b->ir, DT_BOOL, 0);
+    run_body(b, g, in, &runs);
+  }
+  for (uint32_t k = nstate; k < nstate + nscan; k++)
+    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+  memcpy(b->out, result, (size_t)b->nout * sizeof *result);
+}
+
+/* Entry k of a list of axes or directions; 0 when the list is left out */
+static int64_t entry(Build *b, const char *name, uint32_t k, uint32_t expected) {
+  int n;
+  const int64_t *v = attr_ints(b, name, &n);
+  if (v && (uint32_t)n != expected) bad(b, "attribute '%s' has %d entries, expected %u", name, n, expected);
+  return v ? v[k] : 0;
+}
+
+void op_scan(Build *b) {
+  int64_t nx = attr_int(b, "num_scan_inputs"), trips = -1;
+  if (nx < 1 || nx > b->nin) bad(b, "attribute 'num_scan_inputs' is %lld, expected 1 to %d", (long long)nx, b->nin);
+  uint32_t nstate = (uint32_t)(b->nin - nx), nscan = (uint32_t)b->nout - nstate;
+  if ((uint32_t)b->nout < nstate) bad(b, "%d outputs, expected at least %u", b->nout, nstate);
+  const OnnxGraph *g = body(b, "body", (uint32_t)b->nin, (uint32_t)b->nout);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, b->nin + 1);
+  Runs runs = { 0 };
+  int *axis = ARENA_NEW(&b->c->model, int, nx + 1);
+  for (uint32_t k = 0; k < nx; k++) {
+    const Node *x = in_node(b, (int)(nstate + k));
+    axis[k] = axis_of(b, entry(b, "scan_input_axes", k, (uint32_t)nx), x->rank);
+    if (trips >= 0 && x->dims[axis[k]] != trips)
+      bad(b, "input %u has %lld elements to scan, but those before have %lld", nstate + k, (long long)x->dims[axis[k]],
+          (long long)trips);
+    trips = x->dims[axis[k]];
+  }
+  memcpy(in, b->in, nstate * sizeof *in);
+  for (int64_t i = 0; i < (trips ? trips : 1); i++) {
+    for (uint32_t k = 0; k < nx; k++) {
+      Ref x = b->in[nstate + k];
+      int64_t at = entry(b, "scan_input_directions", k, (uint32_t)nx) ? trips - 1 - i : i;
+      if (!trips)
+        x = pad_axes(b->ir, x, axis[k], 1, (int64_t[]){ 0 }, (int64_t[]){ 1 }, c_int(b->ir, (DType)node(b->ir, x)->dt, 0));
+      in[nstate + k] = without_axes(b->ir, shrink_axis(b->ir, x, axis[k], trips ? at : 0, 1, 1), 1u << axis[k]);
+    }
+    const Ref *out = run_body(b, g, in, &runs);
+    if (trips) memcpy(in, out, nstate * sizeof *in);
+  }
+  for (uint32_t k = 0; k < (uint32_t)b->nout; k++) {
+    if (k < nstate) {
+      b->out[k] = in[k];
+      continue;
+    }
+    int at = axis_of(b, entry(b, "scan_output_axes", k - nstate, nscan), tensor_node(b, runs.p[0][k])->rank + 1);
+    bool reverse = entry(b, "scan_output_directions", k - nstate, nscan) != 0;
+    b->out[k] = trips ? stack_output(b, &runs, k, at, reverse) : empty(b, runs.p[0][k], at);
+  }
+}
+
+/* ---- Scan as it was in opset 8: a batch of sequences, each of a length of its own. Inputs: the lengths or nothing, states
+ * [batch, ..], what is scanned [batch, steps, ..]; results have these axes, too. ---- */
+enum { SEQ_LENGTHS, SEQ_VALUES };
+
+static Ref batch_entry(Build *b, Ref x, int64_t i) { return without_axes(b->ir, shrink_axis(b->ir, x, 0, i, 1, 1), 1); }
+
+/* Input k with the time axis turned round; what is behind the end of a sequence stays there. */
+static Ref backwards(Build *b, int k) {
+  const AttrVal axes[] = { int_attr("batch_axis", 0), int_attr("time_axis", 1) };
+  if (!has_in(b, SEQ_LENGTHS)) return g_flip(b->ir, b->in[k], 2u);
+  return apply_op(b, "ReverseSequence", 2, (Ref[]){ b->in[k], b->in[SEQ_LENGTHS] }, 2, axes);
+}
+
+/* One sequence: state[] is what goes in and, after `steps` steps, comes out; x[] is scanned. Results of steps that the
+ * sequence lacks are 0. */
+static void scan_sequence(Build *b, const OnnxGraph *g, uint32_t nstate, uint32_t nx, Ref *in, const Ref *x, int64_t steps,
+                          Ref length, Runs *r) {
+  IR *ir = b->ir;
+  for (int64_t t = 0; t < steps; t++) {
+    for (uint32_t k = 0; k < nx; k++) in[nstate + k] = batch_entry(b, x[k], t);
+    Ref *out = run_body(b, g, in, r), there = length ? g_binary(ir, OP_CMPLT, integer(b, t), length) : 0;
+    for (uint32_t k = 0; k < g->nout && there; k++) {
+      const Node *n = tensor_node(b, out[k]);
+      if (k < nstate) out[k] = choose(b, there, out[k], in[k], "state", k);
+      else out[k] = g_where(ir, there, out[k], c_int(ir, (DType)n->dt, 0));
+    }
+    memcpy(in, out, nstate * sizeof *in);
+  }
+}
+
+void op_batch_scan(Build *b) {
+  const int64_t nx = attr_int(b, "num_scan_inputs");
+  if (nx < 1 || nx > b->nin - SEQ_VALUES)
+    bad(b, "attribute 'num_scan_inputs' is %lld, expected 1 to %d", (long long)nx, b->nin - SEQ_VALUES);
+  const uint32_t nstate = (uint32_t)(b->nin - SEQ_VALUES - nx);
+  const OnnxGraph *g = body(b, "body", (uint32_t)b->nin - SEQ_VALUES, (uint32_t)b->nout);
+  if (g->nout < nstate) bad(b, "%d outputs, expected at least %u", b->nout, nstate);
+  int64_t batch = -1, steps = -1;
+  for (int k = SEQ_VALUES; k < b->nin; k++) {
+    const bool scanned = k - SEQ_VALUES >= (int)nstate;
+    if (!has_in(b, k)) bad(b, "input %d is left out, but required", k);
+    const Node *x = in_node(b, k);
+    if (x->rank < 1 + scanned) bad(b, "input %d has rank %d, expected at least %d", k, x->rank, 1 + scanned);
+    if (batch < 0) batch = x->dims[0];
+    if (scanned && steps < 0) steps = x->dims[1];
+    if (x->dims[0] != batch || (scanned && x->dims[1] != steps))
+      bad(b, "input %d is not of the batch of %lld, or has not as many steps as the others", k, (long long)batch);
+  }
+  if (!batch || !steps) bad(b, "there is nothing to scan: %lld sequences of %lld steps", (long long)batch, (long long)steps);
+  const Node *lengths = has_in(b, SEQ_LENGTHS) ? in_node(b, SEQ_LENGTHS) : NULL;
+  if (lengths && (lengths->rank != 1 || lengths->dims[0] != batch || lengths->dt != DT_I64))
+    bad(b, "input 'sequence_lens' is not one i64 for each of %lld sequences", (long long)batch);
+  Ref *in = ARENA_NEW(&b->c->model, Ref, b->nin), *x = ARENA_NEW(&b->c->model, Ref, nx), *one = ARENA_NEW(&b->c->model, Ref, nx);
+  for (uint32_t k = 0; k < nx; k++) {
+    const int from = (int)(SEQ_VALUES + nstate + k);
+    x[k] = entry(b, "directions", k, (uint32_t)nx) ? backwards(b, from) : b->in[from];
+  }
+  spend(b, batch);
+  Ref **all = ARENA_NEW(&b->c->model, Ref *, g->nout + 1); /* of each output its part from each sequence */
+  for (uint32_t k = 0; k < g->nout; k++) all[k] = ARENA_NEW(&b->c->model, Ref, batch);
+  for (int64_t i = 0; i < batch; i++) {
+    Runs runs = { 0 };
+    for (uint32_t k = 0; k < nstate; k++) in[k] = batch_entry(b, b->in[SEQ_VALUES + k], i);
+    for (uint32_t k = 0; k < nx; k++) one[k] = batch_entry(b, x[k], i);
+    scan_sequence(b, g, nstate, (uint32_t)nx, in, one, steps, lengths ? batch_entry(b, b->in[SEQ_LENGTHS], i) : 0, &runs);
+    for (uint32_t k = 0; k < g->nout; k++) all[k][i] = k < nstate ? in[k] : stack_output(b, &runs, k, 0, false);
+  }
+  for (uint32_t k = 0; k < g->nout; k++) b->out[k] = stack(b, all[k], batch, 0, false);
+}

@@ -1,0 +1,330 @@
+/* learn_ops.c: the operators of ai.onnx.ml but for trees: linear models and support vectors, which are products with a table
+ * and a function of the sums, and what prepares their columns. Rows are samples. What one-dimensional input there is, is
+ * one row; strings there are none. */
+#include "../core/build.h"
+#include <math.h>
+#include <string.h>
+
+Ref feature_rows(Build *b, Ref x) {
+  const Node *n = node(b->ir, x);
+  if (n->rank < 1 || n->rank > 2) bad(b, "the input has rank %d, expected rows of numbers", n->rank);
+  return n->rank == 2 ? x : g_reshape(b->ir, x, 2, (int64_t[]){ 1, n->dims[0] });
+}
+
+static Ref along(Build *b, const char *op, Ref x, int64_t axis) {
+  const AttrVal at = int_attr("axis", axis);
+  return apply_op(b, op, 1, &x, 1, &at);
+}
+
+Ref best_class(Build *b, Ref scores) {
+  return g_reshape(b->ir, along(b, "ArgMax", scores, 1), 2, (int64_t[]){ node(b->ir, scores)->dims[0], 1 });
+}
+
+/* SOFTMAX_ZERO leaves zeros where they are, but for a factor that takes them lower still */
+Ref transformed(Build *b, Ref scores, const char *how) {
+  IR *ir = b->ir;
+  if (!strcmp(how, "LOGISTIC")) return apply_op(b, "Sigmoid", 1, &scores, 0, NULL);
+  if (!strcmp(how, "SOFTMAX")) return along(b, "Softmax", scores, 1);
+  if (strcmp(how, "SOFTMAX_ZERO")) return scores;
+  Ref top = g_reduce(ir, OP_MAX, scores, 2), counts = g_binary(ir, OP_CMPLT, num(b, scores, 1e-7), g_unary(ir, OP_ABS, scores));
+  Ref e = g_where(ir, counts, g_unary(ir, OP_EXP, g_binary(ir, OP_SUB, scores, top)), num(b, scores, 0));
+  Ref small = mul(b, scores, g_unary(ir, OP_EXP, g_unary(ir, OP_NEG, top))), sum = g_reduce(ir, OP_ADD, e, 2);
+  sum = g_where(ir, g_binary(ir, OP_CMPEQ, sum, num(b, sum, 0)), num(b, sum, 1), sum);
+  return g_where(ir, counts, g_binary(ir, OP_DIV, e, sum), g_binary(ir, OP_DIV, small, sum));
+}
+
+/* ---- classes ---- */
+int64_t class_count(Build *b, const char *ints) {
+  const AttrVal *s = attr_find(b, "classlabels_strings");
+  int n;
+  if (!attr_ints(b, ints, &n) && !s->set) bad(b, "there are no labels of classes");
+  return n ? n : (int64_t)s->n;
+}
+
+Ref class_labels(Build *b, const char *ints, Ref at) {
+  int n;
+  const int64_t *v = attr_ints(b, ints, &n);
+  if (!n && b->n->out[0])
+    bad(b, "its labels are strings, which are not supported; --result with the name of its scores leaves them out");
+  if (!n) return 0;
+  int64_t rows = node(b->ir, at)->dims[0];
+  Ref label = g_gather(b->ir, g_reshape(b->ir, ints_ref(b, n, v), 2, (int64_t[]){ 1, n }), at, 1);
+  return g_reshape(b->ir, label, 1, &rows);
+}
+
+/* ---- linear models ---- */
+static Ref table(Build *b, const char *name, int rank, const int64_t *dims) {
+  const AttrVal *a = attr_find(b, name);
+  if (!a->set || (int64_t)a->n != dims_elems(dims, rank))
+    bad(b, "attribute '%s' has %lld entries, expected %lld", name, (long long)(a->set ? a->n : 0),
+        (long long)dims_elems(dims, rank));
+  return tensor_ref(b, DT_F32, rank, dims, a->floats);
+}
+
+static Ref linear(Build *b, int64_t results) {
+  Ref x = g_cast(b->ir, feature_rows(b, b->in[0]), DT_F32);
+  Ref w = table(b, "coefficients", 2, (int64_t[]){ results, node(b->ir, x)->dims[1] });
+  Ref y = matmul(b, x, g_permute(b->ir, w, (int64_t[]){ 1, 0 }));
+  const AttrVal *bias = attr_find(b, "intercepts");
+  return bias->set && bias->n ? add(b, y, table(b, "intercepts", 1, &results)) : y;
+}
+
+void op_linear_regressor(Build *b) {
+  b->out[0] = transformed(b, linear(b, attr_int(b, "targets")), attr_find(b, "post_transform")->s);
+}
+
+/* Two classes may have one sum, which speaks for the second */
+void op_linear_classifier(Build *b) {
+  IR *ir = b->ir;
+  int64_t classes = class_count(b, "classlabels_ints"), columns = node(ir, feature_rows(b, b->in[0]))->dims[1];
+  const bool one = classes == 2 && (int64_t)attr_find(b, "coefficients")->n == columns,
+             logistic = attr_is(b, "post_transform", "LOGISTIC");
+  Ref y = linear(b, one ? 1 : classes);
+  if (one) {
+    b->out[0] = class_labels(b, "classlabels_ints", g_cast(ir, g_binary(ir, OP_CMPLT, num(b, y, 0), y), DT_I64));
+    Ref other = logistic ? g_unary(ir, OP_NEG, y) : g_binary(ir, OP_SUB, num(b, y, 1), y),
+        both = g_cat(ir, 2, (Ref[]){ other, y }, 1);
+    b->out[1] = logistic ? transformed(b, both, "LOGISTIC") : both;
+    return;
+  }
+  b->out[0] = class_labels(b, "classlabels_ints", best_class(b, y));
+  b->out[1] = transformed(b, y, attr_find(b, "post_transform")->s);
+}
+
+/* Of each row with each of n vectors: a product, or what the kernel makes of it; [rows, n] */
+static Ref kernel(Build *b, Ref x, int64_t n) {
+  IR *ir = b->ir;
+  const AttrVal *p = attr_find(b, "kernel_params");
+  double gamma = p->set && p->n == 3 ? (double)p->floats[0] : 0, offset = p->set && p->n == 3 ? (double)p->floats[1] : 0;
+  double degree = p->set && p->n == 3 ? (double)p->floats[2] : 0;
+  int64_t columns = node(ir, x)->dims[1];
+  Ref v = table(b, "support_vectors", 2, (int64_t[]){ n, columns });
+  if (attr_is(b, "kernel_type", "RBF")) {
+    Ref wide = g_reshape(ir, x, 3, (int64_t[]){ node(ir, x)->dims[0], 1, columns });
+    Ref far = g_binary(ir, OP_SUB, wide, g_reshape(ir, v, 3, (int64_t[]){ 1, n, columns }));
+    Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, mul(b, far, far), 4), 4);
+    return g_unary(ir, OP_EXP, mul(b, sum, num(b, sum, -gamma)));
+  }
+  Ref y = matmul(b, x, g_permute(ir, v, (int64_t[]){ 1, 0 }));
+  if (attr_is(b, "kernel_type", "LINEAR")) return y;
+  y = add(b, mul(b, y, num(b, y, gamma)), num(b, y, offset));
+  if (attr_is(b, "kernel_type", "SIGMOID")) return g_unary(ir, OP_TANH, y);
+  return apply_op(b, "Pow", 2, (Ref[]){ y, num(b, y, degree) }, 0, NULL);
+}
+
+void op_svm_regressor(Build *b) {
+  IR *ir = b->ir;
+  int64_t n = attr_int(b, "n_supports");
+  Ref x = g_cast(ir, feature_rows(b, b->in[0]), DT_F32), k = n ? kernel(b, x, n) : x;
+  Ref w = table(b, "coefficients", 2, (int64_t[]){ node(ir, k)->dims[1], 1 }), y = matmul(b, k, w);
+  y = add(b, y, table(b, "rho", 1, (int64_t[]){ 1 }));
+  if (attr_int(b, "one_class")) y = g_where(ir, g_binary(ir, OP_CMPLT, num(b, y, 0), y), num(b, y, 1), num(b, y, -1));
+  b->out[0] = transformed(b, y, attr_find(b, "post_transform")->s);
+}
+
+/* Of each pair of classes i < j one sum: the support vectors of i by row j - 1 of the coefficients, those of j by row i */
+static Ref sums_of_pairs(Build *b, Ref x, int64_t classes, const int64_t *sizes) {
+  const int64_t most = MAX_ELEMS, pairs = elems_mul(b, classes, classes - 1) / 2;
+  int64_t vectors = 0, from = 0, *at[2], n = 0;
+  for (int64_t c = 0; c < classes; c++) {
+    if (sizes[c] < 0 || sizes[c] > most - vectors) bad(b, "class %lld has %lld support vectors", (long long)c, (long long)sizes[c]);
+    vectors += sizes[c];
+  }
+  if (vectors < 1 || pairs < 1) bad(b, "there is nothing to compare: %lld classes, %lld vectors", (long long)classes, (long long)vectors);
+  Ref k = kernel(b, x, vectors), w = table(b, "coefficients", 2, (int64_t[]){ classes - 1, vectors });
+  Ref rho = table(b, "rho", 1, &pairs);
+  Ref *part = ARENA_NEW(&b->c->model, Ref, classes + 1);
+  for (int64_t c = 0; c < classes; from += sizes[c++]) {
+    Ref of_class = shrink_axis(b->ir, w, 1, from, 1, sizes[c]);
+    part[c] = matmul(b, shrink_axis(b->ir, k, 1, from, 1, sizes[c]), g_permute(b->ir, of_class, (int64_t[]){ 1, 0 }));
+  }
+  Ref all = cat_all(b, classes, part, 1);
+  for (int i = 0; i < 2; i++) at[i] = ARENA_NEW(&b->c->model, int64_t, pairs);
+  for (int64_t i = 0; i < classes; i++)
+    for (int64_t j = i + 1; j < classes; j++, n++) {
+      at[0][n] = i * (classes - 1) + j - 1;
+      at[1][n] = j * (classes - 1) + i;
+    }
+  return add(b, add(b, take(b, all, 1, at[0], n), take(b, all, 1, at[1], n)), rho);
+}
+
+/* The votes of each class: a pair is won by its first class where its sum is above 0, else by its second */
+static Ref votes_of(Build *b, Ref sums, int64_t classes) {
+  const int64_t pairs = node(b->ir, sums)->dims[1], shape[2] = { pairs, classes };
+  double *won = ARENA_NEW(&b->c->model, double, pairs * classes), *lost = ARENA_NEW(&b->c->model, double, classes);
+  int64_t n = 0;
+  for (int64_t i = 0; i < classes; i++)
+    for (int64_t j = i + 1; j < classes; j++, n++) {
+      won[n * classes + i] = 1;
+      won[n * classes + j] = -1;
+      lost[j]++;
+    }
+  Ref first = g_cast(b->ir, g_binary(b->ir, OP_CMPLT, num(b, sums, 0), sums), DT_F32);
+  return add(b, matmul(b, first, floats_ref(b, DT_F32, 2, shape, won)), floats_ref(b, DT_F32, 1, &classes, lost));
+}
+
+/* Without support vectors a class has one sum. Two classes compared have one: above 0 it is a vote for the first, whose score
+ * is its negative, or what it lacks to 1 where a softmax is asked for, which then is not taken: so ONNX Runtime does. */
+void op_svm_classifier(Build *b) {
+  IR *ir = b->ir;
+  int n;
+  const int64_t classes = class_count(b, "classlabels_ints"), *sizes = attr_ints(b, "vectors_per_class", &n);
+  const char *how = attr_find(b, "post_transform")->s;
+  Ref x = g_cast(ir, feature_rows(b, b->in[0]), DT_F32);
+  if (n && n != classes) bad(b, "attribute 'vectors_per_class' has %d entries for %lld classes", n, (long long)classes);
+  if (!n) {
+    Ref w = table(b, "coefficients", 2, (int64_t[]){ classes, node(ir, x)->dims[1] });
+    Ref y = add(b, matmul(b, x, g_permute(ir, w, (int64_t[]){ 1, 0 })), table(b, "rho", 1, (int64_t[]){ 1 }));
+    b->out[0] = class_labels(b, "classlabels_ints", best_class(b, y));
+    b->out[1] = transformed(b, y, how);
+    return;
+  }
+  Ref y = sums_of_pairs(b, x, classes, sizes);
+  b->out[0] = class_labels(b, "classlabels_ints", best_class(b, votes_of(b, y, classes)));
+  if (b->nout < 2 || !b->n->out[1]) return;
+  if (attr_find(b, "prob_a")->set)
+    bad(b, "its probabilities come from iterations until they agree, which is not supported; --result with the name of its "
+        "label leaves them out");
+  const bool softmax = !strcmp(how, "SOFTMAX") || !strcmp(how, "SOFTMAX_ZERO");
+  if (classes == 2) y = g_cat(ir, 2, (Ref[]){ softmax ? sub(b, num(b, y, 1), y) : g_unary(ir, OP_NEG, y), y }, 1);
+  b->out[1] = classes == 2 && softmax ? y : transformed(b, y, how);
+}
+
+/* ---- columns ---- */
+/* An attribute of one value for all columns, or of one each */
+static Ref per_column(Build *b, const char *name, double otherwise) {
+  const AttrVal *a = attr_find(b, name);
+  const Node *x = in_node(b, 0);
+  int64_t n = a->set ? (int64_t)a->n : 0, columns = x->rank ? x->dims[x->rank - 1] : 1;
+  if (!n) return c_float(b->ir, DT_F32, otherwise);
+  if (n != 1 && n != columns) bad(b, "attribute '%s' has %lld entries for %lld columns", name, (long long)n, (long long)columns);
+  return n == 1 ? c_float(b->ir, DT_F32, (double)a->floats[0]) : tensor_ref(b, DT_F32, 1, &n, a->floats);
+}
+
+void op_scaler(Build *b) {
+  Ref x = g_cast(b->ir, b->in[0], DT_F32);
+  b->out[0] = mul(b, g_binary(b->ir, OP_SUB, x, per_column(b, "offset", 0)), per_column(b, "scale", 1));
+}
+
+/* Rows of zeros stay so. MAX is the greatest, not that of the magnitudes. */
+void op_normalizer(Build *b) {
+  IR *ir = b->ir;
+  Ref x = g_cast(ir, feature_rows(b, b->in[0]), DT_F32), by;
+  if (attr_is(b, "norm", "MAX")) by = g_reduce(ir, OP_MAX, x, 2);
+  else if (attr_is(b, "norm", "L1")) by = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, x), 2);
+  else by = g_unary(ir, OP_SQRT, g_reduce(ir, OP_ADD, mul(b, x, x), 2));
+  by = g_where(ir, g_binary(ir, OP_CMPEQ, by, num(b, by, 0)), num(b, by, 1), by);
+  b->out[0] = g_reshape(ir, g_binary(ir, OP_DIV, x, by), in_node(b, 0)->rank, in_node(b, 0)->dims);
+}
+
+void op_binarizer(Build *b) {
+  Ref x = b->in[0], limit = num(b, x, attr_float(b, "threshold"));
+  if (dt_int(in_dt(b, 0)))
+    limit = g_unary(b->ir, OP_FLOOR, c_float(b->ir, DT_F64, attr_float(b, "threshold"))), x = g_cast(b->ir, x, DT_F64);
+  b->out[0] = g_cast(b->ir, g_binary(b->ir, OP_CMPLT, limit, x), in_dt(b, 0));
+}
+
+void op_imputer(Build *b) {
+  IR *ir = b->ir;
+  const bool ints = dt_int(in_dt(b, 0));
+  const AttrVal *a = attr_find(b, ints ? "imputed_value_int64s" : "imputed_value_floats");
+  int64_t n = a->set ? (int64_t)a->n : 0, columns = in_node(b, 0)->rank ? in_node(b, 0)->dims[in_node(b, 0)->rank - 1] : 1;
+  double from = attr_float(b, "replaced_value_float");
+  if (n != 1 && n != columns) bad(b, "%lld imputed values for %lld columns", (long long)n, (long long)columns);
+  Ref to = ints ? tensor_ref(b, DT_I64, 1, &n, a->ints) : tensor_ref(b, DT_F32, 1, &n, a->floats);
+  if (n == 1) to = g_reshape(ir, to, 0, NULL);
+  Ref x = b->in[0], hit = ints     ? g_binary(ir, OP_CMPEQ, x, c_int(ir, in_dt(b, 0), attr_int(b, "replaced_value_int64")))
+                        : isnan(from) ? g_binary(ir, OP_CMPNE, x, x) : g_binary(ir, OP_CMPEQ, x, num(b, x, from));
+  b->out[0] = g_where(ir, hit, g_cast(ir, to, in_dt(b, 0)), x);
+}
+
+/* Elements of the last axis, one after another: Gather, but a vector of data is a row */
+void op_array_feature_extractor(Build *b) {
+  IR *ir = b->ir;
+  const Node *y = in_node(b, 1);
+  int64_t n = dims_elems(y->dims, y->rank);
+  Ref x = in_node(b, 0)->rank > 1 ? b->in[0] : feature_rows(b, b->in[0]);
+  const AttrVal last = int_attr("axis", -1);
+  b->out[0] = apply_op(b, "Gather", 2, (Ref[]){ x, g_reshape(ir, b->in[1], 1, &n) }, 1, &last);
+}
+
+void op_feature_vectorizer(Build *b) {
+  int n;
+  const int64_t *sizes = attr_ints(b, "inputdimensions", &n);
+  Ref *parts = ARENA_NEW(&b->c->model, Ref, b->nin);
+  for (int k = 0; k < b->nin; k++) {
+    parts[k] = g_cast(b->ir, feature_rows(b, b->in[k]), DT_F32);
+    const Node *x = node(b->ir, parts[k]);
+    if (x->dims[0] != node(b->ir, parts[0])->dims[0])
+      bad(b, "input %d has %lld rows, those before have others", k, (long long)x->dims[0]);
+    if (k < n && sizes[k] != x->dims[1])
+      bad(b, "input %d has %lld columns, attribute 'inputdimensions' says %lld", k, (long long)x->dims[1], (long long)sizes[k]);
+  }
+  b->out[0] = cat_all(b, b->nin, parts, 1);
+}
+
+void op_one_hot_encoder(Build *b) {
+  IR *ir = b->ir;
+  int n, rank = in_node(b, 0)->rank;
+  const int64_t *cats = attr_ints(b, "cats_int64s", &n);
+  if (!n) bad(b, "its categories are strings, which are not supported");
+  if (!attr_int(b, "zeros")) bad(b, "attribute 'zeros' is 0: that what is in no category ends the run is not supported");
+  int64_t dims[MAX_RANK];
+  for (int i = 0; i < rank; i++) dims[i] = in_node(b, 0)->dims[i];
+  dims[rank] = 1;
+  Ref x = g_reshape(ir, g_cast(ir, b->in[0], DT_I64), rank + 1, dims);
+  dims[rank] = n;
+  check_dims(b, rank + 1, dims);
+  b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, x, ints_ref(b, n, cats)), DT_F32);
+}
+
+/* ---- LabelEncoder: keys and values in one of several attributes ---- */
+static Ref one_of(Build *b, const char *what, int64_t *n) {
+  static const struct { const char *end; DType type; } kinds[] = { { "int64s", DT_I64 }, { "floats", DT_F32 } };
+  char name[40];
+  snprintf(name, sizeof name, "%s_tensor", what);
+  const AttrVal *t = b->row->since >= 4 ? attr_find(b, name) : NULL;
+  if (t && t->set) {
+    *n = t->tensor->elems;
+    return g_reshape(b->ir, g_weight(b->ir, ir_tensor(b->ir, t->tensor)), 1, n);
+  }
+  for (int k = 0; k < 2; k++) {
+    snprintf(name, sizeof name, "%s_%s", what, kinds[k].end);
+    const AttrVal *a = attr_find(b, name);
+    *n = a->set ? (int64_t)a->n : 0;
+    if (*n) return k ? tensor_ref(b, DT_F32, 1, n, a->floats) : tensor_ref(b, DT_I64, 1, n, a->ints);
+  }
+  bad(b, "its %s are strings, which are not supported", what);
+}
+
+/* The value of the first key that is equal: the least of the places where one is */
+void op_label_encoder(Build *b) {
+  IR *ir = b->ir;
+  int64_t nkeys, nvalues, count = dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank);
+  Ref keys = one_of(b, "keys", &nkeys), values = one_of(b, "values", &nvalues);
+  if (nkeys != nvalues) bad(b, "%lld keys and %lld values", (long long)nkeys, (long long)nvalues);
+  DType d = in_dt(b, 0), to = (DType)node(ir, values)->dt;
+  const AttrVal *t = b->row->since >= 4 ? attr_find(b, "default_tensor") : NULL;
+  Ref none = t && t->set    ? c_float(ir, to, tensor_float(t->tensor, 0))
+             : to == DT_I64 ? c_int(ir, to, attr_int(b, "default_int64"))
+                            : c_float(ir, to, attr_float(b, "default_float"));
+  Ref x = g_reshape(ir, b->in[0], 2, (int64_t[]){ count, 1 }),
+      key = g_reshape(ir, g_cast(ir, keys, d), 2, (int64_t[]){ 1, nkeys });
+  Ref hit = g_binary(ir, OP_CMPEQ, x, key);
+  if (dt_float(d) && b->row->since >= 4)
+    hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPNE, key, key)));
+  Ref at = g_reduce(ir, OP_MIN, g_where(ir, hit, iota_axis(ir, DT_I64, nkeys, 1, 2), c_int(ir, DT_I64, nkeys)), 2);
+  Ref found = g_gather(ir, g_reshape(ir, values, 2, (int64_t[]){ 1, nkeys }),
+                       g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, nkeys - 1)), 1);
+  found = g_where(ir, g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, nkeys)), found, none);
+  b->out[0] = g_reshape(ir, found, in_node(b, 0)->rank, in_node(b, 0)->dims);
+}
+
+/* A map for each row would name the columns of the table; the table itself is what tgc gives. */
+void op_zip_map(Build *b) {
+  const Ref x = feature_rows(b, b->in[0]);
+  const int64_t columns = node(b->ir, x)->dims[1], labels = class_count(b, "classlabels_int64s");
+  if (labels != columns) bad(b, "there are %lld labels for %lld columns", (long long)labels, (long long)columns);
+  warn_at(b->c, b->at, "its result is a table of %lld columns, in the order of the labels, in place of maps", (long long)columns);
+  b->out[0] = x;
+}

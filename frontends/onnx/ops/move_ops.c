@@ -1,0 +1,365 @@
+/* move_ops.c: operators that only move elements: Reshape, Transpose, Slice, Split, Concat, Pad, Tile ...
+ * All their other arguments are known when compiling, so each becomes a chain of views; where no view
+ * can say it (a mirrored border), a gather by constant indices. */
+#include "../core/build.h"
+#include <string.h>
+
+/* ---- pieces that other builders use too ---- */
+Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int i = 0; i < rank; i++) dims[i] = i == axis ? n : 1;
+  return g_reshape(ir, g_iota(ir, d, n), rank, dims);
+}
+
+Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n) {
+  const Node *xn = node(ir, x);
+  int64_t from[MAX_RANK] = { 0 }, steps[MAX_RANK], dims[MAX_RANK];
+  for (int i = 0; i < xn->rank; i++) {
+    dims[i] = i == axis ? n : xn->dims[i];
+    steps[i] = i == axis ? step : 1;
+  }
+  from[axis] = n ? begin : 0;
+  return g_shrink(ir, x, from, steps, dims);
+}
+
+Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
+  do { /* in several rounds when there are more than a node has sources */
+    int64_t parts = 0;
+    for (int64_t i = 0; i < n; i += 4096) xs[parts++] = g_cat(b->ir, (int)(n - i < 4096 ? n - i : 4096), xs + i, axis);
+    n = parts;
+  } while (n > 1);
+  return xs[0];
+}
+
+Ref moved_channels(Build *b, Ref x, bool to_front) {
+  int rank = node(b->ir, x)->rank;
+  int64_t perm[MAX_RANK];
+  if (rank < 3) bad(b, "the input has rank %d, expected at least 3", rank);
+  for (int i = 0; i < rank; i++) perm[i] = !i ? 0 : to_front ? i == 1 ? rank - 1 : i - 1 : i == rank - 1 ? 1 : i + 1;
+  return g_permute(b->ir, x, perm);
+}
+
+Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill) {
+  int64_t before[MAX_RANK] = { 0 }, after[MAX_RANK] = { 0 };
+  memcpy(before + first, lo, (size_t)n * sizeof *lo);
+  memcpy(after + first, hi, (size_t)n * sizeof *hi);
+  return g_pad(ir, x, before, after, fill);
+}
+
+Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner) {
+  const Node *n = node(ir, x);
+  int64_t split[MAX_RANK], merged[MAX_RANK];
+  int at = axis + inner; /* of the new axis */
+  for (int i = 0; i < n->rank; i++) {
+    split[i + (i >= at)] = n->dims[i];
+    merged[i] = i == axis ? n->dims[i] * times : n->dims[i];
+  }
+  split[at] = 1;
+  x = g_reshape(ir, x, n->rank + 1, split);
+  split[at] = times;
+  return g_reshape(ir, g_expand(ir, x, n->rank + 1, split), node(ir, x)->rank - 1, merged);
+}
+
+Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) {
+  IR *ir = b->ir;
+  const Node *xn = node(ir, x);
+  int64_t extent = xn->dims[axis], step = n > 1 ? index[1] - index[0] : 1, times = extent ? n / extent : 0;
+  bool even = true, each = times > 1 && n == extent * times, whole = each;
+  for (int64_t i = 0; i < n; i++) {
+    CHECK(index[i] >= 0 && index[i] < extent);
+    even &= step && index[i] == index[0] + i * step;
+    each = each && index[i] == i / times;
+    whole = whole && index[i] == i % extent;
+  }
+  if (even) return shrink_axis(ir, x, axis, n ? index[0] : 0, step, n);
+  if (each || whole) return repeat_axis(ir, x, axis, times, each);
+  int64_t dims[MAX_RANK];
+  for (int i = 0; i < xn->rank; i++) dims[i] = i == axis ? n : 1;
+  return g_gather(ir, x, tensor_ref(b, DT_I64, xn->rank, dims, index), axis);
+}
+
+/* ---- views ---- */
+void op_reshape(Build *b) {
+  const Node *x = in_node(b, 0);
+  int rank, free_axis = -1;
+  const int64_t *want = const_ints(b, 1, "shape", &rank);
+  int64_t dims[USER_RANK], known = 1, total = dims_elems(x->dims, x->rank);
+  if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
+  for (int i = 0; i < rank; i++) {
+    dims[i] = want[i];
+    if (want[i] == 0 && !attr_int(b, "allowzero")) {
+      if (i >= x->rank) bad(b, "entry %d of the shape is 0, but the input has rank %d", i, x->rank);
+      dims[i] = x->dims[i];
+    }
+    if (dims[i] < -1) bad(b, "entry %d of the shape is %lld", i, (long long)dims[i]);
+    if (dims[i] == -1 && free_axis >= 0) bad(b, "entries %d and %d of the shape are both -1", free_axis, i);
+    if (dims[i] == -1) free_axis = i;
+    else if (!i64_mul(known, dims[i], &known)) bad(b, "the shape %s has too many elements", dims_text(b, want, rank));
+  }
+  if (free_axis >= 0) {
+    if (!known || total % known)
+      bad(b, "%lld elements do not fill the shape's -1: the other entries have %lld", (long long)total, (long long)known);
+    dims[free_axis] = total / known;
+    known = total;
+  }
+  check_dims(b, rank, dims);
+  if (known != total) bad(b, "the input has %lld elements, but the shape has %lld", (long long)total, (long long)known);
+  b->out[0] = g_reshape(b->ir, b->in[0], rank, dims);
+}
+
+void op_flatten(Build *b) {
+  const Node *x = in_node(b, 0);
+  int64_t axis = attr_int(b, "axis");
+  if (axis < -x->rank || axis > x->rank) bad(b, "axis %lld is outside a tensor of rank %d", (long long)axis, x->rank);
+  if (axis < 0) axis += x->rank;
+  int64_t dims[2] = { dims_elems(x->dims, (int)axis), dims_elems(x->dims + axis, x->rank - (int)axis) };
+  b->out[0] = g_reshape(b->ir, b->in[0], 2, dims);
+}
+
+void op_squeeze(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n = 0;
+  uint32_t axes = 0;
+  const int64_t *list = has_in(b, 1) ? const_ints(b, 1, "axes", &n) : NULL;
+  if (list) axes = axes_of(b, list, n, x->rank);
+  for (int i = 0; i < x->rank; i++) {
+    if (!list && x->dims[i] == 1) axes |= 1u << i;
+    if ((axes >> i & 1) && x->dims[i] != 1) bad(b, "axis %d has extent %lld, not 1", i, (long long)x->dims[i]);
+  }
+  b->out[0] = without_axes(b->ir, b->in[0], axes);
+}
+
+void op_unsqueeze(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, from = 0;
+  const int64_t *list = const_ints(b, 1, "axes", &n);
+  int64_t dims[USER_RANK];
+  if (n + x->rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", n + x->rank, USER_RANK);
+  uint32_t axes = axes_of(b, list, n, n + x->rank);
+  for (int i = 0; i < n + x->rank; i++) dims[i] = axes >> i & 1 ? 1 : x->dims[from++];
+  b->out[0] = g_reshape(b->ir, b->in[0], n + x->rank, dims);
+}
+
+void op_transpose(Build *b) {
+  int rank = in_node(b, 0)->rank, n;
+  int64_t perm[MAX_RANK];
+  const int64_t *given = attr_ints(b, "perm", &n);
+  if (given && n != rank) bad(b, "attribute 'perm' has %d entries, but the input has rank %d", n, rank);
+  for (int i = 0; i < rank; i++) perm[i] = given ? given[i] : rank - 1 - i;
+  for (int i = 0; i < rank; i++) /* unlike axes of other operators, these do not count from the end */
+    if (perm[i] < 0) bad(b, "entry %d of attribute 'perm' is %lld", i, (long long)perm[i]);
+  axes_of(b, perm, rank, rank);
+  b->out[0] = g_permute(b->ir, b->in[0], perm);
+}
+
+void op_expand(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n;
+  const int64_t *want = const_ints(b, 1, "shape", &n);
+  int rank = n > x->rank ? n : x->rank;
+  int64_t dims[USER_RANK];
+  if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
+  for (int i = 1; i <= rank; i++) {
+    int64_t w = i <= n ? want[n - i] : 1, d = i <= x->rank ? x->dims[x->rank - i] : 1;
+    dims[rank - i] = w == 1 ? d : w;
+  }
+  check_dims(b, rank, dims);
+  b->out[0] = to_shape(b, b->in[0], rank, dims);
+}
+
+void op_tile(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, rank = x->rank;
+  const int64_t *times = const_ints(b, 1, "repeats", &n);
+  int64_t dims[USER_RANK];
+  if (n != rank) bad(b, "input 'repeats' has %d entries, but the input has rank %d", n, rank);
+  for (int i = 0; i < n; i++)
+    if (times[i] < 0 || !i64_mul(x->dims[i], times[i], &dims[i]))
+      bad(b, "entry %d of the repeats is %lld", i, (long long)times[i]);
+  check_dims(b, rank, dims);
+  Ref r = b->in[0];
+  for (int i = 0; i < n; i++)
+    if (times[i] != 1) r = repeat_axis(b->ir, r, i, times[i], false);
+  b->out[0] = r;
+}
+
+void op_concat(Build *b) {
+  const Node *x = in_node(b, 0);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  int64_t dims[USER_RANK];
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  for (int k = 1; k < b->nin; k++) {
+    const Node *y = in_node(b, k);
+    if (y->rank != x->rank) bad(b, "input %d has rank %d, but input 0 has rank %d", k, y->rank, x->rank);
+    for (int i = 0; i < x->rank; i++)
+      if (i != axis && y->dims[i] != x->dims[i])
+        bad(b, "input %d has extent %lld on axis %d, but input 0 has %lld", k, (long long)y->dims[i], i, (long long)x->dims[i]);
+    dims[axis] += y->dims[axis];
+    check_dims(b, x->rank, dims);
+  }
+  b->out[0] = cat_all(b, b->nin, b->in, axis);
+}
+
+void op_split(Build *b) {
+  const Node *x = in_node(b, 0);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank), n = b->nout;
+  int64_t extent = x->dims[axis], at = 0, *size = ARENA_NEW(&b->c->model, int64_t, n);
+  if (has_in(b, 1)) {
+    if (attr_set(b, "num_outputs")) bad(b, "both the input 'split' and the attribute 'num_outputs' are given");
+    const int64_t *v = const_ints(b, 1, "split", &n);
+    if (n != b->nout) bad(b, "input 'split' has %d entries for %d outputs", n, b->nout);
+    memcpy(size, v, (size_t)n * sizeof *v);
+  } else {
+    if (attr_set(b, "num_outputs") && attr_int(b, "num_outputs") != n)
+      bad(b, "attribute 'num_outputs' is %lld for %d outputs", (long long)attr_int(b, "num_outputs"), n);
+    int64_t each = (extent + n - 1) / n;
+    for (int i = 0; i < n; i++, at += each) size[i] = clamp(extent - at, 0, each);
+  }
+  at = 0;
+  for (int i = 0; i < n; i++) {
+    if (size[i] < 0 || size[i] > extent - at)
+      bad(b, "part %d has extent %lld, but %lld are left", i, (long long)size[i], (long long)(extent - at));
+    b->out[i] = shrink_axis(b->ir, b->in[0], axis, at, 1, size[i]);
+    at += size[i];
+  }
+  if (at != extent) bad(b, "the parts have %lld elements, but axis %d has %lld", (long long)at, axis, (long long)extent);
+}
+
+void op_slice(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, m, na = 0, ns = 0;
+  const int64_t *starts = const_ints(b, 1, "starts", &n), *ends = const_ints(b, 2, "ends", &m);
+  const int64_t *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL,
+                *steps = has_in(b, 4) ? const_ints(b, 4, "steps", &ns) : NULL;
+  if (m != n || (axes && na != n) || (steps && ns != n))
+    bad(b, "the inputs 'starts', 'ends', 'axes' and 'steps' differ in length");
+  if (!axes && n > x->rank) bad(b, "input 'starts' has %d entries, but the input has rank %d", n, x->rank);
+  if (axes) axes_of(b, axes, n, x->rank);
+  Ref r = b->in[0];
+  for (int i = 0; i < n; i++) {
+    int a = axes ? axis_of(b, axes[i], x->rank) : i;
+    int64_t step = steps ? clamp(steps[i], -MAX_ELEMS, MAX_ELEMS) : 1, d = x->dims[a], from = starts[i], to = ends[i];
+    if (!step) bad(b, "the step of axis %d is 0", a);
+    if (from < 0) from = from < -d ? -1 : from + d; /* before the first element */
+    if (to < 0) to = to < -d ? -1 : to + d;
+    from = clamp(from, 0, step > 0 ? d : d - 1);
+    to = step > 0 ? clamp(to, 0, d) : clamp(to, -1, d - 1);
+    int64_t count = step > 0 ? (to - from + step - 1) / step : (from - to - step - 1) / -step;
+    r = shrink_axis(b->ir, r, a, from, step, count > 0 && d ? count : 0);
+  }
+  b->out[0] = r;
+}
+
+/* Of pictures: without the borders left, top, right and bottom, or so many rows and columns from the left and the top one on */
+void op_crop(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, m;
+  const int64_t *border = attr_ints(b, "border", &n), *size = attr_ints(b, "scale", &m);
+  if (x->rank != 4 || n != 4 || (size && m != 2)) bad(b, "pictures [N,C,H,W] need 4 borders and, if any, 2 sizes");
+  b->out[0] = b->in[0];
+  for (int i = 0; i < 2; i++) {
+    int64_t extent = x->dims[2 + i], from = border[1 - i], count = size ? size[i] : extent - from - border[3 - i];
+    if (count < 0 || from > extent || count > extent - from)
+      bad(b, "what is left does not lie in the %lld elements of axis %d", (long long)extent, 2 + i);
+    b->out[0] = shrink_axis(b->ir, b->out[0], 2 + i, from, 1, count);
+  }
+}
+
+/* ---- Pad: a constant around it, or indices that mirror, repeat the border or wrap ---- */
+static int64_t pad_source(int64_t i, int64_t n, char mode) {
+  if (mode == 'e') return clamp(i, 0, n - 1);
+  int64_t period = mode == 'w' ? n : n > 1 ? 2 * (n - 1) : 1;
+  i = (i % period + period) % period;
+  return i < n ? i : period - i;
+}
+
+/* What is cut off is gone before the rest repeats itself. */
+static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char mode) {
+  int64_t n = node(b->ir, x)->dims[axis], out = n + lo + hi, cut = lo < 0 ? -lo : 0, kept = n - cut + (hi < 0 ? hi : 0);
+  if (kept < 1 && out) bad(b, "axis %d is empty and cannot be extended", axis);
+  if (out > MAX_ELEMS >> 16) bad(b, "the result has extent %lld on axis %d", (long long)out, axis);
+  int64_t *index = ARENA_NEW(&b->c->model, int64_t, out + 1);
+  for (int64_t i = 0; i < out; i++) index[i] = cut + pad_source(i - lo - cut, kept, mode);
+  return take(b, x, axis, index, out);
+}
+
+void op_pad(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  int n, na = x->rank;
+  const int64_t *pads = const_ints(b, 1, "pads", &n), *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL;
+  if (n != 2 * na) bad(b, "input 'pads' has %d entries for %d axes", n, na);
+  if (axes) axes_of(b, axes, na, x->rank);
+  Ref fill = c_int(ir, in_dt(b, 0), 0), r = b->in[0];
+  if (has_in(b, 2)) {
+    if (dims_elems(in_node(b, 2)->dims, in_node(b, 2)->rank) != 1) bad(b, "input 'constant_value' is not a scalar");
+    fill = g_reshape(ir, b->in[2], 0, NULL);
+  }
+  for (int i = 0; i < na; i++) {
+    int a = axes ? axis_of(b, axes[i], x->rank) : i;
+    int64_t lo = pads[i], hi = pads[na + i], d = x->dims[a];
+    if (lo > MAX_ELEMS || hi > MAX_ELEMS || lo < -d || hi < -d || d + lo + hi < 0 || d + lo + hi > MAX_ELEMS)
+      bad(b, "the padding on axis %d is %lld and %lld around %lld elements", a, (long long)lo, (long long)hi, (long long)d);
+    if (!attr_is(b, "mode", "constant")) {
+      r = pad_by_index(b, r, a, lo, hi, attr_is(b, "mode", "edge") ? 'e' : attr_is(b, "mode", "wrap") ? 'w' : 'r');
+      continue;
+    }
+    int64_t cut_lo = lo < 0 ? -lo : 0, cut_hi = hi < 0 ? -hi : 0, keep = d - cut_lo - cut_hi, drop = keep < 0 ? -keep : 0;
+    int64_t add_lo = lo > 0 ? lo : 0, add_hi = hi > 0 ? hi : 0; /* one side may cut into what the other side adds */
+    if (drop && cut_lo > d) bad(b, "the padding on axis %d cuts more than there is", a);
+    r = shrink_axis(ir, r, a, keep > 0 ? cut_lo : 0, 1, keep > 0 ? keep : 0);
+    if (drop && add_lo) add_lo -= drop;
+    else if (drop) add_hi -= drop;
+    r = pad_axes(ir, r, a, 1, &add_lo, &add_hi, fill);
+  }
+  b->out[0] = r;
+}
+
+void op_center_crop_pad(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, na;
+  const int64_t *want = const_ints(b, 1, "shape", &n), *axes = attr_ints(b, "axes", &na);
+  if (axes ? na != n : n != x->rank) bad(b, "input 'shape' has %d entries for %d axes", n, axes ? na : x->rank);
+  if (axes) axes_of(b, axes, n, x->rank);
+  Ref r = b->in[0];
+  for (int i = 0; i < n; i++) {
+    int a = axes ? axis_of(b, axes[i], x->rank) : i;
+    if (want[i] < 0 || want[i] > MAX_ELEMS) bad(b, "entry %d of the shape is %lld", i, (long long)want[i]);
+    int64_t more = want[i] - x->dims[a], lo = more / 2, hi = more - lo;
+    if (more < 0) r = shrink_axis(b->ir, r, a, -more / 2, 1, want[i]);
+    else r = pad_axes(b->ir, r, a, 1, &lo, &hi, c_int(b->ir, in_dt(b, 0), 0));
+  }
+  b->out[0] = r;
+}
+
+/* [N, C, H, W] between channels and blocks of pixels */
+static int64_t block_size(Build *b, int rank) {
+  int64_t s = attr_int(b, "blocksize");
+  if (rank != 4) bad(b, "the input has rank %d, expected 4", rank);
+  if (s > 1 << 20) bad(b, "attribute 'blocksize' is %lld", (long long)s);
+  return s;
+}
+
+void op_depth_to_space(Build *b) {
+  const Node *x = in_node(b, 0);
+  int64_t s = block_size(b, x->rank);
+  if (x->dims[1] % (s * s)) bad(b, "blocks of %lld do not divide %lld channels", (long long)(s * s), (long long)x->dims[1]);
+  int64_t n = x->dims[0], c = x->dims[1] / (s * s), h = x->dims[2], w = x->dims[3];
+  bool crd = attr_is(b, "mode", "CRD");
+  int64_t split[] = { n, crd ? c : s, s, crd ? s : c, h, w };
+  Ref r = g_permute(b->ir, g_reshape(b->ir, b->in[0], 6, split),
+                    crd ? (int64_t[]){ 0, 1, 4, 2, 5, 3 } : (int64_t[]){ 0, 3, 4, 1, 5, 2 });
+  b->out[0] = g_reshape(b->ir, r, 4, (int64_t[]){ n, c, h * s, w * s });
+}
+
+void op_space_to_depth(Build *b) {
+  const Node *x = in_node(b, 0);
+  int64_t s = block_size(b, x->rank);
+  if (x->dims[2] % s || x->dims[3] % s)
+    bad(b, "blocks of %lld do not divide %lld by %lld pixels", (long long)s, (long long)x->dims[2], (long long)x->dims[3]);
+  int64_t n = x->dims[0], c = x->dims[1], h = x->dims[2] / s, w = x->dims[3] / s;
+  bool crd = attr_is(b, "mode", "CRD");
+  Ref r = g_reshape(b->ir, b->in[0], 6, (int64_t[]){ n, c, h, s, w, s });
+  r = g_permute(b->ir, r, crd ? (int64_t[]){ 0, 1, 3, 5, 2, 4 } : (int64_t[]){ 0, 3, 5, 1, 2, 4 });
+  b->out[0] = g_reshape(b->ir, r, 4, (int64_t[]){ n, c * s * s, h, w });
+}

@@ -1,0 +1,101 @@
+/* ngrams_ops.c: TfIdfVectorizer of integers: how often each n-gram of a pool occurs in a row, with its elements side by side or
+ * equally far apart. Each n-gram is compared with each place in the row. */
+#include "../core/build.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Grams {
+  const int64_t *pool, *index; /* n-grams one after the other; place of each in the result */
+  const float *weight;         /* of each; NULL: 1 */
+  int64_t n, count;            /* length, and number of those of this length */
+} Grams;
+
+static int compare_grams(const void *a, const void *b) {
+  const Grams *x = a, *y = b;
+  for (int64_t i = 0; i < x->n; i++)
+    if (x->pool[i] != y->pool[i]) return x->pool[i] < y->pool[i] ? -1 : 1;
+  return 0;
+}
+
+static void refuse_equal(Build *b, const Grams *g) {
+  Grams *all = ARENA_NEW(&b->c->model, Grams, g->count + 1);
+  for (int64_t i = 0; i < g->count; i++) all[i] = (Grams){ .pool = g->pool + i * g->n, .n = g->n };
+  qsort(all, (size_t)g->count, sizeof *all, compare_grams);
+  for (int64_t i = 1; i < g->count; i++)
+    if (!compare_grams(&all[i - 1], &all[i]))
+      bad(b, "attribute 'pool_int64s' has an n-gram of %lld elements twice", (long long)g->n);
+}
+
+/* Those of length n, and in *before how many n-grams stand before them; counts: where each length begins in the pool */
+static Grams grams_of(Build *b, int64_t n, const int64_t *counts, int lengths, int64_t *before) {
+  int total, indices;
+  const int64_t *pool = attr_ints(b, "pool_int64s", &total), *index = attr_ints(b, "ngram_indexes", &indices);
+  const int64_t from = counts[n - 1], to = n < lengths ? counts[n] : total;
+  if (from > to || to > total || (to - from) % n)
+    bad(b, "attribute 'ngram_counts' puts n-grams of %lld elements at %lld to %lld of a pool of %d", (long long)n,
+        (long long)from, (long long)to, total);
+  const AttrVal *weights = attr_find(b, "weights");
+  Grams g = { .pool = pool + from, .index = index + *before, .n = n, .count = (to - from) / n };
+  if (weights->set) g.weight = weights->floats + *before;
+  *before += g.count;
+  if (*before > indices || (weights->set && *before > (int64_t)weights->n))
+    bad(b, "attributes 'ngram_indexes' and 'weights' have %d and %zu entries, fewer than n-grams", indices, weights->n);
+  refuse_equal(b, &g);
+  return g;
+}
+
+/* How often each of them is in the rows x: i32[rows, g->count]; 0: they are longer than a row */
+static Ref occurrences(Build *b, const Grams *g, Ref x, int64_t skips) {
+  IR *ir = b->ir;
+  const int64_t rows = node(ir, x)->dims[0], columns = node(ir, x)->dims[1];
+  Ref pool = tensor_ref(b, DT_I64, 4, (int64_t[]){ 1, 1, g->count, g->n }, g->pool), sum = 0;
+  for (int64_t apart = 1; apart <= (g->n > 1 ? skips : 1) && (g->n - 1) * apart < columns; apart++) {
+    spend(b, 1);
+    const int64_t places = columns - (g->n - 1) * apart;
+    Ref there = g_reshape(ir, g_window(ir, x, 1, places, g->n, 1, apart), 4, (int64_t[]){ rows, places, 1, g->n });
+    Ref same = g_reduce(ir, OP_MIN, g_binary(ir, OP_CMPEQ, there, pool), 1u << 3);
+    Ref count = g_reshape(ir, g_reduce(ir, OP_ADD, g_cast(ir, same, DT_I32), 1u << 1), 2, (int64_t[]){ rows, g->count });
+    sum = sum ? add(b, sum, count) : count;
+  }
+  return sum;
+}
+
+/* y with what the n-grams give, found so often: their numbers, with TFIDF times their weights, or with IDF the weight of the last
+ * one that is there */
+static Ref with_grams(Build *b, Ref y, const Grams *g, Ref found) {
+  IR *ir = b->ir;
+  const int64_t dims[2] = { 1, g->count };
+  double *w = ARENA_NEW(&b->c->model, double, g->count + 1);
+  for (int64_t i = 0; i < g->count; i++) w[i] = g->weight ? (double)g->weight[i] : 1;
+  Ref at = tensor_ref(b, DT_I64, 2, dims, g->index), weight = floats_ref(b, DT_F32, 2, dims, w);
+  Ref times = g_cast(ir, found, DT_F32);
+  if (attr_is(b, "mode", "TF")) return g_scatter(ir, OP_ADD, y, at, times, 1);
+  if (attr_is(b, "mode", "TFIDF")) return g_scatter(ir, OP_ADD, y, at, mul(b, times, weight), 1);
+  at = g_where(ir, g_binary(ir, OP_CMPLT, c_int(ir, DT_I32, 0), found), at, integer(b, -1)); /* outside: nothing is written */
+  return g_scatter(ir, OP_NONE, y, at, g_expand(ir, weight, 2, node(ir, found)->dims), 1);
+}
+
+void op_tfidf_vectorizer(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  int lengths, indices;
+  const int64_t *counts = attr_ints(b, "ngram_counts", &lengths), *index = attr_ints(b, "ngram_indexes", &indices);
+  const int64_t least = attr_int(b, "min_gram_length"), most = attr_int(b, "max_gram_length"),
+                skips = clamp(attr_int(b, "max_skip_count"), 0, MAX_ELEMS) + 1;
+  if (!attr_set(b, "pool_int64s")) bad(b, "attribute 'pool_int64s' is missing; words that are strings are not supported");
+  if (x->rank > 2) bad(b, "the input has rank %d, expected at most 2", x->rank);
+  if (least > most || most > lengths)
+    bad(b, "n-grams of %lld to %lld elements, but attribute 'ngram_counts' has %d entries", (long long)least, (long long)most,
+        lengths);
+  int64_t rows = x->rank == 2 ? x->dims[0] : 1, columns = x->rank ? x->dims[x->rank - 1] : 1, width = 0, before = 0;
+  for (int i = 0; i < indices; i++) width = index[i] >= width ? (index[i] < MAX_ELEMS ? index[i] : MAX_ELEMS) + 1 : width;
+  check_dims(b, 2, (int64_t[]){ rows, width });
+  Ref data = g_reshape(ir, g_cast(ir, b->in[0], DT_I64), 2, (int64_t[]){ rows, columns });
+  Ref y = g_expand(ir, c_int(ir, DT_F32, 0), 2, (int64_t[]){ rows, width });
+  for (int64_t n = 1; n <= most; n++) {
+    const Grams g = grams_of(b, n, counts, lengths, &before);
+    Ref found = n >= least && g.count ? occurrences(b, &g, data, skips) : 0;
+    if (found) y = with_grams(b, y, &g, found);
+  }
+  b->out[0] = x->rank == 2 ? y : g_reshape(ir, y, 1, &width);
+}

@@ -1,0 +1,245 @@
+/* recurrent_ops.c: RNN, GRU, LSTM. The length of the sequences is known, so a network becomes that many copies
+ * of its cell, one after another; products of weights with the inputs need no state and are one product over
+ * all steps. Equations: the operators' documentation. Sequences shorter than the longest keep their
+ * state in the steps that they lack, and their results there are 0. */
+#include "../core/build.h"
+#include <string.h>
+#include <strings.h>
+
+enum { X, W, R, B, LENGTHS, H0, C0, P, WS, WZ, RS, RZ }; /* inputs; scales and zero points of weights in integers */
+enum { RNN = 1, GRU = 3, LSTM = 4 };               /* number of gates: the row's argument */
+enum { ACTIVATIONS = 3 };
+
+typedef struct Activation {
+  const char *op;      /* an operator's name */
+  AttrVal attr[2];     /* alpha and beta, where given; else the operator's own defaults hold */
+} Activation;
+
+/* One direction of the network */
+typedef struct Cell {
+  int64_t steps, batch, hidden;
+  Ref xw;              /* [steps, batch, gates * hidden]: inputs times weights, and biases */
+  Ref recur;           /* [hidden, gates * hidden] */
+  Ref scale, zero;     /* of recur, if it is integers: the state is quantised in each step; scale 0: it is not */
+  Ref reset_bias;      /* [hidden]: of GRU's new state, where it is added before the reset; 0: none */
+  Ref peephole;        /* [3 * hidden]; 0: none */
+  Activation f[ACTIVATIONS];
+  double clip;         /* 0: none */
+  bool late_reset, coupled;
+  Ref h, c;            /* [batch, hidden]: the state */
+  Ref live;            /* bool[batch, 1]: sequences that have this step; 0: all do */
+  Ref recent;          /* the same of those that had the step before, whose states are quantised together */
+} Cell;
+
+static Ref one_less(Build *b, Ref x) { return sub(b, num(b, x, 1), x); }
+
+/* n parts of the last axis, from part number k; a part is one gate of H elements */
+static Ref gates(Build *b, Ref x, const Cell *c, int64_t k, int64_t n) {
+  return shrink_axis(b->ir, x, node(b->ir, x)->rank - 1, k * c->hidden, 1, n * c->hidden);
+}
+
+static Ref activate(Build *b, const Cell *c, int k, Ref x) {
+  if (c->clip > 0) x = clamped(b, x, -c->clip, c->clip);
+  return apply_op(b, c->f[k].op, 1, &x, 2, c->f[k].attr);
+}
+
+/* ---- one step: x holds the inputs' part of all gates ---- */
+static Ref next_state(Build *b, const Cell *c, Ref next, Ref now) { return c->live ? g_where(b->ir, c->live, next, now) : next; }
+
+static void rnn_step(Build *b, Cell *c, Ref x) {
+  c->h = next_state(b, c, activate(b, c, 0, add(b, x, matmul(b, c->h, c->recur))), c->h);
+}
+
+/* gates z (update), r (reset), h (new state) */
+static void gru_step(Build *b, Cell *c, Ref x) {
+  Ref early = add(b, gates(b, x, c, 0, 2), matmul(b, c->h, gates(b, c->recur, c, 0, 2)));
+  Ref z = activate(b, c, 0, gates(b, early, c, 0, 1)), r = activate(b, c, 0, gates(b, early, c, 1, 1));
+  Ref w = gates(b, c->recur, c, 2, 1), past;
+  if (c->late_reset) {
+    past = matmul(b, c->h, w);
+    past = mul(b, r, c->reset_bias ? add(b, past, c->reset_bias) : past);
+  } else {
+    past = matmul(b, mul(b, r, c->h), w);
+  }
+  Ref h = activate(b, c, 1, add(b, gates(b, x, c, 2, 1), past));
+  c->h = next_state(b, c, add(b, mul(b, one_less(b, z), h), mul(b, z, c->h)), c->h);
+}
+
+/* gates i (input), o (output), f (forget), c (cell); peepholes i, o, f */
+static void lstm_step(Build *b, Cell *c, Ref x) {
+  Ref h = c->recent ? g_where(b->ir, c->recent, c->h, num(b, c->h, 0)) : c->h;
+  Ref past = c->scale ? dynamic_product(b, h, c->recur, c->scale, c->zero) : matmul(b, h, c->recur);
+  Ref sum = add(b, x, past), gate[LSTM];
+  for (int k = 0; k < LSTM; k++) gate[k] = gates(b, sum, c, k, 1);
+  for (int k = 0; k < 3 && c->peephole; k += 2) gate[k] = add(b, gate[k], mul(b, gates(b, c->peephole, c, k, 1), c->c));
+  Ref in = activate(b, c, 0, gate[0]), forget = c->coupled ? one_less(b, in) : activate(b, c, 0, gate[2]);
+  c->c = next_state(b, c, add(b, mul(b, forget, c->c), mul(b, in, activate(b, c, 1, gate[3]))), c->c);
+  if (c->peephole) gate[1] = add(b, gate[1], mul(b, gates(b, c->peephole, c, 1, 1), c->c));
+  Ref out = apply_op(b, c->f[2].op, 1, &c->c, 2, c->f[2].attr);
+  c->h = next_state(b, c, mul(b, activate(b, c, 0, gate[1]), out), c->h);
+}
+
+static void step(Build *b, Cell *c, Ref x) {
+  if (b->row->arg == RNN) rnn_step(b, c, x);
+  else if (b->row->arg == GRU) gru_step(b, c, x);
+  else lstm_step(b, c, x);
+}
+
+/* ---- the sequence ---- */
+/* All results, [steps, batch, hidden]; lengths: i64[batch, 1], 0 when all sequences have all steps. Results of steps that a
+ * sequence lacks are taken out of all steps at once: until then one value is both the result and the state. */
+static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
+  IR *ir = b->ir;
+  spend(b, c->steps);
+  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1), none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
+  int64_t dims[3] = { c->steps, c->batch, c->hidden };
+  for (int64_t i = 0; i < c->steps; i++) {
+    int64_t t = reverse ? c->steps - 1 - i : i;
+    spend(b, 0);
+    c->live = lengths ? g_binary(ir, OP_CMPLT, c_int(ir, DT_I64, t), lengths) : 0;
+    c->recent = lengths && c->scale ? g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, t), lengths) : 0;
+    step(b, c, without_axes(ir, shrink_axis(ir, c->xw, 0, t, 1, 1), 1u));
+    y[t] = g_reshape(ir, c->h, 3, (int64_t[]){ 1, c->batch, c->hidden });
+  }
+  Ref all = c->steps ? cat_all(b, c->steps, y, 0) : g_expand(ir, none, 3, dims);
+  if (!lengths) return all;
+  Ref last = g_reshape(ir, lengths, 3, (int64_t[]){ 1, c->batch, 1 });
+  return g_where(ir, g_binary(ir, OP_CMPLT, iota_axis(ir, DT_I64, c->steps, 0, 3), last), all, none);
+}
+
+/* ---- arguments ---- */
+/* Row d of the first axis, without it */
+static Ref of_direction(Build *b, Ref x, int64_t d) { return without_axes(b->ir, shrink_axis(b->ir, x, 0, d, 1, 1), 1); }
+
+static void need_shape(Build *b, int k, const char *name, int rank, const int64_t *dims) {
+  const Node *x = in_node(b, k);
+  bool fits = x->rank == rank;
+  for (int i = 0; fits && i < rank; i++) fits = x->dims[i] == dims[i];
+  if (!fits) bad(b, "input '%s' has shape %s, expected %s", name, dims_text(b, x->dims, x->rank), dims_text(b, dims, rank));
+}
+
+/* activations lists them direction by direction; values of alpha and beta go to those that have such an attribute, in order */
+static void read_activations(Build *b, int64_t dirs, Activation *f) {
+  static const char *const usual[][ACTIVATIONS] = {
+    [RNN] = { "Tanh" }, [GRU] = { "Sigmoid", "Tanh" }, [LSTM] = { "Sigmoid", "Tanh", "Tanh" }
+  };
+  static const struct { const char *op; bool alpha, beta; } known[] = {
+    { "Relu", 0, 0 },     { "Tanh", 0, 0 },   { "Sigmoid", 0, 0 },   { "Softsign", 0, 0 },
+    { "Softplus", 0, 0 }, { "Affine", 1, 1 }, { "LeakyRelu", 1, 0 }, { "Elu", 1, 0 },
+    { "ThresholdedRelu", 1, 0 }, { "HardSigmoid", 1, 1 }, { "ScaledTanh", 1, 1 },
+  };
+  const AttrVal *names = attr_find(b, "activations"),
+                *param[2] = { attr_find(b, "activation_alpha"), attr_find(b, "activation_beta") };
+  int each = b->row->arg == LSTM ? 3 : b->row->arg == GRU ? 2 : 1;
+  size_t used[2] = { 0 };
+  if (names->set && names->n != (size_t)(each * dirs))
+    bad(b, "attribute 'activations' has %zu entries, expected %d", names->n, (int)(each * dirs));
+  for (int i = 0; i < each * dirs; i++) {
+    const char *op = names->set ? (const char *)names->strings[i].p : usual[b->row->arg][i % each];
+    size_t k = 0, n = sizeof known / sizeof *known;
+    while (k < n && strcasecmp(known[k].op, op)) k++;
+    if (k == n) bad(b, "the activation '%s' is not supported", op);
+    f[i / each * ACTIVATIONS + i % each] = (Activation){ .op = known[k].op };
+    for (int a = 0; a < 2; a++) {
+      if (!(a ? known[k].beta : known[k].alpha) || used[a] >= param[a]->n) continue;
+      f[i / each * ACTIVATIONS + i % each].attr[a] = float_attr(a ? "beta" : "alpha", (double)param[a]->floats[used[a]++]);
+    }
+  }
+}
+
+/* The lengths as i64[batch, 1]; 0 when no sequence is shorter than the longest */
+static Ref read_lengths(Build *b, int64_t steps, int64_t batch) {
+  Tensor t;
+  bool whole = true;
+  if (!has_in(b, LENGTHS)) return 0;
+  need_shape(b, LENGTHS, "sequence_lens", 1, &batch);
+  if (const_tensor(b, b->in[LENGTHS], &t)) {
+    for (int64_t i = 0; i < (t.data ? batch : batch > 0); i++) whole &= tensor_int(&t, i) >= steps;
+    if (whole) return 0;
+  }
+  return g_reshape(b->ir, g_cast(b->ir, b->in[LENGTHS], DT_I64), 2, (int64_t[]){ batch, 1 });
+}
+
+/* Each sequence of x from its end to its beginning; what is behind the end stays there */
+static Ref reversed(Build *b, Ref x, Ref lengths, int64_t batch) {
+  const AttrVal axes[] = { int_attr("batch_axis", 1), int_attr("time_axis", 0) };
+  return apply_op(b, "ReverseSequence", 2, (Ref[]){ x, g_reshape(b->ir, lengths, 1, &batch) }, 2, axes);
+}
+
+/* The inputs as they are quantised: steps behind the end of all sequences take no part in their range */
+static Ref within_lengths(Build *b, Ref lengths) {
+  IR *ir = b->ir;
+  Ref step = iota_axis(ir, DT_I64, in_node(b, X)->dims[0], 0, 3);
+  return g_where(ir, g_binary(ir, OP_CMPLT, step, g_reduce(ir, OP_MAX, lengths, 3u)), b->in[X], num(b, b->in[X], 0));
+}
+
+void op_recurrent(Build *b) {
+  IR *ir = b->ir;
+  static const int64_t swap[] = { 1, 0, 2 };
+  int64_t n = b->row->arg, dirs = attr_is(b, "direction", "bidirectional") ? 2 : 1;
+  bool batch_first = attr_int(b, "layout") != 0, integers = b->row->in_max > WS; /* those are transposed */
+  for (int k = X; k <= R; k++)
+    if (in_node(b, k)->rank != 3) bad(b, "input %d has rank %d, expected 3", k, in_node(b, k)->rank);
+  for (int k = X; k <= C0 && batch_first; k++)
+    if (has_in(b, k) && in_node(b, k)->rank == 3 && (k == X || k >= H0)) b->in[k] = g_permute(ir, b->in[k], swap);
+  const Node *x = in_node(b, X), *r = in_node(b, R);
+  int64_t steps = x->dims[0], batch = x->dims[1], width = x->dims[2], hidden = r->dims[integers ? 1 : 2];
+  if (attr_set(b, "hidden_size") && attr_int(b, "hidden_size") != hidden)
+    bad(b, "attribute 'hidden_size' is %lld, but 'R' has %lld columns", (long long)attr_int(b, "hidden_size"), (long long)hidden);
+  need_shape(b, W, "W", 3, integers ? (int64_t[]){ dirs, width, n * hidden } : (int64_t[]){ dirs, n * hidden, width });
+  need_shape(b, R, "R", 3, integers ? (int64_t[]){ dirs, hidden, n * hidden } : (int64_t[]){ dirs, n * hidden, hidden });
+  for (int k = WS; k <= RZ && integers; k++)
+    if (!has_in(b, k)) bad(b, "input %d is left out, but required", k);
+    else need_shape(b, k, "scale or zero point", in_node(b, k)->rank == 2 ? 2 : 1, (int64_t[]){ dirs, n * hidden });
+  if (has_in(b, B)) need_shape(b, B, "B", 2, (int64_t[]){ dirs, 2 * n * hidden });
+  for (int k = H0; k <= C0; k++)
+    if (has_in(b, k)) need_shape(b, k, k == H0 ? "initial_h" : "initial_c", 3, (int64_t[]){ dirs, batch, hidden });
+  if (has_in(b, P)) need_shape(b, P, "P", 2, (int64_t[]){ dirs, 3 * hidden });
+
+  Activation f[2 * ACTIVATIONS];
+  Ref y[2], h[2], c[2], lengths = read_lengths(b, steps, batch), zero = c_float(ir, (DType)x->dt, 0);
+  read_activations(b, dirs, f);
+  for (int64_t d = 0; d < dirs; d++) {
+    Cell cell = { .steps = steps, .batch = batch, .hidden = hidden, .clip = attr_float(b, "clip") };
+    memcpy(cell.f, f + d * ACTIVATIONS, sizeof cell.f);
+    const bool reverse = d == 1 || attr_is(b, "direction", "reverse");
+    const bool turn = integers && lengths && reverse; /* steps that are quantised together count from each end */
+    cell.late_reset = n == GRU && attr_int(b, "linear_before_reset");
+    cell.coupled = n == LSTM && attr_int(b, "input_forget");
+    if (integers) {
+      cell.recur = of_direction(b, b->in[R], d);
+      cell.scale = of_direction(b, b->in[RS], d);
+      cell.zero = of_direction(b, b->in[RZ], d);
+      Ref in = lengths ? within_lengths(b, lengths) : b->in[X];
+      if (turn) in = reversed(b, in, lengths, batch);
+      cell.xw = dynamic_product(b, in, of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d),
+                                of_direction(b, b->in[WZ], d));
+    } else {
+      cell.recur = g_permute(ir, of_direction(b, b->in[R], d), (int64_t[]){ 1, 0 });
+      cell.xw = matmul(b, b->in[X], g_permute(ir, of_direction(b, b->in[W], d), (int64_t[]){ 1, 0 }));
+    }
+    if (has_in(b, B)) {
+      Ref bias = of_direction(b, b->in[B], d), wb = gates(b, bias, &cell, 0, n), rb = gates(b, bias, &cell, n, n);
+      if (cell.late_reset) {
+        cell.reset_bias = gates(b, rb, &cell, 2, 1);
+        rb = pad_axes(ir, gates(b, rb, &cell, 0, 2), 0, 1, (int64_t[]){ 0 }, &hidden, zero);
+      }
+      cell.xw = add(b, cell.xw, add(b, wb, rb));
+    }
+    if (has_in(b, P)) cell.peephole = of_direction(b, b->in[P], d);
+    int64_t state[2] = { batch, hidden };
+    cell.h = has_in(b, H0) ? of_direction(b, b->in[H0], d) : g_expand(ir, zero, 2, state);
+    if (n == LSTM) cell.c = has_in(b, C0) ? of_direction(b, b->in[C0], d) : g_expand(ir, zero, 2, state);
+    y[d] = run(b, &cell, lengths, reverse && !turn);
+    if (turn) y[d] = reversed(b, y[d], lengths, batch);
+    y[d] = g_reshape(ir, y[d], 4, (int64_t[]){ steps, 1, batch, hidden });
+    h[d] = g_reshape(ir, cell.h, 3, (int64_t[]){ 1, batch, hidden });
+    c[d] = cell.c ? g_reshape(ir, cell.c, 3, (int64_t[]){ 1, batch, hidden }) : 0;
+  }
+  Ref out[3] = { dirs > 1 ? g_cat(ir, 2, y, 1) : y[0], dirs > 1 ? g_cat(ir, 2, h, 0) : h[0],
+                 dirs > 1 && c[0] ? g_cat(ir, 2, c, 0) : c[0] };
+  for (int k = 0; k < b->nout; k++) {
+    static const int64_t to_front[] = { 2, 0, 1, 3 };
+    b->out[k] = batch_first ? g_permute(ir, out[k], k ? swap : to_front) : out[k];
+  }
+}

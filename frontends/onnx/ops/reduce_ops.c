@@ -1,0 +1,330 @@
+/* reduce_ops.c: operators that reduce over axes: Reduce*, ArgMax, the softmax family, normalisations.
+ * Sums of f16 and bf16 are taken in f32 and rounded once at the end. Variances are computed in two
+ * passes, from the differences to the mean, because E[x^2] - E[x]^2 cancels. */
+#include "../core/build.h"
+#include <math.h>
+
+static int64_t reduced_count(const Node *x, uint32_t axes) {
+  int64_t n = 1;
+  for (int i = 0; i < x->rank; i++)
+    if (axes >> i & 1) n *= x->dims[i];
+  return n;
+}
+
+static Ref reduce_mean(IR *ir, Ref x, uint32_t axes) {
+  DType d = (DType)node(ir, x)->dt;
+  int64_t n = reduced_count(node(ir, x), axes);
+  Ref sum = g_reduce(ir, OP_ADD, g_cast(ir, x, acc_type(d)), axes);
+  return g_cast(ir, g_binary(ir, OP_DIV, sum, c_int(ir, acc_type(d), n)), d);
+}
+
+/* ---- Reduce*: axes from the second input; all axes when there is none ---- */
+static uint32_t axes_to_reduce(Build *b) {
+  int rank = in_node(b, 0)->rank, n = 0;
+  const int64_t *axes = has_in(b, 1) ? const_ints(b, 1, "axes", &n) : NULL;
+  if (n) return axes_of(b, axes, n, rank);
+  return attr_int(b, "noop_with_empty_axes") ? 0 : (1u << rank) - 1;
+}
+
+static Ref keep_or_drop(Build *b, Ref x, uint32_t axes) { return attr_int(b, "keepdims") ? x : without_axes(b->ir, x, axes); }
+
+static void reduce_with(Build *b, Op op, Op before, Op after) {
+  IR *ir = b->ir;
+  uint32_t axes = axes_to_reduce(b);
+  DType d = in_dt(b, 0);
+  Ref x = op == OP_ADD || op == OP_MUL ? widen(b, b->in[0]) : b->in[0];
+  if (before == OP_MUL) x = mul(b, x, x);
+  else if (before) x = g_unary(ir, before, x);
+  x = g_reduce(ir, op, x, axes);
+  if (after)
+    x = dt_float((DType)node(ir, x)->dt) ? g_unary(ir, after, x) : g_cast(ir, g_unary(ir, after, g_cast(ir, x, DT_F64)), d);
+  b->out[0] = keep_or_drop(b, g_cast(ir, x, d), axes);
+}
+
+void op_reduce(Build *b) { reduce_with(b, (Op)b->row->arg, OP_NONE, OP_NONE); }
+void op_reduce_l1(Build *b) { reduce_with(b, OP_ADD, OP_ABS, OP_NONE); }
+void op_reduce_l2(Build *b) { reduce_with(b, OP_ADD, OP_MUL, OP_SQRT); }
+void op_reduce_sum_square(Build *b) { reduce_with(b, OP_ADD, OP_MUL, OP_NONE); }
+void op_reduce_log_sum(Build *b) { reduce_with(b, OP_ADD, OP_NONE, OP_LOG); }
+
+void op_reduce_mean(Build *b) {
+  uint32_t axes = axes_to_reduce(b);
+  b->out[0] = keep_or_drop(b, axes ? reduce_mean(b->ir, b->in[0], axes) : b->in[0], axes);
+}
+
+/* max + log(sum(exp(x - max))), with 0 for an infinite max: inf - inf would be NaN */
+void op_reduce_log_sum_exp(Build *b) {
+  IR *ir = b->ir;
+  uint32_t axes = axes_to_reduce(b);
+  DType d = in_dt(b, 0);
+  Ref x = dt_float(d) ? widen(b, b->in[0]) : g_cast(ir, b->in[0], DT_F64), max = g_reduce(ir, OP_MAX, x, axes);
+  Ref infinite = g_binary(ir, OP_CMPEQ, g_unary(ir, OP_ABS, max), num(b, x, INFINITY));
+  max = g_where(ir, infinite, num(b, x, 0), max);
+  Ref sum = g_reduce(ir, OP_ADD, g_unary(ir, OP_EXP, g_binary(ir, OP_SUB, x, max)), axes);
+  b->out[0] = keep_or_drop(b, g_cast(ir, add(b, g_unary(ir, OP_LOG, sum), max), d), axes);
+}
+
+void op_global_pool(Build *b) {
+  const Node *x = in_node(b, 0);
+  if (x->rank < 2) bad(b, "the input has rank %d, expected at least 2", x->rank);
+  uint32_t axes = ((1u << x->rank) - 1) & ~3u;
+  b->out[0] = b->row->arg == OP_ADD ? reduce_mean(b->ir, b->in[0], axes) : g_reduce(b->ir, (Op)b->row->arg, b->in[0], axes);
+}
+
+/* ---- ArgMax, ArgMin: the first place that holds the extreme (the last if asked); a NaN wins ---- */
+static Ref arg_extreme(Build *b, Ref x, Op op, int axis, bool last) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, x);
+  if (!n->dims[axis]) bad(b, "axis %d of the input is empty", axis);
+  DType place = n->dims[axis] < INT32_MAX ? DT_I32 : DT_I64;
+  Ref hit = g_binary(ir, OP_CMPEQ, x, g_reduce(ir, op, x, 1u << axis));
+  if (dt_float((DType)n->dt)) hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_CMPNE, x, x));
+  Ref at = iota_axis(ir, place, n->dims[axis], axis, n->rank), none = c_int(ir, place, last ? -1 : n->dims[axis]);
+  return g_cast(ir, g_reduce(ir, last ? OP_MAX : OP_MIN, g_where(ir, hit, at, none), 1u << axis), DT_I64);
+}
+
+void op_arg_extreme(Build *b) {
+  if (!in_node(b, 0)->rank) bad(b, "the input is a scalar");
+  int axis = axis_of(b, attr_int(b, "axis"), in_node(b, 0)->rank);
+  Ref at = arg_extreme(b, b->in[0], (Op)b->row->arg, axis, attr_int(b, "select_last_index"));
+  b->out[0] = keep_or_drop(b, at, 1u << axis);
+}
+
+void op_hardmax(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  Ref at = arg_extreme(b, b->in[0], OP_MAX, axis, false);
+  b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, x->dims[axis], axis, x->rank), at), in_dt(b, 0));
+}
+
+/* ---- TopK: ties keep their order ---- */
+enum { KEY_BYTES = 4, FEW = 4, MOST_PICKS = 512 }; /* FEW: of so many elements, one */
+
+Ref greater(IR *ir, Ref x, Ref y) {
+  Ref above = g_binary(ir, OP_CMPLT, y, x);
+  if (!dt_float((DType)node(ir, x)->dt)) return above;
+  return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));
+}
+
+/* Integers of 32 bits in the order of x, as wide ones. The bits of floats are in that order from zero up, and from minus
+ * infinity to zero in the opposite one. */
+static Ref order_keys(Build *b, Ref x) {
+  IR *ir = b->ir;
+  const DType d = (DType)node(ir, x)->dt;
+  if (!dt_float(d))
+    return d == DT_U32 ? sub(b, g_cast(ir, x, DT_I64), integer(b, (int64_t)INT32_MAX + 1)) : g_cast(ir, x, DT_I64);
+  x = g_cast(ir, x, DT_F32);
+  Ref zero = num(b, x, 0), bits = bitcast(b, g_where(ir, g_binary(ir, OP_CMPEQ, x, zero), zero, x), DT_I32);
+  Ref below = g_binary(ir, OP_AND, g_binary(ir, OP_SHR, bits, c_int(ir, DT_I32, 31)), c_int(ir, DT_I32, INT32_MAX));
+  Ref nan = g_binary(ir, OP_CMPNE, x, x);
+  return g_cast(ir, g_where(ir, nan, c_int(ir, DT_I32, INT32_MAX), g_binary(ir, OP_XOR, bits, below)), DT_I64);
+}
+
+/* Few of many: one after another, each the greatest of what is less than the one before. An element's place is the lower half
+ * of its key, so that no two are equal and the key tells the place. */
+static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  IR *ir = b->ir;
+  const int64_t last = node(ir, x)->dims[axis] - 1;
+  Ref keys = order_keys(b, x), none = type_limit(ir, DT_I64, false), *picked = ARENA_NEW(&b->c->model, Ref, k);
+  Ref from_end = g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), iota_axis(ir, DT_I64, last + 1, axis, node(ir, x)->rank));
+  keys = g_binary(ir, OP_SHL, largest ? keys : g_unary(ir, OP_NOT, keys), c_int(ir, DT_I64, 32));
+  keys = g_binary(ir, OP_OR, keys, from_end);
+  for (int64_t i = 0; i < k; i++) {
+    Ref left = i ? g_where(ir, g_binary(ir, OP_CMPLT, keys, picked[i - 1]), keys, none) : keys;
+    picked[i] = g_reduce(ir, OP_MAX, left, 1u << axis);
+  }
+  Ref low = g_binary(ir, OP_AND, g_cat(ir, (int)k, picked, axis), c_int(ir, DT_I64, UINT32_MAX));
+  return g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), low);
+}
+
+/* Else the place of an element is the number of those that come before it: quadratic in the axis, and all of it elementwise
+ * work and sums. */
+static Ref places_counted(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  IR *ir = b->ir;
+  const Node *xn = node(ir, x);
+  const int rank = xn->rank + 1;
+  int64_t extent = xn->dims[axis], dims[2][MAX_RANK], small[MAX_RANK];
+  const DType d = extent < INT32_MAX ? DT_I32 : DT_I64;
+  for (int i = 0; i < xn->rank; i++) {
+    small[i] = i == axis ? k : xn->dims[i];
+    for (int s = 0; s < 2; s++) dims[s][i + (i > axis)] = xn->dims[i];
+  }
+  dims[0][axis] = dims[1][axis + 1] = extent; /* elements i on axis, j on the one behind it */
+  dims[0][axis + 1] = dims[1][axis] = 1;
+  Ref xi = g_reshape(ir, x, rank, dims[0]), xj = g_reshape(ir, x, rank, dims[1]);
+  Ref wins = largest ? greater(ir, xj, xi) : greater(ir, xi, xj), loses = largest ? greater(ir, xi, xj) : greater(ir, xj, xi);
+  Ref i = iota_axis(ir, d, extent, axis, rank), j = iota_axis(ir, d, extent, axis + 1, rank);
+  Ref tie = g_binary(ir, OP_AND, g_unary(ir, OP_NOT, loses), g_binary(ir, OP_CMPLT, j, i));
+  Ref place = g_reduce(ir, OP_ADD, g_cast(ir, g_binary(ir, OP_OR, wins, tie), d), 2u << axis);
+  Ref hit = g_binary(ir, OP_CMPEQ, place, iota_axis(ir, d, k, axis + 1, rank));
+  Ref at = g_reduce(ir, OP_ADD, g_where(ir, hit, i, c_int(ir, d, 0)), 1u << axis);
+  return g_cast(ir, g_reshape(ir, at, rank - 1, small), DT_I64);
+}
+
+void op_top_k(Build *b) {
+  const Node *x = in_node(b, 0);
+  if (!x->rank) bad(b, "the input is a scalar");
+  int n, axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  const int64_t *given = const_ints(b, 1, "K", &n);
+  if (n != 1) bad(b, "input 'K' has %d elements, expected one", n);
+  int64_t k = *given, extent = x->dims[axis];
+  if (k < 0 || k > extent)
+    bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
+  const bool largest = attr_int(b, "largest"), few = k && k <= MOST_PICKS && k <= extent / FEW && extent < INT32_MAX;
+  b->out[1] = (few && dt_bytes((DType)x->dt) <= KEY_BYTES ? places_picked : places_counted)(b, b->in[0], axis, k, largest);
+  b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
+}
+
+/* ---- Softmax, LogSoftmax: the maximum is subtracted first, so that exp does not overflow ---- */
+Ref softmax(Build *b, Ref x, int axis, bool log) {
+  IR *ir = b->ir;
+  uint32_t along = 1u << axis;
+  x = g_binary(ir, OP_SUB, x, g_reduce(ir, OP_MAX, x, along));
+  Ref e = g_unary(ir, OP_EXP, x), sum = g_reduce(ir, OP_ADD, e, along);
+  return log ? g_binary(ir, OP_SUB, x, g_unary(ir, OP_LOG, sum)) : mul(b, e, g_unary(ir, OP_RECIP, sum));
+}
+
+void op_softmax(Build *b) {
+  if (!in_node(b, 0)->rank) bad(b, "the input is a scalar");
+  b->out[0] = softmax(b, b->in[0], axis_of(b, attr_int(b, "axis"), in_node(b, 0)->rank), b->row->arg == OP_LOG);
+}
+
+/* ---- normalisations ---- */
+/* (x - mean) / sqrt(variance + epsilon) over axes; the mean and the reciprocal deviation are kept
+ * for the operators that return them */
+static Ref normalize(Build *b, Ref x, uint32_t axes, double epsilon, Ref *mean, Ref *recip) {
+  IR *ir = b->ir;
+  *mean = reduce_mean(ir, x, axes);
+  Ref d = g_binary(ir, OP_SUB, x, *mean), var = reduce_mean(ir, mul(b, d, d), axes);
+  *recip = g_unary(ir, OP_RECIP, g_unary(ir, OP_SQRT, add(b, var, num(b, var, epsilon))));
+  return mul(b, d, *recip);
+}
+
+/* A vector of x's channels (axis 1) as a tensor that broadcasts with x */
+static Ref per_channel(Build *b, Ref x, int k, const char *name) {
+  const Node *n = node(b->ir, x), *v = in_node(b, k);
+  int64_t dims[MAX_RANK], channels = n->rank < 2 ? 1 : n->dims[1]; /* rank 1: a batch of plain numbers */
+  if (!n->rank || v->rank != 1 || v->dims[0] != channels)
+    bad(b, "input '%s' is not a vector of the %lld channels", name, (long long)channels);
+  for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? n->dims[1] : 1;
+  return g_reshape(b->ir, b->in[k], n->rank, dims);
+}
+
+/* x * scale' + bias' with scale' = scale / sqrt(var + epsilon) and bias' = B - mean * scale': both
+ * are constants, and a factor per channel moves into the weights of the convolution before it. */
+void op_batch_norm(Build *b) {
+  IR *ir = b->ir;
+  if (attr_int(b, "training_mode")) bad(b, "training_mode is set, only inference is supported");
+  static const char *const names[] = { "scale", "B", "mean", "var" };
+  Ref v[4], x = widen(b, b->in[0]);
+  for (int k = 0; k < 4; k++) v[k] = g_cast(ir, per_channel(b, b->in[0], k + 1, names[k]), (DType)node(ir, x)->dt);
+  Ref s = g_binary(ir, OP_DIV, v[0], g_unary(ir, OP_SQRT, add(b, v[3], num(b, x, attr_float(b, "epsilon")))));
+  Ref shift = g_binary(ir, OP_SUB, v[1], mul(b, v[2], s));
+  b->out[0] = g_cast(ir, add(b, mul(b, x, s), shift), in_dt(b, 0));
+}
+
+void op_instance_norm(Build *b) {
+  const Node *n = in_node(b, 0);
+  if (n->rank < 3) bad(b, "the input has rank %d, expected at least 3", n->rank);
+  Ref mean, recip, s = per_channel(b, b->in[0], 1, "scale"), t = per_channel(b, b->in[0], 2, "B");
+  Ref y = normalize(b, b->in[0], ((1u << n->rank) - 1) & ~3u, attr_float(b, "epsilon"), &mean, &recip);
+  b->out[0] = add(b, mul(b, y, s), t);
+}
+
+void op_group_norm(Build *b) {
+  const Node *n = in_node(b, 0);
+  int64_t groups = attr_int(b, "num_groups"), dims[MAX_RANK];
+  if (n->rank < 2) bad(b, "the input has rank %d, expected at least 2", n->rank);
+  if (n->dims[1] % groups) bad(b, "num_groups %lld does not divide %lld channels", (long long)groups, (long long)n->dims[1]);
+  for (int i = 2; i < n->rank; i++) dims[i + 1] = n->dims[i];
+  dims[0] = n->dims[0];
+  dims[1] = groups;
+  dims[2] = n->dims[1] / groups;
+  Ref mean, recip, s = per_channel(b, b->in[0], 1, "scale"), t = per_channel(b, b->in[0], 2, "bias");
+  Ref y = normalize(b, widen(b, g_reshape(b->ir, b->in[0], n->rank + 1, dims)), ((2u << n->rank) - 1) & ~3u,
+                    attr_float(b, "epsilon"), &mean, &recip);
+  y = g_cast(b->ir, g_reshape(b->ir, y, n->rank, n->dims), in_dt(b, 0));
+  b->out[0] = add(b, mul(b, y, s), t);
+}
+
+static uint32_t axes_from(Build *b, int rank) {
+  int axis = axis_of(b, attr_int(b, "axis"), rank);
+  return ((1u << rank) - 1) & ~((1u << axis) - 1);
+}
+
+/* Scale and bias apply after the normalised value was rounded to the type of x, as the standard's
+ * own definition has it. mean and recip are what the operators may return too. */
+static Ref layer_norm_parts(Build *b, Ref x, uint32_t axes, Ref scale, Ref bias, Ref *mean, Ref *recip) {
+  const Node *n = node(b->ir, x);
+  Ref y = normalize(b, widen(b, x), axes, attr_float(b, "epsilon"), mean, recip);
+  y = mul(b, g_cast(b->ir, y, (DType)n->dt), to_shape(b, scale, n->rank, n->dims));
+  return bias ? add(b, y, to_shape(b, bias, n->rank, n->dims)) : y;
+}
+
+Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias) {
+  Ref mean, recip;
+  return layer_norm_parts(b, x, 1u << (node(b->ir, x)->rank - 1), scale, bias, &mean, &recip);
+}
+
+void op_layer_norm(Build *b) {
+  Ref mean, recip;
+  b->out[0] = layer_norm_parts(b, b->in[0], axes_from(b, in_node(b, 0)->rank), b->in[1], has_in(b, 2) ? b->in[2] : 0, &mean,
+                               &recip);
+  if (b->nout > 1) b->out[1] = mean;
+  if (b->nout > 2) b->out[2] = recip;
+}
+
+/* The result has the type of the scale. */
+static Ref rms_norm_over(Build *b, Ref input, uint32_t axes, Ref scale) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, input);
+  Ref x = widen(b, input), square = reduce_mean(ir, mul(b, x, x), axes);
+  Ref recip = g_unary(ir, OP_RECIP, g_unary(ir, OP_SQRT, add(b, square, num(b, x, attr_float(b, "epsilon")))));
+  return mul(b, g_cast(ir, mul(b, x, recip), (DType)node(ir, scale)->dt), to_shape(b, scale, n->rank, n->dims));
+}
+
+Ref rms_norm(Build *b, Ref x, Ref scale) { return rms_norm_over(b, x, 1u << (node(b->ir, x)->rank - 1), scale); }
+void op_rms_norm(Build *b) { b->out[0] = rms_norm_over(b, b->in[0], axes_from(b, in_node(b, 0)->rank), b->in[1]); }
+
+void op_mean_variance_norm(Build *b) {
+  static const int64_t usual[] = { 0, 2, 3 };
+  int n;
+  const int64_t *axes = attr_ints(b, "axes", &n);
+  uint32_t mask = axes_of(b, axes ? axes : usual, axes ? n : 3, in_node(b, 0)->rank);
+  Ref mean, recip;
+  b->out[0] = normalize(b, b->in[0], mask, 1e-9, &mean, &recip);
+}
+
+/* A row of zeros stays a row of zeros. */
+void op_lp_norm(Build *b) {
+  IR *ir = b->ir;
+  uint32_t axis = 1u << axis_of(b, attr_int(b, "axis"), in_node(b, 0)->rank);
+  Ref x = b->in[0], norm;
+  if (attr_int(b, "p") == 1) norm = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, x), axis);
+  else if (attr_int(b, "p") == 2) norm = g_unary(ir, OP_SQRT, g_reduce(ir, OP_ADD, mul(b, x, x), axis));
+  else bad(b, "attribute 'p' is %lld, expected 1 or 2", (long long)attr_int(b, "p"));
+  Ref zero = num(b, x, 0), none = g_binary(ir, OP_CMPEQ, norm, zero);
+  b->out[0] = g_where(ir, none, zero, g_binary(ir, OP_DIV, x, norm));
+}
+
+/* x / (bias + alpha / size * sum of the squares of the channels around)^beta. The usual beta of
+ * 0.75 is two square roots, which are exact and cheap where a power is neither. */
+void op_lrn(Build *b) {
+  IR *ir = b->ir;
+  const Node *n = in_node(b, 0);
+  int64_t size = attr_int(b, "size"), lo = (size - 1) / 2, hi = size / 2;
+  double beta = attr_float(b, "beta");
+  if (n->rank < 2) bad(b, "the input has rank %d, expected at least 2", n->rank);
+  if (size > MAX_ELEMS) bad(b, "attribute 'size' is %lld", (long long)size);
+  Ref x = b->in[0], zero = num(b, x, 0);
+  Ref near = g_window(ir, pad_axes(ir, mul(b, x, x), 1, 1, &lo, &hi, zero), 1, n->dims[1], size, 1, 1);
+  Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, near, 1u << n->rank), 1u << n->rank);
+  Ref base = add(b, mul(b, sum, num(b, x, attr_float(b, "alpha") / (double)size)), num(b, x, attr_float(b, "bias")));
+  Ref root = g_unary(ir, OP_SQRT, base);
+  Ref power = beta == 0.75  ? mul(b, root, g_unary(ir, OP_SQRT, root))
+              : beta == 0.5 ? root
+              : beta == 1   ? base
+                            : g_binary(ir, OP_POW, base, num(b, x, beta));
+  b->out[0] = g_binary(ir, OP_DIV, x, power);
+}

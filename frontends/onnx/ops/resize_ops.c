@@ -1,0 +1,226 @@
+/* resize_ops.c: Resize. Each resized axis becomes a few taps per output position, indices and weights
+ * computed now: out = sum over taps of weight * x[index]. Nearest has one tap of weight 1, so it is
+ * a plain view where the indices allow one. Axes are treated one after another: first those that shrink,
+ * then those that grow, the last first, so that most elements are made along rows. Coordinates are
+ * computed in f64 from exact ratios where sizes are given, because f32 loses exact halves. */
+#include "../core/build.h"
+#include <math.h>
+
+enum { MAX_TAPS = 1024, MAX_OUT = 1 << 24 };
+
+typedef struct Axis {
+  int64_t in, out;
+  double scale; /* out / in, or as given */
+  bool exact;   /* the scale is out / in */
+  double roi_begin, roi_end;
+} Axis;
+
+static double unscaled(const Axis *a, double x) { return a->exact ? x * (double)a->in / (double)a->out : x / a->scale; }
+
+/* Where output position o lies in the input. A given scale counts exactly, also where it leads to a
+ * fraction of an element: the result's extent is then rounded down only for its shape. */
+static double coordinate(Build *b, const Axis *a, int64_t o) {
+  double x = (double)o, in = (double)a->in, out = a->exact ? (double)a->out : a->scale * in;
+  const char *mode = "coordinate_transformation_mode";
+  if (attr_is(b, mode, "asymmetric")) return unscaled(a, x);
+  if (attr_is(b, mode, "align_corners")) return a->out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (attr_is(b, mode, "tf_half_pixel_for_nn")) return unscaled(a, x + 0.5);
+  if (attr_is(b, mode, "pytorch_half_pixel") && a->out == 1) return 0;
+  if (attr_is(b, mode, "tf_crop_and_resize")) {
+    if (a->out == 1) return 0.5 * (a->roi_begin + a->roi_end) * (in - 1);
+    return a->roi_begin * (in - 1) + x * (a->roi_end - a->roi_begin) * (in - 1) / (out - 1);
+  }
+  double shift = 0;
+  if (attr_is(b, mode, "half_pixel_symmetric") && !a->exact) shift = in / 2 * (1 - (double)a->out / out);
+  return shift + unscaled(a, x + 0.5) - 0.5;
+}
+
+static int64_t nearest(Build *b, double x) {
+  double floor_x = floor(x);
+  if (attr_is(b, "nearest_mode", "floor")) return (int64_t)floor_x;
+  if (attr_is(b, "nearest_mode", "ceil")) return (int64_t)ceil(x);
+  if (attr_is(b, "nearest_mode", "round_prefer_ceil")) return (int64_t)floor(x + 0.5);
+  return (int64_t)ceil(x - 0.5);
+}
+
+static double hat(double x) { return fabs(x) < 1 ? 1 - fabs(x) : 0; }
+
+static double cubic(double x, double a) {
+  x = fabs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* Indices and weights [out][taps] of one axis. Returns the number of taps. */
+static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) {
+  bool is_cubic = attr_is(b, "mode", "cubic"), near = attr_is(b, "mode", "nearest"), outside = attr_int(b, "exclude_outside");
+  double coeff = attr_float(b, "cubic_coeff_a"), shrink = attr_int(b, "antialias") && a->scale < 1 ? a->scale : 1;
+  double reach = (is_cubic ? 2 : 1) / shrink;
+  if (reach > MAX_TAPS / 2 || a->out > MAX_OUT)
+    bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
+  int64_t first = (int64_t)floor(-reach) + 1, taps = near ? 1 : 2 - 2 * first;
+  if (a->out * taps > 4 * MAX_OUT)
+    bad(b, "resizing %lld elements to %lld by %lld of each is over the limit", (long long)a->in, (long long)a->out,
+        (long long)taps);
+  *index = ARENA_NEW(&b->c->model, int64_t, a->out * taps + 1);
+  *weight = ARENA_NEW(&b->c->model, double, a->out *taps + 1);
+  for (int64_t o = 0; o < a->out; o++) {
+    double x = coordinate(b, a, o), base = floor(x), sum = 0;
+    int64_t *idx = *index + o * taps;
+    double *w = *weight + o * taps;
+    if (!(fabs(x) < (double)MAX_ELEMS)) bad(b, "output position %lld lies at %g of the input", (long long)o, x);
+    for (int64_t t = 0; t < taps; t++) {
+      double at = (double)(first + t) - (x - base);
+      idx[t] = near ? nearest(b, x) : (int64_t)base + first + t;
+      w[t] = near ? 1 : is_cubic ? cubic(at * shrink, coeff) : hat(at * shrink);
+      bool in_range = idx[t] >= 0 && idx[t] < a->in;
+      if (!near && outside && !in_range) w[t] = 0;
+      if (!in_range) idx[t] = idx[t] < 0 ? 0 : a->in - 1;
+      sum += w[t];
+    }
+    for (int64_t t = 0; t < taps && (shrink != 1 || outside); t++) w[t] /= sum;
+  }
+  return (int)taps;
+}
+
+static Ref weights_along(Build *b, DType d, const double *w, int64_t n, int taps, int step, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  double *v = ARENA_NEW(&b->c->model, double, n *taps);
+  for (int64_t i = 0; i < n * taps; i++) v[i] = w[i * step];
+  for (int i = 0; i < rank; i++) dims[i] = i == axis ? n : 1;
+  if (taps > 1) dims[axis + 1] = taps;
+  return floats_ref(b, d, rank, dims, v);
+}
+
+/* A few taps are added up in place; the many of antialiasing become one more axis to reduce. */
+static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
+  IR *ir = b->ir;
+  if (!a->out) return shrink_axis(ir, x, axis, 0, 1, 0);
+  int64_t *index;
+  double *weight;
+  int taps = make_taps(b, a, &index, &weight), rank = node(ir, x)->rank;
+  DType d = (DType)node(ir, x)->dt;
+  if (taps == 1) return take(b, x, axis, index, a->out);
+  if (taps > 4) {
+    int64_t dims[MAX_RANK];
+    x = take(b, x, axis, index, a->out * taps);
+    for (int i = 0; i < rank; i++) dims[i + (i > axis)] = i == axis ? a->out : node(ir, x)->dims[i];
+    dims[axis + 1] = taps;
+    x = g_binary(ir, OP_MUL, g_reshape(ir, x, rank + 1, dims), weights_along(b, d, weight, a->out, taps, 1, axis, rank + 1));
+    return without_axes(ir, g_reduce(ir, OP_ADD, x, 2u << axis), 2u << axis);
+  }
+  Ref sum = 0;
+  int64_t *column = ARENA_NEW(&b->c->model, int64_t, a->out);
+  for (int t = 0; t < taps; t++) {
+    bool zero = true;
+    for (int64_t o = 0; o < a->out; o++) {
+      column[o] = index[o * taps + t];
+      zero &= weight[o * taps + t] == 0;
+    }
+    if (zero) continue;
+    Ref part = g_binary(ir, OP_MUL, take(b, x, axis, column, a->out),
+                        weights_along(b, d, weight + t, a->out, 1, taps, axis, rank));
+    sum = sum ? g_binary(ir, OP_ADD, sum, part) : part;
+  }
+  return sum;
+}
+
+/* ---- sizes, scales and regions of the axes ---- */
+static void axes_from_sizes(Build *b, Axis *axes, int n) {
+  int count;
+  const int64_t *size = const_ints(b, 3, "sizes", &count);
+  bool smaller = attr_is(b, "keep_aspect_ratio_policy", "not_smaller"),
+       stretch = attr_is(b, "keep_aspect_ratio_policy", "stretch");
+  double common = 0;
+  if (count != n) bad(b, "input 'sizes' has %d entries for %d axes", count, n);
+  for (int i = 0; i < n; i++) {
+    if (size[i] < 0 || size[i] > MAX_ELEMS || (!axes[i].in && size[i]))
+      bad(b, "entry %d of the sizes is %lld", i, (long long)size[i]);
+    double s = axes[i].in ? (double)size[i] / (double)axes[i].in : 1;
+    if (!i || (smaller ? s > common : s < common)) common = s;
+    axes[i].out = size[i];
+    axes[i].scale = s;
+    axes[i].exact = true;
+  }
+  for (int i = 0; i < n && !stretch; i++) {
+    axes[i].out = (int64_t)floor(common * (double)axes[i].in + 0.5);
+    axes[i].scale = common;
+    axes[i].exact = false;
+  }
+}
+
+/* The extent is computed in f32, as in the standard's own shape inference: 0.7f * 10 is 7. */
+static void axes_from_scales(Build *b, Axis *axes, int n) {
+  int count;
+  const double *scale = const_floats(b, 2, "scales", &count);
+  if (count != n) bad(b, "input 'scales' has %d entries for %d axes", count, n);
+  for (int i = 0; i < n; i++) {
+    float out = floorf((float)axes[i].in * (float)scale[i]);
+    if (!(scale[i] > 0) || !(out < (float)MAX_ELEMS)) bad(b, "entry %d of the scales is %g", i, scale[i]);
+    axes[i].out = (int64_t)out;
+    axes[i].scale = scale[i];
+    axes[i].exact = (double)axes[i].out == (double)axes[i].in * scale[i];
+  }
+}
+
+static bool non_empty(Build *b, int k) { return has_in(b, k) && dims_elems(in_node(b, k)->dims, in_node(b, k)->rank); }
+
+/* Positions outside of the input get the extrapolation value. */
+static Ref extrapolate(Build *b, Ref x, const Axis *axes, const int *which, int n) {
+  IR *ir = b->ir;
+  const Node *xn = node(ir, x);
+  Ref outside = 0;
+  for (int i = 0; i < n; i++) {
+    int64_t dims[MAX_RANK];
+    uint8_t *out = ARENA_NEW(&b->c->model, uint8_t, axes[i].out + 1);
+    for (int64_t o = 0; o < axes[i].out; o++) {
+      double at = coordinate(b, &axes[i], o);
+      out[o] = at < 0 || at > (double)(axes[i].in - 1);
+    }
+    for (int a = 0; a < xn->rank; a++) dims[a] = a == which[i] ? axes[i].out : 1;
+    Ref here = tensor_ref(b, DT_BOOL, xn->rank, dims, out);
+    outside = outside ? g_binary(ir, OP_OR, outside, here) : here;
+  }
+  return outside ? g_where(ir, outside, c_float(ir, (DType)xn->dt, attr_float(b, "extrapolation_value")), x) : x;
+}
+
+void op_resize(Build *b) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  Axis axes[USER_RANK];
+  int which[USER_RANK], n = x->rank, listed;
+  const int64_t *list = attr_ints(b, "axes", &listed);
+  if (list) axes_of(b, list, n = listed, x->rank);
+  for (int i = 0; i < n; i++) {
+    which[i] = list ? axis_of(b, list[i], x->rank) : i;
+    axes[i] = (Axis){ .in = x->dims[which[i]], .roi_end = 1 };
+  }
+  if (non_empty(b, 2) == non_empty(b, 3)) bad(b, "exactly one of the inputs 'scales' and 'sizes' must be given");
+  if (non_empty(b, 3)) axes_from_sizes(b, axes, n);
+  else axes_from_scales(b, axes, n);
+  bool crop = attr_is(b, "coordinate_transformation_mode", "tf_crop_and_resize"), near = attr_is(b, "mode", "nearest");
+  if (crop) {
+    int count = 0;
+    const double *roi = non_empty(b, 1) ? const_floats(b, 1, "roi", &count) : NULL;
+    if (count != 2 * n) bad(b, "input 'roi' has %d entries for %d axes", count, n);
+    for (int i = 0; i < n; i++) {
+      axes[i].roi_begin = roi[i];
+      axes[i].roi_end = roi[n + i];
+    }
+  }
+  int64_t dims[USER_RANK];
+  for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+  for (int i = 0; i < n; i++) dims[which[i]] = axes[i].out;
+  check_dims(b, x->rank, dims);
+  DType d = in_dt(b, 0), work = near ? d : dt_float(d) ? acc_type(d) : DT_F32;
+  Ref r = g_cast(ir, b->in[0], work);
+  for (int k = 0; k < 2 * n; k++) {
+    const int i = k < n ? k : 2 * n - 1 - k;
+    const bool same = axes[i].in == axes[i].out && axes[i].scale == 1 &&
+                      !(crop && (axes[i].roi_begin != 0 || axes[i].roi_end != 1));
+    if (!same && (axes[i].out > axes[i].in) == (k >= n)) r = resize_axis(b, r, which[i], &axes[i]);
+    check_dims(b, node(ir, r)->rank, node(ir, r)->dims);
+  }
+  if (crop) r = extrapolate(b, r, axes, which, n);
+  b->out[0] = g_cast(ir, r, d);
+}
