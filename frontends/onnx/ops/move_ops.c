@@ -11,17 +11,6 @@ Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank) {
   return g_reshape(ir, g_iota(ir, d, n), rank, dims);
 }
 
-Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n) {
-  const Node *xn = node(ir, x);
-  int64_t from[MAX_RANK] = { 0 }, steps[MAX_RANK], dims[MAX_RANK];
-  for (int i = 0; i < xn->rank; i++) {
-    dims[i] = i == axis ? n : xn->dims[i];
-    steps[i] = i == axis ? step : 1;
-  }
-  from[axis] = n ? begin : 0;
-  return g_shrink(ir, x, from, steps, dims);
-}
-
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
   do { /* in several rounds when there are more than a node has sources */
     int64_t parts = 0;
