@@ -70,7 +70,7 @@ static const char *schedule_on(Ctx *c, const Settle *s, const Goal *g, int side)
 /* ---- sides ---- */
 
 /* A lock file with the choice makes the plan. */
-static const Plan *plan_by_choice(Ctx *c, const Settle *s, int number) {
+static const Plan *plan_by_pbqp(Ctx *c, const Settle *s, int number) {
   Options o = *s->o;
   Lock l = { 0 };
   const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->scratch, number);
@@ -88,7 +88,7 @@ static const Plan *plan_by_choice(Ctx *c, const Settle *s, int number) {
 
 static void open_side(Ctx *c, Settle *s, int number) {
   Side *x = &s->side[number];
-  const Plan *p = plan_by_choice(c, s, number);
+  const Plan *p = plan_by_pbqp(c, s, number);
   const size_t n = p->kernels.n;
   if (!number) s->plan = p;
   x->dir = plan_put(c, s->o, p, s->scratch);

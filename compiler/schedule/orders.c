@@ -4,7 +4,7 @@
  * that lanes run along, element by element if not, as a broadcast if lanes run along none of its axes. So there are two
  * kinds of choices: an axis for each value, and for each loop body a range for its lanes. What an access costs depends
  * on one of each, what a reduction's result costs to hand on, on the bodies on both sides; every cost is one of pairs,
- * and choice.c finds the least sum of them. That sum is compared with the one of the axes that follow.c finds value by
+ * and pbqp.c finds the least sum of them. That sum is compared with the one of the axes that follow.c finds value by
  * value, which count as long as nothing is clearly better.
  *
  * No kernel only changes an order: any kernel can store and load any, at a price, and the price is in the sum. Blocks
@@ -12,7 +12,7 @@
 #include "sched.h"
 #include "../ir/decisions.h"
 #include "../ir/refmap.h"
-#include "../support/choice.h"
+#include "../support/pbqp.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ typedef struct Body {      /* a loop body: what a kernel or one of its reduction
   struct Body *around;     /* whose reduction this is; NULL: the kernel's own */
   Ref result[MAX_RANK];    /* the element of the reduction that is asked for */
   int rank;
-  int node;                /* of the choice: label 0 is no lanes, i + 1 lanes along range[i] */
+  int node;                /* of the choice: alternative 0 is no lanes, i + 1 lanes along range[i] */
   int n, outer;            /* ranges; the first `outer` are those of the body around this one */
   Ref range[MAX_LOOPS];
   double times, work;      /* evaluations, and the operations of each */
@@ -40,7 +40,7 @@ typedef struct Body {      /* a loop body: what a kernel or one of its reduction
 typedef struct Orders {
   Sched *s;
   IR *ir;
-  Choice *c;
+  Pbqp *c;
   int *var;                /* by Ref of a value with a layout of its own: node of the choice + 1 */
   int lanes;
   VEC(Body *) bodies;      /* of the kernel at hand */
@@ -69,7 +69,7 @@ static int axes_of(const Node *x, int *axis) {
   return n;
 }
 
-static int label_of(const Node *x, int inner) {
+static int alternative_of(const Node *x, int inner) {
   int axis[MAX_RANK], n = axes_of(x, axis);
   for (int i = 0; i < n; i++)
     if (axis[i] == inner) return i;
@@ -85,7 +85,7 @@ static void make_variables(Orders *o) {
     const Place *p = &s->place[r];
     int axis[MAX_RANK];
     if (!p->stored || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo)) continue;
-    o->var[r] = choice_node(o->c, axes_of(x, axis)) + 1;
+    o->var[r] = pbqp_node(o->c, axes_of(x, axis)) + 1;
   }
 }
 
@@ -150,7 +150,7 @@ static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
     at[a] = (reduce_axes(x) >> a & 1) ? loop(o, b, y->dims[a]) : idx[a];
     if (reduce_axes(x) >> a & 1) b->times *= (double)y->dims[a];
   }
-  b->node = choice_node(o->c, b->n + 1);
+  b->node = pbqp_node(o->c, b->n + 1);
   element(o, b, x->src[0], at, false);
 }
 
@@ -353,18 +353,18 @@ static void price_access(Orders *o, const Body *b, const Access *a, const double
   if (var <= 0) axis[0] = last_axis(w);
   for (int i = -1; i < b->n; i++)
     for (int k = 0; k < n; k++) cost[(i + 1) * n + k] = access_cost(o, b, a, i, i < 0 ? 1 : wasted[i], axis[k]);
-  if (var > 0) choice_edge(o->c, b->node, var - 1, cost);
+  if (var > 0) pbqp_edge(o->c, b->node, var - 1, cost);
   else
-    for (int i = 0; i <= b->n; i++) choice_cost(o->c, b->node, i, cost[i]);
+    for (int i = 0; i <= b->n; i++) pbqp_cost(o->c, b->node, i, cost[i]);
 }
 
 /* The body's choice of lanes, with an edge to each value that it reads or stores */
 static void price_body(Orders *o, Body *b) {
   double wasted[MAX_LOOPS];
-  choice_cost(o->c, b->node, 0, b->times * b->work);
+  pbqp_cost(o->c, b->node, 0, b->times * b->work);
   for (int i = 0; i < b->n; i++) {
     wasted[i] = waste(o, b, i);
-    choice_cost(o->c, b->node, i + 1, b->times * b->work / o->lanes * wasted[i]);
+    pbqp_cost(o->c, b->node, i + 1, b->times * b->work / o->lanes * wasted[i]);
   }
   for (size_t i = 0; i < b->access.n; i++) price_access(o, b, &b->access.p[i], wasted);
 }
@@ -384,7 +384,7 @@ static void price_result(Orders *o, const Body *b) {
                                       : i == k || (!i && !varies) ? 0
                                                                   : results * rate(t, ONE_BY_ONE, LAYOUT);
     }
-  choice_edge(o->c, b->node, around->node, cost);
+  pbqp_edge(o->c, b->node, around->node, cost);
 }
 
 /* ---- kernels, as kernelize.c makes them ---- */
@@ -410,7 +410,7 @@ static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
   b->times = (double)dims_elems(x->dims, x->rank);
   for (int a = 0; a < x->rank; a++) idx[a] = loop(o, b, x->dims[a]);
   b->outer = b->n;
-  b->node = choice_node(o->c, b->n + 1);
+  b->node = pbqp_node(o->c, b->n + 1);
   element(o, b, value, idx, top);
   take_access(o->ir, b, to, idx, x->rank);
   price_bodies(o);
@@ -424,7 +424,7 @@ static void updates_nest(Orders *o, Ref r) {
   b->times = (double)dims_elems(u->dims, u->rank);
   for (int a = 0; a < u->rank; a++) idx[a] = loop(o, b, u->dims[a]);
   b->outer = b->n;
-  b->node = choice_node(o->c, b->n + 1);
+  b->node = pbqp_node(o->c, b->n + 1);
   for (int k = 1; k < 3; k++) element(o, b, x->src[k], idx, false);
   idx[scatter_axis(x)] = looked_up(o->ir, x->src[1], idx);
   take_access(o->ir, b, r, idx, x->rank);
@@ -447,7 +447,7 @@ static void kernel(Orders *o, Ref r) {
 }
 
 /* ---- the choice ---- */
-static void apply(const Orders *o, const int *label) {
+static void apply(const Orders *o, const int *alternative) {
   Sched *s = o->s;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
@@ -455,7 +455,7 @@ static void apply(const Orders *o, const int *label) {
     int axis[MAX_RANK];
     if (o->var[r] <= 0) continue;
     axes_of(x, axis);
-    int l = label[o->var[r] - 1];
+    int l = alternative[o->var[r] - 1];
     s->place[r].inner = l ? axis[l] : -1;
   }
 }
@@ -471,12 +471,12 @@ static void decide_orders(Sched *s, const int *var) {
     int axis[MAX_RANK], at = 0;
     if (!p->stored || p->inside || x->rank < 3 || (var && var[r] <= 0)) continue;
     const Question q = ask_node(ir, "layout", r);
-    const int n = axes_of(x, axis), label = label_of(x, p->inner < 0 ? axis[0] : p->inner);
+    const int n = axes_of(x, axis), alternative = alternative_of(x, p->inner < 0 ? axis[0] : p->inner);
     const char *name[MAX_RANK];
     for (int k = 0; k < n; k++) name[k] = arena_printf(&ir->ctx->model, "axis-%d", axis[k]);
-    at = q.given ? word_index(name, n, q.given) : label;
-    if (at == n) answer_refused(ir, &q, "the value has no such axis"), at = label;
-    if (at != label) p->inner = at ? axis[at] : -1;
+    at = q.given ? word_index(name, n, q.given) : alternative;
+    if (at == n) answer_refused(ir, &q, "the value has no such axis"), at = alternative;
+    if (at != alternative) p->inner = at ? axis[at] : -1;
     answer_with(ir, &q, name[at]);
   }
 }
@@ -489,30 +489,30 @@ void sched_orders(Sched *s) {
     decide_orders(s, NULL);
     return;
   }
-  o.c = choice_new();
+  o.c = pbqp_new();
   o.var = xmalloc(s->nplace * sizeof *o.var);
   memset(o.var, 0, s->nplace * sizeof *o.var);
   make_variables(&o);
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].stored) kernel(&o, s->order.p[i]);
 
-  int nodes = choice_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)),
-      *label = xmalloc(size_mul(nodes + 1, sizeof *label));
+  int nodes = pbqp_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)),
+      *alternative = xmalloc(size_mul(nodes + 1, sizeof *alternative));
   for (int v = 0; v < nodes; v++) fixed[v] = -1;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Place *p = &s->place[r];
-    if (o.var[r] > 0) fixed[o.var[r] - 1] = p->inner < 0 ? 0 : label_of(node(s->ir, r), p->inner);
+    if (o.var[r] > 0) fixed[o.var[r] - 1] = p->inner < 0 ? 0 : alternative_of(node(s->ir, r), p->inner);
   }
   double *cost = s->plan->layout_cost;
-  cost[0] = choice_solve(o.c, fixed, label);
-  cost[1] = choice_solve(o.c, NULL, label);
-  if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, label);
+  cost[0] = pbqp_solve(o.c, fixed, alternative);
+  cost[1] = pbqp_solve(o.c, NULL, alternative);
+  if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, alternative);
   else cost[1] = cost[0];
   decide_orders(s, o.var);
   VEC_FREE(&o.bodies);
   free(fixed);
-  free(label);
+  free(alternative);
   free(o.var);
-  choice_free(o.c);
+  pbqp_free(o.c);
 }

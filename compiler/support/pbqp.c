@@ -1,31 +1,31 @@
-/* choice.c: least sum of costs of labels and of pairs of labels, by dynamic programming: the partitioned boolean
+/* pbqp.c: least sum of costs of alternatives and of pairs of alternatives, by dynamic programming: the partitioned boolean
  * quadratic problem, as Scholz and Eckstein solve it to allocate registers (LCTES 2002) and Anderson and Gregg to lay
  * out the values of networks (CGO 2018).
  *
- * A node with one neighbour is taken away by adding to each label of the neighbour what the node costs beside it at
- * best; a node with two neighbours likewise becomes an edge between them. Both are exact: the node's label follows
- * when its neighbours' are known. Of graphs in which every node has more neighbours, one with the most takes the label
+ * A node with one neighbour is taken away by adding to each alternative of the neighbour what the node costs beside it at
+ * best; a node with two neighbours likewise becomes an edge between them. Both are exact: the node's alternative follows
+ * when its neighbours' are known. Of graphs in which every node has more neighbours, one with the most takes the alternative
  * that is best beside the best of each neighbour, which is a guess. Last, single nodes change as long as that helps. */
-#include "choice.h"
+#include "pbqp.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Edge { int end[2]; bool gone; double *cost; } Edge; /* cost: labels of end[0] x labels of end[1] */
-typedef struct Vertex { int labels; double *cost; VEC(int) edges; } Vertex; /* edges: some are gone */
+typedef struct Edge { int end[2]; bool gone; double *cost; } Edge; /* cost: alternatives of end[0] x alternatives of end[1] */
+typedef struct Vertex { int alternatives; double *cost; VEC(int) edges; } Vertex; /* edges: some are gone */
 
-struct Choice {
+struct Pbqp {
   Arena arena;
   VEC(Vertex) node;
   VEC(Edge) edge;
 };
 
-Choice *choice_new(void) {
-  Choice *c = xmalloc(sizeof *c);
+Pbqp *pbqp_new(void) {
+  Pbqp *c = xmalloc(sizeof *c);
   memset(c, 0, sizeof *c);
   return c;
 }
 
-void choice_free(Choice *c) {
+void pbqp_free(Pbqp *c) {
   for (size_t i = 0; i < c->node.n; i++) VEC_FREE(&c->node.p[i].edges);
   VEC_FREE(&c->node);
   VEC_FREE(&c->edge);
@@ -33,27 +33,27 @@ void choice_free(Choice *c) {
   free(c);
 }
 
-int choice_node(Choice *c, int labels) {
-  CHECK(labels > 0);
-  VEC_PUSH(&c->node, ((Vertex){ .labels = labels, .cost = ARENA_NEW(&c->arena, double, labels) }));
+int pbqp_node(Pbqp *c, int alternatives) {
+  CHECK(alternatives > 0);
+  VEC_PUSH(&c->node, ((Vertex){ .alternatives = alternatives, .cost = ARENA_NEW(&c->arena, double, alternatives) }));
   return (int)c->node.n - 1;
 }
 
-int choice_size(const Choice *c) { return (int)c->node.n; }
+int pbqp_size(const Pbqp *c) { return (int)c->node.n; }
 
-void choice_cost(Choice *c, int node, int label, double cost) { c->node.p[node].cost[label] += cost; }
+void pbqp_cost(Pbqp *c, int node, int alternative, double cost) { c->node.p[node].cost[alternative] += cost; }
 
-static int labels_of(const Choice *c, int node) { return c->node.p[node].labels; }
+static int alternatives_of(const Pbqp *c, int node) { return c->node.p[node].alternatives; }
 
 static int other_end(const Edge *e, int node) { return e->end[e->end[0] == node]; }
 
-/* What edge e costs with label i at node and j at the other end */
-static double *pair_cost(const Choice *c, const Edge *e, int node, int i, int j) {
-  return &e->cost[e->end[0] == node ? i * labels_of(c, e->end[1]) + j : j * labels_of(c, e->end[1]) + i];
+/* What edge e costs with alternative i at node and j at the other end */
+static double *pair_cost(const Pbqp *c, const Edge *e, int node, int i, int j) {
+  return &e->cost[e->end[0] == node ? i * alternatives_of(c, e->end[1]) + j : j * alternatives_of(c, e->end[1]) + i];
 }
 
 /* The edges of a node, without those that are gone since they were last looked at */
-static Vertex *edges_of(Choice *c, int node) {
+static Vertex *edges_of(Pbqp *c, int node) {
   Vertex *x = &c->node.p[node];
   size_t n = 0;
   for (size_t i = 0; i < x->edges.n; i++)
@@ -63,7 +63,7 @@ static Vertex *edges_of(Choice *c, int node) {
 }
 
 /* The edge between two nodes, a new one if there is none; looked for where there are fewer. */
-static Edge *edge_between(Choice *c, int a, int b) {
+static Edge *edge_between(Pbqp *c, int a, int b) {
   int few = c->node.p[a].edges.n <= c->node.p[b].edges.n ? a : b;
   const Vertex *x = edges_of(c, few);
   for (size_t i = 0; i < x->edges.n; i++) {
@@ -71,25 +71,25 @@ static Edge *edge_between(Choice *c, int a, int b) {
     if (other_end(e, few) == (few == a ? b : a)) return e;
   }
   int id = (int)c->edge.n;
-  VEC_PUSH(&c->edge, ((Edge){ .end = { a, b }, .cost = ARENA_NEW(&c->arena, double, labels_of(c, a) * labels_of(c, b)) }));
+  VEC_PUSH(&c->edge, ((Edge){ .end = { a, b }, .cost = ARENA_NEW(&c->arena, double, alternatives_of(c, a) * alternatives_of(c, b)) }));
   VEC_PUSH(&c->node.p[a].edges, id);
   VEC_PUSH(&c->node.p[b].edges, id);
   return &c->edge.p[id];
 }
 
-void choice_edge(Choice *c, int a, int b, const double *cost) {
+void pbqp_edge(Pbqp *c, int a, int b, const double *cost) {
   CHECK(a != b);
   const Edge *e = edge_between(c, a, b);
-  for (int i = 0; i < labels_of(c, a); i++)
-    for (int j = 0; j < labels_of(c, b); j++) *pair_cost(c, e, a, i, j) += cost[i * labels_of(c, b) + j];
+  for (int i = 0; i < alternatives_of(c, a); i++)
+    for (int j = 0; j < alternatives_of(c, b); j++) *pair_cost(c, e, a, i, j) += cost[i * alternatives_of(c, b) + j];
 }
 
-double choice_total(const Choice *c, const int *label) {
+double pbqp_total(const Pbqp *c, const int *alternative) {
   double sum = 0;
-  for (size_t v = 0; v < c->node.n; v++) sum += c->node.p[v].cost[label[v]];
+  for (size_t v = 0; v < c->node.n; v++) sum += c->node.p[v].cost[alternative[v]];
   for (size_t i = 0; i < c->edge.n; i++) {
     const Edge *e = &c->edge.p[i];
-    if (!e->gone) sum += *pair_cost(c, e, e->end[0], label[e->end[0]], label[e->end[1]]);
+    if (!e->gone) sum += *pair_cost(c, e, e->end[0], alternative[e->end[0]], alternative[e->end[1]]);
   }
   return sum;
 }
@@ -97,20 +97,20 @@ double choice_total(const Choice *c, const int *label) {
 /* ---- taking nodes away ---- */
 typedef struct Taken { int node, n, edge[2]; } Taken; /* with the edges that it had left */
 typedef struct Solver {
-  Choice *c;               /* of its own: what is left of the problem */
+  Pbqp *c;               /* of its own: what is left of the problem */
   int *degree;             /* edges that are not gone */
-  bool *out;               /* taken away, or with a label for good */
+  bool *out;               /* taken away, or with a alternative for good */
   VEC(int) few;            /* nodes of at most two neighbours, found when they came to be so */
   VEC(Taken) taken;        /* first to last */
-  int *label;
+  int *alternative;
 } Solver;
 
-static void copy(Choice *to, const Choice *from) {
+static void copy(Pbqp *to, const Pbqp *from) {
   for (size_t v = 0; v < from->node.n; v++) {
-    int id = choice_node(to, from->node.p[v].labels);
-    memcpy(to->node.p[id].cost, from->node.p[v].cost, (size_t)from->node.p[v].labels * sizeof(double));
+    int id = pbqp_node(to, from->node.p[v].alternatives);
+    memcpy(to->node.p[id].cost, from->node.p[v].cost, (size_t)from->node.p[v].alternatives * sizeof(double));
   }
-  for (size_t i = 0; i < from->edge.n; i++) choice_edge(to, from->edge.p[i].end[0], from->edge.p[i].end[1], from->edge.p[i].cost);
+  for (size_t i = 0; i < from->edge.n; i++) pbqp_edge(to, from->edge.p[i].end[0], from->edge.p[i].end[1], from->edge.p[i].cost);
 }
 
 static Taken with_edges(const Solver *s, int v) {
@@ -127,11 +127,11 @@ static void remove_edge(Solver *s, int id) {
     if (--s->degree[e->end[k]] <= 2 && !s->out[e->end[k]]) VEC_PUSH(&s->few, e->end[k]);
 }
 
-/* The label of a node that costs least beside labels of its neighbours, and that cost */
-static int best_beside(const Choice *c, const Taken *t, const int beside[2], double *least) {
+/* The alternative of a node that costs least beside alternatives of its neighbours, and that cost */
+static int best_beside(const Pbqp *c, const Taken *t, const int beside[2], double *least) {
   const Vertex *x = &c->node.p[t->node];
   int best = 0;
-  for (int l = 0; l < x->labels; l++) {
+  for (int l = 0; l < x->alternatives; l++) {
     double cost = x->cost[l];
     for (int k = 0; k < t->n; k++) cost += *pair_cost(c, &c->edge.p[t->edge[k]], t->node, l, beside[k]);
     if (!l || cost < *least) *least = cost, best = l;
@@ -140,13 +140,13 @@ static int best_beside(const Choice *c, const Taken *t, const int beside[2], dou
 }
 
 static void take_away(Solver *s, int v) {
-  Choice *c = s->c;
+  Pbqp *c = s->c;
   Taken t = with_edges(s, v);
   s->out[v] = true;
   VEC_PUSH(&s->taken, t);
   if (!t.n) return;
   int a = other_end(&c->edge.p[t.edge[0]], v), b = t.n > 1 ? other_end(&c->edge.p[t.edge[1]], v) : -1;
-  int rows = labels_of(c, a), columns = b < 0 ? 1 : labels_of(c, b);
+  int rows = alternatives_of(c, a), columns = b < 0 ? 1 : alternatives_of(c, b);
   double *cost = ARENA_NEW(&c->arena, double, rows * columns);
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < columns; j++) best_beside(c, &t, (int[]){ i, j }, &cost[i * columns + j]);
@@ -154,39 +154,39 @@ static void take_away(Solver *s, int v) {
     for (int i = 0; i < rows; i++) c->node.p[a].cost[i] += cost[i];
   } else {
     size_t edges = c->edge.n;
-    choice_edge(c, a, b, cost);
+    pbqp_edge(c, a, b, cost);
     if (c->edge.n > edges) s->degree[a]++, s->degree[b]++;
   }
   for (int k = 0; k < t.n; k++) remove_edge(s, t.edge[k]);
 }
 
-/* v has this label for good: its neighbours pay for the edges */
-static void settle(Solver *s, int v, int label) {
+/* v has this alternative for good: its neighbours pay for the edges */
+static void settle(Solver *s, int v, int alternative) {
   const Vertex *x = &s->c->node.p[v];
-  s->label[v] = label;
+  s->alternative[v] = alternative;
   s->out[v] = true;
   for (size_t i = 0; i < x->edges.n; i++) {
     const Edge *e = &s->c->edge.p[x->edges.p[i]];
     if (e->gone) continue;
     int u = other_end(e, v);
-    for (int j = 0; j < labels_of(s->c, u); j++) s->c->node.p[u].cost[j] += *pair_cost(s->c, e, v, label, j);
+    for (int j = 0; j < alternatives_of(s->c, u); j++) s->c->node.p[u].cost[j] += *pair_cost(s->c, e, v, alternative, j);
     remove_edge(s, x->edges.p[i]);
   }
 }
 
-/* The label that is best if each neighbour takes what is best beside it */
+/* The alternative that is best if each neighbour takes what is best beside it */
 static int guess(const Solver *s, int v) {
   const Vertex *x = &s->c->node.p[v];
   int best = 0;
   double least_sum = 0;
-  for (int l = 0; l < x->labels; l++) {
+  for (int l = 0; l < x->alternatives; l++) {
     double sum = x->cost[l];
     for (size_t i = 0; i < x->edges.n; i++) {
       const Edge *e = &s->c->edge.p[x->edges.p[i]];
       if (e->gone) continue;
       int u = other_end(e, v);
       double low = 0;
-      for (int j = 0; j < labels_of(s->c, u); j++) {
+      for (int j = 0; j < alternatives_of(s->c, u); j++) {
         double cost = s->c->node.p[u].cost[j] + *pair_cost(s->c, e, v, l, j);
         if (!j || cost < low) low = cost;
       }
@@ -222,16 +222,16 @@ static void take_many(Solver *s) {
     }
 }
 
-static int best_label(const Choice *c, int v, const int *label) {
+static int best_alternative(const Pbqp *c, int v, const int *alternative) {
   const Vertex *x = &c->node.p[v];
-  int best = label[v];
+  int best = alternative[v];
   double cost[2] = { 0, 0 }; /* of the best, of the one tried */
-  for (int l = -1; l < x->labels; l++) {
+  for (int l = -1; l < x->alternatives; l++) {
     int tried = l < 0 ? best : l;
     cost[1] = x->cost[tried];
     for (size_t i = 0; i < x->edges.n; i++) {
       const Edge *e = &c->edge.p[x->edges.p[i]];
-      cost[1] += *pair_cost(c, e, v, tried, label[other_end(e, v)]);
+      cost[1] += *pair_cost(c, e, v, tried, alternative[other_end(e, v)]);
     }
     if (l < 0 || cost[1] < cost[0] * (1 - 1e-12)) cost[0] = cost[1], best = tried;
   }
@@ -240,20 +240,20 @@ static int best_label(const Choice *c, int v, const int *label) {
 
 enum { SWEEPS = 8 };
 
-static void improve(const Choice *c, const int *fixed, int *label) {
+static void improve(const Pbqp *c, const int *fixed, int *alternative) {
   bool changed = true;
   for (int i = 0; i < SWEEPS && changed; i++) {
     changed = false;
     for (size_t v = 0; v < c->node.n; v++) {
-      int l = fixed && fixed[v] >= 0 ? label[v] : best_label(c, (int)v, label);
-      changed |= l != label[v];
-      label[v] = l;
+      int l = fixed && fixed[v] >= 0 ? alternative[v] : best_alternative(c, (int)v, alternative);
+      changed |= l != alternative[v];
+      alternative[v] = l;
     }
   }
 }
 
-double choice_solve(const Choice *c, const int *fixed, int *label) {
-  Solver s = { .c = choice_new(), .label = label };
+double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative) {
+  Solver s = { .c = pbqp_new(), .alternative = alternative };
   copy(s.c, c);
   s.degree = ARENA_NEW(&s.c->arena, int, c->node.n);
   s.out = ARENA_NEW(&s.c->arena, bool, c->node.n);
@@ -264,16 +264,16 @@ double choice_solve(const Choice *c, const int *fixed, int *label) {
     if (!s.out[v] && s.degree[v] <= 2) VEC_PUSH(&s.few, (int)v);
   take_few(&s);
   take_many(&s);
-  while (s.taken.n) { /* last to first: each finds its neighbours of then with labels */
+  while (s.taken.n) { /* last to first: each finds its neighbours of then with alternatives */
     const Taken *t = &s.taken.p[--s.taken.n];
     int beside[2] = { 0 };
     double least;
-    for (int k = 0; k < t->n; k++) beside[k] = label[other_end(&s.c->edge.p[t->edge[k]], t->node)];
-    label[t->node] = best_beside(s.c, t, beside, &least);
+    for (int k = 0; k < t->n; k++) beside[k] = alternative[other_end(&s.c->edge.p[t->edge[k]], t->node)];
+    alternative[t->node] = best_beside(s.c, t, beside, &least);
   }
-  improve(c, fixed, label);
+  improve(c, fixed, alternative);
   VEC_FREE(&s.few);
   VEC_FREE(&s.taken);
-  choice_free(s.c);
-  return choice_total(c, label);
+  pbqp_free(s.c);
+  return pbqp_total(c, alternative);
 }

@@ -1,5 +1,5 @@
-/* choice.c (unit test): the solver of compiler/support/choice.c against trying everything. */
-#include "../../compiler/support/choice.h"
+/* pbqp.c (unit test): the solver of compiler/support/pbqp.c against trying everything. */
+#include "../../compiler/support/pbqp.h"
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@ static uint32_t next(uint32_t n) {
 
 static double costs(void) { return (double)next(100); }
 
-typedef struct Given { Choice *c; int nodes, labels[NODES]; } Given;
+typedef struct Given { Pbqp *c; int nodes, alternatives[NODES]; } Given;
 
 static Given given(int nodes) {
-  Given g = { choice_new(), nodes, { 0 } };
+  Given g = { pbqp_new(), nodes, { 0 } };
   for (int v = 0; v < nodes; v++) {
-    g.labels[v] = 1 + (int)next(LABELS);
-    assert_int_equal(choice_node(g.c, g.labels[v]), v);
-    for (int l = 0; l < g.labels[v]; l++) choice_cost(g.c, v, l, costs());
+    g.alternatives[v] = 1 + (int)next(LABELS);
+    assert_int_equal(pbqp_node(g.c, g.alternatives[v]), v);
+    for (int l = 0; l < g.alternatives[v]; l++) pbqp_cost(g.c, v, l, costs());
   }
   return g;
 }
@@ -30,19 +30,19 @@ static Given given(int nodes) {
 static void edge(Given *g, int a, int b) {
   double cost[LABELS * LABELS];
   for (int i = 0; i < LABELS * LABELS; i++) cost[i] = costs();
-  choice_edge(g->c, a, b, cost);
+  pbqp_edge(g->c, a, b, cost);
 }
 
 static double least_of_all(const Given *g, const int *fixed) {
-  int label[NODES] = { 0 };
+  int alternative[NODES] = { 0 };
   double best = 1e300;
   for (;;) {
     bool asked = true;
-    for (int v = 0; v < g->nodes; v++) asked &= !fixed || fixed[v] < 0 || fixed[v] == label[v];
-    double cost = choice_total(g->c, label);
+    for (int v = 0; v < g->nodes; v++) asked &= !fixed || fixed[v] < 0 || fixed[v] == alternative[v];
+    double cost = pbqp_total(g->c, alternative);
     if (asked && cost < best) best = cost;
     int v = 0;
-    while (v < g->nodes && ++label[v] == g->labels[v]) label[v++] = 0;
+    while (v < g->nodes && ++alternative[v] == g->alternatives[v]) alternative[v++] = 0;
     if (v == g->nodes) return best;
   }
 }
@@ -56,12 +56,12 @@ static void trees_and_chains_are_solved_exactly(void **state) {
   seed = 1;
   for (int i = 0; i < ROUNDS; i++) {
     Given g = given(1 + (int)next(NODES));
-    int label[NODES];
+    int alternative[NODES];
     connect(&g, i % 2);
-    double cost = choice_solve(g.c, NULL, label);
-    assert_true(cost == choice_total(g.c, label));
+    double cost = pbqp_solve(g.c, NULL, alternative);
+    assert_true(cost == pbqp_total(g.c, alternative));
     assert_true(cost == least_of_all(&g, NULL));
-    choice_free(g.c);
+    pbqp_free(g.c);
   }
 }
 
@@ -71,11 +71,11 @@ static void branches_that_meet_again_are_solved_exactly(void **state) {
   seed = 2;
   for (int i = 0; i < ROUNDS; i++) {
     Given g = given(3 + (int)next(NODES - 2));
-    int label[NODES];
+    int alternative[NODES];
     connect(&g, false);
     for (int v = 2; v < g.nodes; v += 2) edge(&g, v - 2, v);
-    assert_true(choice_solve(g.c, NULL, label) == least_of_all(&g, NULL));
-    choice_free(g.c);
+    assert_true(pbqp_solve(g.c, NULL, alternative) == least_of_all(&g, NULL));
+    pbqp_free(g.c);
   }
 }
 
@@ -84,12 +84,12 @@ static void labels_that_are_fixed_stay(void **state) {
   seed = 3;
   for (int i = 0; i < ROUNDS; i++) {
     Given g = given(2 + (int)next(NODES - 1));
-    int label[NODES], fixed[NODES];
+    int alternative[NODES], fixed[NODES];
     connect(&g, true);
-    for (int v = 0; v < g.nodes; v++) fixed[v] = next(3) ? -1 : (int)next((uint32_t)g.labels[v]);
-    assert_true(choice_solve(g.c, fixed, label) == least_of_all(&g, fixed));
-    for (int v = 0; v < g.nodes; v++) assert_true(fixed[v] < 0 || fixed[v] == label[v]);
-    choice_free(g.c);
+    for (int v = 0; v < g.nodes; v++) fixed[v] = next(3) ? -1 : (int)next((uint32_t)g.alternatives[v]);
+    assert_true(pbqp_solve(g.c, fixed, alternative) == least_of_all(&g, fixed));
+    for (int v = 0; v < g.nodes; v++) assert_true(fixed[v] < 0 || fixed[v] == alternative[v]);
+    pbqp_free(g.c);
   }
 }
 
@@ -99,20 +99,20 @@ static void of_any_graph_no_single_label_is_better(void **state) {
   double found = 0, least = 0;
   for (int i = 0; i < ROUNDS; i++) {
     Given g = given(4 + (int)next(NODES - 3));
-    int label[NODES];
+    int alternative[NODES];
     for (int a = 0; a < g.nodes; a++)
       for (int b = 0; b < a; b++)
         if (next(4)) edge(&g, a, b);
-    double cost = choice_solve(g.c, NULL, label);
+    double cost = pbqp_solve(g.c, NULL, alternative);
     found += cost;
     least += least_of_all(&g, NULL);
     for (int v = 0; v < g.nodes; v++)
-      for (int l = 0, was = label[v]; l < g.labels[v]; l++) {
-        label[v] = l;
-        assert_true(choice_total(g.c, label) >= cost);
-        label[v] = was;
+      for (int l = 0, was = alternative[v]; l < g.alternatives[v]; l++) {
+        alternative[v] = l;
+        assert_true(pbqp_total(g.c, alternative) >= cost);
+        alternative[v] = was;
       }
-    choice_free(g.c);
+    pbqp_free(g.c);
   }
   assert_true(found < 1.02 * least); /* on the whole 2 % off, where every node is beside almost all others */
 }
