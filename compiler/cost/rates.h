@@ -22,7 +22,7 @@ CALLER(WINOGRAD,  "Winograd tiles: graph/winograd.c")
 CALLER(PADDING,   "windows split where padding is: graph/border.c")
 CALLER(SPLIT,     "factors as sums of bf16: graph/split.c, graph/precision.c")
 CALLER(STORE,     "which values are stored: schedule/materialize.c")
-CALLER(LAYOUT,    "layouts by PBQP: schedule/orders.c")
+CALLER(LAYOUT,    "layouts by PBQP: schedule/layout_pbqp.c")
 CALLER(TUNER,     "candidates by counting: tune/candidate_lower.c")
 
 /* ---- op classes ---- */

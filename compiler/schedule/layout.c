@@ -1,6 +1,6 @@
 /* layout.c: where every stored value lies in memory.
  *
- * A physical layout is an order of the axes (orders.c), room around the value (its halo) and, for parts of a
+ * A physical layout is an order of the axes (layout_pbqp.c), room around the value (its halo) and, for parts of a
  * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
  *
  * needs: what is stored    gives: a buffer, offset, room and strides for each stored value, Plan.layouts
@@ -113,7 +113,7 @@ void sched_layout(Sched *s) {
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
   find_halos(s);
   find_insides(s);
-  sched_orders(s);
+  sched_layout_pbqp(s);
 
   /* states and graph inputs, then outputs, then the arena; wholes before their parts */
   for (size_t k = 0; k < s->g->states.n; k++)

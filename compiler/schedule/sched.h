@@ -1,5 +1,5 @@
 /* sched.h: internal to schedule/. The passes run in this order, each a file:
- * materialize.c (which values are stored), layout.c (where each stored value lies; follow.c and orders.c: in what order),
+ * materialize.c (which values are stored), layout.c (where each stored value lies; layout_seed.c and layout_pbqp.c: in what order),
  * kernelize.c (kernels of scalar expressions over ranges), state_plan.c (memory kept between runs), memplan.c (offsets in the
  * arena). */
 #ifndef TGC_SCHED_H
@@ -37,8 +37,8 @@ typedef struct Sched {
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, of which one is read again and again */
 
 void sched_fuse(Sched *s);                  /* needs: a folded graph; gives: stored, select, halo_view */
-void sched_follow(Sched *s, Ref r);         /* needs: stored, inner of what r reads; gives: inner of r */
-void sched_orders(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
+void sched_layout_seed(Sched *s, Ref r);         /* needs: stored, inner of what r reads; gives: inner of r */
+void sched_layout_pbqp(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
 void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */
 void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides; gives: plan->layouts, for reports */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */

@@ -1,4 +1,4 @@
-/* follow.c: which axis of a stored value should lie innermost, judged from what makes the value alone: what orders.c
+/* layout_seed.c: which axis of a stored value should lie innermost, judged from what makes the value alone: what layout_pbqp.c
  * begins with.
  *
  * Convolutions want the axis that only their weights know (the output channels) innermost: stores, pooling and
@@ -156,7 +156,7 @@ static int weight_axis(Sched *s, Ref c, bool *weighted) {
   return best;
 }
 
-void sched_follow(Sched *s, Ref r) {
+void sched_layout_seed(Sched *s, Ref r) {
   IR *ir = s->ir;
   const Node *x = node(ir, r);
   Place *p = &s->place[r];

@@ -1,10 +1,10 @@
-/* orders.c: which axis of every stored value lies innermost, chosen for all values together.
+/* layout_pbqp.c: which axis of every stored value lies innermost, chosen for all values together.
  *
  * What a layout is worth is decided by the kernels that touch the value: in vectors if its innermost axis is the one
  * that lanes run along, element by element if not, as a broadcast if lanes run along none of its axes. So there are two
  * kinds of choices: an axis for each value, and for each loop body a range for its lanes. What an access costs depends
  * on one of each, what a reduction's result costs to hand on, on the bodies on both sides; every cost is one of pairs,
- * and pbqp.c finds the least sum of them. That sum is compared with the one of the axes that follow.c finds value by
+ * and pbqp.c finds the least sum of them. That sum is compared with the one of the axes that layout_seed.c finds value by
  * value, which count as long as nothing is clearly better.
  *
  * No kernel only changes an order: any kernel can store and load any, at a price, and the price is in the sum. Blocks
@@ -481,10 +481,10 @@ static void decide_orders(Sched *s, const int *var) {
   }
 }
 
-void sched_orders(Sched *s) {
+void sched_layout_pbqp(Sched *s) {
   Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->target->vector_bytes / 4 };
   for (size_t i = 0; i < s->order.n; i++)
-    if (s->place[s->order.p[i]].stored) sched_follow(s, s->order.p[i]);
+    if (s->place[s->order.p[i]].stored) sched_layout_seed(s, s->order.p[i]);
   if (o.lanes < 2) { /* single elements are as near in any order */
     decide_orders(s, NULL);
     return;
