@@ -46,13 +46,13 @@ static void order_nodes(Sched *s) {
   VEC_FREE(&roots);
 }
 
-static void pass_fuse(State *st) {
+static void pass_materialize(State *st) {
   Sched *s = &st->s;
   order_nodes(s);
   s->nplace = s->ir->n;
   s->place = ARENA_NEW(&s->ir->ctx->model, Place, s->nplace);
   for (uint32_t i = 0; i < s->nplace; i++) s->place[i].buf = s->place[i].inner = -1;
-  sched_fuse(s);
+  sched_materialize(s);
 }
 
 static void pass_layout(State *st) { sched_layout(&st->s); }

@@ -11,7 +11,7 @@ PASS('e', border, pass_border, L_GRAPH, "windows without taps that meet padding 
 PASS('q', store, pass_store, L_GRAPH, "weights in fewer bits, where asked for")
 PASS('t', split, pass_split, L_GRAPH, "factors become sums of bf16, where a unit makes that faster")
 PASS('n', narrow, pass_narrow, L_GRAPH, "weights in half precision, where asked for")
-PASS('f', fuse, pass_fuse, L_GRAPH, "which values are stored")
+PASS('f', materialize, pass_materialize, L_GRAPH, "which values are stored")
 PASS('y', layout, pass_layout, L_GRAPH, "where each stored value lies")
 PASS('k', kernels, pass_kernels, L_KERNEL, "a kernel per stored value")
 #include "kernel/steps.h"

@@ -45,9 +45,9 @@ typedef struct Field {
 /* clang-format off */
 #define PLACE(field) offsetof(Place, field)
 static const Field place_fields[] = {
-  { "stored",    F_FLAG,  PLACE(stored),    0, 0, 1 },
+  { "materialized", F_FLAG, PLACE(materialized), 0, 0, 1 },
   { "select",    F_FLAG,  PLACE(select),    0, 0, 1 },
-  { "halo_view", F_FLAG,  PLACE(halo_view), 0, 0, 1 },
+  { "halo", F_FLAG,  PLACE(halo), 0, 0, 1 },
   { "state",     F_INT,   PLACE(state),     0, 0, MOST_INT },
   { "inside",    F_VALUE, PLACE(inside),    0, 0, 0 },
   { "at",        F_LONG,  PLACE(inside_at), 0, 0, MOST_ELEMS },
@@ -304,7 +304,7 @@ static void put_origins(Writer *w) {
 static bool is_placed(Ref r, void *arg) {
   const Sched *s = ((const Writer *)arg)->s;
   const Place *p = s->place && r < s->nplace ? &s->place[r] : NULL;
-  return p && (p->stored || p->select || p->halo_view || p->buf >= 0 || p->inside || p->state);
+  return p && (p->materialized || p->select || p->halo || p->buf >= 0 || p->inside || p->state);
 }
 
 static void put_place(const Printer *p, Ref r, void *arg) {
@@ -1034,25 +1034,25 @@ static void check_places(Ctx *c, const Sched *s, int pass) {
     const Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
-    const bool leaf = x->op == OP_PARAM || x->op == OP_WEIGHT, memory = p->stored || leaf;
+    const bool leaf = x->op == OP_PARAM || x->op == OP_WEIGHT, memory = p->materialized || leaf;
     if (p->inner >= x->rank || p->buf >= (int)ir->bufs.n) REFUSE(c, "a value has no such axis or buffer");
     if (p->buf >= 0 && ir->bufs.p[p->buf].dt != (DType)x->dt)
       REFUSE(c, "buffer %d is of another type than the value in it", p->buf);
-    if (p->halo_view && x->op != OP_PAD) REFUSE(c, "halo_view is for a pad");
-    if (p->halo_view && pass >= pass_named("layout") && s->place[x->src[0]].buf < 0)
-      REFUSE(c, "halo_view of a value without a buffer");
+    if (p->halo && x->op != OP_PAD) REFUSE(c, "halo is for a pad");
+    if (p->halo && pass >= pass_named("layout") && s->place[x->src[0]].buf < 0)
+      REFUSE(c, "halo of a value without a buffer");
     if (p->select && x->op != OP_CAT) REFUSE(c, "select is for a cat");
     if (p->has_halo && (!p->fill || (DType)node(ir, p->fill)->dt != (DType)x->dt)) REFUSE(c, "a halo without a fill");
     if (p->inside && (node(ir, p->inside)->op != OP_CAT || node(ir, p->inside)->rank != x->rank)) REFUSE(c, "inside names a cat");
-    if (x->op == OP_SCATTER && !p->stored) REFUSE(c, "a scatter is stored");
+    if (x->op == OP_SCATTER && !p->materialized) REFUSE(c, "a scatter is stored");
     if (p->state > (int)s->g->states.n) REFUSE(c, "there is no state %d", p->state - 1);
     if (memory && pass >= pass_named("layout") && p->buf < 0) REFUSE(c, "a stored value has no buffer");
     for (int k = 0; k < x->nsrc && !memory; k++)
-      if (!s->place[x->src[k]].stored && deep[x->src[k]] + 1 > deep[r]) deep[r] = deep[x->src[k]] + 1;
-    for (int k = 0; k < x->nsrc && p->stored; k++)
-      if (!s->place[x->src[k]].stored && deep[x->src[k]] > deep[r]) deep[r] = deep[x->src[k]];
+      if (!s->place[x->src[k]].materialized && deep[x->src[k]] + 1 > deep[r]) deep[r] = deep[x->src[k]] + 1;
+    for (int k = 0; k < x->nsrc && p->materialized; k++)
+      if (!s->place[x->src[k]].materialized && deep[x->src[k]] > deep[r]) deep[r] = deep[x->src[k]];
     if (deep[r] > MOST_DEEP) REFUSE(c, "too much would be computed in one kernel: more values must be stored");
-    if (p->stored) deep[r] = 0;
+    if (p->materialized) deep[r] = 0;
   }
 }
 

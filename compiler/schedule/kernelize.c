@@ -72,7 +72,7 @@ static Ref selected(IR *ir, Ref inside, Ref both, Ref value, Ref fill) {
 static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = node(ir, x->src[0]);
-  const bool halo = l->s->place[r].halo_view;
+  const bool halo = l->s->place[r].halo;
   Ref at[MAX_RANK], inside = 0;
   for (int a = 0; a < x->rank; a++) {
     at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
@@ -159,7 +159,7 @@ static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   Memo m = { .r = r, .path = path };
   if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
   const Place *p = &l->s->place[r];
-  m.expr = p->stored ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
+  m.expr = p->materialized ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
   l->ir->origin = keep;
   head = &l->head[memo_hash(r, path, idx, rank)];
   m.next = *head;
@@ -282,7 +282,7 @@ void sched_lower(Sched *s) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
-    if (!p->stored) continue;
+    if (!p->materialized) continue;
     if (x->op == OP_CAT && !p->select) {
       Place part = *p;
       int64_t at = 0;
@@ -321,7 +321,7 @@ void sched_lower(Sched *s) {
     int64_t slot;
     BufKind kind = sched_output_kind(s->g, i, &slot);
     if (kind == BUF_NEXT && s->g->states.p[slot].axis >= 0) continue; /* in place */
-    if (q->stored && ir->bufs.p[q->buf].kind == kind && ir->bufs.p[q->buf].slot == slot) continue;
+    if (q->materialized && ir->bufs.p[q->buf].kind == kind && ir->bufs.p[q->buf].slot == slot) continue;
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;

@@ -4,7 +4,7 @@
  * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
  *
  * needs: what is stored    gives: a buffer, offset, room and strides for each stored value, Plan.layouts
- * breaks: Place.halo_view where the source can have no such room: the pad is stored then */
+ * breaks: Place.halo where the source can have no such room: the pad is stored then */
 #include "sched.h"
 #include <string.h>
 
@@ -41,11 +41,11 @@ static void find_halos(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
-    if (!s->place[r].halo_view) continue;
+    if (!s->place[r].halo) continue;
     Place *p = &s->place[x->src[0]];
-    if (!p->stored || p->state || (p->has_halo && p->fill != x->src[1])) { /* no room, or for another fill: a copy of its own */
-      s->place[r].halo_view = false;
-      s->place[r].stored = true;
+    if (!p->materialized || p->state || (p->has_halo && p->fill != x->src[1])) { /* no room, or for another fill: a copy of its own */
+      s->place[r].halo = false;
+      s->place[r].materialized = true;
       continue;
     }
     p->has_halo = true;
@@ -69,11 +69,11 @@ static void find_insides(Sched *s) {
   for (size_t i = s->order.n; i-- > 0;) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
-    if (x->op != OP_CAT || !s->place[r].stored || s->place[r].select) continue;
+    if (x->op != OP_CAT || !s->place[r].materialized || s->place[r].select) continue;
     int64_t at = 0;
     for (int k = 0; k < x->nsrc; k++) {
       Place *p = &s->place[x->src[k]];
-      if (p->stored && !p->inside && !p->has_halo && !is_output(s, x->src[k])) {
+      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k])) {
         p->inside = r;
         p->inside_at = at;
       }
@@ -134,7 +134,7 @@ void sched_layout(Sched *s) {
     Ref r = s->g->outputs.p[i].ref;
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
-    if (p->stored && p->buf < 0 && !p->has_halo) {
+    if (p->materialized && p->buf < 0 && !p->has_halo) {
       p->inner = -1;
       int64_t n = lay_out(s, r), slot;
       BufKind kind = sched_output_kind(s->g, i, &slot);
@@ -145,7 +145,7 @@ void sched_layout(Sched *s) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
-    if (!p->stored || p->buf >= 0) continue;
+    if (!p->materialized || p->buf >= 0) continue;
     if (p->inside) {
       const Node *w = node(ir, p->inside);
       Place *q = &s->place[p->inside];
@@ -167,7 +167,7 @@ void sched_layouts(Sched *s) {
   s->plan->nlayouts = 0;
   for (size_t i = 0; i < s->order.n; i++) {
     const Place *p = &s->place[s->order.p[i]];
-    if (!p->stored) continue;
+    if (!p->materialized) continue;
     Layout *l = &s->plan->layouts[s->plan->nlayouts++];
     *l = (Layout){ .value = s->order.p[i], .buf = p->buf, .offset = p->offset, .part = p->inside, .room = p->has_halo };
     memcpy(l->stride, p->stride, sizeof l->stride);

@@ -84,7 +84,7 @@ static void make_variables(Orders *o) {
     const Node *x = node(o->ir, r);
     const Place *p = &s->place[r];
     int axis[MAX_RANK];
-    if (!p->stored || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo)) continue;
+    if (!p->materialized || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo)) continue;
     o->var[r] = pbqp_node(o->c, axes_of(x, axis)) + 1;
   }
 }
@@ -184,8 +184,8 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   if (refmap_get(&b->seen, r)) return;
   refmap_set(&b->seen, r, r);
   if (!x->varies) return; /* packed, or no memory at all */
-  if ((p->stored && !top) || x->op == OP_PARAM || p->halo_view) {
-    take_access(ir, b, p->halo_view ? x->src[0] : r, idx, x->rank);
+  if ((p->materialized && !top) || x->op == OP_PARAM || p->halo) {
+    take_access(ir, b, p->halo ? x->src[0] : r, idx, x->rank);
     return;
   }
   switch ((Op)x->op) {
@@ -469,7 +469,7 @@ static void decide_orders(Sched *s, const int *var) {
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
     int axis[MAX_RANK], at = 0;
-    if (!p->stored || p->inside || x->rank < 3 || (var && var[r] <= 0)) continue;
+    if (!p->materialized || p->inside || x->rank < 3 || (var && var[r] <= 0)) continue;
     const Question q = ask_node(ir, "layout", r);
     const int n = axes_of(x, axis), alternative = alternative_of(x, p->inner < 0 ? axis[0] : p->inner);
     const char *name[MAX_RANK];
@@ -484,7 +484,7 @@ static void decide_orders(Sched *s, const int *var) {
 void sched_layout_pbqp(Sched *s) {
   Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->target->vector_bytes / 4 };
   for (size_t i = 0; i < s->order.n; i++)
-    if (s->place[s->order.p[i]].stored) sched_layout_seed(s, s->order.p[i]);
+    if (s->place[s->order.p[i]].materialized) sched_layout_seed(s, s->order.p[i]);
   if (o.lanes < 2) { /* single elements are as near in any order */
     decide_orders(s, NULL);
     return;
@@ -494,7 +494,7 @@ void sched_layout_pbqp(Sched *s) {
   memset(o.var, 0, s->nplace * sizeof *o.var);
   make_variables(&o);
   for (size_t i = 0; i < s->order.n; i++)
-    if (s->place[s->order.p[i]].stored) kernel(&o, s->order.p[i]);
+    if (s->place[s->order.p[i]].materialized) kernel(&o, s->order.p[i]);
 
   int nodes = pbqp_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)),
       *alternative = xmalloc(size_mul(nodes + 1, sizeof *alternative));

@@ -16,7 +16,7 @@
  * (a mean, a row maximum) is computed once outside the loops that repeat it: that alone makes softmax
  * and layer normalisation one kernel.
  *
- * needs: a folded graph    gives: Place.stored, .select and .halo_view    breaks: nothing */
+ * needs: a folded graph    gives: Place.materialized, .select and .halo    breaks: nothing */
 #include "../ir/decisions.h"
 #include "sched.h"
 #include <math.h>
@@ -338,7 +338,7 @@ static void tell_sources(Fuse *f, Ref r) {
     for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, x->src[0]))->src[k]].operand = true;
 }
 
-void sched_fuse(Sched *s) {
+void sched_materialize(Sched *s) {
   const IR *ir = s->ir;
   Fuse f = { .s = s, .row_elems = ROW_VECTORS * (s->plan->target->vector_bytes / 4) };
   f.info = xmalloc(ir->n * sizeof *f.info);
@@ -360,10 +360,10 @@ void sched_fuse(Sched *s) {
     Info *me = &f.info[r];
     Place *p = &s->place[r];
     const Fate fate = fate_of(&f, r);
-    p->stored = fate == STORED;
-    p->halo_view = fate == ROOM;
-    if (p->halo_view) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
-    if (p->stored) {
+    p->materialized = fate == STORED;
+    p->halo = fate == ROOM;
+    if (p->halo) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
+    if (p->materialized) {
       p->select = f.selects[r];
       *me = (Info){ .evals = (double)dims_elems(x->dims, x->rank), .root = r, .path = r };
     }
