@@ -15,29 +15,29 @@ typedef struct State {
 
 static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->target); }
 static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
-static void pass_widen(State *st) { graph_widen(st->s.g, st->o->precision == PREC_STRICT); }
+static void pass_promote_half(State *st) { graph_promote_half(st->s.g, st->o->precision == PREC_STRICT); }
 static void pass_fold(State *st) {
   graph_fold(st->s.g);
   graph_simplify(st->s.g, st->o->precision != PREC_STRICT);
 }
 
-static void pass_place(State *st) { graph_place(st->s.g); }
+static void pass_sink_concat(State *st) { graph_sink_concat(st->s.g); }
 
-static void pass_siblings(State *st) {
-  if (graph_siblings(st->s.g)) pass_fold(st);
+static void pass_merge_gemms(State *st) {
+  if (graph_merge_gemms(st->s.g)) pass_fold(st);
 }
 
 static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
 
-static void pass_border(State *st) {
-  if (graph_border(st->s.g, st->plan->target)) graph_simplify(st->s.g, false);
+static void pass_padding_split(State *st) {
+  if (graph_padding_split(st->s.g, st->plan->target)) graph_simplify(st->s.g, false);
 }
 
-static void pass_store(State *st) { graph_store(st->s.g, st->o->weights); }
+static void pass_quantize_weights(State *st) { graph_quantize_weights(st->s.g, st->o->weights); }
 
-static void pass_split(State *st) { graph_split(st->s.g, st->o->precision, st->plan->target, st->o->keep_denormals); }
+static void pass_bf16_split(State *st) { graph_bf16_split(st->s.g, st->o->precision, st->plan->target, st->o->keep_denormals); }
 
-static void pass_narrow(State *st) { graph_narrow(st->s.g, st->o->precision, st->plan->target); }
+static void pass_weights_to_half(State *st) { graph_weights_to_half(st->s.g, st->o->precision, st->plan->target); }
 
 static void order_nodes(Sched *s) {
   Refs roots = { 0 };

@@ -19,21 +19,21 @@ bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values be
 /* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
 bool graph_simplify(Graph *g, bool merge);
 /* f16 and bf16 between inputs and outputs become f32; every: rounded after each op, as the IR has it; true: changed */
-bool graph_widen(Graph *g, bool every);
+bool graph_promote_half(Graph *g, bool every);
 bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
-bool graph_place(Graph *g);    /* concatenations that are only moved become those of moved parts; true: changed */
-bool graph_siblings(Graph *g); /* sums of products that share a factor become one; true: changed */
+bool graph_sink_concat(Graph *g);    /* concatenations that are only moved become those of moved parts; true: changed */
+bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one; true: changed */
 double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
 double product_bytes(Precision p, const Target *t); /* of a weight of such a product */
 bool split_faster(Precision p, const Target *t); /* some unit does all products of p's terms in less time than one of floats */
 /* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
-bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
-bool graph_narrow(Graph *g, Precision p, const Target *t); /* weights in half precision, where p asks for it; true: changed */
-bool graph_store(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
+bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
+bool graph_weights_to_half(Graph *g, Precision p, const Target *t); /* weights in half precision, where p asks for it; true: changed */
+bool graph_quantize_weights(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
 bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */
 /* windows without taps that meet padding only, where that is less work; true: changed */
-bool graph_border(Graph *g, const Target *t);
+bool graph_padding_split(Graph *g, const Target *t);
 /* variance.c: of each element of roots what roundings make of it, as f32 of the root's shape, to be evaluated in double.
  * product: relative error of products in sums beside their type's. false: it is not known */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);

@@ -15,10 +15,10 @@ bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t
 /* The axis of a reshape's result that is axis a of its source; -1: there is none */
 int reshape_axis(const Node *x, const Node *from, int a);
 
-/* precision.c: the weight w in two bytes, with a cast behind, or 0 where an element would become infinite */
+/* weights_to_half.c: the weight w in two bytes, with a cast behind, or 0 where an element would become infinite */
 Ref half_weight(IR *ir, Ref w, DType d);
 
-/* weights.c: factor f of a sum of products as constant bytes that are widened, moved, and given zero points and
+/* quantize_weights.c: factor f of a sum of products as constant bytes that are widened, moved, and given zero points and
  * scales which several share: what lies between, with the factor first and the cast last. MAX_CHAIN at most; 0: it is
  * something else, or read so often that it had better be floats. */
 enum { MAX_CHAIN = 16 };

@@ -251,7 +251,7 @@ RULE(cast) {
   return g_cast(ir, y->src[0], c);
 }
 
-/* Two bitcasts of a half that is computed pin its rounding, which widen.c makes of them. */
+/* Two bitcasts of a half that is computed pin its rounding, which promote_half.c makes of them. */
 RULE(bitcast) {
   const Node *x = node(ir, r);
   Ref y = source(ir, x->src[0], OP_BITCAST);

@@ -50,7 +50,7 @@ static bool widens(const IR *ir, const Node *x) {
   return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, x->src[0]))->op == OP_WEIGHT));
 }
 
-/* Constants that fold.c and weights.c leave in few bits: whoever reads them makes numbers of them, in registers */
+/* Constants that fold.c and quantize_weights.c leave in few bits: whoever reads them makes numbers of them, in registers */
 static bool unpacks(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   return !x->varies && op_info[x->op].level == L_EXPR && x->op != OP_CONST;

@@ -1,4 +1,4 @@
-/* place.c: parts of concatenations are made where they end up.
+/* sink_concat.c: parts of concatenations are made where they end up.
  *
  * Outputs and parts of concatenations have places of their own. One that only moves another concatenation, as the
  * maps of a detector's heads that become rows of its output, would be a copy of all of it. As a concatenation of
@@ -52,7 +52,7 @@ static Ref place_parts(IR *ir, Ref r, void *users) {
   return changed ? g_cat(ir, x->nsrc, part, (int)cat_axis(x)) : 0;
 }
 
-bool graph_place(Graph *g) {
+bool graph_sink_concat(Graph *g) {
   static const Rule none[] = { { OP_NONE, NULL, NULL } };
   static const Rule rules[] = { { OP_CAT, "place-parts", place_parts }, { OP_NONE, NULL, NULL } };
   RefMap users = { 0 };

@@ -1,4 +1,4 @@
-/* weights.c: weights in fewer bits, where a run reads each of them a few times only.
+/* quantize_weights.c: weights in fewer bits, where a run reads each of them a few times only.
  *
  * A sum of products with few rows takes as long as its weights take to arrive, so fewer bytes are less time. The
  * sum stays in single precision, and kernels widen what they load, in registers:
@@ -10,7 +10,7 @@
  * Eight such q lie in a word. They are cut out of it where they are, by a mask, and what they are too large by is
  * a factor of the scale: a conversion and two multiply-adds for each are all that is left to do.
  *
- * Where blocks do not come out even, a weight takes bytes instead. Small weights stay, as in precision.c.
+ * Where blocks do not come out even, a weight takes bytes instead. Small weights stay, as in weights_to_half.c.
  *
  * needs: a folded graph    gives: constants of few bits with what widens them, which later passes leave alone
  * breaks: roundings, of the weights */
@@ -370,7 +370,7 @@ static Ref rule_store(IR *ir, Ref r, void *arg) {
   return 0;
 }
 
-bool graph_store(Graph *g, Storage how) {
+bool graph_quantize_weights(Graph *g, Storage how) {
   static const Rule rules[] = { { OP_REDUCE, "words", rule_words }, { OP_REDUCE, "store", rule_store }, { OP_NONE, NULL, NULL } };
   return ir_rewrite_graph(g, rules, &how);
 }

@@ -1,4 +1,4 @@
-/* siblings.c: sums of products that share a factor become one.
+/* merge_gemms.c: sums of products that share a factor become one.
  *
  * The projections of attention multiply the same values with different weights. Their weights are put side by
  * side along the axis that only they know, and with them what follows element by element with constants of its
@@ -13,28 +13,28 @@
 #include "rules.h"
 #include <string.h>
 
-enum { MAX_SIBLINGS = 8 };
+enum { MAX_GEMMS = 8 };
 
 typedef struct Group {
   Ref x;                       /* the shared factor, before it is expanded */
   int axis, n;                 /* axis: of the product, known to the weights only */
-  Ref sum[MAX_SIBLINGS], last[MAX_SIBLINGS]; /* REDUCE, and the end of what is computed with it */
-  int64_t extent[MAX_SIBLINGS];
+  Ref sum[MAX_GEMMS], last[MAX_GEMMS]; /* REDUCE, and the end of what is computed with it */
+  int64_t extent[MAX_GEMMS];
   Ref merged;                  /* of the new graph; 0: not built yet */
   int end_axis;                /* the axis in the result */
 } Group;
 
-typedef struct Siblings {
+typedef struct Gemms {
   Graph *g;
   IR *ir;
   Refs order;
   RefMap user;                 /* of a node that has one only: that */
-  RefMap part;                 /* last of a sibling to 1 + group * MAX_SIBLINGS + place in it */
+  RefMap part;                 /* last of a sibling to 1 + group * MAX_GEMMS + place in it */
   RefMap first;                /* sum to 1 + its group */
   RefMap newest;               /* shared factor to 1 + the last group of it */
   RefMap alone;                /* values that want memory of their own */
   VEC(Group) groups;
-} Siblings;
+} Gemms;
 
 static Ref below_expand(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
 
@@ -89,9 +89,9 @@ static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
 }
 
 /* Goes on with all siblings together; false: they part here. */
-static bool advance(const Siblings *s, Group *g) {
+static bool advance(const Gemms *s, Group *g) {
   const IR *ir = s->ir;
-  Ref next[MAX_SIBLINGS];
+  Ref next[MAX_GEMMS];
   int axis = -1, place = -1;
   for (int i = 0; i < g->n; i++) {
     Ref u = next[i] = refmap_get(&s->user, g->last[i]);
@@ -111,7 +111,7 @@ static bool advance(const Siblings *s, Group *g) {
 
 /* Values of which a part of something greater is no use: somebody wants them in memory of their own, or computes
  * with them what would otherwise be part of the sum's kernel. What reductions and products read may lie anywhere. */
-static void find_wanted_alone(Siblings *s) {
+static void find_wanted_alone(Gemms *s) {
   RefMap product = { 0 };
   for (size_t i = 0; i < s->g->outputs.n; i++) refmap_set(&s->alone, s->g->outputs.p[i].ref, 1);
   for (size_t i = s->order.n; i-- > 0;) {
@@ -126,7 +126,7 @@ static void find_wanted_alone(Siblings *s) {
 }
 
 /* ---- finding ---- */
-static void find_groups(Siblings *s) {
+static void find_groups(Gemms *s) {
   IR *ir = s->ir;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i], x, w;
@@ -153,7 +153,7 @@ static void find_groups(Siblings *s) {
     if (!answer_yes(ir, &q, !apart)) g->n = 0;
     for (int i = 0; i < g->n; i++) {
       refmap_set(&s->first, g->sum[i], (Ref)k + 1);
-      refmap_set(&s->part, g->last[i], (Ref)(k * MAX_SIBLINGS) + (Ref)i + 1);
+      refmap_set(&s->part, g->last[i], (Ref)(k * MAX_GEMMS) + (Ref)i + 1);
     }
   }
 }
@@ -173,7 +173,7 @@ static void widened(const Group *g, const Node *x, int axis, int64_t *dims) {
 
 /* One constant for all: each over its own part of the axis */
 static Ref side_by_side(IR *ir, const Group *g, const Ref *c, int axis) {
-  Ref part[MAX_SIBLINGS] = { 0 };
+  Ref part[MAX_GEMMS] = { 0 };
   int64_t dims[MAX_RANK] = { 0 };
   int rank = node(ir, c[0])->rank;
   bool same = true;
@@ -201,7 +201,7 @@ static Ref follow(IR *ir, const Group *g, const Ref *last, const Ref *next, Ref 
     widened(g, x, *axis, dims);
     return g_reshape(ir, merged, x->rank, dims);
   }
-  Ref src[3], c[MAX_SIBLINGS];
+  Ref src[3], c[MAX_GEMMS];
   int place;
   with_constants(ir, next[0], last[0], &place);
   widened(g, x, *axis, dims);
@@ -212,9 +212,9 @@ static Ref follow(IR *ir, const Group *g, const Ref *last, const Ref *next, Ref 
   return node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims);
 }
 
-static void merge(Siblings *s, Group *g, const RefMap *now) {
+static void merge(Gemms *s, Group *g, const RefMap *now) {
   IR *ir = s->ir;
-  Ref x, w[MAX_SIBLINGS], at[MAX_SIBLINGS], next[MAX_SIBLINGS];
+  Ref x, w[MAX_GEMMS], at[MAX_GEMMS], next[MAX_GEMMS];
   Sb names = { 0 };
   int axis = g->axis;
   for (int i = 0; i < g->n; i++) {
@@ -244,7 +244,7 @@ static Ref part_of(IR *ir, const Group *g, int k) {
   return g_shrink(ir, g->merged, begin, NULL, dims);
 }
 
-static void rebuild(Siblings *s, RefMap *now) {
+static void rebuild(Gemms *s, RefMap *now) {
   IR *ir = s->ir;
   Refs src = { 0 };
   for (size_t i = 0; i < s->order.n; i++) {
@@ -255,14 +255,14 @@ static void rebuild(Siblings *s, RefMap *now) {
     for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(now, x->src[k]));
     Ref to = x->nsrc ? node_with_src(ir, r, src.p) : r;
     if (group && !s->groups.p[group - 1].merged) merge(s, &s->groups.p[group - 1], now);
-    if (part) to = part_of(ir, &s->groups.p[(part - 1) / MAX_SIBLINGS], (int)((part - 1) % MAX_SIBLINGS));
+    if (part) to = part_of(ir, &s->groups.p[(part - 1) / MAX_GEMMS], (int)((part - 1) % MAX_GEMMS));
     refmap_set(now, r, to);
   }
   VEC_FREE(&src);
 }
 
-bool graph_siblings(Graph *g) {
-  Siblings s = { .g = g, .ir = g->ir };
+bool graph_merge_gemms(Graph *g) {
+  Gemms s = { .g = g, .ir = g->ir };
   Refs roots = { 0 };
   RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);

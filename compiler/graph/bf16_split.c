@@ -1,4 +1,4 @@
-/* split.c: sums of products of floats as longer sums of products of bf16, for units that multiply those.
+/* bf16_split.c: sums of products of floats as longer sums of products of bf16, for units that multiply those.
  * needs: weights folded    gives: both factors as terms of bf16, the products of terms as one more summed axis
  * breaks: roundings, within the bound of docs/numerics.md
  *
@@ -213,7 +213,7 @@ double product_bytes(Precision p, const Target *t) {
   return narrow_pairs(p, t) ? 2 : split_faster(p, t) ? 2.0 * scheme_of(p)->terms : 4;
 }
 
-bool graph_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
+bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals) {
   static const Rule rules[] = { { OP_REDUCE, "split", rule_split }, { OP_NONE, NULL, NULL } };
   How how = { scheme_of(p), t, p == PREC_BF16X6 || p == PREC_BF16X3, split_faster(p, t) };
   if (!how.always && (keep_denormals || !how.scheme || !bf16_rate(t))) return false;

@@ -1,5 +1,5 @@
-/* border.c (unit test): windows in parts, each with the taps that lie inside: the same values as before, fewer products. */
-#include "../../compiler/graph/border.c"
+/* padding_split.c (unit test): windows in parts, each with the taps that lie inside: the same values as before, fewer products. */
+#include "../../compiler/graph/padding_split.c"
 #include "../../compiler/interp/interp.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,7 @@ static void parts_have_the_same_values(void **state) {
       Tensor was, is;
       Graph g = graph_of(ir, &cases[i].shape, after);
       const Ref before = g.outputs.p[0].ref;
-      assert_true(graph_border(&g, &machine));
+      assert_true(graph_padding_split(&g, &machine));
       ir_verify_graph(&g);
       assert_true(products(ir, g.outputs.p[0].ref) <= cases[i].left * products(ir, before));
       assert_true(interp_graph(ir, &before, 1, ins, &ir->ctx->model, true, 0, &was));
@@ -110,7 +110,7 @@ static void parts_have_the_same_values(void **state) {
       assert_int_equal(was.elems, is.elems);
       for (int64_t k = 0; k < was.elems; k++)
         assert_true(fabs((double)((const float *)was.data)[k] - (double)((const float *)is.data)[k]) < 1e-5);
-      assert_false(graph_border(&g, &machine)); /* nothing is left to leave out */
+      assert_false(graph_padding_split(&g, &machine)); /* nothing is left to leave out */
       graph_free(&g);
     }
 }
@@ -124,13 +124,13 @@ static void others_are_left(void **state) {
   };
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     Graph g = graph_of(*state, &shapes[i], true);
-    assert_false(graph_border(&g, &machine));
+    assert_false(graph_padding_split(&g, &machine));
     graph_free(&g);
   }
   Target scalar = machine;
   scalar.vector_bytes = 0;
   Graph g = graph_of(*state, &(Shape){ 64, 16, 16, 16, 3, 3, 12, 12, 1, 12, 1 }, true);
-  assert_false(graph_border(&g, &scalar)); /* where memory is scarce */
+  assert_false(graph_padding_split(&g, &scalar)); /* where memory is scarce */
   graph_free(&g);
 }
 
@@ -141,7 +141,7 @@ static void weights_must_be_finite(void **state) {
   for (int wild = 0; wild < 2; wild++) {
     Graph g = graph_of(ir, &s, false);
     for (size_t i = 0; i < ir->tensors.n && wild; i++) ((float *)(uintptr_t)ir->tensors.p[i].data)[7] = INFINITY;
-    assert_int_equal(graph_border(&g, &machine), !wild);
+    assert_int_equal(graph_padding_split(&g, &machine), !wild);
     graph_free(&g);
   }
 }

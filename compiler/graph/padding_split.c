@@ -1,4 +1,4 @@
-/* border.c: windows without the taps that meet padding only.
+/* padding_split.c: windows without the taps that meet padding only.
  * needs: a folded graph    gives: sums over windows in parts, each with the taps that meet elements, where that is clearly less
  * work    breaks: nothing
  *
@@ -379,7 +379,7 @@ static void rebuild(Border *b, RefMap *now) {
   VEC_FREE(&src);
 }
 
-bool graph_border(Graph *g, const Target *t) {
+bool graph_padding_split(Graph *g, const Target *t) {
   Border b = { .ir = g->ir, .t = t };
   Refs roots = { 0 };
   RefMap now = { 0 };

@@ -1,4 +1,4 @@
-/* widen.c: half precision is a format of memory, not of arithmetic. f16 and bf16 values between the inputs and
+/* promote_half.c: half precision is a format of memory, not of arithmetic. f16 and bf16 values between the inputs and
  * the outputs of a graph become f32: CPUs convert in a few instructions but compute in none.
  *
  * Where each op is to round, as the IR says, an op on halves is done in f32, and its result becomes a half and an
@@ -111,7 +111,7 @@ static void widen_half(Widen *w, Ref r) {
   }
 }
 
-bool graph_widen(Graph *g, bool every) {
+bool graph_promote_half(Graph *g, bool every) {
   IR *ir = g->ir;
   Refs order = { 0 }, roots = { 0 };
   bool any = false;

@@ -1,4 +1,4 @@
-/* precision.c: the words for precisions, and what those of half the width do to sums of products.
+/* weights_to_half.c: the words for precisions, and what those of half the width do to sums of products.
  * needs: a folded graph    gives: constant factors in the type, with a cast behind; for a machine that
  * multiplies pairs of bf16, what they are multiplied with as well    breaks: roundings, of those factors
  *
@@ -76,7 +76,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
 
 bool narrow_pairs(Precision p, const Target *t) { return p == PREC_BF16 && bf16_rate(t) > 1; }
 
-bool graph_narrow(Graph *g, Precision p, const Target *t) {
+bool graph_weights_to_half(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "narrow", rule_narrow }, { OP_NONE, NULL, NULL } };
   Narrow how = { p == PREC_BF16 ? DT_BF16 : DT_F16, p == PREC_BF16 && bf16_rate(t) > 0, narrow_pairs(p, t) };
   return (p == PREC_BF16 || p == PREC_FP16) && ir_rewrite_graph(g, rules, &how);
