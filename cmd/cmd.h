@@ -35,7 +35,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   uint64_t given[2];           /* a bit for each row of options.h */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *chains;
+  const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *start_after, *trace;
@@ -73,7 +73,7 @@ int tunables_list(Ctx *c, const Options *o);
 typedef struct Feed Feed;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: there is none of that name, or it does not emit that */
-Chains chains_named(const char *s); /* CHAINS_COUNT: there is no such word; NULL is the default */
+Groups groups_named(const char *s); /* GROUPS_COUNT: there is no such word; NULL is the default */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: its shapes fix dynamic dimensions; may be NULL */
 /* NULL: --stop-after, and what it prints is in *stopped. */

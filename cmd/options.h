@@ -79,7 +79,7 @@ OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "cRvBpq", "how
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
 OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep what was found without trying it in the whole model")
 OPTION( 0,  "beam",           "N",         COUNT, beam,           "t",     "schedules of a nest that are varied at a time (4)")
-OPTION( 0,  "chains",         "WHICH",     TEXT,  chains,         "crvibpt",
+OPTION( 0,  "kernel-groups",         "WHICH",     TEXT,  groups,         "crvibpt",
        "kernels to run chunk by chunk with others: faster, those for which the model of cost is (the default), none, or all that can")
 OPTION( 0,  "tunable",        "NAME=VALUE", LIST, settings,      "crvibpt",
        "set a threshold, limit or rate of the compiler, as inspect --tunables lists them, or all rates by a factor: rates=0.8; may be repeated")

@@ -182,7 +182,7 @@ static void print_kernels(const State *st, size_t from, size_t to, Sb *out) {
   const Plan *p = st->plan;
   Refs sinks = { 0 };
   for (size_t k = from; k < to; k++) {
-    const size_t n = (size_t)p->kernels.p[k].together;
+    const size_t n = (size_t)p->kernels.p[k].group_size;
     if (n > 1) sb_printf(out, "; together: k%zu to k%zu\n", k, k + n - 1);
     VEC_PUSH(&sinks, p->kernels.p[k].sink);
   }
@@ -336,7 +336,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->weights_as = o->weights;
   p->backend = o->backend;
   p->schedules = o->schedules;
-  p->chains = o->chains;
+  p->groups = o->groups;
   if (!o->resumed) g->ir->bufs.n = 0; /* of a graph that was compiled before */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);

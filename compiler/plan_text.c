@@ -88,8 +88,8 @@ static const Field packed_fields[] = {
 #undef PACKED
 #define KERNEL(field) offsetof(Kernel, field)
 static const Field kernel_fields[] = {
-  { "together",  F_INT,  KERNEL(together),         1, 0, MOST_INT },
-  { "each",      F_INT,  KERNEL(each),             0, 0, MOST_INT },
+  { "group_size", F_INT, KERNEL(group_size),         1, 0, MOST_INT },
+  { "chunks_per_task", F_INT, KERNEL(chunks_per_task),        0, 0, MOST_INT },
   { "chunks",    F_INT,  KERNEL(chunks),           0, 0, MOST_INT },
   { "flops",     F_LONG, KERNEL(flops),            0, 0, INT64_MAX },
   { "read",      F_LONG, KERNEL(bytes_read),       0, 0, INT64_MAX },
@@ -1060,9 +1060,9 @@ static void check_kernels(Ctx *c, const Plan *p, int pass) {
   const bool lowered = pass >= pass_named("programs");
   for (size_t k = 0, next = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
-    if ((k == next) != (x->together > 0) || (k == next && (size_t)x->together > p->kernels.n - k))
-      REFUSE(c, "kernel %zu: together=%d", k, x->together);
-    if (k == next) next += (size_t)x->together;
+    if ((k == next) != (x->group_size > 0) || (k == next && (size_t)x->group_size > p->kernels.n - k))
+      REFUSE(c, "kernel %zu: group_size=%d", k, x->group_size);
+    if (k == next) next += (size_t)x->group_size;
     const bool scheduled = pass >= pass_named("schedule") && (!p->base || x->prog.n);
     for (size_t i = 0; i < x->nests.n && scheduled; i++)
       if (!x->nests.p[i].opts || !x->nests.p[i].from || !*x->nests.p[i].key) REFUSE(c, "kernel %zu: nest %zu has no opts", k, i);

@@ -28,7 +28,7 @@ FEW = ["portable", "x86-64-v4", "neon"]  # for the light networks, whose weights
 # what else decides about code, on one machine each
 OPTIONS = [("x86-64-v3", "--precision=fp32-strict"), ("x86-64-v4", "--precision=fp32-fast"), ("x86-64-amx", "--precision=bf16"),
            ("x86-64-amx", "--precision=bf16x3"), ("x86-64-v4", "--precision=fp16"), ("x86-64-v3", "--weights=int8"),
-           ("x86-64-v4", "--chains=all"), ("x86-64-v3", "--denormals=keep"), ("fat", "")]
+           ("x86-64-v4", "--kernel-groups=all"), ("x86-64-v3", "--denormals=keep"), ("fat", "")]
 BACKENDS = {"c": ["--backend=c"], "llvm": ["--backend=llvm", "--emit=ir"], "object": ["--backend=llvm", "--emit=obj"]}
 COMMENT = {".c": re.compile(rb"//[^\n]*|/\*.*?\*/|(\"(?:\\.|[^\"\\\n])*\")", re.S), ".ll": re.compile(rb";[^\n]*|(\"[^\"\n]*\")")}
 COMMENT[".h"] = COMMENT[".c"]

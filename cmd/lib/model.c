@@ -67,7 +67,7 @@ const Backend *backend_of(const Options *o, Emit *emit) {
   return NULL;
 }
 
-Chains chains_named(const char *s) { return s ? (Chains)word_index(chains_name, CHAINS_COUNT, s) : CHAINS_FASTER; }
+Groups groups_named(const char *s) { return s ? (Groups)word_index(groups_name, GROUPS_COUNT, s) : GROUPS_FASTER; }
 
 bool keeps_denormals(const Options *o) {
   return o->denormals ? !strcmp(o->denormals, "keep") : o->precision && precision_named(o->precision) == PREC_STRICT;
@@ -131,7 +131,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   const Setting *settings = to ? settings_of(c, o, lock ? lock->path : NULL, &nsettings) : NULL;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
-                                                .chains = chains_named(o->chains),
+                                                .groups = groups_named(o->groups),
                                                 .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
                                                 .keep_denormals = keeps_denormals(o),
                                                 .weights = o->weights ? storage_named(o->weights) : STORE_FP32,

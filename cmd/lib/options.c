@@ -309,7 +309,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
   { "capacity", "start-after" },    { "state", "start-after" },    { "data", "start-after" },
   { "seed", "start-after" },        { "no-index-status", "start-after" }, { "lock", "start-after" },
-  { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "chains", "outputs" },           { "schedule", "outputs" },
+  { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
 };
@@ -396,7 +396,7 @@ static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile wants -o DIR");
-  if (chains_named(o->chains) == CHAINS_COUNT) return wrong(o, "unknown --chains '%s'; there are faster, none, all", o->chains);
+  if (groups_named(o->groups) == GROUPS_COUNT) return wrong(o, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
   if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
     return wrong(o, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);

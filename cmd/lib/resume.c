@@ -17,7 +17,7 @@ static const Followed followed[] = {
   { "isa", offsetof(Options, isa), NULL },             { "target", offsetof(Options, target), NULL },
   { "cpu", offsetof(Options, cpu), NULL },             { "precision", offsetof(Options, precision), "fp32" },
   { "weights", offsetof(Options, weights), "fp32" },   { "denormals", offsetof(Options, denormals), NULL },
-  { "chains", offsetof(Options, chains), "faster" },
+  { "kernel-groups", offsetof(Options, groups), "faster" },
 };
 enum { FOLLOWED = sizeof followed / sizeof *followed };
 
@@ -86,7 +86,7 @@ static void follow(Ctx *c, Options *o, const Resumed *r) {
          then ? then : "it names none");
   const bool known = (!o->precision || precision_named(o->precision) < PREC_COUNT) &&
                      (!o->weights || storage_named(o->weights) < STORAGE_COUNT) &&
-                     chains_named(o->chains) < CHAINS_COUNT &&
+                     groups_named(o->groups) < GROUPS_COUNT &&
                      (!o->denormals || !strcmp(o->denormals, "keep") || !strcmp(o->denormals, "flush"));
   if (!known) fail(c, EX_BADMODEL, "the dump names a precision, weights, chains or denormals that are none");
 }

@@ -87,7 +87,7 @@ KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; li
 const char *kernels_text(const Plan *p, const Stretches *rolled); /* all of them */
 /* a list of the parts into which an executor may divide each; 0: it is not here */
 const char *chunks_text(const Plan *p, const char *type);
-const char *chains_text(const Plan *p, const char *type); /* a list of how many run together from each on */
+const char *groups_text(const Plan *p, const char *type); /* a list of how many run together from each on */
 typedef struct JobForm {
   const char *net, **in, **out; /* the bundle's name; names of fields */
   bool fat;
@@ -112,7 +112,7 @@ struct Rendering {         /* what the texts of a bundle are made from */
   const char *weights_sha256;
   const char **in, **out;  /* names of fields */
   Stretches rolled;        /* calls of base that repeat */
-  bool chains;             /* some kernels run chunk by chunk together */
+  bool groups;             /* some kernels run chunk by chunk together */
 };
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);

@@ -170,14 +170,14 @@ static void put_case(const Calls *c, int k) {
   const Kernel *first = &c->p->kernels.p[k];
   const Stretch *s = stretch_of(c->rolled, (size_t)k);
   sb_printf(c->o, "  case %d:", k);
-  if (first->together == 1) {
+  if (first->group_size == 1) {
     sb_puts(c->o, " ");
     put_call(c, k, "begin", "end");
     sb_puts(c->o, " break;\n");
     return;
   }
-  sb_printf(c->o, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->each, first->each);
-  for (int i = k; i < k + first->together; i++) {
+  sb_printf(c->o, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->chunks_per_task, first->chunks_per_task);
+  for (int i = k; i < k + first->group_size; i++) {
     Sb number = { 0 };
     put_round(i, s ? (int64_t)s->period : 0, &number);
     sb_printf(c->o, "      { TGC_BEGIN(%s) ", number.p);
@@ -244,7 +244,7 @@ static const char *rounds_text(const Plan *p, const Stretches *rolled) {
 
 static void put_cases(const Calls *c, size_t from, size_t to) {
   for (size_t k = from; k < to && k < c->p->kernels.n; k++)
-    if (c->p->kernels.p[k].text && c->p->kernels.p[k].together && starts_round(stretch_of(c->rolled, k), k)) put_case(c, (int)k);
+    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_round(stretch_of(c->rolled, k), k)) put_case(c, (int)k);
 }
 
 /* A function of calls: all of them, or those of one block, or that of all blocks. */
@@ -285,7 +285,7 @@ const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f) {
   return sb_keep(&s, m);
 }
 
-static int kernel_shares(const Kernel *k) { return k->each ? k->chunks / k->each : k->chunks; }
+static int kernel_shares(const Kernel *k) { return k->chunks_per_task ? k->chunks / k->chunks_per_task : k->chunks; }
 
 const char *chunks_text(const Plan *p, const char *type) {
   Sb s = { 0 };
@@ -294,8 +294,8 @@ const char *chunks_text(const Plan *p, const char *type) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *chains_text(const Plan *p, const char *type) {
+const char *groups_text(const Plan *p, const char *type) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].together);
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].group_size);
   return sb_keep(&s, &p->ir->ctx->model);
 }

@@ -73,7 +73,7 @@ json_t *json_kernels(const Plan *p) {
     json_t *nodes = json_array();
     for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from[k].origin[i]].text));
     json_array_append_new(j, json_pack("{s:o, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule),
-                                       "together", x->together, "nests", nests_json(x), "flops", (json_int_t)x->flops,
+                                       "group_size", x->group_size, "nests", nests_json(x), "flops", (json_int_t)x->flops,
                                        "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written));
   }
   return j;

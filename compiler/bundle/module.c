@@ -108,19 +108,19 @@ static void put_call(const Plan *p, const Stretches *rolled, int k, const char *
 }
 
 /* The kernels of a chain for one chunk after another, in the pieces of memory that belong to the first share. */
-static void put_chain(const Plan *p, const Stretches *rolled, int k, Sb *s) {
+static void put_group(const Plan *p, const Stretches *rolled, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
-  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->each, c, first->each);
+  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c, first->chunks_per_task);
   sb_printf(s, "  br label %%chain%d\n", k);
   sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
   sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);
-  for (int i = k; i < k + first->together; i++) put_call(p, rolled, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
+  for (int i = k; i < k + first->group_size; i++) put_call(p, rolled, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
   sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
 }
 
 static bool is_case(const Plan *p, const Stretches *rolled, size_t k) {
-  return p->kernels.p[k].together && starts_round(stretch_of(rolled, k), k);
+  return p->kernels.p[k].group_size && starts_round(stretch_of(rolled, k), k);
 }
 
 const char *module_tables(const Rendering *r) {
@@ -195,8 +195,8 @@ const char *module_calls(const Rendering *r) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!is_case(p, rolled, k)) continue;
-    if (p->kernels.p[k].together > 1) {
-      put_chain(p, rolled, (int)k, &s);
+    if (p->kernels.p[k].group_size > 1) {
+      put_group(p, rolled, (int)k, &s);
       continue;
     }
     sb_printf(&s, "case%zu:\n", k);

@@ -50,7 +50,7 @@ static void check_buffer(const Plan *p, const Stretch *s, const CallMoves *m, si
   if (begin < in.begin || begin + cursor + bytes > in.end)
     BUG("kernel %zu is given bytes %lld to %lld for a buffer of a region from %lld to %lld", k, (long long)begin,
         (long long)(begin + cursor + bytes), (long long)in.begin, (long long)in.end);
-  if (b->piece && (!kernel->each || b->piece * (kernel->chunks / kernel->each) > bytes))
+  if (b->piece && (!kernel->chunks_per_task || b->piece * (kernel->chunks / kernel->chunks_per_task) > bytes))
     BUG("kernel %zu is given pieces of %lld bytes of a buffer of %lld", k, (long long)b->piece, (long long)bytes);
 }
 

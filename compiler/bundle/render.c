@@ -279,9 +279,9 @@ static void add_files(const Rendering *r, const WordSet *words, const char *weig
 }
 
 /* ---- words that some templates mention ---- */
-static bool has_chains(const Plan *p) {
+static bool has_groups(const Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].together > 1) return true;
+    if (p->kernels.p[k].group_size > 1) return true;
   return false;
 }
 
@@ -293,8 +293,8 @@ static const char *prelude_word(const Rendering *r) {
 static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->rolled); }
 static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, ""); }
 static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, "i8 "); }
-static const char *chains_word(const Rendering *r) { return r->chains ? chains_text(r->p, "") : ""; }
-static const char *ir_chains_word(const Rendering *r) { return r->chains ? chains_text(r->p, "i8 ") : ""; }
+static const char *chains_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
+static const char *ir_chains_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
 static const char *job_word(const Rendering *r) {
   return job_text(r->base, &r->rolled, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
 }
@@ -350,7 +350,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .rolled = roll_calls(base),
-                  .chains = has_chains(p) };
+                  .groups = has_groups(p) };
   check_places(base, &r.rolled, p->weight_bytes);
 
   Sb shapes = { 0 };

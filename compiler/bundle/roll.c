@@ -32,8 +32,8 @@ static uint32_t call_word(const Plan *p, size_t k) {
   const Kernel *x = &p->kernels.p[k];
   VEC(int64_t) w = { 0 };
   VEC_PUSH(&w, x->text ? x->code : -1 - (int64_t)k);
-  VEC_PUSH(&w, x->together);
-  VEC_PUSH(&w, x->each);
+  VEC_PUSH(&w, x->group_size);
+  VEC_PUSH(&w, x->chunks_per_task);
   VEC_PUSH(&w, x->chunks);
   for (size_t i = 0; i < x->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[x->bufs.p[i]];
@@ -128,7 +128,7 @@ Stretches roll_calls(const Plan *p) {
       same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
       round += call_bytes(p, k + period - 1);
       const size_t times = same[period] / period + 1;
-      if (times < 2 || !p->kernels.p[k].together) continue; /* a chain is not entered in its middle */
+      if (times < 2 || !p->kernels.p[k].group_size) continue; /* a chain is not entered in its middle */
       const int64_t bytes = round * (int64_t)(times - 1) - STRETCH + saved[k + period * times];
       if (bytes <= saved[k]) continue;
       saved[k] = bytes;

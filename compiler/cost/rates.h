@@ -17,7 +17,7 @@
 CALLER(TILE,      "register tiles of a nest: kernel/heuristic.c")
 CALLER(MMA,       "tiles of a matrix unit: kernel/tiles.c")
 CALLER(PARALLEL,  "chunks for threads: kernel/threads.c")
-CALLER(GROUP,     "kernels that run chunk by chunk together: kernel/chain.c")
+CALLER(GROUP,     "kernels that run chunk by chunk together: kernel/group.c")
 CALLER(WINOGRAD,  "Winograd tiles: graph/winograd.c")
 CALLER(PADDING,   "windows split where padding is: graph/padding_split.c")
 CALLER(SPLIT,     "factors as sums of bf16: graph/bf16_split.c, graph/weights_to_half.c")

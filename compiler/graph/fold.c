@@ -27,7 +27,7 @@ static bool is_view(const IR *ir, const Node *x) {
 }
 
 static void find_kept(Fold *f, const Refs *order) {
-  Ref chain[MAX_CHAIN];
+  Ref chain[MAX_GROUP];
   for (size_t i = 0; i < order->n; i++)
     for (int k = 0; k < 2; k++)
       for (int n = quantised_factor(f->ir, order->p[i], k, chain); n > 0; n--) refmap_set(&f->kept, chain[n - 1], chain[n - 1]);

@@ -43,7 +43,7 @@ static bool factors(const IR *ir, Ref r, Ref *x, Ref *w) {
   const Node *sum = node(ir, r), *m = sum->op == OP_REDUCE ? node(ir, sum->src[0]) : NULL;
   if (!m || reduce_op(sum) != OP_ADD || m->op != OP_MUL) return false;
   int k = node(ir, m->src[0])->varies ? 1 : 0;
-  Ref chain[MAX_CHAIN];
+  Ref chain[MAX_GROUP];
   if (quantised_factor(ir, r, k, chain)) return false; /* side by side they would become floats */
   *w = below_expand(ir, m->src[k]);
   *x = below_expand(ir, m->src[!k]);

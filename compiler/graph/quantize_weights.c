@@ -250,7 +250,7 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
   const Node *p = node(ir, view_base(ir, x->src[0]));
   if (p->op != OP_MUL || node(ir, p->src[f])->varies) return 0;
   Ref r = p->src[f];
-  for (int n = 0; n < MAX_CHAIN; r = node(ir, r)->src[0]) {
+  for (int n = 0; n < MAX_GROUP; r = node(ir, r)->src[0]) {
     const Node *y = node(ir, r), *s = y->nsrc ? node(ir, y->src[0]) : NULL;
     chain[n++] = r;
     if (y->op == OP_CAST) {
@@ -345,7 +345,7 @@ static Ref in_words(IR *ir, Ref sum, int f, const Ref *chain, int n) {
 }
 
 static Ref rule_words(IR *ir, Ref r, void *arg) {
-  Ref chain[MAX_CHAIN];
+  Ref chain[MAX_GROUP];
   (void)arg;
   for (int f = 0; f < 2; f++) {
     int n = quantised_factor(ir, r, f, chain);

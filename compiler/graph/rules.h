@@ -19,9 +19,9 @@ int reshape_axis(const Node *x, const Node *from, int a);
 Ref half_weight(IR *ir, Ref w, DType d);
 
 /* quantize_weights.c: factor f of a sum of products as constant bytes that are widened, moved, and given zero points and
- * scales which several share: what lies between, with the factor first and the cast last. MAX_CHAIN at most; 0: it is
+ * scales which several share: what lies between, with the factor first and the cast last. MAX_GROUP at most; 0: it is
  * something else, or read so often that it had better be floats. */
-enum { MAX_CHAIN = 16 };
+enum { MAX_GROUP = 16 };
 int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain);
 
 /* scale.c: rules that change roundings, by name */

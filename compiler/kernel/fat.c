@@ -35,7 +35,7 @@ static void mark_hot(const Plan *p, bool *hot) {
   }
   for (size_t k = 0, n; k < p->kernels.n; k += n) { /* a chain is one piece of code */
     bool any = false;
-    n = (size_t)p->kernels.p[k].together;
+    n = (size_t)p->kernels.p[k].group_size;
     for (size_t i = k; i < k + n; i++) any |= hot[i];
     for (size_t i = k; i < k + n; i++) hot[i] = any;
   }
@@ -54,8 +54,8 @@ static void make_variants(Plan *p) {
     for (size_t k = 0; k < p->kernels.n; k++) {
       const Kernel *x = &p->kernels.p[k];
       Kernel same = { .sink = x->sink,
-                      .together = x->together,
-                      .each = x->each,
+                      .group_size = x->group_size,
+                      .chunks_per_task = x->chunks_per_task,
                       .chunks = 1,
                       .code = -1,
                       .flops = x->flops,

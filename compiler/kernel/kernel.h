@@ -181,7 +181,7 @@ bool decomp_has(Op op, DType d);           /* whether it is one of those */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 
 /* ---- the steps (steps.h); k is NULL for those of scope SCOPE_PLAN ----
- * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (chain.c), affinity
+ * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (group.c), affinity
  * (owners.c), group (units.c), reorder, rests and tile (opts.c), match and reuse (alike.c), programs (linear.c), variants
  * (fat.c). */
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);

@@ -5,7 +5,7 @@
 STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "nests without selections by uneven remainders", "ranges split where a selection asks for a remainder that does not divide")
 STEP('C', canon,     NEST,   ANY, L_NEST,   "nests",               "canonical ranges, whose places schedules name", "ranges split at their quotients, merged and ordered")
 STEP('F', cost,      KERNEL, ANY, L_NEST,   "canonical nests",     "operations and bytes of a run",                 "what each kernel computes and touches")
-STEP('h', chains,    PLAN,   CPU, L_KERNEL, "canonical nests, operations and bytes", "ranges of chunks",            "kernels that run chunk by chunk together")
+STEP('h', groups,    PLAN,   CPU, L_KERNEL, "canonical nests, operations and bytes", "ranges of chunks",            "kernels that run chunk by chunk together")
 STEP('A', affinity,  PLAN,   CPU, L_NEST,   "canonical nests",     "who reads a buffer in which spans",             "which loops can share what threads have in their caches")
 STEP('S', schedule,  NEST,   ANY, L_NEST,   "canonical nests",     "opts to apply",                                 "the schedule of each nest: given, or by the model")
 STEP('B', peel,      NEST,   ANY, L_NEST,   "opts",                "borders as nests of their own",                 "borders where gates may be closed cut off")

@@ -319,7 +319,7 @@ static Ref close_share(IR *ir, Share *s) {
   return nest_close(ir, n);
 }
 
-/* Ranges of chunks that nests have by chain.c stand outermost; their number, 0: there are none */
+/* Ranges of chunks that nests have by group.c stand outermost; their number, 0: there are none */
 static int threads_given(const Plan *p, Refs *nests) {
   IR *ir = p->ir;
   int64_t chunks = 0;

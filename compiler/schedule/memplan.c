@@ -49,7 +49,7 @@ bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
  * them but k names it, or all of it is made in the chain, and so chunk by chunk. */
 static bool chain_allows(const Plan *p, int chain, int k, const Life *in, int out) {
   bool others = false;
-  for (int i = chain; i < chain + p->kernels.p[chain].together; i++)
+  for (int i = chain; i < chain + p->kernels.p[chain].group_size; i++)
     for (size_t j = 0; j < p->kernels.p[i].bufs.n; j++) others |= i != k && p->kernels.p[i].bufs.p[j] == in->buf;
   return in->first >= chain ? p->ir->bufs.p[in->buf].piece == p->ir->bufs.p[out].piece : !others;
 }
@@ -148,7 +148,7 @@ static void choose_host(Plan *p, int k, int chain, int out, Life *life) {
 static void compute_in_place(Plan *p, Life *life) {
   for (int k = 0, chain = 0; k < (int)p->kernels.n; k++) {
     const Kernel *kn = &p->kernels.p[k];
-    if (kn->together) chain = k;
+    if (kn->group_size) chain = k;
     if (kn->written.n != 1) continue;
     const int out = kn->written.p[0];
     if (p->ir->bufs.p[out].kind == BUF_ARENA && life[out].first == k) choose_host(p, k, chain, out, life);
@@ -158,8 +158,8 @@ static void compute_in_place(Plan *p, Life *life) {
 /* A chain is one step, and a host lives as long as its guests. */
 static void lengthen_lives(const Plan *p, Life *life) {
   const int nbuf = (int)p->ir->bufs.n;
-  for (int k = 0; k < (int)p->kernels.n; k += p->kernels.p[k].together) {
-    const int end = k + p->kernels.p[k].together - 1;
+  for (int k = 0; k < (int)p->kernels.n; k += p->kernels.p[k].group_size) {
+    const int end = k + p->kernels.p[k].group_size - 1;
     for (int b = 0; b < nbuf && end > k; b++) {
       if (life[b].first > k && life[b].first <= end) life[b].first = k;
       if (life[b].last >= k && life[b].last < end) life[b].last = end;
@@ -247,7 +247,7 @@ static bool shares_memory(const Buf *a, const Buf *b) {
  * before the chain is named by that kernel alone. */
 static bool chain_check(const Plan *p, size_t first, Sb *why) {
   const IR *ir = p->ir;
-  const size_t end = first + (size_t)p->kernels.p[first].together;
+  const size_t end = first + (size_t)p->kernels.p[first].group_size;
   VEC(int) bufs = { 0 };
   bool ok = true;
   for (size_t k = first; k < end && end > first + 1; k++)
@@ -326,7 +326,7 @@ static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *
  * another one is an overlap, and so is reading a state in the one place it has after its next value was written there. */
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
-  for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].together)
+  for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].group_size)
     if (!chain_check(p, k, why)) return false;
   Cells cells = make_cells(ir);
   bool ok = true, *renewed = xmalloc(p->states.n + 1);

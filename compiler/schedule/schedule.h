@@ -51,8 +51,8 @@ typedef struct Kernel {
   const Ref *buffers;      /* BUFFERs in the order in which two such kernels have them */
   int nbuffers;
   int chunks;              /* into which threads may share it; 1: one call does all */
-  int together;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
-  int each;                /* of a chain: chunks that a thread takes at a time, one after another */
+  int group_size;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
+  int chunks_per_task;                /* of a chain: chunks that a thread takes at a time, one after another */
   const char *text;        /* the backend's function, named after `code` */
   int code;                /* first kernel with the same function: equal ones share it */
   const int64_t *shift;    /* elements that pointers to bufs are moved on in calls; NULL: none */
@@ -89,8 +89,8 @@ void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: 
 bool packed_fits(const IR *ir, const Packed *k); /* it reads nothing outside of its tensor */
 
 /* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
-typedef enum { CHAINS_FASTER, CHAINS_NONE, CHAINS_ALL, CHAINS_COUNT } Chains;
-extern const char *const chains_name[CHAINS_COUNT]; /* kernel/chain.c */
+typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
+extern const char *const groups_name[GROUPS_COUNT]; /* kernel/group.c */
 
 typedef struct Plan {
   Graph *g;
@@ -100,7 +100,7 @@ typedef struct Plan {
   Precision precision;
   Storage weights_as;
   ScheduleSource *schedules;
-  Chains chains;
+  Groups groups;
   VEC(Kernel) kernels;     /* in order of execution */
   int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
@@ -131,7 +131,7 @@ typedef struct CompileOptions {
   struct Decisions *decisions; /* ir/decisions.h: given ones, and where those of this compilation go; NULL: none */
   Precision precision;     /* PREC_FP32 is 0 */
   bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
-  Chains chains;           /* CHAINS_FASTER is 0 */
+  Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of passes and steps to dump after, to stderr */
   int64_t kernel;          /* 1 + the kernel to which texts of kernels are limited; 0: all */

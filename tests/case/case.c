@@ -311,11 +311,11 @@ static void interpret_plan(Case *k, Memory *m) {
   const Plan *p = m->p;
   for (size_t first = 0; first < p->kernels.n; first++) {
     const Kernel *kn = &p->kernels.p[first];
-    if (!kn->together) continue; /* it ran with those before it */
-    const int each = kn->each ? kn->each : 1, shares = kn->each ? kn->chunks / kn->each : kn->chunks;
+    if (!kn->group_size) continue; /* it ran with those before it */
+    const int each = kn->chunks_per_task ? kn->chunks_per_task : 1, shares = kn->chunks_per_task ? kn->chunks / kn->chunks_per_task : kn->chunks;
     for (int s = shares; s-- > 0;)
       for (int chunk = s * each; chunk < (s + 1) * each; chunk++)
-        for (size_t i = first; i < first + (size_t)kn->together; i++) {
+        for (size_t i = first; i < first + (size_t)kn->group_size; i++) {
           const Kernel *x = &p->kernels.p[i];
           place_buffers(k, m, i, s);
           interp_chunks(p->ir, x->prog.p, x->prog.n, m->at, chunk, chunk + 1, x->chunks);

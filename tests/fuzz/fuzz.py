@@ -40,13 +40,13 @@ TGC = os.environ.get("TGC", str(pathlib.Path(__file__).resolve().parent.parent.p
 LIMIT = 120  # seconds for one way
 LLVM = ["--backend=llvm"]
 WAYS = [  # weight, arguments: through LLVM, which takes a tenth of a C compiler's time
-    (4, LLVM), (3, [*LLVM, "--chains=all"]), (2, [*LLVM, "--isa=x86-64-v3"]), (2, [*LLVM, "--isa=x86-64"]),
-    (2, [*LLVM, "--threads=2"]), (1, [*LLVM, "--chains=all", "--threads=3"]), (2, [*LLVM, "--chains=none"]),
+    (4, LLVM), (3, [*LLVM, "--kernel-groups=all"]), (2, [*LLVM, "--isa=x86-64-v3"]), (2, [*LLVM, "--isa=x86-64"]),
+    (2, [*LLVM, "--threads=2"]), (1, [*LLVM, "--kernel-groups=all", "--threads=3"]), (2, [*LLVM, "--kernel-groups=none"]),
     (2, [*LLVM, "--precision=fp32-strict"]), (1, [*LLVM, "--denormals=keep"]), (1, [*LLVM, "--precision=bf16x6"]),
 ]
 C_WAYS = [
-    (3, []), (1, ["--chains=all"]), (1, ["--isa=x86-64-v3"]), (1, ["--isa=x86-64"]), (2, ["--isa=portable"]), (0.5, ["--isa=fat"]),
-    (1, ["--threads=3"]), (1, ["--chains=all", "--threads=2"]), (1, ["--precision=fp32-strict"]), (1, ["--precision=bf16x6"]),
+    (3, []), (1, ["--kernel-groups=all"]), (1, ["--isa=x86-64-v3"]), (1, ["--isa=x86-64"]), (2, ["--isa=portable"]), (0.5, ["--isa=fat"]),
+    (1, ["--threads=3"]), (1, ["--kernel-groups=all", "--threads=2"]), (1, ["--precision=fp32-strict"]), (1, ["--precision=bf16x6"]),
 ]
 ROUNDING = [(1, [*LLVM, f"--{option}"]) for option in ("precision=bf16", "precision=fp16", "precision=bf16x3", "precision=fp32-fast",
                                                        "weights=bf16", "weights=fp16", "weights=int8", "weights=int4")]

@@ -111,7 +111,7 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
 static void put_call(const Plan *p, const Places *m, size_t first, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "__kernel void call%zu(__global uchar *m) {\n  for (long c = 0; c < %d; c++) {\n", first, k->chunks);
-  for (size_t i = first; i < first + (size_t)k->together; i++) {
+  for (size_t i = first; i < first + (size_t)k->group_size; i++) {
     const Kernel *x = &p->kernels.p[i];
     sb_printf(o, "    k%d(", x->code);
     for (size_t b = 0; b < x->bufs.n; b++) put_pointer(p, m, i, b, o);
@@ -125,7 +125,7 @@ static void put_source(const Plan *p, const Places *m, Sb *o) {
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
   for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].together) put_call(p, m, k, o);
+    if (p->kernels.p[k].group_size) put_call(p, m, k, o);
 }
 
 /* ---- a run ---- */
@@ -172,7 +172,7 @@ static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
     status |= write_memory(d, memory, m.in[i], in[i].data, value_bytes(&p->g->inputs.p[i]));
   status |= write_memory(d, memory, m.weights, p->weights, p->weight_bytes);
   for (size_t i = 0; i < p->kernels.n && !status; i++)
-    if (p->kernels.p[i].together) status = call(d, program, memory, i);
+    if (p->kernels.p[i].group_size) status = call(d, program, memory, i);
   if (!status) status = d->f.clFinish(d->queue);
   for (size_t i = 0; i < graph_nout(p->g) && !status; i++)
     if (value_bytes(&p->g->outputs.p[i]))

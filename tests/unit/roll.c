@@ -21,7 +21,7 @@ static void plan_free(Plan *p) {
 
 /* A call of function `code` with a buffer in the arena and one of the weights. */
 static Kernel *call(Plan *p, int code, int64_t arena, int64_t weight) {
-  Kernel k = { .code = code, .text = "", .together = 1, .chunks = 1 };
+  Kernel k = { .code = code, .text = "", .group_size = 1, .chunks = 1 };
   VEC_PUSH(&k.bufs, (int)p->ir->bufs.n);
   VEC_PUSH(&p->ir->bufs, ((Buf){ .kind = BUF_ARENA, .dt = DT_F32, .offset = arena }));
   VEC_PUSH(&k.bufs, (int)p->ir->bufs.n);
@@ -58,10 +58,10 @@ static Stretches rolled(const Plan *p) {
   size_t end = 0;
   for (size_t i = 0; i < s.n; i++) {
     assert_true(s.p[i].first >= end && s.p[i].times > 1);
-    assert_true(p->kernels.p[s.p[i].first].together);
+    assert_true(p->kernels.p[s.p[i].first].group_size);
     end = s.p[i].first + s.p[i].period * s.p[i].times;
     assert_true(end <= p->kernels.n);
-    assert_true(end == p->kernels.n || p->kernels.p[end].together);
+    assert_true(end == p->kernels.n || p->kernels.p[end].group_size);
   }
   for (size_t k = 0; k < p->kernels.n; k++) runs_own_kernel(p, &s, k);
   return s;
@@ -154,7 +154,7 @@ static void inputs_of_layers(void **state) { /* numbers of inputs move evenly, o
 
 static void chains_stay_whole(void **state) { /* the last call of one layer and the first of the next are alike */
   Plan *p = plan_new(*state);
-  for (int i = 0; i < 20; i++) call(p, i % 2, 64, i * 64)->together = i % 2 ? 0 : 2;
+  for (int i = 0; i < 20; i++) call(p, i % 2, 64, i * 64)->group_size = i % 2 ? 0 : 2;
   finds(p, 0, 2, 10, 0);
   plan_free(p);
 }

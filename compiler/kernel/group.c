@@ -1,4 +1,4 @@
-/* chain.c: kernels that run chunk by chunk together.
+/* group.c: kernels that run chunk by chunk together.
  *
  * Kernels run one after another, and between two of them all that the first one made travels through memory and
  * all threads wait for each other. Where chunk c of each of some kernels in a row needs, of what the others of the row
@@ -17,7 +17,7 @@
  * fetched to be written. That is most of what a chain gains, and why a chain must not take more memory than its
  * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
  *
- * needs: canonical nests, what they cost   gives: Kernel.together and .each, Buf.piece, ranges of chunks in the sinks of chains
+ * needs: canonical nests, what they cost   gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of chains
  * keeps: nests canonical, and what a kernel computes
  * keeps: the value of every element */
 #include "kernel.h"
@@ -180,16 +180,16 @@ static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks)
 }
 
 /* ---- chains ---- */
-typedef struct Chain {
+typedef struct Group {
   int n;
-  int64_t chunks, each;      /* of which a thread takes `each` at a time, one after another */
+  int64_t chunks, chunks_per_task;      /* of which a thread takes `each` at a time, one after another */
   Cut cut[MAX_MEMBERS];
   Ref along;                 /* the range of its first kernel that it is cut along */
   double gain, total;        /* cycles: of the chain, with those behind it */
-} Chain;
+} Group;
 
 /* Span of the chain's store to the buffer; 0: it does not write it. */
-static int64_t written_span(const Chain *c, int buf) {
+static int64_t written_span(const Group *c, int buf) {
   for (int i = 0; i < c->n; i++)
     for (int k = 0; k < c->cut[i].m->nests; k++)
       if (c->cut[i].range[k] && c->cut[i].m->touch.p[c->cut[i].m->store[k]].buf == buf) return c->cut[i].span[k];
@@ -197,7 +197,7 @@ static int64_t written_span(const Chain *c, int buf) {
 }
 
 /* The next kernel, cut along a range that walks what the chain wrote as it was written. */
-static bool chain_add(const IR *ir, Chain *c, const Member *m) {
+static bool group_add(const IR *ir, Group *c, const Member *m) {
   for (size_t i = 0; m->fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
     const Touch *t = &m->touch.p[i];
     const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
@@ -240,7 +240,7 @@ static bool place_in_piece(const Piece *p, const Touch *t, Ref cut, int64_t *bas
   return true;
 }
 
-static bool piece_of(const IR *ir, const Chain *c, int buf, Piece *p) {
+static bool piece_of(const IR *ir, const Group *c, int buf, Piece *p) {
   bool first = true;
   *p = (Piece){ .buf = buf, .chunks = c->chunks };
   if (ir->bufs.p[buf].kind != BUF_ARENA) return false;
@@ -286,7 +286,7 @@ static Ends *buffer_ends(const IR *ir, const Member *m, size_t n) {
   return e;
 }
 
-static bool inside(const Chain *c, const Ends *e) {
+static bool inside(const Group *c, const Ends *e) {
   return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n;
 }
 
@@ -302,7 +302,7 @@ static Use *use_of(const IR *ir, Uses *uses, int buf) {
   return &uses->p[uses->n - 1];
 }
 
-static void collect_uses(const IR *ir, const Chain *c, Uses *uses) {
+static void collect_uses(const IR *ir, const Group *c, Uses *uses) {
   for (int i = 0; i < c->n; i++)
     for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
       const Touch *x = &c->cut[i].m->touch.p[k];
@@ -319,10 +319,10 @@ static double arena_bytes(const IR *ir, int buf) {
 }
 
 /* The most that one of the kernels alone has in the arena. */
-static double alone_bytes(const IR *ir, const Chain *c) {
+static double alone_bytes(const IR *ir, const Group *c) {
   double most = 0;
   for (int i = 0; i < c->n; i++) {
-    const Chain one = { .n = 1, .chunks = 1, .cut = { c->cut[i] } };
+    const Group one = { .n = 1, .chunks = 1, .cut = { c->cut[i] } };
     Uses uses = { 0 };
     double bytes = 0;
     collect_uses(ir, &one, &uses);
@@ -337,7 +337,7 @@ static double alone_bytes(const IR *ir, const Chain *c) {
 static bool is_far(const Use *u, const Target *t) { return !stays(t, BY_GROUP, 2, u->bytes); }
 
 /* Chunks read what others read, too, as windows across their border do: the smaller they are, the more often. */
-static bool reads_again(const IR *ir, const Chain *c) {
+static bool reads_again(const IR *ir, const Group *c) {
   for (int i = 0; i < c->n; i++)
     for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
       const Touch *t = &c->cut[i].m->touch.p[k];
@@ -355,7 +355,7 @@ static double near_cycles(const Use *u, const Target *t) { return (1 + u->reader
 
 /* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
  * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
-static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const Target *t) {
+static double group_gain(const IR *ir, const Group *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
   double weights = 0, share = 0, saved = 0, near = 0;
   double lost = start_cycles(t, BY_GROUP, (double)(c->chunks * c->n));
@@ -373,7 +373,7 @@ static double chain_gain(const IR *ir, const Chain *c, const Ends *ends, const T
     else if (u->written && inside(c, &ends[u->buf]) && piece_of(ir, c, u->buf, &p)) {
       const double piece = (double)p.elems * dt_bytes(ir->bufs.p[u->buf].dt);
       share += piece;
-      memory += piece * (double)(c->chunks / c->each);
+      memory += piece * (double)(c->chunks / c->chunks_per_task);
       saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
       near += piece < l1 && u->bytes > l1 ? near_cycles(u, t) : 0;
       continue;
@@ -398,19 +398,19 @@ static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
   return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);
 }
 
-/* Chains that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
-static void consider(const Plan *p, Chains which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Chain *best) {
+/* Groups that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
+static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Group *best) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
-  Chain c = { .n = 1, .chunks = chunks, .along = r };
+  Group c = { .n = 1, .chunks = chunks, .along = r };
   if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks))
     return;
-  while (m->kernel + c.n < (int)p->kernels.n && chain_add(ir, &c, m + c.n))
-    for (c.each = 1; c.each <= chunks / u->group_shares_least; c.each++) {
-      const int64_t shares = chunks / c.each;
-      if (chunks % c.each || !(which == CHAINS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
+  while (m->kernel + c.n < (int)p->kernels.n && group_add(ir, &c, m + c.n))
+    for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
+      const int64_t shares = chunks / c.chunks_per_task;
+      if (chunks % c.chunks_per_task || !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
         continue;
-      c.gain = which == CHAINS_ALL ? c.n * c.n : chain_gain(ir, &c, ends, p->target);
+      c.gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->target);
       c.total = c.gain + best[c.n].total;
       if (c.gain > 0 && c.total > best->total) *best = c;
     }
@@ -472,7 +472,7 @@ static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
 }
 
 /* The sinks of the chain's kernels, and the memory that is left of what they hand on. */
-static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
+static void group_apply(Plan *p, const Group *c, const Ends *ends) {
   IR *ir = p->ir;
   Uses uses = { 0 };
   VEC(Piece) pieces = { 0 };
@@ -493,28 +493,28 @@ static void chain_apply(Plan *p, const Chain *c, const Ends *ends) {
     k->sink = node_make(ir, OP_SINK, DT_NONE, 1, m->nests, nests, 0, NULL, 0, NULL);
     step_even(p, k);
     step_canon(p, k);
-    k->together = i ? 0 : c->n;
-    k->each = (int)c->each;
+    k->group_size = i ? 0 : c->n;
+    k->chunks_per_task = (int)c->chunks_per_task;
   }
   for (size_t x = 0; x < pieces.n; x++) {
     Buf *b = &ir->bufs.p[pieces.p[x].buf];
     const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0;
     const int64_t whole = (pieces.p[x].elems * bytes + over + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     b->piece = whole;
-    b->elems = whole / bytes * (c->chunks / c->each);
+    b->elems = whole / bytes * (c->chunks / c->chunks_per_task);
   }
   VEC_FREE(&uses);
   VEC_FREE(&pieces);
 }
 
-const char *const chains_name[CHAINS_COUNT] = { [CHAINS_FASTER] = "faster", [CHAINS_NONE] = "none", [CHAINS_ALL] = "all" };
+const char *const groups_name[GROUPS_COUNT] = { [GROUPS_FASTER] = "faster", [GROUPS_NONE] = "none", [GROUPS_ALL] = "all" };
 
 /* The best chains by the model, each by the kernel that it begins with */
-static Chain *best_chains(const Plan *p, Chains which, const Member *m, const Ends *ends) {
+static Group *best_chains(const Plan *p, Groups which, const Member *m, const Ends *ends) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   const size_t n = p->kernels.n;
-  Chain *best = xmalloc((n + 1) * sizeof *best);
+  Group *best = xmalloc((n + 1) * sizeof *best);
   best[n].total = 0;
   for (size_t i = n; i-- > 0;) {
     const Node *x = node(ir, m[i].nest[m[i].main]);
@@ -533,39 +533,39 @@ enum { MOST_CHUNKS = 1 << 20 }; /* that may be given */
 
 /* "alone", or "4-kernels-r1-64-by-8": so many kernels, cut along range 1 of the first one's main nest into 64 chunks, of which a
  * thread takes 8 at a time */
-static const char *chain_text(const IR *ir, const Member *m, const Chain *c) {
+static const char *chain_text(const IR *ir, const Member *m, const Group *c) {
   const Node *x = node(ir, m->nest[m->main]);
   int k = 1;
   if (c->n < 2) return "alone";
   while (x->src[k] != c->along) k++;
-  return arena_printf(&ir->ctx->model, "%d-kernels-r%d-%lld-by-%lld", c->n, k - 1, (long long)c->chunks, (long long)c->each);
+  return arena_printf(&ir->ctx->model, "%d-kernels-r%d-%lld-by-%lld", c->n, k - 1, (long long)c->chunks, (long long)c->chunks_per_task);
 }
 
 /* The chain that a text means; false: the kernels cannot be one. */
-static bool chain_given(const Plan *p, const Member *m, const char *text, Chain *c) {
+static bool chain_given(const Plan *p, const Member *m, const char *text, Group *c) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   const Node *x = node(ir, m->nest[m->main]);
   int n, range, end = 0;
   long long chunks, each;
-  *c = (Chain){ .n = 1 };
+  *c = (Group){ .n = 1 };
   if (!strcmp(text, "alone")) return true;
   if (sscanf(text, "%d-kernels-r%d-%lld-by-%lld%n", &n, &range, &chunks, &each, &end) != 4 || text[end] || !m->fit || n < 2 ||
       range < 0 || range + 1 >= x->nsrc || chunks < 2 || chunks > MOST_CHUNKS || each < 1 || chunks % each ||
       chunks / each > u->group_shares_most)
     return false;
-  *c = (Chain){ .n = 1, .chunks = chunks, .each = each, .along = x->src[range + 1] };
+  *c = (Group){ .n = 1, .chunks = chunks, .chunks_per_task = each, .along = x->src[range + 1] };
   if (range_extent(node(ir, c->along)) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) ||
       !divides(ir, &c->cut[0], chunks) || !cuts_apart(ir, &c->cut[0], &c->cut[0], chunks))
     return false;
-  while (c->n < n && m->kernel + c->n < (int)p->kernels.n && chain_add(ir, c, m + c->n)) continue;
+  while (c->n < n && m->kernel + c->n < (int)p->kernels.n && group_add(ir, c, m + c->n)) continue;
   return c->n == n;
 }
 
 /* The chain that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
-static Chain decide_chain(Plan *p, Chains which, const Member *m, int kernel, const Ends *ends, Chain **best) {
+static Group decide_chain(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, Group **best) {
   const Question q = ask_kernel(p, "chain", &p->kernels.p[kernel]);
-  Chain c;
+  Group c;
   const bool fits = q.given && chain_given(p, &m[kernel], q.given, &c);
   if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");
   if (!fits && !*best) *best = best_chains(p, which, m, ends);
@@ -574,21 +574,21 @@ static Chain decide_chain(Plan *p, Chains which, const Member *m, int kernel, co
   return c;
 }
 
-void step_chains(Plan *p, Kernel *unused) {
+void step_groups(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
-  const Chains which = p->chains;
+  const Groups which = p->groups;
   (void)unused;
-  if (which == CHAINS_NONE) return;
+  if (which == GROUPS_NONE) return;
   size_t n = p->kernels.n;
   Member *m = xmalloc((n + 1) * sizeof *m);
   for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
   Ends *ends = buffer_ends(ir, m, n);
-  Chain *best = NULL;
-  VEC(Chain) chains = { 0 };
+  Group *best = NULL;
+  VEC(Group) chains = { 0 };
   for (size_t i = 0; i < n; i += (size_t)chains.p[chains.n - 1].n)
     VEC_PUSH(&chains, decide_chain(p, which, m, (int)i, ends, &best));
   for (size_t i = 0; i < chains.n; i++)
-    if (chains.p[i].n > 1) chain_apply(p, &chains.p[i], ends);
+    if (chains.p[i].n > 1) group_apply(p, &chains.p[i], ends);
   VEC_FREE(&chains);
   free(best);
   free(ends);

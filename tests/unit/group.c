@@ -1,4 +1,4 @@
-/* chain.c (unit test): kernels that run chunk by chunk. Of addresses, what is said to be apart is so, by looking at all
+/* group.c (unit test): kernels that run chunk by chunk. Of addresses, what is said to be apart is so, by looking at all
  * of them. Of graphs, which kernels are chained; and chains, with their shares in any order, in pieces of memory that
  * hold nothing of use before, compute what the kernels do one after another. */
 #include "fixture.h"
@@ -141,17 +141,17 @@ static void run_shares(const Plan *p, size_t first, const Memory *m, int64_t beg
   void **at = ARENA_NEW(&p->ir->ctx->model, void *, ir->bufs.n);
   const Kernel *head = &p->kernels.p[first];
   for (size_t i = 0; i < ir->bufs.n; i++) at[i] = (char *)m->p[i] + begin * ir->bufs.p[i].piece;
-  for (int64_t c = begin * head->each; c < end * head->each; c++)
-    for (size_t k = first; k < first + (size_t)head->together; k++)
+  for (int64_t c = begin * head->chunks_per_task; c < end * head->chunks_per_task; c++)
+    for (size_t k = first; k < first + (size_t)head->group_size; k++)
       interp_chunks(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, at, c, c + 1, p->kernels.p[k].chunks);
 }
 
 static void run_plan(const Plan *p, const Memory *m) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kn = &p->kernels.p[k];
-    if (kn->together == 1) interp_program(p->ir, kn->prog.p, kn->prog.n, m->p);
-    if (kn->together < 2) continue;
-    const int shares = kn->chunks / kn->each;
+    if (kn->group_size == 1) interp_program(p->ir, kn->prog.p, kn->prog.n, m->p);
+    if (kn->group_size < 2) continue;
+    const int shares = kn->chunks / kn->chunks_per_task;
     for (int end = shares, begin; end; end = begin) { /* from the back, by ones and twos */
       begin = end - (end > 1 && end % 3 == 0 ? 2 : 1);
       run_shares(p, k, m, begin, end);
@@ -159,7 +159,7 @@ static void run_plan(const Plan *p, const Memory *m) {
   }
 }
 
-static Plan *compile(Ctx *c, const char *text, const char *isa, Chains chains) {
+static Plan *compile(Ctx *c, const char *text, const char *isa, Groups groups) {
   const char *why = NULL;
   const Target *t = target_find(&c->model, isa, &why);
   Graph *g = ir_parse_graph(c, text, strlen(text), "test");
@@ -174,12 +174,12 @@ static void chains_compute_the_same(void **state) {
       Ctx c, d;
       ctx_init(&c);
       ctx_init(&d);
-      Plan *chained = compile(&c, cases[i].text, isas[t], CHAINS_ALL), *plain = compile(&d, cases[i].text, isas[t], CHAINS_NONE);
+      Plan *chained = compile(&c, cases[i].text, isas[t], GROUPS_ALL), *plain = compile(&d, cases[i].text, isas[t], GROUPS_NONE);
       int n = 0;
-      for (size_t k = 0; k < chained->kernels.n; k++) n += chained->kernels.p[k].together != 1;
+      for (size_t k = 0; k < chained->kernels.n; k++) n += chained->kernels.p[k].group_size != 1;
       const int want = cases[i].chained < 0 ? (int)chained->kernels.n : cases[i].chained;
       if (n != want) fail_msg("%s for %s: %d kernels are chained, not %d", cases[i].name, isas[t], n, want);
-      for (size_t k = 0; k < plain->kernels.n; k++) assert_int_equal(plain->kernels.p[k].together, 1);
+      for (size_t k = 0; k < plain->kernels.n; k++) assert_int_equal(plain->kernels.p[k].group_size, 1);
       Memory x = memory(chained->ir, 0x77), y = memory(plain->ir, 0x77);
       run_plan(chained, &x);
       run_plan(plain, &y);
