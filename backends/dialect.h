@@ -61,7 +61,7 @@ const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int la
 
 /* ---- cstyle.c ---- */
 void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);              /* Backend.kernel of all languages like C */
-/* the function for an op that decomp.c makes of arithmetic, of one argument: tgc_exp_f32x8 */
+/* the function for an op that libm.c makes of arithmetic, of one argument: tgc_exp_f32x8 */
 void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int lanes, Sb *o);
 
 /* ---- helpers.c ---- */

@@ -243,7 +243,7 @@ def ops_part():
 
 
 # Files of passes that are not named after their pass
-PASS_FILES = {"store": "quantize_weights.c", "narrow": "weights_to_half.c", "kernels": "schedule/kernelize.c", "chains": "group.c", "programs": "linear.c",
+PASS_FILES = {"store": "quantize_weights.c", "narrow": "weights_to_half.c", "kernels": "schedule/kernelize.c", "chains": "group.c", "programs": "linearize.c",
               "render": "functions.c"}
 PROMISES = ("needs", "gives", "keeps", "breaks")
 

@@ -5,7 +5,7 @@
  * another order and must still give the same code.
  *
  * The order compares the newest range below a node first. Ranges get their numbers from the outside inwards, so the terms of a
- * sum that an inner loop does not change come first, and linear.c takes their sum out of the loop. Then come op, type and
+ * sum that an inner loop does not change come first, and linearize.c takes their sum out of the loop. Then come op, type and
  * arguments, then the first source that differs. Two nodes of one structure are one Ref, so that source decides: a comparison
  * walks down one path and needs no memory. */
 #include "ir.h"

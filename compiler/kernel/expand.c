@@ -39,7 +39,7 @@ static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles, to 
   return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
 }
 
-/* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linear.c feeds to one
+/* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linearize.c feeds to one
  * accumulator. A partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves, and the lanes
  * combined last: RED(that, lanes). */
 static Ref unroll_reduction(IR *ir, Ref r, void *arg) {

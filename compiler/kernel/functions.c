@@ -1,5 +1,5 @@
 /* functions.c: the backend's text of every kernel. Kernels that differ in nothing but the memory they are given share one
- * function; so do those that differ in where in their buffers they begin, once calls move the pointers there (shift.c). Where
+ * function; so do those that differ in where in their buffers they begin, once calls move the pointers there (rebase.c). Where
  * that makes none the same, pointers stay at the first element.
  *
  * needs: programs, the memory plan    gives: Kernel.code, .text and .shift    breaks: nothing */

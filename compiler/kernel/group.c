@@ -8,9 +8,9 @@
  * rows; none of them is known here by name.
  *
  * A chunk is a value of a range of kind `thread`: in every nest one range r of extent E becomes
- * c * (E / chunks) + r, and c is what threads share (threads.c). Ranges fit together that walk the memory of a value in the
+ * c * (E / chunks) + r, and c is what threads share (parallel.c). Ranges fit together that walk the memory of a value in the
  * same steps. What follows is not assumed: every two accesses of the row to one buffer, of which one writes, are asked
- * whether those of different chunks can meet (apart.c).
+ * whether those of different chunks can meet (dependence.c).
  *
  * What only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
  * thread uses again for one chunk after another. It never leaves the thread's cache, while memory for all of it would be
@@ -25,7 +25,7 @@
 #include <string.h>
 
 enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a chain; nests of one of them */
-enum { OVERREAD = 3 };                     /* bytes that a dot-product instruction may read past the last one (units.c) */
+enum { OVERREAD = 3 };                     /* bytes that a dot-product instruction may read past the last one (dot_ops.c) */
 
 /* ---- what a kernel touches ---- */
 typedef struct Touch {       /* one load or store: base + sum of coef * range */
@@ -148,7 +148,7 @@ static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
   return true;
 }
 
-/* ---- what of a buffer an access touches in a chunk (apart.c) ---- */
+/* ---- what of a buffer an access touches in a chunk (dependence.c) ---- */
 static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_t chunks) {
   Addresses w = { .base = t->base, .chunked = c->range[t->nest] != 0 };
   if (t->spread) w.term[w.n++] = (Term){ 1, t->spread + 1 };

@@ -1,7 +1,7 @@
 /* kernel.h: internal to kernel/. steps.h lists the steps of a kernel in order, each in the file of its name or in one that
  * stands beside their prototypes. steps.c runs them. model.c and heuristic.c choose schedules, with
- * cost/tile.c, tiles.c for matrix instructions and varying.c: what varies with what. states.c has what steps share.
- * functions.c writes the result, with shift.c. */
+ * cost/tile.c, mma.c for matrix instructions and varying.c: what varies with what. states.c has what steps share.
+ * functions.c writes the result, with rebase.c. */
 #ifndef TGC_KERNEL_H
 #define TGC_KERNEL_H
 #include "../cost/tile.h"
@@ -101,7 +101,7 @@ const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be pe
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
 void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interior at its place, borders behind it */
 
-/* optstext.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
+/* opts_text.c: schedules as text. A range's name is its place among the nest's and then its reductions' */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);
 int range_place(const Refs *ranges, Ref r);                       /* -1: not there */
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
@@ -134,7 +134,7 @@ int shuffle_row(int bytes, int lanes, int64_t beside);      /* else they go in r
  * 0; NULL: by the facts of the target. made: those that count */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
-/* apart.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
+/* dependence.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
 typedef struct Term { int64_t step, n; } Term; /* step > 0; values 0 .. n - 1 of it */
 typedef struct Addresses {
   int64_t base, chunk;
@@ -145,7 +145,7 @@ typedef struct Addresses {
 /* proved: no address of a in a chunk is one of b in another */
 bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks);
 
-/* owners.c: in whose cache values are. A loop that is shared walks a buffer in spans, which it divides among threads */
+/* affinity.c: in whose cache values are. A loop that is shared walks a buffer in spans, which it divides among threads */
 typedef struct Owners Owners;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* each thread has all of it; one thread has it */
 int64_t owners_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
@@ -169,9 +169,9 @@ void kernel_bounds(Bounds *b, Kernel *k);   /* gives k->bounds; clamps what is n
 void plan_bounds(Plan *p);                  /* all kernels */
 bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why names the first access that is not proved */
 
-/* decomp.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
+/* libm.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes */
 void kernel_functions(Plan *p); /* functions.c */
-/* shift.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from the
+/* rebase.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from the
  * first element on, all of them */
 bool kernel_shift(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
 Ref decomp_expr(IR *ir, Ref r, bool scalb);
@@ -182,8 +182,8 @@ bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o
 
 /* ---- the steps (steps.h); k is NULL for those of scope SCOPE_PLAN ----
  * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (group.c), affinity
- * (owners.c), group (units.c), reorder, rests and tile (opts.c), match and reuse (alike.c), programs (linear.c), variants
- * (fat.c). */
+ * (affinity.c), group (dot_ops.c), reorder, rests and tile (opts.c), match and reuse (dedup.c), programs (linearize.c), variants
+ * (variants.c). */
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
 #include "steps.h"
 #undef STEP
@@ -210,7 +210,7 @@ extern const char *const scope_name[], *const kind_name[];
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
 void steps_run(Plan *p, int from, int to);  /* those from one to before another */
 void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
-void kernel_buffers(const IR *ir, Kernel *k); /* linear.c: those that its program names, in the order in which it does */
+void kernel_buffers(const IR *ir, Kernel *k); /* linearize.c: those that its program names, in the order in which it does */
 void steps_end(Plan *p);                    /* frees what steps hand to each other */
 /* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);

@@ -3,7 +3,7 @@
  * sums in two lanes of x86 are the first half of four.
  *
  * needs: nests with only loops left (expand.c)   gives: ops that Backend.supports, for so many lanes
- * breaks: roundings of functions, within the bounds of decomp.c */
+ * breaks: roundings of functions, within the bounds of libm.c */
 #include "../interp/interp.h"
 #include "kernel.h"
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  *
  * needs: nests with only loops left (expand.c), packed weights (pack.c)
  * keeps: the value of every element
- * gives: PREFETCHes beside the stores of a nest, which linear.c puts into the loop of the reduction */
+ * gives: PREFETCHes beside the stores of a nest, which linearize.c puts into the loop of the reduction */
 #include "kernel.h"
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * memory: lane by lane where neighbours are not neighbours there, behind gates, a page apart. So the panel of one
  * tile is copied when the tile's loop is entered, into memory of the kernel's own (BUF_LOCAL, on the stack), with the
  * reduction's loops outermost and the lanes innermost, as pack.c does with constants while compiling. A copy is a
- * nest in the nest; linear.c puts its loops before those that read it. Where lanes go across what lies side by side in
+ * nest in the nest; linearize.c puts its loops before those that read it. Where lanes go across what lies side by side in
  * memory, it is made a few of that at a time: rows of blocks that shuffles transpose (shuffle.c).
  *
  * needs: split ranges (opts.c)   gives: NEST(SINK(NEST(STORE, ranges of a panel) ..., STORE), ranges)

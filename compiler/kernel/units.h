@@ -14,7 +14,7 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* of those 
 /* what it does not refuse: the reduction, loads of x and y */
 Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]);
 
-/* tiles.c: the best schedule on a matrix unit, if it takes less time than `other` (NULL: plain vectors) */
+/* mma.c: the best schedule on a matrix unit, if it takes less time than `other` (NULL: plain vectors) */
 bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o);
 
 /* For backends: the registers of a nest's tiles, and the operand of the instruction that gives them their shapes */

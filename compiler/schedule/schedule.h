@@ -10,7 +10,7 @@
 typedef struct NestSchedule {
   Ref nest;                /* canonical */
   char key[65];            /* nestkey.c: equal nests of all models share it */
-  const char *opts;        /* in text, as optstext.c reads it back: complete */
+  const char *opts;        /* in text, as opts_text.c reads it back: complete */
   const char *from;        /* "heuristic", or the name of the ScheduleSource */
   bool partial;            /* the search that found it was not finished */
 } NestSchedule;
@@ -110,9 +110,9 @@ typedef struct Plan {
   Layout *layouts;         /* of all stored values, sources first */
   size_t nlayouts;
   double layout_cost[2];   /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
-  struct Owners *owners;   /* kernel/owners.c: while kernels are lowered, else NULL */
+  struct Owners *owners;   /* kernel/affinity.c: while kernels are lowered, else NULL */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
-  VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/fat.c */
+  VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/variants.c */
   struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;

@@ -1,4 +1,4 @@
-/* threads.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel does, and no two of
+/* parallel.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel does, and no two of
  * them write the same byte, or one byte that another reads. */
 #include "fixture.h"
 #include "../../backends/backends.h"

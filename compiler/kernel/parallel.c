@@ -1,4 +1,4 @@
-/* threads.c: shares a kernel among threads: the opt THREADS(n).
+/* parallel.c: shares a kernel among threads: the opt THREADS(n).
  *
  * Of every nest some loops, as far outside as is good, become one range of units, of kind `thread`. A kernel is called for
  * chunks [begin, end) of its n; chunk i has of each nest the units from i * units / n on, so that tiles

@@ -1,4 +1,4 @@
-/* tiles.c: the schedule of a nest on a matrix unit, by an analytic model of one core.
+/* mma.c: the schedule of a nest on a matrix unit, by an analytic model of one core.
  *
  * Tiles of x have rows along one range of the nest, those of the constant lanes along another; a block of U by V tiles
  * of sums shares U tiles of x and V of the constant, as far as registers go. A step of the block takes a cycle for

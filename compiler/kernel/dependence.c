@@ -1,4 +1,4 @@
-/* apart.c: whether two accesses of one buffer can meet in different chunks.
+/* dependence.c: whether two accesses of one buffer can meet in different chunks.
  *
  * The addresses of an access in chunk c are base + c * chunk + a sum of arithmetic progressions, its terms. Where strides
  * nest, such an address is a number in a mixed radix: if all that lies below a stride s of either access fits into

@@ -1,4 +1,4 @@
-/* alike.c: kernels that differ in nothing but the buffers they are given become what the first of them became.
+/* dedup.c: kernels that differ in nothing but the buffers they are given become what the first of them became.
  *
  * Layers repeat, and so do the steps of a loop. The nests of a kernel, tiled and with their weights packed, are written down as
  * words: first its buffers and its ranges in the order that sums are sorted by (node_order), a range without its number, a buffer

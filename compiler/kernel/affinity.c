@@ -1,6 +1,6 @@
-/* owners.c: in whose cache a value is.
+/* affinity.c: in whose cache a value is.
  *
- * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (threads.c,
+ * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (parallel.c,
  * tgcrt_pool.c). So the place of an element along the loop that is shared says whose it is: a loop that has n values and moves
  * an address by `step` divides every step * n elements of the buffer alike, which is its span. Who reads in the span in which
  * it was stored reads out of the own cache; in another span about half of it is another thread's.

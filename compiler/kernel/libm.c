@@ -1,7 +1,7 @@
-/* decomp.c: functions on f32 as arithmetic, for every lane alike.
+/* libm.c: functions on f32 as arithmetic, for every lane alike.
  *
  * Each is a reduction to a short interval, a polynomial there and a reconstruction, for the full
- * range: denormals, infinities, overflow and NaN give what the function gives. tests/unit/decomp.c
+ * range: denormals, infinities, overflow and NaN give what the function gives. tests/unit/libm.c
  * measures the greatest error of each, with multiply-adds that round once and that round twice, and
  * holds it to 2 ULP; tests/ulp does so for what comes out of bundles, on all 2^32 floats if asked
  * (make ulp). The polynomials come from tools/minimax.py.

@@ -1,4 +1,4 @@
-/* shift.c: a program with its buffers counted from where it begins to touch them.
+/* rebase.c: a program with its buffers counted from where it begins to touch them.
  *
  * The steps of a loop read row 0, row 1, row 2 of an input and write rows of an output: programs that differ in a constant of
  * an index. What all indices of a buffer have in common goes to the caller, who adds it to the pointer, and such programs

@@ -1,4 +1,4 @@
-/* units.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, unit).
+/* dot_ops.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, unit).
  *
  * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
  * operand element by element and the other operand is a constant, which is packed in any order (pack.c).

@@ -1,4 +1,4 @@
-/* linear.c: from nests of expressions to a list of micro-ops.
+/* linearize.c: from nests of expressions to a list of micro-ops.
  *
  * Every range is one loop of a tree. A nest's ranges form a chain; a reduction's loops hang below
  * the deepest loop that its result depends on. A node belongs to the deepest loop it depends on, so
@@ -158,7 +158,7 @@ static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, re
 
 /* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
  * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
- * chunks runs (threads.c) loads nothing before it: another chunk may have stored there. Nor does one with a serial loop load
+ * chunks runs (parallel.c) loads nothing before it: another chunk may have stored there. Nor does one with a serial loop load
  * outside of its loops what it stores: the element may have changed. Tiles are loaded where they are
  * multiplied: a nest leaves none to the next one, which has other registers for them. */
 static void find_scopes(Linear *l, int innermost, bool serial) {

@@ -1,4 +1,4 @@
-/* fat.c: one plan's kernels for several machines (--isa=fat). Which to run is chosen once, by the CPU at hand.
+/* variants.c: one plan's kernels for several machines (--isa=fat). Which to run is chosen once, by the CPU at hand.
  *
  * The plan is made for one machine: what is stored, where, and each nest's schedule. Its variants follow
  * that plan with other vectors: a schedule is retiled so that lanes and copies of a range make up the same
