@@ -64,7 +64,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
     if (from == DT_F16 || d == DT_F16) return from == DT_F32 || d == DT_F32;
     if (from == DT_BF16 || d == DT_BF16) return from == DT_F32 || d == DT_F32;
     return !(dt_float(from) && dt_int(d)) || (from == DT_F32 && d == DT_I32);
-  default: return decomp_has(op, from);
+  default: return libm_has(op, from);
   }
 }
 

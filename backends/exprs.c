@@ -305,7 +305,7 @@ static void put_function(Render *w, Sb *o, const Node *x) {
   };
   const DType d = (DType)x->dt;
   char sfx[32];
-  if (decomp_has((Op)x->op, d)) sb_printf(o, "tgc_%s_%s(%s)", op_info[x->op].libm, type_suffix(d, x->lanes, sfx), inside(w, x, 0));
+  if (libm_has((Op)x->op, d)) sb_printf(o, "tgc_%s_%s(%s)", op_info[x->op].libm, type_suffix(d, x->lanes, sfx), inside(w, x, 0));
   else if (x->lanes > 1 && vector[x->op])
     sb_printf(o, "tgc_%s_%s(%s)", vector[x->op], type_suffix(d, x->lanes, sfx), arg(w, x, 0));
   else if (op_info[x->op].libm && dt_float(d) && x->lanes == 1) {

@@ -689,7 +689,7 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
   if (op == OP_SCALB) return target_scales(t, from, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (!text) return lanes == 1;
-  if (*text == '#') return lanes == 1 && !decomp_has(op, d);
+  if (*text == '#') return lanes == 1 && !libm_has(op, d);
   return lanes == 1 || dt_float(from) || (op != OP_DIV && op != OP_MOD && op != OP_FLDIV && op != OP_FLMOD);
 }
 

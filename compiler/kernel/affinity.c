@@ -10,7 +10,7 @@
  * that only another cache holds takes 1 and 3 to read or to write, an own one 0.7. So a line counts once, when it comes to be
  * in two.
  *
- * needs: kernels in order of execution   gives: Plan.owners, what of each buffer is in two caches so far */
+ * needs: kernels in order of execution   gives: Plan.affinity, what of each buffer is in two caches so far */
 #include "kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -25,13 +25,13 @@ typedef struct Owner {
   int readers;             /* the first Reach; -1: none */
 } Owner;
 
-struct Owners {
+struct Affinity {
   size_t n;
   Owner *of;               /* by buffer */
   VEC(Reach) reaches;
 };
 
-int64_t owners_span(IR *ir, Ref index, Ref range) {
+int64_t affinity_span(IR *ir, Ref index, Ref range) {
   int64_t step;
   Ref rest;
   if (!ix_uses(ir, index, range)) return SPAN_NONE;
@@ -41,7 +41,7 @@ int64_t owners_span(IR *ir, Ref index, Ref range) {
 /* Loops of a nest that may be shared: those of chunks, if it has such. */
 static void add_reaches(Plan *p, int kernel, Ref nest) {
   IR *ir = p->ir;
-  Owners *o = p->owners;
+  Affinity *o = p->affinity;
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
   bool chunked = false;
@@ -53,7 +53,7 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
     Owner *b = &o->of[buffer_id(node(ir, x->src[0]))];
     for (int k = 0; k < n.n; k++) {
       const int64_t span = chunked && range_kind(node(ir, n.ranges[k])) != RK_THREAD ? SPAN_NONE
-                                                                                 : owners_span(ir, x->src[1], n.ranges[k]);
+                                                                                 : affinity_span(ir, x->src[1], n.ranges[k]);
       if (span == SPAN_NONE || range_extent(node(ir, n.ranges[k])) < tunable(ir->ctx, affinity_loop)) continue;
       VEC_PUSH(&o->reaches, ((Reach){ kernel, b->readers, span }));
       b->readers = (int)o->reaches.n - 1;
@@ -65,18 +65,18 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
 void step_affinity(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
   (void)unused;
-  p->owners = ARENA_NEW(&ir->ctx->model, Owners, 1);
-  p->owners->n = ir->bufs.n;
-  p->owners->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
+  p->affinity = ARENA_NEW(&ir->ctx->model, Affinity, 1);
+  p->affinity->n = ir->bufs.n;
+  p->affinity->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
   for (size_t b = 0; b < ir->bufs.n; b++)
-    p->owners->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
+    p->affinity->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) add_reaches(p, (int)k, p->kernels.p[k].nests.p[i].nest);
 }
 
-void owners_end(Plan *p) {
-  if (p->owners) VEC_FREE(&p->owners->reaches);
-  p->owners = NULL;
+void affinity_end(Plan *p) {
+  if (p->affinity) VEC_FREE(&p->affinity->reaches);
+  p->affinity = NULL;
 }
 
 /* The part of a buffer that one thread stores in a span and another one reads in the other. */
@@ -85,9 +85,9 @@ static double apart(int64_t a, int64_t b) {
   return fmin(0.5, fabs((double)(a - b)) / fmax((double)a, (double)b));
 }
 
-static Owner *owner(const Plan *p, int64_t buf) { return p->owners && buf < (int64_t)p->owners->n ? &p->owners->of[buf] : NULL; }
+static Owner *owner(const Plan *p, int64_t buf) { return p->affinity && buf < (int64_t)p->affinity->n ? &p->affinity->of[buf] : NULL; }
 
-double owners_reading(const Plan *p, int64_t buf, int64_t span) {
+double affinity_reading(const Plan *p, int64_t buf, int64_t span) {
   const Owner *o = owner(p, buf);
   if (!o || !o->known) return -1;
   /* to divide what one thread has costs the same by any loop, and once */
@@ -95,23 +95,23 @@ double owners_reading(const Plan *p, int64_t buf, int64_t span) {
   return fmax(0, (span == SPAN_NONE ? 1 : apart(o->span, span)) - o->twice);
 }
 
-double owners_storing(const Plan *p, int64_t buf, int64_t span) {
+double affinity_storing(const Plan *p, int64_t buf, int64_t span) {
   const Owner *o = owner(p, buf);
   double worst = 0;
   if (!o) return -1;
   for (int i = o->readers; i >= 0;) {
-    const int kernel = p->owners->reaches.p[i].kernel;
+    const int kernel = p->affinity->reaches.p[i].kernel;
     double best = 0.5;
-    for (; i >= 0 && p->owners->reaches.p[i].kernel == kernel; i = p->owners->reaches.p[i].next)
-      best = fmin(best, apart(p->owners->reaches.p[i].span, span));
+    for (; i >= 0 && p->affinity->reaches.p[i].kernel == kernel; i = p->affinity->reaches.p[i].next)
+      best = fmin(best, apart(p->affinity->reaches.p[i].span, span));
     worst = fmax(worst, best);
   }
   return worst;
 }
 
-void owners_note(const Plan *p, int64_t buf, bool store, int64_t span) {
+void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span) {
   Owner *o = owner(p, buf);
   if (!o) return;
   if (store) *o = (Owner){ .span = span, .known = true, .readers = o->readers };
-  else o->twice += fmax(0, owners_reading(p, buf, span));
+  else o->twice += fmax(0, affinity_reading(p, buf, span));
 }

@@ -270,9 +270,9 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
     const Node *x = node(ir, all.p[i]);
     int64_t coef = 0;
     Ref rest, index;
-    Stairs stairs;
+    FloorDivs stairs;
     if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT) continue;
-    index = stairs_open(ir, x->src[1], &stairs);
+    index = floordivs_open(ir, x->src[1], &stairs);
     if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
     for (int k = 0; k < stairs.n; k++)
       if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest)

@@ -44,7 +44,7 @@ static bool digits_apart(Digits a, Digits b, int64_t diff, bool chunked, int64_t
 
 /* The address of a in chunk c is not that of b in another chunk. Where the digits below some stride of both fit into one
  * period of it, addresses are equal only if those digits are, and the others. */
-bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks) {
+bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks) {
   const bool chunked = a->chunked && b->chunked;
   int64_t diff = b->base - a->base, above = INT64_MAX;
   for (;;) {

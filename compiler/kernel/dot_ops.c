@@ -51,10 +51,10 @@ static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[buffer_
 
 static bool affine(IR *ir, Ref index) {
   Refs ranges = { 0 };
-  Stairs stairs;
+  FloorDivs stairs;
   bool ok = true;
   int64_t coef;
-  index = stairs_open(ir, index, &stairs);
+  index = floordivs_open(ir, index, &stairs);
   collect_ranges(ir, index, &ranges);
   for (size_t i = 0; i < ranges.n && ok; i++) ok = ix_split(ir, index, ranges.p[i], &coef, &index);
   VEC_FREE(&ranges);
@@ -88,9 +88,9 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
 static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
   bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(node(ir, p->range)) == p->unroll, down = false;
   for (int k = 0; k < 2 && ok; k++) {
-    Stairs stairs;
+    FloorDivs stairs;
     int64_t coef;
-    Ref index = stairs_open(ir, node(ir, load[k])->src[1], &stairs), rest;
+    Ref index = floordivs_open(ir, node(ir, load[k])->src[1], &stairs), rest;
     ok = ix_split(ir, index, p->range, &coef, &rest);
     for (int i = 0; i < stairs.n; i++) down |= stairs.range[i] == p->range;
   }

@@ -35,7 +35,7 @@ static Forms forms_of(const Plan *p, size_t k, Bounds *bounds) {
   Forms f = { 0 };
   f.moved = f.plain = words_of(p, k, &kn->prog, &f.head);
   bounds_note(bounds, &kn->prog);
-  if (kernel_shift(p->ir, kn, &prog, shift) && bounds_moved(bounds, kn, &prog, shift)) {
+  if (kernel_rebase(p->ir, kn, &prog, shift) && bounds_moved(bounds, kn, &prog, shift)) {
     f.moved = words_of(p, k, &prog, &f.head);
     f.shift = shift;
   }

@@ -174,7 +174,7 @@ static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks)
       const Touch *s = &a->m->touch.p[i], *t = &b->m->touch.p[j];
       if (s->buf != t->buf || (!s->write && !t->write) || (!a->range[s->nest] && !b->range[t->nest])) continue;
       Addresses x = addresses_of(ir, a, s, chunks), y = addresses_of(ir, b, t, chunks);
-      if (!addresses_apart(&x, &y, chunks)) return false;
+      if (!addresses_independent(&x, &y, chunks)) return false;
     }
   return true;
 }

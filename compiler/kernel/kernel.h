@@ -119,8 +119,8 @@ Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
 /* pack.c: an index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by
  * one is then affine, and memory is that of the steps. */
-typedef struct Stairs { int n; Ref stair[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } Stairs; /* step in place of stair */
-Ref stairs_open(IR *ir, Ref index, Stairs *s); /* the index with the steps; itself where it has no stairs */
+typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs; /* step in place of stair */
+Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with the steps; itself where it has no stairs */
 /* the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
@@ -143,17 +143,17 @@ typedef struct Addresses {
   Term term[MAX_RANGES + 1];
 } Addresses;
 /* proved: no address of a in a chunk is one of b in another */
-bool addresses_apart(const Addresses *a, const Addresses *b, int64_t chunks);
+bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
 /* affinity.c: in whose cache values are. A loop that is shared walks a buffer in spans, which it divides among threads */
-typedef struct Owners Owners;
+typedef struct Affinity Affinity;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* each thread has all of it; one thread has it */
-int64_t owners_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
-void owners_end(Plan *p);
+int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
+void affinity_end(Plan *p);
 /* the part of a buffer that comes to be in two caches by reading it so; -1: not known */
-double owners_reading(const Plan *p, int64_t buf, int64_t span);
-double owners_storing(const Plan *p, int64_t buf, int64_t span); /* or by what reads it, at best, where it is stored so */
-void owners_note(const Plan *p, int64_t buf, bool store, int64_t span);
+double affinity_reading(const Plan *p, int64_t buf, int64_t span);
+double affinity_storing(const Plan *p, int64_t buf, int64_t span); /* or by what reads it, at best, where it is stored so */
+void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span);
 
 
 /* bounds.c: proofs that accesses lie inside their buffers */
@@ -173,9 +173,9 @@ bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why nam
 void kernel_functions(Plan *p); /* functions.c */
 /* rebase.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from the
  * first element on, all of them */
-bool kernel_shift(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
-Ref decomp_expr(IR *ir, Ref r, bool scalb);
-bool decomp_has(Op op, DType d);           /* whether it is one of those */
+bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
+Ref libm_expr(IR *ir, Ref r, bool scalb);
+bool libm_has(Op op, DType d);           /* whether it is one of those */
 
 /* retile.c: a schedule for other vectors with the same tiles, false: there is none */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);

@@ -135,7 +135,7 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   if (wide || (wide = half_cast(ir, x)) || (wide = narrow_cast(ir, x))) return wide;
   if (m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes))
     return 0;
-  Ref d = decomp_expr(ir, r, m->backend->supports(m->target, OP_SCALB, DT_F32, DT_F32, x->lanes));
+  Ref d = libm_expr(ir, r, m->backend->supports(m->target, OP_SCALB, DT_F32, DT_F32, x->lanes));
   return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
 

@@ -246,10 +246,10 @@ static Ref (*const makers[OP_COUNT])(const Make *, Ref) = {
   [OP_ERF] = make_erf,   [OP_SIN] = make_sin,   [OP_COS] = make_cos,
 };
 
-bool decomp_has(Op op, DType d) { return d == DT_F32 && makers[op]; }
+bool libm_has(Op op, DType d) { return d == DT_F32 && makers[op]; }
 
-Ref decomp_expr(IR *ir, Ref r, bool scalb) {
+Ref libm_expr(IR *ir, Ref r, bool scalb) {
   const Node *x = node(ir, r);
   const Make m = { ir, x->lanes, scalb };
-  return decomp_has((Op)x->op, (DType)x->dt) ? makers[x->op](&m, x->src[0]) : 0;
+  return libm_has((Op)x->op, (DType)x->dt) ? makers[x->op](&m, x->src[0]) : 0;
 }

@@ -7,12 +7,12 @@
 
 /* Lanes that count groups and what is in them read what groups have in common: quotients of the range. */
 static void find_runs(const Model *m, Access *a, Ref index, int i) {
-  Stairs s;
+  FloorDivs s;
   int64_t by;
   Ref rest;
-  index = stairs_open(m->ir, index, &s);
+  index = floordivs_open(m->ir, index, &s);
   for (int k = 0; k < s.n; k++) {
-    const Node *x = node(m->ir, s.stair[k]);
+    const Node *x = node(m->ir, s.term[k]);
     if (s.range[k] != m->range[i] || x->src[0] != m->range[i] || !node_is_const(m->ir, x->src[1], &by)) continue;
     if (!ix_split(m->ir, index, s.step[k], &a->step[i], &rest) || ix_uses(m->ir, rest, m->range[i])) continue;
     a->run[i] = by;

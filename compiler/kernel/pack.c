@@ -122,7 +122,7 @@ static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
   return ok && node_is_const(ir, sum, rest);
 }
 
-Ref stairs_open(IR *ir, Ref index, Stairs *s) {
+Ref floordivs_open(IR *ir, Ref index, FloorDivs *s) {
   Refs all = { 0 }, below = { 0 };
   s->n = 0;
   ir_toposort(ir, &index, 1, &all);
@@ -132,15 +132,15 @@ Ref stairs_open(IR *ir, Ref index, Stairs *s) {
     below.n = 0;
     if (x->op != OP_FLDIV || x->vmin < 0 || x->vmax == INT64_MAX) continue;
     collect_ranges(ir, all.p[i], &below);
-    for (int k = 0; k < s->n; k++) inside |= ix_uses(ir, s->stair[k], all.p[i]);
+    for (int k = 0; k < s->n; k++) inside |= ix_uses(ir, s->term[k], all.p[i]);
     if (inside || below.n != 1) continue;
-    s->stair[s->n] = all.p[i];
+    s->term[s->n] = all.p[i];
     s->range[s->n] = below.p[0];
     s->step[s->n++] = range_make(ir, x->vmax + 1, range_kind(node(ir, below.p[0])));
   }
   VEC_FREE(&below);
   VEC_FREE(&all);
-  return s->n ? ix_subst(ir, index, s->n, s->stair, s->step) : index;
+  return s->n ? ix_subst(ir, index, s->n, s->term, s->step) : index;
 }
 
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
@@ -151,8 +151,8 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   Dim d[MAX_RANGES];
   int n = 0;
   int64_t total = 1, base, closed = -1;
-  Stairs stairs;
-  Ref rest = stairs_open(ir, x->src[1], &stairs), index = ix_const(ir, 0), packed = 0;
+  FloorDivs stairs;
+  Ref rest = floordivs_open(ir, x->src[1], &stairs), index = ix_const(ir, 0), packed = 0;
   collect_ranges(ir, rest, &ranges);
   bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
@@ -173,7 +173,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
     index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
     if (!decided) d[i].gate = 0;
   }
-  if (stairs.n) index = ix_subst(ir, index, stairs.n, stairs.step, stairs.stair);
+  if (stairs.n) index = ix_subst(ir, index, stairs.n, stairs.step, stairs.term);
   if (index == x->src[1] && total == b.elems && !decided) return 0; /* already in order */
   int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };

@@ -192,12 +192,12 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   const Node *x = node(ir, access);
   const bool store = x->op == OP_STORE;
   const Node *value = store ? node(ir, x->src[2]) : x;
-  const int64_t span = owners_span(ir, x->src[1], n->ranges[k]);
+  const int64_t span = affinity_span(ir, x->src[1], n->ranges[k]);
   Refs ranges = { 0 };
   Touched r = { buffer_id(node(ir, x->src[0])), (double)value->lanes * dt_bytes((DType)value->dt), 0,
                 !store && span == SPAN_NONE };
   if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
-    r.twice = store ? owners_storing(p, r.buf, span) : owners_reading(p, r.buf, span);
+    r.twice = store ? affinity_storing(p, r.buf, span) : affinity_reading(p, r.buf, span);
     const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
     if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
     if (store && !in_blocks) r.twice += rate(p->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
@@ -277,14 +277,14 @@ static void choose_loops(const Plan *p, int chunks, Share *s) {
 }
 
 /* Who has what of it now: threads that share the loop, or one of them, if it is 0. */
-static void note_owners(const Plan *p, const Nest *n, Ref loop, bool stores) {
+static void note_affinity(const Plan *p, const Nest *n, Ref loop, bool stores) {
   IR *ir = p->ir;
   Refs all = { 0 };
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (stores ? x->op != OP_STORE : x->op != OP_LOAD && x->op != OP_TILE) continue;
-    owners_note(p, buffer_id(node(ir, x->src[0])), stores, loop ? owners_span(ir, x->src[1], loop) : SPAN_ONE);
+    affinity_note(p, buffer_id(node(ir, x->src[0])), stores, loop ? affinity_span(ir, x->src[1], loop) : SPAN_ONE);
   }
   VEC_FREE(&all);
 }
@@ -333,7 +333,7 @@ static int threads_given(const Plan *p, Refs *nests) {
     memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
     n.ranges[0] = chunk;
     nests->p[i] = nest_close(ir, &n);
-    for (int stores = 0; stores < 2; stores++) note_owners(p, &n, chunk, stores);
+    for (int stores = 0; stores < 2; stores++) note_affinity(p, &n, chunk, stores);
   }
   return (int)chunks;
 }
@@ -399,7 +399,7 @@ static int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, 
   answer_with(ir, q, chunks_text(&ir->ctx->model, s, nests->n, chunks));
   for (int stores = 0; stores < 2; stores++)
     for (size_t i = nests->n; i-- > 0;)
-      note_owners(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
+      note_affinity(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
   for (size_t i = 0; i < nests->n && chunks > 1; i++) nests->p[i] = close_share(ir, &s[i]);
   free(s);
   return chunks;

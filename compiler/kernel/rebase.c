@@ -110,7 +110,7 @@ static Ref moved_index(Shifted *s, Ref index, int64_t by) {
   return to;
 }
 
-bool kernel_shift(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
+bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
   Shifted s = { .ir = ir, .k = k, .shift = shift, .prog = prog };
   Refs src = { 0 };
   if (!find_shifts(ir, k, shift)) return false;

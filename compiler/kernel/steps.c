@@ -40,7 +40,7 @@ void kernel_lower(Plan *p, int k) {
 }
 
 void steps_end(Plan *p) {
-  owners_end(p);
+  affinity_end(p);
   for (size_t k = 0; k < p->kernels.n; k++) VEC_FREE(&p->kernels.p[k].states);
 }
 

@@ -110,7 +110,7 @@ typedef struct Plan {
   Layout *layouts;         /* of all stored values, sources first */
   size_t nlayouts;
   double layout_cost[2];   /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
-  struct Owners *owners;   /* kernel/affinity.c: while kernels are lowered, else NULL */
+  struct Affinity *affinity;   /* kernel/affinity.c: while kernels are lowered, else NULL */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
   VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/variants.c */
   struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */

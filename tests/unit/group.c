@@ -60,7 +60,7 @@ static void apart_is_apart(void **state) {
     const int64_t chunks = 2 + pick(3), step = chunk[pick(13)];
     Addresses a = random_addresses(step), b = random_addresses(pick(8) ? step : chunk[pick(13)]);
     if (!pick(3)) b = a, b.base += pick(3);
-    const bool apart = addresses_apart(&a, &b, chunks), truth = !meet(&a, &b, chunks);
+    const bool apart = addresses_independent(&a, &b, chunks), truth = !meet(&a, &b, chunks);
     assert_true(!apart || truth);
     proved += apart;
     missed += truth && !apart;
@@ -75,9 +75,9 @@ static void rows_of_batches(void **state) {
   Addresses whole = { .chunk = 4 * 10, .chunked = true, .n = 3, .term = { { 160, 3 }, { 10, 4 }, { 1, 10 } } };
   Addresses border = { .base = 10, .chunk = 4 * 10, .chunked = true, .n = 2, .term = { { 10, 4 }, { 1, 10 } } };
   Addresses other = { .chunk = 10, .chunked = true, .n = 2, .term = { { 40, 4 }, { 1, 10 } } };
-  assert_true(addresses_apart(&whole, &whole, 4));
-  assert_false(addresses_apart(&whole, &border, 4));
-  assert_false(addresses_apart(&whole, &other, 4));
+  assert_true(addresses_independent(&whole, &whole, 4));
+  assert_false(addresses_independent(&whole, &border, 4));
+  assert_false(addresses_independent(&whole, &other, 4));
 }
 
 /* ---- graphs ---- */

@@ -52,7 +52,7 @@ static void error_is_at_most_2_ulp(void **state) {
   ctx_init(&c);
   IR *ir = ir_new(&c);
   Ref x = node_make(ir, OP_RANGE, DT_F32, 1, 0, NULL, 0, NULL, 0, NULL);
-  Ref r = decomp_expr(ir, node_make(ir, f->op, DT_F32, 1, 1, &x, 0, NULL, 0, NULL), f->scalb);
+  Ref r = libm_expr(ir, node_make(ir, f->op, DT_F32, 1, 1, &x, 0, NULL, 0, NULL), f->scalb);
   Refs order = { 0 };
   assert_true(r);
   ir_toposort(ir, &r, 1, &order);
@@ -88,11 +88,11 @@ static void lanes_follow_the_operand(void **state) {
   ctx_init(&c);
   IR *ir = ir_new(&c);
   Ref x = node_make(ir, OP_BCAST, DT_F32, 8, 1, (Ref[]){ c_float(ir, DT_F32, 1) }, 0, NULL, 0, NULL);
-  Ref r = decomp_expr(ir, node_make(ir, OP_ERF, DT_F32, 8, 1, &x, 0, NULL, 0, NULL), false);
+  Ref r = libm_expr(ir, node_make(ir, OP_ERF, DT_F32, 8, 1, &x, 0, NULL, 0, NULL), false);
   Refs order = { 0 };
   ir_toposort(ir, &r, 1, &order);
   for (size_t i = 0; i < order.n; i++) assert_int_equal(node(ir, order.p[i])->lanes, node(ir, order.p[i])->op == OP_CONST ? 1 : 8);
-  assert_false(decomp_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL), false));
+  assert_false(libm_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL), false));
   VEC_FREE(&order);
   ir_free(ir);
   ctx_free(&c);

@@ -123,21 +123,21 @@ static void lines_have_owners(void **state) {
   Plan *p = compile_graph(graph, &(CompileOptions){ .target = target_find(&c.model, "x86-64-v3", &why), .backend = backends[0] });
   assert_int_equal(p->kernels.n, 2);
   const int product = p->kernels.p[0].written.p[0];
-  assert_true(owners_reading(p, product, ALL) < 0 && owners_storing(p, product, ALL) < 0);
+  assert_true(affinity_reading(p, product, ALL) < 0 && affinity_storing(p, product, ALL) < 0);
   step_affinity(p, NULL);
   for (size_t b = 0; b < p->ir->bufs.n; b++) /* the caller wrote its inputs */
-    assert_true(owners_reading(p, (int64_t)b, COLUMNS) == (p->ir->bufs.p[b].kind == BUF_INPUT ? 0 : -1));
-  assert_true(owners_storing(p, product, COLUMNS) == 0 && owners_storing(p, product, ALL) == 0.5);
-  owners_note(p, product, true, ALL);
-  assert_true(owners_reading(p, product, ALL) == 0 && owners_reading(p, product, COLUMNS) == 0.5 &&
-              owners_reading(p, product, SPAN_ONE) == 0.5);
-  assert_true(fabs(owners_reading(p, product, ALL - 7 * COLUMNS) - 7.0 / ROWS) < 1e-9); /* tiles that leave a rest */
-  assert_true(owners_reading(p, product, SPAN_NONE) == 1);
-  owners_note(p, product, false, COLUMNS);
-  assert_true(owners_reading(p, product, 1) == 0 && owners_reading(p, product, SPAN_NONE) == 0.5);
-  owners_note(p, product, true, SPAN_ONE);
-  assert_true(owners_reading(p, product, ALL) == 0 && owners_reading(p, product, SPAN_NONE) == 0.5);
-  owners_end(p);
+    assert_true(affinity_reading(p, (int64_t)b, COLUMNS) == (p->ir->bufs.p[b].kind == BUF_INPUT ? 0 : -1));
+  assert_true(affinity_storing(p, product, COLUMNS) == 0 && affinity_storing(p, product, ALL) == 0.5);
+  affinity_note(p, product, true, ALL);
+  assert_true(affinity_reading(p, product, ALL) == 0 && affinity_reading(p, product, COLUMNS) == 0.5 &&
+              affinity_reading(p, product, SPAN_ONE) == 0.5);
+  assert_true(fabs(affinity_reading(p, product, ALL - 7 * COLUMNS) - 7.0 / ROWS) < 1e-9); /* tiles that leave a rest */
+  assert_true(affinity_reading(p, product, SPAN_NONE) == 1);
+  affinity_note(p, product, false, COLUMNS);
+  assert_true(affinity_reading(p, product, 1) == 0 && affinity_reading(p, product, SPAN_NONE) == 0.5);
+  affinity_note(p, product, true, SPAN_ONE);
+  assert_true(affinity_reading(p, product, ALL) == 0 && affinity_reading(p, product, SPAN_NONE) == 0.5);
+  affinity_end(p);
   ir_free(graph->ir);
   ctx_free(&c);
 }
