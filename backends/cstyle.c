@@ -62,7 +62,7 @@ static bool put_tile(Render *w, size_t at) {
     return true;
   case OP_MMA:
     sb_printf(w->o, "%*sTGC_", indent, "");
-    put_upper(w->o, tile_unit(w->ir, x)->name);
+    put_upper(w->o, tile_isa_op(w->ir, x)->name);
     sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]),
               tile_register(&w->tiles, x->src[2]));
     return true;

@@ -472,7 +472,7 @@ static bool put_tile(Render *w, Ref r) {
     return true;
   }
   case OP_MMA:
-    sb_printf(w->o, "  call void @llvm.x86.%s(i8 %d, i8 %d, i8 %d)\n", tile_unit(w->ir, x)->name,
+    sb_printf(w->o, "  call void @llvm.x86.%s(i8 %d, i8 %d, i8 %d)\n", tile_isa_op(w->ir, x)->name,
               tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]),
               tile_register(&w->tiles, x->src[2]));
     return true;

@@ -31,7 +31,7 @@ typedef enum {
   F_TENSOR,                /* int64_t: the number of a tensor */
   F_LIST,                  /* int64_t[24]: a list */
   F_NODE,                  /* Ref of a range or a constant of the kernel: its name */
-  F_UNIT                   /* const Unit *: its name */
+  F_UNIT                   /* const IsaOp *: its name */
 } FieldKind;
 
 typedef struct Field {
@@ -255,7 +255,7 @@ static void put_field(Writer *w, const Field *f, const void *record, Ref value, 
     return;
   }
   case F_UNIT: {
-    const Unit *u = *(const Unit *const *)(const void *)at;
+    const IsaOp *u = *(const IsaOp *const *)(const void *)at;
     if (!u) return;
     sb_printf(out, " %s=", f->name);
     put_string(out, u->name);
@@ -574,7 +574,7 @@ static void read_field(Parser *p, const Field *f, void *record, Ref value, int *
     return;
   case F_UNIT:
     s = wanted_string(p, f->name);
-    if (!(*(const Unit **)(void *)at = unit_named(s, strlen(s)))) scan_bad(p, p->at, "there is no unit '%s'", s);
+    if (!(*(const IsaOp **)(void *)at = isa_op_named(s, strlen(s)))) scan_bad(p, p->at, "there is no unit '%s'", s);
     return;
   case F_TENSOR:
     *list = ranged(p, f);

@@ -37,7 +37,7 @@ static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {
 }
 
 /* The loads of x and y below the product m */
-static bool operands(const IR *ir, const Node *m, const Unit *u, Ref *x, Ref *y) {
+static bool operands(const IR *ir, const Node *m, const IsaOp *u, Ref *x, Ref *y) {
   if (m->op != OP_MUL) return false;
   for (int k = 0; k < 2; k++) {
     *x = converted_load(ir, m->src[k], u->x, u->sum);
@@ -61,7 +61,7 @@ static bool affine(IR *ir, Ref index) {
   return ok && node_is_const(ir, index, NULL);
 }
 
-const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r) {
+const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r) {
   if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
   Ref red = reduction_over(ir, nest, r), x, y, rest;
   const Node *n = red ? node(ir, red) : NULL;
@@ -76,7 +76,7 @@ const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r
   if (t->in_order && dt_float(u->sum)) return "the terms of a sum are taken in order";
   if (more && dt_float(u->sum)) return "the range leaves a rest, which zeros do not fill";
   if (more > extent) return "the range is too short";
-  if (u->depth > 1 && unit_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
+  if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
   if (u->depth > 1 && reductions(ir, nest) > 1) return "there is another reduction";
   if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems))
     return "a group would reach past the operand";
@@ -97,12 +97,12 @@ static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
   return ok && down;
 }
 
-const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
-  const Unit *u = o->unit;
+const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
+  const IsaOp *u = o->unit;
   Ref load[2], rest;
   int64_t stride, copies[2] = { 1, 1 }, sums = 1;
   int rows = 0, lanes = 0, turns = 0;
-  unit_operands(ir, nest, u, o->grouped, load);
+  isa_op_operands(ir, nest, u, o->grouped, load);
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     if (!opens_range(ir, nest, p->range)) {
@@ -123,7 +123,7 @@ const char *unit_tiling(IR *ir, Ref nest, const Opts *o) {
 }
 
 /* Results that share x, for lanes to be */
-static int64_t sharing(IR *ir, Ref nest, const Unit *u, Ref r) {
+static int64_t sharing(IR *ir, Ref nest, const IsaOp *u, Ref r) {
   Ref x, y;
   int64_t n = 1;
   if (!operands(ir, node(ir, node(ir, reduction_over(ir, nest, r))->src[0]), u, &x, &y)) return 0;
@@ -134,24 +134,24 @@ static int64_t sharing(IR *ir, Ref nest, const Unit *u, Ref r) {
   return n;
 }
 
-Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]) {
+Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]) {
   Ref red = reduction_over(ir, nest, r);
   CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &load[0], &load[1]));
   return red;
 }
 
 /* Of the ranges that fit, the one that fills its groups best. */
-const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
+const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   Refs ranges = { 0 };
-  const Unit *best = NULL;
+  const IsaOp *best = NULL;
   double filled = 0;
   collect_ranges(ir, nest, &ranges);
-  for (const Unit *u = unit_table; u->name && !best; u++)
+  for (const IsaOp *u = isa_op_table; u->name && !best; u++)
     for (size_t i = 0; i < ranges.n; i++) {
       double extent = (double)range_extent(node(ir, ranges.p[i])),
              groups = (double)((range_extent(node(ir, ranges.p[i])) + u->group - 1) / u->group);
       double f = extent / (groups * u->group) + 1e-9 * groups;
-      if (f <= filled || u->depth > 1 || unit_refuses(ir, nest, t, u, ranges.p[i]) ||
+      if (f <= filled || u->depth > 1 || isa_op_refuses(ir, nest, t, u, ranges.p[i]) ||
           sharing(ir, nest, u, ranges.p[i]) < tunable(ir->ctx, dot_sharing))
         continue;
       filled = f;
@@ -162,9 +162,9 @@ const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   return best;
 }
 
-Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
+Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest) {
   const Node *n = node(ir, r);
-  int64_t extent = range_extent(n), groups = (extent + u->group - 1) / u->group, depth = unit_depth(u, groups);
+  int64_t extent = range_extent(n), groups = (extent + u->group - 1) / u->group, depth = isa_op_depth(u, groups);
   Ref by[3] = { range_make(ir, groups / depth, range_kind(n)), range_make(ir, depth, RK_DEPTH),
                 range_make(ir, u->group, RK_DOT) },
       x, y;
@@ -180,15 +180,15 @@ Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest) {
   return ix_subst(ir, nest, 1, &y, &gated);
 }
 
-Ref units_apply(IR *ir, Ref nest, Opts *o) {
+Ref isa_op_apply(IR *ir, Ref nest, Opts *o) {
   Ref rest;
   if (!o->unit) return nest;
-  nest = unit_group(ir, nest, o->unit, o->grouped, &rest);
+  nest = isa_op_group(ir, nest, o->unit, o->grouped, &rest);
   opts_replace(o, o->grouped, rest);
   o->unit = NULL;
   return nest;
 }
 
-static void group(Plan *p, NestState *s) { s->nest = units_apply(p->ir, s->nest, s->opts); }
+static void group(Plan *p, NestState *s) { s->nest = isa_op_apply(p->ir, s->nest, s->opts); }
 
 void step_group(Plan *p, Kernel *k) { each_state(p, k, group); }

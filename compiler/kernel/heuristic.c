@@ -416,14 +416,14 @@ static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts 
 /* A unit first: the tile is then one of groups. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
   Ref nest = nest_close(ir, n), range, rest;
-  const Unit *u = unit_choose(ir, nest, t, &range);
+  const IsaOp *u = isa_op_choose(ir, nest, t, &range);
   if (tile_opts(ir, nest, t, u, out)) return 1;
   double cycles;
   if (!u) {
     const int whole = vector_opts(ir, n, t, true, room, out, &cycles), core = interior_opts(ir, n, t, room, out, &cycles);
     return core ? core : whole;
   }
-  Nest grouped = nest_open(ir, unit_group(ir, nest, u, range, &rest));
+  Nest grouped = nest_open(ir, isa_op_group(ir, nest, u, range, &rest));
   const int given = vector_opts(ir, &grouped, t, false, room, out, &cycles);
   for (int k = 0; k < given; k++) {
     opts_replace(&out[k], rest, range);

@@ -42,7 +42,7 @@ typedef struct Opts {
   Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
   Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups; 0: none */
-  const struct Unit *unit; /* units.h; NULL: none */
+  const struct IsaOp *unit; /* units.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
   int nparts, nborders;    /* schedules of the nests that it leaves (Remnant), in their order, the borders first */
   const char *part[MAX_PARTS]; /* in text, each in terms of its own nest; complete: as many as there are such nests */

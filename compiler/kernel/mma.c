@@ -12,7 +12,7 @@
 #include <math.h>
 
 typedef struct Product {       /* a contraction, for one of its reduction's ranges */
-  const Unit *unit;
+  const IsaOp *unit;
   Ref nest, range, load[2];    /* of x and of the constant */
   double steps;                /* of tiles, for each result */
   int depth;
@@ -41,12 +41,12 @@ static void find_turns(IR *ir, Product *p, int k) {
   }
 }
 
-static bool product_open(IR *ir, Ref nest, const Target *t, const Unit *u, Ref range, Product *p) {
+static bool product_open(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref range, Product *p) {
   *p = (Product){ .unit = u, .nest = nest, .range = range };
-  if (u->depth == 1 || unit_refuses(ir, nest, t, u, range)) return false;
-  const Node *red = node(ir, unit_operands(ir, nest, u, range, p->load));
+  if (u->depth == 1 || isa_op_refuses(ir, nest, t, u, range)) return false;
+  const Node *red = node(ir, isa_op_operands(ir, nest, u, range, p->load));
   int64_t groups = (range_extent(node(ir, range)) + u->group - 1) / u->group;
-  p->depth = unit_depth(u, groups);
+  p->depth = isa_op_depth(u, groups);
   p->steps = (double)groups / p->depth / (double)range_extent(node(ir, range));
   for (int k = 1; k < red->nsrc; k++) p->steps *= (double)range_extent(node(ir, red->src[k]));
   for (int k = 0; k < 2; k++) {
@@ -167,12 +167,12 @@ static double results(IR *ir, const Product *p, double *products) {
   return rows;
 }
 
-bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o) {
+bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o) {
   const double per_cycle = multiply_adds(t, BY_MMA) * (other ? other->group : 1); /* products of what would do it else */
   Refs ranges = { 0 };
   double least = INFINITY;
   collect_ranges(ir, nest, &ranges);
-  for (const Unit *u = unit_table; u->name; u++)
+  for (const IsaOp *u = isa_op_table; u->name; u++)
     for (size_t i = 0; i < ranges.n; i++) {
       Product p;
       Block best = { 0 };
@@ -221,7 +221,7 @@ static void add_tile(const IR *ir, TileSet *t, Ref value, int64_t rows, size_t a
   t->reg[t->values++] = r;
 }
 
-/* Sums have registers of their own, factors until their last product: unit_tiling() has seen to it that there are enough. */
+/* Sums have registers of their own, factors until their last product: isa_op_tiling() has seen to it that there are enough. */
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
   size_t end = 1;
   *out = (TileSet){ .config = { 1 } };
@@ -240,8 +240,8 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
   }
 }
 
-const Unit *tile_unit(const IR *ir, const Node *mma) {
-  const Unit *u = unit_table;
+const IsaOp *tile_isa_op(const IR *ir, const Node *mma) {
+  const IsaOp *u = isa_op_table;
   while (u->depth == 1 || u->x != node(ir, mma->src[1])->dt || u->y != node(ir, mma->src[2])->dt) u++;
   CHECK(u->name);
   return u;

@@ -238,7 +238,7 @@ static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   nest = peel_apply(ir, nest, o, &borders);
   for (size_t i = 0; i < borders.n; i++) VEC_PUSH(parts, ((Remnant){ .nest = borders.p[i], .own = true, .border = true }));
   VEC_FREE(&borders);
-  nest = units_apply(ir, nest, o);
+  nest = isa_op_apply(ir, nest, o);
   nest = order(ir, nest, o, kept_outside(ir, nest, o), false);
   return cut_rests(ir, nest, o, parts);
 }
@@ -271,7 +271,7 @@ static void prepare(Plan *p, Kernel *k, size_t at) {
   const int depth = k->states.p[at].depth;
   peel_state(p, k, at);
   NestState *s = &k->states.p[at];
-  s->nest = units_apply(p->ir, s->nest, s->opts);
+  s->nest = isa_op_apply(p->ir, s->nest, s->opts);
   reorder(p, s);
   for (size_t i = at + 1; i < k->states.n && k->states.p[i].depth > depth; i++)
     if (k->states.p[i].depth == depth + 1) prepare(p, k, i);

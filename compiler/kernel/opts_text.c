@@ -84,10 +84,10 @@ static bool take_number(const char **at, const char *end, int *out) {
   return *at > start;
 }
 
-static bool take_unit(const char **at, const char *end, const Unit **u) {
+static bool take_unit(const char **at, const char *end, const IsaOp **u) {
   const char *start = *at;
   while (*at < end && **at != ')') ++*at;
-  return (*u = unit_named(start, (size_t)(*at - start))) != NULL;
+  return (*u = isa_op_named(start, (size_t)(*at - start))) != NULL;
 }
 
 static Opt *opt_of(Opts *o, Ref range) {
@@ -107,7 +107,7 @@ static const char *set_move(Opts *o, Ref range, int block) {
   return NULL;
 }
 
-static const char *set_opt(Opts *o, int word, Ref range, int n, const Unit *unit) {
+static const char *set_opt(Opts *o, int word, Ref range, int n, const IsaOp *unit) {
   if (word == W_OUTER || word == W_TILE) return set_move(o, range, n);
   if (word == W_PEEL) {
     for (int i = 0; i < o->npeeled; i++)
@@ -173,7 +173,7 @@ static const char *read_opts(IR *ir, Ref nest, const char *text, size_t n, Opts 
   if (!take(&at, end, "{")) wrong = "it does not begin with '{'";
   while (!wrong && take(&at, end, " ") && !(closed = take(&at, end, "}"))) {
     int word = 0, place = 0, number = 0;
-    const Unit *unit = NULL;
+    const IsaOp *unit = NULL;
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
     if (word == WORDS) wrong = "an opt is unknown";
     else if (word == W_THREADS) wrong = take_threads(&at, end, o);
@@ -335,9 +335,9 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   VEC_FREE(&borders);
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
     if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a chain have their chunks in common";
-  if (o->unit && (wrong = unit_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
-  if (tiles && (wrong = unit_tiling(ir, nest, o))) return wrong;
-  nest = units_apply(ir, nest, o);
+  if (o->unit && (wrong = isa_op_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
+  if (tiles && (wrong = isa_op_tiling(ir, nest, o))) return wrong;
+  nest = isa_op_apply(ir, nest, o);
   for (int i = 0; i < o->n && !wrong; i++) {
     wrong = o->opt[i].rows && !tiles ? "only the tiles of a unit have rows" : check_one(ir, nest, t, &o->opt[i], &rests);
     if (o->opt[i].lanes == 1 || o->opt[i].rows || !opens_range(ir, nest, o->opt[i].range)) continue;

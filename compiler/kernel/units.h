@@ -9,13 +9,13 @@
 enum { MAX_TILES = 64 };                           /* ACCs and TILEs of a nest */
 
 /* NULL when the reduction over r can take groups of its values to the unit, else why not */
-const char *unit_refuses(IR *ir, Ref nest, const Target *t, const Unit *u, Ref r);
-const Unit *unit_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* of those of vectors; NULL: none fits */
+const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r);
+const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* of those of vectors; NULL: none fits */
 /* what it does not refuse: the reduction, loads of x and y */
-Ref unit_operands(IR *ir, Ref nest, const Unit *u, Ref r, Ref load[2]);
+Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]);
 
 /* mma.c: the best schedule on a matrix unit, if it takes less time than `other` (NULL: plain vectors) */
-bool tile_opts(IR *ir, Ref nest, const Target *t, const Unit *other, Opts *o);
+bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o);
 
 /* For backends: the registers of a nest's tiles, and the operand of the instruction that gives them their shapes */
 typedef struct TileSet {
@@ -28,13 +28,13 @@ typedef struct TileSet {
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* of the nest whose TILES is prog[0] */
 int tile_register(const TileSet *t, Ref value);     /* -1: it is no tile */
 Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that it adds to, maybe after other products */
-const Unit *tile_unit(const IR *ir, const Node *mma);
+const IsaOp *tile_isa_op(const IR *ir, const Node *mma);
 
 /* NULL when o tiles the nest as its unit, which takes groups of o->grouped, asks for, else why not */
-const char *unit_tiling(IR *ir, Ref nest, const Opts *o);
+const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o);
 
 /* r becomes *rest * group + a range of kind dot, or (*rest * depth + a range of kind depth) * group + ...; what the extent
  * lacks to whole groups is multiplied by 0 */
-Ref unit_group(IR *ir, Ref nest, const Unit *u, Ref r, Ref *rest);
-Ref units_apply(IR *ir, Ref nest, Opts *o);        /* groups the range that o gives to a unit */
+Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest);
+Ref isa_op_apply(IR *ir, Ref nest, Opts *o);        /* groups the range that o gives to a unit */
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* clang-format off */
-const Unit unit_table[] = {
+const IsaOp isa_op_table[] = {
   /* name         needs            x      y      sum     group lanes rows depth */
   { "tdpbusd",    FEAT_AMX_INT8,   DT_U8, DT_I8, DT_I32, 4,    16,   16,  16 },
   { "tdpbuud",    FEAT_AMX_INT8,   DT_U8, DT_U8, DT_I32, 4,    16,   16,  16 },
@@ -20,13 +20,13 @@ const Unit unit_table[] = {
 };
 /* clang-format on */
 
-const Unit *unit_named(const char *s, size_t n) {
-  for (const Unit *u = unit_table; u->name; u++)
+const IsaOp *isa_op_named(const char *s, size_t n) {
+  for (const IsaOp *u = isa_op_table; u->name; u++)
     if (strlen(u->name) == n && !memcmp(u->name, s, n)) return u;
   return NULL;
 }
 
-int unit_depth(const Unit *u, int64_t groups) {
+int isa_op_depth(const IsaOp *u, int64_t groups) {
   int64_t depth = u->depth;
   while (groups % depth) depth--;
   return (int)depth;

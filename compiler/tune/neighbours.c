@@ -12,7 +12,7 @@ typedef struct Dense { /* a schedule by place of range */
   struct { int range, block; } moved[MAX_MOVES];
   uint32_t peeled;     /* bits */
   int staged, grouped; /* -1: none */
-  const Unit *unit;
+  const IsaOp *unit;
 } Dense;
 
 typedef struct Walk {
@@ -171,7 +171,7 @@ static void other_units(const Walk *w, const Dense *d) {
   Dense x = *d;
   x.unit = NULL;
   if (d->unit) try(w, &x);
-  for (x.unit = unit_table; x.unit->name; x.unit++)
+  for (x.unit = isa_op_table; x.unit->name; x.unit++)
     for (x.grouped = w->own; x.grouped < (int)w->ranges.n; x.grouped++)
       if ((w->t->features & x.unit->needs) == x.unit->needs && (x.unit != d->unit || x.grouped != d->grouped)) try(w, &x);
 }
