@@ -61,30 +61,30 @@ typedef struct WordSet {
 void template_fill(const char *name, const WordSet *words, Sb *out);
 void template_expand(const char *name, const Word *words, Sb *out); /* words that are known beforehand */
 
-/* ---- roll.c ---- */
+/* ---- reroll.c ---- */
 /* Calls that repeat: call j of round i, both from 0 on, runs kernel first + i * period + j. */
-typedef struct Stretch { size_t first, period, times; } Stretch;
-typedef VEC(Stretch) Stretches;
+typedef struct Repeat { size_t first, period, times; } Repeat;
+typedef VEC(Repeat) Repeats;
 typedef struct CallPlace { int64_t slot, at; } CallPlace; /* of a buffer: the number of an input, output or state; bytes */
 typedef struct CallMoves {
   CallPlace by;                /* from one round to the next */
   bool table, leaps;       /* bytes, the number: not by as much each time */
 } CallMoves;
-Stretches roll_calls(const Plan *p);           /* to be freed */
-const Stretch *stretch_of(const Stretches *s, size_t kernel); /* NULL: it is called once */
-bool starts_round(const Stretch *s, size_t kernel); /* it is a call of the first round, or of no stretch */
+Repeats reroll_calls(const Plan *p);           /* to be freed */
+const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: it is called once */
+bool starts_iteration(const Repeat *s, size_t kernel); /* it is a call of the first round, or of no stretch */
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
 /* of a kernel of the first round; s NULL: none */
-CallMoves call_moves(const Plan *p, const Stretch *s, size_t kernel, size_t buffer);
-bool call_table_wide(const Plan *p, const Stretch *s, size_t kernel, size_t buffer); /* its bytes need 64 bits */
+CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
+bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its bytes need 64 bits */
 
 /* ---- places.c ---- */
-void check_places(const Plan *p, const Stretches *rolled, int64_t weight_bytes); /* what calls point to holds their buffers */
+void check_places(const Plan *p, const Repeats *rolled, int64_t weight_bytes); /* what calls point to holds their buffers */
 
 /* ---- kernels.c; texts live in the model's arena ---- */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
-const char *kernels_text(const Plan *p, const Stretches *rolled); /* all of them */
+const char *kernels_text(const Plan *p, const Repeats *rolled); /* all of them */
 /* a list of the parts into which an executor may divide each; 0: it is not here */
 const char *chunks_text(const Plan *p, const char *type);
 const char *groups_text(const Plan *p, const char *type); /* a list of how many run together from each on */
@@ -94,7 +94,7 @@ typedef struct JobForm {
   const char *linkage, *name;
 } JobForm;
 /* the function that calls kernels by their number */
-const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f);
+const char *job_text(const Plan *p, const Repeats *rolled, const JobForm *f);
 
 /* ---- code.c ---- */
 const CodeForm *code_form(const BundleOptions *o); /* a row of the backend's */
@@ -111,7 +111,7 @@ struct Rendering {         /* what the texts of a bundle are made from */
   const char *interface;   /* digest */
   const char *weights_sha256;
   const char **in, **out;  /* names of fields */
-  Stretches rolled;        /* calls of base that repeat */
+  Repeats rolled;        /* calls of base that repeat */
   bool groups;             /* some kernels run chunk by chunk together */
 };
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */

@@ -1,5 +1,5 @@
 /* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C.
- * Of calls that repeat (roll.c) there is one case for all rounds. */
+ * Of calls that repeat (reroll.c) there is one case for all rounds. */
 #include "bundle.h"
 #include <stdlib.h>
 
@@ -74,7 +74,7 @@ static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
 /* The calls of a plan as C: where it goes, and what it is made from. */
 typedef struct Calls {
   const Plan *p;
-  const Stretches *rolled;
+  const Repeats *rolled;
   const JobForm *form;
   Sb *o;
 } Calls;
@@ -120,7 +120,7 @@ static void put_field(const Calls *c, int k, size_t buffer, const CallMoves *m) 
   sb_puts(c->o, ")");
 }
 
-static void put_buffer(const Calls *c, const Stretch *s, int k, size_t buffer) {
+static void put_buffer(const Calls *c, const Repeat *s, int k, size_t buffer) {
   const Kernel *kernel = &c->p->kernels.p[k];
   const Buf *b = &c->p->ir->bufs.p[kernel->bufs.p[buffer]];
   const CallMoves m = call_moves(c->p, s, (size_t)k, buffer);
@@ -154,7 +154,7 @@ static void put_buffer(const Calls *c, const Stretch *s, int k, size_t buffer) {
 /* The call of kernel k, for chunks from and to by these names. */
 static void put_call(const Calls *c, int k, const char *from, const char *to) {
   const Kernel *kernel = &c->p->kernels.p[k];
-  const Stretch *s = stretch_of(c->rolled, (size_t)k);
+  const Repeat *s = repeat_of(c->rolled, (size_t)k);
   sb_printf(c->o, "k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     if (i) sb_puts(c->o, ", ");
@@ -168,7 +168,7 @@ static void put_call(const Calls *c, int k, const char *from, const char *to) {
  * share. */
 static void put_case(const Calls *c, int k) {
   const Kernel *first = &c->p->kernels.p[k];
-  const Stretch *s = stretch_of(c->rolled, (size_t)k);
+  const Repeat *s = repeat_of(c->rolled, (size_t)k);
   sb_printf(c->o, "  case %d:", k);
   if (first->group_size == 1) {
     sb_puts(c->o, " ");
@@ -188,16 +188,16 @@ static void put_case(const Calls *c, int k) {
   sb_puts(c->o, "    }\n    break;\n");
 }
 
-const char *kernels_text(const Plan *p, const Stretches *rolled) {
+const char *kernels_text(const Plan *p, const Repeats *rolled) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
   const char *const *comment = p->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
     const bool own = kernel->code == (int)k; /* else it runs the function of one before it */
-    const Stretch *again = stretch_of(rolled, k);
+    const Repeat *again = repeat_of(rolled, k);
     if (!kernel->text) continue;             /* a variant's baseline has it */
-    if (!starts_round(again, k)) {
+    if (!starts_iteration(again, k)) {
       const size_t end = again->first + again->period * again->times - 1;
       sb_printf(&s, "%skernels %zu to %zu: %zu to %zu again, %zu times%s\n", comment[0], k, end, again->first, k - 1,
                 again->times - 1, comment[1]);
@@ -220,8 +220,8 @@ const char *kernels_text(const Plan *p, const Stretches *rolled) {
 /* Where the buffers of calls are that repeat, if they do not move by as much each round. */
 static void put_tables(const Calls *c) {
   for (size_t k = 0; k < c->p->kernels.n; k++) {
-    const Stretch *s = stretch_of(c->rolled, k);
-    if (!s || !starts_round(s, k)) continue;
+    const Repeat *s = repeat_of(c->rolled, k);
+    if (!s || !starts_iteration(s, k)) continue;
     for (size_t b = 0; b < c->p->kernels.p[k].bufs.n; b++) {
       if (!call_moves(c->p, s, k, b).table) continue;
       sb_printf(c->o, "static const uint%d_t at%zu_%zu[] = { ", call_table_wide(c->p, s, k, b) ? 64 : 32, k, b);
@@ -232,10 +232,10 @@ static void put_tables(const Calls *c) {
 }
 
 /* Which call a kernel is, in which round. */
-static const char *rounds_text(const Plan *p, const Stretches *rolled) {
+static const char *rounds_text(const Plan *p, const Repeats *rolled) {
   Sb s = { 0 };
   for (size_t i = 0; i < rolled->n; i++) {
-    const Stretch *x = &rolled->p[i];
+    const Repeat *x = &rolled->p[i];
     sb_printf(&s, "  if (k >= %zu && k < %zu) i = (k - %zu) / %zu, k -= (int)i * %zu;\n", x->first,
               x->first + x->period * x->times, x->first, x->period, x->period);
   }
@@ -244,7 +244,7 @@ static const char *rounds_text(const Plan *p, const Stretches *rolled) {
 
 static void put_cases(const Calls *c, size_t from, size_t to) {
   for (size_t k = from; k < to && k < c->p->kernels.n; k++)
-    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_round(stretch_of(c->rolled, k), k)) put_case(c, (int)k);
+    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_iteration(repeat_of(c->rolled, k), k)) put_case(c, (int)k);
 }
 
 /* A function of calls: all of them, or those of one block, or that of all blocks. */
@@ -261,7 +261,7 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
   template_expand("calls.c.in", words, o);
 }
 
-const char *job_text(const Plan *p, const Stretches *rolled, const JobForm *f) {
+const char *job_text(const Plan *p, const Repeats *rolled, const JobForm *f) {
   Arena *m = &p->ir->ctx->model;
   const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { NULL, NULL } };
   const size_t most = (size_t)tunable(p->ir->ctx, calls_of_function);

@@ -29,7 +29,7 @@ const char *module_nulls(const Rendering *r) {
 }
 
 /* A call in the function of calls: of what kernel, and how it repeats. */
-typedef struct Call { const Plan *p; const Stretch *s; int k; Sb *o; } Call;
+typedef struct Call { const Plan *p; const Repeat *s; int k; Sb *o; } Call;
 
 /* A number in round %i, that is `first` in the first one, as an operand: "128", or the name of a value */
 static const char *put_round(const Call *c, int64_t first, int64_t by, const char *name) {
@@ -97,9 +97,9 @@ static void put_buffer(const Call *c, size_t buffer) {
 }
 
 /* One call of a kernel: its buffers as pointers, then the call, for chunks from and to by these names. */
-static void put_call(const Plan *p, const Stretches *rolled, int k, const char *from, const char *to, Sb *s) {
+static void put_call(const Plan *p, const Repeats *rolled, int k, const char *from, const char *to, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  const Call c = { p, stretch_of(rolled, (size_t)k), k, s };
+  const Call c = { p, repeat_of(rolled, (size_t)k), k, s };
   for (size_t i = 0; i < kernel->bufs.n; i++) put_buffer(&c, i);
   sb_printf(s, "  call void @k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
@@ -108,7 +108,7 @@ static void put_call(const Plan *p, const Stretches *rolled, int k, const char *
 }
 
 /* The kernels of a chain for one chunk after another, in the pieces of memory that belong to the first share. */
-static void put_group(const Plan *p, const Stretches *rolled, int k, Sb *s) {
+static void put_group(const Plan *p, const Repeats *rolled, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
   sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c, first->chunks_per_task);
@@ -119,17 +119,17 @@ static void put_group(const Plan *p, const Stretches *rolled, int k, Sb *s) {
   sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
 }
 
-static bool is_case(const Plan *p, const Stretches *rolled, size_t k) {
-  return p->kernels.p[k].group_size && starts_round(stretch_of(rolled, k), k);
+static bool is_case(const Plan *p, const Repeats *rolled, size_t k) {
+  return p->kernels.p[k].group_size && starts_iteration(repeat_of(rolled, k), k);
 }
 
 const char *module_tables(const Rendering *r) {
   const Plan *p = r->p;
-  const Stretches *rolled = &r->rolled;
+  const Repeats *rolled = &r->rolled;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
-    const Stretch *x = stretch_of(rolled, k);
-    if (!x || !starts_round(x, k)) continue;
+    const Repeat *x = repeat_of(rolled, k);
+    if (!x || !starts_iteration(x, k)) continue;
     for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
       if (!call_moves(p, x, k, b).table) continue;
       const char *type = call_table_wide(p, x, k, b) ? "i64" : "i32";
@@ -144,11 +144,11 @@ const char *module_tables(const Rendering *r) {
 
 const char *module_rounds(const Rendering *r) {
   const Plan *p = r->p;
-  const Stretches *rolled = &r->rolled;
+  const Repeats *rolled = &r->rolled;
   Sb s = { 0 };
   const char *round = "0", *call = "%kernel";
   for (size_t n = 0; n < rolled->n; n++) {
-    const Stretch *x = &rolled->p[n];
+    const Repeat *x = &rolled->p[n];
     const char *name = arena_printf(&p->ir->ctx->model, "%%rolled%zu", n);
     sb_printf(&s, "  %s.off = sub i32 %%kernel, %zu\n", name, x->first);
     sb_printf(&s, "  %s.here = icmp ult i32 %s.off, %zu\n", name, name, x->period * x->times);
@@ -165,7 +165,7 @@ const char *module_rounds(const Rendering *r) {
 
 const char *module_cases(const Rendering *r) {
   const Plan *p = r->p;
-  const Stretches *rolled = &r->rolled;
+  const Repeats *rolled = &r->rolled;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
     if (is_case(p, rolled, k)) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
@@ -191,7 +191,7 @@ const char *module_float_leave(const Rendering *r) { return r->o->keep_denormals
 
 const char *module_calls(const Rendering *r) {
   const Plan *p = r->p;
-  const Stretches *rolled = &r->rolled;
+  const Repeats *rolled = &r->rolled;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!is_case(p, rolled, k)) continue;

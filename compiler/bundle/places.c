@@ -5,7 +5,7 @@
  * table, pointers moved to where a kernel begins, the piece of a share of chunks, the cursor of a state. From each the buffer
  * must lie inside the region that it belongs to: an input, an output, the weights, the intermediate values, a state.
  *
- * needs: kernels' functions, all buffers placed, stretches    gives: nothing; a call that fails is a bug    breaks: nothing */
+ * needs: kernels' functions, all buffers placed, repeats    gives: nothing; a call that fails is a bug    breaks: nothing */
 #include "bundle.h"
 
 typedef struct Region { int64_t begin, end; } Region; /* bytes, from where the pointers of its kind are counted */
@@ -28,14 +28,14 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
   BUG("a kernel is given what is its own");
 }
 
-/* Where the call in this round of the stretch points to: the stretch's kernel is the one of the first round. */
-static int64_t pointer_of(const Plan *p, const Stretch *s, const CallMoves *m, size_t kernel, size_t round, size_t buffer) {
+/* Where the call in this round of the repeat points to: the repeat's kernel is the one of the first round. */
+static int64_t pointer_of(const Plan *p, const Repeat *s, const CallMoves *m, size_t kernel, size_t round, size_t buffer) {
   if (m->table) return call_place(p, kernel + round * s->period, buffer).at;
   return call_place(p, kernel, buffer).at + (int64_t)round * m->by.at;
 }
 
 /* first: the kernel whose call stands for this one, `round` rounds before it; m: how that call moves the buffer */
-static void check_buffer(const Plan *p, const Stretch *s, const CallMoves *m, size_t k, size_t first, size_t round, size_t buffer,
+static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, size_t k, size_t first, size_t round, size_t buffer,
                          int64_t weight_bytes) {
   const Kernel *kernel = &p->kernels.p[k];
   const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
@@ -54,10 +54,10 @@ static void check_buffer(const Plan *p, const Stretch *s, const CallMoves *m, si
     BUG("kernel %zu is given pieces of %lld bytes of a buffer of %lld", k, (long long)b->piece, (long long)bytes);
 }
 
-void check_places(const Plan *p, const Stretches *rolled, int64_t weight_bytes) {
+void check_places(const Plan *p, const Repeats *rolled, int64_t weight_bytes) {
   CallMoves **moves = ARENA_NEW(&p->ir->ctx->model, CallMoves *, p->kernels.n + 1); /* by kernel of a first round, by buffer */
   for (size_t k = 0; k < p->kernels.n; k++) {
-    const Stretch *s = stretch_of(rolled, k);
+    const Repeat *s = repeat_of(rolled, k);
     const size_t round = s ? (k - s->first) / s->period : 0, first = s ? k - round * s->period : k;
     if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
     if (p->kernels.p[k].code != p->kernels.p[first].code) BUG("kernels %zu and %zu are one call of two functions", first, k);

@@ -187,7 +187,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
-  Stretches rolled = roll_calls(v);
+  Repeats rolled = reroll_calls(v);
   check_places(v, &rolled, weight_bytes);
   v->backend->prelude(v, v->target, &prelude);
   const Word words[] = {
@@ -349,7 +349,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const bool fat = p->variants.n, asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
-  Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .rolled = roll_calls(base),
+  Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .rolled = reroll_calls(base),
                   .groups = has_groups(p) };
   check_places(base, &r.rolled, p->weight_bytes);
 

@@ -17,14 +17,14 @@
 #include "rules.h"
 #include <math.h>
 
-enum { MAX_STRETCHES = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
+enum { MAX_REPEATS = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
 
 typedef struct Window {
   int axis, tap;           /* of the sum: of its results, -1: there is one; of its terms */
   int64_t begin, stride, dilation, lo, end; /* where taps lie; elements are those from lo to end */
   int64_t out, taps;
   int n;                   /* stretches: results from[i] .. from[i + 1] - 1 */
-  int64_t from[MAX_STRETCHES + 1];
+  int64_t from[MAX_REPEATS + 1];
 } Window;
 
 typedef struct Windows {
@@ -66,7 +66,7 @@ static void taps_inside(const Window *w, int64_t from, int64_t to, int64_t *firs
   *n = end - *first;
 }
 
-static void find_stretches(Window *w) {
+static void find_repeats(Window *w) {
   int64_t first = 0, n = 0;
   w->n = 0;
   for (int64_t o = 0; o < w->out; o++) {
@@ -75,7 +75,7 @@ static void find_stretches(Window *w) {
     if (o && f == first && m == n) continue;
     first = f;
     n = m;
-    if (w->n == MAX_STRETCHES) {
+    if (w->n == MAX_REPEATS) {
       w->n = 1;
       break;
     }
@@ -186,11 +186,11 @@ static int cheapest_axes(const Ctx *c, Windows *v, const Window *all, const Targ
 
 static const char *axes_text(Arena *a, int axes) { return axes < 0 ? "none" : arena_printf(a, "axes-%d", axes); }
 
-static bool choose_stretches(IR *ir, Ref sum, Windows *v, const Target *t) {
+static bool choose_repeats(IR *ir, Ref sum, Windows *v, const Target *t) {
   const Question q = ask_node(ir, "border", sum);
   Window all[MAX_WINDOWS];
   int axes = -2;
-  for (int i = 0; i < v->n; i++) find_stretches(&v->window[i]);
+  for (int i = 0; i < v->n; i++) find_repeats(&v->window[i]);
   memcpy(all, v->window, sizeof all);
   for (int k = -1; k < 1 << v->n && q.given && axes == -2; k++)
     if (!strcmp(q.given, axes_text(&ir->ctx->model, k))) axes = k;
@@ -307,7 +307,7 @@ static Ref part_of_path(IR *ir, const Ref *path, int left, const int64_t *begin,
 static Ref parts(IR *ir, const Split *s, const Ref *path, int i, int64_t *begin, int64_t *dims) {
   if (i == s->n) return part_of_path(ir, path, s->path, begin, dims);
   const Window *w = &s->window[i];
-  Ref part[MAX_STRETCHES];
+  Ref part[MAX_REPEATS];
   for (int k = 0; k < w->n; k++) {
     begin[s->axis[i]] = w->from[k];
     dims[s->axis[i]] = w->from[k + 1] - w->from[k];
@@ -344,7 +344,7 @@ static void follow_results(const Border *b, Split *s) {
 static void find_splits(Border *b) {
   for (size_t i = 0; i < b->order.n; i++) {
     Windows v;
-    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_stretches(b->ir, b->order.p[i], &v, b->t) ||
+    if (!find_windows(b->ir, b->order.p[i], &v) || !choose_repeats(b->ir, b->order.p[i], &v, b->t) ||
         !all_finite(b->ir, v.other))
       continue;
     Split s = { .at = { b->order.p[i] } };

@@ -1,16 +1,16 @@
-/* roll.c: stretches of a plan's calls that repeat, so that one text stands for all of their rounds.
+/* reroll.c: repeats of a plan's calls that repeat, so that one text stands for all of their rounds.
  *
- * Layers that are alike, and the steps of a loop, run the same functions in the same order, on other memory. A stretch is
+ * Layers that are alike, and the steps of a loop, run the same functions in the same order, on other memory. A repeat is
  * `period` calls, `times` over, from kernel `first` on: call j of round i runs kernel first + i * period + j, whose buffers
  * lie where those of kernel first + j lie, or further by i times a step, or where a table says. What takes turns repeats with
  * twice the period, and what is different in a first or last round is left to straight calls.
  *
  * Runs of equal functions are found for all periods at once, from the end on, and of all coverings by them the one is taken
- * that saves most. Then each stretch is fitted to where its buffers are: its period doubled, rounds left out at either end.
+ * that saves most. Then each repeat is fitted to where its buffers are: its period doubled, rounds left out at either end.
  * It stays if that makes the code of the calls smaller, in bytes as they are about on all machines; layers of two calls that
  * are there twice do not.
  *
- * needs: kernels' functions, all buffers placed    gives: stretches, ascending and apart    breaks: nothing */
+ * needs: kernels' functions, all buffers placed    gives: repeats, ascending and apart    breaks: nothing */
 #include "bundle.h"
 #include <string.h>
 
@@ -27,7 +27,7 @@ CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
   return io ? (CallPlace){ .slot = b->slot, .at = shift } : (CallPlace){ .at = b->offset + shift };
 }
 
-/* All that calls of one stretch have in common, as an interned word; of a kernel that is not called here a word of its own. */
+/* All that calls of one repeat have in common, as an interned word; of a kernel that is not called here a word of its own. */
 static uint32_t call_word(const Plan *p, size_t k) {
   const Kernel *x = &p->kernels.p[k];
   VEC(int64_t) w = { 0 };
@@ -51,15 +51,15 @@ static uint32_t call_word(const Plan *p, size_t k) {
 
 static int64_t call_bytes(const Plan *p, size_t k) { return CALL + BUFFER * (int64_t)p->kernels.p[k].bufs.n; }
 
-const Stretch *stretch_of(const Stretches *s, size_t kernel) {
+const Repeat *repeat_of(const Repeats *s, size_t kernel) {
   for (size_t i = 0; i < s->n; i++)
     if (kernel - s->p[i].first < s->p[i].period * s->p[i].times) return &s->p[i];
   return NULL;
 }
 
-bool starts_round(const Stretch *s, size_t kernel) { return !s || kernel < s->first + s->period; }
+bool starts_iteration(const Repeat *s, size_t kernel) { return !s || kernel < s->first + s->period; }
 
-CallMoves call_moves(const Plan *p, const Stretch *s, size_t kernel, size_t buffer) {
+CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer) {
   CallMoves m = { 0 };
   if (!s) return m;
   const CallPlace from = call_place(p, kernel, buffer), second = call_place(p, kernel + s->period, buffer);
@@ -72,14 +72,14 @@ CallMoves call_moves(const Plan *p, const Stretch *s, size_t kernel, size_t buff
   return m;
 }
 
-bool call_table_wide(const Plan *p, const Stretch *s, size_t kernel, size_t buffer) {
+bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer) {
   bool wide = false;
   for (size_t i = 0; i < s->times; i++) wide |= call_place(p, kernel + i * s->period, buffer).at > UINT32_MAX;
   return wide;
 }
 
-/* Bytes that the stretch saves; 0: it does not, or cannot be. */
-static int64_t saves(const Plan *p, const Stretch *s) {
+/* Bytes that the repeat saves; 0: it does not, or cannot be. */
+static int64_t saves(const Plan *p, const Repeat *s) {
   int64_t bytes = -STRETCH;
   if (s->times < 2) return 0;
   for (size_t k = s->first; k < s->first + s->period; k++) {
@@ -94,14 +94,14 @@ static int64_t saves(const Plan *p, const Stretch *s) {
   return bytes > 0 ? bytes : 0;
 }
 
-/* The best of what the stretch may become; no times if that is nothing. */
-static Stretch fit(const Plan *p, Stretch all) {
-  Stretch best = { 0 };
+/* The best of what the repeat may become; no times if that is nothing. */
+static Repeat fit(const Plan *p, Repeat all) {
+  Repeat best = { 0 };
   int64_t most = 0;
   for (size_t twice = 1; twice <= 2; twice++)
     for (size_t skip = 0; skip <= TRIMMED && skip + 2 * twice <= all.times; skip++)
       for (size_t rest = 0; rest <= TRIMMED && skip + rest + 2 * twice <= all.times; rest++) {
-        const Stretch s = { all.first + skip * all.period, all.period * twice, (all.times - skip - rest) / twice };
+        const Repeat s = { all.first + skip * all.period, all.period * twice, (all.times - skip - rest) / twice };
         const int64_t bytes = saves(p, &s);
         if (bytes <= most) continue;
         most = bytes;
@@ -110,19 +110,19 @@ static Stretch fit(const Plan *p, Stretch all) {
   return best;
 }
 
-Stretches roll_calls(const Plan *p) {
+Repeats reroll_calls(const Plan *p) {
   const size_t n = p->kernels.n, most = (size_t)tunable(p->ir->ctx, reroll_period), longest = n / 2 < most ? n / 2 : most;
   uint32_t *word = xmalloc((n + 1) * sizeof *word);
   size_t *same = xmalloc((longest + 1) * sizeof *same);     /* from here on: calls equal to the one `period` further on */
   int64_t *saved = xmalloc((n + 1) * sizeof *saved);        /* from here on, at best */
-  Stretch *from = xmalloc((n + 1) * sizeof *from);          /* what begins here then; no times: a straight call */
-  Stretches all = { 0 };
+  Repeat *from = xmalloc((n + 1) * sizeof *from);          /* what begins here then; no times: a straight call */
+  Repeats all = { 0 };
   memset(same, 0, (longest + 1) * sizeof *same);
   saved[n] = 0;
   for (size_t k = n; k-- > 0;) {
     word[k] = call_word(p, k);
     saved[k] = saved[k + 1];
-    from[k] = (Stretch){ 0 };
+    from[k] = (Repeat){ 0 };
     int64_t round = 0;
     for (size_t period = 1; period <= longest && k + period < n; period++) {
       same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
@@ -132,11 +132,11 @@ Stretches roll_calls(const Plan *p) {
       const int64_t bytes = round * (int64_t)(times - 1) - STRETCH + saved[k + period * times];
       if (bytes <= saved[k]) continue;
       saved[k] = bytes;
-      from[k] = (Stretch){ k, period, times };
+      from[k] = (Repeat){ k, period, times };
     }
   }
   for (size_t k = 0; k < n; k += from[k].times ? from[k].period * from[k].times : 1) {
-    const Stretch s = from[k].times ? fit(p, from[k]) : from[k];
+    const Repeat s = from[k].times ? fit(p, from[k]) : from[k];
     if (s.times) VEC_PUSH(&all, s);
   }
   free(word);

@@ -1,4 +1,4 @@
-/* roll.c (unit test): lists of calls as layers and loops leave them, and random ones: which stretches are found, and that
+/* reroll.c (unit test): lists of calls as layers and loops leave them, and random ones: which repeats are found, and that
  * every kernel is called with its own buffers. */
 #include "fixture.h"
 #include "../../compiler/bundle/bundle.h"
@@ -31,10 +31,10 @@ static Kernel *call(Plan *p, int code, int64_t arena, int64_t weight) {
 }
 
 /* Call k as the case that stands for it has it. */
-static void runs_own_kernel(const Plan *p, const Stretches *s, size_t k) {
-  const Stretch *x = stretch_of(s, k);
+static void runs_own_kernel(const Plan *p, const Repeats *s, size_t k) {
+  const Repeat *x = repeat_of(s, k);
   const size_t i = x ? (k - x->first) / x->period : 0, at = x ? x->first + (k - x->first) % x->period : k;
-  assert_int_equal(starts_round(x, k), i == 0);
+  assert_int_equal(starts_iteration(x, k), i == 0);
   assert_int_equal(p->kernels.p[k].code, p->kernels.p[at].code);
   for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
     const CallMoves m = call_moves(p, x, at, b);
@@ -45,7 +45,7 @@ static void runs_own_kernel(const Plan *p, const Stretches *s, size_t k) {
   }
 }
 
-static size_t tables(const Plan *p, const Stretches *s) {
+static size_t tables(const Plan *p, const Repeats *s) {
   size_t n = 0;
   for (size_t i = 0; i < s->n; i++)
     for (size_t k = s->p[i].first; k < s->p[i].first + s->p[i].period; k++)
@@ -53,8 +53,8 @@ static size_t tables(const Plan *p, const Stretches *s) {
   return n;
 }
 
-static Stretches rolled(const Plan *p) {
-  Stretches s = roll_calls(p);
+static Repeats rolled(const Plan *p) {
+  Repeats s = reroll_calls(p);
   size_t end = 0;
   for (size_t i = 0; i < s.n; i++) {
     assert_true(s.p[i].first >= end && s.p[i].times > 1);
@@ -68,7 +68,7 @@ static Stretches rolled(const Plan *p) {
 }
 
 static void finds(const Plan *p, size_t first, size_t period, size_t times, size_t with_tables) {
-  Stretches s = rolled(p);
+  Repeats s = rolled(p);
   assert_int_equal(s.n, 1);
   assert_int_equal(s.p[0].first, first);
   assert_int_equal(s.p[0].period, period);
@@ -78,7 +78,7 @@ static void finds(const Plan *p, size_t first, size_t period, size_t times, size
 }
 
 static void finds_none(const Plan *p) {
-  Stretches s = rolled(p);
+  Repeats s = rolled(p);
   assert_int_equal(s.n, 0);
   VEC_FREE(&s);
 }
@@ -162,9 +162,9 @@ static void chains_stay_whole(void **state) { /* the last call of one layer and 
 static void absent_calls(void **state) { /* a variant has not all kernels */
   Plan *p = plan_new(*state);
   for (int i = 0; i < 20; i++) call(p, i == 10 ? -1 : 0, 64, i * 64)->text = i == 10 ? NULL : "";
-  Stretches s = rolled(p);
+  Repeats s = rolled(p);
   assert_int_equal(s.n, 2);
-  assert_null(stretch_of(&s, 10));
+  assert_null(repeat_of(&s, 10));
   VEC_FREE(&s);
   plan_free(p);
 }
@@ -179,7 +179,7 @@ static void random_lists(void **state) {
       const uint32_t at = seed >> 8;
       call(p, (int)(at % (1 + (uint32_t)i % 4)), at / 8 % 3 * 64, k * 64)->chunks = 1 + (int)(at / 64 % 2);
     }
-    Stretches s = rolled(p);
+    Repeats s = rolled(p);
     found += s.n;
     VEC_FREE(&s);
     plan_free(p);
