@@ -43,7 +43,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_settle, vs_ort, vs_untuned, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, vs_ort, vs_untuned, hardlinks;
   bool json, explain, tunables, quiet, verbose, help, man, version;
 } Options;
 
@@ -101,15 +101,15 @@ void print_name(const char *s);                           /* to stdout; names ma
 Resumed *resume_read(Ctx *c, Options *o);                 /* the model is a dump; o becomes as it was when that was made */
 const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n); /* lock: the lock file that is used; NULL: none */
 
-/* ---- settle.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
-typedef struct SettledAt { int threads; double untuned, tuned; } SettledAt; /* ms of a run; threads 0: not measured */
+/* ---- validate.c: the whole model, to see where time goes, and to try in it what a tuner found ---- */
+typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; /* ms of a run; threads 0: not measured */
 /* nests; on the threads asked for, and on others */
-typedef struct Settled { bool done; int kept, found; SettledAt at, other; } Settled;
-typedef struct Settle Settle;
-Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result); /* in c->model */
-int settle_survey(Ctx *c, Settle *s);                     /* the goals' slack; an exit code */
-int settle_model(Ctx *c, Settle *s);                      /* the goals keep what holds there; an exit code */
-void settle_close(Settle *s);
+typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
+typedef struct Validation Validation;
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result); /* in c->model */
+int validate_survey(Ctx *c, Validation *s);                     /* the goals' slack; an exit code */
+int validate_model(Ctx *c, Validation *s);                      /* the goals keep what holds there; an exit code */
+void validate_close(Validation *s);
 
 /* ---- error.c: what a precision costs, on sample inputs ---- */
 /* before compiling; false: over the budget */

@@ -77,7 +77,7 @@ OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how 
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file (10s)")
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "cRvBpq", "how long the C compiler or the linker may take for a file (10m)")
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
-OPTION( 0,  "no-settle",      0,           FLAG,  no_settle,      "t",     "keep what was found without trying it in the whole model")
+OPTION( 0,  "no-validate",      0,           FLAG,  no_validate,      "t",     "keep what was found without trying it in the whole model")
 OPTION( 0,  "beam",           "N",         COUNT, beam,           "t",     "schedules of a nest that are varied at a time (4)")
 OPTION( 0,  "kernel-groups",         "WHICH",     TEXT,  groups,         "crvibpt",
        "kernels to run chunk by chunk with others: faster, those for which the model of cost is (the default), none, or all that can")

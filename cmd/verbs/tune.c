@@ -20,8 +20,8 @@ typedef struct Tuning {
   int signal; /* that asked to stop; 0: none */
   sigset_t signals; /* as they are without tune, which takes the first one in order */
   bool shown;
-  Settle *settle; /* NULL: not asked for */
-  Settled model;
+  Validation *validation; /* NULL: not asked for */
+  Validated model;
 } Tuning;
 
 /* The first signal stops the search in order; from then on a second one ends the program at once. */
@@ -107,13 +107,13 @@ static void print_rate(const Tuning *u) {
   putchar('\n');
 }
 
-static void print_check(const SettledAt *x) {
+static void print_check(const ValidatedAt *x) {
   printf("the model, %d thread%s: tuned %.4g ms, untuned %.4g ms", x->threads, x->threads > 1 ? "s" : "", x->tuned, x->untuned);
 }
 
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
-  const Settled *m = &u->model;
+  const Validated *m = &u->model;
   int open = 0;
   double seconds = tune_clock() - u->start;
   for (size_t i = 0; i < t->goals.n; i++) open += !t->goals.p[i].done;
@@ -192,8 +192,8 @@ static void run(Ctx *c, void *arg) {
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
   const double begin = tune_clock();
-  u->settle = t->lab.deadline > u->start && !u->o->no_settle ? settle_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
-  const int surveyed = u->settle ? settle_survey(c, u->settle) : 0;
+  u->validation = t->lab.deadline > u->start && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
+  const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* what cannot build the model builds no candidate */
   t->lab.deadline += tune_clock() - begin;
   u->searched = -tune_clock();
@@ -204,9 +204,9 @@ static void run(Ctx *c, void *arg) {
   if (u->shown) progress_show(u->o, NULL, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
-  const char *lock = write_lock(u, !u->signal && !u->settle);
+  const char *lock = write_lock(u, !u->signal && !u->validation);
   int code = 0;
-  if (!u->signal && u->settle && !(code = settle_model(c, u->settle))) lock = write_lock(u, true);
+  if (!u->signal && u->validation && !(code = validate_model(c, u->validation))) lock = write_lock(u, true);
   c->file = NULL;
   report(u, lock);
   if (code) fail(c, code, "the schedules could not be tried in the whole model");
@@ -256,7 +256,7 @@ int verb_tune(Ctx *c, const Options *o) {
   t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
   int code = ctx_try(c, run, &u);
-  if (u.settle) settle_close(u.settle);
+  if (u.validation) validate_close(u.validation);
   scratch_remove(t->lab.scratch);
   signals_restore(&u.signals);
   store_close(t->store);

@@ -299,7 +299,7 @@ static void save_winner(Tuner *t, Goal *g) {
   g->dirty = false;
 }
 
-void goal_settle(Tuner *t, Goal *g, const char *opts) {
+void goal_validated(Tuner *t, Goal *g, const char *opts) {
   const Trial *base = trial_of(g, g->base);
   if (!strcmp(opts, g->best)) return;
   if (!strcmp(opts, g->base) && base && !base->failed) take_best(g, opts, base->warm, base->cold), g->verified = true;

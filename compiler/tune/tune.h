@@ -217,7 +217,7 @@ void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, wit
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* a kernel's, for each kernel of the plan */
 bool tune_run(Tuner *t);                             /* false: interrupted */
 /* the schedule that held in the model takes the best's place, in the store, too */
-void goal_settle(Tuner *t, Goal *g, const char *opts);
+void goal_validated(Tuner *t, Goal *g, const char *opts);
 double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
 void tuner_free(Tuner *t);
 #endif

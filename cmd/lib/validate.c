@@ -1,4 +1,4 @@
-/* settle.c: the whole model, before the search and after it.
+/* validate.c: the whole model, before the search and after it.
  *
  * Before: how much longer than the machine must each kernel takes, for the search to begin where most can be gained.
  *
@@ -36,11 +36,11 @@ typedef struct Side {
   Reals runs, *kernels; /* ms; of all of a run, and of each kernel */
 } Side;
 
-struct Settle {
+struct Validation {
   const Options *o;
   Tuner *t;
   const char *scratch;
-  Settled *result;
+  Validated *result;
   Side side[SIDES];
   int sides, threads, other; /* other: threads that may come instead; 0: none */
   bool stamped;    /* bundles tell the times of kernels; those of objects have no hooks for it */
@@ -58,7 +58,7 @@ static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
 static bool has_found(const Goal *g) { return g->measured && strcmp(g->best, g->base); }
 
 /* What a goal's nest has on a side. */
-static const char *schedule_on(Ctx *c, const Settle *s, const Goal *g, int side) {
+static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int side) {
   const char *found = has_found(g) ? g->best : g->base, *text;
   Opts o;
   if (side < 2) return side ? found : g->base;
@@ -70,7 +70,7 @@ static const char *schedule_on(Ctx *c, const Settle *s, const Goal *g, int side)
 /* ---- sides ---- */
 
 /* A lock file with the choice makes the plan. */
-static const Plan *plan_by_pbqp(Ctx *c, const Settle *s, int number) {
+static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   Options o = *s->o;
   Lock l = { 0 };
   const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->scratch, number);
@@ -86,7 +86,7 @@ static const Plan *plan_by_pbqp(Ctx *c, const Settle *s, int number) {
   return plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
 }
 
-static void open_side(Ctx *c, Settle *s, int number) {
+static void open_side(Ctx *c, Validation *s, int number) {
   Side *x = &s->side[number];
   const Plan *p = plan_by_pbqp(c, s, number);
   const size_t n = p->kernels.n;
@@ -114,7 +114,7 @@ static void close_side(Side *x) {
   *x = (Side){ 0 };
 }
 
-void settle_close(Settle *s) {
+void validate_close(Validation *s) {
   for (int i = 0; i < SIDES; i++) close_side(&s->side[i]);
   VEC_FREE(&s->choice);
 }
@@ -130,7 +130,7 @@ static void block(Ctx *c, Side *x) {
 }
 
 /* The given sides in turn, so often and so long. */
-static void live(Ctx *c, Settle *s, const int *sides, int n, int threads) {
+static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
   const double end = clock_ms() + tunable(c, settle_seconds) / LIVES * 1e3 * n;
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
@@ -143,7 +143,7 @@ static void live(Ctx *c, Settle *s, const int *sides, int n, int threads) {
 }
 
 /* From the beginning, in so many processes a side. The first side has no schedules. */
-static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives, int threads) {
+static void measure(Ctx *c, Validation *s, const int *sides, int n, int lives, int threads) {
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     x->runs.n = 0;
@@ -162,7 +162,7 @@ static void measure(Ctx *c, Settle *s, const int *sides, int n, int lives, int t
 /* ---- choosing ---- */
 
 /* Of all kernels that have the nest, on a side. */
-static double nest_ms(const Settle *s, const Goal *g, int side) {
+static double nest_ms(const Validation *s, const Goal *g, int side) {
   double ms = 0;
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
     const Kernel *x = &s->plan->kernels.p[k];
@@ -173,7 +173,7 @@ static double nest_ms(const Settle *s, const Goal *g, int side) {
   return ms;
 }
 
-static double model_ms(Settle *s, int side) {
+static double model_ms(Validation *s, int side) {
   Side *x = &s->side[side];
   double ms = 0;
   if (!s->stamped) return quantile(&x->runs, QUANTILE);
@@ -181,7 +181,7 @@ static double model_ms(Settle *s, int side) {
   return ms;
 }
 
-static int fastest_side(Settle *s) {
+static int fastest_side(Validation *s) {
   int best = 0;
   for (int k = 1; k < s->sides; k++)
     if (model_ms(s, k) < model_ms(s, best)) best = k;
@@ -189,7 +189,7 @@ static int fastest_side(Settle *s) {
 }
 
 /* Each nest's best side, or that of all; how many have another one than the first. */
-static int choose(Ctx *c, Settle *s) {
+static int choose(Ctx *c, Validation *s) {
   const Tunables *u = tunables_of(c);
   const int all = s->stamped ? -1 : fastest_side(s);
   int kept = 0;
@@ -205,16 +205,16 @@ static int choose(Ctx *c, Settle *s) {
     s->choice.p[i] = schedule_on(c, s, g, best);
     kept += best > 0;
     if (s->o->verbose && has_found(g))
-      fprintf(stderr, "settled %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
+      fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
               g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
   }
   return kept;
 }
 
 /* A side with the choice against none, on so many threads: does it take at most such a part of the time? */
-static bool holds(Ctx *c, Settle *s, int side, int threads, double worth, SettledAt *at) {
+static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, ValidatedAt *at) {
   measure(c, s, (int[]){ 0, side }, 2, LIVES, threads);
-  *at = (SettledAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
+  *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
   if (s->o->verbose)
     fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned,
             at->untuned);
@@ -222,7 +222,7 @@ static bool holds(Ctx *c, Settle *s, int side, int threads, double worth, Settle
 }
 
 /* Of the choice, what won again on a side that has it; how many are left, or 0: that would be the same. */
-static int choose_again(Settle *s, int side, double worth) {
+static int choose_again(Validation *s, int side, double worth) {
   int left = 0, gone = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
@@ -236,7 +236,7 @@ static int choose_again(Settle *s, int side, double worth) {
 }
 
 static void settle(Ctx *c, void *arg) {
-  Settle *s = arg;
+  Validation *s = arg;
   int order[SIDES], last = SIDES - 1, found = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) found += has_found(&s->t->goals.p[i]);
   if (!found && s->threads < 2) return;
@@ -246,7 +246,7 @@ static void settle(Ctx *c, void *arg) {
     order[k] = k;
   }
   measure(c, s, order, s->sides, LIVES, s->threads);
-  SettledAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
+  ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s);
   for (int i = 0; kept; i++) {
     close_side(&s->side[last]);
@@ -258,13 +258,13 @@ static void settle(Ctx *c, void *arg) {
     }
     kept = i < TRIES - 1 ? choose_again(s, last, worth) : 0;
   }
-  if (!kept) at.tuned = at.untuned, other = (SettledAt){ 0 };
-  *s->result = (Settled){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
-  for (size_t i = 0; i < s->t->goals.n; i++) goal_settle(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
+  if (!kept) at.tuned = at.untuned, other = (ValidatedAt){ 0 };
+  *s->result = (Validated){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
+  for (size_t i = 0; i < s->t->goals.n; i++) goal_validated(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
 }
 
 static void survey(Ctx *c, void *arg) {
-  Settle *s = arg;
+  Validation *s = arg;
   open_side(c, s, 0);
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
@@ -280,14 +280,14 @@ static void survey(Ctx *c, void *arg) {
   tune_slack(s->t, s->plan, us);
 }
 
-Settle *settle_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Settled *result) {
-  Settle *s = ARENA_NEW(&c->model, Settle, 1);
-  *s = (Settle){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result) {
+  Validation *s = ARENA_NEW(&c->model, Validation, 1);
+  *s = (Validation){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
   return s;
 }
 
-int settle_survey(Ctx *c, Settle *s) { return ctx_try(c, survey, s); }
-int settle_model(Ctx *c, Settle *s) { return ctx_try(c, settle, s); }
+int validate_survey(Ctx *c, Validation *s) { return ctx_try(c, survey, s); }
+int validate_model(Ctx *c, Validation *s) { return ctx_try(c, settle, s); }
