@@ -62,7 +62,7 @@ static void leaves_first(const IR *ir, Refs *all) {
 }
 
 /* The words of the nests, interned, and their buffers */
-static uint32_t words_of(IR *ir, const Refs *nests, Refs *buffers) {
+static uint32_t signature_of(IR *ir, const Refs *nests, Refs *buffers) {
   Refs all = { 0 };
   RefMap at = { 0 };
   Words w = { 0 };
@@ -98,7 +98,7 @@ void step_match(Plan *p, Kernel *unused) {
     Refs nests = { 0 }, buffers = { 0 };
     if (!k->states.n) continue;
     states_nests(k, &nests);
-    const uint32_t id = words_of(ir, &nests, &buffers);
+    const uint32_t id = signature_of(ir, &nests, &buffers);
     while (first.n <= id) VEC_PUSH(&first, 0);
     k->as = (int)first.p[id];
     if (!k->as) first.p[id] = (uint32_t)i + 1;

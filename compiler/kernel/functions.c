@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A function but for its name, interned; *head: what stands before that, and the name. */
-static uint32_t words_of(const Plan *p, size_t k, const Refs *prog, const char **head) {
+static uint32_t signature_of(const Plan *p, size_t k, const Refs *prog, const char **head) {
   Kernel *kn = &p->kernels.p[k];
   const Refs own = kn->prog;
   Sb s = { 0 };
@@ -33,10 +33,10 @@ static Forms forms_of(const Plan *p, size_t k, Bounds *bounds) {
   int64_t *shift = ARENA_NEW(&p->ir->ctx->model, int64_t, kn->bufs.n + 1);
   Refs prog = { 0 };
   Forms f = { 0 };
-  f.moved = f.plain = words_of(p, k, &kn->prog, &f.head);
+  f.moved = f.plain = signature_of(p, k, &kn->prog, &f.head);
   bounds_note(bounds, &kn->prog);
   if (kernel_rebase(p->ir, kn, &prog, shift) && bounds_moved(bounds, kn, &prog, shift)) {
-    f.moved = words_of(p, k, &prog, &f.head);
+    f.moved = signature_of(p, k, &prog, &f.head);
     f.shift = shift;
   }
   VEC_FREE(&prog);
