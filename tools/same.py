@@ -8,6 +8,7 @@ as digests. Arguments are words of which the name of a case, "MODEL ISA BACKEND 
 import argparse
 import collections
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -29,6 +30,7 @@ FEW = ["portable", "x86-64-v4", "neon"]  # for the light networks, whose weights
 OPTIONS = [("x86-64-v3", "--precision=fp32-strict"), ("x86-64-v4", "--precision=fp32-fast"), ("x86-64-amx", "--precision=bf16"),
            ("x86-64-amx", "--precision=bf16x3"), ("x86-64-v4", "--precision=fp16"), ("x86-64-v3", "--weights=int8"),
            ("x86-64-v4", "--kernel-groups=all"), ("x86-64-v3", "--denormals=keep"), ("fat", "")]
+RENAMED = {"--kernel-groups": "--chains"}  # today, and in older commits
 BACKENDS = {"c": ["--backend=c"], "llvm": ["--backend=llvm", "--emit=ir"], "object": ["--backend=llvm", "--emit=obj"]}
 COMMENT = {".c": re.compile(rb"//[^\n]*|/\*.*?\*/|(\"(?:\\.|[^\"\\\n])*\")", re.S), ".ll": re.compile(rb";[^\n]*|(\"[^\"\n]*\")")}
 COMMENT[".h"] = COMMENT[".c"]
@@ -55,11 +57,20 @@ def compared(path):
     return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith("tgcrt")
 
 
+@functools.cache
+def spoken(tgc, option):
+    """the name of an option in this tgc, which may be from before it was renamed"""
+    usage = subprocess.run([tgc, "compile", "--help"], capture_output=True, text=True).stdout
+    name, equals, value = option.partition("=")
+    return option if name not in RENAMED or name in usage else RENAMED[name] + equals + value
+
+
 def compiled(tgc, case, folder):
     """-> file: its digest; and the folder holds the files"""
     shutil.rmtree(folder, ignore_errors=True)
     env = {k: v for k, v in os.environ.items() if k != "TGC_CFLAGS"}
-    p = subprocess.run([tgc, "compile", case.model, "-o", folder, "-q", "--no-tune-store", "--schedule=none", *case.args],
+    p = subprocess.run([tgc, "compile", case.model, "-o", folder, "-q", "--no-tune-store", "--schedule=none",
+                        *(spoken(tgc, a) for a in case.args)],
                        capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, env=env, timeout=600)
     if p.returncode:  # the same refusal, whatever its words are
         return {"status": str(p.returncode)}

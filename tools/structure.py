@@ -243,7 +243,7 @@ def ops_part():
 
 
 # Files of passes that are not named after their pass
-PASS_FILES = {"store": "quantize_weights.c", "narrow": "weights_to_half.c", "kernels": "schedule/kernelize.c", "groups": "group.c", "programs": "linearize.c",
+PASS_FILES = {"kernels": "schedule/kernelize.c", "groups": "group.c", "programs": "linearize.c",
               "render": "functions.c"}
 PROMISES = ("needs", "gives", "keeps", "breaks")
 

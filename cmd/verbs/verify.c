@@ -66,7 +66,7 @@ static double product_error(const Verify *v) {
  * errors. Before sums of bf16 are made of floats, whose roundings cancel; product_error stands for those. NULL: not known. */
 static Tensor *variances(Ctx *c, const Verify *v) {
   Options o = *v->o;
-  o.stop_after = "border";
+  o.stop_after = "padding_split";
   o.quiet = true;
   o.dump = NULL;
   if (v->steps > 1 || o.weights) return NULL;

@@ -193,7 +193,7 @@ static Ref rule_split(IR *ir, Ref r, void *arg) {
     if (node(ir, c.base[w])->rank > MAX_RANK - 2 || node(ir, c.base[!w])->rank > MAX_RANK - 2 || !contraction_pairs(&c, !w))
       continue;
     const Scheme *s = scheme_for(&c, how);
-    const Question q = ask_node(ir, w ? "split" : "split-first", r);
+    const Question q = ask_node(ir, w ? "bf16_split" : "bf16_split-first", r);
     if (how->always || answer_yes(ir, &q, how->faster && pays(ir, &c, w, s, how->target))) return rewritten(ir, &c, w, s);
   }
   return 0;

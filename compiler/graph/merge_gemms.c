@@ -149,7 +149,7 @@ static void find_groups(Gemms *s) {
     for (int i = 0; i < tunable(s->ir->ctx, merged_epilogue) && advance(s, g); i++) continue;
     bool apart = false;
     for (int i = 0; i < g->n; i++) apart |= refmap_get(&s->alone, g->last[i]) != 0;
-    const Question q = ask_node(ir, "siblings", g->sum[0]);
+    const Question q = ask_node(ir, "merge_gemms", g->sum[0]);
     if (!answer_yes(ir, &q, !apart)) g->n = 0;
     for (int i = 0; i < g->n; i++) {
       refmap_set(&s->first, g->sum[i], (Ref)k + 1);

@@ -187,7 +187,7 @@ static int cheapest_axes(const Ctx *c, Windows *v, const Window *all, const Targ
 static const char *axes_text(Arena *a, int axes) { return axes < 0 ? "none" : arena_printf(a, "axes-%d", axes); }
 
 static bool choose_repeats(IR *ir, Ref sum, Windows *v, const Target *t) {
-  const Question q = ask_node(ir, "border", sum);
+  const Question q = ask_node(ir, "padding_split", sum);
   Window all[MAX_WINDOWS];
   int axes = -2;
   for (int i = 0; i < v->n; i++) find_repeats(&v->window[i]);

@@ -191,4 +191,4 @@ Ref isa_op_apply(IR *ir, Ref nest, Opts *o) {
 
 static void group(Plan *p, NestState *s) { s->nest = isa_op_apply(p->ir, s->nest, s->opts); }
 
-void step_group(Plan *p, Kernel *k) { each_state(p, k, group); }
+void step_dot_groups(Plan *p, Kernel *k) { each_state(p, k, group); }

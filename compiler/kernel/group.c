@@ -564,7 +564,7 @@ static bool chain_given(const Plan *p, const Member *m, const char *text, Group 
 
 /* The chain that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
 static Group decide_chain(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, Group **best) {
-  const Question q = ask_kernel(p, "chain", &p->kernels.p[kernel]);
+  const Question q = ask_kernel(p, "group", &p->kernels.p[kernel]);
   Group c;
   const bool fits = q.given && chain_given(p, &m[kernel], q.given, &c);
   if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");

@@ -9,7 +9,7 @@ STEP('h', groups,    PLAN,   CPU, L_KERNEL, "canonical nests, operations and byt
 STEP('A', affinity,  PLAN,   CPU, L_NEST,   "canonical nests",     "who reads a buffer in which spans",             "which loops can share what threads have in their caches")
 STEP('S', schedule,  NEST,   ANY, L_NEST,   "canonical nests",     "opts to apply",                                 "the schedule of each nest: given, or by the model")
 STEP('B', peel,      NEST,   ANY, L_NEST,   "opts",                "borders as nests of their own",                 "borders where gates may be closed cut off")
-STEP('G', group,     NEST,   CPU, L_NEST,   "opts",                "ranges of kind dot, row and depth",             "values of reductions in groups for dot-product and matrix instructions")
+STEP('G', dot_groups,NEST,   CPU, L_NEST,   "opts",                "ranges of kind dot, row and depth",             "values of reductions in groups for dot-product and matrix instructions")
 STEP('O', reorder,   NEST,   ANY, L_NEST,   "opts",                "loops in the order of the schedule",            "loops taken outside of others")
 STEP('R', rests,     NEST,   ANY, L_NEST,   "opts, ordered loops", "extents that tiles divide",                     "what tiles leave as nests of its own")
 STEP('T', tile,      NEST,   ANY, L_NEST,   "extents that tiles divide", "blocks, copies and lanes as ranges",      "ranges split into blocks, loops, copies and lanes")

@@ -205,7 +205,7 @@ static const char *const fate_name[FATES] = { [INLINED] = "inlined", [STORED] = 
 /* Where structure leaves it open: as it is given, if that is among those allowed (bits), else as the model has it. */
 static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
   const IR *ir = f->s->ir;
-  const Question q = ask_node(ir, "fuse", r);
+  const Question q = ask_node(ir, "materialize", r);
   const int given = q.given ? word_index(fate_name, FATES, q.given) : FATES;
   const bool fits = allowed >> given & 1;
   if (q.given && !fits) answer_refused(ir, &q, "the value's readers do not allow it");

@@ -15,7 +15,7 @@ static Ref weight(IR *ir, const float *data) {
 static void nothing_is_kept_without_decisions(void **state) {
   IR *ir = *state;
   const Ref r = g_unary(ir, OP_EXP, g_param(ir, DT_F32, 1, (int64_t[]){ 4 }, 0));
-  const Question q = ask_node(ir, "fuse", r);
+  const Question q = ask_node(ir, "materialize", r);
   assert_null(q.given);
   answer_with(ir, &q, "stored");
   assert_true(answer_yes(ir, &q, true));
@@ -28,8 +28,8 @@ static void equal_nodes_are_numbered(void **state) {
   const Ref x = g_param(ir, DT_F32, 1, (int64_t[]){ 4 }, 0), one = g_binary(ir, OP_MUL, x, weight(ir, a)),
             two = g_binary(ir, OP_MUL, x, weight(ir, b)), other = g_binary(ir, OP_ADD, x, weight(ir, b));
   ir->decisions = decisions_new(ir->ctx);
-  const Question first = ask_node(ir, "fuse", one), second = ask_node(ir, "fuse", two), again = ask_node(ir, "fuse", one),
-                 elsewhere = ask_node(ir, "layout", two), third = ask_node(ir, "fuse", other);
+  const Question first = ask_node(ir, "materialize", one), second = ask_node(ir, "materialize", two), again = ask_node(ir, "materialize", one),
+                 elsewhere = ask_node(ir, "layout", two), third = ask_node(ir, "materialize", other);
   assert_int_equal(strlen(first.key), 16);
   assert_string_equal(first.key, again.key);
   assert_string_equal(first.key, elsewhere.key); /* the first of its pass */
@@ -44,19 +44,19 @@ static void answers_are_given_again(void **state) {
   const Ref r = g_unary(ir, OP_EXP, g_param(ir, DT_F32, 1, (int64_t[]){ 4 }, 0));
   Decisions *d = ir->decisions = decisions_new(ir->ctx);
   size_t n;
-  const Question q = ask_node(ir, "fuse", r);
+  const Question q = ask_node(ir, "materialize", r);
   assert_true(answer_yes(ir, &q, true));
   assert_true(answer_yes(ir, &q, true)); /* the same question again is kept once */
   const Decision x = decisions_made(d, &n)[0];
   assert_int_equal(n, 1);
   assert_string_equal(x.value, "yes");
-  assert_true(decisions_give(d, &(Decision){ .pass = "fuse", .key = x.key, .value = "no" }));
+  assert_true(decisions_give(d, &(Decision){ .pass = "materialize", .key = x.key, .value = "no" }));
   assert_false(decisions_give(d, &x));
   assert_false(decisions_given(d, &n)[0].used);
   decisions_begin(d);
   decisions_made(d, &n);
   assert_int_equal(n, 0);
-  const Question later = ask_node(ir, "fuse", r);
+  const Question later = ask_node(ir, "materialize", r);
   assert_string_equal(later.given, "no");
   assert_false(answer_yes(ir, &later, true));
   assert_true(decisions_given(d, &n)[0].used);
