@@ -47,7 +47,7 @@ typedef struct Field {
 static const Field place_fields[] = {
   { "materialized", F_FLAG, PLACE(materialized), 0, 0, 1 },
   { "select",    F_FLAG,  PLACE(select),    0, 0, 1 },
-  { "halo", F_FLAG,  PLACE(halo), 0, 0, 1 },
+  { "halo_view", F_FLAG,  PLACE(halo_view), 0, 0, 1 },
   { "state",     F_INT,   PLACE(state),     0, 0, MOST_INT },
   { "inside",    F_VALUE, PLACE(inside),    0, 0, 0 },
   { "at",        F_LONG,  PLACE(inside_at), 0, 0, MOST_ELEMS },
@@ -304,7 +304,7 @@ static void put_origins(Writer *w) {
 static bool is_placed(Ref r, void *arg) {
   const Sched *s = ((const Writer *)arg)->s;
   const Place *p = s->place && r < s->nplace ? &s->place[r] : NULL;
-  return p && (p->materialized || p->select || p->halo || p->buf >= 0 || p->inside || p->state);
+  return p && (p->materialized || p->select || p->halo_view || p->buf >= 0 || p->inside || p->state);
 }
 
 static void put_place(const Printer *p, Ref r, void *arg) {
@@ -1038,9 +1038,9 @@ static void check_places(Ctx *c, const Sched *s, int pass) {
     if (p->inner >= x->rank || p->buf >= (int)ir->bufs.n) REFUSE(c, "a value has no such axis or buffer");
     if (p->buf >= 0 && ir->bufs.p[p->buf].dt != (DType)x->dt)
       REFUSE(c, "buffer %d is of another type than the value in it", p->buf);
-    if (p->halo && x->op != OP_PAD) REFUSE(c, "halo is for a pad");
-    if (p->halo && pass >= pass_named("layout") && s->place[x->src[0]].buf < 0)
-      REFUSE(c, "halo of a value without a buffer");
+    if (p->halo_view && x->op != OP_PAD) REFUSE(c, "halo_view is for a pad");
+    if (p->halo_view && pass >= pass_named("layout") && s->place[x->src[0]].buf < 0)
+      REFUSE(c, "halo_view of a value without a buffer");
     if (p->select && x->op != OP_CAT) REFUSE(c, "select is for a cat");
     if (p->has_halo && (!p->fill || (DType)node(ir, p->fill)->dt != (DType)x->dt)) REFUSE(c, "a halo without a fill");
     if (p->inside && (node(ir, p->inside)->op != OP_CAT || node(ir, p->inside)->rank != x->rank)) REFUSE(c, "inside names a cat");

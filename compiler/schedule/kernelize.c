@@ -72,7 +72,7 @@ static Ref selected(IR *ir, Ref inside, Ref both, Ref value, Ref fill) {
 static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = node(ir, x->src[0]);
-  const bool halo = l->s->place[r].halo;
+  const bool halo = l->s->place[r].halo_view;
   Ref at[MAX_RANK], inside = 0;
   for (int a = 0; a < x->rank; a++) {
     at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));

@@ -4,7 +4,7 @@
  * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
  *
  * needs: what is stored    gives: a buffer, offset, room and strides for each stored value, Plan.layouts
- * breaks: Place.halo where the source can have no such room: the pad is stored then */
+ * breaks: Place.halo_view where the source can have no such room: the pad is stored then */
 #include "sched.h"
 #include <string.h>
 
@@ -41,10 +41,10 @@ static void find_halos(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
-    if (!s->place[r].halo) continue;
+    if (!s->place[r].halo_view) continue;
     Place *p = &s->place[x->src[0]];
     if (!p->materialized || p->state || (p->has_halo && p->fill != x->src[1])) { /* no room, or for another fill: a copy of its own */
-      s->place[r].halo = false;
+      s->place[r].halo_view = false;
       s->place[r].materialized = true;
       continue;
     }

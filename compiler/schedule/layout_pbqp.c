@@ -184,8 +184,8 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   if (refmap_get(&b->seen, r)) return;
   refmap_set(&b->seen, r, r);
   if (!x->varies) return; /* packed, or no memory at all */
-  if ((p->materialized && !top) || x->op == OP_PARAM || p->halo) {
-    take_access(ir, b, p->halo ? x->src[0] : r, idx, x->rank);
+  if ((p->materialized && !top) || x->op == OP_PARAM || p->halo_view) {
+    take_access(ir, b, p->halo_view ? x->src[0] : r, idx, x->rank);
     return;
   }
   switch ((Op)x->op) {

@@ -16,7 +16,7 @@
  * (a mean, a row maximum) is computed once outside the loops that repeat it: that alone makes softmax
  * and layer normalisation one kernel.
  *
- * needs: a folded graph    gives: Place.materialized, .select and .halo    breaks: nothing */
+ * needs: a folded graph    gives: Place.materialized, .select and .halo_view    breaks: nothing */
 #include "../ir/decisions.h"
 #include "sched.h"
 #include <math.h>
@@ -361,8 +361,8 @@ void sched_materialize(Sched *s) {
     Place *p = &s->place[r];
     const Fate fate = fate_of(&f, r);
     p->materialized = fate == STORED;
-    p->halo = fate == ROOM;
-    if (p->halo) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
+    p->halo_view = fate == ROOM;
+    if (p->halo_view) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
     if (p->materialized) {
       p->select = f.selects[r];
       *me = (Info){ .evals = (double)dims_elems(x->dims, x->rank), .root = r, .path = r };

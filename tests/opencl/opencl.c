@@ -103,7 +103,7 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
                                               : m->arena;
   CHECK(b->kind != BUF_STATE && b->kind != BUF_NEXT);
   sb_printf(o, "%s(__global %s *)(m + %lld", i ? ", " : "", opencl.type[b->dt], (long long)base + at.at);
-  if (b->piece) sb_printf(o, " + c / %d * %lldL", x->each, (long long)b->piece);
+  if (b->piece) sb_printf(o, " + c / %d * %lldL", x->chunks_per_task, (long long)b->piece);
   sb_puts(o, ")");
 }
 

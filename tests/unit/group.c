@@ -163,7 +163,7 @@ static Plan *compile(Ctx *c, const char *text, const char *isa, Groups groups) {
   const char *why = NULL;
   const Target *t = target_find(&c->model, isa, &why);
   Graph *g = ir_parse_graph(c, text, strlen(text), "test");
-  return compile_graph(g, &(CompileOptions){ .target = t, .backend = backends[0], .precision = PREC_STRICT, .chains = chains });
+  return compile_graph(g, &(CompileOptions){ .target = t, .backend = backends[0], .precision = PREC_STRICT, .groups = groups });
 }
 
 static void chains_compute_the_same(void **state) {
