@@ -137,15 +137,27 @@ int word_index(const char *const *words, int n, const char *s) {
 
 /* ---- diagnostics ---- */
 
-/* Model strings may hold terminal escapes and newlines: only printable text leaves. UTF-8 passes. */
+/* Bytes of the UTF-8 character at s, from its lead byte on; 0: it is none (RFC 3629) */
+static int utf8_length(const char *s) {
+  const unsigned char *u = (const unsigned char *)s;
+  const int n = *u < 0x80 ? 1 : *u < 0xc2 ? 0 : *u < 0xe0 ? 2 : *u < 0xf0 ? 3 : *u < 0xf5 ? 4 : 0;
+  for (int i = 1; i < n; i++)
+    if ((u[i] & 0xc0) != 0x80) return 0;
+  const bool overlong = (*u == 0xe0 && u[1] < 0xa0) || (*u == 0xf0 && u[1] < 0x90);
+  const bool outside = (*u == 0xed && u[1] >= 0xa0) || (*u == 0xf4 && u[1] >= 0x90);
+  return n > 1 && (overlong || outside) ? 0 : n;
+}
+
+/* Strings of models and of stores may hold terminal escapes and newlines: only printable text leaves, as UTF-8. */
 static void put_escaped(FILE *f, const char *s) {
-  for (; *s; s++) {
-    unsigned char ch = (unsigned char)*s;
+  while (*s) {
+    const unsigned char ch = (unsigned char)*s;
+    const int n = utf8_length(s);
     if (ch == '\n' || ch == '\t') fputs(ch == '\n' ? "\\n" : "\\t", f);
-    else if (ch < 0x20 || ch == 0x7f) fprintf(f, "\\x%02x", ch);
-    else if (ch == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0)
-      fprintf(f, "\\x%02x", (unsigned char)*++s); /* C1 controls */
-    else fputc(ch, f);
+    else if (n == 2 && ch == 0xc2 && (unsigned char)s[1] < 0xa0) fprintf(f, "\\x%02x", (unsigned char)s[1]); /* C1 controls */
+    else if (n == 0 || ch < 0x20 || ch == 0x7f) fprintf(f, "\\x%02x", ch);
+    else fwrite(s, 1, (size_t)n, f);
+    s += n ? n : 1;
   }
 }
 
@@ -173,6 +185,7 @@ static void say(Ctx *c, const char *level, Pos at, const char *fmt, va_list ap) 
       do src++;
       while (((unsigned char)*src & 0xc0) == 0x80);
     while (src[len] && src[len] != '\n' && src[len] != '\r' && len < 160) len++;
+    while (len > 0 && ((unsigned char)src[len] & 0xc0) == 0x80) len--;
     char *line = xmalloc((size_t)len + 1);
     for (int i = 0; i < len; i++) line[i] = src[i] == '\t' ? ' ' : src[i];
     line[len] = 0;
