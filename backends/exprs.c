@@ -206,18 +206,41 @@ static void put_infix(Render *w, Sb *o, const Node *x) {
 /* The type in which integer arithmetic wraps. */
 static const char *wrapping(const Render *w, DType d) { return w->l->type[d == DT_I64 || d == DT_U64 ? DT_U64 : DT_U32]; }
 
+/* Lanes of signed integers as unsigned ones, whose arithmetic wraps; others as they are. */
+static const char *as_unsigned(Render *w, DType d, int lanes, const char *text) {
+  Sb s = { 0 };
+  if (lanes == 1 || dtype_info[d].cls != 'i') return text;
+  put_one(w, &s, w->l->bits, as_wide(d, 'u'), lanes, text);
+  return keep_text(w, &s);
+}
+
+/* The way back, of a text that as_unsigned is part of. */
+static const char *as_signed(Render *w, DType d, int lanes, const char *text) {
+  Sb s = { 0 };
+  if (lanes == 1 || dtype_info[d].cls != 'i') return text;
+  put_one(w, &s, w->l->bits, d, lanes, arena_printf(&w->a, "(%s)", text));
+  return keep_text(w, &s);
+}
+
 /* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
 static void put_int(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
+  const int n = x->lanes;
   const bool exact = d == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
-  const char *u = wrapping(w, d);
-  if (exact || (dtype_info[d].cls == 'u' && !narrow(d))) put_infix(w, o, x);
-  else sb_printf(o, "(%s)((%s)%s %s (%s)%s)", w->l->type[d], u, arg(w, x, 0), op_info[x->op].c, u, arg(w, x, 1));
+  const bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
+  const char *u = wrapping(w, d), *op = op_info[x->op].c;
+  if (exact || (dtype_info[d].cls == 'u' && (n > 1 || !narrow(d))) || (n > 1 && !sum)) put_infix(w, o, x);
+  else if (n > 1)
+    sb_puts(o, as_signed(w, d, n, arena_printf(&w->a, "%s %s %s", as_unsigned(w, d, n, arg(w, x, 0)), op,
+                                              as_unsigned(w, d, n, arg(w, x, 1)))));
+  else sb_printf(o, "(%s)((%s)%s %s (%s)%s)", w->l->type[d], u, arg(w, x, 0), op, u, arg(w, x, 1));
 }
 
 static void put_neg(Render *w, Sb *o, const Node *x) {
   const char *a = arg(w, x, 0);
-  if (dt_float((DType)x->dt) || x->lanes > 1) sb_printf(o, *a == '-' ? "(-(%s))" : "(-%s)", a);
+  if (x->lanes > 1 && dtype_info[x->dt].cls == 'i')
+    sb_puts(o, as_signed(w, (DType)x->dt, x->lanes, arena_printf(&w->a, "-%s", as_unsigned(w, (DType)x->dt, x->lanes, a))));
+  else if (dt_float((DType)x->dt) || x->lanes > 1) sb_printf(o, *a == '-' ? "(-(%s))" : "(-%s)", a);
   else sb_printf(o, "(%s)(0 - (%s)%s)", w->l->type[x->dt], wrapping(w, (DType)x->dt), a);
 }
 
@@ -274,7 +297,8 @@ static const char *greater_text(Render *w, Op op, DType d, int lanes, bool no_na
 }
 
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b) {
-  if (op == OP_ADD || op == OP_MUL) return arena_printf(&w->a, "%s %s %s", a, op_info[op].c, b);
+  if (op == OP_ADD || op == OP_MUL)
+    return as_signed(w, d, lanes, arena_printf(&w->a, "%s %s %s", as_unsigned(w, d, lanes, a), op_info[op].c, as_unsigned(w, d, lanes, b)));
   return greater_text(w, op, d, lanes, false, a, b);
 }
 
@@ -483,7 +507,7 @@ static void put_shuffle(Render *w, Sb *o, const Node *x) {
 /* ---- one op ---- */
 void put_expr(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
-  const bool fl = dt_float(d), vec = x->lanes > 1, is_unsigned = dtype_info[d].cls == 'u';
+  const bool fl = dt_float(d), is_unsigned = dtype_info[d].cls == 'u';
   switch ((Op)x->op) {
   case OP_CONST: put_const(w, o, d, const_value(x)); return;
   case OP_BUFFER: put_buffer(w, o, buffer_id(x)); return;
@@ -519,7 +543,7 @@ void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_SHR: put_op(w, o, is_unsigned ? "tgc_ushr_$S($0, $1)" : "tgc_shr_$S($0, $1)", x); return;
   default:
     if (!op_info[x->op].c) put_function(w, o, x);
-    else if (fl || vec || d == DT_BOOL) put_infix(w, o, x);
+    else if (fl || d == DT_BOOL) put_infix(w, o, x);
     else put_int(w, o, x);
   }
 }
