@@ -239,12 +239,12 @@ static double now(void) { /* milliseconds */
 static void print_times(Ctx *c, const double *took) {
   double all = 0;
   for (int i = 0; i < PASSES; i++) all += took[i] > 0 ? took[i] : 0;
-  fprintf(c->err, "%-12s%10s%8s\n", "pass", "ms", "share");
+  fprintf(c->err, "%-18s%10s%8s\n", "pass", "ms", "share");
   for (int i = 0; i < PASSES; i++)
     if (took[i] >= 0)
-      fprintf(c->err, "%s%-*s%10.2f%7.1f%%\n", passes[i].step ? "  " : "", passes[i].step ? 10 : 12, passes[i].name, took[i],
+      fprintf(c->err, "%s%-*s%10.2f%7.1f%%\n", passes[i].step ? "  " : "", passes[i].step ? 16 : 18, passes[i].name, took[i],
               all > 0 ? 100 * took[i] / all : 0);
-  fprintf(c->err, "%-12s%10.2f\n", "all", all);
+  fprintf(c->err, "%-18s%10.2f\n", "all", all);
 }
 
 static void run_pass(State *st, int i) {

@@ -27,7 +27,7 @@ static json_t *frontend_json(const Frontend *f, bool quiet) {
 static json_t *pass_json(PassInfo p, bool quiet) {
   const char letter[2] = { p.letter, 0 };
   const KernelStep *s = p.step;
-  if (!quiet) printf(s ? "%c    %-10s%s\n" : "%c  %-10s%s\n", p.letter, p.name, p.gloss);
+  if (!quiet) printf(s ? "%c    %-16s%s\n" : "%c  %-18s%s\n", p.letter, p.name, p.gloss);
   json_t *j = json_pack("{s:s, s:s, s:s}", "letter", letter, "name", p.name, "gloss", p.gloss);
   if (s)
     json_object_update_new(j, json_pack("{s:s, s:s, s:s, s:s}", "scope", scope_name[s->scope], "target", kind_name[s->kind],
