@@ -147,19 +147,6 @@ static const Pass passes[] = {
 };
 enum { PASSES = sizeof passes / sizeof *passes };
 
-int pass_count(void) { return PASSES; }
-
-PassInfo pass_info(int i) {
-  const Pass *p = &passes[i];
-  return (PassInfo){ p->letter, p->name, p->gloss, p->level, p->step };
-}
-
-int pass_named(const char *name) {
-  int i = 0;
-  while (i < pass_count() && strcmp(passes[i].name, name)) i++;
-  return i;
-}
-
 /* What was verified: nodes do not change. */
 typedef struct Known {
   RefMap roots;            /* nests and sinks */

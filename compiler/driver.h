@@ -9,6 +9,7 @@ typedef struct PassInfo {
   Level level;            /* of the text after it */
   const KernelStep *step; /* NULL: it is a pass */
 } PassInfo;
+/* passes.c */
 int pass_count(void);
 PassInfo pass_info(int i);
 int pass_named(const char *name); /* pass_count(): there is none of that name */

@@ -24,7 +24,6 @@ CYCLES = [
     ("support: arena file support", "memory fails by messages, and messages are memory"),
     ("ir: parse parse_graph", "one reader: lines of graphs ask for operands, and the reader of lines asks for them"),
     ("interp: interp_graph tape", "values of nodes are made by tapes, and tapes read values of nodes"),
-    ("compiler: driver plan_text", "a dump names the pass it was made after, and the driver's table of passes says when to make one"),
     ("cmd/lib: model resume", "a dump records the options that a compilation follows, and going on from it is a compilation"),
     ("kernel: canon pack", "both take quotients of ranges apart"),
     ("tune: batch candidate_build race", "a batch has candidates built and timed, which tell their results through it"),
