@@ -64,7 +64,6 @@ static void pass_kernels(State *st) {
     fail(st->s.ir->ctx, EX_USAGE_, "--kernel=%lld: kernels are counted from 0, and there are %zu", (long long)st->o->kernel - 1, n);
 }
 
-
 static void pass_bounds(State *st) {
   plan_bounds(st->plan);
   for (size_t i = 0; i < st->plan->variants.n; i++) plan_bounds(st->plan->variants.p[i]);
@@ -129,23 +128,15 @@ static void pass_render(State *st) {
   for (size_t i = 0; i < st->plan->variants.n; i++) kernel_functions(st->plan->variants.p[i]);
 }
 
-/* A pass, or a step of kernels; run: NULL for a step */
-typedef struct Pass {
-  char letter;
-  const char *name;
-  void (*run)(State *);
-  const KernelStep *step;
-  Level level;
-  const char *gloss;
-} Pass;
-static const Pass passes[] = {
-#define PASS(letter, name, run, level, gloss) { letter, #name, run, NULL, level, gloss },
-#define STEP(letter, name, scope, kind, level, needs, gives, gloss) { letter, #name, NULL, &step_table[STEP_##name], level, gloss },
+/* What runs a row of the table of passes; NULL: it is a step of kernels */
+static void (*const runs[])(State *) = {
+#define PASS(letter, name, run, level, gloss) run,
+#define STEP(letter, name, scope, kind, level, needs, gives, gloss) NULL,
 #include "passes.h"
 #undef PASS
 #undef STEP
 };
-enum { PASSES = sizeof passes / sizeof *passes };
+enum { PASSES = sizeof runs / sizeof *runs };
 
 /* What was verified: nodes do not change. */
 typedef struct Known {
@@ -153,12 +144,12 @@ typedef struct Known {
   VEC(uint64_t) programs;  /* a digest for each kernel */
 } Known;
 
-static void print_kernel(const Plan *p, const Pass *pass, int k, Sb *out) {
+static void print_kernel(const Plan *p, int pass, int k, Sb *out) {
   const Kernel *x = &p->kernels.p[k];
-  if (pass->run == pass_render) {
+  if (runs[pass] == pass_render) {
     if (x->code == k) sb_puts(out, x->text);
-  } else if (pass->level == L_NEST) {
-    step_print(p, pass->step, k, out);
+  } else if (pass_info(pass).level == L_NEST) {
+    step_print(p, k, out);
   } else {
     sb_printf(out, "; kernel %d:%s\n", k, x->schedule);
     ir_print_program(p->ir, x->prog.p, x->prog.n, out);
@@ -177,16 +168,17 @@ static void print_kernels(const State *st, size_t from, size_t to, Sb *out) {
   VEC_FREE(&sinks);
 }
 
-static void print_state(const State *st, const Pass *pass, Sb *out) {
+static void print_state(const State *st, int pass, Sb *out) {
   const Plan *p = st->plan;
+  const Level level = pass_info(pass).level;
   size_t from = 0, to = p->kernels.n;
-  if (st->o->kernel && pass->level != L_GRAPH) {
+  if (st->o->kernel && level != L_GRAPH) {
     from = (size_t)st->o->kernel - 1;
     to = from + 1;
   }
-  if (pass->level == L_GRAPH) {
+  if (level == L_GRAPH) {
     plan_print_graph(&st->s, p, out);
-  } else if (pass->level == L_KERNEL) {
+  } else if (level == L_KERNEL) {
     print_kernels(st, from, to, out);
   } else {
     for (size_t k = from; k < to; k++) print_kernel(p, pass, (int)k, out);
@@ -203,17 +195,18 @@ static bool program_changed(Known *known, size_t k, const Refs *prog) {
   return changed;
 }
 
-static void verify(const State *st, const Pass *pass, Known *known) {
+static void verify(const State *st, int pass, Known *known) {
   const Plan *p = st->plan;
-  if (pass->level == L_GRAPH) ir_verify_graph(p->g);
+  const PassInfo info = pass_info(pass);
+  if (info.level == L_GRAPH) ir_verify_graph(p->g);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
-    if (pass->level == L_KERNEL && !refmap_get(&known->roots, x->sink)) {
+    if (info.level == L_KERNEL && !refmap_get(&known->roots, x->sink)) {
       ir_verify_kernel(p->ir, x->sink);
       refmap_set(&known->roots, x->sink, 1);
     }
-    if (pass->level == L_NEST) step_verify(p, pass->step, x, &known->roots);
-    if (pass->level == L_PROG && program_changed(known, k, &x->prog)) ir_verify_program(p->ir, x->prog.p, x->prog.n);
+    if (info.level == L_NEST) step_verify(p, info.step, x, &known->roots);
+    if (info.level == L_PROG && program_changed(known, k, &x->prog)) ir_verify_program(p->ir, x->prog.p, x->prog.n);
   }
 }
 
@@ -227,31 +220,34 @@ static void print_times(Ctx *c, const double *took) {
   double all = 0;
   for (int i = 0; i < PASSES; i++) all += took[i] > 0 ? took[i] : 0;
   fprintf(c->err, "%-18s%10s%8s\n", "pass", "ms", "share");
-  for (int i = 0; i < PASSES; i++)
+  for (int i = 0; i < PASSES; i++) {
+    const int indent = pass_info(i).step ? 2 : 0;
     if (took[i] >= 0)
-      fprintf(c->err, "%s%-*s%10.2f%7.1f%%\n", passes[i].step ? "  " : "", passes[i].step ? 16 : 18, passes[i].name, took[i],
+      fprintf(c->err, "%*s%-*s%10.2f%7.1f%%\n", indent, "", 18 - indent, pass_info(i).name, took[i],
               all > 0 ? 100 * took[i] / all : 0);
+  }
   fprintf(c->err, "%-18s%10.2f\n", "all", all);
 }
 
 static void run_pass(State *st, int i) {
   const CompileOptions *o = st->o;
-  if (o->progress) o->progress(o->progress_arg, passes[i].name, i, PASSES);
-  if (passes[i].step) step_run(st->plan, passes[i].step, o->progress, o->progress_arg);
-  else passes[i].run(st);
+  const PassInfo pass = pass_info(i);
+  if (o->progress) o->progress(o->progress_arg, pass.name, i, PASSES);
+  if (pass.step) step_run(st->plan, pass.step, o->progress, o->progress_arg);
+  else runs[i](st);
 }
 
-static void dump(const State *st, const Pass *pass) {
+static void dump(const State *st, int pass) {
   Ctx *c = st->plan->ir->ctx;
   Sb text = { 0 };
   print_state(st, pass, &text);
-  fprintf(c->err, "; after %s\n%s", pass->name, text.p ? text.p : "");
+  fprintf(c->err, "; after %s\n%s", pass_info(pass).name, text.p ? text.p : "");
   sb_free(&text);
 }
 
 static void stop_here(const State *st, int pass) {
   if (st->o->blob) plan_print(&st->s, st->plan, pass, st->o, st->o->stopped);
-  else print_state(st, &passes[pass], st->o->stopped);
+  else print_state(st, pass, st->o->stopped);
 }
 
 /* The blob, whose order the kernels say; the dump must agree. */
@@ -342,10 +338,10 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
     run_pass(&st, i);
     took[i] = now() - start;
 #ifndef NDEBUG
-    verify(&st, &passes[i], &known);
+    verify(&st, i, &known);
 #endif
-    if (o->dump && strchr(o->dump, passes[i].letter)) dump(&st, &passes[i]);
-    stopped = o->stop_after && !strcmp(o->stop_after, passes[i].name);
+    if (o->dump && strchr(o->dump, pass_info(i).letter)) dump(&st, i);
+    stopped = o->stop_after && !strcmp(o->stop_after, pass_info(i).name);
     if (stopped && o->stopped) stop_here(&st, i);
   }
   g->ir->decisions = NULL;

@@ -113,8 +113,7 @@ const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NUL
 
 /* nestkey.c: 64 hex digits that name a canonical nest on a target; equal ones can share a schedule */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
-/* the keys of all of its canonical nests as one; a question about it (ir/decisions.h) */
-void kernel_key(const Plan *p, const Kernel *k, char out[65]);
+/* a question about a kernel (ir/decisions.h), by the keys of all of its canonical nests */
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
 /* pack.c: an index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by
@@ -126,10 +125,6 @@ int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
 /* stage.c: panels of operands in memory of the kernel's own */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
-/* What it makes of vectors whose lanes lie a stride apart, where `beside` of them lie an element apart: true: they are picked
- * from vectors in memory, or put into such */
-bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
-int shuffle_row(int bytes, int lanes, int64_t beside);      /* else they go in rows of so many elements; 1: one by one */
 /* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all are
  * 0; NULL: by the facts of the target. made: those that count */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
@@ -180,10 +175,12 @@ bool libm_has(Op op, DType d);           /* whether it is one of those */
 /* retile.c: a schedule for other vectors with the same tiles, false: there is none */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 
+void variants_make(Plan *p); /* variants.c: p->variants, one for each machine of a fat target */
+
 /* ---- the steps (steps.h); k is NULL for those of scope SCOPE_PLAN ----
- * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), chains (group.c), affinity
- * (affinity.c), group (dot_ops.c), reorder, rests and tile (opts.c), match and reuse (dedup.c), programs (linearize.c), variants
- * (variants.c). */
+ * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), groups (group.c), affinity
+ * (affinity.c), dot_groups (dot_ops.c), reorder, rests and tile (opts.c), match and reuse (dedup.c), programs (linearize.c), variants
+ * (steps.c). */
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
 #include "steps.h"
 #undef STEP
@@ -208,13 +205,12 @@ extern const KernelStep step_table[STEP_COUNT]; /* steps.c */
 extern const char *const scope_name[], *const kind_name[];
 /* One step, over all kernels or the plan; kernels that the plan does not have in code are left out */
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
-void steps_run(Plan *p, int from, int to);  /* those from one to before another */
 void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
 void kernel_buffers(const IR *ir, Kernel *k); /* linearize.c: those that its program names, in the order in which it does */
 void steps_end(Plan *p);                    /* frees what steps hand to each other */
 /* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
-void step_print(const Plan *p, const KernelStep *s, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
+void step_print(const Plan *p, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
 /* states.c: every nest of a kernel by f */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out);

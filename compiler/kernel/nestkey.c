@@ -113,7 +113,7 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
   refmap_free(&k.at);
 }
 
-void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
+static void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
   Sb text = { 0 };
   for (size_t i = 0; i < k->nests.n; i++) {
     char key[65];

@@ -16,8 +16,6 @@ const KernelStep step_table[STEP_COUNT] = {
 const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
 const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu" };
 
-static void lower_variants(Plan *p);
-
 /* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */
 static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
   return (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
@@ -26,13 +24,11 @@ static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg) {
   const size_t n = p->kernels.n;
   if (s->scope == SCOPE_PLAN) s->run(p, NULL);
-  if (s == &step_table[STEP_variants]) lower_variants(p);
   for (size_t k = 0; k < n && s->scope != SCOPE_PLAN; k++) {
     if (!left_out(p, s, &p->kernels.p[k])) s->run(p, &p->kernels.p[k]);
     if (progress) progress(arg, s->name, (int)k + 1, (int)n);
   }
 }
-
 
 void kernel_lower(Plan *p, int k) {
   for (int i = 0; i < STEP_COUNT; i++)
@@ -62,10 +58,9 @@ static void print_todo(const IR *ir, const NestState *s, int i, Sb *out) {
   sb_puts(out, "\n");
 }
 
-void step_print(const Plan *p, const KernelStep *s, int index, Sb *out) {
+void step_print(const Plan *p, int index, Sb *out) {
   const Kernel *k = &p->kernels.p[index];
   Refs nests = { 0 };
-  (void)s;
   if (k->as) {
     sb_printf(out, "; kernel %d: as kernel %d\n", index, k->as - 1);
     return;
@@ -115,7 +110,8 @@ void step_verify(const Plan *p, const KernelStep *step, const Kernel *k, RefMap 
   }
 }
 
-void steps_run(Plan *p, int from, int to) {
+/* Steps from..to-1 of a plan that the driver does not walk. */
+static void steps_run(Plan *p, int from, int to) {
   RefMap known = { 0 };
   for (int i = from; i < to; i++) {
     step_run(p, &step_table[i], NULL, NULL);
@@ -127,7 +123,9 @@ void steps_run(Plan *p, int from, int to) {
 }
 
 /* Plans of the same graph for further machines: base's canonical nests are theirs. */
-static void lower_variants(Plan *p) {
+void step_variants(Plan *p, Kernel *unused) {
+  (void)unused;
+  variants_make(p);
   for (size_t i = 0; i < p->variants.n; i++) {
     steps_run(p->variants.p[i], STEP_affinity, STEP_variants);
     steps_end(p->variants.p[i]);

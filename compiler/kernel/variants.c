@@ -19,7 +19,7 @@ static int by_cycles(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Those that together are modelled to take HOT of the time, unless it is given which */
+/* Kernels that together are modelled to take variants_time of the time, unless a lock says which are hot */
 static void mark_hot(const Plan *p, bool *hot) {
   const Kernel **order = xmalloc((p->kernels.n + 1) * sizeof *order);
   double all = 0, some = 0;
@@ -33,7 +33,7 @@ static void mark_hot(const Plan *p, bool *hot) {
     const Question q = ask_kernel(p, "hot", &p->kernels.p[k]);
     hot[k] = answer_yes(p->ir, &q, hot[k]);
   }
-  for (size_t k = 0, n; k < p->kernels.n; k += n) { /* a chain is one piece of code */
+  for (size_t k = 0, n; k < p->kernels.n; k += n) { /* a group is one piece of code */
     bool any = false;
     n = (size_t)p->kernels.p[k].group_size;
     for (size_t i = k; i < k + n; i++) any |= hot[i];
@@ -42,7 +42,8 @@ static void mark_hot(const Plan *p, bool *hot) {
   free(order);
 }
 
-static void make_variants(Plan *p) {
+void variants_make(Plan *p) {
+  if (!p->target->variants) return;
   Arena *m = &p->ir->ctx->model;
   bool *hot = ARENA_NEW(m, bool, p->kernels.n + 1);
   mark_hot(p, hot);
@@ -68,9 +69,4 @@ static void make_variants(Plan *p) {
     }
     VEC_PUSH(&p->variants, v);
   }
-}
-
-void step_variants(Plan *p, Kernel *unused) {
-  (void)unused;
-  if (p->target->variants) make_variants(p);
 }
