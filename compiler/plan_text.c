@@ -190,82 +190,58 @@ static bool all_are(const int64_t *v, int n, int64_t x) {
   return true;
 }
 
+/* A field that is not written; rank: how many axes F_AXES are about */
+static bool is_absent(const Field *f, const void *at, int rank) {
+  switch (f->kind) {
+  case F_FLAG: return !*(const bool *)at;
+  case F_INT: return *(const int *)at == f->absent;
+  case F_LONG: return *(const int64_t *)at == f->absent;
+  case F_TEXT: return !*(const char *const *)at;
+  case F_KEY: return !*(const char *)at;
+  case F_AXES: return all_are(at, rank, f->absent);
+  case F_FILL: case F_VALUE: case F_NODE: return !*(const Ref *)at;
+  case F_UNIT: return !*(const IsaOp *const *)at;
+  case F_REAL: case F_LIST: case F_TENSOR: return false;
+  }
+  return false;
+}
+
 /* value: whose axes F_AXES are about; n: of F_LIST */
 static void put_field(Writer *w, const Field *f, const void *record, Ref value, int n) {
-  const char *at = (const char *)record + f->at;
-  const int64_t *list = (const int64_t *)(const void *)at;
-  const int rank = axes_of(w->s->ir, value);
+  const void *at = (const char *)record + f->at;
+  const int64_t *list = at;
+  const Ref *ref = at;
+  const IR *ir = w->s->ir;
+  const int rank = axes_of(ir, value);
   Sb *out = w->out;
+  if (is_absent(f, at, rank)) return;
+  sb_printf(out, f->kind == F_FLAG ? " %s" : " %s=", f->name);
   switch (f->kind) {
-  case F_FLAG:
-    if (*(const bool *)at) sb_printf(out, " %s", f->name);
-    return;
-  case F_INT: {
-    const int v = *(const int *)(const void *)at;
-    if (v != f->absent) sb_printf(out, " %s=%d", f->name, v);
-    return;
-  }
-  case F_LONG:
-    if (*list != f->absent) sb_printf(out, " %s=%lld", f->name, (long long)*list);
-    return;
-  case F_REAL: {
-    sb_printf(out, " %s=", f->name);
-    int64_t bits;
-    memcpy(&bits, at, sizeof bits);
-    literal_put(out, DT_F64, bits);
-    return;
-  }
-  case F_TEXT:
-  case F_KEY: {
-    const char *text = f->kind == F_KEY ? at : *(const char *const *)(const void *)at;
-    if (!text || (f->kind == F_KEY && !*text)) return;
-    sb_printf(out, " %s=", f->name);
-    put_string(out, text);
-    return;
-  }
-  case F_AXES:
-    if (all_are(list, rank, f->absent)) return;
-    sb_printf(out, " %s=", f->name);
-    put_list(out, list, rank);
-    return;
-  case F_LIST:
-    sb_printf(out, " %s=", f->name);
-    put_list(out, list, n);
-    return;
-  case F_FILL: {
-    const Ref r = *(const Ref *)(const void *)at;
-    if (!r) return;
-    sb_printf(out, " %s=", f->name);
-    literal_put(out, (DType)node(w->s->ir, r)->dt, node(w->s->ir, r)->arg[0]);
-    return;
-  }
-  case F_VALUE: {
-    const Ref r = *(const Ref *)(const void *)at;
-    if (!r) return;
-    sb_printf(out, " %s=", f->name);
-    put_name(&w->graph, r);
-    return;
-  }
-  case F_NODE: {
-    const Ref r = *(const Ref *)(const void *)at;
-    if (!r) return;
-    sb_printf(out, " %s=", f->name);
-    put_name(&w->inner, r);
-    return;
-  }
-  case F_UNIT: {
-    const IsaOp *u = *(const IsaOp *const *)(const void *)at;
-    if (!u) return;
-    sb_printf(out, " %s=", f->name);
-    put_string(out, u->name);
-    return;
-  }
-  case F_TENSOR: sb_printf(out, " %s=%u", f->name, refmap_get(&w->tensor, (Ref)*list + 1) - 1); return;
+  case F_FLAG: return;
+  case F_INT: sb_printf(out, "%d", *(const int *)at); return;
+  case F_LONG: sb_printf(out, "%lld", (long long)*list); return;
+  case F_REAL: literal_put(out, DT_F64, *list); return;
+  case F_TEXT: put_string(out, *(const char *const *)at); return;
+  case F_KEY: put_string(out, at); return;
+  case F_AXES: put_list(out, list, rank); return;
+  case F_LIST: put_list(out, list, n); return;
+  case F_FILL: literal_put(out, (DType)node(ir, *ref)->dt, const_value(node(ir, *ref))); return;
+  case F_VALUE: put_name(&w->graph, *ref); return;
+  case F_NODE: put_name(&w->inner, *ref); return;
+  case F_UNIT: put_string(out, (*(const IsaOp *const *)at)->name); return;
+  case F_TENSOR: sb_printf(out, "%u", refmap_get(&w->tensor, (Ref)*list + 1) - 1); return;
   }
 }
 
 static void put_fields(Writer *w, const Field *f, int nfields, const void *record, Ref value, int n) {
   for (int i = 0; i < nfields; i++) put_field(w, &f[i], record, value, n);
+}
+
+/* A line: its word and its fields */
+static void put_record(Writer *w, const char *word, const Field *f, int n, const void *record) {
+  sb_puts(w->out, word);
+  put_fields(w, f, n, record, 0, 0);
+  sb_puts(w->out, "\n");
 }
 
 static void put_after(Writer *w) { sb_printf(w->out, "after %s\n", pass_info(w->pass).name); }
@@ -358,10 +334,7 @@ static void put_sample(Writer *w) {
 }
 
 static void put_cost(Writer *w) {
-  if (w->p->layout_cost[0] <= 0) return;
-  sb_puts(w->out, "cost");
-  put_fields(w, FIELDS(cost_fields), w->p, 0, 0);
-  sb_puts(w->out, "\n");
+  if (w->p->layout_cost[0] > 0) put_record(w, "cost", FIELDS(cost_fields), w->p);
 }
 
 static void put_buffers(Writer *w) {
@@ -403,12 +376,6 @@ static void add_pending(const NestState *s, Refs *roots) {
   if (o) VEC_PUSH(roots, o->grouped);
 }
 
-static void put_record(Writer *w, const char *word, const Field *f, int n, const void *record) {
-  sb_puts(w->out, word);
-  put_fields(w, f, n, record, 0, 0);
-  sb_puts(w->out, "\n");
-}
-
 static void put_pending(Writer *w, const NestState *s) {
   const Opts *o = s->opts;
   sb_puts(w->out, "pending ");
@@ -434,9 +401,7 @@ static void put_alike(Writer *w, const Kernel *k) {
 
 static void put_kernel(Writer *w, const Kernel *k) {
   Refs roots = { 0 };
-  sb_puts(w->out, "kernel");
-  put_fields(w, FIELDS(kernel_fields), k, 0, 0);
-  sb_puts(w->out, "\n");
+  put_record(w, "kernel", FIELDS(kernel_fields), k);
   VEC_PUSH(&roots, k->sink);
   for (size_t i = 0; i < k->nests.n; i++) VEC_PUSH(&roots, k->nests.p[i].nest);
   for (size_t i = 0; i < k->states.n; i++) add_pending(&k->states.p[i], &roots);
@@ -466,14 +431,8 @@ static void put_kernels(Writer *w) {
 }
 
 static void put_memory(Writer *w) {
-  sb_puts(w->out, "arena");
-  put_fields(w, FIELDS(arena_fields), w->p, 0, 0);
-  sb_puts(w->out, "\n");
-  for (size_t i = 0; i < w->p->states.n; i++) {
-    sb_puts(w->out, "memory");
-    put_fields(w, FIELDS(memory_fields), &w->p->states.p[i], 0, 0);
-    sb_puts(w->out, "\n");
-  }
+  put_record(w, "arena", FIELDS(arena_fields), w->p);
+  for (size_t i = 0; i < w->p->states.n; i++) put_record(w, "memory", FIELDS(memory_fields), &w->p->states.p[i]);
 }
 
 /* ---- reading ---- */
@@ -483,7 +442,6 @@ typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later
 typedef struct Placed { Ref value; Place place; Pos pos; } Placed;
 
 typedef struct Reader {
-  Ctx *c;
   Resumed *r;
   Plan *into;              /* whose kernels are read: the plan, or a variant of it */
   Kernel *kernel;          /* the last one; NULL: none yet */
@@ -1021,7 +979,7 @@ static void read_text(Ctx *c, void *arg) {
 Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks) {
   Resumed *r = ARENA_NEW(&c->model, Resumed, 1);
   r->plan = ARENA_NEW(&c->model, Plan, 1);
-  Reading x = { .rd = { .c = c, .r = r, .into = r->plan }, .text = text, .path = path, .n = n, .hooks = hooks };
+  Reading x = { .rd = { .r = r, .into = r->plan }, .text = text, .path = path, .n = n, .hooks = hooks };
   const int code = ctx_try(c, read_text, &x);
   c->sources.n = 0; /* those of the model, in place of the dump's own */
   for (size_t i = 0; i < x.rd.sources.n; i++) VEC_PUSH(&c->sources, x.rd.sources.p[i]);
