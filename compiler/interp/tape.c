@@ -70,13 +70,11 @@ static void affine_range(const Tape *t, const Affine *a, int64_t *lo, int64_t *h
   }
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
 /* a = hi * by + lo with 0 <= lo < by: term by term where that is provable, else at run time */
 static void affine_split(Tape *t, const Affine *a, int64_t by, Affine *hi, Affine *lo) {
   int64_t from, to;
   *hi = *lo = (Affine){ 0 };
-  hi->c = floor_div(a->c, by);
+  hi->c = i64_floor_div(a->c, by);
   lo->c = a->c - hi->c * by;
   for (int v = 0; v < MAX_VARS; v++) {
     if (a->k[v] % by) lo->k[v] = a->k[v];
@@ -88,7 +86,7 @@ static void affine_split(Tape *t, const Affine *a, int64_t by, Affine *hi, Affin
   int index = emit(t, (Ins){ .kind = I_INDEX, .dt = DT_I64, .at = *a });
   int div = emit(t, (Ins){ .kind = I_DIV, .dt = DT_I64, .src = { index }, .k = by });
   int mod = emit(t, (Ins){ .kind = I_MOD, .dt = DT_I64, .src = { index }, .k = by });
-  *hi = dynamic(t, div, floor_div(from, by), floor_div(to, by));
+  *hi = dynamic(t, div, i64_floor_div(from, by), i64_floor_div(to, by));
   *lo = dynamic(t, mod, 0, by - 1);
 }
 
@@ -458,12 +456,12 @@ void tape_run(Tape *t, int from, int to, const Sweep *s, int64_t start, int n) {
     case I_INDEX: fill_index(t, &x->at, s, n, r->i); break;
     case I_SELECT: run_select(t, x, s, n, r); break;
     case I_DIV:
-      for (int j = 0; j < n; j++) r->i[j] = floor_div(t->reg[x->src[0]].i[j], x->k);
+      for (int j = 0; j < n; j++) r->i[j] = i64_floor_div(t->reg[x->src[0]].i[j], x->k);
       break;
     case I_MOD:
       for (int j = 0; j < n; j++) {
         int64_t v = t->reg[x->src[0]].i[j];
-        r->i[j] = v - floor_div(v, x->k) * x->k;
+        r->i[j] = v - i64_floor_div(v, x->k) * x->k;
       }
       break;
     case I_OP: run_op(t, x, n, r); break;

@@ -12,6 +12,7 @@
  * needs: i64 scalars over ranges    gives: equal expressions, canonical    keeps: the value at each point */
 #include "ir.h"
 #include "refmap.h"
+#include "span.h"
 #include <string.h>
 
 enum {
@@ -27,9 +28,7 @@ typedef struct Sum {
   int64_t c;
   Term t[MAX_TERMS]; /* sorted by node_order, k != 0 */
 } Sum;
-typedef struct Span { int64_t lo, hi; } Span;
 
-static int64_t floordiv(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
 static int64_t floormod(int64_t a, int64_t m) { return a % m + (a % m < 0 ? m : 0); }
 
 static int64_t gcd(int64_t a, int64_t b) { /* of magnitudes; not both INT64_MIN */
@@ -224,8 +223,8 @@ static bool split_at(const IR *ir, Sum *s, int64_t g, Sum *low) {
     Sum *to = s->t[i].k % g ? &rest : &high;
     to->t[to->n++] = (Term){ s->t[i].r, to == &high ? s->t[i].k / g : s->t[i].k };
   }
-  if (!sum_span(ir, &rest, 2 * SAFE, &v) || floordiv(v.lo, g) != floordiv(v.hi, g)) return false;
-  high.c = floordiv(v.lo, g);
+  if (!sum_span(ir, &rest, 2 * SAFE, &v) || i64_floor_div(v.lo, g) != i64_floor_div(v.hi, g)) return false;
+  high.c = i64_floor_div(v.lo, g);
   rest.c -= high.c * g;
   *s = high;
   *low = rest;
@@ -237,7 +236,7 @@ static bool split_at(const IR *ir, Sum *s, int64_t g, Sum *low) {
  * Returns g; 1 when nothing more can be taken apart; m when s' is 0. */
 static int64_t peel(const IR *ir, Sum *s, int64_t m, Sum *q, Sum *low) {
   Sum rest = { .c = floormod(s->c, m) };
-  *q = (Sum){ .c = floordiv(s->c, m) };
+  *q = (Sum){ .c = i64_floor_div(s->c, m) };
   *low = (Sum){ 0 };
   for (int i = 0; i < s->n; i++) {
     int64_t k = s->t[i].k;
@@ -248,8 +247,8 @@ static int64_t peel(const IR *ir, Sum *s, int64_t m, Sum *q, Sum *low) {
   Span v;
   bool safe = sum_span(ir, s, 2 * SAFE, &v);
   CHECK(safe); /* coefficients only came closer to 0 */
-  if (floordiv(v.lo, m) == floordiv(v.hi, m)) {
-    int64_t f = floordiv(v.lo, m);
+  if (i64_floor_div(v.lo, m) == i64_floor_div(v.hi, m)) {
+    int64_t f = i64_floor_div(v.lo, m);
     *low = *s;
     low->c -= f * m;
     q->c += f;
@@ -356,7 +355,7 @@ static bool coarser(const IR *ir, Sum *s, int64_t g) {
   if (v.hi < part) up = 1;
   else if (v.lo >= part) up = 0;
   else return false;
-  t.c -= floordiv(limit, g) + up;
+  t.c -= i64_floor_div(limit, g) + up;
   *s = t;
   return true;
 }

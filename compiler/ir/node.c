@@ -3,6 +3,7 @@
  * Nodes live in chunks that never move. Source lists, argument lists and shapes are interned as
  * lists of 64-bit words, so a node compares by a handful of words. */
 #include "ir.h"
+#include "span.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -213,24 +214,6 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index) {
 Pos ir_pos(const IR *ir, Ref r) { return (Pos){ .node = ir->origins.p[node(ir, r)->origin].text }; }
 
 /* ---- bounds of integer values: exact or unknown on either side, never wrong ---- */
-typedef struct Span { int64_t lo, hi; } Span;
-static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
-static bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
-
-static Span span_mul(Span a, Span b) {
-  int64_t p[4];
-  if (!i64_mul(a.lo, b.lo, &p[0]) || !i64_mul(a.lo, b.hi, &p[1]) || !i64_mul(a.hi, b.lo, &p[2]) || !i64_mul(a.hi, b.hi, &p[3]))
-    return UNKNOWN;
-  Span s = { p[0], p[0] };
-  for (int i = 1; i < 4; i++) {
-    if (p[i] < s.lo) s.lo = p[i];
-    if (p[i] > s.hi) s.hi = p[i];
-  }
-  return s;
-}
-
-static int64_t floordiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi) {
   const int bits = dtype_info[d].bits;
   const bool is_signed = dtype_info[d].cls == 'i';
@@ -268,11 +251,13 @@ static Span bounds(const IR *ir, const Node *x) {
       r = UNKNOWN;
     break;
   case OP_MUL: if (known(a) && known(b)) r = span_mul(a, b); break;
-  case OP_FLDIV: if (known(a) && b.lo == b.hi && b.lo > 0) r = (Span){ floordiv(a.lo, b.lo), floordiv(a.hi, b.lo) }; break;
+  case OP_FLDIV:
+    if (known(a) && b.lo == b.hi && b.lo > 0) r = (Span){ i64_floor_div(a.lo, b.lo), i64_floor_div(a.hi, b.lo) };
+    break;
   case OP_FLMOD:
     if (b.lo == b.hi && b.lo > 0) {
-      if (known(a) && floordiv(a.lo, b.lo) == floordiv(a.hi, b.lo))
-        r = (Span){ a.lo - floordiv(a.lo, b.lo) * b.lo, a.hi - floordiv(a.lo, b.lo) * b.lo };
+      if (known(a) && i64_floor_div(a.lo, b.lo) == i64_floor_div(a.hi, b.lo))
+        r = (Span){ a.lo - i64_floor_div(a.lo, b.lo) * b.lo, a.hi - i64_floor_div(a.lo, b.lo) * b.lo };
       else r = (Span){ 0, b.lo - 1 };
     }
     break;

@@ -19,6 +19,7 @@
  * needs: programs in the order of their execution
  * gives: Kernel.bounds    keeps: the value of every element, where no access was outside
  * breaks: nothing */
+#include "../ir/span.h"
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +28,6 @@ enum {
   MAX_LINEAR = 24, /* terms of an index, and of a conjunct, that cancel against each other */
   MAX_CONJUNCTS = 24
 };
-
-typedef struct Span { int64_t lo, hi; } Span; /* empty: lo > hi */
-static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
-static bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
-static Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }
-static Span span_and(Span a, Span b) { return (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; }
 
 typedef struct Item {        /* a node below an index or a gate */
   const Node *x;
@@ -103,19 +98,6 @@ static Span loaded(Bounds *b, const Node *load) {
 
 /* ---- intervals ---- */
 
-static int64_t floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
-
-static Span span_mul(Span a, Span b) {
-  const int64_t x[2] = { a.lo, a.hi }, y[2] = { b.lo, b.hi };
-  Span s = { INT64_MAX, INT64_MIN };
-  for (int i = 0; i < 4; i++) {
-    int64_t v;
-    if (!i64_mul(x[i / 2], y[i % 2], &v)) return UNKNOWN;
-    s = span_or(s, (Span){ v, v });
-  }
-  return s;
-}
-
 static Span compared(Op op, Span a, Span b) {
   const Span yes = { 1, 1 }, no = { 0, 0 }, may = { 0, 1 };
   if (!known(a) || !known(b)) return may;
@@ -129,7 +111,7 @@ static Span compared(Op op, Span a, Span b) {
 
 static Span divided(Op op, Span a, Span by) {
   if (!known(a) || by.lo != by.hi || by.lo <= 0) return UNKNOWN;
-  const int64_t m = by.lo, lo = floor_div(a.lo, m), hi = floor_div(a.hi, m);
+  const int64_t m = by.lo, lo = i64_floor_div(a.lo, m), hi = i64_floor_div(a.hi, m);
   if (op == OP_FLDIV) return (Span){ lo, hi };
   return lo == hi ? (Span){ a.lo - lo * m, a.hi - lo * m } : (Span){ 0, m - 1 };
 }

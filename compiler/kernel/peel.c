@@ -10,8 +10,6 @@
 #include "kernel.h"
 #include <string.h>
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
-
 /* Comparisons of indices that decide whether or what to load, but of constants, whose packing decides it */
 static void conditions(const IR *ir, Ref nest, Refs *out) {
   Refs all = { 0 };
@@ -40,8 +38,8 @@ static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
       continue;
     const int64_t least = node(ir, rest)->vmin; /* it holds where coef * r + rest is more than 0 */
     if (least < -(INT64_C(1) << 40) || least > INT64_C(1) << 40) continue;
-    if (coef > 0 && floor_div(-least, coef) + 1 > from) from = floor_div(-least, coef) + 1;
-    if (coef < 0 && floor_div(least - 1, -coef) + 1 < to) to = floor_div(least - 1, -coef) + 1;
+    if (coef > 0 && i64_floor_div(-least, coef) + 1 > from) from = i64_floor_div(-least, coef) + 1;
+    if (coef < 0 && i64_floor_div(least - 1, -coef) + 1 < to) to = i64_floor_div(least - 1, -coef) + 1;
     if (from < to) *begin = from, *end = to;
   }
   VEC_FREE(&all);

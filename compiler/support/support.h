@@ -72,6 +72,7 @@ int word_index(const char *const *words, int n, const char *s); /* place of s in
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */
 bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow */
 bool i64_add(int64_t a, int64_t b, int64_t *out);
+static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
 
 /* ---- the context of one compilation ---- */
 typedef struct Limits {

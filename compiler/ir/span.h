@@ -1,0 +1,24 @@
+/* span.h: intervals of integers, for bounds that are exact or unknown on either side, never wrong. */
+#ifndef TGC_SPAN_H
+#define TGC_SPAN_H
+#include "../support/support.h"
+
+typedef struct Span { int64_t lo, hi; } Span; /* lo > hi: empty */
+static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
+
+static inline bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
+static inline Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }
+static inline Span span_and(Span a, Span b) { return (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; }
+
+/* Of all products of a value of a and one of b; UNKNOWN where one leaves 64 bits */
+static inline Span span_mul(Span a, Span b) {
+  const int64_t x[2] = { a.lo, a.hi }, y[2] = { b.lo, b.hi };
+  Span s = { INT64_MAX, INT64_MIN };
+  for (int i = 0; i < 4; i++) {
+    int64_t v;
+    if (!i64_mul(x[i / 2], y[i % 2], &v)) return UNKNOWN;
+    s = span_or(s, (Span){ v, v });
+  }
+  return s;
+}
+#endif
