@@ -206,42 +206,45 @@ static void put_infix(Render *w, Sb *o, const Node *x) {
 /* The type in which integer arithmetic wraps. */
 static const char *wrapping(const Render *w, DType d) { return w->l->type[d == DT_I64 || d == DT_U64 ? DT_U64 : DT_U32]; }
 
-/* Lanes of signed integers as unsigned ones, whose arithmetic wraps; others as they are. */
+/* A value as unsigned integers, whose arithmetic wraps. */
 static const char *as_unsigned(Render *w, DType d, int lanes, const char *text) {
   Sb s = { 0 };
-  if (lanes == 1 || dtype_info[d].cls != 'i') return text;
-  put_one(w, &s, w->l->bits, as_wide(d, 'u'), lanes, text);
+  if (lanes == 1) sb_printf(&s, "(%s)%s", wrapping(w, d), text);
+  else put_one(w, &s, w->l->bits, as_wide(d, 'u'), lanes, text);
   return keep_text(w, &s);
 }
 
-/* The way back, of a text that as_unsigned is part of. */
-static const char *as_signed(Render *w, DType d, int lanes, const char *text) {
+/* And back: text is an operation of as_unsigned. */
+static const char *wrapped(Render *w, DType d, int lanes, const char *text) {
   Sb s = { 0 };
-  if (lanes == 1 || dtype_info[d].cls != 'i') return text;
-  put_one(w, &s, w->l->bits, d, lanes, arena_printf(&w->a, "(%s)", text));
+  if (lanes == 1) sb_printf(&s, "(%s)(%s)", w->l->type[d], text);
+  else put_one(w, &s, w->l->bits, d, lanes, arena_printf(&w->a, "(%s)", text));
   return keep_text(w, &s);
 }
+
+static const char *wrapped_op(Render *w, Op op, DType d, int lanes, const char *a, const char *b) {
+  a = as_unsigned(w, d, lanes, a);
+  return wrapped(w, d, lanes, arena_printf(&w->a, "%s %s %s", a, op_info[op].c, as_unsigned(w, d, lanes, b)));
+}
+
+/* Signed arithmetic of the language may overflow; so may that of scalars of few bits, which it promotes to int. */
+static bool overflows(DType d, int lanes) { return dt_int(d) && (dtype_info[d].cls == 'i' || (lanes == 1 && narrow(d))); }
 
 /* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
 static void put_int(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
-  const int n = x->lanes;
   const bool exact = d == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
   const bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
-  const char *u = wrapping(w, d), *op = op_info[x->op].c;
-  if (exact || (dtype_info[d].cls == 'u' && (n > 1 || !narrow(d))) || (n > 1 && !sum)) put_infix(w, o, x);
-  else if (n > 1)
-    sb_puts(o, as_signed(w, d, n, arena_printf(&w->a, "%s %s %s", as_unsigned(w, d, n, arg(w, x, 0)), op,
-                                              as_unsigned(w, d, n, arg(w, x, 1)))));
-  else sb_printf(o, "(%s)((%s)%s %s (%s)%s)", w->l->type[d], u, arg(w, x, 0), op, u, arg(w, x, 1));
+  if (exact || !overflows(d, x->lanes) || (x->lanes > 1 && !sum)) put_infix(w, o, x);
+  else sb_puts(o, wrapped_op(w, (Op)x->op, d, x->lanes, arg(w, x, 0), arg(w, x, 1)));
 }
 
 static void put_neg(Render *w, Sb *o, const Node *x) {
+  const DType d = (DType)x->dt;
   const char *a = arg(w, x, 0);
-  if (x->lanes > 1 && dtype_info[x->dt].cls == 'i')
-    sb_puts(o, as_signed(w, (DType)x->dt, x->lanes, arena_printf(&w->a, "-%s", as_unsigned(w, (DType)x->dt, x->lanes, a))));
-  else if (dt_float((DType)x->dt) || x->lanes > 1) sb_printf(o, *a == '-' ? "(-(%s))" : "(-%s)", a);
-  else sb_printf(o, "(%s)(0 - (%s)%s)", w->l->type[x->dt], wrapping(w, (DType)x->dt), a);
+  if (dt_int(d) && (x->lanes == 1 || overflows(d, x->lanes)))
+    sb_puts(o, wrapped(w, d, x->lanes, arena_printf(&w->a, x->lanes > 1 ? "-%s" : "0 - %s", as_unsigned(w, d, x->lanes, a))));
+  else sb_printf(o, *a == '-' ? "(-(%s))" : "(-%s)", a);
 }
 
 static void put_abs(Render *w, Sb *o, const Node *x) {
@@ -266,7 +269,7 @@ static void put_floor_div(Render *w, Sb *o, const Node *x) {
                                          { "tgc_fldiv_$S($0, $1)", "tgc_udiv_$S($0, $1)" } };
   int64_t c;
   const bool div = x->op == OP_FLDIV, plain = node(w->ir, x->src[0])->vmin >= 0 && node_is_const(w->ir, x->src[1], &c) && c > 0;
-  if (plain) put_op(w, o, div ? "($0 / $1)" : "($0 % $1)", x);
+  if (plain) sb_printf(o, "(%s %s %s)", arg(w, x, 0), op_info[x->op].c, arg(w, x, 1));
   else put_op(w, o, form[div][dtype_info[x->dt].cls == 'u'], x);
 }
 
@@ -297,8 +300,8 @@ static const char *greater_text(Render *w, Op op, DType d, int lanes, bool no_na
 }
 
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b) {
-  if (op == OP_ADD || op == OP_MUL)
-    return as_signed(w, d, lanes, arena_printf(&w->a, "%s %s %s", as_unsigned(w, d, lanes, a), op_info[op].c, as_unsigned(w, d, lanes, b)));
+  if ((op == OP_ADD || op == OP_MUL) && overflows(d, lanes)) return wrapped_op(w, op, d, lanes, a, b);
+  if (op == OP_ADD || op == OP_MUL) return arena_printf(&w->a, "%s %s %s", a, op_info[op].c, b);
   return greater_text(w, op, d, lanes, false, a, b);
 }
 
