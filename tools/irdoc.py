@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Writes the index of ops at the end of docs/ir.md from compiler/ir/ops.h. With --check it only says whether the index is
 current, and whether the page explains every op: each must stand in backquotes before the index. Prints TAP."""
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/ir.md"
-MARK = "<!-- from here on written by tools/irdoc.py -->\n"
+from page import ROOT, Page
+
 ROW = re.compile(r'^OP\((\w+), +(\w+), +(\w+), +"([^"]*)", +"([^"]*)", +([\w|]+), +\w+, +\w+, +(?:NO|"[^"]*"), +(?:NO|FN\(\w+\)), +"([^"]*)"\)$')
 
 
@@ -26,13 +24,11 @@ def index():
 
 
 def main():
-    page = PAGE.read_text()
-    prose, _, old = page.partition(MARK)
-    if "--check" not in sys.argv:
-        PAGE.write_text(prose + MARK + index())
+    page = Page("ir.md", "from here on written by tools/irdoc.py")
+    if page.write(index()):
         return 0
-    missing = [name.lower() for name, *_ in rows() if f"`{name.lower()}`" not in prose]
-    current = old == index()
+    missing = [name.lower() for name, *_ in rows() if f"`{name.lower()}`" not in page.prose]
+    current = page.old == index()
     print(f"{'ok' if current else 'not ok'} 1 - the index of docs/ir.md is that of compiler/ir/ops.h (tools/irdoc.py writes it)")
     print(f"{'not ok' if missing else 'ok'} 2 - docs/ir.md explains every op{': not ' + ' '.join(missing) if missing else ''}\n1..2")
     return not current or bool(missing)

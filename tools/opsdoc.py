@@ -3,13 +3,11 @@
 Environment: TGC."""
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/operators.md"
-MARK = "<!-- tools/opsdoc.py writes what follows -->\n"
+from page import ROOT, Page
+
 TGC = os.environ.get("TGC", str(ROOT / "build/tgc"))
 
 
@@ -25,14 +23,4 @@ def tables():
     return text + "".join(f"| `{o['name']}` | {o['domain'] or 'ai.onnx'} | {o['why']} |\n" for o in front["refused"])
 
 
-def main():
-    prose, _, old = PAGE.read_text().partition(MARK)
-    made = tables()
-    if "--check" not in sys.argv:
-        PAGE.write_text(prose + MARK + made)
-        return 0
-    print(f"{'ok' if old == made else 'not ok'} 1 - the tables of docs/operators.md are those of tgc ops (tools/opsdoc.py writes them)\n1..1")
-    return old != made
-
-
-sys.exit(main())
+sys.exit(Page("operators.md", "tools/opsdoc.py writes what follows").keep(tables(), "tgc ops"))

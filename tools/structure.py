@@ -12,10 +12,9 @@ import statistics
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from page import ROOT, Page
+
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-PAGE = ROOT / "docs/hacking.md"
-MARK = "<!-- from here on written by tools/structure.py -->\n"
 TOPS = ("frontends", "compiler", "backends", "runtime_stub", "cmd")
 MOST = 3  # files of a cycle
 
@@ -297,10 +296,9 @@ def without_contract():
 
 
 def main():
-    graph, prose, old = links(), *PAGE.read_text().split(MARK)
-    new = page(graph)
-    if "--check" not in sys.argv:
-        PAGE.write_text(prose + MARK + new)
+    graph, there = links(), Page("hacking.md", "from here on written by tools/structure.py")
+    new, old = page(graph), there.old
+    if there.write(new):
         return 0
     found = cycles(graph)
     large = [c for c in found if len(c) > MOST and not reason_for(c, LARGER)]

@@ -3,13 +3,11 @@
 as TAP. Environment: TGC."""
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/tunables.md"
-MARK = "<!-- tools/tunabledoc.py writes what follows -->\n"
+from page import ROOT, Page
+
 TGC = os.environ.get("TGC", str(ROOT / "build/tgc"))
 
 
@@ -50,14 +48,4 @@ def tables():
     return text + table(["name", "default", "range", "unit", "reason"], rows)
 
 
-def main():
-    prose, _, old = PAGE.read_text().partition(MARK)
-    made = tables()
-    if "--check" not in sys.argv:
-        PAGE.write_text(prose + MARK + made)
-        return 0
-    print(f"{'ok' if old == made else 'not ok'} 1 - the tables of docs/tunables.md are those of the source (tools/tunabledoc.py writes them)\n1..1")
-    return old != made
-
-
-sys.exit(main())
+sys.exit(Page("tunables.md", "tools/tunabledoc.py writes what follows").keep(tables(), "the source"))
