@@ -1,5 +1,5 @@
-/* cstyle.c: programs as functions of a language like C: statements, loops, parameters. What is an expression stands in exprs.c;
- * what the language spells in its own way, in its dialect. */
+/* cstyle.c: prints programs as functions of a language like C: statements, loops, parameters. exprs.c prints their expressions.
+ * The dialect (dialect.h) has the spellings that languages do not share. */
 #include "cstyle.h"
 #include "../compiler/kernel/kernel.h"
 #include <stdlib.h>

@@ -48,7 +48,7 @@ typedef struct Dialect {
   const char *fence;       /* at the end of a reduction's step: its operands are not kept */
   const char *keep;        /* vector $0 is worth a register */
   const char *prefetch;    /* element $b of buffer $0, to level $k of the caches; 3: the nearest */
-  /* ---- helpers, in parts as runtime_stub/helpers.c.in describes. What is in neither is looked for in scalars.c.in ---- */
+  /* ---- helpers, as parts (runtime_stub/helpers.c.in explains them); scalars.c.in has those that are in neither of these ---- */
   const char *parts;       /* a file of runtime_stub; NULL: none */
   const char *more;        /* as text; NULL: none */
 } Dialect;

@@ -1,6 +1,6 @@
-/* exprs.c: values of a program as expressions of a language like C. What such languages have in common is code here: names,
- * precedence, constants, arithmetic that wraps, addresses. The rest is a form of the dialect, or a helper that is called by one
- * name in all of them, tgc_max_f32x8, and that helpers.c defines. Nothing from the model reaches the text but numbers. */
+/* exprs.c: prints values of a program as expressions of a language like C. The code here prints all that such languages share:
+ * names, precedence, constants, arithmetic that wraps, addresses. Forms of the dialect print the rest, or calls of helpers, which
+ * have one name in all languages, as tgc_max_f32x8. helpers.c defines these. Only numbers of the model reach the text. */
 #include "cstyle.h"
 #include "../compiler/kernel/kernel.h"
 #include <math.h>
@@ -67,7 +67,7 @@ const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int la
   return s + n + 1;
 }
 
-/* What the words of a form stand for. */
+/* The values that replace the words of a form. */
 typedef struct Fill {
   DType d, from;           /* of the result and of the first operand */
   int lanes, from_lanes;
@@ -355,7 +355,7 @@ static bool fits_i32(const IR *ir, const Node *x) {
   return true;
 }
 
-/* What converts lanes: a helper, or where there is no need for one the language. */
+/* The form that converts lanes: the call of a helper, or the conversion of the language where that is enough. */
 static const char *cast_lanes(const Render *w, const Node *x, DType from, DType to) {
   if (to == DT_I32 && fits_i32(w->ir, node(w->ir, x->src[0]))) return "tgc_int_$s($a)";
   if (dt_float(from) && dt_int(to)) return "tgc_cast$D_$s($a)";

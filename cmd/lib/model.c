@@ -102,7 +102,7 @@ static Lock *lock_of(Ctx *c, const Options *o) {
   return o->schedule || !access(path, F_OK) ? lock_read(c, path) : NULL;
 }
 
-/* What was read and used, and all that the plan has beside it. */
+/* Writes the lines of `from` that were used, then everything else that the plan decided. */
 static void write_lock(Ctx *c, const Options *o, const Lock *from, Decisions *decisions, const Plan *p) {
   Lock l = { .source.name = "lock", .decisions = decisions };
   for (size_t i = 0; from && i < from->lines.n; i++)

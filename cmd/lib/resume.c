@@ -88,7 +88,7 @@ static void follow(Ctx *c, Options *o, const Resumed *r) {
                      (!o->weights || storage_named(o->weights) < STORAGE_COUNT) &&
                      groups_named(o->groups) < GROUPS_COUNT &&
                      (!o->denormals || !strcmp(o->denormals, "keep") || !strcmp(o->denormals, "flush"));
-  if (!known) fail(c, EX_BADMODEL, "the dump names a precision, weights, chains or denormals that are none");
+  if (!known) fail(c, EX_BADMODEL, "the dump names a precision, weights, kernel groups or denormals that are none");
 }
 
 /* ---- the file ---- */

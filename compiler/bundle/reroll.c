@@ -14,7 +14,8 @@
 #include "bundle.h"
 #include <string.h>
 
-enum { TRIMMED = 2 }; /* rounds left out at an end */
+/* Iterations that fit() leaves out at each end at most: the first and the last often have other buffers. It bounds a search. */
+enum { TRIMMED = 2 };
 /* bytes of code, about: a call, each buffer, one that moves, of a table; and what tells the rounds */
 enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, STRETCH = 64 };
 
