@@ -241,7 +241,8 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
  * process dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out);
-_Noreturn void model_failed(Ctx *c, int status, const char *why); /* for a status that is not TGCRT_OK or TGCRT_INDEX, or -1 and why */
+/* for a status that is not TGCRT_OK or TGCRT_INDEX, or -1 and why */
+_Noreturn void model_failed(Ctx *c, int status, const char *why);
 /* plan → bundle in a folder of scratch → outputs */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
 

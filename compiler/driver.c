@@ -61,7 +61,8 @@ static void pass_kernels(State *st) {
   sched_lower(&st->s);
   const size_t n = st->plan->kernels.n;
   if (st->o->kernel > (int64_t)n)
-    fail(st->s.ir->ctx, EX_USAGE_, "--kernel=%lld: kernels are counted from 0, and there are %zu", (long long)st->o->kernel - 1, n);
+    fail(st->s.ir->ctx, EX_USAGE_, "--kernel=%lld: kernels are counted from 0, and there are %zu", (long long)st->o->kernel - 1,
+         n);
 }
 
 static void pass_bounds(State *st) {

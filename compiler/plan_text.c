@@ -935,7 +935,8 @@ static void read_end(Parser *p) {
   Reader *rd = reader_of(p);
   end_kernel(p);
   if (!rd->r->after) fail(p->c, EX_BADMODEL, "the dump does not say after which pass it was made");
-  if (rd->placed.n && rd->r->pass < pass_named("materialize")) fail(p->c, EX_BADMODEL, "before materialize no value is materialized");
+  if (rd->placed.n && rd->r->pass < pass_named("materialize"))
+    fail(p->c, EX_BADMODEL, "before materialize no value is materialized");
   if (!rd->arena && rd->r->pass >= pass_named("memplan")) fail(p->c, EX_BADMODEL, "the memory plan is missing");
   resolve_names(p);
   *p->where = (Pos){ 0 }; /* from here on it is no line's alone */

@@ -89,8 +89,8 @@ void weights_check(Ctx *c, const char *dir, const Interface *f) {
   char digest[65];
   sha256_hex(b.p, b.n, digest);
   if (strcmp(digest, f->weights_sha256))
-    fail(c, EX_BADMODEL, "%s: SHA-256 is %s, the bundle's manifest says %s: these are not the weights of this bundle", path, digest,
-         f->weights_sha256);
+    fail(c, EX_BADMODEL, "%s: SHA-256 is %s, the bundle's manifest says %s: these are not the weights of this bundle", path,
+         digest, f->weights_sha256);
 }
 
 void interface_free(Interface *f) {

@@ -396,7 +396,8 @@ static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile wants -o DIR");
-  if (groups_named(o->groups) == GROUPS_COUNT) return wrong(o, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
+  if (groups_named(o->groups) == GROUPS_COUNT)
+    return wrong(o, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
   if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
     return wrong(o, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);

@@ -1,5 +1,5 @@
-/* process.c: the scratch folder, the children that run models, and the clock. Signals that end the program are taken where tgc waits for a
- * child, and anywhere else by support/leftover.c: the folder is always removed. */
+/* process.c: the scratch folder, the children that run models, and the clock. Signals that end the program are taken where tgc
+ * waits for a child, and anywhere else by support/leftover.c: the folder is always removed. */
 #include "../cmd.h"
 #include <errno.h>
 #include <signal.h>

@@ -260,7 +260,8 @@ static void settle(Ctx *c, void *arg) {
   }
   if (!kept) at.tuned = at.untuned, other = (ValidatedAt){ 0 };
   *s->result = (Validated){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
-  for (size_t i = 0; i < s->t->goals.n; i++) goal_validated(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
+  for (size_t i = 0; i < s->t->goals.n; i++)
+    goal_validated(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
 }
 
 static void survey(Ctx *c, void *arg) {

@@ -65,7 +65,8 @@ void print_kernels(const Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     if (x->group_size > 1)
-      printf("k%zu to k%zu run together: %d chunks, shared by %d\n", k, k + (size_t)x->group_size - 1, x->chunks, x->chunks_per_task);
+      printf("k%zu to k%zu run together: %d chunks, shared by %d\n", k, k + (size_t)x->group_size - 1, x->chunks,
+             x->chunks_per_task);
     printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)x->flops, bytes_text(p->ir->ctx, x->bytes_read),
            bytes_text(p->ir->ctx, x->bytes_written));
     for (int i = 0; i < from[k].n; i++) {

@@ -137,7 +137,8 @@ const char *module_messages(const Rendering *r);
 void archive_put(Sb *out, const char *member, const char *const *symbols, int n, Bytes object); /* member ends in '/' */
 
 /* ---- values.c: inputs, outputs and states as data, for callers that do not read the header ---- */
-const char *values_text(const Plan *p, const char *net, const char *ending); /* of values.ENDING.in, for each kind that there is */
+/* of values.ENDING.in, for each kind that there is */
+const char *values_text(const Plan *p, const char *net, const char *ending);
 
 /* ---- manifest.c ---- */
 json_t *json_text(const char *s);              /* bytes that are not UTF-8 are escaped */

@@ -244,7 +244,8 @@ static const char *rounds_text(const Plan *p, const Repeats *rolled) {
 
 static void put_cases(const Calls *c, size_t from, size_t to) {
   for (size_t k = from; k < to && k < c->p->kernels.n; k++)
-    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_iteration(repeat_of(c->rolled, k), k)) put_case(c, (int)k);
+    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_iteration(repeat_of(c->rolled, k), k))
+      put_case(c, (int)k);
 }
 
 /* A function of calls: all of them, or those of one block, or that of all blocks. */

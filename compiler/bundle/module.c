@@ -111,7 +111,8 @@ static void put_call(const Plan *p, const Repeats *rolled, int k, const char *fr
 static void put_group(const Plan *p, const Repeats *rolled, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
-  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c, first->chunks_per_task);
+  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c,
+            first->chunks_per_task);
   sb_printf(s, "  br label %%chain%d\n", k);
   sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
   sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);

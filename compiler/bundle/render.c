@@ -172,7 +172,8 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
   for (size_t i = 0; i < graph_nout(g); i++)
     sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
   size_t n = s.n;
-  VEC_PUSH(&b->files, ((BundleFile){ .name = arena_printf(&c->model, "%s_check.bin", name), .p = sb_keep(&s, &c->model), .n = n }));
+  VEC_PUSH(&b->files,
+           ((BundleFile){ .name = arena_printf(&c->model, "%s_check.bin", name), .p = sb_keep(&s, &c->model), .n = n }));
 }
 
 /* What a file of code asks of its compiler. */

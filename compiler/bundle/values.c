@@ -35,7 +35,8 @@ static void put_values(const Plan *p, const char *net, const char *kind, const G
     sb_puts(&values, "  { TGCRT_");
     for (const char *t = d->text; *t; t++) sb_printf(&values, "%c", *t >= 'a' && *t <= 'z' ? *t & ~0x20 : *t);
     sb_printf(&values, ", %d, %lld, %lld },\n", v[i].rank, (long long)at, bytes);
-    sb_printf(&ir_values, "  %%value { i32 %d, i32 %d, %s %lld, %s %lld },\n", d->onnx, v[i].rank, size, (long long)at, size, bytes);
+    sb_printf(&ir_values, "  %%value { i32 %d, i32 %d, %s %lld, %s %lld },\n", d->onnx, v[i].rank, size, (long long)at, size,
+              bytes);
     for (int k = 0; k < v[i].rank; k++) {
       sb_printf(&dims, "%lld, ", (long long)v[i].dims[k]);
       sb_printf(&ir_dims, "i64 %lld, ", (long long)v[i].dims[k]);

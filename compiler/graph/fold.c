@@ -5,8 +5,8 @@
  * are only wanted in more (a load converts), and positions
  * (integer arithmetic on IOTA), because the index algebra turns them into better addresses than a
  * table of numbers; weights that come as bytes with zero points and scales, where they are read a few times only
- * (quantize_weights.c): of these the bytes, the zero points and the scales become tensors. A part over the limits of the context stays
- * as well.
+ * (quantize_weights.c): of these the bytes, the zero points and the scales become tensors. A part over the limits of the context
+ * stays as well.
  *
  * needs: any graph    gives: an equal graph, whose constants are tensors up to the limits    breaks: nothing */
 #include "../interp/interp.h"

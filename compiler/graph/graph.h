@@ -28,7 +28,8 @@ double product_bytes(Precision p, const Target *t); /* of a weight of such a pro
 bool split_faster(Precision p, const Target *t); /* some unit does all products of p's terms in less time than one of floats */
 /* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
-bool graph_weights_to_half(Graph *g, Precision p, const Target *t); /* weights in half precision, where p asks for it; true: changed */
+/* weights in half precision, where p asks for it; true: changed */
+bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
 bool graph_quantize_weights(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
 bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */

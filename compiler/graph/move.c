@@ -325,7 +325,8 @@ Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
     if (others >> i & 1) first *= s->dims[i];
   const double at_once = (double)dims_elems(w->dims, w->rank), all = (double)dims_elems(s->dims, s->rank);
   const Question q = ask_node(ir, "windows", r);
-  if (!answer_yes(ir, &q, all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first < at_once)) return 0;
+  if (!answer_yes(ir, &q, all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first < at_once))
+    return 0;
   Ref taken = g_reduce(ir, reduce_op(x), w->src[0], others);
   return g_reduce(
       ir, reduce_op(x),

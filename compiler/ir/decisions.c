@@ -1,8 +1,8 @@
 /* decisions.c: questions of passes, with what is given and what was decided.
  *
  * A node's key is a digest of its op, type, shape and arguments, of the types and shapes of its operands, and of the model's node
- * that it comes from. Numbers of nodes and values of weights are not in it. Nodes that are equal in all of this are told apart by a
- * number, in the order in which the pass asks. */
+ * that it comes from. Numbers of nodes and values of weights are not in it. Nodes that are equal in all of this are told apart by
+ * a number, in the order in which the pass asks. */
 #include "decisions.h"
 #include "refmap.h"
 #include <stdlib.h>

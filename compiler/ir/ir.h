@@ -43,9 +43,9 @@ typedef enum {
 typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST: of texts, not of ops */
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
-/* What an op is priced as. ALU: one instruction of a register. DIV: a division, a reciprocal, a root. MOD: a remainder, a quotient
- * rounded down. FUNC: a function that kernel/libm.c makes of arithmetic; LIBM: one that is left to the C library. MEM: a load or
- * a store. GATHER: a load from a place that data says. PAD: the comparisons and the select of a border. */
+/* What an op is priced as. ALU: one instruction of a register. DIV: a division, a reciprocal, a root. MOD: a remainder, a
+ * quotient rounded down. FUNC: a function that kernel/libm.c makes of arithmetic; LIBM: one that is left to the C library. MEM: a
+ * load or a store. GATHER: a load from a place that data says. PAD: the comparisons and the select of a border. */
 typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
 enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* S and V in ops.h */
 

@@ -21,7 +21,7 @@ const OpInfo op_info[OP_COUNT] = {
   [OP_NONE] = { .name = "NONE" },
 #define FN(f) #f
 #define NO NULL
-#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                          \
+#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                        \
   [OP_##name] = { #name, (Level)level, in, type, args, gloss, alg, TAKES_##takes, COST_##cost, c, libm },
 #include "ops.h"
 #undef OP
@@ -30,8 +30,8 @@ const OpInfo op_info[OP_COUNT] = {
 };
 #define FN(f) true
 #define NO false
-#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                          \
-  static_assert((int)level != L_EXPR || COST_##cost != COST_NONE, "an elementwise op without a price: " #name);                    \
+#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                        \
+  static_assert((int)level != L_EXPR || COST_##cost != COST_NONE, "an elementwise op without a price: " #name);                  \
   static_assert((COST_##cost != COST_FUNC && COST_##cost != COST_LIBM) || libm, "a function without a name in libm: " #name);
 #include "ops.h"
 #undef OP

@@ -85,7 +85,9 @@ static double apart(int64_t a, int64_t b) {
   return fmin(0.5, fabs((double)(a - b)) / fmax((double)a, (double)b));
 }
 
-static Owner *owner(const Plan *p, int64_t buf) { return p->affinity && buf < (int64_t)p->affinity->n ? &p->affinity->of[buf] : NULL; }
+static Owner *owner(const Plan *p, int64_t buf) {
+  return p->affinity && buf < (int64_t)p->affinity->n ? &p->affinity->of[buf] : NULL;
+}
 
 double affinity_reading(const Plan *p, int64_t buf, int64_t span) {
   const Owner *o = owner(p, buf);

@@ -17,9 +17,9 @@
  * fetched to be written. That is most of what a chain gains, and why a chain must not take more memory than its
  * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
  *
- * needs: canonical nests, what they cost   gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of chains
- * keeps: nests canonical, and what a kernel computes
- * keeps: the value of every element */
+ * needs: canonical nests, what they cost
+ * gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of groups
+ * keeps: nests canonical, and the value of every element */
 #include "kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -408,7 +408,8 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
   while (m->kernel + c.n < (int)p->kernels.n && group_add(ir, &c, m + c.n))
     for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
       const int64_t shares = chunks / c.chunks_per_task;
-      if (chunks % c.chunks_per_task || !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
+      if (chunks % c.chunks_per_task ||
+          !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
         continue;
       c.gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->target);
       c.total = c.gain + best[c.n].total;
@@ -538,7 +539,8 @@ static const char *chain_text(const IR *ir, const Member *m, const Group *c) {
   int k = 1;
   if (c->n < 2) return "alone";
   while (x->src[k] != c->along) k++;
-  return arena_printf(&ir->ctx->model, "%d-kernels-r%d-%lld-by-%lld", c->n, k - 1, (long long)c->chunks, (long long)c->chunks_per_task);
+  return arena_printf(&ir->ctx->model, "%d-kernels-r%d-%lld-by-%lld", c->n, k - 1, (long long)c->chunks,
+                      (long long)c->chunks_per_task);
 }
 
 /* The chain that a text means; false: the kernels cannot be one. */

@@ -106,7 +106,7 @@ void nest_ranges(const IR *ir, Ref nest, Refs *out);
 int range_place(const Refs *ranges, Ref r);                       /* -1: not there */
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
-const char *opts_end(const char *text, const char *end);         /* behind the brace that ends the schedule; NULL: there is none */
+const char *opts_end(const char *text, const char *end); /* behind the brace that ends the schedule; NULL: there is none */
 Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that has been checked */
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
@@ -118,15 +118,15 @@ Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
 /* pack.c: an index with stairs, quotients of a range that are 0 or more, as ranges in their place: what a range walks one by
  * one is then affine, and memory is that of the steps. */
-typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs; /* step in place of stair */
+typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs; /* step for term */
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with the steps; itself where it has no stairs */
 /* the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 
 /* stage.c: panels of operands in memory of the kernel's own */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
-/* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all are
- * 0; NULL: by the facts of the target. made: those that count */
+/* prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all
+ * are 0; NULL: by the facts of the target. made: those that count */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* dependence.c: the addresses of an access: base + c * chunk in chunk c, and the sum of its terms' values */
@@ -179,8 +179,8 @@ void variants_make(Plan *p); /* variants.c: p->variants, one for each machine of
 
 /* ---- the steps (steps.h); k is NULL for those of scope SCOPE_PLAN ----
  * In files of other names are even and number (canon.c), cost, schedule and locals (lower.c), groups (group.c), affinity
- * (affinity.c), dot_groups (dot_ops.c), reorder, rests and tile (opts.c), match and reuse (dedup.c), programs (linearize.c), variants
- * (steps.c). */
+ * (affinity.c), dot_groups (dot_ops.c), reorder, rests and tile (opts.c), match and reuse (dedup.c), programs (linearize.c),
+ * variants (steps.c). */
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
 #include "steps.h"
 #undef STEP

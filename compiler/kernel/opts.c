@@ -250,7 +250,9 @@ void opts_parts(IR *ir, Ref nest, const Opts *given, Remnants *parts) {
 
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *text) {
   const Opts o = opts_read(p->ir, nest, text);
-  const NestState rest = { .nest = nest, .depth = k->states.p[at].depth + 1, .opts = arena_dup(&p->ir->ctx->model, &o, sizeof o) };
+  const NestState rest = { .nest = nest,
+                           .depth = k->states.p[at].depth + 1,
+                           .opts = arena_dup(&p->ir->ctx->model, &o, sizeof o) };
   size_t end = at + 1;
   while (end < k->states.n && k->states.p[end].depth > k->states.p[at].depth) end++;
   VEC_PUSH(&k->states, rest);

@@ -43,7 +43,8 @@ static void find_halos(Sched *s) {
     const Node *x = node(ir, r);
     if (!s->place[r].halo_view) continue;
     Place *p = &s->place[x->src[0]];
-    if (!p->materialized || p->state || (p->has_halo && p->fill != x->src[1])) { /* no room, or for another fill: a copy of its own */
+    /* no room, or for another fill: a copy of its own */
+    if (!p->materialized || p->state || (p->has_halo && p->fill != x->src[1])) {
       s->place[r].halo_view = false;
       s->place[r].materialized = true;
       continue;

@@ -7,7 +7,8 @@
  * moving what sticks out to the front while that helps. A kernel that reads each element of a dying
  * buffer only to write the same position of a new one computes in place.
  *
- * needs: kernels with final buffers, states (state_plan.c)    gives: offsets, arena_bytes and its bound, state_at, guard_at, may_alias
+ * needs: kernels with final buffers, states (state_plan.c)
+ * gives: offsets, arena_bytes and its bound, state_at, guard_at, may_alias
  * breaks: nothing */
 #include "sched.h"
 #include <stdlib.h>

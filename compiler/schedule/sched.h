@@ -1,7 +1,7 @@
 /* sched.h: internal to schedule/. The passes run in this order, each a file:
- * materialize.c (which values are stored), layout.c (where each stored value lies; layout_seed.c and layout_pbqp.c: in what order),
- * kernelize.c (kernels of scalar expressions over ranges), state_plan.c (memory kept between runs), memplan.c (offsets in the
- * arena). */
+ * materialize.c (which values are stored), layout.c (where each stored value lies; layout_seed.c and layout_pbqp.c: in what
+ * order), kernelize.c (kernels of scalar expressions over ranges), state_plan.c (memory kept between runs), memplan.c (offsets in
+ * the arena). */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
 #include "../cost/tunable.h"

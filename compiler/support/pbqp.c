@@ -71,7 +71,8 @@ static Edge *edge_between(Pbqp *c, int a, int b) {
     if (other_end(e, few) == (few == a ? b : a)) return e;
   }
   int id = (int)c->edge.n;
-  VEC_PUSH(&c->edge, ((Edge){ .end = { a, b }, .cost = ARENA_NEW(&c->arena, double, alternatives_of(c, a) * alternatives_of(c, b)) }));
+  VEC_PUSH(&c->edge,
+           ((Edge){ .end = { a, b }, .cost = ARENA_NEW(&c->arena, double, alternatives_of(c, a) * alternatives_of(c, b)) }));
   VEC_PUSH(&c->node.p[a].edges, id);
   VEC_PUSH(&c->node.p[b].edges, id);
   return &c->edge.p[id];

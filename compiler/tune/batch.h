@@ -1,6 +1,6 @@
 /* batch.h: internal to the tuner's batches. A batch is a child process with some candidates of a task: candidate_lower.c makes
- * programs of them and prices those, candidate_build.c code, race.c times it, candidate_verify.c compares its results, and batch.c says
- * when. A batch talks to the tuner by lines on its standard output. */
+ * programs of them and prices those, candidate_build.c code, race.c times it, candidate_verify.c compares its results, and
+ * batch.c says when. A batch talks to the tuner by lines on its standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "tune.h"

@@ -294,7 +294,8 @@ static void promote(Tuner *t, Goal *g) {
 static void save_winner(Tuner *t, Goal *g) {
   if (!g->dirty || !g->verified) return;
   store_begin(t->store, true);
-  store_put_winner(t->store, g->key, &t->place, &(Winner){ complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 });
+  store_put_winner(t->store, g->key, &t->place,
+                   &(Winner){ complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 });
   store_commit(t->store);
   g->dirty = false;
 }

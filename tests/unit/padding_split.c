@@ -1,4 +1,4 @@
-/* padding_split.c (unit test): windows in parts, each with the taps that lie inside: the same values as before, fewer products. */
+/* padding_split.c (unit test): windows in parts, each with the taps that lie inside, give the same values by fewer products. */
 #include "../../compiler/graph/padding_split.c"
 #include "../../compiler/interp/interp.h"
 #include <setjmp.h>
