@@ -16,28 +16,75 @@ json_t *json_text(const char *s) {
   return j;
 }
 
+/* ---- text ----
+ * Members are written one by one, and long lists element by element: a model may have 100,000 outputs, and a tree of
+ * all of them would take more memory and time than compiling it. */
+enum { MEMBER = 2, ELEMENT = 4 }; /* columns that each is indented by */
+
+static int add_text(const char *text, size_t n, void *to) {
+  sb_put(to, text, n);
+  return 0;
+}
+
+/* The value, which is taken, with its further lines indented. */
+static void put_value(Sb *o, json_t *value, int columns) {
+  Sb text = { 0 };
+  CHECK(value && !json_dump_callback(value, add_text, &text, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_ENCODE_ANY));
+  for (const char *at = text.p, *end = text.p + text.n; at < end;) {
+    const char *feed = memchr(at, '\n', (size_t)(end - at)); /* none is inside a string: there it is escaped */
+    sb_put(o, at, (size_t)((feed ? feed + 1 : end) - at));
+    if (feed) sb_printf(o, "%*s", columns, "");
+    at = feed ? feed + 1 : end;
+  }
+  sb_free(&text);
+  json_decref(value);
+}
+
+static void put_key(Sb *o, const char *key) { sb_printf(o, "%s\n%*s\"%s\": ", o->n ? "," : "{", MEMBER, "", key); }
+
+static void put_member(Sb *o, const char *key, json_t *value) { /* NULL: there is no such member */
+  if (!value) return;
+  put_key(o, key);
+  put_value(o, value, MEMBER);
+}
+
+static void put_element(Sb *o, int index, json_t *value) {
+  sb_printf(o, "%s\n%*s", index ? "," : "[", ELEMENT, "");
+  put_value(o, value, ELEMENT);
+}
+
+static void put_list_end(Sb *o, int n) {
+  if (n) sb_printf(o, "\n%*s]", MEMBER, "");
+  else sb_puts(o, "[]");
+}
+
 json_t *json_dims(int rank, const int64_t *dims) {
   json_t *j = json_array();
   for (int i = 0; i < rank; i++) json_array_append_new(j, json_integer(dims[i]));
   return j;
 }
 
-static json_t *values_json(Ctx *c, const GIO *v, int n, const char *kind) {
+static json_t *value_json(const GIO *v, const char *field) {
+  return json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field, "name", json_text(v->name), "type", dtype_info[v->dt].text,
+                   "shape", json_dims(v->rank, v->dims), "bytes", (json_int_t)dims_elems(v->dims, v->rank) * dt_bytes(v->dt));
+}
+
+static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind) {
   const char **field = bundle_fields(c, v, n, kind);
-  json_t *j = json_array();
-  for (int i = 0; i < n; i++)
-    json_array_append_new(j, json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field[i], "name", json_text(v[i].name), "type",
-                                       dtype_info[v[i].dt].text, "shape", json_dims(v[i].rank, v[i].dims), "bytes",
-                                       (json_int_t)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt)));
-  return j;
+  put_key(o, key);
+  for (int i = 0; i < n; i++) put_element(o, i, value_json(&v[i], field[i]));
+  put_list_end(o, n);
 }
 
 static json_t *states_json(const Plan *p) {
   static const char *const how[] = { "in place", "alternating" };
-  json_t *j = values_json(p->ir->ctx, p->g->inputs.p + graph_nin(p->g), (int)p->states.n, "state");
+  const GIO *v = p->g->inputs.p + graph_nin(p->g);
+  const char **field = bundle_fields(p->ir->ctx, v, (int)p->states.n, "state");
+  json_t *j = json_array();
   for (size_t k = 0; k < p->states.n; k++) {
     const GState *s = &p->g->states.p[k];
-    json_t *x = json_array_get(j, k);
+    json_t *x = value_json(&v[k], field[k]);
+    json_array_append_new(j, x);
     json_object_set_new(x, "output", json_text(p->g->outputs.p[graph_nout(p->g) + k].name));
     json_object_set_new(x, "kept", json_string(s->axis < 0 ? how[p->states.p[k].slots - 1] : "window"));
     if (s->axis < 0) continue;
@@ -65,18 +112,26 @@ static json_t *nests_json(const Kernel *k) {
   return j;
 }
 
+static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from) {
+  json_t *nodes = json_array();
+  for (int i = 0; i < from->n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from->origin[i]].text));
+  return json_pack("{s:o, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "group_size",
+                   x->group_size, "nests", nests_json(x), "flops", (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read,
+                   "bytes_written", (json_int_t)x->bytes_written);
+}
+
 json_t *json_kernels(const Plan *p) {
-  json_t *j = json_array();
   const KernelOrigins *from = kernel_origins(p);
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    const Kernel *x = &p->kernels.p[k];
-    json_t *nodes = json_array();
-    for (int i = 0; i < from[k].n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from[k].origin[i]].text));
-    json_array_append_new(j, json_pack("{s:o, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule),
-                                       "group_size", x->group_size, "nests", nests_json(x), "flops", (json_int_t)x->flops,
-                                       "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written));
-  }
+  json_t *j = json_array();
+  for (size_t k = 0; k < p->kernels.n; k++) json_array_append_new(j, kernel_json(p, &p->kernels.p[k], &from[k]));
   return j;
+}
+
+static void put_kernels(Sb *o, const Plan *p) {
+  const KernelOrigins *from = kernel_origins(p);
+  put_key(o, "kernels");
+  for (size_t k = 0; k < p->kernels.n; k++) put_element(o, (int)k, kernel_json(p, &p->kernels.p[k], &from[k]));
+  put_list_end(o, (int)p->kernels.n);
 }
 
 /* How many nests have a schedule from where; partial: some were tuned and others not, or not to the end. */
@@ -157,39 +212,37 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
     [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
   };
   Ctx *c = p->ir->ctx;
-  json_t *j = json_pack("{s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}}", "generator", "tgc", "version", TGC_VERSION, "format",
-                        BUNDLE_FORMAT, "name", o->name, "interface", interface, "abi", "major", BUNDLE_ABI_MAJOR, "minor",
-                        BUNDLE_ABI_MINOR);
-  json_object_set_new(j, "model", json_text(p->g->name));
-  json_object_set_new(j, "inputs", values_json(c, p->g->inputs.p, (int)graph_nin(p->g), "input"));
-  json_object_set_new(j, "outputs", values_json(c, p->g->outputs.p, (int)graph_nout(p->g), "output"));
-  if (p->variants.n) json_object_set_new(j, "variants", variants_json(p, o->name));
-  json_object_set_new(j, "options",
-                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code",
-                                code_file(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as",
-                                storage_name[p->weights_as], "isa", p->target->isa, "cflags", p->target->cflags, "weights",
-                                mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test",
-                                o->test_in != NULL, "cpu_check", p->target->features && !o->no_cpu_check));
-  json_object_set_new(j, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
+  Sb out = { 0 };
+  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR)); /* by name from here on */
+  put_member(&out, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
+  put_member(&out, "bounds", bounds_json(p));
+  if (o->errors) put_member(&out, "errors", errors_json(p, o->errors));
+  put_member(&out, "files", files_json(b));
+  put_member(&out, "format", json_integer(BUNDLE_FORMAT));
+  put_member(&out, "generator", json_string("tgc"));
+  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input");
+  put_member(&out, "interface", json_string(interface));
+  put_kernels(&out, p);
+  put_member(&out, "model", json_text(p->g->name));
+  put_member(&out, "name", json_string(o->name));
+  put_member(&out, "options",
+             json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code",
+                       code_file(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as",
+                       storage_name[p->weights_as], "isa", p->target->isa, "cflags", p->target->cflags, "weights",
+                       mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
+                       "cpu_check", p->target->features && !o->no_cpu_check));
+  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output");
+  put_member(&out, "schedules", tuning_json(p));
+  put_member(&out, "source", source_json(c));
   if (p->states.n) {
-    json_object_set_new(j, "states", states_json(p));
-    json_object_set_new(j, "state_bytes", json_integer(p->state_bytes));
+    put_member(&out, "state_bytes", json_integer(p->state_bytes));
+    put_member(&out, "states", states_json(p));
   }
-  if (o->errors) json_object_set_new(j, "errors", errors_json(p, o->errors));
-  json_object_set_new(j, "weight_bytes", json_integer(p->weight_bytes));
-  json_object_set_new(j, "weights_sha256", json_string(weights_sha256));
-  json_t *source = source_json(c);
-  if (source) json_object_set_new(j, "source", source);
-  json_object_set_new(j, "kernels", json_kernels(p));
-  json_object_set_new(j, "schedules", tuning_json(p));
-  json_object_set_new(j, "bounds", bounds_json(p));
-  json_object_set_new(j, "files", files_json(b));
-  char *out = json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS);
-  CHECK(out);
-  size_t n = strlen(out);
-  char *copy = arena_str(&c->model, out, n);
-  copy[n] = '\n'; /* in place of the terminator */
-  VEC_PUSH(&b->files, ((BundleFile){ .name = "manifest.json", .p = copy, .n = n + 1 }));
-  json_decref(j);
-  free(out);
+  if (p->variants.n) put_member(&out, "variants", variants_json(p, o->name));
+  put_member(&out, "version", json_string(TGC_VERSION));
+  put_member(&out, "weight_bytes", json_integer(p->weight_bytes));
+  put_member(&out, "weights_sha256", json_string(weights_sha256));
+  sb_puts(&out, "\n}\n");
+  const size_t n = out.n;
+  VEC_PUSH(&b->files, ((BundleFile){ .name = "manifest.json", .p = sb_keep(&out, &c->model), .n = n }));
 }

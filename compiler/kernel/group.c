@@ -180,12 +180,17 @@ static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks)
 }
 
 /* ---- chains ---- */
+typedef struct GroupChoice {  /* how the kernels from one on are grouped; a few bytes, for there is one a kernel */
+  int n;                      /* 1: the kernel is alone */
+  int64_t chunks, chunks_per_task; /* a thread takes chunks_per_task of the chunks at a time, one after another */
+  Ref along;                  /* the range of its first kernel that it is cut along */
+  double total;               /* cycles gained by it and by what is best behind it */
+} GroupChoice;
+
 typedef struct Group {
   int n;
-  int64_t chunks, chunks_per_task;      /* of which a thread takes `each` at a time, one after another */
+  int64_t chunks, chunks_per_task;
   Cut cut[MAX_MEMBERS];
-  Ref along;                 /* the range of its first kernel that it is cut along */
-  double gain, total;        /* cycles: of the chain, with those behind it */
 } Group;
 
 /* Span of the chain's store to the buffer; 0: it does not write it. */
@@ -214,6 +219,22 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
     }
   }
   return false;
+}
+
+/* The first kernel of a group, cut; false: it cannot be cut so. */
+static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int64_t chunks) {
+  c->n = 1;
+  c->chunks = chunks;
+  return cut_along(ir, m, along, chunks, &c->cut[0]) && divides(ir, &c->cut[0], chunks) &&
+         cuts_apart(ir, &c->cut[0], &c->cut[0], chunks);
+}
+
+/* The group that a choice stands for; false: its kernels cannot be one. */
+static bool group_of(const Plan *p, const Member *m, const GroupChoice *choice, Group *c) {
+  c->chunks_per_task = choice->chunks_per_task;
+  if (!group_begin(p->ir, c, m, choice->along, choice->chunks)) return false;
+  while (c->n < choice->n && m->kernel + c->n < (int)p->kernels.n && group_add(p->ir, c, m + c->n)) continue;
+  return c->n == choice->n;
 }
 
 /* ---- buffers that nothing but a chain knows ---- */
@@ -399,21 +420,20 @@ static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
 }
 
 /* Groups that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
-static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, Group *best) {
+static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
-  Group c = { .n = 1, .chunks = chunks, .along = r };
-  if (!cut_along(ir, m, r, chunks, &c.cut[0]) || !divides(ir, &c.cut[0], chunks) || !cuts_apart(ir, &c.cut[0], &c.cut[0], chunks))
-    return;
+  Group c;
+  if (!group_begin(ir, &c, m, r, chunks)) return;
   while (m->kernel + c.n < (int)p->kernels.n && group_add(ir, &c, m + c.n))
     for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
       const int64_t shares = chunks / c.chunks_per_task;
       if (chunks % c.chunks_per_task ||
           !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
         continue;
-      c.gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->target);
-      c.total = c.gain + best[c.n].total;
-      if (c.gain > 0 && c.total > best->total) *best = c;
+      const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->target);
+      const double total = gain + best[c.n].total;
+      if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, total };
     }
 }
 
@@ -511,16 +531,15 @@ static void group_apply(Plan *p, const Group *c, const Ends *ends) {
 const char *const groups_name[GROUPS_COUNT] = { [GROUPS_FASTER] = "faster", [GROUPS_NONE] = "none", [GROUPS_ALL] = "all" };
 
 /* The best chains by the model, each by the kernel that it begins with */
-static Group *best_chains(const Plan *p, Groups which, const Member *m, const Ends *ends) {
+static GroupChoice *best_chains(const Plan *p, Groups which, const Member *m, const Ends *ends) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   const size_t n = p->kernels.n;
-  Group *best = xmalloc((n + 1) * sizeof *best);
+  GroupChoice *best = xmalloc((n + 1) * sizeof *best);
   best[n].total = 0;
   for (size_t i = n; i-- > 0;) {
     const Node *x = node(ir, m[i].nest[m[i].main]);
-    best[i].n = 1;
-    best[i].total = best[i + 1].total;
+    best[i] = (GroupChoice){ .n = 1, .total = best[i + 1].total };
     for (int k = 1; m[i].fit && k < x->nsrc; k++)
       for (int64_t chunks = u->group_shares_least; chunks <= u->group_chunks_most && chunks <= range_extent(node(ir, x->src[k]));
            chunks++)
@@ -534,7 +553,7 @@ enum { MOST_CHUNKS = 1 << 20 }; /* that may be given */
 
 /* "alone", or "4-kernels-r1-64-by-8": so many kernels, cut along range 1 of the first one's main nest into 64 chunks, of which a
  * thread takes 8 at a time */
-static const char *chain_text(const IR *ir, const Member *m, const Group *c) {
+static const char *chain_text(const IR *ir, const Member *m, const GroupChoice *c) {
   const Node *x = node(ir, m->nest[m->main]);
   int k = 1;
   if (c->n < 2) return "alone";
@@ -544,30 +563,27 @@ static const char *chain_text(const IR *ir, const Member *m, const Group *c) {
 }
 
 /* The chain that a text means; false: the kernels cannot be one. */
-static bool chain_given(const Plan *p, const Member *m, const char *text, Group *c) {
+static bool chain_given(const Plan *p, const Member *m, const char *text, GroupChoice *c) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   const Node *x = node(ir, m->nest[m->main]);
   int n, range, end = 0;
   long long chunks, each;
-  *c = (Group){ .n = 1 };
+  Group group;
+  *c = (GroupChoice){ .n = 1 };
   if (!strcmp(text, "alone")) return true;
   if (sscanf(text, "%d-kernels-r%d-%lld-by-%lld%n", &n, &range, &chunks, &each, &end) != 4 || text[end] || !m->fit || n < 2 ||
       range < 0 || range + 1 >= x->nsrc || chunks < 2 || chunks > MOST_CHUNKS || each < 1 || chunks % each ||
       chunks / each > u->group_shares_most)
     return false;
-  *c = (Group){ .n = 1, .chunks = chunks, .chunks_per_task = each, .along = x->src[range + 1] };
-  if (range_extent(node(ir, c->along)) % chunks || !cut_along(ir, m, c->along, chunks, &c->cut[0]) ||
-      !divides(ir, &c->cut[0], chunks) || !cuts_apart(ir, &c->cut[0], &c->cut[0], chunks))
-    return false;
-  while (c->n < n && m->kernel + c->n < (int)p->kernels.n && group_add(ir, c, m + c->n)) continue;
-  return c->n == n;
+  *c = (GroupChoice){ n, chunks, each, x->src[range + 1], 0 };
+  return range_extent(node(ir, c->along)) % chunks == 0 && group_of(p, m, c, &group);
 }
 
 /* The chain that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
-static Group decide_chain(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, Group **best) {
+static GroupChoice decide_chain(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, GroupChoice **best) {
   const Question q = ask_kernel(p, "group", &p->kernels.p[kernel]);
-  Group c;
+  GroupChoice c;
   const bool fits = q.given && chain_given(p, &m[kernel], q.given, &c);
   if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");
   if (!fits && !*best) *best = best_chains(p, which, m, ends);
@@ -585,12 +601,16 @@ void step_groups(Plan *p, Kernel *unused) {
   Member *m = xmalloc((n + 1) * sizeof *m);
   for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
   Ends *ends = buffer_ends(ir, m, n);
-  Group *best = NULL;
-  VEC(Group) chains = { 0 };
+  GroupChoice *best = NULL;
+  VEC(GroupChoice) chains = { 0 };
   for (size_t i = 0; i < n; i += (size_t)chains.p[chains.n - 1].n)
     VEC_PUSH(&chains, decide_chain(p, which, m, (int)i, ends, &best));
-  for (size_t i = 0; i < chains.n; i++)
-    if (chains.p[i].n > 1) group_apply(p, &chains.p[i], ends);
+  for (size_t i = 0, first = 0; i < chains.n; first += (size_t)chains.p[i++].n) {
+    Group c;
+    if (chains.p[i].n < 2) continue;
+    CHECK(group_of(p, &m[first], &chains.p[i], &c));
+    group_apply(p, &c, ends);
+  }
   VEC_FREE(&chains);
   free(best);
   free(ends);

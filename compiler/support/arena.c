@@ -7,7 +7,8 @@ struct ArenaBlock {
   ArenaBlock *next;
   size_t bytes;
 };
-enum { BLOCK = 1 << 16, ALIGN = 16, HEAD = (sizeof(ArenaBlock) + ALIGN - 1) / ALIGN * ALIGN };
+/* Blocks grow from the first size to the largest: an arena that lives for one kernel stays cheap. */
+enum { FIRST_BLOCK = 1 << 10, LAST_BLOCK = 1 << 16, ALIGN = 16, HEAD = (sizeof(ArenaBlock) + ALIGN - 1) / ALIGN * ALIGN };
 
 static _Noreturn void out_of_memory(size_t bytes) {
   fprintf(stderr, "tgc: out of memory (%zu bytes)\n", bytes);
@@ -36,11 +37,13 @@ void *arena_alloc(Arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) out_of_memory(bytes);
   bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
   if (!a->blocks || (size_t)(a->end - a->at) < bytes) { /* an arena without a block has no place, not even for 0 bytes */
-    size_t want = HEAD + (bytes > BLOCK / 4 ? bytes : BLOCK);
+    const size_t block = a->total < FIRST_BLOCK ? FIRST_BLOCK : a->total > LAST_BLOCK ? LAST_BLOCK : a->total;
+    const bool own = bytes > block / 4 && bytes > FIRST_BLOCK; /* the current block is filled on behind it */
+    const size_t want = HEAD + (own || bytes > block ? bytes : block);
     ArenaBlock *b = calloc(1, want); /* fresh pages are zero already: no second pass over them */
     if (!b) out_of_memory(want);
     b->bytes = want;
-    if (bytes > BLOCK / 4 && a->blocks) { /* large: own block, keep filling the current one */
+    if (own && a->blocks) {
       b->next = a->blocks->next;
       a->blocks->next = b;
       a->total += bytes;
