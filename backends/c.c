@@ -1,7 +1,7 @@
 /* c.c: the backend for C. Scalars are plain C99; vectors are GNU vector types, which gcc and clang both compile for any
  * instruction set. */
 #include "dialect.h"
-#include "../compiler/kernel/kernel.h"
+#include "../compiler/lower/lower.h"
 
 static const Dialect c_dialect = {
   .type = {

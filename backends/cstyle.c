@@ -1,7 +1,7 @@
 /* cstyle.c: prints programs as functions of a language like C: statements, loops, parameters. exprs.c prints their expressions.
  * The dialect (dialect.h) has the spellings that languages do not share. */
 #include "cstyle.h"
-#include "../compiler/kernel/kernel.h"
+#include "../compiler/lower/lower.h"
 #include <stdlib.h>
 #include <string.h>
 

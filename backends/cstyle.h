@@ -3,7 +3,7 @@
 #define TGC_CSTYLE_H
 #include "dialect.h"
 #include "../compiler/ir/refmap.h"
-#include "../compiler/kernel/units.h"
+#include "../compiler/lower/lower.h"
 
 /* of a value: where it is made; uses, those in products, any in another block */
 typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;

@@ -2,7 +2,7 @@
  * names, precedence, constants, arithmetic that wraps, addresses. Forms of the dialect print the rest, or calls of helpers, which
  * have one name in all languages, as tgc_max_f32x8. helpers.c defines these. Only numbers of the model reach the text. */
 #include "cstyle.h"
-#include "../compiler/kernel/kernel.h"
+#include "../compiler/lower/lower.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "llvm.h"
 #include "parts.h"
 #include "../compiler/ir/refmap.h"
-#include "../compiler/kernel/units.h"
+#include "../compiler/lower/lower.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

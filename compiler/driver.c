@@ -1,7 +1,9 @@
 /* driver.c: walks the table of passes.h from a graph to a plan. */
 #include "plan_text.h"
 #include "graph/graph.h"
-#include "kernel/kernel.h"
+#include "driver.h"
+#include "group/group.h"
+#include "lower/lower.h"
 #include "schedule/sched.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,36 @@
 /* driver.h: the table of passes and steps as the command line sees it, and dumps, from which compile_graph goes on. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
-#include "kernel/kernel.h"
+#include "ir/refmap.h"
+#include "schedule/schedule.h"
+
+/* ---- steps.c: the steps of kernels, whose rows are in steps.h; k is NULL for those of scope SCOPE_PLAN ---- */
+enum {
+#define STEP(letter, name, scope, kinds, level, needs, gives, gloss) STEP_##name,
+#include "steps.h"
+#undef STEP
+  STEP_COUNT
+};
+typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope;
+typedef enum { KIND_ANY, KIND_CPU } TargetKind; /* what a step serves: any target, or one of cores with caches and vectors */
+typedef struct KernelStep {
+  char letter;
+  const char *name;
+  void (*run)(Plan *p, Kernel *k);
+  Scope scope;
+  TargetKind kind;
+  Level level;             /* of the text after it */
+  const char *needs, *gives, *gloss;
+} KernelStep;
+extern const KernelStep step_table[STEP_COUNT];
+extern const char *const scope_name[], *const kind_name[];
+/* One step, over all kernels or the plan; kernels that the plan does not have in code are left out */
+void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
+void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
+void steps_end(Plan *p);                    /* frees what steps hand to each other */
+/* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
+void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
+void step_print(const Plan *p, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
 
 typedef struct PassInfo {
   char letter;

@@ -4,6 +4,7 @@
  *
  * needs: a plan as read (plan_text.c), its target    gives: nothing, or a message and EX_BADMODEL
  * keeps: the plan    breaks: nothing */
+#include "lower/lower.h"
 #include "plan_text.h"
 
 /* A message about a record, by its place among those of its kind */

@@ -12,7 +12,7 @@
 #include "plan_text.h"
 #include "ir/parse.h"
 #include "ir/print.h"
-#include "kernel/units.h"
+#include "opt/dot_ops.h"
 #include <stdlib.h>
 
 enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 };

@@ -5,9 +5,9 @@ cd "$(dirname "$0")/.." || exit 70
 grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -name '*.[ch]') /dev/null | awk '
   BEGIN {
     # compiler folders, each may include those to its left
-    n = split("support ir target cost interp graph schedule kernel bundle tune", order, " ")
-    for (i = 1; i <= n; i++) rank["compiler/" order[i]] = i
-    rank["compiler"] = n + 1   # the driver stands above the folders it drives
+    # . is compiler itself: the driver stands above the folders it drives, and the tuner runs steps by it
+    n = split("support ir target cost interp graph schedule nest opt group lower bundle . tune", order, " ")
+    for (i = 1; i <= n; i++) rank[order[i] == "." ? "compiler" : "compiler/" order[i]] = i
   }
   # a/b/../c -> a/c
   function clean(path,   part, out, k, m, i) {
@@ -31,7 +31,7 @@ grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -
     if (top(from) == "frontends")
       return top(to) == "frontends" || ((to in rank) && rank[to] <= rank["compiler/graph"])
     if (top(from) == "backends")
-      return top(to) == "backends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/target" || to == "compiler/kernel" ||
+      return top(to) == "backends" || to == "compiler/support" || to == "compiler/ir" || to == "compiler/target" || to == "compiler/lower" ||
              file == "compiler/schedule/schedule.h"   # the kernel list it renders
     return (from in rank) && (to in rank) && rank[to] < rank[from]
   }

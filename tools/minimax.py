@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the polynomials of compiler/kernel/libm.c: python3 tools/minimax.py [NAME]
+"""Prints the polynomials of compiler/lower/libm.c: python3 tools/minimax.py [NAME]
 
 Each is the best one in the sense of the greatest weighted error, found by Remez's exchange on a
 dense grid in 40 decimal digits, then rounded to f32 coefficient by coefficient from the lowest

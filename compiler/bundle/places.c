@@ -1,6 +1,6 @@
 /* places.c: proves that calls give kernels memory that holds their buffers.
  *
- * Each kernel's program is proved to touch its buffers only (kernel/bounds.c), counted from their first elements. Here the
+ * Each kernel's program is proved to touch its buffers only (lower/bounds.c), counted from their first elements. Here the
  * pointers that calls pass are computed as the text of the calls does: place of the first round, step of a round or row of a
  * table, pointers moved to where a kernel begins, the piece of a share of chunks, the cursor of a state. From each the buffer
  * must lie inside the region that it belongs to: an input, an output, the weights, the intermediate values, a state.

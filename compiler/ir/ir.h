@@ -44,7 +44,7 @@ typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
 /* What an op is priced as. ALU: one instruction of a register. DIV: a division, a reciprocal, a root. MOD: a remainder, a
- * quotient rounded down. FUNC: a function that kernel/libm.c makes of arithmetic; LIBM: one that is left to the C library. MEM: a
+ * quotient rounded down. FUNC: a function that lower/libm.c makes of arithmetic; LIBM: one that is left to the C library. MEM: a
  * load or a store. GATHER: a load from a place that data says. PAD: the comparisons and the select of a border. */
 typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
 enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* S and V in ops.h */
@@ -128,7 +128,7 @@ typedef struct Buf {
   int64_t slot;            /* input or output number; tensor id of a weight; state number */
   int64_t offset;          /* bytes from the start of the arena, the weights blob or the state; -1: not placed */
   int packed;              /* of a weight: 1 + row of Plan.packed; 0: the tensor as it is */
-  int64_t piece;           /* bytes that one share of a chain's chunks uses (kernel/group.c); 0: it is one for all */
+  int64_t piece;           /* bytes that one share of a chain's chunks uses (group/group.c); 0: it is one for all */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 

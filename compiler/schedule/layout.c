@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const int64_t MOST_BYTES = (int64_t)1 << 60; /* of a value, with the room around it */
-enum { GROUP_REST = 3 }; /* bytes that a dot-product unit may read past the last one (kernel/dot_ops.c) */
+enum { GROUP_REST = 3 }; /* bytes that a dot-product unit may read past the last one (opt/dot_ops.c) */
 
 /* ---- buffers ---- */
 static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, Ref value) {

@@ -99,7 +99,7 @@ static double gate_work(IR *ir, const Node *x, const Target *t) {
   return rate(t, PAD, STORE);
 }
 
-/* The part of a pad's readers that see its border; the others have no gates (kernel/peel.c). */
+/* The part of a pad's readers that see its border; the others have no gates (opt/peel.c). */
 static double border_share(const Node *x) {
   double inside = 1;
   for (int a = 0; a < x->rank; a++) inside *= fmax(0, 1 - (double)(pad_lo(x, a) + pad_hi(x, a)) / (double)x->dims[a]);

@@ -15,7 +15,7 @@ typedef struct NestSchedule {
   bool partial;            /* the search that found it was not finished */
 } NestSchedule;
 
-/* A nest as the steps of its kernel have it so far (kernel/steps.h). Those that tiles and borders leave follow the nest that
+/* A nest as the steps of its kernel have it so far (steps.h). Those that tiles and borders leave follow the nest that
  * they are left by. */
 typedef struct NestState {
   Ref nest;
@@ -33,7 +33,7 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* Loads and stores of a program that were proved to lie inside their buffers (kernel/bounds.c): by the algebra, but for
+/* Loads and stores of a program that were proved to lie inside their buffers (lower/bounds.c): by the algebra, but for
  * by_ranges, which needed values of loops one by one, and clamped, which were not proved and have clamped indices. */
 typedef struct KernelBounds { int64_t accesses, by_ranges, clamped; } KernelBounds;
 
@@ -85,12 +85,12 @@ typedef struct Layout {
 /* schedule/state_plan.c: elements by which the cursor of state k moves a window on, at most; 0: it is no window */
 int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a space */
-void packed_gather(const IR *ir, const Packed *k, void *out); /* kernel/pack.c: its elements */
+void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: its elements */
 bool packed_fits(const IR *ir, const Packed *k); /* it reads nothing outside of its tensor */
 
 /* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
 typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
-extern const char *const groups_name[GROUPS_COUNT]; /* kernel/group.c */
+extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 
 typedef struct Plan {
   Graph *g;
@@ -110,9 +110,9 @@ typedef struct Plan {
   Layout *layouts;         /* of all stored values, sources first */
   size_t nlayouts;
   double layout_cost[2];   /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
-  struct Affinity *affinity;   /* kernel/affinity.c: while kernels are lowered, else NULL */
+  struct Affinity *affinity;   /* group/affinity.c: while kernels are lowered, else NULL */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
-  VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: kernel/variants.c */
+  VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: lower/variants.c */
   struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */
   uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
   int64_t weight_bytes;

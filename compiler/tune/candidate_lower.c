@@ -1,4 +1,5 @@
 /* candidate_lower.c: candidates as programs, and what such a program costs by counting. */
+#include "../lower/lower.h"
 #include "batch.h"
 #include <math.h>
 

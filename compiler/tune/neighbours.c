@@ -1,7 +1,7 @@
 /* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
  * results, another order of loops, a range in other blocks, a border cut off or not, panels of the outermost range copied or not,
  * another unit, and two tiles changed against each other. */
-#include "../kernel/units.h"
+#include "../opt/dot_ops.h"
 #include "tune.h"
 #include <string.h>
 

@@ -5,7 +5,8 @@
  * (sandbox.c; batch.h lists its parts). search.c is the beam over them. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
-#include "../kernel/kernel.h"
+#include "../driver.h"
+#include "../opt/opts.h"
 #include <sys/types.h>
 
 double tune_clock(void);                             /* seconds, monotonic */

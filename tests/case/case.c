@@ -6,7 +6,7 @@
  * for this machine runs between guard pages: once with each buffer's end at the page behind it, once with its begin. */
 #include "case.h"
 #include "../../compiler/graph/graph.h"
-#include "../../compiler/kernel/kernel.h"
+#include "../../compiler/lower/lower.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <dlfcn.h>
 #include <errno.h>

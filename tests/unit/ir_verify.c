@@ -1,6 +1,7 @@
 /* ir_verify.c (unit test): what is right passes at each level; what is wrong is reported by its reason,
  * one case per rule, each in a process of its own because a report ends it. */
-#include "../../compiler/kernel/kernel.h"
+#include "../../compiler/driver.h"
+#include "../../compiler/opt/opts.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * and both signs, with multiply-adds of one and of two roundings. An argument gives the number of
  * floats per exponent as a power of two: 16 for the full measurement. */
 #include "../../compiler/interp/interp.h"
-#include "../../compiler/kernel/kernel.h"
+#include "../../compiler/lower/lower.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

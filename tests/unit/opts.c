@@ -4,7 +4,8 @@
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/interp/interp.h"
-#include "../../compiler/kernel/kernel.h"
+#include "../../compiler/driver.h"
+#include "../../compiler/opt/opts.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/ir/refmap.h"
-#include "../../compiler/kernel/kernel.h"
+#include "../../compiler/opt/opts.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
-#include "../../compiler/kernel/kernel.h"
+#include "../../compiler/group/group.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

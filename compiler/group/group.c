@@ -1,0 +1,619 @@
+/* group.c: kernels that run chunk by chunk together.
+ *
+ * Kernels run one after another, and between two of them all that the first one made travels through memory and
+ * all threads wait for each other. Where chunk c of each of some kernels in a row needs, of what the others of the row
+ * write, only what they write in their chunk c, all of them run for chunk 0, then for chunk 1 and so on: what they
+ * hand on stays in the cache of the core that made it, and threads meet at the end of the row. Products between two
+ * transforms of tiles, a step along each channel and one across them, sums over rows between two products are such
+ * rows; none of them is known here by name.
+ *
+ * A chunk is a value of a range of kind `thread`: in every nest one range r of extent E becomes
+ * c * (E / chunks) + r, and c is what threads share (threads.c). Ranges fit together that walk the memory of a value in the
+ * same steps. What follows is not assumed: every two accesses of the row to one buffer, of which one writes, are asked
+ * whether those of different chunks can meet (dependence.c).
+ *
+ * What only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
+ * thread uses again for one chunk after another. It never leaves the thread's cache, while memory for all of it would be
+ * fetched to be written. That is most of what a chain gains, and why a chain must not take more memory than its
+ * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
+ *
+ * needs: canonical nests, what they cost
+ * gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of groups
+ * keeps: nests canonical, and the value of every element */
+#include "group.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a chain; nests of one of them */
+enum { OVERREAD = 3 };                     /* bytes that a dot-product instruction may read past the last one (dot_ops.c) */
+
+/* ---- what a kernel touches ---- */
+typedef struct Touch {       /* one load or store: base + sum of coef * range */
+  int buf, nest;
+  bool write;
+  int64_t base, spread;      /* of an address that is no such sum: its least value, and how far it may be off */
+  int n;
+  Ref range[MAX_RANGES];
+  int64_t coef[MAX_RANGES];
+} Touch;
+
+typedef struct Member {
+  int kernel;
+  bool fit;                  /* may be in a chain */
+  int nests;
+  Ref nest[MAX_NESTS];       /* canonical */
+  int store[MAX_NESTS];      /* the touch that is its store */
+  int main;                  /* the nest that stores most */
+  VEC(Touch) touch;
+} Member;
+
+static Touch touch_of(IR *ir, const Node *access, int nest) {
+  Touch t = { .buf = (int)buffer_id(node(ir, access->src[0])), .nest = nest, .write = access->op == OP_STORE };
+  Ref rest = access->src[1];
+  Refs ranges = { 0 };
+  bool sum = true;
+  collect_ranges(ir, rest, &ranges);
+  for (size_t i = 0; i < ranges.n && sum; i++) {
+    Ref next;
+    int64_t coef;
+    sum = t.n < MAX_RANGES && ix_split(ir, rest, ranges.p[i], &coef, &next);
+    if (!sum) continue;
+    rest = next;
+    t.range[t.n] = ranges.p[i];
+    t.coef[t.n++] = coef;
+  }
+  if (!sum || !node_is_const(ir, rest, &t.base)) {
+    const Node *x = node(ir, access->src[1]);
+    int64_t most = ir->bufs.p[t.buf].elems - 1;
+    t.n = 0;
+    t.base = x->vmin < 0 ? 0 : x->vmin;
+    t.spread = (x->vmax > most ? most : x->vmax) - t.base;
+  }
+  VEC_FREE(&ranges);
+  return t;
+}
+
+static double elements(const IR *ir, Ref nest) {
+  const Node *x = node(ir, nest);
+  double n = 1;
+  for (int k = 1; k < x->nsrc; k++) n *= (double)range_extent(node(ir, x->src[k]));
+  return n;
+}
+
+/* By canonical nests, in which ranges are as long as they can be. What it touches counts also if it cannot be in a chain: a
+ * chain may make it. */
+static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
+  Refs all = { 0 };
+  const bool fit = k->nests.n <= MAX_NESTS;
+  *m = (Member){ .kernel = kernel, .fit = fit, .nests = fit ? (int)k->nests.n : 0 };
+  for (size_t i = 0; i < k->nests.n; i++) {
+    const Ref nest = k->nests.p[i].nest;
+    all.n = 0;
+    ir_toposort(ir, &nest, 1, &all);
+    for (size_t j = 0; j < all.n; j++) {
+      const Node *x = node(ir, all.p[j]);
+      m->fit &= x->op != OP_RANGE || range_kind(x) != RK_SERIAL;
+      if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+      if (x->op == OP_STORE && m->nests) m->store[i] = (int)m->touch.n;
+      VEC_PUSH(&m->touch, touch_of(ir, x, (int)i));
+      BufKind kind = ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind;
+      m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* states are read elsewhere in the old form */
+    }
+    if (!m->nests) continue;
+    m->nest[i] = nest;
+    if (elements(ir, nest) > elements(ir, m->nest[m->main])) m->main = (int)i;
+  }
+  VEC_FREE(&all);
+}
+
+static int64_t coef_of(const Touch *t, Ref range) {
+  for (int i = 0; i < t->n; i++)
+    if (t->range[i] == range) return t->coef[i];
+  return 0;
+}
+
+/* ---- one way to cut a kernel ---- */
+typedef struct Cut {
+  const Member *m;
+  Ref range[MAX_NESTS];      /* of each nest, the one that chunks share; 0: one chunk runs the nest */
+  int64_t span[MAX_NESTS];   /* elements that its store moves on from the first chunk to behind the last */
+} Cut;
+
+/* Cuts the main nest along r, if that leaves more than splinters of memory, and no rests of vectors where the whole has none;
+ * those beside it where they walk their buffer in the same steps, else not at all. */
+static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut *c) {
+  const Touch *main = &m->touch.p[m->store[m->main]];
+  const int64_t step = coef_of(main, r);
+  double uncut = 0;
+  *c = (Cut){ .m = m };
+  const int64_t bytes = llabs(step) * (range_extent(node(ir, r)) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
+  if (range_extent(node(ir, r)) % chunks || bytes < tunable(ir->ctx, group_run_least) ||
+      (step == 1 && bytes % LINE_BYTES && bytes * chunks % LINE_BYTES == 0))
+    return false;
+  for (int i = 0; i < m->nests; i++) {
+    const Node *x = node(ir, m->nest[i]);
+    const Touch *store = &m->touch.p[m->store[i]];
+    c->span[i] = step * range_extent(node(ir, r));
+    for (int k = 1; k < x->nsrc && !c->range[i]; k++)
+      if (i == m->main ? x->src[k] == r : coef_of(store, x->src[k]) * range_extent(node(ir, x->src[k])) == c->span[i])
+        c->range[i] = x->src[k];
+    if (!c->range[i]) uncut += elements(ir, m->nest[i]);
+  }
+  return uncut <= tunable(ir->ctx, group_uncut) * elements(ir, m->nest[m->main]);
+}
+
+static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
+  for (int i = 0; i < c->m->nests; i++)
+    if (c->range[i] && range_extent(node(ir, c->range[i])) % chunks) return false;
+  return true;
+}
+
+/* ---- what of a buffer an access touches in a chunk (dependence.c) ---- */
+static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_t chunks) {
+  Addresses w = { .base = t->base, .chunked = c->range[t->nest] != 0 };
+  if (t->spread) w.term[w.n++] = (Term){ 1, t->spread + 1 };
+  for (int i = 0; i < t->n; i++) {
+    int64_t n = range_extent(node(ir, t->range[i])), step = t->coef[i];
+    if (t->range[i] == c->range[t->nest]) {
+      n /= chunks;
+      w.chunk = step * n;
+    }
+    if (step < 0) {
+      w.base += step * (n - 1);
+      step = -step;
+    }
+    if (n > 1 && step) w.term[w.n++] = (Term){ step, n };
+  }
+  return w;
+}
+
+/* Accesses of two kernels of a chain, or of one, that must not meet across chunks do not. */
+static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks) {
+  for (size_t i = 0; i < a->m->touch.n; i++)
+    for (size_t j = 0; j < b->m->touch.n; j++) {
+      const Touch *s = &a->m->touch.p[i], *t = &b->m->touch.p[j];
+      if (s->buf != t->buf || (!s->write && !t->write) || (!a->range[s->nest] && !b->range[t->nest])) continue;
+      Addresses x = addresses_of(ir, a, s, chunks), y = addresses_of(ir, b, t, chunks);
+      if (!addresses_independent(&x, &y, chunks)) return false;
+    }
+  return true;
+}
+
+/* ---- chains ---- */
+typedef struct GroupChoice {  /* how the kernels from one on are grouped; a few bytes, for there is one a kernel */
+  int n;                      /* 1: the kernel is alone */
+  int64_t chunks, chunks_per_task; /* a thread takes chunks_per_task of the chunks at a time, one after another */
+  Ref along;                  /* the range of its first kernel that it is cut along */
+  double total;               /* cycles gained by it and by what is best behind it */
+} GroupChoice;
+
+typedef struct Group {
+  int n;
+  int64_t chunks, chunks_per_task;
+  Cut cut[MAX_MEMBERS];
+} Group;
+
+/* Span of the chain's store to the buffer; 0: it does not write it. */
+static int64_t written_span(const Group *c, int buf) {
+  for (int i = 0; i < c->n; i++)
+    for (int k = 0; k < c->cut[i].m->nests; k++)
+      if (c->cut[i].range[k] && c->cut[i].m->touch.p[c->cut[i].m->store[k]].buf == buf) return c->cut[i].span[k];
+  return 0;
+}
+
+/* The next kernel, cut along a range that walks what the chain wrote as it was written. */
+static bool group_add(const IR *ir, Group *c, const Member *m) {
+  for (size_t i = 0; m->fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
+    const Touch *t = &m->touch.p[i];
+    const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
+    for (int k = 0; k < t->n && span; k++) {
+      Cut *cut = &c->cut[c->n];
+      if (t->coef[k] * range_extent(node(ir, t->range[k])) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) ||
+          !divides(ir, cut, c->chunks))
+        continue;
+      bool apart = cuts_apart(ir, cut, cut, c->chunks);
+      for (int j = 0; j < c->n && apart; j++) apart = cuts_apart(ir, &c->cut[j], cut, c->chunks);
+      if (!apart) continue;
+      c->n++;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The first kernel of a group, cut; false: it cannot be cut so. */
+static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int64_t chunks) {
+  c->n = 1;
+  c->chunks = chunks;
+  return cut_along(ir, m, along, chunks, &c->cut[0]) && divides(ir, &c->cut[0], chunks) &&
+         cuts_apart(ir, &c->cut[0], &c->cut[0], chunks);
+}
+
+/* The group that a choice stands for; false: its kernels cannot be one. */
+static bool group_of(const Plan *p, const Member *m, const GroupChoice *choice, Group *c) {
+  c->chunks_per_task = choice->chunks_per_task;
+  if (!group_begin(p->ir, c, m, choice->along, choice->chunks)) return false;
+  while (c->n < choice->n && m->kernel + c->n < (int)p->kernels.n && group_add(p->ir, c, m + c->n)) continue;
+  return c->n == choice->n;
+}
+
+/* ---- buffers that nothing but a chain knows ---- */
+
+/* They need memory for one chunk only, and so each share of the chunks has a piece of its own: of the digits of an address those
+ * above the chunk's move down to its place. */
+typedef struct Piece {
+  int buf;
+  int64_t chunk, chunks, base; /* how far a chunk was from the next; the least address of chunk 0 */
+  int64_t elems;
+} Piece;
+
+/* An address of chunk 0 where the other chunks are not; false: digits that are neither below nor above the chunk's. */
+static bool place_in_piece(const Piece *p, const Touch *t, Ref cut, int64_t *base, int64_t *coef) {
+  const int64_t span = p->chunk * p->chunks, at = t->base - p->base;
+  int64_t low = at % span;
+  *base = at / span * p->chunk + low;
+  for (int i = 0; i < t->n; i++) {
+    coef[i] = t->coef[i] % span ? t->coef[i] : t->coef[i] / p->chunks;
+    if (t->coef[i] < 0) return false;
+    if (t->range[i] == cut || t->coef[i] % span == 0) continue;
+    if (t->coef[i] >= p->chunk) return false;
+  }
+  return true;
+}
+
+static bool piece_of(const IR *ir, const Group *c, int buf, Piece *p) {
+  bool first = true;
+  *p = (Piece){ .buf = buf, .chunks = c->chunks };
+  if (ir->bufs.p[buf].kind != BUF_ARENA) return false;
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < c->n; i++)
+      for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
+        const Cut *cut = &c->cut[i];
+        const Touch *t = &cut->m->touch.p[k];
+        if (t->buf != buf) continue;
+        Addresses w = addresses_of(ir, cut, t, c->chunks);
+        if (!pass) {
+          if (w.chunk <= 0 || t->spread || (!first && w.chunk != p->chunk)) return false;
+          if (first || w.base < p->base) p->base = w.base;
+          p->chunk = w.chunk;
+          first = false;
+          continue;
+        }
+        int64_t base, coef[MAX_RANGES], low = 0, most = 0;
+        if (!place_in_piece(p, t, cut->range[t->nest], &base, coef)) return false;
+        for (int j = 0; j < t->n; j++) {
+          int64_t n = range_extent(node(ir, t->range[j])) / (t->range[j] == cut->range[t->nest] ? c->chunks : 1);
+          most += coef[j] * (n - 1);
+          low += coef[j] == t->coef[j] ? coef[j] * (n - 1) : 0;
+        }
+        if ((t->base - p->base) % (p->chunk * p->chunks) + low >= p->chunk) return false;
+        if (base + most + 1 > p->elems) p->elems = base + most + 1;
+      }
+  return true;
+}
+
+/* The first and the last kernel that touch each buffer. */
+typedef struct Ends { int first, last; } Ends;
+
+static Ends *buffer_ends(const IR *ir, const Member *m, size_t n) {
+  Ends *e = xmalloc((ir->bufs.n + 1) * sizeof *e);
+  for (size_t b = 0; b < ir->bufs.n; b++) e[b] = (Ends){ -1, -1 };
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < m[i].touch.n; k++) {
+      Ends *x = &e[m[i].touch.p[k].buf];
+      if (x->first < 0) x->first = (int)i;
+      x->last = (int)i;
+    }
+  return e;
+}
+
+static bool inside(const Group *c, const Ends *e) {
+  return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n;
+}
+
+/* ---- what a chain is worth ---- */
+typedef struct Use { int buf, last; double bytes; bool written, chunked; int readers; } Use;
+typedef VEC(Use) Uses;
+
+static Use *use_of(const IR *ir, Uses *uses, int buf) {
+  for (size_t i = 0; i < uses->n; i++)
+    if (uses->p[i].buf == buf) return &uses->p[i];
+  const Buf *b = &ir->bufs.p[buf];
+  VEC_PUSH(uses, ((Use){ .buf = buf, .bytes = (double)b->elems * dt_bytes(b->dt), .last = -1 }));
+  return &uses->p[uses->n - 1];
+}
+
+static void collect_uses(const IR *ir, const Group *c, Uses *uses) {
+  for (int i = 0; i < c->n; i++)
+    for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
+      const Touch *x = &c->cut[i].m->touch.p[k];
+      Use *u = use_of(ir, uses, x->buf);
+      u->readers += u->written && !x->write && u->last < i;
+      u->chunked |= coef_of(x, c->cut[i].range[x->nest]) != 0;
+      u->written |= x->write;
+      u->last = i;
+    }
+}
+
+static double arena_bytes(const IR *ir, int buf) {
+  return ir->bufs.p[buf].kind == BUF_ARENA ? (double)ir->bufs.p[buf].elems * dt_bytes(ir->bufs.p[buf].dt) : 0;
+}
+
+/* The most that one of the kernels alone has in the arena. */
+static double alone_bytes(const IR *ir, const Group *c) {
+  double most = 0;
+  for (int i = 0; i < c->n; i++) {
+    const Group one = { .n = 1, .chunks = 1, .cut = { c->cut[i] } };
+    Uses uses = { 0 };
+    double bytes = 0;
+    collect_uses(ir, &one, &uses);
+    for (size_t k = 0; k < uses.n; k++) bytes += arena_bytes(ir, uses.p[k].buf);
+    if (bytes > most) most = bytes;
+    VEC_FREE(&uses);
+  }
+  return most;
+}
+
+/* Too large to stay where it was made. */
+static bool is_far(const Use *u, const Target *t) { return !stays(t, BY_GROUP, 2, u->bytes); }
+
+/* Chunks read what others read, too, as windows across their border do: the smaller they are, the more often. */
+static bool reads_again(const IR *ir, const Group *c) {
+  for (int i = 0; i < c->n; i++)
+    for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
+      const Touch *t = &c->cut[i].m->touch.p[k];
+      const Addresses a = addresses_of(ir, &c->cut[i], t, c->chunks);
+      const int64_t chunk = llabs(a.chunk);
+      int64_t reach = 0; /* from the first to the last element of a chunk, but for what all chunks together do not span */
+      for (int j = 0; j < a.n; j++) reach += a.term[j].step < chunk * c->chunks ? a.term[j].step * (a.term[j].n - 1) : 0;
+      if (!t->write && chunk && reach >= chunk) return true;
+    }
+  return false;
+}
+
+/* Cycles to write it to a core's second cache and read it there. */
+static double near_cycles(const Use *u, const Target *t) { return (1 + u->readers) * u->bytes / rate(t, L2_BYTES, GROUP); }
+
+/* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
+ * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
+static double group_gain(const IR *ir, const Group *c, const Ends *ends, const Target *t) {
+  Uses uses = { 0 };
+  double weights = 0, share = 0, saved = 0, near = 0;
+  double lost = start_cycles(t, BY_GROUP, (double)(c->chunks * c->n));
+  const double l1 = rate(t, L1_PART, GROUP) * t->l1_bytes, far_bytes = rate(t, FAR_BYTES, GROUP);
+  double most = meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
+  collect_uses(ir, c, &uses);
+  for (size_t i = 0; i < uses.n; i++)
+    most += near_cycles(&uses.p[i], t) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / far_bytes : 0);
+  double memory = most > 0 ? -alone_bytes(ir, c) : 0;
+  for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces take long to ask for */
+    const Use *u = &uses.p[i];
+    const bool far = is_far(u, t);
+    Piece p;
+    if (!u->chunked) weights += u->bytes;
+    else if (u->written && inside(c, &ends[u->buf]) && piece_of(ir, c, u->buf, &p)) {
+      const double piece = (double)p.elems * dt_bytes(ir->bufs.p[u->buf].dt);
+      share += piece;
+      memory += piece * (double)(c->chunks / c->chunks_per_task);
+      saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
+      near += piece < l1 && u->bytes > l1 ? near_cycles(u, t) : 0;
+      continue;
+    } else {
+      share += u->bytes / (double)c->chunks;
+      saved += far ? u->readers * u->bytes : 0;
+    }
+    memory += arena_bytes(ir, u->buf);
+  }
+  VEC_FREE(&uses);
+  if (most <= 0 || share > rate(t, L2_WORK, GROUP) * t->l2_bytes) return -1;
+  const bool near_weights = share + weights <= rate(t, L2_WHOLE, GROUP) * t->l2_bytes;
+  lost += (double)(c->chunks - 1) * weights / (near_weights ? rate(t, L2_BYTES, GROUP) : far_bytes);
+  if (memory > 0) return -1; /* what it saves would be fetched there */
+  if (near > 0 && reads_again(ir, c)) near = 0;
+  return saved / far_bytes + near + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
+}
+
+/* Enough for the threads that there may be, and about as many for each. */
+static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
+  const int64_t wanted = t->cores > 1 ? 2 * t->cores : u->group_shares_wanted; /* 1: not known */
+  return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);
+}
+
+/* Groups that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
+static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
+  const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
+  Group c;
+  if (!group_begin(ir, &c, m, r, chunks)) return;
+  while (m->kernel + c.n < (int)p->kernels.n && group_add(ir, &c, m + c.n))
+    for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
+      const int64_t shares = chunks / c.chunks_per_task;
+      if (chunks % c.chunks_per_task ||
+          !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
+        continue;
+      const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->target);
+      const double total = gain + best[c.n].total;
+      if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, total };
+    }
+}
+
+/* ---- and its kernels ---- */
+static Ref thread_range(IR *ir, int64_t n) { /* also of one value */
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ n, ir->next_range++, RK_THREAD }, 0, NULL);
+}
+
+/* The access in the buffer's piece. The nest is not cut yet: within a chunk its range counts anew. */
+static Ref move_access(IR *ir, Ref r, Ref cut, const Piece *p) {
+  const Node *x = node(ir, r);
+  Touch t = touch_of(ir, x, 0);
+  int64_t base, coef[MAX_RANGES];
+  CHECK(place_in_piece(p, &t, cut, &base, coef));
+  Ref at = ix_const(ir, base), src[4];
+  for (int i = 0; i < t.n; i++)
+    at = ix_add(ir, at,
+                ix_mul(ir, t.range[i] == cut ? ix_mod(ir, cut, range_extent(node(ir, cut)) / p->chunks) : t.range[i], coef[i]));
+  memcpy(src, x->src, x->nsrc * sizeof *src);
+  src[1] = at;
+  return node_with_src(ir, r, src);
+}
+
+static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
+  Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  VEC(Ref) from = { 0 };
+  VEC(Ref) to = { 0 };
+  ir_toposort(ir, &n.store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD || buffer_id(node(ir, x->src[0])) != p->buf) continue;
+    const Ref moved = move_access(ir, all.p[i], cut, p); /* what gates it may load, too, and stands before it */
+    VEC_PUSH(&to, ix_subst(ir, moved, (int)from.n, from.p, to.p));
+    VEC_PUSH(&from, all.p[i]);
+  }
+  if (from.n) n.store = ix_subst(ir, n.store, (int)from.n, from.p, to.p);
+  if (buffer_id(node(ir, node(ir, n.store)->src[0])) == p->buf) n.store = move_access(ir, n.store, cut, p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return nest_close(ir, &n);
+}
+
+static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
+  Ref chunk = thread_range(ir, r ? chunks : 1);
+  if (r) {
+    const int64_t part = range_extent(node(ir, r)) / chunks;
+    Ref own = range_make(ir, part, RK_LOOP);
+    nest = range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, chunk, part), own), 1, &own);
+  }
+  Nest n = nest_open(ir, nest);
+  CHECK(n.n < MAX_RANGES);
+  memmove(n.ranges + 1, n.ranges, (size_t)n.n++ * sizeof *n.ranges);
+  n.ranges[0] = chunk;
+  return nest_close(ir, &n);
+}
+
+/* The sinks of the chain's kernels, and the memory that is left of what they hand on. */
+static void group_apply(Plan *p, const Group *c, const Ends *ends) {
+  IR *ir = p->ir;
+  Uses uses = { 0 };
+  VEC(Piece) pieces = { 0 };
+  Piece piece;
+  collect_uses(ir, c, &uses);
+  for (size_t i = 0; i < uses.n; i++)
+    if (uses.p[i].written && inside(c, &ends[uses.p[i].buf]) && piece_of(ir, c, uses.p[i].buf, &piece)) VEC_PUSH(&pieces, piece);
+  for (int i = 0; i < c->n; i++) {
+    const Member *m = c->cut[i].m;
+    Kernel *k = &p->kernels.p[m->kernel];
+    Ref nests[MAX_NESTS];
+    for (int j = 0; j < m->nests; j++) {
+      ir->origin = node(ir, m->nest[j])->origin;
+      nests[j] = m->nest[j];
+      for (size_t x = 0; x < pieces.n; x++) nests[j] = move_accesses(ir, nests[j], c->cut[i].range[j], &pieces.p[x]);
+      nests[j] = cut_nest(ir, nests[j], c->cut[i].range[j], c->chunks);
+    }
+    k->sink = node_make(ir, OP_SINK, DT_NONE, 1, m->nests, nests, 0, NULL, 0, NULL);
+    step_even(p, k);
+    step_canon(p, k);
+    k->group_size = i ? 0 : c->n;
+    k->chunks_per_task = (int)c->chunks_per_task;
+  }
+  for (size_t x = 0; x < pieces.n; x++) {
+    Buf *b = &ir->bufs.p[pieces.p[x].buf];
+    const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0;
+    const int64_t whole = (pieces.p[x].elems * bytes + over + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    b->piece = whole;
+    b->elems = whole / bytes * (c->chunks / c->chunks_per_task);
+  }
+  VEC_FREE(&uses);
+  VEC_FREE(&pieces);
+}
+
+const char *const groups_name[GROUPS_COUNT] = { [GROUPS_FASTER] = "faster", [GROUPS_NONE] = "none", [GROUPS_ALL] = "all" };
+
+/* The best chains by the model, each by the kernel that it begins with */
+static GroupChoice *best_chains(const Plan *p, Groups which, const Member *m, const Ends *ends) {
+  const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
+  const size_t n = p->kernels.n;
+  GroupChoice *best = xmalloc((n + 1) * sizeof *best);
+  best[n].total = 0;
+  for (size_t i = n; i-- > 0;) {
+    const Node *x = node(ir, m[i].nest[m[i].main]);
+    best[i] = (GroupChoice){ .n = 1, .total = best[i + 1].total };
+    for (int k = 1; m[i].fit && k < x->nsrc; k++)
+      for (int64_t chunks = u->group_shares_least; chunks <= u->group_chunks_most && chunks <= range_extent(node(ir, x->src[k]));
+           chunks++)
+        if (range_extent(node(ir, x->src[k])) % chunks == 0) consider(p, which, ends, &m[i], x->src[k], chunks, &best[i]);
+  }
+  return best;
+}
+
+/* ---- as it is given ---- */
+enum { MOST_CHUNKS = 1 << 20 }; /* that may be given */
+
+/* "alone", or "4-kernels-r1-64-by-8": so many kernels, cut along range 1 of the first one's main nest into 64 chunks, of which a
+ * thread takes 8 at a time */
+static const char *chain_text(const IR *ir, const Member *m, const GroupChoice *c) {
+  const Node *x = node(ir, m->nest[m->main]);
+  int k = 1;
+  if (c->n < 2) return "alone";
+  while (x->src[k] != c->along) k++;
+  return arena_printf(&ir->ctx->model, "%d-kernels-r%d-%lld-by-%lld", c->n, k - 1, (long long)c->chunks,
+                      (long long)c->chunks_per_task);
+}
+
+/* The chain that a text means; false: the kernels cannot be one. */
+static bool chain_given(const Plan *p, const Member *m, const char *text, GroupChoice *c) {
+  const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
+  const Node *x = node(ir, m->nest[m->main]);
+  int n, range, end = 0;
+  long long chunks, each;
+  Group group;
+  *c = (GroupChoice){ .n = 1 };
+  if (!strcmp(text, "alone")) return true;
+  if (sscanf(text, "%d-kernels-r%d-%lld-by-%lld%n", &n, &range, &chunks, &each, &end) != 4 || text[end] || !m->fit || n < 2 ||
+      range < 0 || range + 1 >= x->nsrc || chunks < 2 || chunks > MOST_CHUNKS || each < 1 || chunks % each ||
+      chunks / each > u->group_shares_most)
+    return false;
+  *c = (GroupChoice){ n, chunks, each, x->src[range + 1], 0 };
+  return range_extent(node(ir, c->along)) % chunks == 0 && group_of(p, m, c, &group);
+}
+
+/* The chain that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
+static GroupChoice decide_chain(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, GroupChoice **best) {
+  const Question q = ask_kernel(p, "group", &p->kernels.p[kernel]);
+  GroupChoice c;
+  const bool fits = q.given && chain_given(p, &m[kernel], q.given, &c);
+  if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");
+  if (!fits && !*best) *best = best_chains(p, which, m, ends);
+  if (!fits) c = (*best)[kernel];
+  answer_with(p->ir, &q, chain_text(p->ir, &m[kernel], &c));
+  return c;
+}
+
+void step_groups(Plan *p, Kernel *unused) {
+  IR *ir = p->ir;
+  const Groups which = p->groups;
+  (void)unused;
+  if (which == GROUPS_NONE) return;
+  size_t n = p->kernels.n;
+  Member *m = xmalloc((n + 1) * sizeof *m);
+  for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
+  Ends *ends = buffer_ends(ir, m, n);
+  GroupChoice *best = NULL;
+  VEC(GroupChoice) chains = { 0 };
+  for (size_t i = 0; i < n; i += (size_t)chains.p[chains.n - 1].n)
+    VEC_PUSH(&chains, decide_chain(p, which, m, (int)i, ends, &best));
+  for (size_t i = 0, first = 0; i < chains.n; first += (size_t)chains.p[i++].n) {
+    Group c;
+    if (chains.p[i].n < 2) continue;
+    CHECK(group_of(p, &m[first], &chains.p[i], &c));
+    group_apply(p, &c, ends);
+  }
+  VEC_FREE(&chains);
+  free(best);
+  free(ends);
+  for (size_t i = 0; i < n; i++) VEC_FREE(&m[i].touch);
+  free(m);
+}

@@ -1,0 +1,420 @@
+/* threads.c: shares a kernel among threads: the opt THREADS(n).
+ *
+ * Of every nest some loops, as far outside as is good, become one range of units, of kind `thread`. A kernel is called for
+ * chunks [begin, end) of its n; chunk i has of each nest the units from i * units / n on, so that tiles
+ * and their rests share one parallel region. n follows from the work and never from the number of
+ * threads, a reduction stays in one unit, and no element is stored by two: the results are the same
+ * bits however many threads share the chunks.
+ *
+ * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds.
+ * A kernel that is not worth sharing stays whole: handing out work costs about a microsecond.
+ * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
+#include "../opt/opts.h"
+#include "group.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
+
+/* ---- cost ---- */
+enum { TILE_ROWS = 16 }; /* of a full tile of a matrix unit */
+
+static double instructions(const IR *ir, const Node *x, const Target *t) {
+  switch ((Op)x->op) {
+  case OP_LOAD:
+  case OP_STORE:
+  case OP_LANE:
+  case OP_PART: return rate(t, ALU, PARALLEL);
+  case OP_SHUFFLE: return rate(t, SHUFFLE, PARALLEL);
+  case OP_TILE:
+  case OP_SPILL: return TILE_ROWS * rate(t, MMA_LOAD, PARALLEL) * rate(t, ISSUE, PARALLEL);
+  case OP_MMA: return TILE_ROWS * rate(t, MMA_MULTIPLY, PARALLEL) * rate(t, ISSUE, PARALLEL);
+  case OP_SCALB: return rate(t, SCALB, PARALLEL);
+  case OP_VEC: return x->lanes * rate(t, ONE_BY_ONE, PARALLEL);
+  case OP_HRED: return node(ir, x->src[0])->lanes * rate(t, COMBINE, PARALLEL);
+  case OP_ADD: case OP_SUB: /* of a product: one instruction with it */
+    if (t->fma && dt_float((DType)x->dt) && (node(ir, x->src[0])->op == OP_MUL || node(ir, x->src[1])->op == OP_MUL)) return 0;
+    break;
+  default: break;
+  }
+  return op_info[x->op].level == L_EXPR && x->dt != DT_I64 ? op_instructions(t, BY_PARALLEL, (Op)x->op) : 0;
+}
+
+/* Executions of what depends on the ranges of a set: those of a nest are loops in each other, and a
+ * reduction's are around what needs them only. */
+static double executions(const IR *ir, const Refs *ranges, int nest_ranges, uint64_t set) {
+  double times = 1;
+  int deepest = nest_ranges;
+  while (deepest && !(set >> (deepest - 1) & 1)) deepest--;
+  for (size_t i = 0; i < ranges->n; i++)
+    if ((int)i < deepest || ((int)i >= nest_ranges && (set >> i & 1))) times *= (double)range_extent(node(ir, ranges->p[i]));
+  return times;
+}
+
+/* Cycles of a nest: each instruction as often as the loops around it run. */
+static double nest_cost(const IR *ir, Ref nest, const Target *t) {
+  const int loops = node(ir, nest)->nsrc - 1;
+  Varying v;
+  double total = 0;
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.nodes.n; i++)
+    total += instructions(ir, node(ir, v.nodes.p[i]), t) * executions(ir, &v.ranges, loops, v.by[i]);
+  varying_free(&v);
+  return total / rate(t, ISSUE, PARALLEL);
+}
+
+/* ---- what may be split ---- */
+static bool from_data(const IR *ir, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &r, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD;
+  VEC_FREE(&all);
+  return any;
+}
+
+/* A last tile was moved back (opts.c): two units of the range store the same elements. A place that data says is clamped by
+ * MIN, too. */
+static bool overlaps(const IR *ir, Ref root, Ref range) {
+  const Node *x = node(ir, root);
+  bool any = false;
+  for (int i = 0; i < x->nsrc && x->op == OP_SINK && !any; i++) any = overlaps(ir, x->src[i], range);
+  if (x->op != OP_STORE) return any;
+  Refs all = { 0 };
+  ir_toposort(ir, &x->src[1], 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !from_data(ir, all.p[i]);
+  VEC_FREE(&all);
+  return any;
+}
+
+/* A nest whose loops may be units but for the innermost ones: those whose units overlap are inside. */
+typedef struct Share {
+  Nest nest;
+  double cost, kernel;         /* cycles, and of all nests of the kernel */
+  int first, most;             /* loops from which on, and before which, may become units: serial ones may be outside of them */
+  int panels;                  /* loops outside of copies of operands (stage.c), which units further inside would repeat */
+  int from, loops;             /* that do: how many are outside of them, and how many they are */
+  int64_t units;
+} Share;
+
+/* Of the loops that are apart some may be merged, as long as every reduction varies with the innermost of
+ * them or below: else it would be found more than once. So rows of tiles, on which no product of tiles depends, stay
+ * innermost. */
+static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
+  const Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t), .panels = n.n };
+  enum { APART, OVERLAPPING, ROWS } kind[MAX_RANGES];
+  bool serial[MAX_RANGES + 1] = { false }; /* by place */
+  int at = 0;
+  for (int k = 0; k < n.n; k++)
+    kind[k] = range_kind(node(ir, n.ranges[k])) == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
+  for (int of = APART; of <= ROWS; of++) {
+    for (int k = 0; k < n.n; k++) {
+      if ((int)kind[k] != of) continue;
+      serial[at] = range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
+      s->nest.ranges[at++] = n.ranges[k];
+    }
+    if (of == APART) s->most = at;
+  }
+  while (s->first < s->most && serial[s->first]) s->first++;
+  for (at = s->first; at < s->most && !serial[at];) at++;
+  s->most = at;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    int deepest = n.n;
+    const bool panel = node(ir, all.p[i])->op == OP_NEST && all.p[i] != nest;
+    if (node(ir, all.p[i])->op != OP_RED && !panel) continue;
+    while (deepest && !ix_uses(ir, all.p[i], s->nest.ranges[deepest - 1])) deepest--;
+    if (panel) s->panels = deepest;
+    else if (deepest < s->most) s->most = deepest;
+  }
+  VEC_FREE(&all);
+}
+
+/* One nest reads what another one stores: they must not run at once. */
+static bool dependent(const IR *ir, const Refs *nests) {
+  RefMap writer = { 0 }; /* buffer + 1 to nest + 1 */
+  Refs all = { 0 };
+  bool any = false;
+  for (int loads = 0; loads < 2; loads++)
+    for (size_t i = 0; i < nests->n && nests->n > 1; i++) {
+      all.n = 0;
+      ir_toposort(ir, &nests->p[i], 1, &all);
+      for (size_t j = 0; j < all.n; j++) {
+        const Node *x = node(ir, all.p[j]);
+        if (loads ? x->op != OP_LOAD && x->op != OP_TILE : x->op != OP_STORE) continue;
+        Ref buf = (Ref)buffer_id(node(ir, x->src[0])) + 1;
+        if (ir->bufs.p[buf - 1].kind == BUF_LOCAL) continue; /* a call's own */
+        if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
+        else any |= refmap_get(&writer, buf) != 0;
+      }
+    }
+  VEC_FREE(&all);
+  refmap_free(&writer);
+  return any;
+}
+
+/* ---- the choice ---- */
+/* Values of the range lie further apart than those of any other loop: each thread has one block of memory. */
+static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
+  int64_t mine, other;
+  Ref rest;
+  bool most = ix_split(ir, index, n->ranges[k], &mine, &rest);
+  for (int j = 0; j < n->n && most; j++)
+    if (j != k) most = ix_split(ir, index, n->ranges[j], &other, &rest) && llabs(other) <= llabs(mine);
+  return most;
+}
+
+/* The part of the lines stored to that threads sharing loop k would write to together: those at the ends of what the loop
+ * walks from first to last. */
+static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
+  const Node *x = node(ir, store);
+  int64_t step;
+  Ref rest;
+  if (!ix_split(ir, x->src[1], n->ranges[k], &step, &rest)) return 0;
+  double run = (double)llabs(step) * (double)range_extent(node(ir, n->ranges[k])) * dt_bytes((DType)node(ir, x->src[2])->dt);
+  return run < LINE_BYTES ? 1 : LINE_BYTES / run;
+}
+
+typedef struct Touched {
+  int64_t buf;
+  double bytes, twice;     /* the part of it that comes to be in two caches */
+  bool all;                /* each thread reads all of it */
+} Touched;
+
+/* What an access does if loop k is shared. Of a buffer that nobody knows more of, kernels before and after are taken to share
+ * blocks of memory. */
+static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
+  IR *ir = p->ir;
+  const Node *x = node(ir, access);
+  const bool store = x->op == OP_STORE;
+  const Node *value = store ? node(ir, x->src[2]) : x;
+  const int64_t span = affinity_span(ir, x->src[1], n->ranges[k]);
+  Refs ranges = { 0 };
+  Touched r = { buffer_id(node(ir, x->src[0])), (double)value->lanes * dt_bytes((DType)value->dt), 0,
+                !store && span == SPAN_NONE };
+  if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
+    r.twice = store ? affinity_storing(p, r.buf, span) : affinity_reading(p, r.buf, span);
+    const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
+    if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
+    if (store && !in_blocks) r.twice += rate(p->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
+  }
+  collect_ranges(ir, x->src[1], &ranges);
+  for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(node(ir, ranges.p[j]));
+  VEC_FREE(&ranges);
+  return r;
+}
+
+/* Cycles that threads lose to each other when loop k of the nest is what they share: to lines that come to be in two
+ * caches, unless these lose them meanwhile, and to reading what does not vary with it: each of them, and, if no cache holds
+ * it, in each call. */
+static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
+  VEC(Touched) touched = { 0 };
+  Refs all = { 0 };
+  const double l2 = p->target->l2_bytes, calls = k ? fmax(1, log2(chunks)) : 1; /* a thread takes its share by halves */
+  double total = 0;
+  ir_toposort(p->ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(p->ir, all.p[i]);
+    size_t at = 0;
+    if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) ||
+        p->ir->bufs.p[buffer_id(node(p->ir, x->src[0]))].kind == BUF_LOCAL)
+      continue;
+    Touched r = touched_by(p, n, k, all.p[i]);
+    while (at < touched.n && touched.p[at].buf != r.buf) at++;
+    if (at == touched.n) VEC_PUSH(&touched, r);
+    else touched.p[at].bytes += r.bytes, touched.p[at].twice = fmax(touched.p[at].twice, r.twice), touched.p[at].all |= r.all;
+  }
+  for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
+    const Buf *b = &p->ir->bufs.p[touched.p[i].buf];
+    const double bytes = fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt));
+    total += lines_cycles(p->target, BY_PARALLEL, touched.p[i].twice * bytes / LINE_BYTES * fmin(1, l2 / bytes));
+    if (touched.p[i].all)
+      total += bytes / rate(p->target, FAR_BYTES, PARALLEL) *
+               ((bytes > rate(p->target, L2_WORK, PARALLEL) * l2 ? calls : 1) - 0.5);
+  }
+  VEC_FREE(&touched);
+  VEC_FREE(&all);
+  return total;
+}
+
+/* As few loops from s->from on as give enough units, while a unit is worth the two divisions that find its place. */
+static void count_units(const Plan *p, int chunks, Share *s) {
+  const IR *ir = p->ir;
+  const Tunables *u = tunables_of(ir->ctx);
+  s->loops = 0;
+  s->units = 1;
+  while (s->from + s->loops < s->most) {
+    int64_t e = range_extent(node(ir, s->nest.ranges[s->from + s->loops]));
+    bool fine = s->cost / (double)s->units <=
+                s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of it all */
+    bool repeats = s->from + s->loops >= s->panels && fine;
+    bool enough = repeats || s->units >= (int64_t)u->units_of_chunk * chunks || (s->units >= chunks && s->units % chunks == 0);
+    double least = s->units < chunks ? rate(p->target, UNIT_FEW, PARALLEL) : rate(p->target, UNIT, PARALLEL);
+    if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
+    s->units *= e;
+    s->loops++;
+  }
+}
+
+/* Which loop to share: the outermost, unless threads lose less to each other by an inner one. */
+static void choose_loops(const Plan *p, int chunks, Share *s) {
+  const Tunables *u = tunables_of(p->ir->ctx);
+  double least = 0;
+  int best = s->first;
+  for (int k = s->first; k < s->most; k++) {
+    const double lost = sharing_cycles(p, &s->nest, k, chunks);
+    s->from = k;
+    count_units(p, chunks, s);
+    bool enough = s->units >= chunks || (s->units >= u->units_few && lost < u->inner_loop_few * least);
+    if (k == s->first || (enough && lost < u->inner_loop_gain * least)) best = k, least = lost;
+  }
+  s->from = best;
+  count_units(p, chunks, s);
+}
+
+/* Who has what of it now: threads that share the loop, or one of them, if it is 0. */
+static void note_affinity(const Plan *p, const Nest *n, Ref loop, bool stores) {
+  IR *ir = p->ir;
+  Refs all = { 0 };
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (stores ? x->op != OP_STORE : x->op != OP_LOAD && x->op != OP_TILE) continue;
+    affinity_note(p, buffer_id(node(ir, x->src[0])), stores, loop ? affinity_span(ir, x->src[1], loop) : SPAN_ONE);
+  }
+  VEC_FREE(&all);
+}
+
+/* ---- and its application ---- */
+/* Also of one unit, which one chunk runs. The number is that of the outermost loop in it, so that it keeps its place in sums. */
+static Ref thread_range(IR *ir, int64_t units, int64_t number) {
+  const int64_t arg[3] = { units, number, RK_THREAD };
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+}
+
+static Ref close_share(IR *ir, Share *s) {
+  Nest *n = &s->nest;
+  const int64_t number = s->loops ? range_id(node(ir, n->ranges[s->from])) : ir->next_range++;
+  Ref unit = thread_range(ir, s->units, number), rest = unit;
+  if (!s->loops) {
+    CHECK(n->n < MAX_RANGES);
+    memmove(n->ranges + 1, n->ranges, (size_t)n->n++ * sizeof *n->ranges);
+    n->ranges[0] = unit;
+    return nest_close(ir, n);
+  }
+  Ref *shared = n->ranges + s->from;
+  for (int k = s->loops - 1; k >= 0; k--) {
+    const int64_t e = range_extent(node(ir, shared[k]));
+    const Ref at = k ? ix_mod(ir, rest, e) : rest;
+    n->store = ix_subst(ir, n->store, 1, &shared[k], &at);
+    rest = ix_div(ir, rest, e);
+  }
+  n->n -= s->loops - 1;
+  shared[0] = unit;
+  memmove(shared + 1, shared + s->loops, (size_t)(n->n - s->from - 1) * sizeof *shared);
+  return nest_close(ir, n);
+}
+
+/* Ranges of chunks that nests have by group.c stand outermost; their number, 0: there are none */
+static int threads_given(const Plan *p, Refs *nests) {
+  IR *ir = p->ir;
+  int64_t chunks = 0;
+  for (size_t i = 0; i < nests->n; i++) {
+    Nest n = nest_open(ir, nests->p[i]);
+    int at = 0;
+    while (at < n.n && range_kind(node(ir, n.ranges[at])) != RK_THREAD) at++;
+    if (at == n.n) continue;
+    Ref chunk = n.ranges[at];
+    if (range_extent(node(ir, chunk)) > chunks) chunks = range_extent(node(ir, chunk));
+    memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
+    n.ranges[0] = chunk;
+    nests->p[i] = nest_close(ir, &n);
+    for (int stores = 0; stores < 2; stores++) note_affinity(p, &n, chunk, stores);
+  }
+  return (int)chunks;
+}
+
+/* The loops that threads share by the model; the number of chunks. wanted: chunks; 0: as many as the model says */
+static int model_chunks(const Plan *p, const Refs *nests, Share *s, int64_t bytes, int wanted) {
+  const Target *t = p->target;
+  double sum = 0, moved = memory_cycles(t, BY_PARALLEL, (double)bytes, (double)bytes), total, largest = 0;
+  int chunks = wanted ? wanted : 1;
+  for (size_t i = 0; i < nests->n; i++) sum += s[i].cost;
+  total = overlapped(t, BY_PARALLEL, moved, sum);
+  for (size_t i = 0;
+       i < sizeof chunk_counts / sizeof *chunk_counts && !wanted && chunks == 1 && worth_sharing(t, BY_PARALLEL, total); i++)
+    if (total / chunk_counts[i] >= rate(t, CHUNK, PARALLEL)) chunks = chunk_counts[i];
+  if (chunks > 1 && dependent(p->ir, nests)) chunks = 1;
+  int64_t units = 1; /* of the nest that costs most */
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    s[i].cost *= total / sum;
+    s[i].kernel = total;
+    choose_loops(p, chunks, &s[i]);
+    if (s[i].cost > largest) largest = s[i].cost, units = s[i].units;
+  }
+  if (units < chunks) chunks = (int)units;
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) count_units(p, chunks, &s[i]);
+  return chunks;
+}
+
+/* "1", or "24:0+2:1+1": chunks, and of each nest the first of its loops that threads share and how many they are */
+static const char *chunks_text(Arena *a, const Share *s, size_t n, int chunks) {
+  Sb text = { 0 };
+  sb_printf(&text, "%d", chunks);
+  for (size_t i = 0; i < n && chunks > 1; i++) sb_printf(&text, ":%d+%d", s[i].from, s[i].loops);
+  return sb_keep(&text, a);
+}
+
+/* 0: the nests have no such loops, or must not run at once. */
+static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share *s) {
+  int chunks, end = 0;
+  if (sscanf(text, "%d%n", &chunks, &end) != 1 || chunks < 1 || chunks > MAX_CHUNKS) return 0;
+  if (chunks > 1 && dependent(ir, nests)) return 0;
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) {
+    Share *x = &s[i];
+    int length = 0;
+    if (sscanf(text + end, ":%d+%d%n", &x->from, &x->loops, &length) != 2 || x->from < x->first || x->loops < 0 ||
+        x->loops > x->most - x->from)
+      return 0;
+    end += length;
+    x->units = 1;
+    for (int k = 0; k < x->loops; k++) x->units *= range_extent(node(ir, x->nest.ranges[x->from + k]));
+  }
+  return text[end] ? 0 : chunks;
+}
+
+/* Makes loops of threads; the number of chunks, 1: serial. bytes: what the kernel touches; wanted: chunks, 0: as many as the
+ * model says; q: about chunks and loops, which counts before both */
+static int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q) {
+  IR *ir = p->ir;
+  Share *s = xmalloc((nests->n + 1) * sizeof *s);
+  for (size_t i = 0; i < nests->n; i++) open_share(ir, nests->p[i], p->target, &s[i]);
+  int chunks = q->given ? given_chunks(ir, nests, q->given, s) : 0;
+  if (q->given && !chunks) answer_refused(ir, q, "the kernel cannot be shared so");
+  if (!chunks) chunks = model_chunks(p, nests, s, bytes, wanted);
+  answer_with(ir, q, chunks_text(&ir->ctx->model, s, nests->n, chunks));
+  for (int stores = 0; stores < 2; stores++)
+    for (size_t i = nests->n; i-- > 0;)
+      note_affinity(p, &s[i].nest, chunks > 1 && s[i].loops ? s[i].nest.ranges[s[i].from] : 0, stores);
+  for (size_t i = 0; i < nests->n && chunks > 1; i++) nests->p[i] = close_share(ir, &s[i]);
+  free(s);
+  return chunks;
+}
+
+void step_threads(Plan *p, Kernel *k) {
+  Refs nests = { 0 };
+  int wanted = 0; /* chunks, at most, by the nests' schedules */
+  for (size_t i = 0; i < k->states.n; i++)
+    if (!k->states.p[i].depth && k->states.p[i].opts->threads > wanted) wanted = k->states.p[i].opts->threads;
+  states_nests(k, &nests);
+  k->chunks = threads_given(p, &nests);
+  if (!k->chunks) {
+    const Question q = ask_kernel(p, "chunks", k);
+    k->chunks = threads_apply(p, &nests, k->bytes_read + k->bytes_written, wanted, &q);
+  }
+  states_put(k, &nests);
+}

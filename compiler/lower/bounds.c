@@ -1,0 +1,619 @@
+/* bounds.c: proves that every load and store of a program lies inside its buffer, and what is read of a tile in the tile.
+ *
+ * An access reaches the elements [index + first, index + last] of its buffer, while its gate is open. The proof takes the
+ * index and the gate apart into a list of nodes and evaluates intervals over a box: a range of values for each loop. Three
+ * methods, the cheapest first:
+ *   1. The bounds that the algebra keeps in every node prove it (Node.vmin and .vmax).
+ *   2. Intervals over all values of the loops prove it, with the conjuncts of the gate as linear inequalities: from L <= 0
+ *      follows index <= index - q * L for q >= 0, and the terms that both have in common cancel.
+ *   3. The box is halved along a loop that the gate, a quotient, a remainder or a selection depends on, until the gate is
+ *      closed or the index inside in each part. At single points this runs the index expression of the program. A value
+ *      that depends on data and has few values, such as a clamped index, is halved like a loop.
+ * What depends on data counts by its bounds: a weight by its values, an element of an intermediate buffer by the bounds of
+ * what kernels store there or of the graph node that the buffer holds, everything else by its type. A condition on data may
+ * be true.
+ *
+ * An access that is not proved within the budget is clamped: its index becomes MIN(MAX(index, 0), greatest). A PREFETCH
+ * touches no memory and is no access.
+ *
+ * needs: programs in the order of their execution
+ * gives: Kernel.bounds    keeps: the value of every element, where no access was outside
+ * breaks: nothing */
+#include "../ir/span.h"
+#include "lower.h"
+#include <stdlib.h>
+
+enum {
+  MAX_LINEAR = 24, /* terms of an index, and of a conjunct, that cancel against each other */
+  MAX_CONJUNCTS = 24
+};
+
+typedef struct Item {        /* a node below an index or a gate */
+  const Node *x;
+  Ref r;
+  int first;                 /* of its sources in Bounds.from; -1: a leaf */
+  bool hard;                 /* a range, or a value that depends on data, that is halved */
+  Span now;                  /* over the box */
+  Span part;                 /* of the values that it has in all, those of the box */
+} Item;
+
+typedef struct Linear {      /* sum of k * item, and a constant */
+  int n;
+  int64_t c;
+  struct { int item; int64_t k; } t[MAX_LINEAR];
+} Linear;
+
+struct Bounds {
+  const Plan *p;
+  IR *ir;
+  Span *content;             /* by buffer: the integers that its elements may be; empty: nothing was stored yet */
+  size_t nbufs;
+  RefMap stored;             /* buffers + 1 that the kernel stores to */
+  RefMap place;              /* node to its item + 1 */
+  VEC(Item) item;            /* of one access, sources first */
+  VEC(int) from;             /* items of sources */
+  int64_t boxes, all_boxes;
+  int gate, index;           /* items; gate -1: open */
+  int64_t first, last;       /* elements from index on that are touched */
+  int64_t begin, end;        /* indices of the buffer's elements; begin is 0, but where pointers are moved */
+  const Kernel *moved;       /* its pointers are moved on by so many elements; NULL: none */
+  const int64_t *shift;
+  bool linear;               /* sum says what the index is */
+  Linear sum, conjunct[MAX_CONJUNCTS]; /* each <= 0 where the gate is open */
+  int conjuncts;
+};
+
+/* ---- what data may be ---- */
+
+static Span type_span(DType d) {
+  Span s;
+  dt_bounds(d, &s.lo, &s.hi);
+  return s;
+}
+
+static Span weight_span(const Bounds *b, const Buf *buf) {
+  const Tensor *t = &b->ir->tensors.p[buf->slot];
+  Span s = { INT64_MAX, INT64_MIN };
+  if (buf->packed) s = (Span){ 0, 0 }; /* where a gate is closed */
+  for (int64_t i = 0; i < t->elems; i++) {
+    const int64_t v = tensor_bits(t, i);
+    s = span_or(s, (Span){ v, v });
+    if (!t->data) break;
+  }
+  return buf->dt == DT_U64 && s.lo < 0 ? UNKNOWN : s;
+}
+
+static Span loaded(Bounds *b, const Node *load) {
+  const size_t at = (size_t)buffer_id(node(b->ir, load->src[0]));
+  const Buf *buf = &b->ir->bufs.p[at];
+  const Span type = type_span((DType)load->dt);
+  if (!dt_int(buf->dt) || at >= b->nbufs) return type;
+  Span *s = &b->content[at];
+  if (buf->kind == BUF_WEIGHT && s->lo > s->hi) *s = weight_span(b, buf);
+  if (buf->kind == BUF_WEIGHT) return *s;
+  if ((buf->kind == BUF_ARENA || buf->kind == BUF_OUTPUT) && s->lo <= s->hi && !refmap_get(&b->stored, (Ref)at + 1)) return *s;
+  return type;
+}
+
+/* ---- intervals ---- */
+
+static Span compared(Op op, Span a, Span b) {
+  const Span yes = { 1, 1 }, no = { 0, 0 }, may = { 0, 1 };
+  if (!known(a) || !known(b)) return may;
+  switch (op) {
+  case OP_CMPLT: return a.hi < b.lo ? yes : a.lo >= b.hi ? no : may;
+  case OP_CMPLE: return a.hi <= b.lo ? yes : a.lo > b.hi ? no : may;
+  case OP_CMPEQ: return a.lo == a.hi && b.lo == b.hi && a.lo == b.lo ? yes : a.hi < b.lo || b.hi < a.lo ? no : may;
+  default: return a.hi < b.lo || b.hi < a.lo ? yes : a.lo == a.hi && b.lo == b.hi ? no : may;
+  }
+}
+
+static Span divided(Op op, Span a, Span by) {
+  if (!known(a) || by.lo != by.hi || by.lo <= 0) return UNKNOWN;
+  const int64_t m = by.lo, lo = i64_floor_div(a.lo, m), hi = i64_floor_div(a.hi, m);
+  if (op == OP_FLDIV) return (Span){ lo, hi };
+  return lo == hi ? (Span){ a.lo - lo * m, a.hi - lo * m } : (Span){ 0, m - 1 };
+}
+
+static Span logical(Op op, DType d, Span a, Span b) {
+  if (d != DT_BOOL) return UNKNOWN;
+  if (op == OP_AND) return (Span){ a.lo & b.lo, a.hi & b.hi };
+  if (op == OP_OR) return (Span){ a.lo | b.lo, a.hi | b.hi };
+  return a.lo == a.hi && b.lo == b.hi ? (Span){ a.lo ^ b.lo, a.lo ^ b.lo } : (Span){ 0, 1 };
+}
+
+/* The interval of an item that is no leaf, from those of its sources. */
+static Span combined(const Bounds *b, const Item *it) {
+  const Node *x = it->x;
+  const int *from = &b->from.p[it->first];
+  const Span s0 = b->item.p[from[0]].now, s1 = x->nsrc > 1 ? b->item.p[from[1]].now : UNKNOWN;
+  Span r = UNKNOWN;
+  switch ((Op)x->op) {
+  case OP_ADD:
+    if (known(s0) && known(s1) && (!i64_add(s0.lo, s1.lo, &r.lo) || !i64_add(s0.hi, s1.hi, &r.hi))) r = UNKNOWN;
+    break;
+  case OP_SUB:
+    if (known(s0) && known(s1) &&
+        (__builtin_sub_overflow(s0.lo, s1.hi, &r.lo) || __builtin_sub_overflow(s0.hi, s1.lo, &r.hi)))
+      r = UNKNOWN;
+    break;
+  case OP_NEG: if (known(s0)) r = (Span){ -s0.hi, -s0.lo }; break;
+  case OP_MUL: if (known(s0) && known(s1)) r = span_mul(s0, s1); break;
+  case OP_FLDIV: case OP_FLMOD: r = divided((Op)x->op, s0, s1); break;
+  case OP_MIN: r = (Span){ s0.lo < s1.lo ? s0.lo : s1.lo, s0.hi < s1.hi ? s0.hi : s1.hi }; break;
+  case OP_MAX: r = (Span){ s0.lo > s1.lo ? s0.lo : s1.lo, s0.hi > s1.hi ? s0.hi : s1.hi }; break;
+  case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: r = compared((Op)x->op, s0, s1); break;
+  case OP_AND: case OP_OR: case OP_XOR: r = logical((Op)x->op, (DType)x->dt, s0, s1); break;
+  case OP_NOT: if (x->dt == DT_BOOL) r = (Span){ 1 - s0.hi, 1 - s0.lo }; break;
+  case OP_WHERE: {
+    const Span s2 = b->item.p[from[2]].now;
+    r = s0.lo ? s1 : s0.hi ? span_or(s1, s2) : s2;
+    break;
+  }
+  case OP_CAST: case OP_BCAST: case OP_LANE: r = s0; break;
+  case OP_VEC:
+    r = s0;
+    for (int k = 1; k < x->nsrc; k++) r = span_or(r, b->item.p[from[k]].now);
+    break;
+  default: BUG("no interval of %s", op_info[x->op].name);
+  }
+  const Span type = type_span((DType)x->dt);
+  if (x->dt == DT_U64 && r.lo < 0) return UNKNOWN;
+  return r.lo < type.lo || r.hi > type.hi ? type : r; /* it wraps */
+}
+
+/* Ops that combined() knows, of integers; everything else is a leaf. */
+static bool is_leaf(const IR *ir, const Node *x) {
+  switch ((Op)x->op) {
+  case OP_ADD: case OP_SUB: case OP_NEG: case OP_MUL: case OP_FLDIV: case OP_FLMOD: case OP_MIN: case OP_MAX: case OP_AND:
+  case OP_OR: case OP_XOR: case OP_NOT: case OP_WHERE: case OP_BCAST: case OP_LANE: case OP_VEC:
+    return dt_float((DType)x->dt);
+  case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: case OP_CAST:
+    return dt_float((DType)node(ir, x->src[0])->dt) || dt_float((DType)x->dt) || (x->op == OP_CAST && x->dt == DT_BOOL);
+  default: return true;
+  }
+}
+
+static Span leaf_span(Bounds *b, const Node *x) {
+  if (x->op == OP_CONST) return (Span){ const_value(x), const_value(x) };
+  if (x->op == OP_RANGE) return (Span){ 0, range_extent(x) - 1 };
+  if (x->op == OP_LOAD && x->nsrc == 2) return loaded(b, x);
+  if (x->op == OP_LOAD) { /* or what it gives while its gate is closed */
+    const Node *otherwise = node(b->ir, x->src[3]);
+    while (otherwise->op == OP_BCAST) otherwise = node(b->ir, otherwise->src[0]);
+    return span_or(loaded(b, x), (Span){ otherwise->vmin, otherwise->vmax });
+  }
+  return dt_float((DType)x->dt) ? UNKNOWN : (Span){ x->vmin, x->vmax };
+}
+
+static void evaluate(Bounds *b) {
+  for (size_t i = 0; i < b->item.n; i++)
+    if (b->item.p[i].first >= 0) b->item.p[i].now = span_and(combined(b, &b->item.p[i]), b->item.p[i].part);
+}
+
+/* ---- an access taken apart ---- */
+
+/* The item of r; sources come first. Ends at leaves: what is loaded stands for itself. */
+static int item_of(Bounds *b, Ref r) {
+  VEC(Ref) stack = { 0 };
+  VEC_PUSH(&stack, r);
+  while (stack.n) {
+    const Ref top = stack.p[stack.n - 1];
+    const Node *x = node(b->ir, top);
+    const bool leaf = is_leaf(b->ir, x);
+    const size_t open = stack.n;
+    if (refmap_get(&b->place, top)) {
+      stack.n--;
+      continue;
+    }
+    for (int k = 0; k < x->nsrc && !leaf; k++)
+      if (!refmap_get(&b->place, x->src[k])) VEC_PUSH(&stack, x->src[k]);
+    if (stack.n > open) continue;
+    Item it = { .x = x, .r = top, .first = leaf ? -1 : (int)b->from.n, .part = UNKNOWN };
+    for (int k = 0; k < x->nsrc && !leaf; k++) VEC_PUSH(&b->from, (int)refmap_get(&b->place, x->src[k]) - 1);
+    if (leaf) it.now = leaf_span(b, x);
+    VEC_PUSH(&b->item, it);
+    refmap_set(&b->place, top, (Ref)b->item.n);
+    stack.n--;
+  }
+  VEC_FREE(&stack);
+  return (int)refmap_get(&b->place, r) - 1;
+}
+
+static bool add_term(Linear *s, int item, int64_t k) {
+  int i = 0;
+  while (i < s->n && s->t[i].item != item) i++;
+  if (i == MAX_LINEAR) return false;
+  if (i == s->n) {
+    s->t[s->n].item = item;
+    s->t[s->n++].k = 0;
+  }
+  if (!i64_add(s->t[i].k, k, &s->t[i].k)) return false;
+  if (!s->t[i].k) s->t[i] = s->t[--s->n];
+  return true;
+}
+
+/* s += k * the item; false: it cannot be said so, or a part of it may wrap. */
+static bool add_linear(const Bounds *b, Linear *s, int item, int64_t k) {
+  const Item *it = &b->item.p[item];
+  const int *from = it->first >= 0 ? &b->from.p[it->first] : NULL;
+  int64_t by;
+  if (!known(it->now)) return false;
+  if (it->now.lo == it->now.hi) return i64_mul(k, it->now.lo, &by) && i64_add(s->c, by, &s->c);
+  if (it->x->dt != DT_I64 || it->x->lanes > 1 || !from) return add_term(s, item, k);
+  switch ((Op)it->x->op) {
+  case OP_ADD: return add_linear(b, s, from[0], k) && add_linear(b, s, from[1], k);
+  case OP_SUB: return i64_mul(k, -1, &by) && add_linear(b, s, from[0], k) && add_linear(b, s, from[1], by);
+  case OP_NEG: return i64_mul(k, -1, &by) && add_linear(b, s, from[0], by);
+  case OP_MUL:
+    for (int side = 0; side < 2; side++) {
+      const Span c = b->item.p[from[side]].now;
+      if (c.lo == c.hi && known(c)) return i64_mul(k, c.lo, &by) && add_linear(b, s, from[1 - side], by);
+    }
+    return add_term(s, item, k);
+  default: return add_term(s, item, k);
+  }
+}
+
+/* The conjunct a - c + plus <= 0. */
+static void add_conjunct(Bounds *b, int a, int c, int64_t plus) {
+  Linear l = { .c = plus };
+  if (b->conjuncts < MAX_CONJUNCTS && add_linear(b, &l, a, 1) && add_linear(b, &l, c, -1) && l.n)
+    b->conjunct[b->conjuncts++] = l;
+}
+
+static void add_conjuncts(Bounds *b, int gate, bool holds) {
+  const Item *it = &b->item.p[gate];
+  const int *from = it->first >= 0 ? &b->from.p[it->first] : NULL;
+  if (!from) return;
+  switch ((Op)it->x->op) {
+  case OP_AND: case OP_OR:
+    if (it->x->dt != DT_BOOL || holds != (it->x->op == OP_AND)) return;
+    add_conjuncts(b, from[0], holds);
+    add_conjuncts(b, from[1], holds);
+    return;
+  case OP_NOT: if (it->x->dt == DT_BOOL) add_conjuncts(b, from[0], !holds); return;
+  case OP_BCAST: add_conjuncts(b, from[0], holds); return;
+  case OP_CMPLT: add_conjunct(b, from[!holds], from[holds], holds); return;  /* a < c: a - c + 1 <= 0 */
+  case OP_CMPLE: add_conjunct(b, from[!holds], from[holds], !holds); return; /* not a <= c: c - a + 1 <= 0 */
+  case OP_CMPEQ: case OP_CMPNE:
+    if (holds != (it->x->op == OP_CMPEQ)) return;
+    add_conjunct(b, from[0], from[1], 0);
+    add_conjunct(b, from[1], from[0], 0);
+    return;
+  default: return;
+  }
+}
+
+/* One value for all that use it, of which so few are possible that they can be tried. */
+static bool is_narrow(const Bounds *b, const Item *it) {
+  return it->x->lanes == 1 && known(it->now) && it->now.lo <= it->now.hi &&
+         it->now.hi - it->now.lo < tunable(b->ir->ctx, bounds_boxes);
+}
+
+/* The first narrow item above data: halving what is below it says nothing more. */
+static bool is_cut(const Bounds *b, const bool *data, size_t i) {
+  const Item *it = &b->item.p[i];
+  bool cut = data[i] && is_narrow(b, it);
+  for (int k = 0; k < it->x->nsrc && it->first >= 0 && cut; k++) {
+    const int from = b->from.p[it->first + k];
+    cut = !data[from] || !is_narrow(b, &b->item.p[from]);
+  }
+  return cut;
+}
+
+/* Marks what the gate, or an op of the index that is not linear, depends on: users come after their sources. */
+static void mark_hard(Bounds *b) {
+  const size_t n = b->item.n;
+  bool *below = xcalloc(2 * n + 1, sizeof *below), *data = below + n;
+  for (size_t i = 0; i < n; i++) {
+    const Item *it = &b->item.p[i];
+    data[i] = it->first < 0 && it->x->op != OP_RANGE && it->x->op != OP_CONST;
+    for (int k = 0; k < it->x->nsrc && it->first >= 0; k++) data[i] |= data[b->from.p[it->first + k]];
+  }
+  for (size_t i = n; i-- > 0;) {
+    Item *it = &b->item.p[i];
+    const Op op = (Op)it->x->op;
+    const bool plain = op == OP_ADD || op == OP_SUB || op == OP_NEG || op == OP_MUL || op == OP_BCAST || op == OP_VEC;
+    const bool marks = below[i] || !plain || (int)i == b->gate;
+    it->hard = below[i] && (op == OP_RANGE || is_cut(b, data, i));
+    for (int k = 0; k < it->x->nsrc && it->first >= 0 && marks; k++) below[b->from.p[it->first + k]] = true;
+  }
+  free(below);
+}
+
+/* How far the pointer to the buffer is moved, in elements. */
+static int64_t moved_by(const Bounds *b, int64_t buf) {
+  for (size_t i = 0; b->moved && i < b->moved->bufs.n; i++)
+    if (b->moved->bufs.p[i] == buf) return b->shift[i];
+  return 0;
+}
+
+/* The elements of the buffer, or of the tile in memory, and those that the access touches from its index on. */
+static void find_reach(Bounds *b, const Node *x) {
+  if (x->op == OP_PART) {
+    b->begin = b->first = 0;
+    b->end = node(b->ir, x->src[0])->lanes;
+    b->last = x->lanes - 1;
+    return;
+  }
+  const int64_t at = buffer_id(node(b->ir, x->src[0]));
+  const Buf *buf = &b->ir->bufs.p[at];
+  const int lanes = x->op == OP_STORE ? node(b->ir, x->src[2])->lanes : x->lanes;
+  b->begin = -moved_by(b, at);
+  b->end = b->begin + (buf->piece ? buf->piece / dt_bytes(buf->dt) : buf->elems);
+  if (buf->kind == BUF_STATE && b->p->g) /* the pointer moves from run to run */
+    b->end -= window_travel(b->p->g, (size_t)buf->slot);
+  b->first = 0;
+  b->last = node(b->ir, x->src[1])->lanes > 1 ? 0 : lanes - 1;
+  if (x->op != OP_TILE) return;
+  const int64_t last_row = (tile_rows(x) - 1) * tile_stride(x), width = lanes / tile_rows(x);
+  b->first = last_row < 0 ? last_row : 0;
+  b->last = (last_row > 0 ? last_row : 0) + width - 1;
+}
+
+/* ---- the proof ---- */
+
+static Span linear_span(const Bounds *b, const Linear *s) {
+  Span r = { s->c, s->c };
+  for (int i = 0; i < s->n; i++) {
+    const Span part = span_mul(b->item.p[s->t[i].item].now, (Span){ s->t[i].k, s->t[i].k });
+    if (!known(part) || !i64_add(r.lo, part.lo, &r.lo) || !i64_add(r.hi, part.hi, &r.hi)) return UNKNOWN;
+  }
+  return r;
+}
+
+/* s -= q * l */
+static bool linear_less(Linear *s, const Linear *l, int64_t q) {
+  int64_t by;
+  for (int i = 0; i < l->n; i++)
+    if (!i64_mul(l->t[i].k, -q, &by) || !add_term(s, l->t[i].item, by)) return false;
+  return i64_mul(l->c, -q, &by) && i64_add(s->c, by, &s->c);
+}
+
+/* The greatest value of sign * index where the gate is open: conjuncts are taken away as long as that makes it less. */
+static int64_t greatest(const Bounds *b, int64_t sign) {
+  Linear s = { 0 };
+  if (!linear_less(&s, &b->sum, -sign)) return INT64_MAX;
+  int64_t most = linear_span(b, &s).hi;
+  for (bool better = true; better;) {
+    better = false;
+    for (int i = 0; i < b->conjuncts; i++) {
+      const Linear *l = &b->conjunct[i];
+      for (int j = 0; j < s.n * l->n; j++) {
+        const int64_t k = s.t[j / l->n].k, by = l->t[j % l->n].k;
+        Linear less = s;
+        if (s.t[j / l->n].item != l->t[j % l->n].item || k % by || k / by < 0 || !linear_less(&less, l, k / by)) continue;
+        const int64_t now = linear_span(b, &less).hi;
+        if (now >= most) continue;
+        most = now;
+        s = less;
+        better = true;
+        break;
+      }
+    }
+  }
+  return most;
+}
+
+static bool is_inside(const Bounds *b) {
+  const Span s = b->item.p[b->index].now;
+  if (b->gate >= 0 && b->item.p[b->gate].now.hi == 0) return true;
+  if (!known(s)) return false;
+  const Span fits = { b->begin - b->first, b->end - 1 - b->last };
+  if (s.lo >= fits.lo && s.hi <= fits.hi) return true;
+  if (!b->linear) return false;
+  const int64_t hi = s.hi <= fits.hi ? s.hi : greatest(b, 1);
+  if (hi > fits.hi) return false;
+  const int64_t least = s.lo >= fits.lo ? -s.lo : greatest(b, -1);
+  return least <= -fits.lo;
+}
+
+/* Recurses once for each halving: no deeper than the sum of the logarithms of the extents. */
+static bool prove_box(Bounds *b) {
+  b->boxes++;
+  evaluate(b);
+  if (is_inside(b)) return true;
+  Item *widest = NULL;
+  for (size_t i = 0; i < b->item.n; i++) {
+    Item *it = &b->item.p[i];
+    const bool wider = !widest || it->now.hi - it->now.lo > widest->now.hi - widest->now.lo;
+    if (it->hard && it->now.lo < it->now.hi && wider) widest = it;
+  }
+  if (!widest || b->boxes >= tunable(b->ir->ctx, bounds_boxes)) return false;
+  const Span all = widest->now, part = widest->part;
+  const int64_t middle = all.lo + (all.hi - all.lo) / 2;
+  widest->now = widest->part = (Span){ all.lo, middle };
+  bool ok = prove_box(b);
+  widest->now = widest->part = (Span){ middle + 1, all.hi };
+  ok = ok && prove_box(b);
+  widest->now = all;
+  widest->part = part;
+  return ok;
+}
+
+static bool empty_range(const Bounds *b) {
+  bool empty = false;
+  for (size_t i = 0; i < b->item.n; i++) empty |= b->item.p[i].x->op == OP_RANGE && range_extent(b->item.p[i].x) <= 0;
+  return empty;
+}
+
+Proof bounds_of(Bounds *b, Ref access) {
+  const Node *x = node(b->ir, access);
+  const Ref gate = x->op == OP_STORE ? (x->nsrc == 4 ? x->src[3] : 0) : x->op == OP_LOAD && x->nsrc == 4 ? x->src[2] : 0;
+  const Node *index = node(b->ir, x->src[1]);
+  find_reach(b, x);
+  if (index->lanes == 1 && index->vmin >= b->begin - b->first && index->vmax < b->end - b->last) return PROOF_ALGEBRA;
+  b->item.n = b->from.n = 0;
+  refmap_free(&b->place);
+  b->place = (RefMap){ 0 };
+  b->index = item_of(b, x->src[1]);
+  b->gate = gate ? item_of(b, gate) : -1;
+  if (empty_range(b)) return PROOF_ALGEBRA;
+  evaluate(b);
+  b->conjuncts = 0;
+  b->sum = (Linear){ 0 };
+  b->linear = add_linear(b, &b->sum, b->index, 1);
+  if (gate) add_conjuncts(b, b->gate, true);
+  if (is_inside(b)) return PROOF_ALGEBRA;
+  mark_hard(b);
+  b->boxes = 0;
+  const bool ok = b->all_boxes < tunable(b->ir->ctx, bounds_plan_boxes) && prove_box(b);
+  b->all_boxes += b->boxes;
+  return ok ? PROOF_RANGES : PROOF_NONE;
+}
+
+Bounds *bounds_open(const Plan *p) {
+  Bounds *b = xcalloc(1, sizeof *b);
+  b->p = p;
+  b->ir = p->ir;
+  b->nbufs = p->ir->bufs.n;
+  b->content = xmalloc((b->nbufs + 1) * sizeof *b->content);
+  for (size_t i = 0; i < b->nbufs; i++) b->content[i] = (Span){ INT64_MAX, INT64_MIN };
+  return b;
+}
+
+void bounds_close(Bounds *b) {
+  refmap_free(&b->stored);
+  refmap_free(&b->place);
+  VEC_FREE(&b->item);
+  VEC_FREE(&b->from);
+  free(b->content);
+  free(b);
+}
+
+/* ---- a kernel ---- */
+
+static bool is_access(const Node *x) {
+  return x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE || x->op == OP_PART;
+}
+
+void bounds_note(Bounds *b, const Refs *prog) {
+  refmap_free(&b->stored);
+  b->stored = (RefMap){ 0 };
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t i = 0; i < prog->n; i++) {
+      const Node *x = node(b->ir, prog->p[i]);
+      const size_t at = x->op == OP_STORE ? (size_t)buffer_id(node(b->ir, x->src[0])) : b->nbufs;
+      if (at >= b->nbufs || !dt_int(b->ir->bufs.p[at].dt)) continue;
+      if (!pass) { /* what is loaded from there may be of before or after the store */
+        refmap_set(&b->stored, (Ref)at + 1, 1);
+        continue;
+      }
+      b->item.n = b->from.n = 0;
+      refmap_free(&b->place);
+      b->place = (RefMap){ 0 };
+      const int value = item_of(b, x->src[2]);
+      evaluate(b);
+      Span s = b->item.p[value].now;
+      const Ref held = b->ir->bufs.p[at].value;
+      if (held) s = span_and(s, (Span){ node(b->ir, held)->vmin, node(b->ir, held)->vmax });
+      if (s.lo > s.hi) s = b->item.p[value].now; /* padding, which is not the node's */
+      b->content[at] = span_or(b->content[at], s);
+    }
+}
+
+/* Lists nodes of a program; leaves once in each block that is open. */
+typedef struct Listing {
+  IR *ir;
+  Refs *out;
+  Refs visible;              /* in blocks that are open; 0 where one begins */
+  RefMap now;                /* accesses, and what uses them, as they became */
+} Listing;
+
+static void list_node(Listing *l, Ref r) {
+  for (size_t i = l->visible.n; i-- > 0;)
+    if (l->visible.p[i] == r) return;
+  VEC_PUSH(&l->visible, r);
+  VEC_PUSH(l->out, r);
+}
+
+static Ref list_op(Listing *l, Op op, Ref a, int64_t c) {
+  const Ref src[2] = { a, ix_const(l->ir, c) };
+  list_node(l, src[1]);
+  const Ref r = node_make(l->ir, op, DT_I64, 1, 2, src, 0, NULL, 0, NULL);
+  list_node(l, r);
+  return r;
+}
+
+/* The program with the accesses that are not proved clamped. */
+static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
+  Refs out = { 0 }, src = { 0 };
+  Listing l = { .ir = b->ir, .out = &out };
+  for (size_t i = 0; i < prog->n; i++) {
+    const Ref r = prog->p[i];
+    const Node *x = node(b->ir, r);
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&l.now, x->src[k]) ? refmap_get(&l.now, x->src[k]) : x->src[k]);
+    if (refmap_get(bad, r)) {
+      find_reach(b, x);
+      if (node(b->ir, x->src[1])->lanes > 1 || b->last - b->first >= b->end - b->begin)
+        ir_wrong(b->ir, "%s %u cannot lie inside its buffer", op_info[x->op].name, r);
+      src.p[1] = list_op(&l, OP_MAX, src.p[1], b->begin - b->first);
+      src.p[1] = list_op(&l, OP_MIN, src.p[1], b->end - 1 - b->last);
+    }
+    const Ref to = x->nsrc ? node_with_src(b->ir, r, src.p) : r;
+    if (to != r) refmap_set(&l.now, r, to);
+    if (x->op == OP_END)
+      while (l.visible.p[--l.visible.n]) {}
+    if (x->op == OP_LOOP) VEC_PUSH(&l.visible, 0);
+    if (x->op == OP_CONST || x->op == OP_MAX || x->op == OP_MIN) list_node(&l, to);
+    else VEC_PUSH(&out, to);
+  }
+  VEC_FREE(prog);
+  *prog = out;
+  VEC_FREE(&src);
+  VEC_FREE(&l.visible);
+  refmap_free(&l.now);
+}
+
+void kernel_bounds(Bounds *b, Kernel *k) {
+  RefMap bad = { 0 };
+  k->bounds = (KernelBounds){ 0 };
+  bounds_note(b, &k->prog);
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const Ref r = k->prog.p[i];
+    if (!is_access(node(b->ir, r))) continue;
+    const Proof how = bounds_of(b, r);
+    k->bounds.accesses++;
+    k->bounds.by_ranges += how == PROOF_RANGES;
+    k->bounds.clamped += how == PROOF_NONE;
+    if (how == PROOF_NONE) refmap_set(&bad, r, 1);
+  }
+  if (k->bounds.clamped) clamp_accesses(b, &bad, &k->prog);
+  refmap_free(&bad);
+}
+
+void plan_bounds(Plan *p) {
+  Bounds *b = bounds_open(p);
+  for (size_t k = 0; k < p->kernels.n; k++) kernel_bounds(b, &p->kernels.p[k]);
+  bounds_close(b);
+}
+
+/* The first access of a program that is not proved; 0: there is none. */
+static Ref first_unproved(Bounds *b, const Refs *prog) {
+  for (size_t i = 0; i < prog->n; i++)
+    if (is_access(node(b->ir, prog->p[i])) && bounds_of(b, prog->p[i]) == PROOF_NONE) return prog->p[i];
+  return 0;
+}
+
+bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift) {
+  b->moved = k;
+  b->shift = shift;
+  const bool ok = !first_unproved(b, prog);
+  b->moved = NULL;
+  return ok;
+}
+
+bool plan_in_bounds(const Plan *p, Sb *why) {
+  Bounds *b = bounds_open(p);
+  Ref bad = 0;
+  for (size_t k = 0; k < p->kernels.n && !bad; k++) {
+    bounds_note(b, &p->kernels.p[k].prog);
+    if (!(bad = first_unproved(b, &p->kernels.p[k].prog))) continue;
+    sb_printf(why, "kernel %zu: %s %%%u is not proved to lie inside %s %%%u", k, op_info[node(p->ir, bad)->op].name, bad,
+              node(p->ir, bad)->op == OP_PART ? "tile" : "buffer", node(p->ir, bad)->src[0]);
+  }
+  bounds_close(b);
+  return !bad;
+}

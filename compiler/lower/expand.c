@@ -1,0 +1,425 @@
+/* expand.c: turns UNROLL ranges into copies and VEC ranges into lanes.
+ *
+ * A copy is the expression with the range replaced by a constant; what does not depend on the range
+ * is the same node in every copy, so a register tile shares its loads by hash-consing alone. Lanes
+ * follow from the index algebra: an access that moves by one element per lane is a vector access,
+ * one that does not move is a scalar in every lane, anything else is assembled lane by lane. Ranges of
+ * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders.
+ *
+ * needs: split ranges (opts.c), packed weights (pack.c)   gives: nests with only loops left
+ * keeps: the value of every element */
+#include "lower.h"
+
+enum { MAX_ELEMENTS = 256 };  /* of a vector of groups: 64 lanes of 4 bytes */
+enum { MAX_SOURCES = MAX_RANGES + 64 }; /* of a node in a nest that is no SINK: a reduction's, or as many as a vector has lanes */
+
+static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+}
+
+/* ---- copies ---- */
+static Ref copy_of(IR *ir, Ref r, Ref range, int64_t at) {
+  Ref c = ix_const(ir, at);
+  return ix_subst(ir, r, 1, &range, &c);
+}
+
+/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled; sum 0: begun by the first product. The chains of
+ * other copies go on meanwhile, and a tree would add sums that multiply-adds add for nothing. */
+static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
+  const Node *x = node(ir, terms);
+  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0], fused), x->src[1], fused);
+  if (!sum) return terms;
+  if (x->op == OP_MUL && fused) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
+  return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
+}
+
+static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles, to 0, is one to the sum */
+  const Node *x = node(ir, term);
+  if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, x->src[1], x->src[2] }, x->narg, x->arg);
+  return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
+}
+
+/* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linearize.c feeds to one
+ * accumulator. A partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves, and the lanes
+ * combined last: RED(that, lanes). */
+static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
+  const Target *t = arg;
+  const Node *x = node(ir, r);
+  for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first: terms stay in order */
+    const Node *u = node(ir, x->src[k]);
+    if (range_kind(u) != RK_UNROLL && range_kind(u) != RK_PARTIAL && range_kind(u) != RK_DOT && range_kind(u) != RK_DEPTH)
+      continue;
+    Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[ROW_VECTORS];
+    bool partial = range_kind(u) == RK_PARTIAL && x->nsrc > 2;
+    int n = 1;
+    for (int j = 1; j < x->nsrc; j++) {
+      if (partial && range_kind(node(ir, x->src[j])) == RK_VEC) lanes = x->src[j];
+      else if (j != k) src[n++] = x->src[j];
+    }
+    for (int64_t i = 0; i < range_extent(u); i++) {
+      Ref term = copy_of(ir, value, range, i);
+      if (partial) {
+        CHECK(i < ROW_VECTORS);
+        src[0] = term;
+        part[i] = n == 1 ? term : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
+        continue;
+      }
+      sum = sum ? joined(ir, red_op(x), sum, term) : term;
+    }
+    for (int64_t left = range_extent(u); partial && left > 1; left -= left / 2) {
+      int64_t half = left - left / 2;
+      for (int64_t i = 0; i < left / 2; i++)
+        part[i] = make(ir, red_op(x), (DType)x->dt, 1, 2, (Ref[]){ part[i], part[i + half] }, 0, NULL);
+    }
+    if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
+    src[0] = sum;
+    if (n == 1 && x->lanes == 1 && red_op(x) == OP_ADD && dt_float((DType)x->dt))
+      return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
+    return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
+  }
+  return 0;
+}
+
+/* ---- groups and tiles ---- */
+static Ref splat(IR *ir, Ref r, int lanes) {
+  const Node *x = node(ir, r);
+  return x->lanes == lanes ? r : make(ir, OP_BCAST, (DType)x->dt, lanes, 1, &r, 0, NULL);
+}
+
+static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* the elements of a converted load side by side, or 0 */
+  const Node *x = node(ir, cast), *l = x->op == OP_CAST ? node(ir, x->src[0]) : x;
+  int64_t coef;
+  Ref rest;
+  if (l->op != OP_LOAD || l->nsrc != 2 || !ix_split(ir, l->src[1], range, &coef, &rest) || coef != 1) return 0;
+  return make(ir, OP_LOAD, (DType)l->dt, n, 2, (Ref[]){ l->src[0], rest }, 0, NULL);
+}
+
+static Ref range_below(IR *ir, Ref index, RangeKind kind) { /* 0: none */
+  Refs all = { 0 };
+  Ref found = 0;
+  collect_ranges(ir, index, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (range_kind(node(ir, all.p[i])) == (int64_t)kind) found = all.p[i];
+  VEC_FREE(&all);
+  return found;
+}
+
+static int64_t extent_of(const IR *ir, Ref range) { return range ? range_extent(node(ir, range)) : 1; }
+
+/* The tile that a load reads: a row for each value of a range (0: one row), at whatever stride; in each, elements side
+ * by side along two ranges, the inner one first. 0: they do not lie so. */
+static Ref tile_load(IR *ir, Ref load, Ref row, Ref inner, Ref outer) {
+  const Node *l = node(ir, load);
+  const int64_t width = extent_of(ir, inner) * extent_of(ir, outer);
+  int64_t coef, arg[2] = { extent_of(ir, row), 0 };
+  Ref index = l->src[1];
+  if (!ix_split(ir, index, inner, &coef, &index) || coef != 1) return 0;
+  if (outer && (!ix_split(ir, index, outer, &coef, &index) || coef != extent_of(ir, inner))) return 0;
+  if (row && !ix_split(ir, index, row, &arg[1], &index)) return 0;
+  return make(ir, OP_TILE, (DType)l->dt, (int)(arg[0] * width), 2, (Ref[]){ l->src[0], index }, 2, arg);
+}
+
+/* RED(cast(x) * cast(y), ..., depth, dot range), where y is the constant, becomes an element of RED(MMA(0, tile of x,
+ * tile of y), ...): that of the row of x and the lane of y. */
+static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloops, const Ref *loops) {
+  const Node *m = node(ir, red->src[0]);
+  Ref x = node(ir, m->src[0])->src[0], y = node(ir, m->src[1])->src[0], src[MAX_RANGES + 1];
+  if (ir->bufs.p[buffer_id(node(ir, node(ir, x)->src[0]))].kind == BUF_WEIGHT) {
+    Ref t = x;
+    x = y;
+    y = t;
+  }
+  Ref row = range_below(ir, node(ir, x)->src[1], RK_ROW), lane = range_below(ir, node(ir, y)->src[1], RK_VEC);
+  Ref a = tile_load(ir, x, row, dot, depth), b = tile_load(ir, y, depth, dot, lane);
+  if (!a || !b) return 0;
+  const int64_t shape[2] = { extent_of(ir, row), extent_of(ir, depth) }, lanes = extent_of(ir, lane);
+  const DType d = (DType)red->dt;
+  const int elems = (int)(shape[0] * lanes);
+  src[0] = make(ir, OP_MMA, d, elems, 3, (Ref[]){ splat(ir, c_int(ir, d, 0), elems), a, b }, 2, shape);
+  memcpy(src + 1, loops, (size_t)nloops * sizeof *src);
+  bool looped = false;
+  for (int k = 0; k < nloops; k++) looped |= range_kind(node(ir, loops[k])) == RK_REDUCE;
+  /* the sum is a variable */
+  if (!looped) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE });
+  Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
+  Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
+  return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);
+}
+
+/* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second.
+ * Where packing did not bring groups together, the range is unrolled. */
+static Ref group_reduction(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  Ref src[MAX_RANGES + 1], dot = 0, depth = 0;
+  int n = 1;
+  for (int k = 1; k < x->nsrc; k++) {
+    if (range_kind(node(ir, x->src[k])) == RK_DOT) dot = x->src[k];
+    else if (range_kind(node(ir, x->src[k])) == RK_DEPTH) depth = x->src[k];
+    else src[n++] = x->src[k];
+  }
+  if (!dot || m->op != OP_MUL) return 0;
+  if (depth) return tile_reduction(ir, x, depth, dot, n - 1, src + 1);
+  int group = (int)range_extent(node(ir, dot));
+  Ref a = group_load(ir, m->src[0], dot, group), b = group_load(ir, m->src[1], dot, group);
+  if (!a || !b) return 0;
+  if (ir->bufs.p[buffer_id(node(ir, node(ir, b)->src[0]))].kind != BUF_WEIGHT) {
+    Ref t = a;
+    a = b;
+    b = t;
+  }
+  src[0] = make(ir, OP_DOT, (DType)x->dt, 1, 3, (Ref[]){ c_int(ir, (DType)x->dt, 0), a, b }, 0, NULL);
+  return n == 1 ? src[0] : make(ir, OP_RED, (DType)x->dt, 1, n, src, 1, x->arg);
+}
+
+/* ---- lanes ---- */
+typedef struct Lanes {
+  IR *ir;
+  Ref range;
+  int n;
+  RefMap memo;                 /* the vector, or the scalar, that stands for a node */
+  RefMap varies;               /* nodes that differ from lane to lane */
+} Lanes;
+
+static void lanes_free(Lanes *v) {
+  refmap_free(&v->memo);
+  refmap_free(&v->varies);
+}
+
+static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every lane */
+  IR *ir = v->ir;
+  Ref lane[MAX_ELEMENTS];
+  int per = node(ir, r)->lanes; /* a group has several elements */
+  CHECK(v->n * per <= MAX_ELEMENTS);
+  for (int i = 0; i < v->n; i++) {
+    Ref at = copy_of(ir, r, v->range, i);
+    for (int64_t k = 0; k < per; k++)
+      lane[i * per + k] = per == 1 ? at : make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &at, 1, &k);
+  }
+  return make(ir, OP_VEC, (DType)node(ir, r)->dt, v->n * per, v->n * per, lane, 0, NULL);
+}
+
+static Ref each_group(IR *ir, Ref r, int n) { /* one group for all lanes, repeated */
+  Ref lane[MAX_ELEMENTS];
+  int per = node(ir, r)->lanes;
+  CHECK(n * per <= MAX_ELEMENTS);
+  for (int i = 0; i < n * per; i++) lane[i] = make(ir, OP_LANE, (DType)node(ir, r)->dt, 1, 1, &r, 1, (int64_t[]){ i % per });
+  return make(ir, OP_VEC, (DType)node(ir, r)->dt, n * per, n * per, lane, 0, NULL);
+}
+
+/* Whether integers of 64 bits are computed from vectors: else they are indices. */
+static bool computes_data(const Lanes *v, const Node *x) {
+  bool any = false;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *y = node(v->ir, refmap_get(&v->memo, x->src[k]));
+    any |= y->lanes == v->n && y->op != OP_VEC;
+  }
+  return any;
+}
+
+/* An operand in lanes. An index is its first lane and steps from there, not an expression for each lane. */
+static Ref operand_of(Lanes *v, Ref r) {
+  IR *ir = v->ir;
+  const Ref in_lanes = refmap_get(&v->memo, r);
+  Ref first, step[64];
+  int64_t coef;
+  if (node(ir, in_lanes)->op != OP_VEC || node(ir, r)->dt != DT_I64 || v->n > 64 || !ix_split(ir, r, v->range, &coef, &first))
+    return splat(ir, in_lanes, v->n);
+  for (int i = 0; i < v->n; i++) step[i] = ix_const(ir, coef * i);
+  const Ref steps = make(ir, OP_VEC, DT_I64, v->n, v->n, step, 0, NULL);
+  return make(ir, OP_ADD, DT_I64, v->n, 2, (Ref[]){ splat(ir, first, v->n), steps }, 0, NULL);
+}
+
+static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
+  IR *ir = v->ir;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1], rest;
+  int64_t coef;
+  switch ((Op)x->op) {
+  case OP_LOAD:
+    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) &&
+        coef == x->lanes) {
+      memcpy(src, x->src, x->nsrc * sizeof *src);
+      src[1] = rest;
+      if (x->nsrc == 4) src[3] = splat(ir, x->src[3], v->n);
+      return make(ir, OP_LOAD, (DType)x->dt, v->n * x->lanes, x->nsrc, src, 0, NULL);
+    }
+    return each_lane(v, r);
+  case OP_DOT:
+    for (int k = 0; k < 3; k++) src[k] = refmap_get(&v->memo, x->src[k]);
+    src[0] = splat(ir, src[0], v->n);
+    if (node(ir, src[2])->lanes == node(ir, x->src[2])->lanes) src[2] = each_group(ir, src[2], v->n);
+    return make(ir, OP_DOT, (DType)x->dt, v->n, 3, src, 0, NULL);
+  case OP_PART:
+    CHECK(ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1);
+    return make(ir, OP_PART, (DType)x->dt, v->n, 2, (Ref[]){ x->src[0], rest }, 0, NULL);
+  case OP_RANGE: return each_lane(v, r);
+  case OP_RED: {
+    int n = 1, mine = 0;
+    for (int k = 1; k < x->nsrc; k++) {
+      if (x->src[k] == v->range) mine = 1;
+      else src[n++] = x->src[k];
+    }
+    src[0] = splat(ir, refmap_get(&v->memo, x->src[0]), v->n);
+    Ref red = n == 1 ? src[0] : make(ir, OP_RED, (DType)x->dt, v->n, n, src, 1, x->arg);
+    return mine ? make(ir, OP_HRED, (DType)x->dt, 1, 1, &red, 1, x->arg) : red;
+  }
+  default:
+    /* constants fold */
+    if (x->dt == DT_I64 && x->op != OP_CAST && x->op != OP_WHERE && !computes_data(v, x)) return each_lane(v, r);
+    for (int k = 0; k < x->nsrc; k++)
+      src[k] = x->dt == DT_I64 ? operand_of(v, x->src[k]) : splat(ir, refmap_get(&v->memo, x->src[k]), v->n);
+    return make(ir, (Op)x->op, (DType)x->dt, v->n, x->nsrc, src, x->narg, x->arg);
+  }
+}
+
+/* The expression with the range's values in lanes; scalars that do not depend on it stay scalars. */
+static Ref vectorize(Lanes *v, Ref root) {
+  IR *ir = v->ir;
+  Refs all = { 0 };
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    Ref r = all.p[i];
+    const Node *x = node(ir, r);
+    if (refmap_get(&v->memo, r)) continue;
+    bool varies = r == v->range, rebuilt = false, closes = false;
+    Ref src[MAX_SOURCES];
+    CHECK(x->nsrc <= MAX_SOURCES);
+    for (int k = 0; k < x->nsrc; k++) {
+      src[k] = refmap_get(&v->memo, x->src[k]);
+      varies |= refmap_get(&v->varies, x->src[k]) != 0;
+      rebuilt |= src[k] != x->src[k];
+      closes |= x->op == OP_RED && x->src[k] == v->range;
+    }
+    Ref out = varies ? vector_of(v, r) : rebuilt ? node_with_src(ir, r, src) : r;
+    refmap_set(&v->memo, r, out);
+    if (varies && !closes) refmap_set(&v->varies, r, r);
+  }
+  VEC_FREE(&all);
+  return refmap_get(&v->memo, root);
+}
+
+/* STORE at every lane: one vector store, or one scalar store per lane. */
+static void store_lanes(Lanes *v, Ref store, Refs *out) {
+  IR *ir = v->ir;
+  const Node *x = node(ir, store);
+  Ref value = splat(ir, vectorize(v, x->src[2]), v->n), rest;
+  int64_t coef;
+  if (ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1) {
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], rest, value }, 0, NULL));
+    return;
+  }
+  for (int64_t i = 0; i < v->n; i++) {
+    Ref at = copy_of(ir, x->src[1], v->range, i);
+    Ref lane = make(ir, OP_LANE, (DType)x->dt, 1, 1, &value, 1, &i);
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], at, lane }, 0, NULL));
+  }
+}
+
+/* One range in place of two; *outer is replaced. */
+static Ref merge_lanes(IR *ir, Ref store, Ref *outer, Ref inner) {
+  const int64_t n = range_extent(node(ir, inner));
+  Ref both = range_make(ir, range_extent(node(ir, *outer)) * n, RK_VEC);
+  store = ix_subst(ir, store, 2, (Ref[]){ *outer, inner }, (Ref[]){ ix_div(ir, both, n), ix_mod(ir, both, n) });
+  *outer = both;
+  return store;
+}
+
+/* What becomes of the ranges of a nest */
+typedef struct Roles {
+  Nest loops;              /* those that stay; what is stored is still to come */
+  Ref vec;                 /* in lanes, all of them as one; 0: none is */
+  Ref copied[MAX_RANGES];  /* by copies, the first one outermost in the tile */
+  int ncopied;
+} Roles;
+
+/* The range with most copies is the outer one of the tile: what its copies share is held in registers while theirs streams
+ * past, and the smaller side needs fewer. n->store is rewritten where ranges in lanes become one. */
+static Roles roles_of(IR *ir, Nest *n) {
+  Roles roles = { 0 };
+  Ref rows = 0;
+  for (int k = 0; k < n->n; k++) {
+    const Ref r = n->ranges[k];
+    const int64_t extent = range_extent(node(ir, r));
+    switch (range_kind(node(ir, r))) {
+    case RK_VEC:
+      if (roles.vec) n->store = merge_lanes(ir, n->store, &roles.vec, r);
+      else roles.vec = r;
+      break;
+    case RK_ROW: rows = r; break;
+    case RK_UNROLL: {
+      int at = roles.ncopied++;
+      for (; at && range_extent(node(ir, roles.copied[at - 1])) < extent; at--) roles.copied[at] = roles.copied[at - 1];
+      roles.copied[at] = r;
+      break;
+    }
+    default: roles.loops.ranges[roles.loops.n++] = r;
+    }
+  }
+  if (rows) roles.loops.ranges[roles.loops.n++] = rows; /* innermost: what multiplies tiles makes all of them */
+  return roles;
+}
+
+static void copy_stores(IR *ir, Refs *stores, Ref range) {
+  Refs copies = { 0 };
+  for (size_t i = 0; i < stores->n; i++)
+    for (int64_t at = 0; at < range_extent(node(ir, range)); at++) VEC_PUSH(&copies, copy_of(ir, stores->p[i], range, at));
+  VEC_FREE(stores);
+  *stores = copies;
+}
+
+static Lanes lanes_of(IR *ir, Ref range) { return (Lanes){ .ir = ir, .range = range, .n = (int)range_extent(node(ir, range)) }; }
+
+/* Lanes of reductions inside of a store: they leave scalars. vec: those of the nest, whose turn is later */
+static Ref reduce_lanes(IR *ir, Ref store, Ref vec) {
+  Refs ranges = { 0 };
+  collect_ranges(ir, store, &ranges);
+  for (size_t k = 0; k < ranges.n; k++) {
+    if (range_kind(node(ir, ranges.p[k])) != RK_VEC || ranges.p[k] == vec) continue;
+    Lanes v = lanes_of(ir, ranges.p[k]);
+    store = vectorize(&v, store);
+    lanes_free(&v);
+  }
+  VEC_FREE(&ranges);
+  return store;
+}
+
+static void vectorize_stores(IR *ir, Refs *stores, Ref vec) {
+  Lanes v = lanes_of(ir, vec);
+  Refs vectors = { 0 };
+  for (size_t i = 0; i < stores->n; i++) store_lanes(&v, stores->p[i], &vectors);
+  lanes_free(&v);
+  VEC_FREE(stores);
+  *stores = vectors;
+}
+
+static Ref expand_nest(IR *ir, Ref nest, const Target *t) {
+  static const Rule unroll[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
+  static const Rule group[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
+  ir_rewrite(ir, group, NULL, &nest, 1, NULL);
+  ir_rewrite(ir, unroll, (void *)(uintptr_t)t, &nest, 1, NULL);
+  Nest n = nest_open(ir, nest);
+  Refs stores = { 0 }, parts = { 0 };
+  const Node *body = node(ir, n.store);
+  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) { /* copies of operands (stage.c), and last the nest's own */
+    n.store = body->src[k];
+    if (k < body->nsrc - 1) VEC_PUSH(&parts, expand_nest(ir, n.store, t));
+  }
+  Roles roles = roles_of(ir, &n);
+  VEC_PUSH(&stores, n.store);
+  for (int k = 0; k < roles.ncopied; k++) copy_stores(ir, &stores, roles.copied[k]);
+  for (size_t i = 0; i < stores.n; i++) stores.p[i] = reduce_lanes(ir, stores.p[i], roles.vec);
+  if (roles.vec) vectorize_stores(ir, &stores, roles.vec);
+
+  /* NEST(SINK(copies of operands, stores), loops) */
+  for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&parts, stores.p[i]);
+  roles.loops.store = parts.n == 1 ? parts.p[0] : node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);
+  const Ref out = nest_close(ir, &roles.loops);
+  VEC_FREE(&stores);
+  VEC_FREE(&parts);
+  return out;
+}
+
+static void expand(Plan *p, NestState *s) { s->nest = expand_nest(p->ir, s->nest, p->target); }
+
+void step_expand(Plan *p, Kernel *k) { each_state(p, k, expand); }

@@ -1,0 +1,590 @@
+/* linearize.c: from nests of expressions to a list of micro-ops.
+ *
+ * Every range is one loop of a tree. A nest's ranges form a chain; a reduction's loops hang below
+ * the deepest loop that its result depends on. A node belongs to the deepest loop it depends on, so
+ * whatever does not vary in a loop is outside of it by construction. Inside a loop, items (nodes and
+ * inner loops) are listed depth first from what has effects, which keeps a load close to its first
+ * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
+ * innermost and a GET after. Reductions over the same ranges share the loops if they stand in the same loop and none needs
+ * the result of another. The others get ranges of their own first.
+ *
+ * needs: nests with only loops left (expand.c), of ops that the backend has (legalize.c)
+ * gives: a program that ir_verify_program lets pass, the buffers it names, Kernel.schedule   keeps: the value of every element
+ * breaks: Kernel.states, which is empty then */
+#include "lower.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LOOPS = 256 };
+
+typedef struct Loop {
+  Ref range;
+  int parent, depth;
+  int level;                     /* of the reductions that share it; 0: a loop of the nest or of a copy */
+  bool first;                    /* the outermost loop of those reductions */
+  Refs sets;                     /* SETs and STOREs that belong here, in order */
+  Refs hints;                    /* PREFETCHes: no loop is made for them alone */
+  bool emitted;
+} Loop;
+
+/* What the nests of a kernel share. */
+typedef struct Shared {
+  RefMap top;                    /* to themselves: what stands outside all loops */
+  Refs visible;                  /* constants and ranges defined in the open blocks */
+  RefMap index;                  /* into visible, plus 1; stale where another node is there */
+} Shared;
+
+typedef struct Linear {
+  IR *ir;
+  Refs *prog;
+  Loop loop[MAX_LOOPS];
+  int nloops;
+  Refs nodes;                    /* of the nest, sources first */
+  int *scope;                    /* by position in nodes: loop */
+  bool *done;                    /* by position in nodes */
+  int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
+  Ref *value;                    /* by position in nodes: what stands for it in the program */
+  RefMap panel;                  /* buffer + 1 of a copy (stage.c) to the loop it is made in */
+  uint32_t *pos;                 /* by Ref - base hash: position in nodes */
+  uint32_t npos;
+  Shared *shared;
+} Linear;
+
+static uint32_t *pos_slot(Linear *l, Ref r) {
+  uint32_t h = r * 2654435761u;
+  while (l->pos[h & (l->npos - 1)] && l->nodes.p[l->pos[h & (l->npos - 1)] - 1] != r) h++;
+  return &l->pos[h & (l->npos - 1)];
+}
+static uint32_t pos_of(Linear *l, Ref r) { return *pos_slot(l, r) - 1; }
+
+static int loop_of(Linear *l, Ref range) {
+  for (int i = 1; i < l->nloops; i++)
+    if (l->loop[i].range == range) return i;
+  return -1;
+}
+
+static int loop_add(Linear *l, Ref range, int parent) {
+  CHECK(l->nloops < MAX_LOOPS);
+  l->loop[l->nloops] = (Loop){ .range = range, .parent = parent, .depth = l->loop[parent].depth + 1 };
+  return l->nloops++;
+}
+
+static int deeper(const Linear *l, int a, int b) { return l->loop[a].depth >= l->loop[b].depth ? a : b; }
+static bool within(const Linear *l, int inner, int outer) {
+  while (inner != outer && inner) inner = l->loop[inner].parent;
+  return inner == outer;
+}
+
+/* The loop in which the copy is made that a node loads from; 0: it does not. */
+static int panel_loop(Linear *l, const Node *x) {
+  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)buffer_id(node(l->ir, x->src[0])) + 1) : 0;
+}
+
+/* Reductions that cannot share the loop of a range with those seen before. Their parent and level are the same, so they
+ * share another loop. */
+typedef struct Apart {
+  Ref range;                     /* 0: all reductions have their loops */
+  int parent, level;
+  bool first;
+  Refs reds;
+} Apart;
+
+/* The loop of one of a reduction's ranges below the loop at; -1: the range has a loop elsewhere, which *apart notes. */
+static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *apart) {
+  const Ref range = node(l->ir, red)->src[k];
+  const int o = loop_of(l, range);
+  if (o > 0 && l->loop[o].parent == at && l->loop[o].level == level && l->loop[o].first == (k == 1)) return o;
+  if (o < 0) {
+    const int new = loop_add(l, range, at);
+    l->loop[new].level = level;
+    l->loop[new].first = k == 1;
+    return new;
+  }
+  if (!apart->range) *apart = (Apart){ .range = range, .parent = at, .level = level, .first = k == 1 };
+  const bool same = apart->range == range && apart->parent == at && apart->level == level;
+  if (same && apart->first == (k == 1)) VEC_PUSH(&apart->reds, red);
+  return -1;
+}
+
+/* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
+ * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
+ * walk that collects for each node the set of open ranges. The level of a reduction is 1 more than that of any below it, so
+ * reductions of one level do not need one another. */
+static void make_loops(Linear *l, Apart *apart) {
+  IR *ir = l->ir;
+  size_t n = l->nodes.n;
+  Refs ranges = { 0 };
+  int *level = xmalloc((n + 1) * sizeof *level);
+  for (size_t i = 0; i < n; i++)
+    if (node(ir, l->nodes.p[i])->op == OP_RANGE) VEC_PUSH(&ranges, l->nodes.p[i]);
+  size_t words = ranges.n / 64 + 1;
+  uint64_t *open = xmalloc((n + 1) * words * sizeof *open);
+  memset(open, 0, (n + 1) * words * sizeof *open);
+  size_t nth = 0;
+  for (size_t i = 0; i < n; i++) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    uint64_t *me = open + i * words;
+    level[i] = x->op == OP_RED;
+    if (x->op == OP_RANGE) me[nth / 64] |= (uint64_t)1 << nth % 64, nth++;
+    for (size_t w = 0; w < ranges.n && panel_loop(l, x); w++)
+      if (ranges.p[w] == l->loop[panel_loop(l, x)].range) me[w / 64] |= (uint64_t)1 << w % 64;
+    for (int k = 0; k < x->nsrc; k++) {
+      const uint32_t source = pos_of(l, x->src[k]);
+      uint64_t *from = open + source * words;
+      if (level[source] + (x->op == OP_RED) > level[i]) level[i] = level[source] + (x->op == OP_RED);
+      if (x->op == OP_RED && k > 0) for (size_t w = 0; w < words; w++) me[w] &= ~from[w];
+      else for (size_t w = 0; w < words; w++) me[w] |= from[w];
+    }
+  }
+  /* users before sources: an outer reduction's loops exist before those inside it */
+  for (size_t i = n; i-- > 0;) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    if (x->op != OP_RED) continue;
+    int at = 0;
+    for (size_t w = 0; w < ranges.n; w++)
+      if (open[i * words + w / 64] >> w % 64 & 1) {
+        int o = loop_of(l, ranges.p[w]);
+        CHECK(o > 0 || apart->range);
+        if (o > 0) at = deeper(l, o, at);
+      }
+    for (int k = 1; k < x->nsrc && at >= 0; k++) at = reduction_loop(l, l->nodes.p[i], k, at, level[i], apart);
+  }
+  free(open);
+  free(level);
+  VEC_FREE(&ranges);
+}
+
+static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red->src[1])].parent; }
+
+/* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
+ * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
+ * chunks runs (parallel.c) loads nothing before it: another chunk may have stored there. Nor does one with a serial loop load
+ * outside of its loops what it stores: the element may have changed. Tiles are loaded where they are
+ * multiplied: a nest leaves none to the next one, which has other registers for them. */
+static void find_scopes(Linear *l, int innermost, bool serial) {
+  IR *ir = l->ir;
+  const Node *first = node(ir, innermost ? l->loop[1].range : 0);
+  bool by_one = innermost && range_kind(first) == RK_THREAD && range_extent(first) == 1;
+  bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
+  Ref changed = 0;       /* the buffer that a nest with a serial loop stores to */
+  for (size_t i = 0; i < l->nodes.n && serial; i++)
+    if (node(ir, l->nodes.p[i])->op == OP_STORE) changed = node(ir, l->nodes.p[i])->src[0];
+  memset(feeds, 0, l->nodes.n);
+  for (size_t i = l->nodes.n; i-- > 0;) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    if (x->op == OP_RED) busy |= red_parent(l, x) == innermost;
+    for (int k = 0; k < x->nsrc; k++)
+      if (feeds[i] || x->op == OP_RED) feeds[pos_of(l, x->src[k])] = true;
+  }
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    int s = x->op == OP_RANGE ? loop_of(l, l->nodes.p[i]) : x->op == OP_RED ? red_parent(l, x) : 0;
+    CHECK(s >= 0);
+    for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
+    s = deeper(l, s, panel_loop(l, x));
+    if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not where copies are made */
+    if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
+    if (x->op == OP_LOAD && x->src[0] == changed) s = innermost;
+    l->scope[i] = s;
+    for (Ref mma = x->op == OP_RED ? x->src[0] : 0; mma && node(ir, mma)->op == OP_MMA; mma = node(ir, mma)->src[0])
+      for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);
+  }
+  free(feeds);
+}
+
+/* ---- emission ---- */
+static Ref put(Linear *l, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  Ref r = node_make(l->ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+  VEC_PUSH(l->prog, r);
+  return r;
+}
+
+/* A leaf that several places want: defined once per block. */
+static Ref put_leaf(Linear *l, Ref r) {
+  Shared *s = l->shared;
+  uint32_t at = refmap_get(&s->index, r);
+  if (at && at <= s->visible.n && s->visible.p[at - 1] == r) return r;
+  VEC_PUSH(&s->visible, r);
+  refmap_set(&s->index, r, (uint32_t)s->visible.n);
+  VEC_PUSH(l->prog, r);
+  return r;
+}
+
+static Ref need(Linear *l, Ref r);
+static void emit_loop(Linear *l, int loop);
+
+/* acc op value, term by term: an unrolled sum feeds the accumulator in order */
+static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, value);
+  const Node *last = x->op == OP_ADD ? node(ir, x->src[1]) : x;
+  bool dot = last->op == OP_DOT;
+  if (l->done[pos_of(l, value)] || op != OP_ADD || (!dt_float((DType)x->dt) && !dot)) {
+    return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
+  }
+  if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, x->src[0]), x->src[1]);
+  if (dot) { /* its sum is 0 */
+    Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
+    return put(l, (Op)x->op, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, x->narg, x->arg);
+  }
+  if (x->op == OP_MUL) {
+    Ref a = need(l, x->src[0]), b = need(l, x->src[1]);
+    return put(l, OP_MULACC, (DType)x->dt, x->lanes, 3, (Ref[]){ a, b, acc }, 0, NULL);
+  }
+  return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
+}
+
+static const Ref *product_of(const IR *ir, Ref sum) { /* its two factors; NULL: it is a sum of something else */
+  const Node *x = node(ir, node(ir, sum)->src[0]);
+  return x->op == OP_MUL || x->op == OP_DOT ? &x->src[x->nsrc - 2] : NULL;
+}
+
+/* Sums of products in an order for few registers: of a tile's two sides the shorter one stays, and each of the other is
+ * loaded for all that it is multiplied by. So next is a sum that needs least that is not there yet, and of these one with
+ * factors that are wanted for the fewest others. The order of a tile's elements may be another: results that shuffles
+ * put together (shuffle.c) ask for whole rows in turn. */
+static void order_products(Linear *l, Refs *sums) {
+  IR *ir = l->ir;
+  size_t *uses = xmalloc((l->nodes.n + 1) * sizeof *uses);
+  bool *there = xmalloc(l->nodes.n + 1), products = true;
+  memset(uses, 0, l->nodes.n * sizeof *uses);
+  memset(there, 0, l->nodes.n);
+  for (size_t i = 0; i < sums->n && products; i++) {
+    const Ref *by = product_of(ir, sums->p[i]);
+    products = by != NULL;
+    for (int k = 0; k < 2 && products; k++) uses[pos_of(l, by[k])]++;
+  }
+  for (size_t at = 0; at < sums->n && products; at++) {
+    size_t best = at, least = SIZE_MAX;
+    for (size_t i = at; i < sums->n; i++) {
+      size_t cost = 0;
+      for (int k = 0; k < 2; k++) {
+        const uint32_t factor = pos_of(l, product_of(ir, sums->p[i])[k]);
+        cost += there[factor] ? uses[factor] : sums->n;
+      }
+      if (cost < least) least = cost, best = i;
+    }
+    const Ref next = sums->p[best];
+    memmove(&sums->p[at + 1], &sums->p[at], (best - at) * sizeof(Ref));
+    sums->p[at] = next;
+    for (int k = 0; k < 2; k++) {
+      const uint32_t factor = pos_of(l, product_of(ir, next)[k]);
+      there[factor] = true;
+      uses[factor]--;
+    }
+  }
+  free(uses);
+  free(there);
+}
+
+/* All reductions over the loops of r are computed by one pass of those loops. */
+static void emit_reduction(Linear *l, Ref r) {
+  IR *ir = l->ir;
+  int top = loop_of(l, node(ir, r)->src[1]);
+  Refs mine = { 0 };
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    if (x->op == OP_RED && loop_of(l, x->src[1]) == top) VEC_PUSH(&mine, l->nodes.p[i]);
+  }
+  order_products(l, &mine);
+  Ref *acc = xmalloc(mine.n * sizeof *acc);
+  for (size_t i = 0; i < mine.n; i++) {
+    const Node *x = node(ir, mine.p[i]);
+    int64_t id = ir->next_range++;
+    Ref zero = c_bits(ir, (DType)x->dt, reduce_identity(red_op(x), (DType)x->dt));
+    put_leaf(l, zero);
+    if (x->lanes > 1) zero = put_leaf(l, node_make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL, 0, NULL));
+    acc[i] = put(l, OP_ACC, (DType)x->dt, x->lanes, 1, &zero, 1, &id);
+    l->value[pos_of(l, mine.p[i])] = acc[i];
+    VEC_PUSH(&l->loop[loop_of(l, x->src[x->nsrc - 1])].sets, mine.p[i]);
+  }
+  emit_loop(l, top);
+  for (size_t i = 0; i < mine.n; i++) {
+    const Node *x = node(ir, mine.p[i]);
+    l->value[pos_of(l, mine.p[i])] = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc[i], 0, NULL);
+    l->done[pos_of(l, mine.p[i])] = true;
+  }
+  free(acc);
+  VEC_FREE(&mine);
+}
+
+/* What must exist in loop `at` before r can be computed in a loop below it: emitted while `at` is
+ * the innermost open loop. */
+static void hoist(Linear *l, Ref r, int at, int loop) {
+  uint32_t i = pos_of(l, r);
+  const Node *x = node(l->ir, r);
+  if (l->done[i] || l->hoisted[i] == loop) return;
+  l->hoisted[i] = loop;
+  int s = l->scope[i];
+  if (s == at || !within(l, s, at)) {
+    need(l, r);
+    return;
+  }
+  for (int k = 0; k < x->nsrc; k++) hoist(l, x->src[k], at, loop);
+}
+
+static void open_effects(Linear *l, int loop, int at, int top) { /* effects in loop and everything below it */
+  for (size_t i = 0; i < l->loop[loop].sets.n; i++) {
+    const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
+    for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
+  }
+  for (size_t i = 0; i < l->loop[loop].hints.n; i++) hoist(l, node(l->ir, l->loop[loop].hints.p[i])->src[1], at, top);
+  for (int c = 1; c < l->nloops; c++)
+    if (l->loop[c].parent == loop && c != loop) open_effects(l, c, at, top);
+}
+
+static Ref need(Linear *l, Ref r) {
+  IR *ir = l->ir;
+  uint32_t i = pos_of(l, r);
+  if (l->done[i]) return l->value[i];
+  const Node *x = node(ir, r);
+  if (x->op == OP_RED) {
+    emit_reduction(l, r);
+    return l->value[i];
+  }
+  Ref src[MAX_RANGES + 64];
+  for (int k = 0; k < x->nsrc; k++) src[k] = need(l, x->src[k]);
+  l->value[i] = x->nsrc ? node_with_src(ir, r, src) : r;
+  if (x->op == OP_CONST || x->op == OP_BCAST || x->op == OP_BUFFER) put_leaf(l, l->value[i]);
+  else if (x->op != OP_RANGE) VEC_PUSH(l->prog, l->value[i]);
+  l->done[i] = true;
+  return l->value[i];
+}
+
+static bool has_effects(const Linear *l, int loop) { /* the next loop of the same chain: others wait for need() */
+  for (int c = loop; c < l->nloops; c++)
+    if (l->loop[c].sets.n && within(l, c, loop)) return true;
+  return false;
+}
+
+static bool multiplies_tiles(const IR *ir, Ref e) {
+  return node(ir, e)->op == OP_RED && node(ir, node(ir, e)->src[0])->op == OP_MMA;
+}
+
+/* The products of tiles that a loop adds to its sums: the first one of each sum, then the second ones. So a tile that is
+ * in several of them is near. */
+static void multiply_tiles(Linear *l, const Refs *sums) {
+  IR *ir = l->ir;
+  Ref *now = xmalloc((sums->n + 1) * sizeof *now);
+  int products = 0;
+  for (size_t i = 0; i < sums->n; i++) {
+    const Node *x = node(ir, sums->p[i]);
+    now[i] = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &l->value[pos_of(l, sums->p[i])], 0, NULL);
+  }
+  for (Ref r = sums->n ? node(ir, sums->p[0])->src[0] : 0; r && node(ir, r)->op == OP_MMA; r = node(ir, r)->src[0]) products++;
+  for (int k = products; k-- > 0;)
+    for (size_t i = 0; i < sums->n; i++) {
+      const Node *x = node(ir, node(ir, sums->p[i])->src[0]);
+      for (int later = 0; later < k; later++) x = node(ir, x->src[0]);
+      Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
+      now[i] = put(l, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ now[i], a, b }, x->narg, x->arg);
+    }
+  for (size_t i = 0; i < sums->n; i++) {
+    const Node *x = node(ir, sums->p[i]);
+    put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ l->value[pos_of(l, sums->p[i])], now[i] }, 0, NULL);
+  }
+  free(now);
+}
+
+static void emit_loop(Linear *l, int loop) {
+  IR *ir = l->ir;
+  Refs sums = { 0 };
+  Loop *me = &l->loop[loop];
+  me->emitted = true;
+  open_effects(l, loop, me->parent, loop); /* what does not vary here stays outside */
+  put_leaf(l, me->range);
+  size_t visible = l->shared->visible.n;
+  put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
+  for (int c = 1; c < l->nloops; c++)
+    if (l->loop[c].parent == loop && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
+  for (size_t i = 0; i < me->sets.n; i++) {
+    Ref e = me->sets.p[i];
+    const Node *x = node(ir, e);
+    if (multiplies_tiles(ir, e)) VEC_PUSH(&sums, e);
+    else if (x->op == OP_RED) {
+      Ref acc = l->value[pos_of(l, e)];
+      Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
+      Ref sum = accumulate(l, red_op(x), now, x->src[0]);
+      put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
+    } else
+      need(l, e);
+  }
+  multiply_tiles(l, &sums);
+  for (size_t i = 0; i < me->hints.n; i++) need(l, me->hints.p[i]);
+  VEC_FREE(&sums);
+  put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
+  l->shared->visible.n = visible;
+}
+
+/* What stands outside all loops is computed once for all nests of a kernel. */
+static void share_top(Linear *l) {
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    l->value[i] = refmap_get(&l->shared->top, l->nodes.p[i]);
+    l->done[i] = l->value[i];
+  }
+}
+
+/* Loops of the copies that are made in loop at: before those that read them. */
+static void panel_loops(Linear *l, const Nest *n, int k, int at) {
+  const Node *parts = node(l->ir, n->store);
+  for (int i = 0; i < parts->nsrc && parts->op == OP_SINK; i++) {
+    const Node *copy = node(l->ir, parts->src[i]);
+    int deepest = n->n - 1, in = at;
+    if (copy->op != OP_NEST) continue;
+    while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest])) deepest--;
+    if (deepest != k) continue;
+    for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
+    const Node *body = node(l->ir, copy->src[0]);
+    const Ref *store = body->op == OP_SINK ? body->src : copy->src;
+    refmap_set(&l->panel, (Ref)buffer_id(node(l->ir, node(l->ir, store[0])->src[0])) + 1, (uint32_t)at);
+    for (int j = 0; j < (body->op == OP_SINK ? body->nsrc : 1); j++) VEC_PUSH(&l->loop[in].sets, store[j]);
+  }
+}
+
+static void drop_node(Linear *l, Ref r) {
+  size_t at = 0;
+  while (l->nodes.p[at] != r) at++;
+  memmove(&l->nodes.p[at], &l->nodes.p[at + 1], (l->nodes.n - at - 1) * sizeof(Ref));
+  l->nodes.n--;
+}
+
+/* A nest's nodes, and loops for all ranges; the innermost one of the nest. */
+static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
+  IR *ir = l->ir;
+  ir_toposort(ir, &nest, 1, &l->nodes);
+  l->nodes.n--; /* the NEST itself */
+  const Node *parts = node(ir, n->store);
+  if (parts->op == OP_SINK) drop_node(l, n->store); /* and its SINK, which is not last when ranges follow it */
+  for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++) {
+    const Node *copy = node(ir, parts->src[k]);
+    if (copy->op != OP_NEST) continue;
+    drop_node(l, parts->src[k]);
+    if (node(ir, copy->src[0])->op == OP_SINK) drop_node(l, copy->src[0]);
+  }
+  for (l->npos = 64; l->npos < l->nodes.n * 2; l->npos *= 2) {}
+  l->pos = xmalloc(l->npos * sizeof *l->pos);
+  memset(l->pos, 0, l->npos * sizeof *l->pos);
+  for (size_t i = 0; i < l->nodes.n; i++) *pos_slot(l, l->nodes.p[i]) = (uint32_t)i + 1;
+  l->scope = xmalloc((l->nodes.n + 1) * sizeof *l->scope);
+  l->done = xmalloc((l->nodes.n + 1) * sizeof *l->done);
+  l->hoisted = xmalloc((l->nodes.n + 1) * sizeof *l->hoisted);
+  l->value = xmalloc((l->nodes.n + 1) * sizeof *l->value);
+  memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
+  l->nloops = 1; /* 0: outside of all loops */
+  int at = 0;
+  for (int k = 0; k < n->n; k++) {
+    at = loop_add(l, n->ranges[k], at);
+    panel_loops(l, n, k, at);
+  }
+  make_loops(l, apart);
+  return at;
+}
+
+static void linear_free(Linear *l) {
+  for (int i = 0; i < l->nloops; i++) {
+    VEC_FREE(&l->loop[i].sets);
+    VEC_FREE(&l->loop[i].hints);
+  }
+  VEC_FREE(&l->nodes);
+  refmap_free(&l->panel);
+  free(l->pos);
+  free(l->scope);
+  free(l->done);
+  free(l->hoisted);
+  free(l->value);
+  free(l);
+}
+
+/* The nest with another range for reductions that share its loop with each other only. */
+static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
+  const Node *r = node(ir, apart->range);
+  const int64_t arg[3] = { range_extent(r), ir->next_range++, range_kind(r) };
+  const Ref own = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL); /* also of one value: range_make gives none */
+  Refs to = { 0 };
+  for (size_t i = 0; i < apart->reds.n; i++) VEC_PUSH(&to, range_replace(ir, apart->reds.p[i], apart->range, own, 1, &own));
+  nest = ix_subst(ir, nest, (int)to.n, apart->reds.p, to.p);
+  VEC_FREE(&to);
+  return nest;
+}
+
+static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
+  Linear *l;
+  Nest n;
+  int at;
+  for (;;) {
+    Apart apart = { 0 };
+    l = xmalloc(sizeof *l);
+    memset(l, 0, sizeof *l);
+    l->ir = ir;
+    l->prog = prog;
+    l->shared = shared;
+    n = nest_open(ir, nest);
+    at = linear_open(l, &n, nest, &apart);
+    if (!apart.range) break;
+    nest = part_reductions(ir, nest, &apart);
+    VEC_FREE(&apart.reds);
+    linear_free(l);
+  }
+  bool serial = false;
+  for (int k = 0; k < n.n; k++) serial |= range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
+  find_scopes(l, at, serial);
+  share_top(l);
+  bool tiles = false;
+  for (size_t i = 0; i < l->nodes.n && !tiles; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;
+  if (tiles) put(l, OP_TILES, DT_NONE, 1, 0, NULL, 1, &(int64_t){ ir->next_range++ });
+  const Node *s = node(ir, n.store);
+  if (s->op == OP_SINK)
+    for (int k = 0; k < s->nsrc; k++) {
+      const Op op = (Op)node(ir, s->src[k])->op;
+      if (op == OP_STORE) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+      if (op == OP_PREFETCH) VEC_PUSH(&l->loop[l->scope[pos_of(l, s->src[k])]].hints, s->src[k]);
+    }
+  else
+    VEC_PUSH(&l->loop[at].sets, n.store);
+  if (n.n) emit_loop(l, 1);
+  else
+    for (size_t i = 0; i < l->loop[0].sets.n; i++) need(l, l->loop[0].sets.p[i]);
+  for (size_t i = 0; i < l->nodes.n; i++)
+    if (l->done[i] && !l->scope[i] && l->value[i] == l->nodes.p[i] && node(ir, l->nodes.p[i])->op != OP_STORE)
+      refmap_set(&shared->top, l->nodes.p[i], l->nodes.p[i]);
+  linear_free(l);
+}
+
+static bool absent(int *p, size_t n, int x) {
+  for (size_t i = 0; i < n; i++)
+    if (p[i] == x) return false;
+  return true;
+}
+
+void kernel_buffers(const IR *ir, Kernel *k) {
+  k->bufs.n = k->written.n = k->locals.n = 0;
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const Node *x = node(ir, k->prog.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
+    const int buf = (int)buffer_id(node(ir, x->src[0]));
+    if (ir->bufs.p[buf].kind == BUF_LOCAL) {
+      if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
+      continue;
+    }
+    if (absent(k->bufs.p, k->bufs.n, buf)) VEC_PUSH(&k->bufs, buf);
+    if (x->op == OP_STORE && absent(k->written.p, k->written.n, buf)) VEC_PUSH(&k->written, buf);
+  }
+}
+
+void step_programs(Plan *p, Kernel *k) {
+  Shared shared = { 0 };
+  Sb text = { 0 };
+  k->prog.n = 0;
+  for (size_t i = 0; i < k->states.n; i++) {
+    p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    linear_nest(p->ir, k->states.p[i].nest, &k->prog, &shared);
+  }
+  for (size_t i = 0; i < k->nests.n; i++) sb_puts(&text, k->nests.p[i].opts);
+  if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
+  k->schedule = sb_keep(&text, &p->ir->ctx->model);
+  kernel_buffers(p->ir, k);
+  VEC_FREE(&k->states);
+  VEC_FREE(&shared.visible);
+  refmap_free(&shared.top);
+  refmap_free(&shared.index);
+}

@@ -1,0 +1,63 @@
+/* lower.h: from nests with split ranges to programs: copies and lanes, what the machine has, linear code, proofs of its accesses. */
+#ifndef TGC_LOWER_H
+#define TGC_LOWER_H
+#include "../cost/tile.h"
+#include "../nest/nest.h"
+#include "../target/isa_ops.h"
+
+/* ---- prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all
+ * are 0; NULL: by the facts of the target. made: those that count ---- */
+Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
+
+/* ---- bounds.c: proofs that accesses lie inside their buffers ---- */
+typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof; /* by bounds and linear inequalities; by running loops' values */
+typedef struct Bounds Bounds;
+Bounds *bounds_open(const Plan *p);         /* the caller closes it */
+void bounds_close(Bounds *b);
+Proof bounds_of(Bounds *b, Ref access);     /* of a LOAD, STORE, TILE or PART of a program, with its gate */
+void bounds_note(Bounds *b, const Refs *prog); /* what its stores leave in buffers of integers, for programs that load it */
+/* the program with the pointers to k's buffers moved on by so many elements; k's own has been noted */
+bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift);
+void kernel_bounds(Bounds *b, Kernel *k);   /* gives k->bounds; clamps what is not proved. Kernels in order of execution */
+void plan_bounds(Plan *p);                  /* all kernels */
+bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why names the first access that is not proved */
+
+/* ---- libm.c: a function as arithmetic, or 0; scalb: the machine has SCALB for so many lanes ---- */
+Ref libm_expr(IR *ir, Ref r, bool scalb);
+bool libm_has(Op op, DType d);           /* whether it is one of those */
+
+/* ---- linearize.c ---- */
+void kernel_buffers(const IR *ir, Kernel *k); /* those that its program names, in the order in which it does */
+
+/* ---- rebase.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from
+ * the first element on, all of them ---- */
+bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
+void kernel_functions(Plan *p); /* kernel_functions.c */
+
+void variants_make(Plan *p); /* variants.c: p->variants, one for each machine of a fat target */
+
+/* ---- tile_registers.c: the registers of a nest's tiles, and the operand of the instruction that gives them their shapes ---- */
+enum { MAX_TILES = 64 };                           /* ACCs and TILEs of a nest */
+typedef struct TileSet {
+  int n, values;
+  Ref value[MAX_TILES];      /* an ACC or a TILE */
+  int reg[MAX_TILES];        /* of each value */
+  size_t until[TILE_REGISTERS]; /* the place of the last instruction that wants what the register has */
+  uint8_t config[64];        /* 0: palette; 16 + 2 i: bytes of a row of register i; 48 + i: rows */
+} TileSet;
+void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* of the nest whose TILES is prog[0] */
+int tile_register(const TileSet *t, Ref value);     /* -1: it is no tile */
+Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that it adds to, maybe after other products */
+const IsaOp *tile_isa_op(const IR *ir, const Node *mma);
+
+/* ---- steps (steps.h): match and reuse are in dedup.c, programs in linearize.c ---- */
+void step_pack(Plan *p, Kernel *k);
+void step_match(Plan *p, Kernel *k);
+void step_expand(Plan *p, Kernel *k);
+void step_shuffle(Plan *p, Kernel *k);
+void step_legalize(Plan *p, Kernel *k);
+void step_prefetch(Plan *p, Kernel *k);
+void step_reuse(Plan *p, Kernel *k);
+void step_locals(Plan *p, Kernel *k);
+void step_programs(Plan *p, Kernel *k);
+#endif

@@ -1,0 +1,168 @@
+/* pack.c: constants laid out in the order a kernel reads them. After a nest's ranges were split, the
+ * index of a weight is affine in some of them, or in steps that they make; the packed copy is the table of its values with the
+ * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. A gate
+ * on those ranges, beyond which 0 stands, is decided here. What is noted here is how to make the copy; it is
+ * made where it ends, in the blob of weights.
+ *
+ * needs: split ranges (opts.c)   gives: rows of Plan.packed, buffers of theirs in the nest   keeps: the value of every element */
+#include "lower.h"
+#include <string.h>
+
+typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim; /* gate: what a step adds to the gate's value */
+
+void packed_gather(const IR *ir, const Packed *k, void *out) {
+  const Tensor *t = &ir->tensors.p[k->tensor];
+  const char *from = t->data;
+  char *to = out;
+  int bytes = dt_bytes(t->dt), n = k->n;
+  int64_t i[MAX_RANGES] = { 0 }, at = k->base, inner = n ? k->extent[n - 1] : 1, step = n ? k->coef[n - 1] : 0;
+  int64_t closed = k->closed, gate = n ? k->gate[n - 1] : 0;
+  for (;;) {
+    const char *p = from + at * bytes;
+    if (closed >= 0 || closed + gate * (inner - 1) >= 0)
+      for (int64_t x = 0; x < inner; x++) {
+        if (closed + x * gate >= 0) memset(to + bytes * x, 0, (size_t)bytes);
+        else memcpy(to + bytes * x, p + bytes * x * step, (size_t)bytes);
+      }
+    else if (step == 1) memcpy(to, p, (size_t)(inner * bytes));
+    else if (bytes == 4)
+      for (int64_t x = 0; x < inner; x++) memcpy(to + 4 * x, p + 4 * x * step, 4);
+    else
+      for (int64_t x = 0; x < inner; x++) memcpy(to + bytes * x, p + bytes * x * step, (size_t)bytes);
+    to += inner * bytes;
+    int a = n - 2;
+    for (; a >= 0; a--) {
+      at += k->coef[a];
+      closed += k->gate[a];
+      if (++i[a] < k->extent[a]) break;
+      at -= k->coef[a] * k->extent[a];
+      closed -= k->gate[a] * k->extent[a];
+      i[a] = 0;
+    }
+    if (a < 0) return;
+  }
+}
+
+bool packed_fits(const IR *ir, const Packed *k) {
+  enum { REPEATS = 64, ALWAYS = 1 << 24 }; /* a copy has so many times the elements of its tensor, at most, or so many */
+  const int64_t elems = ir->tensors.p[k->tensor].elems, most = elems < INT64_MAX / REPEATS ? elems * REPEATS : INT64_MAX;
+  const int64_t total = dims_elems(k->extent, k->n);
+  int64_t i[MAX_RANGES] = { 0 }, at = k->base, closed = k->closed, far;
+  if (total > most && total > ALWAYS) return false;
+  for (int a = 0; a < k->n; a++)
+    if (!i64_mul(k->coef[a], k->extent[a] * 2, &far) || !i64_mul(k->gate[a], k->extent[a] * 2, &far)) return false;
+  for (int64_t n = 0; n < total; n++) {
+    if (closed < 0 && (at < 0 || at >= elems)) return false;
+    for (int a = k->n - 1; a >= 0; a--) {
+      if (!i64_add(at, k->coef[a], &at) || !i64_add(closed, k->gate[a], &closed)) return false;
+      if (++i[a] < k->extent[a]) break;
+      at -= k->coef[a] * k->extent[a];
+      closed -= k->gate[a] * k->extent[a];
+      i[a] = 0;
+    }
+  }
+  return true;
+}
+
+/* Equal orders are equal records, however the walk is split into loops, copies and lanes. A variant notes
+ * what it reads in the list of its base. */
+static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {
+  IR *ir = p->ir;
+  if (p->base) p = p->base;
+  Packed k;
+  memset(&k, 0, sizeof k); /* compared as bytes */
+  k.tensor = b->slot;
+  k.base = base;
+  k.closed = closed;
+  for (int i = 0; i < n; i++) {
+    bool goes_on = k.n && k.coef[k.n - 1] == d[i].coef * d[i].extent && k.gate[k.n - 1] == d[i].gate * d[i].extent;
+    if (!goes_on) k.extent[k.n++] = 1;
+    k.extent[k.n - 1] *= d[i].extent;
+    k.coef[k.n - 1] = d[i].coef;
+    k.gate[k.n - 1] = d[i].gate;
+  }
+  if (ir->dump && !packed_fits(ir, &k)) ir_wrong(ir, "a nest reads elements that its weight does not have");
+  for (size_t i = 0; i < p->packed.n; i++)
+    if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
+  k.buf = (int)ir->bufs.n;
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT,
+                              .dt = b->dt,
+                              .elems = total,
+                              .slot = b->slot,
+                              .offset = -1,
+                              .value = b->value,
+                              .packed = (int)p->packed.n + 1 }));
+  VEC_PUSH(&p->packed, k);
+  return k.buf;
+}
+
+/* The gate of a load as a sum over the ranges of its index that is negative where it is open; *rest: what is left */
+static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
+  const Node *g = node(ir, x->src[2]), *other = node(ir, x->src[3]);
+  if (g->op != OP_CMPLT || other->op != OP_CONST || const_value(other)) return false;
+  Ref sum = ix_sub(ir, g->src[0], g->src[1]);
+  bool ok = true;
+  for (int i = 0; i < n && ok; i++) ok = ix_split(ir, sum, d[i].range, &d[i].gate, &sum);
+  return ok && node_is_const(ir, sum, rest);
+}
+
+static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
+  IR *ir = p->ir;
+  const Node *x = node(ir, load);
+  const Buf b = ir->bufs.p[buffer_id(node(ir, x->src[0]))];
+  Refs ranges = { 0 };
+  Dim d[MAX_RANGES];
+  int n = 0;
+  int64_t total = 1, base, closed = -1;
+  FloorDivs stairs;
+  Ref rest = floordivs_open(ir, x->src[1], &stairs), index = ix_const(ir, 0), packed = 0;
+  collect_ranges(ir, rest, &ranges);
+  bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
+  for (size_t i = 0; i < ranges.n && ok; i++) {
+    Ref walker = ranges.p[i];
+    for (int k = 0; k < stairs.n; k++)
+      if (stairs.step[k] == walker) walker = stairs.range[k];
+    Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = walk_order(ir, all, nest, walker) };
+    ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
+    int k = n++;
+    for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];
+    d[k] = e;
+  }
+  VEC_FREE(&ranges);
+  if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64) return 0;
+  bool gated = x->nsrc == 4, decided = gated && gate_sum(ir, x, d, n, &closed);
+  if (gated && !decided) closed = -1;
+  for (int i = 0; i < n; i++) {
+    index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
+    if (!decided) d[i].gate = 0;
+  }
+  if (stairs.n) index = ix_subst(ir, index, stairs.n, stairs.step, stairs.term);
+  if (index == x->src[1] && total == b.elems && !decided) return 0; /* already in order */
+  int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
+  Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
+  memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);
+  packed = node_make(ir, OP_LOAD, (DType)x->dt, 1, decided ? 2 : x->nsrc, src, 0, NULL, 0, NULL);
+  return packed;
+}
+
+static void pack(Plan *p, NestState *s) {
+  IR *ir = p->ir;
+  Refs all = { 0 };
+  VEC(Ref) from = { 0 };
+  VEC(Ref) to = { 0 };
+  ir_toposort(ir, &s->nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind != BUF_WEIGHT) continue;
+    Ref packed = pack_load(p, s->nest, &all, all.p[i]);
+    if (!packed) continue;
+    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&to, packed);
+  }
+  if (from.n) s->nest = ix_subst(ir, s->nest, (int)from.n, from.p, to.p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+}
+
+void step_pack(Plan *p, Kernel *k) { each_state(p, k, pack); }

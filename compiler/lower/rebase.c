@@ -1,0 +1,139 @@
+/* rebase.c: a program with its buffers counted from where it begins to touch them.
+ *
+ * The steps of a loop read row 0, row 1, row 2 of an input and write rows of an output: programs that differ in a constant of
+ * an index. What all indices of a buffer have in common goes to the caller, who adds it to the pointer, and such programs
+ * become the same. In memory whose pointers are known to be aligned it is a multiple of that.
+ *
+ * needs: programs, their buffers named    keeps: the program, for who has no use for the other
+ * gives: one that does the same when its pointers are moved */
+#include "lower.h"
+
+enum { ALIGN = 64 };       /* bytes: what backends take for granted of arena and weights */
+
+static bool is_access(const Node *x) {
+  return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE || x->op == OP_PREFETCH;
+}
+
+static int64_t constant_of(const IR *ir, Ref index) {
+  const Node *x = node(ir, index);
+  int64_t n;
+  if (x->lanes == 1 && (node_is_const(ir, index, &n) || (x->op == OP_ADD && node_is_const(ir, x->src[1], &n)))) return n;
+  return 0;
+}
+
+static int parameter_of(const IR *ir, const Kernel *k, const Node *access) {
+  const int64_t buf = buffer_id(node(ir, access->src[0]));
+  for (size_t i = 0; i < k->bufs.n; i++)
+    if (k->bufs.p[i] == buf) return (int)i;
+  return -1; /* the kernel's own */
+}
+
+/* What indices of each buffer have in common, in elements; false: nothing, of any. */
+static bool find_shifts(const IR *ir, const Kernel *k, int64_t *shift) {
+  bool any = false;
+  for (size_t i = 0; i < k->bufs.n; i++) shift[i] = INT64_MAX;
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const Node *x = node(ir, k->prog.p[i]);
+    const int at = is_access(x) ? parameter_of(ir, k, x) : -1;
+    if (at >= 0 && constant_of(ir, x->src[1]) < shift[at]) shift[at] = constant_of(ir, x->src[1]);
+  }
+  for (size_t i = 0; i < k->bufs.n; i++) {
+    const Buf *b = &ir->bufs.p[k->bufs.p[i]];
+    const bool aligned = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
+    if (shift[i] < 0 || shift[i] >= b->elems) shift[i] = 0; /* behind a gate that is never open */
+    if (aligned) shift[i] -= shift[i] % (ALIGN / dt_bytes(b->dt));
+    any |= shift[i] != 0;
+  }
+  return any;
+}
+
+typedef struct Shifted {
+  IR *ir;
+  const Kernel *k;
+  const int64_t *shift;
+  Refs *prog;
+  RefMap used;             /* nodes that are needed also when the pointers are moved */
+  RefMap now;              /* of nodes: what they became */
+  Refs visible;            /* in blocks that are open; 0 where one begins */
+  RefMap place;            /* in visible, and 1; stale where another node is there */
+} Shifted;
+
+/* How far the pointer of source i of x is moved, if that is an index; else 0. */
+static int64_t shift_of(const Shifted *s, const Node *x, int i) {
+  const int at = i == 1 && is_access(x) ? parameter_of(s->ir, s->k, x) : -1;
+  return at < 0 ? 0 : s->shift[at];
+}
+
+static bool only_index(const Node *x) { return x->op == OP_CONST || (x->op == OP_ADD && x->dt == DT_I64); }
+
+static void find_used(Shifted *s) {
+  for (size_t i = s->k->prog.n; i-- > 0;) {
+    const Node *x = node(s->ir, s->k->prog.p[i]);
+    if (only_index(x) && !refmap_get(&s->used, s->k->prog.p[i])) continue;
+    for (int j = 0; j < x->nsrc; j++) {
+      const Node *from = node(s->ir, x->src[j]);
+      if (!shift_of(s, x, j)) refmap_set(&s->used, x->src[j], 1);
+      else if (from->op == OP_ADD) refmap_set(&s->used, from->src[0], 1);
+    }
+  }
+}
+
+static Ref now(const Shifted *s, Ref r) {
+  const Ref to = refmap_get(&s->now, r);
+  return to ? to : r;
+}
+
+static void put(Shifted *s, Ref r) {
+  const size_t at = refmap_get(&s->place, r);
+  if (at && at <= s->visible.n && s->visible.p[at - 1] == r) return;
+  VEC_PUSH(&s->visible, r);
+  refmap_set(&s->place, r, (Ref)s->visible.n);
+  VEC_PUSH(s->prog, r);
+}
+
+static void put_block(Shifted *s, Ref r) {
+  if (node(s->ir, r)->op == OP_LOOP) VEC_PUSH(&s->visible, 0);
+  else
+    while (s->visible.p[--s->visible.n]) {}
+  VEC_PUSH(s->prog, r);
+}
+
+static Ref moved_index(Shifted *s, Ref index, int64_t by) {
+  const Node *x = node(s->ir, index);
+  const Ref rest = ix_const(s->ir, constant_of(s->ir, index) - by);
+  if (x->op == OP_CONST || constant_of(s->ir, index) != by) put(s, rest);
+  if (x->op == OP_CONST) return rest;
+  const Ref sum = now(s, x->src[0]);
+  if (constant_of(s->ir, index) == by) return sum;
+  const Ref src[] = { sum, rest }, to = node_with_src(s->ir, index, src);
+  put(s, to);
+  return to;
+}
+
+bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
+  Shifted s = { .ir = ir, .k = k, .shift = shift, .prog = prog };
+  Refs src = { 0 };
+  if (!find_shifts(ir, k, shift)) return false;
+  find_used(&s);
+  for (size_t i = 0; i < k->prog.n; i++) {
+    const Ref r = k->prog.p[i];
+    const Node *x = node(ir, r);
+    if (only_index(x) && !refmap_get(&s.used, r)) continue;
+    src.n = 0;
+    for (int j = 0; j < x->nsrc; j++) {
+      const int64_t by = shift_of(&s, x, j);
+      VEC_PUSH(&src, by ? moved_index(&s, x->src[j], by) : now(&s, x->src[j]));
+    }
+    const Ref to = x->nsrc ? node_with_src(ir, r, src.p) : r;
+    refmap_set(&s.now, r, to);
+    if (x->op == OP_LOOP || x->op == OP_END) put_block(&s, to);
+    else if (only_index(x) || !x->nsrc) put(&s, to);
+    else VEC_PUSH(prog, to);
+  }
+  VEC_FREE(&src);
+  VEC_FREE(&s.visible);
+  refmap_free(&s.used);
+  refmap_free(&s.now);
+  refmap_free(&s.place);
+  return true;
+}

@@ -1,0 +1,375 @@
+/* shuffle.c: elements that lanes load or store one by one become vectors of what lies side by side, and shuffles.
+ * needs: copies and lanes made (expand.c)   keeps: values, and what is stored
+ *
+ * A strip is a vector whose lanes lie a constant stride apart, or runs of lanes that have an element in common. Strips at the
+ * same place of one buffer are taken together, since the copies of a tile have what lies between. Two ways lead from vectors
+ * in memory to strips, and back: dense, where the strips cover what they lie in, or stride over a few elements: each strip is
+ * picked from the vectors that hold its lanes; and in rows, where a few elements of each lane lie side by side: they are a
+ * matrix, stored by its rows, of which blocks are transposed in registers. Where long runs of lanes have an element in common,
+ * rows are vectors of what these may be for one copy or another, and shuffles spread one of them over its run. Nothing is read
+ * beyond the first and the last element that the strips have, and nothing is stored that they do not store. */
+#include "lower.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LANES = 64 };
+
+typedef struct Strip {
+  Ref buffer, base;
+  int64_t at, stride;          /* lane i lies at base + at + i / run * stride */
+  int lanes, run;
+  Ref value;                   /* the vector */
+  size_t store;                /* of stores: that of lane 0, the others follow */
+  bool done;
+} Strip;
+
+typedef VEC(Strip) Strips;
+
+static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
+  return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
+}
+
+/* ---- what is there ---- */
+static Ref place(IR *ir, Ref index, int64_t *at) { /* index without its constant */
+  const Node *x = node(ir, index);
+  *at = 0;
+  if (node_is_const(ir, index, at)) return 0;
+  if (x->op != OP_ADD || !node_is_const(ir, x->src[1], at)) return index;
+  return x->src[0];
+}
+
+/* Accesses one after another whose addresses are those of a strip's lanes. */
+static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
+  if (n < 2 || n > MAX_LANES || n & (n - 1)) return false;
+  for (int i = 0; i < n; i++) {
+    const Node *x = node(ir, access[i]);
+    int64_t at;
+    Ref base = place(ir, x->src[1], &at);
+    if (i == 0) s->buffer = x->src[0], s->base = base, s->at = at;
+    if (!s->run && at != s->at) s->run = i, s->stride = at - s->at;
+    if (x->src[0] != s->buffer || base != s->base || (s->run && at != s->at + i / s->run * s->stride)) return false;
+  }
+  s->lanes = n;
+  return s->run && n % s->run == 0 && s->stride >= (s->run > 1 ? 1 : 2) && node(ir, s->buffer)->dt != DT_BOOL;
+}
+
+static void find_loads(IR *ir, Ref nest, Strips *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    Strip s = { .value = all.p[i] };
+    bool loads = x->op == OP_VEC;
+    for (int k = 0; k < x->nsrc && loads; k++) loads = node(ir, x->src[k])->op == OP_LOAD && node(ir, x->src[k])->nsrc == 2;
+    if (loads && strip_of(ir, x->src, x->nsrc, &s)) VEC_PUSH(out, s);
+  }
+  VEC_FREE(&all);
+}
+
+static void find_stores(IR *ir, const Refs *parts, Strips *out) {
+  for (size_t i = 0; i < parts->n; i++) {
+    const Node *x = node(ir, parts->p[i]), *lane = x->op == OP_STORE ? node(ir, x->src[2]) : NULL;
+    if (!lane || x->nsrc != 3 || lane->op != OP_LANE || lane_lane(lane)) continue;
+    Strip s = { .value = lane->src[0], .store = i };
+    const int n = node(ir, s.value)->lanes;
+    bool all = i + (size_t)n <= parts->n;
+    for (int k = 1; k < n && all; k++) {
+      const Node *y = node(ir, parts->p[i + (size_t)k]), *v = y->op == OP_STORE && y->nsrc == 3 ? node(ir, y->src[2]) : NULL;
+      all = v && v->op == OP_LANE && v->src[0] == s.value && lane_lane(v) == k;
+    }
+    if (all && strip_of(ir, parts->p + i, n, &s)) VEC_PUSH(out, s);
+  }
+}
+
+static int by_place(const void *a, const void *b, void *ir) {
+  const Strip *x = a, *y = b;
+  if (x->buffer != y->buffer) return node_order(ir, x->buffer, y->buffer);
+  if (x->base != y->base) return node_order(ir, x->base, y->base);
+  if (x->lanes != y->lanes) return x->lanes < y->lanes ? -1 : 1;
+  if (x->run != y->run) return x->run < y->run ? -1 : 1;
+  if (x->stride != y->stride) return x->stride < y->stride ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool akin(const Strip *a, const Strip *b) {
+  return a->buffer == b->buffer && a->base == b->base && a->lanes == b->lanes && a->run == b->run && a->stride == b->stride;
+}
+
+static int64_t lane_at(const Strip *s, int i) { return s->at + i / s->run * s->stride; }
+
+static int64_t end_of(const Strip *s) { return lane_at(s, s->lanes - 1) + 1; }
+
+/* How many strips from i on begin one element after another, at the same stride. */
+static size_t side_by_side(const Strips *s, size_t i) {
+  size_t n = 1;
+  const Strip *a = &s->p[i];
+  while (i + n < s->n && akin(&a[n], a) && a[n].at == a->at + (int64_t)n) n++;
+  return n;
+}
+
+/* ---- shuffles ---- */
+static Ref shuffle(IR *ir, Ref a, Ref b, int n, const int64_t *lane) {
+  return make(ir, OP_SHUFFLE, (DType)node(ir, a)->dt, n, 2, (Ref[]){ a, b }, n, lane);
+}
+
+static Ref join(IR *ir, Ref a, Ref b) {
+  int64_t lane[MAX_LANES];
+  const int n = 2 * node(ir, a)->lanes;
+  for (int i = 0; i < n; i++) lane[i] = i;
+  return shuffle(ir, a, b, n, lane);
+}
+
+/* Lanes from `first` on, by halves. */
+static Ref part(IR *ir, Ref a, int first, int n) {
+  int64_t lane[MAX_LANES];
+  const int half = node(ir, a)->lanes / 2, from = first < half ? 0 : half;
+  if (n > half) return a;
+  for (int i = 0; i < half; i++) lane[i] = from + i;
+  return part(ir, shuffle(ir, a, a, half, lane), first - from, n);
+}
+
+/* A vector of lane[i] of v[from[i]]; one vector after another joins those before it. */
+static Ref pick(IR *ir, const Ref *v, int n, const int *from, const int *lane) {
+  int64_t order[MAX_LANES];
+  const int lanes = node(ir, v[0])->lanes;
+  Ref sum = 0;
+  int first = -1;
+  for (int k = 0; k < n; k++) {
+    bool any = false;
+    for (int i = 0; i < lanes; i++) any |= from[i] == k;
+    if (!any) continue;
+    if (first < 0) {
+      first = k;
+      continue;
+    }
+    for (int i = 0; i < lanes; i++) order[i] = from[i] == k ? lanes + lane[i] : sum || from[i] != first ? i : lane[i];
+    sum = shuffle(ir, sum ? sum : v[first], v[k], lanes, order);
+  }
+  for (int i = 0; i < lanes; i++) order[i] = lane[i];
+  return sum ? sum : shuffle(ir, v[first], v[first], lanes, order);
+}
+
+/* Blocks of n by n lanes: lane j of block b of v[i] changes places with lane i of block b of v[j]. Each step makes pairs of
+ * elements of two vectors neighbours, which is one instruction on most machines where a block is 16 bytes. */
+static void transpose(IR *ir, Ref *v, int n) {
+  const int lanes = node(ir, v[0])->lanes;
+  for (int apart = n / 2; apart; apart /= 2)
+    for (int i = 0; i < n; i++) {
+      if (i & apart) continue;
+      Ref both[2];
+      for (int upper = 0; upper < 2; upper++) {
+        int64_t order[MAX_LANES];
+        for (int k = 0; k < lanes; k++) order[k] = k / n * n + upper * n / 2 + k % n / 2 + k % 2 * lanes;
+        both[upper] = shuffle(ir, v[i], v[i + apart], lanes, order);
+      }
+      v[i] = both[0];
+      v[i + apart] = both[1];
+    }
+}
+
+/* ---- memory ---- */
+static Ref index_at(IR *ir, const Strip *s, int64_t at) {
+  return s->base ? ix_add(ir, s->base, ix_const(ir, at)) : ix_const(ir, at);
+}
+
+static Ref load_at(IR *ir, const Strip *s, int64_t at, int n) {
+  return make(ir, OP_LOAD, (DType)node(ir, s->buffer)->dt, n, 2, (Ref[]){ s->buffer, index_at(ir, s, at) }, 0, NULL);
+}
+
+static void store_at(IR *ir, const Strip *s, int64_t at, Ref value, Refs *out) {
+  VEC_PUSH(out,
+           make(ir, OP_STORE, (DType)node(ir, s->buffer)->dt, 1, 3, (Ref[]){ s->buffer, index_at(ir, s, at), value }, 0, NULL));
+}
+
+/* A run has a block of lanes in which shuffles are cheap, and all that it may have an element of in common. */
+static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= SHUFFLE_BLOCK; }
+
+static int row_length(const IR *ir, const Strip *s, size_t beside) {
+  return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside);
+}
+
+/* Strips i, i + 1, ... of a block of n; rows that end up in one vector are n apart. */
+static void load_rows(IR *ir, Strip *s, int n, Ref *to) {
+  for (int i = 0; i < n; i++) {
+    Ref row[MAX_LANES];
+    int rows = 0;
+    for (int k = i; k < s->lanes; k += n) row[rows++] = load_at(ir, s, s->at + k * s->stride, n);
+    for (; rows > 1; rows /= 2)
+      for (int k = 0; k < rows / 2; k++) row[k] = join(ir, row[2 * k], row[2 * k + 1]);
+    to[i] = row[0];
+  }
+  transpose(ir, to, n);
+}
+
+/* The same of runs: a block holds n elements from which runs have theirs, each of it so often as a run has blocks. */
+static void load_blocks(IR *ir, const Strip *s, int n, Ref *to) {
+  const int same = s->stride == s->run && n == s->run ? s->lanes : n; /* side by side */
+  Ref block[MAX_LANES];
+  int blocks = s->lanes / same;
+  for (int k = 0; k < blocks; k++) block[k] = load_at(ir, s, lane_at(s, k * same), same);
+  for (; blocks > 1; blocks /= 2)
+    for (int k = 0; k < blocks / 2; k++) block[k] = join(ir, block[2 * k], block[2 * k + 1]);
+  for (int i = 0; i < n; i++) {
+    int64_t lane[MAX_LANES];
+    for (int k = 0; k < s->lanes; k++) lane[k] = k / n * n + i;
+    to[i] = shuffle(ir, block[0], block[0], s->lanes, lane);
+  }
+}
+
+static void store_rows(IR *ir, Strip *s, int n, Refs *out) {
+  Ref v[MAX_LANES];
+  for (int i = 0; i < n; i++) v[i] = s[i].value;
+  transpose(ir, v, n);
+  for (int k = 0; k < s->lanes; k++) store_at(ir, s, s->at + k * s->stride, part(ir, v[k % n], k / n * n, n), out);
+}
+
+/* The strips from i on that lie in one piece of memory with no gap to stride over but short ones; its end. */
+static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
+  const Strip *a = &s->p[i];
+  size_t n = 0;
+  *end = a->at;
+  for (; i + n < s->n && akin(&a[n], a) && a[n].at <= *end; n++)
+    if (end_of(&a[n]) > *end) *end = end_of(&a[n]);
+  return n;
+}
+
+static bool within(const IR *ir, const Strip *s, int64_t end) { /* the buffer has all elements before */
+  const Node *b = s->base ? node(ir, s->base) : NULL;
+  const int64_t last = b ? b->vmax : 0, elems = ir->bufs.p[buffer_id(node(ir, s->buffer))].elems;
+  return last <= elems && end <= elems - last;
+}
+
+/* What lies between the first and the last element of strips is loaded in vectors of so many lanes: of as many as the
+ * strips have, or of a part of them; 0: it would be more than they have, of which the buffer may have less. */
+static int dense_width(const IR *ir, const Strip *s, int64_t begin, int64_t end) {
+  int width = s->lanes;
+  if (within(ir, s, begin + width)) return width;
+  while (width > 1 && width > end - begin) width /= 2;
+  return width == s->lanes || width == end - begin ? width : 0;
+}
+
+static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
+  Ref v[SHUFFLE_STRIDE + 1];
+  int from[MAX_LANES], lane[MAX_LANES], n = 0;
+  int64_t at[SHUFFLE_STRIDE + 1];
+  const int width = dense_width(ir, s, begin, end);
+  if (width < s->lanes) {
+    for (v[0] = load_at(ir, s, begin, width); node(ir, v[0])->lanes < s->lanes; v[0] = join(ir, v[0], v[0])) {}
+    for (int i = 0; i < s->lanes; i++) from[i] = 0, lane[i] = (int)(lane_at(s, i) - begin);
+    return pick(ir, v, 1, from, lane);
+  }
+  for (int i = 0; i < s->lanes; i++) {
+    int64_t e = lane_at(s, i), first = begin + (e - begin) / s->lanes * s->lanes;
+    /* the last one ends with the last element */
+    if (first > end - s->lanes && !within(ir, s, first + s->lanes)) first = end - s->lanes;
+    if (!n || at[n - 1] != first) {
+      at[n] = first;
+      v[n++] = load_at(ir, s, first, s->lanes);
+    }
+    from[i] = n - 1;
+    lane[i] = (int)(e - first);
+  }
+  return pick(ir, v, n, from, lane);
+}
+
+/* As many strips as the stride is long cover memory. */
+static void store_dense(IR *ir, const Strip *s, Refs *out) {
+  Ref v[SHUFFLE_STRIDE];
+  int from[MAX_LANES], lane[MAX_LANES];
+  const int n = (int)s->stride;
+  for (int i = 0; i < n; i++) v[i] = s[i].value;
+  for (int k = 0; k < n; k++) {
+    for (int i = 0; i < s->lanes; i++) from[i] = (k * s->lanes + i) % n, lane[i] = (k * s->lanes + i) / n;
+    store_at(ir, s, s->at + k * s->lanes, pick(ir, v, n, from, lane), out);
+  }
+}
+
+/* ---- a nest ---- */
+static void replace(Refs *from, Refs *to, Strip *s, Ref by) {
+  VEC_PUSH(from, s->value);
+  VEC_PUSH(to, by);
+  s->done = true;
+}
+
+static Ref shuffle_loads(IR *ir, Ref nest) {
+  Strips s = { 0 };
+  Refs from = { 0 }, to = { 0 };
+  find_loads(ir, nest, &s);
+  if (s.n) qsort_r(s.p, s.n, sizeof *s.p, by_place, ir);
+  for (size_t i = 0, n; i < s.n; i += n) {
+    int64_t end;
+    n = dense_run(&s, i, &end);
+    const Strip *a = &s.p[i];
+    const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= SHUFFLE_STRIDE * a->run && dense_width(ir, a, a->at, end)
+                                  : shuffle_picks(a->stride, a->lanes, (int64_t)side_by_side(&s, i), false);
+    if (!picks) continue;
+    for (size_t k = i; k < i + n; k++) replace(&from, &to, &s.p[k], load_dense(ir, &s.p[k], s.p[i].at, end));
+  }
+  for (size_t i = 0, n; i < s.n; i += n) {
+    n = side_by_side(&s, i);
+    const int length = s.p[i].done ? 1 : row_length(ir, &s.p[i], n);
+    for (size_t k = 0; length > 1 && k < n; k += (size_t)length) {
+      Ref v[MAX_LANES];
+      const size_t first = i + (k + (size_t)length > n ? n - (size_t)length : k); /* the last block overlaps the one before it */
+      if (s.p[i].run > 1) load_blocks(ir, &s.p[first], length, v);
+      else load_rows(ir, &s.p[first], length, v);
+      for (int j = 0; j < length; j++)
+        if (!s.p[first + (size_t)j].done) replace(&from, &to, &s.p[first + (size_t)j], v[j]);
+    }
+  }
+  if (from.n) nest = ix_subst(ir, nest, (int)from.n, from.p, to.p);
+  VEC_FREE(&s);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return nest;
+}
+
+static Ref shuffle_stores(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  const Node *sink = node(ir, n.store);
+  Strips s = { 0 };
+  Refs parts = { 0 }, kept = { 0 }, made = { 0 };
+  for (int i = 0; i < sink->nsrc && sink->op == OP_SINK; i++) VEC_PUSH(&parts, sink->src[i]);
+  find_stores(ir, &parts, &s);
+  if (s.n) qsort_r(s.p, s.n, sizeof *s.p, by_place, ir);
+  for (size_t i = 0, k; i < s.n; i += k) {
+    const size_t side = side_by_side(&s, i);
+    const int64_t stride = s.p[i].stride;
+    const bool dense = shuffle_picks(stride, s.p[i].lanes, (int64_t)side, true);
+    const int length = row_length(ir, &s.p[i], side);
+    k = dense ? (size_t)stride : side;
+    if (dense) store_dense(ir, &s.p[i], &made);
+    for (size_t j = 0; !dense && length > 1 && j < side; j += (size_t)length)
+      store_rows(ir, &s.p[i + (j + (size_t)length > side ? side - (size_t)length : j)], length, &made);
+    for (size_t j = i; j < i + k && (dense || length > 1); j++)
+      memset(parts.p + s.p[j].store, 0, (size_t)s.p[j].lanes * sizeof *parts.p);
+  }
+  for (size_t i = 0; i < parts.n; i++)
+    if (parts.p[i]) VEC_PUSH(&kept, parts.p[i]);
+  for (size_t i = 0; i < made.n; i++) VEC_PUSH(&kept, made.p[i]);
+  if (made.n) {
+    n.store = kept.n == 1 ? kept.p[0] : make(ir, OP_SINK, DT_NONE, 1, (int)kept.n, kept.p, 0, NULL);
+    nest = nest_close(ir, &n);
+  }
+  VEC_FREE(&s);
+  VEC_FREE(&parts);
+  VEC_FREE(&kept);
+  VEC_FREE(&made);
+  return nest;
+}
+
+/* Copies of operands (stage.c) are nests in the sink of a nest, and come first. */
+static Ref shuffle_nest(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  const Node *sink = node(ir, n.store);
+  Refs parts = { 0 };
+  for (int i = 0; i < sink->nsrc && sink->op == OP_SINK; i++)
+    VEC_PUSH(&parts, node(ir, sink->src[i])->op == OP_NEST ? shuffle_nest(ir, sink->src[i]) : sink->src[i]);
+  if (parts.n) n.store = node_with_src(ir, n.store, parts.p);
+  VEC_FREE(&parts);
+  return shuffle_stores(ir, shuffle_loads(ir, nest_close(ir, &n)));
+}
+
+static void shuffle_state(Plan *p, NestState *s) { s->nest = shuffle_nest(p->ir, s->nest); }
+
+void step_shuffle(Plan *p, Kernel *k) { each_state(p, k, shuffle_state); }

@@ -1,0 +1,72 @@
+/* variants.c: one plan's kernels for several machines (--isa=fat). Which to run is chosen once, by the CPU at hand.
+ *
+ * The plan is made for one machine: what is stored, where, and each nest's schedule. Its variants follow
+ * that plan with other vectors: a schedule is retiled so that lanes and copies of a range make up the same
+ * tile. Weights are packed tile by tile, so the variants read the same ones. What cannot be retiled is
+ * scheduled anew, and reads weights of its own.
+ * The last variant is the baseline, which has every kernel; the others have the hot ones only: those that
+ * together are modelled to take variants_time of the time.
+ * needs: p's kernels lowered   gives: p->variants, whose kernels take the steps from `affinity` on (steps.c), with the buffers of
+ * p and weights that may be their own */
+#include "lower.h"
+#include <stdlib.h>
+#include <string.h>
+
+static double cycles(const Kernel *k) { return (double)k->flops / 16 + (double)(k->bytes_read + k->bytes_written) / 8; }
+
+static int by_cycles(const void *a, const void *b) {
+  double x = cycles(*(const Kernel *const *)a), y = cycles(*(const Kernel *const *)b);
+  return (x < y) - (x > y);
+}
+
+/* Kernels that together are modelled to take variants_time of the time, unless a lock says which are hot */
+static void mark_hot(const Plan *p, bool *hot) {
+  const Kernel **order = xmalloc((p->kernels.n + 1) * sizeof *order);
+  double all = 0, some = 0;
+  for (size_t k = 0; k < p->kernels.n; k++) order[k] = &p->kernels.p[k], all += cycles(order[k]);
+  qsort(order, p->kernels.n, sizeof *order, by_cycles);
+  for (size_t i = 0; i < p->kernels.n && some < tunable(p->ir->ctx, variants_time) * all; i++) {
+    hot[order[i] - p->kernels.p] = true;
+    some += cycles(order[i]);
+  }
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Question q = ask_kernel(p, "hot", &p->kernels.p[k]);
+    hot[k] = answer_yes(p->ir, &q, hot[k]);
+  }
+  for (size_t k = 0, n; k < p->kernels.n; k += n) { /* a group is one piece of code */
+    bool any = false;
+    n = (size_t)p->kernels.p[k].group_size;
+    for (size_t i = k; i < k + n; i++) any |= hot[i];
+    for (size_t i = k; i < k + n; i++) hot[i] = any;
+  }
+  free(order);
+}
+
+void variants_make(Plan *p) {
+  if (!p->target->variants) return;
+  Arena *m = &p->ir->ctx->model;
+  bool *hot = ARENA_NEW(m, bool, p->kernels.n + 1);
+  mark_hot(p, hot);
+  for (const Target *const *t = p->target->variants; *t; t++) {
+    Plan *v = arena_dup(m, p, sizeof *p);
+    v->base = p;
+    v->target = p->target->in_order ? target_in_order(m, *t) : *t;
+    memset(&v->kernels, 0, sizeof v->kernels);
+    for (size_t k = 0; k < p->kernels.n; k++) {
+      const Kernel *x = &p->kernels.p[k];
+      Kernel same = { .sink = x->sink,
+                      .group_size = x->group_size,
+                      .chunks_per_task = x->chunks_per_task,
+                      .chunks = 1,
+                      .code = -1,
+                      .flops = x->flops,
+                      .bytes_read = x->bytes_read,
+                      .bytes_written = x->bytes_written,
+                      .moves = x->moves };
+      const size_t nests = hot[k] || !t[1] ? x->nests.n : 0;
+      for (size_t i = 0; i < nests; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));
+      VEC_PUSH(&v->kernels, same);
+    }
+    VEC_PUSH(&p->variants, v);
+  }
+}

@@ -1,0 +1,321 @@
+/* canon.c: canonical ranges of a nest.
+ *
+ * Reshapes leave r / c and r % c in the index expressions: where c divides the extent, r is split
+ * into r1 * c + r2 and they vanish. Then ranges that every access walks as one (outer stride =
+ * inner stride x inner extent) are merged, so that a 1x1 convolution over a plane becomes a matrix
+ * product over pixels, and an elementwise kernel one flat loop. Last, the ranges of a reduction are
+ * ordered by the stride of what they read, widest outermost.
+ *
+ * even:   needs: sinks   gives: Kernel.nests without selections by a remainder that does not divide
+ * canon:  needs: nests of loops   gives: ranges by whose places schedules name them
+ * number: needs: split ranges   gives: numbers of ranges from the outside inwards
+ * keeps: the value of every element, the order of sums but for that of their ranges */
+#include "nest.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers ---- */
+static void list_ranges(const IR *ir, const Node *list, bool threads, RefMap *place, Refs *out) {
+  for (int k = 1; k < list->nsrc; k++) {
+    const Ref r = list->src[k];
+    if (threads != (range_kind(node(ir, r)) == RK_THREAD) || refmap_get(place, r)) continue;
+    VEC_PUSH(out, r);
+    refmap_set(place, r, (Ref)out->n);
+  }
+}
+
+/* The ranges of a nest from the outside inwards: chunks, its loops, those of its reductions, users before sources */
+static void ranges_by_place(const IR *ir, Ref nest, Refs *out) {
+  Refs all = { 0 };
+  RefMap place = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  list_ranges(ir, node(ir, nest), true, &place, out);
+  for (size_t i = all.n; i-- > 0;) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_NEST || x->op == OP_RED) list_ranges(ir, x, false, &place, out);
+  }
+  refmap_free(&place);
+  VEC_FREE(&all);
+}
+
+/* In sums, what inner loops change comes last: what an outer loop changes leaves the inner ones as one value. */
+static Ref number_ranges(IR *ir, Ref nest) {
+  Refs old = { 0 }, new = { 0 };
+  bool ordered = true;
+  ranges_by_place(ir, nest, &old);
+  for (size_t i = 1; i < old.n && ordered; i++) ordered = node_order(ir, old.p[i - 1], old.p[i]) < 0;
+  for (size_t i = 0; i < old.n && !ordered; i++) {
+    const Node *x = node(ir, old.p[i]);
+    const int64_t arg[3] = { range_extent(x), ir->next_range++, range_kind(x) };
+    VEC_PUSH(&new, node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL));
+  }
+  if (!ordered) nest = ix_subst(ir, nest, (int)old.n, old.p, new.p);
+  VEC_FREE(&old);
+  VEC_FREE(&new);
+  return nest;
+}
+
+/* ---- splitting at div and mod ---- */
+static Ref split_once(IR *ir, Ref nest) {
+  Refs all = { 0 };
+  Ref next = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !next; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_FLDIV && x->op != OP_FLMOD) continue;
+    const Node *r = node(ir, x->src[0]);
+    int64_t c;
+    if (r->op != OP_RANGE || !node_is_const(ir, x->src[1], &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
+    Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
+    next = range_replace(ir, nest, x->src[0], ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
+  }
+  VEC_FREE(&all);
+  return next;
+}
+
+/* ---- uneven ranges ---- */
+/* A range of the nest whose remainder by *c selects a value, where c does not divide its extent */
+static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
+  Refs all = { 0 };
+  Ref found = 0;
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n && !found; i++) {
+    const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
+    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > tunable(ir->ctx, nest_select_most) ||
+        range_extent(r) % *c == 0)
+      continue;
+    for (int k = 0; k < n->n; k++)
+      if (n->ranges[k] == x->src[0] && range_kind(r) != RK_SERIAL) found = n->ranges[k];
+  }
+  VEC_FREE(&all);
+  return found;
+}
+
+static void even_nests(IR *ir, Ref nest, Refs *out) {
+  Nest n = nest_open(ir, nest);
+  int64_t c;
+  Ref r = uneven_range(ir, &n, &c);
+  if (!r) {
+    VEC_PUSH(out, nest);
+    return;
+  }
+  int64_t extent = range_extent(node(ir, r)), begin[3] = { 0, extent / c * c, extent };
+  for (int i = 0; i < 2; i++) {
+    Ref part;
+    even_nests(ir, range_part(ir, nest, r, begin[i], begin[i + 1], &part), out);
+  }
+}
+
+/* ---- merging ---- */
+
+/* Index expressions of a nest: all that consumes an i64 without being index arithmetic itself. */
+static void index_roots(const IR *ir, Ref nest, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    bool sum = x->dt == DT_I64 && (x->op == OP_ADD || (x->op == OP_MUL && (node_is_const(ir, x->src[0], NULL) ||
+                                                                           node_is_const(ir, x->src[1], NULL))));
+    for (int k = 0; k < x->nsrc && !sum; k++) {
+      const Node *y = node(ir, x->src[k]);
+      if (y->dt == DT_I64 && y->op != OP_LOAD && !((x->op == OP_RED || x->op == OP_NEST) && k > 0)) VEC_PUSH(out, x->src[k]);
+    }
+  }
+  VEC_FREE(&all);
+}
+
+static bool can_merge(IR *ir, const Refs *roots, Ref a, Ref b) {
+  int64_t eb = range_extent(node(ir, b));
+  for (size_t i = 0; i < roots->n; i++) {
+    Ref e = roots->p[i], rest;
+    int64_t ca, cb;
+    if (!ix_uses(ir, e, a) && !ix_uses(ir, e, b)) continue;
+    if (!ix_split(ir, e, a, &ca, &rest) || !ix_split(ir, rest, b, &cb, &rest) || ca != cb * eb) return false;
+  }
+  return true;
+}
+
+static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
+  Refs roots = { 0 };
+  Ref next = 0;
+  index_roots(ir, nest, &roots);
+  for (int i = 0; i < n && !next; i++) {
+    for (int j = 0; j < n && !next; j++) {
+      Ref a = list[i], b = list[j];
+      int64_t extent;
+      if (i == j || range_kind(node(ir, a)) != range_kind(node(ir, b)) ||
+          !i64_mul(range_extent(node(ir, a)), range_extent(node(ir, b)), &extent) || !can_merge(ir, &roots, a, b))
+        continue;
+      Ref m = range_make(ir, extent, range_kind(node(ir, a)));
+      /* b first: until a is gone, bounds are too wide, never too narrow, and no gate is taken for open */
+      nest = range_replace(ir, nest, b, m, 1, &m);
+      next = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
+    }
+  }
+  VEC_FREE(&roots);
+  return next;
+}
+
+static Ref merge_any(IR *ir, Ref nest) {
+  const Node *x = node(ir, nest);
+  Ref next = merge_once(ir, nest, x->src + 1, x->nsrc - 1);
+  Refs all = { 0 };
+  if (!next) ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !next; i++) {
+    const Node *r = node(ir, all.p[i]);
+    if (r->op == OP_RED && r->nsrc > 2) next = merge_once(ir, nest, r->src + 1, r->nsrc - 1);
+  }
+  VEC_FREE(&all);
+  return next;
+}
+
+/* ---- order of a reduction's ranges: by the widest stride any activation is read with ---- */
+static int64_t widest_stride(IR *ir, Ref value, Ref range) {
+  Refs all = { 0 };
+  int64_t widest = 0;
+  ir_toposort(ir, &value, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t coef = 0;
+    Ref rest, index;
+    FloorDivs stairs;
+    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT) continue;
+    index = floordivs_open(ir, x->src[1], &stairs);
+    if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
+    for (int k = 0; k < stairs.n; k++)
+      if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest)
+        widest = llabs(coef);
+  }
+  VEC_FREE(&all);
+  return widest;
+}
+
+static Ref order_reduction(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1] = { x->src[0] };
+  int64_t stride[MAX_RANGES + 1];
+  if (x->nsrc <= 2) return 0;
+  CHECK(x->nsrc <= MAX_RANGES);
+  for (int k = 1; k < x->nsrc; k++) {
+    int64_t s = widest_stride(ir, x->src[0], x->src[k]);
+    int at = k;
+    for (; at > 1 && stride[at - 1] < s; at--) src[at] = src[at - 1], stride[at] = stride[at - 1];
+    src[at] = x->src[k];
+    stride[at] = s;
+  }
+  return node_with_src(ir, r, src) == r ? 0 : node_with_src(ir, r, src);
+}
+
+/* ---- order of the nest's ranges ---- */
+/* What a load reads moves with range r by less than a stream is worth, and further with a range that constants do not move
+ * with: groups of channels, side by side at every place of a picture. */
+static bool side_by_side(IR *ir, Ref index, Ref r, const Refs *rows, DType d) {
+  int64_t mine, other;
+  Ref rest;
+  bool yes = false;
+  if (!ix_split(ir, index, r, &mine, &rest) || llabs(mine) * dt_bytes(d) >= tunable(ir->ctx, stream_bytes)) return false;
+  for (size_t i = 0; i < rows->n && !yes; i++)
+    yes = ix_uses(ir, index, rows->p[i]) && !(ix_split(ir, index, rows->p[i], &other, &rest) && llabs(other) <= llabs(mine));
+  return yes;
+}
+
+/* All that a reduction reads moves with r: it counts products of matrices, each with operands of its own. Not where one
+ * is constant and the others lie side by side: taken in turn, each would fetch a little of every line. */
+static bool counts_products(IR *ir, const Nest *n, Ref r) {
+  Refs all = { 0 }, body = { 0 }, rows = { 0 };
+  Ref red = 0, rest;
+  int loads = 0;
+  bool yes = true, apart = true;
+  int64_t coef;
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RED) red = all.p[i];
+  if (red) ir_toposort(ir, &red, 1, &body);
+  for (int k = 0; k < n->n; k++) VEC_PUSH(&rows, n->ranges[k]);
+  for (size_t i = 0; i < body.n && yes; i++) {
+    const Node *x = node(ir, body.p[i]);
+    if (x->op != OP_LOAD) continue;
+    loads++;
+    yes = ix_split(ir, x->src[1], r, &coef, &rest) && llabs(coef) > 1;
+    if (ir->bufs.p[buffer_id(node(ir, node(ir, body.p[i])->src[0]))].kind != BUF_WEIGHT) continue;
+    size_t kept = 0;
+    for (size_t k = 0; k < rows.n; k++)
+      if (!ix_uses(ir, body.p[i], rows.p[k])) rows.p[kept++] = rows.p[k];
+    rows.n = kept;
+  }
+  for (size_t i = 0; i < body.n && yes && (int)rows.n < n->n; i++) { /* something is constant */
+    const Node *x = node(ir, body.p[i]);
+    if (x->op == OP_LOAD && side_by_side(ir, x->src[1], r, &rows, (DType)x->dt)) apart = false;
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&body);
+  VEC_FREE(&rows);
+  return yes && apart && loads > 1;
+}
+
+int nest_batch(IR *ir, const Nest *n) {
+  int batch = 0;
+  while (batch < n->n && counts_products(ir, n, n->ranges[batch])) batch++;
+  return batch;
+}
+
+/* Products of matrices one after the other, so that each has the cache for its operands */
+static Ref order_batch(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  int at = 0;
+  for (int k = 0; k < n.n; k++) {
+    Ref r = n.ranges[k];
+    if (!counts_products(ir, &n, r)) continue;
+    memmove(n.ranges + at + 1, n.ranges + at, (size_t)(k - at) * sizeof *n.ranges);
+    n.ranges[at++] = r;
+  }
+  return nest_close(ir, &n);
+}
+
+/* Ranges that reductions do not read go inside, where the rows' reductions are done already. */
+static Ref order_rows(IR *ir, Ref nest) {
+  Nest n = nest_open(ir, nest);
+  Refs all = { 0 };
+  int readers[MAX_RANGES] = { 0 };
+  ir_toposort(ir, &n.store, 1, &all);
+  for (int i = 0; i < n.n; i++)
+    for (size_t k = 0; k < all.n; k++) readers[i] += node(ir, all.p[k])->op == OP_RED && ix_uses(ir, all.p[k], n.ranges[i]);
+  VEC_FREE(&all);
+  for (int i = 1; i < n.n; i++) {
+    Ref r = n.ranges[i];
+    int c = readers[i], at = i;
+    for (; at && readers[at - 1] < c; at--) n.ranges[at] = n.ranges[at - 1], readers[at] = readers[at - 1];
+    n.ranges[at] = r;
+    readers[at] = c;
+  }
+  return nest_close(ir, &n);
+}
+
+static Ref canon_nest(IR *ir, Ref nest) {
+  static const Rule order[] = { { OP_RED, "order", order_reduction }, { OP_NONE, NULL, NULL } };
+  for (Ref next; (next = split_once(ir, nest));) nest = next;
+  for (Ref next; (next = merge_any(ir, nest));) nest = next;
+  ir_rewrite(ir, order, NULL, &nest, 1, NULL);
+  return order_batch(ir, order_rows(ir, nest));
+}
+
+void step_even(Plan *p, Kernel *k) {
+  const Node *sink = node(p->ir, k->sink);
+  Refs parts = { 0 };
+  k->nests.n = 0;
+  for (int i = 0; i < sink->nsrc; i++) even_nests(p->ir, sink->src[i], &parts);
+  for (size_t i = 0; i < parts.n; i++) VEC_PUSH(&k->nests, ((NestSchedule){ .nest = parts.p[i] }));
+  VEC_FREE(&parts);
+}
+
+void step_canon(Plan *p, Kernel *k) {
+  for (size_t i = 0; i < k->nests.n; i++) {
+    p->ir->origin = node(p->ir, k->nests.p[i].nest)->origin;
+    k->nests.p[i].nest = canon_nest(p->ir, k->nests.p[i].nest);
+  }
+}
+
+static void number(Plan *p, NestState *s) { s->nest = number_ranges(p->ir, s->nest); }
+
+void step_number(Plan *p, Kernel *k) { each_state(p, k, number); }

@@ -1,0 +1,143 @@
+/* nest.c: nests taken apart and put together, their ranges, and questions about these that steps have in common.
+ *
+ * needs: nests   gives: their parts; nests with other ranges   keeps: the value of every element, where a range is replaced by
+ * what has the same values   breaks: nothing */
+#include "nest.h"
+#include <stdlib.h>
+#include <string.h>
+
+Nest nest_open(const IR *ir, Ref nest) {
+  const Node *x = node(ir, nest);
+  Nest n = { .store = x->src[0], .n = x->nsrc - 1 };
+  CHECK(n.n <= MAX_RANGES);
+  memcpy(n.ranges, x->src + 1, (size_t)n.n * sizeof *n.ranges);
+  return n;
+}
+
+Ref nest_close(IR *ir, const Nest *n) {
+  Ref src[MAX_RANGES + 1] = { n->store };
+  memcpy(src + 1, n->ranges, (size_t)n->n * sizeof *src);
+  return node_make(ir, OP_NEST, DT_NONE, 1, n->n + 1, src, 0, NULL, 0, NULL);
+}
+
+bool opens_range(const IR *ir, Ref r, Ref range) {
+  const Node *x = node(ir, r);
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == range) return true;
+  return false;
+}
+
+typedef struct Repair { Ref expr; int n; const Ref *by; } Repair;
+
+static Ref repair_list(IR *ir, Ref r, void *arg) {
+  const Repair *fix = arg;
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1];
+  int n = 1;
+  bool changed = false;
+  src[0] = x->src[0];
+  for (int k = 1; k < x->nsrc; k++) {
+    if (x->src[k] != fix->expr) src[n++] = x->src[k];
+    else {
+      for (int i = 0; i < fix->n; i++)
+        if (node(ir, fix->by[i])->op == OP_RANGE) src[n++] = fix->by[i];
+      changed = true;
+    }
+    CHECK(n <= MAX_RANGES);
+  }
+  if (!changed) return 0;
+  if (n == 1 && x->op == OP_RED) return src[0];
+  return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, n, src, x->narg, x->arg, 0, NULL);
+}
+
+Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
+  /* lists first see the range under a private name, so that an expression equal to another range of
+   * the same list cannot be mistaken for it */
+  int64_t id[3] = { range_extent(node(ir, r)), ir->next_range++, RK_LOOP };
+  Ref mark = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, id, 0, NULL);
+  static const Rule rules[] = { { OP_RED, "range list", repair_list },
+                                { OP_NEST, "range list", repair_list },
+                                { OP_NONE, NULL, NULL } };
+  Repair hide = { r, 1, &mark }, show = { mark, n, by };
+  ir_rewrite(ir, rules, &hide, &root, 1, NULL);
+  root = ix_subst(ir, root, 1, &r, &expr);
+  ir_rewrite(ir, rules, &show, &root, 1, NULL);
+  return root;
+}
+
+Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
+  *part = range_make(ir, end - begin, range_kind(node(ir, r)));
+  return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
+}
+
+void collect_ranges(const IR *ir, Ref root, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RANGE) VEC_PUSH(out, all.p[i]);
+  VEC_FREE(&all);
+  if (out->n) qsort_r(out->p, out->n, sizeof *out->p, node_order_r, (void *)(uintptr_t)ir);
+}
+
+void nest_ranges(const IR *ir, Ref nest, Refs *out) {
+  const Node *x = node(ir, nest);
+  Refs all = { 0 };
+  for (int k = 1; k < x->nsrc; k++) VEC_PUSH(out, x->src[k]);
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    x = node(ir, all.p[i]);
+    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++)
+      if (range_place(out, x->src[k]) < 0) VEC_PUSH(out, x->src[k]);
+  }
+  VEC_FREE(&all);
+}
+
+int range_place(const Refs *ranges, Ref r) {
+  for (size_t i = 0; i < ranges->n; i++)
+    if (ranges->p[i] == r) return (int)i;
+  return -1;
+}
+
+/* ---- questions ---- */
+bool range_selects(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool yes = false;
+  if (range_extent(node(ir, r)) > tunable(ir->ctx, nest_select_most)) return false;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && !yes; i++) {
+    const Node *x = node(ir, all.p[i]);
+    yes = x->op == OP_WHERE && node(ir, x->src[0])->op == OP_CMPLT && node(ir, x->src[0])->src[0] == r &&
+          node_is_const(ir, node(ir, x->src[0])->src[1], NULL);
+  }
+  VEC_FREE(&all);
+  return yes;
+}
+
+bool keeps_order(const IR *ir, Ref red, const Target *t) {
+  const Node *x = node(ir, red);
+  return t->in_order && dt_float((DType)x->dt) && (red_op(x) == OP_ADD || red_op(x) == OP_MUL);
+}
+
+bool reduction_repeats(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_RED && !ix_uses(ir, all.p[i], r);
+  VEC_FREE(&all);
+  return any;
+}
+
+/* Place of a range in the nest: its loops, then its reductions' loops, then copies, then tiles and lanes. */
+int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range) {
+  static const int inner[RK_COUNT] = { [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5 };
+  const Node *x = node(ir, nest), *r = node(ir, range);
+  int kind = inner[range_kind(r)], at = 0;
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == range) return kind * 100 + k;
+  for (size_t i = 0; i < all->n; i++) {
+    x = node(ir, all->p[i]);
+    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++)
+      if (x->src[k] == range) at = k;
+  }
+  return (kind ? kind : 1) * 100 + at;
+}

@@ -1,0 +1,131 @@
+/* nestkey.c: the name of a nest by what it computes: SHA-256 over its nodes and the facts of the target.
+ *
+ * Two nests have one key when a schedule of the one is a schedule of the other, and as good there. So
+ * ranges count by their place, buffers by their kind and number, and the operands of a commutative op, and
+ * the terms of an index, in an order of their own. A weight that pack.c lays out
+ * anew counts by the ranges it depends on: how the model happened to store it makes no difference.
+ *
+ * needs: a canonical nest   gives: its key   breaks: nothing */
+#include "nest.h"
+#include <nettle/sha2.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Digest { uint8_t b[SHA256_DIGEST_SIZE]; } Digest;
+typedef VEC(Digest) Digests;
+
+typedef struct Keys {
+  IR *ir;
+  Refs ranges;
+  RefMap at;               /* node to place in of[] + 1 */
+  Digests of;
+} Keys;
+
+static int by_bytes(const void *a, const void *b) { return memcmp(a, b, sizeof(Digest)); }
+
+static void add_number(struct sha256_ctx *h, int64_t v) {
+  uint8_t b[8];
+  for (int i = 0; i < 8; i++) b[i] = (uint8_t)((uint64_t)v >> 8 * i);
+  sha256_update(h, sizeof b, b);
+}
+
+static const Digest *digest_of(const Keys *k, Ref r) { return &k->of.p[refmap_get(&k->at, r) - 1]; }
+
+/* Operands; the terms of an index one by one, however its sum is nested. */
+static void operands(const Keys *k, Ref r, Digests *out) {
+  const Node *x = node(k->ir, r);
+  bool index_sum = x->op == OP_ADD && x->dt == DT_I64;
+  for (int i = 0; i < x->nsrc; i++) {
+    const Node *y = node(k->ir, x->src[i]);
+    if (index_sum && y->op == OP_ADD && y->dt == DT_I64) operands(k, x->src[i], out);
+    else VEC_PUSH(out, *digest_of(k, x->src[i]));
+  }
+  if ((op_info[x->op].algebra & COMM) && out->n) qsort(out->p, out->n, sizeof *out->p, by_bytes);
+}
+
+/* As pack.c: the address is a sum over ranges and the copy is no larger than twice the weight. */
+static bool is_packed(IR *ir, Ref load) {
+  const Node *x = node(ir, load);
+  const Buf *b = &ir->bufs.p[node(ir, x->src[0])->arg[0]];
+  Ref rest = x->src[1];
+  int64_t coef, base, total = 1;
+  Refs ranges = { 0 };
+  collect_ranges(ir, rest, &ranges);
+  bool ok = b->kind == BUF_WEIGHT && ranges.n <= MAX_RANGES;
+  for (size_t i = 0; i < ranges.n && ok; i++)
+    ok = ix_split(ir, rest, ranges.p[i], &coef, &rest) && i64_mul(total, node(ir, ranges.p[i])->arg[0], &total);
+  VEC_FREE(&ranges);
+  return ok && node_is_const(ir, rest, &base) && total <= 2 * b->elems + 64;
+}
+
+static Digest digest_node(Keys *k, Ref r) {
+  IR *ir = k->ir;
+  const Node *x = node(ir, r);
+  struct sha256_ctx h;
+  Digest d;
+  Digests in = { 0 };
+  sha256_init(&h);
+  sha256_update(&h, strlen(op_info[x->op].name) + 1, (const uint8_t *)op_info[x->op].name);
+  add_number(&h, x->dt);
+  if (x->op == OP_RANGE) {
+    add_number(&h, range_place(&k->ranges, r));
+    add_number(&h, x->arg[0]);
+    if (x->arg[2] == RK_THREAD || x->arg[2] == RK_SERIAL) add_number(&h, x->arg[2]);
+  } else if (x->op == OP_BUFFER) {
+    add_number(&h, ir->bufs.p[x->arg[0]].kind == BUF_WEIGHT);
+  } else if (x->op == OP_LOAD && is_packed(ir, r)) {
+    for (size_t i = 0; i < k->ranges.n; i++) add_number(&h, ix_uses(ir, x->src[1], k->ranges.p[i]));
+    VEC_PUSH(&in, *digest_of(k, x->src[0]));
+    for (int i = 2; i < x->nsrc; i++) VEC_PUSH(&in, *digest_of(k, x->src[i]));
+  } else {
+    for (int i = 0; i < x->narg; i++) add_number(&h, x->arg[i]);
+    operands(k, r, &in);
+  }
+  add_number(&h, (int64_t)in.n);
+  for (size_t i = 0; i < in.n; i++) sha256_update(&h, sizeof in.p[i].b, in.p[i].b);
+  VEC_FREE(&in);
+  sha256_digest(&h, sizeof d.b, d.b);
+  return d;
+}
+
+void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]) {
+  Keys k = { .ir = ir };
+  Refs all = { 0 };
+  Sb text = { 0 };
+  int buffers = 0, loads = 0;
+  nest_ranges(ir, nest, &k.ranges);
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    VEC_PUSH(&k.of, digest_node(&k, all.p[i]));
+    refmap_set(&k.at, all.p[i], (uint32_t)k.of.n);
+    buffers += node(ir, all.p[i])->op == OP_BUFFER;
+    loads += node(ir, all.p[i])->op == OP_LOAD;
+  }
+  sb_printf(&text, "tgc %s\nbackend %s\ntarget ", TGC_VERSION, b->name);
+  target_facts(t, &text);
+  sb_printf(&text, "\nnest %d %d ", buffers, loads);
+  for (size_t i = 0; i < sizeof(Digest); i++) sb_printf(&text, "%02x", digest_of(&k, nest)->b[i]);
+  sha256_hex(text.p, text.n, out);
+  sb_free(&text);
+  VEC_FREE(&all);
+  VEC_FREE(&k.of);
+  VEC_FREE(&k.ranges);
+  refmap_free(&k.at);
+}
+
+static void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
+  Sb text = { 0 };
+  for (size_t i = 0; i < k->nests.n; i++) {
+    char key[65];
+    nest_key(p->ir, k->nests.p[i].nest, p->target, p->backend, key);
+    sb_puts(&text, key);
+  }
+  sha256_hex(text.p, text.n, out);
+  sb_free(&text);
+}
+
+Question ask_kernel(const Plan *p, const char *pass, const Kernel *k) {
+  char key[65] = "";
+  if (p->ir->decisions) kernel_key(p, k, key);
+  return ask_key(p->ir, pass, key, node(p->ir, k->sink)->nsrc ? node(p->ir, k->sink)->src[0] : k->sink);
+}

@@ -1,0 +1,91 @@
+/* work.c: what a kernel costs as written, before opts: its operations and the bytes it touches.
+ *
+ * cost: needs: canonical nests   gives: Kernel.flops, .bytes_read, .bytes_written, .moves   keeps: all else   breaks: nothing */
+#include "nest.h"
+
+/* Operations on floats; choosing an element by its place is none. */
+static bool is_arithmetic(const IR *ir, const Node *x, bool data) {
+  if (op_info[x->op].level != L_EXPR || x->op == OP_CAST || x->op == OP_BITCAST || (x->op == OP_WHERE && !data)) return false;
+  return dt_float((DType)x->dt) || (x->nsrc > 1 && dt_float((DType)node(ir, x->src[1])->dt));
+}
+
+static double values_of(const IR *ir, const Refs *ranges, uint64_t set) {
+  double n = 1;
+  for (size_t i = 0; i < ranges->n; i++) n *= set >> i & 1 ? (double)range_extent(node(ir, ranges->p[i])) : 1;
+  return n;
+}
+
+/* Arithmetic of a nest as written, before tiling: every op once per value of the ranges it varies with, so that what results
+ * have in common counts once. */
+static double count_flops(const IR *ir, Ref nest) {
+  Varying v;
+  double flops = 0;
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.nodes.n; i++) {
+    const Node *x = node(ir, v.nodes.p[i]);
+    const bool data = x->op == OP_WHERE && varying_of(&v, x->src[0]) & VARIES_DATA;
+    if (is_arithmetic(ir, x, data)) flops += values_of(ir, &v.ranges, v.by[i]);
+    if (x->op != OP_RED || !dt_float((DType)x->dt)) continue;
+    uint64_t terms = varying_of(&v, x->src[0]);
+    for (int k = 1; k < x->nsrc; k++) terms |= varying_of(&v, x->src[k]);
+    flops += values_of(ir, &v.ranges, terms);
+  }
+  varying_free(&v);
+  return flops;
+}
+
+/* Is a value an element of memory or a constant, whichever of them a comparison of indices names? */
+static bool only_moved(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  switch ((Op)x->op) {
+  case OP_LOAD: case OP_CONST: return true;
+  case OP_CAST: return only_moved(ir, x->src[0]);
+  case OP_WHERE: return only_moved(ir, x->src[1]) && only_moved(ir, x->src[2]);
+  default: return false;
+  }
+}
+
+/* Elements of its buffer that a load or a store touches. */
+static int64_t touched(const IR *ir, const Node *x) {
+  const int64_t elems = ir->bufs.p[buffer_id(node(ir, x->src[0]))].elems;
+  Refs r = { 0 };
+  int64_t n = 1;
+  collect_ranges(ir, x->src[1], &r);
+  for (size_t i = 0; i < r.n; i++)
+    if (!i64_mul(n, range_extent(node(ir, r.p[i])), &n)) n = elems;
+  VEC_FREE(&r);
+  return n < elems ? n : elems;
+}
+
+/* What a kernel costs as written, before opts: arithmetic of its nests, and the bytes it touches in each buffer, no more than
+ * the buffer has: loads of one buffer may be of the same elements. */
+void step_cost(Plan *p, Kernel *k) {
+  const IR *ir = p->ir;
+  Refs all = { 0 };
+  RefMap at[2] = { { 0 } }; /* a buffer that is loaded, stored: its place in left + 1 */
+  VEC(int64_t) left = { 0 }; /* elements that are not counted yet */
+  k->bytes_read = k->bytes_written = 0;
+  k->moves = true;
+  ir_toposort(ir, &k->sink, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    const bool store = x->op == OP_STORE;
+    const Buf *b = &ir->bufs.p[buffer_id(node(ir, x->src[0]))];
+    if (store) k->moves &= only_moved(ir, x->src[2]);
+    if (!refmap_get(&at[store], x->src[0])) {
+      VEC_PUSH(&left, b->elems);
+      refmap_set(&at[store], x->src[0], (Ref)left.n);
+    }
+    int64_t *rest = &left.p[refmap_get(&at[store], x->src[0]) - 1], n = touched(ir, x);
+    if (n > *rest) n = *rest;
+    *rest -= n;
+    *(store ? &k->bytes_written : &k->bytes_read) += n * dt_bytes(b->dt);
+  }
+  double flops = 0;
+  for (size_t i = 0; i < k->nests.n; i++) flops += count_flops(ir, k->nests.p[i].nest);
+  k->flops = (int64_t)flops;
+  for (int i = 0; i < 2; i++) refmap_free(&at[i]);
+  VEC_FREE(&left);
+  VEC_FREE(&all);
+}

@@ -1,0 +1,194 @@
+/* dot_ops.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, unit).
+ *
+ * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
+ * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
+ * The range is split into groups; expand.c makes the innermost part one DOT. A rest of a group is filled
+ * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0.
+ *
+ * A matrix unit takes tiles: some groups, rows (a range that only the shared operand depends on, at any stride) and
+ * lanes (one that only the constant depends on). How many groups follows from the extent, so that none is left.
+ *
+ * needs: a canonical nest   gives: ranges of kind dot, row and depth in it   keeps: integer sums; floats, up to their order */
+#include "dot_ops.h"
+
+/* The RED over r below root; 0: there is none */
+static Ref reduction_over(const IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  Ref found = 0;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RED && opens_range(ir, all.p[i], r)) found = all.p[i];
+  VEC_FREE(&all);
+  return found;
+}
+
+static int reductions(const IR *ir, Ref root) {
+  Refs all = { 0 };
+  int n = 0;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) n += node(ir, all.p[i])->op == OP_RED;
+  VEC_FREE(&all);
+  return n;
+}
+
+static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {
+  const Node *x = node(ir, r), *l = x->op == OP_CAST ? node(ir, x->src[0]) : NULL;
+  return l && x->dt == to && l->op == OP_LOAD && l->dt == from && l->nsrc == 2 ? x->src[0] : 0;
+}
+
+/* The loads of x and y below the product m */
+static bool operands(const IR *ir, const Node *m, const IsaOp *u, Ref *x, Ref *y) {
+  if (m->op != OP_MUL) return false;
+  for (int k = 0; k < 2; k++) {
+    *x = converted_load(ir, m->src[k], u->x, u->sum);
+    *y = converted_load(ir, m->src[!k], u->y, u->sum);
+    if (*x && *y && ir->bufs.p[buffer_id(node(ir, node(ir, *y)->src[0]))].kind == BUF_WEIGHT) return true;
+  }
+  return false;
+}
+
+static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[buffer_id(node(ir, node(ir, load)->src[0]))]; }
+
+static bool affine(IR *ir, Ref index) {
+  Refs ranges = { 0 };
+  FloorDivs stairs;
+  bool ok = true;
+  int64_t coef;
+  index = floordivs_open(ir, index, &stairs);
+  collect_ranges(ir, index, &ranges);
+  for (size_t i = 0; i < ranges.n && ok; i++) ok = ix_split(ir, index, ranges.p[i], &coef, &index);
+  VEC_FREE(&ranges);
+  return ok && node_is_const(ir, index, NULL);
+}
+
+const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r) {
+  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
+  Ref red = reduction_over(ir, nest, r), x, y, rest;
+  const Node *n = red ? node(ir, red) : NULL;
+  int64_t coef, extent = range_extent(node(ir, r)), more = (extent + u->group - 1) / u->group * u->group - extent;
+  if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, n->src[0]), u, &x, &y))
+    return "the unit does not do such a reduction";
+  for (int k = 1; k < n->nsrc; k++)
+    if (range_kind(node(ir, n->src[k])) != RK_REDUCE) return "the reduction is split already";
+  const Node *ix = node(ir, node(ir, x)->src[1]);
+  if (!ix_split(ir, node(ir, x)->src[1], r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
+  if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, node(ir, y)->src[1])) return "the constant cannot be packed";
+  if (t->in_order && dt_float(u->sum)) return "the terms of a sum are taken in order";
+  if (more && dt_float(u->sum)) return "the range leaves a rest, which zeros do not fill";
+  if (more > extent) return "the range is too short";
+  if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
+  if (u->depth > 1 && reductions(ir, nest) > 1) return "there is another reduction";
+  if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems))
+    return "a group would reach past the operand";
+  return NULL;
+}
+
+/* Copies of a reduction's range share tiles only with the copy before: an operand goes down stairs, the other one, too, or
+ * walks on. Taps of a window may share others, for which there are no registers. */
+static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
+  bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(node(ir, p->range)) == p->unroll, down = false;
+  for (int k = 0; k < 2 && ok; k++) {
+    FloorDivs stairs;
+    int64_t coef;
+    Ref index = floordivs_open(ir, node(ir, load[k])->src[1], &stairs), rest;
+    ok = ix_split(ir, index, p->range, &coef, &rest);
+    for (int i = 0; i < stairs.n; i++) down |= stairs.range[i] == p->range;
+  }
+  return ok && down;
+}
+
+const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
+  const IsaOp *u = o->unit;
+  Ref load[2], rest;
+  int64_t stride, copies[2] = { 1, 1 }, sums = 1;
+  int rows = 0, lanes = 0, turns = 0;
+  isa_op_operands(ir, nest, u, o->grouped, load);
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    if (!opens_range(ir, nest, p->range)) {
+      if (p->range == o->grouped || turns++ || !copies_in_turn(ir, load, p)) return "the reduction of tiles is split";
+      continue;
+    }
+    bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
+    if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows ||
+                    !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest)))
+      return "no such rows of tiles";
+    if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";
+    sums *= p->unroll;
+    if (shared) copies[0] *= p->unroll;
+    if (own) copies[1] *= p->unroll;
+  }
+  if (!rows || !lanes) return "tiles have rows and lanes";
+  return sums + copies[0] + copies[1] > TILE_REGISTERS ? "there are not so many tiles" : NULL;
+}
+
+/* Results that share x, for lanes to be */
+static int64_t sharing(IR *ir, Ref nest, const IsaOp *u, Ref r) {
+  Ref x, y;
+  int64_t n = 1;
+  if (!operands(ir, node(ir, node(ir, reduction_over(ir, nest, r))->src[0]), u, &x, &y)) return 0;
+  for (int k = 1; k < node(ir, nest)->nsrc; k++) {
+    Ref range = node(ir, nest)->src[k];
+    if (ix_uses(ir, y, range) && !ix_uses(ir, x, range)) n *= range_extent(node(ir, range));
+  }
+  return n;
+}
+
+Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]) {
+  Ref red = reduction_over(ir, nest, r);
+  CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &load[0], &load[1]));
+  return red;
+}
+
+/* Of the ranges that fit, the one that fills its groups best. */
+const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
+  Refs ranges = { 0 };
+  const IsaOp *best = NULL;
+  double filled = 0;
+  collect_ranges(ir, nest, &ranges);
+  for (const IsaOp *u = isa_op_table; u->name && !best; u++)
+    for (size_t i = 0; i < ranges.n; i++) {
+      double extent = (double)range_extent(node(ir, ranges.p[i])),
+             groups = (double)((range_extent(node(ir, ranges.p[i])) + u->group - 1) / u->group);
+      double f = extent / (groups * u->group) + 1e-9 * groups;
+      if (f <= filled || u->depth > 1 || isa_op_refuses(ir, nest, t, u, ranges.p[i]) ||
+          sharing(ir, nest, u, ranges.p[i]) < tunable(ir->ctx, dot_sharing))
+        continue;
+      filled = f;
+      best = u;
+      *r = ranges.p[i];
+    }
+  VEC_FREE(&ranges);
+  return best;
+}
+
+Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest) {
+  const Node *n = node(ir, r);
+  int64_t extent = range_extent(n), groups = (extent + u->group - 1) / u->group, depth = isa_op_depth(u, groups);
+  Ref by[3] = { range_make(ir, groups / depth, range_kind(n)), range_make(ir, depth, RK_DEPTH),
+                range_make(ir, u->group, RK_DOT) },
+      x, y;
+  Ref at = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, by[0], depth), by[1]), u->group), by[2]);
+  nest = range_replace(ir, nest, r, at, 3, by);
+  *rest = by[0];
+  if (groups * u->group == extent) return nest;
+  Ref red = reduction_over(ir, nest, by[2]);
+  CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &x, &y));
+  const Node *l = node(ir, y);
+  Ref src[4] = { l->src[0], l->src[1], ix_lt(ir, at, ix_const(ir, extent)), c_int(ir, u->y, 0) };
+  Ref gated = node_make(ir, OP_LOAD, (DType)l->dt, 1, 4, src, 0, NULL, 0, NULL);
+  return ix_subst(ir, nest, 1, &y, &gated);
+}
+
+Ref isa_op_apply(IR *ir, Ref nest, Opts *o) {
+  Ref rest;
+  if (!o->unit) return nest;
+  nest = isa_op_group(ir, nest, o->unit, o->grouped, &rest);
+  opts_replace(o, o->grouped, rest);
+  o->unit = NULL;
+  return nest;
+}
+
+static void group(Plan *p, NestState *s) { s->nest = isa_op_apply(p->ir, s->nest, s->opts); }
+
+void step_dot_groups(Plan *p, Kernel *k) { each_state(p, k, group); }

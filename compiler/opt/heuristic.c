@@ -1,0 +1,473 @@
+/* heuristic.c: the schedule of a nest by the model of cost/tile.c: tiles are priced for every range that could run in vector
+ * lanes, every register tile of up to two ranges and every choice of short reduction ranges to unroll with it. The
+ * cheapest tile that fits the register file wins.
+ *
+ * needs: a canonical nest   gives: schedules that opts_check lets pass */
+#include "tile_model.h"
+#include <math.h>
+#include <string.h>
+
+enum { WORD = 32 }; /* bits: a range no longer may tell which of a word are meant */
+
+/* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
+typedef struct Finds {
+  int room, n;
+  double gain; /* of a tile's cycles: what is not better does not replace it */
+  Tile tile[HEURISTIC_MOST];
+  double cost[HEURISTIC_MOST];
+} Finds;
+
+static bool alike(const Tile *a, const Tile *b) {
+  return a->v == b->v && a->lanes == b->lanes && a->p == b->p && a->q == b->q && a->uq == b->uq && a->whole == b->whole &&
+         a->stage == b->stage;
+}
+
+static void keep_find(Finds *f, Tile t, double cost) {
+  int at = f->room == 1 && f->n ? 0 : f->n, worst = 0;
+  for (int i = 0; i < f->n; i++) {
+    if (alike(&f->tile[i], &t)) at = i;
+    if (f->cost[i] > f->cost[worst]) worst = i;
+  }
+  if (at == f->room) at = worst;
+  if (at < f->n && cost >= f->cost[at] * f->gain) return;
+  f->n += at == f->n;
+  f->cost[at] = cost;
+  f->tile[at] = t;
+}
+
+static int most_copied(const Model *m, const Tile *t) {
+  const Tunables *u = tunables_of(m->ir->ctx);
+  if (!m->t->vector_bytes) return u->scalar_instructions;
+  return !t->whole ? u->tile_instructions : model_spreads(m, t->v) ? u->spread_instructions : u->body_instructions;
+}
+
+static void consider(const Model *m, Tile t, Finds *finds) {
+  if (!t.stage && tile_copies(m, &t)) {
+    Tile s = t;
+    s.stage = s.outer = true;
+    consider(m, s, finds);
+  }
+  if (m->t->vector_regs && cost_registers(m, &t) > m->t->vector_regs) return;
+  if (m->ops * t.up * t.uq * t.terms > most_copied(m, &t)) return;
+  keep_find(finds, t, tile_cycles(m, t) * (t.stage ? tunable(m->ir->ctx, stage_gain) : 1));
+}
+
+static int terms_of(const Model *m, uint32_t whole) {
+  int terms = 1;
+  for (int i = m->nout; i < m->n; i++)
+    if (whole >> i & 1) terms *= (int)m->extent[i];
+  return terms;
+}
+
+/* Whether copies n apart along range i of what has no reduction are of use: they make rows of what lanes access one by one. */
+static bool makes_rows(const Model *m, int v, int i, int64_t n) {
+  bool any = false;
+  for (size_t k = 0; k < m->access.n; k++) any |= !m->access.p[k].weight && lies_beside(&m->access.p[k], v, i, n);
+  return any;
+}
+
+static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *finds) {
+  const bool outer = walks_outermost(m, v);
+  const int terms = terms_of(m, whole), most = tunable(m->ir->ctx, unroll_most);
+  model_lanes(m, v, lanes);
+  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, finds);
+  for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
+    int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < most ? m->extent[p] : most);
+    if (max_p > most) max_p = most;
+    if (m->red ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* nothing to share, nothing to wait for */
+    for (int up = 2; up <= max_p; up++) {
+      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
+      for (int q = p - 1; q >= 0; q--) {
+        if (m->red ? !m->varies[q] : !makes_rows(m, v, q, up)) continue;
+        int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < most ? m->extent[q] : most);
+        if (max_q > most) max_q = most;
+        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, finds);
+      }
+    }
+  }
+}
+
+/* Accumulators of a reduction along r, when so many rows are reduced at a time: some in flight hide the latency of each,
+ * and a short row that is alone is held whole. */
+static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
+  const int64_t vectors = range_extent(node(ir, r)) / lanes;
+  const int flying = (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)), most = flying >= 2 * rows ? flying / rows : 2;
+  if (vectors <= (rows > 1 ? most : ROW_VECTORS)) return vectors > 1 ? (int)vectors : 1;
+  for (int parts = most; parts > most / 4; parts--)
+    if (vectors % parts == 0) return parts;
+  return most / 2;
+}
+
+/* The terms of all reductions are found again for next to nothing, so that a row need not stay in registers. */
+static bool cheap_terms(const IR *ir, const Target *t, Ref store) {
+  Refs all = { 0 }, body = { 0 };
+  double cost = 0;
+  ir_toposort(ir, &store, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_RED) ir_toposort(ir, &node(ir, all.p[i])->src[0], 1, &body);
+  for (size_t i = 0; i < body.n; i++)
+    if (node(ir, body.p[i])->dt != DT_I64) cost += op_instructions(t, BY_TILE, (Op)node(ir, body.p[i])->op);
+  VEC_FREE(&all);
+  VEC_FREE(&body);
+  return cost <= tunable(ir->ctx, cheap_terms);
+}
+
+/* The range of the nest that counts the rows a reduction is made of, if there are many; else -1. */
+static int rows_range(const Model *m, int v) {
+  for (int i = m->nout - 1; i >= 0; i--)
+    if (i != v && !m->selects[i] && ix_uses(m->ir, m->red, m->range[i]))
+      return m->extent[i] >= 2 * tunable(m->ir->ctx, row_tile) ? i : -1;
+  return -1;
+}
+
+/* Lanes for a reduction that the chosen vector range does not reach: along its most contiguous range. */
+static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int rows, Opts *o) {
+  Refs all = { 0 };
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n && o->n < MAX_RANGES; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_RED || keeps_order(ir, all.p[i], t) || (vec && ix_uses(ir, x->src[0], vec))) continue;
+    Model m;
+    Refs body = { 0 };
+    memset(&m, 0, sizeof m);
+    m.ir = ir;
+    m.t = t;
+    int widest = widest_datum(ir, x->src[0]);
+    bool nested = false;
+    for (int k = 1; k < x->nsrc; k++) {
+      m.range[m.n++] = x->src[k];
+      nested |= range_kind(node(ir, x->src[k])) == RK_DOT; /* taken */
+    }
+    ir_toposort(ir, &x->src[0], 1, &body);
+    for (size_t j = 0; j < body.n; j++) {
+      const Node *y = node(ir, body.p[j]);
+      if (y->op == OP_LOAD) model_access(&m, body.p[j], y->src[1], y->src[0], true, 1, 1);
+      for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
+      if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
+    }
+    int lanes = t->vector_bytes / (widest < 4 ? 4 : widest), best = -1;
+    double cost = 1e30, scalar = 0;
+    for (size_t a = 0; a < m.access.n; a++) scalar += 1;
+    for (int k = 0; k < m.n && lanes > 1 && !nested; k++) {
+      double c = 0;
+      if (range_extent(node(ir, m.range[k])) < lanes) continue;
+      for (size_t a = 0; a < m.access.n; a++) c += access_cost(&m.access.p[a], t, k, lanes);
+      if (c < cost) cost = c, best = k;
+    }
+    if (best >= 0 && cost < scalar * lanes && m.access.n) {
+      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, t, m.range[best], lanes, rows), lanes, true, false };
+    }
+    model_free(&m);
+    VEC_FREE(&body);
+  }
+  VEC_FREE(&all);
+}
+
+/* A range that tells which bits of a word are meant: unrolled, it leaves shifts by constants. */
+static bool shifts_by(const IR *ir, Ref value, Ref range) {
+  Refs all = { 0 };
+  bool yes = false;
+  ir_toposort(ir, &value, 1, &all);
+  for (size_t i = 0; i < all.n && !yes; i++) {
+    const Node *x = node(ir, all.p[i]);
+    yes = (x->op == OP_SHL || x->op == OP_SHR) && ix_uses(ir, x->src[1], range);
+  }
+  VEC_FREE(&all);
+  return yes;
+}
+
+/* Ranges of the reduction may be unrolled whole if they are short and innermost, or copies share the vectors read along them. */
+static bool may_unroll(const Model *m, uint32_t whole, int v) {
+  bool inner = true; /* all inside of i are */
+  for (int i = m->n - 1; i >= m->nout; i--) {
+    bool shared = inner;
+    for (size_t k = 0; k < m->access.n; k++) {
+      const Access *a = &m->access.p[k];
+      shared |= !m->ordered && a->hot && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
+    }
+    if (whole >> i & 1 && !shared) return false;
+    inner &= whole >> i & 1;
+  }
+  return true;
+}
+
+static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the reduction */
+  uint32_t brief = 0;
+  for (int i = m->nout; i < m->n; i++) brief |= (uint32_t)(m->extent[i] <= tunable(m->ir->ctx, whole_terms)) << i;
+  return brief;
+}
+
+static Opts opts_of(Model *m, const Nest *n, Tile best) {
+  IR *ir = m->ir;
+  const Target *t = m->t;
+  const uint32_t brief = brief_ranges(m);
+  Opts o = { 0 };
+  int rows = 1;
+  if (t->vector_bytes && best.v < m->nout && m->red && (best.v < 0 || !ix_uses(ir, m->red, m->range[best.v]))) {
+    /* reduction_lanes finds the parallelism, in several rows at a time where that is not dear: while the sums of one wait
+     * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
+     * registers from its reductions to its stores */
+    int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
+    int counts = best.v >= 0 && cheap_terms(ir, t, n->store) ? rows_range(m, best.v) : -1;
+    bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS;
+    rows = counts >= 0 ? tunable(ir->ctx, row_tile) : 1;
+    best.p = whole ? best.v : counts;
+    best.up = whole ? (int)vectors : rows;
+    best.q = -1;
+    best.uq = 1;
+    Finds finds = { .room = 1, .gain = tunable(ir->ctx, tile_gain) };
+    Tile tile = best;
+    for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m->nout) {
+      if (tile.whole & ~brief || !may_unroll(m, tile.whole, tile.v)) continue;
+      tile.terms = terms_of(m, tile.whole);
+      consider(m, tile, &finds);
+    }
+    if (finds.n) best = finds.tile[0];
+  }
+  for (int i = 0; i < m->nout; i++) {
+    const int l = i == best.v ? best.lanes : 1;
+    const int u = m->selects[i] ? (int)m->extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1;
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m->range[i], u, l, false, false };
+  }
+  int parts = best.v >= m->nout && best.up * best.uq == 1 ? parts_of(ir, t, m->range[best.v], best.lanes, 1) : 1;
+  if (best.v >= m->nout) o.opt[o.n++] = (Opt){ m->range[best.v], parts, best.lanes, parts > 1, false };
+  else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m->range[best.v] : 0, rows, &o);
+
+  /* so that neighbours share what they load, or shifts are by constants */
+  for (int i = m->n - 1; i >= m->nout && o.n < MAX_RANGES; i--) {
+    bool taken = false;
+    for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
+    bool word = m->extent[i] <= WORD && !taken && shifts_by(ir, node(ir, m->red)->src[0], m->range[i]);
+    if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
+  }
+  if (best.outer) o.moved[o.nmoved++] = (Move){ m->range[best.v], 0 };
+  if (best.stage) o.staged = m->range[best.v];
+  const int block = lane_block(m, &best);
+  if (block) o.moved[o.nmoved++] = (Move){ m->range[best.v], block };
+  return o;
+}
+
+/* The cheapest schedules of a nest, the best first */
+typedef struct Ranking {
+  int room, n;
+  Opts opts[HEURISTIC_MOST];
+  double cost[HEURISTIC_MOST];
+} Ranking;
+
+static void rank(Ranking *k, const Opts *o, double cost) {
+  int at = k->n < k->room ? k->n++ : k->room;
+  for (; at && k->cost[at - 1] > cost; at--)
+    if (at < k->room) k->opts[at] = k->opts[at - 1], k->cost[at] = k->cost[at - 1];
+  if (at == k->room) return;
+  k->opts[at] = *o;
+  k->cost[at] = cost;
+}
+
+static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
+  for (int lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest); lanes >= 2; lanes /= 2) {
+    if (m->extent[v] < lanes || m->selects[v] || whole >> v & 1 || !may_unroll(m, whole, v)) continue;
+    search_tiles(m, v, lanes, whole, finds);
+    return;
+  }
+}
+
+static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
+  const int nv = m->ordered ? m->nout : m->n; /* ranges that may be lanes */
+  const uint32_t brief = brief_ranges(m);
+  Finds finds = { .room = ranking->room, .gain = tunable(m->ir->ctx, tile_gain) };
+  m->stages = stages;
+  for (uint32_t whole = 0; whole <= brief; whole += 1u << m->nout) {
+    if (whole & ~brief) continue;
+    if (may_unroll(m, whole, -1)) search_tiles(m, -1, 1, whole, &finds);
+    for (int v = 0; v < nv && m->t->vector_bytes; v++) search_lanes(m, v, whole, &finds);
+  }
+  if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
+  for (int i = 0; i < finds.n; i++) {
+    Opts o = opts_of(m, n, finds.tile[i]);
+    if (!o.staged || !stage_refuses(m->ir, nest_close(m->ir, n), m->t, &o)) rank(ranking, &o, finds.cost[i]);
+  }
+}
+
+/* ---- lanes of two ranges ---- */
+
+/* Whether lanes that count values of `outer` and, in each, all of `inner` are of use: both are side by side in what is stored,
+ * vectors of the inner one alone would be short, and what is multiplied by constants varies with the outer one only. */
+static bool pairs_lanes(const Model *m, int outer, int inner) {
+  const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest);
+  bool shared = false, own = false;
+  if (n < 2 || 2 * n > lanes || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner])
+    return false;
+  for (size_t k = 0; k < m->access.n; k++) {
+    const Access *a = &m->access.p[k];
+    own |= a->hot && a->weight && a->depends[inner];
+    shared |= a->hot && !a->weight && a->depends[outer] && !a->depends[inner];
+    const bool rows = a->affine[inner] && a->coef[inner] == 1 && a->affine[outer] && a->coef[outer] == n;
+    if (a->gated || (!a->weight && a->depends[inner] && !rows)) return false;
+  }
+  return own && shared;
+}
+
+/* A long range of the reduction that what is spread lies side by side along: 0: there is none. *part: how much of it is a row */
+static Ref spread_range(const Model *m, int outer, int inner, int64_t *part) {
+  for (size_t k = 0; k < m->access.n; k++) {
+    const Access *a = &m->access.p[k];
+    for (int i = m->nout; i < m->n; i++) {
+      if (!a->hot || a->weight || !a->depends[outer] || a->depends[inner] || !a->affine[i] || a->coef[i] != 1) continue;
+      *part = shuffle_row(a->bytes, (int)m->extent[inner], m->extent[i]);
+      if (m->extent[i] > *part && m->extent[i] % *part == 0) return m->range[i];
+    }
+  }
+  return 0;
+}
+
+/* The nest with one range in place of two, and rows of what is spread; its schedules in terms of the two */
+static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, Ranking *ranking) {
+  IR *ir = from->ir;
+  Model m;
+  int64_t part;
+  Ref given[2] = { from->range[outer], from->range[inner] }, rows = spread_range(from, outer, inner, &part);
+  Finds finds = { .room = ranking->room, .gain = tunable(ir->ctx, tile_gain) };
+  const int64_t each = from->extent[inner];
+  const Ref both = range_make(ir, from->extent[outer] * each, RK_LOOP);
+  Ref nest = range_replace(ir, nest_close(ir, n), given[0], ix_div(ir, both, each), 1, &both), by[2] = { 0 };
+  nest = range_replace(ir, nest, given[1], ix_mod(ir, both, each), 0, NULL);
+  if (rows) {
+    by[0] = range_make(ir, range_extent(node(ir, rows)) / part, RK_REDUCE);
+    by[1] = range_make(ir, part, RK_REDUCE);
+    nest = range_replace(ir, nest, rows, ix_add(ir, ix_mul(ir, by[0], part), by[1]), 2, by);
+  }
+  Nest merged = nest_open(ir, nest);
+  model_build(&m, ir, &merged, from->t);
+  uint32_t brief = brief_ranges(&m);
+  int v = 0;
+  while (m.range[v] != both) v++;
+  for (int i = m.nout; i < m.n && rows; i++)
+    if (m.range[i] == by[0]) brief &= ~(1u << i); /* of what is unrolled, a row */
+  for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout)
+    if (!(whole & ~brief)) search_lanes(&m, v, whole, &finds);
+  for (int i = 0; i < finds.n; i++) {
+    Opts o = opts_of(&m, &merged, finds.tile[i]);
+    for (int k = 0; k < o.n; k++) {
+      Opt *p = &o.opt[k];
+      if (p->range == by[1]) p->range = rows;
+      if (p->range != both) continue;
+      memmove(p + 2, p + 1, (size_t)(o.n++ - k - 1) * sizeof *p);
+      p[1] = (Opt){ .range = given[1], .unroll = 1, .lanes = (int)each };
+      p[0].range = given[0];
+      p[0].lanes /= (int)each;
+    }
+    for (int k = 0; k < o.nmoved; k++)
+      if (o.moved[k].range == both) o.moved[k].range = given[0], o.moved[k].block /= (int)each;
+    if (!opts_check(ir, nest_close(ir, n), from->t, &o)) rank(ranking, &o, finds.cost[i]);
+  }
+  model_free(&m);
+}
+
+/* The cheapest first; *cycles: what it takes. */
+static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out, double *cycles) {
+  Ranking ranking = { .room = room };
+  Model m;
+  model_build(&m, ir, n, t);
+  rank_vectors(&m, n, stages, &ranking);
+  if (!ranking.n && stages) rank_vectors(&m, n, false, &ranking);
+  for (int i = 0; i < m.nout && t->vector_bytes; i++)
+    for (int k = i + 1; k < m.nout; k++)
+      if (pairs_lanes(&m, i, k)) rank_pairs(&m, n, i, k, &ranking);
+  *cycles = ranking.n ? ranking.cost[0] * m.steps : INFINITY;
+  model_free(&m);
+  memcpy(out, ranking.opts, (size_t)ranking.n * sizeof *out);
+  return ranking.n;
+}
+
+/* The interior's schedules, if that and its borders take less than the nest with all of its gates, which takes *cycles; else
+ * 0. Inner ranges are cut first: what is left of the others' borders is vectors. */
+static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts *out, double *cycles) {
+  Opts cut = { 0 };
+  Opts inner[HEURISTIC_MOST], one;
+  Refs borders = { 0 };
+  double c, total;
+  const Ref nest = nest_close(ir, n);
+  for (int i = n->n - 1; i >= 0 && cut.npeeled < MAX_PEELED; i--) {
+    if (peel_refuses(ir, nest, n->ranges[i])) continue;
+    cut.peeled[cut.npeeled++] = n->ranges[i];
+    cut.opt[cut.n++] = (Opt){ .range = n->ranges[i] };
+  }
+  if (!cut.n) return 0;
+  const Opts whole = cut;
+  const Nest core = nest_open(ir, peel_apply(ir, nest, &cut, &borders));
+  const int given = vector_opts(ir, &core, t, true, room, inner, &total);
+  for (size_t i = 0; i < borders.n; i++) {
+    const Nest border = nest_open(ir, borders.p[i]);
+    vector_opts(ir, &border, t, false, 1, &one, &c);
+    total += c + start_cycles(t, BY_TILE, 1);
+  }
+  VEC_FREE(&borders);
+  if (total >= *cycles) return 0;
+  *cycles = total;
+  for (int k = 0; k < given; k++) {
+    out[k] = inner[k];
+    memcpy(out[k].peeled, whole.peeled, sizeof whole.peeled);
+    out[k].npeeled = whole.npeeled;
+    for (int r = 0; r < whole.n; r++) opts_replace(&out[k], cut.opt[r].range, whole.opt[r].range);
+  }
+  return given;
+}
+
+/* A unit first: the tile is then one of groups. */
+int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
+  Ref nest = nest_close(ir, n), range, rest;
+  const IsaOp *u = isa_op_choose(ir, nest, t, &range);
+  if (tile_opts(ir, nest, t, u, out)) return 1;
+  double cycles;
+  if (!u) {
+    const int whole = vector_opts(ir, n, t, true, room, out, &cycles), core = interior_opts(ir, n, t, room, out, &cycles);
+    return core ? core : whole;
+  }
+  Nest grouped = nest_open(ir, isa_op_group(ir, nest, u, range, &rest));
+  const int given = vector_opts(ir, &grouped, t, false, room, out, &cycles);
+  for (int k = 0; k < given; k++) {
+    opts_replace(&out[k], rest, range);
+    out[k].grouped = range;
+    out[k].unit = u;
+  }
+  return given;
+}
+
+Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
+  Opts o;
+  heuristic_best(ir, n, t, 1, &o);
+  return o;
+}
+
+/* ---- what a schedule leaves ---- */
+/* As its text reads back: rests are in the order of the ranges in it. */
+static Opts in_order(IR *ir, Ref nest, const Opts *o) {
+  Sb text = { 0 };
+  opts_print(ir, nest, o, &text);
+  const Opts again = opts_read(ir, nest, text.p);
+  sb_free(&text);
+  return again;
+}
+
+static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
+  Remnants parts = { 0 };
+  CHECK(depth < 16);
+  *o = in_order(ir, nest, o);
+  opts_parts(ir, nest, o, &parts);
+  const bool given = o->nparts == (int)parts.n;
+  o->nparts = o->nborders = 0;
+  for (size_t i = 0; i < parts.n; i++) {
+    const Remnant *p = &parts.p[i];
+    const Nest n = nest_open(ir, p->nest);
+    Opts part = given ? opts_read(ir, p->nest, o->part[i]) : p->own ? heuristic_opts(ir, &n, t) : p->opts;
+    Sb text = { 0 };
+    complete(ir, p->nest, t, depth + 1, &part);
+    opts_print(ir, p->nest, &part, &text);
+    CHECK(o->nparts < MAX_PARTS);
+    o->part[o->nparts++] = sb_keep(&text, &ir->ctx->model);
+    o->nborders += p->border;
+  }
+  VEC_FREE(&parts);
+}
+
+void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o) { complete(ir, nest, t, 0, o); }

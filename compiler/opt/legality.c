@@ -1,0 +1,206 @@
+/* legality.c: may a schedule be applied to a nest? Opts that copy, group or cut say themselves what they refuse: peel_refuses
+ * (peel.c), stage_refuses (stage.c), isa_op_refuses and isa_op_tiling (dot_ops.c). Here they are asked, and the tiles, the
+ * order of loops and the schedules of what is left are judged. Whatever opts_check lets pass, the steps that apply schedules
+ * turn into a correct program.
+ *
+ * needs: a canonical nest and opts   gives: NULL, or why they are refused   keeps: nests   breaks: nothing */
+#include "dot_ops.h"
+#include <string.h>
+
+static const char *check_range(const IR *ir, Ref range) {
+  if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
+  const int64_t kind = range_kind(node(ir, range));
+  if (kind == RK_THREAD) return "a range counts chunks, which kernels have in common";
+  if (kind == RK_SERIAL) return "what a serial loop stores may meet";
+  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "a unit has taken the range";
+}
+
+static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
+  const char *wrong = check_range(ir, p->range);
+  if (wrong) return wrong;
+  const int64_t extent = range_extent(node(ir, p->range)), tile = (int64_t)p->lanes * p->unroll;
+  const bool outer = opens_range(ir, nest, p->range);
+  if (p->unroll < 1 || p->lanes < 1 || tile > MAX_TILE) return "a number is out of range";
+  bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
+  if (tile > extent && !overlaps) return "a tile is larger than its range";
+  if (p->rows) return NULL;
+  if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
+  if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
+  if (p->partial && outer) return "only a reduction has partial results";
+  if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
+  if (outer && extent % tile && ++*rests > tunable(ir->ctx, schedule_rests)) return "too many tiles leave a rest";
+  return NULL;
+}
+
+/* A range's own loop can stand anywhere among those of its nest or reduction. Blocks are of whole tiles; what they do not divide
+ * is left to a further nest. */
+static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, int *rests) {
+  const char *wrong = check_range(ir, w->range);
+  if (wrong) return wrong;
+  const int64_t extent = range_extent(node(ir, w->range));
+  const bool outer = opens_range(ir, nest, w->range);
+  const Opt *p = NULL;
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == w->range) p = &o->opt[i];
+  if (!w->block) return NULL;
+  if (w->block >= extent) return "a block is not less than its range";
+  if (p && w->block % (p->unroll * p->lanes)) return "a tile does not divide its block";
+  if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range)))
+    return "blocks do not divide their range";
+  if (extent % w->block && ++*rests > tunable(ir->ctx, schedule_rests)) return "too many tiles leave a rest";
+  return NULL;
+}
+
+/* What a reduction allows of its own ranges: one in lanes, one partial, and no lanes inside of lanes. */
+static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o, const Refs *vec) {
+  const Node *x = node(ir, r);
+  int lanes = 0, partial = 0;
+  const char *wrong = NULL;
+  Refs body = { 0 };
+  ir_toposort(ir, &x->src[0], 1, &body);
+  for (int i = 0; i < o->n && !wrong; i++) {
+    const Opt *p = &o->opt[i];
+    if (!opens_range(ir, r, p->range)) continue;
+    if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || range_extent(node(ir, p->range)) != p->unroll))
+      wrong = "the terms of a sum are taken in order";
+    lanes += p->lanes > 1 && !p->rows;
+    partial += p->partial;
+    for (size_t j = 0; j < vec->n && p->lanes > 1; j++)
+      if (ix_uses(ir, x->src[0], vec->p[j])) wrong = "lanes inside of lanes";
+    for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
+      if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
+  }
+  for (int i = 0; i < o->nmoved && !wrong; i++)
+    if (keeps_order(ir, r, t) && opens_range(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
+  for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) {
+    /* what is unrolled is inside of all loops */
+    bool whole = false;
+    for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
+    if (unrolled && !whole) wrong = "the terms of a sum are taken in order";
+    unrolled |= whole;
+  }
+  if (lanes > 1 || partial > 1) wrong = "a reduction has two ranges in lanes or in parts";
+  VEC_FREE(&body);
+  return wrong;
+}
+
+/* Statements after expansion, at most: every node once for each copy of the ranges it depends on, an access
+ * that lanes do not walk one by one once a lane. */
+double opts_statements(IR *ir, Ref nest, const Opts *o) {
+  Refs all = { 0 };
+  double total = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  RefMap uses = { 0 };     /* bits: the opts whose range a node depends on */
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    uint32_t own = 0, mask = 0;
+    double copies = 1;
+    for (int k = 0; k < o->n; k++)
+      if (x->op == OP_RANGE ? o->opt[k].range == all.p[i] : x->op == OP_RED && opens_range(ir, all.p[i], o->opt[k].range))
+        own |= 1u << k;
+    for (int k = 0; k < x->nsrc; k++) mask |= refmap_get(&uses, x->src[k]);
+    mask |= own;
+    for (int k = 0; k < o->n; k++) {
+      int64_t coef;
+      Ref rest;
+      if (!(mask >> k & 1)) continue;
+      bool memory = x->op == OP_LOAD || x->op == OP_STORE;
+      bool gathers = memory && !(ix_split(ir, x->src[1], o->opt[k].range, &coef, &rest) && coef == 1);
+      copies *= o->opt[k].unroll * (!o->opt[k].rows && (gathers || x->dt == DT_I64) ? o->opt[k].lanes : 1.0);
+    }
+    if (x->op != OP_RANGE && x->op != OP_CONST && x->op != OP_BUFFER && x->op != OP_NEST) total += copies;
+    if (x->op == OP_RED) mask &= ~own;
+    if (mask) refmap_set(&uses, all.p[i], mask);
+  }
+  refmap_free(&uses);
+  VEC_FREE(&all);
+  return total;
+}
+
+/* The tiles alone, without what they leave */
+static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *given) {
+  const char *wrong = NULL;
+  int rests = 0, lanes = 1;
+  Refs vec = { 0 };
+  Opts grouped = *given, *o = &grouped;
+  const bool tiles = o->unit && o->unit->depth > 1;
+  Refs borders = { 0 };
+  for (int i = 0; i < o->npeeled && !wrong; i++) wrong = peel_refuses(ir, nest, o->peeled[i]);
+  if (wrong) return wrong;
+  nest = peel_apply(ir, nest, o, &borders);
+  VEC_FREE(&borders);
+  for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
+    if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a chain have their chunks in common";
+  if (o->unit && (wrong = isa_op_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
+  if (tiles && (wrong = isa_op_tiling(ir, nest, o))) return wrong;
+  nest = isa_op_apply(ir, nest, o);
+  for (int i = 0; i < o->n && !wrong; i++) {
+    wrong = o->opt[i].rows && !tiles ? "only the tiles of a unit have rows" : check_one(ir, nest, t, &o->opt[i], &rests);
+    if (o->opt[i].lanes == 1 || o->opt[i].rows || !opens_range(ir, nest, o->opt[i].range)) continue;
+    VEC_PUSH(&vec, o->opt[i].range);
+    lanes *= wrong ? 1 : o->opt[i].lanes;
+    if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";
+  }
+  for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
+  if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !wrong; i++)
+    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, &vec);
+  VEC_FREE(&all);
+  VEC_FREE(&vec);
+  if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
+  return wrong;
+}
+
+/* Do two schedules differ in what they leave only? */
+static bool same_tiles(const IR *ir, Ref nest, Opts a, Opts b) {
+  Sb text[2] = { { 0 } };
+  a.nparts = b.nparts = 0;
+  opts_print(ir, nest, &a, &text[0]);
+  opts_print(ir, nest, &b, &text[1]);
+  const bool same = !strcmp(text[0].p, text[1].p);
+  for (int i = 0; i < 2; i++) sb_free(&text[i]);
+  return same;
+}
+
+static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth);
+
+/* A schedule that follows from the one that leaves the nest is as legal as that. So is no other one on the tiles of a matrix
+ * unit. */
+static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool tiles, const char *text, int depth) {
+  Opts o;
+  const char *wrong = opts_scan(ir, p->nest, text, strlen(text), &o);
+  if (wrong) return wrong;
+  if (o.threads) return "a rest has no chunks of its own";
+  const bool follows = !p->own && same_tiles(ir, p->nest, o, p->opts);
+  if (tiles && !p->border && !follows) return "the rests of tiles have the schedule of the tiles";
+  return check_whole(ir, p->nest, t, &o, follows, depth + 1);
+}
+
+/* follows: its tiles are known to be legal */
+static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
+  const char *wrong = follows ? NULL : check_tiles(ir, nest, t, o);
+  bool tiles = false;
+  int borders = 0;
+  Remnants parts = { 0 };
+  if (depth >= MAX_DEPTH) return "schedules stand too deep in each other";
+  if (wrong || !o->nparts) return wrong;
+  for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
+  opts_parts(ir, nest, o, &parts);
+  for (size_t i = 0; i < parts.n; i++) borders += parts.p[i].border;
+  if ((int)parts.n != o->nparts || borders != o->nborders) wrong = "it leaves other borders and rests than it has schedules for";
+  for (int i = 0; i < o->nparts && !wrong; i++) wrong = check_part(ir, &parts.p[i], t, tiles, o->part[i], depth);
+  VEC_FREE(&parts);
+  return wrong;
+}
+
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o) { return check_whole(ir, nest, t, o, false, 0); }
+
+const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o) {
+  const char *wrong = opts_scan(ir, nest, text, n, o);
+  int braces = 0;
+  for (size_t i = 0; i < n && !wrong; i++)
+    if (text[i] == '{' && ++braces > MAX_BRACES) wrong = "there are too many borders and rests";
+  return wrong ? wrong : opts_check(ir, nest, t, o);
+}

@@ -1,0 +1,281 @@
+/* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
+ * r0 * (U * L) + u * L + lane. U * L may leave a rest, which becomes a nest of its own with a schedule of its own;
+ * a reduction leaves its rest as a second reduction. Before all that, groups
+ * of a range's values go to a dot-product unit, and loops are put in order: a range in blocks of B values is
+ * b * B + r then, and tiles are those of r. A schedule is complete here: it has a schedule for each rest and each border
+ * (opts_complete in heuristic.c), and nobody is asked for one.
+ *
+ * reorder: needs: opts that opts_check lets pass, groups made     gives: loops in the order of the opts, NestState.kept
+ * rests:   needs: loops in order                                   gives: Kernel.states of what tiles leave, as far as these
+ *                                                                         steps bring a nest
+ * tile:    needs: extents that tiles divide, but for reductions    gives: ranges of all kinds, NestState.panel
+ * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
+#include "dot_ops.h"
+#include <string.h>
+
+enum { PARTS = 3 };        /* that a range is split in: tiles, copies, lanes */
+
+/* Splits range r of extent n * tile below root, by what is in by then. */
+static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
+  const Node *r = node(ir, o->range);
+  int64_t tile = (int64_t)o->unroll * o->lanes;
+  by[0] = range_make(ir, range_extent(r) / tile, range_kind(r));
+  by[1] = range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL);
+  by[2] = range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC);
+  Ref expr = ix_add(ir, ix_add(ir, ix_mul(ir, by[0], tile), ix_mul(ir, by[1], o->lanes)), by[2]);
+  return range_replace(ir, root, o->range, expr, PARTS, by);
+}
+
+/* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
+ * own for the rest. So the last tile, or the last vector of an only tile, is moved back to end with the
+ * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles, and those that walk
+ * copies of panels, which a nest of its own would copy again. Only for nests that do not compute in
+ * place; those have no reduction. */
+static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
+  const Node *r = node(ir, o->range);
+  int64_t tile = (int64_t)o->unroll * o->lanes, extent = range_extent(r);
+  bool only = tile > extent;
+  Ref by[3] = { range_make(ir, (extent + tile - 1) / tile, range_kind(r)), range_make(ir, o->unroll, RK_UNROLL),
+                range_make(ir, o->lanes, o->rows ? RK_ROW : RK_VEC) };
+  Ref copy = ix_mul(ir, by[1], o->lanes), at = only ? copy : ix_mul(ir, by[0], tile);
+  at = node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ at, ix_const(ir, extent - (only ? o->lanes : tile)) }, 0, NULL, 0, NULL);
+  return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
+}
+
+/* Every reduction over r below root becomes one over the first `whole` and one over the rest, whose other ranges are
+ * its own: two reductions are two nests of loops. */
+static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
+  Refs all = { 0 };
+  VEC(Ref) from = { 0 };
+  VEC(Ref) to = { 0 };
+  *rest = range_make(ir, range_extent(node(ir, r)) - whole, RK_REDUCE);
+  *first = range_make(ir, whole, RK_REDUCE);
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_RED || !opens_range(ir, all.p[i], r)) continue;
+    Ref parts[2] = { range_replace(ir, all.p[i], r, *first, 1, first),
+                     range_replace(ir, all.p[i], r, ix_add(ir, *rest, ix_const(ir, whole)), 1, rest) };
+    for (int k = 1; k < x->nsrc; k++) {
+      if (x->src[k] == r) continue;
+      Ref own = range_make(ir, range_extent(node(ir, x->src[k])), range_kind(node(ir, x->src[k])));
+      parts[1] = range_replace(ir, parts[1], x->src[k], own, 1, &own);
+    }
+    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&to, node_make(ir, red_op(x), (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
+  }
+  root = ix_subst(ir, root, (int)from.n, from.p, to.p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return root;
+}
+
+/* ---- the order of loops ---- */
+static int block_of(const Opts *o, Ref r) { /* values of r in a block; 0: it has none */
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == r && o->moved[i].block) return o->moved[i].block;
+  return 0;
+}
+
+/* The rest of range r, which is no block, is a range of its own, or a single value (0). */
+static void move_rest(Opts *o, Ref r, Ref rest) {
+  int n = 0;
+  for (int i = 0; i < o->nmoved; i++) {
+    Move w = o->moved[i];
+    if (w.range == r && (!rest || w.block)) continue;
+    if (w.range == r) w.range = rest;
+    o->moved[n++] = w;
+  }
+  o->nmoved = n;
+}
+
+static bool moves(const Opts *o, Ref r) {
+  for (int i = 0; i < o->nmoved; i++)
+    if (o->moved[i].range == r) return true;
+  return false;
+}
+
+/* Those of list[0..n) that are among the first ranges, in their order, then the others as they are. */
+static void put_first(const Refs *first, Ref *list, int n) {
+  int at = 0;
+  for (size_t i = 0; i < first->n; i++)
+    for (int k = at; k < n; k++) {
+      if (list[k] != first->p[i]) continue;
+      memmove(list + at + 1, list + at, (size_t)(k - at) * sizeof *list);
+      list[at++] = first->p[i];
+    }
+}
+
+static Ref order_sum(IR *ir, Ref r, void *first) {
+  const Node *x = node(ir, r);
+  Ref src[MAX_RANGES + 1];
+  memcpy(src, x->src, x->nsrc * sizeof *src);
+  put_first(first, src + 1, x->nsrc - 1);
+  const Ref next = node_with_src(ir, r, src);
+  return next == r ? 0 : next;
+}
+
+/* The first ranges outside of the others of their nest, but for `kept` that stay outside of all, or of their reduction. */
+static Ref order_loops(IR *ir, Ref nest, const Refs *first, int kept) {
+  static const Rule sums[] = { { OP_RED, "order", order_sum }, { OP_NONE, NULL, NULL } };
+  if (!first->n) return nest;
+  ir_rewrite(ir, sums, (void *)(uintptr_t)first, &nest, 1, NULL);
+  Nest n = nest_open(ir, nest);
+  put_first(first, n.ranges + kept, n.n - kept);
+  return nest_close(ir, &n);
+}
+
+/* Outer ranges that count products of matrices stay outermost if the schedule names none outside of them. */
+static int kept_outside(IR *ir, Ref nest, const Opts *o) {
+  const Nest n = nest_open(ir, nest);
+  const int batch = nest_batch(ir, &n);
+  int kept = 0;
+  while (kept < batch && !moves(o, n.ranges[kept])) kept++;
+  return kept;
+}
+
+/* Loops in their order; later, when blocks divide the ranges, with those of blocks. */
+static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
+  Refs first = { 0 };
+  for (int i = 0; i < o->nmoved; i++) {
+    const Move w = o->moved[i];
+    if (!w.block) VEC_PUSH(&first, w.range);
+    if (!w.block || !blocks || range_extent(node(ir, w.range)) <= w.block) continue;
+    Ref by[2] = { range_make(ir, range_extent(node(ir, w.range)) / w.block, range_kind(node(ir, w.range))), 0 };
+    by[1] = range_make(ir, w.block, range_kind(node(ir, w.range)));
+    nest = range_replace(ir, nest, w.range, ix_add(ir, ix_mul(ir, by[0], w.block), by[1]), 2, by);
+    opts_replace(o, w.range, by[1]);
+    for (size_t k = 0; k < first.n; k++)
+      if (first.p[k] == w.range) first.p[k] = by[1];
+    VEC_PUSH(&first, by[0]);
+  }
+  nest = order_loops(ir, nest, &first, kept);
+  VEC_FREE(&first);
+  return nest;
+}
+
+/* ---- tiles ---- */
+
+/* Splits a range that a tile divides, or a reduction, whose rest keeps as many vectors as it has, then narrower ones. */
+static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
+  int64_t extent = range_extent(node(ir, o.range)), tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
+  if (whole < extent) {
+    Ref rest;
+    int vectors, lanes = o.lanes;
+    while (lanes > extent - whole) lanes /= 2;
+    vectors = (int)((extent - whole) / lanes);
+    root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
+    if (lanes > 1)
+      root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 }, by);
+  }
+  return split(ir, root, &o, by);
+}
+
+/* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */
+static void narrow_lanes(Opt *p, int64_t rest) {
+  while (p->lanes > rest) p->lanes /= 2;
+  p->unroll = (int)(rest / p->lanes);
+}
+
+/* What o leaves of a nest beside the tiles: first the borders of peeled ranges, then the rests of tiles and blocks. A rest along
+ * a range without lanes keeps the schedule of the others, so that it reads the same packed weights, and so does that of a matrix
+ * unit, which narrower tiles do. A border and a rest of lanes have a schedule of their own. Rests are cut first of all: they
+ * are scheduled from whole ranges. */
+static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+  bool tiles = false;
+  for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
+  for (int i = 0; i < o->n; i++) {
+    Opt *p = &o->opt[i];
+    const Ref r = p->range;
+    const int block = block_of(o, r);
+    int64_t extent = range_extent(node(ir, r)), tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
+            whole = extent / step * step;
+    const bool walks_panels = o->staged && o->staged != r && !block && extent > tile;
+    if (whole == extent || !opens_range(ir, nest, r) || p->rows || walks_panels || reduction_repeats(ir, nest, r)) continue;
+    Remnant rest = { .opts = *o };
+    rest.opts.threads = 0;
+    rest.nest = range_part(ir, nest, r, whole, extent, &rest.opts.opt[i].range);
+    const Ref left = node(ir, rest.opts.opt[i].range)->op == OP_RANGE ? rest.opts.opt[i].range : 0;
+    move_rest(&rest.opts, r, left);
+    if (o->staged == r) rest.opts.staged = left;
+    const bool less = extent - whole < tile; /* else it is what blocks leave, with the same tile */
+    rest.own = less && p->lanes > 1 && !tiles;
+    if (!left) rest.opts.opt[i] = rest.opts.opt[--rest.opts.n];
+    else if (less && p->lanes > 1) narrow_lanes(&rest.opts.opt[i], extent - whole);
+    else if (less) rest.opts.opt[i].unroll = (int)(extent - whole);
+    VEC_PUSH(parts, rest);
+    Ref part;
+    nest = range_part(ir, nest, r, 0, whole, &part);
+    opts_replace(o, r, part);
+  }
+  return nest;
+}
+
+/* The nest that is left of it, which o is about then */
+static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+  Refs borders = { 0 };
+  o->nparts = o->nborders = 0;
+  nest = peel_apply(ir, nest, o, &borders);
+  for (size_t i = 0; i < borders.n; i++) VEC_PUSH(parts, ((Remnant){ .nest = borders.p[i], .own = true, .border = true }));
+  VEC_FREE(&borders);
+  nest = isa_op_apply(ir, nest, o);
+  nest = order(ir, nest, o, kept_outside(ir, nest, o), false);
+  return cut_rests(ir, nest, o, parts);
+}
+
+void opts_parts(IR *ir, Ref nest, const Opts *given, Remnants *parts) {
+  Opts o = *given;
+  cut(ir, nest, &o, parts);
+}
+
+static void reorder(Plan *p, NestState *s) {
+  s->kept = kept_outside(p->ir, s->nest, s->opts);
+  s->nest = order(p->ir, s->nest, s->opts, s->kept, false);
+}
+
+void step_reorder(Plan *p, Kernel *k) { each_state(p, k, reorder); }
+
+/* A rest takes the steps before this one: borders cut off, which are rests of it, groups, loops in order. */
+static void prepare(Plan *p, Kernel *k, size_t at) {
+  const int depth = k->states.p[at].depth;
+  peel_state(p, k, at);
+  NestState *s = &k->states.p[at];
+  s->nest = isa_op_apply(p->ir, s->nest, s->opts);
+  reorder(p, s);
+  for (size_t i = at + 1; i < k->states.n && k->states.p[i].depth > depth; i++)
+    if (k->states.p[i].depth == depth + 1) prepare(p, k, i);
+}
+
+void step_rests(Plan *p, Kernel *k) {
+  for (size_t at = 0; at < k->states.n; at++) { /* rests of rests included */
+    Opts *o = k->states.p[at].opts;
+    const int wanted = o->nparts;
+    Remnants parts = { 0 };
+    p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
+    o->nparts = 0;
+    k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, o, &parts);
+    if ((int)parts.n != wanted) ir_wrong(p->ir, "a schedule of %d parts for %zu nests that it leaves", wanted, parts.n);
+    for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));
+    VEC_FREE(&parts);
+  }
+}
+
+static void tile(Plan *p, NestState *s) {
+  IR *ir = p->ir;
+  Opts *o = s->opts;
+  s->nest = order(ir, s->nest, o, s->kept, true);
+  if (o->staged) s->panel[0] = o->staged; /* also without a tile of its own */
+  for (int i = 0; i < o->n; i++) {
+    const Opt *x = &o->opt[i];
+    Ref by[PARTS] = { 0 };
+    const int64_t extent = range_extent(node(ir, x->range)), tile = (int64_t)x->unroll * x->lanes, whole = extent / tile * tile;
+    const bool overlap = whole < extent && opens_range(ir, s->nest, x->range);
+    s->nest = overlap ? split_overlapping(ir, s->nest, x) : split_whole(ir, s->nest, *x, by);
+    if (x->range == o->staged) memcpy(s->panel, by, sizeof s->panel);
+  }
+  o->n = o->nmoved = 0;
+  o->staged = 0;
+}
+
+void step_tile(Plan *p, Kernel *k) { each_state(p, k, tile); }

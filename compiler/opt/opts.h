@@ -1,0 +1,90 @@
+/* opts.h: the schedule of a nest: a list of opts, their text, whether they are legal, who chooses them, who applies them. */
+#ifndef TGC_OPTS_H
+#define TGC_OPTS_H
+#include "../cost/tile.h"
+#include "../nest/nest.h"
+
+/* One opt: split a range into loop x copies x lanes. A nest's schedule is a list of these. */
+typedef struct Opt {
+  Ref range;
+  int unroll;              /* copies, in order */
+  int lanes;
+  bool partial;            /* copies of a reduction have accumulators of their own: PARTIAL */
+  bool rows;               /* lanes are the rows of a matrix unit's tile: ROWS */
+} Opt;
+/* A range's loop taken outside of the others, of the nest or of its reduction: ORDER; or the loop over blocks of so many of its
+ * values: TILE. */
+typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own loop */
+enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* what a schedule may say of a range, and of a kernel */
+enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* of schedules inside of schedules; of them in all */
+enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 16 };
+typedef struct Opts {
+  int n;
+  Opt opt[MAX_RANGES];
+  int nmoved;
+  Move moved[MAX_MOVES];    /* the outermost first */
+  int npeeled;
+  Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
+  Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
+  Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups; 0: none */
+  const struct IsaOp *unit; /* dot_ops.h; NULL: none */
+  int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
+  int nparts, nborders;    /* schedules of the nests that it leaves (Remnant), in their order, the borders first */
+  const char *part[MAX_PARTS]; /* in text, each in terms of its own nest; complete: as many as there are such nests */
+} Opts;
+
+/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or a rest. */
+typedef struct Remnant {
+  Ref nest;
+  bool border, own;        /* own: it has a schedule of its own; else the schedule follows from the one that leaves it */
+  Opts opts;               /* unless own */
+} Remnant;
+typedef VEC(Remnant) Remnants;
+
+/* ---- opts_list.c ---- */
+void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says of another one */
+/* k has nest `nest` as a state behind the one at `at` and its rests, with that schedule; its place */
+size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
+
+/* ---- opts_text.c: schedules as text. A range's name is its place (nest_ranges) ---- */
+void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
+const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o); /* not checked; NULL, or what is wrong with the text */
+const char *opts_end(const char *text, const char *end); /* behind the brace that ends the schedule; NULL: there is none */
+Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that has been checked */
+
+/* ---- legality.c ---- */
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
+const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
+double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
+
+/* ---- opts.c: adds the nests that o leaves ---- */
+void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts);
+
+/* ---- peel.c ---- */
+const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
+Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior, which o is about then */
+void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interior at its place, borders behind it */
+
+/* ---- stage.c: panels of operands in memory of the kernel's own ---- */
+const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
+
+/* ---- heuristic.c: the schedule of a nest by the analytic model of cost/tile.c; microseconds ---- */
+Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
+enum { HEURISTIC_MOST = 16 };
+/* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
+int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
+/* schedules for what o leaves, where it has none: by the model, unless they follow from o */
+void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
+
+/* ---- retile.c: a schedule for other vectors with the same tiles, false: there is none ---- */
+bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
+
+/* ---- steps (steps.h): schedule is in choose.c, dot_groups in dot_ops.c, reorder, rests and tile in opts.c ---- */
+void step_schedule(Plan *p, Kernel *k);
+void step_peel(Plan *p, Kernel *k);
+void step_dot_groups(Plan *p, Kernel *k);
+void step_reorder(Plan *p, Kernel *k);
+void step_rests(Plan *p, Kernel *k);
+void step_tile(Plan *p, Kernel *k);
+void step_stage(Plan *p, Kernel *k);
+#endif

@@ -1,0 +1,89 @@
+/* peel.c: the interior of a range, where conditions hold whatever the other ranges are: the opt PEEL(range).
+ *
+ * Where a value is read with room around it that is not in memory, each load has a gate and each of its elements a
+ * comparison. Of most values of a range the gates are open for all terms of a window: a nest of these has plain loads,
+ * and what lies before and behind them are nests of their own, scheduled anew, whose gates stay. Each range that is peeled
+ * is cut out of the interior that those before it left, so that a picture has four borders and not eight.
+ *
+ * needs: canonical nests with opts   gives: states of borders, scheduled anew; interiors   keeps: the value of every element
+ * breaks: the opts PEEL, which are applied then */
+#include "opts.h"
+#include <string.h>
+
+/* Comparisons of indices that decide whether or what to load, but of constants, whose packing decides it */
+static void conditions(const IR *ir, Ref nest, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    const bool gated = x->op == OP_LOAD && x->nsrc == 4 && ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind != BUF_WEIGHT;
+    if (gated || x->op == OP_WHERE) ir_toposort(ir, &x->src[gated ? 2 : 0], 1, out);
+  }
+  VEC_FREE(&all);
+}
+
+/* Values of r for which all gates are open; false: all or none to speak of */
+static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
+  const int64_t extent = range_extent(node(ir, r));
+  Refs all = { 0 };
+  *begin = 0;
+  *end = extent;
+  conditions(ir, nest, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t coef, from = *begin, to = *end;
+    Ref rest;
+    if (x->op != OP_CMPLT || node(ir, x->src[0])->dt != DT_I64 ||
+        !ix_split(ir, ix_sub(ir, x->src[1], x->src[0]), r, &coef, &rest) || !coef)
+      continue;
+    const int64_t least = node(ir, rest)->vmin; /* it holds where coef * r + rest is more than 0 */
+    if (least < -(INT64_C(1) << 40) || least > INT64_C(1) << 40) continue;
+    if (coef > 0 && i64_floor_div(-least, coef) + 1 > from) from = i64_floor_div(-least, coef) + 1;
+    if (coef < 0 && i64_floor_div(least - 1, -coef) + 1 < to) to = i64_floor_div(least - 1, -coef) + 1;
+    if (from < to) *begin = from, *end = to;
+  }
+  VEC_FREE(&all);
+  return *end - *begin > 1 && *end - *begin < extent;
+}
+
+const char *peel_refuses(IR *ir, Ref nest, Ref r) {
+  int64_t begin, end;
+  if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || range_kind(node(ir, r)) != RK_LOOP)
+    return "only loops of a nest have an interior";
+  if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
+  return interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
+}
+
+Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
+  for (int i = 0; i < o->npeeled; i++) {
+    const Ref r = o->peeled[i];
+    int64_t begin, end, extent = range_extent(node(ir, r));
+    Ref part;
+    if (!interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
+    if (begin) VEC_PUSH(borders, range_part(ir, nest, r, 0, begin, &part));
+    if (end < extent) VEC_PUSH(borders, range_part(ir, nest, r, end, extent, &part));
+    nest = range_part(ir, nest, r, begin, end, &part);
+    opts_replace(o, r, part);
+  }
+  o->npeeled = 0;
+  return nest;
+}
+
+void peel_state(Plan *p, Kernel *k, size_t at) {
+  Refs borders = { 0 };
+  Opts *o = k->states.p[at].opts;
+  k->states.p[at].nest = peel_apply(p->ir, k->states.p[at].nest, o, &borders);
+  CHECK((int)borders.n == o->nborders);
+  for (int i = 0; i < o->nborders; i++) rest_add(p, k, at, borders.p[i], o->part[i]);
+  o->nparts -= o->nborders;
+  memmove(o->part, o->part + o->nborders, (size_t)o->nparts * sizeof *o->part);
+  o->nborders = 0;
+  VEC_FREE(&borders);
+}
+
+void step_peel(Plan *p, Kernel *k) {
+  for (size_t i = 0; i < k->states.n; i++) { /* borders of borders included */
+    p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    peel_state(p, k, i);
+  }
+}
