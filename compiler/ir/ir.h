@@ -91,7 +91,7 @@ typedef struct Node {
   uint32_t newest_range;   /* 1 + the greatest number of a RANGE that it is made of; 0: it is made of none */
   const Ref *src;          /* interned */
   const int64_t *arg;      /* interned; meaning by OpInfo.args */
-  const int64_t *dims;     /* graph level: shape, rank entries; interned */
+  const int64_t *dims;     /* graph level: shape, rank entries; interned; never NULL */
   int64_t vmin, vmax;      /* bounds of an integer or bool value; INT64_MIN/MAX: unknown */
 } Node;
 

@@ -164,7 +164,8 @@ static void slots_grow(const IR *ir, Slots *s) {
 }
 
 static const int64_t *intern_list(IR *ir, const int64_t *words, int n) {
-  if (!n) return NULL;
+  static const int64_t none[1]; /* a scalar's dims may be copied: C forbids memcpy of NULL, even for 0 bytes */
+  if (!n) return none;
   struct IRTables *t = ir->tables;
   const uint32_t hash = hash_words(words, n);
   slots_grow(ir, &t->list);
