@@ -232,7 +232,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 void reals_sort(Reals *r) {
-  if (r->n) qsort(r->p, r->n, sizeof *r->p, ascending);
+  VEC_SORT(r, ascending);
 }
 
 double quantile(Reals *sorted, double q) { return sorted->n ? sorted->p[(size_t)(q * (double)(sorted->n - 1) + 0.5)] : NAN; }

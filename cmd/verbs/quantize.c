@@ -48,7 +48,7 @@ static void find_samples(Ctx *c, const char *path, Texts *out) {
   }
   closedir(d);
   if (!out->n) fail(c, EX_NOINPUT_, "'%s' holds no input_0.npy or input_0.pb, and no folder of it does", path);
-  qsort(out->p, out->n, sizeof *out->p, by_name);
+  VEC_SORT(out, by_name);
 }
 
 static void read_sample(Ctx *c, const Options *o, const char *folder, const GIO *in, size_t nin, Tensor *given) {

@@ -1,7 +1,6 @@
 /* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C.
  * Of calls that repeat (reroll.c) there is one case for all rounds. */
 #include "bundle.h"
-#include <stdlib.h>
 
 static int by_index(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -33,7 +32,7 @@ KernelOrigins *kernel_origins(const Plan *p) {
         VEC_PUSH(&todo, x->src[i]);
       }
     }
-    if (found.n) qsort(found.p, found.n, sizeof *found.p, by_index);
+    VEC_SORT(&found, by_index);
     all[k] = (KernelOrigins){ arena_dup(m, found.p, found.n * sizeof *found.p), (int)found.n };
   }
   VEC_FREE(&todo);

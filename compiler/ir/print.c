@@ -351,7 +351,7 @@ static uint32_t *keep_origins(const Printer *p, IR *ir) {
     to[old] = 1;
     VEC_PUSH(&kept, ((Kept){ p->ir->origins.p[old], old }));
   }
-  if (kept.n) qsort(kept.p, kept.n, sizeof *kept.p, by_ordinal);
+  VEC_SORT(&kept, by_ordinal);
   for (size_t i = 0; i < kept.n; i++) {
     if (!i || by_ordinal(&kept.p[i - 1], &kept.p[i])) VEC_PUSH(&ir->origins, kept.p[i].o);
     to[kept.p[i].old] = (uint32_t)ir->origins.n - 1;

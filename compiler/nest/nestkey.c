@@ -8,7 +8,6 @@
  * needs: a canonical nest   gives: its key   breaks: nothing */
 #include "nest.h"
 #include <nettle/sha2.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct Digest { uint8_t b[SHA256_DIGEST_SIZE]; } Digest;
@@ -40,7 +39,7 @@ static void operands(const Keys *k, Ref r, Digests *out) {
     if (index_sum && y->op == OP_ADD && y->dt == DT_I64) operands(k, x->src[i], out);
     else VEC_PUSH(out, *digest_of(k, x->src[i]));
   }
-  if ((op_info[x->op].algebra & COMM) && out->n) qsort(out->p, out->n, sizeof *out->p, by_bytes);
+  if (op_info[x->op].algebra & COMM) VEC_SORT(out, by_bytes);
 }
 
 /* As pack.c: the address is a sum over ranges and the copy is no larger than twice the weight. */

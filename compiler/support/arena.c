@@ -105,3 +105,7 @@ void vec_free(void **p) {
   free(*p);
   *p = NULL;
 }
+
+void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *)) {
+  if (n) qsort(p, n, elem, compare);
+}

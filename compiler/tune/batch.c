@@ -75,7 +75,7 @@ static void choose(Batch *b) {
            cycles = n > u->tune_statements ? INFINITY : program_cycles(lab->ir, &k->prog, lab->target) * (1 + n / u->tune_long);
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }
-  qsort(price.p, price.n, sizeof *price.p, by_cycles);
+  VEC_SORT(&price, by_cycles);
   b->plan = all;
   b->plan.kernels.p = NULL;
   b->plan.kernels.n = b->plan.kernels.cap = 0;

@@ -114,7 +114,7 @@ Lock *lock_read(Ctx *c, const char *path) {
       fail(c, EX_BADMODEL, "'%s' line %d: %s", path, number, wrong);
     }
   }
-  if (lines.n) qsort(lines.p, lines.n, sizeof *lines.p, by_key);
+  VEC_SORT(&lines, by_key);
   for (size_t i = 1; i < lines.n; i++)
     if (!by_key(&lines.p[i - 1], &lines.p[i])) fail(c, EX_BADMODEL, "'%s' has key %.64s twice", path, lines.p[i].key);
   l->lines.p = arena_dup(&c->model, lines.p, lines.n * sizeof *lines.p);
@@ -170,7 +170,7 @@ void lock_complete(Ctx *c, Lock *l, const Plan *p) {
 
 void lock_write(Ctx *c, Lock *l, const char *path) {
   Sb s = { 0 };
-  if (l->lines.n) qsort(l->lines.p, l->lines.n, sizeof *l->lines.p, by_key);
+  VEC_SORT(&l->lines, by_key);
   sb_printf(&s, "%s%d\n", header, VERSION);
   size_t decided = 0;
   const Decision *made = l->decisions ? decisions_made(l->decisions, &decided) : NULL;

@@ -9,7 +9,6 @@
  * needs: nests with a schedule of the heuristic    gives: the best schedule found for each    keeps: results of the nests */
 #include "tune.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static double mean(const Trial *t) { return (t->warm + t->cold) / 2; }
@@ -197,7 +196,7 @@ static void vary_best(Fresh *f) {
   for (size_t i = 0; i < g->trials.n; i++)
     if (!g->trials.p[i].failed) VEC_PUSH(&best, &g->trials.p[i]);
   for (size_t i = 0; i < g->screened.n; i++) VEC_PUSH(&best, &g->screened.p[i]);
-  if (best.n) qsort(best.p, best.n, sizeof *best.p, by_mean_at);
+  if (best.n) VEC_SORT(&best, by_mean_at);
   else vary(f, g->best);
   for (size_t i = 0; i < best.n && (int)i < f->t->beam; i++) {
     const uint32_t before = f->seen;
@@ -265,7 +264,7 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
 /* The best of the trials, if it computes what the empty schedule does; one that does not is out. */
 static void promote(Tuner *t, Goal *g) {
   for (;;) {
-    qsort(g->trials.p, g->trials.n, sizeof *g->trials.p, by_mean);
+    VEC_SORT(&g->trials, by_mean);
     Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = trial_of(g, g->base);
     if (!x || x->failed) return;
     if (base && !base->failed && mean(x) > tunable(t->lab.ctx, tune_gain) * mean(base)) x = base;

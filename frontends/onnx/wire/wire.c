@@ -7,7 +7,6 @@
 #include "pb.h"
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,7 +95,7 @@ static Bytes thin_copy(Arena *scratch, Thin *t, const uint8_t *p, size_t n) {
     *(m->outer < 0 ? &grown : &t->around.p[m->outer].grown) += m->grown + (int64_t)e.put - (int64_t)e.gone;
     VEC_PUSH(&t->edits, e);
   }
-  if (t->edits.n) qsort(t->edits.p, t->edits.n, sizeof *t->edits.p, by_place);
+  VEC_SORT(&t->edits, by_place);
   for (size_t i = 0; i < t->edits.n && !t->around.n; i++) grown += (int64_t)t->edits.p[i].put - (int64_t)t->edits.p[i].gone;
   size_t room = (size_t)((int64_t)n + grown), from = 0;
   uint8_t *out = arena_alloc(scratch, room + 1), *to = out;
