@@ -214,7 +214,7 @@ static const char *put_program(const IR *ir, const Kernel *k, const Dialect *l, 
 
 void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   const Kernel *k = &p->kernels.p[index];
-  const Dialect *l = p->backend->dialect;
+  const Dialect *l = p->in->backend->dialect;
   const IR *ir = p->ir;
   Arena a = { 0 };
   sb_printf(o, "%sk%d(", l->kernel, index);

@@ -175,8 +175,8 @@ static void put_texts(const Dialect *l, Span file, const char *text, Sb *o) {
 }
 
 void clike_prelude(const Plan *p, const Target *t, Sb *o) {
-  const Dialect *l = p->backend->dialect;
-  Prelude pre = { .ir = p->ir, .backend = p->backend, .l = l, .target = t };
+  const Dialect *l = p->in->backend->dialect;
+  Prelude pre = { .ir = p->ir, .backend = p->in->backend, .l = l, .target = t };
   Sb all = { 0 };
   bool wide = false; /* vectors of more than one register */
   sb_puts(&all, "");

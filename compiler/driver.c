@@ -15,7 +15,7 @@ typedef struct State {
   const CompileOptions *o;
 } State;
 
-static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->target); }
+static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->in->target); }
 static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
 static void pass_promote_half(State *st) { graph_promote_half(st->s.g, st->o->precision == PREC_STRICT); }
 static void pass_fold(State *st) {
@@ -29,17 +29,19 @@ static void pass_merge_gemms(State *st) {
   if (graph_merge_gemms(st->s.g)) pass_fold(st);
 }
 
-static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->target); }
+static void pass_winograd(State *st) { graph_winograd(st->s.g, st->o->precision, st->plan->in->target); }
 
 static void pass_padding_split(State *st) {
-  if (graph_padding_split(st->s.g, st->plan->target)) graph_simplify(st->s.g, false);
+  if (graph_padding_split(st->s.g, st->plan->in->target)) graph_simplify(st->s.g, false);
 }
 
 static void pass_quantize_weights(State *st) { graph_quantize_weights(st->s.g, st->o->weights); }
 
-static void pass_bf16_split(State *st) { graph_bf16_split(st->s.g, st->o->precision, st->plan->target, st->o->keep_denormals); }
+static void pass_bf16_split(State *st) {
+  graph_bf16_split(st->s.g, st->o->precision, st->plan->in->target, st->o->keep_denormals);
+}
 
-static void pass_weights_to_half(State *st) { graph_weights_to_half(st->s.g, st->o->precision, st->plan->target); }
+static void pass_weights_to_half(State *st) { graph_weights_to_half(st->s.g, st->o->precision, st->plan->in->target); }
 
 static void order_nodes(Sched *s) {
   Refs roots = { 0 };
@@ -93,22 +95,22 @@ static void place_weights(Plan *p) {
   Placed placed = { 0 };
   int64_t at = p->variants.n ? 0 : place_weights_of(p, 0, &placed); /* with variants, p itself is not code */
   for (size_t i = 0; i < p->variants.n; i++) at = place_weights_of(p->variants.p[i], at, &placed);
-  for (size_t k = 0; k < p->states.n; k++) {
+  for (size_t k = 0; k < p->memory.states.n; k++) {
     const Tensor *t = p->g->states.p[k].init;
     if (!t) continue;
-    p->states.p[k].init = at;
+    p->memory.states.p[k].init = at;
     at += (t->elems * dt_bytes(t->dt) + 63) / 64 * 64;
   }
-  p->weight_bytes = at;
-  p->weights = arena_alloc(&ir->ctx->model, (size_t)at);
+  p->weights.bytes = at;
+  p->weights.p = arena_alloc(&ir->ctx->model, (size_t)at);
   for (size_t i = 0; i < placed.n; i++) {
     const Buf *b = placed.p[i];
-    if (b->packed) packed_gather(ir, &p->packed.p[b->packed - 1], p->weights + b->offset);
-    else memcpy(p->weights + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
+    if (b->packed) packed_gather(ir, &p->weights.packed.p[b->packed - 1], p->weights.p + b->offset);
+    else memcpy(p->weights.p + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
   }
-  for (size_t k = 0; k < p->states.n; k++) {
+  for (size_t k = 0; k < p->memory.states.n; k++) {
     const Tensor *t = p->g->states.p[k].init;
-    if (t) memcpy(p->weights + p->states.p[k].init, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
+    if (t) memcpy(p->weights.p + p->memory.states.p[k].init, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
   }
   VEC_FREE(&placed);
 }
@@ -119,9 +121,9 @@ static void pass_memplan(State *st) {
   place_weights(st->plan);
   for (size_t i = 0; i < st->plan->variants.n; i++) {
     Plan *v = st->plan->variants.p[i];
-    v->states = st->plan->states;
-    v->state_at = st->plan->state_at;
-    v->guard_at = st->plan->guard_at;
+    v->memory.states = st->plan->memory.states;
+    v->memory.state_at = st->plan->memory.state_at;
+    v->memory.guard_at = st->plan->memory.guard_at;
     for (size_t k = 0; k < v->kernels.n; k++) v->kernels.p[k].may_alias = st->plan->kernels.p[k].may_alias;
   }
 }
@@ -279,7 +281,7 @@ static void resume_variant(Plan *p, size_t i) {
   v->kernels.cap = read.kernels.cap;
   memset(&v->variants, 0, sizeof v->variants);
   v->base = p;
-  v->target = p->target->in_order ? target_in_order(&p->ir->ctx->model, p->target->variants[i]) : p->target->variants[i];
+  v->in = variant_inputs(p, p->in->target->variants[i]);
   for (size_t k = 0; k < v->kernels.n; k++) kernel_buffers(p->ir, &v->kernels.p[k]);
 }
 
@@ -300,11 +302,19 @@ static void resume(State *st) {
 
 static void check_variants(const Plan *p, const Resumed *r) {
   size_t n = 0;
-  for (const Target *const *t = r->pass >= pass_named("variants") ? p->target->variants : NULL; t && *t; t++) n++;
-  if (p->variants.n != n) fail(p->ir->ctx, EX_BADMODEL, "%zu variants, where '%s' has %zu", p->variants.n, p->target->isa, n);
+  for (const Target *const *t = r->pass >= pass_named("variants") ? p->in->target->variants : NULL; t && *t; t++) n++;
+  if (p->variants.n != n) fail(p->ir->ctx, EX_BADMODEL, "%zu variants, where '%s' has %zu", p->variants.n, p->in->target->isa, n);
   for (size_t i = 0; i < n; i++)
     if (p->variants.p[i]->kernels.n != p->kernels.n)
       fail(p->ir->ctx, EX_BADMODEL, "variant %zu has %zu kernels, not %zu", i, p->variants.p[i]->kernels.n, p->kernels.n);
+}
+
+static const PlanInputs *plan_inputs(Ctx *c, const CompileOptions *o) {
+  PlanInputs *in = ARENA_NEW(&c->model, PlanInputs, 1);
+  *in = (PlanInputs){ o->target, o->backend, o->precision, o->weights, o->schedules, o->groups };
+  if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
+  else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);
+  return in;
 }
 
 Plan *compile_graph(Graph *g, const CompileOptions *o) {
@@ -315,14 +325,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   double took[PASSES];
   p->g = g;
   p->ir = g->ir;
-  p->target = o->target;
-  if (o->precision == PREC_STRICT) p->target = target_in_order(&c->model, o->target);
-  else if (!o->keep_denormals) p->target = target_flushing(&c->model, o->target);
-  p->precision = o->precision;
-  p->weights_as = o->weights;
-  p->backend = o->backend;
-  p->schedules = o->schedules;
-  p->groups = o->groups;
+  p->in = plan_inputs(c, o);
   if (!o->resumed) g->ir->bufs.n = 0; /* of a graph that was compiled before */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);
@@ -353,6 +356,6 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   refmap_free(&known.roots);
   VEC_FREE(&known.programs);
   VEC_FREE(&st.s.order);
-  VEC_FREE(&p->packed);
+  VEC_FREE(&p->weights.packed);
   return stopped ? NULL : p;
 }

@@ -63,7 +63,7 @@ static void check_buffer(Ctx *c, const Plan *p, int64_t id) {
   if (b->kind == BUF_ARENA || b->kind == BUF_LOCAL) return;
   if (b->kind == BUF_WEIGHT) {
     const Tensor *t = b->slot >= 0 && b->slot < (int64_t)p->ir->tensors.n ? &p->ir->tensors.p[b->slot] : NULL;
-    const bool row = b->packed > 0 && b->packed <= (int)p->packed.n && p->packed.p[b->packed - 1].buf == id;
+    const bool row = b->packed > 0 && b->packed <= (int)p->weights.packed.n && p->weights.packed.p[b->packed - 1].buf == id;
     if (!t || t->dt != b->dt || (b->packed ? !row : t->elems != b->elems))
       REFUSE(c, "buffer %lld: there is no such weight", (long long)id);
     return;
@@ -125,19 +125,21 @@ static void check_kernels(Ctx *c, const Plan *p, int pass) {
 
 static void check_memory(Ctx *c, const Plan *p) {
   Sb why = { 0 };
-  if (p->states.n != p->g->states.n) REFUSE(c, "there are %zu states, and memory of %zu", p->g->states.n, p->states.n);
-  for (size_t k = 0; k < p->states.n; k++) {
-    const StatePlace *s = &p->states.p[k];
+  if (p->memory.states.n != p->g->states.n)
+    REFUSE(c, "there are %zu states, and memory of %zu", p->g->states.n, p->memory.states.n);
+  for (size_t k = 0; k < p->memory.states.n; k++) {
+    const StatePlace *s = &p->memory.states.p[k];
     int64_t end;
-    if (s->slots < 1 || !i64_mul(s->outer, s->block, &end) || !i64_add(end, s->at, &end) || end > p->state_bytes)
+    if (s->slots < 1 || !i64_mul(s->outer, s->block, &end) || !i64_add(end, s->at, &end) || end > p->memory.state_bytes)
       REFUSE(c, "state %zu lies outside of the memory of states", k);
   }
-  if (p->state_at + p->state_bytes > p->arena_bytes || p->guard_at > p->arena_bytes) REFUSE(c, "states lie outside of the arena");
+  if (p->memory.state_at + p->memory.state_bytes > p->memory.arena_bytes || p->memory.guard_at > p->memory.arena_bytes)
+    REFUSE(c, "states lie outside of the arena");
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
     const int64_t bytes = b->elems * dt_bytes(b->dt);
     const bool state = b->kind == BUF_STATE || b->kind == BUF_NEXT;
-    if ((b->kind == BUF_ARENA && b->offset + bytes > p->state_at) || (state && b->offset < p->states.p[b->slot].at))
+    if ((b->kind == BUF_ARENA && b->offset + bytes > p->memory.state_at) || (state && b->offset < p->memory.states.p[b->slot].at))
       REFUSE(c, "buffer %zu lies outside of its memory", i);
   }
   const bool fits = memplan_check(p, &why);

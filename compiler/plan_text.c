@@ -157,15 +157,15 @@ static const Field memory_fields[] = {
 #undef MEMORY
 #define PLAN(field) offsetof(Plan, field)
 static const Field arena_fields[] = {
-  { "bytes",    F_LONG, PLAN(arena_bytes), 0, 0, MOST_ELEMS },
-  { "bound",    F_LONG, PLAN(arena_bound), 0, 0, MOST_ELEMS },
-  { "state_at", F_LONG, PLAN(state_at),    0, 0, MOST_ELEMS },
-  { "state",    F_LONG, PLAN(state_bytes), 0, 0, MOST_ELEMS },
-  { "guard_at", F_LONG, PLAN(guard_at),    0, 0, MOST_ELEMS },
+  { "bytes",    F_LONG, PLAN(memory.arena_bytes), 0, 0, MOST_ELEMS },
+  { "bound",    F_LONG, PLAN(memory.arena_bound), 0, 0, MOST_ELEMS },
+  { "state_at", F_LONG, PLAN(memory.state_at),    0, 0, MOST_ELEMS },
+  { "state",    F_LONG, PLAN(memory.state_bytes), 0, 0, MOST_ELEMS },
+  { "guard_at", F_LONG, PLAN(memory.guard_at),    0, 0, MOST_ELEMS },
 };
 static const Field cost_fields[] = {
-  { "alone",  F_REAL, PLAN(layout_cost[0]), 0, 0, 0 },
-  { "chosen", F_REAL, PLAN(layout_cost[1]), 0, 0, 0 },
+  { "alone",  F_REAL, PLAN(layouts.cost[0]), 0, 0, 0 },
+  { "chosen", F_REAL, PLAN(layouts.cost[1]), 0, 0, 0 },
 };
 #undef PLAN
 /* clang-format on */
@@ -334,7 +334,7 @@ static void put_sample(Writer *w) {
 }
 
 static void put_cost(Writer *w) {
-  if (w->p->layout_cost[0] > 0) put_record(w, "cost", FIELDS(cost_fields), w->p);
+  if (w->p->layouts.cost[0] > 0) put_record(w, "cost", FIELDS(cost_fields), w->p);
 }
 
 static void put_buffers(Writer *w) {
@@ -348,9 +348,9 @@ static void put_buffers(Writer *w) {
 }
 
 static void put_packed(Writer *w) {
-  for (size_t i = 0; i < w->p->packed.n; i++) {
+  for (size_t i = 0; i < w->p->weights.packed.n; i++) {
     sb_puts(w->out, "packed");
-    put_fields(w, FIELDS(packed_fields), &w->p->packed.p[i], 0, w->p->packed.p[i].n);
+    put_fields(w, FIELDS(packed_fields), &w->p->weights.packed.p[i], 0, w->p->weights.packed.p[i].n);
     sb_puts(w->out, "\n");
   }
 }
@@ -424,7 +424,7 @@ static void put_kernels(Writer *w) {
   for (size_t v = 0; v < w->p->variants.n; v++) {
     const Plan *p = w->p->variants.p[v];
     sb_puts(w->out, "variant ");
-    put_string(w->out, p->target->isa);
+    put_string(w->out, p->in->target->isa);
     sb_puts(w->out, "\n");
     for (size_t k = 0; k < p->kernels.n; k++) put_kernel(w, &p->kernels.p[k]);
   }
@@ -432,7 +432,7 @@ static void put_kernels(Writer *w) {
 
 static void put_memory(Writer *w) {
   put_record(w, "arena", FIELDS(arena_fields), w->p);
-  for (size_t i = 0; i < w->p->states.n; i++) put_record(w, "memory", FIELDS(memory_fields), &w->p->states.p[i]);
+  for (size_t i = 0; i < w->p->memory.states.n; i++) put_record(w, "memory", FIELDS(memory_fields), &w->p->memory.states.p[i]);
 }
 
 /* ---- reading ---- */
@@ -839,7 +839,7 @@ static void read_arena(Parser *p) {
 static void read_memory(Parser *p) {
   StatePlace s = { .init = -1 };
   read_fields(p, FIELDS(memory_fields), &s, 0);
-  VEC_PUSH(&reader_of(p)->r->plan->states, s);
+  VEC_PUSH(&reader_of(p)->r->plan->memory.states, s);
 }
 
 /* ---- statements ---- */
@@ -890,9 +890,9 @@ void plan_print_graph(const Sched *s, const Plan *p, Sb *out) {
   w.graph.attributed = is_placed;
   w.graph.arg = &w;
   print_header("graph", s->g->name, out);
-  if (p->layout_cost[0] > 0)
-    sb_printf(out, "# orders of axes: cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1],
-              p->layout_cost[0]);
+  if (p->layouts.cost[0] > 0)
+    sb_printf(out, "# orders of axes: cost %.4g, %.4g with what each value wants by itself\n", p->layouts.cost[1],
+              p->layouts.cost[0]);
   print_graph(&w.graph, s->g, NULL, NULL);
   printer_free(&w.graph);
 }
@@ -941,7 +941,7 @@ static void read_end(Parser *p) {
   resolve_names(p);
   *p->where = (Pos){ 0 }; /* from here on it is no line's alone */
   if (rd->r->pass >= pass_named("materialize")) keep_places(p);
-  for (size_t i = 0; i < rd->packed.n; i++) VEC_PUSH(&rd->r->plan->packed, rd->packed.p[i]);
+  for (size_t i = 0; i < rd->packed.n; i++) VEC_PUSH(&rd->r->plan->weights.packed, rd->packed.p[i]);
 }
 
 static bool read_statement(Parser *p, const char *at, size_t n) {

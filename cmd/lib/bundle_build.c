@@ -202,10 +202,11 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
-  bundle_render(p,
-                &(BundleOptions){ .backend = p->backend, .name = "net", .emit = p->backend->makes,
-                                  .keep_denormals = keeps_denormals(o) },
-                &b);
+  bundle_render(
+      p,
+      &(BundleOptions){
+          .backend = p->in->backend, .name = "net", .emit = p->in->backend->makes, .keep_denormals = keeps_denormals(o) },
+      &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;

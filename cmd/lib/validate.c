@@ -270,7 +270,7 @@ static void survey(Ctx *c, void *arg) {
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
-  const Peak peak = peak_measure(c, s->o, s->scratch, s->plan->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
+  const Peak peak = peak_measure(c, s->o, s->scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
     const Kernel *kernel = &s->plan->kernels.p[k];

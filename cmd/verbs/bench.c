@@ -141,7 +141,7 @@ static void print_bench(Ctx *c, Bench *b) {
   const double *at = b->side[0].worker.ready.p;
   if (b->plan)
     printf("compile  %.3g s to C: %zu kernels for %s; %.3g s by the C compiler\n", b->tgc_s, b->plan->kernels.n,
-           b->plan->target->isa, b->cc_s);
+           b->plan->in->target->isa, b->cc_s);
   else printf("compile  %.3g s by the C compiler\n", b->cc_s);
   printf("size     code %s, arena %s, weights %s\n", bytes_text(c, (int64_t)at[3]), bytes_text(c, b->f.arena_bytes),
          bytes_text(c, b->f.weight_bytes));
@@ -176,8 +176,8 @@ static json_t *bench_json(Bench *b) {
                    (json_int_t)at[3], "arena_bytes", (json_int_t)b->f.arena_bytes, "weight_bytes",
                    (json_int_t)b->f.weight_bytes, "foreign_cpus", b->foreign, "disturbed", b->disturbed > 0));
   if (b->plan)
-    json_object_update_new(j, json_pack("{s:f, s:i, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa",
-                                        b->plan->target->isa));
+    json_object_update_new(
+        j, json_pack("{s:f, s:i, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa", b->plan->in->target->isa));
   if (b->ort)
     json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->ort->worker.version, "session_ms",
                                         b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",

@@ -78,9 +78,19 @@ int verb_compile(Ctx *c, const Options *given) {
   const char *name = o->name ? o->name : "net";
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name) };
   backend_of(o, &emit);
-  Writing w = { o->out, p, { .backend = p->backend, .name = name, .weights = weights_mode(o, emit), .emit = emit,
-                             .link = link_shared, .link_arg = &linking, .no_cpu_check = o->no_cpu_check,
-                             .keep_denormals = keeps_denormals(o), .test_in = in, .test_out = out, .errors = errors } };
+  Writing w = { o->out,
+                p,
+                { .backend = p->in->backend,
+                  .name = name,
+                  .weights = weights_mode(o, emit),
+                  .emit = emit,
+                  .link = link_shared,
+                  .link_arg = &linking,
+                  .no_cpu_check = o->no_cpu_check,
+                  .keep_denormals = keeps_denormals(o),
+                  .test_in = in,
+                  .test_out = out,
+                  .errors = errors } };
   if (emit == EMIT_SO) linking.scratch = scratch_new(c);
   int code = ctx_try(c, write_bundle, &w);
   if (emit == EMIT_SO) scratch_remove(linking.scratch);
@@ -89,7 +99,7 @@ int verb_compile(Ctx *c, const Options *given) {
   if (inexact && !o->quiet) error_print(p, errors);
   if (o->explain) print_kernels(p);
   if (o->verbose)
-    fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->arena_bytes),
-            bytes_text(c, p->weight_bytes), p->target->isa);
+    fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->memory.arena_bytes),
+            bytes_text(c, p->weights.bytes), p->in->target->isa);
   return EX_DONE;
 }

@@ -83,8 +83,8 @@ void print_kernels(const Plan *p) {
 static void print_layouts(const Plan *p) {
   const IR *ir = p->ir;
   puts("layouts:");
-  for (size_t i = 0; i < p->nlayouts; i++) {
-    const Layout *l = &p->layouts[i];
+  for (size_t i = 0; i < p->layouts.n; i++) {
+    const Layout *l = &p->layouts.p[i];
     const Node *x = node(ir, l->value);
     Sb where = { 0 };
     layout_print(ir, l, &where);
@@ -95,8 +95,8 @@ static void print_layouts(const Plan *p) {
     print_name(from ? from : "");
     putchar('\n');
   }
-  if (p->layout_cost[0] > 0)
-    printf("  cost %.4g, %.4g with what each value wants by itself\n", p->layout_cost[1], p->layout_cost[0]);
+  if (p->layouts.cost[0] > 0)
+    printf("  cost %.4g, %.4g with what each value wants by itself\n", p->layouts.cost[1], p->layouts.cost[0]);
 }
 
 /* bytes that kernels without arithmetic read and write */
@@ -151,9 +151,9 @@ static void print_memory(const Plan *p) {
     printf("  %10lld  %12lld bytes  k%d to k%d\n", (long long)b->offset, (long long)b->elems * dt_bytes(b->dt), l[i].first,
            l[i].last);
   }
-  for (size_t k = 0; k < p->states.n; k++) {
-    const StatePlace *s = &p->states.p[k];
-    printf("  %10lld  %12lld bytes  state ", (long long)(p->state_at + s->at), (long long)(s->outer * s->block));
+  for (size_t k = 0; k < p->memory.states.n; k++) {
+    const StatePlace *s = &p->memory.states.p[k];
+    printf("  %10lld  %12lld bytes  state ", (long long)(p->memory.state_at + s->at), (long long)(s->outer * s->block));
     print_name(p->g->inputs.p[graph_nin(p->g) + k].name);
     puts(p->g->states.p[k].axis >= 0 ? ", a window" : s->slots > 1 ? ", alternating" : ", in place");
   }
@@ -174,8 +174,8 @@ static json_t *memory_json(const Plan *p) {
 
 static json_t *layouts_json(const Plan *p) {
   json_t *list = json_array();
-  for (size_t i = 0; i < p->nlayouts; i++) {
-    const Layout *l = &p->layouts[i];
+  for (size_t i = 0; i < p->layouts.n; i++) {
+    const Layout *l = &p->layouts.p[i];
     const Node *x = node(p->ir, l->value);
     const char *from = p->ir->origins.p[x->origin].text;
     json_array_append_new(list, json_pack("{s:o, s:s, s:o, s:i, s:I, s:o}", "node", json_text(from ? from : ""), "type",
@@ -242,11 +242,11 @@ int verb_inspect(Ctx *c, const Options *o) {
   const Plan *p = plan_of(o, g, t, NULL);
   Cost cost = cost_of(p);
   if (report) {
-    json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->target->isa, "flops",
-                                             (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written",
-                                             (json_int_t)cost.written, "arena_bytes", (json_int_t)p->arena_bytes, "arena_bound",
-                                             (json_int_t)p->arena_bound, "weight_bytes", (json_int_t)p->weight_bytes, "kernels",
-                                             json_kernels(p), "buffers", memory_json(p)));
+    json_object_update_new(
+        report, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->in->target->isa, "flops",
+                          (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written,
+                          "arena_bytes", (json_int_t)p->memory.arena_bytes, "arena_bound", (json_int_t)p->memory.arena_bound,
+                          "weight_bytes", (json_int_t)p->weights.bytes, "kernels", json_kernels(p), "buffers", memory_json(p)));
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
@@ -258,8 +258,8 @@ int verb_inspect(Ctx *c, const Options *o) {
   for (int i = 0; i < OP_COUNT; i++)
     if (count[i]) printf(" %s %d", op_info[i].name, count[i]);
   printf("\nkernels %zu for %s\ncost    %.3f Mflop, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
-         p->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
-         bytes_text(c, p->arena_bytes), bytes_text(c, p->arena_bound), bytes_text(c, p->weight_bytes));
+         p->in->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
+         bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
   if (o->explain) {
     print_contractions(contractions);
     print_kernels(p);

@@ -64,7 +64,7 @@ static void fill_rows(Ctx *c, Profile *p) {
 static void print_profile(const Profile *p) {
   const IR *ir = p->plan->ir;
   printf("%zu kernels, %.4g ms for %s; peak %.4g GFLOP/s, reads %.4g GB/s; other processes kept %.2f CPUs busy\n",
-         p->plan->kernels.n, p->total, p->plan->target->isa, p->peak.gflops, p->peak.read_gbs, p->foreign);
+         p->plan->kernels.n, p->total, p->plan->in->target->isa, p->peak.gflops, p->peak.read_gbs, p->foreign);
   puts("      us      %  GFLOP/s     GB/s  roof %  kernel");
   for (size_t i = 0; i < p->plan->kernels.n; i++) {
     const Row *r = &p->rows[i];
@@ -99,8 +99,8 @@ static json_t *profile_json(const Profile *p) {
                         (json_int_t)k->flops, "bytes_read", (json_int_t)k->bytes_read, "bytes_written",
                         (json_int_t)k->bytes_written, "schedule", json_text(k->schedule), "nodes", origins_json(p, r->kernel)));
   }
-  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", p->plan->target->isa, "ms", p->total, "runs",
-                                      (json_int_t)p->runs, "peak_gflops", p->peak.gflops, "read_gbs", p->peak.read_gbs,
+  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", p->plan->in->target->isa, "ms", p->total,
+                                      "runs", (json_int_t)p->runs, "peak_gflops", p->peak.gflops, "read_gbs", p->peak.read_gbs,
                                       "foreign_cpus", p->foreign, "kernels", list));
   return j;
 }
@@ -153,7 +153,7 @@ static void run_profile(Ctx *c, void *arg) {
                         .at = shared_memory(c, (runs + TRIES) * n * sizeof(double)),
                         .spans = shared_memory(c, sizeof(Spans)) };
   const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, hooks_write(c, p->scratch, p->stamps.n));
-  p->peak = peak_measure(c, p->o, p->scratch, p->plan->target, threads, p->f.arena_bytes + p->f.weight_bytes);
+  p->peak = peak_measure(c, p->o, p->scratch, p->plan->in->target, threads, p->f.arena_bytes + p->f.weight_bytes);
   worker_model(c, &p->worker, dir, so, &p->f, threads, p->in, &p->stamps);
   Reals times = { 0 };
   Load from = load_now((Worker *[]){ &p->worker }, 1);

@@ -215,8 +215,8 @@ static void run(Ctx *c, void *arg) {
 
 /* What compiles in this process, when what bundles are made by does not. */
 static const Backend *find_screen(Ctx *c, const Plan *p) {
-  for (int i = 0; backends[i] && p->backend->is_c; i++)
-    if (backends[i]->load && *p->target->triple && backends[i]->version(c)) return backends[i];
+  for (int i = 0; backends[i] && p->in->backend->is_c; i++)
+    if (backends[i]->load && *p->in->target->triple && backends[i]->version(c)) return backends[i];
   return NULL;
 }
 
@@ -233,7 +233,7 @@ int verb_tune(Ctx *c, const Options *o) {
   const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = o->trials;
-  t->place = place_here(c, p->backend);
+  t->place = place_here(c, p->in->backend);
   t->store = store_open(c, store_path(c, o->tune_db), true);
   if (o->tune_log && !access(o->tune_log, F_OK)) store_import(t->store, c, o->tune_log);
   t->progress = progress;
@@ -242,8 +242,8 @@ int verb_tune(Ctx *c, const Options *o) {
   t->progress_arg = &u;
   t->lab = (Lab){ .ctx = c,
                   .ir = p->ir,
-                  .target = p->target,
-                  .backend = p->backend,
+                  .target = p->in->target,
+                  .backend = p->in->backend,
                   .keep = KEEP,
                   .limit = CANDIDATE_SECONDS,
                   .cc_limit = o->cc_limit ? duration(o->cc_limit) : CC_SECONDS,

@@ -28,12 +28,12 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   code.text = sb_keep(&s, &c->model);
   if (o->weights == WEIGHTS_OBJECT) {
     code.weights_name = arena_printf(&c->model, "%s_weights", o->name);
-    code.weights = p->weights;
-    code.weight_bytes = (size_t)p->weight_bytes;
+    code.weights = p->weights.p;
+    code.weight_bytes = (size_t)p->weights.bytes;
   }
   if (o->emit == EMIT_TEXT) return (Bytes){ (const uint8_t *)code.text, code.n };
   c->file = NULL; /* what goes wrong from here on is not the model's */
-  Bytes object = o->backend->build(c, p->target, &code, o->emit == EMIT_ASM);
+  Bytes object = o->backend->build(c, p->in->target, &code, o->emit == EMIT_ASM);
   if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
   if (o->emit != EMIT_LIB) return object;
   static const char *const functions[] = {

@@ -181,7 +181,7 @@ const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind) {
 }
 
 const char *bundle_variant(const Plan *v, const char *net) {
-  char *s = arena_printf(&v->ir->ctx->model, "%s_%s", net, v->target->isa);
+  char *s = arena_printf(&v->ir->ctx->model, "%s_%s", net, v->in->target->isa);
   for (char *at = s; *at; at++)
     if (!is_word(*at)) *at = '_';
   return s;

@@ -137,7 +137,7 @@ static void put_buffer(const Calls *c, const Repeat *s, int k, size_t buffer) {
     if (b->piece) sb_printf(c->o, " + (size_t)begin * %lld", (long long)b->piece);
     break;
   case BUF_STATE: case BUF_NEXT: {
-    const StatePlace *at = &c->p->states.p[b->slot];
+    const StatePlace *at = &c->p->memory.states.p[b->slot];
     sb_printf(c->o, "(%s%s *)(void *)(s", access, type);
     put_at(c, k, buffer, &m);
     if (at->slots < 2) break;
@@ -190,7 +190,7 @@ static void put_case(const Calls *c, int k) {
 const char *kernels_text(const Plan *p, const Repeats *rolled) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
-  const char *const *comment = p->backend->comment;
+  const char *const *comment = p->in->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
     const bool own = kernel->code == (int)k; /* else it runs the function of one before it */
@@ -253,10 +253,17 @@ typedef struct Function { const char *linkage, *name, *per, *calls; bool block; 
 static void put_function(const Calls *c, const Function *f, Sb *o) {
   const bool rolled = c->rolled->n;
   const Word words[] = {
-    { "net", c->form->net }, { "linkage", f->linkage }, { "run_kernel", f->name }, { "states", word_if(c->p->states.n) },
-    { "call", rolled && f->block ? "int k, int64_t i, " : "" }, { "number", rolled ? "k" : "job->kernel" },
-    { "rounds", rolled && !f->block ? rounds_text(c->p, c->rolled) : "" }, { "rolled", word_if(rolled) },
-    { "per", f->per }, { "calls", f->calls }, { NULL, NULL },
+    { "net", c->form->net },
+    { "linkage", f->linkage },
+    { "run_kernel", f->name },
+    { "states", word_if(c->p->memory.states.n) },
+    { "call", rolled && f->block ? "int k, int64_t i, " : "" },
+    { "number", rolled ? "k" : "job->kernel" },
+    { "rounds", rolled && !f->block ? rounds_text(c->p, c->rolled) : "" },
+    { "rolled", word_if(rolled) },
+    { "per", f->per },
+    { "calls", f->calls },
+    { NULL, NULL },
   };
   template_expand("calls.c.in", words, o);
 }

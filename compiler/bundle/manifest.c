@@ -79,14 +79,14 @@ static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, cons
 static json_t *states_json(const Plan *p) {
   static const char *const how[] = { "in place", "alternating" };
   const GIO *v = p->g->inputs.p + graph_nin(p->g);
-  const char **field = bundle_fields(p->ir->ctx, v, (int)p->states.n, "state");
+  const char **field = bundle_fields(p->ir->ctx, v, (int)p->memory.states.n, "state");
   json_t *j = json_array();
-  for (size_t k = 0; k < p->states.n; k++) {
+  for (size_t k = 0; k < p->memory.states.n; k++) {
     const GState *s = &p->g->states.p[k];
     json_t *x = value_json(&v[k], field[k]);
     json_array_append_new(j, x);
     json_object_set_new(x, "output", json_text(p->g->outputs.p[graph_nout(p->g) + k].name));
-    json_object_set_new(x, "kept", json_string(s->axis < 0 ? how[p->states.p[k].slots - 1] : "window"));
+    json_object_set_new(x, "kept", json_string(s->axis < 0 ? how[p->memory.states.p[k].slots - 1] : "window"));
     if (s->axis < 0) continue;
     json_object_set_new(x, "axis", json_integer(s->axis));
     json_object_set_new(x, "capacity", json_integer(s->capacity));
@@ -181,9 +181,9 @@ static json_t *variants_json(const Plan *p, const char *net) {
     const Plan *v = p->variants.p[i];
     int kernels = 0;
     for (size_t k = 0; k < v->kernels.n; k++) kernels += v->kernels.p[k].text != NULL;
-    json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:i}", "isa", v->target->isa, "code",
-                                          json_sprintf("%s.c", bundle_variant(v, net)), "cflags", v->target->cflags, "kernels",
-                                          kernels));
+    json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:i}", "isa", v->in->target->isa, "code",
+                                          json_sprintf("%s.c", bundle_variant(v, net)), "cflags", v->in->target->cflags,
+                                          "kernels", kernels));
   }
   return list;
 }
@@ -213,8 +213,8 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   };
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
-  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR)); /* by name from here on */
-  put_member(&out, "arena_bytes", json_integer(p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN));
+  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR)); /* sorted by name */
+  put_member(&out, "arena_bytes", json_integer(p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN));
   put_member(&out, "bounds", bounds_json(p));
   if (o->errors) put_member(&out, "errors", errors_json(p, o->errors));
   put_member(&out, "files", files_json(b));
@@ -227,20 +227,20 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   put_member(&out, "name", json_string(o->name));
   put_member(&out, "options",
              json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code",
-                       code_file(p->ir->ctx, o), "precision", precision_name[p->precision], "weights_as",
-                       storage_name[p->weights_as], "isa", p->target->isa, "cflags", p->target->cflags, "weights",
+                       code_file(p->ir->ctx, o), "precision", precision_name[p->in->precision], "weights_as",
+                       storage_name[p->in->weights_as], "isa", p->in->target->isa, "cflags", p->in->target->cflags, "weights",
                        mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
-                       "cpu_check", p->target->features && !o->no_cpu_check));
+                       "cpu_check", p->in->target->features && !o->no_cpu_check));
   put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output");
   put_member(&out, "schedules", tuning_json(p));
   put_member(&out, "source", source_json(c));
-  if (p->states.n) {
-    put_member(&out, "state_bytes", json_integer(p->state_bytes));
+  if (p->memory.states.n) {
+    put_member(&out, "state_bytes", json_integer(p->memory.state_bytes));
     put_member(&out, "states", states_json(p));
   }
   if (p->variants.n) put_member(&out, "variants", variants_json(p, o->name));
   put_member(&out, "version", json_string(TGC_VERSION));
-  put_member(&out, "weight_bytes", json_integer(p->weight_bytes));
+  put_member(&out, "weight_bytes", json_integer(p->weights.bytes));
   put_member(&out, "weights_sha256", json_string(weights_sha256));
   sb_puts(&out, "\n}\n");
   const size_t n = out.n;

@@ -58,7 +58,7 @@ static const char *put_at(const Call *c, size_t buffer, const CallMoves *m, cons
 
 /* A state is where its cursor says; the next one is in the other of two slots. */
 static void put_state(const Call *c, const Buf *b, const CallMoves *m, const char *at, const char *name) {
-  const StatePlace *place = &c->p->states.p[b->slot];
+  const StatePlace *place = &c->p->memory.states.p[b->slot];
   Sb *s = c->o;
   sb_printf(s, "  %s%s = getelementptr i8, ptr %%s, i64 %s\n", name, place->slots > 1 ? ".first" : "", at);
   if (place->slots < 2) return;
@@ -187,8 +187,8 @@ static const char *float_mode(const Target *t, bool enters) {
   }
 }
 
-const char *module_float_enter(const Rendering *r) { return r->o->keep_denormals ? "" : float_mode(r->p->target, true); }
-const char *module_float_leave(const Rendering *r) { return r->o->keep_denormals ? "" : float_mode(r->p->target, false); }
+const char *module_float_enter(const Rendering *r) { return r->o->keep_denormals ? "" : float_mode(r->p->in->target, true); }
+const char *module_float_leave(const Rendering *r) { return r->o->keep_denormals ? "" : float_mode(r->p->in->target, false); }
 
 const char *module_calls(const Rendering *r) {
   const Plan *p = r->p;
@@ -207,10 +207,12 @@ const char *module_calls(const Rendering *r) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *module_size(const Plan *p) { return p->target->arch == ARCH_ARM || p->target->arch == ARCH_WASM ? "i32" : "i64"; }
+const char *module_size(const Plan *p) {
+  return p->in->target->arch == ARCH_ARM || p->in->target->arch == ARCH_WASM ? "i32" : "i64";
+}
 
 const char *module_section(const Plan *p, const char *begins, const char *name) {
-  const bool elf = strstr(p->target->triple, "linux") || strstr(p->target->triple, "none");
+  const bool elf = strstr(p->in->target->triple, "linux") || strstr(p->in->target->triple, "none");
   if (!elf) return "";
   return arena_printf(&p->ir->ctx->model, "%s section \"%s.%s\"", strcmp(begins, ".text") ? "," : "", begins, name);
 }
@@ -220,7 +222,7 @@ const char *module_check_weights(const Rendering *r) {
   const Plan *p = r->p;
   const BundleOptions *o = r->o;
   Arena *m = &p->ir->ctx->model;
-  const uint64_t bytes = (uint64_t)p->weight_bytes, rest = bytes % 64;
+  const uint64_t bytes = (uint64_t)p->weights.bytes, rest = bytes % 64;
   const bool embed = o->weights != WEIGHTS_FILE, two = rest >= 56;
   Sb digest = { 0 }, out = { 0 };
   for (int i = 0; i < 8; i++) sb_printf(&digest, "%si32 u0x%.8s", i ? ", " : "", r->weights_sha256 + 8 * i);
@@ -267,12 +269,12 @@ const char *module_messages(const Rendering *r) {
 
 const char *module_states(const Plan *p, const char *size) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->states.n; k++) {
-    const StatePlace *t = &p->states.p[k];
+  for (size_t k = 0; k < p->memory.states.n; k++) {
+    const StatePlace *t = &p->memory.states.p[k];
     const int64_t field[] = { t->at, t->outer, t->block, t->keep, t->step, t->slots, t->init < 0 ? -1 : t->init };
     sb_printf(&s, "  [7 x %s] [", size);
     for (int i = 0; i < 7; i++) sb_printf(&s, "%s%s %lld", i ? ", " : "", size, (long long)field[i]);
-    sb_puts(&s, k + 1 < p->states.n ? "],\n" : "]\n");
+    sb_puts(&s, k + 1 < p->memory.states.n ? "],\n" : "]\n");
   }
   return sb_keep(&s, &p->ir->ctx->model);
 }

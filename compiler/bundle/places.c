@@ -17,10 +17,10 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
   case BUF_INPUT: return (Region){ 0, value_bytes(&p->g->inputs.p[b->slot]) };
   case BUF_OUTPUT: return (Region){ 0, value_bytes(&p->g->outputs.p[b->slot]) };
   case BUF_WEIGHT: return (Region){ 0, weight_bytes };
-  case BUF_ARENA: return (Region){ 0, p->state_at };
-  case BUF_GUARD: return (Region){ p->guard_at, p->guard_at + 1 };
+  case BUF_ARENA: return (Region){ 0, p->memory.state_at };
+  case BUF_GUARD: return (Region){ p->memory.guard_at, p->memory.guard_at + 1 };
   case BUF_STATE: case BUF_NEXT: {
-    const StatePlace *s = &p->states.p[b->slot];
+    const StatePlace *s = &p->memory.states.p[b->slot];
     return (Region){ s->at, s->at + s->outer * s->block };
   }
   case BUF_LOCAL: break;
@@ -41,7 +41,7 @@ static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, siz
   const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
   const int64_t bytes = b->elems * dt_bytes(b->dt), moved = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
   const int64_t begin = pointer_of(p, s, m, first, round, buffer) - moved;
-  const StatePlace *state = b->kind == BUF_STATE || b->kind == BUF_NEXT ? &p->states.p[b->slot] : NULL;
+  const StatePlace *state = b->kind == BUF_STATE || b->kind == BUF_NEXT ? &p->memory.states.p[b->slot] : NULL;
   /* a value with two places; the room of a window is part of its buffer */
   const int64_t cursor = state && p->g->states.p[b->slot].axis < 0 ? (state->slots - 1) * state->step : 0;
   const Region in = region_of(p, b, weight_bytes);

@@ -88,8 +88,8 @@ static const char *null_checks(Ctx *c, const Graph *g, const char **in, const ch
 /* ---- state ---- */
 static const char *state_rows(const Plan *p) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->states.n; k++) {
-    const StatePlace *t = &p->states.p[k];
+  for (size_t k = 0; k < p->memory.states.n; k++) {
+    const StatePlace *t = &p->memory.states.p[k];
     sb_printf(&s, "  { %lld, %lld, %lld, %lld, %lld, %lld, ", (long long)t->at, (long long)t->outer, (long long)t->block,
               (long long)t->keep, (long long)t->step, (long long)t->slots);
     if (t->init < 0) sb_puts(&s, "(size_t)-1 },\n");
@@ -111,8 +111,8 @@ static int64_t longest_past(const Graph *g) {
 static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
-  if (!p->states.n) return "";
-  int n = (int)p->states.n;
+  if (!p->memory.states.n) return "";
+  int n = (int)p->memory.states.n;
   const GIO *v = p->g->inputs.p + graph_nin(p->g);
   const char **name = bundle_fields(c, v, n, "state");
   Sb names = { 0 }, shapes = { 0 }, text = { 0 };
@@ -124,8 +124,8 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "interface", interface },
     { "names", sb_keep(&names, &c->model) },
     { "nstates", arena_printf(m, "%d", n) },
-    { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
-    { "state_bytes", arena_printf(m, "%lld", (long long)p->state_bytes) },
+    { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
+    { "state_bytes", arena_printf(m, "%lld", (long long)p->memory.state_bytes) },
     { "state_shapes", sb_keep(&shapes, &c->model) },
     { "state_rows", state_rows(p) },
     { "ir_size", module_size(p) },
@@ -179,7 +179,7 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
 /* What a file of code asks of its compiler. */
 static const char *guard_text(const Plan *p, const char *file) {
   Sb s = { 0 };
-  target_guard(p->target, file, &s);
+  target_guard(p->in->target, file, &s);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
@@ -190,23 +190,23 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
   Sb prelude = { 0 };
   Repeats rolled = reroll_calls(v);
   check_places(v, &rolled, weight_bytes);
-  v->backend->prelude(v, v->target, &prelude);
+  v->in->backend->prelude(v, v->in->target, &prelude);
   const Word words[] = {
     { "net", net },
     { "variant", name },
     { "version", TGC_VERSION },
-    { "isa", v->target->isa },
+    { "isa", v->in->target->isa },
     { "guard", guard_text(v, arena_printf(&c->model, "%s.c", name)) },
     { "prelude", sb_keep(&prelude, &c->model) },
     { "kernels", kernels_text(v, &rolled) },
-    { "states", word_if(v->states.n) },
-    { "state_at", arena_printf(&c->model, "%lld", (long long)v->state_at) },
+    { "states", word_if(v->memory.states.n) },
+    { "state_at", arena_printf(&c->model, "%lld", (long long)v->memory.state_at) },
     { "run_kernel", run },
     { "chunks", chunks_text(v, "") },
     { "job", job_text(v, &rolled, &(JobForm){ net, in, out, true, "", run }) },
     { NULL, NULL },
   };
-  add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ words, NULL, NULL }, v->backend->variant);
+  add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ words, NULL, NULL }, v->in->backend->variant);
   VEC_FREE(&rolled);
 }
 
@@ -224,12 +224,13 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
         "void %s_kernel(const void *job, int64_t begin, int64_t end); /* %s.c */\nextern const unsigned char %s_chunks[];\n",
         name, name, name);
     sb_printf(&choose, "  if ((tgcrt_cpu() & 0x%xu) == 0x%xu) ctx->run = %s_kernel, ctx->chunks = %s_chunks;\n",
-              v->target->features, v->target->features, name, name);
+              v->in->target->features, v->in->target->features, name, name);
     sb_printf(&rules, "$(B)/%s.o: %s.c %s.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) %s $(WARN) $(PIC) -c -o $@ %s.c\n", name,
-              name, net, v->target->cflags, name);
+              name, net, v->in->target->cflags, name);
     sb_printf(&objects, "$(B)/%s.o ", name);
     sb_printf(&sources, "%s.c ", name);
-    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name, v->target->cflags);
+    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name,
+              v->in->target->cflags);
   }
   return (VariantTexts){ sb_keep(&declare, &c->model), sb_keep(&choose, &c->model),  sb_keep(&rules, &c->model),
                          sb_keep(&objects, &c->model), sb_keep(&sources, &c->model), sb_keep(&properties, &c->model) };
@@ -241,12 +242,12 @@ static void add_weights(const Rendering *r, const WordSet *words, const char *so
   Ctx *c = p->ir->ctx;
   if (r->o->weights == WEIGHTS_OBJECT) return;
   if (r->o->weights == WEIGHTS_ARRAY) {
-    const char *text = weights_array(c, r->o->name, p->weights, p->weight_bytes);
+    const char *text = weights_array(c, r->o->name, p->weights.p, p->weights.bytes);
     VEC_PUSH(&b->files, ((BundleFile){ .name = source, .p = text, .n = strlen(text) }));
     return;
   }
   const char *name = arena_printf(&c->model, "%s_weights.bin", r->o->name);
-  VEC_PUSH(&b->files, ((BundleFile){ name, p->weights, (size_t)p->weight_bytes, r->weights_sha256 }));
+  VEC_PUSH(&b->files, ((BundleFile){ name, p->weights.p, (size_t)p->weights.bytes, r->weights_sha256 }));
   if (r->o->weights == WEIGHTS_INCBIN) add_file(c, b, source, words, "weights.S.in");
 }
 
@@ -271,7 +272,7 @@ static void add_files(const Rendering *r, const WordSet *words, const char *weig
     }
     case FILE_VARIANTS:
       for (size_t i = 0; i + 1 < p->variants.n; i++)
-        add_variant(p->variants.p[i], p->weight_bytes, r->o->name, r->in, r->out, b);
+        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, b);
       break;
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
@@ -288,7 +289,7 @@ static bool has_groups(const Plan *p) {
 
 static const char *prelude_word(const Rendering *r) {
   Sb s = { 0 };
-  r->o->backend->prelude(r->base, r->base->target, &s);
+  r->o->backend->prelude(r->base, r->base->in->target, &s);
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->rolled); }
@@ -344,15 +345,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   for (char *s = NET; *s; s++)
     if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
   /* an arena of no bytes would be a null pointer to some callers */
-  int64_t arena = p->arena_bytes ? p->arena_bytes : BUNDLE_ALIGN;
+  int64_t arena = p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const CodeForm *form = code_form(o);
-  const bool fat = p->variants.n, asks = p->target->features && !o->no_cpu_check; /* what the CPU has */
+  const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .rolled = reroll_calls(base),
                   .groups = has_groups(p) };
-  check_places(base, &r.rolled, p->weight_bytes);
+  check_places(base, &r.rolled, p->weights.bytes);
 
   Sb shapes = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
@@ -360,7 +361,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena,
-                                     (long long)p->weight_bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"),
+                                     (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"),
                                      fat ? "|fat" : "");
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
@@ -368,23 +369,23 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   r.interface = digest;
 
   char weights_sha256[65];
-  sha256_hex(p->weights, (size_t)p->weight_bytes, weights_sha256);
+  sha256_hex(p->weights.p, (size_t)p->weights.bytes, weights_sha256);
   r.weights_sha256 = arena_str(m, weights_sha256, 64);
-  const bool hosted = strstr(p->target->triple, "linux"); /* elsewhere a program is linked from what it needs and no more */
+  const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked from what it needs and no more */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
   const Word words[] = {
     { "net", net },
     { "NET", NET },
     { "version", TGC_VERSION },
-    { "isa", p->target->isa },
+    { "isa", p->in->target->isa },
     { "guard", guard_text(base, arena_printf(m, "%s.c", net)) },
     { "abi_major", arena_printf(m, "%d", BUNDLE_ABI_MAJOR) },
     { "abi_minor", arena_printf(m, "%d", BUNDLE_ABI_MINOR) },
     { "interface", digest },
     { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
-    { "weight_bytes", arena_printf(m, "%lld", (long long)p->weight_bytes) },
-    { "cpu", cpu_text(c, p->target) },
+    { "weight_bytes", arena_printf(m, "%lld", (long long)p->weights.bytes) },
+    { "cpu", cpu_text(c, p->in->target) },
     { "cpu_check", word_if(asks) },
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
@@ -404,26 +405,26 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "debugs", word_if(hosted) },
     { "weights_sha256", weights_sha256 },
     { "null_checks", null_checks(c, g, in, out) },
-    { "states", word_if(p->states.n) },
-    { "nstates", arena_printf(m, "%zu", p->states.n) },
-    { "state_at", arena_printf(m, "%lld", (long long)p->state_at) },
+    { "states", word_if(p->memory.states.n) },
+    { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
+    { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "guarded", word_if(g->guarded) },
-    { "guard_at", arena_printf(m, "%lld", (long long)p->guard_at) },
+    { "guard_at", arena_printf(m, "%lld", (long long)p->memory.guard_at) },
     { "fat", word_if(fat) },
     { "variants", variant.declarations },
     { "choose_variant", variant.choose },
     { "variant_rules", variant.rules },
     { "variant_properties", variant.properties },
     { "flush", word_if(!o->keep_denormals) },
-    { "triple", p->target->triple },
+    { "triple", p->in->target->triple },
     { "ir_size", module_size(p) },
-    { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->target->features) : "0" },
+    { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->in->target->features) : "0" },
     { "ir_call", r.rolled.n ? "call" : "kernel" },
     { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
     { "embed", word_if(embed) },
-    { "cflags", p->target->cflags },
+    { "cflags", p->in->target->cflags },
     { "code", code_file(c, o) },
     { "code_rule", code_named(c, form->rule, net) },
     { "archive_start", code_named(c, form->archive, net) },

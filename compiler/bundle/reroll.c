@@ -24,7 +24,7 @@ CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
   const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
   const int64_t shift = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
   const bool state = b->kind == BUF_STATE || b->kind == BUF_NEXT, io = b->kind == BUF_INPUT || b->kind == BUF_OUTPUT;
-  if (state) return (CallPlace){ .slot = b->slot, .at = p->states.p[b->slot].at + shift };
+  if (state) return (CallPlace){ .slot = b->slot, .at = p->memory.states.p[b->slot].at + shift };
   return io ? (CallPlace){ .slot = b->slot, .at = shift } : (CallPlace){ .at = b->offset + shift };
 }
 
@@ -42,8 +42,8 @@ static uint32_t call_word(const Plan *p, size_t k) {
     VEC_PUSH(&w, b->kind);
     VEC_PUSH(&w, b->dt);
     VEC_PUSH(&w, b->piece);
-    VEC_PUSH(&w, state ? p->states.p[b->slot].step : 0);
-    VEC_PUSH(&w, state ? p->states.p[b->slot].slots : 0);
+    VEC_PUSH(&w, state ? p->memory.states.p[b->slot].step : 0);
+    VEC_PUSH(&w, state ? p->memory.states.p[b->slot].slots : 0);
   }
   const uint32_t id = intern(p->ir->ctx, (const char *)w.p, w.n * sizeof *w.p);
   VEC_FREE(&w);

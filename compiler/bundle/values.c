@@ -77,6 +77,6 @@ const char *values_text(const Plan *p, const char *net, const char *ending) {
   Sb out = { 0 };
   put_values(p, net, "input", g->inputs.p, (int)graph_nin(g), ending, &out);
   put_values(p, net, "output", g->outputs.p, (int)graph_nout(g), ending, &out);
-  if (p->states.n) put_values(p, net, "state", g->inputs.p + graph_nin(g), (int)p->states.n, ending, &out);
+  if (p->memory.states.n) put_values(p, net, "state", g->inputs.p + graph_nin(g), (int)p->memory.states.n, ending, &out);
   return sb_keep(&out, &p->ir->ctx->model);
 }

@@ -429,9 +429,9 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
     for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
       const int64_t shares = chunks / c.chunks_per_task;
       if (chunks % c.chunks_per_task ||
-          !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->target, shares)))
+          !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->in->target, shares)))
         continue;
-      const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->target);
+      const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->in->target);
       const double total = gain + best[c.n].total;
       if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, total };
     }
@@ -594,7 +594,7 @@ static GroupChoice decide_chain(Plan *p, Groups which, const Member *m, int kern
 
 void step_groups(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
-  const Groups which = p->groups;
+  const Groups which = p->in->groups;
   (void)unused;
   if (which == GROUPS_NONE) return;
   size_t n = p->kernels.n;

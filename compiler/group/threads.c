@@ -200,7 +200,7 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
     r.twice = store ? affinity_storing(p, r.buf, span) : affinity_reading(p, r.buf, span);
     const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
     if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
-    if (store && !in_blocks) r.twice += rate(p->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
+    if (store && !in_blocks) r.twice += rate(p->in->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
   }
   collect_ranges(ir, x->src[1], &ranges);
   for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(node(ir, ranges.p[j]));
@@ -214,7 +214,7 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
 static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   VEC(Touched) touched = { 0 };
   Refs all = { 0 };
-  const double l2 = p->target->l2_bytes, calls = k ? fmax(1, log2(chunks)) : 1; /* a thread takes its share by halves */
+  const double l2 = p->in->target->l2_bytes, calls = k ? fmax(1, log2(chunks)) : 1; /* a thread takes its share by halves */
   double total = 0;
   ir_toposort(p->ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
@@ -231,10 +231,10 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
     const Buf *b = &p->ir->bufs.p[touched.p[i].buf];
     const double bytes = fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt));
-    total += lines_cycles(p->target, BY_PARALLEL, touched.p[i].twice * bytes / LINE_BYTES * fmin(1, l2 / bytes));
+    total += lines_cycles(p->in->target, BY_PARALLEL, touched.p[i].twice * bytes / LINE_BYTES * fmin(1, l2 / bytes));
     if (touched.p[i].all)
-      total += bytes / rate(p->target, FAR_BYTES, PARALLEL) *
-               ((bytes > rate(p->target, L2_WORK, PARALLEL) * l2 ? calls : 1) - 0.5);
+      total += bytes / rate(p->in->target, FAR_BYTES, PARALLEL) *
+               ((bytes > rate(p->in->target, L2_WORK, PARALLEL) * l2 ? calls : 1) - 0.5);
   }
   VEC_FREE(&touched);
   VEC_FREE(&all);
@@ -253,7 +253,7 @@ static void count_units(const Plan *p, int chunks, Share *s) {
                 s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of it all */
     bool repeats = s->from + s->loops >= s->panels && fine;
     bool enough = repeats || s->units >= (int64_t)u->units_of_chunk * chunks || (s->units >= chunks && s->units % chunks == 0);
-    double least = s->units < chunks ? rate(p->target, UNIT_FEW, PARALLEL) : rate(p->target, UNIT, PARALLEL);
+    double least = s->units < chunks ? rate(p->in->target, UNIT_FEW, PARALLEL) : rate(p->in->target, UNIT, PARALLEL);
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
     s->units *= e;
     s->loops++;
@@ -340,7 +340,7 @@ static int threads_given(const Plan *p, Refs *nests) {
 
 /* The loops that threads share by the model; the number of chunks. wanted: chunks; 0: as many as the model says */
 static int model_chunks(const Plan *p, const Refs *nests, Share *s, int64_t bytes, int wanted) {
-  const Target *t = p->target;
+  const Target *t = p->in->target;
   double sum = 0, moved = memory_cycles(t, BY_PARALLEL, (double)bytes, (double)bytes), total, largest = 0;
   int chunks = wanted ? wanted : 1;
   for (size_t i = 0; i < nests->n; i++) sum += s[i].cost;
@@ -392,7 +392,7 @@ static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share
 static int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q) {
   IR *ir = p->ir;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
-  for (size_t i = 0; i < nests->n; i++) open_share(ir, nests->p[i], p->target, &s[i]);
+  for (size_t i = 0; i < nests->n; i++) open_share(ir, nests->p[i], p->in->target, &s[i]);
   int chunks = q->given ? given_chunks(ir, nests, q->given, s) : 0;
   if (q->given && !chunks) answer_refused(ir, q, "the kernel cannot be shared so");
   if (!chunks) chunks = model_chunks(p, nests, s, bytes, wanted);

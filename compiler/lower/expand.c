@@ -420,6 +420,6 @@ static Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   return out;
 }
 
-static void expand(Plan *p, NestState *s) { s->nest = expand_nest(p->ir, s->nest, p->target); }
+static void expand(Plan *p, NestState *s) { s->nest = expand_nest(p->ir, s->nest, p->in->target); }
 
 void step_expand(Plan *p, Kernel *k) { each_state(p, k, expand); }

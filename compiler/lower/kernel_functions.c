@@ -13,7 +13,7 @@ static uint32_t signature_of(const Plan *p, size_t k, const Refs *prog, const ch
   const Refs own = kn->prog;
   Sb s = { 0 };
   kn->prog = *prog;
-  p->backend->kernel(p, (int)k, p->target, &s);
+  p->in->backend->kernel(p, (int)k, p->in->target, &s);
   kn->prog = own;
   const size_t at = (size_t)(strchr(s.p, '(') - s.p);
   const uint32_t id = intern(p->ir->ctx, s.p + at, s.n - at);

@@ -208,6 +208,6 @@ static Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
   return nest;
 }
 
-static void legalize(Plan *p, NestState *s) { s->nest = legalize_nest(p->ir, s->nest, p->backend, p->target); }
+static void legalize(Plan *p, NestState *s) { s->nest = legalize_nest(p->ir, s->nest, p->in->backend, p->in->target); }
 
 void step_legalize(Plan *p, Kernel *k) { each_state(p, k, legalize); }

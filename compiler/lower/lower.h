@@ -1,12 +1,13 @@
-/* lower.h: from nests with split ranges to programs: copies and lanes, what the machine has, linear code, proofs of its accesses. */
+/* lower.h: from nests with split ranges to programs: copies and lanes, what the machine has, linear code, proofs of its
+ * accesses. */
 #ifndef TGC_LOWER_H
 #define TGC_LOWER_H
 #include "../cost/tile.h"
 #include "../nest/nest.h"
 #include "../target/isa_ops.h"
 
-/* ---- prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its end all
- * are 0; NULL: by the facts of the target. made: those that count ---- */
+/* ---- prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its
+ * end all are 0; NULL: by the facts of the target. made: those that count ---- */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* ---- bounds.c: proofs that accesses lie inside their buffers ---- */
@@ -34,7 +35,9 @@ void kernel_buffers(const IR *ir, Kernel *k); /* those that its program names, i
 bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
 void kernel_functions(Plan *p); /* kernel_functions.c */
 
-void variants_make(Plan *p); /* variants.c: p->variants, one for each machine of a fat target */
+/* ---- variants.c: p->variants, one for each machine of a fat target ---- */
+void variants_make(Plan *p);
+const PlanInputs *variant_inputs(const Plan *p, const Target *t); /* of the variant for t, in the model's arena */
 
 /* ---- tile_registers.c: the registers of a nest's tiles, and the operand of the instruction that gives them their shapes ---- */
 enum { MAX_TILES = 64 };                           /* ACCs and TILEs of a nest */

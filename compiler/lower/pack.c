@@ -82,8 +82,8 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
     k.gate[k.n - 1] = d[i].gate;
   }
   if (ir->dump && !packed_fits(ir, &k)) ir_wrong(ir, "a nest reads elements that its weight does not have");
-  for (size_t i = 0; i < p->packed.n; i++)
-    if (!memcmp(&p->packed.p[i], &k, offsetof(Packed, buf))) return p->packed.p[i].buf;
+  for (size_t i = 0; i < p->weights.packed.n; i++)
+    if (!memcmp(&p->weights.packed.p[i], &k, offsetof(Packed, buf))) return p->weights.packed.p[i].buf;
   k.buf = (int)ir->bufs.n;
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT,
                               .dt = b->dt,
@@ -91,8 +91,8 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
                               .slot = b->slot,
                               .offset = -1,
                               .value = b->value,
-                              .packed = (int)p->packed.n + 1 }));
-  VEC_PUSH(&p->packed, k);
+                              .packed = (int)p->weights.packed.n + 1 }));
+  VEC_PUSH(&p->weights.packed, k);
   return k.buf;
 }
 

@@ -115,7 +115,7 @@ void step_prefetch(Plan *p, Kernel *k) {
   Sb made = { 0 };
   for (size_t i = 0; i < k->states.n; i++) {
     ir->origin = node(ir, k->states.p[i].nest)->origin;
-    k->states.p[i].nest = prefetch_nest(ir, k->states.p[i].nest, p->target, &given, &made);
+    k->states.p[i].nest = prefetch_nest(ir, k->states.p[i].nest, p->in->target, &given, &made);
   }
   const bool any = made.n > 0;
   while (made.n && made.p[made.n - 1] == '0') made.n--;

@@ -42,15 +42,22 @@ static void mark_hot(const Plan *p, bool *hot) {
   free(order);
 }
 
+const PlanInputs *variant_inputs(const Plan *p, const Target *t) {
+  Arena *m = &p->ir->ctx->model;
+  PlanInputs *in = arena_dup(m, p->in, sizeof *in);
+  in->target = p->in->target->in_order ? target_in_order(m, t) : t;
+  return in;
+}
+
 void variants_make(Plan *p) {
-  if (!p->target->variants) return;
+  if (!p->in->target->variants) return;
   Arena *m = &p->ir->ctx->model;
   bool *hot = ARENA_NEW(m, bool, p->kernels.n + 1);
   mark_hot(p, hot);
-  for (const Target *const *t = p->target->variants; *t; t++) {
+  for (const Target *const *t = p->in->target->variants; *t; t++) {
     Plan *v = arena_dup(m, p, sizeof *p);
     v->base = p;
-    v->target = p->target->in_order ? target_in_order(m, *t) : *t;
+    v->in = variant_inputs(p, *t);
     memset(&v->kernels, 0, sizeof v->kernels);
     for (size_t k = 0; k < p->kernels.n; k++) {
       const Kernel *x = &p->kernels.p[k];

@@ -116,7 +116,7 @@ static void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
   Sb text = { 0 };
   for (size_t i = 0; i < k->nests.n; i++) {
     char key[65];
-    nest_key(p->ir, k->nests.p[i].nest, p->target, p->backend, key);
+    nest_key(p->ir, k->nests.p[i].nest, p->in->target, p->in->backend, key);
     sb_puts(&text, key);
   }
   sha256_hex(text.p, text.n, out);

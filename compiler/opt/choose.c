@@ -9,8 +9,8 @@
 static bool follow_base(Plan *p, const NestSchedule *b, Opts *o, NestSchedule *s) {
   s->from = b->from;
   s->partial = b->partial;
-  return !opts_parse(p->ir, s->nest, p->base->target, b->opts, strlen(b->opts), o) &&
-         opts_retile(p->ir, s->nest, p->base->target, p->target, o);
+  return !opts_parse(p->ir, s->nest, p->base->in->target, b->opts, strlen(b->opts), o) &&
+         opts_retile(p->ir, s->nest, p->base->in->target, p->in->target, o);
 }
 
 /* The first schedule that is given for the nest and legal, else the heuristic's. base: the nest's of the plan that p is a
@@ -20,25 +20,25 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
   const Ref nest = s->nest;
   Opts o;
   if (base && q->given) {
-    const char *wrong = opts_parse(ir, nest, p->target, q->given, strlen(q->given), &o);
+    const char *wrong = opts_parse(ir, nest, p->in->target, q->given, strlen(q->given), &o);
     s->from = base->from;
     s->partial = base->partial;
     if (!wrong) return o;
     answer_refused(ir, q, wrong);
   }
   if (base && follow_base(p, base, &o, s)) return o;
-  for (ScheduleSource *from = p->schedules; from; from = from->next) {
+  for (ScheduleSource *from = p->in->schedules; from; from = from->next) {
     const char *text = from->find(from, s->key, &s->partial), *wrong;
     if (!text) continue;
     s->from = from->name;
-    if (!(wrong = opts_parse(ir, nest, p->target, text, strlen(text), &o))) return o;
+    if (!(wrong = opts_parse(ir, nest, p->in->target, text, strlen(text), &o))) return o;
     warn_at(ir->ctx, ir_pos(ir, node(ir, nest)->src[0]), "the schedule '%s' of nest %.16s from the %s is not used: %s", text,
             s->key, from->name, wrong);
   }
   Nest n = nest_open(ir, nest);
   s->from = "heuristic";
   s->partial = false;
-  return heuristic_opts(ir, &n, p->target);
+  return heuristic_opts(ir, &n, p->in->target);
 }
 
 void step_schedule(Plan *p, Kernel *k) {
@@ -49,10 +49,10 @@ void step_schedule(Plan *p, Kernel *k) {
     NestSchedule *s = &k->nests.p[i];
     Sb text = { 0 };
     ir->origin = node(ir, s->nest)->origin;
-    nest_key(ir, s->nest, p->target, p->backend, s->key);
+    nest_key(ir, s->nest, p->in->target, p->in->backend, s->key);
     const Question q = base ? ask_key(ir, "variant", s->key, s->nest) : (Question){ 0 };
     Opts o = choose_opts(p, base ? &base->nests.p[i] : NULL, &q, s);
-    opts_complete(ir, s->nest, p->target, &o);
+    opts_complete(ir, s->nest, p->in->target, &o);
     opts_print(ir, s->nest, &o, &text);
     s->opts = sb_keep(&text, &ir->ctx->model);
     if (base) answer_with(ir, &q, s->opts);

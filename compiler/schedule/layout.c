@@ -164,12 +164,12 @@ void sched_layout(Sched *s) {
 }
 
 void sched_layouts(Sched *s) {
-  s->plan->layouts = ARENA_NEW(&s->ir->ctx->model, Layout, s->order.n);
-  s->plan->nlayouts = 0;
+  s->plan->layouts.p = ARENA_NEW(&s->ir->ctx->model, Layout, s->order.n);
+  s->plan->layouts.n = 0;
   for (size_t i = 0; i < s->order.n; i++) {
     const Place *p = &s->place[s->order.p[i]];
     if (!p->materialized) continue;
-    Layout *l = &s->plan->layouts[s->plan->nlayouts++];
+    Layout *l = &s->plan->layouts.p[s->plan->layouts.n++];
     *l = (Layout){ .value = s->order.p[i], .buf = p->buf, .offset = p->offset, .part = p->inside, .room = p->has_halo };
     memcpy(l->stride, p->stride, sizeof l->stride);
   }

@@ -319,13 +319,13 @@ static bool turns_pages(const Orders *o, const Body *b, const Access *a, uint32_
   const double bytes = dtype_info[x->dt].bits / 8.0;
   return i < b->outer && !b->contraction && (double)x->dims[inner] * bytes >= PAGE &&
          elements(o, b, set & ~((UINT32_C(1) << b->outer) - 1)) >= tunable(o->ir->ctx, layout_pages) &&
-         elements(o, b, set) * bytes > tunable(o->ir->ctx, layout_far) * o->s->plan->target->l2_bytes;
+         elements(o, b, set) * bytes > tunable(o->ir->ctx, layout_far) * o->s->plan->in->target->l2_bytes;
 }
 
 /* Instructions of one access with lanes along range i (-1: none) and the axis innermost */
 static double access_cost(const Orders *o, const Body *b, const Access *a, int i, double wasted, int inner) {
   const Node *x = node(o->ir, a->value);
-  const Target *t = o->s->plan->target;
+  const Target *t = o->s->plan->in->target;
   uint32_t set = 0;
   for (int d = 0; d < x->rank; d++) set |= a->by[d];
   double n = b->contraction ? b->times / repeated(o, b, set) : elements(o, b, set);
@@ -373,7 +373,7 @@ static void price_body(Orders *o, Body *b) {
  * lanes, or one by one, or added up first where lanes run along what is summed. */
 static void price_result(Orders *o, const Body *b) {
   const Body *around = b->around;
-  const Target *t = o->s->plan->target;
+  const Target *t = o->s->plan->in->target;
   double cost[(MAX_LOOPS + 1) * (MAX_LOOPS + 1)], results;
   uint32_t set = ranges_of_all(o->ir, b->result, b->rank);
   results = elements(o, around, set);
@@ -482,7 +482,7 @@ static void decide_orders(Sched *s, const int *var) {
 }
 
 void sched_layout_pbqp(Sched *s) {
-  Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->target->vector_bytes / 4 };
+  Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->in->target->vector_bytes / 4 };
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].materialized) sched_layout_seed(s, s->order.p[i]);
   if (o.lanes < 2) { /* single elements are as near in any order */
@@ -504,7 +504,7 @@ void sched_layout_pbqp(Sched *s) {
     const Place *p = &s->place[r];
     if (o.var[r] > 0) fixed[o.var[r] - 1] = p->inner < 0 ? 0 : alternative_of(node(s->ir, r), p->inner);
   }
-  double *cost = s->plan->layout_cost;
+  double *cost = s->plan->layouts.cost;
   cost[0] = pbqp_solve(o.c, fixed, alternative);
   cost[1] = pbqp_solve(o.c, NULL, alternative);
   if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, alternative);

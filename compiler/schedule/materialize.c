@@ -218,14 +218,14 @@ static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
 static bool costs_more(const Fuse *f, Ref r) {
   const Node *x = node(f->s->ir, r);
   const double elems = (double)dims_elems(x->dims, x->rank), extra = f->info[r].evals - elems;
-  return extra > 0 && extra * f->work[r] > elems * rate(f->s->plan->target, STORE_LOAD, STORE);
+  return extra > 0 && extra * f->work[r] > elems * rate(f->s->plan->in->target, STORE_LOAD, STORE);
 }
 
 static Fate pad_fate(const Fuse *f, Ref r) {
   IR *ir = f->s->ir;
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
-  const Target *t = f->s->plan->target;
+  const Target *t = f->s->plan->in->target;
   const int inlined_most = tunable(ir->ctx, inlined_most);
   const double memory = (double)dims_elems(x->dims, x->rank) * rate(t, STORE_LOAD, STORE);
   const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
@@ -340,7 +340,7 @@ static void tell_sources(Fuse *f, Ref r) {
 
 void sched_materialize(Sched *s) {
   const IR *ir = s->ir;
-  Fuse f = { .s = s, .row_elems = ROW_VECTORS * (s->plan->target->vector_bytes / 4) };
+  Fuse f = { .s = s, .row_elems = ROW_VECTORS * (s->plan->in->target->vector_bytes / 4) };
   f.info = xmalloc(ir->n * sizeof *f.info);
   f.work = xmalloc(ir->n * sizeof *f.work);
   f.contraction = xmalloc(ir->n * sizeof *f.contraction);
@@ -350,7 +350,7 @@ void sched_materialize(Sched *s) {
   memset(f.contraction, 0, ir->n * sizeof *f.contraction);
   find_selects(ir, &s->order, f.selects);
   find_selecting(ir, &s->order, f.selects, f.selecting);
-  estimate_work(ir, s->plan->target, &s->order, f.work);
+  estimate_work(ir, s->plan->in->target, &s->order, f.work);
   for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
   store_compared(ir, &s->order, f.info);
 

@@ -117,7 +117,7 @@ static const int64_t MOST_BYTES = (int64_t)1 << 62;
 
 static void find_lives(const Plan *p, Life *life) {
   const IR *ir = p->ir;
-  int64_t total = p->state_bytes;
+  int64_t total = p->memory.state_bytes;
   for (size_t b = 0; b < ir->bufs.n; b++) {
     const int64_t bytes = align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt));
     life[b] = (Life){ (int)b, -1, -1, bytes, 0, -1 };
@@ -219,13 +219,13 @@ void sched_memplan(Plan *p) {
     if (life[b].host >= 0) ir->bufs.p[b].offset = ir->bufs.p[host_of(life, b)].offset;
 
   /* behind the intermediate values: the states, then the guard */
-  const int64_t behind = p->state_bytes + (p->g->guarded ? ALIGN : 0);
-  p->state_at = top;
-  p->guard_at = top + p->state_bytes;
+  const int64_t behind = p->memory.state_bytes + (p->g->guarded ? ALIGN : 0);
+  p->memory.state_at = top;
+  p->memory.guard_at = top + p->memory.state_bytes;
   for (int b = 0; b < nbuf; b++)
-    if (ir->bufs.p[b].kind == BUF_GUARD) ir->bufs.p[b].offset = p->guard_at;
-  p->arena_bytes = top + behind;
-  p->arena_bound = bound + behind;
+    if (ir->bufs.p[b].kind == BUF_GUARD) ir->bufs.p[b].offset = p->memory.guard_at;
+  p->memory.arena_bytes = top + behind;
+  p->memory.arena_bound = bound + behind;
   free(life);
   free(placed);
   Sb why = { 0 };
@@ -309,7 +309,7 @@ static int cell_at(const Cells *c, int64_t offset) {
 /* Kernel k reads or writes all of buffer b. */
 static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *why) {
   const Buf *buf = &p->ir->bufs.p[b];
-  if (buf->offset < 0 || buf->offset % ALIGN || end_of(buf) > align_up(p->arena_bytes)) {
+  if (buf->offset < 0 || buf->offset % ALIGN || end_of(buf) > align_up(p->memory.arena_bytes)) {
     sb_printf(why, "kernel %zu: buffer %d lies outside of the arena", k, b);
     return false;
   }
@@ -330,8 +330,8 @@ bool memplan_check(const Plan *p, Sb *why) {
   for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].group_size)
     if (!chain_check(p, k, why)) return false;
   Cells cells = make_cells(ir);
-  bool ok = true, *renewed = xmalloc(p->states.n + 1);
-  memset(renewed, 0, p->states.n + 1);
+  bool ok = true, *renewed = xmalloc(p->memory.states.n + 1);
+  memset(renewed, 0, p->memory.states.n + 1);
   for (size_t k = 0; k < p->kernels.n && ok; k++) {
     const Kernel *kn = &p->kernels.p[k];
     for (int write = 0; write < 2 && ok; write++)
@@ -340,7 +340,7 @@ bool memplan_check(const Plan *p, Sb *why) {
         const Buf *buf = &ir->bufs.p[b];
         bool written = false;
         for (size_t j = 0; j < kn->written.n; j++) written |= kn->written.p[j] == b;
-        if (buf->kind == BUF_NEXT && written && write && p->states.p[buf->slot].slots == 1) renewed[buf->slot] = true;
+        if (buf->kind == BUF_NEXT && written && write && p->memory.states.p[buf->slot].slots == 1) renewed[buf->slot] = true;
         if (buf->kind == BUF_STATE && !write && renewed[buf->slot]) {
           sb_printf(why, "kernel %zu reads state %lld after its next value was written over it", k, (long long)buf->slot);
           ok = false;

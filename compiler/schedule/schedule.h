@@ -92,30 +92,47 @@ bool packed_fits(const IR *ir, const Packed *k); /* it reads nothing outside of 
 typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
 extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 
-typedef struct Plan {
-  Graph *g;
-  IR *ir;
+/* ---- what each stage gives ---- */
+typedef struct PlanInputs { /* what is asked for; no pass changes it */
   const Target *target;
   const Backend *backend;
   Precision precision;
   Storage weights_as;
   ScheduleSource *schedules;
   Groups groups;
-  VEC(Kernel) kernels;     /* in order of execution */
-  int64_t arena_bytes;     /* the memory plan's result, state included; every offset is a multiple of 64 */
+} PlanInputs;
+
+typedef struct LayoutPlan { /* pass layout: of all stored values, sources first */
+  Layout *p;
+  size_t n;
+  double cost[2]; /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
+} LayoutPlan;
+
+typedef struct MemoryPlan { /* pass memplan, in bytes */
+  int64_t arena_bytes;      /* state included; every offset is a multiple of 64 */
   int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
   VEC(StatePlace) states;  /* as Graph.states */
   int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
   int64_t guard_at;        /* and behind that, of a guarded graph, one byte: an index was out of range */
-  Layout *layouts;         /* of all stored values, sources first */
-  size_t nlayouts;
-  double layout_cost[2];   /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
-  struct Affinity *affinity;   /* group/affinity.c: while kernels are lowered, else NULL */
+} MemoryPlan;
+
+typedef struct WeightPlan { /* the step pack, and what is placed after the memory plan */
   VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
+  uint8_t *p;              /* the blob: packed constants at Buf.offset, each a multiple of 64 */
+  int64_t bytes;
+} WeightPlan;
+
+typedef struct Plan {
+  const PlanInputs *in;
+  Graph *g;
+  IR *ir;
+  LayoutPlan layouts;
+  VEC(Kernel) kernels;       /* in order of execution: pass kernels, then steps, then render */
+  struct Affinity *affinity; /* group/affinity.c: while kernels are lowered, else NULL */
+  MemoryPlan memory;
+  WeightPlan weights;
   VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: lower/variants.c */
-  struct Plan *base;       /* whose variant this is, and whose buffers it uses; NULL: none's */
-  uint8_t *weights;        /* the blob: packed constants at Buf.offset, each a multiple of 64 */
-  int64_t weight_bytes;
+  struct Plan *base;           /* whose variant this is, and whose buffers it uses; NULL: none's */
 } Plan;
 
 /* An option of the command line that passes follow, for dumps: the value as it was given. */

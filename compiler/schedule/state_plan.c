@@ -68,13 +68,13 @@ void sched_states(Plan *p) {
     s.at = at;
     s.init = -1;
     at += align_up(s.outer * s.block);
-    VEC_PUSH(&p->states, s);
+    VEC_PUSH(&p->memory.states, s);
   }
   for (size_t i = 0; i < ir->bufs.n; i++) { /* as in the first run */
     Buf *b = &ir->bufs.p[i];
     if (b->kind != BUF_STATE && b->kind != BUF_NEXT) continue;
-    const StatePlace *s = &p->states.p[b->slot];
+    const StatePlace *s = &p->memory.states.p[b->slot];
     b->offset = s->at + (b->kind == BUF_NEXT && s->slots > 1 ? s->step : 0);
   }
-  p->state_bytes = at;
+  p->memory.state_bytes = at;
 }

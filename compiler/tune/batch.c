@@ -49,8 +49,8 @@ static int by_cycles(const void *a, const void *b) {
 /* Schedules may come to the same: a range of one tile, a loop that is alone. */
 static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
   Sb text[2] = { { 0 }, { 0 } };
-  p->backend->kernel(p, x, lab->target, &text[0]);
-  p->backend->kernel(p, y, lab->target, &text[1]);
+  p->in->backend->kernel(p, x, lab->target, &text[0]);
+  p->in->backend->kernel(p, y, lab->target, &text[1]);
   bool same = !strcmp(strchr(text[0].p, '('), strchr(text[1].p, '('));
   sb_free(&text[0]);
   sb_free(&text[1]);
@@ -157,7 +157,7 @@ static void tell_times(const Batch *b, const Order *o) {
 
 static void step_time(Batch *b, const Order *o) {
   const double start = tune_work();
-  const bool quick = b->plan.backend != b->lab->backend;
+  const bool quick = b->plan.in->backend != b->lab->backend;
   race_all(b, quick);
   if (quick) tell_screened(b, o);
   else tell_times(b, o);

@@ -6,7 +6,11 @@
 #include "tune.h"
 
 typedef void (*RunFn)(void *const *);
-typedef struct Given { ScheduleSource source; const char *opts; } Given; /* one schedule for whoever asks */
+typedef struct Given {
+  ScheduleSource source;
+  const char *opts;
+  PlanInputs in;
+} Given;                                                 /* one schedule for whoever asks */
 typedef struct Time { double warm, cold, spread; } Time; /* microseconds; relative */
 
 typedef struct Batch {

@@ -18,14 +18,14 @@ static void write_source(Batch *b, int first, int n, Sb *out) {
     Kernel *k = &part.kernels.p[i];
     Sb text = { 0 };
     k->code = i;
-    part.backend->kernel(&part, i, lab->target, &text);
+    part.in->backend->kernel(&part, i, lab->target, &text);
     k->text = text.p;
     sb_printf(&body, "%s\nstatic void c%d(void *const *b) {\n  k%d(", text.p, i, i);
     for (size_t j = 0; j < k->bufs.n; j++) sb_printf(&body, "%sb[%zu]", j ? ", " : "", j);
     if (k->chunks > 1) sb_printf(&body, "%s0, %d", k->bufs.n ? ", " : "", k->chunks); /* all parts, by one thread */
     sb_puts(&body, ");\n}\n");
   }
-  part.backend->prelude(&part, lab->target, out);
+  part.in->backend->prelude(&part, lab->target, out);
   sb_puts(out, body.p);
   sb_puts(out, "void (*const tgc_candidates[])(void *const *) = {\n");
   for (int i = 0; i < n; i++) sb_printf(out, "  c%d,\n", i);
@@ -96,9 +96,9 @@ static void build_here(const Lab *lab, const Plan *p, size_t first, RunFn *run) 
   part.kernels.p = p->kernels.p + first;
   part.kernels.n = p->kernels.n - first;
   if (!part.kernels.n) return;
-  struct LoadedCode *code = p->backend->load(lab->ctx, &part, lab->target, p->backend != lab->backend);
+  struct LoadedCode *code = p->in->backend->load(lab->ctx, &part, lab->target, p->in->backend != lab->backend);
   for (size_t i = 0; i < part.kernels.n; i++)
-    *(void **)&run[first + i] = p->backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+    *(void **)&run[first + i] = p->in->backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
 }
 
 static const Ready *ready_of(const Lab *lab, const Task *t) {
@@ -126,7 +126,7 @@ void ready_incumbent(Lab *lab, const Task *t) {
   x.kernel = p.kernels.p[0];
   VEC_PUSH(&lab->ready, x);
   VEC_FREE(&p.kernels);
-  VEC_FREE(&p.packed);
+  VEC_FREE(&p.weights.packed);
 }
 
 static const char *lib_path(const Batch *b, int first, int n) {
@@ -200,7 +200,7 @@ void build_all(Batch *b) {
     VEC_PUSH(&b->at_in, 0);
     VEC_PUSH(&b->run, NULL);
   }
-  if (!b->plan.backend->is_c) {
+  if (!b->plan.in->backend->is_c) {
     const Ready *ready = n ? find_ready(b) : NULL;
     if (ready) b->run.p[0] = ready->run;
     build_here(b->lab, &b->plan, ready && ready->run, b->run.p);

@@ -10,13 +10,14 @@ static const char *given_find(ScheduleSource *s, const char *key, bool *partial)
 }
 
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p) {
-  *g = (Given){ .source = { .name = "candidate", .find = given_find } };
-  *p = (Plan){ .ir = b->ir, .target = b->target, .backend = backend, .schedules = &g->source };
+  *g = (Given){ .source = { .name = "candidate", .find = given_find },
+                .in = { .target = b->target, .backend = backend, .schedules = &g->source } };
+  *p = (Plan){ .in = &g->in, .ir = b->ir };
 }
 
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts) {
   Ref sink = node_make(p->ir, OP_SINK, DT_NONE, 1, 1, &nest, 0, NULL, 0, NULL);
-  ((Given *)p->schedules)->opts = opts;
+  ((Given *)p->in->schedules)->opts = opts;
   VEC_PUSH(&p->kernels, ((Kernel){ .sink = sink }));
   kernel_lower(p, (int)p->kernels.n - 1);
   Kernel *k = &p->kernels.p[p->kernels.n - 1];
@@ -90,6 +91,6 @@ double nest_cycles(const Lab *b, Ref nest, const char *opts) {
   double cycles = program_cycles(b->ir, &k->prog, b->target);
   VEC_FREE(&p.kernels.p[0].prog);
   VEC_FREE(&p.kernels);
-  VEC_FREE(&p.packed);
+  VEC_FREE(&p.weights.packed);
   return cycles;
 }

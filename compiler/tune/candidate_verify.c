@@ -16,7 +16,7 @@ static void **whole_memory(const Lab *b, const Plan *p, int seed, bool hard) {
       if (mem[at]) continue;
       mem[at] = memory(x->elems * dt_bytes(x->dt));
       const void *data = x->kind == BUF_WEIGHT ? ir->tensors.p[x->slot].data : NULL;
-      if (x->packed) packed_gather(ir, &p->packed.p[x->packed - 1], mem[at]);
+      if (x->packed) packed_gather(ir, &p->weights.packed.p[x->packed - 1], mem[at]);
       else if (data) memcpy(mem[at], data, (size_t)(x->elems * dt_bytes(x->dt)));
       else fill(mem[at], x->dt, x->elems, (uint64_t)(seed * 1000 + at), hard);
     }

@@ -75,7 +75,7 @@ static void *memory(const Plan *p, const Buf *b, const Tensor *in, void *const *
   switch (b->kind) {
   case BUF_INPUT: return (void *)in[b->slot].data;
   case BUF_OUTPUT: return out[b->slot];
-  case BUF_WEIGHT: return p->weights + b->offset;
+  case BUF_WEIGHT: return p->weights.p + b->offset;
   case BUF_LOCAL: return arena_alloc(m, (size_t)(b->elems * dt_bytes(b->dt)));
   default: return arena + b->offset;
   }
@@ -97,7 +97,7 @@ static bool agrees(Ctx *c, Graph *g, double part) {
   CHECK(interp_graph(g->ir, roots, (int)nout, given, &c->model, false, 0, want));
   const char *why;
   Plan *p = compile_graph(g, &(CompileOptions){ .target = target_find(&c->model, "portable", &why), .backend = backends[0] });
-  char *arena = arena_alloc(&c->model, (size_t)p->arena_bytes);
+  char *arena = arena_alloc(&c->model, (size_t)p->memory.arena_bytes);
   void **mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = memory(p, &p->ir->bufs.p[b], in, out, arena, &c->model);
   for (size_t k = 0; k < p->kernels.n; k++) interp_program(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, mem);

@@ -292,9 +292,9 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
       m->at[id] = (void *)(uintptr_t)k->ref->in[b->slot].data, room = k->ref->in[b->slot].elems * dt_bytes(b->dt) - bytes;
       break;
     case BUF_OUTPUT: m->at[id] = m->out[b->slot], room = k->ref->exact[b->slot].elems * dt_bytes(b->dt) - bytes; break;
-    case BUF_WEIGHT: m->at[id] = m->weights + from, room = b->offset < 0 ? -1 : p->weight_bytes - from - bytes; break;
+    case BUF_WEIGHT: m->at[id] = m->weights + from, room = b->offset < 0 ? -1 : p->weights.bytes - from - bytes; break;
     case BUF_ARENA:
-    case BUF_GUARD: m->at[id] = m->arena + from, room = b->offset < 0 ? -1 : p->arena_bytes - from - bytes; break;
+    case BUF_GUARD: m->at[id] = m->arena + from, room = b->offset < 0 ? -1 : p->memory.arena_bytes - from - bytes; break;
     case BUF_LOCAL:
       m->at[id] = arena_alloc(&c->model, (size_t)bytes);
       memset(m->at[id], 0xa5, (size_t)bytes);
@@ -312,7 +312,8 @@ static void interpret_plan(Case *k, Memory *m) {
   for (size_t first = 0; first < p->kernels.n; first++) {
     const Kernel *kn = &p->kernels.p[first];
     if (!kn->group_size) continue; /* it ran with those before it */
-    const int each = kn->chunks_per_task ? kn->chunks_per_task : 1, shares = kn->chunks_per_task ? kn->chunks / kn->chunks_per_task : kn->chunks;
+    const int each = kn->chunks_per_task ? kn->chunks_per_task : 1;
+    const int shares = kn->chunks_per_task ? kn->chunks / kn->chunks_per_task : kn->chunks;
     for (int s = shares; s-- > 0;)
       for (int chunk = s * each; chunk < (s + 1) * each; chunk++)
         for (size_t i = first; i < first + (size_t)kn->group_size; i++) {
@@ -327,7 +328,7 @@ static bool large(const Case *k, const Plan *p) {
   double work = 0;
   for (size_t i = 0; i < p->kernels.n; i++)
     work += (double)p->kernels.p[i].flops + (double)p->kernels.p[i].bytes_read + (double)p->kernels.p[i].bytes_written;
-  return k->ref->large || work > (k->most > 0 ? k->most : 5e7) || p->arena_bytes > MOST_BYTES;
+  return k->ref->large || work > (k->most > 0 ? k->most : 5e7) || p->memory.arena_bytes > MOST_BYTES;
 }
 
 static char *block(Ctx *c, int64_t bytes) { /* aligned as the arena of a bundle is */
@@ -342,8 +343,8 @@ static void check_programs(Case *k, Plan *p) {
   Reference *r = k->ref;
   Memory m = { .p = p,
                .at = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1),
-               .arena = block(c, p->arena_bytes),
-               .weights = (char *)p->weights,
+               .arena = block(c, p->memory.arena_bytes),
+               .weights = (char *)p->weights.p,
                .out = ARENA_NEW(&c->model, char *, r->nout + 1) };
   for (size_t i = 0; i < r->nout; i++) m.out[i] = block(c, r->exact[i].elems * dt_bytes(r->exact[i].dt));
   int64_t *elems = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1);
@@ -411,11 +412,12 @@ static bool run_fenced(Case *k, const Plan *p, const Entry *e, bool at_end, cons
   Fenced *f = ARENA_NEW(m, Fenced, n);
   const void **in = ARENA_NEW(m, const void *, r->nin + 1);
   void **out = ARENA_NEW(m, void *, r->nout + 1);
-  const size_t arena_bytes = p->arena_bytes ? (size_t)p->arena_bytes : BUNDLE_ALIGN, weight_bytes = (size_t)p->weight_bytes;
+  const size_t arena_bytes = p->memory.arena_bytes ? (size_t)p->memory.arena_bytes : BUNDLE_ALIGN,
+               weight_bytes = (size_t)p->weights.bytes;
   f[n - 2] = fence((arena_bytes + BUNDLE_ALIGN - 1) / BUNDLE_ALIGN * BUNDLE_ALIGN, at_end);
   f[n - 1] = fence((weight_bytes + BUNDLE_ALIGN - 1) / BUNDLE_ALIGN * BUNDLE_ALIGN, at_end);
   memset(f[n - 2].p, 0xa5, arena_bytes);
-  memcpy(f[n - 1].p, p->weights, weight_bytes);
+  memcpy(f[n - 1].p, p->weights.p, weight_bytes);
   freeze(&f[n - 1]);
   for (size_t i = 0; i < r->nin + r->nout; i++) {
     const Tensor *t = i < r->nin ? &r->in[i] : &r->exact[i - r->nin];
@@ -452,15 +454,15 @@ static bool host_runs(const Target *t) {
 /* ---- by LLVM ---- */
 static void check_llvm(Case *k, const Plan *p, const BundleFile *text) {
   Ctx *c = p->ir->ctx;
-  if (!*p->target->triple) return; /* LLVM makes code for machines in particular */
-  if (!host_runs(p->target)) {
+  if (!*p->in->target->triple) return; /* LLVM makes code for machines in particular */
+  if (!host_runs(p->in->target)) {
     const Code code = { .text = text->p, .n = text->n };
-    llvm_generate(c, p->target, &code, false);
+    llvm_generate(c, p->in->target, &code, false);
     k->count[COUNT_OBJECTS]++;
     return;
   }
   Entry e;
-  LoadedCode *j = llvm_jit_load(c, p->target, text->p, text->n, false);
+  LoadedCode *j = llvm_jit_load(c, p->in->target, text->p, text->n, false);
   *(void **)&e.init = llvm_jit_symbol(j, "net_init");
   *(void **)&e.run = llvm_jit_symbol(j, "net_run");
   *(void **)&e.set_executor = llvm_jit_symbol(j, "net_set_executor");
@@ -475,7 +477,7 @@ static const char *compile_c(Ctx *c, const Plan *p, const char *scratch, const c
   const char *why = NULL;
   compiler_words(c, &argv);
   split_words(c, "-O1 -fPIC -w", &argv);
-  split_words(c, p->target->cflags, &argv);
+  split_words(c, p->in->target->cflags, &argv);
   split_words(c, getenv("TGC_CFLAGS"), &argv);
   split_words(c, kind, &argv);
   VEC_PUSH(&argv, source);
@@ -495,7 +497,8 @@ static const char *compile_c(Ctx *c, const Plan *p, const char *scratch, const c
 static const char *headers_for(Ctx *c, const Plan *p, const char *scratch) {
   static const char text[] = "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#ifdef "
                              "__AVX__\n#include <immintrin.h>\n#endif\n";
-  const char *file = arena_printf(&c->model, "%s/%s.h", scratch, p->target->isa), *made = arena_printf(&c->model, "%s.gch", file);
+  const char *file = arena_printf(&c->model, "%s/%s.h", scratch, p->in->target->isa),
+             *made = arena_printf(&c->model, "%s.gch", file);
   if (access(made, F_OK)) {
     file_put(c, file, text, sizeof text - 1);
     compile_c(c, p, scratch, "-x c-header", file, made); /* without it the plain header will do */
@@ -506,7 +509,7 @@ static const char *headers_for(Ctx *c, const Plan *p, const char *scratch) {
 static void check_c(Case *k, const Plan *p, const Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
-  if (!k->scratch || !host_runs(p->target)) return;
+  if (!k->scratch || !host_runs(p->in->target)) return;
   const char *dir = arena_printf(m, "%s/c", k->scratch), *so = arena_printf(m, "%s/net.so", dir);
   const char *headers = headers_for(c, p, k->scratch);
   if (mkdir(dir, 0700) && errno != EEXIST) BUG("cannot create '%s'", dir);
@@ -570,10 +573,11 @@ static void check_plan(Ctx *c, void *arg) {
     ir_free(p->ir);
     return;
   }
-  bundle_render(p, &(BundleOptions){ .backend = p->backend, .name = "net", .emit = EMIT_TEXT, .keep_denormals = k->strict }, &b);
+  bundle_render(p, &(BundleOptions){ .backend = p->in->backend, .name = "net", .emit = EMIT_TEXT, .keep_denormals = k->strict },
+                &b);
   k->count[COUNT_TEXTS]++;
-  if (runs && p->backend == &llvm_backend && k->llvm && llvm_available()) check_llvm(k, p, &b.files.p[1]);
-  if (runs && p->backend == &c_backend && k->c > 0) k->c--, check_c(k, p, &b);
+  if (runs && p->in->backend == &llvm_backend && k->llvm && llvm_available()) check_llvm(k, p, &b.files.p[1]);
+  if (runs && p->in->backend == &c_backend && k->c > 0) k->c--, check_c(k, p, &b);
   bundle_free(&b);
   ir_free(p->ir);
 }

@@ -88,8 +88,8 @@ static Places places_of(const Plan *p) {
   CHECK(graph_nin(p->g) <= 64 && graph_nout(p->g) <= 64);
   for (size_t i = 0; i < graph_nin(p->g); i++) m.in[i] = place(&m, value_bytes(&p->g->inputs.p[i]));
   for (size_t i = 0; i < graph_nout(p->g); i++) m.out[i] = place(&m, value_bytes(&p->g->outputs.p[i]));
-  m.weights = place(&m, p->weight_bytes);
-  m.arena = place(&m, p->arena_bytes);
+  m.weights = place(&m, p->weights.bytes);
+  m.arena = place(&m, p->memory.arena_bytes);
   return m;
 }
 
@@ -121,7 +121,7 @@ static void put_call(const Plan *p, const Places *m, size_t first, Sb *o) {
 }
 
 static void put_source(const Plan *p, const Places *m, Sb *o) {
-  p->backend->prelude(p, p->target, o);
+  p->in->backend->prelude(p, p->in->target, o);
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
   for (size_t k = 0; k < p->kernels.n; k++)
@@ -170,7 +170,7 @@ static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
   if (!program || !memory) return;
   for (size_t i = 0; i < graph_nin(p->g); i++)
     status |= write_memory(d, memory, m.in[i], in[i].data, value_bytes(&p->g->inputs.p[i]));
-  status |= write_memory(d, memory, m.weights, p->weights, p->weight_bytes);
+  status |= write_memory(d, memory, m.weights, p->weights.p, p->weights.bytes);
   for (size_t i = 0; i < p->kernels.n && !status; i++)
     if (p->kernels.p[i].group_size) status = call(d, program, memory, i);
   if (!status) status = d->f.clFinish(d->queue);

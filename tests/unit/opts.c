@@ -109,14 +109,15 @@ static void **memory(const Plan *plan, size_t packed) {
     const Buf *b = &ir->bufs.p[i];
     size_t bytes = (size_t)(b->elems * dt_bytes(b->dt));
     char *p = mem[i] = arena_alloc(&ir->ctx->model, bytes + 1);
-    if (b->packed && i >= packed) packed_gather(ir, &plan->packed.p[b->packed - 1], p);
+    if (b->packed && i >= packed) packed_gather(ir, &plan->weights.packed.p[b->packed - 1], p);
     else if (b->kind == BUF_WEIGHT && !b->packed) memcpy(p, ir->tensors.p[b->slot].data, bytes);
     for (int64_t k = 0; k < b->elems && b->kind != BUF_WEIGHT; k++) {
       int64_t v = double_to_bits(b->dt, (double)((k * 7 + k / 5) % 5 - 2 + (b->dt == DT_U8 ? 2 : 0)));
       memcpy(p + k * dt_bytes(b->dt), &v, (size_t)dt_bytes(b->dt));
     }
   }
-  for (size_t i = 0; i < plan->packed.n; i++) packed_gather(ir, &plan->packed.p[i], mem[plan->packed.p[i].buf]);
+  for (size_t i = 0; i < plan->weights.packed.n; i++)
+    packed_gather(ir, &plan->weights.packed.p[i], mem[plan->weights.packed.p[i].buf]);
   return mem;
 }
 
@@ -136,7 +137,9 @@ static void same(const IR *ir, const Kernel *k, void **got, void **want) {
 /* Lowers kernel k of p by the schedule `current` and runs it. */
 static Kernel lowered(Plan *p, int k, void ***mem) {
   ScheduleSource given = { .name = "test", .find = find };
-  Plan one = { .g = p->g, .ir = p->ir, .target = p->target, .backend = p->backend, .schedules = &given };
+  PlanInputs in = *p->in;
+  in.schedules = &given;
+  Plan one = { .in = &in, .g = p->g, .ir = p->ir };
   size_t bufs = p->ir->bufs.n;
   VEC_PUSH(&one.kernels, ((Kernel){ .sink = p->kernels.p[k].sink }));
   kernel_lower(&one, 0);
@@ -144,7 +147,7 @@ static Kernel lowered(Plan *p, int k, void ***mem) {
   *mem = memory(&one, bufs);
   VEC_FREE(&one.kernels);
   ir_verify_program(p->ir, out.prog.p, out.prog.n);
-  VEC_FREE(&one.packed);
+  VEC_FREE(&one.weights.packed);
   interp_program(p->ir, out.prog.p, out.prog.n, *mem);
   return out;
 }
@@ -161,7 +164,7 @@ static const char *with_other_part(Ctx *c, const char *opts, const char *part) {
 
 /* What was applied is complete: it reads back, legal, as the same text. */
 static void complete_text_reads_back(Plan *p, const NestSchedule *s) {
-  const Target *t = p->target;
+  const Target *t = p->in->target;
   Opts o;
   Sb text[2] = { { 0 } };
   const char *wrong = opts_parse(p->ir, s->nest, t, s->opts, strlen(s->opts), &o);
