@@ -285,7 +285,7 @@ static Ref signed_bytes(IR *ir, Ref w) {
   Ref b = bare(ir, w);
   if (!interp_const(ir, b, &t) || t.dt != DT_I32) return 0;
   for (int64_t i = 0; i < t.elems; i++) {
-    int32_t v = t.data ? ((const int32_t *)t.data)[i] : (int32_t)t.splat;
+    const int64_t v = tensor_bits(&t, i);
     if (v < -128 || v > 127) return 0;
   }
   return spread(ir, g_cast(ir, b, DT_I8), node(ir, w));

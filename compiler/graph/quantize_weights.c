@@ -54,13 +54,13 @@ static int64_t row_group(const Tensor *t, const int64_t *size, int64_t row) {
 /* Elements as integers times the scale of their group, whose farthest from 0 becomes `far`; false: one is not finite */
 static bool quantised(const Tensor *w, const int64_t *size, int far, int8_t *q, int64_t groups, float *scale) {
   const int64_t n = w->dims[w->rank - 1], last = size[w->rank - 1];
-  const float *x = w->data;
   memset(scale, 0, (size_t)groups * sizeof *scale);
   for (int64_t at = 0; at < w->elems; at += n) {
     float *s = scale + row_group(w, size, at / n);
     for (int64_t i = 0; i < n; i++) {
-      if (!isfinite(x[at + i])) return false;
-      if (fabsf(x[at + i]) > fabsf(s[i / last])) s[i / last] = x[at + i];
+      const float x = data_f32(w->data, at + i);
+      if (!isfinite(x)) return false;
+      if (fabsf(x) > fabsf(s[i / last])) s[i / last] = x;
     }
   }
   for (int64_t i = 0; i < groups; i++) scale[i] /= (float)far;
@@ -68,7 +68,7 @@ static bool quantised(const Tensor *w, const int64_t *size, int far, int8_t *q, 
   for (int64_t at = 0; at < w->elems; at += n) {
     const float *s = scale + row_group(w, size, at / n);
     for (int64_t i = 0; i < n; i++) {
-      float v = s[i / last] != 0 ? rintf(x[at + i] / s[i / last]) : 0;
+      float v = s[i / last] != 0 ? rintf(data_f32(w->data, at + i) / s[i / last]) : 0;
       q[at + i] = (int8_t)(v < least ? least : v > most ? most : v);
     }
   }
@@ -165,9 +165,9 @@ static bool open_weight(IR *ir, Site *at) {
   at->w.data = t->data;
   if (ordered) return true;
   float *out = arena_alloc(&ir->ctx->model, size_mul((size_t)at->w.elems, sizeof *out));
-  const float *from = (const float *)t->data + begin;
+  int64_t from = begin;
   for (int64_t k = 0; k < at->w.elems; k++) {
-    out[k] = *from;
+    out[k] = data_f32(t->data, from);
     int a = at->w.rank - 1;
     for (; a >= 0; a--) {
       from += coef[at->by[a]];

@@ -27,13 +27,13 @@ Ref half_weight(IR *ir, Ref w, DType d) {
   const Tensor *from = &ir->tensors.p[weight_id(node(ir, w))];
   Tensor to = *from;
   uint16_t *out = arena_alloc(&ir->ctx->model, size_mul((size_t)from->elems, sizeof *out));
-  const float *in = from->data;
   to.dt = d;
   to.data = out;
   for (int64_t i = 0; i < from->elems; i++) {
-    out[i] = (uint16_t)double_to_bits(d, (double)in[i]);
-    if (in[i] != 0 && !(out[i] & 0x7fff)) out[i] |= 1; /* infinity times 0 would be NaN */
-    if (isfinite(in[i]) && !isfinite(bits_to_double(d, out[i]))) return 0;
+    const float v = data_f32(from->data, i);
+    out[i] = (uint16_t)double_to_bits(d, (double)v);
+    if (v != 0 && !(out[i] & 0x7fff)) out[i] |= 1; /* infinity times 0 would be NaN */
+    if (isfinite(v) && !isfinite(bits_to_double(d, out[i]))) return 0;
   }
   return g_cast(ir, g_weight(ir, ir_tensor(ir, &to)), DT_F32);
 }

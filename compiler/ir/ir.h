@@ -7,6 +7,7 @@
 #ifndef TGC_IR_H
 #define TGC_IR_H
 #include "../support/support.h"
+#include <string.h>
 
 /* ---- element types ---- */
 typedef enum {
@@ -193,6 +194,11 @@ int64_t reduce_identity(Op op, DType d);       /* what REDUCE by op gives of no 
 Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot);
 Ref g_weight(IR *ir, int tensor);              /* ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
 int64_t tensor_bits(const Tensor *t, int64_t i); /* element i, as CONST keeps it */
+static inline float data_f32(const void *data, int64_t i) { /* element i of floats at any address */
+  float v;
+  memcpy(&v, (const char *)data + i * (int64_t)sizeof v, sizeof v);
+  return v;
+}
 int ir_tensor(IR *ir, const Tensor *t);        /* adds to the table; the data pointer is kept, not copied */
 Ref g_iota(IR *ir, DType d, int64_t n);        /* [n]: 0, 1, ... n - 1 */
 Ref g_unary(IR *ir, Op op, Ref x);

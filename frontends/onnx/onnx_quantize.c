@@ -340,7 +340,7 @@ static const char *quantise_bias(OnnxQuant *q, const Onnx__NodeProto *n, const F
   float *scale = ARENA_NEW(&q->c->model, float, f->n);
   for (int64_t i = 0; i < f->n; i++) {
     scale[i] = x_scale * f->scale[i];
-    double x = rint((double)((const float *)b.data)[i] / (double)scale[i]);
+    double x = rint((double)data_f32(b.data, i) / (double)scale[i]);
     if (!(fabs(x) < 0x1p30)) return NULL;
     v[i] = (int32_t)x;
   }
