@@ -134,7 +134,7 @@ static void take_constants(OnnxQuant *q) {
   Onnx__GraphProto *g = q->m->graph;
   Onnx__TensorProto **tensors = ARENA_NEW(&q->c->model, Onnx__TensorProto *, g->n_initializer + g->n_node + 1);
   size_t left = 0;
-  memcpy(tensors, g->initializer, g->n_initializer * sizeof *tensors);
+  if (g->n_initializer) memcpy(tensors, g->initializer, g->n_initializer * sizeof *tensors); /* else it is NULL */
   g->initializer = tensors;
   for (size_t i = 0; i < g->n_node; i++) {
     Onnx__NodeProto *n = g->node[i];
