@@ -563,10 +563,12 @@ static Ref rebuild(IR *ir, Ref r, const Ref *s) {
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to) {
   RefMap map = { 0 };
   VEC(Ref) stack = { 0 }, src = { 0 };
-  Ref oldest = UINT32_MAX;
+  Ref oldest = UINT32_MAX; /* nodes before it, and nodes of older ranges only, are made of none of from[] */
+  uint32_t oldest_range = UINT32_MAX;
   for (int i = 0; i < n; i++) {
     refmap_set(&map, from[i], to[i]);
     if (from[i] < oldest) oldest = from[i];
+    if (node(ir, from[i])->newest_range < oldest_range) oldest_range = node(ir, from[i])->newest_range;
   }
   uint32_t origin = ir->origin;
   if (a >= oldest && !refmap_get(&map, a)) VEC_PUSH(&stack, a);
@@ -581,7 +583,7 @@ Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to) {
     }
     src.n = 0;
     for (int i = 0; i < x->nsrc; i++) {
-      Ref s = x->src[i], t = s < oldest ? s : refmap_get(&map, s);
+      Ref s = x->src[i], t = s < oldest || node(ir, s)->newest_range < oldest_range ? s : refmap_get(&map, s);
       if (!t) VEC_PUSH(&stack, s);
       VEC_PUSH(&src, t);
       same &= s == t;
