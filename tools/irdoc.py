@@ -6,7 +6,7 @@ import sys
 
 from page import ROOT, Page
 
-ROW = re.compile(r'^OP\((\w+), +(\w+), +(\w+), +"([^"]*)", +"([^"]*)", +([\w|]+), +\w+, +\w+, +(?:NO|"[^"]*"), +(?:NO|FN\(\w+\)), +"([^"]*)"\)$')
+ROW = re.compile(r'^OP\((\w+), +(\w+), +(\w+), +"([^"]*)", +"([^"]*)", +"([^"]*)", +([\w|]+), +\w+, +\w+, +(?:NO|"[^"]*"), +(?:NO|FN\(\w+\)), +"([^"]*)"\)$')
 
 
 def rows():
@@ -16,9 +16,9 @@ def rows():
 
 
 def index():
-    text = "| op | level | type | arguments | algebra | meaning |\n|---|---|---|---|---|---|\n"
-    for name, level, _, types, args, algebra, gloss in rows():
-        cells = f"`{name.lower()}`", level.lower(), f"`{types}`", f"`{args}`" if args else "", algebra.replace("|", " ").lower() if algebra != "0" else "", gloss
+    text = "| op | level | type | operands | arguments | algebra | meaning |\n|---|---|---|---|---|---|---|\n"
+    for name, level, _, types, operands, args, algebra, gloss in rows():
+        cells = f"`{name.lower()}`", level.lower(), f"`{types}`", f"`{operands}`" if operands else "", f"`{args}`" if args else "", algebra.replace("|", " ").lower() if algebra != "0" else "", gloss
         text += f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |\n"
     return text
 

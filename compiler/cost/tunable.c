@@ -38,7 +38,7 @@ static double value_of(const Tunables *t, const Row *r) {
   return r->kind == KIND_double ? *(const double *)at : r->kind == KIND_int ? *(const int *)at : *(const bool *)at;
 }
 
-static void set_value(Tunables *t, const Row *r, double v) {
+static void set_tunable(Tunables *t, const Row *r, double v) {
   char *at = (char *)t + r->field;
   if (r->kind == KIND_double) *(double *)at = v;
   else if (r->kind == KIND_int) *(int *)at = (int)v;
@@ -93,7 +93,7 @@ const char *tunables_set(Arena *a, Tunables *t, const char *text) {
     return arena_printf(a, "tunable '%s' takes %s from %g to %g, not '%s'", name, whole ? "an integer" : "a number", row.least,
                         row.most, text[n] ? text + n + 1 : "");
   if (all) scale_rates(t, v);
-  else if (i < ROWS) set_value(t, &rows[i], v);
+  else if (i < ROWS) set_tunable(t, &rows[i], v);
   else t->rates.at[rate_values[i - ROWS].rate][rate_values[i - ROWS].caller] = v;
   return NULL;
 }

@@ -50,7 +50,7 @@ static double maximum(double x, double y) {
 /* The functions of libm that ops.h names, by number of operands */
 #define FN(f) f
 #define NO NULL
-#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss) HAS_##in(name, libm)
+#define OP(name, level, in, type, operands, args, alg, takes, cost, c, libm, gloss) HAS_##in(name, libm)
 #define HAS_0(name, libm)
 #define HAS_1(name, libm) [OP_##name] = libm,
 #define HAS_2(name, libm)

@@ -54,7 +54,7 @@ typedef struct OpInfo {
   const char *name;   /* lower case: "add" */
   Level level;
   int arity;          /* number of sources, or ARITY_ANY, ARITY_SOME (at least one) */
-  const char *type, *args, *gloss;
+  const char *type, *operands, *args, *gloss;
   int algebra;
   Takes takes;
   CostClass cost;
@@ -152,7 +152,8 @@ IR *ir_new(Ctx *c);                /* lives in c->model; ir_free releases tables
 void ir_free(IR *ir);
 static inline const Node *node(const IR *ir, Ref r) { return &ir->chunk[r >> 12][r & 4095]; }
 
-/* Arguments by the names of ops.h: range_extent(x), pad_lo(x, axis). With -DTGC_CHECK_ARGS a node of another op is a BUG. */
+/* Arguments and operands by the names of ops.h: range_extent(x), pad_lo(x, axis), load_buffer(x), red_range(x, i). An operand
+ * that is absent is 0: load_gate(x). With -DTGC_CHECK_ARGS a node of another op is a BUG. */
 static inline const int64_t *args_of(const Node *x, Op op) {
 #ifdef TGC_CHECK_ARGS
   CHECK(x->op == op);
@@ -160,7 +161,39 @@ static inline const int64_t *args_of(const Node *x, Op op) {
   (void)op;
   return x->arg;
 }
+static inline Ref operand_at(const Node *x, Op op, int i) {
+#ifdef TGC_CHECK_ARGS
+  CHECK(x->op == op && i < x->nsrc);
+#endif
+  (void)op;
+  return x->src[i];
+}
+static inline Ref operand_if_any(const Node *x, Op op, int i) {
+#ifdef TGC_CHECK_ARGS
+  CHECK(x->op == op);
+#endif
+  (void)op;
+  return i < x->nsrc ? x->src[i] : 0;
+}
 #include "accessors.h"
+
+/* Operands of nodes that may be of several ops. Code that takes any op walks over src[i]. Only where a node may be of ops whose
+ * first operands have different names, or where its op is not known yet, that operand is src[0]. */
+void check_operand(const Node *x, int i, const char *name); /* a BUG where operand i has another name; NULL: lhs and rhs */
+static inline Ref operand_named(const Node *x, int i, const char *name) {
+#ifdef TGC_CHECK_ARGS
+  check_operand(x, i, name);
+#endif
+  (void)name;
+  return x->src[i];
+}
+static inline Ref operand(const Node *x) { return operand_named(x, 0, "data"); } /* the only one, or the one named data */
+static inline Ref lhs(const Node *x) { return operand_named(x, 0, NULL); } /* of an op of two operands without names */
+static inline Ref rhs(const Node *x) { return operand_named(x, 1, NULL); }
+static inline Ref access_buffer(const Node *x) { return operand_named(x, 0, "buffer"); } /* LOAD STORE TILE PREFETCH */
+static inline Ref access_index(const Node *x) { return operand_named(x, 1, "index"); }
+static inline Ref access_gate(const Node *x) { return x->op == OP_STORE ? store_gate(x) : load_gate(x); } /* 0: none */
+static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* SET GET */
 
 uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds; set ir->origin to it */
 /* What a pass gave is not what it promises: a bug, or where passes went on from a dump, what was changed in that */

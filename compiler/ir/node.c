@@ -21,8 +21,8 @@ const OpInfo op_info[OP_COUNT] = {
   [OP_NONE] = { .name = "NONE" },
 #define FN(f) #f
 #define NO NULL
-#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                        \
-  [OP_##name] = { #name, (Level)level, in, type, args, gloss, alg, TAKES_##takes, COST_##cost, c, libm },
+#define OP(name, level, in, type, operands, args, alg, takes, cost, c, libm, gloss)                                              \
+  [OP_##name] = { #name, (Level)level, in, type, operands, args, gloss, alg, TAKES_##takes, COST_##cost, c, libm },
 #include "ops.h"
 #undef OP
 #undef FN
@@ -30,7 +30,7 @@ const OpInfo op_info[OP_COUNT] = {
 };
 #define FN(f) true
 #define NO false
-#define OP(name, level, in, type, args, alg, takes, cost, c, libm, gloss)                                                        \
+#define OP(name, level, in, type, operands, args, alg, takes, cost, c, libm, gloss)                                              \
   static_assert((int)level != L_EXPR || COST_##cost != COST_NONE, "an elementwise op without a price: " #name);                  \
   static_assert((COST_##cost != COST_FUNC && COST_##cost != COST_LIBM) || libm, "a function without a name in libm: " #name);
 #include "ops.h"
@@ -65,6 +65,19 @@ Op op_from_text(const char *s, size_t n) { /* the table spells names in capitals
 }
 
 bool op_by_lane(Op op) { return op_info[op].level == L_EXPR || op == OP_SCALB; }
+
+void check_operand(const Node *x, int i, const char *name) {
+  const char *p = op_info[x->op].operands;
+  CHECK(i < x->nsrc);
+  if (!name) CHECK(!*p && x->nsrc == 2);
+  else if (x->nsrc > 1 || strcmp(name, "data")) {
+    for (; i && *p; i--) {
+      p += strcspn(p, " ");
+      p += strspn(p, " ");
+    }
+    CHECK(strcspn(p, " ") == strlen(name) && !strncmp(p, name, strlen(name)));
+  }
+}
 
 bool op_takes(Op op, DType d) {
   switch (op_info[op].takes) {

@@ -366,7 +366,7 @@ typedef struct Operands {
   const Tensor *x, *w, *b, *more;
 } Operands;
 
-static double operand(const Operands *o, const Tensor *t, char what, int64_t i) {
+static double element_of(const Operands *o, const Tensor *t, char what, int64_t i) {
   const double v = t ? tensor_value(t, i) : constant(o->g, what, i);
   return what == 'x' && o->g->negated ? -v : v;
 }
@@ -411,22 +411,22 @@ static void add_window(const Operands *o, const int64_t *at, double *y, int64_t 
           for (int64_t c = 0; c < cg; c++) {
             const int64_t ch = m / mg * cg + c;
             if (g->kind == CONV)
-              y[(b * g->maps + m) * windows + pixel] += operand(o, o->x, 'x', (b * g->channels + ch) * source + other) *
-                                                        operand(o, o->w, 'w', (m * cg + c) * taps + tap);
+              y[(b * g->maps + m) * windows + pixel] += element_of(o, o->x, 'x', (b * g->channels + ch) * source + other) *
+                                                        element_of(o, o->w, 'w', (m * cg + c) * taps + tap);
             else
-              y[(b * g->maps + m) * windows + other] += operand(o, o->x, 'x', (b * g->channels + ch) * source + pixel) *
-                                                        operand(o, o->w, 'w', (ch * mg + m % mg) * taps + tap);
+              y[(b * g->maps + m) * windows + other] += element_of(o, o->x, 'x', (b * g->channels + ch) * source + pixel) *
+                                                        element_of(o, o->w, 'w', (ch * mg + m % mg) * taps + tap);
           }
         continue;
       }
       for (int64_t c = 0; c < g->channels; c++) {
         if (g->kind == COL2IM) { /* the windows' elements go back to where they were cut out */
-          y[(b * g->channels + c) * source + other] += operand(o, o->x, 'x',
-                                                               ((b * g->channels + c) * taps + tap) * windows + pixel);
+          y[(b * g->channels + c) * source + other] += element_of(o, o->x, 'x',
+                                                                  ((b * g->channels + c) * taps + tap) * windows + pixel);
           continue;
         }
         double *to = &y[(b * g->channels + c) * windows + pixel];
-        const double v = operand(o, o->x, 'x', (b * g->channels + c) * source + other);
+        const double v = element_of(o, o->x, 'x', (b * g->channels + c) * source + other);
         if (g->kind == MAX_POOL || g->kind == GLOBAL_MAX) *to = seen[pixel] == 1 || v > *to || isnan(v) ? v : *to;
         else *to += g->kind == LP_POOL || g->kind == GLOBAL_LP ? pow(fabs(v), (double)g->p) : v;
       }
@@ -438,7 +438,7 @@ static double finished(const Operands *o, double v, int64_t i, int64_t result, i
   const Geometry *g = o->g;
   if (g->kind == AVERAGE_POOL || g->kind == GLOBAL_AVERAGE) v /= (double)seen;
   if (g->kind == LP_POOL || g->kind == GLOBAL_LP) v = pow(v, 1 / (double)g->p);
-  if (g->bias) v += operand(o, o->b, 'b', i / result % g->maps);
+  if (g->bias) v += element_of(o, o->b, 'b', i / result % g->maps);
   if (g->after == AFTER_RELU && v < 0) v = 0;
   if (g->after == AFTER_ADD) v += tensor_value(o->more, i);
   return v;

@@ -96,12 +96,12 @@ BAD_GRAPH(permute_twice, SHAPED(OP_PERMUTE, DT_F32, 1, &x, L(0, 0), 3, 3))
 BAD_GRAPH(shrink_outside, SHAPED(OP_SHRINK, DT_F32, 1, &x, L(0, 1, 1, 1), 3, 4))
 BAD_GRAPH(window_outside, SHAPED(OP_WINDOW, DT_F32, 1, &x, L(1, 2, 1), 3, 3, 2))
 BAD_GRAPH(pad_shape, SHAPED(OP_PAD, DT_F32, 2, ((Ref[]){ x, c_float(ir, DT_F32, 0) }), L(0, 1, 0, 0), 3, 4))
-BAD_GRAPH(pad_fill, SHAPED(OP_PAD, DT_F32, 2, ((Ref[]){ x, x }), L(0, 1, 0, 0), 3, 5))
+BAD_GRAPH(pad_vector_fill, SHAPED(OP_PAD, DT_F32, 2, ((Ref[]){ x, x }), L(0, 1, 0, 0), 3, 5))
 BAD_GRAPH(cat_shape, SHAPED(OP_CAT, DT_F32, 2, ((Ref[]){ x, x }), L(0), 6, 5))
 BAD_GRAPH(gather_float, SHAPED(OP_GATHER, DT_F32, 2, ((Ref[]){ x, x }), L(0), 3, 4))
 BAD_GRAPH(scatter_shape, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_ADD, 0), 4, 3))
 BAD_GRAPH(op_of_scatter, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_SUB, 0), 3, 4))
-BAD_GRAPH(scatter_index, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I32), x }), L(OP_NONE, 0), 3, 4))
+BAD_GRAPH(scatter_i32_index, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I32), x }), L(OP_NONE, 0), 3, 4))
 BAD_GRAPH(axis_of_scatter, SHAPED(OP_SCATTER, DT_F32, 3, ((Ref[]){ x, g_cast(ir, x, DT_I64), x }), L(OP_NONE, 2), 3, 4))
 BAD_GRAPH(reduce_axis, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_ADD, 4), 3, 4))
 BAD_GRAPH(op_of_reduce, SHAPED(OP_REDUCE, DT_F32, 1, &x, L(OP_SUB, 2), 3, 1))
@@ -124,12 +124,12 @@ static void bad_graphs(void **state) {
   BREAKS(shrink_outside, "reaches outside of its source");
   BREAKS(window_outside, "reaches outside of its source");
   BREAKS(pad_shape, "wrong shape");
-  BREAKS(pad_fill, "the fill is not a scalar");
+  BREAKS(pad_vector_fill, "the fill is not a scalar");
   BREAKS(cat_shape, "shapes of sources differ");
   BREAKS(gather_float, "a source is not i64");
   BREAKS(scatter_shape, "wrong shape");
   BREAKS(op_of_scatter, "cannot join by this op");
-  BREAKS(scatter_index, "a source is not i64");
+  BREAKS(scatter_i32_index, "a source is not i64");
   BREAKS(axis_of_scatter, "no such axis");
   BREAKS(reduce_axis, "no such axis");
   BREAKS(op_of_reduce, "cannot reduce by this op");

@@ -253,7 +253,7 @@ static Op scatter_reduction(Build *b) {
 }
 
 /* NULL: the indices are not known, or the way of known ones does not do */
-static const int64_t *scatter_index(Build *b) {
+static const int64_t *fixed_index(Build *b) {
   Tensor t;
   const Node *x = in_node(b, 0), *index = in_node(b, 1);
   const int64_t most = FOLD_ELEMS * 4096;
@@ -283,7 +283,7 @@ void op_scatter_nd(Build *b) {
   int64_t n = dims_elems(idx->dims, outer), inner = dims_elems(x->dims + k, rest), total = dims_elems(x->dims, (int)k);
   Ref flat = g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }),
       updates = g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner });
-  const int64_t *v = scatter_index(b);
+  const int64_t *v = fixed_index(b);
   if (v) {
     int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
     for (int64_t i = 0; i < n; i++)
@@ -311,7 +311,7 @@ void op_scatter_elements(Build *b) {
   if (!fits) bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank), dims_text(b, x->dims, x->rank),
         dims_text(b, idx->dims, idx->rank));
   int64_t n = dims_elems(idx->dims, idx->rank), total = dims_elems(x->dims, x->rank);
-  const int64_t *v = scatter_index(b);
+  const int64_t *v = fixed_index(b);
   if (v) {
     int64_t *to = ARENA_NEW(&b->c->model, int64_t, n + 1);
     for (int64_t i = 0; i < n; i++) {

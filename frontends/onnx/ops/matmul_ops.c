@@ -150,7 +150,7 @@ static Ref take_diagonal(Build *b, Ref x, int i, int j) {
   return without_axes(ir, g_gather(ir, x, at, j), 1u << j);
 }
 
-static Ref operand(Build *b, const Terms *t, Ref x, char *term, int n) {
+static Ref in_order(Build *b, const Terms *t, Ref x, char *term, int n) {
   IR *ir = b->ir;
   for (int j = n - 1; j > 0; j--) {
     char *first = memchr(term, term[j], (size_t)j);
@@ -215,7 +215,7 @@ void op_einsum(Build *b) {
   for (k = 0; k < b->nin; k++) {
     const char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
     int n = spell(b, p, (size_t)(stop - p), in_node(b, k)->rank, term);
-    Ref x = operand(b, &t, g_cast(ir, b->in[k], acc), term, n);
+    Ref x = in_order(b, &t, g_cast(ir, b->in[k], acc), term, n);
     r = r ? g_binary(ir, OP_MUL, r, x) : x;
     p = stop + 1;
   }
