@@ -61,8 +61,8 @@ static bool int_const(const IR *ir, Ref r, int64_t *v) {
 /* r is op(x, m) with a constant m > 1 */
 static bool by_const(const IR *ir, Ref r, Op op, Ref *x, int64_t *m) {
   const Node *n = node(ir, r);
-  if (n->op != op || n->dt != DT_I64 || !int_const(ir, n->src[1], m) || *m <= 1) return false;
-  *x = n->src[0];
+  if (n->op != op || n->dt != DT_I64 || !int_const(ir, rhs(n), m) || *m <= 1) return false;
+  *x = lhs(n);
   return true;
 }
 
@@ -99,17 +99,17 @@ static bool sum_add(const IR *ir, Sum *s, Ref r, int64_t k) {
     }
     bool open = x->dt == DT_I64 && n + 2 <= MAX_TERMS && ++steps <= MAX_STEPS;
     if (open && x->op == OP_ADD) {
-      stack[n++] = (Term){ x->src[0], t.k };
-      stack[n++] = (Term){ x->src[1], t.k };
+      stack[n++] = (Term){ lhs(x), t.k };
+      stack[n++] = (Term){ rhs(x), t.k };
     } else if (open && x->op == OP_SUB && i64_mul(t.k, -1, &part)) {
-      stack[n++] = (Term){ x->src[0], t.k };
-      stack[n++] = (Term){ x->src[1], part };
-    } else if (open && x->op == OP_MUL && int_const(ir, x->src[1], &c) && i64_mul(t.k, c, &part)) {
-      stack[n++] = (Term){ x->src[0], part };
-    } else if (open && x->op == OP_MUL && int_const(ir, x->src[0], &c) && i64_mul(t.k, c, &part)) {
-      stack[n++] = (Term){ x->src[1], part };
+      stack[n++] = (Term){ lhs(x), t.k };
+      stack[n++] = (Term){ rhs(x), part };
+    } else if (open && x->op == OP_MUL && int_const(ir, rhs(x), &c) && i64_mul(t.k, c, &part)) {
+      stack[n++] = (Term){ lhs(x), part };
+    } else if (open && x->op == OP_MUL && int_const(ir, lhs(x), &c) && i64_mul(t.k, c, &part)) {
+      stack[n++] = (Term){ rhs(x), part };
     } else if (open && x->op == OP_NEG && i64_mul(t.k, -1, &part)) {
-      stack[n++] = (Term){ x->src[0], part };
+      stack[n++] = (Term){ operand(x), part };
     } else if (!sum_term(ir, s, t.r, t.k)) {
       return false;
     }
@@ -424,9 +424,9 @@ Ref ix_lt(IR *ir, Ref a, Ref b) { return compare(ir, a, b, 0); }
 static bool half_open(const IR *ir, Ref r, Ref *e, int64_t *limit, bool *above) {
   const Node *x = node(ir, r);
   if (x->op != OP_CMPLT) return false;
-  *above = int_const(ir, x->src[0], limit);
+  *above = int_const(ir, lhs(x), limit);
   *e = x->src[*above];
-  return *above || int_const(ir, x->src[1], limit);
+  return *above || int_const(ir, rhs(x), limit);
 }
 
 /* Adds the condition r to p[0..*n), which is sorted by node_order; false: the conjunction is false. */
@@ -463,8 +463,8 @@ Ref ix_and(IR *ir, Ref a, Ref b) {
     if (x->vmin == 1 && x->vmax == 1) continue;
     if (x->vmin == 0 && x->vmax == 0) return truth(ir, false);
     if (x->op == OP_AND && depth + 2 <= 2 * MAX_TERMS && ++steps < MAX_TERMS) {
-      stack[depth++] = x->src[0];
-      stack[depth++] = x->src[1];
+      stack[depth++] = lhs(x);
+      stack[depth++] = rhs(x);
     } else if (!conjoin(ir, p, &n, r)) {
       return truth(ir, false);
     }
@@ -547,12 +547,12 @@ static Ref rebuild(IR *ir, Ref r, const Ref *s) {
     break;
   case OP_WHERE: if (s0->vmin == s0->vmax) return s[s0->vmin ? 1 : 2]; break;
   case OP_LOAD:
-    if (x->nsrc == 4 && node(ir, s[2])->vmax == 0) return s[3];
-    if (x->nsrc == 4 && node(ir, s[2])->vmin == 1)
+    if (load_gate(x) && node(ir, s[2])->vmax == 0) return s[3];
+    if (load_gate(x) && node(ir, s[2])->vmin == 1)
       return node_make(ir, OP_LOAD, (DType)x->dt, 1, 2, s, x->narg, x->arg, 0, NULL);
     break;
   case OP_STORE:
-    if (x->nsrc == 4 && node(ir, s[3])->vmin == 1)
+    if (store_gate(x) && node(ir, s[3])->vmin == 1)
       return node_make(ir, OP_STORE, (DType)x->dt, 1, 3, s, x->narg, x->arg, 0, NULL);
     break;
   default: break;

@@ -124,7 +124,7 @@ Ref g_reshape(IR *ir, Ref x, int rank, const int64_t *dims) {
   if (same_dims(n, rank, dims)) return x;
   FITS(dims_elems(n->dims, n->rank) == dims_elems(dims, rank), "%lld elements do not fill a shape of %lld",
        (long long)dims_elems(n->dims, n->rank), (long long)dims_elems(dims, rank));
-  if (n->op == OP_RESHAPE) return g_reshape(ir, n->src[0], rank, dims);
+  if (n->op == OP_RESHAPE) return g_reshape(ir, operand(n), rank, dims);
   return graph_node(ir, OP_RESHAPE, (DType)n->dt, 1, &x, 0, NULL, rank, dims);
 }
 
@@ -142,7 +142,7 @@ Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims) {
   for (int i = 0; i < rank; i++)
     FITS(n->dims[i] == dims[i] || n->dims[i] == 1, "extent %lld does not broadcast to %lld", (long long)n->dims[i],
          (long long)dims[i]);
-  if (n->op == OP_EXPAND) x = n->src[0];
+  if (n->op == OP_EXPAND) x = operand(n);
   return graph_node(ir, OP_EXPAND, (DType)n->dt, 1, &x, 0, NULL, rank, dims);
 }
 
@@ -161,7 +161,7 @@ Ref g_permute(IR *ir, Ref x, const int64_t *perm) {
   if (identity) return x;
   if (n->op == OP_PERMUTE) {
     for (int i = 0; i < n->rank; i++) both[i] = permute_perm(n, perm[i]);
-    return g_permute(ir, n->src[0], both);
+    return g_permute(ir, operand(n), both);
   }
   return graph_node(ir, OP_PERMUTE, (DType)n->dt, 1, &x, n->rank, perm, n->rank, dims);
 }
@@ -252,7 +252,7 @@ int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong) {
   *wrong = x->vmin;
   if (x->vmax < 0 || x->vmin >= extent) return -1;
   while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW)
-    x = node(ir, x->src[0]);
+    x = node(ir, operand(x));
   if (x->op != OP_WEIGHT) return 0;
   const Tensor *t = &ir->tensors.p[weight_id(x)];
   for (int64_t i = 0; i < t->elems; i++) {

@@ -55,7 +55,7 @@ static void verify_types(const IR *ir, Ref r) {
     }
     p++;
   }
-  if (x->op == OP_BITCAST) NEED(dtype_info[x->dt].bits == dtype_info[node(ir, x->src[0])->dt].bits, "the widths differ");
+  if (x->op == OP_BITCAST) NEED(dtype_info[x->dt].bits == dtype_info[node(ir, operand(x))->dt].bits, "the widths differ");
   Op op = x->op == OP_REDUCE || x->op == OP_SCATTER || x->op == OP_RED || x->op == OP_HRED ? (Op)x->arg[0] : (Op)x->op;
   if (op_info[op].level == L_EXPR) NEED(op_takes(op, (DType)node(ir, x->src[op == OP_WHERE])->dt), "not defined on this type");
 }
@@ -118,7 +118,7 @@ static void verify_movement(const IR *ir, Ref r, const Node *x, const Node *s) {
   }
   case OP_PAD:
     NEED(x->rank == n, "the rank changes");
-    NEED(!node(ir, x->src[1])->rank, "the fill is not a scalar");
+    NEED(!node(ir, pad_fill(x))->rank, "the fill is not a scalar");
     for (int i = 0; i < n; i++)
       NEED(a[i] >= 0 && a[n + i] >= 0 && x->dims[i] - a[i] - a[n + i] == s->dims[i], "wrong shape");
     return;
@@ -163,7 +163,7 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
   }
   case OP_IOTA: NEED(x->rank == 1 && x->dt == DT_I64, "not an i64 vector"); break;
   case OP_GATHER: {
-    const Node *index = node(ir, x->src[1]);
+    const Node *index = node(ir, gather_index(x));
     NEED(index->dt == DT_I64, "the index is not i64");
     NEED(same_shape(x, index) && s->rank == x->rank, "wrong shape");
     NEED(a[0] >= 0 && a[0] < x->rank, "no such axis");
@@ -171,9 +171,9 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
     break;
   }
   case OP_SCATTER: {
-    const Node *index = node(ir, x->src[1]);
+    const Node *index = node(ir, scatter_index(x));
     NEED(!a[0] || reducing(a[0]), "cannot join by this op");
-    NEED(same_shape(x, s) && same_shape(index, node(ir, x->src[2])) && index->rank == x->rank, "wrong shape");
+    NEED(same_shape(x, s) && same_shape(index, node(ir, scatter_updates(x))) && index->rank == x->rank, "wrong shape");
     NEED(a[1] >= 0 && a[1] < x->rank, "no such axis");
     for (int i = 0; i < x->rank; i++) NEED(i == a[1] || index->dims[i] == x->dims[i], "shapes of sources differ");
     break;
@@ -216,19 +216,18 @@ void ir_verify_graph(const Graph *g) {
 /* ---- kernels and programs: what both have ---- */
 static void verify_access(const IR *ir, Ref r, const Node *x) {
   bool load = x->op == OP_LOAD;
-  int gate = load ? 2 : 3;
   NEED(x->nsrc == (load ? 2 : 3) || x->nsrc == 4, "wrong number of sources");
-  const Node *buf = node(ir, x->src[0]), *index = node(ir, x->src[1]), *value = load ? x : node(ir, x->src[2]);
+  const Node *buf = node(ir, access_buffer(x)), *index = node(ir, access_index(x)), *value = load ? x : node(ir, store_value(x));
   NEED(buf->op == OP_BUFFER, "the first source is not a buffer");
   NEED(value->dt == buf->dt, "the element is of another type than the buffer");
   NEED(index->dt == DT_I64, "the index is not i64");
   NEED(index->lanes == 1 || index->lanes == value->lanes, "as many indices as lanes, or one");
-  if (x->nsrc < 4) return;
-  const Node *cond = node(ir, x->src[gate]);
+  if (!access_gate(x)) return;
+  const Node *cond = node(ir, access_gate(x));
   NEED(cond->dt == DT_BOOL, "the gate is not bool");
   NEED(cond->lanes == 1 || cond->lanes == value->lanes, "as many gates as lanes, or one");
   if (!load) return;
-  const Node *other = node(ir, x->src[3]);
+  const Node *other = node(ir, load_else(x));
   NEED(other->dt == x->dt && other->lanes == x->lanes, "the alternative is of another type");
 }
 
@@ -247,9 +246,9 @@ static void verify_inner(const IR *ir, Ref r) {
     break;
   case OP_LOAD: case OP_STORE: verify_access(ir, r, x); break;
   case OP_TILE: case OP_PREFETCH:
-    NEED(node(ir, x->src[0])->op == OP_BUFFER, "the first source is no buffer");
-    NEED(x->op == OP_PREFETCH || node(ir, x->src[0])->dt == x->dt, "another type than the buffer");
-    NEED(node(ir, x->src[1])->dt == DT_I64 && node(ir, x->src[1])->lanes == 1, "the index is not one i64");
+    NEED(node(ir, access_buffer(x))->op == OP_BUFFER, "the first source is no buffer");
+    NEED(x->op == OP_PREFETCH || node(ir, access_buffer(x))->dt == x->dt, "another type than the buffer");
+    NEED(node(ir, access_index(x))->dt == DT_I64 && node(ir, access_index(x))->lanes == 1, "the index is not one i64");
     break;
   default: break;
   }
@@ -357,11 +356,11 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     return;
   case OP_LANE: NEED(x->lanes == 1 && x->arg[0] >= 0 && x->arg[0] < s->lanes, "no such lane"); return;
   case OP_SHUFFLE:
-    NEED(node(ir, x->src[1])->lanes == s->lanes, "lanes of sources differ");
+    NEED(node(ir, rhs(x))->lanes == s->lanes, "lanes of sources differ");
     for (int i = 0; i < x->lanes; i++) NEED(x->arg[i] >= 0 && x->arg[i] < 2 * s->lanes, "no such lane");
     return;
   case OP_DOT: {
-    const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
+    const Node *a = node(ir, dot_x(x)), *b = node(ir, dot_y(x));
     int group = b->lanes / x->lanes;
     NEED(s->lanes == x->lanes, "lanes of sources differ");
     NEED(group > 1 && group * x->lanes == b->lanes && (a->lanes == b->lanes || a->lanes == group), "not one group for each lane");
@@ -371,7 +370,7 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
   }
   case OP_TILE: NEED(x->arg[0] > 0 && x->lanes % x->arg[0] == 0, "rows of different lengths"); return;
   case OP_MMA: {
-    const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
+    const Node *a = node(ir, mma_x(x)), *b = node(ir, mma_y(x));
     const int64_t rows = x->arg[0], depth = x->arg[1];
     NEED(rows > 0 && depth > 0 && s->lanes == x->lanes && x->lanes % rows == 0, "no matrices");
     NEED(a->lanes % (rows * depth) == 0 && a->lanes / rows * (x->lanes / rows) == b->lanes,
@@ -382,7 +381,7 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
   }
   case OP_SPILL: NEED(s->lanes == x->lanes, "lanes of sources differ"); return;
   case OP_PART:
-    NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, x->src[1])->lanes == 1, "no part of a tile in memory");
+    NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, part_index(x))->lanes == 1, "no part of a tile in memory");
     return;
   case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
   case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
@@ -394,18 +393,18 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
 }
 
 static void verify_variable(const IR *ir, Ref r, const Node *x) {
-  const Node *acc = x->op == OP_ACC ? x : node(ir, x->src[0]), *value = x;
+  const Node *acc = x->op == OP_ACC ? x : node(ir, variable_of(x)), *value = x;
   if (x->op == OP_ACC) {
     NEED(x->nsrc == 1, "one initial value is wanted");
-    value = node(ir, x->src[0]);
+    value = node(ir, acc_init(x));
   } else if (x->op == OP_SET) {
-    value = node(ir, x->src[1]);
+    value = node(ir, set_value(x));
   }
   NEED(acc->op == OP_ACC, "the first source is not a variable");
   NEED(value->dt == acc->dt && value->lanes == acc->lanes, "another type than the variable");
   for (int i = 1; x->op == OP_GET && i < x->nsrc; i++) {
     const Node *set = node(ir, x->src[i]);
-    NEED(set->op == OP_SET && set->src[0] == x->src[0], "not a set of the variable");
+    NEED(set->op == OP_SET && set_acc(set) == get_acc(x), "not a set of the variable");
   }
 }
 
@@ -417,7 +416,7 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   const bool binder = x->op == OP_RED || x->op == OP_NEST;
   verify_inner(ir, r);
   if (!binder && x->op != OP_SINK) verify_lanes(ir, r, x);
-  NEED(x->op != OP_RED || node(ir, x->src[0])->lanes == x->lanes, "lanes of sources differ");
+  NEED(x->op != OP_RED || node(ir, red_value(x))->lanes == x->lanes, "lanes of sources differ");
   for (int i = 0; i < x->nsrc; i++) {
     const Op s = (Op)node(ir, x->src[i])->op;
     NEED(!(binder && i) || s == OP_RANGE, "ranges are wanted");
@@ -482,7 +481,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       if (node(ir, scopes.p[nest.p[d]].range)->arg[2] == RK_THREAD) in_threads = nest.p[d] + 1;
     verify_inner(ir, r);
     NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
-    const bool own = x->op == OP_STORE && ir->bufs.p[node(ir, x->src[0])->arg[0]].kind == BUF_LOCAL;
+    const bool own = x->op == OP_STORE && ir->bufs.p[node(ir, store_buffer(x))->arg[0]].kind == BUF_LOCAL;
     if (x->op == OP_STORE && !in_threads && !own) alone = r;
     verify_lanes(ir, r, x);
     for (int k = 0; k < x->nsrc; k++) {
@@ -503,19 +502,19 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     }
     if (x->op == OP_ACC || x->op == OP_SET || x->op == OP_GET) verify_variable(ir, r, x);
     if (x->op == OP_LOOP) {
-      const Node *range = node(ir, x->src[0]);
+      const Node *range = node(ir, loop_range(x));
       NEED(range->op == OP_RANGE, "loops over no range");
       NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH,
            "a range that was to be replicated");
       NEED(range->arg[2] != RK_THREAD || !in_threads, "a range of threads inside another one");
       threads |= range->arg[2] == RK_THREAD;
-      for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != x->src[0], "a loop inside itself");
+      for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != loop_range(x), "a loop inside itself");
       VEC_PUSH(&nest, (Ref)scopes.n);
-      VEC_PUSH(&scopes, ((Scope){ x->src[0], true }));
+      VEC_PUSH(&scopes, ((Scope){ loop_range(x), true }));
       continue;
     }
     if (x->op == OP_END) {
-      NEED(nest.n > 1 && scopes.p[nest.p[nest.n - 1]].range == x->src[0], "ends another loop than the innermost");
+      NEED(nest.n > 1 && scopes.p[nest.p[nest.n - 1]].range == end_range(x), "ends another loop than the innermost");
       scopes.p[nest.p[--nest.n]].open = false;
       continue;
     }

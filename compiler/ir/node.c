@@ -304,7 +304,7 @@ static Span bounds(const IR *ir, const Node *x) {
 
 bool node_widens(const IR *ir, const Node *x) {
   if (x->op != OP_CAST || !dt_int((DType)x->dt)) return false;
-  DType from = (DType)node(ir, x->src[0])->dt, to = (DType)x->dt;
+  DType from = (DType)node(ir, operand(x))->dt, to = (DType)x->dt;
   bool same = dtype_info[from].cls == dtype_info[to].cls;
   return dt_int(from) && dtype_info[from].bits < dtype_info[to].bits && (same || dtype_info[from].cls == 'u');
 }
@@ -380,7 +380,7 @@ bool node_is_const(const IR *ir, Ref r, int64_t *bits) {
   if (x->varies) return false; /* most do, and views of views may be many */
   while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW ||
          x->op == OP_BCAST)
-    x = node(ir, x->src[0]);
+    x = node(ir, operand(x));
   if (x->op != OP_CONST) return false;
   if (bits) *bits = x->arg[0];
   return true;

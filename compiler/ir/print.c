@@ -18,14 +18,14 @@ enum { BLOB_ALIGN = 64, BLOB_MIN_ELEMS = 17 }; /* shorter weights stay readable 
 static Ref splat_const(const IR *ir, Ref r, bool graph) {
   const Node *x = node(ir, r);
   if (graph && x->op == OP_EXPAND) {
-    r = x->src[0];
+    r = operand(x);
     if (node(ir, r)->op != OP_RESHAPE) return 0;
     x = node(ir, r);
   }
   if (graph && x->op == OP_RESHAPE) {
     for (int i = 0; i < x->rank; i++)
       if (x->dims[i] != 1) return 0;
-    r = x->src[0];
+    r = operand(x);
   }
   return node(ir, r)->op == OP_CONST ? r : 0;
 }

@@ -5,7 +5,7 @@
 bool op_is_movement(Op op) { return op_info[op].algebra & MOVE && op != OP_CAT && op != OP_PAD; }
 
 Ref view_base(const IR *ir, Ref r) {
-  while (op_is_movement((Op)node(ir, r)->op)) r = node(ir, r)->src[0];
+  while (op_is_movement((Op)node(ir, r)->op)) r = operand(node(ir, r));
   return r;
 }
 
@@ -51,7 +51,7 @@ static void reshape_index(IR *ir, const Node *x, const Node *y, const Ref *idx, 
 }
 
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at) {
-  const Node *x = node(ir, view), *y = node(ir, x->src[0]);
+  const Node *x = node(ir, view), *y = node(ir, operand(x));
   switch ((Op)x->op) {
   case OP_RESHAPE: reshape_index(ir, x, y, idx, at); return;
   case OP_EXPAND:
