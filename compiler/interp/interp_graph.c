@@ -105,7 +105,7 @@ static void count_uses(Eval *e) {
 
 /* Dynamic variables are bounded by the weight of the tree; see MAX_VARS. */
 static int own_weight(const Eval *e, const Node *x) {
-  return 1 + (x->op == OP_RESHAPE ? 2 * tape_splits(x, node(e->ir, x->src[0])) : x->op == OP_GATHER);
+  return 1 + (x->op == OP_RESHAPE ? 2 * tape_splits(x, node(e->ir, operand(x))) : x->op == OP_GATHER);
 }
 
 static int source_weight(const Eval *e, Ref r) { return item(e, r)->stored ? 1 : item(e, r)->weight; }
@@ -128,11 +128,11 @@ static void lighten(Eval *e, const Node *x) {
   for (int k = 1; k < x->nsrc; k++)
     if (source_weight(e, x->src[k]) > source_weight(e, r)) r = x->src[k];
   CHECK(source_weight(e, r) > 1);
-  for (;; r = node(e->ir, r)->src[0]) {
+  for (;; r = operand(node(e->ir, r))) {
     path[n++] = item(e, r);
     const Node *top = node(e->ir, path[best]->ref), *y = node(e->ir, r);
     if (dims_elems(y->dims, y->rank) < dims_elems(top->dims, top->rank)) best = n - 1;
-    if (!is_view((Op)y->op) || source_weight(e, y->src[0]) == 1) break;
+    if (!is_view((Op)y->op) || source_weight(e, operand(y)) == 1) break;
   }
   path[best]->stored = true;
   for (int i = best - 1; i >= 0; i--) path[i]->weight = tree_weight(e, node(e->ir, path[i]->ref));
@@ -245,12 +245,12 @@ static bool run_alone(Eval *e, Ref r, Value *out) {
 }
 
 static bool run_scatter(Eval *e, const Node *x, const Value *out) {
-  const Node *u = node(e->ir, x->src[2]);
+  const Node *u = node(e->ir, scatter_updates(x));
   const int axis = (int)scatter_axis(x);
   const int64_t extent = x->dims[axis], n = u->dims[axis], inner = dims_elems(x->dims + axis + 1, x->rank - axis - 1);
   Value index = { 0 }, updates = { 0 };
-  bool ok = run_map(e, x->src[0], false, out, 0, out->elems, 0) && run_alone(e, x->src[1], &index) &&
-            run_alone(e, x->src[2], &updates);
+  bool ok = run_map(e, scatter_data(x), false, out, 0, out->elems, 0) && run_alone(e, scatter_index(x), &index) &&
+            run_alone(e, scatter_updates(x), &updates);
   ok = ok && spend(e, updates.elems, 2);
   for (int64_t k = 0; ok && k < updates.elems; k++) {
     const int64_t place = bits_at(&index, k), to = (k / inner / n * extent + place) * inner + k % inner;
@@ -437,8 +437,8 @@ static void add_summand(Job *j, Ref r, const Affine *at) {
   const Node *x = node(j->e->ir, r);
   j->b = -1;
   if (reduce_op(j->x) == OP_ADD && x->op == OP_MUL && !eval_value(j->e, r)) {
-    j->a = tape_add(j->e, &j->t, x->src[0], at, false);
-    j->b = tape_add(j->e, &j->t, x->src[1], at, false);
+    j->a = tape_add(j->e, &j->t, lhs(x), at, false);
+    j->b = tape_add(j->e, &j->t, rhs(x), at, false);
   } else {
     j->a = tape_add(j->e, &j->t, r, at, false);
   }
@@ -468,7 +468,7 @@ static bool reduce(Job *j) {
 }
 
 static bool run_reduce(Eval *e, const Node *x, Value *out) {
-  const Node *s = node(e->ir, x->src[0]);
+  const Node *s = node(e->ir, operand(x));
   Affine at[MAX_RANK];
   Job j = { .e = e, .x = x, .out = out, .kept = ~reduce_axes(x) };
   if (!dims_elems(s->dims, s->rank)) { /* nothing to combine */
@@ -479,7 +479,7 @@ static bool run_reduce(Eval *e, const Node *x, Value *out) {
   }
   tape_open(&j.t, s->rank, s->dims);
   tape_identity(&j.t, at);
-  add_summand(&j, x->src[0], at);
+  add_summand(&j, operand(x), at);
   tape_ready(&j.t, j.kept);
   int64_t stride = 1;
   for (int v = s->rank - 1; v >= 0; v--) /* after tape_ready, which joins axes */
@@ -589,7 +589,7 @@ static bool known_constant(IR *ir, Ref r, Tensor *out) {
   *out = (Tensor){ .dt = (DType)x->dt, .rank = x->rank, .elems = dims_elems(x->dims, x->rank) };
   if (x->rank) memcpy(out->dims, x->dims, x->rank * sizeof *out->dims);
   if (node_is_const(ir, r, &out->splat)) return out->elems < INT64_MAX;
-  while (s->op == OP_RESHAPE) s = node(ir, s->src[0]);
+  while (s->op == OP_RESHAPE) s = node(ir, operand(s));
   if (s->op != OP_WEIGHT) return false;
   out->data = ir->tensors.p[weight_id(s)].data;
   out->splat = ir->tensors.p[weight_id(s)].splat;

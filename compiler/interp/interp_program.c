@@ -75,7 +75,7 @@ static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
 
 /* where lane l of an access lies: one index is that of lane 0 */
 static char *address(const Machine *m, const Step *s, int64_t l) {
-  const Node *b = node(m->ir, s->x->src[0]), *index = node(m->ir, s->x->src[1]);
+  const Node *b = node(m->ir, access_buffer(s->x)), *index = node(m->ir, access_index(s->x));
   const Buf *buf = &m->ir->bufs.p[buffer_id(b)];
   int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
   if (at < 0 || at >= buf->elems)
@@ -88,7 +88,7 @@ static void run_load(const Machine *m, const Step *s, int64_t *to) {
   DType d = (DType)s->x->dt;
   for (int l = 0; l < s->x->lanes; l++) {
     uint64_t bits = 0;
-    if (s->x->nsrc == 4 && !lane_of(m, s, 2, l)) {
+    if (load_gate(s->x) && !lane_of(m, s, 2, l)) {
       to[l] = lane_of(m, s, 3, l);
       continue;
     }
@@ -108,9 +108,9 @@ static void run_tile(const Machine *m, const Step *s, int64_t *to) {
 }
 
 static void run_store(const Machine *m, const Step *s) {
-  const Node *value = node(m->ir, s->x->src[2]);
+  const Node *value = node(m->ir, store_value(s->x));
   for (int l = 0; l < value->lanes; l++) {
-    if (s->x->nsrc == 4 && !lane_of(m, s, 3, l)) continue;
+    if (store_gate(s->x) && !lane_of(m, s, 3, l)) continue;
     memcpy(address(m, s, l), &source(m, s, 2)[l], (size_t)dt_bytes((DType)value->dt));
   }
 }
@@ -128,7 +128,7 @@ static void run_expr(const Machine *m, const Step *s, int64_t *to) {
 
 /* the upper half joins the lower until one lane is left */
 static int64_t across(const Machine *m, const Step *s) {
-  const Node *v = node(m->ir, s->x->src[0]);
+  const Node *v = node(m->ir, operand(s->x));
   DType d = (DType)v->dt;
   int64_t lane[UINT8_MAX + 1];
   CHECK(v->lanes <= UINT8_MAX + 1);
@@ -148,7 +148,7 @@ static int64_t product(DType d, DType ta, const int64_t *a, DType tb, const int6
 
 /* products in the sum's type, one after another */
 static void run_dot(const Machine *m, const Step *s, int64_t *to) {
-  const Node *x = s->x, *a = node(m->ir, x->src[1]), *b = node(m->ir, x->src[2]);
+  const Node *x = s->x, *a = node(m->ir, dot_x(x)), *b = node(m->ir, dot_y(x));
   DType d = (DType)x->dt;
   const int group = b->lanes / x->lanes;
   for (int l = 0; l < x->lanes; l++) {
@@ -163,7 +163,7 @@ static void run_dot(const Machine *m, const Step *s, int64_t *to) {
 
 /* a matrix of sums: in each the products of its row of x and its column of y, one after another */
 static void run_mma(const Machine *m, const Step *s, int64_t *to) {
-  const Node *x = s->x, *a = node(m->ir, x->src[1]), *b = node(m->ir, x->src[2]);
+  const Node *x = s->x, *a = node(m->ir, mma_x(x)), *b = node(m->ir, mma_y(x));
   const DType d = (DType)x->dt;
   const int rows = (int)mma_rows(x), depth = (int)mma_depth(x), columns = x->lanes / rows, group = a->lanes / rows / depth;
   for (int l = 0; l < x->lanes; l++) {
@@ -192,7 +192,7 @@ static void run_step(Machine *m, const Step *s) {
   case OP_LANE: *to = source(m, s, 0)[lane_lane(x)]; break;
   case OP_SHUFFLE:
     for (int l = 0; l < x->lanes; l++) {
-      const int n = node(m->ir, x->src[0])->lanes, from = (int)shuffle_lanes(x, l);
+      const int n = node(m->ir, lhs(x))->lanes, from = (int)shuffle_lanes(x, l);
       to[l] = source(m, s, from >= n)[from % n];
     }
     break;
@@ -225,9 +225,9 @@ static void run(Machine *m) {
     if (!var) {
       run_step(m, s);
     } else if (s->x->op == OP_LOOP) {
-      *var = first_of(m, node(m->ir, s->x->src[0]));
-      if (*var >= limit_of(m, node(m->ir, s->x->src[0]))) pc = s->match;
-    } else if (++*var < limit_of(m, node(m->ir, s->x->src[0]))) {
+      *var = first_of(m, node(m->ir, loop_range(s->x)));
+      if (*var >= limit_of(m, node(m->ir, loop_range(s->x)))) pc = s->match;
+    } else if (++*var < limit_of(m, node(m->ir, end_range(s->x)))) {
       pc = s->match;
     }
   }

@@ -156,13 +156,13 @@ static int load(Tape *t, const Value *v, DType d, const Affine *at) {
 }
 
 static int add_pad(Eval *e, Tape *t, const Node *x, const Affine *at) {
-  const Node *s = node(eval_ir(e), x->src[0]);
+  const Node *s = node(eval_ir(e), pad_data(x));
   Affine src[MAX_RANK];
   const Affine none = { 0 }; /* a scalar has no coordinates, but they have an address */
-  int fill = tape_add(e, t, x->src[1], &none, false);
+  int fill = tape_add(e, t, pad_fill(x), &none, false);
   if (!dims_elems(s->dims, s->rank)) return fill;
   for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], 1, -pad_lo(x, i));
-  int r = tape_add(e, t, x->src[0], src, false);
+  int r = tape_add(e, t, pad_data(x), src, false);
   for (int i = 0; i < x->rank; i++) {
     int64_t lo, hi;
     affine_range(t, &src[i], &lo, &hi);
@@ -178,7 +178,7 @@ static int add_op(Eval *e, Tape *t, const Node *x, const Affine *at) {
     op.src[i] = tape_add(e, t, x->src[i], at, false);
     op.from = t->ins.p[op.src[i]].dt;
   }
-  if (op.op == OP_BITCAST) op.dt = (DType)x->dt, op.from = (DType)node(eval_ir(e), x->src[0])->dt;
+  if (op.op == OP_BITCAST) op.dt = (DType)x->dt, op.from = (DType)node(eval_ir(e), operand(x))->dt;
   return emit(t, op);
 }
 
@@ -198,36 +198,36 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
     return constant(t, d, dt_float(d) ? double_to_bits(d, bits_to_double((DType)x->dt, const_value(x))) : const_value(x));
   case OP_IOTA: return emit(t, (Ins){ .kind = I_INDEX, .dt = DT_I64, .at = at[0] });
   case OP_RESHAPE: {
-    const Value *stored = eval_value(e, x->src[0]);
+    const Value *stored = eval_value(e, operand(x));
     if (stored) { /* row-major storage has no shape */
       Affine index = linear(x->rank, x->dims, at);
       return load(t, stored, d, &index);
     }
     reshape_coordinates(t, x, at, s, src);
-    return tape_add(e, t, x->src[0], src, false);
+    return tape_add(e, t, operand(x), src, false);
   }
   case OP_EXPAND:
     for (int i = 0; i < x->rank; i++) src[i] = s->dims[i] == 1 ? (Affine){ 0 } : at[i];
-    return tape_add(e, t, x->src[0], src, false);
+    return tape_add(e, t, operand(x), src, false);
   case OP_PERMUTE:
     for (int i = 0; i < x->rank; i++) src[permute_perm(x, i)] = at[i];
-    return tape_add(e, t, x->src[0], src, false);
+    return tape_add(e, t, operand(x), src, false);
   case OP_SHRINK:
     for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], shrink_step(x, i), shrink_begin(x, i));
-    return tape_add(e, t, x->src[0], src, false);
+    return tape_add(e, t, operand(x), src, false);
   case OP_WINDOW: {
     int axis = (int)window_axis(x);
     memcpy(src, at, s->rank * sizeof *src);
     src[axis] = affine_shift(&at[s->rank], window_dilation(x), 0);
     src[axis] = affine_mul_add(&at[axis], window_stride(x), &src[axis]);
-    return tape_add(e, t, x->src[0], src, false);
+    return tape_add(e, t, operand(x), src, false);
   }
   case OP_PAD: return add_pad(e, t, x, at);
   case OP_GATHER: {
-    int index = tape_add(e, t, x->src[1], at, false);
+    int index = tape_add(e, t, gather_index(x), at, false);
     memcpy(src, at, x->rank * sizeof *src);
     src[gather_axis(x)] = dynamic(t, index, 0, s->dims[gather_axis(x)] - 1);
-    return tape_add(e, t, x->src[0], src, false);
+    return tape_add(e, t, gather_data(x), src, false);
   }
   default: CHECK(op_info[x->op].level == L_EXPR); return add_op(e, t, x, at);
   }
