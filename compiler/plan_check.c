@@ -23,7 +23,7 @@ static void check_state(Ctx *c, const Graph *g, size_t k) {
     REFUSE(c, "state %zu: its output is no next value of its input", k);
   if (!first) REFUSE(c, "state %zu: its first value is of another type", k);
   if (s->axis < 0) return;
-  const bool window = x->op == OP_CAT && x->arg[0] == s->axis && x->src[0] == in->ref && x->rank == in->rank;
+  const bool window = x->op == OP_CAT && x->arg[0] == s->axis && cat_part(x, 0) == in->ref && x->rank == in->rank;
   if (!window || x->dims[s->axis] - in->dims[s->axis] != s->taken || s->capacity < x->dims[s->axis])
     REFUSE(c, "state %zu: its output is not its input with what is appended", k);
 }
@@ -88,7 +88,7 @@ static void check_places(Ctx *c, const Sched *s, int pass) {
     if (p->buf >= 0 && ir->bufs.p[p->buf].dt != (DType)x->dt)
       REFUSE(c, "buffer %d is of another type than the value in it", p->buf);
     if (p->halo_view && x->op != OP_PAD) REFUSE(c, "halo_view is for a pad");
-    if (p->halo_view && pass >= pass_named("layout") && s->place[x->src[0]].buf < 0)
+    if (p->halo_view && pass >= pass_named("layout") && s->place[pad_data(x)].buf < 0)
       REFUSE(c, "halo_view of a value without a buffer");
     if (p->select && x->op != OP_CAT) REFUSE(c, "select is for a cat");
     if (p->has_halo && (!p->fill || (DType)node(ir, p->fill)->dt != (DType)x->dt)) REFUSE(c, "a halo without a fill");

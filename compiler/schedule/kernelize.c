@@ -64,24 +64,24 @@ static Ref element(Lower *l, Ref r, const Ref *idx, Ref path);
 static Ref selected(IR *ir, Ref inside, Ref both, Ref value, Ref fill) {
   const Node *v = node(ir, value);
   if (node(ir, both)->vmax == 0) return fill;
-  if (v->op == OP_LOAD && v->nsrc == 4 && v->src[2] == both && node(ir, fill)->op == OP_CONST)
-    return gated_load(ir, v->src[0], v->src[1], both, fill);
+  if (v->op == OP_LOAD && load_gate(v) == both && node(ir, fill)->op == OP_CONST)
+    return gated_load(ir, load_buffer(v), load_index(v), both, fill);
   return scalar(ir, OP_WHERE, (DType)v->dt, 3, (Ref[]){ inside, value, fill });
 }
 
 static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
-  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *y = node(ir, pad_data(x));
   const bool halo = l->s->place[r].halo_view;
   Ref at[MAX_RANK], inside = 0;
   for (int a = 0; a < x->rank; a++) {
     at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
     if (!halo && (pad_lo(x, a) || pad_hi(x, a))) inside = ix_and(ir, inside, ix_in(ir, at[a], 0, y->dims[a]));
   }
-  if (halo) return load(ir, &l->s->place[x->src[0]], at, x->rank, path);
-  if (!inside) return element(l, x->src[0], at, path);
+  if (halo) return load(ir, &l->s->place[pad_data(x)], at, x->rank, path);
+  if (!inside) return element(l, pad_data(x), at, path);
   const Ref both = ix_and(ir, path, inside);
-  return selected(ir, inside, both, element(l, x->src[0], at, both), element(l, x->src[1], NULL, path));
+  return selected(ir, inside, both, element(l, pad_data(x), at, both), element(l, pad_fill(x), NULL, path));
 }
 
 static Ref concatenated(Lower *l, const Node *x, const Ref *idx, Ref path) {
@@ -113,13 +113,13 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   case OP_IOTA: return idx[0];
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
     view_index(ir, r, idx, at);
-    return element(l, x->src[0], at, path);
+    return element(l, operand(x), at, path);
   case OP_PAD: return padded(l, r, idx, path);
   case OP_CAT: return concatenated(l, x, idx, path);
   case OP_GATHER:
     memcpy(at, idx, x->rank * sizeof *at);
-    at[gather_axis(x)] = element(l, x->src[1], idx, path);
-    return element(l, x->src[0], at, path);
+    at[gather_axis(x)] = element(l, gather_index(x), idx, path);
+    return element(l, gather_data(x), at, path);
   case OP_REDUCE: {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
@@ -127,7 +127,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
       at[a] = (reduce_axes(x) >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
       if ((reduce_axes(x) >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
-    src[0] = element(l, x->src[0], at, path);
+    src[0] = element(l, operand(x), at, path);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
     return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
   }
@@ -173,9 +173,10 @@ static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
 /* A constant in place of an element that is not wanted: the load gives it. */
 static Ref gate_load(IR *ir, Ref r, void *arg) {
   (void)arg;
-  const Node *x = node(ir, r), *v = node(ir, x->src[1]);
-  if (v->op != OP_LOAD || v->nsrc != 2 || node(ir, x->src[2])->op != OP_CONST || ix_uses(ir, x->src[0], x->src[1])) return 0;
-  return gated_load(ir, v->src[0], v->src[1], x->src[0], x->src[2]);
+  const Node *x = node(ir, r), *v = node(ir, where_yes(x));
+  if (v->op != OP_LOAD || load_gate(v) || node(ir, where_no(x))->op != OP_CONST || ix_uses(ir, where_cond(x), where_yes(x)))
+    return 0;
+  return gated_load(ir, load_buffer(v), load_index(v), where_cond(x), where_no(x));
 }
 
 static const Rule gate_rules[] = { { OP_WHERE, "gate a load", gate_load }, { OP_NONE, NULL, NULL } };
@@ -237,15 +238,15 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
  * another one, which gets what it has. */
 static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   IR *ir = l->ir;
-  const Node *x = node(ir, r), *u = node(ir, x->src[2]);
+  const Node *x = node(ir, r), *u = node(ir, scatter_updates(x));
   const int axis = (int)scatter_axis(x);
   const DType d = (DType)x->dt;
   Ref idx[MAX_RANK], at[MAX_RANK], ranges[MAX_RANK];
   if (!dims_elems(x->dims, x->rank)) return;
   for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, u->dims[a], a == axis ? RK_SERIAL : RK_LOOP);
   int64_t wrong;
-  Ref place = element(l, x->src[1], idx, 0), value = element(l, x->src[2], idx, 0);
-  const Ref inside = g_index_fits(ir, x->src[1], x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
+  Ref place = element(l, scatter_index(x), idx, 0), value = element(l, scatter_updates(x), idx, 0);
+  const Ref inside = g_index_fits(ir, scatter_index(x), x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
   if (inside) {
     place = scalar(ir, OP_MAX, DT_I64, 2, (Ref[]){ place, ix_const(ir, 0) });
     place = scalar(ir, OP_MIN, DT_I64, 2, (Ref[]){ place, ix_const(ir, x->dims[axis] - 1) });
@@ -292,19 +293,19 @@ void sched_lower(Sched *s) {
         if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], &nests);
         at += node(ir, x->src[k])->dims[cat_axis(x)];
       }
-    } else if (x->op == OP_PAD && node(ir, x->src[1])->op == OP_CONST) {
+    } else if (x->op == OP_PAD && node(ir, pad_fill(x))->op == OP_CONST) {
       /* its source with room around, so that no element asks where it lies */
       Place part = *p;
-      part.fill = x->src[1];
+      part.fill = pad_fill(x);
       for (int a = 0; a < x->rank; a++) {
         part.lo[a] = pad_lo(x, a);
         part.hi[a] = pad_hi(x, a);
         part.offset += part.lo[a] * part.stride[a];
       }
-      value_nest(l, &part, x->src[0], &nests);
-      halo_nests(l, &part, node(ir, x->src[0]), &nests);
+      value_nest(l, &part, pad_data(x), &nests);
+      halo_nests(l, &part, node(ir, pad_data(x)), &nests);
     } else if (x->op == OP_SCATTER) {
-      value_nest(l, p, x->src[0], &nests);
+      value_nest(l, p, scatter_data(x), &nests);
     } else
       value_nest(l, p, r, &nests);
     if (p->has_halo) halo_nests(l, p, x, &nests);

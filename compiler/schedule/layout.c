@@ -42,15 +42,15 @@ static void find_halos(Sched *s) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     if (!s->place[r].halo_view) continue;
-    Place *p = &s->place[x->src[0]];
+    Place *p = &s->place[pad_data(x)];
     /* no room, or for another fill: a copy of its own */
-    if (!p->materialized || p->state || (p->has_halo && p->fill != x->src[1])) {
+    if (!p->materialized || p->state || (p->has_halo && p->fill != pad_fill(x))) {
       s->place[r].halo_view = false;
       s->place[r].materialized = true;
       continue;
     }
     p->has_halo = true;
-    p->fill = x->src[1];
+    p->fill = pad_fill(x);
     for (int a = 0; a < x->rank; a++) {
       if (pad_lo(x, a) > p->lo[a]) p->lo[a] = pad_lo(x, a);
       if (pad_hi(x, a) > p->hi[a]) p->hi[a] = pad_hi(x, a);
@@ -90,8 +90,8 @@ static void lay_out_window(Sched *s, size_t k) {
   const GState *st = &s->g->states.p[k];
   Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
   const Node *x = node(s->ir, r);
-  CHECK(x->op == OP_CAT && node(s->ir, x->src[0])->op == OP_PARAM);
-  Place *p = &s->place[r], *past = &s->place[x->src[0]];
+  CHECK(x->op == OP_CAT && node(s->ir, cat_part(x, 0))->op == OP_PARAM);
+  Place *p = &s->place[r], *past = &s->place[cat_part(x, 0)];
   p->inner = -1;
   p->hi[st->axis] = st->capacity - x->dims[st->axis];
   int64_t n = lay_out(s, r);

@@ -135,7 +135,7 @@ static Body *body(Orders *o) {
 }
 
 static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
-  const Node *x = node(o->ir, r), *y = node(o->ir, x->src[0]);
+  const Node *x = node(o->ir, r), *y = node(o->ir, operand(x));
   Body *b = body(o);
   Ref at[MAX_RANK];
   b->around = around;
@@ -151,7 +151,7 @@ static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
     if (reduce_axes(x) >> a & 1) b->times *= (double)y->dims[a];
   }
   b->node = pbqp_node(o->c, b->n + 1);
-  element(o, b, x->src[0], at, false);
+  element(o, b, operand(x), at, false);
 }
 
 static void take_access(const IR *ir, Body *b, Ref value, const Ref *idx, int rank) {
@@ -168,9 +168,9 @@ static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
   Ref src[MAX_RANK + 1] = { node_make(ir, OP_BUFFER, DT_I64, 1, 0, NULL, 1, (int64_t[]){ 0 }, 0, NULL) }, *at = src + 1,
                      below[MAX_RANK];
   memcpy(at, idx, node(ir, r)->rank * sizeof *at);
-  for (; op_is_movement((Op)node(ir, r)->op); r = node(ir, r)->src[0]) {
+  for (; op_is_movement((Op)node(ir, r)->op); r = operand(node(ir, r))) {
     view_index(ir, r, at, below);
-    memcpy(at, below, node(ir, node(ir, r)->src[0])->rank * sizeof *at);
+    memcpy(at, below, node(ir, operand(node(ir, r)))->rank * sizeof *at);
   }
   return node_make(ir, OP_LOAD, DT_I64, 1, node(ir, r)->rank + 1, src, 0, NULL, 0, NULL);
 }
@@ -185,17 +185,17 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   refmap_set(&b->seen, r, r);
   if (!x->varies) return; /* packed, or no memory at all */
   if ((p->materialized && !top) || x->op == OP_PARAM || p->halo_view) {
-    take_access(ir, b, p->halo_view ? x->src[0] : r, idx, x->rank);
+    take_access(ir, b, p->halo_view ? pad_data(x) : r, idx, x->rank);
     return;
   }
   switch ((Op)x->op) {
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
     view_index(ir, r, idx, at);
-    element(o, b, x->src[0], at, false);
+    element(o, b, operand(x), at, false);
     return;
   case OP_PAD:
     for (int a = 0; a < x->rank; a++) at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
-    element(o, b, x->src[0], at, false);
+    element(o, b, pad_data(x), at, false);
     return;
   case OP_CAT: /* selected: a part for each of a short range */
     memcpy(at, idx, x->rank * sizeof *at);
@@ -203,10 +203,10 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
     for (int k = 0; k < x->nsrc; k++) element(o, b, x->src[k], at, false);
     return;
   case OP_GATHER:
-    element(o, b, x->src[1], idx, false);
+    element(o, b, gather_index(x), idx, false);
     memcpy(at, idx, x->rank * sizeof *at);
-    at[gather_axis(x)] = looked_up(ir, x->src[1], idx);
-    element(o, b, x->src[0], at, false);
+    at[gather_axis(x)] = looked_up(ir, gather_index(x), idx);
+    element(o, b, gather_data(x), at, false);
     return;
   case OP_REDUCE: reduction(o, b, r, idx); return;
   default:
@@ -418,7 +418,7 @@ static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
 
 /* The nest of a scatter's updates */
 static void updates_nest(Orders *o, Ref r) {
-  const Node *x = node(o->ir, r), *u = node(o->ir, x->src[2]);
+  const Node *x = node(o->ir, r), *u = node(o->ir, scatter_updates(x));
   Ref idx[MAX_RANK];
   Body *b = body(o);
   b->times = (double)dims_elems(u->dims, u->rank);
@@ -426,7 +426,7 @@ static void updates_nest(Orders *o, Ref r) {
   b->outer = b->n;
   b->node = pbqp_node(o->c, b->n + 1);
   for (int k = 1; k < 3; k++) element(o, b, x->src[k], idx, false);
-  idx[scatter_axis(x)] = looked_up(o->ir, x->src[1], idx);
+  idx[scatter_axis(x)] = looked_up(o->ir, scatter_index(x), idx);
   take_access(o->ir, b, r, idx, x->rank);
   price_bodies(o);
 }
@@ -438,10 +438,10 @@ static void kernel(Orders *o, Ref r) {
     for (int k = 0; k < x->nsrc; k++)
       if (o->s->place[x->src[k]].inside != r) nest(o, r, x->src[k], node(o->ir, x->src[k]), false);
   } else if (x->op == OP_SCATTER) {
-    nest(o, r, x->src[0], x, false);
+    nest(o, r, scatter_data(x), x, false);
     if (dims_elems(x->dims, x->rank)) updates_nest(o, r);
-  } else if (x->op == OP_PAD && node(o->ir, x->src[1])->op == OP_CONST)
-    nest(o, r, x->src[0], node(o->ir, x->src[0]), false);
+  } else if (x->op == OP_PAD && node(o->ir, pad_fill(x))->op == OP_CONST)
+    nest(o, r, pad_data(x), node(o->ir, pad_data(x)), false);
   else
     nest(o, r, r, x, true);
 }

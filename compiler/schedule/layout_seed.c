@@ -34,7 +34,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   IR *ir = s->ir;
   const Node *x = node(ir, r), *u = node(ir, f->u);
   Place *p = &s->place[r];
-  if (p->halo_view) p = &s->place[x->src[0]];
+  if (p->halo_view) p = &s->place[pad_data(x)];
   if (!top && (p->materialized || x->op == OP_PARAM || x->op == OP_WEIGHT || r == f->only)) {
     if (f->only && f->only != r) return;
     double elems = (double)dims_elems(x->dims, x->rank);
@@ -134,7 +134,7 @@ static bool varies(const IR *ir, Ref r, int a) {
     case OP_CONST: return false;
     default: return x->rank > a && x->dims[a] != 1;
     }
-    r = x->src[0];
+    r = operand(x);
   }
 }
 
@@ -143,10 +143,10 @@ static bool varies(const IR *ir, Ref r, int a) {
 static int weight_axis(Sched *s, Ref c, bool *weighted) {
   IR *ir = s->ir;
   const Node *x = node(ir, c);
-  Ref m = x->src[0];
+  Ref m = operand(x);
   *weighted = false;
   if (node(ir, m)->op != OP_MUL) return -1;
-  Ref a = node(ir, m)->src[0], w = node(ir, m)->src[1];
+  Ref a = lhs(node(ir, m)), w = rhs(node(ir, m));
   if (!from_weight(s, w)) { Ref t = a; a = w; w = t; }
   if (!from_weight(s, w)) return -1;
   *weighted = true;

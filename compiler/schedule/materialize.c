@@ -46,8 +46,8 @@ static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP
  * conversion, which lanes of a weight share but single elements do not */
 static bool widens(const IR *ir, const Node *x) {
   if (node_widens(ir, x)) return true;
-  const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, x->src[0]) : NULL;
-  return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, x->src[0]))->op == OP_WEIGHT));
+  const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, operand(x)) : NULL;
+  return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, operand(x)))->op == OP_WEIGHT));
 }
 
 /* Constants that fold.c and quantize_weights.c leave in few bits: whoever reads them makes numbers of them, in registers */
@@ -58,8 +58,8 @@ static bool unpacks(const IR *ir, Ref r) {
 
 /* Movement on the way down to a value has elements of it read more than once. */
 static bool repeats(const IR *ir, Ref r) {
-  for (; op_is_movement((Op)node(ir, r)->op) || widens(ir, node(ir, r)); r = node(ir, r)->src[0]) {
-    const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  for (; op_is_movement((Op)node(ir, r)->op) || widens(ir, node(ir, r)); r = operand(node(ir, r))) {
+    const Node *x = node(ir, r), *y = node(ir, operand(x));
     if (dims_elems(x->dims, x->rank) > dims_elems(y->dims, y->rank)) return true;
   }
   return false;
@@ -68,12 +68,12 @@ static bool repeats(const IR *ir, Ref r) {
 bool is_contraction(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (x->op != OP_REDUCE || reduce_op(x) != OP_ADD) return false;
-  const Node *m = node(ir, view_base(ir, x->src[0]));
-  return m->op == OP_MUL && m->src[0] != m->src[1] && (repeats(ir, m->src[0]) || repeats(ir, m->src[1]));
+  const Node *m = node(ir, view_base(ir, operand(x)));
+  return m->op == OP_MUL && lhs(m) != rhs(m) && (repeats(ir, lhs(m)) || repeats(ir, rhs(m)));
 }
 
 static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDUCE result */
-  const Node *s = node(ir, x->src[0]);
+  const Node *s = node(ir, operand(x));
   int64_t n = dims_elems(x->dims, x->rank);
   return n ? dims_elems(s->dims, s->rank) / n : 0;
 }
@@ -81,14 +81,14 @@ static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDU
 /* What a gate costs in the border of a pad of fixed memory: lanes that run along memory share it, unless the axis that they run
  * along is padded itself. */
 static double gate_work(IR *ir, const Node *x, const Target *t) {
-  Ref r = x->src[0], idx[MAX_RANK], at[MAX_RANK];
+  Ref r = pad_data(x), idx[MAX_RANK], at[MAX_RANK];
   for (int a = 0; a < x->rank; a++) idx[a] = range_make(ir, node(ir, r)->dims[a], RK_LOOP);
   memcpy(at, idx, sizeof at);
   for (Ref next; r != view_base(ir, r); r = next) {
     Ref from[MAX_RANK];
     memcpy(from, at, sizeof from);
     view_index(ir, r, from, at);
-    next = node(ir, r)->src[0];
+    next = operand(node(ir, r));
   }
   const Node *y = node(ir, r);
   int inner = y->rank - 1;
@@ -134,7 +134,7 @@ static void estimate_work(const IR *ir, const Target *t, const Refs *order, doub
     if (x->op == OP_SCATTER) w = 1; /* to those that read it a load */
     /* hoisted */
     if (x->op == OP_EXPAND)
-      w = w * (double)dims_elems(node(ir, x->src[0])->dims, x->rank) / ((double)dims_elems(x->dims, x->rank) * hoisted + 1);
+      w = w * (double)dims_elems(node(ir, operand(x))->dims, x->rank) / ((double)dims_elems(x->dims, x->rank) * hoisted + 1);
     work[r] = w > 1e15 ? 1e15 : w;
   }
   free(use);
@@ -152,7 +152,7 @@ static void find_selects(const IR *ir, const Refs *order, bool *out) {
       Ref q = from[x->src[k]];
       one = !one || one == q ? q : q ? MANY : one;
     }
-    out[r] = parts && one && one != MANY && one != view_base(ir, x->src[0]);
+    out[r] = parts && one && one != MANY && one != view_base(ir, cat_part(x, 0));
     bool inside = out[r] || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR;
     from[r] = x->op == OP_CONST ? 0 : inside && one != MANY ? one : r; /* what is made of several is one to those above */
   }
@@ -228,8 +228,9 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   const Target *t = f->s->plan->in->target;
   const int inlined_most = tunable(ir->ctx, inlined_most);
   const double memory = (double)dims_elems(x->dims, x->rank) * rate(t, STORE_LOAD, STORE);
-  const Op base = (Op)node(ir, view_base(ir, x->src[0]))->op;
-  const bool fixed = base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, x->src[1], NULL), whole = dt_float((DType)x->dt);
+  const Op base = (Op)node(ir, view_base(ir, pad_data(x)))->op;
+  const bool fixed = base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, pad_fill(x), NULL),
+             whole = dt_float((DType)x->dt);
   const bool gates = me->depth <= inlined_most && (!me->operand || (fixed && whole));
   Fate model = INLINED;
   if (me->evals > 0 && (me->operand || costs_more(f, r) || me->evals * rate(t, PAD, STORE) > memory)) {
@@ -310,7 +311,7 @@ static void tell_sources(Fuse *f, Ref r) {
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems;
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
   const Ref above = row ? me->root : moves ? r : me->path;
-  const int regrouped = me->regrouped + (x->op == OP_RESHAPE && regroups(x, node(ir, x->src[0])));
+  const int regrouped = me->regrouped + (x->op == OP_RESHAPE && regroups(x, node(ir, operand(x))));
   for (int k = 0; k < x->nsrc; k++) {
     Info *to = &f->info[x->src[k]], ask = *me;
     if (x->op == OP_PAD && k == 1) continue;
@@ -335,7 +336,7 @@ static void tell_sources(Fuse *f, Ref r) {
     if (regrouped > to->regrouped) to->regrouped = regrouped;
   }
   if (is_contraction(ir, r)) /* its product's factors are operands */
-    for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, x->src[0]))->src[k]].operand = true;
+    for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, operand(x)))->src[k]].operand = true;
 }
 
 void sched_materialize(Sched *s) {
@@ -362,7 +363,7 @@ void sched_materialize(Sched *s) {
     const Fate fate = fate_of(&f, r);
     p->materialized = fate == STORED;
     p->halo_view = fate == ROOM;
-    if (p->halo_view) f.info[x->src[0]].must = true; /* stored with room around it: layout.c */
+    if (p->halo_view) f.info[pad_data(x)].must = true; /* stored with room around it: layout.c */
     if (p->materialized) {
       p->select = f.selects[r];
       *me = (Info){ .evals = (double)dims_elems(x->dims, x->rank), .root = r, .path = r };

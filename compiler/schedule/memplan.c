@@ -34,13 +34,13 @@ bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
     const Node *x = node(ir, all.p[i]);
     if (x->op == OP_RED) ok = false; /* the row is read again after its first elements were written */
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    int64_t buf = buffer_id(node(ir, x->src[0]));
+    int64_t buf = buffer_id(node(ir, access_buffer(x)));
     if (x->op == OP_STORE ? buf != out : buf != in) {
       ok = x->op == OP_LOAD;
       continue;
     }
-    if (at && at != x->src[1]) ok = false;
-    at = x->src[1];
+    if (at && at != access_index(x)) ok = false;
+    at = access_index(x);
   }
   VEC_FREE(&all);
   return ok;

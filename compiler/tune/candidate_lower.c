@@ -72,9 +72,9 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
       d -= d > 0;
     } else if (x->op == OP_LOOP) {
       CHECK(d + 1 < DEPTH);
-      level[++d] = (struct Level){ .times = l->times * (double)range_extent(node(ir, x->src[0])) };
+      level[++d] = (struct Level){ .times = l->times * (double)range_extent(node(ir, loop_range(x))) };
     } else if (x->op == OP_LOAD || x->op == OP_STORE) {
-      l->memory += vectors(t, x->op == OP_STORE ? node(ir, x->src[2]) : x);
+      l->memory += vectors(t, x->op == OP_STORE ? node(ir, store_value(x)) : x);
     } else {
       l->work += op_cost(t, x);
       l->sets += x->op == OP_SET;
