@@ -14,7 +14,7 @@ static void put_hred(Render *w, const Node *x, size_t at) {
   const char *lane[64];
   const int indent = w->indent + 2;
   char sfx[32], type[32];
-  int lanes = node(w->ir, x->src[0])->lanes;
+  int lanes = node(w->ir, operand(x))->lanes;
   w->text[at] = arena_printf(&w->a, "h%zu", at);
   sb_printf(w->o, "%*s%s %s;\n%*s{\n", w->indent, "", dialect_type(w->l, d, 1, type), w->text[at], w->indent, "");
   sb_printf(w->o, "%*sconst %s w%d = %s;\n", indent, "", dialect_type(w->l, d, lanes, type), lanes, inside(w, x, 0));
@@ -63,11 +63,11 @@ static bool put_tile(Render *w, size_t at) {
   case OP_MMA:
     sb_printf(w->o, "%*sTGC_", indent, "");
     put_upper(w->o, tile_isa_op(w->ir, x)->name);
-    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]),
-              tile_register(&w->tiles, x->src[2]));
+    sb_printf(w->o, "(%d, %d, %d);\n", tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, mma_x(x)),
+              tile_register(&w->tiles, mma_y(x)));
     return true;
   case OP_SPILL: {
-    const int from = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);
+    const int from = tile_register(&w->tiles, get_acc(node(w->ir, operand(x))));
     const char *name = w->text[at] = arena_printf(&w->a, "t%zu", at);
     sb_printf(w->o, "%*sTGC_ALIGNED %s %s[%d];\n", indent, "", w->l->type[x->dt], name, x->lanes);
     sb_printf(w->o, "%*sTGC_TILE_STORE(%d, %s, %d);\n", indent, "", from, name, w->tiles.config[16 + 2 * from]);
@@ -76,7 +76,7 @@ static bool put_tile(Render *w, size_t at) {
   case OP_ACC:
     if (t >= 0) sb_printf(w->o, "%*sTGC_TILE_ZERO(%d);\n", indent, "", t);
     return t >= 0;
-  case OP_GET: case OP_SET: return tile_register(&w->tiles, x->src[0]) >= 0;
+  case OP_GET: case OP_SET: return tile_register(&w->tiles, variable_of(x)) >= 0;
   default: return false;
   }
 }
@@ -114,11 +114,11 @@ static void count_uses(Render *w) {
 }
 
 static void open_loop(Render *w, const Node *x) {
-  const Node *r = node(w->ir, x->src[0]);
+  const Node *r = node(w->ir, loop_range(x));
   char *name = arena_printf(&w->a, "r%d", w->nloops++);
   const char *begin = bound(w, "begin", "0", r),
              *end = bound(w, "end", arena_printf(&w->a, "%lld", (long long)range_extent(r)), r);
-  w->text[refmap_get(&w->at, x->src[0]) - 1] = name;
+  w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
   sb_printf(w->o, "%*s", w->indent, "");
   put_loop_head(w, w->o, name, begin, end);
   sb_puts(w->o, " {\n");
@@ -127,7 +127,7 @@ static void open_loop(Render *w, const Node *x) {
 }
 
 static void close_loop(Render *w, const Node *x, bool innermost) {
-  const bool reduce = range_kind(node(w->ir, x->src[0])) == RK_REDUCE;
+  const bool reduce = range_kind(node(w->ir, end_range(x))) == RK_REDUCE;
   if (reduce && w->vectors && innermost && w->l->fence) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->fence);
   w->indent -= 2;
   sb_printf(w->o, "%*s}\n", w->indent, "");
@@ -164,7 +164,7 @@ static bool put_statement(Render *w, size_t at) {
  * nothing with an effect can come between: loads, and what contains them, stay where they are. */
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
   if (cheap(x) || !u->times) return true; /* or not needed after all */
-  if (x->op == OP_BCAST && node(w->ir, x->src[0])->op == OP_CONST) return true;
+  if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
   return x->op != OP_LOAD && ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
 }
 

@@ -195,7 +195,7 @@ static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
-  const Node *c = node(w->ir, x->src[1]);
+  const Node *c = node(w->ir, rhs(x));
   if (x->op == OP_ADD && c->op == OP_CONST && c->dt == DT_I64 && const_value(c) < 0 && const_value(c) > INT32_MIN) {
     sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)const_value(c));
     return;
@@ -233,7 +233,7 @@ static bool overflows(DType d, int lanes) { return dt_int(d) && (dtype_info[d].c
 /* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
 static void put_int(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
-  const bool exact = d == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
+  const bool exact = d == DT_I64 && bounded(x) && bounded(node(w->ir, lhs(x))) && bounded(node(w->ir, rhs(x)));
   const bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
   if (exact || !overflows(d, x->lanes) || (x->lanes > 1 && !sum)) put_infix(w, o, x);
   else sb_puts(o, wrapped_op(w, (Op)x->op, d, x->lanes, arg(w, x, 0), arg(w, x, 1)));
@@ -268,13 +268,13 @@ static void put_floor_div(Render *w, Sb *o, const Node *x) {
   static const char *const form[][2] = { { "tgc_flmod_$S($0, $1)", "tgc_umod_$S($0, $1)" },
                                          { "tgc_fldiv_$S($0, $1)", "tgc_udiv_$S($0, $1)" } };
   int64_t c;
-  const bool div = x->op == OP_FLDIV, plain = node(w->ir, x->src[0])->vmin >= 0 && node_is_const(w->ir, x->src[1], &c) && c > 0;
+  const bool div = x->op == OP_FLDIV, plain = node(w->ir, lhs(x))->vmin >= 0 && node_is_const(w->ir, rhs(x), &c) && c > 0;
   if (plain) sb_printf(o, "(%s %s %s)", arg(w, x, 0), op_info[x->op].c, arg(w, x, 1));
   else put_op(w, o, form[div][dtype_info[x->dt].cls == 'u'], x);
 }
 
 static void put_compare(Render *w, Sb *o, const Node *x) {
-  const Node *a = node(w->ir, x->src[0]);
+  const Node *a = node(w->ir, lhs(x));
   const bool truths = x->lanes > 1 && a->dt == DT_BOOL;
   /* lanes of bools are 0 and -1, so the order of their values is reversed */
   const int first = truths && (x->op == OP_CMPLT || x->op == OP_CMPLE);
@@ -308,7 +308,7 @@ const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const 
 static void put_max(Render *w, Sb *o, const Node *x) { /* max(x, c) is x where x is NaN */
   const DType d = (DType)x->dt;
   if (d == DT_BOOL) put_op(w, o, x->op == OP_MAX ? "($0 | $1)" : "($0 & $1)", x);
-  else sb_puts(o, greater_text(w, (Op)x->op, d, x->lanes, const_not_nan(w->ir, x->src[1]), inside(w, x, 0), inside(w, x, 1)));
+  else sb_puts(o, greater_text(w, (Op)x->op, d, x->lanes, const_not_nan(w->ir, rhs(x)), inside(w, x, 0), inside(w, x, 1)));
 }
 
 static void put_where(Render *w, Sb *o, const Node *x) {
@@ -318,7 +318,7 @@ static void put_where(Render *w, Sb *o, const Node *x) {
 }
 
 static void put_dot(Render *w, Sb *o, const Node *x) {
-  const Node *a = node(w->ir, x->src[1]), *b = node(w->ir, x->src[2]);
+  const Node *a = node(w->ir, dot_x(x)), *b = node(w->ir, dot_y(x));
   char sfx[32];
   sb_printf(o, "tgc_%sdot%s%s_%s(%s, %s, %s)", a->dt == DT_I8 ? "s" : "", dt_float((DType)x->dt) ? "bf" : "",
             a->lanes > b->lanes / x->lanes ? "v" : "", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, x, 0), inside(w, x, 1),
@@ -346,10 +346,10 @@ static void put_function(Render *w, Sb *o, const Node *x) {
 /* ---- conversions ---- */
 /* min(max(v, c), d) with constants within i32, or NaN */
 static bool fits_i32(const IR *ir, const Node *x) {
-  for (int k = 0; k < 2; k++, x = node(ir, x->src[0])) {
+  for (int k = 0; k < 2; k++, x = node(ir, lhs(x))) {
     if (x->dt != DT_F32 || x->op != (k ? OP_MAX : OP_MIN)) return false;
-    const Node *c = node(ir, x->src[1]);
-    if (c->op == OP_BCAST) c = node(ir, c->src[0]);
+    const Node *c = node(ir, rhs(x));
+    if (c->op == OP_BCAST) c = node(ir, operand(c));
     if (c->op != OP_CONST || !(fabs(bits_to_double(DT_F32, const_value(c))) < 2147483648.0)) return false;
   }
   return true;
@@ -357,7 +357,7 @@ static bool fits_i32(const IR *ir, const Node *x) {
 
 /* The form that converts lanes: the call of a helper, or the conversion of the language where that is enough. */
 static const char *cast_lanes(const Render *w, const Node *x, DType from, DType to) {
-  if (to == DT_I32 && fits_i32(w->ir, node(w->ir, x->src[0]))) return "tgc_int_$s($a)";
+  if (to == DT_I32 && fits_i32(w->ir, node(w->ir, operand(x)))) return "tgc_int_$s($a)";
   if (dt_float(from) && dt_int(to)) return "tgc_cast$D_$s($a)";
   if (to == DT_I32 && dtype_info[from].bits == 8) return from == DT_U8 ? "tgc_widenu_$s($a)" : "tgc_widen_$s($a)";
   return from == DT_I32 && dtype_info[to].bits == 8 ? "tgc_narrow_$S($a)" : w->l->convert;
@@ -387,7 +387,7 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
 }
 
 static void put_bits(Render *w, Sb *o, const Node *x) {
-  const bool to = dt_float((DType)x->dt), from = dt_float((DType)node(w->ir, x->src[0])->dt);
+  const bool to = dt_float((DType)x->dt), from = dt_float((DType)node(w->ir, operand(x))->dt);
   if (x->lanes > 1) put_op(w, o, w->l->bits, x);
   else put_op(w, o, to == from ? "($E)$0" : to ? "tgc_float_$s($a)" : "tgc_bits_$s($a)", x);
 }
@@ -409,10 +409,10 @@ static bool is_written(const Render *w, int64_t buf) {
 }
 
 static void put_vector_memory(Render *w, Sb *o, const Node *x, int lanes, const char *value) {
-  const Node *buffer = node(w->ir, x->src[0]);
+  const Node *buffer = node(w->ir, access_buffer(x));
   const DType d = (DType)buffer->dt;
   int64_t at;
-  const bool first = node_is_const(w->ir, x->src[1], &at) && !at;
+  const bool first = node_is_const(w->ir, access_index(x), &at) && !at;
   const char *b = arg(w, x, 0), *sum = first ? b : arena_printf(&w->a, "%s + %s", b, arg_as(w, x, 1, SUM));
   const Fill f = { .d = d, .lanes = lanes, .memory = d == DT_BOOL ? DT_U8 : moved(d), .read = !is_written(w, buffer_id(buffer)),
                    .tight = { first ? b : arena_printf(&w->a, "(%s)", sum) }, .loose = { sum, "", value } };
@@ -426,7 +426,7 @@ static void put_memory(Render *w, Sb *o, const Node *x, int lanes, const char *v
 }
 
 static void put_load(Render *w, Sb *o, const Node *x) {
-  const bool gated = x->nsrc == 4, truths = x->lanes > 1 && x->dt == DT_BOOL;
+  const bool gated = load_gate(x), truths = x->lanes > 1 && x->dt == DT_BOOL;
   Sb bytes = { 0 };
   if (gated) sb_printf(o, "(%s ? ", arg(w, x, 2));
   if (gated && x->lanes > 1 && !truths) put_one(w, o, w->l->loaded, (DType)x->dt, x->lanes, "");
@@ -436,10 +436,10 @@ static void put_load(Render *w, Sb *o, const Node *x) {
 }
 
 void put_store(Render *w, Sb *o, const Node *x) {
-  const Node *v = node(w->ir, x->src[2]);
+  const Node *v = node(w->ir, store_value(x));
   const char *value = inside(w, x, 2);
   Sb bytes = { 0 };
-  if (x->nsrc == 4) sb_printf(o, "if (%s) ", arg(w, x, 3));
+  if (store_gate(x)) sb_printf(o, "if (%s) ", arg(w, x, 3));
   if (v->lanes > 1 && v->dt == DT_BOOL) {
     put_one(w, &bytes, w->l->truth_to, DT_BOOL, v->lanes, arg(w, x, 2));
     value = keep_text(w, &bytes);
@@ -490,7 +490,7 @@ static bool in_order_from(const Node *x, int first) { /* the lanes of a shuffle 
 
 /* The shuffles that shuffle.c makes: two vectors as one, half of one, as many lanes of two as one has. */
 static void put_shuffle(Render *w, Sb *o, const Node *x) {
-  const int n = node(w->ir, x->src[0])->lanes;
+  const int n = node(w->ir, lhs(x))->lanes;
   Fill f = fill_of(w, x);
   f.d = f.from = moved(f.d);
   if (x->lanes == 2 * n) {

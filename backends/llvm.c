@@ -182,7 +182,7 @@ static const char *flags_of(const Render *w, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
   if (!sum) return "";
   if (dt_float((DType)x->dt)) return w->t->fma && !w->t->in_order ? " contract" : "";
-  bool exact = x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, x->src[0])) && bounded(node(w->ir, x->src[1]));
+  bool exact = x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, lhs(x))) && bounded(node(w->ir, rhs(x)));
   return exact ? " nsw" : "";
 }
 
@@ -287,12 +287,12 @@ static const char *put_dot_call(Render *w, const DotText *d, const char *sum, co
 
 /* sum + the products of four bytes, the second signed; four of x serve all lanes, or each lane has its own */
 static const char *put_dot(Render *w, const Node *x) {
-  const DotText *d = dot_of(w->t, (DType)node(w->ir, x->src[1])->dt, x->lanes);
+  const DotText *d = dot_of(w->t, (DType)node(w->ir, dot_x(x))->dt, x->lanes);
   CHECK(d);
   const int n = d->lanes;
-  const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, x->src[0])), *a = value(w, x->src[1]);
-  const char *b = put_lanes(w, "i8", 4 * x->lanes, 4 * n, value(w, x->src[2]));
-  if (node(w->ir, x->src[1])->lanes < 4 * x->lanes) {
+  const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, dot_sum(x))), *a = value(w, dot_x(x));
+  const char *b = put_lanes(w, "i8", 4 * x->lanes, 4 * n, value(w, dot_y(x)));
+  if (node(w->ir, dot_x(x))->lanes < 4 * x->lanes) {
     const Text t = llvm_type("i32", n);
     const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, emit(w, "bitcast <4 x i8> %s to i32", a));
     const char *all = emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, one, t.s, n);
@@ -325,19 +325,19 @@ static const char *put_vec(Render *w, const Node *x) {
 }
 
 static const char *put_shuffle(Render *w, const Node *x) {
-  const Text t = llvm_value((DType)x->dt, node(w->ir, x->src[0])->lanes);
+  const Text t = llvm_value((DType)x->dt, node(w->ir, lhs(x))->lanes);
   Sb lanes = { 0 };
   for (int i = 0; i < x->lanes; i++) sb_printf(&lanes, "%si32 %lld", i ? ", " : "", (long long)shuffle_lanes(x, i));
-  const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, x->src[0]), t.s, value(w, x->src[1]),
-                       x->lanes, lanes.p);
+  const char *v = emit(w, "shufflevector %s %s, %s %s, <%d x i32> <%s>", t.s, value(w, lhs(x)), t.s, value(w, rhs(x)), x->lanes,
+                       lanes.p);
   sb_free(&lanes);
   return v;
 }
 
 static const char *put_bcast(Render *w, const Node *x) {
   const Text t = llvm_value((DType)x->dt, x->lanes), e = llvm_value((DType)x->dt, 1);
-  const char *a = value(w, x->src[0]);
-  if (node(w->ir, x->src[0])->op == OP_CONST) return arena_printf(&w->a, "splat (%s %s)", e.s, a);
+  const char *a = value(w, operand(x));
+  if (node(w->ir, operand(x))->op == OP_CONST) return arena_printf(&w->a, "splat (%s %s)", e.s, a);
   const char *v = emit(w, "insertelement %s poison, %s %s, i64 0", t.s, e.s, a);
   return emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, v, t.s, x->lanes);
 }
@@ -347,7 +347,7 @@ static const char *put_bcast(Render *w, const Node *x) {
 /* Elements of a buffer that lie a known way apart share a base: LLVM has one sum to think about and not one for each. */
 static bool is_offset(const IR *ir, Ref index, int64_t *by) {
   const Node *x = node(ir, index);
-  return x->op == OP_ADD && x->dt == DT_I64 && x->lanes == 1 && node_is_const(ir, x->src[1], by);
+  return x->op == OP_ADD && x->dt == DT_I64 && x->lanes == 1 && node_is_const(ir, rhs(x), by);
 }
 
 static bool is_address(const Node *x, int k) { return k == 1 && (x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE); }
@@ -371,12 +371,12 @@ static const char *put_base(Render *w, Ref buffer, Ref index, const char *type) 
 }
 
 static const char *put_address(Render *w, const Node *x) {
-  const char *type = memory_type((DType)node(w->ir, x->src[0])->dt);
-  const Ref index = x->src[1];
+  const char *type = memory_type((DType)node(w->ir, access_buffer(x))->dt);
+  const Ref index = access_index(x);
   int64_t by;
   CHECK(node(w->ir, index)->lanes == 1);
-  if (!is_offset(w->ir, index, &by)) return put_base(w, x->src[0], index, type);
-  return emit(w, "getelementptr %s, ptr %s, i64 %lld", type, put_base(w, x->src[0], node(w->ir, index)->src[0], type),
+  if (!is_offset(w->ir, index, &by)) return put_base(w, access_buffer(x), index, type);
+  return emit(w, "getelementptr %s, ptr %s, i64 %lld", type, put_base(w, access_buffer(x), lhs(node(w->ir, index)), type),
               (long long)by);
 }
 
@@ -402,33 +402,34 @@ static void close_gate(Render *w, int n) {
 }
 
 static const char *put_load(Render *w, const Node *x) {
-  if (x->nsrc < 4) return put_access(w, x);
-  CHECK(node(w->ir, x->src[2])->lanes == 1);
+  if (!load_gate(x)) return put_access(w, x);
+  CHECK(node(w->ir, load_gate(x))->lanes == 1);
   const int n = w->blocks++;
-  const char *gate = value(w, x->src[2]), *otherwise = value(w, x->src[3]), *before = w->block, *then = open_gate(w, gate, n);
+  const char *gate = value(w, load_gate(x)), *otherwise = value(w, load_else(x)), *before = w->block,
+             *then = open_gate(w, gate, n);
   const char *v = put_access(w, x);
   close_gate(w, n);
   return emit(w, "phi %s [ %s, %%%s ], [ %s, %%%s ]", llvm_value((DType)x->dt, x->lanes).s, v, then, otherwise, before);
 }
 
 static void put_store(Render *w, const Node *x) {
-  const Node *v = node(w->ir, x->src[2]);
+  const Node *v = node(w->ir, store_value(x));
   const DType d = (DType)v->dt;
-  const int n = x->nsrc == 4 ? w->blocks++ : 0;
+  const int n = store_gate(x) ? w->blocks++ : 0;
   const Text t = llvm_type(memory_type(d), v->lanes);
-  if (x->nsrc == 4) open_gate(w, value(w, x->src[3]), n);
-  const char *a = value(w, x->src[2]);
+  if (store_gate(x)) open_gate(w, value(w, store_gate(x)), n);
+  const char *a = value(w, store_value(x));
   if (d == DT_BOOL) a = emit(w, "zext %s %s to %s", llvm_value(d, v->lanes).s, a, t.s);
   const char *p = put_address(w, x);
   sb_printf(w->o, "  store %s %s, ptr %s, align %d\n", t.s, a, p, dt_bytes(d));
-  if (x->nsrc == 4) close_gate(w, n);
+  if (store_gate(x)) close_gate(w, n);
 }
 
 static const char *put_acc(Render *w, const Node *x) {
   const Text t = llvm_value((DType)x->dt, x->lanes);
   const char *slot = arena_printf(&w->a, "%%a%d", w->accs++);
   sb_printf(&w->slots, "  %s = alloca %s\n", slot, t.s);
-  sb_printf(w->o, "  store %s %s, ptr %s\n", t.s, value(w, x->src[0]), slot);
+  sb_printf(w->o, "  store %s %s, ptr %s\n", t.s, value(w, acc_init(x)), slot);
   return slot;
 }
 
@@ -448,15 +449,15 @@ static void put_tiles(Render *w, size_t at) {
 }
 
 static const char *put_spill(Render *w, const Node *x) {
-  const int t = tile_register(&w->tiles, node(w->ir, x->src[0])->src[0]);
+  const int t = tile_register(&w->tiles, get_acc(node(w->ir, operand(x))));
   const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), llvm_value((DType)x->dt, x->lanes));
   sb_printf(w->o, "  call void @llvm.x86.tilestored64(i8 %d, ptr %s, i64 %d)\n", t, slot, w->tiles.config[16 + 2 * t]);
   return slot;
 }
 
 static const char *put_part(Render *w, const Node *x) {
-  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", llvm_scalar[x->dt], value(w, x->src[0]),
-                       value(w, x->src[1]));
+  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", llvm_scalar[x->dt], value(w, part_tile(x)),
+                       value(w, part_index(x)));
   return emit(w, "load %s, ptr %s, align %d", llvm_value((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
 }
 
@@ -473,13 +474,13 @@ static bool put_tile(Render *w, Ref r) {
   }
   case OP_MMA:
     sb_printf(w->o, "  call void @llvm.x86.%s(i8 %d, i8 %d, i8 %d)\n", tile_isa_op(w->ir, x)->name,
-              tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, x->src[1]),
-              tile_register(&w->tiles, x->src[2]));
+              tile_register(&w->tiles, tile_sum(w->ir, x)), tile_register(&w->tiles, mma_x(x)),
+              tile_register(&w->tiles, mma_y(x)));
     return true;
   case OP_ACC:
     if (t >= 0) sb_printf(w->o, "  call void @llvm.x86.tilezero(i8 %d)\n", t);
     return t >= 0;
-  case OP_GET: case OP_SET: return tile_register(&w->tiles, x->src[0]) >= 0;
+  case OP_GET: case OP_SET: return tile_register(&w->tiles, variable_of(x)) >= 0;
   default: return false;
   }
 }
@@ -526,7 +527,7 @@ static void put_end(Render *w, Ref range) {
 /* A float that is neither NaN nor zero, whose sign would count. */
 static bool is_bound(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  if (x->op == OP_BCAST) x = node(ir, x->src[0]);
+  if (x->op == OP_BCAST) x = node(ir, operand(x));
   if (x->op != OP_CONST || !dt_float((DType)x->dt)) return false;
   double v = bits_to_double((DType)x->dt, const_value(x));
   return v < 0 || v > 0;
@@ -547,12 +548,12 @@ static const char *put_expr(Render *w, const Node *x) {
   case OP_WHERE: return emit(w, "select %s %s, %s %s, %s %s", t0.s, arg[0], t.s, arg[1], t.s, arg[2]);
   case OP_FLDIV:
   case OP_FLMOD: /* by a positive constant of what is not negative */
-    if (x->lanes == 1 && node(ir, x->src[0])->vmin >= 0 && node_is_const(ir, x->src[1], &c) && c > 0)
+    if (x->lanes == 1 && node(ir, lhs(x))->vmin >= 0 && node_is_const(ir, rhs(x), &c) && c > 0)
       return emit(w, "%s %s %s, %s", x->op == OP_FLDIV ? "udiv" : "urem", t.s, arg[0], arg[1]);
     break;
   case OP_MAX:
   case OP_MIN: /* against a constant: x stays where it is NaN, which one instruction of x86 does */
-    if (!is_bound(ir, x->src[1])) break;
+    if (!is_bound(ir, rhs(x))) break;
     return emit(w, "select %s %s, %s %s, %s %s", llvm_value(DT_BOOL, x->lanes).s,
                 emit(w, "fcmp %s %s %s, %s", x->op == OP_MAX ? "olt" : "ogt", t.s, arg[0], arg[1]), t.s, arg[1], t.s, arg[0]);
   default: break;
@@ -561,8 +562,9 @@ static const char *put_expr(Render *w, const Node *x) {
 }
 
 static void put_prefetch(Render *w, const Node *x) { /* not inbounds: it may ask for what lies behind */
-  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, x->src[0])->dt), value(w, x->src[0]),
-                       value(w, x->src[1]));
+  const Ref buffer = prefetch_buffer(x);
+  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, buffer)->dt), value(w, buffer),
+                       value(w, prefetch_index(x)));
   sb_printf(w->o, "  call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)\n", p, prefetch_near(x) ? 3 : 2);
 }
 
@@ -582,28 +584,30 @@ static const char *put_value(Render *w, Ref r, int *loops) {
     for (size_t i = 0; i < w->k->locals.n; i++)
       if (w->k->locals.p[i] == buffer_id(x)) return arena_printf(&w->a, "%%panel%zu", i);
     BUG("a buffer that the kernel does not name");
-  case OP_LOOP: put_loop(w, x->src[0], (*loops)++); return NULL;
-  case OP_END: put_end(w, x->src[0]); return NULL;
+  case OP_LOOP: put_loop(w, loop_range(x), (*loops)++); return NULL;
+  case OP_END: put_end(w, end_range(x)); return NULL;
   case OP_LOAD: return put_load(w, x);
   case OP_STORE: put_store(w, x); return NULL;
   case OP_PREFETCH: put_prefetch(w, x); return NULL;
   case OP_ACC: return put_acc(w, x);
-  case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, x->src[0]));
-  case OP_SET:
-    sb_printf(w->o, "  store %s %s, ptr %s\n", llvm_value((DType)node(w->ir, x->src[1])->dt, node(w->ir, x->src[1])->lanes).s,
-              value(w, x->src[1]), value(w, x->src[0]));
+  case OP_GET: return emit(w, "load %s, ptr %s", t.s, value(w, get_acc(x)));
+  case OP_SET: {
+    const Node *v = node(w->ir, set_value(x));
+    sb_printf(w->o, "  store %s %s, ptr %s\n", llvm_value((DType)v->dt, v->lanes).s, value(w, set_value(x)),
+              value(w, set_acc(x)));
     return NULL;
+  }
   case OP_DOT: return put_dot(w, x);
   case OP_SCALB:
     return emit(w, "call %s @llvm.x86.avx512.mask.scalef.ps.512(%s %s, %s %s, %s zeroinitializer, i16 -1, i32 4)", t.s, t.s,
-                value(w, x->src[0]), t.s, value(w, x->src[1]), t.s);
+                value(w, lhs(x)), t.s, value(w, rhs(x)), t.s);
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
   case OP_LANE:
-    return emit(w, "extractelement %s %s, i64 %lld", llvm_value(d, node(w->ir, x->src[0])->lanes).s, value(w, x->src[0]),
+    return emit(w, "extractelement %s %s, i64 %lld", llvm_value(d, node(w->ir, operand(x))->lanes).s, value(w, operand(x)),
                 (long long)lane_lane(x));
   case OP_SHUFFLE: return put_shuffle(w, x);
-  case OP_HRED: return put_hred(w, hred_op(x), d, node(w->ir, x->src[0])->lanes, value(w, x->src[0]));
+  case OP_HRED: return put_hred(w, hred_op(x), d, node(w->ir, operand(x))->lanes, value(w, operand(x)));
   default: return put_expr(w, x);
   }
 }
