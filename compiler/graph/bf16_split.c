@@ -115,8 +115,8 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
 static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
   const Node *n = node(ir, x);
   int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 };
-  bool padded = n->op == OP_PAD && node_is_const(ir, n->src[1], &fill) && !fill;
-  Ref planes = planes_of(ir, padded ? n->src[0] : x, s);
+  bool padded = n->op == OP_PAD && node_is_const(ir, pad_fill(n), &fill) && !fill;
+  Ref planes = planes_of(ir, padded ? pad_data(n) : x, s);
   if (padded) {
     memcpy(lo + 1, n->arg, n->rank * sizeof *lo);
     memcpy(hi + 1, n->arg + n->rank, n->rank * sizeof *hi);
@@ -131,8 +131,8 @@ static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
 static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
   if (r == base) return to;
   const Node *x = node(ir, r);
-  Ref below = views_over(ir, x->src[0], base, to);
-  const int rank = x->rank, from = node(ir, x->src[0])->rank;
+  Ref below = views_over(ir, operand(x), base, to);
+  const int rank = x->rank, from = node(ir, operand(x))->rank;
   int64_t dims[MAX_RANK], a[MAX_RANK] = { 0 }, b[MAX_RANK] = { 1 };
   memcpy(dims, node(ir, to)->dims, AXES * sizeof *dims);
   memcpy(dims + AXES, x->dims, (size_t)rank * sizeof *dims);
@@ -154,12 +154,12 @@ static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
 }
 
 static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
-  const Node *sum = node(ir, c->sum), *product = node(ir, view_base(ir, sum->src[0]));
+  const Node *sum = node(ir, c->sum), *product = node(ir, view_base(ir, operand(sum)));
   Ref to[2], terms = weight_terms(ir, c->base[w], s);
   if (!terms) return 0;
   to[w] = views_over(ir, product->src[w], c->base[w], terms);
   to[!w] = views_over(ir, product->src[!w], c->base[!w], value_terms(ir, c->base[!w], s));
-  Ref all = views_over(ir, sum->src[0], view_base(ir, sum->src[0]), g_binary(ir, OP_MUL, to[0], to[1]));
+  Ref all = views_over(ir, operand(sum), view_base(ir, operand(sum)), g_binary(ir, OP_MUL, to[0], to[1]));
   return g_reshape(ir, g_reduce(ir, OP_ADD, all, reduce_axes(sum) << AXES | 1), sum->rank, sum->dims);
 }
 
@@ -185,7 +185,7 @@ static const Scheme *scheme_for(const Contraction *c, const How *how) { return c
 static Ref rule_split(IR *ir, Ref r, void *arg) {
   const How *how = arg;
   Contraction c;
-  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c) || node(ir, node(ir, r)->src[0])->rank > MAX_RANK - AXES)
+  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c) || node(ir, operand(node(ir, r)))->rank > MAX_RANK - AXES)
     return 0;
   for (int w = 0; w < 2; w++) {
     const Node *n = node(ir, c.base[w]);

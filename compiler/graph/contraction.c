@@ -15,7 +15,7 @@ static Ref through_views(IR *ir, Ref r, Ref *idx) {
   Ref at[MAX_RANK];
   while (op_is_movement((Op)node(ir, r)->op)) {
     view_index(ir, r, idx, at);
-    r = node(ir, r)->src[0];
+    r = operand(node(ir, r));
     memcpy(idx, at, sizeof at);
   }
   return r;
@@ -34,8 +34,8 @@ static bool affine(IR *ir, const Contraction *c, Ref e, int64_t *coef, int64_t *
 static Ref through_affine_views(IR *ir, const Contraction *c, Ref r, Ref *idx) {
   int64_t coef[MAX_RANK], begin;
   Ref at[MAX_RANK];
-  for (; op_is_movement((Op)node(ir, r)->op); r = node(ir, r)->src[0]) {
-    const int rank = node(ir, node(ir, r)->src[0])->rank;
+  for (; op_is_movement((Op)node(ir, r)->op); r = operand(node(ir, r))) {
+    const int rank = node(ir, operand(node(ir, r)))->rank;
     view_index(ir, r, idx, at);
     for (int a = 0; a < rank; a++)
       if (!affine(ir, c, at[a], coef, &begin)) return r;
@@ -61,7 +61,7 @@ static void take_axis(IR *ir, Contraction *c, int f, int a) {
 bool contraction_find(IR *ir, Ref r, Contraction *c) {
   const Node *x = node(ir, r);
   if (x->op != OP_REDUCE || reduce_op(x) != OP_ADD) return false;
-  const Node *p = node(ir, x->src[0]);
+  const Node *p = node(ir, operand(x));
   Ref idx[MAX_RANK];
   int64_t coef[MAX_RANK], begin;
   memset(c, 0, sizeof *c);
@@ -74,8 +74,8 @@ bool contraction_find(IR *ir, Ref r, Contraction *c) {
     idx[a] = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ p->dims[a], -1 - a, RK_LOOP }, 0, NULL);
     c->range[c->n++] = (CRange){ .range = idx[a], .extent = p->dims[a], .axis = a, .summed = reduce_axes(x) >> a & 1 };
   }
-  const Node *product = node(ir, through_views(ir, x->src[0], idx));
-  if (product->op != OP_MUL || product->src[0] == product->src[1]) return false;
+  const Node *product = node(ir, through_views(ir, operand(x), idx));
+  if (product->op != OP_MUL || lhs(product) == rhs(product)) return false;
   for (int a = 0; a < product->rank; a++)
     if (!affine(ir, c, idx[a], coef, &begin)) return false;
   for (int f = 0; f < 2; f++) {

@@ -90,7 +90,7 @@ static int result(Fold *f, const Tensor *t) {
 static void fold_part(Fold *f, Ref r) {
   IR *ir = f->ir;
   Tensor t;
-  while (is_view(ir, node(ir, r))) r = node(ir, r)->src[0];
+  while (is_view(ir, node(ir, r))) r = operand(node(ir, r));
   const Node *x = node(ir, r);
   if (x->op == OP_CONST || x->op == OP_WEIGHT || refmap_get(&f->position, r) == 2 || refmap_get(&f->done, r)) return;
   if (!interp_const(ir, r, &t)) return;

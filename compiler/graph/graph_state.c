@@ -75,9 +75,9 @@ static bool is_param(const IR *ir, Ref r, int slot) { return node(ir, r)->op == 
 static Ref appended(const IR *ir, Ref out, int slot) {
   const Node *x = node(ir, out), *cat = x;
   Ref r = out;
-  if (x->op == OP_SHRINK) r = x->src[0], cat = node(ir, r);
-  if (cat->op != OP_CAT || !is_param(ir, cat->src[0], slot)) return 0;
-  const Node *past = node(ir, cat->src[0]);
+  if (x->op == OP_SHRINK) r = operand(x), cat = node(ir, r);
+  if (cat->op != OP_CAT || !is_param(ir, cat_part(cat, 0), slot)) return 0;
+  const Node *past = node(ir, cat_part(cat, 0));
   int axis = (int)cat_axis(cat);
   for (int a = 0; a < x->rank && x != cat; a++) {
     int64_t begin = a == axis ? cat->dims[a] - past->dims[a] : 0;

@@ -78,7 +78,7 @@ static Along elementwise(const Grow *w, Ref r) {
 }
 
 static Along moved(const Grow *w, Ref r, Along a) {
-  const Node *x = node(w->ir, r), *s = node(w->ir, x->src[0]);
+  const Node *x = node(w->ir, r), *s = node(w->ir, operand(x));
   int axis = a.axis;
   switch ((Op)x->op) {
   case OP_RESHAPE:
@@ -125,14 +125,14 @@ static double neutral(Op op, DType d) {
 /* The value to mask so that a sum of products need not be: a factor that is not just a view of the window,
  * whose mask costs nothing where it is computed. */
 static Ref to_mask(const Grow *w, const Node *x) {
-  const Node *m = node(w->ir, x->src[0]);
-  if (reduce_op(x) != OP_ADD || m->op != OP_MUL || m->src[0] == m->src[1]) return x->src[0];
+  const Node *m = node(w->ir, operand(x));
+  if (reduce_op(x) != OP_ADD || m->op != OP_MUL || lhs(m) == rhs(m)) return operand(x);
   for (int k = 0; k < 2; k++) {
     Ref base = m->src[k];
     while (op_info[node(w->ir, base)->op].algebra & MOVE) base = node(w->ir, base)->src[0];
     if (along_of(w, m->src[k]).axis >= 0 && node(w->ir, base)->op != OP_PARAM) return m->src[k];
   }
-  return x->src[0];
+  return operand(x);
 }
 
 static void rebuild(Grow *w, Ref r) {
@@ -157,7 +157,7 @@ static Along reduced(Grow *w, Ref r, Along a) {
     if (!refmap_get(&w->whole, old)) refmap_set(&w->whole, old, refmap_get(&w->now, old));
     refmap_set(&w->now, old, masked(w, refmap_get(&w->now, old), &to, neutral(op, d)));
     w->along.p[refmap_get(&w->row, old) - 1] = to;
-    if (old != x->src[0]) rebuild(w, x->src[0]);
+    if (old != operand(x)) rebuild(w, operand(x));
   }
   return (Along){ .axis = -1 };
 }

@@ -33,7 +33,7 @@ enum { MAX_DEPTH = 64, SMALL = 1 << 16 };
 /* r = float(q) * s or r = i32(q) - s: q has r's shape; the extents of s are 1 or r's */
 typedef struct Parts { Ref q, s; } Parts;
 
-static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
+static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? operand(node(ir, r)) : r; }
 static Ref spread(IR *ir, Ref s, const Node *x) { return g_expand(ir, s, x->rank, x->dims); }
 static int64_t elems(const Node *x) { return dims_elems(x->dims, x->rank); }
 
@@ -93,13 +93,13 @@ static int64_t magnitude_below(IR *ir, const Node *x) {
     else if (b > a) a = b;
     return fits ? a : INT64_MAX;
   case OP_REDUCE:
-    a = magnitude(ir, x->src[0]);
-    if (reduce_op(x) == OP_ADD && elems(x)) n = elems(node(ir, x->src[0])) / elems(x);
+    a = magnitude(ir, operand(x));
+    if (reduce_op(x) == OP_ADD && elems(x)) n = elems(node(ir, operand(x))) / elems(x);
     return reduce_op(x) == OP_MUL || !i64_mul(a, n, &a) ? INT64_MAX : a;
   case OP_CAST:
-    if (dt_int((DType)node(ir, x->src[0])->dt)) return magnitude(ir, x->src[0]);
+    if (dt_int((DType)node(ir, operand(x))->dt)) return magnitude(ir, operand(x));
     break;
-  case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: return magnitude(ir, x->src[0]);
+  case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: return magnitude(ir, operand(x));
   default: break;
   }
   if (x->vmin == INT64_MIN || x->vmax == INT64_MAX) return INT64_MAX;
@@ -118,7 +118,7 @@ static int64_t magnitude(IR *ir, Ref r) {
 /* ---- movement ---- */
 /* s, which goes with the source of the movement x, over the axes of x; 0: x mixes what s tells apart */
 static Ref moved_part(IR *ir, const Node *x, Ref s) {
-  const Node *y = node(ir, x->src[0]), *n = node(ir, s);
+  const Node *y = node(ir, operand(x)), *n = node(ir, s);
   int64_t part[MAX_RANK], dims[MAX_RANK], begin[MAX_RANK], step[MAX_RANK];
   if (!elems(x) || !elems(y)) return 0;
   memcpy(part, n->dims, n->rank * sizeof *part);
@@ -160,7 +160,7 @@ static bool scaled(IR *ir, Ref r, int depth, Parts *o);
 /* float(p) * s + float(b) * t with constant b and t = s, but for its last bits */
 static bool scaled_sum(IR *ir, const Node *x, int depth, Parts *o) {
   Parts b;
-  int k = node(ir, x->src[1])->varies;
+  int k = node(ir, rhs(x))->varies;
   double lo, hi;
   if (node(ir, x->src[k])->varies == node(ir, x->src[!k])->varies) return false;
   if (!scaled(ir, x->src[k], depth, o) || !scaled(ir, x->src[!k], depth, &b)) return false;
@@ -174,15 +174,15 @@ static bool scaled(IR *ir, Ref r, int depth, Parts *o) {
   if (x->dt != DT_F32 || depth > MAX_DEPTH || !x->nsrc) return false;
   if (is_move(x)) {
     Ref zero = c_int(ir, DT_I32, 0);
-    if (x->op == OP_PAD && !is_value(ir, x->src[1], 0)) return false;
-    if (!scaled(ir, x->src[0], depth + 1, o) || !(o->s = moved_part(ir, x, o->s))) return false;
+    if (x->op == OP_PAD && !is_value(ir, pad_fill(x), 0)) return false;
+    if (!scaled(ir, operand(x), depth + 1, o) || !(o->s = moved_part(ir, x, o->s))) return false;
     o->q = moved(ir, x, o->q, zero);
     return true;
   }
   switch ((Op)x->op) {
   case OP_CAST:
     if (!dt_int((DType)y->dt) || dtype_info[y->dt].bits > 32 || y->dt == DT_U32) return false;
-    *o = (Parts){ g_cast(ir, x->src[0], DT_I32), number(ir, c_float(ir, DT_F32, 1), x) };
+    *o = (Parts){ g_cast(ir, operand(x), DT_I32), number(ir, c_float(ir, DT_F32, 1), x) };
     return true;
   case OP_MUL:
     for (int k = 1; k >= 0; k--)
@@ -192,11 +192,11 @@ static bool scaled(IR *ir, Ref r, int depth, Parts *o) {
       }
     return false;
   case OP_DIV:
-    if (node(ir, x->src[1])->varies || !scaled(ir, x->src[0], depth + 1, o)) return false;
-    o->s = g_binary(ir, OP_DIV, o->s, bare(ir, x->src[1]));
+    if (node(ir, rhs(x))->varies || !scaled(ir, lhs(x), depth + 1, o)) return false;
+    o->s = g_binary(ir, OP_DIV, o->s, bare(ir, rhs(x)));
     return true;
   case OP_MAX:
-    if (!is_value(ir, x->src[1], 0) || !scaled(ir, x->src[0], depth + 1, o) || !positive(ir, o->s)) return false;
+    if (!is_value(ir, rhs(x), 0) || !scaled(ir, lhs(x), depth + 1, o) || !positive(ir, o->s)) return false;
     o->q = g_binary(ir, OP_MAX, o->q, c_int(ir, DT_I32, 0));
     return true;
   case OP_ADD: return scaled_sum(ir, x, depth + 1, o);
@@ -215,18 +215,18 @@ static bool same_over(const IR *ir, Ref s, uint32_t axes) {
 /* sum(float(q) * s), and sum(float(a) * sa * float(w) * sw) of bytes with a constant side */
 static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
   (void)arg;
-  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *m = node(ir, operand(x));
   uint32_t axes = reduce_axes(x);
   Parts a, w;
   if (reduce_op(x) != OP_ADD || x->dt != DT_F32 || !x->varies || !elems(m)) return 0;
-  if (m->op == OP_MUL && node(ir, m->src[0])->varies != node(ir, m->src[1])->varies && scaled(ir, m->src[0], 0, &a) &&
-      scaled(ir, m->src[1], 0, &w)) {
+  if (m->op == OP_MUL && node(ir, lhs(m))->varies != node(ir, rhs(m))->varies && scaled(ir, lhs(m), 0, &a) &&
+      scaled(ir, rhs(m), 0, &w)) {
     if (!same_over(ir, a.s, axes) || !same_over(ir, w.s, axes) || !is_finite(ir, a.s) || !is_finite(ir, w.s)) return 0;
     if (magnitude(ir, a.q) > 255 || magnitude(ir, w.q) > 255) return 0;
     Ref sum = g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, a.q, w.q), axes);
     return magnitude(ir, sum) <= INT32_MAX ? unscaled(ir, sum, g_binary(ir, OP_MUL, a.s, w.s)) : 0;
   }
-  if (m->op == OP_CAST || !scaled(ir, x->src[0], 0, &a) || !same_over(ir, a.s, axes) || !is_finite(ir, a.s)) return 0;
+  if (m->op == OP_CAST || !scaled(ir, operand(x), 0, &a) || !same_over(ir, a.s, axes) || !is_finite(ir, a.s)) return 0;
   Ref sum = g_reduce(ir, OP_ADD, a.q, axes);
   return magnitude(ir, sum) <= INT32_MAX ? unscaled(ir, sum, a.s) : 0;
 }
@@ -242,32 +242,33 @@ static bool narrow(IR *ir, Ref r, int depth, Parts *o, bool *zero) {
   double fill = 0;
   if (x->dt != DT_I32 || depth > MAX_DEPTH || !x->nsrc) return false;
   if (is_move(x)) {
-    if (!narrow(ir, x->src[0], depth + 1, o, zero) || !(o->s = moved_part(ir, x, o->s))) return false;
+    if (!narrow(ir, operand(x), depth + 1, o, zero) || !(o->s = moved_part(ir, x, o->s))) return false;
     DType d = (DType)node(ir, o->q)->dt;
     if (x->op == OP_PAD) {
       double least = d == DT_U8 ? 0 : -128;
-      if (!is_value(ir, x->src[1], 0) || (*zero && !uniform(ir, o->s, &fill)) || fill < least || fill > least + 255) return false;
+      if (!is_value(ir, pad_fill(x), 0) || (*zero && !uniform(ir, o->s, &fill)) || fill < least || fill > least + 255)
+        return false;
     }
     o->q = moved(ir, x, o->q, c_int(ir, d, (int64_t)fill));
     return true;
   }
   switch ((Op)x->op) {
   case OP_CAST:
-    if (y->op == OP_CAST && node(ir, y->src[0])->dt == DT_I32) { /* there and back, within bounds */
-      const Node *v = node(ir, y->src[0]);
+    if (y->op == OP_CAST && node(ir, operand(y))->dt == DT_I32) { /* there and back, within bounds */
+      const Node *v = node(ir, operand(y));
       int64_t least = y->dt == DT_I8 ? -128 : 0;
       if ((y->dt == DT_I8 || y->dt == DT_U8) && v->vmin >= least && v->vmax <= least + 255 &&
-          narrow(ir, y->src[0], depth + 1, o, zero))
+          narrow(ir, operand(y), depth + 1, o, zero))
         return true;
     }
     if (y->dt != DT_U8 && y->dt != DT_I8) return false;
     *zero = y->dt == DT_I8 && y->varies;
-    *o = (Parts){ *zero ? as_unsigned(ir, x->src[0]) : x->src[0], number(ir, c_int(ir, DT_I32, *zero ? 128 : 0), x) };
+    *o = (Parts){ *zero ? as_unsigned(ir, operand(x)) : operand(x), number(ir, c_int(ir, DT_I32, *zero ? 128 : 0), x) };
     return true;
   case OP_SUB: case OP_ADD: {
-    if (!narrow(ir, x->src[0], depth + 1, o, zero)) return false;
-    if (is_value(ir, x->src[1], 0)) return true;
-    Ref s = bare(ir, x->src[1]);
+    if (!narrow(ir, lhs(x), depth + 1, o, zero)) return false;
+    if (is_value(ir, rhs(x), 0)) return true;
+    Ref s = bare(ir, rhs(x));
     o->s = x->op == OP_SUB ? g_binary(ir, OP_ADD, o->s, s) : g_binary(ir, OP_SUB, o->s, s);
     *zero = !is_value(ir, o->s, 0);
     return true;
@@ -303,12 +304,12 @@ static Ref sum_of_weights(IR *ir, const Node *m, Ref w, uint32_t axes) {
 /* sum((u - z) * w) = sum(u * w) - z * sum(w) */
 static Ref sum_of_bytes(IR *ir, Ref r, void *arg) {
   (void)arg;
-  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *m = node(ir, operand(x));
   uint32_t axes = reduce_axes(x);
   Parts a;
   bool zero;
   if (reduce_op(x) != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
-  int k = node(ir, m->src[1])->varies;
+  int k = node(ir, rhs(m))->varies;
   if (node(ir, m->src[k])->varies == node(ir, m->src[!k])->varies) return 0;
   if (!narrow(ir, m->src[k], 0, &a, &zero) || !same_over(ir, a.s, axes)) return 0;
   Ref w = signed_bytes(ir, m->src[!k]);
@@ -322,22 +323,22 @@ static Ref sum_of_bytes(IR *ir, Ref r, void *arg) {
 static Ref as_signed(IR *ir, Ref u) {
   const Node *x = node(ir, u);
   if (!is_move(x)) return g_cast(ir, g_binary(ir, OP_SUB, g_cast(ir, u, DT_I32), c_int(ir, DT_I32, 128)), DT_I8);
-  return moved(ir, x, as_signed(ir, x->src[0]), x->op == OP_PAD ? as_signed(ir, x->src[1]) : 0);
+  return moved(ir, x, as_signed(ir, operand(x)), x->op == OP_PAD ? as_signed(ir, pad_fill(x)) : 0);
 }
 
 /* sum(u * w) = sum((u - 128) * w) + 128 * sum(w) */
 static Ref sum_of_signed(IR *ir, Ref r, void *arg) {
   (void)arg;
-  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *m = node(ir, operand(x));
   uint32_t axes = reduce_axes(x);
   if (reduce_op(x) != OP_ADD || x->dt != DT_I32 || m->op != OP_MUL || !elems(m)) return 0;
-  int k = node(ir, m->src[1])->varies;
+  int k = node(ir, rhs(m))->varies;
   const Node *u = node(ir, m->src[k]), *w = node(ir, m->src[!k]);
-  if (u->op != OP_CAST || node(ir, u->src[0])->dt != DT_U8 || !u->varies || w->op != OP_CAST ||
-      node(ir, w->src[0])->dt != DT_I8 || w->varies)
+  if (u->op != OP_CAST || node(ir, operand(u))->dt != DT_U8 || !u->varies || w->op != OP_CAST ||
+      node(ir, operand(w))->dt != DT_I8 || w->varies)
     return 0;
-  Ref product = g_binary(ir, OP_MUL, g_cast(ir, as_signed(ir, u->src[0]), DT_I32), m->src[!k]);
-  Ref more = g_binary(ir, OP_MUL, sum_of_weights(ir, m, w->src[0], axes), c_int(ir, DT_I32, 128));
+  Ref product = g_binary(ir, OP_MUL, g_cast(ir, as_signed(ir, operand(u)), DT_I32), m->src[!k]);
+  Ref more = g_binary(ir, OP_MUL, sum_of_weights(ir, m, operand(w), axes), c_int(ir, DT_I32, 128));
   return g_binary(ir, OP_ADD, g_reduce(ir, OP_ADD, product, axes), spread(ir, more, x));
 }
 
@@ -345,17 +346,17 @@ static Ref sum_of_signed(IR *ir, Ref r, void *arg) {
 typedef struct Quantiser { Ref by; double zero; } Quantiser;
 
 static bool quantiser(IR *ir, const Node *x, Ref *value, Quantiser *k) {
-  const Node *y = node(ir, x->src[0]);
+  const Node *y = node(ir, operand(x));
   double zero = 0, by;
   if ((x->dt != DT_U8 && x->dt != DT_I8) || y->dt != DT_F32) return false;
   if (y->op == OP_ADD) {
-    if (!uniform(ir, y->src[1], &zero) || zero != rint(zero) || fabs(zero) > 255) return false;
-    y = node(ir, y->src[0]);
+    if (!uniform(ir, rhs(y), &zero) || zero != rint(zero) || fabs(zero) > 255) return false;
+    y = node(ir, lhs(y));
   }
   if (y->op != OP_ROUND) return false;
-  y = node(ir, y->src[0]);
-  if (y->op != OP_DIV || !uniform(ir, y->src[1], &by) || !(by > 0)) return false;
-  *value = y->src[0];
+  y = node(ir, operand(y));
+  if (y->op != OP_DIV || !uniform(ir, rhs(y), &by) || !(by > 0)) return false;
+  *value = lhs(y);
   *k = (Quantiser){ c_float(ir, DT_F32, by), zero };
   return true;
 }
@@ -366,15 +367,15 @@ static Ref divided(IR *ir, Ref r, Ref by, int depth) {
   Parts p;
   if (depth > MAX_DEPTH) return 0;
   if (scaled(ir, r, depth, &p)) return unscaled(ir, p.q, g_binary(ir, OP_DIV, p.s, by));
-  Ref a = x->op == OP_ADD || x->op == OP_MAX || x->op == OP_MIN ? divided(ir, x->src[0], by, depth + 1) : 0, b = 0;
-  if (a) b = node(ir, x->src[1])->varies ? divided(ir, x->src[1], by, depth + 1) : g_binary(ir, OP_DIV, x->src[1], by);
+  Ref a = x->op == OP_ADD || x->op == OP_MAX || x->op == OP_MIN ? divided(ir, lhs(x), by, depth + 1) : 0, b = 0;
+  if (a) b = node(ir, rhs(x))->varies ? divided(ir, rhs(x), by, depth + 1) : g_binary(ir, OP_DIV, rhs(x), by);
   return b ? g_binary(ir, (Op)x->op, a, b) : 0;
 }
 
 /* saturated anyway */
 static Ref without_floor(IR *ir, Ref r, double zero) {
   const Node *x = node(ir, r);
-  return x->op == OP_MAX && zero == 0 && is_value(ir, x->src[1], 0) ? x->src[0] : r;
+  return x->op == OP_MAX && zero == 0 && is_value(ir, rhs(x), 0) ? lhs(x) : r;
 }
 
 static Ref quantised(IR *ir, Ref t, double zero) {
@@ -388,9 +389,9 @@ static Ref quantise(IR *ir, Ref r, const Quantiser *k, int depth) {
   Parts p;
   if (depth > MAX_DEPTH || !x->varies) return 0;
   if (is_move(x) || (x->op == OP_REDUCE && (reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN))) {
-    Ref q = quantise(ir, x->src[0], k, depth + 1);
+    Ref q = quantise(ir, operand(x), k, depth + 1);
     if (!q) return 0;
-    Ref fill = x->op == OP_PAD ? quantised(ir, g_binary(ir, OP_DIV, x->src[1], k->by), k->zero) : 0;
+    Ref fill = x->op == OP_PAD ? quantised(ir, g_binary(ir, OP_DIV, pad_fill(x), k->by), k->zero) : 0;
     return moved(ir, x, q, fill);
   }
   if (x->op == OP_CAT) {

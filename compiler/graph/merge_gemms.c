@@ -36,13 +36,13 @@ typedef struct Gemms {
   VEC(Group) groups;
 } Gemms;
 
-static Ref below_expand(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
+static Ref below_expand(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? operand(node(ir, r)) : r; }
 
 /* The factors of a sum of products of which one is constant: x, and w, before they are expanded. */
 static bool factors(const IR *ir, Ref r, Ref *x, Ref *w) {
-  const Node *sum = node(ir, r), *m = sum->op == OP_REDUCE ? node(ir, sum->src[0]) : NULL;
+  const Node *sum = node(ir, r), *m = sum->op == OP_REDUCE ? node(ir, operand(sum)) : NULL;
   if (!m || reduce_op(sum) != OP_ADD || m->op != OP_MUL) return false;
-  int k = node(ir, m->src[0])->varies ? 1 : 0;
+  int k = node(ir, lhs(m))->varies ? 1 : 0;
   Ref chain[MAX_GROUP];
   if (quantised_factor(ir, r, k, chain)) return false; /* side by side they would become floats */
   *w = below_expand(ir, m->src[k]);
@@ -117,7 +117,7 @@ static void find_wanted_alone(Gemms *s) {
   for (size_t i = s->order.n; i-- > 0;) {
     Ref r = s->order.p[i];
     const Node *x = node(s->ir, r);
-    if (x->op == OP_REDUCE) refmap_set(&product, view_base(s->ir, x->src[0]), r);
+    if (x->op == OP_REDUCE) refmap_set(&product, view_base(s->ir, operand(x)), r);
     bool reads = x->op == OP_REDUCE || (x->op == OP_MUL && refmap_get(&product, r)) ||
                  (op_is_movement((Op)x->op) && !refmap_get(&s->alone, r));
     for (int k = 0; k < x->nsrc && !reads; k++) refmap_set(&s->alone, x->src[k], 1);

@@ -38,47 +38,47 @@ int reshape_axis(const Node *x, const Node *from, int a) {
 /* A movement of one repeated number */
 static Ref moved_constant(IR *ir, const Node *x) {
   int64_t bits;
-  return node_is_const(ir, x->src[0], &bits) ? splat(ir, x, bits) : 0;
+  return node_is_const(ir, operand(x), &bits) ? splat(ir, x, bits) : 0;
 }
 
 Ref rule_reshape(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, operand(x));
   int64_t part[MAX_RANK], dims[MAX_RANK];
   (void)users;
-  Ref y = g_reshape(ir, x->src[0], x->rank, x->dims);
+  Ref y = g_reshape(ir, operand(x), x->rank, x->dims);
   if (y != r) return y;
   if (s->op != OP_EXPAND || empty(x)) return 0;
-  const Node *z = node(ir, s->src[0]);
+  const Node *z = node(ir, operand(s));
   memcpy(part, z->dims, z->rank * sizeof *part);
   if (!reshape_part(s->rank, s->dims, x->rank, x->dims, part, dims, false)) return 0;
-  return g_expand(ir, g_reshape(ir, s->src[0], x->rank, dims), x->rank, x->dims);
+  return g_expand(ir, g_reshape(ir, operand(s), x->rank, dims), x->rank, x->dims);
 }
 
 Ref rule_expand(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   (void)users;
-  return g_expand(ir, x->src[0], x->rank, x->dims);
+  return g_expand(ir, operand(x), x->rank, x->dims);
 }
 
 Ref rule_permute(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, operand(x));
   (void)users;
-  Ref y = g_permute(ir, x->src[0], x->arg);
+  Ref y = g_permute(ir, operand(x), x->arg);
   if (y != r) return y;
-  if (s->op == OP_EXPAND) return g_expand(ir, g_permute(ir, s->src[0], x->arg), x->rank, x->dims);
+  if (s->op == OP_EXPAND) return g_expand(ir, g_permute(ir, operand(s), x->arg), x->rank, x->dims);
   int64_t last = -1; /* axes of extent 1 may pass others: a reshape does that */
   for (int i = 0; i < x->rank; i++) {
     if (x->dims[i] == 1) continue;
     if (permute_perm(x, i) < last) return 0;
     last = permute_perm(x, i);
   }
-  return g_reshape(ir, x->src[0], x->rank, x->dims);
+  return g_reshape(ir, operand(x), x->rank, x->dims);
 }
 
 /* The part of a padded tensor, for parts that are contiguous on the padded axes: padding of a part */
 static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
   int n = x->rank;
-  const Node *z = node(ir, s->src[0]);
+  const Node *z = node(ir, pad_data(s));
   int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK], bits;
   bool outside = false;
   for (int i = 0; i < n; i++) {
@@ -99,8 +99,8 @@ static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
     dims[i] -= lo[i] + hi[i];
     begin[i] += lo[i];
   }
-  if (outside) return node_is_const(ir, s->src[1], &bits) ? splat(ir, x, bits) : 0;
-  return g_pad(ir, g_shrink(ir, s->src[0], begin, step, dims), lo, hi, s->src[1]);
+  if (outside) return node_is_const(ir, pad_fill(s), &bits) ? splat(ir, x, bits) : 0;
+  return g_pad(ir, g_shrink(ir, pad_data(s), begin, step, dims), lo, hi, pad_fill(s));
 }
 
 /* The part of a concatenation that lies in one source, or, when contiguous, in fewer than all */
@@ -131,14 +131,14 @@ static Ref shrink_of_cat(IR *ir, const Node *x, const Node *s) {
 }
 
 Ref rule_shrink(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, operand(x));
   const int n = x->rank;
   int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK];
   (void)users;
   Ref y = moved_constant(ir, x);
   if (y) return y;
   if (empty(x)) return 0;
-  y = g_shrink(ir, x->src[0], x->arg, x->arg + n, x->dims);
+  y = g_shrink(ir, operand(x), x->arg, x->arg + n, x->dims);
   if (y != r) return y;
   switch ((Op)s->op) {
   case OP_SHRINK:
@@ -146,15 +146,15 @@ Ref rule_shrink(IR *ir, Ref r, void *users) {
       begin[i] = shrink_begin(s, i) + shrink_begin(x, i) * shrink_step(s, i);
       step[i] = shrink_step(s, i) * shrink_step(x, i);
     }
-    return g_shrink(ir, s->src[0], begin, step, x->dims);
+    return g_shrink(ir, operand(s), begin, step, x->dims);
   case OP_EXPAND:
     for (int i = 0; i < n; i++) {
-      bool repeated = node(ir, s->src[0])->dims[i] == 1;
+      bool repeated = node(ir, operand(s))->dims[i] == 1;
       begin[i] = repeated ? 0 : shrink_begin(x, i);
       step[i] = repeated ? 1 : shrink_step(x, i);
       dims[i] = repeated ? 1 : x->dims[i];
     }
-    return g_expand(ir, g_shrink(ir, s->src[0], begin, step, dims), n, x->dims);
+    return g_expand(ir, g_shrink(ir, operand(s), begin, step, dims), n, x->dims);
   case OP_PAD: return shrink_of_pad(ir, x, s);
   case OP_CAT: return shrink_of_cat(ir, x, s);
   default: return 0;
@@ -163,29 +163,29 @@ Ref rule_shrink(IR *ir, Ref r, void *users) {
 
 /* A window of one tap is a strided part */
 Ref rule_window(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, operand(x));
   int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], axis = window_axis(x);
   (void)users;
   Ref y = moved_constant(ir, x);
   if (y || x->dims[s->rank] != 1 || empty(x)) return y;
   for (int i = 0; i < s->rank; i++) step[i] = i == axis ? window_stride(x) : 1;
-  return g_reshape(ir, g_shrink(ir, x->src[0], begin, step, x->dims), x->rank, x->dims);
+  return g_reshape(ir, g_shrink(ir, operand(x), begin, step, x->dims), x->rank, x->dims);
 }
 
 Ref rule_pad(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, pad_data(x));
   const int n = x->rank;
   int64_t a, b, lo[MAX_RANK], hi[MAX_RANK];
   (void)users;
-  Ref y = g_pad(ir, x->src[0], x->arg, x->arg + n, x->src[1]);
+  Ref y = g_pad(ir, pad_data(x), x->arg, x->arg + n, pad_fill(x));
   if (y != r) return y;
-  if (node_is_const(ir, x->src[1], &b) && ((node_is_const(ir, x->src[0], &a) && a == b) || empty(s))) return splat(ir, x, b);
-  if (s->op != OP_PAD || s->src[1] != x->src[1]) return 0;
+  if (node_is_const(ir, pad_fill(x), &b) && ((node_is_const(ir, pad_data(x), &a) && a == b) || empty(s))) return splat(ir, x, b);
+  if (s->op != OP_PAD || pad_fill(s) != pad_fill(x)) return 0;
   for (int i = 0; i < n; i++) {
     lo[i] = pad_lo(s, i) + pad_lo(x, i);
     hi[i] = pad_hi(s, i) + pad_hi(x, i);
   }
-  return g_pad(ir, s->src[0], lo, hi, x->src[1]);
+  return g_pad(ir, pad_data(s), lo, hi, pad_fill(x));
 }
 
 /* The number of a part in a mixed radix: each digit moves where the part begins, along an axis of its own. */
@@ -194,7 +194,7 @@ typedef struct Digit { int axis; int64_t n, far; } Digit;
 /* The digits of the numbers of a concatenation's parts, last ones first; 0: parts do not begin as digits say, or are
  * not all of what lies between the first and the last. */
 static int digits_of_parts(const IR *ir, const Node *x, Digit digit[MAX_RANK]) {
-  const Node *first = node(ir, x->src[0]);
+  const Node *first = node(ir, cat_part(x, 0));
   const int rank = first->rank;
   uint32_t axes = 0;
   int64_t below = 1;
@@ -225,14 +225,14 @@ static int digits_of_parts(const IR *ir, const Node *x, Digit digit[MAX_RANK]) {
 
 /* Parts of one value, side by side, that are all of it: its axes split, in another order */
 static Ref cat_of_shrinks(IR *ir, const Node *x) {
-  const Node *first = node(ir, x->src[0]);
+  const Node *first = node(ir, cat_part(x, 0));
   const int rank = first->rank;
   Digit digit[MAX_RANK];
   int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], split[MAX_RANK], perm[MAX_RANK];
   int at[MAX_RANK], of_digit[MAX_RANK], n, m = 0; /* where an axis, and what a digit makes of it, are after the split */
   for (int k = 0; k < x->nsrc; k++) {
     const Node *s = node(ir, x->src[k]);
-    bool same = s->op == OP_SHRINK && s->src[0] == first->src[0];
+    bool same = s->op == OP_SHRINK && operand(s) == operand(first);
     for (int a = 0; a < rank && same; a++) same = s->dims[a] == first->dims[a] && shrink_step(s, a) == shrink_step(first, a);
     if (!same) return 0;
   }
@@ -254,7 +254,7 @@ static Ref cat_of_shrinks(IR *ir, const Node *x) {
     for (int i = n; a == cat_axis(x) && i-- > 0;) perm[m++] = of_digit[i];
     perm[m++] = at[a];
   }
-  Ref all = g_reshape(ir, g_shrink(ir, first->src[0], begin, step, dims), m, split);
+  Ref all = g_reshape(ir, g_shrink(ir, operand(first), begin, step, dims), m, split);
   return g_reshape(ir, g_permute(ir, all, perm), x->rank, x->dims);
 }
 
@@ -262,12 +262,12 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   int64_t first, bits;
   (void)users;
-  if (x->nsrc == 1) return x->src[0];
+  if (x->nsrc == 1) return cat_part(x, 0);
   for (int i = 0; i < x->nsrc; i++)
     if (!node(ir, x->src[i])->dims[cat_axis(x)] && !empty(x)) return g_cat(ir, x->nsrc, x->src, (int)cat_axis(x));
   Ref y = empty(x) ? 0 : cat_of_shrinks(ir, x);
   if (y) return y;
-  if (!node_is_const(ir, x->src[0], &first)) return 0;
+  if (!node_is_const(ir, cat_part(x, 0), &first)) return 0;
   for (int i = 1; i < x->nsrc; i++)
     if (!node_is_const(ir, x->src[i], &bits) || bits != first) return 0;
   return splat(ir, x, first);
@@ -275,33 +275,33 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
 
 /* The same index everywhere selects a part */
 Ref rule_gather(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, gather_data(x));
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = gather_axis(x);
   (void)users;
   Ref y = moved_constant(ir, x);
-  if (y || !node_is_const(ir, x->src[1], &at) || at < 0 || at >= s->dims[axis]) return y;
+  if (y || !node_is_const(ir, gather_index(x), &at) || at < 0 || at >= s->dims[axis]) return y;
   memcpy(dims, s->dims, s->rank * sizeof *dims);
   dims[axis] = 1;
   begin[axis] = at;
-  return g_expand(ir, g_shrink(ir, x->src[0], begin, NULL, dims), x->rank, x->dims);
+  return g_expand(ir, g_shrink(ir, gather_data(x), begin, NULL, dims), x->rank, x->dims);
 }
 
 /* Axes that only repeat and are not reduced stay outside; the greatest of equal numbers is one of
  * them; reductions of nothing are where they begin; reductions that do not depend on order are merged. */
 Ref rule_reduce(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, operand(x));
   bool select = reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN;
   uint32_t axes = reduce_axes(x);
   int64_t dims[MAX_RANK], bits;
   (void)users;
   if (empty(s)) return splat(ir, x, reduce_identity(reduce_op(x), (DType)x->dt));
-  Ref y = g_reduce(ir, reduce_op(x), x->src[0], axes);
+  Ref y = g_reduce(ir, reduce_op(x), operand(x), axes);
   if (y != r) return y;
-  if (select && node_is_const(ir, x->src[0], &bits)) return splat(ir, x, bits);
+  if (select && node_is_const(ir, operand(x), &bits)) return splat(ir, x, bits);
   if (s->op == OP_REDUCE && reduce_op(s) == reduce_op(x) && (select || !dt_float((DType)x->dt)))
-    return g_reduce(ir, reduce_op(x), s->src[0], axes | reduce_axes(s));
+    return g_reduce(ir, reduce_op(x), operand(s), axes | reduce_axes(s));
   if (s->op != OP_EXPAND) return 0;
-  const Node *z = node(ir, s->src[0]);
+  const Node *z = node(ir, operand(s));
   bool hoisted = false;
   for (int i = 0; i < x->rank; i++) {
     bool reduced = axes >> i & 1, repeated = z->dims[i] == 1 && s->dims[i] != 1, drop = repeated && (!reduced || select);
@@ -309,13 +309,13 @@ Ref rule_reduce(IR *ir, Ref r, void *users) {
     hoisted |= drop;
   }
   if (!hoisted) return 0;
-  return g_expand(ir, g_reduce(ir, reduce_op(x), g_expand(ir, s->src[0], s->rank, dims), axes), x->rank, x->dims);
+  return g_expand(ir, g_reduce(ir, reduce_op(x), g_expand(ir, operand(s), s->rank, dims), axes), x->rank, x->dims);
 }
 
 /* Windows along an axis overlap in what they take of the others: that is reduced first, where order does not matter and
  * it saves more than storing it costs */
 Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *w = node(ir, x->src[0]), *s = w->op == OP_WINDOW ? node(ir, w->src[0]) : NULL;
+  const Node *x = node(ir, r), *w = node(ir, operand(x)), *s = w->op == OP_WINDOW ? node(ir, operand(w)) : NULL;
   (void)users;
   if (!s || s->op != OP_WINDOW || (reduce_op(x) != OP_MAX && reduce_op(x) != OP_MIN && dt_float((DType)x->dt))) return 0;
   const uint32_t tap = 1u << s->rank, others = reduce_axes(x) & ~tap;
@@ -327,7 +327,7 @@ Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
   const Question q = ask_node(ir, "windows", r);
   if (!answer_yes(ir, &q, all * (1 + tunable(ir->ctx, window_traffic) / (double)first) + at_once / (double)first < at_once))
     return 0;
-  Ref taken = g_reduce(ir, reduce_op(x), w->src[0], others);
+  Ref taken = g_reduce(ir, reduce_op(x), operand(w), others);
   return g_reduce(
       ir, reduce_op(x),
       g_window(ir, taken, (int)window_axis(w), w->dims[window_axis(w)], w->dims[s->rank], window_stride(w), window_dilation(w)),
@@ -344,7 +344,7 @@ Ref rule_hoist_expand(IR *ir, Ref r, void *users) {
   for (int i = 0; i < x->rank; i++) {
     dims[i] = 1;
     for (int k = 0; k < x->nsrc; k++) {
-      const Node *s = node(ir, x->src[k]), *z = s->op == OP_EXPAND ? node(ir, s->src[0]) : s;
+      const Node *s = node(ir, x->src[k]), *z = s->op == OP_EXPAND ? node(ir, operand(s)) : s;
       if (z->dims[i] != 1) dims[i] = x->dims[i];
     }
     less |= dims[i] != x->dims[i];
@@ -352,7 +352,7 @@ Ref rule_hoist_expand(IR *ir, Ref r, void *users) {
   if (!less) return 0;
   for (int k = 0; k < x->nsrc; k++) {
     const Node *s = node(ir, x->src[k]);
-    src[k] = g_expand(ir, s->op == OP_EXPAND ? s->src[0] : x->src[k], x->rank, dims);
+    src[k] = g_expand(ir, s->op == OP_EXPAND ? operand(s) : x->src[k], x->rank, dims);
   }
   return g_expand(ir, node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims), x->rank, x->dims);
 }

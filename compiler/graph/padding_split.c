@@ -106,9 +106,9 @@ static bool find_windows(IR *ir, Ref sum, Windows *v) {
   if (node(ir, sum)->dt != DT_F32 || !contraction_find(ir, sum, &c)) return false;
   const int x = node(ir, c.base[1])->op == OP_PAD;
   const Node *pad = node(ir, c.base[x]);
-  v->product = view_base(ir, node(ir, sum)->src[0]);
+  v->product = view_base(ir, operand(node(ir, sum)));
   v->other = c.base[!x];
-  if (pad->op != OP_PAD || !node_is_const(ir, pad->src[1], &fill) || fill) return false;
+  if (pad->op != OP_PAD || !node_is_const(ir, pad_fill(pad), &fill) || fill) return false;
   bool known[MAX_RANK] = { false };
   for (int i = 0; i < c.nwindows; i++) {
     const CWindow *w = &c.window[i];
@@ -217,7 +217,7 @@ static bool box_below_reshape(const Node *x, const Node *s, const int64_t *begin
 }
 
 static Ref part_of_pad(IR *ir, Ref r, const int64_t *begin, const int64_t *dims) {
-  const Node *x = node(ir, r), *s = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *s = node(ir, pad_data(x));
   int64_t from[MAX_RANK], n[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   for (int a = 0; a < x->rank; a++) {
     const int64_t first = begin[a] - pad_lo(x, a), last = first + dims[a];
@@ -228,7 +228,7 @@ static Ref part_of_pad(IR *ir, Ref r, const int64_t *begin, const int64_t *dims)
     lo[a] = from[a] - first;
     hi[a] = last - end;
   }
-  return g_pad(ir, g_shrink(ir, x->src[0], from, NULL, n), lo, hi, x->src[1]);
+  return g_pad(ir, g_shrink(ir, pad_data(x), from, NULL, n), lo, hi, pad_fill(x));
 }
 
 /* Of a product and the views around it, so that no more of what they view is asked for. */
@@ -236,24 +236,24 @@ static Ref part_of_view(IR *ir, Ref r, Ref product, const int64_t *begin, const 
   const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : x;
   int64_t from[MAX_RANK], n[MAX_RANK];
   if (r == product)
-    return g_binary(ir, OP_MUL, part_of_view(ir, x->src[0], 0, begin, dims), part_of_view(ir, x->src[1], 0, begin, dims));
+    return g_binary(ir, OP_MUL, part_of_view(ir, lhs(x), 0, begin, dims), part_of_view(ir, rhs(x), 0, begin, dims));
   switch ((Op)x->op) {
   case OP_RESHAPE:
     if (!box_below_reshape(x, s, begin, dims, from, n)) break;
-    return g_reshape(ir, part_of_view(ir, x->src[0], product, from, n), x->rank, dims);
+    return g_reshape(ir, part_of_view(ir, operand(x), product, from, n), x->rank, dims);
   case OP_PERMUTE:
     for (int i = 0; i < x->rank; i++) from[permute_perm(x, i)] = begin[i], n[permute_perm(x, i)] = dims[i];
-    return g_permute(ir, part_of_view(ir, x->src[0], product, from, n), x->arg);
+    return g_permute(ir, part_of_view(ir, operand(x), product, from, n), x->arg);
   case OP_EXPAND:
     for (int i = 0; i < x->rank; i++) from[i] = s->dims[i] == 1 ? 0 : begin[i], n[i] = s->dims[i] == 1 ? 1 : dims[i];
-    return g_expand(ir, part_of_view(ir, x->src[0], product, from, n), x->rank, dims);
+    return g_expand(ir, part_of_view(ir, operand(x), product, from, n), x->rank, dims);
   case OP_WINDOW: {
     const int a = (int)window_axis(x), tap = s->rank;
     memcpy(from, begin, (size_t)tap * sizeof *from);
     memcpy(n, dims, (size_t)tap * sizeof *n);
     from[a] = begin[a] * window_stride(x) + begin[tap] * window_dilation(x);
     n[a] = (dims[a] - 1) * window_stride(x) + (dims[tap] - 1) * window_dilation(x) + 1;
-    return g_window(ir, part_of_view(ir, x->src[0], product, from, n), a, dims[a], dims[tap], window_stride(x),
+    return g_window(ir, part_of_view(ir, operand(x), product, from, n), a, dims[a], dims[tap], window_stride(x),
                     window_dilation(x));
   }
   case OP_PAD: return part_of_pad(ir, r, begin, dims);
@@ -263,7 +263,7 @@ static Ref part_of_view(IR *ir, Ref r, Ref product, const int64_t *begin, const 
 }
 
 static Ref part_of_sum(IR *ir, Ref sum, const int64_t *begin, const int64_t *dims) {
-  const Node *x = node(ir, sum), *body = node(ir, x->src[0]);
+  const Node *x = node(ir, sum), *body = node(ir, operand(x));
   int64_t from[MAX_RANK], n[MAX_RANK];
   Windows v;
   CHECK(find_windows(ir, sum, &v));
@@ -277,7 +277,7 @@ static Ref part_of_sum(IR *ir, Ref sum, const int64_t *begin, const int64_t *dim
     const int64_t first = w->axis < 0 ? 0 : begin[w->axis];
     taps_inside(w, first, first + (w->axis < 0 ? 1 : dims[w->axis]), &from[w->tap], &n[w->tap]);
   }
-  return g_reduce(ir, OP_ADD, part_of_view(ir, x->src[0], v.product, from, n), reduce_axes(x));
+  return g_reduce(ir, OP_ADD, part_of_view(ir, operand(x), v.product, from, n), reduce_axes(x));
 }
 
 /* Of what path[0] computes of the sum at the path's end */
@@ -288,7 +288,7 @@ static Ref part_of_path(IR *ir, const Ref *path, int left, const int64_t *begin,
   ir->origin = x->origin;
   if (left == 1) return part_of_sum(ir, path[0], begin, dims);
   if (x->op == OP_RESHAPE) {
-    CHECK(box_below_reshape(x, node(ir, x->src[0]), begin, dims, from, n));
+    CHECK(box_below_reshape(x, node(ir, operand(x)), begin, dims, from, n));
     return g_reshape(ir, part_of_path(ir, path + 1, left - 1, from, n), x->rank, dims);
   }
   if (x->op == OP_PERMUTE) {

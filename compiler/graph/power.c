@@ -17,15 +17,15 @@ static bool not_negative(const IR *ir, Ref r, int depth) {
   switch ((Op)x->op) {
   case OP_ABS: case OP_EXP: case OP_EXP2: return true;
   case OP_MUL:
-    return x->src[0] == x->src[1] || (not_negative(ir, x->src[0], depth + 1) && not_negative(ir, x->src[1], depth + 1));
+    return lhs(x) == rhs(x) || (not_negative(ir, lhs(x), depth + 1) && not_negative(ir, rhs(x), depth + 1));
   case OP_ADD: case OP_DIV: case OP_MAX: case OP_MIN: case OP_PAD:
     return not_negative(ir, x->src[0], depth + 1) && not_negative(ir, x->src[1], depth + 1);
   case OP_SQRT: case OP_RECIP: case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
-    return not_negative(ir, x->src[0], depth + 1);
-  case OP_REDUCE: return reduce_op(x) == OP_ADD && not_negative(ir, x->src[0], depth + 1);
+    return not_negative(ir, operand(x), depth + 1);
+  case OP_REDUCE: return reduce_op(x) == OP_ADD && not_negative(ir, operand(x), depth + 1);
   case OP_CAST: {
-    const Node *s = node(ir, x->src[0]);
-    return dt_float((DType)s->dt) ? not_negative(ir, x->src[0], depth + 1) : s->vmin >= 0;
+    const Node *s = node(ir, operand(x));
+    return dt_float((DType)s->dt) ? not_negative(ir, operand(x), depth + 1) : s->vmin >= 0;
   }
   default: return false;
   }
@@ -48,10 +48,10 @@ static Ref root(IR *ir, Ref x, double e) {
 Ref rule_constant_power(IR *ir, Ref r, void *users) {
   const Node *n = node(ir, r);
   DType d = (DType)n->dt;
-  Ref x = n->src[0];
+  Ref x = lhs(n);
   int64_t bits;
   (void)users;
-  if (!dt_float(d) || !node_is_const(ir, n->src[1], &bits)) return 0;
+  if (!dt_float(d) || !node_is_const(ir, rhs(n), &bits)) return 0;
   double e = bits_to_double(d, bits);
   if (e == 0) return splat(ir, n, double_to_bits(d, 1)); /* also of NaN */
   if (e == 1) return x;

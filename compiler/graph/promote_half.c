@@ -89,14 +89,14 @@ static void widen_half(Widen *w, Ref r) {
     w->wide[r] = c_float(ir, DT_F32, bits_to_double((DType)x->dt, const_value(x)));
     return;
   case OP_PARAM: case OP_WEIGHT: case OP_BITCAST:
-    if (x->nsrc && s->op == OP_BITCAST && node(ir, s->src[0])->dt == x->dt) w->as_is[r] = own_type(w, s->src[0]);
+    if (x->nsrc && s->op == OP_BITCAST && node(ir, operand(s))->dt == x->dt) w->as_is[r] = own_type(w, operand(s));
     else w->as_is[r] = x->nsrc ? over(w, x, (DType)x->dt) : r;
     w->wide[r] = g_cast(ir, w->as_is[r], DT_F32);
     return;
   case OP_CAST:
-    if (!w->rounds[r] && s->dt == DT_F32 && w->halves[x->src[0]]) w->wide[r] = own_type(w, x->src[0]);
+    if (!w->rounds[r] && s->dt == DT_F32 && w->halves[operand(x)]) w->wide[r] = own_type(w, operand(x));
     else {
-      w->as_is[r] = g_cast(ir, own_type(w, x->src[0]), (DType)x->dt);
+      w->as_is[r] = g_cast(ir, own_type(w, operand(x)), (DType)x->dt);
       w->wide[r] = g_cast(ir, w->as_is[r], DT_F32);
     }
     return;
@@ -136,8 +136,8 @@ bool graph_promote_half(Graph *g, bool every) {
         widen_half(&w, r);
         continue;
       }
-      bool from_half = x->op == OP_CAST && is_half(node(ir, x->src[0]));
-      w.as_is[r] = from_half ? g_cast(ir, w.wide[x->src[0]], (DType)x->dt) : x->nsrc ? over(&w, x, (DType)x->dt) : r;
+      bool from_half = x->op == OP_CAST && is_half(node(ir, operand(x)));
+      w.as_is[r] = from_half ? g_cast(ir, w.wide[operand(x)], (DType)x->dt) : x->nsrc ? over(&w, x, (DType)x->dt) : r;
       bool pure = x->dt == DT_F32 && (x->nsrc || x->op == OP_CONST || x->op == OP_WEIGHT);
       for (int k = 0; k < x->nsrc && pure && !from_half; k++)
         pure = !dt_float((DType)node(ir, x->src[k])->dt) || w.halves[x->src[k]];

@@ -182,7 +182,7 @@ static bool open_weight(IR *ir, Site *at) {
 
 /* r, of the weight's axes, over those of what is summed */
 static Ref over_ranges(IR *ir, const Site *at, Ref r) {
-  const Node *p = node(ir, node(ir, at->c->sum)->src[0]);
+  const Node *p = node(ir, operand(node(ir, at->c->sum)));
   int64_t perm[MAX_RANK], dims[MAX_RANK];
   int n = 0;
   for (int a = 0; a < p->rank; a++) dims[a] = 1;
@@ -198,7 +198,7 @@ static Ref over_ranges(IR *ir, const Site *at, Ref r) {
 /* The sum of the other factor times w, which has the weight's axes */
 static Ref sum_with(IR *ir, const Site *at, Ref w) {
   const Node *x = node(ir, at->c->sum);
-  Ref product = view_base(ir, x->src[0]), other = view_over(ir, x->src[0], product, node(ir, product)->src[!at->f]);
+  Ref product = view_base(ir, operand(x)), other = view_over(ir, operand(x), product, node(ir, product)->src[!at->f]);
   return g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, other, over_ranges(ir, at, w)), reduce_axes(x));
 }
 
@@ -247,18 +247,19 @@ static int64_t below_views(const IR *ir, Ref r) {
 int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
   const Node *x = node(ir, sum);
   if (x->op != OP_REDUCE || x->dt != DT_F32 || reduce_op(x) != OP_ADD) return 0;
-  const Node *p = node(ir, view_base(ir, x->src[0]));
+  const Node *p = node(ir, view_base(ir, operand(x)));
   if (p->op != OP_MUL || node(ir, p->src[f])->varies) return 0;
   Ref r = p->src[f];
   for (int n = 0; n < MAX_GROUP; r = node(ir, r)->src[0]) {
     const Node *y = node(ir, r), *s = y->nsrc ? node(ir, y->src[0]) : NULL;
     chain[n++] = r;
     if (y->op == OP_CAST) {
-      const int64_t elems = dims_elems(s->dims, s->rank), all = dims_elems(node(ir, x->src[0])->dims, node(ir, x->src[0])->rank);
+      const int64_t elems = dims_elems(s->dims, s->rank),
+                    all = dims_elems(node(ir, operand(x))->dims, node(ir, operand(x))->rank);
       return (s->dt == DT_U8 || s->dt == DT_I8) && elems && read_rarely(ir, sum, elems, all / elems) ? n : 0;
     }
     bool scales = y->op == OP_MUL || y->op == OP_SUB || y->op == OP_ADD;
-    if (scales ? below_views(ir, y->src[1]) > dims_elems(y->dims, y->rank) / 8
+    if (scales ? below_views(ir, rhs(y)) > dims_elems(y->dims, y->rank) / 8
                : y->op != OP_RESHAPE && y->op != OP_PERMUTE && y->op != OP_EXPAND)
       return 0;
   }
@@ -283,17 +284,17 @@ static int word_bits(const Tensor *q, int64_t *zero) {
 
 /* The last axis of the bytes that is summed and fills words of `per`, whose extent is its arg[0]; -1: there is none */
 static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
-  const Node *x = node(ir, sum), *q = node(ir, node(ir, chain[n - 1])->src[0]);
-  Ref idx[MAX_RANK], at[MAX_RANK], r = x->src[0];
+  const Node *x = node(ir, sum), *q = node(ir, operand(node(ir, chain[n - 1])));
+  Ref idx[MAX_RANK], at[MAX_RANK], r = operand(x);
   for (int a = 0; a < node(ir, r)->rank; a++)
     idx[a] = range_make(ir, node(ir, r)->dims[a], reduce_axes(x) >> a & 1 ? RK_REDUCE : RK_LOOP);
-  while (r != node(ir, chain[n - 1])->src[0]) {
+  while (r != operand(node(ir, chain[n - 1]))) {
     const Node *y = node(ir, r);
     if (op_is_movement((Op)y->op)) {
       view_index(ir, r, idx, at);
       memcpy(idx, at, sizeof at);
     }
-    r = y->op == OP_MUL && r == view_base(ir, x->src[0]) ? chain[0] : y->src[0];
+    r = y->op == OP_MUL && r == view_base(ir, operand(x)) ? chain[0] : y->src[0];
   }
   for (int a = q->rank - 1; a >= 0; a--) {
     Refs all = { 0 };
@@ -311,7 +312,7 @@ static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
 static void scale_and_shift(IR *ir, const Ref *chain, int n, Ref *scale, Ref *shift) {
   for (int i = n - 2; i >= 0; i--) {
     const Node *y = node(ir, chain[i]);
-    if (y->op == OP_MUL) *scale = g_binary(ir, OP_MUL, *scale, y->src[1]);
+    if (y->op == OP_MUL) *scale = g_binary(ir, OP_MUL, *scale, rhs(y));
     if (op_is_movement((Op)y->op)) *scale = node_with_src(ir, chain[i], scale);
     *shift = node_with_src(ir, chain[i], (Ref[]){ *shift, y->nsrc > 1 ? y->src[1] : 0 });
   }
@@ -319,8 +320,8 @@ static void scale_and_shift(IR *ir, const Ref *chain, int n, Ref *scale, Ref *sh
 
 /* Bytes that words hold: float(q) * s + t, where s and t vary as zero points and scales do */
 static Ref in_words(IR *ir, Ref sum, int f, const Ref *chain, int n) {
-  const Node *x = node(ir, node(ir, chain[n - 1])->src[0]), *w = x;
-  while (w->op == OP_RESHAPE) w = node(ir, w->src[0]);
+  const Node *x = node(ir, operand(node(ir, chain[n - 1]))), *w = x;
+  while (w->op == OP_RESHAPE) w = node(ir, operand(w));
   if (w->op != OP_WEIGHT) return 0;
   Tensor q = ir->tensors.p[weight_id(w)];
   q.rank = x->rank;
@@ -338,10 +339,10 @@ static Ref in_words(IR *ir, Ref sum, int f, const Ref *chain, int n) {
   scale_and_shift(ir, chain, n, &scale, &shift);
   for (field = g_cast(ir, field, DT_F32); n-- > 1;)
     if (op_is_movement((Op)node(ir, chain[n - 1])->op)) field = node_with_src(ir, chain[n - 1], &field);
-  const Node *p = node(ir, view_base(ir, node(ir, sum)->src[0]));
-  Ref src[2] = { p->src[0], p->src[1] };
+  const Node *p = node(ir, view_base(ir, operand(node(ir, sum))));
+  Ref src[2] = { lhs(p), rhs(p) };
   src[f] = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, field, scale), shift);
-  return view_over(ir, sum, view_base(ir, node(ir, sum)->src[0]), node_with_src(ir, view_base(ir, node(ir, sum)->src[0]), src));
+  return view_over(ir, sum, view_base(ir, operand(node(ir, sum))), node_with_src(ir, view_base(ir, operand(node(ir, sum))), src));
 }
 
 static Ref rule_words(IR *ir, Ref r, void *arg) {

@@ -24,7 +24,7 @@
 enum { MAX_PATH = 16 }; /* nodes between a factor and the constant it joins */
 typedef struct Step { Ref node, second; } Step; /* second: the new second source, if it has one */
 
-static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? node(ir, r)->src[0] : r; }
+static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? operand(node(ir, r)) : r; }
 
 static int64_t elems(const IR *ir, Ref r) { return dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
 
@@ -54,13 +54,13 @@ static bool sizes(IR *ir, Ref r, Sizes *s) {
   const Node *x = node(ir, r);
   Sizes b;
   Tensor t;
-  if (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE) return sizes(ir, x->src[0], s);
+  if (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE) return sizes(ir, operand(x), s);
   if (x->op != OP_MUL) {
     if (!interp_const(ir, r, &t)) return false;
     *s = sizes_of_tensor(&t);
     return true;
   }
-  if (!sizes(ir, x->src[0], s) || !sizes(ir, x->src[1], &b)) return false;
+  if (!sizes(ir, lhs(x), s) || !sizes(ir, rhs(x), &b)) return false;
   *s = (Sizes){ s->least * b.least, s->most * b.most, s->zero || b.zero, s->finite && b.finite };
   return true;
 }
@@ -113,7 +113,7 @@ static Ref combine(IR *ir, Op op, Ref c, Ref f) {
 
 static bool is_sum(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  while (x->op == OP_RESHAPE || x->op == OP_PERMUTE) x = node(ir, x->src[0]);
+  while (x->op == OP_RESHAPE || x->op == OP_PERMUTE) x = node(ir, operand(x));
   return x->op == OP_REDUCE && reduce_op(x) == OP_ADD;
 }
 
@@ -130,10 +130,10 @@ static Ref before_reshape(IR *ir, const Node *y, const Node *s, Ref f) {
  * extents or 1, axis by axis. */
 static Ref before_movement(IR *ir, const Node *y, Ref f, Op op) {
   if (!(op_info[y->op].algebra & MOVE) || y->op == OP_CAT || y->op == OP_WINDOW) return 0;
-  const Node *s = node(ir, y->src[0]), *n = node(ir, f);
+  const Node *s = node(ir, operand(y)), *n = node(ir, f);
   int64_t dims[MAX_RANK], fill;
   if (y->op == OP_RESHAPE) return before_reshape(ir, y, s, f);
-  if (y->op == OP_PAD && (op == OP_ADD || !node_is_const(ir, y->src[1], &fill) || fill)) return 0; /* 0 stays 0 */
+  if (y->op == OP_PAD && (op == OP_ADD || !node_is_const(ir, pad_fill(y), &fill) || fill)) return 0; /* 0 stays 0 */
   for (int i = 0; i < y->rank; i++) {
     if (y->op == OP_PERMUTE) {
       dims[permute_perm(y, i)] = i;
@@ -155,19 +155,19 @@ static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
     const Node *x = node(ir, y);
     if (n == tunable(ir->ctx, scale_path) || refmap_get(users, y) > 1 || !elems(ir, y)) return 0;
     Step step = { y, x->nsrc > 1 ? x->src[1] : 0 };
-    if (x->op == OP_ADD && is_constant(ir, x->src[1])) {
-      Ref c = combine(ir, op, x->src[1], f);
-      if (!c || (op == OP_ADD && floats && !is_sum(ir, x->src[0]))) return 0;
-      if (op == OP_ADD) r = g_binary(ir, OP_ADD, x->src[0], c);
+    if (x->op == OP_ADD && is_constant(ir, rhs(x))) {
+      Ref c = combine(ir, op, rhs(x), f);
+      if (!c || (op == OP_ADD && floats && !is_sum(ir, lhs(x)))) return 0;
+      if (op == OP_ADD) r = g_binary(ir, OP_ADD, lhs(x), c);
       step.second = c;
     } else if (op == OP_ADD && x->op == OP_REDUCE) {
       return 0;
     } else if (x->op == OP_REDUCE && reduce_op(x) == OP_ADD) {
       summed = true;
-    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats || is_sum(ir, x->src[0])) && is_constant(ir, x->src[1])) {
-      Ref w = combine(ir, op, x->src[1], f);
+    } else if (x->op == OP_MUL && op != OP_ADD && (summed || !floats || is_sum(ir, lhs(x))) && is_constant(ir, rhs(x))) {
+      Ref w = combine(ir, op, rhs(x), f);
       if (!w) return 0;
-      r = g_binary(ir, OP_MUL, x->src[0], w);
+      r = g_binary(ir, OP_MUL, lhs(x), w);
     } else {
       f = before_movement(ir, x, f, op);
       if (!f) return 0;
@@ -181,22 +181,22 @@ static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
 
 Ref rule_scale_into_constant(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
-  if (!is_constant(ir, x->src[1]) || is_constant(ir, x->src[0])) return 0;
+  if (!is_constant(ir, rhs(x)) || is_constant(ir, lhs(x))) return 0;
   if (x->op == OP_DIV && !dt_float((DType)x->dt)) return 0;
-  return sink(users, ir, x->src[0], bare(ir, x->src[1]), (Op)x->op);
+  return sink(users, ir, lhs(x), bare(ir, rhs(x)), (Op)x->op);
 }
 
 /* f(x / c) -> f(x * (1 / c)), for functions that make a relative error of their argument no larger: the reciprocal,
  * rounded once, is all that is new. */
 Ref rule_divided_argument(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *y = node(ir, operand(x));
   int64_t bits;
   (void)users;
-  if (y->op != OP_DIV || !dt_float((DType)y->dt) || !node_is_const(ir, y->src[1], &bits)) return 0;
+  if (y->op != OP_DIV || !dt_float((DType)y->dt) || !node_is_const(ir, rhs(y), &bits)) return 0;
   const double c = fabs(bits_to_double((DType)y->dt, bits));
   if (!(c >= 0x1p-12 && c <= 0x1p12)) return 0; /* of all types the reciprocal is a normal number */
   const Ref factor = c_float(ir, (DType)y->dt, 1 / bits_to_double((DType)y->dt, bits));
-  const Ref product = g_binary(ir, OP_MUL, y->src[0], factor);
+  const Ref product = g_binary(ir, OP_MUL, lhs(y), factor);
   return node_with_src(ir, r, &product);
 }
 
@@ -204,21 +204,21 @@ Ref rule_divided_argument(IR *ir, Ref r, void *users) {
  * greatest off a product that is not rounded, and the product of the greatest x would not be 0 then: of scores near 1e30 under a
  * softmax that is all. */
 Ref rule_scaled_extreme(IR *ir, Ref r, void *users) {
-  const Node *x = node(ir, r), *y = node(ir, x->src[0]), *e = node(ir, bare(ir, x->src[1]));
+  const Node *x = node(ir, r), *y = node(ir, lhs(x)), *e = node(ir, bare(ir, rhs(x)));
   int64_t bits;
   (void)users;
-  if (y->op != OP_MUL || e->op != OP_REDUCE || e->src[0] != x->src[0] || (reduce_op(e) != OP_MAX && reduce_op(e) != OP_MIN))
+  if (y->op != OP_MUL || e->op != OP_REDUCE || operand(e) != lhs(x) || (reduce_op(e) != OP_MAX && reduce_op(e) != OP_MIN))
     return 0;
-  if (!dt_float((DType)y->dt) || !node_is_const(ir, y->src[1], &bits)) return 0;
+  if (!dt_float((DType)y->dt) || !node_is_const(ir, rhs(y), &bits)) return 0;
   const double c = bits_to_double((DType)y->dt, bits);
   if (!(fabs(c) > 0 && fabs(c) <= FLT_MAX)) return 0;
   const Op op = (c > 0) == (reduce_op(e) == OP_MAX) ? OP_MAX : OP_MIN;
-  const Ref extreme = g_expand(ir, g_reduce(ir, op, y->src[0], reduce_axes(e)), x->rank, x->dims);
-  return g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, y->src[0], extreme), y->src[1]);
+  const Ref extreme = g_expand(ir, g_reduce(ir, op, lhs(y), reduce_axes(e)), x->rank, x->dims);
+  return g_binary(ir, OP_MUL, g_binary(ir, OP_SUB, lhs(y), extreme), rhs(y));
 }
 
 Ref rule_merge_addends(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
-  if (!is_constant(ir, x->src[1]) || is_constant(ir, x->src[0])) return 0;
-  return sink(users, ir, x->src[0], bare(ir, x->src[1]), OP_ADD);
+  if (!is_constant(ir, rhs(x)) || is_constant(ir, lhs(x))) return 0;
+  return sink(users, ir, lhs(x), bare(ir, rhs(x)), OP_ADD);
 }

@@ -40,31 +40,31 @@ static bool is_number(const IR *ir, Ref r, double v) { /* and, for 0, of the sam
 }
 
 static bool is_float(const IR *ir, Ref r) { return dt_float((DType)node(ir, r)->dt); }
-static Ref source(const IR *ir, Ref r, Op op) { return node(ir, r)->op == op ? node(ir, r)->src[0] : 0; }
+static Ref source(const IR *ir, Ref r, Op op) { return node(ir, r)->op == op ? operand(node(ir, r)) : 0; }
 static Ref with(IR *ir, Ref r, Ref a, Ref b) { return node_with_src(ir, r, (Ref[]){ a, b }); }
 
 /* Constants stand second in ops that commute. */
 RULE(constant_second) {
   const Node *x = node(ir, r);
-  bool swap = is_constant(ir, x->src[0]) && !is_constant(ir, x->src[1]);
-  return swap ? with(ir, r, x->src[1], x->src[0]) : 0;
+  bool swap = is_constant(ir, lhs(x)) && !is_constant(ir, rhs(x));
+  return swap ? with(ir, r, rhs(x), lhs(x)) : 0;
 }
 
 /* op(op(x, a), b) with constants a, b: only where the grouping does not matter */
 RULE(merge_constants) {
-  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *y = node(ir, lhs(x));
   bool select = x->op == OP_MAX || x->op == OP_MIN;
   if (y->op != x->op || (is_float(ir, r) && !select)) return 0;
-  if (!node_is_const(ir, x->src[1], NULL) || !node_is_const(ir, y->src[1], NULL)) return 0;
-  return with(ir, r, y->src[0], g_binary(ir, (Op)x->op, y->src[1], x->src[1]));
+  if (!node_is_const(ir, rhs(x), NULL) || !node_is_const(ir, rhs(y), NULL)) return 0;
+  return with(ir, r, lhs(y), g_binary(ir, (Op)x->op, rhs(y), rhs(x)));
 }
 
 /* ---- arithmetic ---- */
 /* r is a sum with +0, the only one that -0 has no place in, or moves one */
 static bool has_plus_zero(const IR *ir, Ref r) {
-  while (op_is_movement((Op)node(ir, r)->op)) r = node(ir, r)->src[0];
+  while (op_is_movement((Op)node(ir, r)->op)) r = operand(node(ir, r));
   const Node *x = node(ir, r);
-  return x->op == OP_ADD && is_float(ir, r) && is_number(ir, x->src[1], 0);
+  return x->op == OP_ADD && is_float(ir, r) && is_number(ir, rhs(x), 0);
 }
 
 /* r + 0, where nothing is left to do for it; or for parts of a concatenation: exporters write it for a copy, and so on all that a
@@ -73,7 +73,7 @@ static Ref plus_zero(IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (has_plus_zero(ir, r)) return r;
   if (x->op == OP_RESHAPE) {
-    Ref y = plus_zero(ir, x->src[0]);
+    Ref y = plus_zero(ir, operand(x));
     return y ? g_reshape(ir, y, x->rank, x->dims) : 0;
   }
   bool any = false;
@@ -87,7 +87,7 @@ static Ref plus_zero(IR *ir, Ref r) {
 
 RULE(sum) {
   const Node *x = node(ir, r);
-  Ref a = x->src[0], b = x->src[1], y;
+  Ref a = lhs(x), b = rhs(x), y;
   if (is_number(ir, b, is_float(ir, r) ? -0.0 : 0)) return a;
   if (is_number(ir, b, 0) && (y = plus_zero(ir, a))) return y;
   if (is_constant(ir, b)) return 0; /* which the difference rule put there */
@@ -98,7 +98,7 @@ RULE(sum) {
 
 RULE(difference) {
   const Node *x = node(ir, r);
-  Ref a = x->src[0], b = x->src[1], y;
+  Ref a = lhs(x), b = rhs(x), y;
   if (is_number(ir, b, 0)) return a;
   if (a == b && !is_float(ir, r)) return splat(ir, x, 0);
   if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_ADD, a, y);
@@ -109,7 +109,7 @@ RULE(difference) {
 
 RULE(product) {
   const Node *x = node(ir, r);
-  Ref a = x->src[0], b = x->src[1], y;
+  Ref a = lhs(x), b = rhs(x), y;
   if (is_number(ir, b, 1)) return a;
   if (x->dt != DT_BOOL && is_number(ir, b, -1)) return g_unary(ir, OP_NEG, a);
   if (!is_float(ir, r) && is_number(ir, b, 0)) return splat(ir, x, 0);
@@ -120,7 +120,7 @@ RULE(product) {
 /* x / c is x * (1 / c) when 1 / c is exact, and normal, so that flushing of subnormals cannot matter */
 RULE(quotient) {
   const Node *x = node(ir, r);
-  Ref a = x->src[0], b = x->src[1];
+  Ref a = lhs(x), b = rhs(x);
   int64_t bits;
   int e;
   if (is_number(ir, b, 1)) return a;
@@ -134,40 +134,40 @@ RULE(quotient) {
 }
 
 RULE(integer_mod) {
-  const Node *x = node(ir, r), *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
+  const Node *x = node(ir, r), *a = node(ir, lhs(x)), *b = node(ir, rhs(x));
   if (is_float(ir, r)) return 0;
-  if (is_number(ir, x->src[1], 1)) return splat(ir, x, 0);
-  return a->vmin >= 0 && a->vmax < b->vmin && a->vmax != INT64_MAX ? x->src[0] : 0;
+  if (is_number(ir, rhs(x), 1)) return splat(ir, x, 0);
+  return a->vmin >= 0 && a->vmax < b->vmin && a->vmax != INT64_MAX ? lhs(x) : 0;
 }
 
 RULE(floor_div) {
   const Node *x = node(ir, r);
-  return is_number(ir, x->src[1], 1) ? x->src[0] : 0;
+  return is_number(ir, rhs(x), 1) ? lhs(x) : 0;
 }
 
 RULE(negation) {
-  return source(ir, node(ir, r)->src[0], OP_NEG);
+  return source(ir, operand(node(ir, r)), OP_NEG);
 }
 
 RULE(abs_of) {
-  Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NEG);
+  Ref a = operand(node(ir, r)), y = source(ir, a, OP_NEG);
   if (source(ir, a, OP_ABS) || dtype_info[node(ir, r)->dt].cls == 'u' || (!is_float(ir, r) && node(ir, a)->vmin >= 0)) return a;
   return y ? g_unary(ir, OP_ABS, y) : 0;
 }
 
 RULE(round_of) { /* a value that has no fraction */
-  Ref a = node(ir, r)->src[0];
+  Ref a = operand(node(ir, r));
   const Node *x = node(ir, a);
   bool whole = x->op == OP_TRUNC || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_ROUND ||
-               (x->op == OP_CAST && !is_float(ir, x->src[0])) || !is_float(ir, a);
+               (x->op == OP_CAST && !is_float(ir, operand(x))) || !is_float(ir, a);
   return whole ? a : 0;
 }
 
 RULE(max_min) {
-  const Node *x = node(ir, r), *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
+  const Node *x = node(ir, r), *a = node(ir, lhs(x)), *b = node(ir, rhs(x));
   bool max = x->op == OP_MAX;
-  if (x->src[0] == x->src[1]) return x->src[0];
-  if (is_float(ir, r)) return is_number(ir, x->src[1], max ? -INFINITY : INFINITY) ? x->src[0] : 0;
+  if (lhs(x) == rhs(x)) return lhs(x);
+  if (is_float(ir, r)) return is_number(ir, rhs(x), max ? -INFINITY : INFINITY) ? lhs(x) : 0;
   if (x->dt == DT_U64) return 0; /* its bounds are one-sided */
   if (a->vmax <= b->vmin) return x->src[max];
   if (b->vmax <= a->vmin) return x->src[!max];
@@ -176,20 +176,20 @@ RULE(max_min) {
 
 /* ---- logic and selection ---- */
 RULE(negated) {
-  Ref a = node(ir, r)->src[0], y = source(ir, a, OP_NOT);
+  Ref a = operand(node(ir, r)), y = source(ir, a, OP_NOT);
   const Node *x = node(ir, a);
   if (y || node(ir, r)->dt != DT_BOOL) return y;
-  if (x->op == OP_CMPEQ) return g_binary(ir, OP_CMPNE, x->src[0], x->src[1]);
-  if (x->op == OP_CMPNE) return g_binary(ir, OP_CMPEQ, x->src[0], x->src[1]);
-  if (op_info[x->op].type[0] != 'b' || is_float(ir, x->src[0])) return 0; /* NaN: neither holds */
-  return g_binary(ir, x->op == OP_CMPLT ? OP_CMPLE : OP_CMPLT, x->src[1], x->src[0]);
+  if (x->op == OP_CMPEQ) return g_binary(ir, OP_CMPNE, lhs(x), rhs(x));
+  if (x->op == OP_CMPNE) return g_binary(ir, OP_CMPEQ, lhs(x), rhs(x));
+  if (op_info[x->op].type[0] != 'b' || is_float(ir, lhs(x))) return 0; /* NaN: neither holds */
+  return g_binary(ir, x->op == OP_CMPLT ? OP_CMPLE : OP_CMPLT, rhs(x), lhs(x));
 }
 
 RULE(and_or) {
   const Node *x = node(ir, r);
   bool all = x->op == OP_AND;
-  if (x->src[0] == x->src[1]) return x->src[0];
-  Ref a = x->src[0], b = x->src[1];
+  if (lhs(x) == rhs(x)) return lhs(x);
+  Ref a = lhs(x), b = rhs(x);
   bool zero = is_number(ir, b, 0), ones = is_number(ir, b, -1);
   if (all ? ones : zero) return a;
   return (all ? zero : ones) ? b : 0;
@@ -197,31 +197,31 @@ RULE(and_or) {
 
 RULE(xor) {
   const Node *x = node(ir, r);
-  if (x->src[0] == x->src[1]) return splat(ir, x, 0);
-  return is_number(ir, x->src[1], 0) ? x->src[0] : 0;
+  if (lhs(x) == rhs(x)) return splat(ir, x, 0);
+  return is_number(ir, rhs(x), 0) ? lhs(x) : 0;
 }
 
 RULE(shift) {
   const Node *x = node(ir, r);
-  return is_number(ir, x->src[1], 0) ? x->src[0] : 0;
+  return is_number(ir, rhs(x), 0) ? lhs(x) : 0;
 }
 
 RULE(compare_same) { /* floats: NaN differs from itself */
   const Node *x = node(ir, r);
-  if (x->src[0] != x->src[1]) return 0;
+  if (lhs(x) != rhs(x)) return 0;
   bool holds = x->op == OP_CMPEQ || x->op == OP_CMPLE;
-  return is_float(ir, x->src[0]) && x->op != OP_CMPLT ? 0 : splat(ir, x, holds);
+  return is_float(ir, lhs(x)) && x->op != OP_CMPLT ? 0 : splat(ir, x, holds);
 }
 
 RULE(where) {
-  const Node *x = node(ir, r), *c = node(ir, x->src[0]);
-  Ref y = source(ir, x->src[0], OP_NOT);
+  const Node *x = node(ir, r), *c = node(ir, where_cond(x));
+  Ref y = source(ir, where_cond(x), OP_NOT);
   int64_t a, b;
-  if (x->src[1] == x->src[2]) return x->src[1];
-  if (c->vmin == c->vmax) return x->src[c->vmin ? 1 : 2];
-  if (y) return g_where(ir, y, x->src[2], x->src[1]);
-  if (x->dt != DT_BOOL || !node_is_const(ir, x->src[1], &a) || !node_is_const(ir, x->src[2], &b)) return 0;
-  return a ? x->src[0] : g_unary(ir, OP_NOT, x->src[0]);
+  if (where_yes(x) == where_no(x)) return where_yes(x);
+  if (c->vmin == c->vmax) return c->vmin ? where_yes(x) : where_no(x);
+  if (y) return g_where(ir, y, where_no(x), where_yes(x));
+  if (x->dt != DT_BOOL || !node_is_const(ir, where_yes(x), &a) || !node_is_const(ir, where_no(x), &b)) return 0;
+  return a ? where_cond(x) : g_unary(ir, OP_NOT, where_cond(x));
 }
 
 /* ---- conversions ---- */
@@ -242,22 +242,22 @@ static bool includes(DType b, DType a) {
 /* a -> b -> c without b: when b loses nothing. Integers wrap when they become integers, floats
  * saturate, so through a float the integer a must fit c as well. */
 RULE(cast) {
-  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
-  if (x->dt == y->dt) return x->src[0];
+  const Node *x = node(ir, r), *y = node(ir, operand(x));
+  if (x->dt == y->dt) return operand(x);
   if (y->op != OP_CAST) return 0;
-  DType a = (DType)node(ir, y->src[0])->dt, b = (DType)y->dt, c = (DType)x->dt;
+  DType a = (DType)node(ir, operand(y))->dt, b = (DType)y->dt, c = (DType)x->dt;
   if (!includes(b, a)) return 0;
   if (!dt_float(a) && dt_float(b) && !dt_float(c) && !includes(c, a)) return 0;
-  return g_cast(ir, y->src[0], c);
+  return g_cast(ir, operand(y), c);
 }
 
 /* Two bitcasts of a half that is computed pin its rounding, which promote_half.c makes of them. */
 RULE(bitcast) {
   const Node *x = node(ir, r);
-  Ref y = source(ir, x->src[0], OP_BITCAST);
-  if (node(ir, x->src[0])->dt == x->dt) return x->src[0];
+  Ref y = source(ir, operand(x), OP_BITCAST);
+  if (node(ir, operand(x))->dt == x->dt) return operand(x);
   if (y && node(ir, y)->nsrc && (node(ir, y)->dt == DT_F16 || node(ir, y)->dt == DT_BF16)) return 0;
-  if (!y || x->dt == DT_BOOL || node(ir, x->src[0])->dt == DT_BOOL) return 0;
+  if (!y || x->dt == DT_BOOL || node(ir, operand(x))->dt == DT_BOOL) return 0;
   return node(ir, y)->dt == x->dt ? y : node_with_src(ir, r, &y);
 }
 

@@ -31,7 +31,7 @@ static Ref cat_of_moved(IR *ir, const Node *x, Ref cat) {
 static Ref placed(IR *ir, const RefMap *users, Ref r) {
   Ref move[MAX_MOVES];
   int n = 0;
-  for (; node(ir, r)->op == OP_RESHAPE || node(ir, r)->op == OP_PERMUTE; r = node(ir, r)->src[0]) {
+  for (; node(ir, r)->op == OP_RESHAPE || node(ir, r)->op == OP_PERMUTE; r = operand(node(ir, r))) {
     if (n == tunable(ir->ctx, sink_moves) || refmap_get(users, r) > 1) return 0;
     move[n++] = r;
   }

@@ -96,10 +96,10 @@ static Ref near(Variance *w, Ref a, Ref b) {
 static Ref of_where(Variance *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
-  Ref a = given(w, x->src[1]), b = given(w, x->src[2]), v = 0, c = given(w, x->src[0]);
-  if (a || b) v = g_where(ir, x->src[0], full(w, x->src[1]), full(w, x->src[2]));
+  Ref a = given(w, where_yes(x)), b = given(w, where_no(x)), v = 0, c = given(w, where_cond(x));
+  if (a || b) v = g_where(ir, where_cond(x), full(w, where_yes(x)), full(w, where_no(x)));
   if (!c) return v;
-  Ref d = mul(ir, c, square(ir, g_binary(ir, OP_SUB, real(ir, x->src[1]), real(ir, x->src[2]))));
+  Ref d = mul(ir, c, square(ir, g_binary(ir, OP_SUB, real(ir, where_yes(x)), real(ir, where_no(x)))));
   d = g_where(ir, g_binary(ir, OP_CMPEQ, c, number(ir, 0)), zeros(ir, r), d); /* infinities that are not chosen */
   return add(ir, v, d);
 }
@@ -123,26 +123,26 @@ static Ref moved(Variance *w, Ref r) {
 }
 
 static Ref reduced(IR *ir, const Node *x, Ref product, Ref other) { /* sum over x's axes of the views of another product */
-  return g_reduce(ir, OP_ADD, view_over(ir, x->src[0], product, other), reduce_axes(x));
+  return g_reduce(ir, OP_ADD, view_over(ir, operand(x), product, other), reduce_axes(x));
 }
 
 static Ref of_sum(Variance *w, Ref r) {
   IR *ir = w->ir;
-  const Node *x = node(ir, r), *all = node(ir, x->src[0]);
-  const Ref p = view_base(ir, x->src[0]);
+  const Node *x = node(ir, r), *all = node(ir, operand(x));
+  const Ref p = view_base(ir, operand(x));
   const Node *y = node(ir, p);
   const int64_t elems = dims_elems(x->dims, x->rank);
   const double n = elems ? (double)dims_elems(all->dims, all->rank) / (double)elems : 0, u = roundoff((DType)x->dt);
   const bool gathers = y->op == OP_MUL && dt_float((DType)y->dt);
   Ref v = 0, size;
-  if (gathers && y->src[0] != y->src[1]) {
-    Ref a = real(ir, y->src[0]), b = real(ir, y->src[1]), va = given(w, y->src[0]), vb = given(w, y->src[1]);
+  if (gathers && lhs(y) != rhs(y)) {
+    Ref a = real(ir, lhs(y)), b = real(ir, rhs(y)), va = given(w, lhs(y)), vb = given(w, rhs(y));
     if (va) v = reduced(ir, x, p, mul(ir, va, square(ir, b)));
     if (vb) v = add(ir, v, reduced(ir, x, p, mul(ir, square(ir, a), vb)));
     size = reduced(ir, x, p, mul(ir, g_unary(ir, OP_ABS, a), g_unary(ir, OP_ABS, b)));
   } else {
-    if (given(w, x->src[0])) v = g_reduce(ir, OP_ADD, given(w, x->src[0]), reduce_axes(x));
-    size = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), reduce_axes(x));
+    if (given(w, operand(x))) v = g_reduce(ir, OP_ADD, given(w, operand(x)), reduce_axes(x));
+    size = g_reduce(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, operand(x))), reduce_axes(x));
   }
   if (!u) return v; /* integers */
   const double c = (n + 1) * u * u + (gathers ? w->product * w->product : 0);
@@ -152,12 +152,12 @@ static Ref of_sum(Variance *w, Ref r) {
 static Ref of_reduce(Variance *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
-  Ref v = given(w, x->src[0]);
+  Ref v = given(w, operand(x));
   if (reduce_op(x) == OP_ADD) return of_sum(w, r);
   if (reduce_op(x) == OP_MUL) {
-    const Node *s = node(ir, x->src[0]);
+    const Node *s = node(ir, operand(x));
     const int64_t elems = dims_elems(x->dims, x->rank), n = elems ? dims_elems(s->dims, s->rank) / elems : 0;
-    Ref rel = v ? g_reduce(ir, OP_ADD, g_binary(ir, OP_DIV, v, square(ir, real(ir, x->src[0]))), reduce_axes(x)) : 0;
+    Ref rel = v ? g_reduce(ir, OP_ADD, g_binary(ir, OP_DIV, v, square(ir, real(ir, operand(x)))), reduce_axes(x)) : 0;
     return add(ir, rel ? mul(ir, rel, square(ir, real(ir, r))) : 0, own(ir, r, sqrt((double)n)));
   }
   return v ? g_reduce(ir, OP_MAX, v, reduce_axes(x)) : 0;
@@ -166,14 +166,14 @@ static Ref of_reduce(Variance *w, Ref r) {
 static Ref of_scatter(Variance *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
-  if (given(w, x->src[1]) || scatter_op(x) == OP_MUL) w->unknown = true;
-  if (!given(w, x->src[0]) && !given(w, x->src[2]) && scatter_op(x) != OP_ADD) return 0;
-  Ref v = g_scatter(ir, scatter_op(x) == OP_MIN ? OP_MAX : scatter_op(x), full(w, x->src[0]), x->src[1], full(w, x->src[2]),
-                    (int)scatter_axis(x));
+  if (given(w, scatter_index(x)) || scatter_op(x) == OP_MUL) w->unknown = true;
+  if (!given(w, scatter_data(x)) && !given(w, scatter_updates(x)) && scatter_op(x) != OP_ADD) return 0;
+  Ref v = g_scatter(ir, scatter_op(x) == OP_MIN ? OP_MAX : scatter_op(x), full(w, scatter_data(x)), scatter_index(x),
+                    full(w, scatter_updates(x)), (int)scatter_axis(x));
   if (scatter_op(x) != OP_ADD) return v;
-  Ref size = g_scatter(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, x->src[0])), x->src[1], g_unary(ir, OP_ABS, real(ir, x->src[2])),
-                       (int)scatter_axis(x));
-  const Node *u = node(ir, x->src[2]);
+  Ref size = g_scatter(ir, OP_ADD, g_unary(ir, OP_ABS, real(ir, scatter_data(x))), scatter_index(x),
+                       g_unary(ir, OP_ABS, real(ir, scatter_updates(x))), (int)scatter_axis(x));
+  const Node *u = node(ir, scatter_updates(x));
   const double c = sqrt((double)u->dims[scatter_axis(x)]) * roundoff((DType)x->dt);
   return c ? add(ir, v, square(ir, mul(ir, size, number(ir, c)))) : v;
 }
@@ -191,26 +191,26 @@ static Ref variance_of(Variance *w, Ref r) {
     return add(ir, add(ir, a, b), own(ir, r, 1));
   case OP_MUL:
     if (x->dt == DT_BOOL) break;
-    if (a) v = mul(ir, a, square(ir, real(ir, x->src[1])));
-    if (b) v = add(ir, v, mul(ir, b, square(ir, real(ir, x->src[0]))));
+    if (a) v = mul(ir, a, square(ir, real(ir, rhs(x))));
+    if (b) v = add(ir, v, mul(ir, b, square(ir, real(ir, lhs(x)))));
     return add(ir, v, own(ir, r, 1));
   case OP_DIV:
     if (!dt_float((DType)x->dt)) break;
     v = add(ir, a, b ? mul(ir, b, square(ir, real(ir, r))) : 0);
-    if (v) v = g_binary(ir, OP_DIV, v, square(ir, real(ir, x->src[1])));
+    if (v) v = g_binary(ir, OP_DIV, v, square(ir, real(ir, rhs(x))));
     return add(ir, v, own(ir, r, 1));
   case OP_MAX: case OP_MIN:
     if (x->dt == DT_BOOL) break;
     return a && b ? g_binary(ir, OP_MAX, a, b) : add(ir, a, b);
-  case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return near(w, x->src[0], x->src[1]);
+  case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return near(w, lhs(x), rhs(x));
   case OP_WHERE: return of_where(w, r);
   case OP_SIN: case OP_COS: return add(ir, a, own(ir, r, 4));
   case OP_CAST:
     if (x->dt == DT_BOOL)
-      return a ? real(ir, g_binary(ir, OP_CMPLE, square(ir, real(ir, x->src[0])), mul(ir, a, number(ir, SIGMAS * SIGMAS)))) : 0;
+      return a ? real(ir, g_binary(ir, OP_CMPLE, square(ir, real(ir, operand(x))), mul(ir, a, number(ir, SIGMAS * SIGMAS)))) : 0;
     if (!dt_float((DType)x->dt)) return by_differences(w, r);
     return add(ir, a,
-               roundoff((DType)x->dt) > roundoff((DType)node(ir, x->src[0])->dt) || !dt_float((DType)node(ir, x->src[0])->dt)
+               roundoff((DType)x->dt) > roundoff((DType)node(ir, operand(x))->dt) || !dt_float((DType)node(ir, operand(x))->dt)
                    ? own(ir, r, 1)
                    : 0);
   case OP_TRUNC: case OP_FLOOR: case OP_CEIL: case OP_ROUND: return by_differences(w, r);
@@ -219,7 +219,7 @@ static Ref variance_of(Variance *w, Ref r) {
   case OP_COSH:
   case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: return add(ir, by_differences(w, r), own(ir, r, 4));
   case OP_POW:
-    if (b && node(ir, x->src[1])->varies) w->unknown = true; /* constants as exponents are exact */
+    if (b && node(ir, rhs(x))->varies) w->unknown = true; /* constants as exponents are exact */
     return add(ir, by_differences(w, r), own(ir, r, 4));
   case OP_REDUCE: return of_reduce(w, r);
   case OP_SCATTER: return of_scatter(w, r);

@@ -42,8 +42,8 @@ Ref half_weight(IR *ir, Ref w, DType d) {
 static Ref rounded(IR *ir, Ref x) {
   const Node *n = node(ir, x);
   int64_t fill;
-  if (n->op != OP_PAD || !node_is_const(ir, n->src[1], &fill) || fill) return g_cast(ir, g_cast(ir, x, DT_BF16), DT_F32);
-  Ref padded = g_pad(ir, g_cast(ir, n->src[0], DT_BF16), n->arg, n->arg + n->rank, c_int(ir, DT_BF16, 0));
+  if (n->op != OP_PAD || !node_is_const(ir, pad_fill(n), &fill) || fill) return g_cast(ir, g_cast(ir, x, DT_BF16), DT_F32);
+  Ref padded = g_pad(ir, g_cast(ir, pad_data(n), DT_BF16), n->arg, n->arg + n->rank, c_int(ir, DT_BF16, 0));
   return g_cast(ir, padded, DT_F32);
 }
 
@@ -54,7 +54,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const DType d = how->type;
   Contraction c;
   if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c)) return 0;
-  Ref product = view_base(ir, node(ir, r)->src[0]);
+  Ref product = view_base(ir, operand(node(ir, r)));
   const Node *p = node(ir, product);
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
@@ -64,7 +64,7 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
     const Question by_two = ask_node(ir, "pairs", r), worth = ask_node(ir, "half", r);
     const bool pairs = how->unit && contraction_pairs(&c, !f) && answer_yes(ir, &by_two, how->pairs);
     const int least = pairs ? tunable(ir->ctx, half_least_dot) : tunable(ir->ctx, half_least);
-    Ref src[2] = { p->src[0], p->src[1] },
+    Ref src[2] = { lhs(p), rhs(p) },
         narrow = answer_yes(ir, &worth, dims_elems(w->dims, w->rank) >= least) ? half_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
     src[f] = view_over(ir, p->src[f], c.base[f], narrow);

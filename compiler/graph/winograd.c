@@ -418,8 +418,8 @@ static Ref tiles_of(IR *ir, const Windows *v) {
   const Node *n = node(ir, x);
   int64_t lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK], perm[MAX_RANK], fill;
   int order[MAX_RANK], at = 0;
-  if (n->op == OP_PAD && node_is_const(ir, n->src[1], &fill) && !fill) {
-    inner = n->src[0];
+  if (n->op == OP_PAD && node_is_const(ir, pad_fill(n), &fill) && !fill) {
+    inner = pad_data(n);
     memcpy(lo, n->arg, n->rank * sizeof *lo);
     memcpy(hi, n->arg + n->rank, n->rank * sizeof *hi);
   }
