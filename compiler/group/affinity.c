@@ -50,10 +50,10 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD) continue;
-    Owner *b = &o->of[buffer_id(node(ir, x->src[0]))];
+    Owner *b = &o->of[buffer_id(node(ir, load_buffer(x)))];
     for (int k = 0; k < n.n; k++) {
       const int64_t span = chunked && range_kind(node(ir, n.ranges[k])) != RK_THREAD ? SPAN_NONE
-                                                                                 : affinity_span(ir, x->src[1], n.ranges[k]);
+                                                                                 : affinity_span(ir, load_index(x), n.ranges[k]);
       if (span == SPAN_NONE || range_extent(node(ir, n.ranges[k])) < tunable(ir->ctx, affinity_loop)) continue;
       VEC_PUSH(&o->reaches, ((Reach){ kernel, b->readers, span }));
       b->readers = (int)o->reaches.n - 1;

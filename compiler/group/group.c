@@ -48,8 +48,8 @@ typedef struct Member {
 } Member;
 
 static Touch touch_of(IR *ir, const Node *access, int nest) {
-  Touch t = { .buf = (int)buffer_id(node(ir, access->src[0])), .nest = nest, .write = access->op == OP_STORE };
-  Ref rest = access->src[1];
+  Touch t = { .buf = (int)buffer_id(node(ir, access_buffer(access))), .nest = nest, .write = access->op == OP_STORE };
+  Ref rest = access_index(access);
   Refs ranges = { 0 };
   bool sum = true;
   collect_ranges(ir, rest, &ranges);
@@ -63,7 +63,7 @@ static Touch touch_of(IR *ir, const Node *access, int nest) {
     t.coef[t.n++] = coef;
   }
   if (!sum || !node_is_const(ir, rest, &t.base)) {
-    const Node *x = node(ir, access->src[1]);
+    const Node *x = node(ir, access_index(access));
     int64_t most = ir->bufs.p[t.buf].elems - 1;
     t.n = 0;
     t.base = x->vmin < 0 ? 0 : x->vmin;
@@ -96,7 +96,7 @@ static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
       if (x->op != OP_LOAD && x->op != OP_STORE) continue;
       if (x->op == OP_STORE && m->nests) m->store[i] = (int)m->touch.n;
       VEC_PUSH(&m->touch, touch_of(ir, x, (int)i));
-      BufKind kind = ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind;
+      BufKind kind = ir->bufs.p[buffer_id(node(ir, access_buffer(x)))].kind;
       m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* states are read elsewhere in the old form */
     }
     if (!m->nests) continue;
@@ -465,13 +465,13 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
   ir_toposort(ir, &n.store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD || buffer_id(node(ir, x->src[0])) != p->buf) continue;
+    if (x->op != OP_LOAD || buffer_id(node(ir, load_buffer(x))) != p->buf) continue;
     const Ref moved = move_access(ir, all.p[i], cut, p); /* what gates it may load, too, and stands before it */
     VEC_PUSH(&to, ix_subst(ir, moved, (int)from.n, from.p, to.p));
     VEC_PUSH(&from, all.p[i]);
   }
   if (from.n) n.store = ix_subst(ir, n.store, (int)from.n, from.p, to.p);
-  if (buffer_id(node(ir, node(ir, n.store)->src[0])) == p->buf) n.store = move_access(ir, n.store, cut, p);
+  if (buffer_id(node(ir, store_buffer(node(ir, n.store)))) == p->buf) n.store = move_access(ir, n.store, cut, p);
   VEC_FREE(&all);
   VEC_FREE(&from);
   VEC_FREE(&to);

@@ -32,9 +32,9 @@ static double instructions(const IR *ir, const Node *x, const Target *t) {
   case OP_MMA: return TILE_ROWS * rate(t, MMA_MULTIPLY, PARALLEL) * rate(t, ISSUE, PARALLEL);
   case OP_SCALB: return rate(t, SCALB, PARALLEL);
   case OP_VEC: return x->lanes * rate(t, ONE_BY_ONE, PARALLEL);
-  case OP_HRED: return node(ir, x->src[0])->lanes * rate(t, COMBINE, PARALLEL);
+  case OP_HRED: return node(ir, operand(x))->lanes * rate(t, COMBINE, PARALLEL);
   case OP_ADD: case OP_SUB: /* of a product: one instruction with it */
-    if (t->fma && dt_float((DType)x->dt) && (node(ir, x->src[0])->op == OP_MUL || node(ir, x->src[1])->op == OP_MUL)) return 0;
+    if (t->fma && dt_float((DType)x->dt) && (node(ir, lhs(x))->op == OP_MUL || node(ir, rhs(x))->op == OP_MUL)) return 0;
     break;
   default: break;
   }
@@ -82,7 +82,7 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
   for (int i = 0; i < x->nsrc && x->op == OP_SINK && !any; i++) any = overlaps(ir, x->src[i], range);
   if (x->op != OP_STORE) return any;
   Refs all = { 0 };
-  ir_toposort(ir, &x->src[1], 1, &all);
+  ir_toposort(ir, (Ref[]){ store_index(x) }, 1, &all);
   for (size_t i = 0; i < all.n; i++)
     any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !from_data(ir, all.p[i]);
   VEC_FREE(&all);
@@ -146,7 +146,7 @@ static bool dependent(const IR *ir, const Refs *nests) {
       for (size_t j = 0; j < all.n; j++) {
         const Node *x = node(ir, all.p[j]);
         if (loads ? x->op != OP_LOAD && x->op != OP_TILE : x->op != OP_STORE) continue;
-        Ref buf = (Ref)buffer_id(node(ir, x->src[0])) + 1;
+        Ref buf = (Ref)buffer_id(node(ir, access_buffer(x))) + 1;
         if (ir->bufs.p[buf - 1].kind == BUF_LOCAL) continue; /* a call's own */
         if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
         else any |= refmap_get(&writer, buf) != 0;
@@ -174,8 +174,8 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
   const Node *x = node(ir, store);
   int64_t step;
   Ref rest;
-  if (!ix_split(ir, x->src[1], n->ranges[k], &step, &rest)) return 0;
-  double run = (double)llabs(step) * (double)range_extent(node(ir, n->ranges[k])) * dt_bytes((DType)node(ir, x->src[2])->dt);
+  if (!ix_split(ir, store_index(x), n->ranges[k], &step, &rest)) return 0;
+  double run = (double)llabs(step) * (double)range_extent(node(ir, n->ranges[k])) * dt_bytes((DType)node(ir, store_value(x))->dt);
   return run < LINE_BYTES ? 1 : LINE_BYTES / run;
 }
 
@@ -191,18 +191,18 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   IR *ir = p->ir;
   const Node *x = node(ir, access);
   const bool store = x->op == OP_STORE;
-  const Node *value = store ? node(ir, x->src[2]) : x;
-  const int64_t span = affinity_span(ir, x->src[1], n->ranges[k]);
+  const Node *value = store ? node(ir, store_value(x)) : x;
+  const int64_t span = affinity_span(ir, access_index(x), n->ranges[k]);
   Refs ranges = { 0 };
-  Touched r = { buffer_id(node(ir, x->src[0])), (double)value->lanes * dt_bytes((DType)value->dt), 0,
+  Touched r = { buffer_id(node(ir, access_buffer(x))), (double)value->lanes * dt_bytes((DType)value->dt), 0,
                 !store && span == SPAN_NONE };
   if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
     r.twice = store ? affinity_storing(p, r.buf, span) : affinity_reading(p, r.buf, span);
-    const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, x->src[1]);
+    const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, access_index(x));
     if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
     if (store && !in_blocks) r.twice += rate(p->in->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
   }
-  collect_ranges(ir, x->src[1], &ranges);
+  collect_ranges(ir, access_index(x), &ranges);
   for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(node(ir, ranges.p[j]));
   VEC_FREE(&ranges);
   return r;
@@ -221,7 +221,7 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
     const Node *x = node(p->ir, all.p[i]);
     size_t at = 0;
     if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) ||
-        p->ir->bufs.p[buffer_id(node(p->ir, x->src[0]))].kind == BUF_LOCAL)
+        p->ir->bufs.p[buffer_id(node(p->ir, access_buffer(x)))].kind == BUF_LOCAL)
       continue;
     Touched r = touched_by(p, n, k, all.p[i]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
@@ -284,7 +284,7 @@ static void note_affinity(const Plan *p, const Nest *n, Ref loop, bool stores) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (stores ? x->op != OP_STORE : x->op != OP_LOAD && x->op != OP_TILE) continue;
-    affinity_note(p, buffer_id(node(ir, x->src[0])), stores, loop ? affinity_span(ir, x->src[1], loop) : SPAN_ONE);
+    affinity_note(p, buffer_id(node(ir, access_buffer(x))), stores, loop ? affinity_span(ir, access_index(x), loop) : SPAN_ONE);
   }
   VEC_FREE(&all);
 }

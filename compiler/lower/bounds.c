@@ -84,7 +84,7 @@ static Span weight_span(const Bounds *b, const Buf *buf) {
 }
 
 static Span loaded(Bounds *b, const Node *load) {
-  const size_t at = (size_t)buffer_id(node(b->ir, load->src[0]));
+  const size_t at = (size_t)buffer_id(node(b->ir, load_buffer(load)));
   const Buf *buf = &b->ir->bufs.p[at];
   const Span type = type_span((DType)load->dt);
   if (!dt_int(buf->dt) || at >= b->nbufs) return type;
@@ -177,10 +177,10 @@ static bool is_leaf(const IR *ir, const Node *x) {
 static Span leaf_span(Bounds *b, const Node *x) {
   if (x->op == OP_CONST) return (Span){ const_value(x), const_value(x) };
   if (x->op == OP_RANGE) return (Span){ 0, range_extent(x) - 1 };
-  if (x->op == OP_LOAD && x->nsrc == 2) return loaded(b, x);
+  if (x->op == OP_LOAD && !load_gate(x)) return loaded(b, x);
   if (x->op == OP_LOAD) { /* or what it gives while its gate is closed */
-    const Node *otherwise = node(b->ir, x->src[3]);
-    while (otherwise->op == OP_BCAST) otherwise = node(b->ir, otherwise->src[0]);
+    const Node *otherwise = node(b->ir, load_else(x));
+    while (otherwise->op == OP_BCAST) otherwise = node(b->ir, operand(otherwise));
     return span_or(loaded(b, x), (Span){ otherwise->vmin, otherwise->vmax });
   }
   return dt_float((DType)x->dt) ? UNKNOWN : (Span){ x->vmin, x->vmax };
@@ -333,19 +333,19 @@ static int64_t moved_by(const Bounds *b, int64_t buf) {
 static void find_reach(Bounds *b, const Node *x) {
   if (x->op == OP_PART) {
     b->begin = b->first = 0;
-    b->end = node(b->ir, x->src[0])->lanes;
+    b->end = node(b->ir, part_tile(x))->lanes;
     b->last = x->lanes - 1;
     return;
   }
-  const int64_t at = buffer_id(node(b->ir, x->src[0]));
+  const int64_t at = buffer_id(node(b->ir, access_buffer(x)));
   const Buf *buf = &b->ir->bufs.p[at];
-  const int lanes = x->op == OP_STORE ? node(b->ir, x->src[2])->lanes : x->lanes;
+  const int lanes = x->op == OP_STORE ? node(b->ir, store_value(x))->lanes : x->lanes;
   b->begin = -moved_by(b, at);
   b->end = b->begin + (buf->piece ? buf->piece / dt_bytes(buf->dt) : buf->elems);
   if (buf->kind == BUF_STATE && b->p->g) /* the pointer moves from run to run */
     b->end -= window_travel(b->p->g, (size_t)buf->slot);
   b->first = 0;
-  b->last = node(b->ir, x->src[1])->lanes > 1 ? 0 : lanes - 1;
+  b->last = node(b->ir, access_index(x))->lanes > 1 ? 0 : lanes - 1;
   if (x->op != OP_TILE) return;
   const int64_t last_row = (tile_rows(x) - 1) * tile_stride(x), width = lanes / tile_rows(x);
   b->first = last_row < 0 ? last_row : 0;
@@ -440,14 +440,14 @@ static bool empty_range(const Bounds *b) {
 
 Proof bounds_of(Bounds *b, Ref access) {
   const Node *x = node(b->ir, access);
-  const Ref gate = x->op == OP_STORE ? (x->nsrc == 4 ? x->src[3] : 0) : x->op == OP_LOAD && x->nsrc == 4 ? x->src[2] : 0;
-  const Node *index = node(b->ir, x->src[1]);
+  const Ref gate = x->op == OP_STORE || x->op == OP_LOAD ? access_gate(x) : 0;
+  const Node *index = node(b->ir, access_index(x));
   find_reach(b, x);
   if (index->lanes == 1 && index->vmin >= b->begin - b->first && index->vmax < b->end - b->last) return PROOF_ALGEBRA;
   b->item.n = b->from.n = 0;
   refmap_free(&b->place);
   b->place = (RefMap){ 0 };
-  b->index = item_of(b, x->src[1]);
+  b->index = item_of(b, access_index(x));
   b->gate = gate ? item_of(b, gate) : -1;
   if (empty_range(b)) return PROOF_ALGEBRA;
   evaluate(b);
@@ -494,7 +494,7 @@ void bounds_note(Bounds *b, const Refs *prog) {
   for (int pass = 0; pass < 2; pass++)
     for (size_t i = 0; i < prog->n; i++) {
       const Node *x = node(b->ir, prog->p[i]);
-      const size_t at = x->op == OP_STORE ? (size_t)buffer_id(node(b->ir, x->src[0])) : b->nbufs;
+      const size_t at = x->op == OP_STORE ? (size_t)buffer_id(node(b->ir, store_buffer(x))) : b->nbufs;
       if (at >= b->nbufs || !dt_int(b->ir->bufs.p[at].dt)) continue;
       if (!pass) { /* what is loaded from there may be of before or after the store */
         refmap_set(&b->stored, (Ref)at + 1, 1);
@@ -503,7 +503,7 @@ void bounds_note(Bounds *b, const Refs *prog) {
       b->item.n = b->from.n = 0;
       refmap_free(&b->place);
       b->place = (RefMap){ 0 };
-      const int value = item_of(b, x->src[2]);
+      const int value = item_of(b, store_value(x));
       evaluate(b);
       Span s = b->item.p[value].now;
       const Ref held = b->ir->bufs.p[at].value;
@@ -547,7 +547,7 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
     for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&l.now, x->src[k]) ? refmap_get(&l.now, x->src[k]) : x->src[k]);
     if (refmap_get(bad, r)) {
       find_reach(b, x);
-      if (node(b->ir, x->src[1])->lanes > 1 || b->last - b->first >= b->end - b->begin)
+      if (node(b->ir, access_index(x))->lanes > 1 || b->last - b->first >= b->end - b->begin)
         ir_wrong(b->ir, "%s %u cannot lie inside its buffer", op_info[x->op].name, r);
       src.p[1] = list_op(&l, OP_MAX, src.p[1], b->begin - b->first);
       src.p[1] = list_op(&l, OP_MIN, src.p[1], b->end - 1 - b->last);

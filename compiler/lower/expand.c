@@ -27,15 +27,15 @@ static Ref copy_of(IR *ir, Ref r, Ref range, int64_t at) {
  * other copies go on meanwhile, and a tree would add sums that multiply-adds add for nothing. */
 static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
   const Node *x = node(ir, terms);
-  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, x->src[0], fused), x->src[1], fused);
+  if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, lhs(x), fused), rhs(x), fused);
   if (!sum) return terms;
-  if (x->op == OP_MUL && fused) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], x->src[1], sum }, 0, NULL);
+  if (x->op == OP_MUL && fused) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ lhs(x), rhs(x), sum }, 0, NULL);
   return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
 }
 
 static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles, to 0, is one to the sum */
   const Node *x = node(ir, term);
-  if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, x->src[1], x->src[2] }, x->narg, x->arg);
+  if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, mma_x(x), mma_y(x) }, x->narg, x->arg);
   return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
 }
 
@@ -49,7 +49,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     const Node *u = node(ir, x->src[k]);
     if (range_kind(u) != RK_UNROLL && range_kind(u) != RK_PARTIAL && range_kind(u) != RK_DOT && range_kind(u) != RK_DEPTH)
       continue;
-    Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = x->src[0], part[ROW_VECTORS];
+    Ref src[MAX_RANGES + 1], lanes = 0, range = x->src[k], sum = 0, value = red_value(x), part[ROW_VECTORS];
     bool partial = range_kind(u) == RK_PARTIAL && x->nsrc > 2;
     int n = 1;
     for (int j = 1; j < x->nsrc; j++) {
@@ -87,11 +87,11 @@ static Ref splat(IR *ir, Ref r, int lanes) {
 }
 
 static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* the elements of a converted load side by side, or 0 */
-  const Node *x = node(ir, cast), *l = x->op == OP_CAST ? node(ir, x->src[0]) : x;
+  const Node *x = node(ir, cast), *l = x->op == OP_CAST ? node(ir, operand(x)) : x;
   int64_t coef;
   Ref rest;
-  if (l->op != OP_LOAD || l->nsrc != 2 || !ix_split(ir, l->src[1], range, &coef, &rest) || coef != 1) return 0;
-  return make(ir, OP_LOAD, (DType)l->dt, n, 2, (Ref[]){ l->src[0], rest }, 0, NULL);
+  if (l->op != OP_LOAD || load_gate(l) || !ix_split(ir, load_index(l), range, &coef, &rest) || coef != 1) return 0;
+  return make(ir, OP_LOAD, (DType)l->dt, n, 2, (Ref[]){ load_buffer(l), rest }, 0, NULL);
 }
 
 static Ref range_below(IR *ir, Ref index, RangeKind kind) { /* 0: none */
@@ -112,24 +112,24 @@ static Ref tile_load(IR *ir, Ref load, Ref row, Ref inner, Ref outer) {
   const Node *l = node(ir, load);
   const int64_t width = extent_of(ir, inner) * extent_of(ir, outer);
   int64_t coef, arg[2] = { extent_of(ir, row), 0 };
-  Ref index = l->src[1];
+  Ref index = load_index(l);
   if (!ix_split(ir, index, inner, &coef, &index) || coef != 1) return 0;
   if (outer && (!ix_split(ir, index, outer, &coef, &index) || coef != extent_of(ir, inner))) return 0;
   if (row && !ix_split(ir, index, row, &arg[1], &index)) return 0;
-  return make(ir, OP_TILE, (DType)l->dt, (int)(arg[0] * width), 2, (Ref[]){ l->src[0], index }, 2, arg);
+  return make(ir, OP_TILE, (DType)l->dt, (int)(arg[0] * width), 2, (Ref[]){ load_buffer(l), index }, 2, arg);
 }
 
 /* RED(cast(x) * cast(y), ..., depth, dot range), where y is the constant, becomes an element of RED(MMA(0, tile of x,
  * tile of y), ...): that of the row of x and the lane of y. */
 static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloops, const Ref *loops) {
-  const Node *m = node(ir, red->src[0]);
-  Ref x = node(ir, m->src[0])->src[0], y = node(ir, m->src[1])->src[0], src[MAX_RANGES + 1];
-  if (ir->bufs.p[buffer_id(node(ir, node(ir, x)->src[0]))].kind == BUF_WEIGHT) {
+  const Node *m = node(ir, red_value(red));
+  Ref x = operand(node(ir, lhs(m))), y = operand(node(ir, rhs(m))), src[MAX_RANGES + 1];
+  if (ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, x))))].kind == BUF_WEIGHT) {
     Ref t = x;
     x = y;
     y = t;
   }
-  Ref row = range_below(ir, node(ir, x)->src[1], RK_ROW), lane = range_below(ir, node(ir, y)->src[1], RK_VEC);
+  Ref row = range_below(ir, load_index(node(ir, x)), RK_ROW), lane = range_below(ir, load_index(node(ir, y)), RK_VEC);
   Ref a = tile_load(ir, x, row, dot, depth), b = tile_load(ir, y, depth, dot, lane);
   if (!a || !b) return 0;
   const int64_t shape[2] = { extent_of(ir, row), extent_of(ir, depth) }, lanes = extent_of(ir, lane);
@@ -150,7 +150,7 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
  * Where packing did not bring groups together, the range is unrolled. */
 static Ref group_reduction(IR *ir, Ref r, void *arg) {
   (void)arg;
-  const Node *x = node(ir, r), *m = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *m = node(ir, red_value(x));
   Ref src[MAX_RANGES + 1], dot = 0, depth = 0;
   int n = 1;
   for (int k = 1; k < x->nsrc; k++) {
@@ -161,9 +161,9 @@ static Ref group_reduction(IR *ir, Ref r, void *arg) {
   if (!dot || m->op != OP_MUL) return 0;
   if (depth) return tile_reduction(ir, x, depth, dot, n - 1, src + 1);
   int group = (int)range_extent(node(ir, dot));
-  Ref a = group_load(ir, m->src[0], dot, group), b = group_load(ir, m->src[1], dot, group);
+  Ref a = group_load(ir, lhs(m), dot, group), b = group_load(ir, rhs(m), dot, group);
   if (!a || !b) return 0;
-  if (ir->bufs.p[buffer_id(node(ir, node(ir, b)->src[0]))].kind != BUF_WEIGHT) {
+  if (ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, b))))].kind != BUF_WEIGHT) {
     Ref t = a;
     a = b;
     b = t;
@@ -237,22 +237,22 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   int64_t coef;
   switch ((Op)x->op) {
   case OP_LOAD:
-    if ((x->nsrc == 2 || !ix_uses(ir, x->src[2], v->range)) && ix_split(ir, x->src[1], v->range, &coef, &rest) &&
+    if ((!load_gate(x) || !ix_uses(ir, load_gate(x), v->range)) && ix_split(ir, load_index(x), v->range, &coef, &rest) &&
         coef == x->lanes) {
       memcpy(src, x->src, x->nsrc * sizeof *src);
       src[1] = rest;
-      if (x->nsrc == 4) src[3] = splat(ir, x->src[3], v->n);
+      if (load_else(x)) src[3] = splat(ir, load_else(x), v->n);
       return make(ir, OP_LOAD, (DType)x->dt, v->n * x->lanes, x->nsrc, src, 0, NULL);
     }
     return each_lane(v, r);
   case OP_DOT:
     for (int k = 0; k < 3; k++) src[k] = refmap_get(&v->memo, x->src[k]);
     src[0] = splat(ir, src[0], v->n);
-    if (node(ir, src[2])->lanes == node(ir, x->src[2])->lanes) src[2] = each_group(ir, src[2], v->n);
+    if (node(ir, src[2])->lanes == node(ir, dot_y(x))->lanes) src[2] = each_group(ir, src[2], v->n);
     return make(ir, OP_DOT, (DType)x->dt, v->n, 3, src, 0, NULL);
   case OP_PART:
-    CHECK(ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1);
-    return make(ir, OP_PART, (DType)x->dt, v->n, 2, (Ref[]){ x->src[0], rest }, 0, NULL);
+    CHECK(ix_split(ir, part_index(x), v->range, &coef, &rest) && coef == 1);
+    return make(ir, OP_PART, (DType)x->dt, v->n, 2, (Ref[]){ part_tile(x), rest }, 0, NULL);
   case OP_RANGE: return each_lane(v, r);
   case OP_RED: {
     int n = 1, mine = 0;
@@ -260,7 +260,7 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
       if (x->src[k] == v->range) mine = 1;
       else src[n++] = x->src[k];
     }
-    src[0] = splat(ir, refmap_get(&v->memo, x->src[0]), v->n);
+    src[0] = splat(ir, refmap_get(&v->memo, red_value(x)), v->n);
     Ref red = n == 1 ? src[0] : make(ir, OP_RED, (DType)x->dt, v->n, n, src, 1, x->arg);
     return mine ? make(ir, OP_HRED, (DType)x->dt, 1, 1, &red, 1, x->arg) : red;
   }
@@ -303,16 +303,16 @@ static Ref vectorize(Lanes *v, Ref root) {
 static void store_lanes(Lanes *v, Ref store, Refs *out) {
   IR *ir = v->ir;
   const Node *x = node(ir, store);
-  Ref value = splat(ir, vectorize(v, x->src[2]), v->n), rest;
+  Ref value = splat(ir, vectorize(v, store_value(x)), v->n), rest;
   int64_t coef;
-  if (ix_split(ir, x->src[1], v->range, &coef, &rest) && coef == 1) {
-    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], rest, value }, 0, NULL));
+  if (ix_split(ir, store_index(x), v->range, &coef, &rest) && coef == 1) {
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ store_buffer(x), rest, value }, 0, NULL));
     return;
   }
   for (int64_t i = 0; i < v->n; i++) {
-    Ref at = copy_of(ir, x->src[1], v->range, i);
+    Ref at = copy_of(ir, store_index(x), v->range, i);
     Ref lane = make(ir, OP_LANE, (DType)x->dt, 1, 1, &value, 1, &i);
-    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ x->src[0], at, lane }, 0, NULL));
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ store_buffer(x), at, lane }, 0, NULL));
   }
 }
 

@@ -34,7 +34,7 @@ static Ref wide_half(IR *ir, const Node *x) {
 /* Casts between half precision and anything but f32 go through f32. */
 static Ref half_cast(IR *ir, const Node *x) {
   if (x->op != OP_CAST) return 0;
-  DType from = (DType)node(ir, x->src[0])->dt, to = (DType)x->dt;
+  DType from = (DType)node(ir, operand(x))->dt, to = (DType)x->dt;
   if (!(small_float(from) && to != DT_F32) && !(small_float(to) && from != DT_F32)) return 0;
   Ref r = make(ir, OP_CAST, DT_F32, x->lanes, 1, x->src, 0, NULL);
   return make(ir, OP_CAST, to, x->lanes, 1, &r, 0, NULL);
@@ -47,7 +47,7 @@ static Ref by_lane(IR *ir, const Node *x) {
     Ref src[3];
     for (int k = 0; k < x->nsrc; k++) {
       const Node *y = node(ir, x->src[k]);
-      src[k] = y->op == OP_BCAST ? y->src[0]
+      src[k] = y->op == OP_BCAST ? operand(y)
                : y->op == OP_VEC ? y->src[i]
                                  : make(ir, OP_LANE, (DType)y->dt, 1, 1, &x->src[k], 1, &i);
     }
@@ -72,7 +72,7 @@ static Ref wide_reduction(IR *ir, Ref r, void *arg) {
 static Ref fold_constant(IR *ir, const Node *x) {
   const Node *c = node(ir, x->src[0]);
   if (x->nsrc != 1) return 0;
-  if (c->op == OP_BCAST) c = node(ir, c->src[0]);
+  if (c->op == OP_BCAST) c = node(ir, operand(c));
   if (c->op != OP_CONST) return 0;
   Ref v = c_bits(ir, (DType)x->dt, interp_scalar((Op)x->op, (DType)x->dt, (DType)c->dt, c->arg));
   return x->lanes == 1 ? v : make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &v, 0, NULL);
@@ -83,8 +83,8 @@ typedef struct Machine { const Backend *backend; const Target *target; } Machine
 /* Products of a group one after another, for a backend without the unit. */
 static Ref by_product(IR *ir, Ref r, void *arg) {
   const Machine *m = arg;
-  const Node *x = node(ir, r), *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
-  Ref sum = x->src[0], lane[64];
+  const Node *x = node(ir, r), *a = node(ir, dot_x(x)), *b = node(ir, dot_y(x));
+  Ref sum = dot_sum(x), lane[64];
   const int n = x->lanes, group = b->lanes / n;
   if (m->backend->supports(m->target, OP_DOT, (DType)x->dt, (DType)a->dt, n)) return 0;
   CHECK(n <= 64);
@@ -115,7 +115,7 @@ static Ref narrow_cast(IR *ir, const Node *x) {
   if (x->op != OP_CAST || s->dt != DT_F32 || !dt_int(d) || dtype_info[d].bits >= 32 || x->lanes == 1) return 0;
   const int bits = dtype_info[d].bits - (dtype_info[d].cls == 'i');
   double limit[2] = { dtype_info[d].cls == 'i' ? -(double)(1 << bits) : 0, (double)((1 << bits) - 1) };
-  Ref r = x->src[0];
+  Ref r = operand(x);
   for (int k = 0; k < 2; k++) {
     Ref c = c_float(ir, DT_F32, limit[k]);
     r = make(ir, k ? OP_MIN : OP_MAX, DT_F32, x->lanes, 2, (Ref[]){ r, make(ir, OP_BCAST, DT_F32, x->lanes, 1, &c, 0, NULL) }, 0,
@@ -178,7 +178,7 @@ static Ref widen_pairs(IR *ir, Ref nest, const Target *t) {
     const bool pair = x->lanes == PAIR;
     Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src), out;
     for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&wide, x->src[k]);
-    if (x->op == OP_STORE && node(ir, x->src[2])->lanes == PAIR) src[2] = resized(ir, src[2], PAIR);
+    if (x->op == OP_STORE && node(ir, store_value(x))->lanes == PAIR) src[2] = resized(ir, src[2], PAIR);
     x = node(ir, r);
     if (pair && x->op == OP_LOAD) out = resized(ir, r, WHOLE);
     else if (pair && x->op == OP_VEC) out = resized(ir, node_with_src(ir, r, src), WHOLE);

@@ -251,5 +251,5 @@ bool libm_has(Op op, DType d) { return d == DT_F32 && makers[op]; }
 Ref libm_expr(IR *ir, Ref r, bool scalb) {
   const Node *x = node(ir, r);
   const Make m = { ir, x->lanes, scalb };
-  return libm_has((Op)x->op, (DType)x->dt) ? makers[x->op](&m, x->src[0]) : 0;
+  return libm_has((Op)x->op, (DType)x->dt) ? makers[x->op](&m, operand(x)) : 0;
 }

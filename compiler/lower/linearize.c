@@ -77,7 +77,7 @@ static bool within(const Linear *l, int inner, int outer) {
 
 /* The loop in which the copy is made that a node loads from; 0: it does not. */
 static int panel_loop(Linear *l, const Node *x) {
-  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)buffer_id(node(l->ir, x->src[0])) + 1) : 0;
+  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)buffer_id(node(l->ir, load_buffer(x))) + 1) : 0;
 }
 
 /* Reductions that cannot share the loop of a range with those seen before. Their parent and level are the same, so they
@@ -154,7 +154,7 @@ static void make_loops(Linear *l, Apart *apart) {
   VEC_FREE(&ranges);
 }
 
-static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red->src[1])].parent; }
+static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red_range(red, 0))].parent; }
 
 /* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
  * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
@@ -168,7 +168,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
   bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
   Ref changed = 0;       /* the buffer that a nest with a serial loop stores to */
   for (size_t i = 0; i < l->nodes.n && serial; i++)
-    if (node(ir, l->nodes.p[i])->op == OP_STORE) changed = node(ir, l->nodes.p[i])->src[0];
+    if (node(ir, l->nodes.p[i])->op == OP_STORE) changed = store_buffer(node(ir, l->nodes.p[i]));
   memset(feeds, 0, l->nodes.n);
   for (size_t i = l->nodes.n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
@@ -184,9 +184,9 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
     s = deeper(l, s, panel_loop(l, x));
     if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not where copies are made */
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
-    if (x->op == OP_LOAD && x->src[0] == changed) s = innermost;
+    if (x->op == OP_LOAD && load_buffer(x) == changed) s = innermost;
     l->scope[i] = s;
-    for (Ref mma = x->op == OP_RED ? x->src[0] : 0; mma && node(ir, mma)->op == OP_MMA; mma = node(ir, mma)->src[0])
+    for (Ref mma = x->op == OP_RED ? red_value(x) : 0; mma && node(ir, mma)->op == OP_MMA; mma = mma_sum(node(ir, mma)))
       for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);
   }
   free(feeds);
@@ -217,25 +217,25 @@ static void emit_loop(Linear *l, int loop);
 static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   IR *ir = l->ir;
   const Node *x = node(ir, value);
-  const Node *last = x->op == OP_ADD ? node(ir, x->src[1]) : x;
+  const Node *last = x->op == OP_ADD ? node(ir, rhs(x)) : x;
   bool dot = last->op == OP_DOT;
   if (l->done[pos_of(l, value)] || op != OP_ADD || (!dt_float((DType)x->dt) && !dot)) {
     return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
   }
-  if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, x->src[0]), x->src[1]);
+  if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, lhs(x)), rhs(x));
   if (dot) { /* its sum is 0 */
-    Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
+    Ref a = need(l, dot_x(x)), b = need(l, dot_y(x));
     return put(l, (Op)x->op, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, x->narg, x->arg);
   }
   if (x->op == OP_MUL) {
-    Ref a = need(l, x->src[0]), b = need(l, x->src[1]);
+    Ref a = need(l, lhs(x)), b = need(l, rhs(x));
     return put(l, OP_MULACC, (DType)x->dt, x->lanes, 3, (Ref[]){ a, b, acc }, 0, NULL);
   }
   return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
 }
 
 static const Ref *product_of(const IR *ir, Ref sum) { /* its two factors; NULL: it is a sum of something else */
-  const Node *x = node(ir, node(ir, sum)->src[0]);
+  const Node *x = node(ir, red_value(node(ir, sum)));
   return x->op == OP_MUL || x->op == OP_DOT ? &x->src[x->nsrc - 2] : NULL;
 }
 
@@ -280,11 +280,11 @@ static void order_products(Linear *l, Refs *sums) {
 /* All reductions over the loops of r are computed by one pass of those loops. */
 static void emit_reduction(Linear *l, Ref r) {
   IR *ir = l->ir;
-  int top = loop_of(l, node(ir, r)->src[1]);
+  int top = loop_of(l, red_range(node(ir, r), 0));
   Refs mine = { 0 };
   for (size_t i = 0; i < l->nodes.n; i++) {
     const Node *x = node(ir, l->nodes.p[i]);
-    if (x->op == OP_RED && loop_of(l, x->src[1]) == top) VEC_PUSH(&mine, l->nodes.p[i]);
+    if (x->op == OP_RED && loop_of(l, red_range(x, 0)) == top) VEC_PUSH(&mine, l->nodes.p[i]);
   }
   order_products(l, &mine);
   Ref *acc = xmalloc(mine.n * sizeof *acc);
@@ -328,7 +328,7 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects in l
     const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
     for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
   }
-  for (size_t i = 0; i < l->loop[loop].hints.n; i++) hoist(l, node(l->ir, l->loop[loop].hints.p[i])->src[1], at, top);
+  for (size_t i = 0; i < l->loop[loop].hints.n; i++) hoist(l, prefetch_index(node(l->ir, l->loop[loop].hints.p[i])), at, top);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && c != loop) open_effects(l, c, at, top);
 }
@@ -358,7 +358,7 @@ static bool has_effects(const Linear *l, int loop) { /* the next loop of the sam
 }
 
 static bool multiplies_tiles(const IR *ir, Ref e) {
-  return node(ir, e)->op == OP_RED && node(ir, node(ir, e)->src[0])->op == OP_MMA;
+  return node(ir, e)->op == OP_RED && node(ir, red_value(node(ir, e)))->op == OP_MMA;
 }
 
 /* The products of tiles that a loop adds to its sums: the first one of each sum, then the second ones. So a tile that is
@@ -371,12 +371,13 @@ static void multiply_tiles(Linear *l, const Refs *sums) {
     const Node *x = node(ir, sums->p[i]);
     now[i] = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &l->value[pos_of(l, sums->p[i])], 0, NULL);
   }
-  for (Ref r = sums->n ? node(ir, sums->p[0])->src[0] : 0; r && node(ir, r)->op == OP_MMA; r = node(ir, r)->src[0]) products++;
+  for (Ref r = sums->n ? red_value(node(ir, sums->p[0])) : 0; r && node(ir, r)->op == OP_MMA; r = mma_sum(node(ir, r)))
+    products++;
   for (int k = products; k-- > 0;)
     for (size_t i = 0; i < sums->n; i++) {
-      const Node *x = node(ir, node(ir, sums->p[i])->src[0]);
-      for (int later = 0; later < k; later++) x = node(ir, x->src[0]);
-      Ref a = need(l, x->src[1]), b = need(l, x->src[2]);
+      const Node *x = node(ir, red_value(node(ir, sums->p[i])));
+      for (int later = 0; later < k; later++) x = node(ir, mma_sum(x));
+      Ref a = need(l, mma_x(x)), b = need(l, mma_y(x));
       now[i] = put(l, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ now[i], a, b }, x->narg, x->arg);
     }
   for (size_t i = 0; i < sums->n; i++) {
@@ -404,7 +405,7 @@ static void emit_loop(Linear *l, int loop) {
     else if (x->op == OP_RED) {
       Ref acc = l->value[pos_of(l, e)];
       Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
-      Ref sum = accumulate(l, red_op(x), now, x->src[0]);
+      Ref sum = accumulate(l, red_op(x), now, red_value(x));
       put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
     } else
       need(l, e);
@@ -434,9 +435,9 @@ static void panel_loops(Linear *l, const Nest *n, int k, int at) {
     while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest])) deepest--;
     if (deepest != k) continue;
     for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
-    const Node *body = node(l->ir, copy->src[0]);
+    const Node *body = node(l->ir, nest_body(copy));
     const Ref *store = body->op == OP_SINK ? body->src : copy->src;
-    refmap_set(&l->panel, (Ref)buffer_id(node(l->ir, node(l->ir, store[0])->src[0])) + 1, (uint32_t)at);
+    refmap_set(&l->panel, (Ref)buffer_id(node(l->ir, store_buffer(node(l->ir, store[0])))) + 1, (uint32_t)at);
     for (int j = 0; j < (body->op == OP_SINK ? body->nsrc : 1); j++) VEC_PUSH(&l->loop[in].sets, store[j]);
   }
 }
@@ -459,7 +460,7 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
     const Node *copy = node(ir, parts->src[k]);
     if (copy->op != OP_NEST) continue;
     drop_node(l, parts->src[k]);
-    if (node(ir, copy->src[0])->op == OP_SINK) drop_node(l, copy->src[0]);
+    if (node(ir, nest_body(copy))->op == OP_SINK) drop_node(l, nest_body(copy));
   }
   for (l->npos = 64; l->npos < l->nodes.n * 2; l->npos *= 2) {}
   l->pos = xmalloc(l->npos * sizeof *l->pos);
@@ -561,7 +562,7 @@ void kernel_buffers(const IR *ir, Kernel *k) {
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
     if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
-    const int buf = (int)buffer_id(node(ir, x->src[0]));
+    const int buf = (int)buffer_id(node(ir, access_buffer(x)));
     if (ir->bufs.p[buf].kind == BUF_LOCAL) {
       if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
       continue;

@@ -98,9 +98,9 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
 
 /* The gate of a load as a sum over the ranges of its index that is negative where it is open; *rest: what is left */
 static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
-  const Node *g = node(ir, x->src[2]), *other = node(ir, x->src[3]);
+  const Node *g = node(ir, load_gate(x)), *other = node(ir, load_else(x));
   if (g->op != OP_CMPLT || other->op != OP_CONST || const_value(other)) return false;
-  Ref sum = ix_sub(ir, g->src[0], g->src[1]);
+  Ref sum = ix_sub(ir, lhs(g), rhs(g));
   bool ok = true;
   for (int i = 0; i < n && ok; i++) ok = ix_split(ir, sum, d[i].range, &d[i].gate, &sum);
   return ok && node_is_const(ir, sum, rest);
@@ -109,13 +109,13 @@ static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   IR *ir = p->ir;
   const Node *x = node(ir, load);
-  const Buf b = ir->bufs.p[buffer_id(node(ir, x->src[0]))];
+  const Buf b = ir->bufs.p[buffer_id(node(ir, load_buffer(x)))];
   Refs ranges = { 0 };
   Dim d[MAX_RANGES];
   int n = 0;
   int64_t total = 1, base, closed = -1;
   FloorDivs stairs;
-  Ref rest = floordivs_open(ir, x->src[1], &stairs), index = ix_const(ir, 0), packed = 0;
+  Ref rest = floordivs_open(ir, load_index(x), &stairs), index = ix_const(ir, 0), packed = 0;
   collect_ranges(ir, rest, &ranges);
   bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
@@ -130,14 +130,14 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   }
   VEC_FREE(&ranges);
   if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64) return 0;
-  bool gated = x->nsrc == 4, decided = gated && gate_sum(ir, x, d, n, &closed);
+  bool gated = load_gate(x), decided = gated && gate_sum(ir, x, d, n, &closed);
   if (gated && !decided) closed = -1;
   for (int i = 0; i < n; i++) {
     index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
     if (!decided) d[i].gate = 0;
   }
   if (stairs.n) index = ix_subst(ir, index, stairs.n, stairs.step, stairs.term);
-  if (index == x->src[1] && total == b.elems && !decided) return 0; /* already in order */
+  if (index == load_index(x) && total == b.elems && !decided) return 0; /* already in order */
   int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
   memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);
@@ -153,7 +153,7 @@ static void pack(Plan *p, NestState *s) {
   ir_toposort(ir, &s->nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind != BUF_WEIGHT) continue;
+    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind != BUF_WEIGHT) continue;
     Ref packed = pack_load(p, s->nest, &all, all.p[i]);
     if (!packed) continue;
     VEC_PUSH(&from, all.p[i]);

@@ -71,16 +71,16 @@ static bool is_wanted(const Ctx *c, const Target *t, int64_t weight, int64_t ter
 static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, const char **given, Sb *made, Refs *parts) {
   Refs body = { 0 };
   Panel p;
-  ir_toposort(ir, &node(ir, sum)->src[0], 1, &body);
+  ir_toposort(ir, (Ref[]){ red_value(node(ir, sum)) }, 1, &body);
   for (size_t i = 0; i < body.n; i++) {
     const Node *x = node(ir, body.p[i]);
-    if (x->op != OP_LOAD || x->nsrc > 2) continue;
-    const Ref buffer = x->src[0], index = x->src[1];
+    if (x->op != OP_LOAD || load_gate(x)) continue;
+    const Ref buffer = load_buffer(x), index = load_index(x);
     const Buf *b = &ir->bufs.p[buffer_id(node(ir, buffer))];
     const int bytes = dt_bytes(b->dt);
     bool asked = false; /* by another load */
     for (size_t k = 0; k < parts->n; k++)
-      asked |= node(ir, parts->p[k])->op == OP_PREFETCH && node(ir, parts->p[k])->src[0] == buffer;
+      asked |= node(ir, parts->p[k])->op == OP_PREFETCH && prefetch_buffer(node(ir, parts->p[k])) == buffer;
     if (asked || b->kind != BUF_WEIGHT || !open_panel(ir, n, sum, index, &p)) continue;
     if (is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) ask(ir, buffer, &p, bytes, parts);
   }

@@ -17,12 +17,12 @@ static bool is_access(const Node *x) {
 static int64_t constant_of(const IR *ir, Ref index) {
   const Node *x = node(ir, index);
   int64_t n;
-  if (x->lanes == 1 && (node_is_const(ir, index, &n) || (x->op == OP_ADD && node_is_const(ir, x->src[1], &n)))) return n;
+  if (x->lanes == 1 && (node_is_const(ir, index, &n) || (x->op == OP_ADD && node_is_const(ir, rhs(x), &n)))) return n;
   return 0;
 }
 
 static int parameter_of(const IR *ir, const Kernel *k, const Node *access) {
-  const int64_t buf = buffer_id(node(ir, access->src[0]));
+  const int64_t buf = buffer_id(node(ir, access_buffer(access)));
   for (size_t i = 0; i < k->bufs.n; i++)
     if (k->bufs.p[i] == buf) return (int)i;
   return -1; /* the kernel's own */
@@ -35,7 +35,7 @@ static bool find_shifts(const IR *ir, const Kernel *k, int64_t *shift) {
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
     const int at = is_access(x) ? parameter_of(ir, k, x) : -1;
-    if (at >= 0 && constant_of(ir, x->src[1]) < shift[at]) shift[at] = constant_of(ir, x->src[1]);
+    if (at >= 0 && constant_of(ir, access_index(x)) < shift[at]) shift[at] = constant_of(ir, access_index(x));
   }
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &ir->bufs.p[k->bufs.p[i]];
@@ -73,7 +73,7 @@ static void find_used(Shifted *s) {
     for (int j = 0; j < x->nsrc; j++) {
       const Node *from = node(s->ir, x->src[j]);
       if (!shift_of(s, x, j)) refmap_set(&s->used, x->src[j], 1);
-      else if (from->op == OP_ADD) refmap_set(&s->used, from->src[0], 1);
+      else if (from->op == OP_ADD) refmap_set(&s->used, lhs(from), 1);
     }
   }
 }
@@ -103,7 +103,7 @@ static Ref moved_index(Shifted *s, Ref index, int64_t by) {
   const Ref rest = ix_const(s->ir, constant_of(s->ir, index) - by);
   if (x->op == OP_CONST || constant_of(s->ir, index) != by) put(s, rest);
   if (x->op == OP_CONST) return rest;
-  const Ref sum = now(s, x->src[0]);
+  const Ref sum = now(s, lhs(x));
   if (constant_of(s->ir, index) == by) return sum;
   const Ref src[] = { sum, rest }, to = node_with_src(s->ir, index, src);
   put(s, to);

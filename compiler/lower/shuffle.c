@@ -34,8 +34,8 @@ static Ref place(IR *ir, Ref index, int64_t *at) { /* index without its constant
   const Node *x = node(ir, index);
   *at = 0;
   if (node_is_const(ir, index, at)) return 0;
-  if (x->op != OP_ADD || !node_is_const(ir, x->src[1], at)) return index;
-  return x->src[0];
+  if (x->op != OP_ADD || !node_is_const(ir, rhs(x), at)) return index;
+  return lhs(x);
 }
 
 /* Accesses one after another whose addresses are those of a strip's lanes. */
@@ -44,10 +44,10 @@ static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
   for (int i = 0; i < n; i++) {
     const Node *x = node(ir, access[i]);
     int64_t at;
-    Ref base = place(ir, x->src[1], &at);
-    if (i == 0) s->buffer = x->src[0], s->base = base, s->at = at;
+    Ref base = place(ir, access_index(x), &at);
+    if (i == 0) s->buffer = access_buffer(x), s->base = base, s->at = at;
     if (!s->run && at != s->at) s->run = i, s->stride = at - s->at;
-    if (x->src[0] != s->buffer || base != s->base || (s->run && at != s->at + i / s->run * s->stride)) return false;
+    if (access_buffer(x) != s->buffer || base != s->base || (s->run && at != s->at + i / s->run * s->stride)) return false;
   }
   s->lanes = n;
   return s->run && n % s->run == 0 && s->stride >= (s->run > 1 ? 1 : 2) && node(ir, s->buffer)->dt != DT_BOOL;
@@ -60,7 +60,7 @@ static void find_loads(IR *ir, Ref nest, Strips *out) {
     const Node *x = node(ir, all.p[i]);
     Strip s = { .value = all.p[i] };
     bool loads = x->op == OP_VEC;
-    for (int k = 0; k < x->nsrc && loads; k++) loads = node(ir, x->src[k])->op == OP_LOAD && node(ir, x->src[k])->nsrc == 2;
+    for (int k = 0; k < x->nsrc && loads; k++) loads = node(ir, x->src[k])->op == OP_LOAD && !load_gate(node(ir, x->src[k]));
     if (loads && strip_of(ir, x->src, x->nsrc, &s)) VEC_PUSH(out, s);
   }
   VEC_FREE(&all);
@@ -68,14 +68,15 @@ static void find_loads(IR *ir, Ref nest, Strips *out) {
 
 static void find_stores(IR *ir, const Refs *parts, Strips *out) {
   for (size_t i = 0; i < parts->n; i++) {
-    const Node *x = node(ir, parts->p[i]), *lane = x->op == OP_STORE ? node(ir, x->src[2]) : NULL;
-    if (!lane || x->nsrc != 3 || lane->op != OP_LANE || lane_lane(lane)) continue;
-    Strip s = { .value = lane->src[0], .store = i };
+    const Node *x = node(ir, parts->p[i]), *lane = x->op == OP_STORE ? node(ir, store_value(x)) : NULL;
+    if (!lane || store_gate(x) || lane->op != OP_LANE || lane_lane(lane)) continue;
+    Strip s = { .value = operand(lane), .store = i };
     const int n = node(ir, s.value)->lanes;
     bool all = i + (size_t)n <= parts->n;
     for (int k = 1; k < n && all; k++) {
-      const Node *y = node(ir, parts->p[i + (size_t)k]), *v = y->op == OP_STORE && y->nsrc == 3 ? node(ir, y->src[2]) : NULL;
-      all = v && v->op == OP_LANE && v->src[0] == s.value && lane_lane(v) == k;
+      const Node *y = node(ir, parts->p[i + (size_t)k]),
+                 *v = y->op == OP_STORE && !store_gate(y) ? node(ir, store_value(y)) : NULL;
+      all = v && v->op == OP_LANE && operand(v) == s.value && lane_lane(v) == k;
     }
     if (all && strip_of(ir, parts->p + i, n, &s)) VEC_PUSH(out, s);
   }

@@ -10,8 +10,8 @@ int tile_register(const TileSet *t, Ref value) {
 }
 
 Ref tile_sum(const IR *ir, const Node *mma) {
-  while (mma->op == OP_MMA) mma = node(ir, mma->src[0]);
-  return mma->src[0];
+  while (mma->op == OP_MMA) mma = node(ir, mma_sum(mma));
+  return get_acc(mma);
 }
 
 /* A register for a value that is wanted from `at` to `until`: one that none had, or the one whose value is longest gone
@@ -46,7 +46,7 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
     if (node(ir, prog[i])->op != OP_TILE) continue;
     for (size_t k = i; k < end; k++) {
       const Node *x = node(ir, prog[k]);
-      if (x->op == OP_MMA && (x->src[1] == prog[i] || x->src[2] == prog[i])) last = k;
+      if (x->op == OP_MMA && (mma_x(x) == prog[i] || mma_y(x) == prog[i])) last = k;
     }
     add_tile(ir, out, prog[i], tile_rows(node(ir, prog[i])), i, last);
   }
@@ -54,7 +54,7 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
 
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma) {
   const IsaOp *u = isa_op_table;
-  while (u->depth == 1 || u->x != node(ir, mma->src[1])->dt || u->y != node(ir, mma->src[2])->dt) u++;
+  while (u->depth == 1 || u->x != node(ir, mma_x(mma))->dt || u->y != node(ir, mma_y(mma))->dt) u++;
   CHECK(u->name);
   return u;
 }

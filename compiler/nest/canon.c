@@ -63,11 +63,11 @@ static Ref split_once(IR *ir, Ref nest) {
   for (size_t i = 0; i < all.n && !next; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_FLDIV && x->op != OP_FLMOD) continue;
-    const Node *r = node(ir, x->src[0]);
+    const Node *r = node(ir, lhs(x));
     int64_t c;
-    if (r->op != OP_RANGE || !node_is_const(ir, x->src[1], &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
+    if (r->op != OP_RANGE || !node_is_const(ir, rhs(x), &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
     Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
-    next = range_replace(ir, nest, x->src[0], ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
+    next = range_replace(ir, nest, lhs(x), ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
   }
   VEC_FREE(&all);
   return next;
@@ -81,11 +81,11 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n && !found; i++) {
     const Node *x = node(ir, all.p[i]), *r = x->nsrc ? node(ir, x->src[0]) : NULL;
-    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, x->src[1], c) || *c > tunable(ir->ctx, nest_select_most) ||
+    if (x->op != OP_FLMOD || r->op != OP_RANGE || !node_is_const(ir, rhs(x), c) || *c > tunable(ir->ctx, nest_select_most) ||
         range_extent(r) % *c == 0)
       continue;
     for (int k = 0; k < n->n; k++)
-      if (n->ranges[k] == x->src[0] && range_kind(r) != RK_SERIAL) found = n->ranges[k];
+      if (n->ranges[k] == lhs(x) && range_kind(r) != RK_SERIAL) found = n->ranges[k];
   }
   VEC_FREE(&all);
   return found;
@@ -114,8 +114,8 @@ static void index_roots(const IR *ir, Ref nest, Refs *out) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    bool sum = x->dt == DT_I64 && (x->op == OP_ADD || (x->op == OP_MUL && (node_is_const(ir, x->src[0], NULL) ||
-                                                                           node_is_const(ir, x->src[1], NULL))));
+    bool sum = x->dt == DT_I64 && (x->op == OP_ADD || (x->op == OP_MUL && (node_is_const(ir, lhs(x), NULL) ||
+                                                                           node_is_const(ir, rhs(x), NULL))));
     for (int k = 0; k < x->nsrc && !sum; k++) {
       const Node *y = node(ir, x->src[k]);
       if (y->dt == DT_I64 && y->op != OP_LOAD && !((x->op == OP_RED || x->op == OP_NEST) && k > 0)) VEC_PUSH(out, x->src[k]);
@@ -179,8 +179,8 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
     int64_t coef = 0;
     Ref rest, index;
     FloorDivs stairs;
-    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT) continue;
-    index = floordivs_open(ir, x->src[1], &stairs);
+    if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_WEIGHT) continue;
+    index = floordivs_open(ir, load_index(x), &stairs);
     if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
     for (int k = 0; k < stairs.n; k++)
       if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest)
@@ -193,12 +193,12 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
 static Ref order_reduction(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r);
-  Ref src[MAX_RANGES + 1] = { x->src[0] };
+  Ref src[MAX_RANGES + 1] = { red_value(x) };
   int64_t stride[MAX_RANGES + 1];
   if (x->nsrc <= 2) return 0;
   CHECK(x->nsrc <= MAX_RANGES);
   for (int k = 1; k < x->nsrc; k++) {
-    int64_t s = widest_stride(ir, x->src[0], x->src[k]);
+    int64_t s = widest_stride(ir, red_value(x), x->src[k]);
     int at = k;
     for (; at > 1 && stride[at - 1] < s; at--) src[at] = src[at - 1], stride[at] = stride[at - 1];
     src[at] = x->src[k];
@@ -237,8 +237,8 @@ static bool counts_products(IR *ir, const Nest *n, Ref r) {
     const Node *x = node(ir, body.p[i]);
     if (x->op != OP_LOAD) continue;
     loads++;
-    yes = ix_split(ir, x->src[1], r, &coef, &rest) && llabs(coef) > 1;
-    if (ir->bufs.p[buffer_id(node(ir, node(ir, body.p[i])->src[0]))].kind != BUF_WEIGHT) continue;
+    yes = ix_split(ir, load_index(x), r, &coef, &rest) && llabs(coef) > 1;
+    if (ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, body.p[i]))))].kind != BUF_WEIGHT) continue;
     size_t kept = 0;
     for (size_t k = 0; k < rows.n; k++)
       if (!ix_uses(ir, body.p[i], rows.p[k])) rows.p[kept++] = rows.p[k];
@@ -246,7 +246,7 @@ static bool counts_products(IR *ir, const Nest *n, Ref r) {
   }
   for (size_t i = 0; i < body.n && yes && (int)rows.n < n->n; i++) { /* something is constant */
     const Node *x = node(ir, body.p[i]);
-    if (x->op == OP_LOAD && side_by_side(ir, x->src[1], r, &rows, (DType)x->dt)) apart = false;
+    if (x->op == OP_LOAD && side_by_side(ir, load_index(x), r, &rows, (DType)x->dt)) apart = false;
   }
   VEC_FREE(&all);
   VEC_FREE(&body);

@@ -8,7 +8,7 @@
 
 Nest nest_open(const IR *ir, Ref nest) {
   const Node *x = node(ir, nest);
-  Nest n = { .store = x->src[0], .n = x->nsrc - 1 };
+  Nest n = { .store = nest_body(x), .n = x->nsrc - 1 };
   CHECK(n.n <= MAX_RANGES);
   memcpy(n.ranges, x->src + 1, (size_t)n.n * sizeof *n.ranges);
   return n;
@@ -106,8 +106,8 @@ bool range_selects(IR *ir, Ref root, Ref r) {
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n && !yes; i++) {
     const Node *x = node(ir, all.p[i]);
-    yes = x->op == OP_WHERE && node(ir, x->src[0])->op == OP_CMPLT && node(ir, x->src[0])->src[0] == r &&
-          node_is_const(ir, node(ir, x->src[0])->src[1], NULL);
+    yes = x->op == OP_WHERE && node(ir, where_cond(x))->op == OP_CMPLT && lhs(node(ir, where_cond(x))) == r &&
+          node_is_const(ir, rhs(node(ir, where_cond(x))), NULL);
   }
   VEC_FREE(&all);
   return yes;

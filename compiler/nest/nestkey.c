@@ -45,8 +45,8 @@ static void operands(const Keys *k, Ref r, Digests *out) {
 /* As pack.c: the address is a sum over ranges and the copy is no larger than twice the weight. */
 static bool is_packed(IR *ir, Ref load) {
   const Node *x = node(ir, load);
-  const Buf *b = &ir->bufs.p[node(ir, x->src[0])->arg[0]];
-  Ref rest = x->src[1];
+  const Buf *b = &ir->bufs.p[node(ir, load_buffer(x))->arg[0]];
+  Ref rest = load_index(x);
   int64_t coef, base, total = 1;
   Refs ranges = { 0 };
   collect_ranges(ir, rest, &ranges);
@@ -73,8 +73,8 @@ static Digest digest_node(Keys *k, Ref r) {
   } else if (x->op == OP_BUFFER) {
     add_number(&h, ir->bufs.p[x->arg[0]].kind == BUF_WEIGHT);
   } else if (x->op == OP_LOAD && is_packed(ir, r)) {
-    for (size_t i = 0; i < k->ranges.n; i++) add_number(&h, ix_uses(ir, x->src[1], k->ranges.p[i]));
-    VEC_PUSH(&in, *digest_of(k, x->src[0]));
+    for (size_t i = 0; i < k->ranges.n; i++) add_number(&h, ix_uses(ir, load_index(x), k->ranges.p[i]));
+    VEC_PUSH(&in, *digest_of(k, load_buffer(x)));
     for (int i = 2; i < x->nsrc; i++) VEC_PUSH(&in, *digest_of(k, x->src[i]));
   } else {
     for (int i = 0; i < x->narg; i++) add_number(&h, x->arg[i]);
@@ -126,5 +126,5 @@ static void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k) {
   char key[65] = "";
   if (p->ir->decisions) kernel_key(p, k, key);
-  return ask_key(p->ir, pass, key, node(p->ir, k->sink)->nsrc ? node(p->ir, k->sink)->src[0] : k->sink);
+  return ask_key(p->ir, pass, key, node(p->ir, k->sink)->nsrc ? sink_part(node(p->ir, k->sink), 0) : k->sink);
 }

@@ -23,10 +23,10 @@ static double count_flops(const IR *ir, Ref nest) {
   varying_open(ir, nest, &v);
   for (size_t i = 0; i < v.nodes.n; i++) {
     const Node *x = node(ir, v.nodes.p[i]);
-    const bool data = x->op == OP_WHERE && varying_of(&v, x->src[0]) & VARIES_DATA;
+    const bool data = x->op == OP_WHERE && varying_of(&v, where_cond(x)) & VARIES_DATA;
     if (is_arithmetic(ir, x, data)) flops += values_of(ir, &v.ranges, v.by[i]);
     if (x->op != OP_RED || !dt_float((DType)x->dt)) continue;
-    uint64_t terms = varying_of(&v, x->src[0]);
+    uint64_t terms = varying_of(&v, red_value(x));
     for (int k = 1; k < x->nsrc; k++) terms |= varying_of(&v, x->src[k]);
     flops += values_of(ir, &v.ranges, terms);
   }
@@ -39,18 +39,18 @@ static bool only_moved(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   switch ((Op)x->op) {
   case OP_LOAD: case OP_CONST: return true;
-  case OP_CAST: return only_moved(ir, x->src[0]);
-  case OP_WHERE: return only_moved(ir, x->src[1]) && only_moved(ir, x->src[2]);
+  case OP_CAST: return only_moved(ir, operand(x));
+  case OP_WHERE: return only_moved(ir, where_yes(x)) && only_moved(ir, where_no(x));
   default: return false;
   }
 }
 
 /* Elements of its buffer that a load or a store touches. */
 static int64_t touched(const IR *ir, const Node *x) {
-  const int64_t elems = ir->bufs.p[buffer_id(node(ir, x->src[0]))].elems;
+  const int64_t elems = ir->bufs.p[buffer_id(node(ir, access_buffer(x)))].elems;
   Refs r = { 0 };
   int64_t n = 1;
-  collect_ranges(ir, x->src[1], &r);
+  collect_ranges(ir, access_index(x), &r);
   for (size_t i = 0; i < r.n; i++)
     if (!i64_mul(n, range_extent(node(ir, r.p[i])), &n)) n = elems;
   VEC_FREE(&r);
@@ -71,13 +71,13 @@ void step_cost(Plan *p, Kernel *k) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
     const bool store = x->op == OP_STORE;
-    const Buf *b = &ir->bufs.p[buffer_id(node(ir, x->src[0]))];
-    if (store) k->moves &= only_moved(ir, x->src[2]);
-    if (!refmap_get(&at[store], x->src[0])) {
+    const Buf *b = &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))];
+    if (store) k->moves &= only_moved(ir, store_value(x));
+    if (!refmap_get(&at[store], access_buffer(x))) {
       VEC_PUSH(&left, b->elems);
-      refmap_set(&at[store], x->src[0], (Ref)left.n);
+      refmap_set(&at[store], access_buffer(x), (Ref)left.n);
     }
-    int64_t *rest = &left.p[refmap_get(&at[store], x->src[0]) - 1], n = touched(ir, x);
+    int64_t *rest = &left.p[refmap_get(&at[store], access_buffer(x)) - 1], n = touched(ir, x);
     if (n > *rest) n = *rest;
     *rest -= n;
     *(store ? &k->bytes_written : &k->bytes_read) += n * dt_bytes(b->dt);

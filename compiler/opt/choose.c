@@ -32,7 +32,7 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
     if (!text) continue;
     s->from = from->name;
     if (!(wrong = opts_parse(ir, nest, p->in->target, text, strlen(text), &o))) return o;
-    warn_at(ir->ctx, ir_pos(ir, node(ir, nest)->src[0]), "the schedule '%s' of nest %.16s from the %s is not used: %s", text,
+    warn_at(ir->ctx, ir_pos(ir, nest_body(node(ir, nest))), "the schedule '%s' of nest %.16s from the %s is not used: %s", text,
             s->key, from->name, wrong);
   }
   Nest n = nest_open(ir, nest);

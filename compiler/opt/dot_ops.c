@@ -32,8 +32,8 @@ static int reductions(const IR *ir, Ref root) {
 }
 
 static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {
-  const Node *x = node(ir, r), *l = x->op == OP_CAST ? node(ir, x->src[0]) : NULL;
-  return l && x->dt == to && l->op == OP_LOAD && l->dt == from && l->nsrc == 2 ? x->src[0] : 0;
+  const Node *x = node(ir, r), *l = x->op == OP_CAST ? node(ir, operand(x)) : NULL;
+  return l && x->dt == to && l->op == OP_LOAD && l->dt == from && !load_gate(l) ? operand(x) : 0;
 }
 
 /* The loads of x and y below the product m */
@@ -42,12 +42,12 @@ static bool operands(const IR *ir, const Node *m, const IsaOp *u, Ref *x, Ref *y
   for (int k = 0; k < 2; k++) {
     *x = converted_load(ir, m->src[k], u->x, u->sum);
     *y = converted_load(ir, m->src[!k], u->y, u->sum);
-    if (*x && *y && ir->bufs.p[buffer_id(node(ir, node(ir, *y)->src[0]))].kind == BUF_WEIGHT) return true;
+    if (*x && *y && ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, *y))))].kind == BUF_WEIGHT) return true;
   }
   return false;
 }
 
-static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[buffer_id(node(ir, node(ir, load)->src[0]))]; }
+static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, load))))]; }
 
 static bool affine(IR *ir, Ref index) {
   Refs ranges = { 0 };
@@ -66,13 +66,13 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   Ref red = reduction_over(ir, nest, r), x, y, rest;
   const Node *n = red ? node(ir, red) : NULL;
   int64_t coef, extent = range_extent(node(ir, r)), more = (extent + u->group - 1) / u->group * u->group - extent;
-  if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, n->src[0]), u, &x, &y))
+  if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, red_value(n)), u, &x, &y))
     return "the unit does not do such a reduction";
   for (int k = 1; k < n->nsrc; k++)
     if (range_kind(node(ir, n->src[k])) != RK_REDUCE) return "the reduction is split already";
-  const Node *ix = node(ir, node(ir, x)->src[1]);
-  if (!ix_split(ir, node(ir, x)->src[1], r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
-  if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, node(ir, y)->src[1])) return "the constant cannot be packed";
+  const Node *ix = node(ir, load_index(node(ir, x)));
+  if (!ix_split(ir, load_index(node(ir, x)), r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
+  if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, load_index(node(ir, y)))) return "the constant cannot be packed";
   if (t->in_order && dt_float(u->sum)) return "the terms of a sum are taken in order";
   if (more && dt_float(u->sum)) return "the range leaves a rest, which zeros do not fill";
   if (more > extent) return "the range is too short";
@@ -90,7 +90,7 @@ static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
   for (int k = 0; k < 2 && ok; k++) {
     FloorDivs stairs;
     int64_t coef;
-    Ref index = floordivs_open(ir, node(ir, load[k])->src[1], &stairs), rest;
+    Ref index = floordivs_open(ir, load_index(node(ir, load[k])), &stairs), rest;
     ok = ix_split(ir, index, p->range, &coef, &rest);
     for (int i = 0; i < stairs.n; i++) down |= stairs.range[i] == p->range;
   }
@@ -111,7 +111,7 @@ const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
     }
     bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
     if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows ||
-                    !ix_split(ir, node(ir, load[0])->src[1], p->range, &stride, &rest)))
+                    !ix_split(ir, load_index(node(ir, load[0])), p->range, &stride, &rest)))
       return "no such rows of tiles";
     if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";
     sums *= p->unroll;
@@ -126,7 +126,7 @@ const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
 static int64_t sharing(IR *ir, Ref nest, const IsaOp *u, Ref r) {
   Ref x, y;
   int64_t n = 1;
-  if (!operands(ir, node(ir, node(ir, reduction_over(ir, nest, r))->src[0]), u, &x, &y)) return 0;
+  if (!operands(ir, node(ir, red_value(node(ir, reduction_over(ir, nest, r)))), u, &x, &y)) return 0;
   for (int k = 1; k < node(ir, nest)->nsrc; k++) {
     Ref range = node(ir, nest)->src[k];
     if (ix_uses(ir, y, range) && !ix_uses(ir, x, range)) n *= range_extent(node(ir, range));
@@ -136,7 +136,7 @@ static int64_t sharing(IR *ir, Ref nest, const IsaOp *u, Ref r) {
 
 Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]) {
   Ref red = reduction_over(ir, nest, r);
-  CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &load[0], &load[1]));
+  CHECK(operands(ir, node(ir, red_value(node(ir, red))), u, &load[0], &load[1]));
   return red;
 }
 
@@ -173,9 +173,9 @@ Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest) {
   *rest = by[0];
   if (groups * u->group == extent) return nest;
   Ref red = reduction_over(ir, nest, by[2]);
-  CHECK(operands(ir, node(ir, node(ir, red)->src[0]), u, &x, &y));
+  CHECK(operands(ir, node(ir, red_value(node(ir, red))), u, &x, &y));
   const Node *l = node(ir, y);
-  Ref src[4] = { l->src[0], l->src[1], ix_lt(ir, at, ix_const(ir, extent)), c_int(ir, u->y, 0) };
+  Ref src[4] = { load_buffer(l), load_index(l), ix_lt(ir, at, ix_const(ir, extent)), c_int(ir, u->y, 0) };
   Ref gated = node_make(ir, OP_LOAD, (DType)l->dt, 1, 4, src, 0, NULL, 0, NULL);
   return ix_subst(ir, nest, 1, &y, &gated);
 }

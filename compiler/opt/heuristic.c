@@ -104,7 +104,7 @@ static bool cheap_terms(const IR *ir, const Target *t, Ref store) {
   double cost = 0;
   ir_toposort(ir, &store, 1, &all);
   for (size_t i = 0; i < all.n; i++)
-    if (node(ir, all.p[i])->op == OP_RED) ir_toposort(ir, &node(ir, all.p[i])->src[0], 1, &body);
+    if (node(ir, all.p[i])->op == OP_RED) ir_toposort(ir, (Ref[]){ red_value(node(ir, all.p[i])) }, 1, &body);
   for (size_t i = 0; i < body.n; i++)
     if (node(ir, body.p[i])->dt != DT_I64) cost += op_instructions(t, BY_TILE, (Op)node(ir, body.p[i])->op);
   VEC_FREE(&all);
@@ -126,22 +126,22 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
   ir_toposort(ir, &n->store, 1, &all);
   for (size_t i = 0; i < all.n && o->n < MAX_RANGES; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_RED || keeps_order(ir, all.p[i], t) || (vec && ix_uses(ir, x->src[0], vec))) continue;
+    if (x->op != OP_RED || keeps_order(ir, all.p[i], t) || (vec && ix_uses(ir, red_value(x), vec))) continue;
     Model m;
     Refs body = { 0 };
     memset(&m, 0, sizeof m);
     m.ir = ir;
     m.t = t;
-    int widest = widest_datum(ir, x->src[0]);
+    int widest = widest_datum(ir, red_value(x));
     bool nested = false;
     for (int k = 1; k < x->nsrc; k++) {
       m.range[m.n++] = x->src[k];
       nested |= range_kind(node(ir, x->src[k])) == RK_DOT; /* taken */
     }
-    ir_toposort(ir, &x->src[0], 1, &body);
+    ir_toposort(ir, (Ref[]){ red_value(x) }, 1, &body);
     for (size_t j = 0; j < body.n; j++) {
       const Node *y = node(ir, body.p[j]);
-      if (y->op == OP_LOAD) model_access(&m, body.p[j], y->src[1], y->src[0], true, 1, 1);
+      if (y->op == OP_LOAD) model_access(&m, body.p[j], load_index(y), load_buffer(y), true, 1, 1);
       for (int k = 1; k < x->nsrc && y->op == OP_RED; k++) nested |= ix_uses(ir, body.p[j], x->src[k]);
       if (y->dt != DT_I64 && dt_bytes((DType)y->dt) > widest) widest = dt_bytes((DType)y->dt);
     }
@@ -170,7 +170,7 @@ static bool shifts_by(const IR *ir, Ref value, Ref range) {
   ir_toposort(ir, &value, 1, &all);
   for (size_t i = 0; i < all.n && !yes; i++) {
     const Node *x = node(ir, all.p[i]);
-    yes = (x->op == OP_SHL || x->op == OP_SHR) && ix_uses(ir, x->src[1], range);
+    yes = (x->op == OP_SHL || x->op == OP_SHR) && ix_uses(ir, rhs(x), range);
   }
   VEC_FREE(&all);
   return yes;
@@ -237,7 +237,7 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
   for (int i = m->n - 1; i >= m->nout && o.n < MAX_RANGES; i--) {
     bool taken = false;
     for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
-    bool word = m->extent[i] <= WORD && !taken && shifts_by(ir, node(ir, m->red)->src[0], m->range[i]);
+    bool word = m->extent[i] <= WORD && !taken && shifts_by(ir, red_value(node(ir, m->red)), m->range[i]);
     if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
   }
   if (best.outer) o.moved[o.nmoved++] = (Move){ m->range[best.v], 0 };

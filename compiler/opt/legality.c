@@ -57,7 +57,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   int lanes = 0, partial = 0;
   const char *wrong = NULL;
   Refs body = { 0 };
-  ir_toposort(ir, &x->src[0], 1, &body);
+  ir_toposort(ir, (Ref[]){ red_value(x) }, 1, &body);
   for (int i = 0; i < o->n && !wrong; i++) {
     const Opt *p = &o->opt[i];
     if (!opens_range(ir, r, p->range)) continue;
@@ -66,7 +66,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
     lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
     for (size_t j = 0; j < vec->n && p->lanes > 1; j++)
-      if (ix_uses(ir, x->src[0], vec->p[j])) wrong = "lanes inside of lanes";
+      if (ix_uses(ir, red_value(x), vec->p[j])) wrong = "lanes inside of lanes";
     for (size_t j = 0; j < body.n && p->lanes > 1 && !wrong; j++)
       if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
   }
@@ -105,7 +105,7 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
       Ref rest;
       if (!(mask >> k & 1)) continue;
       bool memory = x->op == OP_LOAD || x->op == OP_STORE;
-      bool gathers = memory && !(ix_split(ir, x->src[1], o->opt[k].range, &coef, &rest) && coef == 1);
+      bool gathers = memory && !(ix_split(ir, access_index(x), o->opt[k].range, &coef, &rest) && coef == 1);
       copies *= o->opt[k].unroll * (!o->opt[k].rows && (gathers || x->dt == DT_I64) ? o->opt[k].lanes : 1.0);
     }
     if (x->op != OP_RANGE && x->op != OP_CONST && x->op != OP_BUFFER && x->op != OP_NEST) total += copies;

@@ -28,7 +28,7 @@ static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operand
 /* A short range of the reduction along which an operand goes down stairs is unrolled: its copies share tiles. */
 static void find_turns(IR *ir, Product *p, int k) {
   FloorDivs stairs;
-  floordivs_open(ir, node(ir, p->load[k])->src[1], &stairs);
+  floordivs_open(ir, load_index(node(ir, p->load[k])), &stairs);
   p->loads[k] = 1;
   for (int i = 0; i < stairs.n; i++) {
     double shared = (double)range_extent(node(ir, stairs.step[i])) / (double)range_extent(node(ir, stairs.range[i]));

@@ -16,8 +16,8 @@ static void conditions(const IR *ir, Ref nest, Refs *out) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    const bool gated = x->op == OP_LOAD && x->nsrc == 4 && ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind != BUF_WEIGHT;
-    if (gated || x->op == OP_WHERE) ir_toposort(ir, &x->src[gated ? 2 : 0], 1, out);
+    const bool gated = x->op == OP_LOAD && load_gate(x) && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind != BUF_WEIGHT;
+    if (gated || x->op == OP_WHERE) ir_toposort(ir, (Ref[]){ gated ? load_gate(x) : where_cond(x) }, 1, out);
   }
   VEC_FREE(&all);
 }
@@ -33,8 +33,8 @@ static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
     const Node *x = node(ir, all.p[i]);
     int64_t coef, from = *begin, to = *end;
     Ref rest;
-    if (x->op != OP_CMPLT || node(ir, x->src[0])->dt != DT_I64 ||
-        !ix_split(ir, ix_sub(ir, x->src[1], x->src[0]), r, &coef, &rest) || !coef)
+    if (x->op != OP_CMPLT || node(ir, lhs(x))->dt != DT_I64 ||
+        !ix_split(ir, ix_sub(ir, rhs(x), lhs(x)), r, &coef, &rest) || !coef)
       continue;
     const int64_t least = node(ir, rest)->vmin; /* it holds where coef * r + rest is more than 0 */
     if (least < -(INT64_C(1) << 40) || least > INT64_C(1) << 40) continue;

@@ -6,7 +6,8 @@
 static bool orders_weights(IR *ir, const Refs *all, Ref range) {
   for (size_t i = 0; i < all->n; i++) {
     const Node *x = node(ir, all->p[i]);
-    if (x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT && ix_uses(ir, x->src[1], range))
+    if (x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_WEIGHT &&
+        ix_uses(ir, load_index(x), range))
       return true;
   }
   return false;

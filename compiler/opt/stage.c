@@ -23,11 +23,12 @@ static void panel_loads(IR *ir, Ref nest, const Ref *by, int n, Refs *out) {
   for (size_t i = 0; i < all.n; i++) {
     if (node(ir, all.p[i])->op != OP_RED) continue;
     body.n = 0;
-    ir_toposort(ir, &node(ir, all.p[i])->src[0], 1, &body);
+    ir_toposort(ir, (Ref[]){ red_value(node(ir, all.p[i])) }, 1, &body);
     for (size_t j = 0; j < body.n; j++) {
       const Node *x = node(ir, body.p[j]);
       bool varies = false, reduced = false;
-      if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, x->src[0]))].kind == BUF_WEIGHT || range_place(out, body.p[j]) >= 0)
+      if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_WEIGHT ||
+          range_place(out, body.p[j]) >= 0)
         continue;
       for (int k = 0; k < n; k++) varies |= by[k] && ix_uses(ir, body.p[j], by[k]);
       for (int k = 1; k < node(ir, all.p[i])->nsrc; k++) reduced |= ix_uses(ir, body.p[j], node(ir, all.p[i])->src[k]);
@@ -88,8 +89,8 @@ static int copied_row(IR *ir, Ref load, Ref range, Ref lane) {
   const int64_t extent = range_extent(node(ir, range));
   int64_t step = 0, across = 1;
   Ref rest;
-  if (x->nsrc != 2 || !ix_split(ir, x->src[1], range, &step, &rest)) return 1;
-  if (!ix_split(ir, x->src[1], lane, &across, &rest)) return 1;
+  if (load_gate(x) || !ix_split(ir, load_index(x), range, &step, &rest)) return 1;
+  if (!ix_split(ir, load_index(x), lane, &across, &rest)) return 1;
   const int row = shuffle_row(dt_bytes((DType)x->dt), (int)range_extent(node(ir, lane)), extent);
   return step == 1 && across > 1 && extent % row == 0 && extent > row ? row : 1;
 }

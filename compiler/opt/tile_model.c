@@ -13,7 +13,7 @@ static void find_runs(const Model *m, Access *a, Ref index, int i) {
   index = floordivs_open(m->ir, index, &s);
   for (int k = 0; k < s.n; k++) {
     const Node *x = node(m->ir, s.term[k]);
-    if (s.range[k] != m->range[i] || x->src[0] != m->range[i] || !node_is_const(m->ir, x->src[1], &by)) continue;
+    if (s.range[k] != m->range[i] || lhs(x) != m->range[i] || !node_is_const(m->ir, rhs(x), &by)) continue;
     if (!ix_split(m->ir, index, s.step[k], &a->step[i], &rest) || ix_uses(m->ir, rest, m->range[i])) continue;
     a->run[i] = by;
   }
@@ -25,12 +25,12 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
   Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .group = group };
   a.bytes = group * dt_bytes(b->dt);
   a.store = node(ir, r)->op == OP_STORE;
-  a.gated = node(ir, r)->op == OP_LOAD && node(ir, r)->nsrc == 4 && !a.weight; /* a weight's gate is decided by packing */
+  a.gated = node(ir, r)->op == OP_LOAD && load_gate(node(ir, r)) && !a.weight; /* a weight's gate is decided by packing */
   for (int i = 0; i < m->n; i++) {
     Ref rest;
-    a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
+    a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, load_gate(node(ir, r)), m->range[i]));
     a.affine[i] = ix_split(ir, index, m->range[i], &a.coef[i], &rest) &&
-                  !(a.gated && ix_uses(ir, node(ir, r)->src[2], m->range[i]));
+                  !(a.gated && ix_uses(ir, load_gate(node(ir, r)), m->range[i]));
     if (!a.affine[i] && !a.gated) find_runs(m, &a, index, i);
   }
   VEC_PUSH(&m->access, a);
@@ -117,7 +117,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   }
   for (int i = 0; i < m->n; i++) m->extent[i] = range_extent(node(ir, m->range[i]));
   for (int i = 0; i < m->nout; i++) m->selects[i] = range_selects(ir, n->store, m->range[i]);
-  Ref hot = m->red ? node(ir, m->red)->src[0] : n->store;
+  Ref hot = m->red ? red_value(node(ir, m->red)) : n->store;
   ir_toposort(ir, &hot, 1, &body);
   m->widest = widest_datum(ir, hot);
   for (size_t i = 0; i < all.n; i++) {
@@ -126,7 +126,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
     for (size_t j = 0; j < body.n && !in_body; j++) in_body = body.p[j] == all.p[i];
     double times = in_body ? 1 : 1 / m->steps;
     if (x->op == OP_LOAD || x->op == OP_STORE)
-      model_access(m, all.p[i], x->src[1], x->src[0], m->red && in_body, times, in_body ? m->group : 1);
+      model_access(m, all.p[i], access_index(x), access_buffer(x), m->red && in_body, times, in_body ? m->group : 1);
     if (in_body && m->group > 1) continue; /* one instruction for all of it */
     if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL)
       *(in_body ? &m->ops : &m->cold) += times * op_instructions(t, BY_TILE, (Op)x->op);
