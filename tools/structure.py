@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables at the end of docs/hacking.md: what the source looks like as it is linked, and what its passes need and
-give. With --check it says whether the page is current, and fails for cycles that are not listed here. Prints TAP then.
+give. With --check it says whether the page is current, and fails for cycles and for operands read by number that are not listed
+here. Prints TAP then.
 
 Arrows are those of the linked program: one file uses a symbol that another defines. `nm` says so of the objects in $BUILD, so
 the program must be built. Lengths are lines of source, rounded, so that the page changes when the structure does."""
@@ -27,6 +28,35 @@ CYCLES = [
     ("tune: batch candidate_build race", "a batch has candidates built and timed, which tell their results through it"),
     ("backends: llvm llvm_prelude", "functions that kernels call are written in the spellings of the kernels, whose prelude they are"),
 ]
+
+# Operands that are read by number, src[0]: how many of a file, and why. Elsewhere they are read by name (ir.h, accessors.h).
+ANY_OP = "the node may be of any op here"
+BY_NUMBER = {
+    "backends/exprs.c": (1, ANY_OP),
+    "backends/llvm.c": (1, ANY_OP),
+    "compiler/graph/grow.c": (2, ANY_OP),
+    "compiler/graph/integer.c": (4, "sums, products and pads alike; before the op is looked at"),
+    "compiler/graph/padding_split.c": (1, ANY_OP),
+    "compiler/graph/power.c": (2, "sums, quotients and pads alike"),
+    "compiler/graph/promote_half.c": (1, ANY_OP),
+    "compiler/graph/quantize_weights.c": (4, "arithmetic and movement alike"),
+    "compiler/graph/scale.c": (2, "arithmetic and movement alike"),
+    "compiler/graph/variance.c": (9, "functions of one and of two operands alike, and all movement"),
+    "compiler/interp/interp_graph.c": (1, ANY_OP),
+    "compiler/interp/tape.c": (8, ANY_OP + "; seven are registers of tapes"),
+    "compiler/ir/ir_verify.c": (3, ANY_OP),
+    "compiler/ir/node.c": (3, ANY_OP),
+    "compiler/ir/print.c": (2, ANY_OP),
+    "compiler/ir/view.c": (1, "views, and what lies between them"),
+    "compiler/lower/bounds.c": (2, "comparisons and casts alike; tiles and buffers alike"),
+    "compiler/lower/legalize.c": (2, ANY_OP),
+    "compiler/nest/canon.c": (1, ANY_OP),
+    "compiler/nest/nest.c": (1, "nests and reductions alike"),
+    "compiler/nest/work.c": (1, ANY_OP),
+    "compiler/schedule/kernelize.c": (1, ANY_OP),
+    "compiler/schedule/layout_pbqp.c": (2, ANY_OP),
+    "compiler/schedule/layout_seed.c": (1, ANY_OP),
+}
 
 
 # ---- the source ----
@@ -290,6 +320,15 @@ def without_contract():
     return [f for f in wanted if f not in told] + [name for _, name, p in passes() if not p or "needs" not in contract(p)]
 
 
+def operands_by_number():
+    """files that read more operands by number than BY_NUMBER says, or fewer"""
+    found = {str(p.relative_to(ROOT)): len(re.findall(r"->src\[\d+\]", re.sub(r"/\*.*?\*/", "", p.read_text(), flags=re.S)))
+             for p in sources()}
+    listed = {f: n for f, (n, _) in BY_NUMBER.items()}
+    return [f"{f}: {found.get(f, 0)} operands by number, {listed.get(f, 0)} are listed" for f in sorted({*found, *listed})
+            if found.get(f, 0) != listed.get(f, 0)]
+
+
 def main():
     graph, there = links(), Page("hacking.md", "from here on written by tools/structure.py")
     new, old = page(graph), there.old
@@ -306,6 +345,7 @@ def main():
         ("files that use each other are listed with a reason", [cycle_text(c) for c in strange]),
         ("each listed cycle is there", unused),
         ("files of each folder of passes say what they need", without_contract()),
+        ("operands are read by name, except where BY_NUMBER lists them", operands_by_number()),
         ("the tables of docs/hacking.md are current (tools/structure.py writes them)",
          [line for line in new.splitlines() if line not in old.splitlines()] or (["something is gone"] if new != old else [])),
     ]
