@@ -20,12 +20,12 @@
  * needs: canonical nests, what they cost
  * gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of groups
  * keeps: nests canonical, and the value of every element */
+#include "../target/isa_ops.h"
 #include "group.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a chain; nests of one of them */
-enum { OVERREAD = 3 };                     /* bytes that a dot-product instruction may read past the last one (dot_ops.c) */
 
 /* ---- what a kernel touches ---- */
 typedef struct Touch {       /* one load or store: base + sum of coef * range */
@@ -519,7 +519,7 @@ static void group_apply(Plan *p, const Group *c, const Ends *ends) {
   }
   for (size_t x = 0; x < pieces.n; x++) {
     Buf *b = &ir->bufs.p[pieces.p[x].buf];
-    const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? OVERREAD : 0;
+    const int64_t bytes = dt_bytes(b->dt), over = bytes == 1 ? DOT_OVERREAD : 0;
     const int64_t whole = (pieces.p[x].elems * bytes + over + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     b->piece = whole;
     b->elems = whole / bytes * (c->chunks / c->chunks_per_task);

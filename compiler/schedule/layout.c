@@ -5,11 +5,11 @@
  *
  * needs: what is stored    gives: a buffer, offset, room and strides for each stored value, Plan.layouts
  * breaks: Place.halo_view where the source can have no such room: the pad is stored then */
+#include "../target/isa_ops.h"
 #include "sched.h"
 #include <string.h>
 
 static const int64_t MOST_BYTES = (int64_t)1 << 60; /* of a value, with the room around it */
-enum { GROUP_REST = 3 }; /* bytes that a dot-product unit may read past the last one (opt/dot_ops.c) */
 
 /* ---- buffers ---- */
 static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, Ref value) {
@@ -157,7 +157,7 @@ void sched_layout(Sched *s) {
       continue;
     }
     int64_t n = lay_out(s, r);
-    if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += GROUP_REST;
+    if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += DOT_OVERREAD;
     p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);
   }
   sched_layouts(s);

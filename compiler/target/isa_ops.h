@@ -14,6 +14,7 @@ typedef struct IsaOp {
 } IsaOp;
 
 enum { TILE_REGISTERS = 8, TILE_BYTES = 64 };      /* registers that hold tiles; bytes of a tile's row, at most: AMX */
+enum { DOT_OVERREAD = 3 };                         /* bytes that a dot product may read past its operand's last one */
 
 extern const IsaOp isa_op_table[];                    /* .name NULL ends it; in each architecture, better ones first */
 const IsaOp *isa_op_named(const char *s, size_t n);   /* NULL: there is none */
