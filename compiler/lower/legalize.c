@@ -1,6 +1,8 @@
-/* legalize.c: rewrites what a target's C has no text for. Half precision is computed in single and
- * rounded after each op; functions become arithmetic; an op without a vector form runs lane by lane;
- * sums in two lanes of x86 are the first half of four.
+/* legalize.c: the steps that rewrite what a backend has no text for.
+ *
+ * legalize: half precision is computed in single and rounded after each op; an op without a vector form runs lane by lane;
+ * sums in two lanes of x86 are the first half of four. Functions that libm.c writes as arithmetic stay.
+ * libm: these functions become arithmetic, where the backend has no text for them. The arithmetic is legalized in turn.
  *
  * needs: nests with only loops left (expand.c)   gives: ops that Backend.supports, for so many lanes
  * breaks: roundings of functions, within the bounds of libm.c */
@@ -78,7 +80,11 @@ static Ref fold_constant(IR *ir, const Node *x) {
   return x->lanes == 1 ? v : make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &v, 0, NULL);
 }
 
-typedef struct Machine { const Backend *backend; const Target *target; } Machine;
+typedef struct Machine {
+  const Backend *backend;
+  const Target *target;
+  bool functions;          /* functions become arithmetic; else they stay */
+} Machine;
 
 /* Products of a group one after another, for a backend without the unit. */
 static Ref by_product(IR *ir, Ref r, void *arg) {
@@ -125,6 +131,10 @@ static Ref narrow_cast(IR *ir, const Node *x) {
   return make(ir, OP_CAST, d, x->lanes, 1, &r, 0, NULL);
 }
 
+static bool is_supported(const Machine *m, const IR *ir, const Node *x) {
+  return m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes);
+}
+
 static Ref legal(IR *ir, Ref r, void *arg) {
   const Machine *m = arg;
   const Node *x = node(ir, r);
@@ -133,8 +143,8 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   if (wide) return wide;
   wide = wide_half(ir, x);
   if (wide || (wide = half_cast(ir, x)) || (wide = narrow_cast(ir, x))) return wide;
-  if (m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes))
-    return 0;
+  if (is_supported(m, ir, x)) return 0;
+  if (!m->functions && libm_has((Op)x->op, (DType)x->dt)) return 0;
   Ref d = libm_expr(ir, r, m->backend->supports(m->target, OP_SCALB, DT_F32, DT_F32, x->lanes));
   return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
@@ -193,9 +203,9 @@ static Ref widen_pairs(IR *ir, Ref nest, const Target *t) {
   return nest;
 }
 
-static Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
+/* ---- the steps ---- */
+static Ref legalize_ops(IR *ir, Ref nest, Machine m) {
   Rule rules[OP_COUNT + 4];
-  Machine m = { b, t };
   int n = 0;
   for (int op = 1; op < OP_COUNT; op++)
     if (op_info[op].level == L_EXPR) rules[n++] = (Rule){ (Op)op, "legalize", legal };
@@ -203,11 +213,31 @@ static Ref legalize_nest(IR *ir, Ref nest, const Backend *b, const Target *t) {
   rules[n++] = (Rule){ OP_HRED, "widen", wide_reduction };
   rules[n++] = (Rule){ OP_DOT, "products", by_product };
   rules[n] = (Rule){ OP_NONE, NULL, NULL };
-  nest = widen_pairs(ir, nest, t);
   ir_rewrite(ir, rules, &m, &nest, 1, NULL);
   return nest;
 }
 
-static void legalize(Plan *p, NestState *s) { s->nest = legalize_nest(p->ir, s->nest, p->in->backend, p->in->target); }
+static void legalize(Plan *p, NestState *s) {
+  s->nest = legalize_ops(p->ir, widen_pairs(p->ir, s->nest, p->in->target), (Machine){ p->in->backend, p->in->target, false });
+}
 
 void step_legalize(Plan *p, Kernel *k) { each_state(p, k, legalize); }
+
+static bool lacks_function(const IR *ir, Ref nest, const Machine *m) {
+  Refs all = { 0 };
+  bool lacks = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !lacks; i++) {
+    const Node *x = node(ir, all.p[i]);
+    lacks = libm_has((Op)x->op, (DType)x->dt) && !is_supported(m, ir, x);
+  }
+  VEC_FREE(&all);
+  return lacks;
+}
+
+static void expand_functions(Plan *p, NestState *s) {
+  const Machine m = { p->in->backend, p->in->target, true };
+  if (lacks_function(p->ir, s->nest, &m)) s->nest = legalize_ops(p->ir, s->nest, m);
+}
+
+void step_libm(Plan *p, Kernel *k) { each_state(p, k, expand_functions); }

@@ -53,12 +53,13 @@ int tile_register(const TileSet *t, Ref value);     /* -1: it is no tile */
 Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that it adds to, maybe after other products */
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma);
 
-/* ---- steps (steps.h): match and reuse are in dedup.c, programs in linearize.c ---- */
+/* ---- steps (steps.h): match and reuse are in dedup.c, libm in legalize.c, programs in linearize.c ---- */
 void step_pack(Plan *p, Kernel *k);
 void step_match(Plan *p, Kernel *k);
 void step_expand(Plan *p, Kernel *k);
 void step_shuffle(Plan *p, Kernel *k);
 void step_legalize(Plan *p, Kernel *k);
+void step_libm(Plan *p, Kernel *k);
 void step_prefetch(Plan *p, Kernel *k);
 void step_reuse(Plan *p, Kernel *k);
 void step_locals(Plan *p, Kernel *k);
