@@ -488,22 +488,32 @@ static bool in_order_from(const Node *x, int first) { /* the lanes of a shuffle 
   return true;
 }
 
-/* The shuffles that shuffle.c makes: two vectors as one, half of one, as many lanes of two as one has. */
+/* Lane by lane */
+static void put_lanes(Render *w, Sb *o, const Node *x, int n) {
+  const DType d = (DType)x->dt;
+  put_one(w, o, w->l->list[0], d, x->lanes, "");
+  for (int i = 0; i < x->lanes; i++) {
+    const int64_t lane = shuffle_lanes(x, i);
+    sb_printf(o, d == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", lane_text(w, d, arg(w, x, lane >= n), lane % n));
+  }
+  sb_puts(o, w->l->list[1]);
+}
+
+/* shuffle.c makes these: two vectors as one, half of one, as many lanes of two as one has. Others may stand in a dump. */
 static void put_shuffle(Render *w, Sb *o, const Node *x) {
   const int n = node(w->ir, lhs(x))->lanes;
   Fill f = fill_of(w, x);
   f.d = f.from = moved(f.d);
-  if (x->lanes == 2 * n) {
-    CHECK(in_order_from(x, 0));
+  if (x->lanes == 2 * n && in_order_from(x, 0)) {
     put_form(w, o, "tgc_join_$S($a, $b)", &f);
-  } else if (2 * x->lanes == n) {
-    CHECK(in_order_from(x, shuffle_lanes(x, 0) ? n / 2 : 0));
+  } else if (2 * x->lanes == n && in_order_from(x, shuffle_lanes(x, 0) ? n / 2 : 0)) {
     put_form(w, o, shuffle_lanes(x, 0) ? "tgc_hi_$s($a)" : "tgc_lo_$s($a)", &f);
-  } else {
-    CHECK(x->lanes == n);
+  } else if (x->lanes == n) {
     put_form(w, o, w->l->pick[0], &f);
     for (int i = 0; i < n; i++) sb_printf(o, "%s%lld", i ? ", " : "", (long long)shuffle_lanes(x, i));
     put_form(w, o, w->l->pick[1], &f);
+  } else {
+    put_lanes(w, o, x, n);
   }
 }
 
