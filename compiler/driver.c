@@ -69,10 +69,12 @@ static void pass_kernels(State *st) {
          n);
 }
 
-static void pass_bounds(State *st) {
-  plan_bounds(st->plan);
-  for (size_t i = 0; i < st->plan->variants.n; i++) plan_bounds(st->plan->variants.p[i]);
+static void of_all_variants(const State *st, void (*f)(Plan *p)) {
+  f(st->plan);
+  for (size_t i = 0; i < st->plan->variants.n; i++) f(st->plan->variants.p[i]);
 }
+
+static void pass_bounds(State *st) { of_all_variants(st, plan_bounds); }
 
 /* The weights blob: every constant that a kernel names, once, on 64-byte lines. The table of buffers may
  * hold those of another plan of the same graph, placed in another blob. */
@@ -128,10 +130,9 @@ static void pass_memplan(State *st) {
   }
 }
 
-static void pass_render(State *st) {
-  kernel_functions(st->plan);
-  for (size_t i = 0; i < st->plan->variants.n; i++) kernel_functions(st->plan->variants.p[i]);
-}
+static void pass_rebase(State *st) { of_all_variants(st, plan_rebase); }
+static void pass_merge_functions(State *st) { of_all_variants(st, plan_merge_functions); }
+static void pass_render(State *st) { of_all_variants(st, plan_render); }
 
 /* What runs a row of the table of passes; NULL: it is a step of kernels */
 static void (*const runs[])(State *) = {
@@ -156,8 +157,12 @@ static void print_kernel(const Plan *p, int pass, int k, Sb *out) {
   } else if (pass_info(pass).level == L_NEST) {
     step_print(p, k, out);
   } else {
-    sb_printf(out, "; kernel %d:%s\n", k, x->schedule);
-    ir_print_program(p->ir, x->prog.p, x->prog.n, out);
+    const bool shares = x->code >= 0 && x->code != k;
+    if (shares) sb_printf(out, "; kernel %d: the function of kernel %d\n", k, x->code);
+    else sb_printf(out, "; kernel %d:%s\n", k, x->schedule);
+    for (size_t i = 0; x->shift && i < x->bufs.n; i++)
+      if (x->shift[i]) sb_printf(out, "; b%d from element %lld on\n", x->bufs.p[i], (long long)x->shift[i]);
+    if (!shares) ir_print_program(p->ir, x->prog.p, x->prog.n, out);
   }
 }
 

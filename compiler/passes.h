@@ -17,4 +17,6 @@ PASS('k', kernels, pass_kernels, L_KERNEL, "make a kernel of each value that get
 #include "steps.h"
 PASS('o', bounds, pass_bounds, L_PROG, "prove that every access lies inside its buffer, or clamp it")
 PASS('m', memplan, pass_memplan, L_PROG, "choose offsets in the arena, the state and the weights")
+PASS('a', rebase, pass_rebase, L_PROG, "count indices from where a kernel begins, where that makes kernels equal")
+PASS('u', merge_functions, pass_merge_functions, L_PROG, "share one function among kernels that differ in their memory only")
 PASS('r', render, pass_render, L_PROG, "print every kernel in the backend's language")

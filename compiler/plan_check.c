@@ -176,6 +176,13 @@ static void check_pending(Ctx *c, const Plan *p, int pass) {
   refmap_free(&known);
 }
 
+static void check_functions(Ctx *c, const Plan *p, int pass) {
+  const bool merged = pass >= pass_named("merge_functions");
+  for (size_t k = 0; k < p->kernels.n && !merged; k++)
+    if (p->kernels.p[k].code >= 0) REFUSE(c, "kernel %zu has a function before merge_functions", k);
+  if (merged && !plan_functions_equal(p)) REFUSE(c, "kernels of one function differ");
+}
+
 void plan_check(const Sched *s, const Plan *p, int pass) {
   Ctx *c = s->ir->ctx;
   check_graph(c, s->g);
@@ -188,4 +195,6 @@ void plan_check(const Sched *s, const Plan *p, int pass) {
   if (pass >= pass_named("bounds")) check_bounds(c, p);
   for (size_t v = 0; v < p->variants.n && pass >= pass_named("bounds"); v++) check_bounds(c, p->variants.p[v]);
   if (pass >= pass_named("memplan")) check_memory(c, p);
+  check_functions(c, p, pass);
+  for (size_t v = 0; v < p->variants.n; v++) check_functions(c, p->variants.p[v], pass);
 }

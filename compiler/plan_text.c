@@ -12,6 +12,7 @@
 #include "plan_text.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "lower/lower.h"
 #include "opt/dot_ops.h"
 #include <stdlib.h>
 
@@ -100,6 +101,7 @@ static const Field kernel_fields[] = {
   { "by_ranges", F_LONG, KERNEL(bounds.by_ranges), 0, 0, INT64_MAX },
   { "clamped",   F_LONG, KERNEL(bounds.clamped),   0, 0, INT64_MAX },
   { "schedule",  F_TEXT, KERNEL(schedule),         0, 0, 0 },
+  { "function",  F_INT,  KERNEL(code),            -1, 0, MOST_INT },
 };
 #undef KERNEL
 #define NEST(field) offsetof(NestSchedule, field)
@@ -399,6 +401,14 @@ static void put_alike(Writer *w, const Kernel *k) {
   sb_puts(w->out, "\n");
 }
 
+/* Of each buffer that the program names, in the order in which it does */
+static void put_shift(Writer *w, const Kernel *k) {
+  if (!k->shift) return;
+  sb_puts(w->out, "shift");
+  for (size_t i = 0; i < k->bufs.n; i++) sb_printf(w->out, "%s %lld", i ? "," : "", (long long)k->shift[i]);
+  sb_puts(w->out, "\n");
+}
+
 static void put_kernel(Writer *w, const Kernel *k) {
   Refs roots = { 0 };
   put_record(w, "kernel", FIELDS(kernel_fields), k);
@@ -410,6 +420,7 @@ static void put_kernel(Writer *w, const Kernel *k) {
   put_nests(w, k);
   for (size_t i = 0; i < k->states.n; i++) put_pending(w, &k->states.p[i]);
   put_alike(w, k);
+  put_shift(w, k);
   print_end(&w->inner);
   VEC_FREE(&roots);
   if (!k->prog.n) return;
@@ -449,6 +460,7 @@ typedef struct Reader {
   VEC(Later) later;        /* owner: place in placed */
   VEC(Packed) packed;
   VEC(SourceFile) sources;
+  VEC(int64_t) shift;      /* of the last kernel's buffers, whose program follows */
   bool arena;
 } Reader;
 
@@ -696,6 +708,25 @@ static void check_listed(Parser *p, const Refs *prog) {
   if (!all) scan_bad(p, p->at, "the program before this line uses what it does not list");
 }
 
+/* What calls move its pointers by, now that its program says which buffers it has */
+static void end_shift(Parser *p) {
+  Reader *rd = reader_of(p);
+  Kernel *k = rd->kernel;
+  if (!rd->shift.n) return;
+  kernel_buffers(p->ir, k);
+  if (rd->shift.n != k->bufs.n)
+    scan_bad(p, p->at, "the kernel before this line has %zu buffers, and shift %zu", k->bufs.n, rd->shift.n);
+  for (size_t i = 0; i < k->bufs.n; i++) {
+    const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
+    const bool aligned = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
+    const int64_t by = rd->shift.p[i];
+    if (by < 0 || by >= b->elems || (aligned && by * dt_bytes(b->dt) % REBASE_ALIGN))
+      scan_bad(p, p->at, "the kernel before this line moves buffer %d by %lld elements", k->bufs.p[i], (long long)by);
+  }
+  k->shift = arena_dup(&p->c->model, rd->shift.p, rd->shift.n * sizeof *rd->shift.p);
+  rd->shift.n = 0;
+}
+
 /* The verifier's word on the kernel before this line, which is all there now. */
 static void end_kernel(Parser *p) {
   Reader *rd = reader_of(p);
@@ -707,11 +738,12 @@ static void end_kernel(Parser *p) {
   if (p->level != L_PROG || !rd->kernel) return;
   check_listed(p, &rd->kernel->prog);
   ir_verify_program(p->ir, rd->kernel->prog.p, rd->kernel->prog.n);
+  end_shift(p);
 }
 
 static void read_kernel(Parser *p) {
   Reader *rd = reader_of(p);
-  Kernel k = { .code = rd->into->base ? -1 : 0 };
+  Kernel k = { 0 };
   end_kernel(p);
   read_fields(p, FIELDS(kernel_fields), &k, 0);
   VEC_PUSH(&rd->into->kernels, k);
@@ -809,6 +841,12 @@ static void read_alike(Parser *p) {
   VEC_FREE(&list);
 }
 
+static void read_shift(Parser *p) {
+  open_kernel(p);
+  do VEC_PUSH(&reader_of(p)->shift, scan_integer(p, "a number of elements"));
+  while (scan_accept(p, ','));
+}
+
 static void read_program(Parser *p) {
   Reader *rd = reader_of(p);
   if (p->level != L_KERNEL || !rd->kernel) scan_bad(p, p->at, "a program stands in a kernel");
@@ -873,6 +911,7 @@ static const Statement statements[] = { /* in the order of the text */
   { "peel",    "schedule", NULL,         read_peel },
   { "part",    "schedule", NULL,         read_part },
   { "alike",   "match",    NULL,         read_alike },
+  { "shift",   "rebase",   NULL,         read_shift },
   { "program", "programs", NULL,         read_program },
   { "variant", "variants", NULL,         read_variant },
   { "arena",   "memplan",  put_memory,   read_arena },
@@ -988,6 +1027,7 @@ Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const T
   VEC_FREE(&x.rd.placed);
   VEC_FREE(&x.rd.later);
   VEC_FREE(&x.rd.packed);
+  VEC_FREE(&x.rd.shift);
   if (code) fail_silent(c, code);
   return r;
 }

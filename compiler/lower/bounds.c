@@ -488,7 +488,10 @@ static bool is_access(const Node *x) {
   return x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE || x->op == OP_PART;
 }
 
-void bounds_note(Bounds *b, const Refs *prog) {
+void bounds_note(Bounds *b, const Kernel *k) {
+  const Refs *prog = &k->prog;
+  b->moved = k->shift ? k : NULL;
+  b->shift = k->shift;
   refmap_free(&b->stored);
   b->stored = (RefMap){ 0 };
   for (int pass = 0; pass < 2; pass++)
@@ -570,7 +573,7 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
 void kernel_bounds(Bounds *b, Kernel *k) {
   RefMap bad = { 0 };
   k->bounds = (KernelBounds){ 0 };
-  bounds_note(b, &k->prog);
+  bounds_note(b, k);
   for (size_t i = 0; i < k->prog.n; i++) {
     const Ref r = k->prog.p[i];
     if (!is_access(node(b->ir, r))) continue;
@@ -609,7 +612,7 @@ bool plan_in_bounds(const Plan *p, Sb *why) {
   Bounds *b = bounds_open(p);
   Ref bad = 0;
   for (size_t k = 0; k < p->kernels.n && !bad; k++) {
-    bounds_note(b, &p->kernels.p[k].prog);
+    bounds_note(b, &p->kernels.p[k]);
     if (!(bad = first_unproved(b, &p->kernels.p[k].prog))) continue;
     sb_printf(why, "kernel %zu: %s %%%u is not proved to lie inside %s %%%u", k, op_info[node(p->ir, bad)->op].name, bad,
               node(p->ir, bad)->op == OP_PART ? "tile" : "buffer", node(p->ir, bad)->src[0]);

@@ -16,8 +16,10 @@ typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes it */
 void bounds_close(Bounds *b);
 Proof bounds_of(Bounds *b, Ref access);     /* of a LOAD, STORE, TILE or PART of a program, with its gate */
-void bounds_note(Bounds *b, const Refs *prog); /* what its stores leave in buffers of integers, for programs that load it */
-/* the program with the pointers to k's buffers moved on by so many elements; k's own has been noted */
+/* k's program is the next: what its stores leave in buffers of integers, for programs that load it, and how far its pointers
+ * are moved */
+void bounds_note(Bounds *b, const Kernel *k);
+/* the program with the pointers to k's buffers moved on by so many elements; k has been noted and moves none itself */
 bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift);
 void kernel_bounds(Bounds *b, Kernel *k);   /* gives k->bounds; clamps what is not proved. Kernels in order of execution */
 void plan_bounds(Plan *p);                  /* all kernels */
@@ -30,10 +32,17 @@ bool libm_has(Op op, DType d);           /* whether it is one of those */
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* those that its program names, in the order in which it does */
 
-/* ---- rebase.c: the program with its buffers counted from where it begins to touch them, and that, in elements; false: from
- * the first element on, all of them ---- */
-bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift);
-void kernel_functions(Plan *p); /* kernel_functions.c */
+/* ---- rebase.c: kernels count their indices from where they begin to touch a buffer, where that makes functions equal ---- */
+enum { REBASE_ALIGN = 64 }; /* bytes: what backends take for granted of pointers to the arena and weights */
+void plan_rebase(Plan *p);
+
+/* ---- kernel_functions.c ---- */
+uint32_t kernel_signature(const Plan *p, size_t k); /* its function but for the name, interned: printed once and kept */
+void plan_render(Plan *p);          /* Kernel.text */
+
+/* ---- merge_functions.c ---- */
+void plan_merge_functions(Plan *p); /* Kernel.code */
+bool plan_functions_equal(const Plan *p); /* kernels with one code have one function */
 
 /* ---- variants.c: p->variants, one for each machine of a fat target ---- */
 void variants_make(Plan *p);

@@ -1,14 +1,13 @@
-/* rebase.c: a program with its buffers counted from where it begins to touch them.
+/* rebase.c: the pass that has programs count from where they begin to touch their buffers.
  *
  * The steps of a loop read row 0, row 1, row 2 of an input and write rows of an output: programs that differ in a constant of
  * an index. What all indices of a buffer have in common goes to the caller, who adds it to the pointer, and such programs
- * become the same. In memory whose pointers are known to be aligned it is a multiple of that.
+ * become the same. In memory whose pointers are known to be aligned it is a multiple of that. Where it makes no two kernels
+ * the same, pointers stay at the first element.
  *
- * needs: programs, their buffers named    keeps: the program, for who has no use for the other
- * gives: one that does the same when its pointers are moved */
+ * needs: programs, the memory plan    gives: Kernel.shift, programs that count from there    breaks: nothing */
 #include "lower.h"
-
-enum { ALIGN = 64 };       /* bytes: what backends take for granted of arena and weights */
+#include <stdlib.h>
 
 static bool is_access(const Node *x) {
   return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE || x->op == OP_PREFETCH;
@@ -41,7 +40,7 @@ static bool find_shifts(const IR *ir, const Kernel *k, int64_t *shift) {
     const Buf *b = &ir->bufs.p[k->bufs.p[i]];
     const bool aligned = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
     if (shift[i] < 0 || shift[i] >= b->elems) shift[i] = 0; /* behind a gate that is never open */
-    if (aligned) shift[i] -= shift[i] % (ALIGN / dt_bytes(b->dt));
+    if (aligned) shift[i] -= shift[i] % (REBASE_ALIGN / dt_bytes(b->dt));
     any |= shift[i] != 0;
   }
   return any;
@@ -110,7 +109,9 @@ static Ref moved_index(Shifted *s, Ref index, int64_t by) {
   return to;
 }
 
-bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
+/* The program with its buffers counted from where it begins to touch them, and that, in elements; false: from the first element
+ * on, all of them */
+static bool rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
   Shifted s = { .ir = ir, .k = k, .shift = shift, .prog = prog };
   Refs src = { 0 };
   if (!find_shifts(ir, k, shift)) return false;
@@ -136,4 +137,61 @@ bool kernel_rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
   refmap_free(&s.now);
   refmap_free(&s.place);
   return true;
+}
+
+/* A kernel as it would be with its pointers moved, and what tells its function from others */
+typedef struct Form {
+  Kernel moved;            /* without a shift: the same */
+  uint32_t plain;          /* signature of the kernel as it is */
+} Form;
+
+static Form form_of(Plan *p, size_t k, Bounds *bounds) {
+  Kernel *kn = &p->kernels.p[k];
+  int64_t *shift = ARENA_NEW(&p->ir->ctx->model, int64_t, kn->bufs.n + 1);
+  Refs prog = { 0 };
+  bounds_note(bounds, kn);
+  Form f = { .plain = kernel_signature(p, k) };
+  f.moved = *kn;
+  if (!rebase(p->ir, kn, &prog, shift)) return f;
+  if (bounds_moved(bounds, kn, &prog, shift)) {
+    const Kernel plain = *kn;
+    kn->prog = prog;
+    kn->shift = shift;
+    kn->head = NULL;
+    kernel_signature(p, k);
+    f.moved = *kn;
+    *kn = plain;
+  } else VEC_FREE(&prog);
+  return f;
+}
+
+typedef VEC(uint32_t) Words;
+
+static uint32_t *word_at(Words *by, uint32_t id) {
+  while (by->n <= id) VEC_PUSH(by, 0);
+  return &by->p[id];
+}
+
+void plan_rebase(Plan *p) {
+  Form *form = xcalloc(p->kernels.n + 1, sizeof *form);
+  Bounds *bounds = bounds_open(p);
+  Words plain = { 0 }, several = { 0 }; /* by moved signature: a plain one; whether there are others */
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    if (!p->kernels.p[k].prog.n && p->base) continue;
+    form[k] = form_of(p, k, bounds);
+    uint32_t *only = word_at(&plain, form[k].moved.signature);
+    if (*only && *only != form[k].plain) *word_at(&several, form[k].moved.signature) = 1;
+    *only = form[k].plain;
+  }
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Kernel *kn = &p->kernels.p[k];
+    if (!form[k].moved.shift) continue;
+    Refs *other = *word_at(&several, form[k].moved.signature) ? &kn->prog : &form[k].moved.prog;
+    VEC_FREE(other);
+    if (other == &kn->prog) *kn = form[k].moved;
+  }
+  bounds_close(bounds);
+  free(form);
+  VEC_FREE(&plain);
+  VEC_FREE(&several);
 }

@@ -263,7 +263,7 @@ static void add_kernel(Lower *l, Refs *nests, uint32_t origin) {
   IR *ir = l->ir;
   if (nests->n) {
     ir->origin = origin;
-    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1 };
+    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1, .code = -1 };
     ir_rewrite(ir, gate_rules, NULL, &k.sink, 1, NULL);
     VEC_PUSH(&l->s->plan->kernels, k);
   }

@@ -53,9 +53,11 @@ typedef struct Kernel {
   int chunks;              /* into which threads may share it; 1: one call does all */
   int group_size;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
   int chunks_per_task;                /* of a chain: chunks that a thread takes at a time, one after another */
-  const char *text;        /* the backend's function, named after `code` */
-  int code;                /* first kernel with the same function: equal ones share it */
-  const int64_t *shift;    /* elements that pointers to bufs are moved on in calls; NULL: none */
+  const int64_t *shift;    /* elements by which calls move the pointers to bufs; prog counts from there. NULL: none */
+  const char *head;        /* the backend's function up to its name; NULL: not printed yet (lower/kernel_functions.c) */
+  uint32_t signature;      /* and from there on, interned */
+  int code;                /* first kernel with the same function: equal ones share it; -1: not known yet, or no program */
+  const char *text;        /* that function, named after `code` */
   int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2, what results share once */
   int64_t bytes_read, bytes_written; /* of distinct elements touched */
   KernelBounds bounds;

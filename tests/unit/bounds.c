@@ -113,7 +113,7 @@ static void the_proof_agrees_with_all_values(void **state) {
       for (size_t n = 0; n < p->kernels.n; n++) {
         const Refs *prog = &p->kernels.p[n].prog;
         assert_int_equal(p->kernels.p[n].bounds.clamped, 0);
-        bounds_note(b, prog);
+        bounds_note(b, &p->kernels.p[n]);
         for (size_t j = 0; j < prog->n; j++) {
           const Node *x = node(ir, prog->p[j]);
           bool data;
