@@ -678,10 +678,10 @@ void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
   sb_free(&text);
 }
 
-static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t, bool hasty) {
+static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t, OptLevel opt_level) {
   Sb text = { 0 };
   llvm_kernels(p, t, &text);
-  LoadedCode *code = llvm_jit_load(c, t, text.p, text.n, hasty);
+  LoadedCode *code = llvm_jit_load(c, t, text.p, text.n, opt_level);
   sb_free(&text);
   return code;
 }

@@ -24,7 +24,7 @@ Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly);
 
 /* Code for this process: load, ask for functions by name, free. */
 typedef struct LoadedCode LoadedCode;
-LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, bool hasty);
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level);
 void *llvm_jit_symbol(LoadedCode *j, const char *name);
 void llvm_jit_free(LoadedCode *j);
 const char *llvm_version(Ctx *c);

@@ -164,8 +164,8 @@ static void session_close(Session *s) {
 static const char passes[] =
     "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,infer-alignment),globaldce";
 
-/* Simpler code is made a little slower of it, and twice as fast. */
-static const char hasty_passes[] = "always-inline,function(sroa,early-cse,infer-alignment),globaldce";
+/* OPT_FAST: this takes half of the time, and the code is a little slower. */
+static const char fast_passes[] = "always-inline,function(sroa,early-cse,infer-alignment),globaldce";
 
 static void optimize(Session *s, const char *what) {
   const Library *l = s->l;
@@ -216,11 +216,11 @@ static void check(const Library *l, LLVMErrorRef e) {
   if (e) BUG("LLVM does not load the code: %s", l->GetErrorMessage(e));
 }
 
-/* What code in haste goes without. Choosing how loops step through memory is 40 % of what code generation takes, and makes a
+/* What OPT_FAST leaves out. Choosing how loops step through memory is 40 % of what code generation takes, and makes a
  * kernel 0 to 5 % faster; ordering instructions once more is another 8 %, and cores that look ahead gain little by it. The
  * passes before selection are for source code, and selection keeps the order that kernels were written in: together 10 %,
  * and no more registers are spilled. LLVM has this for the whole process, and once. */
-static void make_haste(const Library *l) {
+static void set_fast_options(const Library *l) {
   static const char *const without[] = { "tgc", "-disable-lsr", "-disable-post-ra", "-disable-cgp", "-disable-mergeicmps",
                                          "-disable-constant-hoisting", "-disable-copyprop", "-pre-RA-sched=fast" };
   static bool made;
@@ -228,11 +228,11 @@ static void make_haste(const Library *l) {
   made = true;
 }
 
-LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, bool hasty) {
-  if (hasty) make_haste(llvm(c));
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level) {
+  if (opt_level == OPT_FAST) set_fast_options(llvm(c));
   Session s = session_open(c, t, text, n);
   const Library *l = s.l;
-  optimize(&s, hasty ? hasty_passes : passes);
+  optimize(&s, opt_level == OPT_FAST ? fast_passes : passes);
   LLVMMemoryBufferRef object = generate(&s, false); /* the JIT takes it */
   LoadedCode *j = xmalloc(sizeof *j);
   LLVMOrcDefinitionGeneratorRef process;
@@ -269,8 +269,8 @@ const char *llvm_version(Ctx *c) {
 static _Noreturn void missing(Ctx *c) { fail(c, EX_MISSING, "this needs LLVM 19, which tgc was built without"); }
 bool llvm_available(void) { return false; }
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) { (void)t, (void)m, (void)assembly, missing(c); }
-LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, bool hasty) {
-  (void)t, (void)text, (void)n, (void)hasty, missing(c);
+LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level) {
+  (void)t, (void)text, (void)n, (void)opt_level, missing(c);
 }
 void *llvm_jit_symbol(LoadedCode *j, const char *name) { (void)j, (void)name; return NULL; }
 void llvm_jit_free(LoadedCode *j) { (void)j; }

@@ -6,6 +6,7 @@
 
 struct Plan;
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
+typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* as in bundles; compiled in less time, and a little slower to run */
 typedef struct Code {
   const char *text;        /* with a NUL behind its n bytes */
   size_t n;
@@ -65,8 +66,8 @@ typedef struct Backend {
    * where the bundle goes */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
-   * chunks with those of Kernel.bufs; hasty: made faster, and running a little slower */
-  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, bool hasty);
+   * chunks with those of Kernel.bufs */
+  struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name);
   const char *(*version)(Ctx *c); /* of what makes the code of load; NULL: it is not here */
 } Backend;

@@ -96,7 +96,8 @@ static void build_here(const Lab *lab, const Plan *p, size_t first, RunFn *run) 
   part.kernels.p = p->kernels.p + first;
   part.kernels.n = p->kernels.n - first;
   if (!part.kernels.n) return;
-  struct LoadedCode *code = p->in->backend->load(lab->ctx, &part, lab->target, p->in->backend != lab->backend);
+  const OptLevel level = p->in->backend == lab->backend ? OPT_FULL : OPT_FAST;
+  struct LoadedCode *code = p->in->backend->load(lab->ctx, &part, lab->target, level);
   for (size_t i = 0; i < part.kernels.n; i++)
     *(void **)&run[first + i] = p->in->backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
 }
