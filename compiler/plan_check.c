@@ -87,9 +87,9 @@ static void check_places(Ctx *c, const Sched *s, int pass) {
     if (p->inner >= x->rank || p->buf >= (int)ir->bufs.n) REFUSE(c, "a value has no such axis or buffer");
     if (p->buf >= 0 && ir->bufs.p[p->buf].dt != (DType)x->dt)
       REFUSE(c, "buffer %d is of another type than the value in it", p->buf);
-    if (p->halo_view && x->op != OP_PAD) REFUSE(c, "halo_view is for a pad");
-    if (p->halo_view && pass >= pass_named("layout") && s->place[pad_data(x)].buf < 0)
-      REFUSE(c, "halo_view of a value without a buffer");
+    if (p->reads_halo && x->op != OP_PAD) REFUSE(c, "reads_halo is for a pad");
+    if (p->reads_halo && pass >= pass_named("layout") && s->place[pad_data(x)].buf < 0)
+      REFUSE(c, "reads_halo of a value without a buffer");
     if (p->select && x->op != OP_CAT) REFUSE(c, "select is for a cat");
     if (p->has_halo && (!p->fill || (DType)node(ir, p->fill)->dt != (DType)x->dt)) REFUSE(c, "a halo without a fill");
     if (p->inside && (node(ir, p->inside)->op != OP_CAT || node(ir, p->inside)->rank != x->rank)) REFUSE(c, "inside names a cat");

@@ -47,7 +47,7 @@ typedef struct Field {
 static const Field place_fields[] = {
   { "materialized", F_FLAG, PLACE(materialized), 0, 0, 1 },
   { "select",    F_FLAG,  PLACE(select),    0, 0, 1 },
-  { "halo_view", F_FLAG,  PLACE(halo_view), 0, 0, 1 },
+  { "reads_halo", F_FLAG, PLACE(reads_halo), 0, 0, 1 },
   { "state",     F_INT,   PLACE(state),     0, 0, MOST_INT },
   { "inside",    F_VALUE, PLACE(inside),    0, 0, 0 },
   { "at",        F_LONG,  PLACE(inside_at), 0, 0, MOST_ELEMS },
@@ -281,7 +281,7 @@ static void put_origins(Writer *w) {
 static bool is_placed(Ref r, void *arg) {
   const Sched *s = ((const Writer *)arg)->s;
   const Place *p = s->place && r < s->nplace ? &s->place[r] : NULL;
-  return p && (p->materialized || p->select || p->halo_view || p->buf >= 0 || p->inside || p->state);
+  return p && (p->materialized || p->select || p->reads_halo || p->buf >= 0 || p->inside || p->state);
 }
 
 static void put_place(const Printer *p, Ref r, void *arg) {

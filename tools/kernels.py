@@ -24,7 +24,7 @@ NOTES = """
 The first rows are graphs of this table's own making: softmax and layer normalisation of 128 rows of 256, attention
 of 64 queries over 64 keys of 32, and ResNet-18 with its batch normalisation folded. tinygrad publishes for these
 softmax 3, layer normalisation 3, attention 4 and ResNet-18 19. ResNet-18 has 21 contractions (20 convolutions and the
-classifier), and here each has a kernel of its own; the others are a copy of the picture into memory with room around it,
+classifier), and here each has a kernel of its own; the others are a copy of the picture into memory with a halo,
 the first pooling, and the mean before the classifier.
 
 The "light" networks are the official ones, whose files hold constant weights. Dynamic dimensions have the sizes that

@@ -111,7 +111,7 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   return g_cat(ir, s->x.n, part, 0);
 }
 
-/* x as the factor of each product; its padding comes after, so that the room around it is of terms */
+/* x as the factor of each product; its padding comes after, so that the halo is of terms */
 static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
   const Node *n = node(ir, x);
   int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 };

@@ -3,8 +3,8 @@
  * The projections of attention multiply the same values with different weights. Their weights are put side by
  * side along the axis that only they know, and with them what follows element by element with constants of its
  * own: biases, activations. One kernel reads the values once, and each user its part of the result, which is a
- * view. Where a part would have to be copied because somebody wants it in a place of its own, with room around
- * it or inside of a concatenation or as an output, or where more is computed with it element by element, which
+ * view. Where a part would have to be copied because somebody wants it in a place of its own, with a halo
+ * or inside of a concatenation or as an output, or where more is computed with it element by element, which
  * now happens in the kernel of its sum, nothing is gained, and the sums stay apart.
  *
  * needs: a folded graph    gives: an equal graph    breaks: nothing */

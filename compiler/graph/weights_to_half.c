@@ -38,7 +38,7 @@ Ref half_weight(IR *ir, Ref w, DType d) {
   return g_cast(ir, g_weight(ir, ir_tensor(ir, &to)), DT_F32);
 }
 
-/* x rounded to bf16, below its padding, so that the room around it is of that type, too */
+/* x rounded to bf16, below its padding, so that the halo is of that type, too */
 static Ref rounded(IR *ir, Ref x) {
   const Node *n = node(ir, x);
   int64_t fill;

@@ -1,6 +1,6 @@
 /* peel.c: the interior of a range, where conditions hold whatever the other ranges are: the opt PEEL(range).
  *
- * Where a value is read with room around it that is not in memory, each load has a gate and each of its elements a
+ * Where a value is read with padding that is not in memory, each load has a gate and each of its elements a
  * comparison. Of most values of a range the gates are open for all terms of a window: a nest of these has plain loads,
  * and what lies before and behind them are nests of their own, scheduled anew, whose gates stay. Each range that is peeled
  * is cut out of the interior that those before it left, so that a picture has four borders and not eight.

@@ -72,7 +72,7 @@ static Ref selected(IR *ir, Ref inside, Ref both, Ref value, Ref fill) {
 static Ref padded(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = node(ir, pad_data(x));
-  const bool halo = l->s->place[r].halo_view;
+  const bool halo = l->s->place[r].reads_halo;
   Ref at[MAX_RANK], inside = 0;
   for (int a = 0; a < x->rank; a++) {
     at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
@@ -202,17 +202,17 @@ static int order_ranges(const IR *ir, const Place *p, int rank, const Ref *idx, 
   return n;
 }
 
-/* The room around a stored value, as boxes: for each axis the part below and above, full on the
+/* The halo of a stored value, as boxes: for each axis the part below and above, full on the
  * axes before it, inside on the axes after it. */
 static void halo_nests(Lower *l, const Place *p, const Node *x, Refs *nests) {
   IR *ir = l->ir;
   for (int a = 0; a < x->rank; a++) {
     for (int side = 0; side < 2; side++) {
-      int64_t room = side ? p->hi[a] : p->lo[a];
-      if (!room) continue;
+      int64_t width = side ? p->hi[a] : p->lo[a];
+      if (!width) continue;
       Ref idx[MAX_RANK], shifted[MAX_RANK], ranges[MAX_RANK];
       for (int b = 0; b < x->rank; b++) {
-        int64_t n = b == a ? room : b < a ? x->dims[b] : x->dims[b] + p->lo[b] + p->hi[b];
+        int64_t n = b == a ? width : b < a ? x->dims[b] : x->dims[b] + p->lo[b] + p->hi[b];
         int64_t begin = b == a ? (side ? x->dims[b] : -p->lo[b]) : b < a ? 0 : -p->lo[b];
         idx[b] = range_make(ir, n, RK_LOOP);
         shifted[b] = ix_add(ir, idx[b], ix_const(ir, begin));
@@ -294,7 +294,7 @@ void sched_lower(Sched *s) {
         at += node(ir, x->src[k])->dims[cat_axis(x)];
       }
     } else if (x->op == OP_PAD && node(ir, pad_fill(x))->op == OP_CONST) {
-      /* its source with room around, so that no element asks where it lies */
+      /* its source and the padding, so that no element asks where it lies */
       Place part = *p;
       part.fill = pad_fill(x);
       for (int a = 0; a < x->rank; a++) {

@@ -1,15 +1,15 @@
 /* layout.c: where every stored value lies in memory.
  *
- * A physical layout is an order of the axes (layout_pbqp.c), room around the value (its halo) and, for parts of a
+ * A physical layout is an order of the axes (layout_pbqp.c), a halo of padding around the value and, for parts of a
  * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
  *
- * needs: what is stored    gives: a buffer, offset, room and strides for each stored value, Plan.layouts
- * breaks: Place.halo_view where the source can have no such room: the pad is stored then */
+ * needs: what is stored    gives: a buffer, offset, halo and strides for each stored value, Plan.layouts
+ * breaks: Place.reads_halo where the source can have no such halo: the pad is stored then */
 #include "../target/isa_ops.h"
 #include "sched.h"
 #include <string.h>
 
-static const int64_t MOST_BYTES = (int64_t)1 << 60; /* of a value, with the room around it */
+static const int64_t MOST_BYTES = (int64_t)1 << 60; /* of a value, with its halo */
 
 /* ---- buffers ---- */
 static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, Ref value) {
@@ -17,7 +17,7 @@ static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, 
   return (int)ir->bufs.n - 1;
 }
 
-/* Strides for an order of axes with `inner` last, room included; returns the elements spanned. */
+/* Strides for an order of axes with `inner` last, halo included; returns the elements spanned. */
 static int64_t lay_out(Sched *s, Ref r) {
   const Node *x = node(s->ir, r);
   Place *p = &s->place[r];
@@ -41,11 +41,11 @@ static void find_halos(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
-    if (!s->place[r].halo_view) continue;
+    if (!s->place[r].reads_halo) continue;
     Place *p = &s->place[pad_data(x)];
-    /* no room, or for another fill: a copy of its own */
+    /* no halo, or one of another fill: a copy of its own */
     if (!p->materialized || p->state || (p->has_halo && p->fill != pad_fill(x))) {
-      s->place[r].halo_view = false;
+      s->place[r].reads_halo = false;
       s->place[r].materialized = true;
       continue;
     }
@@ -85,7 +85,7 @@ static void find_insides(Sched *s) {
 
 static bool is_state_window(Sched *s, size_t k) { return s->g->states.p[k].axis >= 0; }
 
-/* A window's room is on its axis, behind it; the input it begins with lies in it already. */
+/* What a window grows into is on its axis, behind it; the input it begins with lies in it already. */
 static void lay_out_window(Sched *s, size_t k) {
   const GState *st = &s->g->states.p[k];
   Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
@@ -170,7 +170,7 @@ void sched_layouts(Sched *s) {
     const Place *p = &s->place[s->order.p[i]];
     if (!p->materialized) continue;
     Layout *l = &s->plan->layouts.p[s->plan->layouts.n++];
-    *l = (Layout){ .value = s->order.p[i], .buf = p->buf, .offset = p->offset, .part = p->inside, .room = p->has_halo };
+    *l = (Layout){ .value = s->order.p[i], .buf = p->buf, .offset = p->offset, .part = p->inside, .halo = p->has_halo };
     memcpy(l->stride, p->stride, sizeof l->stride);
   }
 }
@@ -178,5 +178,5 @@ void sched_layouts(Sched *s) {
 void layout_print(const IR *ir, const Layout *l, Sb *out) {
   sb_printf(out, " buffer %d offset %lld strides [", l->buf, (long long)l->offset);
   for (int a = 0; a < node(ir, l->value)->rank; a++) sb_printf(out, "%s%lld", a ? "," : "", (long long)l->stride[a]);
-  sb_printf(out, "]%s%s", l->part ? " inside a concatenation" : "", l->room ? " with room around it" : "");
+  sb_printf(out, "]%s%s", l->part ? " inside a concatenation" : "", l->halo ? " with a halo" : "");
 }

@@ -184,8 +184,8 @@ static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
   if (refmap_get(&b->seen, r)) return;
   refmap_set(&b->seen, r, r);
   if (!x->varies) return; /* packed, or no memory at all */
-  if ((p->materialized && !top) || x->op == OP_PARAM || p->halo_view) {
-    take_access(ir, b, p->halo_view ? pad_data(x) : r, idx, x->rank);
+  if ((p->materialized && !top) || x->op == OP_PARAM || p->reads_halo) {
+    take_access(ir, b, p->reads_halo ? pad_data(x) : r, idx, x->rank);
     return;
   }
   switch ((Op)x->op) {
@@ -248,7 +248,7 @@ static int moved_axis(const Orders *o, const Body *b, const Access *a, int rank,
   return moved;
 }
 
-/* Does access a walk ranges i and k as axes of their own without room around, or neither? */
+/* Does access a walk ranges i and k as axes of their own without a halo, or neither? */
 static bool walks_as_one(const Orders *o, const Body *b, const Access *a, int i, int k) {
   const Node *x = node(o->ir, a->value);
   const Place *p = &o->s->place[a->value];

@@ -34,7 +34,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   IR *ir = s->ir;
   const Node *x = node(ir, r), *u = node(ir, f->u);
   Place *p = &s->place[r];
-  if (p->halo_view) p = &s->place[pad_data(x)];
+  if (p->reads_halo) p = &s->place[pad_data(x)];
   if (!top && (p->materialized || x->op == OP_PARAM || x->op == OP_WEIGHT || r == f->only)) {
     if (f->only && f->only != r) return;
     double elems = (double)dims_elems(x->dims, x->rank);
@@ -96,7 +96,7 @@ static Ref contraction_of(Sched *s, Ref r) {
     if (is_contraction(s->ir, q)) found = q;
     for (int k = 0; k < x->nsrc; k++) {
       const Place *p = &s->place[x->src[k]];
-      if (p->materialized || p->halo_view || refmap_get(&seen, x->src[k])) continue;
+      if (p->materialized || p->reads_halo || refmap_get(&seen, x->src[k])) continue;
       refmap_set(&seen, x->src[k], x->src[k]);
       VEC_PUSH(&todo, x->src[k]);
     }

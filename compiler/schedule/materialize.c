@@ -16,7 +16,7 @@
  * (a mean, a row maximum) is computed once outside the loops that repeat it: that alone makes softmax
  * and layer normalisation one kernel.
  *
- * needs: a folded graph    gives: Place.materialized, .select and .halo_view    breaks: nothing */
+ * needs: a folded graph    gives: Place.materialized, .select and .reads_halo    breaks: nothing */
 #include "../ir/decisions.h"
 #include "sched.h"
 #include <math.h>
@@ -199,8 +199,8 @@ typedef struct Fuse {
   int64_t row_elems;       /* that registers hold from a reduction to the root */
 } Fuse;
 
-typedef enum { INLINED, STORED, ROOM, FATES } Fate; /* ROOM: of a pad, which is read as its source with room around it */
-static const char *const fate_name[FATES] = { [INLINED] = "inlined", [STORED] = "stored", [ROOM] = "room" };
+typedef enum { INLINED, STORED, HALO, FATES } Fate; /* HALO: of a pad, which is read as its source with a halo */
+static const char *const fate_name[FATES] = { [INLINED] = "inlined", [STORED] = "stored", [HALO] = "halo" };
 
 /* Where structure leaves it open: as it is given, if that is among those allowed (bits), else as the model has it. */
 static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
@@ -235,11 +235,11 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   Fate model = INLINED;
   if (me->evals > 0 && (me->operand || costs_more(f, r) || me->evals * rate(t, PAD, STORE) > memory)) {
     /* fixed memory: a copy with the border, or gates */
-    if (!fixed) model = ROOM;
+    if (!fixed) model = HALO;
     else if (!whole || me->evals * border_share(x) * gate_work(ir, x, t) > memory) model = STORED;
   } else if (me->operand || me->depth > inlined_most)
     return STORED;
-  return open_fate(f, r, model, 1u << STORED | (uint32_t)!fixed << ROOM | (uint32_t)gates << INLINED);
+  return open_fate(f, r, model, 1u << STORED | (uint32_t)!fixed << HALO | (uint32_t)gates << INLINED);
 }
 
 /* What becomes of r, whose consumers have told what they ask for */
@@ -362,8 +362,8 @@ void sched_materialize(Sched *s) {
     Place *p = &s->place[r];
     const Fate fate = fate_of(&f, r);
     p->materialized = fate == STORED;
-    p->halo_view = fate == ROOM;
-    if (p->halo_view) f.info[pad_data(x)].must = true; /* stored with room around it: layout.c */
+    p->reads_halo = fate == HALO;
+    if (p->reads_halo) f.info[pad_data(x)].must = true; /* stored with a halo: layout.c */
     if (p->materialized) {
       p->select = f.selects[r];
       *me = (Info){ .evals = (double)dims_elems(x->dims, x->rank), .root = r, .path = r };

@@ -12,7 +12,7 @@
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
   bool select;             /* materialize.c: a CAT in one nest, which selects the part: the parts have one source */
-  bool halo_view;          /* materialize.c: a PAD read as its source's memory with room around it */
+  bool reads_halo;         /* materialize.c: a PAD that is its source's memory with the halo */
   bool has_halo;
   Ref inside;              /* the CAT this value is written into; 0: none */
   int64_t inside_at;       /* begin on the CAT's axis */
@@ -20,8 +20,8 @@ typedef struct Place {
   int inner;               /* axis to lie innermost; -1: row-major */
   int buf;                 /* IR.bufs index; -1: none */
   int64_t offset;          /* elements */
-  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* room around, in elements of each axis */
-  Ref fill;                /* what the room holds: a CONST */
+  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* the halo, in elements of each axis */
+  Ref fill;                /* what the halo holds: a CONST */
   int64_t stride[MAX_RANK];
 } Place;
 
@@ -36,7 +36,7 @@ typedef struct Sched {
 
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, of which one is read again and again */
 
-void sched_materialize(Sched *s);                  /* needs: a folded graph; gives: materialized, select, halo_view */
+void sched_materialize(Sched *s);                  /* needs: a folded graph; gives: materialized, select, reads_halo */
 void sched_layout_seed(Sched *s, Ref r);         /* needs: stored, inner of what r reads; gives: inner of r */
 void sched_layout_pbqp(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
 void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */

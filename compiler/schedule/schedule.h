@@ -81,7 +81,7 @@ typedef struct Layout {
   Ref value;
   int buf;
   int64_t offset, stride[MAX_RANK]; /* elements */
-  bool part, room;         /* of a concatenation; with a border around it */
+  bool part, halo;         /* of a concatenation; with a halo */
 } Layout;
 
 /* schedule/state_plan.c: elements by which the cursor of state k moves a window on, at most; 0: it is no window */

@@ -1,14 +1,14 @@
 /* lock.c: schedules and decisions in a file that is kept with the model, so that a build needs no tuner and no store, and no
  * model of cost.
  *
- *     tgc-lock 2
+ *     tgc-lock 3
  *     decide winograd 93bd8a9b2c51f0e7 6x6 node 4 'conv2' (Conv, opset 13)
  *     KEY { vec(r1,8) unroll(r0,4) rest { unroll(r0,2) } } 12.3 done x86-64-v3, gcc 12.2.0
  *
  * A line has the key of a nest, its schedule, microseconds, "done", "partial" or "model" (not measured: as the model of cost
  * has it), and a note to its end; or a decision: its pass, the key of its node or kernel, what was decided, and a
  * note. Empty lines and those that begin with # say nothing. A line that is wrong is an error: a lock is meant to hold.
- * Version 1 has no decisions and no schedules of rests: these are left to the models of cost. */
+ * Version 1 has no decisions and no schedules of rests: these are left to the models of cost. Version 2 says room for halo. */
 #include "tune.h"
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { LOCK_LIMIT = 64 << 20 };
 static const char header[] = "tgc-lock ";
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 static int by_key(const void *a, const void *b) { return memcmp(((const LockLine *)a)->key, ((const LockLine *)b)->key, 64); }
 
@@ -69,24 +69,29 @@ static const char *parse_line(Ctx *c, const char *at, const char *end, LockLine 
 
 static const char *text_of(Ctx *c, Bytes w) { return arena_str(&c->model, (const char *)w.p, w.n); }
 
-static const char *parse_decision(Ctx *c, const char *at, const char *end, Decisions *out) {
+/* An answer in today's words */
+static const char *renamed(const char *value, int version) {
+  return version == 2 && !strcmp(value, "room") ? "halo" : value;
+}
+
+static const char *parse_decision(Ctx *c, const char *at, const char *end, int version, Decisions *out) {
   const Bytes pass = word(&at, end), key = word(&at, end);
   const char *value = at + (at < end), *stop = value < end && *value == '{' ? opts_end(value, end) : NULL;
   for (stop = stop ? stop : value; *value != '{' && stop < end && *stop != ' ';) stop++;
   if (!pass.n || !key.n || stop == value) return "a pass, a key and what was decided follow 'decide'";
   const Decision x = { .pass = text_of(c, pass),
                        .key = text_of(c, key),
-                       .value = arena_str(&c->model, value, (size_t)(stop - value)),
+                       .value = renamed(arena_str(&c->model, value, (size_t)(stop - value)), version),
                        .about = arena_str(&c->model, stop, (size_t)(end - stop)) };
   return decisions_give(out, &x) ? NULL : "this was decided before";
 }
 
 static const char *parse_header(Ctx *c, const char *line, size_t n, int *version) {
   const size_t before = sizeof header - 1;
-  if (n <= before || memcmp(line, header, before)) return "the first line is 'tgc-lock 2'";
+  if (n <= before || memcmp(line, header, before)) return "the first line is 'tgc-lock 3'";
   *version = n == before + 1 ? line[before] - '0' : 0;
   if (*version >= 1 && *version <= VERSION) return NULL;
-  return arena_printf(&c->model, "version '%.*s' of lock files is unknown, this tgc reads 1 and 2", (int)(n - before),
+  return arena_printf(&c->model, "version '%.*s' of lock files is unknown, this tgc reads 1 to 3", (int)(n - before),
                       line + before);
 }
 
@@ -105,7 +110,7 @@ Lock *lock_read(Ctx *c, const char *path) {
     at += n + 1;
     if (memchr(line, 0, n)) wrong = "a line holds a zero byte";
     else if (number == 1) wrong = parse_header(c, line, n, &l->version);
-    else if (n > 7 && !memcmp(line, "decide ", 7)) wrong = parse_decision(c, line + 7, line + n, l->decisions);
+    else if (n > 7 && !memcmp(line, "decide ", 7)) wrong = parse_decision(c, line + 7, line + n, l->version, l->decisions);
     else if (n && *line != '#') {
       if (!(wrong = parse_line(c, line, line + n, &x))) VEC_PUSH(&lines, x);
     }
