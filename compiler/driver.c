@@ -171,7 +171,7 @@ static void print_kernels(const State *st, size_t from, size_t to, Sb *out) {
   Refs sinks = { 0 };
   for (size_t k = from; k < to; k++) {
     const size_t n = (size_t)p->kernels.p[k].group_size;
-    if (n > 1) sb_printf(out, "; together: k%zu to k%zu\n", k, k + n - 1);
+    if (n > 1) sb_printf(out, "; group: k%zu to k%zu\n", k, k + n - 1);
     VEC_PUSH(&sinks, p->kernels.p[k].sink);
   }
   ir_print_nodes(p->ir, sinks.p, sinks.n, out);
