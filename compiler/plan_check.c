@@ -166,10 +166,10 @@ static void check_pending(Ctx *c, const Plan *p, int pass) {
       if (!x->states.p[i].opts) REFUSE(c, "kernel %zu: pending nest %zu has no opts", k, i);
     if (x->as) {
       const Kernel *of = (size_t)x->as <= k ? &p->kernels.p[x->as - 1] : NULL;
-      bool alike = of && !of->as && of->nbuffers == x->nbuffers && of->states.n == x->states.n;
-      for (int i = 0; alike && i < x->nbuffers; i++)
-        alike = node(p->ir, x->buffers[i])->dt == node(p->ir, of->buffers[i])->dt;
-      if (!alike) REFUSE(c, "kernel %zu is no copy of kernel %d", k, x->as - 1);
+      bool isomorphic = of && !of->as && of->nbuffers == x->nbuffers && of->states.n == x->states.n;
+      for (int i = 0; isomorphic && i < x->nbuffers; i++)
+        isomorphic = node(p->ir, x->buffers[i])->dt == node(p->ir, of->buffers[i])->dt;
+      if (!isomorphic) REFUSE(c, "kernel %zu is no copy of kernel %d", k, x->as - 1);
     }
     if (step) step_verify(p, step, x, &known);
   }

@@ -393,9 +393,9 @@ static void put_pending(Writer *w, const NestState *s) {
 }
 
 /* Buffers in the order in which the kernel and that of which it is a copy have them */
-static void put_alike(Writer *w, const Kernel *k) {
+static void put_isomorphic(Writer *w, const Kernel *k) {
   if (!k->nbuffers) return;
-  sb_puts(w->out, "alike");
+  sb_puts(w->out, "isomorphic");
   for (int i = 0; i < k->nbuffers; i++)
     sb_printf(w->out, "%s b%lld", i ? "," : "", (long long)node(w->s->ir, k->buffers[i])->arg[0]);
   sb_puts(w->out, "\n");
@@ -419,7 +419,7 @@ static void put_kernel(Writer *w, const Kernel *k) {
   print_kernel(&w->inner, roots.p, roots.n);
   put_nests(w, k);
   for (size_t i = 0; i < k->states.n; i++) put_pending(w, &k->states.p[i]);
-  put_alike(w, k);
+  put_isomorphic(w, k);
   put_shift(w, k);
   print_end(&w->inner);
   VEC_FREE(&roots);
@@ -826,7 +826,7 @@ static void read_part(Parser *p) {
   if (!o->part[o->nparts++]) scan_bad(p, p->at, "part wants opts=");
 }
 
-static void read_alike(Parser *p) {
+static void read_isomorphic(Parser *p) {
   Kernel *k = open_kernel(p);
   Refs list = { 0 };
   do {
@@ -910,7 +910,7 @@ static const Statement statements[] = { /* in the order of the text */
   { "move",    "schedule", NULL,         read_move },
   { "peel",    "schedule", NULL,         read_peel },
   { "part",    "schedule", NULL,         read_part },
-  { "alike",   "match",    NULL,         read_alike },
+  { "isomorphic", "match", NULL,         read_isomorphic },
   { "shift",   "rebase",   NULL,         read_shift },
   { "program", "programs", NULL,         read_program },
   { "variant", "variants", NULL,         read_variant },

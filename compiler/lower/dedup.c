@@ -1,9 +1,9 @@
-/* dedup.c: kernels that differ in nothing but the buffers they are given become what the first of them became.
+/* dedup.c: isomorphic kernels, which differ in their buffers only, become what the first of them became.
  *
- * Layers repeat, and so do the steps of a loop. The nests of a kernel, tiled and with their weights packed, are written down as
- * words: first its buffers and its ranges in the order that sums are sorted by (node_order), a range without its number, a buffer
- * as what is known of it; then the other nodes, sources first. Equal words end as equal code, so copies and lanes are made once,
- * and a later kernel has other buffers put in. Its ranges are those of the first, which are told apart within a kernel only.
+ * Layers repeat, and so do the steps of a loop. The nests of a kernel, tiled and with their weights packed, have a signature: a
+ * list of integers. It begins with buffers and ranges in the order that sums are sorted by (node_order), a range without its
+ * number, a buffer as what is known of it. The other nodes follow, sources first. Kernels of one signature end as equal code, so
+ * copies and lanes are made once, and a later kernel has other buffers put in. Its ranges are those of the first.
  *
  * match: needs: split ranges, packed weights   gives: Kernel.as and .buffers   keeps: nests
  * reuse: needs: the nests of the kernels that others are copies of, as they end up   gives: those of the copies
@@ -11,11 +11,11 @@
 #include "../ir/refmap.h"
 #include "lower.h"
 
-typedef VEC(int64_t) Words;
+typedef VEC(int64_t) Signature;
 
 enum { IS_CONST = -1, IS_BUFFER = -2 }; /* in place of a node's place */
 
-static void add_source(const IR *ir, const RefMap *at, Ref r, Words *w) {
+static void add_source(const IR *ir, const RefMap *at, Ref r, Signature *w) {
   const Node *x = node(ir, r);
   if (x->op == OP_CONST) {
     VEC_PUSH(w, IS_CONST);
@@ -27,7 +27,7 @@ static void add_source(const IR *ir, const RefMap *at, Ref r, Words *w) {
   VEC_PUSH(w, refmap_get(at, r));
 }
 
-static void add_buffer(const IR *ir, const Node *x, Words *w) {
+static void add_buffer(const IR *ir, const Node *x, Signature *w) {
   const Buf *b = &ir->bufs.p[x->arg[0]];
   VEC_PUSH(w, IS_BUFFER);
   VEC_PUSH(w, b->kind);
@@ -36,7 +36,7 @@ static void add_buffer(const IR *ir, const Node *x, Words *w) {
   VEC_PUSH(w, b->packed != 0);
 }
 
-static void add_node(const IR *ir, const RefMap *at, const Node *x, Words *w) {
+static void add_node(const IR *ir, const RefMap *at, const Node *x, Signature *w) {
   VEC_PUSH(w, x->op);
   VEC_PUSH(w, x->dt);
   VEC_PUSH(w, x->lanes);
@@ -61,11 +61,11 @@ static void leaves_first(const IR *ir, Refs *all) {
   VEC_FREE(&others);
 }
 
-/* The words of the nests, interned, and their buffers */
+/* The signature of the nests, interned, and their buffers */
 static uint32_t signature_of(IR *ir, const Refs *nests, Refs *buffers) {
   Refs all = { 0 };
   RefMap at = { 0 };
-  Words w = { 0 };
+  Signature w = { 0 };
   uint32_t n = 0;
   ir_toposort(ir, nests->p, nests->n, &all);
   leaves_first(ir, &all);
@@ -91,7 +91,7 @@ static uint32_t signature_of(IR *ir, const Refs *nests, Refs *buffers) {
 
 void step_match(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
-  VEC(uint32_t) first = { 0 }; /* by interned words: kernel + 1 */
+  VEC(uint32_t) first = { 0 }; /* by signature: kernel + 1 */
   (void)unused;
   for (size_t i = 0; i < p->kernels.n; i++) {
     Kernel *k = &p->kernels.p[i];

@@ -165,9 +165,9 @@ static Form form_of(Plan *p, size_t k, Bounds *bounds) {
   return f;
 }
 
-typedef VEC(uint32_t) Words;
+typedef VEC(uint32_t) Table; /* by signature */
 
-static uint32_t *word_at(Words *by, uint32_t id) {
+static uint32_t *row_of(Table *by, uint32_t id) {
   while (by->n <= id) VEC_PUSH(by, 0);
   return &by->p[id];
 }
@@ -175,18 +175,18 @@ static uint32_t *word_at(Words *by, uint32_t id) {
 void plan_rebase(Plan *p) {
   Form *form = xcalloc(p->kernels.n + 1, sizeof *form);
   Bounds *bounds = bounds_open(p);
-  Words plain = { 0 }, several = { 0 }; /* by moved signature: a plain one; whether there are others */
+  Table plain = { 0 }, several = { 0 }; /* of a moved kernel: the signature of one as it is; whether there are others */
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!p->kernels.p[k].prog.n && p->base) continue;
     form[k] = form_of(p, k, bounds);
-    uint32_t *only = word_at(&plain, form[k].moved.signature);
-    if (*only && *only != form[k].plain) *word_at(&several, form[k].moved.signature) = 1;
+    uint32_t *only = row_of(&plain, form[k].moved.signature);
+    if (*only && *only != form[k].plain) *row_of(&several, form[k].moved.signature) = 1;
     *only = form[k].plain;
   }
   for (size_t k = 0; k < p->kernels.n; k++) {
     Kernel *kn = &p->kernels.p[k];
     if (!form[k].moved.shift) continue;
-    Refs *other = *word_at(&several, form[k].moved.signature) ? &kn->prog : &form[k].moved.prog;
+    Refs *other = *row_of(&several, form[k].moved.signature) ? &kn->prog : &form[k].moved.prog;
     VEC_FREE(other);
     if (other == &kn->prog) *kn = form[k].moved;
   }
