@@ -63,7 +63,7 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
   Opts o;
   if (side < 2) return side ? found : g->base;
   text = with_chunks(c, found, chunk_counts[side - 2]);
-  /* chunks of a chain are given */
+  /* chunks of a group are given */
   return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text;
 }
 

@@ -163,7 +163,7 @@ static void put_call(const Calls *c, int k, const char *from, const char *to) {
   sb_puts(c->o, ");");
 }
 
-/* A kernel, or a chain: all of its kernels for one chunk after another, in the pieces of memory that belong to the first
+/* A kernel, or a group: all of its kernels for one chunk after another, in the pieces of memory that belong to the first
  * share. */
 static void put_case(const Calls *c, int k) {
   const Kernel *first = &c->p->kernels.p[k];

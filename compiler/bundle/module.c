@@ -107,17 +107,17 @@ static void put_call(const Plan *p, const Repeats *rolled, int k, const char *fr
   sb_puts(s, ")\n");
 }
 
-/* The kernels of a chain for one chunk after another, in the pieces of memory that belong to the first share. */
+/* The kernels of a group for one chunk after another, in the pieces of memory that belong to the first share. */
 static void put_group(const Plan *p, const Repeats *rolled, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
   sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c,
             first->chunks_per_task);
-  sb_printf(s, "  br label %%chain%d\n", k);
-  sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
+  sb_printf(s, "  br label %%group%d\n", k);
+  sb_printf(s, "group%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%group%d ]\n", k, c, c, k, c, k);
   sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);
   for (int i = k; i < k + first->group_size; i++) put_call(p, rolled, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
-  sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
+  sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%group%d, label %%done\n", c, c, c, c, k);
 }
 
 static bool is_case(const Plan *p, const Repeats *rolled, size_t k) {

@@ -295,8 +295,8 @@ static const char *prelude_word(const Rendering *r) {
 static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->rolled); }
 static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, ""); }
 static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, "i8 "); }
-static const char *chains_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
-static const char *ir_chains_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
+static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
+static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
 static const char *job_word(const Rendering *r) {
   return job_text(r->base, &r->rolled, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
 }
@@ -311,7 +311,7 @@ static const MadeWord made_words[] = {
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
-  { "chains", chains_word },
+  { "groups", groups_word },
   { "job", job_word },
   { "value_declarations", values_h },
   { "value_functions", values_c },
@@ -326,7 +326,7 @@ static const MadeWord made_words[] = {
   { "ir_calls", module_calls },
   { "ir_cases", module_cases },
   { "ir_chunks", ir_chunks_word },
-  { "ir_chains", ir_chains_word },
+  { "ir_groups", ir_groups_word },
   { "ir_float_enter", module_float_enter },
   { "ir_float_leave", module_float_leave },
   { "ir_messages", module_messages },

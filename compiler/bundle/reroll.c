@@ -129,7 +129,7 @@ Repeats reroll_calls(const Plan *p) {
       same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
       round += call_bytes(p, k + period - 1);
       const size_t times = same[period] / period + 1;
-      if (times < 2 || !p->kernels.p[k].group_size) continue; /* a chain is not entered in its middle */
+      if (times < 2 || !p->kernels.p[k].group_size) continue; /* a group is not entered in its middle */
       const int64_t bytes = round * (int64_t)(times - 1) - STRETCH + saved[k + period * times];
       if (bytes <= saved[k]) continue;
       saved[k] = bytes;

@@ -14,7 +14,7 @@
  *
  * What only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
  * thread uses again for one chunk after another. It never leaves the thread's cache, while memory for all of it would be
- * fetched to be written. That is most of what a chain gains, and why a chain must not take more memory than its
+ * fetched to be written. That is most of what a group gains, and why a group must not take more memory than its
  * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
  *
  * needs: canonical nests, what they cost
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a chain; nests of one of them */
+enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a group; nests of one of them */
 
 /* ---- what a kernel touches ---- */
 typedef struct Touch {       /* one load or store: base + sum of coef * range */
@@ -39,7 +39,7 @@ typedef struct Touch {       /* one load or store: base + sum of coef * range */
 
 typedef struct Member {
   int kernel;
-  bool fit;                  /* may be in a chain */
+  bool fit;                  /* may be in a group */
   int nests;
   Ref nest[MAX_NESTS];       /* canonical */
   int store[MAX_NESTS];      /* the touch that is its store */
@@ -80,8 +80,8 @@ static double elements(const IR *ir, Ref nest) {
   return n;
 }
 
-/* By canonical nests, in which ranges are as long as they can be. What it touches counts also if it cannot be in a chain: a
- * chain may make it. */
+/* By canonical nests, in which ranges are as long as they can be. What it touches counts also if it cannot be in a group: a
+ * group may make it. */
 static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
   Refs all = { 0 };
   const bool fit = k->nests.n <= MAX_NESTS;
@@ -167,7 +167,7 @@ static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_
   return w;
 }
 
-/* Accesses of two kernels of a chain, or of one, that must not meet across chunks do not. */
+/* Accesses of two kernels of a group, or of one, that must not meet across chunks do not. */
 static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks) {
   for (size_t i = 0; i < a->m->touch.n; i++)
     for (size_t j = 0; j < b->m->touch.n; j++) {
@@ -179,7 +179,7 @@ static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks)
   return true;
 }
 
-/* ---- chains ---- */
+/* ---- groups ---- */
 typedef struct GroupChoice {  /* how the kernels from one on are grouped; a few bytes, for there is one a kernel */
   int n;                      /* 1: the kernel is alone */
   int64_t chunks, chunks_per_task; /* a thread takes chunks_per_task of the chunks at a time, one after another */
@@ -193,7 +193,7 @@ typedef struct Group {
   Cut cut[MAX_MEMBERS];
 } Group;
 
-/* Span of the chain's store to the buffer; 0: it does not write it. */
+/* Span of the group's store to the buffer; 0: it does not write it. */
 static int64_t written_span(const Group *c, int buf) {
   for (int i = 0; i < c->n; i++)
     for (int k = 0; k < c->cut[i].m->nests; k++)
@@ -201,7 +201,7 @@ static int64_t written_span(const Group *c, int buf) {
   return 0;
 }
 
-/* The next kernel, cut along a range that walks what the chain wrote as it was written. */
+/* The next kernel, cut along a range that walks what the group wrote as it was written. */
 static bool group_add(const IR *ir, Group *c, const Member *m) {
   for (size_t i = 0; m->fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
     const Touch *t = &m->touch.p[i];
@@ -237,7 +237,7 @@ static bool group_of(const Plan *p, const Member *m, const GroupChoice *choice, 
   return c->n == choice->n;
 }
 
-/* ---- buffers that nothing but a chain knows ---- */
+/* ---- buffers that nothing but a group knows ---- */
 
 /* They need memory for one chunk only, and so each share of the chunks has a piece of its own: of the digits of an address those
  * above the chunk's move down to its place. */
@@ -311,7 +311,7 @@ static bool inside(const Group *c, const Ends *e) {
   return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n;
 }
 
-/* ---- what a chain is worth ---- */
+/* ---- what a group is worth ---- */
 typedef struct Use { int buf, last; double bytes; bool written, chunked; int readers; } Use;
 typedef VEC(Use) Uses;
 
@@ -374,7 +374,7 @@ static bool reads_again(const IR *ir, const Group *c) {
 /* Cycles to write it to a core's second cache and read it there. */
 static double near_cycles(const Use *u, const Target *t) { return (1 + u->readers) * u->bytes / rate(t, L2_BYTES, GROUP); }
 
-/* Cycles that the chain saves: those in which values travel that no core could have kept, and those in which threads
+/* Cycles that the group saves: those in which values travel that no core could have kept, and those in which threads
  * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
 static double group_gain(const IR *ir, const Group *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
@@ -492,7 +492,7 @@ static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
   return nest_close(ir, &n);
 }
 
-/* The sinks of the chain's kernels, and the memory that is left of what they hand on. */
+/* The sinks of the group's kernels, and the memory that is left of what they hand on. */
 static void group_apply(Plan *p, const Group *c, const Ends *ends) {
   IR *ir = p->ir;
   Uses uses = { 0 };
@@ -530,8 +530,8 @@ static void group_apply(Plan *p, const Group *c, const Ends *ends) {
 
 const char *const groups_name[GROUPS_COUNT] = { [GROUPS_FASTER] = "faster", [GROUPS_NONE] = "none", [GROUPS_ALL] = "all" };
 
-/* The best chains by the model, each by the kernel that it begins with */
-static GroupChoice *best_chains(const Plan *p, Groups which, const Member *m, const Ends *ends) {
+/* The best groups by the model, each by the kernel that it begins with */
+static GroupChoice *best_groups(const Plan *p, Groups which, const Member *m, const Ends *ends) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   const size_t n = p->kernels.n;
@@ -553,7 +553,7 @@ enum { MOST_CHUNKS = 1 << 20 }; /* that may be given */
 
 /* "alone", or "4-kernels-r1-64-by-8": so many kernels, cut along range 1 of the first one's main nest into 64 chunks, of which a
  * thread takes 8 at a time */
-static const char *chain_text(const IR *ir, const Member *m, const GroupChoice *c) {
+static const char *group_text(const IR *ir, const Member *m, const GroupChoice *c) {
   const Node *x = node(ir, m->nest[m->main]);
   int k = 1;
   if (c->n < 2) return "alone";
@@ -562,8 +562,8 @@ static const char *chain_text(const IR *ir, const Member *m, const GroupChoice *
                       (long long)c->chunks_per_task);
 }
 
-/* The chain that a text means; false: the kernels cannot be one. */
-static bool chain_given(const Plan *p, const Member *m, const char *text, GroupChoice *c) {
+/* The group that a text means; false: the kernels cannot be one. */
+static bool group_given(const Plan *p, const Member *m, const char *text, GroupChoice *c) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   const Node *x = node(ir, m->nest[m->main]);
@@ -580,15 +580,15 @@ static bool chain_given(const Plan *p, const Member *m, const char *text, GroupC
   return range_extent(node(ir, c->along)) % chunks == 0 && group_of(p, m, c, &group);
 }
 
-/* The chain that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
-static GroupChoice decide_chain(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, GroupChoice **best) {
+/* The group that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
+static GroupChoice decide_group(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, GroupChoice **best) {
   const Question q = ask_kernel(p, "group", &p->kernels.p[kernel]);
   GroupChoice c;
-  const bool fits = q.given && chain_given(p, &m[kernel], q.given, &c);
+  const bool fits = q.given && group_given(p, &m[kernel], q.given, &c);
   if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");
-  if (!fits && !*best) *best = best_chains(p, which, m, ends);
+  if (!fits && !*best) *best = best_groups(p, which, m, ends);
   if (!fits) c = (*best)[kernel];
-  answer_with(p->ir, &q, chain_text(p->ir, &m[kernel], &c));
+  answer_with(p->ir, &q, group_text(p->ir, &m[kernel], &c));
   return c;
 }
 
@@ -602,16 +602,16 @@ void step_groups(Plan *p, Kernel *unused) {
   for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
   Ends *ends = buffer_ends(ir, m, n);
   GroupChoice *best = NULL;
-  VEC(GroupChoice) chains = { 0 };
-  for (size_t i = 0; i < n; i += (size_t)chains.p[chains.n - 1].n)
-    VEC_PUSH(&chains, decide_chain(p, which, m, (int)i, ends, &best));
-  for (size_t i = 0, first = 0; i < chains.n; first += (size_t)chains.p[i++].n) {
+  VEC(GroupChoice) groups = { 0 };
+  for (size_t i = 0; i < n; i += (size_t)groups.p[groups.n - 1].n)
+    VEC_PUSH(&groups, decide_group(p, which, m, (int)i, ends, &best));
+  for (size_t i = 0, first = 0; i < groups.n; first += (size_t)groups.p[i++].n) {
     Group c;
-    if (chains.p[i].n < 2) continue;
-    CHECK(group_of(p, &m[first], &chains.p[i], &c));
+    if (groups.p[i].n < 2) continue;
+    CHECK(group_of(p, &m[first], &groups.p[i], &c));
     group_apply(p, &c, ends);
   }
-  VEC_FREE(&chains);
+  VEC_FREE(&groups);
   free(best);
   free(ends);
   for (size_t i = 0; i < n; i++) VEC_FREE(&m[i].touch);

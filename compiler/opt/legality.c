@@ -130,7 +130,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   nest = peel_apply(ir, nest, o, &borders);
   VEC_FREE(&borders);
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
-    if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a chain have their chunks in common";
+    if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a group have their chunks in common";
   if (o->unit && (wrong = isa_op_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
   if (tiles && (wrong = isa_op_tiling(ir, nest, o))) return wrong;
   nest = isa_op_apply(ir, nest, o);

@@ -46,13 +46,13 @@ bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
   return ok;
 }
 
-/* Kernels of a chain run at once, and what one of them overwrites must be no other's: kernel k may replace `in` if none of
- * them but k names it, or all of it is made in the chain, and so chunk by chunk. */
-static bool chain_allows(const Plan *p, int chain, int k, const Life *in, int out) {
+/* Kernels of a group run at once, and what one of them overwrites must be no other's: kernel k may replace `in` if none of
+ * them but k names it, or all of it is made in the group, and so chunk by chunk. */
+static bool group_allows(const Plan *p, int group, int k, const Life *in, int out) {
   bool others = false;
-  for (int i = chain; i < chain + p->kernels.p[chain].group_size; i++)
+  for (int i = group; i < group + p->kernels.p[group].group_size; i++)
     for (size_t j = 0; j < p->kernels.p[i].bufs.n; j++) others |= i != k && p->kernels.p[i].bufs.p[j] == in->buf;
-  return in->first >= chain ? p->ir->bufs.p[in->buf].piece == p->ir->bufs.p[out].piece : !others;
+  return in->first >= group ? p->ir->bufs.p[in->buf].piece == p->ir->bufs.p[out].piece : !others;
 }
 
 static bool overlap(const Life *a, const Life *b) { return a->first <= b->last && b->first <= a->last; }
@@ -133,13 +133,13 @@ static void find_lives(const Plan *p, Life *life) {
 }
 
 /* Kernel k, which writes `out` only, computes it in the place of one that it reads last, if it may. */
-static void choose_host(Plan *p, int k, int chain, int out, Life *life) {
+static void choose_host(Plan *p, int k, int group, int out, Life *life) {
   const IR *ir = p->ir;
   Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
     if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out)) continue;
-    if (!chain_allows(p, chain, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
+    if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;
     kn->may_alias = true;
     return;
@@ -147,16 +147,16 @@ static void choose_host(Plan *p, int k, int chain, int out, Life *life) {
 }
 
 static void compute_in_place(Plan *p, Life *life) {
-  for (int k = 0, chain = 0; k < (int)p->kernels.n; k++) {
+  for (int k = 0, group = 0; k < (int)p->kernels.n; k++) {
     const Kernel *kn = &p->kernels.p[k];
-    if (kn->group_size) chain = k;
+    if (kn->group_size) group = k;
     if (kn->written.n != 1) continue;
     const int out = kn->written.p[0];
-    if (p->ir->bufs.p[out].kind == BUF_ARENA && life[out].first == k) choose_host(p, k, chain, out, life);
+    if (p->ir->bufs.p[out].kind == BUF_ARENA && life[out].first == k) choose_host(p, k, group, out, life);
   }
 }
 
-/* A chain is one step, and a host lives as long as its guests. */
+/* A group is one step, and a host lives as long as its guests. */
 static void lengthen_lives(const Plan *p, Life *life) {
   const int nbuf = (int)p->ir->bufs.n;
   for (int k = 0; k < (int)p->kernels.n; k += p->kernels.p[k].group_size) {
@@ -244,9 +244,9 @@ static bool shares_memory(const Buf *a, const Buf *b) {
          b->offset < a->offset + a->elems * dt_bytes(a->dt);
 }
 
-/* Of buffers that the kernels of a chain name, two share memory only where a kernel computes in place; and what was there
- * before the chain is named by that kernel alone. */
-static bool chain_check(const Plan *p, size_t first, Sb *why) {
+/* Of buffers that the kernels of a group name, two share memory only where a kernel computes in place; and what was there
+ * before the group is named by that kernel alone. */
+static bool group_check(const Plan *p, size_t first, Sb *why) {
   const IR *ir = p->ir;
   const size_t end = first + (size_t)p->kernels.p[first].group_size;
   VEC(int) bufs = { 0 };
@@ -328,7 +328,7 @@ static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
   for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].group_size)
-    if (!chain_check(p, k, why)) return false;
+    if (!group_check(p, k, why)) return false;
   Cells cells = make_cells(ir);
   bool ok = true, *renewed = xmalloc(p->memory.states.n + 1);
   memset(renewed, 0, p->memory.states.n + 1);

@@ -52,7 +52,7 @@ typedef struct Kernel {
   int nbuffers;
   int chunks;              /* into which threads may share it; 1: one call does all */
   int group_size;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
-  int chunks_per_task;                /* of a chain: chunks that a thread takes at a time, one after another */
+  int chunks_per_task;                /* of a group: chunks that a thread takes at a time, one after another */
   const int64_t *shift;    /* elements by which calls move the pointers to bufs; prog counts from there. NULL: none */
   const char *head;        /* the backend's function up to its name; NULL: not printed yet (lower/kernel_functions.c) */
   uint32_t signature;      /* and from there on, interned */

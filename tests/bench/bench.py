@@ -102,7 +102,7 @@ def compiled(name):
 
 def is_stale(name, model, lock):
     """most of its schedules are for kernels that the network does not have any more; with the others a few may not be there, as
-    which kernels run as a chain depends on what they cost"""
+    which kernels run as a group depends on what they cost"""
     lines = {text.split()[0] for text in lock.read_text().splitlines()[1:] if text and text[0] != "#"}
     report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *compiled(name)))
     unused = lines - {n["key"] for k in report["kernels"] for n in k["nests"] if n["from"] == "lock"}

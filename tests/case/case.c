@@ -349,7 +349,7 @@ static void check_programs(Case *k, Plan *p) {
                .out = ARENA_NEW(&c->model, char *, r->nout + 1) };
   for (size_t i = 0; i < r->nout; i++) m.out[i] = block(c, r->exact[i].elems * dt_bytes(r->exact[i].dt));
   int64_t *elems = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1);
-  for (size_t i = 0; i < p->ir->bufs.n; i++) { /* a share of a chain has its own piece only */
+  for (size_t i = 0; i < p->ir->bufs.n; i++) { /* a share of a group has its own piece only */
     Buf *b = &p->ir->bufs.p[i];
     elems[i] = b->elems;
     if (b->piece) b->elems = b->piece / dt_bytes(b->dt);

@@ -1,5 +1,5 @@
 /* group.c (unit test): kernels that run chunk by chunk. Of addresses, what is said to be apart is so, by looking at all
- * of them. Of graphs, which kernels are chained; and chains, with their shares in any order, in pieces of memory that
+ * of them. Of graphs, which kernels are grouped; and groups, with their shares in any order, in pieces of memory that
  * hold nothing of use before, compute what the kernels do one after another. */
 #include "fixture.h"
 #include "../../backends/backends.h"
@@ -91,7 +91,7 @@ static void rows_of_batches(void **state) {
 
 static const struct Case {
   const char *name, *text;
-  int chained; /* kernels that are in chains; -1: all */
+  int grouped; /* kernels that are in groups; -1: all */
 } cases[] = {
   { "products of rows", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nv = input f32[32,24]\nw = input f32[24,8]\n"
     PRODUCT("a", "x", "96", "24", "32", "u") PRODUCT("b", "a", "96", "32", "24", "v") PRODUCT("c", "b", "96", "24", "8", "w") "output c\n", 3 },
@@ -135,7 +135,7 @@ static Memory memory(IR *ir, int fill) {
   return m;
 }
 
-/* As run_kernel of a bundle: the kernels of a chain for chunks of shares [begin, end), in the piece of share begin. */
+/* As run_kernel of a bundle: the kernels of a group for chunks of shares [begin, end), in the piece of share begin. */
 static void run_shares(const Plan *p, size_t first, const Memory *m, int64_t begin, int64_t end) {
   const IR *ir = p->ir;
   void **at = ARENA_NEW(&p->ir->ctx->model, void *, ir->bufs.n);
@@ -166,7 +166,7 @@ static Plan *compile(Ctx *c, const char *text, const char *isa, Groups groups) {
   return compile_graph(g, &(CompileOptions){ .target = t, .backend = backends[0], .precision = PREC_STRICT, .groups = groups });
 }
 
-static void chains_compute_the_same(void **state) {
+static void groups_compute_the_same(void **state) {
   static const char *const isas[] = { "portable", "x86-64-v3", "x86-64-v4" };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -174,18 +174,18 @@ static void chains_compute_the_same(void **state) {
       Ctx c, d;
       ctx_init(&c);
       ctx_init(&d);
-      Plan *chained = compile(&c, cases[i].text, isas[t], GROUPS_ALL), *plain = compile(&d, cases[i].text, isas[t], GROUPS_NONE);
+      Plan *grouped = compile(&c, cases[i].text, isas[t], GROUPS_ALL), *plain = compile(&d, cases[i].text, isas[t], GROUPS_NONE);
       int n = 0;
-      for (size_t k = 0; k < chained->kernels.n; k++) n += chained->kernels.p[k].group_size != 1;
-      const int want = cases[i].chained < 0 ? (int)chained->kernels.n : cases[i].chained;
-      if (n != want) fail_msg("%s for %s: %d kernels are chained, not %d", cases[i].name, isas[t], n, want);
+      for (size_t k = 0; k < grouped->kernels.n; k++) n += grouped->kernels.p[k].group_size != 1;
+      const int want = cases[i].grouped < 0 ? (int)grouped->kernels.n : cases[i].grouped;
+      if (n != want) fail_msg("%s for %s: %d kernels are grouped, not %d", cases[i].name, isas[t], n, want);
       for (size_t k = 0; k < plain->kernels.n; k++) assert_int_equal(plain->kernels.p[k].group_size, 1);
-      Memory x = memory(chained->ir, 0x77), y = memory(plain->ir, 0x77);
-      run_plan(chained, &x);
+      Memory x = memory(grouped->ir, 0x77), y = memory(plain->ir, 0x77);
+      run_plan(grouped, &x);
       run_plan(plain, &y);
       for (size_t b = 0; b < plain->ir->bufs.n; b++)
         if (plain->ir->bufs.p[b].kind == BUF_OUTPUT && memcmp(x.p[b], y.p[b], bytes_of(plain->ir, b))) fail_msg("%s for %s: output %zu differs", cases[i].name, isas[t], b);
-      ir_free(chained->ir);
+      ir_free(grouped->ir);
       ir_free(plain->ir);
       ctx_free(&c);
       ctx_free(&d);
@@ -193,6 +193,6 @@ static void chains_compute_the_same(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(apart_is_apart), cmocka_unit_test(rows_of_batches), cmocka_unit_test(chains_compute_the_same) };
-  return cmocka_run_group_tests_name("chain", tests, NULL, NULL);
+  const struct CMUnitTest tests[] = { cmocka_unit_test(apart_is_apart), cmocka_unit_test(rows_of_batches), cmocka_unit_test(groups_compute_the_same) };
+  return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -355,13 +355,13 @@ static void sums_in_order_keep_it(void **state) {
   assert_null(opts_parse(ir, nest, t, "{ tile(r0,2) }", 14, &o));
 }
 
-static void chunks_of_a_chain_are_given(void **state) {
+static void chunks_of_a_group_are_given(void **state) {
   IR *ir = *state;
   Nest n = nest_open(ir, product(ir, false));
   Opts o;
   n.ranges[n.n++] = range_make(ir, 4, RK_THREAD);
   const char *wrong = opts_parse(ir, nest_close(ir, &n), target(ir->ctx, "x86-64-v3"), "{ threads(2) }", 14, &o);
-  assert_string_equal(wrong, "the kernels of a chain have their chunks in common");
+  assert_string_equal(wrong, "the kernels of a group have their chunks in common");
 }
 
 static void keys_name_what_is_computed(void **state) {
@@ -463,7 +463,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
     cmocka_unit_test_setup_teardown(serial_loops_stay, setup, teardown), cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
     cmocka_unit_test_setup_teardown(sums_in_order_keep_it, setup, teardown),
-    cmocka_unit_test_setup_teardown(chunks_of_a_chain_are_given, setup, teardown),
+    cmocka_unit_test_setup_teardown(chunks_of_a_group_are_given, setup, teardown),
     cmocka_unit_test_setup_teardown(keys_name_what_is_computed, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ static void inputs_of_layers(void **state) { /* numbers of inputs move evenly, o
   }
 }
 
-static void chains_stay_whole(void **state) { /* the last call of one layer and the first of the next are alike */
+static void groups_stay_whole(void **state) { /* the last call of one layer and the first of the next are alike */
   Plan *p = plan_new(*state);
   for (int i = 0; i < 20; i++) call(p, i % 2, 64, i * 64)->group_size = i % 2 ? 0 : 2;
   finds(p, 0, 2, 10, 0);
@@ -197,7 +197,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(too_short, setup, teardown),
     cmocka_unit_test_setup_teardown(nothing_alike, setup, teardown),
     cmocka_unit_test_setup_teardown(inputs_of_layers, setup, teardown),
-    cmocka_unit_test_setup_teardown(chains_stay_whole, setup, teardown),
+    cmocka_unit_test_setup_teardown(groups_stay_whole, setup, teardown),
     cmocka_unit_test_setup_teardown(absent_calls, setup, teardown),
     cmocka_unit_test_setup_teardown(random_lists, setup, teardown),
   };
