@@ -31,7 +31,7 @@ typedef enum {
   F_TENSOR,                /* int64_t: the number of a tensor */
   F_LIST,                  /* int64_t[24]: a list */
   F_NODE,                  /* Ref of a range or a constant of the kernel: its name */
-  F_UNIT                   /* const IsaOp *: its name */
+  F_ISA_OP                   /* const IsaOp *: its name */
 } FieldKind;
 
 typedef struct Field {
@@ -125,7 +125,7 @@ static const Field pending_fields[] = {
 static const Field opts_fields[] = {
   { "staged",  F_NODE, OPTS(staged),  0, 0, 0 },
   { "grouped", F_NODE, OPTS(grouped), 0, 0, 0 },
-  { "unit",    F_UNIT, OPTS(unit),    0, 0, 0 },
+  { "isa_op",  F_ISA_OP, OPTS(isa_op), 0, 0, 0 },
   { "threads", F_INT,  OPTS(threads), 0, 0, MOST_INT },
   { "borders", F_INT,  OPTS(nborders), 0, 0, MAX_PARTS },
 };
@@ -202,7 +202,7 @@ static bool is_absent(const Field *f, const void *at, int rank) {
   case F_KEY: return !*(const char *)at;
   case F_AXES: return all_are(at, rank, f->absent);
   case F_FILL: case F_VALUE: case F_NODE: return !*(const Ref *)at;
-  case F_UNIT: return !*(const IsaOp *const *)at;
+  case F_ISA_OP: return !*(const IsaOp *const *)at;
   case F_REAL: case F_LIST: case F_TENSOR: return false;
   }
   return false;
@@ -230,7 +230,7 @@ static void put_field(Writer *w, const Field *f, const void *record, Ref value, 
   case F_FILL: literal_put(out, (DType)node(ir, *ref)->dt, const_value(node(ir, *ref))); return;
   case F_VALUE: put_name(&w->graph, *ref); return;
   case F_NODE: put_name(&w->inner, *ref); return;
-  case F_UNIT: put_string(out, (*(const IsaOp *const *)at)->name); return;
+  case F_ISA_OP: put_string(out, (*(const IsaOp *const *)at)->name); return;
   case F_TENSOR: sb_printf(out, "%u", refmap_get(&w->tensor, (Ref)*list + 1) - 1); return;
   }
 }
@@ -541,9 +541,9 @@ static void read_field(Parser *p, const Field *f, void *record, Ref value, int *
     if (node(p->ir, *(Ref *)(void *)at)->op != OP_RANGE && node(p->ir, *(Ref *)(void *)at)->op != OP_CONST)
       scan_bad(p, s, "'%.*s' is no range", shown(len), s);
     return;
-  case F_UNIT:
+  case F_ISA_OP:
     s = wanted_string(p, f->name);
-    if (!(*(const IsaOp **)(void *)at = isa_op_named(s, strlen(s)))) scan_bad(p, p->at, "there is no unit '%s'", s);
+    if (!(*(const IsaOp **)(void *)at = isa_op_named(s, strlen(s)))) scan_bad(p, p->at, "there is no instruction '%s'", s);
     return;
   case F_TENSOR:
     *list = ranged(p, f);

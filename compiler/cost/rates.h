@@ -15,7 +15,7 @@
 #endif
 /* clang-format off */
 CALLER(TILE,      "register tiles of a nest: opt/heuristic.c")
-CALLER(MMA,       "tiles of a matrix unit: opt/mma.c")
+CALLER(MMA,       "tiles of a matrix instruction: opt/mma.c")
 CALLER(PARALLEL,  "chunks for threads: group/threads.c")
 CALLER(GROUP,     "kernels that run chunk by chunk together: group/group.c")
 CALLER(WINOGRAD,  "Winograd tiles: graph/winograd.c")

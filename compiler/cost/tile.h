@@ -15,7 +15,7 @@ typedef struct Access {
   /* where it is not: so many values of a range have an element in common, elements to the next; 0: it is neither */
   int64_t run[MAX_RANGES], step[MAX_RANGES];
   int bytes;
-  int group;                   /* elements at a time, for a unit; else 1 */
+  int group;                   /* elements at a time, for a dot-product instruction; else 1 */
   int along[MAX_RANGES];       /* of a window's range, that of the nest it slides along; else -1 */
   double elements, reuse;      /* all that it reads; how often each, by sliding */
   double pieces;               /* loads that a vector is */
@@ -40,7 +40,7 @@ typedef struct Model {
   bool varies[MAX_RANGES];
   bool selects[MAX_RANGES];    /* a short range whose value decides what is computed: unrolled whole */
   int widest;                  /* bytes of the widest element computed with */
-  int group;                   /* terms of the main reduction that a unit takes at a time; else 1 */
+  int group;                   /* terms of the main reduction that an instruction takes at a time; else 1 */
 } Model;
 
 typedef struct Tile {

@@ -6,7 +6,7 @@
 TUNABLE(double, winograd_gain, 0.9, 0, 10, "of the direct sum's cycles", "Winograd tiles must take less: a smaller gain is within the error of the model")
 TUNABLE(double, winograd_amplification, 176, 1, 176, "times", "rounding errors that Winograd tiles may amplify: the greatest of the table in docs/numerics.md")
 TUNABLE(double, padding_gain, 0.9, 0, 10, "of the whole's cycles", "windows split where padding is must take less: a smaller gain is within the error of the model")
-TUNABLE(double, bf16_split_gain, 0.75, 0, 10, "of the direct sum's cycles", "sums of bf16 must take less: no machine with such a unit has timed the choice yet")
+TUNABLE(double, bf16_split_gain, 0.75, 0, 10, "of the direct sum's cycles", "sums of bf16 must take less: no machine with such an instruction has timed the choice yet")
 TUNABLE(int, half_least, 16384, 1, 1073741824, "elements", "a smaller weight costs more time to widen than to read, so it keeps four bytes")
 TUNABLE(int, half_least_dot, 4096, 1, 1073741824, "elements", "the same where an instruction takes halves as they are: below, rounding costs more than it gains")
 TUNABLE(int, quantize_least, 4096, 1, 1073741824, "elements", "a smaller weight costs no time to read, so --weights leaves it alone")

@@ -1,4 +1,4 @@
-/* bf16_split.c: sums of products of floats as longer sums of products of bf16, for units that multiply those.
+/* bf16_split.c: sums of products of floats as longer sums of products of bf16, for instructions that multiply those.
  * needs: weights folded    gives: both factors as terms of bf16, the products of terms as one more summed axis
  * breaks: roundings, within the bound of docs/numerics.md
  *
@@ -35,7 +35,7 @@ static const Scheme exact = { 3, 6, { 4, { 0, 1, 2, 0 }, 0, 3, 5 }, { 3, { 2, 1,
 static const Scheme fast = { 2, 3, { 3, { 0, 1, 0 }, 0, 1, 1 }, { 2, { 1, 0 }, 1, 1, 2 } };
 
 #define LARGEST 0x1.fep127 /* of bf16 */
-#define LEAST 0x1p-102f    /* of weights: below, the last term could be a denormal, which units take for 0 */
+#define LEAST 0x1p-102f    /* of weights: below, the last term could be a denormal, which instructions take for 0 */
 
 /* ---- terms of constants ---- */
 static float bf16_float(uint16_t b) {
@@ -45,7 +45,7 @@ static float bf16_float(uint16_t b) {
   return f;
 }
 
-/* v is finite. As double_to_bits rounds, which would be a quarter of the compile time of a network for such a unit. */
+/* v is finite. As double_to_bits rounds, which would be a quarter of the compile time of a network for such an instruction. */
 static uint16_t nearest_bf16(float v) {
   uint32_t bits;
   if (fabsf(v) > (float)LARGEST) v = copysignf((float)LARGEST, v);
@@ -177,7 +177,7 @@ static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, con
   return split < tunable(ir->ctx, bf16_split_gain) * direct;
 }
 
-typedef struct How { const Scheme *scheme; const Target *target; bool always, faster; } How; /* faster: the unit, for all sums */
+typedef struct How { const Scheme *scheme; const Target *target; bool always, faster; } How; /* faster: for all sums */
 
 /* Products that points have made of windows amplify what is left out: three terms there. */
 static const Scheme *scheme_for(const Contraction *c, const How *how) { return contraction_batched(c) ? &exact : how->scheme; }

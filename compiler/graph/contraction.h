@@ -35,7 +35,7 @@ int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
 /* products of matrices side by side: what points have made of windows, and groups */
 bool contraction_batched(const Contraction *c);
-/* units that add two products at a time can take them along factor f: a summed range of both that is no tap of a window of f */
+/* instructions that add two products at a time can take them along factor f: a summed range of both that is no tap of a window of f */
 bool contraction_pairs(const Contraction *c, int f);
 /* "batch 12, rows 128, columns 128, summed 64, window ..." */
 void contraction_print(const IR *ir, const Contraction *c, Sb *out);

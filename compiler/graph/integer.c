@@ -13,9 +13,9 @@
  * Nothing here knows operators: a value is scaled if it is an integer times a constant, through movement,
  * sums and a comparison with 0. Sums are exact where the original's rounded; the two steps of the third
  * line round once less, as engines for quantised models do. Quantised values are unsigned: signed ones are
- * their unsigned selves minus 128, because dot-product units take bytes of one kind against the other.
+ * their unsigned selves minus 128, because dot-product instructions take bytes of one kind against the other.
  *
- * Where the machine has a unit for signed bytes only, what it multiplies becomes signed again, and what that changes in
+ * Where the machine has an instruction for signed bytes only, what it multiplies becomes signed again, and what that changes in
  * a sum is a constant:
  *
  *     sum(u * w)  ->  sum((u - 128) * w) + 128 * sum(w)

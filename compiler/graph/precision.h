@@ -13,7 +13,7 @@ Precision precision_named(const char *s); /* PREC_COUNT: there is none */
 #else
 PRECISION(FP32, "fp32", "sums in the order that is fastest, windows by points and factors as sums of three bf16 within the bounds of docs/numerics.md")
 PRECISION(STRICT, "fp32-strict", "sums in one order, the same bits from all compilers and machines")
-PRECISION(FAST, "fp32-fast", "as fp32, but factors may be sums of two bf16 where a unit makes that faster")
+PRECISION(FAST, "fp32-fast", "as fp32, but factors may be sums of two bf16 where an instruction makes that faster")
 PRECISION(BF16, "bf16", "as fp32, but weights of sums of products are rounded to bf16")
 PRECISION(FP16, "fp16", "as fp32, but weights of sums of products are rounded to fp16")
 PRECISION(BF16X3, "bf16x3", "as fp32-fast, but always: two bf16 for each factor, three products")

@@ -217,7 +217,7 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
 typedef struct Costs {
   const Target *t;
   double weight_bytes;     /* of the whole graph */
-  double direct;           /* time of a product of the direct sum next to a multiply-add of floats: units for bf16 are faster */
+  double direct;           /* time of a product of the direct sum next to a multiply-add of floats: those of bf16 are faster */
   double direct_bytes;     /* of a weight of it */
   Refs made;               /* sums that came of others here: windows in them stay */
 } Costs;

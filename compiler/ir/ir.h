@@ -74,7 +74,7 @@ typedef enum {             /* what becomes of a range; docs/ir.md */
   RK_UNROLL, RK_PARTIAL,   /* copies: side by side, with accumulators of their own */
   RK_VEC,                  /* lanes */
   RK_THREAD,               /* a loop that threads share */
-  RK_DOT, RK_ROW, RK_DEPTH, /* the group a unit multiplies at a time; rows of a matrix unit's tile; its groups */
+  RK_DOT, RK_ROW, RK_DEPTH, /* the group an instruction multiplies; rows of a matrix instruction's tile; its groups */
   RK_SERIAL,               /* a loop that keeps its order */
   RK_COUNT
 } RangeKind;

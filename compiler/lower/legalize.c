@@ -86,7 +86,7 @@ typedef struct Machine {
   bool functions;          /* functions become arithmetic; else they stay */
 } Machine;
 
-/* Products of a group one after another, for a backend without the unit. */
+/* Products of a group one after another, for a backend without the instruction. */
 static Ref by_product(IR *ir, Ref r, void *arg) {
   const Machine *m = arg;
   const Node *x = node(ir, r), *a = node(ir, dot_x(x)), *b = node(ir, dot_y(x));

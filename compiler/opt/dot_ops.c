@@ -1,11 +1,11 @@
-/* dot_ops.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, unit).
+/* dot_ops.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, instruction).
  *
  * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
  * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
  * The range is split into groups; expand.c makes the innermost part one DOT. A rest of a group is filled
  * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0.
  *
- * A matrix unit takes tiles: some groups, rows (a range that only the shared operand depends on, at any stride) and
+ * A matrix instruction takes tiles: some groups, rows (a range that only the shared operand depends on, at any stride) and
  * lanes (one that only the constant depends on). How many groups follows from the extent, so that none is left.
  *
  * needs: a canonical nest   gives: ranges of kind dot, row and depth in it   keeps: integer sums; floats, up to their order */
@@ -62,12 +62,13 @@ static bool affine(IR *ir, Ref index) {
 }
 
 const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r) {
-  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum)) return "the target has no such unit";
+  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum))
+    return "the target has no such instruction";
   Ref red = reduction_over(ir, nest, r), x, y, rest;
   const Node *n = red ? node(ir, red) : NULL;
   int64_t coef, extent = range_extent(node(ir, r)), more = (extent + u->group - 1) / u->group * u->group - extent;
   if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, red_value(n)), u, &x, &y))
-    return "the unit does not do such a reduction";
+    return "the instruction does not do such a reduction";
   for (int k = 1; k < n->nsrc; k++)
     if (range_kind(node(ir, n->src[k])) != RK_REDUCE) return "the reduction is split already";
   const Node *ix = node(ir, load_index(node(ir, x)));
@@ -98,7 +99,7 @@ static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
 }
 
 const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
-  const IsaOp *u = o->unit;
+  const IsaOp *u = o->isa_op;
   Ref load[2], rest;
   int64_t stride, copies[2] = { 1, 1 }, sums = 1;
   int rows = 0, lanes = 0, turns = 0;
@@ -182,10 +183,10 @@ Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest) {
 
 Ref isa_op_apply(IR *ir, Ref nest, Opts *o) {
   Ref rest;
-  if (!o->unit) return nest;
-  nest = isa_op_group(ir, nest, o->unit, o->grouped, &rest);
+  if (!o->isa_op) return nest;
+  nest = isa_op_group(ir, nest, o->isa_op, o->grouped, &rest);
   opts_replace(o, o->grouped, rest);
-  o->unit = NULL;
+  o->isa_op = NULL;
   return nest;
 }
 

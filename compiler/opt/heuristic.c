@@ -413,7 +413,7 @@ static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts 
   return given;
 }
 
-/* A unit first: the tile is then one of groups. */
+/* An instruction first: the tile is then one of groups. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
   Ref nest = nest_close(ir, n), range, rest;
   const IsaOp *u = isa_op_choose(ir, nest, t, &range);
@@ -428,7 +428,7 @@ int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) 
   for (int k = 0; k < given; k++) {
     opts_replace(&out[k], rest, range);
     out[k].grouped = range;
-    out[k].unit = u;
+    out[k].isa_op = u;
   }
   return given;
 }

@@ -12,7 +12,7 @@ static const char *check_range(const IR *ir, Ref range) {
   const int64_t kind = range_kind(node(ir, range));
   if (kind == RK_THREAD) return "a range counts chunks, which kernels have in common";
   if (kind == RK_SERIAL) return "what a serial loop stores may meet";
-  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "a unit has taken the range";
+  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "an instruction has taken the range";
 }
 
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
@@ -123,7 +123,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   int rests = 0, lanes = 1;
   Refs vec = { 0 };
   Opts grouped = *given, *o = &grouped;
-  const bool tiles = o->unit && o->unit->depth > 1;
+  const bool tiles = o->isa_op && o->isa_op->depth > 1;
   Refs borders = { 0 };
   for (int i = 0; i < o->npeeled && !wrong; i++) wrong = peel_refuses(ir, nest, o->peeled[i]);
   if (wrong) return wrong;
@@ -131,11 +131,12 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   VEC_FREE(&borders);
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
     if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a group have their chunks in common";
-  if (o->unit && (wrong = isa_op_refuses(ir, nest, t, o->unit, o->grouped))) return wrong;
+  if (o->isa_op && (wrong = isa_op_refuses(ir, nest, t, o->isa_op, o->grouped))) return wrong;
   if (tiles && (wrong = isa_op_tiling(ir, nest, o))) return wrong;
   nest = isa_op_apply(ir, nest, o);
   for (int i = 0; i < o->n && !wrong; i++) {
-    wrong = o->opt[i].rows && !tiles ? "only the tiles of a unit have rows" : check_one(ir, nest, t, &o->opt[i], &rests);
+    wrong = o->opt[i].rows && !tiles ? "only tiles of a matrix instruction have rows"
+                                     : check_one(ir, nest, t, &o->opt[i], &rests);
     if (o->opt[i].lanes == 1 || o->opt[i].rows || !opens_range(ir, nest, o->opt[i].range)) continue;
     VEC_PUSH(&vec, o->opt[i].range);
     lanes *= wrong ? 1 : o->opt[i].lanes;
@@ -167,7 +168,7 @@ static bool same_tiles(const IR *ir, Ref nest, Opts a, Opts b) {
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth);
 
 /* A schedule that follows from the one that leaves the nest is as legal as that. So is no other one on the tiles of a matrix
- * unit. */
+ * instruction. */
 static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool tiles, const char *text, int depth) {
   Opts o;
   const char *wrong = opts_scan(ir, p->nest, text, strlen(text), &o);

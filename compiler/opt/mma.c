@@ -1,10 +1,10 @@
-/* mma.c: the schedule of a nest on a matrix unit, by an analytic model of one core.
+/* mma.c: the schedule of a nest with a matrix instruction, by an analytic model of one core.
  *
  * Tiles of x have rows along one range of the nest, those of the constant lanes along another; a block of U by V tiles
  * of sums shares U tiles of x and V of the constant, as far as registers go. A step of the block takes a cycle for
  * each row it multiplies, or the time to load its tiles, whichever is more, and a tenth of the other: half a cycle for
  * each of their rows from the first level of cache, more from the second. After the last step the sums go through memory to
- * vectors. The unit is taken where that is less than a dot-product unit takes, and never for fewer rows than a tile has: where
+ * vectors. It is taken where that is less than a dot-product instruction takes, and never for fewer rows than a tile has: where
  * weights are read once for a few of them, memory is the limit.
  *
  * needs: a canonical nest, a target with a matrix unit   gives: opts that opts_check lets pass   breaks: nothing */
@@ -12,7 +12,7 @@
 #include <math.h>
 
 typedef struct Product {       /* a contraction, for one of its reduction's ranges */
-  const IsaOp *unit;
+  const IsaOp *isa_op;
   Ref nest, range, load[2];    /* of x and of the constant */
   double steps;                /* of tiles, for each result */
   int depth;
@@ -42,7 +42,7 @@ static void find_turns(IR *ir, Product *p, int k) {
 }
 
 static bool product_open(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref range, Product *p) {
-  *p = (Product){ .unit = u, .nest = nest, .range = range };
+  *p = (Product){ .isa_op = u, .nest = nest, .range = range };
   if (u->depth == 1 || isa_op_refuses(ir, nest, t, u, range)) return false;
   const Node *red = node(ir, isa_op_operands(ir, nest, u, range, p->load));
   int64_t groups = (range_extent(node(ir, range)) + u->group - 1) / u->group;
@@ -62,7 +62,7 @@ static bool product_open(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref 
 
 /* Cycles of a block of u by v tiles */
 static double block_cycles(const Product *p, const Target *t, int rows, int u, int v) {
-  double panel = (double)(u * rows + v * p->unit->lanes) * p->steps * p->depth * 4;
+  double panel = (double)(u * rows + v * p->isa_op->lanes) * p->steps * p->depth * 4;
   const double near = rate(t, MMA_LOAD, MMA), far = stays(t, BY_MMA, 1, panel) ? near : rate(t, MMA_LOAD_FAR, MMA);
   double multiply = (double)u * v * rows * rate(t, MMA_MULTIPLY, MMA);
   double load = p->loads[0] * u * rows * near + p->loads[1] * v * p->depth * far;
@@ -105,7 +105,7 @@ static void search_blocks(IR *ir, const Product *p, const Target *t, Block b, Bl
     b.copied = x->src[k];
     if (!only(ir, p, 0, b.copied)) continue;
     for (b.u = 1; b.u < TILE_REGISTERS; b.u++) {
-      b.rows = even_rows(range_extent(node(ir, b.row)), p->unit->rows, b.copied == b.row ? b.u : 1);
+      b.rows = even_rows(range_extent(node(ir, b.row)), p->isa_op->rows, b.copied == b.row ? b.u : 1);
       for (b.v = 1; b.v < TILE_REGISTERS; b.v++) {
         double c = fits(ir, &b) ? nest_cycles(ir, p, t, &b) : *cost;
         if (c >= *cost) continue;
@@ -120,7 +120,7 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
   const Node *x = node(ir, p->nest);
   for (int i = x->nsrc - 1; i > 0; i--)
     for (int k = x->nsrc - 1; k > 0; k--) {
-      Block b = { .row = x->src[i], .lane = x->src[k], .lanes = p->unit->lanes };
+      Block b = { .row = x->src[i], .lane = x->src[k], .lanes = p->isa_op->lanes };
       if (!only(ir, p, 0, b.row) || !only(ir, p, 1, b.lane)) continue;
       while (b.lanes > range_extent(node(ir, b.lane))) b.lanes /= 2;
       search_blocks(ir, p, t, b, best, cost);
@@ -141,7 +141,7 @@ static int row_block(const IR *ir, const Product *p, const Target *t, const Bloc
 }
 
 static Opts opts_of(const IR *ir, const Target *t, const Product *p, const Block *b) {
-  Opts o = { .unit = p->unit, .grouped = p->range };
+  Opts o = { .isa_op = p->isa_op, .grouped = p->range };
   bool same = b->copied == b->row;
   o.opt[o.n++] = (Opt){ .range = b->row, .unroll = same ? b->u : 1, .lanes = b->rows, .rows = true };
   if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
@@ -159,7 +159,7 @@ static Opts opts_of(const IR *ir, const Target *t, const Product *p, const Block
 static double results(IR *ir, const Product *p, double *products) {
   const Node *x = node(ir, p->nest);
   double rows = 1;
-  *products = p->steps * p->depth * p->unit->group;
+  *products = p->steps * p->depth * p->isa_op->group;
   for (int k = 1; k < x->nsrc; k++) {
     *products *= (double)range_extent(node(ir, x->src[k]));
     if (only(ir, p, 0, x->src[k])) rows *= (double)range_extent(node(ir, x->src[k]));

@@ -1,7 +1,7 @@
 /* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
  * r0 * (U * L) + u * L + lane. U * L may leave a rest, which becomes a nest of its own with a schedule of its own;
  * a reduction leaves its rest as a second reduction. Before all that, groups
- * of a range's values go to a dot-product unit, and loops are put in order: a range in blocks of B values is
+ * of a range's values go to a dot-product instruction, and loops are put in order: a range in blocks of B values is
  * b * B + r then, and tiles are those of r. A schedule is complete here: it has a schedule for each rest and each border
  * (opts_complete in heuristic.c), and nobody is asked for one.
  *
@@ -180,8 +180,8 @@ static void narrow_lanes(Opt *p, int64_t rest) {
 
 /* What o leaves of a nest beside the tiles: first the borders of peeled ranges, then the rests of tiles and blocks. A rest along
  * a range without lanes keeps the schedule of the others, so that it reads the same packed weights, and so does that of a matrix
- * unit, which narrower tiles do. A border and a rest of lanes have a schedule of their own. Rests are cut first of all: they
- * are scheduled from whole ranges. */
+ * instruction, which narrower tiles do. A border and a rest of lanes have a schedule of their own. Rests are cut first of all:
+ * they are scheduled from whole ranges. */
 static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   bool tiles = false;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;

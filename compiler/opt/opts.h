@@ -26,8 +26,8 @@ typedef struct Opts {
   int npeeled;
   Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
-  Ref grouped;             /* range whose values go to a unit in groups, before all else: its opt means the groups; 0: none */
-  const struct IsaOp *unit; /* dot_ops.h; NULL: none */
+  Ref grouped;             /* range whose values an instruction takes in groups, before all else: its opt means these; 0: none */
+  const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
   int nparts, nborders;    /* schedules of the nests that it leaves (Remnant), in their order, the borders first */
   const char *part[MAX_PARTS]; /* in text, each in terms of its own nest; complete: as many as there are such nests */

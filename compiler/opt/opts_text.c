@@ -12,9 +12,9 @@
 #include <string.h>
 
 /* ---- the words: what stands behind the range, which the last one has none of ---- */
-typedef enum { A_NOTHING, A_NUMBER, A_UNIT, A_PART } Argument;
+typedef enum { A_NOTHING, A_NUMBER, A_ISA_OP, A_PART } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
-  { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_UNIT },
+  { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_ISA_OP },
   { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
   { "border", A_PART }, { "rest", A_PART },
 };
@@ -31,7 +31,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
     if (p->lanes > 1) sb_printf(out, " %s(r%d,%d)", p->rows ? "rows" : "vec", at, p->lanes);
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }
-  if (o->unit) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->unit->name);
+  if (o->isa_op) sb_printf(out, " tc(r%d,%s)", range_place(&ranges, o->grouped), o->isa_op->name);
   for (int i = 0; i < o->nmoved; i++) {
     const int at = range_place(&ranges, o->moved[i].range);
     if (o->moved[i].block) sb_printf(out, " tile(r%d,%d)", at, o->moved[i].block);
@@ -62,7 +62,7 @@ static bool take_number(const char **at, const char *end, int *out) {
   return *at > start;
 }
 
-static bool take_unit(const char **at, const char *end, const IsaOp **u) {
+static bool take_isa_op(const char **at, const char *end, const IsaOp **u) {
   const char *start = *at;
   while (*at < end && **at != ')') ++*at;
   return (*u = isa_op_named(start, (size_t)(*at - start))) != NULL;
@@ -85,7 +85,7 @@ static const char *set_move(Opts *o, Ref range, int block) {
   return NULL;
 }
 
-static const char *set_opt(Opts *o, int word, Ref range, int n, const IsaOp *unit) {
+static const char *set_opt(Opts *o, int word, Ref range, int n, const IsaOp *isa_op) {
   if (word == W_OUTER || word == W_TILE) return set_move(o, range, n);
   if (word == W_PEEL) {
     for (int i = 0; i < o->npeeled; i++)
@@ -100,9 +100,9 @@ static const char *set_opt(Opts *o, int word, Ref range, int n, const IsaOp *uni
     return NULL;
   }
   if (word == W_TC) {
-    if (o->unit) return "two ranges go to units";
+    if (o->isa_op) return "two ranges are taken in groups";
     o->grouped = range;
-    o->unit = unit;
+    o->isa_op = isa_op;
     return NULL;
   }
   Opt *p = opt_of(o, range);
@@ -151,7 +151,7 @@ const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o) {
   if (!take(&at, end, "{")) wrong = "it does not begin with '{'";
   while (!wrong && take(&at, end, " ") && !(closed = take(&at, end, "}"))) {
     int word = 0, place = 0, number = 0;
-    const IsaOp *unit = NULL;
+    const IsaOp *isa_op = NULL;
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
     if (word == WORDS) wrong = "an opt is unknown";
     else if (word == W_THREADS) wrong = take_threads(&at, end, o);
@@ -160,11 +160,11 @@ const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o) {
              (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
              (words[word].argument == A_NUMBER && !take_number(&at, end, &number)))
       wrong = "an opt is malformed";
-    else if (words[word].argument == A_UNIT && !take_unit(&at, end, &unit)) wrong = "there is no such unit";
+    else if (words[word].argument == A_ISA_OP && !take_isa_op(&at, end, &isa_op)) wrong = "there is no such instruction";
     else if (!take(&at, end, ")")) wrong = "an opt is malformed";
     else if ((size_t)place >= ranges.n) wrong = "the nest has no such range";
     else if (words[word].argument == A_NUMBER && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
-    else wrong = set_opt(o, word, ranges.p[place], number, unit);
+    else wrong = set_opt(o, word, ranges.p[place], number, isa_op);
   }
   if (!wrong && (at != end || !closed)) wrong = "it does not end with ' }'";
   VEC_FREE(&ranges);

@@ -1,6 +1,6 @@
 /* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
  * results, another order of loops, a range in other blocks, a border cut off or not, panels of the outermost range copied or not,
- * another unit, and two tiles changed against each other. */
+ * another instruction, and two tiles changed against each other. */
 #include "../opt/dot_ops.h"
 #include "tune.h"
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct Dense { /* a schedule by place of range */
   struct { int range, block; } moved[MAX_MOVES];
   uint32_t peeled;     /* bits */
   int staged, grouped; /* -1: none */
-  const IsaOp *unit;
+  const IsaOp *isa_op;
 } Dense;
 
 typedef struct Walk {
@@ -29,14 +29,14 @@ static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 
 enum { TILES = sizeof tiles / sizeof *tiles };
 
 static Dense dense_of(const Walk *w, const Opts *o) {
-  Dense d = { .nmoved = o->nmoved, .staged = -1, .grouped = -1, .unit = o->unit };
+  Dense d = { .nmoved = o->nmoved, .staged = -1, .grouped = -1, .isa_op = o->isa_op };
   for (int i = 0; i < o->nmoved; i++) {
     d.moved[i].range = range_place(&w->ranges, o->moved[i].range);
     d.moved[i].block = o->moved[i].block;
   }
   for (int i = 0; i < o->npeeled; i++) d.peeled |= 1u << range_place(&w->ranges, o->peeled[i]);
   if (o->staged) d.staged = range_place(&w->ranges, o->staged);
-  if (o->unit) d.grouped = range_place(&w->ranges, o->grouped);
+  if (o->isa_op) d.grouped = range_place(&w->ranges, o->grouped);
   for (int i = 0; i < MAX_RANGES; i++) d.unroll[i] = d.lanes[i] = 1;
   for (int i = 0; i < o->n; i++) {
     int at = range_place(&w->ranges, o->opt[i].range);
@@ -65,7 +65,7 @@ static void try(const Walk *w, const Dense *d) {
   for (int i = w->own - 1; i >= 0 && o.npeeled < MAX_PEELED; i--)
     if (d->peeled >> i & 1) o.peeled[o.npeeled++] = w->ranges.p[i];
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
-  if (d->unit) o.unit = d->unit, o.grouped = w->ranges.p[d->grouped];
+  if (d->isa_op) o.isa_op = d->isa_op, o.grouped = w->ranges.p[d->grouped];
   if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > tunable(w->ir->ctx, tune_variant_statements))
     return;
   Sb text = { 0 };
@@ -169,11 +169,11 @@ static void both_in_lanes(const Walk *w, const Dense *d, int outer, int inner) {
 
 static void other_units(const Walk *w, const Dense *d) {
   Dense x = *d;
-  x.unit = NULL;
-  if (d->unit) try(w, &x);
-  for (x.unit = isa_op_table; x.unit->name; x.unit++)
+  x.isa_op = NULL;
+  if (d->isa_op) try(w, &x);
+  for (x.isa_op = isa_op_table; x.isa_op->name; x.isa_op++)
     for (x.grouped = w->own; x.grouped < (int)w->ranges.n; x.grouped++)
-      if ((w->t->features & x.unit->needs) == x.unit->needs && (x.unit != d->unit || x.grouped != d->grouped)) try(w, &x);
+      if ((w->t->features & x.isa_op->needs) == x.isa_op->needs && (x.isa_op != d->isa_op || x.grouped != d->grouped)) try(w, &x);
 }
 
 static int near_tile(int n, int by) { /* the tile `by` steps up the list */
