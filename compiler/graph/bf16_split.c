@@ -179,7 +179,7 @@ static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, con
 
 typedef struct How { const Scheme *scheme; const Target *target; bool always, faster; } How; /* faster: for all sums */
 
-/* Products that points have made of windows amplify what is left out: three terms there. */
+/* Products of Winograd tiles amplify what is left out: three terms there. */
 static const Scheme *scheme_for(const Contraction *c, const How *how) { return contraction_batched(c) ? &exact : how->scheme; }
 
 static Ref rule_split(IR *ir, Ref r, void *arg) {

@@ -33,7 +33,7 @@ bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is none, or it
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* the element of factor f's base in row-major order: begin + sum of range i x coef[i] */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
-/* products of matrices side by side: what points have made of windows, and groups */
+/* products of matrices side by side: of Winograd tiles, and of groups */
 bool contraction_batched(const Contraction *c);
 /* instructions that add two products at a time can take them along factor f: a summed range of both that is no tap of a window of f */
 bool contraction_pairs(const Contraction *c, int f);

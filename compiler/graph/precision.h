@@ -11,7 +11,7 @@ extern const char *const precision_name[PREC_COUNT];
 Precision precision_named(const char *s); /* PREC_COUNT: there is none */
 #endif
 #else
-PRECISION(FP32, "fp32", "sums in the order that is fastest, windows by points and factors as sums of three bf16 within the bounds of docs/numerics.md")
+PRECISION(FP32, "fp32", "sums in the order that is fastest, windows in Winograd tiles and factors as sums of three bf16 within the bounds of docs/numerics.md")
 PRECISION(STRICT, "fp32-strict", "sums in one order, the same bits from all compilers and machines")
 PRECISION(FAST, "fp32-fast", "as fp32, but factors may be sums of two bf16 where an instruction makes that faster")
 PRECISION(BF16, "bf16", "as fp32, but weights of sums of products are rounded to bf16")

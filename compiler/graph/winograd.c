@@ -1,9 +1,9 @@
-/* winograd.c: windows with fewer products.
+/* winograd.c: windows with fewer products: Winograd tiles.
  * needs: a folded graph    gives: sums over windows as products of transforms, where the model of cost
  * says so    breaks: roundings, within the bound of docs/numerics.md
  *
  * A correlation with r taps gives m results from t = m + r - 1 elements. Both are polynomials: taken at t
- * points, their product costs t multiplications in place of m * r (Toom, Cook; Winograd for two axes at
+ * interpolation points, their product costs t multiplications in place of m * r (Toom, Cook; Winograd for two axes at
  * once), and the points are few and fixed, so that going there and back is a product with small constant
  * matrices:
  *
@@ -29,7 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_TILE = 8, MAX_WINDOWS = 3, MAX_AXES = 2, MAP_BLOCK = 16 }; /* windows of a sum; of which by points */
+enum { MAX_TILE = 8, MAX_WINDOWS = 3, MAX_AXES = 2, MAP_BLOCK = 16 }; /* windows of a sum; of which in tiles */
 
 /* ---- the matrices of F(m, r), t = m + r - 1 ---- */
 typedef struct Transform {
@@ -412,7 +412,7 @@ static void ordered(const Windows *v, int *order) {
       if (kind == (v->role[a] == v->channel ? 2 : v->group >= 0 && v->role[a] == v->group)) order[at++] = a;
 }
 
-/* The tiles as [t, (t,) axes of x in that order, with tiles where windows by points were] */
+/* The tiles as [t, (t,) axes of x in that order, with tiles in place of windows] */
 static Ref tiles_of(IR *ir, const Windows *v) {
   Ref x = v->c.base[v->x], inner = x;
   const Node *n = node(ir, x);

@@ -1,4 +1,4 @@
-/* winograd.c (unit test): contractions found from structure, and sums over windows rewritten by points, by all
+/* winograd.c (unit test): contractions found from structure, and sums over windows rewritten in tiles, by all
  * that there are: the same function as before, within the bound that docs/numerics.md states. */
 #include "../../compiler/graph/winograd.c"
 #include "../../compiler/interp/interp.h"
