@@ -62,29 +62,29 @@ void template_fill(const char *name, const WordSet *words, Sb *out);
 void template_expand(const char *name, const Word *words, Sb *out); /* words that are known beforehand */
 
 /* ---- reroll.c ---- */
-/* Calls that repeat: call j of round i, both from 0 on, runs kernel first + i * period + j. */
+/* Calls that repeat: call j of iteration i, both from 0 on, runs kernel first + i * period + j. */
 typedef struct Repeat { size_t first, period, times; } Repeat;
 typedef VEC(Repeat) Repeats;
 typedef struct CallPlace { int64_t slot, at; } CallPlace; /* of a buffer: the number of an input, output or state; bytes */
 typedef struct CallMoves {
-  CallPlace by;                /* from one round to the next */
+  CallPlace by;                /* from one iteration to the next */
   bool table, leaps;       /* bytes, the number: not by as much each time */
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* to be freed */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: it is called once */
-bool starts_iteration(const Repeat *s, size_t kernel); /* it is a call of the first round, or of no stretch */
+bool starts_iteration(const Repeat *s, size_t kernel); /* it is a call of the first iteration, or of no repeat */
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
-/* of a kernel of the first round; s NULL: none */
+/* of a kernel of the first iteration; s NULL: none */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its bytes need 64 bits */
 
 /* ---- places.c ---- */
-void check_places(const Plan *p, const Repeats *rolled, int64_t weight_bytes); /* what calls point to holds their buffers */
+void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes); /* what calls point to holds their buffers */
 
 /* ---- kernels.c; texts live in the model's arena ---- */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* what each kernel came from; lives in the model's arena */
-const char *kernels_text(const Plan *p, const Repeats *rolled); /* all of them */
+const char *kernels_text(const Plan *p, const Repeats *repeats); /* all of them */
 /* a list of the parts into which an executor may divide each; 0: it is not here */
 const char *chunks_text(const Plan *p, const char *type);
 const char *groups_text(const Plan *p, const char *type); /* a list of how many run together from each on */
@@ -94,7 +94,7 @@ typedef struct JobForm {
   const char *linkage, *name;
 } JobForm;
 /* the function that calls kernels by their number */
-const char *job_text(const Plan *p, const Repeats *rolled, const JobForm *f);
+const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
 /* ---- code.c ---- */
 const CodeForm *code_form(const BundleOptions *o); /* a row of the backend's */
@@ -111,7 +111,7 @@ struct Rendering {         /* what the texts of a bundle are made from */
   const char *interface;   /* digest */
   const char *weights_sha256;
   const char **in, **out;  /* names of fields */
-  Repeats rolled;        /* calls of base that repeat */
+  Repeats repeats;       /* calls of base that repeat */
   bool groups;             /* some kernels run chunk by chunk together */
 };
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
@@ -124,8 +124,8 @@ const char *module_size(const Plan *p);        /* the type of sizes */
 const char *module_section(const Plan *p, const char *begins, const char *name);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
 const char *module_nulls(const Rendering *r);  /* %null: a pointer that must be there is not */
-const char *module_tables(const Rendering *r); /* of places in rounds */
-const char *module_rounds(const Rendering *r); /* %call and %i, what %kernel is */
+const char *module_tables(const Rendering *r); /* of places in iterations */
+const char *module_iterations(const Rendering *r); /* %call and %i, what %kernel is */
 const char *module_calls(const Rendering *r);  /* a block for each call */
 const char *module_cases(const Rendering *r);
 const char *module_check_weights(const Rendering *r); /* a function, with what it needs */

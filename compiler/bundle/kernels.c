@@ -1,5 +1,5 @@
 /* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C.
- * Of calls that repeat (reroll.c) there is one case for all rounds. */
+ * Of calls that repeat (reroll.c) there is one case for all iterations. */
 #include "bundle.h"
 
 static int by_index(const void *a, const void *b) {
@@ -73,12 +73,12 @@ static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
 /* The calls of a plan as C: where it goes, and what it is made from. */
 typedef struct Calls {
   const Plan *p;
-  const Repeats *rolled;
+  const Repeats *repeats;
   const JobForm *form;
   Sb *o;
 } Calls;
 
-/* A number in round i, that is `first` in the first one. */
+/* A number in iteration i, that is `first` in the first one. */
 static void put_round(int64_t first, int64_t by, Sb *o) {
   sb_printf(o, "%lld", (long long)first);
   if (by) sb_puts(o, " + i");
@@ -153,7 +153,7 @@ static void put_buffer(const Calls *c, const Repeat *s, int k, size_t buffer) {
 /* The call of kernel k, for chunks from and to by these names. */
 static void put_call(const Calls *c, int k, const char *from, const char *to) {
   const Kernel *kernel = &c->p->kernels.p[k];
-  const Repeat *s = repeat_of(c->rolled, (size_t)k);
+  const Repeat *s = repeat_of(c->repeats, (size_t)k);
   sb_printf(c->o, "k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     if (i) sb_puts(c->o, ", ");
@@ -167,7 +167,7 @@ static void put_call(const Calls *c, int k, const char *from, const char *to) {
  * share. */
 static void put_case(const Calls *c, int k) {
   const Kernel *first = &c->p->kernels.p[k];
-  const Repeat *s = repeat_of(c->rolled, (size_t)k);
+  const Repeat *s = repeat_of(c->repeats, (size_t)k);
   sb_printf(c->o, "  case %d:", k);
   if (first->group_size == 1) {
     sb_puts(c->o, " ");
@@ -187,14 +187,14 @@ static void put_case(const Calls *c, int k) {
   sb_puts(c->o, "    }\n    break;\n");
 }
 
-const char *kernels_text(const Plan *p, const Repeats *rolled) {
+const char *kernels_text(const Plan *p, const Repeats *repeats) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
   const char *const *comment = p->in->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
     const bool own = kernel->code == (int)k; /* else it runs the function of one before it */
-    const Repeat *again = repeat_of(rolled, k);
+    const Repeat *again = repeat_of(repeats, k);
     if (!kernel->text) continue;             /* a variant's baseline has it */
     if (!starts_iteration(again, k)) {
       const size_t end = again->first + again->period * again->times - 1;
@@ -216,10 +216,10 @@ const char *kernels_text(const Plan *p, const Repeats *rolled) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-/* Where the buffers of calls are that repeat, if they do not move by as much each round. */
+/* Where the buffers of calls are that repeat, if they do not move by as much each iteration. */
 static void put_tables(const Calls *c) {
   for (size_t k = 0; k < c->p->kernels.n; k++) {
-    const Repeat *s = repeat_of(c->rolled, k);
+    const Repeat *s = repeat_of(c->repeats, k);
     if (!s || !starts_iteration(s, k)) continue;
     for (size_t b = 0; b < c->p->kernels.p[k].bufs.n; b++) {
       if (!call_moves(c->p, s, k, b).table) continue;
@@ -230,11 +230,11 @@ static void put_tables(const Calls *c) {
   }
 }
 
-/* Which call a kernel is, in which round. */
-static const char *rounds_text(const Plan *p, const Repeats *rolled) {
+/* Which call a kernel is, in which iteration. */
+static const char *iterations_text(const Plan *p, const Repeats *repeats) {
   Sb s = { 0 };
-  for (size_t i = 0; i < rolled->n; i++) {
-    const Repeat *x = &rolled->p[i];
+  for (size_t i = 0; i < repeats->n; i++) {
+    const Repeat *x = &repeats->p[i];
     sb_printf(&s, "  if (k >= %zu && k < %zu) i = (k - %zu) / %zu, k -= (int)i * %zu;\n", x->first,
               x->first + x->period * x->times, x->first, x->period, x->period);
   }
@@ -243,7 +243,7 @@ static const char *rounds_text(const Plan *p, const Repeats *rolled) {
 
 static void put_cases(const Calls *c, size_t from, size_t to) {
   for (size_t k = from; k < to && k < c->p->kernels.n; k++)
-    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_iteration(repeat_of(c->rolled, k), k))
+    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_iteration(repeat_of(c->repeats, k), k))
       put_case(c, (int)k);
 }
 
@@ -251,16 +251,16 @@ static void put_cases(const Calls *c, size_t from, size_t to) {
 typedef struct Function { const char *linkage, *name, *per, *calls; bool block; } Function;
 
 static void put_function(const Calls *c, const Function *f, Sb *o) {
-  const bool rolled = c->rolled->n;
+  const bool repeats = c->repeats->n;
   const Word words[] = {
     { "net", c->form->net },
     { "linkage", f->linkage },
     { "run_kernel", f->name },
     { "states", word_if(c->p->memory.states.n) },
-    { "call", rolled && f->block ? "int k, int64_t i, " : "" },
-    { "number", rolled ? "k" : "job->kernel" },
-    { "rounds", rolled && !f->block ? rounds_text(c->p, c->rolled) : "" },
-    { "rolled", word_if(rolled) },
+    { "call", repeats && f->block ? "int k, int64_t i, " : "" },
+    { "number", repeats ? "k" : "job->kernel" },
+    { "iterations", repeats && !f->block ? iterations_text(c->p, c->repeats) : "" },
+    { "repeats", word_if(repeats) },
     { "per", f->per },
     { "calls", f->calls },
     { NULL, NULL },
@@ -268,13 +268,13 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
   template_expand("calls.c.in", words, o);
 }
 
-const char *job_text(const Plan *p, const Repeats *rolled, const JobForm *f) {
+const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
   Arena *m = &p->ir->ctx->model;
   const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { NULL, NULL } };
   const size_t most = (size_t)tunable(p->ir->ctx, calls_of_function);
   const size_t blocks = p->kernels.n ? (p->kernels.n + most - 1) / most : 1;
   Sb s = { 0 }, calls = { 0 }, cases = { 0 };
-  const Calls c = { p, rolled, f, &cases }, tables = { p, rolled, f, &s };
+  const Calls c = { p, repeats, f, &cases }, tables = { p, repeats, f, &s };
   template_expand("job.c.in", words, &s);
   put_tables(&tables);
   for (size_t b = 0; b < blocks; b++) {
@@ -283,7 +283,7 @@ const char *job_text(const Plan *p, const Repeats *rolled, const JobForm *f) {
     if (blocks > 1 && !cases.n) continue; /* all of it repeats what was before */
     const Function block = { blocks > 1 ? "TGC_KERNEL " : f->linkage, name, "", sb_keep(&cases, m), blocks > 1 };
     put_function(&c, &block, &s);
-    sb_printf(&calls, "  case %zu: %s(p, %sbegin, end); break;\n", b, name, rolled->n ? "k, i, " : "");
+    sb_printf(&calls, "  case %zu: %s(p, %sbegin, end); break;\n", b, name, repeats->n ? "k, i, " : "");
   }
   const Function whole = { f->linkage, f->name, arena_printf(m, " / %zu", most), sb_keep(&calls, m), false };
   if (blocks > 1) put_function(&c, &whole, &s);

@@ -31,7 +31,7 @@ const char *module_nulls(const Rendering *r) {
 /* A call in the function of calls: of what kernel, and how it repeats. */
 typedef struct Call { const Plan *p; const Repeat *s; int k; Sb *o; } Call;
 
-/* A number in round %i, that is `first` in the first one, as an operand: "128", or the name of a value */
+/* A number in iteration %i, that is `first` in the first one, as an operand: "128", or the name of a value */
 static const char *put_round(const Call *c, int64_t first, int64_t by, const char *name) {
   Arena *m = &c->p->ir->ctx->model;
   if (!by) return arena_printf(m, "%lld", (long long)first);
@@ -97,9 +97,9 @@ static void put_buffer(const Call *c, size_t buffer) {
 }
 
 /* One call of a kernel: its buffers as pointers, then the call, for chunks from and to by these names. */
-static void put_call(const Plan *p, const Repeats *rolled, int k, const char *from, const char *to, Sb *s) {
+static void put_call(const Plan *p, const Repeats *repeats, int k, const char *from, const char *to, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
-  const Call c = { p, repeat_of(rolled, (size_t)k), k, s };
+  const Call c = { p, repeat_of(repeats, (size_t)k), k, s };
   for (size_t i = 0; i < kernel->bufs.n; i++) put_buffer(&c, i);
   sb_printf(s, "  call void @k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
@@ -108,28 +108,28 @@ static void put_call(const Plan *p, const Repeats *rolled, int k, const char *fr
 }
 
 /* The kernels of a group for one chunk after another, in the pieces of memory that belong to the first share. */
-static void put_group(const Plan *p, const Repeats *rolled, int k, Sb *s) {
+static void put_group(const Plan *p, const Repeats *repeats, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
   sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c,
             first->chunks_per_task);
-  sb_printf(s, "  br label %%group%d\n", k);
-  sb_printf(s, "group%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%group%d ]\n", k, c, c, k, c, k);
+  sb_printf(s, "  br label %%chain%d\n", k);
+  sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
   sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);
-  for (int i = k; i < k + first->group_size; i++) put_call(p, rolled, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
-  sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%group%d, label %%done\n", c, c, c, c, k);
+  for (int i = k; i < k + first->group_size; i++) put_call(p, repeats, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
+  sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
 }
 
-static bool is_case(const Plan *p, const Repeats *rolled, size_t k) {
-  return p->kernels.p[k].group_size && starts_iteration(repeat_of(rolled, k), k);
+static bool is_case(const Plan *p, const Repeats *repeats, size_t k) {
+  return p->kernels.p[k].group_size && starts_iteration(repeat_of(repeats, k), k);
 }
 
 const char *module_tables(const Rendering *r) {
   const Plan *p = r->p;
-  const Repeats *rolled = &r->rolled;
+  const Repeats *repeats = &r->repeats;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
-    const Repeat *x = repeat_of(rolled, k);
+    const Repeat *x = repeat_of(repeats, k);
     if (!x || !starts_iteration(x, k)) continue;
     for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
       if (!call_moves(p, x, k, b).table) continue;
@@ -143,33 +143,33 @@ const char *module_tables(const Rendering *r) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *module_rounds(const Rendering *r) {
+const char *module_iterations(const Rendering *r) {
   const Plan *p = r->p;
-  const Repeats *rolled = &r->rolled;
+  const Repeats *repeats = &r->repeats;
   Sb s = { 0 };
-  const char *round = "0", *call = "%kernel";
-  for (size_t n = 0; n < rolled->n; n++) {
-    const Repeat *x = &rolled->p[n];
+  const char *iteration = "0", *call = "%kernel";
+  for (size_t n = 0; n < repeats->n; n++) {
+    const Repeat *x = &repeats->p[n];
     const char *name = arena_printf(&p->ir->ctx->model, "%%rolled%zu", n);
     sb_printf(&s, "  %s.off = sub i32 %%kernel, %zu\n", name, x->first);
     sb_printf(&s, "  %s.here = icmp ult i32 %s.off, %zu\n", name, name, x->period * x->times);
     sb_printf(&s, "  %s.i = udiv i32 %s.off, %zu\n  %s.j = urem i32 %s.off, %zu\n", name, name, x->period, name, name, x->period);
     sb_printf(&s, "  %s.k = add i32 %s.j, %zu\n", name, name, x->first);
-    sb_printf(&s, "  %s.round = select i1 %s.here, i32 %s.i, i32 %s\n", name, name, name, round);
-    sb_printf(&s, "  %s = select i1 %s.here, i32 %s.k, i32 %s\n", n + 1 < rolled->n ? name : "%call", name, name, call);
-    round = arena_printf(&p->ir->ctx->model, "%s.round", name);
+    sb_printf(&s, "  %s.round = select i1 %s.here, i32 %s.i, i32 %s\n", name, name, name, iteration);
+    sb_printf(&s, "  %s = select i1 %s.here, i32 %s.k, i32 %s\n", n + 1 < repeats->n ? name : "%call", name, name, call);
+    iteration = arena_printf(&p->ir->ctx->model, "%s.round", name);
     call = name;
   }
-  if (rolled->n) sb_printf(&s, "  %%i = zext i32 %s to i64\n", round);
+  if (repeats->n) sb_printf(&s, "  %%i = zext i32 %s to i64\n", iteration);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
 const char *module_cases(const Rendering *r) {
   const Plan *p = r->p;
-  const Repeats *rolled = &r->rolled;
+  const Repeats *repeats = &r->repeats;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++)
-    if (is_case(p, rolled, k)) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
+    if (is_case(p, repeats, k)) sb_printf(&s, " i32 %zu, label %%case%zu", k, k);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
@@ -192,16 +192,16 @@ const char *module_float_leave(const Rendering *r) { return r->o->keep_denormals
 
 const char *module_calls(const Rendering *r) {
   const Plan *p = r->p;
-  const Repeats *rolled = &r->rolled;
+  const Repeats *repeats = &r->repeats;
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
-    if (!is_case(p, rolled, k)) continue;
+    if (!is_case(p, repeats, k)) continue;
     if (p->kernels.p[k].group_size > 1) {
-      put_group(p, rolled, (int)k, &s);
+      put_group(p, repeats, (int)k, &s);
       continue;
     }
     sb_printf(&s, "case%zu:\n", k);
-    put_call(p, rolled, (int)k, "%begin", "%end", &s);
+    put_call(p, repeats, (int)k, "%begin", "%end", &s);
     sb_puts(&s, "  br label %done\n");
   }
   return sb_keep(&s, &p->ir->ctx->model);

@@ -1,7 +1,7 @@
 /* places.c: proves that calls give kernels memory that holds their buffers.
  *
  * Each kernel's program is proved to touch its buffers only (lower/bounds.c), counted from their first elements. Here the
- * pointers that calls pass are computed as the text of the calls does: place of the first round, step of a round or row of a
+ * pointers that calls pass are computed as the text of the calls does: place of the first iteration, step of each or row of a
  * table, pointers moved to where a kernel begins, the piece of a share of chunks, the cursor of a state. From each the buffer
  * must lie inside the region that it belongs to: an input, an output, the weights, the intermediate values, a state.
  *
@@ -28,24 +28,24 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
   BUG("a kernel is given what is its own");
 }
 
-/* Where the call in this round of the repeat points to: the repeat's kernel is the one of the first round. */
-static int64_t pointer_of(const Plan *p, const Repeat *s, const CallMoves *m, size_t kernel, size_t round, size_t buffer) {
-  if (m->table) return call_place(p, kernel + round * s->period, buffer).at;
-  return call_place(p, kernel, buffer).at + (int64_t)round * m->by.at;
+/* Where the call in this iteration of the repeat points to: the repeat's kernel is the one of the first iteration. */
+static int64_t pointer_of(const Plan *p, const Repeat *s, const CallMoves *m, size_t kernel, size_t iteration, size_t buffer) {
+  if (m->table) return call_place(p, kernel + iteration * s->period, buffer).at;
+  return call_place(p, kernel, buffer).at + (int64_t)iteration * m->by.at;
 }
 
-/* first: the kernel whose call stands for this one, `round` rounds before it; m: how that call moves the buffer */
-static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, size_t k, size_t first, size_t round, size_t buffer,
-                         int64_t weight_bytes) {
+/* first: the kernel whose call stands for this one, `iteration` iterations before it; m: how that call moves the buffer */
+static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, size_t k, size_t first, size_t iteration,
+                         size_t buffer, int64_t weight_bytes) {
   const Kernel *kernel = &p->kernels.p[k];
   const Buf *b = &p->ir->bufs.p[kernel->bufs.p[buffer]];
   const int64_t bytes = b->elems * dt_bytes(b->dt), moved = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
-  const int64_t begin = pointer_of(p, s, m, first, round, buffer) - moved;
+  const int64_t begin = pointer_of(p, s, m, first, iteration, buffer) - moved;
   const StatePlace *state = b->kind == BUF_STATE || b->kind == BUF_NEXT ? &p->memory.states.p[b->slot] : NULL;
   /* a value with two places; the room of a window is part of its buffer */
   const int64_t cursor = state && p->g->states.p[b->slot].axis < 0 ? (state->slots - 1) * state->step : 0;
   const Region in = region_of(p, b, weight_bytes);
-  if (call_place(p, first, buffer).slot + (int64_t)round * m->by.slot != call_place(p, k, buffer).slot)
+  if (call_place(p, first, buffer).slot + (int64_t)iteration * m->by.slot != call_place(p, k, buffer).slot)
     BUG("kernel %zu is given another input, output or state", k);
   if (begin < in.begin || begin + cursor + bytes > in.end)
     BUG("kernel %zu is given bytes %lld to %lld for a buffer of a region from %lld to %lld", k, (long long)begin,
@@ -54,18 +54,18 @@ static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, siz
     BUG("kernel %zu is given pieces of %lld bytes of a buffer of %lld", k, (long long)b->piece, (long long)bytes);
 }
 
-void check_places(const Plan *p, const Repeats *rolled, int64_t weight_bytes) {
-  CallMoves **moves = ARENA_NEW(&p->ir->ctx->model, CallMoves *, p->kernels.n + 1); /* by kernel of a first round, by buffer */
+void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes) {
+  CallMoves **moves = ARENA_NEW(&p->ir->ctx->model, CallMoves *, p->kernels.n + 1); /* by first kernel, by buffer */
   for (size_t k = 0; k < p->kernels.n; k++) {
-    const Repeat *s = repeat_of(rolled, k);
-    const size_t round = s ? (k - s->first) / s->period : 0, first = s ? k - round * s->period : k;
+    const Repeat *s = repeat_of(repeats, k);
+    const size_t iteration = s ? (k - s->first) / s->period : 0, first = s ? k - iteration * s->period : k;
     if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
     if (p->kernels.p[k].code != p->kernels.p[first].code) BUG("kernels %zu and %zu are one call of two functions", first, k);
     const size_t nbufs = p->kernels.p[k].bufs.n;
-    if (!moves[first]) { /* once for all rounds: it looks at each of them */
+    if (!moves[first]) { /* once for all iterations: it looks at each of them */
       moves[first] = ARENA_NEW(&p->ir->ctx->model, CallMoves, nbufs + 1);
       for (size_t i = 0; i < nbufs; i++) moves[first][i] = call_moves(p, s, first, i);
     }
-    for (size_t i = 0; i < nbufs; i++) check_buffer(p, s, &moves[first][i], k, first, round, i, weight_bytes);
+    for (size_t i = 0; i < nbufs; i++) check_buffer(p, s, &moves[first][i], k, first, iteration, i, weight_bytes);
   }
 }

@@ -188,8 +188,8 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
-  Repeats rolled = reroll_calls(v);
-  check_places(v, &rolled, weight_bytes);
+  Repeats repeats = reroll_calls(v);
+  check_places(v, &repeats, weight_bytes);
   v->in->backend->prelude(v, v->in->target, &prelude);
   const Word words[] = {
     { "net", net },
@@ -198,16 +198,16 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "isa", v->in->target->isa },
     { "guard", guard_text(v, arena_printf(&c->model, "%s.c", name)) },
     { "prelude", sb_keep(&prelude, &c->model) },
-    { "kernels", kernels_text(v, &rolled) },
+    { "kernels", kernels_text(v, &repeats) },
     { "states", word_if(v->memory.states.n) },
     { "state_at", arena_printf(&c->model, "%lld", (long long)v->memory.state_at) },
     { "run_kernel", run },
     { "chunks", chunks_text(v, "") },
-    { "job", job_text(v, &rolled, &(JobForm){ net, in, out, true, "", run }) },
+    { "job", job_text(v, &repeats, &(JobForm){ net, in, out, true, "", run }) },
     { NULL, NULL },
   };
   add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ words, NULL, NULL }, v->in->backend->variant);
-  VEC_FREE(&rolled);
+  VEC_FREE(&repeats);
 }
 
 /* Texts about the variants but the last, which is in the model's own file; empty without any. */
@@ -292,13 +292,13 @@ static const char *prelude_word(const Rendering *r) {
   r->o->backend->prelude(r->base, r->base->in->target, &s);
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
-static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->rolled); }
+static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->repeats); }
 static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, ""); }
 static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, "i8 "); }
 static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
 static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
 static const char *job_word(const Rendering *r) {
-  return job_text(r->base, &r->rolled, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
+  return job_text(r->base, &r->repeats, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
 }
 static const char *values_h(const Rendering *r) { return values_text(r->p, r->o->name, "h"); }
 static const char *values_c(const Rendering *r) { return values_text(r->p, r->o->name, "c"); }
@@ -322,7 +322,7 @@ static const MadeWord made_words[] = {
   { "ir_check_weights", module_check_weights },
   { "ir_nulls", module_nulls },
   { "ir_tables", module_tables },
-  { "ir_rounds", module_rounds },
+  { "ir_iterations", module_iterations },
   { "ir_calls", module_calls },
   { "ir_cases", module_cases },
   { "ir_chunks", ir_chunks_word },
@@ -351,9 +351,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* what the CPU has */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
-  Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .rolled = reroll_calls(base),
+  Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
                   .groups = has_groups(p) };
-  check_places(base, &r.rolled, p->weights.bytes);
+  check_places(base, &r.repeats, p->weights.bytes);
 
   Sb shapes = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
@@ -419,7 +419,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "triple", p->in->target->triple },
     { "ir_size", module_size(p) },
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->in->target->features) : "0" },
-    { "ir_call", r.rolled.n ? "call" : "kernel" },
+    { "ir_call", r.repeats.n ? "call" : "kernel" },
     { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
@@ -445,7 +445,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   };
   add_files(&r, &(WordSet){ words, made_words, &r }, weights_file, b);
   bundle_manifest(p, o, digest, weights_sha256, b);
-  VEC_FREE(&r.rolled);
+  VEC_FREE(&r.repeats);
 }
 
 void bundle_free(Bundle *b) { VEC_FREE(&b->files); }

@@ -1,12 +1,12 @@
-/* reroll.c: repeats of a plan's calls that repeat, so that one text stands for all of their rounds.
+/* reroll.c: repeats of a plan's calls that repeat, so that one text stands for all of their iterations.
  *
  * Layers that are alike, and the steps of a loop, run the same functions in the same order, on other memory. A repeat is
- * `period` calls, `times` over, from kernel `first` on: call j of round i runs kernel first + i * period + j, whose buffers
+ * `period` calls, `times` over, from kernel `first` on: call j of iteration i runs kernel first + i * period + j, whose buffers
  * lie where those of kernel first + j lie, or further by i times a step, or where a table says. What takes turns repeats with
- * twice the period, and what is different in a first or last round is left to straight calls.
+ * twice the period, and what is different in a first or last iteration is left to straight calls.
  *
  * Runs of equal functions are found for all periods at once, from the end on, and of all coverings by them the one is taken
- * that saves most. Then each repeat is fitted to where its buffers are: its period doubled, rounds left out at either end.
+ * that saves most. Then each repeat is fitted to where its buffers are: its period doubled, iterations left out at either end.
  * It stays if that makes the code of the calls smaller, in bytes as they are about on all machines; layers of two calls that
  * are there twice do not.
  *
@@ -16,8 +16,8 @@
 
 /* Iterations that fit() leaves out at each end at most: the first and the last often have other buffers. It bounds a search. */
 enum { TRIMMED = 2 };
-/* bytes of code, about: a call, each buffer, one that moves, of a table; and what tells the rounds */
-enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, STRETCH = 64 };
+/* bytes of code, about: a call, each buffer, one that moves, of a table; and what tells the iterations */
+enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, REPEAT = 64 };
 
 CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
   const Kernel *kernel = &p->kernels.p[k];
@@ -81,7 +81,7 @@ bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffe
 
 /* Bytes that the repeat saves; 0: it does not, or cannot be. */
 static int64_t saves(const Plan *p, const Repeat *s) {
-  int64_t bytes = -STRETCH;
+  int64_t bytes = -REPEAT;
   if (s->times < 2) return 0;
   for (size_t k = s->first; k < s->first + s->period; k++) {
     bytes += call_bytes(p, k) * (int64_t)(s->times - 1);
@@ -124,13 +124,13 @@ Repeats reroll_calls(const Plan *p) {
     word[k] = call_word(p, k);
     saved[k] = saved[k + 1];
     from[k] = (Repeat){ 0 };
-    int64_t round = 0;
+    int64_t iteration = 0;
     for (size_t period = 1; period <= longest && k + period < n; period++) {
       same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
-      round += call_bytes(p, k + period - 1);
+      iteration += call_bytes(p, k + period - 1);
       const size_t times = same[period] / period + 1;
       if (times < 2 || !p->kernels.p[k].group_size) continue; /* a group is not entered in its middle */
-      const int64_t bytes = round * (int64_t)(times - 1) - STRETCH + saved[k + period * times];
+      const int64_t bytes = iteration * (int64_t)(times - 1) - REPEAT + saved[k + period * times];
       if (bytes <= saved[k]) continue;
       saved[k] = bytes;
       from[k] = (Repeat){ k, period, times };

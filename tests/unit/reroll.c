@@ -53,7 +53,7 @@ static size_t tables(const Plan *p, const Repeats *s) {
   return n;
 }
 
-static Repeats rolled(const Plan *p) {
+static Repeats repeats_of(const Plan *p) {
   Repeats s = reroll_calls(p);
   size_t end = 0;
   for (size_t i = 0; i < s.n; i++) {
@@ -68,7 +68,7 @@ static Repeats rolled(const Plan *p) {
 }
 
 static void finds(const Plan *p, size_t first, size_t period, size_t times, size_t with_tables) {
-  Repeats s = rolled(p);
+  Repeats s = repeats_of(p);
   assert_int_equal(s.n, 1);
   assert_int_equal(s.p[0].first, first);
   assert_int_equal(s.p[0].period, period);
@@ -78,7 +78,7 @@ static void finds(const Plan *p, size_t first, size_t period, size_t times, size
 }
 
 static void finds_none(const Plan *p) {
-  Repeats s = rolled(p);
+  Repeats s = repeats_of(p);
   assert_int_equal(s.n, 0);
   VEC_FREE(&s);
 }
@@ -125,7 +125,7 @@ static void no_order_of_places(void **state) {
   plan_free(p);
 }
 
-static void too_short(void **state) { /* to tell the rounds would take more than the calls */
+static void too_short(void **state) { /* to tell the iterations would take more than the calls */
   Plan *p = plan_new(*state);
   for (int i = 0; i < 2; i++) call(p, 0, i * 64, 64);
   finds_none(p);
@@ -162,7 +162,7 @@ static void groups_stay_whole(void **state) { /* the last call of one layer and 
 static void absent_calls(void **state) { /* a variant has not all kernels */
   Plan *p = plan_new(*state);
   for (int i = 0; i < 20; i++) call(p, i == 10 ? -1 : 0, 64, i * 64)->text = i == 10 ? NULL : "";
-  Repeats s = rolled(p);
+  Repeats s = repeats_of(p);
   assert_int_equal(s.n, 2);
   assert_null(repeat_of(&s, 10));
   VEC_FREE(&s);
@@ -179,7 +179,7 @@ static void random_lists(void **state) {
       const uint32_t at = seed >> 8;
       call(p, (int)(at % (1 + (uint32_t)i % 4)), at / 8 % 3 * 64, k * 64)->chunks = 1 + (int)(at / 64 % 2);
     }
-    Repeats s = rolled(p);
+    Repeats s = repeats_of(p);
     found += s.n;
     VEC_FREE(&s);
     plan_free(p);
