@@ -42,13 +42,13 @@ typedef struct Split {
   Window window[MAX_WINDOWS];
 } Split;
 
-typedef struct Border {
+typedef struct Division {
   IR *ir;
   const Target *t;
   Refs order;
   RefMap user, split;      /* node to its only user; to its place in splits + 1 */
   VEC(Split) splits;
-} Border;
+} Division;
 
 /* ---- where taps lie ---- */
 /* Taps that some of the results from .. to - 1 have inside; at least one. */
@@ -318,7 +318,7 @@ static Ref parts(IR *ir, const Split *s, const Ref *path, int i, int64_t *begin,
 
 /* ---- which sums ---- */
 /* From the sum to the last node that does something with its results one by one, or moves whole axes of them. */
-static void follow_results(const Border *b, Split *s) {
+static void follow_results(const Division *b, Split *s) {
   const IR *ir = b->ir;
   Ref up[MAX_PATH];
   int n = 0;
@@ -341,7 +341,7 @@ static void follow_results(const Border *b, Split *s) {
   for (int i = 0; i < n; i++) s->at[i] = up[n - 1 - i];
 }
 
-static void find_splits(Border *b) {
+static void find_splits(Division *b) {
   for (size_t i = 0; i < b->order.n; i++) {
     Windows v;
     if (!find_windows(b->ir, b->order.p[i], &v) || !choose_repeats(b->ir, b->order.p[i], &v, b->t) ||
@@ -359,7 +359,7 @@ static void find_splits(Border *b) {
   }
 }
 
-static void rebuild(Border *b, RefMap *now) {
+static void rebuild(Division *b, RefMap *now) {
   IR *ir = b->ir;
   Refs src = { 0 };
   for (size_t i = 0; i < b->order.n; i++) {
@@ -380,7 +380,7 @@ static void rebuild(Border *b, RefMap *now) {
 }
 
 bool graph_padding_split(Graph *g, const Target *t) {
-  Border b = { .ir = g->ir, .t = t };
+  Division b = { .ir = g->ir, .t = t };
   Refs roots = { 0 };
   RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);

@@ -1,6 +1,6 @@
 /* affinity.c: in whose cache a value is.
  *
- * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (parallel.c,
+ * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (threads.c,
  * tgcrt_pool.c). So the place of an element along the loop that is shared says whose it is: a loop that has n values and moves
  * an address by `step` divides every step * n elements of the buffer alike, which is its span. Who reads in the span in which
  * it was stored reads out of the own cache; in another span about half of it is another thread's.
@@ -18,16 +18,16 @@
 /* a span in which a kernel may read a buffer; the buffer's next, -1: none */
 typedef struct Reach { int kernel, next; int64_t span; } Reach;
 
-typedef struct Owner {
+typedef struct Sharing {
   int64_t span;            /* in which it was stored */
   bool known;
-  double twice;            /* the part that is in two caches */
+  double shared;           /* the part that is in two caches */
   int readers;             /* the first Reach; -1: none */
-} Owner;
+} Sharing;
 
 struct Affinity {
   size_t n;
-  Owner *of;               /* by buffer */
+  Sharing *of;               /* by buffer */
   VEC(Reach) reaches;
 };
 
@@ -50,7 +50,7 @@ static void add_reaches(Plan *p, int kernel, Ref nest) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD) continue;
-    Owner *b = &o->of[buffer_id(node(ir, load_buffer(x)))];
+    Sharing *b = &o->of[buffer_id(node(ir, load_buffer(x)))];
     for (int k = 0; k < n.n; k++) {
       const int64_t span = chunked && range_kind(node(ir, n.ranges[k])) != RK_THREAD ? SPAN_NONE
                                                                                  : affinity_span(ir, load_index(x), n.ranges[k]);
@@ -67,9 +67,9 @@ void step_affinity(Plan *p, Kernel *unused) {
   (void)unused;
   p->affinity = ARENA_NEW(&ir->ctx->model, Affinity, 1);
   p->affinity->n = ir->bufs.n;
-  p->affinity->of = ARENA_NEW(&ir->ctx->model, Owner, ir->bufs.n + 1);
+  p->affinity->of = ARENA_NEW(&ir->ctx->model, Sharing, ir->bufs.n + 1);
   for (size_t b = 0; b < ir->bufs.n; b++)
-    p->affinity->of[b] = (Owner){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
+    p->affinity->of[b] = (Sharing){ .readers = -1, .span = SPAN_ONE, .known = ir->bufs.p[b].kind == BUF_INPUT };
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) add_reaches(p, (int)k, p->kernels.p[k].nests.p[i].nest);
 }
@@ -80,40 +80,40 @@ void affinity_end(Plan *p) {
 }
 
 /* The part of a buffer that one thread stores in a span and another one reads in the other. */
-static double apart(int64_t a, int64_t b) {
+static double moved_part(int64_t a, int64_t b) {
   if (a == SPAN_ONE || b == SPAN_ONE) return a == b ? 0 : 0.5;
   return fmin(0.5, fabs((double)(a - b)) / fmax((double)a, (double)b));
 }
 
-static Owner *owner(const Plan *p, int64_t buf) {
+static Sharing *sharing_of(const Plan *p, int64_t buf) {
   return p->affinity && buf < (int64_t)p->affinity->n ? &p->affinity->of[buf] : NULL;
 }
 
 double affinity_reading(const Plan *p, int64_t buf, int64_t span) {
-  const Owner *o = owner(p, buf);
+  const Sharing *o = sharing_of(p, buf);
   if (!o || !o->known) return -1;
   /* to divide what one thread has costs the same by any loop, and once */
   if (o->span == SPAN_ONE) return span == SPAN_NONE ? 0.5 : 0;
-  return fmax(0, (span == SPAN_NONE ? 1 : apart(o->span, span)) - o->twice);
+  return fmax(0, (span == SPAN_NONE ? 1 : moved_part(o->span, span)) - o->shared);
 }
 
 double affinity_storing(const Plan *p, int64_t buf, int64_t span) {
-  const Owner *o = owner(p, buf);
+  const Sharing *o = sharing_of(p, buf);
   double worst = 0;
   if (!o) return -1;
   for (int i = o->readers; i >= 0;) {
     const int kernel = p->affinity->reaches.p[i].kernel;
     double best = 0.5;
     for (; i >= 0 && p->affinity->reaches.p[i].kernel == kernel; i = p->affinity->reaches.p[i].next)
-      best = fmin(best, apart(p->affinity->reaches.p[i].span, span));
+      best = fmin(best, moved_part(p->affinity->reaches.p[i].span, span));
     worst = fmax(worst, best);
   }
   return worst;
 }
 
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span) {
-  Owner *o = owner(p, buf);
+  Sharing *o = sharing_of(p, buf);
   if (!o) return;
-  if (store) *o = (Owner){ .span = span, .known = true, .readers = o->readers };
-  else o->twice += fmax(0, affinity_reading(p, buf, span));
+  if (store) *o = (Sharing){ .span = span, .known = true, .readers = o->readers };
+  else o->shared += fmax(0, affinity_reading(p, buf, span));
 }

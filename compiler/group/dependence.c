@@ -36,7 +36,7 @@ static Span span_of(Digits d, int64_t at, int64_t chunks) { /* over all chunks *
 }
 
 /* a in one chunk and b, `diff` further on, in another one are never equal. */
-static bool digits_apart(Digits a, Digits b, int64_t diff, bool chunked, int64_t chunks) {
+static bool digits_independent(Digits a, Digits b, int64_t diff, bool chunked, int64_t chunks) {
   Span x = span_of(a, 0, chunks), y = span_of(b, diff, chunks);
   if (x.hi < y.lo || y.hi < x.lo) return true;
   return chunked && a.chunk && a.chunk == b.chunk && diff + b.most < llabs(a.chunk) && a.most - diff < llabs(a.chunk);
@@ -62,7 +62,7 @@ bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunk
         break;
       }
     }
-    if (digits_apart(digits(a, from, above), digits(b, from, above), diff - low, chunked, chunks)) return true;
+    if (digits_independent(digits(a, from, above), digits(b, from, above), diff - low, chunked, chunks)) return true;
     if (from == 1) return false;
     above = from;
     diff = low;

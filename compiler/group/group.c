@@ -168,7 +168,7 @@ static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_
 }
 
 /* Accesses of two kernels of a group, or of one, that must not meet across chunks do not. */
-static bool cuts_apart(const IR *ir, const Cut *a, const Cut *b, int64_t chunks) {
+static bool cuts_independent(const IR *ir, const Cut *a, const Cut *b, int64_t chunks) {
   for (size_t i = 0; i < a->m->touch.n; i++)
     for (size_t j = 0; j < b->m->touch.n; j++) {
       const Touch *s = &a->m->touch.p[i], *t = &b->m->touch.p[j];
@@ -211,9 +211,9 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
       if (t->coef[k] * range_extent(node(ir, t->range[k])) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) ||
           !divides(ir, cut, c->chunks))
         continue;
-      bool apart = cuts_apart(ir, cut, cut, c->chunks);
-      for (int j = 0; j < c->n && apart; j++) apart = cuts_apart(ir, &c->cut[j], cut, c->chunks);
-      if (!apart) continue;
+      bool independent = cuts_independent(ir, cut, cut, c->chunks);
+      for (int j = 0; j < c->n && independent; j++) independent = cuts_independent(ir, &c->cut[j], cut, c->chunks);
+      if (!independent) continue;
       c->n++;
       return true;
     }
@@ -226,7 +226,7 @@ static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int6
   c->n = 1;
   c->chunks = chunks;
   return cut_along(ir, m, along, chunks, &c->cut[0]) && divides(ir, &c->cut[0], chunks) &&
-         cuts_apart(ir, &c->cut[0], &c->cut[0], chunks);
+         cuts_independent(ir, &c->cut[0], &c->cut[0], chunks);
 }
 
 /* The group that a choice stands for; false: its kernels cannot be one. */

@@ -99,25 +99,25 @@ typedef struct Share {
   int64_t units;
 } Share;
 
-/* Of the loops that are apart some may be merged, as long as every reduction varies with the innermost of
+/* Of the independent loops some may be merged, as long as every reduction varies with the innermost of
  * them or below: else it would be found more than once. So rows of tiles, on which no product of tiles depends, stay
  * innermost. */
 static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
   *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t), .panels = n.n };
-  enum { APART, OVERLAPPING, ROWS } kind[MAX_RANGES];
+  enum { INDEPENDENT, OVERLAPPING, ROWS } kind[MAX_RANGES];
   bool serial[MAX_RANGES + 1] = { false }; /* by place */
   int at = 0;
   for (int k = 0; k < n.n; k++)
-    kind[k] = range_kind(node(ir, n.ranges[k])) == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : APART;
-  for (int of = APART; of <= ROWS; of++) {
+    kind[k] = range_kind(node(ir, n.ranges[k])) == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : INDEPENDENT;
+  for (int of = INDEPENDENT; of <= ROWS; of++) {
     for (int k = 0; k < n.n; k++) {
       if ((int)kind[k] != of) continue;
       serial[at] = range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
       s->nest.ranges[at++] = n.ranges[k];
     }
-    if (of == APART) s->most = at;
+    if (of == INDEPENDENT) s->most = at;
   }
   while (s->first < s->most && serial[s->first]) s->first++;
   for (at = s->first; at < s->most && !serial[at];) at++;
@@ -181,7 +181,7 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
 
 typedef struct Touched {
   int64_t buf;
-  double bytes, twice;     /* the part of it that comes to be in two caches */
+  double bytes, shared;    /* the part of it that comes to be in two caches */
   bool all;                /* each thread reads all of it */
 } Touched;
 
@@ -197,10 +197,10 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   Touched r = { buffer_id(node(ir, access_buffer(x))), (double)value->lanes * dt_bytes((DType)value->dt), 0,
                 !store && span == SPAN_NONE };
   if (ir->bufs.p[r.buf].kind != BUF_WEIGHT) {
-    r.twice = store ? affinity_storing(p, r.buf, span) : affinity_reading(p, r.buf, span);
-    const bool in_blocks = (store || (r.twice < 0 && !r.all)) && outermost_in_memory(ir, n, k, access_index(x));
-    if (r.twice < 0) r.twice = r.all ? 1 : in_blocks ? 0 : 0.5;
-    if (store && !in_blocks) r.twice += rate(p->in->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
+    r.shared = store ? affinity_storing(p, r.buf, span) : affinity_reading(p, r.buf, span);
+    const bool in_blocks = (store || (r.shared < 0 && !r.all)) && outermost_in_memory(ir, n, k, access_index(x));
+    if (r.shared < 0) r.shared = r.all ? 1 : in_blocks ? 0 : 0.5;
+    if (store && !in_blocks) r.shared += rate(p->in->target, BOUNCES, PARALLEL) * torn_lines(ir, n, k, access);
   }
   collect_ranges(ir, access_index(x), &ranges);
   for (size_t j = 0; j < ranges.n; j++) r.bytes *= (double)range_extent(node(ir, ranges.p[j]));
@@ -226,12 +226,12 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
     Touched r = touched_by(p, n, k, all.p[i]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
     if (at == touched.n) VEC_PUSH(&touched, r);
-    else touched.p[at].bytes += r.bytes, touched.p[at].twice = fmax(touched.p[at].twice, r.twice), touched.p[at].all |= r.all;
+    else touched.p[at].bytes += r.bytes, touched.p[at].shared = fmax(touched.p[at].shared, r.shared), touched.p[at].all |= r.all;
   }
   for (size_t i = 0; i < touched.n; i++) { /* copies of a tile overlap */
     const Buf *b = &p->ir->bufs.p[touched.p[i].buf];
     const double bytes = fmin(touched.p[i].bytes, (double)b->elems * dt_bytes(b->dt));
-    total += lines_cycles(p->in->target, BY_PARALLEL, touched.p[i].twice * bytes / LINE_BYTES * fmin(1, l2 / bytes));
+    total += lines_cycles(p->in->target, BY_PARALLEL, touched.p[i].shared * bytes / LINE_BYTES * fmin(1, l2 / bytes));
     if (touched.p[i].all)
       total += bytes / rate(p->in->target, FAR_BYTES, PARALLEL) *
                ((bytes > rate(p->in->target, L2_WORK, PARALLEL) * l2 ? calls : 1) - 0.5);

@@ -114,14 +114,14 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   Dim d[MAX_RANGES];
   int n = 0;
   int64_t total = 1, base, closed = -1;
-  FloorDivs stairs;
-  Ref rest = floordivs_open(ir, load_index(x), &stairs), index = ix_const(ir, 0), packed = 0;
+  FloorDivs divs;
+  Ref rest = floordivs_open(ir, load_index(x), &divs), index = ix_const(ir, 0), packed = 0;
   collect_ranges(ir, rest, &ranges);
   bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
     Ref walker = ranges.p[i];
-    for (int k = 0; k < stairs.n; k++)
-      if (stairs.step[k] == walker) walker = stairs.range[k];
+    for (int k = 0; k < divs.n; k++)
+      if (divs.step[k] == walker) walker = divs.range[k];
     Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = walk_order(ir, all, nest, walker) };
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
@@ -136,7 +136,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
     index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
     if (!decided) d[i].gate = 0;
   }
-  if (stairs.n) index = ix_subst(ir, index, stairs.n, stairs.step, stairs.term);
+  if (divs.n) index = ix_subst(ir, index, divs.n, divs.step, divs.term);
   if (index == load_index(x) && total == b.elems && !decided) return 0; /* already in order */
   int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };

@@ -178,12 +178,12 @@ static int64_t widest_stride(IR *ir, Ref value, Ref range) {
     const Node *x = node(ir, all.p[i]);
     int64_t coef = 0;
     Ref rest, index;
-    FloorDivs stairs;
+    FloorDivs divs;
     if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_WEIGHT) continue;
-    index = floordivs_open(ir, load_index(x), &stairs);
+    index = floordivs_open(ir, load_index(x), &divs);
     if (ix_split(ir, index, range, &coef, &rest) && llabs(coef) > widest) widest = llabs(coef);
-    for (int k = 0; k < stairs.n; k++)
-      if (stairs.range[k] == range && ix_split(ir, index, stairs.step[k], &coef, &rest) && llabs(coef) > widest)
+    for (int k = 0; k < divs.n; k++)
+      if (divs.range[k] == range && ix_split(ir, index, divs.step[k], &coef, &rest) && llabs(coef) > widest)
         widest = llabs(coef);
   }
   VEC_FREE(&all);

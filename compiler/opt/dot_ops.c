@@ -51,10 +51,10 @@ static const Buf *buffer_of(const IR *ir, Ref load) { return &ir->bufs.p[buffer_
 
 static bool affine(IR *ir, Ref index) {
   Refs ranges = { 0 };
-  FloorDivs stairs;
+  FloorDivs divs;
   bool ok = true;
   int64_t coef;
-  index = floordivs_open(ir, index, &stairs);
+  index = floordivs_open(ir, index, &divs);
   collect_ranges(ir, index, &ranges);
   for (size_t i = 0; i < ranges.n && ok; i++) ok = ix_split(ir, index, ranges.p[i], &coef, &index);
   VEC_FREE(&ranges);
@@ -84,16 +84,16 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   return NULL;
 }
 
-/* Copies of a reduction's range share tiles only with the copy before: an operand goes down stairs, the other one, too, or
+/* Copies of a reduction's range share tiles only with the copy before: an operand walks a floordiv term, the other one, too, or
  * walks on. Taps of a window may share others, for which there are no registers. */
 static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
   bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(node(ir, p->range)) == p->unroll, down = false;
   for (int k = 0; k < 2 && ok; k++) {
-    FloorDivs stairs;
+    FloorDivs divs;
     int64_t coef;
-    Ref index = floordivs_open(ir, load_index(node(ir, load[k])), &stairs), rest;
+    Ref index = floordivs_open(ir, load_index(node(ir, load[k])), &divs), rest;
     ok = ix_split(ir, index, p->range, &coef, &rest);
-    for (int i = 0; i < stairs.n; i++) down |= stairs.range[i] == p->range;
+    for (int i = 0; i < divs.n; i++) down |= divs.range[i] == p->range;
   }
   return ok && down;
 }

@@ -25,17 +25,17 @@ static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operand
   return range_kind(node(ir, range)) != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
 }
 
-/* A short range of the reduction along which an operand goes down stairs is unrolled: its copies share tiles. */
+/* A short range of the reduction along which an operand walks a floordiv term is unrolled: its copies share tiles. */
 static void find_turns(IR *ir, Product *p, int k) {
-  FloorDivs stairs;
-  floordivs_open(ir, load_index(node(ir, p->load[k])), &stairs);
+  FloorDivs divs;
+  floordivs_open(ir, load_index(node(ir, p->load[k])), &divs);
   p->loads[k] = 1;
-  for (int i = 0; i < stairs.n; i++) {
-    double shared = (double)range_extent(node(ir, stairs.step[i])) / (double)range_extent(node(ir, stairs.range[i]));
-    if (range_extent(node(ir, stairs.range[i])) > tunable(ir->ctx, mma_turns) || (p->turns && p->turns != stairs.range[i]) ||
+  for (int i = 0; i < divs.n; i++) {
+    double shared = (double)range_extent(node(ir, divs.step[i])) / (double)range_extent(node(ir, divs.range[i]));
+    if (range_extent(node(ir, divs.range[i])) > tunable(ir->ctx, mma_turns) || (p->turns && p->turns != divs.range[i]) ||
         shared > 1)
       continue;
-    p->turns = stairs.range[i];
+    p->turns = divs.range[i];
     p->loads[k] *= shared;
     p->bytes[k] *= shared;
   }

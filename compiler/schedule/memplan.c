@@ -271,8 +271,8 @@ static bool group_check(const Plan *p, size_t first, Sb *why) {
 /* ---- the check, which knows nothing of how the plan was made ---- */
 
 typedef struct Cells {     /* the arena, divided wherever a buffer begins or ends */
-  int64_t *border;         /* sorted */
-  int *owner;              /* of what lies between border i and the next one: the buffer that wrote it last; -1: none did */
+  int64_t *edge;           /* sorted */
+  int *owner;              /* of what lies between edge i and the next one: the buffer that wrote it last; -1: none did */
   int n;
 } Cells;
 
@@ -284,26 +284,26 @@ static int by_value(const void *a, const void *b) {
 }
 
 static Cells make_cells(const IR *ir) {
-  Cells c = { .border = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.border),
+  Cells c = { .edge = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.edge),
               .owner = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.owner) };
   for (size_t b = 0; b < ir->bufs.n; b++) {
     if (ir->bufs.p[b].kind != BUF_ARENA) continue;
-    c.border[c.n++] = ir->bufs.p[b].offset;
-    c.border[c.n++] = end_of(&ir->bufs.p[b]);
+    c.edge[c.n++] = ir->bufs.p[b].offset;
+    c.edge[c.n++] = end_of(&ir->bufs.p[b]);
   }
-  qsort(c.border, (size_t)c.n, sizeof *c.border, by_value);
+  qsort(c.edge, (size_t)c.n, sizeof *c.edge, by_value);
   int n = 0;
   for (int i = 0; i < c.n; i++)
-    if (!n || c.border[n - 1] != c.border[i]) c.border[n++] = c.border[i];
+    if (!n || c.edge[n - 1] != c.edge[i]) c.edge[n++] = c.edge[i];
   c.n = n;
   memset(c.owner, 0xff, (size_t)(n + 1) * sizeof *c.owner);
   return c;
 }
 
 static int cell_at(const Cells *c, int64_t offset) {
-  const int64_t *at = bsearch(&offset, c->border, (size_t)c->n, sizeof *c->border, by_value);
+  const int64_t *at = bsearch(&offset, c->edge, (size_t)c->n, sizeof *c->edge, by_value);
   CHECK(at);
-  return (int)(at - c->border);
+  return (int)(at - c->edge);
 }
 
 /* Kernel k reads or writes all of buffer b. */
@@ -348,7 +348,7 @@ bool memplan_check(const Plan *p, Sb *why) {
         if (buf->kind == BUF_ARENA && written == write) ok = ok && touch(p, &cells, k, b, write, why);
       }
   }
-  free(cells.border);
+  free(cells.edge);
   free(cells.owner);
   free(renewed);
   return ok;

@@ -1,4 +1,4 @@
-/* group.c (unit test): kernels that run chunk by chunk. Of addresses, what is said to be apart is so, by looking at all
+/* group.c (unit test): kernels that run chunk by chunk. Of addresses, what is said to be independent is so, by looking at all
  * of them. Of graphs, which kernels are grouped; and groups, with their shares in any order, in pieces of memory that
  * hold nothing of use before, compute what the kernels do one after another. */
 #include "fixture.h"
@@ -52,7 +52,7 @@ static bool meet(const Addresses *a, const Addresses *b, int64_t chunks) {
   return any;
 }
 
-static void apart_is_apart(void **state) {
+static void independent_is_independent(void **state) {
   static const int64_t chunk[] = { 0, 1, 2, 4, 6, 8, 12, 16, 24, 48, 96, -8, -24 };
   int proved = 0, missed = 0;
   (void)state;
@@ -60,10 +60,10 @@ static void apart_is_apart(void **state) {
     const int64_t chunks = 2 + pick(3), step = chunk[pick(13)];
     Addresses a = random_addresses(step), b = random_addresses(pick(8) ? step : chunk[pick(13)]);
     if (!pick(3)) b = a, b.base += pick(3);
-    const bool apart = addresses_independent(&a, &b, chunks), truth = !meet(&a, &b, chunks);
-    assert_true(!apart || truth);
-    proved += apart;
-    missed += truth && !apart;
+    const bool independent = addresses_independent(&a, &b, chunks), truth = !meet(&a, &b, chunks);
+    assert_true(!independent || truth);
+    proved += independent;
+    missed += truth && !independent;
   }
   assert_true(proved > 800);
   assert_true(missed < 2 * proved);
@@ -193,6 +193,6 @@ static void groups_compute_the_same(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(apart_is_apart), cmocka_unit_test(rows_of_batches), cmocka_unit_test(groups_compute_the_same) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(independent_is_independent), cmocka_unit_test(rows_of_batches), cmocka_unit_test(groups_compute_the_same) };
   return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }
