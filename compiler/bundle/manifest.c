@@ -3,6 +3,7 @@
  * names of the model's nodes.
  *
  * needs: a rendered bundle    gives: its description as JSON    breaks: nothing */
+#include "../cost/tunable.h"
 #include "bundle.h"
 #include <string.h>
 
@@ -207,10 +208,35 @@ static json_t *source_json(Ctx *c) {
   return j;
 }
 
-void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, const char *weights_sha256, Bundle *b) {
+/* Tunables and rates that differ from their defaults; NULL: none does. */
+static json_t *tunables_json(Ctx *c) {
+  json_t *j = NULL;
+  TunableRow row;
+  for (int i = 0; c->tunables && tunables_row(&c->model, c->tunables, i, &row); i++) {
+    const bool whole = row.value == (double)(json_int_t)row.value;
+    if (row.value == row.normal) continue;
+    if (!j) j = json_object();
+    json_object_set_new(j, row.name, whole ? json_integer((json_int_t)row.value) : json_real(row.value));
+  }
+  return j;
+}
+
+static json_t *options_json(const Plan *p, const BundleOptions *o) {
   static const char *const mode[] = {
     [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
   };
+  const PlanInputs *in = p->in;
+  json_t *tunables = tunables_json(p->ir->ctx);
+  json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code",
+                        code_file(p->ir->ctx, o), "precision", precision_name[in->precision], "weights_as",
+                        storage_name[in->weights_as], "isa", in->target->isa, "cflags", in->target->cflags, "weights",
+                        mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
+                        "cpu_check", in->target->features && !o->no_cpu_check);
+  if (tunables) json_object_set_new(j, "tunables", tunables);
+  return j;
+}
+
+void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, const char *weights_sha256, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
   put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR)); /* sorted by name */
@@ -225,12 +251,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   put_kernels(&out, p);
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
-  put_member(&out, "options",
-             json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "backend", o->backend->name, "code",
-                       code_file(p->ir->ctx, o), "precision", precision_name[p->in->precision], "weights_as",
-                       storage_name[p->in->weights_as], "isa", p->in->target->isa, "cflags", p->in->target->cflags, "weights",
-                       mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
-                       "cpu_check", p->in->target->features && !o->no_cpu_check));
+  put_member(&out, "options", options_json(p, o));
   put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output");
   put_member(&out, "schedules", tuning_json(p));
   put_member(&out, "source", source_json(c));
