@@ -199,8 +199,8 @@ typedef struct Fuse {
   int64_t row_elems;       /* that registers hold from a reduction to the root */
 } Fuse;
 
-typedef enum { INLINED, STORED, HALO, FATES } Fate; /* HALO: of a pad, which is read as its source with a halo */
-static const char *const fate_name[FATES] = { [INLINED] = "inlined", [STORED] = "stored", [HALO] = "halo" };
+typedef enum { INLINED, MATERIALIZED, HALO, FATES } Fate; /* HALO: of a pad, which is read as its source with a halo */
+static const char *const fate_name[FATES] = { [INLINED] = "inlined", [MATERIALIZED] = "materialized", [HALO] = "halo" };
 
 /* Where structure leaves it open: as it is given, if that is among those allowed (bits), else as the model has it. */
 static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
@@ -236,10 +236,10 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   if (me->evals > 0 && (me->operand || costs_more(f, r) || me->evals * rate(t, PAD, STORE) > memory)) {
     /* fixed memory: a copy with the border, or gates */
     if (!fixed) model = HALO;
-    else if (!whole || me->evals * border_share(x) * gate_work(ir, x, t) > memory) model = STORED;
+    else if (!whole || me->evals * border_share(x) * gate_work(ir, x, t) > memory) model = MATERIALIZED;
   } else if (me->operand || me->depth > inlined_most)
-    return STORED;
-  return open_fate(f, r, model, 1u << STORED | (uint32_t)!fixed << HALO | (uint32_t)gates << INLINED);
+    return MATERIALIZED;
+  return open_fate(f, r, model, 1u << MATERIALIZED | (uint32_t)!fixed << HALO | (uint32_t)gates << INLINED);
 }
 
 /* What becomes of r, whose consumers have told what they ask for */
@@ -250,22 +250,23 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
   if (is_leaf((Op)x->op)) return INLINED;
-  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most) return STORED;
+  if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
+    return MATERIALIZED;
   if (x->op == OP_PAD) return pad_fate(f, r);
   if (op_is_movement((Op)x->op) || widens(ir, x) || unpacks(ir, r)) {
     const Ref viewed = view_base(ir, r);
     const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
-    return me->depth > 4 * u->inlined_most || (me->root == MANY && !grows && f->selects[viewed]) ? STORED : INLINED;
+    return me->depth > 4 * u->inlined_most || (me->root == MANY && !grows && f->selects[viewed]) ? MATERIALIZED : INLINED;
   }
-  if ((x->op == OP_CAT && !f->selects[r]) || me->operand || me->depth > u->inlined_most) return STORED;
+  if ((x->op == OP_CAT && !f->selects[r]) || me->operand || me->depth > u->inlined_most) return MATERIALIZED;
   if (is_contraction(ir, r))
     return me->under || me->selected || me->root == MANY || f->selecting[me->root] || f->contraction[me->root] ||
                    me->evals != elems
-               ? STORED
+               ? MATERIALIZED
                : INLINED;
-  if (x->op == OP_REDUCE && me->under) return STORED;
+  if (x->op == OP_REDUCE && me->under) return MATERIALIZED;
   if (me->evals <= elems) return INLINED;
-  return open_fate(f, r, costs_more(f, r) ? STORED : INLINED, 1u << STORED | 1u << INLINED);
+  return open_fate(f, r, costs_more(f, r) ? MATERIALIZED : INLINED, 1u << MATERIALIZED | 1u << INLINED);
 }
 
 /* x, a reshape of s, does more than add and remove axes of extent 1. */
@@ -361,7 +362,7 @@ void sched_materialize(Sched *s) {
     Info *me = &f.info[r];
     Place *p = &s->place[r];
     const Fate fate = fate_of(&f, r);
-    p->materialized = fate == STORED;
+    p->materialized = fate == MATERIALIZED;
     p->reads_halo = fate == HALO;
     if (p->reads_halo) f.info[pad_data(x)].must = true; /* stored with a halo: layout.c */
     if (p->materialized) {

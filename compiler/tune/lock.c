@@ -8,7 +8,8 @@
  * A line has the key of a nest, its schedule, microseconds, "done", "partial" or "model" (not measured: as the model of cost
  * has it), and a note to its end; or a decision: its pass, the key of its node or kernel, what was decided, and a
  * note. Empty lines and those that begin with # say nothing. A line that is wrong is an error: a lock is meant to hold.
- * Version 1 has no decisions and no schedules of rests: these are left to the models of cost. Version 2 says room for halo. */
+ * Version 1 has no decisions and no schedules of rests: these are left to the models of cost. Version 2 says room
+ * for halo and stored for materialized. */
 #include "tune.h"
 #include <math.h>
 #include <stdlib.h>
@@ -71,7 +72,8 @@ static const char *text_of(Ctx *c, Bytes w) { return arena_str(&c->model, (const
 
 /* An answer in today's words */
 static const char *renamed(const char *value, int version) {
-  return version == 2 && !strcmp(value, "room") ? "halo" : value;
+  if (version == 2 && !strcmp(value, "room")) return "halo";
+  return version == 2 && !strcmp(value, "stored") ? "materialized" : value;
 }
 
 static const char *parse_decision(Ctx *c, const char *at, const char *end, int version, Decisions *out) {
