@@ -131,7 +131,7 @@ static void block(Ctx *c, Side *x) {
 
 /* The given sides in turn, so often and so long. */
 static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
-  const double end = clock_ms() + tunable(c, settle_seconds) / LIVES * 1e3 * n;
+  const double end = clock_ms() + tunable(c, validate_seconds) / LIVES * 1e3 * n;
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
@@ -199,7 +199,7 @@ static int choose(Ctx *c, Validation *s) {
     double ms = nest_ms(s, g, 0);
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      if ((k > 1 || has_found(g)) && other < (k > 1 ? u->settle_chunks_gain : u->settle_gain) * ms) best = k, ms = other;
+      if ((k > 1 || has_found(g)) && other < (k > 1 ? u->validate_chunks_gain : u->validate_gain) * ms) best = k, ms = other;
     }
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
@@ -235,7 +235,7 @@ static int choose_again(Validation *s, int side, double worth) {
   return gone ? left : 0;
 }
 
-static void settle(Ctx *c, void *arg) {
+static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
   int order[SIDES], last = SIDES - 1, found = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) found += has_found(&s->t->goals.p[i]);
@@ -251,9 +251,9 @@ static void settle(Ctx *c, void *arg) {
   for (int i = 0; kept; i++) {
     close_side(&s->side[last]);
     open_side(c, s, last);
-    double worth = tunable(c, settle_gain);
+    double worth = tunable(c, validate_gain);
     if (holds(c, s, last, s->threads, worth, &at)) {
-      worth = tunable(c, settle_slack);
+      worth = tunable(c, validate_slack);
       if (!s->other || holds(c, s, last, s->other, worth, &other)) break;
     }
     kept = i < TRIES - 1 ? choose_again(s, last, worth) : 0;
@@ -291,4 +291,4 @@ Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratc
 }
 
 int validate_survey(Ctx *c, Validation *s) { return ctx_try(c, survey, s); }
-int validate_model(Ctx *c, Validation *s) { return ctx_try(c, settle, s); }
+int validate_model(Ctx *c, Validation *s) { return ctx_try(c, try_schedules, s); }

@@ -117,10 +117,10 @@ TUNABLE(double, tune_grace, 1, 0, 1000, "seconds", "that a step of a race may ta
 TUNABLE(double, tune_fill, 10, 0, 1000, "seconds", "more for the first step, which waits for memory to be filled")
 TUNABLE(double, tune_last_race, 3, 0, 1000, "seconds", "that a race may take which is under way when time is up")
 TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "that a comparison with the empty schedule may take")
-TUNABLE(double, settle_gain, 0.995, 0, 1, "of the time without a schedule", "that a schedule must take less in the whole model to be kept")
-TUNABLE(double, settle_slack, 1.005, 0.5, 2, "of the time without a schedule", "that it may take with another number of threads, as far as it can be told")
-TUNABLE(double, settle_chunks_gain, 0.96, 0, 1, "of the time with the model's chunks", "that other numbers of chunks must take less")
-TUNABLE(double, settle_seconds, 1.6, 0.01, 1000, "seconds", "that each side of a comparison runs, in all of its processes")
+TUNABLE(double, validate_gain, 0.995, 0, 1, "of the time without a schedule", "that a schedule must take less in the whole model to be kept")
+TUNABLE(double, validate_slack, 1.005, 0.5, 2, "of the time without a schedule", "that it may take with another number of threads, as far as it can be told")
+TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "of the time with the model's chunks", "that other numbers of chunks must take less")
+TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "that each side of a comparison runs, in all of its processes")
 
 /* ---- measuring ---- */
 TUNABLE(double, bench_block, 0.03, 0.001, 10, "seconds", "of one competitor before the next has its turn")

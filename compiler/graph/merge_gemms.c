@@ -29,7 +29,7 @@ typedef struct Gemms {
   IR *ir;
   Refs order;
   RefMap user;                 /* of a node that has one only: that */
-  RefMap part;                 /* last of a sibling to 1 + group * MAX_GEMMS + place in it */
+  RefMap part;                 /* last of a sum to 1 + group * MAX_GEMMS + place in it */
   RefMap first;                /* sum to 1 + its group */
   RefMap newest;               /* shared factor to 1 + the last group of it */
   RefMap alone;                /* values that want memory of their own */
@@ -88,7 +88,7 @@ static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
   return *at >= 0;
 }
 
-/* Goes on with all siblings together; false: they part here. */
+/* Goes on with all sums of a group together; false: they part here. */
 static bool advance(const Gemms *s, Group *g) {
   const IR *ir = s->ir;
   Ref next[MAX_GEMMS];
@@ -165,7 +165,7 @@ static int64_t total(const Group *g) {
   return n;
 }
 
-/* x's shape with the extents of all siblings along the axis */
+/* x's shape with the extents of all sums along the axis */
 static void widened(const Group *g, const Node *x, int axis, int64_t *dims) {
   memcpy(dims, x->dims, x->rank * sizeof *dims);
   dims[axis] = total(g);
@@ -192,7 +192,7 @@ static Ref side_by_side(IR *ir, const Group *g, const Ref *c, int axis) {
   return g_cat(ir, g->n, part, axis);
 }
 
-/* The step from last[] to what follows it, for all siblings at once */
+/* The step from last[] to what follows it, for all sums at once */
 static Ref follow(IR *ir, const Group *g, const Ref *last, const Ref *next, Ref merged, int *axis) {
   const Node *x = node(ir, next[0]);
   int64_t dims[MAX_RANK];

@@ -37,14 +37,14 @@ typedef struct Body {      /* a loop body: what a kernel or one of its reduction
   RefMap seen;
 } Body;
 
-typedef struct Orders {
+typedef struct Problem {
   Sched *s;
   IR *ir;
   Pbqp *c;
   int *var;                /* by Ref of a value with a layout of its own: node of the choice + 1 */
   int lanes;
   VEC(Body *) bodies;      /* of the kernel at hand */
-} Orders;
+} Problem;
 
 /* ---- values ---- */
 
@@ -76,7 +76,7 @@ static int alternative_of(const Node *x, int inner) {
   return 0;
 }
 
-static void make_variables(Orders *o) {
+static void make_variables(Problem *o) {
   Sched *s = o->s;
   for (size_t i = 0; i < s->g->outputs.n; i++) o->var[s->g->outputs.p[i].ref] = -1; /* row-major */
   for (size_t i = 0; i < s->order.n; i++) {
@@ -110,14 +110,14 @@ static uint32_t ranges_of_all(const IR *ir, const Ref *idx, int rank) {
 }
 
 /* different elements that a set of the ranges of b walks */
-static double elements(const Orders *o, const Body *b, uint32_t set) {
+static double elements(const Problem *o, const Body *b, uint32_t set) {
   double n = 1;
   for (int i = 0; i < b->n; i++)
     if (set >> i & 1) n *= extent(o->ir, b->range[i]);
   return n;
 }
 
-static Ref loop(Orders *o, Body *b, int64_t n) {
+static Ref loop(Problem *o, Body *b, int64_t n) {
   if (n == 1 || b->n == MAX_LOOPS) return ix_const(o->ir, 0);
   /* numbers below zero: no kernel has them */
   Ref r = node_make(o->ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ n, -1 - b->n, RK_LOOP }, 0, NULL);
@@ -125,16 +125,16 @@ static Ref loop(Orders *o, Body *b, int64_t n) {
   return r;
 }
 
-static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top);
+static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top);
 
-static Body *body(Orders *o) {
+static Body *body(Problem *o) {
   Body *b = xmalloc(sizeof *b);
   memset(b, 0, sizeof *b);
   VEC_PUSH(&o->bodies, b);
   return b;
 }
 
-static void reduction(Orders *o, Body *around, Ref r, const Ref *idx) {
+static void reduction(Problem *o, Body *around, Ref r, const Ref *idx) {
   const Node *x = node(o->ir, r), *y = node(o->ir, operand(x));
   Body *b = body(o);
   Ref at[MAX_RANK];
@@ -176,7 +176,7 @@ static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
 }
 
 /* Walks down from an element to the stored values that it is made of, as kernelize.c does. */
-static void element(Orders *o, Body *b, Ref r, const Ref *idx, bool top) {
+static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top) {
   IR *ir = o->ir;
   const Node *x = node(ir, r);
   const Place *p = &o->s->place[r];
@@ -234,7 +234,7 @@ static bool index_at(const IR *ir, Ref e, Ref range, int64_t v, int64_t *out) {
 }
 
 /* The axis along which an access moves when a range goes from 0 to v; -1: none, -2: several, or not by v */
-static int moved_axis(const Orders *o, const Body *b, const Access *a, int rank, int r, int64_t v) {
+static int moved_axis(const Problem *o, const Body *b, const Access *a, int rank, int r, int64_t v) {
   int moved = -1;
   Ref range = b->range[r];
   for (int i = 0; i < rank; i++) {
@@ -249,7 +249,7 @@ static int moved_axis(const Orders *o, const Body *b, const Access *a, int rank,
 }
 
 /* Does access a walk ranges i and k as axes of their own without a halo, or neither? */
-static bool walks_as_one(const Orders *o, const Body *b, const Access *a, int i, int k) {
+static bool walks_as_one(const Problem *o, const Body *b, const Access *a, int i, int k) {
   const Node *x = node(o->ir, a->value);
   const Place *p = &o->s->place[a->value];
   int found = 0;
@@ -263,7 +263,7 @@ static bool walks_as_one(const Orders *o, const Body *b, const Access *a, int i,
 }
 
 /* A kernel's loops over two ranges become one if all that it touches walks them so. */
-static bool loops_merge(const Orders *o, const Body *b, int i, int k) {
+static bool loops_merge(const Problem *o, const Body *b, int i, int k) {
   for (size_t j = 0; j < o->bodies.n; j++) {
     const Body *other = o->bodies.p[j];
     if (i >= b->outer && other != b) continue; /* a reduction's own */
@@ -275,7 +275,7 @@ static bool loops_merge(const Orders *o, const Body *b, int i, int k) {
 
 /* Vectors for an extent, its rest in ever smaller ones, over those that it fills. Ranges that lie around it in memory
  * if it is innermost, and are walked with it, make it longer. */
-static double waste(const Orders *o, const Body *b, int i) {
+static double waste(const Problem *o, const Body *b, int i) {
   double n = extent(o->ir, b->range[i]);
   int first = i < b->outer ? 0 : b->outer, end = i < b->outer ? b->outer : b->n;
   for (int k = end - 1; k >= first; k--) {
@@ -288,12 +288,12 @@ static double waste(const Orders *o, const Body *b, int i) {
 }
 
 /* Loads of one operand that a contraction's tile of registers saves: those that a range which it does not know repeats */
-static double repeated(const Orders *o, const Body *b, uint32_t set) {
+static double repeated(const Problem *o, const Body *b, uint32_t set) {
   return (~set & ((UINT32_C(1) << b->outer) - 1)) ? tunable(o->ir->ctx, layout_tile) : 1;
 }
 
 /* Do lanes along range i stay on the axis that lies innermost, a few elements from each other? */
-static bool moves_near(const Orders *o, const Body *b, const Access *a, int rank, int i, int inner) {
+static bool moves_near(const Problem *o, const Body *b, const Access *a, int rank, int i, int inner) {
   for (int d = 0; d < rank; d++) {
     int64_t from, to;
     if (!(a->by[d] >> i & 1)) continue;
@@ -304,7 +304,7 @@ static bool moves_near(const Orders *o, const Body *b, const Access *a, int rank
 }
 
 /* Elements of few bytes are multiplied in groups along what is summed: they have to lie together. */
-static bool group_lies_apart(const Orders *o, const Body *b, const Access *a, int rank, int inner) {
+static bool group_lies_apart(const Problem *o, const Body *b, const Access *a, int rank, int inner) {
   const Node *x = node(o->ir, a->value);
   if (!b->contraction || dtype_info[x->dt].bits > 16) return false;
   for (int i = b->outer; i < b->n; i++)
@@ -314,7 +314,7 @@ static bool group_lies_apart(const Orders *o, const Body *b, const Access *a, in
 
 /* Sums with their lanes beside each other go from row to row of what they read: are there many rows, pages apart, of what
  * the caches do not hold? A contraction reads panels again and again, and packs them where they lie badly. */
-static bool turns_pages(const Orders *o, const Body *b, const Access *a, uint32_t set, int i, int inner) {
+static bool turns_pages(const Problem *o, const Body *b, const Access *a, uint32_t set, int i, int inner) {
   const Node *x = node(o->ir, a->value);
   const double bytes = dtype_info[x->dt].bits / 8.0;
   return i < b->outer && !b->contraction && (double)x->dims[inner] * bytes >= PAGE &&
@@ -323,7 +323,7 @@ static bool turns_pages(const Orders *o, const Body *b, const Access *a, uint32_
 }
 
 /* Instructions of one access with lanes along range i (-1: none) and the axis innermost */
-static double access_cost(const Orders *o, const Body *b, const Access *a, int i, double wasted, int inner) {
+static double access_cost(const Problem *o, const Body *b, const Access *a, int i, double wasted, int inner) {
   const Node *x = node(o->ir, a->value);
   const Target *t = o->s->plan->in->target;
   uint32_t set = 0;
@@ -346,7 +346,7 @@ static double access_cost(const Orders *o, const Body *b, const Access *a, int i
   return vectors * o->lanes * (moves_near(o, b, a, x->rank, i, inner) ? rate(t, ONE_BY_ONE, LAYOUT) : rate(t, FAR_APART, LAYOUT));
 }
 
-static void price_access(Orders *o, const Body *b, const Access *a, const double *wasted) {
+static void price_access(Problem *o, const Body *b, const Access *a, const double *wasted) {
   const Node *w = node(o->ir, whole(o->s, a->value));
   int axis[MAX_RANK], var = o->var[whole(o->s, a->value)], n = var > 0 ? axes_of(w, axis) : 1;
   double cost[(MAX_LOOPS + 1) * MAX_RANK];
@@ -359,7 +359,7 @@ static void price_access(Orders *o, const Body *b, const Access *a, const double
 }
 
 /* The body's choice of lanes, with an edge to each value that it reads or stores */
-static void price_body(Orders *o, Body *b) {
+static void price_body(Problem *o, Body *b) {
   double wasted[MAX_LOOPS];
   pbqp_cost(o->c, b->node, 0, b->times * b->work);
   for (int i = 0; i < b->n; i++) {
@@ -371,7 +371,7 @@ static void price_body(Orders *o, Body *b) {
 
 /* What lanes of a reduction and lanes of the body around it cost beside each other: results are handed on in the same
  * lanes, or one by one, or added up first where lanes run along what is summed. */
-static void price_result(Orders *o, const Body *b) {
+static void price_result(Problem *o, const Body *b) {
   const Body *around = b->around;
   const Target *t = o->s->plan->in->target;
   double cost[(MAX_LOOPS + 1) * (MAX_LOOPS + 1)], results;
@@ -389,7 +389,7 @@ static void price_result(Orders *o, const Body *b) {
 
 /* ---- kernels, as kernelize.c makes them ---- */
 
-static void price_bodies(Orders *o) {
+static void price_bodies(Problem *o) {
   for (size_t i = 0; i < o->bodies.n; i++) {
     price_body(o, o->bodies.p[i]);
     if (o->bodies.p[i]->around) price_result(o, o->bodies.p[i]);
@@ -403,7 +403,7 @@ static void price_bodies(Orders *o) {
 }
 
 /* A nest that computes element idx of `value` for each element of the shape of x and stores it as `to` */
-static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
+static void nest(Problem *o, Ref to, Ref value, const Node *x, bool top) {
   Ref idx[MAX_RANK];
   if (!dims_elems(x->dims, x->rank)) return;
   Body *b = body(o);
@@ -417,7 +417,7 @@ static void nest(Orders *o, Ref to, Ref value, const Node *x, bool top) {
 }
 
 /* The nest of a scatter's updates */
-static void updates_nest(Orders *o, Ref r) {
+static void updates_nest(Problem *o, Ref r) {
   const Node *x = node(o->ir, r), *u = node(o->ir, scatter_updates(x));
   Ref idx[MAX_RANK];
   Body *b = body(o);
@@ -431,7 +431,7 @@ static void updates_nest(Orders *o, Ref r) {
   price_bodies(o);
 }
 
-static void kernel(Orders *o, Ref r) {
+static void kernel(Problem *o, Ref r) {
   const Node *x = node(o->ir, r);
   const Place *p = &o->s->place[r];
   if (x->op == OP_CAT && !p->select) {
@@ -447,7 +447,7 @@ static void kernel(Orders *o, Ref r) {
 }
 
 /* ---- the choice ---- */
-static void apply(const Orders *o, const int *alternative) {
+static void apply(const Problem *o, const int *alternative) {
   Sched *s = o->s;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
@@ -482,7 +482,7 @@ static void decide_orders(Sched *s, const int *var) {
 }
 
 void sched_layout_pbqp(Sched *s) {
-  Orders o = { .s = s, .ir = s->ir, .lanes = s->plan->in->target->vector_bytes / 4 };
+  Problem o = { .s = s, .ir = s->ir, .lanes = s->plan->in->target->vector_bytes / 4 };
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].materialized) sched_layout_seed(s, s->order.p[i]);
   if (o.lanes < 2) { /* single elements are as near in any order */

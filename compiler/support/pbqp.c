@@ -162,7 +162,7 @@ static void take_away(Solver *s, int v) {
 }
 
 /* v has this alternative for good: its neighbours pay for the edges */
-static void settle(Solver *s, int v, int alternative) {
+static void fix(Solver *s, int v, int alternative) {
   const Vertex *x = &s->c->node.p[v];
   s->alternative[v] = alternative;
   s->out[v] = true;
@@ -212,13 +212,13 @@ static void take_many(Solver *s) {
   for (; most > 2; most = most * 3 / 4) { /* in a few rounds, not one for each degree */
     for (size_t v = 0; v < s->c->node.n; v++) {
       if (s->out[v] || s->degree[v] < most || s->degree[v] <= 2) continue;
-      settle(s, (int)v, guess(s, (int)v));
+      fix(s, (int)v, guess(s, (int)v));
       take_few(s);
     }
   }
   for (size_t v = 0; v < s->c->node.n; v++)
     if (!s->out[v]) {
-      settle(s, (int)v, guess(s, (int)v));
+      fix(s, (int)v, guess(s, (int)v));
       take_few(s);
     }
 }
@@ -260,7 +260,7 @@ double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative) {
   s.out = ARENA_NEW(&s.c->arena, bool, c->node.n);
   for (size_t i = 0; i < s.c->edge.n; i++) s.degree[s.c->edge.p[i].end[0]]++, s.degree[s.c->edge.p[i].end[1]]++;
   for (size_t v = 0; v < c->node.n; v++)
-    if (fixed && fixed[v] >= 0) settle(&s, (int)v, fixed[v]);
+    if (fixed && fixed[v] >= 0) fix(&s, (int)v, fixed[v]);
   for (size_t v = 0; v < c->node.n; v++)
     if (!s.out[v] && s.degree[v] <= 2) VEC_PUSH(&s.few, (int)v);
   take_few(&s);
