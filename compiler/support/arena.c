@@ -73,14 +73,16 @@ char *arena_str(Arena *a, const char *s, size_t n) {
 }
 
 char *arena_printf(Arena *a, const char *fmt, ...) {
+  char text[256]; /* most fit */
   va_list ap, again;
   va_start(ap, fmt);
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
+  const int n = vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
   CHECK(n >= 0);
   char *q = arena_alloc(a, (size_t)n + 1);
-  vsnprintf(q, (size_t)n + 1, fmt, again);
+  if ((size_t)n < sizeof text) memcpy(q, text, (size_t)n);
+  else vsnprintf(q, (size_t)n + 1, fmt, again);
   va_end(again);
   return q;
 }

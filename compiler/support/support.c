@@ -17,13 +17,16 @@ void sb_puts(Sb *s, const char *str) { sb_put(s, str, strlen(str)); }
 
 void sb_printf(Sb *s, const char *fmt, ...) {
   va_list ap, again;
+  const size_t room = s->cap - s->n;
   va_start(ap, fmt);
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
+  const int n = vsnprintf(s->p ? s->p + s->n : NULL, s->p ? room : 0, fmt, ap);
   va_end(ap);
   CHECK(n >= 0);
-  vec_grow((void **)&s->p, &s->cap, s->n + (size_t)n + 1, 1);
-  vsnprintf(s->p + s->n, (size_t)n + 1, fmt, again);
+  if ((size_t)n >= room) { /* what was printed is cut short */
+    vec_grow((void **)&s->p, &s->cap, s->n + (size_t)n + 1, 1);
+    vsnprintf(s->p + s->n, (size_t)n + 1, fmt, again);
+  }
   va_end(again);
   s->n += (size_t)n;
 }
