@@ -62,7 +62,7 @@ def known_words(terms):
     """-> words that messages may say without an entry in plain_words.txt, in lower case: of terms, also their plurals"""
     words = {w.lower() for term in terms for w in WORD.findall(term)}
     words |= {row[0].lower() for row in macro_rows(find("ops.h"), "OP")}
-    words |= set(re.findall(r'\{ "(\w+)",\s+F_', find("plan_text.c").read_text()))  # attributes of dumps
+    words |= set(re.findall(r'\{ "(\w+)",\s+F_', find("plan_fields.c").read_text() + find("plan_read.c").read_text()))  # attributes of dumps
     return words | {w + "s" for w in words} | {w + "es" for w in words}
 
 

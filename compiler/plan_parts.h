@@ -1,0 +1,108 @@
+/* plan_parts.h: internal to the text of plans: fields of records, writing (plan_write.c) and reading (plan_read.c). */
+#ifndef TGC_PLAN_PARTS_H
+#define TGC_PLAN_PARTS_H
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "plan_text.h"
+
+enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 };
+
+typedef enum {
+  F_FLAG,                  /* bool: its name alone */
+  F_INT, F_LONG,           /* int, int64_t */
+  F_REAL,                  /* double */
+  F_TEXT,                  /* const char *: a string */
+  F_KEY,                   /* char[65]: a string */
+  F_AXES,                  /* int64_t[MAX_RANK]: a list, one for each axis of the value; all absent: not written */
+  F_FILL,                  /* Ref of a CONST: a literal of the value's type */
+  F_VALUE,                 /* Ref of the graph: its name, also of a later line */
+  F_TENSOR,                /* int64_t: the number of a tensor */
+  F_LIST,                  /* int64_t[24]: a list */
+  F_NODE,                  /* Ref of a range or a constant of the kernel: its name */
+  F_ISA_OP                 /* const IsaOp *: its name */
+} FieldKind;
+
+typedef struct Field {
+  const char *name;
+  FieldKind kind;
+  size_t at;
+  int64_t absent, least, most; /* what it is when it is not written; its range, of F_AXES each one's */
+} Field;
+typedef struct Fields { const Field *p; int n; } Fields;
+
+/* ---- plan_fields.c ---- */
+extern const Fields place_fields, buffer_fields, state_fields, packed_fields, kernel_fields, nest_fields, pending_fields, opts_fields,
+    opt_fields, move_fields, peel_fields, part_fields, memory_fields, arena_fields, cost_fields;
+static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, value)->rank : 0; } /* what F_AXES are about */
+
+/* ---- plan_write.c ---- */
+typedef struct Writer {
+  Printer graph, inner;    /* names of the graph; of a kernel, one after another */
+  const Sched *s;
+  const Plan *p;
+  int pass;
+  const CompileOptions *o;
+  Sb *out;
+  uint32_t ntensors;       /* written so far */
+  RefMap tensor;           /* a tensor's number + 1 to that in the text + 1 */
+} Writer;
+void put_after(Writer *w);
+void put_settings(Writer *w);
+void put_sources(Writer *w);
+void put_origins(Writer *w);
+bool is_placed(Ref r, void *arg);
+void put_place(const Printer *p, Ref r, void *arg);
+void put_graph(Writer *w);
+void put_states(Writer *w);
+void put_sample(Writer *w);
+void put_cost(Writer *w);
+void put_buffers(Writer *w);
+void put_packed(Writer *w);
+void put_kernels(Writer *w);
+void put_memory(Writer *w);
+
+/* ---- plan_read.c ---- */
+/* A name that stands before its line */
+typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
+typedef struct Placed { Ref value; Place place; Pos pos; } Placed;
+
+typedef struct Reader {
+  Resumed *r;
+  Plan *into;              /* whose kernels are read: the plan, or a variant of it */
+  Kernel *kernel;          /* the last one; NULL: none yet */
+  VEC(Placed) placed;
+  VEC(Later) later;        /* owner: place in placed */
+  VEC(Packed) packed;
+  VEC(SourceFile) sources;
+  VEC(int64_t) shift;      /* of the last kernel's buffers, whose program follows */
+  bool arena;
+} Reader;
+static inline Reader *reader_of(Parser *p) { return p->plan->arg; }
+void read_after(Parser *p);
+void read_setting(Parser *p);
+void read_source(Parser *p);
+void read_ranges(Parser *p);
+void read_origin(Parser *p);
+void read_place(Parser *p, Ref value);
+void read_state(Parser *p);
+void read_grows(Parser *p);
+void read_sample(Parser *p);
+void read_cost(Parser *p);
+bool read_buffer_key(Parser *p, Buf *b, const char *s, size_t n);
+void read_packed(Parser *p);
+void end_kernel(Parser *p);
+void read_kernel(Parser *p);
+void read_nest(Parser *p);
+void read_pending(Parser *p);
+void read_opts(Parser *p);
+void read_opt(Parser *p);
+void read_move(Parser *p);
+void read_peel(Parser *p);
+void read_part(Parser *p);
+void read_isomorphic(Parser *p);
+void read_shift(Parser *p);
+void read_program(Parser *p);
+void read_variant(Parser *p);
+void read_arena(Parser *p);
+void read_memory(Parser *p);
+#endif
