@@ -60,7 +60,7 @@ static int64_t elems_of(const Graph *g, const Buf *b, const GIO *io) {
 static void check_buffer(Ctx *c, const Plan *p, int64_t id) {
   const Buf *b = &p->ir->bufs.p[id];
   if (!b->dt || b->elems > MOST_ELEMS) REFUSE(c, "buffer %lld is not given", (long long)id);
-  if (b->kind == BUF_ARENA || b->kind == BUF_LOCAL) return;
+  if (b->kind == BUF_ARENA || buf_is_own(b->kind)) return;
   if (b->kind == BUF_WEIGHT) {
     const Tensor *t = b->slot >= 0 && b->slot < (int64_t)p->ir->tensors.n ? &p->ir->tensors.p[b->slot] : NULL;
     const bool row = b->packed > 0 && b->packed <= (int)p->weights.packed.n && p->weights.packed.p[b->packed - 1].buf == id;

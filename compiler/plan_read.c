@@ -242,7 +242,7 @@ static void check_listed(Parser *p, const Refs *prog) {
   bool all = true;
   for (size_t i = 0; i < prog->n && all; i++) {
     const Node *x = node(p->ir, prog->p[i]);
-    for (int k = 0; k < x->nsrc && x->op != OP_LOOP && x->op != OP_END; k++) all &= refmap_get(&listed, x->src[k]) != 0;
+    for (int k = x->op == OP_LOOP; k < x->nsrc && x->op != OP_END; k++) all &= refmap_get(&listed, x->src[k]) != 0;
     refmap_set(&listed, prog->p[i], 1);
   }
   refmap_free(&listed);

@@ -121,11 +121,6 @@ static void print_moves(const Plan *p, int64_t all) {
          all ? 100.0 * (double)bytes / (double)all : 0.0);
 }
 
-static const char *const buf_kind[] = {
-  [BUF_INPUT] = "input", [BUF_OUTPUT] = "output", [BUF_WEIGHT] = "weight", [BUF_ARENA] = "arena",
-  [BUF_STATE] = "state", [BUF_NEXT] = "next", [BUF_GUARD] = "guard", [BUF_LOCAL] = "local"
-};
-
 /* first and last kernel that names each buffer */
 typedef struct Life {
   int first, last;
@@ -165,7 +160,7 @@ static json_t *memory_json(const Plan *p) {
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
     if (l[i].first < 0) continue;
-    json_array_append_new(j, json_pack("{s:s, s:s, s:I, s:I, s:i, s:i}", "kind", buf_kind[b->kind], "type",
+    json_array_append_new(j, json_pack("{s:s, s:s, s:I, s:I, s:i, s:i}", "kind", buf_kind_name[b->kind], "type",
                                        dtype_info[b->dt].text, "bytes", (json_int_t)b->elems * dt_bytes(b->dt), "offset",
                                        (json_int_t)b->offset, "first_kernel", l[i].first, "last_kernel", l[i].last));
   }

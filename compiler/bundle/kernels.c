@@ -56,7 +56,7 @@ static bool writes(const Kernel *k, int buf) {
 /* What the parameters of a kernel's function are: "b0: f32[784] of input x; b1: f32[200] of the weights; b2: f32[640],
  * written" */
 static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
-  static const char *const of[BUF_LOCAL + 1] = {
+  static const char *const of[BUF_KINDS] = {
     [BUF_INPUT] = " of input ",   [BUF_OUTPUT] = " of output ",     [BUF_WEIGHT] = " of the weights",
     [BUF_STATE] = " of a state", [BUF_NEXT] = " of a state to come",
   };
@@ -125,7 +125,7 @@ static void put_buffer(const Calls *c, const Repeat *s, int k, size_t buffer) {
   const CallMoves m = call_moves(c->p, s, (size_t)k, buffer);
   const char *type = dtype_info[b->dt].ctype, *access = writes(kernel, kernel->bufs.p[buffer]) ? "" : "const ";
   switch (b->kind) {
-  case BUF_LOCAL: BUG("a kernel is given what is its own");
+  case BUF_LOCAL: case BUF_SHARED: case BUF_KINDS: BUG("a kernel is given what is its own");
   case BUF_INPUT: case BUF_OUTPUT: put_field(c, k, buffer, &m); return;
   case BUF_WEIGHT:
     sb_printf(c->o, "(const %s *)(const void *)(w", type);

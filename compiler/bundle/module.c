@@ -76,7 +76,7 @@ static void put_buffer(const Call *c, size_t buffer) {
   const char *name = arena_printf(&c->p->ir->ctx->model, "%%k%d.%zu", c->k, buffer);
   Sb *s = c->o;
   switch (b->kind) {
-  case BUF_LOCAL: BUG("a kernel is given what is its own");
+  case BUF_LOCAL: case BUF_SHARED: case BUF_KINDS: BUG("a kernel is given what is its own");
   case BUF_INPUT: case BUF_OUTPUT: {
     const char *field = arena_printf(&c->p->ir->ctx->model, "%s.field", name), *at = put_at(c, buffer, &m, name);
     put_load(s, b->kind == BUF_INPUT ? "in" : "out", put_slot(c, b, &m, name), field);

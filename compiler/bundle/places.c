@@ -23,7 +23,7 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
     const StatePlace *s = &p->memory.states.p[b->slot];
     return (Region){ s->at, s->at + s->outer * s->block };
   }
-  case BUF_LOCAL: break;
+  case BUF_LOCAL: case BUF_SHARED: case BUF_KINDS: break;
   }
   BUG("a kernel is given what is its own");
 }

@@ -76,9 +76,14 @@ typedef enum {             /* what becomes of a range; docs/ir.md */
   RK_THREAD,               /* a loop that threads share */
   RK_DOT, RK_ROW, RK_DEPTH, /* the group an instruction multiplies; rows of a matrix instruction's tile; its groups */
   RK_SERIAL,               /* a loop that keeps its order */
+  RK_GRID, RK_LOCAL,       /* of device programs: blocks of a launch; threads of a block */
+  RK_GROUP,                /* threads of a block that each hold a part of a reduction */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
+/* its values are threads of a block; its values are blocks or threads, so its loop does not run by itself */
+static inline bool range_is_thread(RangeKind k) { return k == RK_LOCAL || k == RK_GROUP; }
+static inline bool range_is_place(RangeKind k) { return k == RK_GRID || range_is_thread(k); }
 
 typedef struct Node {
   uint8_t op;              /* Op */
@@ -120,8 +125,12 @@ typedef enum {
   BUF_WEIGHT, BUF_ARENA,   /* of the weights blob; an intermediate value */
   BUF_STATE, BUF_NEXT,     /* a state as a run finds it, and as it leaves it */
   BUF_GUARD,               /* the output of Graph.guarded */
-  BUF_LOCAL                /* on the stack of a call */
+  BUF_LOCAL,               /* on the stack of a call; of a device program, one for each thread */
+  BUF_SHARED,              /* of device programs: one for each block, which its threads share */
+  BUF_KINDS
 } BufKind;
+extern const char *const buf_kind_name[BUF_KINDS];
+static inline bool buf_is_own(BufKind k) { return k == BUF_LOCAL || k == BUF_SHARED; } /* a kernel's own: no parameter */
 typedef struct Buf {
   BufKind kind;
   DType dt;

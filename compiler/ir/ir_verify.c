@@ -7,22 +7,7 @@
  * needs: nodes    gives: nothing; a node that breaks a rule is a bug    breaks: nothing */
 #include "ir.h"
 #include "refmap.h"
-
-void ir_wrong(const IR *ir, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  char text[600];
-  vsnprintf(text, sizeof text, fmt, ap);
-  va_end(ap);
-  if (ir->dump) fail_at(ir->ctx, EX_BADMODEL, *ir->dump, "%s", text);
-  BUG("%s", text);
-}
-
-static _Noreturn void broken(const IR *ir, Ref r, const char *what) {
-  const char *at = ir_pos(ir, r).node;
-  ir_wrong(ir, "%%%u = %s%s%s: %s", r, op_info[node(ir, r)->op].name, at ? " of " : "", at ? at : "", what);
-}
-#define NEED(cond, what) ((cond) ? (void)0 : broken(ir, r, what))
+#include "verify.h"
 
 static bool reducing(int64_t op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
 
@@ -135,7 +120,7 @@ static void verify_movement(const IR *ir, Ref r, const Node *x, const Node *s) {
     NEED(x->dims[a[0]] == total, "wrong shape");
     return;
   }
-  default: broken(ir, r, "not a movement");
+  default: verify_broken(ir, r, "not a movement");
   }
 }
 
@@ -430,7 +415,7 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
   NEED(r != root || x->op == OP_NEST, "not a nest");
   switch ((Op)x->op) {
-  case OP_ACC: case OP_SET: case OP_GET: case OP_LOOP: case OP_END: case OP_TILES: broken(ir, r, "not an op of nests");
+  case OP_ACC: case OP_SET: case OP_GET: case OP_LOOP: case OP_END: case OP_TILES: verify_broken(ir, r, "not an op of nests");
   default: NEED(op_info[x->op].level != L_GRAPH, "not an op of nests");
   }
 }
@@ -469,8 +454,10 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
   RefMap where = { 0 }; /* node to the number of its scope + 1 */
   VEC(Scope) scopes = { 0 };
   VEC(Ref) nest = { 0 }; /* numbers of the open scopes */
+  RefMap listed = { 0 }; /* node to the number of barriers before it */
+  Ref barriers = 0;
   Ref alone = 0;         /* a store outside of all ranges of threads */
-  bool threads = false;
+  bool threads = false, device = false;
   VEC_PUSH(&scopes, ((Scope){ 0, true }));
   VEC_PUSH(&nest, 0);
   for (size_t i = 0; i < n; i++) {
@@ -481,7 +468,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       if (node(ir, scopes.p[nest.p[d]].range)->arg[2] == RK_THREAD) in_threads = nest.p[d] + 1;
     verify_inner(ir, r);
     NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
-    const bool own = x->op == OP_STORE && ir->bufs.p[node(ir, store_buffer(x))->arg[0]].kind == BUF_LOCAL;
+    const bool own = x->op == OP_STORE && buf_is_own(ir->bufs.p[node(ir, store_buffer(x))->arg[0]].kind);
     if (x->op == OP_STORE && !in_threads && !own) alone = r;
     verify_lanes(ir, r, x);
     for (int k = 0; k < x->nsrc; k++) {
@@ -496,7 +483,8 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       Ref scope = refmap_get(&where, x->src[k]);
       NEED(scope, "a source comes later or never");
       NEED(scopes.p[scope - 1].open || (x->op == OP_GET && k), "a source is inside a loop that has ended");
-      NEED(s->op != OP_STORE && s->op != OP_PREFETCH && s->op != OP_LOOP && s->op != OP_END, "a source has no value");
+      NEED(s->op != OP_STORE && s->op != OP_PREFETCH && s->op != OP_LOOP && s->op != OP_END && s->op != OP_BARRIER,
+           "a source has no value");
       NEED(s->op != OP_ACC || ((x->op == OP_SET || x->op == OP_GET) && !k), "a variable is read by get");
       NEED(x->op != OP_SET || k || scope >= in_threads, "a reduction that threads would share");
     }
@@ -504,10 +492,13 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, loop_range(x));
       NEED(range->op == OP_RANGE, "loops over no range");
+      const Node *gate = loop_gate(x) ? node(ir, loop_gate(x)) : NULL;
+      NEED(x->nsrc <= 2 && (!gate || (gate->dt == DT_BOOL && gate->lanes == 1)), "the gate is not one bool");
       NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH,
            "a range that was to be replicated");
       NEED(range->arg[2] != RK_THREAD || !in_threads, "a range of threads inside another one");
       threads |= range->arg[2] == RK_THREAD;
+      device |= range_is_place((RangeKind)range->arg[2]);
       for (size_t d = 1; d < nest.n; d++) NEED(scopes.p[nest.p[d]].range != loop_range(x), "a loop inside itself");
       VEC_PUSH(&nest, (Ref)scopes.n);
       VEC_PUSH(&scopes, ((Scope){ loop_range(x), true }));
@@ -519,12 +510,17 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       continue;
     }
     Ref before = refmap_get(&where, r);
-    NEED(!before || !scopes.p[before - 1].open, "twice in one scope");
+    NEED(!before || !scopes.p[before - 1].open || refmap_get(&listed, r) != barriers, "twice in one scope");
     refmap_set(&where, r, nest.p[nest.n - 1] + 1);
+    barriers += x->op == OP_BARRIER;
+    if (barriers) refmap_set(&listed, r, barriers);
   }
-  if (nest.n > 1) broken(ir, scopes.p[nest.p[nest.n - 1]].range, "its loop has no end");
-  if (threads && alone) broken(ir, alone, "a store that every thread would do");
+  if (nest.n > 1) verify_broken(ir, scopes.p[nest.p[nest.n - 1]].range, "its loop has no end");
+  if (threads && alone) verify_broken(ir, alone, "a store that every thread would do");
+  if (threads && device) verify_broken(ir, list[0], "ranges of threads in a program of blocks");
+  verify_device(ir, list, n, device);
   refmap_free(&where);
+  refmap_free(&listed);
   VEC_FREE(&scopes);
   VEC_FREE(&nest);
 }

@@ -40,7 +40,9 @@ const OpInfo op_info[OP_COUNT] = {
 static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwise ops are one block of ops.h");
 
 const char *const range_kind_name[RK_COUNT] = { "loop",   "reduce", "unroll", "partial", "vec",
-                                                "thread", "dot",    "row",    "depth",   "serial" };
+                                                "thread", "dot",    "row",    "depth",   "serial",
+                                                "grid",   "local",  "group" };
+const char *const buf_kind_name[BUF_KINDS] = { "input", "output", "weight", "arena", "state", "next", "guard", "local", "shared" };
 
 DType dtype_from_text(const char *s, size_t n) {
   for (int d = 1; d < DT_COUNT; d++)

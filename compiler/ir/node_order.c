@@ -19,7 +19,7 @@ static int buffer_order(const IR *ir, int64_t a, int64_t b) {
   if (a < 0 || b < 0 || a >= n || b >= n) return SIGN(a, b);
   const Buf *x = &ir->bufs.p[a], *y = &ir->bufs.p[b];
   if (x->kind != y->kind) return SIGN(x->kind, y->kind);
-  const bool numbered = x->kind != BUF_WEIGHT && x->kind != BUF_ARENA && x->kind != BUF_LOCAL;
+  const bool numbered = x->kind != BUF_WEIGHT && x->kind != BUF_ARENA && !buf_is_own(x->kind);
   return numbered && x->slot != y->slot ? SIGN(x->slot, y->slot) : SIGN(a, b);
 }
 

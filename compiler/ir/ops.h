@@ -113,8 +113,9 @@ OP(TILES,     PROG,   0,  "*()",      "",                         "id:i",       
 OP(PREFETCH,  PROG,   2,  "*()",      "buffer index",             "near:i",                0,               ANY,  MEM,    NO,   NO,            "PREFETCH(buffer, index): an element that will be loaded, wanted in the nearest cache or in the next; without effect on any value")
 OP(HRED,      PROG,   1,  "T(T)",     "",                         "op:o",                  0,               ANY,  ALU,    NO,   NO,            "combines all lanes: a fixed tree, halves first")
 /* programs: a list; a LOOP runs to its END */
-OP(LOOP,      PROG,   1,  "*()",      "range",                    "",                      0,               ANY,  NONE,   NO,   NO,            "for each value of the range")
+OP(LOOP,      PROG,   S,  "*()",      "range gate?",              "",                      0,               ANY,  NONE,   NO,   NO,            "LOOP(range) or LOOP(range, gate): for each value of the range; for none where the gate is false")
 OP(END,       PROG,   1,  "*()",      "range",                    "",                      0,               ANY,  NONE,   NO,   NO,            "closes the loop of the range")
+OP(BARRIER,   PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "all threads of a block arrive before one goes on, and see what the others stored before")
 OP(ACC,       PROG,   S,  "*()",      "init",                     "id:i",                  0,               ANY,  NONE,   NO,   NO,            "ACC(initial value): a variable that SET may change")
 OP(SET,       PROG,   2,  "*()",      "acc value",                "",                      0,               ANY,  NONE,   NO,   NO,            "SET(acc, value)")
 OP(GET,       PROG,   S,  "*()",      "acc set...",               "",                      0,               ANY,  NONE,   NO,   NO,            "GET(acc, set...): the variable's value after the sets")

@@ -147,7 +147,7 @@ static int64_t arg_word(Parser *p, const Arg *a, char kind) {
 static bool default_arg(Parser *p, Op op, const char *key, size_t n, int64_t *v) {
   bool step = (op == OP_SHRINK && is_word(key, n, "step")) ||
               (op == OP_WINDOW && (is_word(key, n, "stride") || is_word(key, n, "dilation")));
-  bool id = (op == OP_RANGE || op == OP_ACC) && is_word(key, n, "id");
+  bool id = (op == OP_RANGE || op == OP_ACC || op == OP_BARRIER) && is_word(key, n, "id");
   *v = step ? 1 : id ? p->ir->next_range++ : 0;
   return step || id;
 }
@@ -274,15 +274,13 @@ static void line_origin(Parser *p) {
 
 /* ---- kernel and program level ---- */
 static void buffer_line(Parser *p, const char *name, size_t n) {
-  static const char *const kinds[] = { "input", "output", "weight", "arena", "state", "next", "guard", "local" };
-  enum { KINDS = sizeof kinds / sizeof *kinds };
   const char *s;
   Type t;
   Buf b = { .offset = -1 };
   int64_t id = (int64_t)p->ir->bufs.n;
   size_t k = 0, len = scan_word(p, &s);
-  while (k < KINDS && !(len && is_word(s, len, kinds[k]))) k++;
-  if (k == KINDS) scan_bad(p, len ? s : p->at, "expected one of input output weight arena state next guard local");
+  while (k < BUF_KINDS && !(len && is_word(s, len, buf_kind_name[k]))) k++;
+  if (k == BUF_KINDS) scan_bad(p, len ? s : p->at, "expected one of input output weight arena state next guard local shared");
   if (!scan_type(p, &t, false) || !t.dt || t.rank != 1) scan_bad(p, t.at, "expected the buffer's type, as f32[64]");
   b.kind = (BufKind)k;
   b.dt = t.dt;
@@ -293,7 +291,7 @@ static void buffer_line(Parser *p, const char *name, size_t n) {
     if (!v && p->plan && p->plan->buffer_key(p, &b, s, len)) continue;
     if (!v) scan_bad(p, s, "unknown argument '%.*s'; there are id, slot and offset", shown(len), s);
     *v = scan_integer(p, "an integer");
-    const bool slotless = b.kind == BUF_ARENA || b.kind == BUF_LOCAL;
+    const bool slotless = b.kind == BUF_ARENA || buf_is_own(b.kind);
     const int64_t least = v == &b.slot && slotless ? -1 : 0;
     if (*v < least || *v > ((int64_t)1 << 50)) scan_bad(p, s, "%.*s %lld", shown(len), s, (long long)*v);
   }
@@ -323,6 +321,9 @@ static void check_sources(Parser *p, const char *at, Op op) {
   case OP_RED:
   case OP_NEST: ranges = 1; break;
   case OP_LOOP:
+    if (!n || n > 2 || op_of(p, 0) != OP_RANGE || (n == 2 && node(p->ir, p->src.p[1])->dt != DT_BOOL))
+      scan_bad(p, at, "loop takes a range and maybe a gate");
+    break;
   case OP_END: ranges = 0; break;
   case OP_ACC:
   case OP_GET:
@@ -366,7 +367,7 @@ static Ref kernel_op(Parser *p, const char *at, Op op) {
   case OP_GET: dt = dt ? dt : (DType)node(p->ir, p->src.p[0])->dt; break;
   default: break;
   }
-  if (op == OP_RANGE || op == OP_ACC) {
+  if (op == OP_RANGE || op == OP_ACC || op == OP_BARRIER) {
     int64_t id = arg[op == OP_RANGE];
     if (id >= p->ir->next_range) p->ir->next_range = id + 1;
   }

@@ -402,8 +402,6 @@ static int by_buffer_id(const void *a, const void *b) {
   return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-static const char *const buf_kind_name[] = { "input", "output", "weight", "arena", "state", "next", "guard", "local" };
-
 void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot) {
   const Buf *b = &ir->bufs.p[id];
   sb_printf(out, "b%lld = buffer %s %s[%lld] id=%lld slot=%lld", (long long)id, buf_kind_name[b->kind], dtype_info[b->dt].text,

@@ -76,7 +76,7 @@ static void *memory(const Plan *p, const Buf *b, const Tensor *in, void *const *
   case BUF_INPUT: return (void *)in[b->slot].data;
   case BUF_OUTPUT: return out[b->slot];
   case BUF_WEIGHT: return p->weights.p + b->offset;
-  case BUF_LOCAL: return arena_alloc(m, (size_t)(b->elems * dt_bytes(b->dt)));
+  case BUF_LOCAL: case BUF_SHARED: return arena_alloc(m, (size_t)(b->elems * dt_bytes(b->dt)));
   default: return arena + b->offset;
   }
 }

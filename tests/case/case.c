@@ -300,7 +300,9 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
       memset(m->at[id], 0xa5, (size_t)bytes);
       break;
     case BUF_STATE:
-    case BUF_NEXT: room = -1; break; /* no model here has any */
+    case BUF_NEXT:
+    case BUF_SHARED:
+    case BUF_KINDS: room = -1; break; /* no model here has any */
     }
     if (kn->shift && i < kn->bufs.n) m->at[id] = (char *)m->at[id] + kn->shift[i] * dt_bytes(b->dt);
     if (room < 0) BUG("kernel %zu: buffer %d ends %lld bytes behind its memory", kernel, id, (long long)-room);

@@ -1,0 +1,151 @@
+/* verify_device.c: the rules of programs that many threads run (docs/ir.md, "Device programs").
+ *
+ * A device program is a list of parts. A part is a chain of loops over blocks, around one chain of loops over the threads of a
+ * block, around what each thread does. One walk over the list keeps for every value the loops over blocks and threads that it
+ * varies with, as bits, and whether it comes from memory. From these follow the rules about stores and barriers.
+ *
+ * A rule here is necessary, never sufficient: that the addresses of two threads differ is proved by schedules, and found out by
+ * interp/interp_threads.c for the threads that it runs.
+ *
+ * needs: a program that obeys the rules of all programs    gives: nothing; a node that breaks a rule is a bug
+ * breaks: nothing */
+#include "refmap.h"
+#include "verify.h"
+
+enum { DATA = 1 << 30, MAX_PLACES = 24 }; /* of a mask: comes from memory or a variable; a bit for each place loop */
+
+typedef struct Open { Ref range; uint32_t gate; } Open; /* an open loop, and what its gate varies with */
+
+typedef struct Device {
+  const IR *ir;
+  VEC(Open) open;
+  RefMap top, mask;        /* of values outside of all blocks; of those in this part */
+  RefMap stored;           /* shared buffer + 1: this part has stored to it */
+  int places;              /* open loops over blocks and threads: the outermost ones */
+  uint32_t threads, wide;  /* bits of those over threads; of those with more than one value */
+  int64_t size, first;     /* threads of a block: of this part, of the first part; 0: not known yet */
+  bool body, closed;       /* what a thread does has begun; has ended, in this part */
+} Device;
+
+static RangeKind kind_of(const Device *d, Ref range) { return range_kind(node(d->ir, range)); }
+
+static uint32_t mask_of(const Device *d, Ref s) {
+  const Op op = (Op)node(d->ir, s)->op;
+  if (op == OP_CONST || op == OP_BUFFER) return 0;
+  for (int k = 0; k < d->places && op == OP_RANGE; k++)
+    if (d->open.p[k].range == s) return 1u << k;
+  return refmap_get(&d->mask, s) | refmap_get(&d->top, s);
+}
+
+static uint32_t mask_of_sources(const Device *d, const Node *x) {
+  uint32_t m = x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_GET ? (uint32_t)DATA : 0;
+  for (int k = 0; k < x->nsrc; k++) m |= mask_of(d, x->src[k]);
+  return m;
+}
+
+static uint32_t open_gates(const Device *d) {
+  uint32_t m = 0;
+  for (size_t k = 0; k < d->open.n; k++) m |= d->open.p[k].gate;
+  return m;
+}
+
+static void enter_loop(Device *d, Ref r, const Node *x) {
+  const IR *ir = d->ir;
+  const Node *range = node(ir, loop_range(x));
+  const RangeKind kind = range_kind(range);
+  if (range_is_place(kind)) {
+    NEED((int)d->open.n == d->places && !d->body && !d->closed, "a loop over blocks or threads inside what a thread does");
+    NEED(!loop_gate(x), "a loop over blocks or threads with a gate");
+    NEED(range_extent(range) > 0, "no blocks or threads");
+    NEED(d->places < MAX_PLACES, "more than 24 loops over blocks and threads");
+    NEED(kind != RK_GRID || !d->threads, "a loop over blocks inside one over threads");
+    NEED(kind == RK_GRID || d->places, "threads of no block");
+    if (range_is_thread(kind)) d->threads |= 1u << d->places, d->size *= range_extent(range);
+    if (range_extent(range) > 1) d->wide |= 1u << d->places;
+    d->places++;
+  } else {
+    NEED(d->places, "a loop outside of all blocks");
+    d->body = true;
+  }
+  VEC_PUSH(&d->open, ((Open){ loop_range(x), loop_gate(x) ? mask_of(d, loop_gate(x)) : 0 }));
+}
+
+static void leave_loop(Device *d, Ref r) {
+  const IR *ir = d->ir;
+  const bool place = (int)d->open.n == d->places;
+  d->open.n--;
+  if (!place) return;
+  d->closed = true;
+  if (--d->places) return;
+  NEED(!d->first || d->first == d->size, "blocks of one launch with different numbers of threads");
+  d->first = d->size;
+  d->size = 1;
+  d->threads = d->wide = 0;
+  d->body = d->closed = false;
+  refmap_free(&d->mask);
+  refmap_free(&d->stored);
+  d->mask = d->stored = (RefMap){ 0 };
+}
+
+static void check_store(const Device *d, Ref r, const Node *x) {
+  const IR *ir = d->ir;
+  const BufKind kind = ir->bufs.p[buffer_id(node(ir, store_buffer(x)))].kind;
+  const uint32_t told = mask_of(d, store_index(x)) | (store_gate(x) ? mask_of(d, store_gate(x)) : 0) | open_gates(d);
+  if (kind == BUF_LOCAL) return;
+  NEED(!(d->wide & d->threads & ~told), "threads of a block store to one element; a gate or the index must tell them apart");
+  NEED(kind == BUF_SHARED || !(d->wide & ~told), "blocks store to one element; a gate or the index must tell them apart");
+}
+
+/* The buffer that a node loads from or stores to; -1: it does not. */
+static int64_t touched(const IR *ir, const Node *x) {
+  return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE ? buffer_id(node(ir, access_buffer(x))) : -1;
+}
+
+/* What only threads do: effects, variables, and access to memory of threads and blocks. */
+static void check_effect(Device *d, Ref r, const Node *x) {
+  const IR *ir = d->ir;
+  const int64_t id = touched(ir, x);
+  const bool shared = id >= 0 && ir->bufs.p[id].kind == BUF_SHARED, own = id >= 0 && buf_is_own(ir->bufs.p[id].kind);
+  if (x->op != OP_STORE && x->op != OP_BARRIER && x->op != OP_ACC && x->op != OP_SET && !own) return;
+  NEED(d->places && kind_of(d, d->open.p[d->places - 1].range) != RK_GRID && !d->closed,
+       "an effect outside of the threads of a block");
+  d->body = true;
+  if (x->op == OP_STORE) check_store(d, r, x);
+  if (x->op == OP_STORE && shared) refmap_set(&d->stored, (Ref)id + 1, 1);
+  NEED(x->op == OP_STORE || !shared || refmap_get(&d->stored, (Ref)id + 1), "shared memory is read before anything is stored there");
+  NEED(x->op != OP_BARRIER || !(open_gates(d) & (d->threads | DATA)), "a barrier that not all threads of the block reach");
+}
+
+/* A program that one thread runs, or that takes a part of its ranges of threads */
+static void verify_host(const IR *ir, const Ref *list, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const Ref r = list[i];
+    const Node *x = node(ir, r);
+    NEED(x->op != OP_BARRIER, "a barrier in a program of no blocks");
+    NEED(touched(ir, x) < 0 || ir->bufs.p[touched(ir, x)].kind != BUF_SHARED, "shared memory in a program of no blocks");
+    NEED(x->op != OP_LOOP || !loop_gate(x), "a loop with a gate in a program of no blocks");
+  }
+}
+
+void verify_device(const IR *ir, const Ref *list, size_t n, bool blocks) {
+  Device d = { .ir = ir, .size = 1 };
+  if (!blocks) {
+    verify_host(ir, list, n);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const Ref r = list[i];
+    const Node *x = node(ir, r);
+    if (x->op == OP_LOOP) enter_loop(&d, r, x);
+    else if (x->op == OP_END) leave_loop(&d, r);
+    else {
+      check_effect(&d, r, x);
+      const uint32_t mask = mask_of_sources(&d, x);
+      if (mask && x->op != OP_RANGE) refmap_set(d.places ? &d.mask : &d.top, r, mask);
+    }
+  }
+  VEC_FREE(&d.open);
+  refmap_free(&d.top);
+  refmap_free(&d.mask);
+  refmap_free(&d.stored);
+}

@@ -1,0 +1,19 @@
+/* wrong.c: messages about what a pass gave: a bug, or where passes went on from a dump, an error of that line.
+ *
+ * needs: what is wrong    gives: nothing; it does not return    breaks: nothing */
+#include "verify.h"
+
+void ir_wrong(const IR *ir, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  char text[600];
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  if (ir->dump) fail_at(ir->ctx, EX_BADMODEL, *ir->dump, "%s", text);
+  BUG("%s", text);
+}
+
+void verify_broken(const IR *ir, Ref r, const char *what) {
+  const char *at = ir_pos(ir, r).node;
+  ir_wrong(ir, "%%%u = %s%s%s: %s", r, op_info[node(ir, r)->op].name, at ? " of " : "", at ? at : "", what);
+}
