@@ -11,12 +11,14 @@
  * breaks: nothing */
 #include "refmap.h"
 #include "verify.h"
+#include <assert.h>
 
-enum { DATA = 1 << 30, MAX_PLACES = 24 }; /* of a mask: comes from memory or a variable; a bit for each place loop */
+enum { DATA = 1 << 30 }; /* of a mask: comes from memory or a variable; below it, a bit for each loop over blocks and threads */
+static_assert(MAX_RANGES < 30, "no bit for each loop");
 
 typedef struct Open { Ref range; uint32_t gate; } Open; /* an open loop, and what its gate varies with */
 
-typedef struct Device {
+typedef struct Walk {
   const IR *ir;
   VEC(Open) open;
   RefMap top, mask;        /* of values outside of all blocks; of those in this part */
@@ -25,11 +27,11 @@ typedef struct Device {
   uint32_t threads, wide;  /* bits of those over threads; of those with more than one value */
   int64_t size, first;     /* threads of a block: of this part, of the first part; 0: not known yet */
   bool body, closed;       /* what a thread does has begun; has ended, in this part */
-} Device;
+} Walk;
 
-static RangeKind kind_of(const Device *d, Ref range) { return range_kind(node(d->ir, range)); }
+static RangeKind kind_of(const Walk *d, Ref range) { return range_kind(node(d->ir, range)); }
 
-static uint32_t mask_of(const Device *d, Ref s) {
+static uint32_t mask_of(const Walk *d, Ref s) {
   const Op op = (Op)node(d->ir, s)->op;
   if (op == OP_CONST || op == OP_BUFFER) return 0;
   for (int k = 0; k < d->places && op == OP_RANGE; k++)
@@ -37,19 +39,19 @@ static uint32_t mask_of(const Device *d, Ref s) {
   return refmap_get(&d->mask, s) | refmap_get(&d->top, s);
 }
 
-static uint32_t mask_of_sources(const Device *d, const Node *x) {
+static uint32_t mask_of_sources(const Walk *d, const Node *x) {
   uint32_t m = x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_GET ? (uint32_t)DATA : 0;
   for (int k = 0; k < x->nsrc; k++) m |= mask_of(d, x->src[k]);
   return m;
 }
 
-static uint32_t open_gates(const Device *d) {
+static uint32_t open_gates(const Walk *d) {
   uint32_t m = 0;
   for (size_t k = 0; k < d->open.n; k++) m |= d->open.p[k].gate;
   return m;
 }
 
-static void enter_loop(Device *d, Ref r, const Node *x) {
+static void enter_loop(Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const Node *range = node(ir, loop_range(x));
   const RangeKind kind = range_kind(range);
@@ -57,7 +59,7 @@ static void enter_loop(Device *d, Ref r, const Node *x) {
     NEED((int)d->open.n == d->places && !d->body && !d->closed, "a loop over blocks or threads inside what a thread does");
     NEED(!loop_gate(x), "a loop over blocks or threads with a gate");
     NEED(range_extent(range) > 0, "no blocks or threads");
-    NEED(d->places < MAX_PLACES, "more than 24 loops over blocks and threads");
+    NEED(d->places < MAX_RANGES, "more than 24 loops over blocks and threads");
     NEED(kind != RK_GRID || !d->threads, "a loop over blocks inside one over threads");
     NEED(kind == RK_GRID || d->places, "threads of no block");
     if (range_is_thread(kind)) d->threads |= 1u << d->places, d->size *= range_extent(range);
@@ -70,7 +72,7 @@ static void enter_loop(Device *d, Ref r, const Node *x) {
   VEC_PUSH(&d->open, ((Open){ loop_range(x), loop_gate(x) ? mask_of(d, loop_gate(x)) : 0 }));
 }
 
-static void leave_loop(Device *d, Ref r) {
+static void leave_loop(Walk *d, Ref r) {
   const IR *ir = d->ir;
   const bool place = (int)d->open.n == d->places;
   d->open.n--;
@@ -87,7 +89,7 @@ static void leave_loop(Device *d, Ref r) {
   d->mask = d->stored = (RefMap){ 0 };
 }
 
-static void check_store(const Device *d, Ref r, const Node *x) {
+static void check_store(const Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const BufKind kind = ir->bufs.p[buffer_id(node(ir, store_buffer(x)))].kind;
   const uint32_t told = mask_of(d, store_index(x)) | (store_gate(x) ? mask_of(d, store_gate(x)) : 0) | open_gates(d);
@@ -102,7 +104,7 @@ static int64_t touched(const IR *ir, const Node *x) {
 }
 
 /* What only threads do: effects, variables, and access to memory of threads and blocks. */
-static void check_effect(Device *d, Ref r, const Node *x) {
+static void check_effect(Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const int64_t id = touched(ir, x);
   const bool shared = id >= 0 && ir->bufs.p[id].kind == BUF_SHARED, own = id >= 0 && buf_is_own(ir->bufs.p[id].kind);
@@ -128,7 +130,7 @@ static void verify_host(const IR *ir, const Ref *list, size_t n) {
 }
 
 void verify_device(const IR *ir, const Ref *list, size_t n, bool blocks) {
-  Device d = { .ir = ir, .size = 1 };
+  Walk d = { .ir = ir, .size = 1 };
   if (!blocks) {
     verify_host(ir, list, n);
     return;

@@ -4,6 +4,7 @@
 #define TGC_TARGET_H
 #include "../../runtime_stub/tgcrt.h"
 #include "../ir/ir.h"
+#include "device.h"
 
 typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
@@ -36,6 +37,7 @@ typedef struct Target {
   const char *cpu;         /* LLVM's name of a CPU, by request only; NULL: any */
   const struct Rates *rates; /* cost/cost.h; NULL: those that count for all machines */
   const char *source;      /* where the sizes of caches come from */
+  const Device *dev;       /* device.h; NULL: it is a CPU */
   bool in_order;           /* asked for, no fact: sums of floats are made term by term, in one order on all machines */
   bool flushes;            /* asked for, no fact: denormals are zero, so instructions that take them for it will do */
   const struct Target *const *variants; /* machines whose code stands side by side, the richest first, the baseline
@@ -63,6 +65,11 @@ const char *arch_name(Arch a);
 bool target_rounds(const Target *t, int lanes);       /* so many floats to bf16 in one instruction, to which denormals are zero */
 /* multiplies so many lanes by powers of two (SCALB) in one instruction */
 bool target_scales(const Target *t, DType d, int lanes);
+
+/* ---- device.c ---- */
+extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
+const Target *device_target(const char *isa);         /* NULL: there is none of that name */
+void device_facts(const Device *d, Sb *o);            /* what target_facts says of it */
 
 /* ---- host.c ---- */
 Arch host_arch(void);                                 /* ARCH_ANY: one that tgc has no rows for */

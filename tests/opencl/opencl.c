@@ -46,10 +46,10 @@ typedef struct Loader {
   int (*clReleaseMemObject)(void *buffer);
 } Loader;
 
-typedef struct Device { Loader f; void *device, *context, *queue; char name[200]; } Device;
+typedef struct ClDevice { Loader f; void *device, *context, *queue; char name[200]; } ClDevice;
 
 /* NULL: a device is open; else why there is none */
-static const char *device_open(Device *d) {
+static const char *device_open(ClDevice *d) {
   static const char *const names[] = {
     "clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo", "clCreateContext", "clCreateCommandQueue",
     "clCreateProgramWithSource", "clBuildProgram", "clGetProgramBuildInfo", "clCreateBuffer", "clCreateKernel",
@@ -129,7 +129,7 @@ static void put_source(const Plan *p, const Places *m, Sb *o) {
 }
 
 /* ---- a run ---- */
-static void *build(Case *k, const Device *d, const Sb *source) {
+static void *build(Case *k, const ClDevice *d, const Sb *source) {
   const char *text = source->p;
   const size_t n = source->n;
   char log[4000] = "";
@@ -141,7 +141,7 @@ static void *build(Case *k, const Device *d, const Sb *source) {
   return NULL;
 }
 
-static int call(const Device *d, void *program, void *memory, size_t index) {
+static int call(const ClDevice *d, void *program, void *memory, size_t index) {
   const size_t one = 1;
   char name[32];
   int status;
@@ -154,12 +154,12 @@ static int call(const Device *d, void *program, void *memory, size_t index) {
   return status;
 }
 
-static int write_memory(const Device *d, void *memory, size_t at, const void *p, int64_t n) {
+static int write_memory(const ClDevice *d, void *memory, size_t at, const void *p, int64_t n) {
   return n ? d->f.clEnqueueWriteBuffer(d->queue, memory, CL_TRUE, at, (size_t)n, p, 0, NULL, NULL) : 0;
 }
 
 static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
-  const Device *d = k->arg;
+  const ClDevice *d = k->arg;
   const Places m = places_of(p);
   Sb source = { 0 };
   int status = 0;
@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
   const char *isa[16] = { NULL };
   DimValue dims[16];
   int n = 0;
-  Device d = { .device = NULL };
+  ClDevice d = { .device = NULL };
   Case k = { .path = argv[1], .isa = isa, .dims = dims, .seed = 1, .most = 4e8, .backend = &backend, .run = run, .arg = &d };
   if (argc < 3 || argc > 16) return 64;
   for (int i = 2; i < argc; i++) {

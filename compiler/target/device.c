@@ -1,0 +1,39 @@
+/* device.c: the devices that tgc knows, as facts: targets with a Device. CPU facts of these rows say that there are none: no
+ * vectors, no caches that a schedule could count on.
+ *
+ * needs: nothing    gives: rows    breaks: nothing */
+#include "target.h"
+#include <string.h>
+
+/* What every implementation of OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's do. Its grids have no
+ * limits; these are those of a size_t of 32 bits. */
+static const Device opencl = {
+  .warp = 1, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
+  .segment = 64, .max_args = 128,
+};
+/* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
+static const Device gpu_any = {
+  .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
+  .max_args = 31,
+};
+
+#define DEVICE(name, device, where) \
+  { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \
+    .cflags = "", .triple = "", .llvm = "", .source = where, .dev = &(device) }
+const Target device_targets[] = {
+  DEVICE("opencl", opencl, "OpenCL 1.2: the least that it permits"),
+  DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
+  { .isa = NULL },
+};
+
+const Target *device_target(const char *isa) {
+  for (const Target *t = device_targets; t->isa; t++)
+    if (!strcmp(t->isa, isa)) return t;
+  return NULL;
+}
+
+void device_facts(const Device *d, Sb *o) {
+  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d", d->warp, d->max_threads,
+            (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2], (long long)d->shared_bytes,
+            d->shared_banks, d->segment, d->max_args);
+}

@@ -1,0 +1,17 @@
+/* device.h: what the compiler knows of a machine whose programs many threads run (docs/ir.md, "Device programs"). Like Target, it
+ * is a row of facts that the compiler asks; it never asks a name. */
+#ifndef TGC_DEVICE_H
+#define TGC_DEVICE_H
+#include <stdint.h>
+
+typedef struct Device {
+  int warp;                /* threads that go on in lockstep and whose accesses are one request; 1: each by itself */
+  int max_threads;         /* of a block */
+  int64_t max_grid[3];     /* blocks of a launch, by dimension, x first */
+  int64_t shared_bytes;    /* of a block, at most */
+  int shared_banks;        /* of shared memory, each BANK_BYTES wide, which one request can reach side by side; 1: no banks */
+  int segment;             /* bytes that one transaction with global memory moves */
+  int max_args;            /* buffers that one launch may be given */
+} Device;
+enum { BANK_BYTES = 4 };
+#endif

@@ -1,0 +1,119 @@
+/* launch.c: the geometry of device programs. Blocks and threads are loops of the program, so the numbers of a launch are counted,
+ * never given beside it.
+ *
+ * needs: a device program that the verifier lets pass    gives: parts, geometry, or the fact that a device lacks
+ * breaks: nothing */
+#include "launch.h"
+
+bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPart *out) {
+  *out = (LaunchPart){ .blocks = 1, .threads = 1 };
+  int depth = 0;
+  for (size_t i = from; i < n; i++) {
+    const Node *x = node(ir, list[i]);
+    if (x->op == OP_LOOP) {
+      const Node *range = node(ir, loop_range(x));
+      if (!depth++) out->first = i;
+      if (!range_is_place(range_kind(range))) continue;
+      CHECK(out->nblocks + out->nthreads < MAX_RANGES);
+      out->place[out->nblocks + out->nthreads] = loop_range(x);
+      *(range_kind(range) == RK_GRID ? &out->nblocks : &out->nthreads) += 1;
+      *(range_kind(range) == RK_GRID ? &out->blocks : &out->threads) *= range_extent(range);
+    } else if (x->op == OP_END && !--depth) {
+      out->last = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Digits of v by the extents of ranges, the last one fastest */
+static void digits(const IR *ir, const Ref *range, int n, int64_t v, int64_t *values) {
+  for (int k = n; k-- > 0;) {
+    values[k] = v % range_extent(node(ir, range[k]));
+    v /= range_extent(node(ir, range[k]));
+  }
+}
+
+void launch_place(const IR *ir, const LaunchPart *p, int64_t block, int64_t thread, int64_t *values) {
+  digits(ir, p->place, p->nblocks, block, values);
+  digits(ir, p->place + p->nblocks, p->nthreads, thread, values + p->nblocks);
+}
+
+/* The extents of up to three loops by dimension; of more, their product in x */
+static void dimensions(const IR *ir, const Ref *range, int n, int64_t *dim) {
+  for (int k = 0; k < n; k++) {
+    const int64_t extent = range_extent(node(ir, range[k]));
+    if (n <= 3) dim[n - 1 - k] = extent;
+    else dim[0] *= extent;
+  }
+}
+
+Launch launch_of(const IR *ir, Refs prog) {
+  Launch l = { .prog = prog, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
+  VEC(uint8_t) counted = { 0 }; /* shared buffers */
+  LaunchPart p;
+  int64_t blocks = 0;
+  int parts = 0;
+  for (size_t from = 0; launch_part(ir, prog.p, prog.n, from, &p); from = p.last + 1, parts++) {
+    if (!parts) dimensions(ir, p.place, p.nblocks, l.grid);
+    if (!parts) dimensions(ir, p.place + p.nblocks, p.nthreads, l.block);
+    blocks += p.blocks;
+  }
+  if (parts > 1) {
+    l.block[0] = launch_threads(&l);
+    l.grid[0] = blocks;
+    l.grid[1] = l.grid[2] = l.block[1] = l.block[2] = 1;
+  }
+  for (size_t i = 0; i < prog.n; i++) {
+    const Node *x = node(ir, prog.p[i]);
+    if (x->op != OP_STORE) continue; /* nothing else comes first */
+    const size_t id = (size_t)buffer_id(node(ir, store_buffer(x)));
+    while (counted.n <= id) VEC_PUSH(&counted, 0);
+    if (ir->bufs.p[id].kind == BUF_SHARED && !counted.p[id])
+      l.shared_bytes = (l.shared_bytes + ir->bufs.p[id].elems * dt_bytes(ir->bufs.p[id].dt) + 15) & ~(int64_t)15;
+    counted.p[id] = 1;
+  }
+  VEC_FREE(&counted);
+  return l;
+}
+
+/* Buffers that a launch is given */
+static int given_buffers(const IR *ir, const Launch *l) {
+  VEC(uint8_t) seen = { 0 };
+  int n = 0;
+  for (size_t i = 0; i < l->prog.n; i++) {
+    const Node *x = node(ir, l->prog.p[i]);
+    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    const size_t id = (size_t)buffer_id(node(ir, access_buffer(x)));
+    while (seen.n <= id) VEC_PUSH(&seen, 0);
+    n += !seen.p[id] && !buf_is_own(ir->bufs.p[id].kind);
+    seen.p[id] = 1;
+  }
+  VEC_FREE(&seen);
+  return n;
+}
+
+bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why) {
+  Sb unused = { 0 }, *out = why ? why : &unused;
+  const int args = given_buffers(ir, l);
+  bool takes = true;
+  if (launch_threads(l) > d->max_threads) {
+    sb_printf(out, "%lld threads of a block; the device has %d", (long long)launch_threads(l), d->max_threads);
+    takes = false;
+  }
+  for (int k = 0; k < 3 && takes; k++)
+    if (l->grid[k] > d->max_grid[k]) {
+      sb_printf(out, "%lld blocks along %c; the device has %lld", (long long)l->grid[k], "xyz"[k], (long long)d->max_grid[k]);
+      takes = false;
+    }
+  if (takes && l->shared_bytes > d->shared_bytes) {
+    sb_printf(out, "%lld bytes of shared memory; the device has %lld", (long long)l->shared_bytes, (long long)d->shared_bytes);
+    takes = false;
+  }
+  if (takes && args > d->max_args) {
+    sb_printf(out, "buffers: %d; the device takes %d", args, d->max_args);
+    takes = false;
+  }
+  sb_free(&unused);
+  return takes;
+}

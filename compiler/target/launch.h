@@ -1,0 +1,29 @@
+/* launch.h: one launch of a device: a device program and how many blocks and threads run it. */
+#ifndef TGC_LAUNCH_H
+#define TGC_LAUNCH_H
+#include "target.h"
+
+/* One part of a device program: a loop nest of blocks. */
+typedef struct LaunchPart {
+  size_t first, last;      /* in the list: its outermost loop, and the end of that */
+  int nblocks, nthreads;   /* loops over blocks, over threads */
+  Ref place[MAX_RANGES];   /* their ranges, outermost first: blocks, then threads */
+  int64_t blocks, threads; /* how many: threads of each block */
+} LaunchPart;
+/* The first part of a program that begins at list[from] or behind it; false: there is none */
+bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPart *out);
+/* Values of the part's ranges, in the order of place[], in one block of the part and one thread of the block. The innermost
+ * loop runs fastest, so neighbours are in one warp. */
+void launch_place(const IR *ir, const LaunchPart *p, int64_t block, int64_t thread, int64_t *values);
+
+typedef struct Launch {
+  Refs prog;
+  int64_t grid[3], block[3]; /* x first. x is the innermost loop; more than three loops, or several parts: all in x */
+  int64_t shared_bytes;    /* of a block */
+} Launch;
+Launch launch_of(const IR *ir, Refs prog);  /* of a device program that the verifier lets pass; prog becomes the launch's */
+static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->grid[1] * l->grid[2]; }
+static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }
+/* Whether the device can run it; false: *why says which fact stands against it. NULL: it may not be asked */
+bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
+#endif
