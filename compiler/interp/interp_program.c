@@ -5,28 +5,9 @@
  * more than once (the GET of a variable before and after a loop is one node); each time it is
  * evaluated anew.
  *
- * needs: a program that verify.c lets pass, memory of its buffers    gives: what it stores; an access outside is a bug */
-#include "../ir/refmap.h"
-#include "interp.h"
-
-typedef struct Step {
-  const Node *x;
-  Ref r;
-  uint32_t to;             /* place of the result */
-  uint32_t first;          /* of its sources' places */
-  uint32_t match;          /* LOOP: step of its END; END: of its LOOP */
-} Step;
-
-typedef struct Machine {
-  const IR *ir;
-  void *const *mem;
-  VEC(Step) step;
-  VEC(uint32_t) from;      /* places of sources, all steps one after another */
-  RefMap place;            /* node to place + 1 */
-  uint32_t places;
-  int64_t *v;              /* by place */
-  int64_t begin, end, chunks; /* of ranges of kind thread */
-} Machine;
+ * needs: a program of no blocks that ir_verify.c lets pass, memory of its buffers
+ * gives: what it stores; an access outside is a bug */
+#include "machine.h"
 
 /* ---- steps ---- */
 static uint32_t place_of(Machine *m, Ref r) {
@@ -65,53 +46,66 @@ static void set_constants(Machine *m) {
   }
 }
 
+void machine_open(Machine *m, const Ref *list, size_t n) {
+  make_steps(m, list, n);
+  set_constants(m);
+}
+
+void machine_close(Machine *m) {
+  refmap_free(&m->place);
+  VEC_FREE(&m->step);
+  VEC_FREE(&m->from);
+  free(m->v);
+}
+
 /* ---- memory ---- */
-static const int64_t *source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
+static const int64_t *source(const Machine *m, const Step *s, int k) { return machine_source(m, s, k); }
 
 /* source k in lane l: a scalar stands for all lanes */
 static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
   return source(m, s, k)[node(m->ir, s->x->src[k])->lanes > 1 ? l : 0];
 }
 
-/* where lane l of an access lies: one index is that of lane 0 */
-static char *address(const Machine *m, const Step *s, int64_t l) {
+/* where lane l of an access lies: one index is that of lane 0; NULL: nowhere */
+static char *address(Machine *m, const Step *s, int64_t l) {
   const Node *b = node(m->ir, access_buffer(s->x)), *index = node(m->ir, access_index(s->x));
   const Buf *buf = &m->ir->bufs.p[buffer_id(b)];
   int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
+  if (m->touch) return m->touch(m, s, buffer_id(b), at, s->x->op == OP_STORE);
   if (at < 0 || at >= buf->elems)
     BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at,
         (long long)buffer_id(b), (long long)buf->elems);
   return (char *)m->mem[buffer_id(b)] + at * dt_bytes(buf->dt);
 }
 
-static void run_load(const Machine *m, const Step *s, int64_t *to) {
+static uint64_t element(Machine *m, const Step *s, int64_t l, DType d) {
+  const char *at = address(m, s, l);
+  uint64_t bits = 0;
+  if (at) memcpy(&bits, at, (size_t)dt_bytes(d));
+  return dt_wrap(d, bits);
+}
+
+static void run_load(Machine *m, const Step *s, int64_t *to) {
   DType d = (DType)s->x->dt;
   for (int l = 0; l < s->x->lanes; l++) {
-    uint64_t bits = 0;
-    if (load_gate(s->x) && !lane_of(m, s, 2, l)) {
-      to[l] = lane_of(m, s, 3, l);
-      continue;
-    }
-    memcpy(&bits, address(m, s, l), (size_t)dt_bytes(d));
-    to[l] = (int64_t)dt_wrap(d, bits);
+    const bool closed = load_gate(s->x) && !lane_of(m, s, 2, l);
+    to[l] = closed ? lane_of(m, s, 3, l) : (int64_t)element(m, s, l, d);
   }
 }
 
-static void run_tile(const Machine *m, const Step *s, int64_t *to) {
+static void run_tile(Machine *m, const Step *s, int64_t *to) {
   const Node *x = s->x;
-  const int width = x->lanes / (int)tile_rows(x), bytes = dt_bytes((DType)x->dt);
-  for (int l = 0; l < x->lanes; l++) {
-    uint64_t bits = 0;
-    memcpy(&bits, address(m, s, l / width * tile_stride(x) + l % width), (size_t)bytes);
-    to[l] = (int64_t)dt_wrap((DType)x->dt, bits);
-  }
+  const int width = x->lanes / (int)tile_rows(x);
+  for (int l = 0; l < x->lanes; l++)
+    to[l] = (int64_t)element(m, s, l / width * tile_stride(x) + l % width, (DType)x->dt);
 }
 
-static void run_store(const Machine *m, const Step *s) {
+static void run_store(Machine *m, const Step *s) {
   const Node *value = node(m->ir, store_value(s->x));
   for (int l = 0; l < value->lanes; l++) {
     if (store_gate(s->x) && !lane_of(m, s, 3, l)) continue;
-    memcpy(address(m, s, l), &source(m, s, 2)[l], (size_t)dt_bytes((DType)value->dt));
+    char *at = address(m, s, l);
+    if (at) memcpy(at, &source(m, s, 2)[l], (size_t)dt_bytes((DType)value->dt));
   }
 }
 
@@ -176,7 +170,7 @@ static void run_mma(const Machine *m, const Step *s, int64_t *to) {
   }
 }
 
-static void run_step(Machine *m, const Step *s) {
+void machine_step(Machine *m, const Step *s) {
   const Node *x = s->x;
   int64_t *to = &m->v[s->to];
   switch ((Op)x->op) {
@@ -223,7 +217,7 @@ static void run(Machine *m) {
     const Step *s = &m->step.p[pc];
     int64_t *var = s->x->op == OP_LOOP || s->x->op == OP_END ? &m->v[m->from.p[s->first]] : NULL;
     if (!var) {
-      run_step(m, s);
+      machine_step(m, s);
     } else if (s->x->op == OP_LOOP) {
       *var = first_of(m, node(m->ir, loop_range(s->x)));
       if (*var >= limit_of(m, node(m->ir, loop_range(s->x)))) pc = s->match;
@@ -236,13 +230,9 @@ static void run(Machine *m) {
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, int64_t begin, int64_t end, int64_t chunks) {
   CHECK(0 <= begin && begin < end && end <= chunks);
   Machine m = { .ir = ir, .mem = mem, .begin = begin, .end = end, .chunks = chunks };
-  make_steps(&m, list, n);
-  set_constants(&m);
+  machine_open(&m, list, n);
   run(&m);
-  refmap_free(&m.place);
-  VEC_FREE(&m.step);
-  VEC_FREE(&m.from);
-  free(m.v);
+  machine_close(&m);
 }
 
 void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) { interp_chunks(ir, list, n, mem, 0, 1, 1); }

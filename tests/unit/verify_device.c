@@ -60,12 +60,15 @@ static void good(void **state) {
   (void)state;
   judge(HEAD AT "x = load b0, w\nstore b1, w, x\n" ENDS, NULL);
   judge(HEAD STAGED "y = load b2, 0\nz = cmplt t, 1\nstore b1, g, y, z\n" ENDS, NULL);
-  judge(HEAD STAGED "y = load b2, t\nstore b1, w, y\nbarrier id=9\ny2 = load b2, t\nstore b1, w, y2\n" ENDS, NULL); /* listed again */
+  judge(HEAD STAGED "y = load b2, t\nstore b1, w, y\nbarrier id=9\ny2 = load b2, t\nstore b1, w, y2\n" ENDS,
+        NULL); /* listed again */
   judge(HEAD "loop g\nv = mul g, 64\nx = load b0, g\nloop t\nw = add v, t\nstore b1, w, x\n" ENDS, NULL);  /* of the block */
   judge(HEAD STAGED "z = cmplt t, 1\nloop c, z\ny = load b2, 0\nstore b1, g, y\nend c\n" ENDS, NULL); /* told by the condition */
   judge(HEAD STAGED "z = cmplt g, 2\nloop c, z\nbarrier id=9\nend c\n" ENDS, NULL); /* the same for all threads of a block */
-  judge(HEAD AT "store b1, w, 1.0\n" ENDS "loop h\nloop t\nstore b1, t, 2.0, true\n" "end t\nend h\n", "blocks store to one element");
-  judge(HEAD AT "store b3, 0, 1.0\n" ENDS "loop h\nloop t\nv2 = mul h, 64\nw2 = add v2, t\nstore b1, w2, 2.0\nend t\nend h\n", NULL);
+  judge(HEAD AT "store b1, w, 1.0\n" ENDS "loop h\nloop t\nstore b1, t, 2.0, true\n" "end t\nend h\n",
+        "blocks store to one element");
+  judge(HEAD AT "store b3, 0, 1.0\n" ENDS "loop h\nloop t\nv2 = mul h, 64\nw2 = add v2, t\nstore b1, w2, 2.0\nend t\nend h\n",
+        NULL);
 }
 
 static void bad(void **state) {
@@ -87,7 +90,8 @@ static void bad(void **state) {
   judge(HEAD "loop t\nend t\n", "threads of no block");
   judge(HEAD "loop g\nz = cmplt g, 2\nloop t, z\nend t\nend g\n", "a loop over blocks or threads with a gate");
   judge(HEAD "loop i\nloop g\nloop t\nend t\nend g\nend i\n", "a loop outside of all blocks");
-  judge(HEAD "loop g\nloop t\nend t\nend g\nloop h\nloop s\nend s\nend h\n", "blocks of one launch with different numbers of threads");
+  judge(HEAD "loop g\nloop t\nend t\nend g\nloop h\nloop s\nend s\nend h\n",
+        "blocks of one launch with different numbers of threads");
   judge(HEAD "loop p\nend p\nloop g\nloop t\nend t\nend g\n", "ranges of threads in a program of blocks");
   judge(HEAD "barrier id=8\n", "a barrier in a program of no blocks");
   judge(HEAD "x = load b2, 0\n", "shared memory in a program of no blocks");

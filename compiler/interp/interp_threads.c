@@ -1,0 +1,418 @@
+/* interp_threads.c: runs launches: blocks one after another, the threads of a block by turns.
+ *
+ * Each thread has values of its own and a place in the list of steps. It runs the list from the beginning: loops over blocks and
+ * threads it enters once, with its own values, and parts that are not its block's it leaves out. A warp runs in lockstep: of its
+ * threads those run next that are least far, so that threads whose gates differ meet again behind the loop. Threads stop at a
+ * barrier. When none can go on, all must stand at the same one, in the same rounds of the loops around it.
+ *
+ * Every access goes through races.c, which knows whom it meets, and is a part of its warp's request, which requests.c prices.
+ *
+ * needs: a device program; rules of verify_device.c that it breaks show as faults
+ * gives: what the launch stores, its faults and its traffic    breaks: nothing */
+#include "interp_threads.h"
+#include "machine.h"
+#include "races.h"
+#include "requests.h"
+#include <stdlib.h>
+
+const char *const fault_name[FAULT_KINDS] = {
+  [FAULT_RACE] = "race", [FAULT_BLOCKS] = "race of blocks", [FAULT_DIVERGENT] = "divergent barrier",
+  [FAULT_UNWRITTEN] = "shared memory never written", [FAULT_OUTSIDE] = "access outside",
+};
+
+enum {
+  SAMPLED = 10,              /* blocks of a launch that is too long: the first, the last, and others */
+  WIDEST = 64                /* threads of a warp, at most */
+};
+
+typedef struct Thread {
+  int64_t *v;
+  uint32_t pc;
+  bool waits, done;
+  char **own;                /* by number of a local buffer among those of the program */
+} Thread;
+
+typedef struct Run {
+  Machine m;                 /* m.v and the local buffers in m.mem are those of the thread that runs */
+  const Launch *l;
+  const Device *d;
+  ThreadOrder o;
+  uint64_t random;
+  LaunchReport *report;
+  Races *races;
+  Request request;
+  VEC(int64_t) local;        /* buffers of which each thread has one */
+  LaunchPart part;
+  Thread *thread;
+  int nthreads;
+  int64_t *warp;             /* warps of a block, in the order in which they run */
+  int64_t block;             /* of the launch */
+  int now;                   /* the thread that runs */
+  int64_t *constants;
+  void **mem;
+} Run;
+
+/* ---- messages ---- */
+/* Whether it is the first of its kind, op and buffer; later ones only count. */
+static bool first_fault(const Run *r, FaultKind kind, const char *where) {
+  Sb line = { 0 };
+  sb_printf(&line, "%s: %s", fault_name[kind], where);
+  const bool seen = r->report->text.n && strstr(r->report->text.p, line.p);
+  sb_free(&line);
+  return !seen;
+}
+
+static const char *op_lower(const Step *s) {
+  return s->x->op == OP_LOAD ? "load" : s->x->op == OP_STORE ? "store" : "tile";
+}
+
+/* step: its place in the program's list */
+static void put_access(const Run *r, uint32_t step, Sb *out) {
+  sb_printf(out, "%s at step %u", op_lower(&r->m.step.p[step]), step);
+}
+
+static void fault(Run *r, FaultKind kind, uint32_t step, int64_t buffer, int64_t at, const Mark *other) {
+  Sb where = { 0 }, *out = &r->report->text;
+  const Buf *b = &r->m.ir->bufs.p[buffer];
+  r->report->fault[kind]++;
+  put_access(r, step, &where);
+  sb_printf(&where, " of b%lld", (long long)buffer);
+  if (first_fault(r, kind, where.p)) {
+    sb_printf(out, "%s: %s[%lld] (%s, %lld elements) by thread %d of block %lld", fault_name[kind], where.p, (long long)at,
+              buf_kind_name[b->kind], (long long)b->elems, r->now, (long long)r->block);
+    if (kind == FAULT_RACE || kind == FAULT_BLOCKS) {
+      sb_puts(out, " and ");
+      put_access(r, other->step, out);
+      sb_printf(out, " by thread %d of block %d", other->thread, other->block);
+    }
+    sb_puts(out, "\n");
+  }
+  sb_free(&where);
+}
+
+static void put_stand(const Run *r, int t, Sb *out) {
+  const Thread *x = &r->thread[t];
+  sb_printf(out, "thread %d ", t);
+  if (x->done) sb_puts(out, "at the end");
+  else sb_printf(out, "at step %u", x->pc);
+}
+
+static void divergent(Run *r, int t) {
+  Sb *out = &r->report->text;
+  const bool first = !r->report->fault[FAULT_DIVERGENT]++;
+  if (!first) return;
+  sb_printf(out, "%s in block %lld: ", fault_name[FAULT_DIVERGENT], (long long)r->block);
+  put_stand(r, 0, out);
+  sb_puts(out, ", ");
+  put_stand(r, t, out);
+  if (!r->thread[0].done && !r->thread[t].done && r->thread[0].pc == r->thread[t].pc)
+    sb_puts(out, ", in another round of a loop");
+  sb_puts(out, "\n");
+}
+
+/* ---- accesses ---- */
+static void *touch(Machine *m, const Step *s, int64_t id, int64_t at, bool store) {
+  Run *r = (Run *)(void *)m; /* its first member */
+  const Buf *b = &m->ir->bufs.p[id];
+  const uint32_t step = (uint32_t)(s - m->step.p);
+  Mark other;
+  if (at < 0 || at >= b->elems) {
+    fault(r, FAULT_OUTSIDE, step, id, at, NULL);
+    return NULL;
+  }
+  if (b->kind != BUF_LOCAL) {
+    request_add(&r->request, at, dt_bytes(b->dt));
+    const FaultKind kind = races_touch(r->races, id, at, store, (int32_t)r->now, step, &other);
+    if (kind != FAULT_KINDS) fault(r, kind, step, id, at, &other);
+  }
+  return (char *)m->mem[id] + at * dt_bytes(b->dt);
+}
+
+static bool is_access(const Node *x) { return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE; }
+
+static Traffic *traffic_of(LaunchReport *report, Ref access) {
+  for (size_t i = 0; i < report->traffic.n; i++)
+    if (report->traffic.p[i].access == access) return &report->traffic.p[i];
+  VEC_PUSH(&report->traffic, ((Traffic){ .access = access }));
+  return &report->traffic.p[report->traffic.n - 1];
+}
+
+/* ---- threads ---- */
+static void become(Run *r, int t) {
+  r->now = t;
+  r->m.v = r->thread[t].v;
+  for (size_t k = 0; k < r->local.n; k++) r->mem[r->local.p[k]] = r->thread[t].own[k];
+}
+
+/* The values of the part's ranges in that thread of the block */
+static void place_thread(Run *r, int t, int64_t block_of_part) {
+  Thread *x = &r->thread[t];
+  int64_t value[MAX_RANGES];
+  memcpy(x->v, r->constants, r->m.places * sizeof *x->v);
+  launch_place(r->m.ir, &r->part, block_of_part, t, value);
+  for (int k = 0; k < r->part.nblocks + r->part.nthreads; k++) {
+    const Ref at = refmap_get(&r->m.place, r->part.place[k]);
+    if (at) x->v[at - 1] = value[k];
+  }
+  x->pc = 0;
+  x->waits = x->done = false;
+  for (size_t k = 0; k < r->local.n; k++) {
+    const Buf *b = &r->m.ir->bufs.p[r->local.p[k]];
+    memset(x->own[k], 0xa5, (size_t)(b->elems * dt_bytes(b->dt)));
+  }
+}
+
+/* The range of a LOOP or an END */
+static Ref looped(const Node *x) { return x->op == OP_LOOP ? loop_range(x) : end_range(x); }
+
+/* One step of the thread that runs. Its pc moves on. */
+static void advance(Run *r, Thread *x) {
+  const Step *s = &r->m.step.p[x->pc];
+  const Op op = (Op)s->x->op;
+  r->report->steps++;
+  if (op != OP_LOOP && op != OP_END) {
+    machine_step(&r->m, s);
+    x->pc++;
+    return;
+  }
+  const Node *range = node(r->m.ir, looped(s->x));
+  int64_t *var = machine_source(&r->m, s, 0);
+  const bool place = range_is_place(range_kind(range));
+  if (op == OP_LOOP) {
+    const bool closed = loop_gate(s->x) && !*machine_source(&r->m, s, 1);
+    const bool others = place && (x->pc < r->part.first || x->pc > r->part.last); /* of another part */
+    if (!place) *var = 0;
+    x->pc = others || closed || !range_extent(range) ? s->match + 1 : x->pc + 1;
+  } else if (!place && ++*var < range_extent(range)) {
+    x->pc = s->match + 1;
+  } else {
+    x->pc++;
+  }
+}
+
+/* A step of all threads of a warp that stand where the last of them stands. False: none of them can go on. */
+static bool run_warp(Run *r, const int64_t *thread, int n) {
+  uint32_t pc = UINT32_MAX;
+  for (int k = 0; k < n; k++) {
+    const Thread *x = &r->thread[thread[k]];
+    if (!x->waits && !x->done && x->pc < pc) pc = x->pc;
+  }
+  if (pc == UINT32_MAX) return false;
+  const Step *s = pc < r->m.step.n ? &r->m.step.p[pc] : NULL;
+  const int64_t id = s && is_access(s->x) ? buffer_id(node(r->m.ir, access_buffer(s->x))) : -1;
+  if (id >= 0) request_begin(&r->request, r->m.ir->bufs.p[id].kind == BUF_SHARED);
+  for (int k = 0; k < n; k++) {
+    Thread *x = &r->thread[thread[k]];
+    if (x->waits || x->done || x->pc != pc) continue;
+    x->done = !s;
+    x->waits = s && s->x->op == OP_BARRIER;
+    if (x->done || x->waits) continue;
+    become(r, (int)thread[k]);
+    advance(r, x);
+  }
+  if (id >= 0) request_end(&r->request, traffic_of(r->report, s->r));
+  return true;
+}
+
+/* ---- blocks ---- */
+static uint64_t next_random(Run *r) { /* xorshift: the same on all machines */
+  r->random ^= r->random << 13;
+  r->random ^= r->random >> 7;
+  r->random ^= r->random << 17;
+  return r->random;
+}
+
+static void swap(int64_t *a, int64_t *b) {
+  const int64_t was = *a;
+  *a = *b;
+  *b = was;
+}
+
+/* A list that is ascending, in the order of the run */
+static void put_in_order(Run *r, int64_t *list, int64_t n) {
+  for (int64_t i = 0; i < n / 2 && r->o.kind == ORDER_DESCENDING; i++) swap(&list[i], &list[n - 1 - i]);
+  for (int64_t i = n - 1; i > 0 && r->o.kind == ORDER_SHUFFLED; i--) swap(&list[i], &list[next_random(r) % (uint64_t)(i + 1)]);
+}
+
+/* Every thread as far as it goes: to a barrier, or to the end */
+static void run_to_barrier(Run *r) {
+  const int width = r->o.warp < 1 ? 1 : r->o.warp, warps = (r->nthreads + width - 1) / width;
+  int64_t thread[WIDEST];
+  CHECK(width <= WIDEST);
+  for (int w = 0; w < warps; w++) r->warp[w] = w;
+  put_in_order(r, r->warp, warps);
+  for (int w = 0; w < warps; w++) {
+    const int first = (int)r->warp[w] * width, n = first + width > r->nthreads ? r->nthreads - first : width;
+    for (int k = 0; k < n; k++) thread[k] = first + k;
+    put_in_order(r, thread, n);
+    while (run_warp(r, thread, n)) continue;
+  }
+}
+
+/* Whether the ranges of loops that are not over blocks and threads have the same values in two threads at step pc */
+static bool same_rounds(const Run *r, const Thread *a, const Thread *b, uint32_t pc) {
+  for (uint32_t i = 0; i < pc; i++) {
+    const Step *s = &r->m.step.p[i];
+    if (s->x->op != OP_LOOP || s->match < pc) continue;
+    const uint32_t at = r->m.from.p[s->first];
+    const bool place = range_is_place(range_kind(node(r->m.ir, loop_range(s->x))));
+    if (!place && a->v[at] != b->v[at]) return false;
+  }
+  return true;
+}
+
+/* Whether all threads have ended, or wait at the same barrier; if not, the one that stands elsewhere than the first */
+static int stray_thread(const Run *r) {
+  const Thread *a = &r->thread[0];
+  for (int t = 1; t < r->nthreads; t++) {
+    const Thread *b = &r->thread[t];
+    if (a->done != b->done || (!a->done && (a->pc != b->pc || !same_rounds(r, a, b, a->pc)))) return t;
+  }
+  return 0;
+}
+
+static void run_block(Run *r, int64_t block, int64_t of_part) {
+  r->block = block;
+  races_block(r->races, block);
+  for (size_t i = 0; i < r->m.ir->bufs.n; i++) {
+    const Buf *b = &r->m.ir->bufs.p[i];
+    if (b->kind == BUF_SHARED && r->mem[i]) memset(r->mem[i], 0xa5, (size_t)(b->elems * dt_bytes(b->dt)));
+  }
+  for (int t = 0; t < r->nthreads; t++) place_thread(r, t, of_part);
+  for (;;) {
+    run_to_barrier(r);
+    const int stray = stray_thread(r);
+    if (stray) divergent(r, stray);
+    if (stray || r->thread[0].done) return;
+    races_barrier(r->races);
+    for (int t = 0; t < r->nthreads; t++) r->thread[t].waits = false, r->thread[t].pc++;
+  }
+}
+
+static int by_number(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Micro-ops of a thread that ran all parts */
+static double steps_of_thread(const Run *r) {
+  double steps = 0, factor = 1;
+  VEC(double) around = { 0 };
+  for (size_t i = 0; i < r->m.step.n; i++) {
+    const Node *x = r->m.step.p[i].x;
+    const Node *range = x->op == OP_LOOP ? node(r->m.ir, loop_range(x)) : NULL;
+    if (range) VEC_PUSH(&around, factor);
+    steps += factor;
+    if (range && !range_is_place(range_kind(range))) factor *= (double)range_extent(range);
+    if (x->op == OP_END) factor = around.p[--around.n];
+  }
+  VEC_FREE(&around);
+  return steps;
+}
+
+/* The first block, the last one, and others that are always the same: how many, ascending */
+static int64_t sample_blocks(int64_t *list, int64_t all) {
+  uint64_t seed = 88172645463325252u;
+  int64_t kept = 0;
+  list[0] = 0;
+  list[1] = all - 1;
+  for (int i = 2; i < SAMPLED; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    list[i] = 1 + (int64_t)((seed >> 33) % (uint64_t)(all - 2));
+  }
+  qsort(list, SAMPLED, sizeof *list, by_number);
+  for (int i = 0; i < SAMPLED; i++)
+    if (!i || list[i] != list[kept - 1]) list[kept++] = list[i];
+  return kept;
+}
+
+/* The blocks to run, in order: all, or where these were too many micro-ops, some */
+static int64_t *choose_blocks(Run *r, int64_t *n, int64_t most) {
+  const int64_t all = launch_blocks(r->l);
+  int64_t *list = xmalloc(size_mul((size_t)all, sizeof *list));
+  *n = all;
+  for (int64_t i = 0; i < all; i++) list[i] = i;
+  const bool sample = most && all > SAMPLED && steps_of_thread(r) * (double)all * (double)r->nthreads > (double)most;
+  if (sample) *n = sample_blocks(list, all);
+  r->report->sampled |= sample;
+  put_in_order(r, list, *n);
+  return list;
+}
+
+/* ---- a launch ---- */
+static void open_memory(Run *r, void *const *mem) {
+  const IR *ir = r->m.ir;
+  r->mem = xcalloc(ir->bufs.n + 1, sizeof *r->mem);
+  r->m.mem = r->mem;
+  for (size_t i = 0; i < ir->bufs.n; i++) {
+    const Buf *b = &ir->bufs.p[i];
+    if (b->kind == BUF_SHARED) r->mem[i] = xmalloc((size_t)(b->elems * dt_bytes(b->dt)) + 1);
+    else if (b->kind == BUF_LOCAL) VEC_PUSH(&r->local, (int64_t)i);
+    else r->mem[i] = mem[i];
+  }
+  for (int t = 0; t < r->nthreads; t++) {
+    r->thread[t].v = xmalloc(size_mul(r->m.places + 1, sizeof(int64_t)));
+    r->thread[t].own = xcalloc(r->local.n + 1, sizeof *r->thread[t].own);
+    for (size_t k = 0; k < r->local.n; k++) {
+      const Buf *b = &ir->bufs.p[r->local.p[k]];
+      r->thread[t].own[k] = xmalloc((size_t)(b->elems * dt_bytes(b->dt)) + 1);
+    }
+  }
+}
+
+static void close_memory(Run *r) {
+  for (int t = 0; t < r->nthreads; t++) {
+    for (size_t k = 0; k < r->local.n; k++) free(r->thread[t].own[k]);
+    free(r->thread[t].own);
+    free(r->thread[t].v);
+  }
+  for (size_t i = 0; i < r->m.ir->bufs.n; i++)
+    if (r->m.ir->bufs.p[i].kind == BUF_SHARED) free(r->mem[i]);
+  free(r->mem);
+  VEC_FREE(&r->local);
+}
+
+void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
+                   LaunchReport *report) {
+  Run r = { .m = { .ir = ir, .touch = touch }, .l = l, .d = d, .o = o, .random = o.seed * 2 + 1, .report = report,
+            .nthreads = (int)launch_threads(l), .request = { .d = d } };
+  int64_t nblocks;
+  machine_open(&r.m, l->prog.p, l->prog.n);
+  r.constants = r.m.v;
+  r.thread = xcalloc((size_t)r.nthreads, sizeof *r.thread);
+  r.warp = xcalloc((size_t)r.nthreads, sizeof *r.warp);
+  open_memory(&r, mem);
+  r.races = races_open(ir, l->prog.p, l->prog.n, r.mem);
+  for (size_t i = 0; i < l->prog.n; i++)
+    if (is_access(node(ir, l->prog.p[i]))) traffic_of(report, l->prog.p[i]);
+  int64_t *blocks = choose_blocks(&r, &nblocks, most);
+  for (int64_t i = 0; i < nblocks; i++) {
+    int64_t of_part = blocks[i];
+    size_t from = 0;
+    while (launch_part(ir, l->prog.p, l->prog.n, from, &r.part) && of_part >= r.part.blocks) {
+      of_part -= r.part.blocks;
+      from = r.part.last + 1;
+    }
+    run_block(&r, blocks[i], of_part);
+  }
+  free(blocks);
+  races_close(r.races);
+  request_free(&r.request);
+  close_memory(&r);
+  free(r.thread);
+  free(r.warp);
+  r.m.v = r.constants;
+  machine_close(&r.m);
+}
+
+/* ---- reports ---- */
+void launch_report_free(LaunchReport *r) {
+  sb_free(&r->text);
+  VEC_FREE(&r->traffic);
+}
+
+int64_t launch_faults(const LaunchReport *r) {
+  int64_t n = 0;
+  for (int k = 0; k < FAULT_KINDS; k++) n += r->fault[k];
+  return n;
+}
