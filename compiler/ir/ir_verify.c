@@ -513,6 +513,11 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     NEED(!before || !scopes.p[before - 1].open || refmap_get(&listed, r) != barriers, "twice in one scope");
     refmap_set(&where, r, nest.p[nest.n - 1] + 1);
     barriers += x->op == OP_BARRIER;
+    if (x->op == OP_BARRIER && nest.n == 1) { /* another launch begins, to which no value goes */
+      scopes.p[nest.p[0]].open = false;
+      nest.p[0] = (Ref)scopes.n;
+      VEC_PUSH(&scopes, ((Scope){ 0, true }));
+    }
     if (barriers) refmap_set(&listed, r, barriers);
   }
   if (nest.n > 1) verify_broken(ir, scopes.p[nest.p[nest.n - 1]].range, "its loop has no end");

@@ -103,12 +103,24 @@ static int64_t touched(const IR *ir, const Node *x) {
   return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE ? buffer_id(node(ir, access_buffer(x))) : -1;
 }
 
+/* Outside of all blocks: the blocks before it have ended when those behind it begin. */
+static void end_launch(Walk *d) {
+  d->first = 0;
+  refmap_free(&d->top);
+  d->top = (RefMap){ 0 };
+}
+
 /* What only threads do: effects, variables, and access to memory of threads and blocks. */
 static void check_effect(Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const int64_t id = touched(ir, x);
   const bool shared = id >= 0 && ir->bufs.p[id].kind == BUF_SHARED, own = id >= 0 && buf_is_own(ir->bufs.p[id].kind);
   if (x->op != OP_STORE && x->op != OP_BARRIER && x->op != OP_ACC && x->op != OP_SET && !own) return;
+  if (x->op == OP_BARRIER && !d->places && !d->open.n) {
+    NEED(d->first, "a barrier before all blocks");
+    end_launch(d);
+    return;
+  }
   NEED(d->places && kind_of(d, d->open.p[d->places - 1].range) != RK_GRID && !d->closed,
        "an effect outside of the threads of a block");
   d->body = true;

@@ -77,6 +77,27 @@ Launch launch_of(const IR *ir, Refs prog) {
   return l;
 }
 
+void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out) {
+  Refs prog = { 0 };
+  int depth = 0;
+  for (size_t i = 0; i < n; i++) {
+    const Op op = (Op)node(ir, list[i])->op;
+    depth += (op == OP_LOOP) - (op == OP_END);
+    if (op != OP_BARRIER || depth) {
+      VEC_PUSH(&prog, list[i]);
+      continue;
+    }
+    VEC_PUSH(out, launch_of(ir, prog));
+    prog = (Refs){ 0 };
+  }
+  if (prog.n) VEC_PUSH(out, launch_of(ir, prog));
+}
+
+void launches_free(Launches *l) {
+  for (size_t i = 0; i < l->n; i++) VEC_FREE(&l->p[i].prog);
+  VEC_FREE(l);
+}
+
 /* Buffers that a launch is given */
 static int given_buffers(const IR *ir, const Launch *l) {
   VEC(uint8_t) seen = { 0 };

@@ -21,6 +21,10 @@ typedef struct Launch {
   int64_t grid[3], block[3]; /* x first. x is the innermost loop; more than three loops, or several parts: all in x */
   int64_t shared_bytes;    /* of a block */
 } Launch;
+/* The launches of a device program, one behind another: barriers outside of all blocks part them */
+typedef VEC(Launch) Launches;
+void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out);
+void launches_free(Launches *l);
 Launch launch_of(const IR *ir, Refs prog);  /* of a device program that the verifier lets pass; prog becomes the launch's */
 static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->grid[1] * l->grid[2]; }
 static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }

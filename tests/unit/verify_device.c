@@ -71,6 +71,15 @@ static void good(void **state) {
         NULL);
 }
 
+static void launches(void **state) {
+  (void)state;
+  judge(HEAD AT "store b1, w, 1.0\n" ENDS "barrier id=8\nloop h\nloop s\nv2 = mul h, 32\nw2 = add v2, s\nstore b1, w2, 2.0\n"
+        "end s\nend h\n", NULL); /* of another number of threads */
+  judge(HEAD "barrier id=8\nloop g\nloop t\nend t\nend g\n", "a barrier before all blocks");
+  judge(HEAD "x = load b0, 0\nloop g\nloop t\nend t\nend g\nbarrier id=8\ny = neg x\nloop h\nloop t\nend t\nend h\n",
+        "a source is inside a loop that has ended");
+}
+
 static void bad(void **state) {
   (void)state;
   judge(HEAD AT "y = load b2, t\nstore b1, w, y\n" ENDS, "shared memory is read before anything is stored there");
@@ -102,6 +111,6 @@ static void bad(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(bad) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(launches), cmocka_unit_test(bad) };
   return cmocka_run_group_tests_name("verify_device", tests, NULL, NULL);
 }
