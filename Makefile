@@ -24,7 +24,7 @@ OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
 EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/*))
 GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
-UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c tests/device-programs/device_programs.c)
+UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c $(wildcard tests/device-programs/*.c))
 
 # ---- build ----
 all: $(BUILD)/tgc

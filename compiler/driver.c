@@ -130,9 +130,14 @@ static void pass_memplan(State *st) {
   }
 }
 
-static void pass_rebase(State *st) { of_all_variants(st, plan_rebase); }
-static void pass_merge_functions(State *st) { of_all_variants(st, plan_merge_functions); }
-static void pass_render(State *st) { of_all_variants(st, plan_render); }
+/* What is done for the functions of kernels; no backend prints device programs yet. */
+static void for_functions(const State *st, void (*f)(Plan *p)) {
+  if (!st->plan->in->target->dev) of_all_variants(st, f);
+}
+
+static void pass_rebase(State *st) { for_functions(st, plan_rebase); }
+static void pass_merge_functions(State *st) { for_functions(st, plan_merge_functions); }
+static void pass_render(State *st) { for_functions(st, plan_render); }
 
 /* What runs a row of the table of passes; NULL: it is a step of kernels */
 static void (*const runs[])(State *) = {

@@ -12,7 +12,8 @@ enum {
   STEP_COUNT
 };
 typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope;
-typedef enum { KIND_ANY, KIND_CPU } TargetKind; /* what a step serves: any target, or one of cores with caches and vectors */
+/* What a step serves: any target, one of cores with caches and vectors, one of many threads (target/device.h) */
+typedef enum { KIND_ANY, KIND_CPU, KIND_DEVICE } TargetKind;
 typedef struct KernelStep {
   char letter;
   const char *name;

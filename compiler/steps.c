@@ -8,7 +8,7 @@
 
 static void step_variants(Plan *p, Kernel *unused);
 
-enum { NEST = SCOPE_NEST, KERNEL = SCOPE_KERNEL, PLAN = SCOPE_PLAN, ANY = KIND_ANY, CPU = KIND_CPU };
+enum { NEST = SCOPE_NEST, KERNEL = SCOPE_KERNEL, PLAN = SCOPE_PLAN, ANY = KIND_ANY, CPU = KIND_CPU, DEVICE = KIND_DEVICE };
 
 const KernelStep step_table[STEP_COUNT] = {
 #define STEP(letter, name, scope, kind, level, needs, gives, gloss) \
@@ -18,16 +18,21 @@ const KernelStep step_table[STEP_COUNT] = {
 };
 
 const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
-const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu" };
+const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu", [KIND_DEVICE] = "device" };
+
+/* Whether the step is for machines such as the plan's */
+static bool serves(const Plan *p, const KernelStep *s) {
+  return s->kind == KIND_ANY || (s->kind == KIND_DEVICE) == (p->in->target->dev != NULL);
+}
 
 /* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */
 static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
-  return (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
+  return !serves(p, s) || (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
 }
 
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg) {
   const size_t n = p->kernels.n;
-  if (s->scope == SCOPE_PLAN) s->run(p, NULL);
+  if (s->scope == SCOPE_PLAN && serves(p, s)) s->run(p, NULL);
   for (size_t k = 0; k < n && s->scope != SCOPE_PLAN; k++) {
     if (!left_out(p, s, &p->kernels.p[k])) s->run(p, &p->kernels.p[k]);
     if (progress) progress(arg, s->name, (int)k + 1, (int)n);
@@ -36,7 +41,7 @@ void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const ch
 
 void kernel_lower(Plan *p, int k) {
   for (int i = 0; i < STEP_COUNT; i++)
-    if (step_table[i].scope != SCOPE_PLAN) step_table[i].run(p, &p->kernels.p[k]);
+    if (step_table[i].scope != SCOPE_PLAN && serves(p, &step_table[i])) step_table[i].run(p, &p->kernels.p[k]);
 }
 
 void steps_end(Plan *p) {

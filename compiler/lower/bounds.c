@@ -54,6 +54,8 @@ struct Bounds {
   VEC(int) from;             /* items of sources */
   int64_t boxes, all_boxes;
   int gate, index;           /* items; gate -1: open */
+  Ref around;                /* the gate of the loops around the access; 0: they have none */
+  VEC(Ref) outer;            /* the same for each open loop: of those around it */
   int64_t first, last;       /* elements from index on that are touched */
   int64_t begin, end;        /* indices of the buffer's elements; begin is 0, but where pointers are moved */
   const Kernel *moved;       /* its pointers are moved on by so many elements; NULL: none */
@@ -440,7 +442,8 @@ static bool empty_range(const Bounds *b) {
 
 Proof bounds_of(Bounds *b, Ref access) {
   const Node *x = node(b->ir, access);
-  const Ref gate = x->op == OP_STORE || x->op == OP_LOAD ? access_gate(x) : 0;
+  const Ref own = x->op == OP_STORE || x->op == OP_LOAD ? access_gate(x) : 0;
+  const Ref gate = b->around ? ix_and(b->ir, own, b->around) : own;
   const Node *index = node(b->ir, access_index(x));
   find_reach(b, x);
   if (index->lanes == 1 && index->vmin >= b->begin - b->first && index->vmax < b->end - b->last) return PROOF_ALGEBRA;
@@ -473,11 +476,22 @@ Bounds *bounds_open(const Plan *p) {
   return b;
 }
 
+/* A line of a program, one after another: loops whose gates are conditions of the accesses in them */
+static void note_loop(Bounds *b, const Node *x) {
+  if (x->op == OP_LOOP) {
+    VEC_PUSH(&b->outer, b->around);
+    if (loop_gate(x)) b->around = ix_and(b->ir, b->around, loop_gate(x));
+  } else if (x->op == OP_END) {
+    b->around = b->outer.p[--b->outer.n];
+  }
+}
+
 void bounds_close(Bounds *b) {
   refmap_free(&b->stored);
   refmap_free(&b->place);
   VEC_FREE(&b->item);
   VEC_FREE(&b->from);
+  VEC_FREE(&b->outer);
   free(b->content);
   free(b);
 }
@@ -576,6 +590,7 @@ void kernel_bounds(Bounds *b, Kernel *k) {
   bounds_note(b, k);
   for (size_t i = 0; i < k->prog.n; i++) {
     const Ref r = k->prog.p[i];
+    note_loop(b, node(b->ir, r));
     if (!is_access(node(b->ir, r))) continue;
     const Proof how = bounds_of(b, r);
     k->bounds.accesses++;
@@ -595,9 +610,12 @@ void plan_bounds(Plan *p) {
 
 /* The first access of a program that is not proved; 0: there is none. */
 static Ref first_unproved(Bounds *b, const Refs *prog) {
-  for (size_t i = 0; i < prog->n; i++)
-    if (is_access(node(b->ir, prog->p[i])) && bounds_of(b, prog->p[i]) == PROOF_NONE) return prog->p[i];
-  return 0;
+  Ref bad = 0;
+  for (size_t i = 0; i < prog->n; i++) {
+    note_loop(b, node(b->ir, prog->p[i]));
+    if (!bad && is_access(node(b->ir, prog->p[i])) && bounds_of(b, prog->p[i]) == PROOF_NONE) bad = prog->p[i];
+  }
+  return bad;
 }
 
 bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift) {

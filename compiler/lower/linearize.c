@@ -27,18 +27,19 @@ typedef struct Loop {
   bool emitted;
 } Loop;
 
-/* What the nests of a kernel share. */
-typedef struct Shared {
+/* What the nests of a program share. */
+struct Shared {
   RefMap top;                    /* to themselves: what stands outside all loops */
   Refs visible;                  /* constants and ranges defined in the open blocks */
   RefMap index;                  /* into visible, plus 1; stale where another node is there */
-} Shared;
+};
 
 typedef struct Linear {
   IR *ir;
   Refs *prog;
   Loop loop[MAX_LOOPS];
   int nloops;
+  int threads;                   /* the innermost loop over threads, in which all variables are; 0: there is none */
   Refs nodes;                    /* of the nest, sources first */
   int *scope;                    /* by position in nodes: loop */
   bool *done;                    /* by position in nodes */
@@ -140,7 +141,7 @@ static void make_loops(Linear *l, Apart *apart) {
   for (size_t i = n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
     if (x->op != OP_RED) continue;
-    int at = 0;
+    int at = l->threads;
     for (size_t w = 0; w < ranges.n; w++)
       if (open[i * words + w / 64] >> w % 64 & 1) {
         int o = loop_of(l, ranges.p[w]);
@@ -475,6 +476,7 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   int at = 0;
   for (int k = 0; k < n->n; k++) {
     at = loop_add(l, n->ranges[k], at);
+    if (range_is_thread(range_kind(node(ir, n->ranges[k])))) l->threads = at;
     panel_loops(l, n, k, at);
   }
   make_loops(l, apart);
@@ -508,7 +510,7 @@ static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
   return nest;
 }
 
-static void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
+void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   Linear *l;
   Nest n;
   int at;
@@ -572,20 +574,27 @@ void kernel_buffers(const IR *ir, Kernel *k) {
   }
 }
 
+Shared *shared_open(void) { return xcalloc(1, sizeof(Shared)); }
+
+void shared_close(Shared *s) {
+  VEC_FREE(&s->visible);
+  refmap_free(&s->top);
+  refmap_free(&s->index);
+  free(s);
+}
+
 void step_programs(Plan *p, Kernel *k) {
-  Shared shared = { 0 };
+  Shared *shared = shared_open();
   Sb text = { 0 };
   k->prog.n = 0;
   for (size_t i = 0; i < k->states.n; i++) {
     p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
-    linear_nest(p->ir, k->states.p[i].nest, &k->prog, &shared);
+    linear_nest(p->ir, k->states.p[i].nest, &k->prog, shared);
   }
   for (size_t i = 0; i < k->nests.n; i++) sb_puts(&text, k->nests.p[i].opts);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);
   k->schedule = sb_keep(&text, &p->ir->ctx->model);
   kernel_buffers(p->ir, k);
   VEC_FREE(&k->states);
-  VEC_FREE(&shared.visible);
-  refmap_free(&shared.top);
-  refmap_free(&shared.index);
+  shared_close(shared);
 }

@@ -31,6 +31,10 @@ bool libm_has(Op op, DType d);           /* whether it is one of those */
 
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* those that its program names, in the order in which it does */
+typedef struct Shared Shared;                  /* what the nests of one program compute outside of all loops */
+Shared *shared_open(void);
+void shared_close(Shared *s);
+void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest's micro-ops */
 
 /* ---- rebase.c: kernels count their indices from where they begin to touch a buffer, where that makes functions equal ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: what backends take for granted of pointers to the arena and weights */
@@ -73,4 +77,5 @@ void step_prefetch(Plan *p, Kernel *k);
 void step_reuse(Plan *p, Kernel *k);
 void step_locals(Plan *p, Kernel *k);
 void step_programs(Plan *p, Kernel *k);
+void step_launches(Plan *p, Kernel *k);
 #endif

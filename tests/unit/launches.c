@@ -1,0 +1,143 @@
+/* the step `launches`: nests as parts of launches, tails, what must wait for what, reductions and serial loops in threads */
+#include "../../compiler/interp/interp_threads.h"
+#include "../../compiler/lower/lower.h"
+#include "fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define HEAD                                              \
+  "tgc 1 kernel\n"                                        \
+  "b0 = buffer input f32[300] id=0 slot=0\n"              \
+  "b1 = buffer arena f32[300] id=1 slot=-1 offset=0\n"    \
+  "b2 = buffer output f32[300] id=2 slot=0\n"             \
+  "i = range extent=300 id=0 kind=loop\n"                 \
+  "j = range extent=300 id=1 kind=loop\n"                 \
+  "n = range extent=3 id=2 kind=loop\n"                   \
+  "s = range extent=100 id=3 kind=serial\n"               \
+  "k = range extent=300 id=4 kind=reduce\n"               \
+  "z = range extent=0 id=5 kind=loop\n"
+
+static Kernel made(IR *ir, const char *text) {
+  static const PlanInputs in = { 0 };
+  PlanInputs *mine = ARENA_NEW(&ir->ctx->model, PlanInputs, 1);
+  *mine = in;
+  mine->target = device_target("gpu-any");
+  Plan p = { .in = mine, .ir = ir };
+  Kernel k = { .sink = ir_parse_kernel(ir, text, strlen(text)) };
+  const Node *sink = node(ir, k.sink);
+  for (int i = 0; i < sink->nsrc; i++) VEC_PUSH(&k.states, ((NestState){ .nest = sink->src[i] }));
+  step_launches(&p, &k);
+  ir_verify_program(ir, k.prog.p, k.prog.n);
+  assert_int_equal(k.states.n, 0);
+  return k;
+}
+
+static void done(Kernel *k) {
+  VEC_FREE(&k->prog);
+  VEC_FREE(&k->bufs);
+  VEC_FREE(&k->written);
+  VEC_FREE(&k->locals);
+}
+
+static void run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
+  Launches l = { 0 };
+  launches_of(ir, prog->p, prog->n, &l);
+  assert_int_equal(l.n, launches);
+  for (size_t i = 0; i < l.n; i++) interp_launch_orders(ir, &l.p[i], device_target("gpu-any")->dev, mem, 0, r);
+  launches_free(&l);
+}
+
+static void fill(float *x) {
+  for (int i = 0; i < 300; i++) x[i] = (float)(i % 37);
+}
+
+#define TWICE "v = load b0, i\nw = mul v, 2.0\na = store b1, i, w\nn0 = nest a, i\n"
+
+static void waits_for_what_it_loads(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300] = { 0 }, y[300] = { 0 };
+  void *mem[] = { x, mid, y };
+  LaunchReport r = { 0 };
+  Kernel k = made(ir, HEAD TWICE "m = mul j, -1\nf = add m, 299\nu = load b1, f\nc = store b2, j, u\nn1 = nest c, j\nk0 = sink n0, n1\n");
+  fill(x);
+  run(ir, &k.prog, 2, mem, &r);
+  assert_int_equal(launch_faults(&r), 0);
+  for (int i = 0; i < 300; i++) assert_true(y[i] == 2 * x[299 - i]);
+  size_t at = 0; /* as one launch, its blocks race */
+  for (int depth = 0; node(ir, k.prog.p[at])->op != OP_BARRIER || depth; at++) {
+    const Op op = (Op)node(ir, k.prog.p[at])->op;
+    depth += (op == OP_LOOP) - (op == OP_END);
+  }
+  memmove(k.prog.p + at, k.prog.p + at + 1, (--k.prog.n - at) * sizeof *k.prog.p);
+  run(ir, &k.prog, 1, mem, &r);
+  assert_true(r.fault[FAULT_BLOCKS] > 0);
+  launch_report_free(&r);
+  done(&k);
+}
+
+static void independent_nests_are_one_grid(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300] = { 0 }, y[300] = { 0 };
+  void *mem[] = { x, mid, y };
+  LaunchReport r = { 0 };
+  Launches l = { 0 };
+  Kernel k = made(ir, HEAD TWICE "u = load b0, j\ng = neg u\nc = store b2, j, g\nn1 = nest c, j\nk0 = sink n0, n1\n");
+  fill(x);
+  run(ir, &k.prog, 1, mem, &r);
+  assert_int_equal(launch_faults(&r), 0);
+  for (int i = 0; i < 300; i++) assert_true(mid[i] == 2 * x[i] && y[i] == -x[i]);
+  launches_of(ir, k.prog.p, k.prog.n, &l);
+  assert_int_equal(l.p[0].grid[0], 4); /* two blocks each */
+  assert_int_equal(l.p[0].block[0], 256);
+  launches_free(&l);
+  launch_report_free(&r);
+  done(&k);
+}
+
+static void loops_of_a_thread(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300] = { 0 }, y[300] = { 0 };
+  void *mem[] = { x, mid, y };
+  LaunchReport r = { 0 };
+  /* running maxima of rows of 100, each by one thread; then the sum of all, which no range varies with, in all elements */
+  Kernel k = made(ir, HEAD "row = mul n, 100\nat = add row, s\nv = load b0, at\nfirst = cmplt 0, s\nb = sub at, 1\n"
+                           "was = load b1, b, first, -1.0\nw = max v, was\na = store b1, at, w\nn0 = nest a, n, s\n"
+                           "t = load b0, k\nsum = red t, k op=add\nc = store b2, j, sum\nn1 = nest c, j\nk0 = sink n0, n1\n");
+  float most = 0, sum = 0;
+  fill(x);
+  run(ir, &k.prog, 1, mem, &r);
+  if (r.text.n) fail_msg("%s", r.text.p);
+  for (int i = 0; i < 300; i++) sum += x[i];
+  for (int i = 0; i < 300; i++) {
+    most = i % 100 && most > x[i] ? most : x[i];
+    assert_true(mid[i] == most && y[i] == sum);
+  }
+  launch_report_free(&r);
+  done(&k);
+}
+
+static void no_elements(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300] = { 0 }, y[300] = { 0 };
+  void *mem[] = { x, mid, y };
+  LaunchReport r = { 0 };
+  Kernel k = made(ir, HEAD "v = load b0, z\na = store b1, z, v\nn0 = nest a, z\nk0 = sink n0\n");
+  fill(x);
+  run(ir, &k.prog, 1, mem, &r);
+  for (int i = 0; i < 300; i++) assert_true(mid[i] == 0);
+  assert_int_equal(launch_faults(&r), 0);
+  launch_report_free(&r);
+  done(&k);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(waits_for_what_it_loads, setup, teardown),
+    cmocka_unit_test_setup_teardown(independent_nests_are_one_grid, setup, teardown),
+    cmocka_unit_test_setup_teardown(loops_of_a_thread, setup, teardown),
+    cmocka_unit_test_setup_teardown(no_elements, setup, teardown),
+  };
+  return cmocka_run_group_tests_name("launches", tests, NULL, NULL);
+}
