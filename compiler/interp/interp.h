@@ -28,6 +28,8 @@ double round_to_type(DType d, double v); /* floats only */
 /* Runs a linear program over memory: mem[i] is the storage of buffer i of ir->bufs. The executable
  * meaning of the program level; checks every access against the buffer's extent with BUG. */
 void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
-/* The part of it that a thread is given: of every loop over a `thread` range of e, [begin * e / chunks, end * e / chunks) */
-void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, int64_t begin, int64_t end, int64_t chunks);
+/* The part of it that a thread is given: of every loop over a `thread` range of e, [begin * e / chunks, end * e / chunks).
+ * shift: elements of each buffer that its indices are counted from (pass rebase); NULL: from the first */
+void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
+                   int64_t chunks);
 #endif

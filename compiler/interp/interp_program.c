@@ -70,7 +70,8 @@ static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
 static char *address(Machine *m, const Step *s, int64_t l) {
   const Node *b = node(m->ir, access_buffer(s->x)), *index = node(m->ir, access_index(s->x));
   const Buf *buf = &m->ir->bufs.p[buffer_id(b)];
-  int64_t at = index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l;
+  const int64_t from = m->shift ? m->shift[buffer_id(b)] : 0;
+  const int64_t at = from + (index->lanes > 1 ? source(m, s, 1)[l] : *source(m, s, 1) + l);
   if (m->touch) return m->touch(m, s, buffer_id(b), at, s->x->op == OP_STORE);
   if (at < 0 || at >= buf->elems)
     BUG("%s %u: element %lld of buffer %lld, which has %lld", op_info[s->x->op].name, s->r, (long long)at,
@@ -227,12 +228,13 @@ static void run(Machine *m) {
   }
 }
 
-void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, int64_t begin, int64_t end, int64_t chunks) {
+void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
+                   int64_t chunks) {
   CHECK(0 <= begin && begin < end && end <= chunks);
-  Machine m = { .ir = ir, .mem = mem, .begin = begin, .end = end, .chunks = chunks };
+  Machine m = { .ir = ir, .mem = mem, .shift = shift, .begin = begin, .end = end, .chunks = chunks };
   machine_open(&m, list, n);
   run(&m);
   machine_close(&m);
 }
 
-void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) { interp_chunks(ir, list, n, mem, 0, 1, 1); }
+void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem) { interp_chunks(ir, list, n, mem, NULL, 0, 1, 1); }

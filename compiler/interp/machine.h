@@ -17,6 +17,7 @@ typedef struct Machine Machine;
 struct Machine {
   const IR *ir;
   void *const *mem;
+  const int64_t *shift;    /* as interp_chunks has it */
   VEC(Step) step;
   VEC(uint32_t) from;      /* places of sources, all steps one after another */
   RefMap place;            /* node to place + 1 */

@@ -100,13 +100,11 @@ static bool agrees(Ctx *c, Graph *g, double part) {
   char *arena = arena_alloc(&c->model, (size_t)p->memory.arena_bytes);
   void **mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = memory(p, &p->ir->bufs.p[b], in, out, arena, &c->model);
-  void **at = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
+  int64_t *shift = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
-    for (size_t b = 0; b < p->ir->bufs.n; b++) at[b] = mem[b];
-    for (size_t b = 0; x->shift && b < x->bufs.n; b++)
-      at[x->bufs.p[b]] = (char *)mem[x->bufs.p[b]] + x->shift[b] * dt_bytes(p->ir->bufs.p[x->bufs.p[b]].dt);
-    interp_program(p->ir, x->prog.p, x->prog.n, at);
+    for (size_t b = 0; b < x->bufs.n; b++) shift[x->bufs.p[b]] = x->shift ? x->shift[b] : 0;
+    interp_chunks(p->ir, x->prog.p, x->prog.n, mem, shift, 0, 1, 1);
   }
   bool ok = true;
   for (size_t i = 0; i < graph_nout(g); i++) ok &= same(&want[i], out[i], part); /* not the status of indices, which is behind */

@@ -274,6 +274,7 @@ static bool prove(Case *k, const Plan *p) {
 typedef struct Memory {
   const Plan *p;
   void **at; /* by buffer */
+  int64_t *shift;
   char *arena, *weights;
   char **out; /* by output */
 } Memory;
@@ -304,7 +305,7 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
     case BUF_SHARED:
     case BUF_KINDS: room = -1; break; /* no model here has any */
     }
-    if (kn->shift && i < kn->bufs.n) m->at[id] = (char *)m->at[id] + kn->shift[i] * dt_bytes(b->dt);
+    m->shift[id] = kn->shift && i < kn->bufs.n ? kn->shift[i] : 0;
     if (room < 0) BUG("kernel %zu: buffer %d ends %lld bytes behind its memory", kernel, id, (long long)-room);
   }
 }
@@ -322,7 +323,7 @@ static void interpret_plan(Case *k, Memory *m) {
         for (size_t i = first; i < first + (size_t)kn->group_size; i++) {
           const Kernel *x = &p->kernels.p[i];
           place_buffers(k, m, i, s);
-          interp_chunks(p->ir, x->prog.p, x->prog.n, m->at, chunk, chunk + 1, x->chunks);
+          interp_chunks(p->ir, x->prog.p, x->prog.n, m->at, m->shift, chunk, chunk + 1, x->chunks);
         }
   }
 }
@@ -346,6 +347,7 @@ static void check_programs(Case *k, Plan *p) {
   Reference *r = k->ref;
   Memory m = { .p = p,
                .at = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1),
+               .shift = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1),
                .arena = block(c, p->memory.arena_bytes),
                .weights = (char *)p->weights.p,
                .out = ARENA_NEW(&c->model, char *, r->nout + 1) };

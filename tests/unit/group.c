@@ -143,7 +143,7 @@ static void run_shares(const Plan *p, size_t first, const Memory *m, int64_t beg
   for (size_t i = 0; i < ir->bufs.n; i++) at[i] = (char *)m->p[i] + begin * ir->bufs.p[i].piece;
   for (int64_t c = begin * head->chunks_per_task; c < end * head->chunks_per_task; c++)
     for (size_t k = first; k < first + (size_t)head->group_size; k++)
-      interp_chunks(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, at, c, c + 1, p->kernels.p[k].chunks);
+      interp_chunks(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n, at, NULL, c, c + 1, p->kernels.p[k].chunks);
 }
 
 static void run_plan(const Plan *p, const Memory *m) {

@@ -61,8 +61,8 @@ static size_t bytes_of(const IR *ir, int buf) { return (size_t)(ir->bufs.p[buf].
 /* Which bytes of what the kernel writes chunk i writes: those that are the same after two fills. */
 static void mark(IR *ir, const Kernel *k, int i, uint8_t **owner) {
   Memory a = memory(ir, k, 0x11), b = memory(ir, k, 0xee);
-  interp_chunks(ir, k->prog.p, k->prog.n, a.p, i, i + 1, k->chunks);
-  interp_chunks(ir, k->prog.p, k->prog.n, b.p, i, i + 1, k->chunks);
+  interp_chunks(ir, k->prog.p, k->prog.n, a.p, NULL, i, i + 1, k->chunks);
+  interp_chunks(ir, k->prog.p, k->prog.n, b.p, NULL, i, i + 1, k->chunks);
   for (size_t w = 0; w < k->written.n; w++) {
     const uint8_t *x = a.p[k->written.p[w]], *y = b.p[k->written.p[w]];
     for (size_t at = 0; at < bytes_of(ir, k->written.p[w]); at++) {
@@ -77,7 +77,7 @@ static int check_kernel(IR *ir, const Kernel *k) {
   if (k->chunks < 2) return 0;
   Memory whole = memory(ir, k, 0x5a), parts = memory(ir, k, 0x5a);
   interp_program(ir, k->prog.p, k->prog.n, whole.p);
-  for (int i = k->chunks; i-- > 0;) interp_chunks(ir, k->prog.p, k->prog.n, parts.p, i, i + 1, k->chunks);
+  for (int i = k->chunks; i-- > 0;) interp_chunks(ir, k->prog.p, k->prog.n, parts.p, NULL, i, i + 1, k->chunks);
   for (size_t w = 0; w < k->written.n; w++)
     assert_memory_equal(whole.p[k->written.p[w]], parts.p[k->written.p[w]], bytes_of(ir, k->written.p[w]));
   uint8_t **owner = ARENA_NEW(&ir->ctx->model, uint8_t *, k->written.n + 1);
