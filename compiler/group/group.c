@@ -438,10 +438,6 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
 }
 
 /* ---- and its kernels ---- */
-static Ref thread_range(IR *ir, int64_t n) { /* also of one value */
-  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ n, ir->next_range++, RK_THREAD }, 0, NULL);
-}
-
 /* The access in the buffer's piece. The nest is not cut yet: within a chunk its range counts anew. */
 static Ref move_access(IR *ir, Ref r, Ref cut, const Piece *p) {
   const Node *x = node(ir, r);
@@ -479,7 +475,7 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
 }
 
 static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
-  Ref chunk = thread_range(ir, r ? chunks : 1);
+  Ref chunk = range_new(ir, r ? chunks : 1, RK_THREAD);
   if (r) {
     const int64_t part = range_extent(node(ir, r)) / chunks;
     Ref own = range_make(ir, part, RK_LOOP);

@@ -289,11 +289,6 @@ static void run_block(Run *r, int64_t block, int64_t of_part) {
   }
 }
 
-static int by_number(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
 /* Micro-ops of a thread that ran all parts */
 static double steps_of_thread(const Run *r) {
   double steps = 0, factor = 1;
@@ -320,7 +315,7 @@ static int64_t sample_blocks(int64_t *list, int64_t all) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     list[i] = 1 + (int64_t)((seed >> 33) % (uint64_t)(all - 2));
   }
-  qsort(list, SAMPLED, sizeof *list, by_number);
+  qsort(list, SAMPLED, sizeof *list, by_int64);
   for (int i = 0; i < SAMPLED; i++)
     if (!i || list[i] != list[kept - 1]) list[kept++] = list[i];
   return kept;

@@ -14,11 +14,6 @@ void request_add(Request *q, int64_t at, int bytes) {
   for (int64_t u = at * bytes / width; u <= (at * bytes + bytes - 1) / width; u++) VEC_PUSH(&q->unit, u);
 }
 
-static int by_value(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
 /* The most words of one bank */
 static int64_t rounds(const Request *q, size_t words) {
   int64_t most = 0;
@@ -33,7 +28,7 @@ static int64_t rounds(const Request *q, size_t words) {
 void request_end(Request *q, Traffic *t) {
   size_t units = 0; /* different ones */
   if (!q->unit.n) return;
-  VEC_SORT(&q->unit, by_value);
+  VEC_SORT(&q->unit, by_int64);
   for (size_t i = 0; i < q->unit.n; i++)
     if (!i || q->unit.p[i] != q->unit.p[i - 1]) q->unit.p[units++] = q->unit.p[i];
   t->requests++;

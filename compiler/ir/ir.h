@@ -300,7 +300,8 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * MAX compares AND OR NOT WHERE over exact integers. Constructors return canonical, simplified nodes:
  * sums are ADD chains of coefficient*term sorted by node_order with the constant last. Bounds come from
  * Node.vmin/vmax; an overflow makes them unknown, never wrong ---- */
-Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* of a number of its own; CONST 0 when the extent is 1 (node.c) */
+Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE of a number of its own, also of one value (node.c) */
+Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 when the extent is 1 */
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);
 Ref ix_sub(IR *ir, Ref a, Ref b);

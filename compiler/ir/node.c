@@ -241,7 +241,7 @@ bool dt_bounds(DType d, int64_t *lo, int64_t *hi) {
   return true;
 }
 
-static Span type_span(DType d) {
+Span type_span(DType d) {
   Span s;
   dt_bounds(d, &s.lo, &s.hi);
   return s;
@@ -481,10 +481,13 @@ Ref c_int(IR *ir, DType d, int64_t v) {
 }
 Ref c_float(IR *ir, DType d, double v) { return c_bits(ir, d, double_to_bits(d, v)); }
 
-Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
-  if (extent == 1) return c_bits(ir, DT_I64, 0);
-  int64_t arg[3] = { extent, ir->next_range++, kind };
+Ref range_new(IR *ir, int64_t extent, RangeKind kind) {
+  const int64_t arg[3] = { extent, ir->next_range++, kind };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+}
+
+Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
+  return extent == 1 ? c_bits(ir, DT_I64, 0) : range_new(ir, extent, kind);
 }
 
 /* ---- order ---- */

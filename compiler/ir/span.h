@@ -1,7 +1,7 @@
 /* span.h: intervals of integers, for bounds that are exact or unknown on either side, never wrong. */
 #ifndef TGC_SPAN_H
 #define TGC_SPAN_H
-#include "../support/support.h"
+#include "ir.h"
 
 typedef struct Span { int64_t lo, hi; } Span; /* lo > hi: empty */
 static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
@@ -9,6 +9,8 @@ static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
 static inline bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
 static inline Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }
 static inline Span span_and(Span a, Span b) { return (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; }
+
+Span type_span(DType d); /* of all values of a type; UNKNOWN: of 64 bits, or of floats (node.c) */
 
 /* Of all products of a value of a and one of b; UNKNOWN where one leaves 64 bits */
 static inline Span span_mul(Span a, Span b) {

@@ -67,12 +67,6 @@ struct Bounds {
 
 /* ---- what data may be ---- */
 
-static Span type_span(DType d) {
-  Span s;
-  dt_bounds(d, &s.lo, &s.hi);
-  return s;
-}
-
 static Span weight_span(const Bounds *b, const Buf *buf) {
   const Tensor *t = &b->ir->tensors.p[buf->slot];
   Span s = { INT64_MAX, INT64_MIN };

@@ -140,7 +140,7 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   bool looped = false;
   for (int k = 0; k < nloops; k++) looped |= range_kind(node(ir, loops[k])) == RK_REDUCE;
   /* the sum is a variable */
-  if (!looped) src[++nloops] = make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ 1, ir->next_range++, RK_REDUCE });
+  if (!looped) src[++nloops] = range_new(ir, 1, RK_REDUCE);
   Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
   Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
   return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);

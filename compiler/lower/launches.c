@@ -21,11 +21,6 @@ typedef struct Making {
 } Making;
 
 /* ---- ranges of blocks and threads ---- */
-static Ref place_range(IR *ir, int64_t extent, RangeKind kind) { /* also of one value */
-  const int64_t arg[3] = { extent, ir->next_range++, kind };
-  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
-}
-
 static bool is_serial(const IR *ir, Ref range) { return range_kind(node(ir, range)) == RK_SERIAL; }
 
 static int64_t values_of(const IR *ir, const Nest *n) {
@@ -41,7 +36,7 @@ typedef struct Flat { Ref nest, block, thread, gate; } Flat;
 static Flat flatten(IR *ir, Ref nest, int64_t threads) {
   Nest n = nest_open(ir, nest);
   const int64_t values = values_of(ir, &n), blocks = values ? (values + threads - 1) / threads : 1;
-  Flat f = { .block = place_range(ir, blocks, RK_GRID), .thread = place_range(ir, threads, RK_LOCAL) };
+  Flat f = { .block = range_new(ir, blocks, RK_GRID), .thread = range_new(ir, threads, RK_LOCAL) };
   const Ref flat = ix_add(ir, ix_mul(ir, f.block, threads), f.thread);
   Nest to = { .store = n.store, .n = 2, .ranges = { f.block, f.thread } };
   int64_t step = values;
@@ -84,7 +79,7 @@ static void visible_nodes(const IR *ir, const Refs *prog, size_t end, RefMap *ou
 static void gate_threads(IR *ir, Refs *prog, size_t first, const Flat *f) {
   Refs out = { 0 }, gate = { 0 };
   RefMap there = { 0 };
-  const Ref once = place_range(ir, 1, RK_LOOP);
+  const Ref once = range_new(ir, 1, RK_LOOP);
   size_t at = first;
   while (node(ir, prog->p[at])->op != OP_LOOP || loop_range(node(ir, prog->p[at])) != f->thread) at++;
   visible_nodes(ir, prog, at, &there);

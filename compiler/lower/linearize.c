@@ -501,8 +501,7 @@ static void linear_free(Linear *l) {
 /* The nest with another range for reductions that share its loop with each other only. */
 static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
   const Node *r = node(ir, apart->range);
-  const int64_t arg[3] = { range_extent(r), ir->next_range++, range_kind(r) };
-  const Ref own = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL); /* also of one value: range_make gives none */
+  const Ref own = range_new(ir, range_extent(r), range_kind(r));
   Refs to = { 0 };
   for (size_t i = 0; i < apart->reds.n; i++) VEC_PUSH(&to, range_replace(ir, apart->reds.p[i], apart->range, own, 1, &own));
   nest = ix_subst(ir, nest, (int)to.n, apart->reds.p, to.p);

@@ -46,8 +46,7 @@ static Ref number_ranges(IR *ir, Ref nest) {
   for (size_t i = 1; i < old.n && ordered; i++) ordered = node_order(ir, old.p[i - 1], old.p[i]) < 0;
   for (size_t i = 0; i < old.n && !ordered; i++) {
     const Node *x = node(ir, old.p[i]);
-    const int64_t arg[3] = { range_extent(x), ir->next_range++, range_kind(x) };
-    VEC_PUSH(&new, node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL));
+    VEC_PUSH(&new, range_new(ir, range_extent(x), range_kind(x)));
   }
   if (!ordered) nest = ix_subst(ir, nest, (int)old.n, old.p, new.p);
   VEC_FREE(&old);

@@ -53,8 +53,7 @@ static Ref repair_list(IR *ir, Ref r, void *arg) {
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
   /* lists first see the range under a private name, so that an expression equal to another range of
    * the same list cannot be mistaken for it */
-  int64_t id[3] = { range_extent(node(ir, r)), ir->next_range++, RK_LOOP };
-  Ref mark = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, id, 0, NULL);
+  Ref mark = range_new(ir, range_extent(node(ir, r)), RK_LOOP);
   static const Rule rules[] = { { OP_RED, "range list", repair_list },
                                 { OP_NEST, "range list", repair_list },
                                 { OP_NONE, NULL, NULL } };

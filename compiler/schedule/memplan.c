@@ -278,11 +278,6 @@ typedef struct Cells {     /* the arena, divided wherever a buffer begins or end
 
 static int64_t end_of(const Buf *b) { return align_up(b->offset + b->elems * dt_bytes(b->dt)); }
 
-static int by_value(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static Cells make_cells(const IR *ir) {
   Cells c = { .edge = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.edge),
               .owner = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.owner) };
@@ -291,7 +286,7 @@ static Cells make_cells(const IR *ir) {
     c.edge[c.n++] = ir->bufs.p[b].offset;
     c.edge[c.n++] = end_of(&ir->bufs.p[b]);
   }
-  qsort(c.edge, (size_t)c.n, sizeof *c.edge, by_value);
+  qsort(c.edge, (size_t)c.n, sizeof *c.edge, by_int64);
   int n = 0;
   for (int i = 0; i < c.n; i++)
     if (!n || c.edge[n - 1] != c.edge[i]) c.edge[n++] = c.edge[i];
@@ -301,7 +296,7 @@ static Cells make_cells(const IR *ir) {
 }
 
 static int cell_at(const Cells *c, int64_t offset) {
-  const int64_t *at = bsearch(&offset, c->edge, (size_t)c->n, sizeof *c->edge, by_value);
+  const int64_t *at = bsearch(&offset, c->edge, (size_t)c->n, sizeof *c->edge, by_int64);
   CHECK(at);
   return (int)(at - c->edge);
 }

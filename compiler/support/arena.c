@@ -111,3 +111,8 @@ void vec_free(void **p) {
 void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *)) {
   if (n) qsort(p, n, elem, compare);
 }
+
+int by_int64(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
