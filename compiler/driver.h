@@ -4,10 +4,10 @@
 #include "ir/refmap.h"
 #include "schedule/schedule.h"
 
-/* ---- steps.c: the steps of kernels, whose rows are in steps.h; k is NULL for those of scope SCOPE_PLAN ---- */
+/* ---- steps.c: the steps of kernels, whose rows are in nest/steps.h ---- */
 enum {
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) STEP_##name,
-#include "steps.h"
+#include "nest/steps.h"
 #undef STEP
   STEP_COUNT
 };

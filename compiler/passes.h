@@ -14,7 +14,7 @@ PASS('n', weights_to_half, pass_weights_to_half, L_GRAPH, "store weights in half
 PASS('f', materialize, pass_materialize, L_GRAPH, "choose which values get memory")
 PASS('y', layout, pass_layout, L_GRAPH, "choose the order of axes, the strides and the halo of each such value")
 PASS('k', kernels, pass_kernels, L_KERNEL, "make a kernel of each value that gets memory")
-#include "steps.h"
+#include "nest/steps.h"
 PASS('o', bounds, pass_bounds, L_PROG, "prove that every access lies inside its buffer, or clamp it")
 PASS('m', memplan, pass_memplan, L_PROG, "choose offsets in the arena, the state and the weights")
 PASS('a', rebase, pass_rebase, L_PROG, "count indices from where a kernel begins, where that makes kernels equal")

@@ -6,14 +6,12 @@
 #include "lower/lower.h"
 #include "opt/opts.h"
 
-static void step_variants(Plan *p, Kernel *unused);
-
 enum { NEST = SCOPE_NEST, KERNEL = SCOPE_KERNEL, PLAN = SCOPE_PLAN, ANY = KIND_ANY, CPU = KIND_CPU, DEVICE = KIND_DEVICE };
 
 const KernelStep step_table[STEP_COUNT] = {
 #define STEP(letter, name, scope, kind, level, needs, gives, gloss) \
   { letter, #name, step_##name, (Scope)(scope), (TargetKind)(kind), level, needs, gives, gloss },
-#include "steps.h"
+#include "nest/steps.h"
 #undef STEP
 };
 
@@ -132,7 +130,7 @@ static void steps_run(Plan *p, int from, int to) {
 }
 
 /* Plans of the same graph for further machines: base's canonical nests are theirs. */
-static void step_variants(Plan *p, Kernel *unused) {
+void step_variants(Plan *p, Kernel *unused) {
   (void)unused;
   variants_make(p);
   for (size_t i = 0; i < p->variants.n; i++) {

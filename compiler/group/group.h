@@ -23,9 +23,4 @@ void affinity_end(Plan *p);
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
 double affinity_storing(const Plan *p, int64_t buf, int64_t span); /* or by what reads it, at best, where it is stored so */
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span);
-
-/* ---- steps (steps.h), each in the file of its name but groups, which is in group.c ---- */
-void step_groups(Plan *p, Kernel *k);
-void step_affinity(Plan *p, Kernel *k);
-void step_threads(Plan *p, Kernel *k);
 #endif

@@ -137,7 +137,7 @@ typedef struct Buf {
   int64_t elems;           /* extent of the memory, in elements */
   int64_t slot;            /* input or output number; tensor id of a weight; state number */
   int64_t offset;          /* bytes from the start of the arena, the weights blob or the state; -1: not placed */
-  int packed;              /* of a weight: 1 + row of Plan.packed; 0: the tensor as it is */
+  int packed;              /* of a weight: 1 + row of WeightPlan.packed; 0: the tensor as it is */
   int64_t piece;           /* bytes that one share of a group's chunks uses (group/group.c); 0: it is one for all */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;

@@ -65,17 +65,4 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* o
 int tile_register(const TileSet *t, Ref value);     /* -1: it is no tile */
 Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that it adds to, maybe after other products */
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma);
-
-/* ---- steps (steps.h): match and reuse are in dedup.c, libm in legalize.c, programs in linearize.c ---- */
-void step_pack(Plan *p, Kernel *k);
-void step_match(Plan *p, Kernel *k);
-void step_expand(Plan *p, Kernel *k);
-void step_shuffle(Plan *p, Kernel *k);
-void step_legalize(Plan *p, Kernel *k);
-void step_libm(Plan *p, Kernel *k);
-void step_prefetch(Plan *p, Kernel *k);
-void step_reuse(Plan *p, Kernel *k);
-void step_locals(Plan *p, Kernel *k);
-void step_programs(Plan *p, Kernel *k);
-void step_launches(Plan *p, Kernel *k);
 #endif

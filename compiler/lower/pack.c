@@ -4,7 +4,7 @@
  * on those ranges, beyond which 0 stands, is decided here. What is noted here is how to make the copy; it is
  * made where it ends, in the blob of weights.
  *
- * needs: split ranges (opts.c)   gives: rows of Plan.packed, buffers of theirs in the nest   keeps: the value of every element */
+ * needs: split ranges (opts.c)   gives: rows of WeightPlan.packed, buffers of theirs in the nest   keeps: the value of every element */
 #include "lower.h"
 #include <string.h>
 

@@ -61,9 +61,10 @@ void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out);
 void states_put(Kernel *k, Refs *nests);    /* in the same order; frees nests */
 
-/* ---- steps (steps.h) ---- */
-void step_even(Plan *p, Kernel *k);         /* canon.c, with canon and number */
-void step_canon(Plan *p, Kernel *k);
-void step_number(Plan *p, Kernel *k);
-void step_cost(Plan *p, Kernel *k);         /* work.c */
+/* ---- the steps of steps.h, all of them; k is NULL for those of scope SCOPE_PLAN. Each is in the file of its name, but even and
+ * number (canon.c), cost (work.c), schedule (opt/choose.c), dot_groups (dot_ops.c), reorder, rests and tile (opts.c), groups
+ * (group.c), match and reuse (dedup.c), libm (legalize.c), programs (linearize.c), variants (compiler/steps.c). ---- */
+#define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
+#include "steps.h"
+#undef STEP
 #endif

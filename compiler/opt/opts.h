@@ -78,13 +78,4 @@ void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c: a schedule for other vectors with the same tiles, false: there is none ---- */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
-
-/* ---- steps (steps.h): schedule is in choose.c, dot_groups in dot_ops.c, reorder, rests and tile in opts.c ---- */
-void step_schedule(Plan *p, Kernel *k);
-void step_peel(Plan *p, Kernel *k);
-void step_dot_groups(Plan *p, Kernel *k);
-void step_reorder(Plan *p, Kernel *k);
-void step_rests(Plan *p, Kernel *k);
-void step_tile(Plan *p, Kernel *k);
-void step_stage(Plan *p, Kernel *k);
 #endif

@@ -3,7 +3,7 @@
  * A physical layout is an order of the axes (layout_pbqp.c), a halo of padding around the value and, for parts of a
  * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
  *
- * needs: what is stored    gives: a buffer, offset, halo and strides for each stored value, Plan.layouts
+ * needs: what is stored    gives: a buffer, offset, halo and strides for each stored value, LayoutPlan
  * breaks: Place.reads_halo where the source can have no such halo: the pad is stored then */
 #include "../target/isa_ops.h"
 #include "sched.h"

@@ -5,7 +5,7 @@
  * that writes the new one, or in it but at the same element; else it has two places, whose roles change from
  * run to run. Nothing is copied but a window that has come to the end of its memory.
  *
- * needs: kernels with final buffers    gives: Plan.states and state_bytes, offsets of their buffers    breaks: nothing */
+ * needs: kernels with final buffers    gives: MemoryPlan.states and .state_bytes, offsets of their buffers    breaks: nothing */
 #include "sched.h"
 
 enum { ALIGN = 64 };
