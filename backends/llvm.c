@@ -350,7 +350,7 @@ static bool is_offset(const IR *ir, Ref index, int64_t *by) {
   return x->op == OP_ADD && x->dt == DT_I64 && x->lanes == 1 && node_is_const(ir, rhs(x), by);
 }
 
-static bool is_address(const Node *x, int k) { return k == 1 && (x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE); }
+static bool is_address(const Node *x, int k) { return k == 1 && is_access(x); }
 
 static void find_wanted(Render *w) {
   int64_t by;

@@ -130,7 +130,7 @@ static void pass_memplan(State *st) {
   }
 }
 
-/* What is done for the functions of kernels; no backend prints device programs yet. */
+/* Runs f for plans whose kernels become functions; no backend prints device programs yet. */
 static void for_functions(const State *st, void (*f)(Plan *p)) {
   if (!st->plan->in->target->dev) of_all_variants(st, f);
 }
@@ -139,7 +139,7 @@ static void pass_rebase(State *st) { for_functions(st, plan_rebase); }
 static void pass_merge_functions(State *st) { for_functions(st, plan_merge_functions); }
 static void pass_render(State *st) { for_functions(st, plan_render); }
 
-/* What runs a row of the table of passes; NULL: it is a step of kernels */
+/* The functions of passes by row of the table; NULL: the row is a step of kernels */
 static void (*const runs[])(State *) = {
 #define PASS(letter, name, run, level, gloss) run,
 #define STEP(letter, name, scope, kind, level, needs, gives, gloss) NULL,

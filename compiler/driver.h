@@ -12,7 +12,7 @@ enum {
   STEP_COUNT
 };
 typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope;
-/* What a step serves: any target, one of cores with caches and vectors, one of many threads (target/device.h) */
+/* Targets that a step serves: any, those of cores with caches and vectors, those of many threads (target/device.h) */
 typedef enum { KIND_ANY, KIND_CPU, KIND_DEVICE } TargetKind;
 typedef struct KernelStep {
   char letter;

@@ -1,5 +1,5 @@
 /* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C.
- * Of calls that repeat (reroll.c) there is one case for all iterations. */
+ * Calls that repeat (reroll.c) have one case for all iterations. */
 #include "bundle.h"
 
 static int by_index(const void *a, const void *b) {

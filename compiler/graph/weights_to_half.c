@@ -3,8 +3,8 @@
  * multiplies pairs of bf16, what they are multiplied with as well    breaks: roundings, of those factors
  *
  * A weight that is kept in two bytes is read in half the time where memory is what limits, and is half of the
- * bundle; the sum stays in single precision. What a Winograd transform has made stays in four: its rounding
- * would be amplified. So do weights that the type cannot hold, and small ones, which are no traffic.
+ * bundle; the sum stays in single precision. Weights that a Winograd transform has made stay in four bytes: their
+ * rounding would be amplified. So do weights that the type cannot hold, and small ones, which are no traffic.
  * The cast counts as movement: a kernel widens what it loads. Values that products and others read, as sums over
  * skipped layers, are stored in both types: read rounded by all, they would add to errors for little time. */
 #include "../ir/decisions.h"

@@ -9,13 +9,12 @@
  *
  * A chunk is a value of a range of kind `thread`: in every nest one range r of extent E becomes
  * c * (E / chunks) + r, and c is what threads share (threads.c). Ranges fit together that walk the memory of a value in the
- * same steps. What follows is not assumed: every two accesses of the row to one buffer, of which one writes, are asked
- * whether those of different chunks can meet (dependence.c).
+ * same steps. Independence is proved, not assumed: dependence.c is asked for every two accesses to one buffer, of which one
+ * writes, whether those of different chunks can meet.
  *
- * What only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
- * thread uses again for one chunk after another. It never leaves the thread's cache, while memory for all of it would be
- * fetched to be written. That is most of what a group gains, and why a group must not take more memory than its
- * kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
+ * A buffer that only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
+ * thread uses again for one chunk after another. The piece never leaves the thread's cache, while memory for all chunks would
+ * be fetched to be written. A group gains most by this, and so it must not take more memory than its kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
  *
  * needs: canonical nests, what they cost
  * gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of groups

@@ -220,9 +220,7 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(p->ir, all.p[i]);
     size_t at = 0;
-    if ((x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) ||
-        p->ir->bufs.p[buffer_id(node(p->ir, access_buffer(x)))].kind == BUF_LOCAL)
-      continue;
+    if (!is_access(x) || p->ir->bufs.p[buffer_id(node(p->ir, access_buffer(x)))].kind == BUF_LOCAL) continue;
     Touched r = touched_by(p, n, k, all.p[i]);
     while (at < touched.n && touched.p[at].buf != r.buf) at++;
     if (at == touched.n) VEC_PUSH(&touched, r);

@@ -128,8 +128,6 @@ static void *touch(Machine *m, const Step *s, int64_t id, int64_t at, bool store
   return (char *)m->mem[id] + at * dt_bytes(b->dt);
 }
 
-static bool is_access(const Node *x) { return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE; }
-
 static Traffic *traffic_of(LaunchReport *report, Ref access) {
   for (size_t i = 0; i < report->traffic.n; i++)
     if (report->traffic.p[i].access == access) return &report->traffic.p[i];

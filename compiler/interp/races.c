@@ -66,20 +66,9 @@ static void make_cells(Region *g, size_t cells) {
   g->cell = xcalloc(cells + 1, sizeof *g->cell);
 }
 
-/* The buffers that a program loads from (1) and stores to (2) */
-static uint8_t *uses_of(const IR *ir, const Ref *list, size_t n) {
-  uint8_t *use = xcalloc(ir->bufs.n + 1, 1);
-  for (size_t i = 0; i < n; i++) {
-    const Node *x = node(ir, list[i]);
-    if (x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE)
-      use[buffer_id(node(ir, access_buffer(x)))] |= x->op == OP_STORE ? 2 : 1;
-  }
-  return use;
-}
-
 Races *races_open(const IR *ir, const Ref *list, size_t n, void *const *mem) {
   Races *r = xcalloc(1, sizeof *r);
-  uint8_t *use = uses_of(ir, list, n);
+  uint8_t *use = buffer_uses(ir, list, n);
   *r = (Races){ .ir = ir, .mem = mem };
   for (size_t i = 0; i < ir->bufs.n; i++)
     if (use[i] && !buf_is_own(ir->bufs.p[i].kind)) add_global(r, i, use[i] & 2);

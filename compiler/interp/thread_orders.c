@@ -19,21 +19,17 @@ typedef struct Saved { int64_t buffer; size_t bytes; char *before, *after; } Sav
 typedef VEC(Saved) Memory;
 
 static void save_memory(const IR *ir, const Launch *l, void *const *mem, Memory *out) {
-  uint8_t *stored = xcalloc(ir->bufs.n + 1, 1);
-  for (size_t i = 0; i < l->prog.n; i++) {
-    const Node *x = node(ir, l->prog.p[i]);
-    if (x->op == OP_STORE) stored[buffer_id(node(ir, store_buffer(x)))] = 1;
-  }
+  uint8_t *use = buffer_uses(ir, l->prog.p, l->prog.n);
   for (size_t i = 0; i < ir->bufs.n; i++) {
     const Buf *b = &ir->bufs.p[i];
     Saved s = { .buffer = (int64_t)i, .bytes = (size_t)(b->elems * dt_bytes(b->dt)) };
-    if (!stored[i] || buf_is_own(b->kind)) continue;
+    if (!(use[i] & 2) || buf_is_own(b->kind)) continue;
     s.before = xmalloc(s.bytes + 1);
     s.after = xmalloc(s.bytes + 1);
     memcpy(s.before, mem[i], s.bytes);
     VEC_PUSH(out, s);
   }
-  free(stored);
+  free(use);
 }
 
 static bool same_bits(const IR *ir, const Memory *m, void *const *mem, ThreadOrder o, LaunchReport *r) {

@@ -200,6 +200,7 @@ static inline Ref operand(const Node *x) { return operand_named(x, 0, "data"); }
 static inline Ref lhs(const Node *x) { return operand_named(x, 0, NULL); } /* of an op of two operands without names */
 static inline Ref rhs(const Node *x) { return operand_named(x, 1, NULL); }
 static inline Ref access_buffer(const Node *x) { return operand_named(x, 0, "buffer"); } /* LOAD STORE TILE PREFETCH */
+static inline bool is_access(const Node *x) { return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE; }
 static inline Ref access_index(const Node *x) { return operand_named(x, 1, "index"); }
 static inline Ref access_gate(const Node *x) { return x->op == OP_STORE ? store_gate(x) : load_gate(x); } /* 0: none */
 static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* SET GET */

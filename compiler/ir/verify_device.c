@@ -100,7 +100,7 @@ static void check_store(const Walk *d, Ref r, const Node *x) {
 
 /* The buffer that a node loads from or stores to; -1: it does not. */
 static int64_t touched(const IR *ir, const Node *x) {
-  return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE ? buffer_id(node(ir, access_buffer(x))) : -1;
+  return is_access(x) ? buffer_id(node(ir, access_buffer(x))) : -1;
 }
 
 /* Outside of all blocks: the blocks before it have ended when those behind it begin. */

@@ -492,9 +492,7 @@ void bounds_close(Bounds *b) {
 
 /* ---- a kernel ---- */
 
-static bool is_access(const Node *x) {
-  return x->op == OP_LOAD || x->op == OP_STORE || x->op == OP_TILE || x->op == OP_PART;
-}
+static bool is_proved(const Node *x) { return is_access(x) || x->op == OP_PART; }
 
 void bounds_note(Bounds *b, const Kernel *k) {
   const Refs *prog = &k->prog;
@@ -585,7 +583,7 @@ void kernel_bounds(Bounds *b, Kernel *k) {
   for (size_t i = 0; i < k->prog.n; i++) {
     const Ref r = k->prog.p[i];
     note_loop(b, node(b->ir, r));
-    if (!is_access(node(b->ir, r))) continue;
+    if (!is_proved(node(b->ir, r))) continue;
     const Proof how = bounds_of(b, r);
     k->bounds.accesses++;
     k->bounds.by_ranges += how == PROOF_RANGES;
@@ -607,7 +605,7 @@ static Ref first_unproved(Bounds *b, const Refs *prog) {
   Ref bad = 0;
   for (size_t i = 0; i < prog->n; i++) {
     note_loop(b, node(b->ir, prog->p[i]));
-    if (!bad && is_access(node(b->ir, prog->p[i])) && bounds_of(b, prog->p[i]) == PROOF_NONE) bad = prog->p[i];
+    if (!bad && is_proved(node(b->ir, prog->p[i])) && bounds_of(b, prog->p[i]) == PROOF_NONE) bad = prog->p[i];
   }
   return bad;
 }

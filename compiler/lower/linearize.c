@@ -562,7 +562,7 @@ void kernel_buffers(const IR *ir, Kernel *k) {
   k->bufs.n = k->written.n = k->locals.n = 0;
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_TILE && x->op != OP_STORE) continue;
+    if (!is_access(x)) continue;
     const int buf = (int)buffer_id(node(ir, access_buffer(x)));
     if (ir->bufs.p[buf].kind == BUF_LOCAL) {
       if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);

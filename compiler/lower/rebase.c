@@ -9,9 +9,7 @@
 #include "lower.h"
 #include <stdlib.h>
 
-static bool is_access(const Node *x) {
-  return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE || x->op == OP_PREFETCH;
-}
+static bool names_element(const Node *x) { return is_access(x) || x->op == OP_PREFETCH; }
 
 static int64_t constant_of(const IR *ir, Ref index) {
   const Node *x = node(ir, index);
@@ -33,7 +31,7 @@ static bool find_shifts(const IR *ir, const Kernel *k, int64_t *shift) {
   for (size_t i = 0; i < k->bufs.n; i++) shift[i] = INT64_MAX;
   for (size_t i = 0; i < k->prog.n; i++) {
     const Node *x = node(ir, k->prog.p[i]);
-    const int at = is_access(x) ? parameter_of(ir, k, x) : -1;
+    const int at = names_element(x) ? parameter_of(ir, k, x) : -1;
     if (at >= 0 && constant_of(ir, access_index(x)) < shift[at]) shift[at] = constant_of(ir, access_index(x));
   }
   for (size_t i = 0; i < k->bufs.n; i++) {
@@ -59,7 +57,7 @@ typedef struct Shifted {
 
 /* How far the pointer of source i of x is moved, if that is an index; else 0. */
 static int64_t shift_of(const Shifted *s, const Node *x, int i) {
-  const int at = i == 1 && is_access(x) ? parameter_of(s->ir, s->k, x) : -1;
+  const int at = i == 1 && names_element(x) ? parameter_of(s->ir, s->k, x) : -1;
   return at < 0 ? 0 : s->shift[at];
 }
 

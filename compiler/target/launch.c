@@ -4,6 +4,16 @@
  * needs: a device program that the verifier lets pass    gives: parts, geometry, or the fact that a device lacks
  * breaks: nothing */
 #include "launch.h"
+#include <stdlib.h>
+
+uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n) {
+  uint8_t *use = xcalloc(ir->bufs.n + 1, 1);
+  for (size_t i = 0; i < n; i++) {
+    const Node *x = node(ir, list[i]);
+    if (is_access(x)) use[buffer_id(node(ir, access_buffer(x)))] |= x->op == OP_STORE ? 2 : 1;
+  }
+  return use;
+}
 
 bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPart *out) {
   *out = (LaunchPart){ .blocks = 1, .threads = 1 };
@@ -50,7 +60,6 @@ static void dimensions(const IR *ir, const Ref *range, int n, int64_t *dim) {
 
 Launch launch_of(const IR *ir, Refs prog) {
   Launch l = { .prog = prog, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
-  VEC(uint8_t) counted = { 0 }; /* shared buffers */
   LaunchPart p;
   int64_t blocks = 0;
   int parts = 0;
@@ -64,16 +73,11 @@ Launch launch_of(const IR *ir, Refs prog) {
     l.grid[0] = blocks;
     l.grid[1] = l.grid[2] = l.block[1] = l.block[2] = 1;
   }
-  for (size_t i = 0; i < prog.n; i++) {
-    const Node *x = node(ir, prog.p[i]);
-    if (x->op != OP_STORE) continue; /* nothing else comes first */
-    const size_t id = (size_t)buffer_id(node(ir, store_buffer(x)));
-    while (counted.n <= id) VEC_PUSH(&counted, 0);
-    if (ir->bufs.p[id].kind == BUF_SHARED && !counted.p[id])
-      l.shared_bytes = (l.shared_bytes + ir->bufs.p[id].elems * dt_bytes(ir->bufs.p[id].dt) + 15) & ~(int64_t)15;
-    counted.p[id] = 1;
-  }
-  VEC_FREE(&counted);
+  uint8_t *use = buffer_uses(ir, prog.p, prog.n);
+  for (size_t i = 0; i < ir->bufs.n; i++)
+    if (use[i] & 2 && ir->bufs.p[i].kind == BUF_SHARED)
+      l.shared_bytes += (ir->bufs.p[i].elems * dt_bytes(ir->bufs.p[i].dt) + 15) & ~(int64_t)15;
+  free(use);
   return l;
 }
 
@@ -100,17 +104,10 @@ void launches_free(Launches *l) {
 
 /* Buffers that a launch is given */
 static int given_buffers(const IR *ir, const Launch *l) {
-  VEC(uint8_t) seen = { 0 };
+  uint8_t *use = buffer_uses(ir, l->prog.p, l->prog.n);
   int n = 0;
-  for (size_t i = 0; i < l->prog.n; i++) {
-    const Node *x = node(ir, l->prog.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    const size_t id = (size_t)buffer_id(node(ir, access_buffer(x)));
-    while (seen.n <= id) VEC_PUSH(&seen, 0);
-    n += !seen.p[id] && !buf_is_own(ir->bufs.p[id].kind);
-    seen.p[id] = 1;
-  }
-  VEC_FREE(&seen);
+  for (size_t i = 0; i < ir->bufs.n; i++) n += use[i] && !buf_is_own(ir->bufs.p[i].kind);
+  free(use);
   return n;
 }
 

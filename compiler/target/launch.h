@@ -30,4 +30,7 @@ static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->gr
 static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }
 /* Whether the device can run it; false: *why says which fact stands against it. NULL: it may not be asked */
 bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
+
+/* By buffer: 1 where the program loads from it, 2 where it stores to it, 3 for both; to be freed */
+uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n);
 #endif
