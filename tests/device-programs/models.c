@@ -7,7 +7,7 @@
 #include "../../compiler/interp/interp_threads.h"
 #include "../../compiler/lower/lower.h"
 #include "../../frontends/frontends.h"
-#include <math.h>
+#include "../case/outputs.h"
 #include <stdlib.h>
 
 /* What rounding may change, as a part of the largest element: sums in another order, and halves that are computed with in f32 */
@@ -34,24 +34,11 @@ static Tensor example(Ctx *c, const GIO *io) {
   return t;
 }
 
-static double element(const Tensor *t, const char *data, int64_t i) {
-  int64_t bits = t->splat;
-  if (data) memcpy(&bits, data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
-  return bits_to_double(t->dt, data ? (int64_t)dt_wrap(t->dt, (uint64_t)bits) : bits);
-}
-
 static void compare(Job *j, size_t output, const Tensor *want, const char *got) {
-  double most = 1e-3;
-  for (int64_t i = 0; i < want->elems; i++) {
-    const double a = fabs(element(want, want->data, i));
-    if (isfinite(a)) most = fmax(most, a);
-  }
-  for (int64_t i = 0; i < want->elems; i++) {
-    const double a = element(want, want->data, i), b = element(want, got, i);
-    if (a == b || (isnan(a) && isnan(b)) || (dt_float(want->dt) && fabs(a - b) <= tolerance(want->dt) * most)) continue;
-    sb_printf(&j->said, "output %zu[%lld] is %g in place of %g; ", output, (long long)i, b, a);
-    return;
-  }
+  const int64_t i = outputs_differ(want, got, tolerance(want->dt), 1e-3);
+  if (i >= 0)
+    sb_printf(&j->said, "output %zu[%lld] is %g in place of %g; ", output, (long long)i, output_element(want, got, i),
+              output_element(want, want->data, i));
 }
 
 static void run_launch(Job *j, const Plan *p, const Launch *l, size_t kernel, void *const *mem) {
@@ -85,15 +72,6 @@ static void run_plan(Job *j, const Plan *p, void *const *mem) {
   }
 }
 
-static void *memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena) {
-  switch (b->kind) {
-  case BUF_INPUT: return (void *)(uintptr_t)in[b->slot].data;
-  case BUF_OUTPUT: return out[b->slot];
-  case BUF_WEIGHT: return p->weights.p + b->offset;
-  default: return arena + (b->offset < 0 ? 0 : b->offset);
-  }
-}
-
 static void run_model(Ctx *c, void *arg) {
   Job *j = arg;
   Graph *g = model_load(c, j->path, &j->load);
@@ -113,7 +91,7 @@ static void run_model(Ctx *c, void *arg) {
   const Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target("gpu-any"), .backend = backends[0] });
   char *arena = arena_alloc(&c->model, (size_t)p->memory.arena_bytes + 1);
   void **mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
-  for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = memory(p, &p->ir->bufs.p[b], in, out, arena);
+  for (size_t b = 0; b < p->ir->bufs.n; b++) mem[b] = buffer_memory(p, &p->ir->bufs.p[b], in, out, arena);
   if (!plan_in_bounds(p, &j->said)) sb_puts(&j->said, "; ");
   run_plan(j, p, mem);
   for (size_t i = 0; i < graph_nout(g); i++) compare(j, i, &want[i], out[i]);

@@ -1,0 +1,37 @@
+/* outputs.h: what programs of tests compare outputs by, and where the memory of a plan's buffers is. */
+#ifndef TGC_TESTS_OUTPUTS_H
+#define TGC_TESTS_OUTPUTS_H
+#include "../../compiler/schedule/schedule.h"
+#include <math.h>
+
+/* Element i of a tensor of t's type whose elements are at data; NULL: t's splat */
+static inline double output_element(const Tensor *t, const void *data, int64_t i) {
+  Tensor at = *t;
+  at.data = data;
+  return bits_to_double(t->dt, tensor_bits(&at, i));
+}
+
+/* The first element of got that is not want's; -1: none. Floats may be off by that part of the largest one, or of least. */
+static inline int64_t outputs_differ(const Tensor *want, const void *got, double part, double least) {
+  double most = least;
+  for (int64_t i = 0; i < want->elems; i++) {
+    const double a = fabs(output_element(want, want->data, i));
+    if (isfinite(a)) most = fmax(most, a);
+  }
+  for (int64_t i = 0; i < want->elems; i++) {
+    const double a = output_element(want, want->data, i), b = output_element(want, got, i);
+    if (a != b && !(isnan(a) && isnan(b)) && !(dt_float(want->dt) && fabs(a - b) <= part * most)) return i;
+  }
+  return -1;
+}
+
+/* The memory of a buffer that a kernel is given: of inputs, outputs, the weights or the arena */
+static inline void *buffer_memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena) {
+  switch (b->kind) {
+  case BUF_INPUT: return (void *)(uintptr_t)in[b->slot].data;
+  case BUF_OUTPUT: return out[b->slot];
+  case BUF_WEIGHT: return p->weights.p + b->offset;
+  default: return arena + (b->offset < 0 ? 0 : b->offset);
+  }
+}
+#endif
