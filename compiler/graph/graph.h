@@ -25,7 +25,8 @@ bool graph_sink_concat(Graph *g);    /* concatenations that are only moved becom
 bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one; true: changed */
 double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
 double product_bytes(Precision p, const Target *t); /* of a weight of such a product */
-bool split_faster(Precision p, const Target *t); /* some instruction does all products of p's terms in less time than one of floats */
+/* some instruction does all products of p's terms in less time than one of floats */
+bool split_faster(Precision p, const Target *t);
 /* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* weights in half precision, where p asks for it; true: changed */

@@ -14,7 +14,7 @@ typedef struct Addresses {
 /* proved: no address of a in a chunk is one of b in another */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
-/* ---- affinity.c: in whose cache values are. A loop that is shared walks a buffer in spans, which it divides among threads ---- */
+/* ---- affinity.c: in whose cache values are. A shared loop walks a buffer in spans, which it divides among threads ---- */
 typedef struct Affinity Affinity;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* each thread has all of it; one thread has it */
 int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */

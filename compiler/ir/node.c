@@ -42,7 +42,9 @@ static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwis
 const char *const range_kind_name[RK_COUNT] = { "loop",   "reduce", "unroll", "partial", "vec",
                                                 "thread", "dot",    "row",    "depth",   "serial",
                                                 "grid",   "local",  "group" };
-const char *const buf_kind_name[BUF_KINDS] = { "input", "output", "weight", "arena", "state", "next", "guard", "local", "shared" };
+const char *const buf_kind_name[BUF_KINDS] = {
+  "input", "output", "weight", "arena", "state", "next", "guard", "local", "shared",
+};
 
 DType dtype_from_text(const char *s, size_t n) {
   for (int d = 1; d < DT_COUNT; d++)

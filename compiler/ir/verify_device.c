@@ -126,7 +126,8 @@ static void check_effect(Walk *d, Ref r, const Node *x) {
   d->body = true;
   if (x->op == OP_STORE) check_store(d, r, x);
   if (x->op == OP_STORE && shared) refmap_set(&d->stored, (Ref)id + 1, 1);
-  NEED(x->op == OP_STORE || !shared || refmap_get(&d->stored, (Ref)id + 1), "shared memory is read before anything is stored there");
+  NEED(x->op == OP_STORE || !shared || refmap_get(&d->stored, (Ref)id + 1),
+       "shared memory is read before anything is stored there");
   NEED(x->op != OP_BARRIER || !(open_gates(d) & (d->threads | DATA)), "a barrier that not all threads of the block reach");
 }
 

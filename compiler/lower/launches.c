@@ -59,7 +59,7 @@ static Flat flatten(IR *ir, Ref nest, int64_t threads) {
 }
 
 /* ---- gates ---- */
-/* Nodes that are listed where a thread's own code begins, and are still there: outside of all blocks, or in loops that are open */
+/* Nodes that are listed where a thread's own code begins, and are still there: outside of all blocks, or in open loops */
 static void visible_nodes(const IR *ir, const Refs *prog, size_t end, RefMap *out) {
   VEC(size_t) open = { 0 };
   Refs kept = { 0 };

@@ -23,7 +23,7 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root where r runs over [begin, end), by a range from 0 on */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* every RANGE below root, in node_order */
-void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* the nest's, then its reductions': places by which schedules name them */
+void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* the nest's, then its reductions': schedules name them by place */
 int range_place(const Refs *ranges, Ref r);             /* -1: not there */
 /* the place of a range among the loops, tiles and lanes of a nest, whose nodes are all */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
@@ -40,7 +40,8 @@ int nest_batch(IR *ir, const Nest *n);      /* how many outer ranges count produ
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs; /* step for term */
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with the steps; itself where it has no quotients */
 
-/* ---- varying.c: what each node of a nest varies with: bit k for ranges.p[k], the nest's own first, outermost first; and data ---- */
+/* ---- varying.c: what each node of a nest varies with: bit k for ranges.p[k], the nest's own first, outermost first; and
+ * data ---- */
 #define VARIES_DATA (UINT64_C(1) << 63)
 typedef struct Varying {
   Refs nodes, ranges;      /* nodes: users last; ranges: those beyond 63 are left out */

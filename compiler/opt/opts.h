@@ -48,7 +48,7 @@ size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 
 /* ---- opts_text.c: schedules as text. A range's name is its place (nest_ranges) ---- */
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
-const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o); /* not checked; NULL, or what is wrong with the text */
+const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o); /* not checked; NULL, or what is wrong */
 const char *opts_end(const char *text, const char *end); /* behind the brace that ends the schedule; NULL: there is none */
 Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that has been checked */
 

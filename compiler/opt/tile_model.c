@@ -1,5 +1,5 @@
-/* tile_model.c: a nest taken apart for the model of register tiles (cost/tile.c): its ranges, its accesses and the instructions of the
- * body of its main reduction.
+/* tile_model.c: a nest taken apart for the model of register tiles (cost/tile.c): its ranges, its accesses and the
+ * instructions of the body of its main reduction.
  *
  * needs: a canonical nest   gives: a Model of it   breaks: nothing */
 #include "tile_model.h"

@@ -1,6 +1,7 @@
 /* Models as device programs: models MODEL [NAME=SIZE...] compiles the model for gpu-any, runs all of its launches in the
  * interpreter, and compares the outputs with those of its graph. Prints "ok", "fail" or "refused" with counts, on one line:
- * kernels, launches, parts of these, accesses, those that are proved by the values of loops and those that are not and are clamped, steps. */
+ * kernels, launches, parts of these, accesses, those proved by the values of loops, those clamped
+ * as unproved, steps. */
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
@@ -112,7 +113,8 @@ int main(int argc, char **argv) {
   if (j.said.n)
     for (char *s = j.said.p; *s; s++) *s = *s == '\n' ? ' ' : *s;
   printf("%s %lld kernels, %lld launches, %lld parts, %lld accesses, %lld by ranges, %lld clamped, %lld steps %s\n",
-         code == EX_BADMODEL ? "refused" : code || j.said.n ? "fail" : "ok", (long long)j.kernels, (long long)j.launches, (long long)j.parts,
+         code == EX_BADMODEL ? "refused" : code || j.said.n ? "fail" : "ok", (long long)j.kernels, (long long)j.launches,
+         (long long)j.parts,
          (long long)j.accesses, (long long)j.by_ranges, (long long)j.clamped, (long long)j.steps, j.said.n ? j.said.p : "");
   ctx_free(&c);
   return 0;
