@@ -16,6 +16,12 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";
   case TGCRT_THREADS: return "a thread cannot be started";
   case TGCRT_DIGEST: return "the weights have another SHA-256";
+  case TGCRT_DRIVER: return "the driver's library is missing, or lacks a function that is needed";
+  case TGCRT_DEVICE: return "there is no such device, or it lacks what the model needs";
+  case TGCRT_MEMORY: return "the device has not enough memory";
+  case TGCRT_BUILD: return "the driver's compiler refuses the kernels";
+  case TGCRT_LOST: return "the device or its queue failed; close the context and initialise it again";
+  case TGCRT_BUSY: return "the time limit has passed, and the work goes on";
   }
   return "unknown status";
 }

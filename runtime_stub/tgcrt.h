@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #define TGCRT_ABI_MAJOR 1 /* changes when old callers break */
-#define TGCRT_ABI_MINOR 2 /* grows when something is added */
+#define TGCRT_ABI_MINOR 3 /* grows when something is added */
 
 /* Pinned numbers; new ones are added at the end. */
 enum {
@@ -27,7 +27,14 @@ enum {
   TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
   TGCRT_STATE = 8,    /* a state of that number does not exist, or the saved state is not of this model */
   TGCRT_THREADS = 9,  /* a thread cannot be started */
-  TGCRT_DIGEST = 10   /* the weights have another SHA-256 than those that the model was compiled with */
+  TGCRT_DIGEST = 10,  /* the weights have another SHA-256 than those that the model was compiled with */
+  /* of bundles for devices; tgcrt_device.h */
+  TGCRT_DRIVER = 11,  /* the driver's library is missing, or lacks a function that is needed */
+  TGCRT_DEVICE = 12,  /* there is no such device, or it lacks what the model needs */
+  TGCRT_MEMORY = 13,  /* the device has not enough memory */
+  TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
+  TGCRT_LOST = 15,    /* the device or its queue failed: the context is of no use until NAME_close and NAME_init */
+  TGCRT_BUSY = 16     /* the time limit has passed, and the work goes on */
 };
 #define TGCRT_ALIGN 64 /* of the arena and of the weights, in bytes */
 

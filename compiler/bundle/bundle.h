@@ -6,7 +6,7 @@
 #include "../schedule/schedule.h"
 #include <jansson.h>
 
-enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 2, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
+enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 3, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
 
 typedef enum {
   WEIGHTS_FILE,            /* NAME_weights.bin, mapped or handed over by the caller */

@@ -37,10 +37,10 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
   if (o->emit != EMIT_LIB) return object;
   static const char *const functions[] = {
-    "%_arena_bytes", "%_weights_bytes", "%_interface", "%_strerror", "%_init", "%_set_executor", "%_run", "%_run_v", "%_ctx_bytes",
-    "%_check_weights", "%_input_count", "%_input_name", "%_input_type", "%_input_rank", "%_input_shape", "%_input_bytes",
-    "%_output_count", "%_output_name", "%_output_type", "%_output_rank", "%_output_shape", "%_output_bytes", "tgcrt_strerror",
-    "%_weights"
+    "%_arena_bytes", "%_weights_bytes", "%_interface", "%_strerror", "%_init", "%_set_executor", "%_run", "%_run_v",
+    "%_ctx_bytes", "%_check_weights", "%_close", "%_input_count", "%_input_name", "%_input_type", "%_input_rank",
+    "%_input_shape", "%_input_bytes", "%_output_count", "%_output_name", "%_output_type", "%_output_rank", "%_output_shape",
+    "%_output_bytes", "tgcrt_strerror", "%_weights"
   };
   const char *symbols[sizeof functions / sizeof *functions];
   int n = (int)(sizeof functions / sizeof *functions) - !code.weights_name;

@@ -76,6 +76,17 @@ static const char *assign_text(Ctx *c, const Graph *g, const char **in, const ch
   return sb_keep(&s, &c->model);
 }
 
+/* The other way: two arrays of pointers from the fields of two structures */
+static const char *gather_text(Ctx *c, const Graph *g, const char **in, const char **out) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nin(g); i++) sb_printf(&s, "  inputs[%zu] = in->%s;\n", i, in[i]);
+  for (size_t i = 0; i < graph_nout(g); i++) sb_printf(&s, "  outputs[%zu] = out->%s;\n", i, out[i]);
+  return sb_keep(&s, &c->model);
+}
+
+/* Of which API the runtime is that runs the kernels on a device; "": they run on the CPU */
+static const char *device_api(const Plan *p) { return p->in->target->dev ? p->in->backend->name : ""; }
+
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nin(g); i++)
@@ -128,6 +139,7 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "state_bytes", arena_printf(m, "%lld", (long long)p->memory.state_bytes) },
     { "state_shapes", sb_keep(&shapes, &c->model) },
     { "state_rows", state_rows(p) },
+    { "device", device_api(p) },
     { "ir_size", module_size(p) },
     { "ir_state_rows", module_states(p, module_size(p)) },
     { "code_section", module_section(p, ".text", "values") },
@@ -397,6 +409,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_slots", slots_text(c, g->outputs.p, nout, out) },
     { "assign", assign_text(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
     { "assign_v", assign_text(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
+    { "gather_v", gather_text(c, g, in, out) },
+    { "device", device_api(p) },
     { "takes", word_if(nin) },
     { "gives", word_if(nout) },
     { "ir_in", nin ? "%in" : "%none.in" },

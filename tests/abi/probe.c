@@ -122,5 +122,8 @@ int main(int argc, char **argv) {
     for (size_t k = 0; k < net_output_bytes(i); k++) printf("%02x", ((unsigned char *)out[i])[k]);
     printf("\n");
   }
+  CHECK(net_close(NULL) == TGCRT_ARGUMENT && net_close(ctx) == TGCRT_OK && net_close(ctx) == TGCRT_OK);
+  CHECK(net_run_v(ctx, in, out) == TGCRT_UNREADY);
+  CHECK(net_init(ctx, arena, net_arena_bytes(), weights, weights ? net_weights_bytes() : 0) == TGCRT_OK);
   return 0;
 }
