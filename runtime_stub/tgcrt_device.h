@@ -1,0 +1,105 @@
+/* tgcrt_device.h: what bundles share whose kernels run on a device: how a caller names the device, and the tables that
+ * describe a model to the runtime. C99, usable from C++. Several such bundles in one program need one tgcrt_opencl.c. */
+#ifndef TGCRT_DEVICE_H
+#define TGCRT_DEVICE_H
+#include "tgcrt.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- for callers ---- */
+
+/* For NAME_open. All of it may be 0. */
+typedef struct tgcrt_device {
+  /* Which device: "1" is the second of all platforms' devices; any other text is a part of the device's name, in letters of
+   * either case. NULL or "": what the environment variable NAME_DEVICE (in capitals) says. Without that, too: the first GPU,
+   * else the first device. */
+  const char *name;
+  /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: own ones. A
+   * queue brings its context and its device, a context its first device. Then the name is not looked at. */
+  void *context, *device, *queue;
+  const char *cache; /* path of a file that keeps the built kernels, valid until NAME_init; NULL: each NAME_init builds them */
+  /* Is told why a function fails, and what the driver's compiler says; NULL: nobody hears. */
+  void (*log)(void *arg, const char *text);
+  void *log_arg;
+  int64_t wait_ms;   /* how long NAME_run and others wait for the device at most; 0: 60000 */
+} tgcrt_device;
+
+enum { TGCRT_DEVICE_RUNS = 64 }; /* how many runs of a context may wait for the device */
+
+/* ---- for models: constant tables ---- */
+
+enum { /* what kernels need, beside what every device has; pinned */
+  TGCRT_NEEDS_F64 = 1,
+  TGCRT_NEEDS_F16 = 2,
+  TGCRT_NEEDS_SUBGROUPS = 4,
+  TGCRT_NEEDS_INT_DOT = 8 /* products of four bytes, summed */
+};
+
+enum { /* where a buffer lies */
+  TGCRT_PLACE_WORK = 0,
+  TGCRT_PLACE_WEIGHTS = 1,
+  TGCRT_PLACE_INPUT = 2,
+  TGCRT_PLACE_OUTPUT = 3,
+  TGCRT_PLACE_STATE = 4, /* in work memory, `at` where it is for cursor 0; it moves with the state's cursor */
+  TGCRT_PLACE_NEXT = 5   /* likewise the state's next value: of two places the one where the state is not */
+};
+
+typedef struct tgcrt_place { /* of one buffer of a launch */
+  uint8_t memory;  /* TGCRT_PLACE_ */
+  uint32_t number; /* of the input, output or state */
+  uint64_t at;     /* bytes, from the beginning of that memory */
+} tgcrt_place;
+
+/* A kernel has two parameters for each of its buffers: the memory, and bytes from its beginning on (OpenCL: ulong). */
+typedef struct tgcrt_launch {
+  uint32_t function, first, n; /* a number of functions[]; its buffers are places[first] to places[first + n - 1] */
+  uint32_t grid[3], block[3];  /* blocks, and threads of a block; none of them is 0 */
+} tgcrt_launch;
+
+typedef struct tgcrt_net {
+  const char *variable;          /* of the environment: "NET_DEVICE" */
+  const char *const *text;       /* source of the kernels, in pieces */
+  size_t ntext;
+  const char *options;           /* of the driver's compiler */
+  const char *const *functions;
+  size_t nfunctions;
+  const tgcrt_launch *launches;  /* in order */
+  size_t nlaunches;
+  const tgcrt_place *places;
+  size_t work_bytes;             /* intermediate values, then states, then the guard */
+  size_t weight_bytes;
+  const size_t *input_bytes, *output_bytes;
+  size_t ninputs, noutputs;
+  const tgcrt_state *states;     /* their places count from state_at of work memory on; a cursor of 0 each is there unused */
+  size_t nstates, state_at;
+  size_t guard_at;               /* a byte of work memory that each run writes, not 0 where it clamped an index; (size_t)-1: no */
+  uint32_t needs;                /* TGCRT_NEEDS_ */
+  uint32_t max_block;            /* threads of the largest block */
+  uint32_t shared_bytes;         /* of the launch that has most of it */
+} tgcrt_net;
+
+/* ---- OpenCL 1.2: tgcrt_opencl.c. It opens the driver's library when it is called; programs link nothing for it. ---- */
+
+/* Host memory of a context, aligned to TGCRT_ALIGN: NET_ARENA_BYTES */
+#define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \
+  ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
+
+/* For the model's own functions, which check their arguments. m is that host memory. */
+int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
+int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
+int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
+int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
+int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
+int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or failed */
+int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m);
+int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
+int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
+int tgcrt_opencl_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
+int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

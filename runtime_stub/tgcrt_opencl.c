@@ -1,0 +1,995 @@
+/* tgcrt_opencl.c: runs a model's launches by OpenCL 1.2; see tgcrt_device.h.
+ *
+ * The driver's library is opened when it is needed, and what is used of it is declared here: neither headers nor a library of
+ * OpenCL are needed to build. All memory of the host is the caller's: a session lies at its beginning, then the handles. Each
+ * launch has a kernel object of its own, whose arguments are set when the session begins, so that a run does little more than
+ * enqueue them, in order, in one queue. Every wait asks for an event again and again, until a limit: no call of the driver
+ * that could wait for ever is made while commands run. */
+#ifndef _WIN32
+#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _DARWIN_C_SOURCE
+#endif
+#include "tgcrt_device.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _WIN32
+#include <windows.h>
+#define CL_CALL __stdcall
+#else
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#define CL_CALL
+#endif
+
+/* ---- what is used of OpenCL; numbers are those of its specification ---- */
+#define EVENTS uint32_t events, void *const *list, void **event
+#define RECT \
+  const size_t *at, const size_t *host_at, const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice
+#define CL_FUNCTIONS(F) \
+  F(int32_t, clGetPlatformIDs, (uint32_t n, void **platforms, uint32_t *found)) \
+  F(int32_t, clGetDeviceIDs, (void *platform, uint64_t type, uint32_t n, void **devices, uint32_t *found)) \
+  F(int32_t, clGetDeviceInfo, (void *device, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(void *, clCreateContext, \
+    (const intptr_t *properties, uint32_t n, void *const *devices, void (CL_CALL *notify)(void), void *arg, int32_t *status)) \
+  F(int32_t, clRetainContext, (void *context)) \
+  F(int32_t, clReleaseContext, (void *context)) \
+  F(int32_t, clGetContextInfo, (void *context, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(void *, clCreateCommandQueue, (void *context, void *device, uint64_t properties, int32_t *status)) \
+  F(int32_t, clRetainCommandQueue, (void *queue)) \
+  F(int32_t, clReleaseCommandQueue, (void *queue)) \
+  F(int32_t, clGetCommandQueueInfo, (void *queue, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(void *, clCreateBuffer, (void *context, uint64_t flags, size_t n, void *host, int32_t *status)) \
+  F(int32_t, clReleaseMemObject, (void *buffer)) \
+  F(int32_t, clGetMemObjectInfo, (void *buffer, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(void *, clCreateProgramWithSource, (void *context, uint32_t n, const char **text, const size_t *length, int32_t *status)) \
+  F(void *, clCreateProgramWithBinary, \
+    (void *context, uint32_t n, void *const *devices, const size_t *length, const unsigned char **binary, int32_t *each, \
+     int32_t *status)) \
+  F(int32_t, clReleaseProgram, (void *program)) \
+  F(int32_t, clBuildProgram, \
+    (void *program, uint32_t n, void *const *devices, const char *options, void (CL_CALL *notify)(void *, void *), void *arg)) \
+  F(int32_t, clGetProgramInfo, (void *program, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(int32_t, clGetProgramBuildInfo, (void *program, void *device, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(void *, clCreateKernel, (void *program, const char *name, int32_t *status)) \
+  F(int32_t, clReleaseKernel, (void *kernel)) \
+  F(int32_t, clSetKernelArg, (void *kernel, uint32_t i, size_t n, const void *value)) \
+  F(int32_t, clGetKernelWorkGroupInfo, (void *kernel, void *device, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(int32_t, clEnqueueWriteBuffer, (void *queue, void *buffer, uint32_t wait, size_t at, size_t n, const void *p, EVENTS)) \
+  F(int32_t, clEnqueueReadBuffer, (void *queue, void *buffer, uint32_t wait, size_t at, size_t n, void *p, EVENTS)) \
+  F(int32_t, clEnqueueWriteBufferRect, (void *queue, void *buffer, uint32_t wait, RECT, const void *p, EVENTS)) \
+  F(int32_t, clEnqueueReadBufferRect, (void *queue, void *buffer, uint32_t wait, RECT, void *p, EVENTS)) \
+  F(int32_t, clEnqueueCopyBufferRect, (void *queue, void *from, void *to, RECT, EVENTS)) /* host: of `to` */ \
+  F(int32_t, clEnqueueFillBuffer, (void *queue, void *buffer, const void *pattern, size_t unit, size_t at, size_t n, EVENTS)) \
+  F(int32_t, clEnqueueNDRangeKernel, \
+    (void *queue, void *kernel, uint32_t dims, const size_t *offset, const size_t *global, const size_t *local, EVENTS)) \
+  F(int32_t, clEnqueueMarkerWithWaitList, (void *queue, EVENTS)) \
+  F(int32_t, clFlush, (void *queue)) \
+  F(int32_t, clGetEventInfo, (void *event, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(int32_t, clGetEventProfilingInfo, (void *event, uint32_t what, size_t n, void *value, size_t *size)) \
+  F(int32_t, clWaitForEvents, (uint32_t n, void *const *events)) \
+  F(int32_t, clReleaseEvent, (void *event))
+
+typedef struct Cl {
+#define DECLARE(result, name, parameters) result (CL_CALL *name) parameters;
+  CL_FUNCTIONS(DECLARE)
+#undef DECLARE
+} Cl;
+
+enum { /* results */
+  CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
+  CL_OUT_OF_RESOURCES = -5,
+  CL_OUT_OF_HOST_MEMORY = -6,
+  CL_INVALID_BUFFER_SIZE = -61
+};
+#define CL_DEVICE_TYPE_GPU ((uint64_t)1 << 2)
+#define CL_DEVICE_TYPE_ALL 0xffffffffu
+enum { /* what may be asked for */
+  CL_DEVICE_TYPE = 0x1000,
+  CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
+  CL_DEVICE_MAX_WORK_ITEM_SIZES = 0x1005,
+  CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
+  CL_DEVICE_GLOBAL_MEM_SIZE = 0x101f,
+  CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
+  CL_DEVICE_ENDIAN_LITTLE = 0x1026,
+  CL_DEVICE_AVAILABLE = 0x1027,
+  CL_DEVICE_COMPILER_AVAILABLE = 0x1028,
+  CL_DEVICE_NAME = 0x102b,
+  CL_DRIVER_VERSION = 0x102d,
+  CL_DEVICE_VERSION = 0x102f,
+  CL_DEVICE_EXTENSIONS = 0x1030,
+  CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
+  CL_CONTEXT_DEVICES = 0x1081,
+  CL_QUEUE_CONTEXT = 0x1090,
+  CL_QUEUE_DEVICE = 0x1091,
+  CL_QUEUE_PROPERTIES = 0x1093,
+  CL_MEM_SIZE = 0x1102,
+  CL_MEM_CONTEXT = 0x1106,
+  CL_PROGRAM_NUM_DEVICES = 0x1162,
+  CL_PROGRAM_BINARY_SIZES = 0x1165,
+  CL_PROGRAM_BINARIES = 0x1166,
+  CL_PROGRAM_BUILD_LOG = 0x1183,
+  CL_KERNEL_WORK_GROUP_SIZE = 0x11b0,
+  CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3,
+  CL_PROFILING_COMMAND_START = 0x1282,
+  CL_PROFILING_COMMAND_END = 0x1283
+};
+enum { CL_QUEUE_OUT_OF_ORDER = 1, CL_QUEUE_PROFILING = 2, CL_MEM_READ_WRITE = 1, CL_MEM_READ_ONLY = 4 };
+
+/* ---- the operating system ---- */
+static const char *const libraries[] = {
+#if defined _WIN32
+  "OpenCL.dll",
+#elif defined __APPLE__
+  "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+#elif defined __ANDROID__
+  "libOpenCL.so", "/vendor/lib64/libOpenCL.so", "/system/vendor/lib64/libOpenCL.so", "/system/lib64/libOpenCL.so",
+  "/vendor/lib64/egl/libGLES_mali.so", "/vendor/lib/libOpenCL.so", "/system/vendor/lib/libOpenCL.so",
+  "/vendor/lib/egl/libGLES_mali.so",
+#else
+  "libOpenCL.so.1", "libOpenCL.so",
+#endif
+};
+
+#ifdef _WIN32
+static void *library_open(const char *name) { return (void *)LoadLibraryA(name); }
+static void library_find(void *library, const char *name, void *function) {
+  FARPROC p = GetProcAddress((HMODULE)library, name);
+  memcpy(function, &p, sizeof p);
+}
+static uint64_t now_us(void) {
+  LARGE_INTEGER t, unit;
+  QueryPerformanceCounter(&t);
+  QueryPerformanceFrequency(&unit);
+  return (uint64_t)((double)t.QuadPart * 1e6 / (double)unit.QuadPart);
+}
+static void sleep_us(uint64_t us) { Sleep((DWORD)((us + 999) / 1000)); }
+static unsigned long process(void) { return GetCurrentProcessId(); }
+static int replace_file(const char *from, const char *to) { return !MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING); }
+static void *pages_take(size_t n) { return VirtualAlloc(NULL, n, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE); }
+static void pages_give(void *p, size_t n) {
+  (void)n;
+  if (p) VirtualFree(p, 0, MEM_RELEASE);
+}
+#else
+static void *library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+static void library_find(void *library, const char *name, void *function) {
+  void *p = dlsym(library, name);
+  memcpy(function, &p, sizeof p);
+}
+static uint64_t now_us(void) {
+  struct timespec t = { 0, 0 };
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+static void sleep_us(uint64_t us) {
+  struct timespec t;
+  t.tv_sec = (time_t)(us / 1000000);
+  t.tv_nsec = (long)(us % 1000000) * 1000;
+  nanosleep(&t, NULL);
+}
+static unsigned long process(void) { return (unsigned long)getpid(); }
+static int replace_file(const char *from, const char *to) { return rename(from, to); }
+static void *pages_take(size_t n) { /* of zeros, for what only the driver knows the size of; NULL: there are none */
+  void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+  return p == MAP_FAILED ? NULL : p;
+}
+static void pages_give(void *p, size_t n) {
+  if (p) munmap(p, n);
+}
+#endif
+
+/* ---- the session ---- */
+typedef struct Session {
+  Cl cl;
+  tgcrt_device device;
+  void *queue;               /* the device's; while a run is profiled, another */
+  void *program, *work, *weights;
+  void *event;               /* behind all that was enqueued; NULL: all is done */
+  void **kernels, **inputs, **outputs; /* kernels: one for each launch */
+  uint64_t *cursors;         /* of the states, as the next run finds them */
+  int runs;                  /* since all was done */
+  int bound;                 /* the kernels have the buffers of this session, not the caller's */
+  int clamped, lost;
+  unsigned char guards[TGCRT_DEVICE_RUNS]; /* of those runs */
+} Session;
+enum { SESSION = 1024 };
+typedef char session_fits[sizeof(Session) <= SESSION && sizeof(void *) <= 8 ? 1 : -1];
+
+static void say(const tgcrt_device *d, const char *subject, const char *what) {
+  char line[400];
+  if (!d || !d->log) return;
+  snprintf(line, sizeof line, "%s: %s", subject, what);
+  d->log(d->log_arg, line);
+}
+
+/* The status of a result that is not 0. */
+static int status_of(int32_t result, int other) {
+  switch (result) {
+  case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+  case CL_OUT_OF_RESOURCES:
+  case CL_OUT_OF_HOST_MEMORY:
+  case CL_INVALID_BUFFER_SIZE: return TGCRT_MEMORY;
+  }
+  return other;
+}
+
+static int refused(const tgcrt_device *d, int32_t result, const char *function, int other) {
+  char what[60];
+  if (!result) return TGCRT_OK;
+  snprintf(what, sizeof what, "OpenCL error %d", (int)result);
+  say(d, function, what);
+  return status_of(result, other);
+}
+
+/* The library stays open: drivers have threads of their own, which outlive a session. */
+static int load(Cl *cl, const tgcrt_device *d) {
+  void *library = NULL;
+  size_t i;
+  for (i = 0; i < sizeof libraries / sizeof *libraries && !library; i++) library = library_open(libraries[i]);
+  if (!library) {
+    say(d, libraries[0], "this library cannot be opened: no OpenCL loader or driver is installed");
+    return TGCRT_DRIVER;
+  }
+#define FIND(result, name, parameters) \
+  library_find(library, #name, &cl->name); \
+  if (!cl->name) { \
+    say(d, #name, "the driver's library lacks this function of OpenCL 1.2"); \
+    return TGCRT_DRIVER; \
+  }
+  CL_FUNCTIONS(FIND)
+#undef FIND
+  return TGCRT_OK;
+}
+
+/* ---- devices ---- */
+static uint64_t device_number(const Cl *cl, void *device, uint32_t what) { /* 0: it does not say */
+  uint64_t value = 0;
+  return cl->clGetDeviceInfo(device, what, sizeof value, &value, NULL) ? 0 : value;
+}
+
+static void device_text(const Cl *cl, void *device, uint32_t what, char *text, size_t n) {
+  memset(text, 0, n);
+  if (cl->clGetDeviceInfo(device, what, n - 1, text, NULL)) text[0] = 0;
+}
+
+static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static int contains(const char *text, const char *part) {
+  for (; *text; text++) {
+    size_t i = 0;
+    while (part[i] && small(text[i]) == small(part[i])) i++;
+    if (!part[i]) return 1;
+  }
+  return 0;
+}
+
+enum { MOST_PLATFORMS = 16, MOST_DEVICES = 32 };
+
+/* wanted NULL: the first GPU, else the first device */
+static int choose(const Cl *cl, const tgcrt_device *d, const char *wanted, void **device) {
+  void *platforms[MOST_PLATFORMS], *devices[MOST_DEVICES], *first = NULL;
+  uint32_t nplatforms = 0, ndevices, i, k;
+  const int by_number = wanted && !wanted[strspn(wanted, "0123456789")];
+  unsigned long number = by_number ? strtoul(wanted, NULL, 10) : 0;
+  char name[256];
+  int32_t result = cl->clGetPlatformIDs(MOST_PLATFORMS, platforms, &nplatforms);
+  if (result == CL_OUT_OF_HOST_MEMORY) return refused(d, result, "clGetPlatformIDs", TGCRT_MEMORY);
+  if (result) nplatforms = 0; /* the loader found no driver */
+  for (i = 0; i < nplatforms && i < MOST_PLATFORMS; i++) {
+    if (cl->clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &ndevices)) continue; /* others may */
+    for (k = 0; k < ndevices && k < MOST_DEVICES; k++) {
+      *device = devices[k];
+      if (by_number && !number--) return TGCRT_OK;
+      if (wanted && !by_number) {
+        device_text(cl, devices[k], CL_DEVICE_NAME, name, sizeof name);
+        if (contains(name, wanted)) return TGCRT_OK;
+      }
+      if (!wanted && device_number(cl, devices[k], CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) return TGCRT_OK;
+      if (!first) first = devices[k];
+    }
+  }
+  *device = wanted ? NULL : first;
+  if (*device) return TGCRT_OK;
+  if (!first) say(d, "OpenCL", "no platform has a device");
+  else say(d, wanted, "no device has this number or name");
+  return TGCRT_DEVICE;
+}
+
+static int has_word(const char *text, const char *word) {
+  const size_t n = strlen(word);
+  const char *at = text;
+  for (; (at = strstr(at, word)); at += n)
+    if ((at == text || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return 1;
+  return 0;
+}
+
+static const struct {
+  uint32_t bit;
+  const char *extension, *what;
+} needed[] = {
+  { TGCRT_NEEDS_F16, "cl_khr_fp16", "the model needs arithmetic of half precision (cl_khr_fp16)" },
+  { TGCRT_NEEDS_SUBGROUPS, "cl_khr_subgroups", "the model needs subgroups (cl_khr_subgroups)" },
+  { TGCRT_NEEDS_INT_DOT, "cl_khr_integer_dot_product", "the model needs sums of products of bytes (cl_khr_integer_dot_product)" },
+};
+
+/* What the model needs, and the device lacks; NULL: nothing */
+static const char *lacks(const Cl *cl, const tgcrt_net *net, void *device) {
+  char version[128], extensions[16384];
+  size_t sizes[8] = { 0 }, i, k;
+  device_text(cl, device, CL_DEVICE_VERSION, version, sizeof version); /* "OpenCL 1.2 ..." */
+  device_text(cl, device, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
+  if (!device_number(cl, device, CL_DEVICE_AVAILABLE)) return "the device is not available";
+  if (!device_number(cl, device, CL_DEVICE_COMPILER_AVAILABLE)) return "the driver has no compiler";
+  if (!device_number(cl, device, CL_DEVICE_ENDIAN_LITTLE)) return "the device is big-endian";
+  if (strncmp(version, "OpenCL ", 7) || strcmp(version + 7, "1.2") < 0) return "the device has no OpenCL 1.2";
+  if (net->needs & TGCRT_NEEDS_F64 && !device_number(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG)) return "the model needs doubles";
+  for (i = 0; i < sizeof needed / sizeof *needed; i++)
+    if (net->needs & needed[i].bit && !has_word(extensions, needed[i].extension)) return needed[i].what;
+  if (net->max_block > device_number(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE)) return "the model needs larger work groups";
+  if (net->shared_bytes > device_number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE)) return "the model needs more local memory";
+  if (cl->clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL))
+    return "the device does not say how large work groups may be";
+  for (i = 0; i < net->nlaunches; i++)
+    for (k = 0; k < 3; k++)
+      if (net->launches[i].block[k] > sizes[k]) return "the model needs larger work groups in one direction";
+  return NULL;
+}
+
+static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); } /* a buffer has at least a byte */
+
+/* Whether the device has too little memory, as far as it says how much */
+static int too_large(const Cl *cl, const tgcrt_net *net, void *device) {
+  const uint64_t most = device_number(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  const uint64_t all = device_number(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  uint64_t largest = 0, sum = 0;
+  size_t i;
+  for (i = 0; i < 2 + net->ninputs + net->noutputs; i++) {
+    const size_t n = i == 0 ? net->work_bytes : i == 1 ? net->weight_bytes : i < 2 + net->ninputs ? net->input_bytes[i - 2]
+                                                                            : net->output_bytes[i - 2 - net->ninputs];
+    const uint64_t bytes = buffer_bytes(n);
+    if (bytes > largest) largest = bytes;
+    sum += bytes;
+  }
+  return (most && largest > most) || (all && sum > all);
+}
+
+static int fits(const Cl *cl, const tgcrt_net *net, const tgcrt_device *d) {
+  char name[256];
+  const char *why = lacks(cl, net, d->device);
+  device_text(cl, d->device, CL_DEVICE_NAME, name, sizeof name);
+  if (why) say(d, name, why);
+  if (why) return TGCRT_DEVICE;
+  if (!too_large(cl, net, d->device)) return TGCRT_OK;
+  say(d, name, "the model needs more memory than the device has, or than one buffer of it may have");
+  return TGCRT_MEMORY;
+}
+
+/* Context and device of the caller's queue */
+static int ask_queue(const Cl *cl, tgcrt_device *d) {
+  uint64_t properties = 0;
+  int32_t result = cl->clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
+  if (!result) result = cl->clGetCommandQueueInfo(d->queue, CL_QUEUE_DEVICE, sizeof d->device, &d->device, NULL);
+  if (!result) result = cl->clGetCommandQueueInfo(d->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+  if (result) return refused(d, result, "clGetCommandQueueInfo", TGCRT_DEVICE);
+  if (!(properties & CL_QUEUE_OUT_OF_ORDER)) return TGCRT_OK;
+  say(d, "the queue", "it runs commands out of order");
+  return TGCRT_DEVICE;
+}
+
+static int ask_context(const Cl *cl, tgcrt_device *d) {
+  void *devices[MOST_DEVICES];
+  const int32_t result = cl->clGetContextInfo(d->context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL);
+  if (!result) d->device = devices[0];
+  return refused(d, result, "clGetContextInfo", TGCRT_DEVICE);
+}
+
+/* The queue, and the context if it is not the caller's: what `d` holds from then on is released by its close. */
+static int take_queue(const Cl *cl, tgcrt_device *d) {
+  int32_t result = 0;
+  if (d->context) result = cl->clRetainContext(d->context);
+  else d->context = cl->clCreateContext(NULL, 1, &d->device, NULL, NULL, &result);
+  if (result) return refused(d, result, "the context", TGCRT_DEVICE);
+  if (d->queue) result = cl->clRetainCommandQueue(d->queue);
+  else d->queue = cl->clCreateCommandQueue(d->context, d->device, 0, &result);
+  if (result) cl->clReleaseContext(d->context);
+  return refused(d, result, "the queue", TGCRT_DEVICE);
+}
+
+int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open) {
+  static const tgcrt_device nothing = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 };
+  Cl cl;
+  int status;
+  tgcrt_device d = wanted ? *wanted : nothing;
+  const char *name = d.name && *d.name ? d.name : getenv(net->variable);
+  d.name = NULL; /* it is the caller's, and may go */
+  *open = nothing;
+  if (d.wait_ms <= 0) d.wait_ms = 60000;
+  status = load(&cl, &d);
+  if (!status && d.queue) status = ask_queue(&cl, &d);
+  else if (!status && d.context && !d.device) status = ask_context(&cl, &d);
+  else if (!status && !d.device) status = choose(&cl, &d, name && *name ? name : NULL, &d.device);
+  if (!status) status = fits(&cl, net, &d);
+  if (!status) status = take_queue(&cl, &d);
+  if (!status) *open = d;
+  return status;
+}
+
+/* ---- waiting ---- */
+static int lose(Session *s, int32_t result, const char *function) { /* in a session that runs */
+  if (!result) return TGCRT_OK;
+  s->lost = 1;
+  return refused(&s->device, result, function, TGCRT_LOST);
+}
+
+/* An event behind all that was enqueued */
+static int mark(Session *s) {
+  void *event = NULL;
+  int32_t result = s->cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &event);
+  if (!result && s->event) result = s->cl.clReleaseEvent(s->event);
+  if (event) s->event = event;
+  if (!result) result = s->cl.clFlush(s->queue);
+  return lose(s, result, "the queue");
+}
+
+/* Asks the driver often at first, then after sleeps of a sixteenth of the time that has passed. */
+static int wait_for_event(Session *s, int64_t ms) {
+  const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
+  int32_t state = 1, result;
+  for (;;) {
+    uint64_t waited, nap;
+    result = s->cl.clGetEventInfo(s->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    if (result || state <= 0) break;
+    waited = now_us() - begun;
+    if (waited >= limit) return TGCRT_BUSY;
+    nap = waited / 16 < 1000 ? waited / 16 : 1000;
+    if (waited > 100) sleep_us(nap < limit - waited ? nap : limit - waited);
+  }
+  /* it does not wait any more, but only after it the host sees what the device wrote */
+  if (!result && state == 0) result = s->cl.clWaitForEvents(1, &s->event);
+  if (!result && state < 0) result = state;
+  s->cl.clReleaseEvent(s->event);
+  s->event = NULL;
+  return lose(s, result, "a command");
+}
+
+/* Until all is done. TGCRT_BUSY: it is not yet */
+static int settle(Session *s, int64_t ms) {
+  int i, status = TGCRT_OK;
+  if (s->lost) return TGCRT_LOST;
+  if (s->event) status = wait_for_event(s, ms);
+  if (status) return status;
+  for (i = 0; i < s->runs; i++) s->clamped |= s->guards[i];
+  s->runs = 0;
+  return TGCRT_OK;
+}
+
+/* ---- the program ---- */
+enum { DIGEST = 64 };
+
+/* digest: of itself and of these bytes */
+static void digest_add(char digest[DIGEST + 1], const void *p, size_t n) {
+  char both[2 * DIGEST + 1];
+  memcpy(both, digest, DIGEST);
+  tgcrt_sha256(p, n, both + DIGEST);
+  tgcrt_sha256(both, 2 * DIGEST, digest);
+}
+
+static void program_digest(const Session *s, const tgcrt_net *net, char digest[DIGEST + 1]) {
+  static const uint32_t of[] = { CL_DEVICE_NAME, CL_DEVICE_VERSION, CL_DRIVER_VERSION };
+  char about[256];
+  size_t i;
+  memset(digest, '0', DIGEST);
+  for (i = 0; i < net->ntext; i++) digest_add(digest, net->text[i], strlen(net->text[i]));
+  digest_add(digest, net->options, strlen(net->options));
+  for (i = 0; i < sizeof of / sizeof *of; i++) {
+    device_text(&s->cl, s->device.device, of[i], about, sizeof about);
+    digest_add(digest, about, strlen(about));
+  }
+}
+
+static void build_log(const Session *s) {
+  size_t n = 0;
+  char *log;
+  void *device = s->device.device;
+  if (!s->device.log || s->cl.clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n)) return;
+  log = (char *)pages_take(n + 1);
+  if (log && !s->cl.clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, n, log, NULL))
+    s->device.log(s->device.log_arg, log);
+  pages_give(log, n + 1);
+}
+
+/* The file of a built program begins so; the binary follows. A file that is of another form or of another program, or that the
+ * driver refuses, is as good as none. */
+typedef struct CacheHead {
+  char magic[8], program[DIGEST], binary[DIGEST]; /* digests */
+  uint64_t bytes;
+} CacheHead;
+#define CACHE_MAGIC "tgcrtcl1"
+
+static int binary_good(const CacheHead *h, const void *binary) {
+  char digest[DIGEST + 1];
+  tgcrt_sha256(binary, (size_t)h->bytes, digest);
+  return !memcmp(digest, h->binary, DIGEST);
+}
+
+static void binary_build(Session *s, const tgcrt_net *net, const unsigned char *binary, size_t n) {
+  int32_t result = 0, each = 0;
+  s->program = s->cl.clCreateProgramWithBinary(s->device.context, 1, &s->device.device, &n, &binary, &each, &result);
+  if (!s->program) return;
+  if (!result && !each) result = s->cl.clBuildProgram(s->program, 1, &s->device.device, net->options, NULL, NULL);
+  if (!result && !each) return;
+  s->cl.clReleaseProgram(s->program);
+  s->program = NULL;
+}
+
+static void cache_read(Session *s, const tgcrt_net *net, const char *digest) {
+  CacheHead h;
+  FILE *f = fopen(s->device.cache, "rb");
+  if (!f) return;
+  if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, CACHE_MAGIC, sizeof h.magic) && !memcmp(h.program, digest, DIGEST) &&
+      h.bytes && h.bytes <= (uint64_t)1 << 30) {
+    const size_t n = (size_t)h.bytes;
+    unsigned char *binary = (unsigned char *)pages_take(n);
+    if (binary && fread(binary, 1, n, f) == n && binary_good(&h, binary)) binary_build(s, net, binary, n);
+    pages_give(binary, n);
+  }
+  fclose(f);
+}
+
+static void cache_put(const Session *s, const CacheHead *h, const void *binary) {
+  char path[1024];
+  const int n = snprintf(path, sizeof path, "%s.%lu-%lx", s->device.cache, process(), (unsigned long)(uintptr_t)s);
+  FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "wb") : NULL;
+  int bad;
+  if (!f) return;
+  bad = fwrite(h, sizeof *h, 1, f) != 1 || fwrite(binary, 1, (size_t)h->bytes, f) != h->bytes;
+  bad |= fclose(f) != 0;
+  if (bad || replace_file(path, s->device.cache)) remove(path);
+}
+
+static void cache_write(const Session *s, const char *digest) {
+  CacheHead h;
+  uint32_t devices = 0;
+  size_t n = 0;
+  unsigned char *binary;
+  char hex[DIGEST + 1];
+  if (s->cl.clGetProgramInfo(s->program, CL_PROGRAM_NUM_DEVICES, sizeof devices, &devices, NULL) || devices != 1) return;
+  if (s->cl.clGetProgramInfo(s->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) || !n) return;
+  binary = (unsigned char *)pages_take(n);
+  if (binary && !s->cl.clGetProgramInfo(s->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL)) {
+    memset(&h, 0, sizeof h);
+    memcpy(h.magic, CACHE_MAGIC, sizeof h.magic);
+    memcpy(h.program, digest, DIGEST);
+    tgcrt_sha256(binary, n, hex);
+    memcpy(h.binary, hex, DIGEST);
+    h.bytes = n;
+    cache_put(s, &h, binary);
+  }
+  pages_give(binary, n);
+}
+
+static int build(Session *s, const tgcrt_net *net) {
+  char digest[DIGEST + 1];
+  int32_t result = 0;
+  if (s->device.cache) program_digest(s, net, digest);
+  if (s->device.cache) cache_read(s, net, digest);
+  if (s->program) return TGCRT_OK;
+  s->program = s->cl.clCreateProgramWithSource(s->device.context, (uint32_t)net->ntext, (const char **)(uintptr_t)net->text, NULL,
+                                               &result);
+  if (result) return refused(&s->device, result, "clCreateProgramWithSource", TGCRT_BUILD);
+  result = s->cl.clBuildProgram(s->program, 1, &s->device.device, net->options, NULL, NULL);
+  if (result) build_log(s);
+  if (result) return refused(&s->device, result, "clBuildProgram", TGCRT_BUILD);
+  if (s->device.cache) cache_write(s, digest);
+  return TGCRT_OK;
+}
+
+/* ---- arguments ---- */
+static size_t place_at(const Session *s, const tgcrt_net *net, const tgcrt_place *p) {
+  if (p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1) {
+    const uint64_t cursor = s->cursors[p->number];
+    return (size_t)(p->at + (p->memory == TGCRT_PLACE_NEXT ? 1 - cursor : cursor) * net->states[p->number].step);
+  }
+  return (size_t)p->at;
+}
+
+/* Argument i of a launch's buffers: the memory, if it is named, and the bytes from its beginning on. */
+static int32_t bind(const Session *s, const tgcrt_net *net, size_t launch, uint32_t i, void *memory) {
+  const uint64_t at = place_at(s, net, &net->places[net->launches[launch].first + i]);
+  int32_t result = 0;
+  if (memory) result = s->cl.clSetKernelArg(s->kernels[launch], 2 * i, sizeof memory, &memory);
+  return result ? result : s->cl.clSetKernelArg(s->kernels[launch], 2 * i + 1, sizeof at, &at);
+}
+
+/* Inputs and outputs of all launches */
+static int32_t bind_values(Session *s, const tgcrt_net *net, void *const *in, void *const *out) {
+  int32_t result = 0;
+  size_t k;
+  uint32_t i;
+  for (k = 0; k < net->nlaunches; k++)
+    for (i = 0; i < net->launches[k].n && !result; i++) {
+      const tgcrt_place *p = &net->places[net->launches[k].first + i];
+      /* the caller gives no buffer of a value without elements */
+      if (p->memory == TGCRT_PLACE_INPUT) result = bind(s, net, k, i, in[p->number] ? in[p->number] : s->inputs[p->number]);
+      if (p->memory == TGCRT_PLACE_OUTPUT) result = bind(s, net, k, i, out[p->number] ? out[p->number] : s->outputs[p->number]);
+    }
+  return result;
+}
+
+static int make_kernels(Session *s, const tgcrt_net *net) {
+  size_t k;
+  uint32_t i;
+  for (k = 0; k < net->nlaunches; k++) {
+    const tgcrt_launch *l = &net->launches[k];
+    const char *name = net->functions[l->function];
+    int32_t result = 0;
+    size_t most = 0;
+    s->kernels[k] = s->cl.clCreateKernel(s->program, name, &result);
+    if (result) return refused(&s->device, result, name, TGCRT_BUILD);
+    result = s->cl.clGetKernelWorkGroupInfo(s->kernels[k], s->device.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                            NULL);
+    if (result) return refused(&s->device, result, name, TGCRT_DEVICE);
+    if ((size_t)l->block[0] * l->block[1] * l->block[2] > most) {
+      say(&s->device, name, "the device runs this kernel in smaller work groups only");
+      return TGCRT_DEVICE;
+    }
+    for (i = 0; i < l->n && !result; i++) {
+      const uint8_t memory = net->places[l->first + i].memory;
+      if (memory == TGCRT_PLACE_INPUT || memory == TGCRT_PLACE_OUTPUT) continue;
+      result = bind(s, net, k, i, memory == TGCRT_PLACE_WEIGHTS ? s->weights : s->work);
+    }
+    if (result) return refused(&s->device, result, name, TGCRT_BUILD);
+  }
+  return TGCRT_OK;
+}
+
+/* ---- memory of the device ---- */
+static int make_buffer(Session *s, size_t n, uint64_t flags, void **buffer) {
+  int32_t result = 0;
+  *buffer = s->cl.clCreateBuffer(s->device.context, flags, buffer_bytes(n), NULL, &result);
+  return refused(&s->device, result, "clCreateBuffer", TGCRT_MEMORY);
+}
+
+static int make_buffers(Session *s, const tgcrt_net *net) {
+  size_t i;
+  int status = make_buffer(s, net->work_bytes, CL_MEM_READ_WRITE, &s->work);
+  if (!status) status = make_buffer(s, net->weight_bytes, CL_MEM_READ_ONLY, &s->weights);
+  for (i = 0; i < net->ninputs && !status; i++) status = make_buffer(s, net->input_bytes[i], CL_MEM_READ_WRITE, &s->inputs[i]);
+  for (i = 0; i < net->noutputs && !status; i++) status = make_buffer(s, net->output_bytes[i], CL_MEM_READ_WRITE, &s->outputs[i]);
+  return status;
+}
+
+static int32_t put_bytes(const Session *s, void *buffer, size_t at, const void *p, size_t n) {
+  return n ? s->cl.clEnqueueWriteBuffer(s->queue, buffer, 0, at, n, p, 0, NULL, NULL) : 0;
+}
+
+static int32_t get_bytes(const Session *s, void *buffer, size_t at, void *p, size_t n) {
+  return n ? s->cl.clEnqueueReadBuffer(s->queue, buffer, 0, at, n, p, 0, NULL, NULL) : 0;
+}
+
+static int32_t fill_zeros(const Session *s, void *buffer, size_t at, size_t n) {
+  static const uint32_t zeros[4] = { 0, 0, 0, 0 };
+  const size_t unit = (at | n) % sizeof zeros ? 1 : sizeof zeros;
+  return n ? s->cl.clEnqueueFillBuffer(s->queue, buffer, zeros, unit, at, n, 0, NULL, NULL) : 0;
+}
+
+/* Rows of `keep` bytes, one for each block of a state, that do not overlap: from there to here. */
+static int32_t copy_rows(const Session *s, void *from, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
+                         size_t keep) {
+  const size_t at[3] = { from_at, 0, 0 }, to[3] = { to_at, 0, 0 }, region[3] = { keep, t->outer, 1 };
+  if (!keep || !t->outer) return 0;
+  return s->cl.clEnqueueCopyBufferRect(s->queue, from, s->work, at, to, region, from_row, 0, t->block, 0, 0, NULL, NULL);
+}
+
+/* ---- states ---- */
+static int reset(Session *s, const tgcrt_net *net) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < net->nstates && !result; k++) {
+    const tgcrt_state *t = &net->states[k];
+    const size_t at = net->state_at + t->at;
+    s->cursors[k] = 0;
+    result = fill_zeros(s, s->work, at, t->outer * t->block);
+    if (!result && t->init != (size_t)-1) result = copy_rows(s, s->weights, t->init, t->keep, at, t, t->keep);
+  }
+  return lose(s, result, "a state");
+}
+
+/* What is kept of a window lies behind its last slot. It is moved in pieces that do not overlap. */
+static int32_t rewind_window(const Session *s, const tgcrt_net *net, const tgcrt_state *t) {
+  const size_t end = t->slots * t->step, at = net->state_at + t->at;
+  int32_t result = 0;
+  size_t done, n;
+  if (!end || end + t->keep > t->block) return 0; /* no window */
+  for (done = 0; done < t->keep && !result; done += n) {
+    n = t->keep - done < end ? t->keep - done : end;
+    result = copy_rows(s, s->work, at + end + done, t->block, at + done, t, n);
+  }
+  return result;
+}
+
+static int32_t advance(Session *s, const tgcrt_net *net) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < net->nstates && !result; k++) {
+    const tgcrt_state *t = &net->states[k];
+    if (++s->cursors[k] < t->slots) continue;
+    s->cursors[k] = 0;
+    result = rewind_window(s, net, t);
+  }
+  return result;
+}
+
+/* ---- runs ---- */
+static int32_t launch(Session *s, const tgcrt_net *net, size_t k, void **event) {
+  const tgcrt_launch *l = &net->launches[k];
+  size_t global[3], local[3], i;
+  uint32_t b;
+  int32_t result = 0;
+  for (b = 0; b < l->n && !result; b++)
+    if (net->places[l->first + b].memory >= TGCRT_PLACE_STATE && net->states[net->places[l->first + b].number].slots > 1)
+      result = bind(s, net, k, b, NULL);
+  for (i = 0; i < 3; i++) local[i] = l->block[i], global[i] = local[i] * l->grid[i];
+  return result ? result : s->cl.clEnqueueNDRangeKernel(s->queue, s->kernels[k], 3, NULL, global, local, 0, NULL, event);
+}
+
+/* All launches, what follows them, and the guard's byte; events: one for each launch, or NULL */
+static int32_t enqueue(Session *s, const tgcrt_net *net, uint64_t *events) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < net->nlaunches && !result; k++) {
+    void *event = NULL;
+    result = launch(s, net, k, events ? &event : NULL);
+    if (events) events[k] = (uint64_t)(uintptr_t)event;
+  }
+  if (!result) result = advance(s, net);
+  s->guards[s->runs] = 0;
+  if (!result && net->guard_at != (size_t)-1) result = get_bytes(s, s->work, net->guard_at, &s->guards[s->runs], 1);
+  s->runs++;
+  return result;
+}
+
+/* Whether another run may be enqueued. */
+static int admit(Session *s) {
+  const int status = settle(s, 0);
+  return status == TGCRT_BUSY && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
+}
+
+static int check_values(const size_t *bytes, size_t n, const void *const *p) {
+  size_t i;
+  if (n && !p) return TGCRT_ARGUMENT;
+  for (i = 0; i < n; i++)
+    if (bytes[i] && !p[i]) return TGCRT_ARGUMENT;
+  return TGCRT_OK;
+}
+
+static int enqueue_values(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
+  int32_t result = s->bound ? 0 : bind_values(s, net, s->inputs, s->outputs);
+  size_t i;
+  s->bound = !result;
+  for (i = 0; i < net->ninputs && !result; i++) result = put_bytes(s, s->inputs[i], 0, in[i], net->input_bytes[i]);
+  if (!result) result = enqueue(s, net, events);
+  for (i = 0; i < net->noutputs && !result; i++) result = get_bytes(s, s->outputs[i], 0, out[i], net->output_bytes[i]);
+  if (result) return lose(s, result, "a run");
+  return mark(s);
+}
+
+int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms) {
+  Session *s = (Session *)m;
+  const int status = settle(s, ms < 0 ? s->device.wait_ms : ms), clamped = s->clamped;
+  (void)net;
+  if (status) return status;
+  s->clamped = 0;
+  return clamped ? TGCRT_INDEX : TGCRT_OK;
+}
+
+int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out) {
+  Session *s = (Session *)m;
+  int status = check_values(net->input_bytes, net->ninputs, in);
+  if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+  if (!status) status = admit(s);
+  if (!status) status = enqueue_values(s, net, in, out, NULL);
+  return status ? status : tgcrt_opencl_sync(net, m, -1);
+}
+
+/* Each is a buffer of this context, and large enough. */
+static int check_buffers(const Session *s, const size_t *bytes, size_t n, void *const *p) {
+  size_t i;
+  for (i = 0; i < n; i++) {
+    size_t has = 0;
+    void *context = NULL;
+    if (!bytes[i]) continue;
+    if (s->cl.clGetMemObjectInfo(p[i], CL_MEM_SIZE, sizeof has, &has, NULL) || has < bytes[i]) return TGCRT_ARGUMENT;
+    if (s->cl.clGetMemObjectInfo(p[i], CL_MEM_CONTEXT, sizeof context, &context, NULL) || context != s->device.context)
+      return TGCRT_ARGUMENT;
+  }
+  return TGCRT_OK;
+}
+
+int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out) {
+  Session *s = (Session *)m;
+  int32_t result;
+  int status = check_values(net->input_bytes, net->ninputs, (const void *const *)in);
+  if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+  if (!status) status = admit(s);
+  if (!status) status = check_buffers(s, net->input_bytes, net->ninputs, in);
+  if (!status) status = check_buffers(s, net->output_bytes, net->noutputs, out);
+  if (status) return status;
+  s->bound = 0;
+  result = bind_values(s, net, in, out);
+  if (!result) result = enqueue(s, net, NULL);
+  return result ? lose(s, result, "a run") : mark(s);
+}
+
+/* Nanoseconds from the events that are in the same places */
+static int read_times(Session *s, const tgcrt_net *net, uint64_t *times) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < net->nlaunches; k++) {
+    void *event = (void *)(uintptr_t)times[k];
+    uint64_t begin = 0, end = 0;
+    if (event && !s->lost && !result)
+      result = s->cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
+    if (event && !s->lost && !result)
+      result = s->cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    if (event) s->cl.clReleaseEvent(event);
+    times[k] = end - begin;
+  }
+  return lose(s, result, "clGetEventProfilingInfo");
+}
+
+int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
+  Session *s = (Session *)m;
+  int32_t result = 0;
+  int status = check_values(net->input_bytes, net->ninputs, in), times;
+  if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+  if (!status) status = settle(s, s->device.wait_ms);
+  if (status) return status;
+  memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);
+  s->queue = s->cl.clCreateCommandQueue(s->device.context, s->device.device, CL_QUEUE_PROFILING, &result);
+  if (!result) {
+    status = enqueue_values(s, net, in, out, nanoseconds);
+    if (!status) status = settle(s, s->device.wait_ms);
+    if (status) s->lost = 1; /* the session's own queue would not wait for this one */
+    times = read_times(s, net, nanoseconds);
+    if (!status) status = times;
+    s->cl.clReleaseCommandQueue(s->queue);
+  }
+  s->queue = s->device.queue;
+  if (result) return refused(&s->device, result, "a queue that measures", TGCRT_DEVICE);
+  return status ? status : tgcrt_opencl_sync(net, m, -1);
+}
+
+/* ---- begin and end ---- */
+static void release(Session *s, const tgcrt_net *net) {
+  size_t i;
+  if (s->event) s->cl.clReleaseEvent(s->event);
+  for (i = 0; i < net->nlaunches; i++)
+    if (s->kernels[i]) s->cl.clReleaseKernel(s->kernels[i]);
+  if (s->program) s->cl.clReleaseProgram(s->program);
+  for (i = 0; i < net->ninputs; i++)
+    if (s->inputs[i]) s->cl.clReleaseMemObject(s->inputs[i]);
+  for (i = 0; i < net->noutputs; i++)
+    if (s->outputs[i]) s->cl.clReleaseMemObject(s->outputs[i]);
+  if (s->work) s->cl.clReleaseMemObject(s->work);
+  if (s->weights) s->cl.clReleaseMemObject(s->weights);
+}
+
+/* Filled at once, so that a device that takes memory only when it is used has it before the first run. */
+static int begin(Session *s, const tgcrt_net *net, const void *weights) {
+  int32_t result = put_bytes(s, s->weights, 0, weights, net->weight_bytes);
+  size_t i;
+  int status;
+  if (!result) result = fill_zeros(s, s->work, 0, buffer_bytes(net->work_bytes));
+  for (i = 0; i < net->ninputs && !result; i++) result = fill_zeros(s, s->inputs[i], 0, buffer_bytes(net->input_bytes[i]));
+  for (i = 0; i < net->noutputs && !result; i++) result = fill_zeros(s, s->outputs[i], 0, buffer_bytes(net->output_bytes[i]));
+  status = lose(s, result, "memory");
+  if (!status) status = reset(s, net);
+  if (!status) status = mark(s);
+  return status ? status : settle(s, s->device.wait_ms);
+}
+
+int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights) {
+  Session *s = (Session *)m;
+  int status;
+  memset(m, 0, TGCRT_OPENCL_BYTES(net->nlaunches, net->ninputs, net->noutputs, net->nstates));
+  s->device = *open;
+  s->queue = open->queue;
+  s->cursors = (uint64_t *)(void *)((unsigned char *)m + SESSION);
+  s->kernels = (void **)(s->cursors + net->nstates);
+  s->inputs = s->kernels + net->nlaunches;
+  s->outputs = s->inputs + net->ninputs;
+  status = load(&s->cl, open);
+  if (status) return status;
+  status = build(s, net);
+  if (!status) status = make_buffers(s, net);
+  if (!status) status = make_kernels(s, net);
+  if (!status) status = begin(s, net, weights);
+  if (status) release(s, net);
+  return status;
+}
+
+int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m) {
+  Session *s = (Session *)m;
+  Cl cl;
+  int status;
+  if (s && !s->lost && settle(s, s->device.wait_ms) == TGCRT_BUSY) return TGCRT_BUSY;
+  status = load(&cl, open);
+  if (status) return status;
+  if (s) release(s, net);
+  cl.clReleaseCommandQueue(open->queue);
+  cl.clReleaseContext(open->context);
+  memset(open, 0, sizeof *open);
+  return TGCRT_OK;
+}
+
+/* ---- states, for callers ---- */
+static int finish(Session *s, int32_t result) {
+  int status = lose(s, result, "a state");
+  if (!status) status = mark(s);
+  return status ? status : settle(s, s->device.wait_ms);
+}
+
+int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m) {
+  Session *s = (Session *)m;
+  int status = s->lost ? TGCRT_LOST : reset(s, net);
+  return status ? status : mark(s);
+}
+
+typedef struct Rows { size_t at[3], host[3], region[3]; } Rows; /* the value of a state, in its blocks */
+
+static Rows rows_of(const Session *s, const tgcrt_net *net, size_t k) {
+  const tgcrt_state *t = &net->states[k];
+  const Rows r = { { net->state_at + t->at + (size_t)s->cursors[k] * t->step, 0, 0 }, { 0, 0, 0 }, { t->keep, t->outer, 1 } };
+  return r;
+}
+
+int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value) {
+  Session *s = (Session *)m;
+  Rows r;
+  int32_t result = 0;
+  if (s->lost) return TGCRT_LOST;
+  if (k >= net->nstates) return TGCRT_STATE;
+  r = rows_of(s, net, k);
+  if (r.region[0] && r.region[1])
+    result = s->cl.clEnqueueReadBufferRect(s->queue, s->work, 0, r.at, r.host, r.region, net->states[k].block, 0, r.region[0], 0,
+                                           value, 0, NULL, NULL);
+  return finish(s, result);
+}
+
+int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *value) {
+  Session *s = (Session *)m;
+  Rows r;
+  int32_t result = 0;
+  if (s->lost) return TGCRT_LOST;
+  if (k >= net->nstates) return TGCRT_STATE;
+  r = rows_of(s, net, k);
+  if (r.region[0] && r.region[1])
+    result = s->cl.clEnqueueWriteBufferRect(s->queue, s->work, 0, r.at, r.host, r.region, net->states[k].block, 0, r.region[0], 0,
+                                           value, 0, NULL, NULL);
+  return finish(s, result);
+}
+
+int tgcrt_opencl_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes) {
+  Session *s = (Session *)m;
+  int status = s->lost ? TGCRT_LOST : finish(s, get_bytes(s, s->work, net->state_at, saved, bytes));
+  if (!status) memcpy(saved, s->cursors, net->nstates * sizeof *s->cursors);
+  return status;
+}
+
+int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes) {
+  Session *s = (Session *)m;
+  size_t k;
+  uint64_t cursor;
+  if (s->lost) return TGCRT_LOST;
+  for (k = 0; k < net->nstates; k++) {
+    memcpy(&cursor, (const unsigned char *)saved + k * sizeof cursor, sizeof cursor);
+    if (cursor >= net->states[k].slots) return TGCRT_STATE;
+  }
+  memcpy(s->cursors, saved, net->nstates * sizeof cursor);
+  return finish(s, put_bytes(s, s->work, net->state_at, saved, bytes));
+}
