@@ -113,21 +113,40 @@ static void count_uses(Render *w) {
   }
 }
 
+/* A loop that runs once is what its gate says. */
 static void open_loop(Render *w, const Node *x) {
   const Node *r = node(w->ir, loop_range(x));
+  if (range_is_place(range_kind(r))) {
+    open_place(w, loop_range(x));
+    return;
+  }
+  const char *gate = loop_gate(x) ? arena_printf(&w->a, "if (%s) ", arg_as(w, x, 1, LOOSE)) : "";
+  w->reducing += range_kind(r) == RK_REDUCE;
+  if (*gate && range_extent(r) == 1) {
+    w->text[refmap_get(&w->at, loop_range(x)) - 1] = arena_str(&w->a, "0", 1);
+    sb_printf(w->o, "%*s%s{\n", w->indent, "", gate);
+    w->indent += 2;
+    return;
+  }
   char *name = arena_printf(&w->a, "r%d", w->nloops++);
   const char *begin = bound(w, "begin", "0", r),
              *end = bound(w, "end", arena_printf(&w->a, "%lld", (long long)range_extent(r)), r);
   w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
-  sb_printf(w->o, "%*s", w->indent, "");
+  sb_printf(w->o, "%*s%s", w->indent, "", gate);
   put_loop_head(w, w->o, name, begin, end);
   sb_puts(w->o, " {\n");
   w->indent += 2;
-  w->reducing += range_kind(r) == RK_REDUCE;
 }
 
-static void close_loop(Render *w, const Node *x, bool innermost) {
-  const bool reduce = range_kind(node(w->ir, end_range(x))) == RK_REDUCE;
+static void close_loop(Render *w, size_t at) {
+  const Node *x = node(w->ir, w->k->prog.p[at]);
+  const bool innermost = node(w->ir, w->k->prog.p[at - 1])->op != OP_END;
+  const RangeKind kind = range_kind(node(w->ir, end_range(x)));
+  const bool reduce = kind == RK_REDUCE;
+  if (range_is_place(kind)) {
+    close_place(w, at);
+    return;
+  }
   if (reduce && w->vectors && innermost && w->l->fence) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->fence);
   w->indent -= 2;
   sb_printf(w->o, "%*s}\n", w->indent, "");
@@ -141,7 +160,8 @@ static bool put_statement(Render *w, size_t at) {
   switch ((Op)x->op) {
   case OP_RANGE: return true;
   case OP_LOOP: open_loop(w, x); return true;
-  case OP_END: close_loop(w, x, node(w->ir, w->k->prog.p[at - 1])->op != OP_END); return true;
+  case OP_END: close_loop(w, at); return true;
+  case OP_BARRIER: sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier); return true;
   case OP_ACC:
     w->vectors |= x->lanes > 1;
     w->text[at] = arena_printf(&w->a, "a%d", w->naccs++);
@@ -190,33 +210,30 @@ static void put_value(Render *w, size_t at, Sb *e) {
   sb_puts(w->o, "\n");
 }
 
-/* -> the text of the last value; lives in a */
-static const char *put_program(const IR *ir, const Kernel *k, const Dialect *l, const Target *t, Arena *a, Sb *o) {
-  const Refs *prog = &k->prog;
-  Render w = { .ir = ir, .k = k, .t = t, .l = l, .o = o, .indent = 2, .a = *a };
+const char *put_program(Render *w) {
+  const Refs *prog = &w->k->prog;
   Sb e = { 0 };
-  w.text = ARENA_NEW(&w.a, char *, prog->n + 1);
-  w.prec = ARENA_NEW(&w.a, char, prog->n + 1);
-  w.use = ARENA_NEW(&w.a, Use, prog->n + 1);
-  count_uses(&w);
+  w->indent = 2;
+  w->text = ARENA_NEW(&w->a, char *, prog->n + 1);
+  w->prec = ARENA_NEW(&w->a, char, prog->n + 1);
+  w->use = ARENA_NEW(&w->a, Use, prog->n + 1);
+  count_uses(w);
   for (size_t i = 0; i < prog->n; i++) {
-    refmap_set(&w.at, prog->p[i], (uint32_t)i + 1);
+    refmap_set(&w->at, prog->p[i], (uint32_t)i + 1);
     e.n = 0;
-    if (!put_tile(&w, i) && !put_statement(&w, i)) put_value(&w, i, &e);
+    if (!put_tile(w, i) && !put_statement(w, i)) put_value(w, i, &e);
   }
-  if (w.ntiles) sb_puts(o, "  TGC_TILES_END;\n");
-  const char *last = prog->n ? w.text[prog->n - 1] : NULL;
-  *a = w.a;
+  if (w->ntiles) sb_puts(w->o, "  TGC_TILES_END;\n");
   sb_free(&e);
-  refmap_free(&w.at);
-  return last;
+  refmap_free(&w->at);
+  return prog->n ? w->text[prog->n - 1] : NULL;
 }
 
 void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   const Kernel *k = &p->kernels.p[index];
   const Dialect *l = p->in->backend->dialect;
   const IR *ir = p->ir;
-  Arena a = { 0 };
+  Render w = { .ir = ir, .k = k, .t = t, .l = l, .o = o };
   sb_printf(o, "%sk%d(", l->kernel, index);
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
@@ -230,9 +247,9 @@ void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     const Buf *b = &ir->bufs.p[k->locals.p[i]];
     sb_printf(o, "  %s%s p%zu[%lld];\n", l->local, l->type[b->dt], i, (long long)b->elems);
   }
-  put_program(ir, k, l, t, &a, o);
+  put_program(&w);
   sb_puts(o, "}\n");
-  arena_free(&a);
+  arena_free(&w.a);
 }
 
 /* ---- functions ---- */
@@ -240,15 +257,15 @@ void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int
   int64_t id = PARAMETER;
   char sfx[32], type[32];
   Kernel k = { 0 };
-  Arena a = { 0 };
+  Render w = { .ir = ir, .k = &k, .t = t, .l = b->dialect, .o = o };
   Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
   Ref body = libm_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), b->supports(t, OP_SCALB, d, d, lanes));
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
   dialect_type(b->dialect, d, lanes, type);
   sb_printf(o, "%s tgc_%s_%s(%s x) {\n", type, op_info[op].libm, type_suffix(d, lanes, sfx), type);
-  const char *last = put_program(ir, &k, b->dialect, t, &a, o);
+  const char *last = put_program(&w);
   sb_printf(o, "  return %s;\n}\n", last);
-  arena_free(&a);
+  arena_free(&w.a);
   VEC_FREE(&k.prog);
 }

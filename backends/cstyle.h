@@ -4,6 +4,7 @@
 #include "dialect.h"
 #include "../compiler/ir/refmap.h"
 #include "../compiler/lower/lower.h"
+#include "../compiler/target/launch.h"
 
 /* of a value: where it is made; uses, those in products, any in another block */
 typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;
@@ -22,6 +23,10 @@ typedef struct Render {
   int indent, reducing;    /* depth of blocks, and of reduction loops */
   bool vectors;            /* the reduction accumulates vectors */
   TileSet tiles;           /* of the nest */
+  const Launch *launch;    /* that the function is; NULL: none, or one of chunks */
+  LaunchPart part;         /* in hand, of several or of one */
+  bool parts;
+  int64_t blocks;          /* of the parts before it */
   Arena a;
 } Render;
 
@@ -39,6 +44,21 @@ int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around all o
 /* op of two values, as text; op is ADD, MUL, MAX or MIN */
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
+
+/* the values and statements of w->k's program, in which .l, .t, .o and .a are set; the text of the last value, which lives in .a */
+const char *put_program(Render *w);
+
+/* ---- places.c: loops over blocks and threads ---- */
+void find_places(Render *w);            /* of w->k's program, before it is printed */
+void open_place(Render *w, Ref range);  /* such a loop begins */
+void close_place(Render *w, size_t at); /* it ends */
+/* the number of a block, or of a thread in its block, in one dimension of the launch */
+const char *id_text(Render *w, bool block, int dimension);
+
+/* a form with a number */
+void put_numbered(const Render *w, Sb *o, const char *form, int64_t number);
+/* of buffer number i: bool read: it is not stored to; restricted: no other overlaps it */
+void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, bool read, bool restricted);
 
 /* statements, without their ends */
 void put_store(Render *w, Sb *o, const Node *x);

@@ -32,6 +32,11 @@ typedef struct Dialect {
   const char *restricted;  /* of pointers to memory that no other parameter points to */
   const char *local;       /* of a kernel's own memory */
   const char *loop;        /* $a, $b: where variable $0 begins and ends. A block follows */
+  /* ---- kernels that a driver starts, with many threads each; NULL: there are none ---- */
+  const char *parameter, *pointer; /* buffer $k: its memory and where it begins there; its first element. $0: .restricted or "" */
+  const char *block, *thread; /* number of the block, of the thread of the block, in dimension $k */
+  const char *shared;      /* of memory that the threads of a block share */
+  const char *barrier;
   /* ---- vectors ---- */
   const char *load, *store; /* at address $0; the value is $c */
   const char *loaded;      /* before a loaded vector beside another value: what makes its type that of a register; or "" */
@@ -63,6 +68,9 @@ const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int la
 void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);              /* Backend.kernel of all languages like C */
 /* the function for an op that libm.c makes of arithmetic, of one argument: tgc_exp_f32x8 */
 void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int lanes, Sb *o);
+
+/* ---- launch.c: the same for machines with a Device: a function for each launch ---- */
+void clike_launches(const Plan *p, int k, const Target *t, Sb *o);
 
 /* ---- helpers.c ---- */
 void clike_prelude(const Plan *p, const Target *t, Sb *o);                    /* all that the kernels of p mention */

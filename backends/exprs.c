@@ -403,7 +403,7 @@ static void put_buffer(const Render *w, Sb *o, int64_t buf) {
 }
 
 static bool is_written(const Render *w, int64_t buf) {
-  bool written = w->ir->bufs.p[buf].kind == BUF_LOCAL;
+  bool written = buf_is_own(w->ir->bufs.p[buf].kind);
   for (size_t k = 0; k < w->k->written.n; k++) written |= w->k->written.p[k] == buf;
   return written;
 }
@@ -463,6 +463,16 @@ void put_prefetch(Render *w, Sb *o, const Node *x) {
 }
 
 void put_kept(Render *w, Sb *o, const char *name) { put_one(w, o, w->l->keep, DT_NONE, 1, name); }
+
+void put_numbered(const Render *w, Sb *o, const char *form, int64_t number) {
+  put_form(w, o, form, &(Fill){ .number = number });
+}
+
+void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, bool read, bool restricted) {
+  const Buf *b = &w->ir->bufs.p[w->k->bufs.p[i]];
+  put_form(w, o, form, &(Fill){ .d = b->dt, .lanes = 1, .tight = { restricted ? w->l->restricted : "" }, .number = (int64_t)i,
+                                .read = read });
+}
 
 void put_loop_head(Render *w, Sb *o, const char *name, const char *begin, const char *end) {
   put_form(w, o, w->l->loop, &(Fill){ .tight = { name }, .loose = { begin, end } });

@@ -35,7 +35,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   uint64_t given[2];           /* a bit for each row of options.h */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *emit, *name, *embed, *precision, *weights, *denormals, *groups;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *start_after, *trace;
@@ -187,11 +187,13 @@ typedef struct Interface {                                /* what a caller of a 
   const char *cflags;
   const Target *target;                                   /* of --isa */
   const char *code;                                       /* the file of the kernels */
+  const char *device;                                     /* of --device; NULL: the runtime's choice */
   bool states;                                            /* which the runtime moves on */
   Texts sources;                                          /* for the C compiler, without tgcrt.c */
   Texts variants, variant_flags;                          /* sources for one machine each, and what they want */
 } Interface;
-Interface interface_read(Ctx *c, const char *dir);        /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
+/* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
+Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless its file has the digest of the manifest */

@@ -130,14 +130,12 @@ static void pass_memplan(State *st) {
   }
 }
 
-/* Runs f for plans whose kernels become functions; no backend prints device programs yet. */
-static void for_functions(const State *st, void (*f)(Plan *p)) {
-  if (!st->plan->in->target->dev) of_all_variants(st, f);
+/* Launches count from the first elements of their buffers. */
+static void pass_rebase(State *st) {
+  if (!target_has_threads(st->plan->in->target)) of_all_variants(st, plan_rebase);
 }
-
-static void pass_rebase(State *st) { for_functions(st, plan_rebase); }
-static void pass_merge_functions(State *st) { for_functions(st, plan_merge_functions); }
-static void pass_render(State *st) { for_functions(st, plan_render); }
+static void pass_merge_functions(State *st) { of_all_variants(st, plan_merge_functions); }
+static void pass_render(State *st) { of_all_variants(st, plan_render); }
 
 /* The functions of passes by row of the table; NULL: the row is a step of kernels */
 static void (*const runs[])(State *) = {

@@ -20,7 +20,7 @@ const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu", [KIND_
 
 /* Whether the step is for machines such as the plan's */
 static bool serves(const Plan *p, const KernelStep *s) {
-  return s->kind == KIND_ANY || (s->kind == KIND_DEVICE) == (p->in->target->dev != NULL);
+  return s->kind == KIND_ANY || (s->kind == KIND_DEVICE) == target_has_threads(p->in->target);
 }
 
 /* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */

@@ -1,7 +1,7 @@
 /* execute.c: a built bundle loaded and run: in a child process, so that a kernel that crashes is a diagnosis and not the end of
  * tgc. Results come back in shared memory. */
 #include "../cmd.h"
-#include "../../runtime_stub/tgcrt.h"
+#include "../../runtime_stub/tgcrt_device.h"
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +17,7 @@ typedef size_t (*BytesFn)(void);
 typedef int (*InitFn)(void *, void *, size_t, const void *, size_t);
 typedef int (*MapFn)(const char *, size_t, const void **);
 typedef int (*ExecutorFn)(void *, const tgcrt_executor *);
+typedef int (*OpenFn)(void *, const tgcrt_device *);
 typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *);
 typedef const tgcrt_executor *(*PoolExecutorFn)(const tgcrt_pool *);
 
@@ -40,6 +41,12 @@ static int use_threads(void *so, const Interface *f, void *ctx, int threads) {
   size_t bytes = TGCRT_POOL_BYTES(threads);
   int status = start(&pool, xmalloc(bytes), bytes, &(tgcrt_pool_options){ .threads = threads });
   return status ? status : set(ctx, executor(pool));
+}
+
+/* The first line of what the driver says. */
+static void note_log(void *arg, const char *text) {
+  char *why = arg;
+  if (!*why) snprintf(why, 252, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
 /* The arena starts as 0xA5, so that reading what was never written shows. */
@@ -80,6 +87,9 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   double start = clock_ms();
   int status = f->embedded ? 0 : map(file, weight_bytes, &weights);
   m->map_ms = clock_ms() - start;
+  OpenFn open_device;
+  *(void **)&open_device = symbol(m->so, f->name, "_open");
+  if (!status && open_device) status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why });
   if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
   m->init_ms = clock_ms() - start - m->map_ms;
   if (!status && threads > 1) status = use_threads(m->so, f, m->ctx, threads);
@@ -98,6 +108,11 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why) {
     fail(c, EX_MISSING,
          "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
   if (status == TGCRT_THREADS) fail(c, EX_RETRY, "the model cannot be run: %s (--threads)", tgcrt_strerror(status));
+  if (status >= TGCRT_DRIVER && status <= TGCRT_BUSY) {
+    code = status == TGCRT_DRIVER || status == TGCRT_DEVICE ? EX_MISSING : status == TGCRT_BUILD ? EX_FAILED : EX_RETRY;
+    c->file = NULL;
+    fail(c, code, "the model cannot be run: %s%s%s", tgcrt_strerror(status), *why ? ": " : "", why);
+  }
   if (status > 0) fail(c, EX_FAILED, "the model returned status %d: %s", status, tgcrt_strerror(status));
   fail(c, code, "the compiled model cannot be loaded: %s%s", why,
        code == EX_MISSING ? "; set CC to a compiler for this machine" : "");
@@ -152,14 +167,14 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     out[i].data = arena_dup(&c->model, dst[i], (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt));
   munmap(data, bytes ? bytes : 1);
   if (!WIFEXITED(ended) || WEXITSTATUS(ended)) child_died(c, ended, "the compiled model");
-  if (status < 0 || status == TGCRT_CPU || status == TGCRT_THREADS) model_failed(c, status, why);
+  if (status < 0 || status == TGCRT_CPU || status == TGCRT_THREADS || status >= TGCRT_DRIVER) model_failed(c, status, why);
   if (clamped) warn_at(c, (Pos){ 0 }, "%s", "an index in the data was out of range and has been clamped");
   return status;
 }
 
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out) {
   const char *dir = plan_put(c, o, p, scratch);
-  Interface f = interface_read(c, dir);
+  Interface f = interface_read(c, o, dir);
   int status = bundle_execute(c, o, dir, scratch, &f, steps, p->g->inputs.n, in, out);
   interface_free(&f);
   return status;

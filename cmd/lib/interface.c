@@ -59,7 +59,13 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->states = json_object_get(j, "states") != NULL;
   f->embedded = strcmp(weights, "file") != 0;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
-  VEC_PUSH(&f->sources, f->code);
+  const json_t *sources = json_object_get(options, "sources"); /* of the host, for code that a device's driver compiles */
+  for (size_t i = 0; i < json_array_size(sources); i++) {
+    const char *source = json_string_value(json_array_get(sources, i));
+    if (!source || strchr(source, '/')) return false;
+    VEC_PUSH(&f->sources, arena_str(&c->model, source, strlen(source)));
+  }
+  if (!sources) VEC_PUSH(&f->sources, f->code);
   if (f->embedded && strcmp(weights, "object"))
     VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
@@ -68,11 +74,11 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p);
 }
 
-Interface interface_read(Ctx *c, const char *dir) {
+Interface interface_read(Ctx *c, const Options *o, const char *dir) {
   const char *path = arena_printf(&c->model, "%s/manifest.json", dir);
   Bytes b = file_read(c, path, 1 << 30);
   json_t *j = json_loadb((const char *)b.p, b.n, 0, NULL);
-  Interface f = { 0 };
+  Interface f = { .device = o->device };
   bool good = read_interface(c, j, &f);
   json_decref(j);
   if (!good) {

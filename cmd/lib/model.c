@@ -38,15 +38,17 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 
 /* ---- compiling ---- */
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
-  const char *isa = otherwise, *why;
+  Emit emit;
+  const Backend *b = backend_of(o, &emit);
+  const char *isa = b && b->isa ? b->isa : otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
   if (o->target && arch == ARCH_ANY)
     fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc knows (tgc devices lists those)", o->target);
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
-  Emit emit;
-  const Backend *b = backend_of(o, &emit);
+  if (b && !b->device != !t->dev)
+    fail(c, EX_USAGE_, "--isa '%s' is no machine of --backend '%s' (tgc devices lists both)", isa, b->name);
   if (t->variants && b && !b->variant)
     fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
   if (o->target && t->arch != arch) fail(c, EX_USAGE_, "--isa '%s' is no machine of --target '%s'", isa, o->target);

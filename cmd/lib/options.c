@@ -339,6 +339,10 @@ static int check_effect(const Options *o) {
     if (code >= 0) return code;
   }
   if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
+  if (o->device && o->backend && !b->device)
+    return wrong(o, "--device has no effect with the backend %s: it runs on the CPU", b->name);
+  if (o->verb == VERB_tune && b->device)
+    return wrong(o, "tune measures on CPUs only: schedules for --backend=%s are those of the model of cost", b->name);
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT)

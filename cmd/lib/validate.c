@@ -92,7 +92,7 @@ static void open_side(Ctx *c, Validation *s, int number) {
   const size_t n = p->kernels.n;
   if (!number) s->plan = p;
   x->dir = plan_put(c, s->o, p, s->scratch);
-  x->f = interface_read(c, x->dir);
+  x->f = interface_read(c, s->o, x->dir);
   x->stamps = (Stamps){ .n = (int)n + 1,
                         .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
                         .room = BLOCK_RUNS,

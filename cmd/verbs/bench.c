@@ -55,7 +55,7 @@ static void start_ort(Ctx *c, Bench *b) {
 
 static void start_untuned(Ctx *c, Bench *b) {
   const char *dir = plan_put(c, b->o, b->untuned, b->scratch);
-  b->untuned_f = interface_read(c, dir);
+  b->untuned_f = interface_read(c, b->o, dir);
   b->plain = &b->side[b->sides++];
   worker_model(c, &b->plain->worker, dir, bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL), &b->untuned_f, b->threads, b->in,
                NULL);
@@ -64,7 +64,7 @@ static void start_untuned(Ctx *c, Bench *b) {
 static void start_all(Ctx *c, Bench *b) {
   if (b->plan) {
     b->dir = plan_put(c, b->o, b->plan, b->scratch);
-    b->f = interface_read(c, b->dir);
+    b->f = interface_read(c, b->o, b->dir);
   }
   double start = clock_ms();
   const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
@@ -206,7 +206,7 @@ int verb_bench(Ctx *c, const Options *o) {
   if (is_bundle(o->model)) {
     if (o->vs_ort || o->vs_untuned)
       fail(c, EX_USAGE_, "--vs-%s wants a model, and '%s' is a bundle", o->vs_ort ? "ort" : "untuned", o->model);
-    b.f = interface_read(c, o->model);
+    b.f = interface_read(c, o, o->model);
     native_only(c, b.f.target);
     weights_check(c, o->model, &b.f);
     in = b.f.inputs.p, n = b.f.inputs.n;

@@ -146,7 +146,7 @@ static void run_profile(Ctx *c, void *arg) {
   Profile *p = arg;
   const char *dir = plan_put(c, p->o, p->plan, p->scratch);
   int threads = p->o->threads ? (int)p->o->threads : 1;
-  p->f = interface_read(c, dir);
+  p->f = interface_read(c, p->o, dir);
   size_t n = p->plan->kernels.n + 1, runs = p->o->runs ? (size_t)p->o->runs : RUNS;
   if (runs > STAMPS_MOST / n) runs = STAMPS_MOST / n + 1;
   p->stamps = (Stamps){ .n = (int)n,

@@ -112,7 +112,7 @@ static void calibrate(Ctx *c, void *arg) {
   feed_free(&first);
   c->file = k->o->model;
   const char *dir = plan_put(c, &o, p, k->scratch);
-  Interface f = interface_read(c, dir);
+  Interface f = interface_read(c, &o, dir);
   CHECK(f.outputs.n == k->values);
   for (size_t i = 0; i < f.outputs.n; i++)
     if (f.outputs.p[i].dt != DT_F32)

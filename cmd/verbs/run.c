@@ -37,7 +37,7 @@ int verb_run(Ctx *c, const Options *o) {
   Steps s = { 0 };
   const size_t steps = steps_of(o);
   if (is_bundle(o->model)) {
-    r.bundle = interface_read(c, o->model);
+    r.bundle = interface_read(c, o, o->model);
     weights_check(c, o->model, &r.bundle);
     s.in = r.bundle.inputs.p, s.nin = s.stride = r.bundle.inputs.n;
     s.out = r.bundle.outputs.p, s.nout = r.bundle.outputs.n;

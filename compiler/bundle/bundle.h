@@ -103,6 +103,17 @@ const char *code_file(Ctx *c, const BundleOptions *o); /* that holds the kernels
 /* the model's text, or what its backend and the linker make of it */
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words);
 
+/* ---- device_tables.c: words for device.c.in; texts live in the model's arena ---- */
+typedef struct DeviceNeeds { bool f64; int64_t block, shared_bytes; } DeviceNeeds; /* threads of a block, its memory: at most */
+typedef struct DeviceTables {
+  const char *launches, *places, *functions; /* rows of each table */
+  size_t nlaunches;
+  int64_t bytes;           /* of the device's memory that a context takes: values, weights, inputs, outputs */
+  DeviceNeeds needs;
+} DeviceTables;
+DeviceTables device_tables(const Plan *p);
+const char *string_literals(Ctx *c, const char *text); /* one a line of the text, with a comma behind each */
+
 /* ---- render.c ---- */
 struct Rendering {         /* what the texts of a bundle are made from */
   const Plan *p, *base;    /* base: whose kernels are in the model's own file */
@@ -111,9 +122,13 @@ struct Rendering {         /* what the texts of a bundle are made from */
   const char *interface;   /* digest */
   const char *weights_sha256;
   const char **in, **out;  /* names of fields */
+  int64_t arena;           /* memory of a context on the host, in bytes */
   Repeats repeats;       /* calls of base that repeat */
   bool groups;             /* some kernels run chunk by chunk together */
+  DeviceTables device;     /* of a device's bundle */
+  Bytes code;              /* the file of code, for words of the files behind it */
 };
+void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 
@@ -144,8 +159,6 @@ const char *values_text(const Plan *p, const char *net, const char *ending);
 json_t *json_text(const char *s);              /* bytes that are not UTF-8 are escaped */
 json_t *json_dims(int rank, const int64_t *dims);
 json_t *json_kernels(const Plan *p);           /* also what reports say of them */
-/* adds manifest.json */
-void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, const char *weights_sha256, Bundle *b);
 
 /* ---- write.c: all fail with EX_NOWRITE ---- */
 void bundle_put(Ctx *c, const Bundle *b, const char *dir);   /* into an existing folder, as it comes */

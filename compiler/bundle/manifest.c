@@ -5,6 +5,7 @@
  * needs: a rendered bundle    gives: its description as JSON    breaks: nothing */
 #include "../cost/tunable.h"
 #include "bundle.h"
+#include "../lower/lower.h"
 #include <string.h>
 
 json_t *json_text(const char *s) {
@@ -113,12 +114,28 @@ static json_t *nests_json(const Kernel *k) {
   return j;
 }
 
+static json_t *extents_json(const int64_t *v) { return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]); }
+
+/* Blocks and threads of each launch; NULL: the kernel runs on the CPU */
+static json_t *launches_json(const Plan *p, const Kernel *x) {
+  Launches launches = { 0 };
+  if (!p->in->target->dev) return NULL;
+  json_t *j = json_array();
+  kernel_launches(p, x, &launches);
+  for (size_t i = 0; i < launches.n; i++)
+    json_array_append_new(j, json_pack("{s:o, s:o, s:I}", "grid", extents_json(launches.p[i].grid), "block",
+                                       extents_json(launches.p[i].block), "shared_bytes",
+                                       (json_int_t)launches.p[i].shared_bytes));
+  launches_free(&launches);
+  return j;
+}
+
 static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from) {
   json_t *nodes = json_array();
   for (int i = 0; i < from->n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from->origin[i]].text));
-  return json_pack("{s:o, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "schedule", json_text(x->schedule), "group_size",
-                   x->group_size, "nests", nests_json(x), "flops", (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read,
-                   "bytes_written", (json_int_t)x->bytes_written);
+  return json_pack("{s:o, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x), "schedule",
+                   json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x), "flops", (json_int_t)x->flops,
+                   "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written);
 }
 
 json_t *json_kernels(const Plan *p) {
@@ -221,6 +238,17 @@ static json_t *tunables_json(Ctx *c) {
   return j;
 }
 
+/* Files of the host's part, where the code is none for its compiler */
+static json_t *host_sources(Ctx *c, const BundleOptions *o) {
+  json_t *list = json_array();
+  const char *text = code_named(c, code_form(o)->source, o->name);
+  for (size_t n; *text; text += n + (text[n] == ' ')) {
+    n = strcspn(text, " ");
+    json_array_append_new(list, json_stringn(text, n));
+  }
+  return list;
+}
+
 static json_t *options_json(const Plan *p, const BundleOptions *o) {
   static const char *const mode[] = {
     [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
@@ -233,21 +261,34 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
                         mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
                         "cpu_check", in->target->features && !o->no_cpu_check);
   if (tunables) json_object_set_new(j, "tunables", tunables);
+  if (o->backend->device) json_object_set_new(j, "sources", host_sources(p->ir->ctx, o));
   return j;
 }
 
-void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interface, const char *weights_sha256, Bundle *b) {
+/* What a device must have, and what it does; NULL: the code runs on the CPU. */
+static json_t *device_json(const Rendering *r) {
+  const DeviceNeeds *n = &r->device.needs;
+  if (!r->o->backend->device) return NULL;
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "interface", r->o->backend->device, "bytes", (json_int_t)r->device.bytes,
+                   "launches", (json_int_t)r->device.nlaunches, "threads", (json_int_t)n->block, "shared_bytes",
+                   (json_int_t)n->shared_bytes, "f64", n->f64);
+}
+
+void bundle_manifest(const Rendering *r, Bundle *b) {
+  const Plan *p = r->p;
+  const BundleOptions *o = r->o;
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
   put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR)); /* sorted by name */
-  put_member(&out, "arena_bytes", json_integer(p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN));
+  put_member(&out, "arena_bytes", json_integer(r->arena));
   put_member(&out, "bounds", bounds_json(p));
+  put_member(&out, "device", device_json(r));
   if (o->errors) put_member(&out, "errors", errors_json(p, o->errors));
   put_member(&out, "files", files_json(b));
   put_member(&out, "format", json_integer(BUNDLE_FORMAT));
   put_member(&out, "generator", json_string("tgc"));
   put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input");
-  put_member(&out, "interface", json_string(interface));
+  put_member(&out, "interface", json_string(r->interface));
   put_kernels(&out, p);
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
@@ -262,7 +303,7 @@ void bundle_manifest(const Plan *p, const BundleOptions *o, const char *interfac
   if (p->variants.n) put_member(&out, "variants", variants_json(p, o->name));
   put_member(&out, "version", json_string(TGC_VERSION));
   put_member(&out, "weight_bytes", json_integer(p->weights.bytes));
-  put_member(&out, "weights_sha256", json_string(weights_sha256));
+  put_member(&out, "weights_sha256", json_string(r->weights_sha256));
   sb_puts(&out, "\n}\n");
   const size_t n = out.n;
   VEC_PUSH(&b->files, ((BundleFile){ .name = "manifest.json", .p = sb_keep(&out, &c->model), .n = n }));

@@ -269,7 +269,7 @@ static void add_copy(const char *name, Bundle *b) {
 }
 
 /* All files but the manifest, as the backend's row lists them; weights: the name of the source that embeds them */
-static void add_files(const Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
+static void add_files(Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
   const Plan *p = r->p;
   Ctx *c = p->ir->ctx;
   for (const FileRow *f = r->o->backend->files; f->kind != FILE_END; f++) {
@@ -278,8 +278,8 @@ static void add_files(const Rendering *r, const WordSet *words, const char *weig
     case FILE_COPIED: add_copy(f->from, b); break;
     case FILE_TEMPLATE: add_file(c, b, code_named(c, f->name, r->o->name), words, f->from); break;
     case FILE_CODE: {
-      const Bytes code = code_make(p, r->o, words);
-      VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = code.p, .n = code.n }));
+      r->code = code_make(p, r->o, words);
+      VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = r->code.p, .n = r->code.n }));
       break;
     }
     case FILE_VARIANTS:
@@ -319,7 +319,58 @@ static const char *states_h(const Rendering *r) { return state_text(r->p, r->o->
 static const char *states_c(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "c"); }
 static const char *states_ll(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "ll"); }
 
+/* ---- words of a device's bundle ---- */
+static const char *number_text(const Rendering *r, int64_t n) { return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)n); }
+static const char *launches_word(const Rendering *r) { return r->device.launches; }
+static const char *places_word(const Rendering *r) { return r->device.places; }
+static const char *functions_word(const Rendering *r) { return r->device.functions; }
+static const char *nlaunches_word(const Rendering *r) { return number_text(r, (int64_t)r->device.nlaunches); }
+static const char *block_word(const Rendering *r) { return number_text(r, r->device.needs.block); }
+static const char *shared_word(const Rendering *r) { return number_text(r, r->device.needs.shared_bytes); }
+static const char *needs_word(const Rendering *r) { return r->device.needs.f64 ? "TGCRT_NEEDS_F64" : "0"; }
+static const char *source_word(const Rendering *r) { return string_literals(r->p->ir->ctx, (const char *)r->code.p); }
+static const char *pragmas_word(const Rendering *r) {
+  Sb s = { 0 };
+  if (r->device.needs.f64) sb_puts(&s, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (r->p->in->target->in_order) sb_puts(&s, "#pragma OPENCL FP_CONTRACT OFF\n");
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *bytes_list(const Rendering *r, const GIO *v, size_t n) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < n; i++) sb_printf(&s, "%lld, ", (long long)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt));
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *input_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->inputs.p, graph_nin(r->p->g)); }
+static const char *output_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->outputs.p, graph_nout(r->p->g)); }
+static const char *gather_word(const Rendering *r) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nin(r->p->g); i++) sb_printf(&s, "  inputs[%zu] = in->%s;\n", i, r->in[i]);
+  for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "  outputs[%zu] = out->%s;\n", i, r->out[i]);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *device_bytes_word(const Rendering *r) { return number_text(r, r->device.bytes); }
+/* Arithmetic as --precision and --denormals ask for it */
+static const char *options_word(const Rendering *r) {
+  const bool strict = r->p->in->target->in_order;
+  return arena_printf(&r->p->ir->ctx->model, "-cl-std=CL1.2%s%s", strict ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+                      r->o->keep_denormals ? "" : " -cl-denorms-are-zero");
+}
+
 static const MadeWord made_words[] = {
+  { "launches", launches_word },
+  { "places", places_word },
+  { "functions", functions_word },
+  { "nlaunches", nlaunches_word },
+  { "max_block", block_word },
+  { "shared_bytes", shared_word },
+  { "needs", needs_word },
+  { "source_lines", source_word },
+  { "pragmas", pragmas_word },
+  { "options", options_word },
+  { "input_bytes", input_bytes_word },
+  { "output_bytes", output_bytes_word },
+  { "gather_v", gather_word },
+  { "device_bytes", device_bytes_word },
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
@@ -346,6 +397,13 @@ static const MadeWord made_words[] = {
 };
 
 /* ---- all of it ---- */
+/* Host memory of a context. An arena of no bytes would be a null pointer to some callers. */
+static int64_t bundle_arena(const Plan *p, const Rendering *r) {
+  if (r->o->backend->device)
+    return (int64_t)r->o->backend->host_bytes(r->device.nlaunches, graph_nin(p->g), graph_nout(p->g), p->memory.states.n);
+  return p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
+}
+
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -356,8 +414,6 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   char *NET = arena_str(m, net, strlen(net));
   for (char *s = NET; *s; s++)
     if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
-  /* an arena of no bytes would be a null pointer to some callers */
-  int64_t arena = p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const CodeForm *form = code_form(o);
   const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* what the CPU has */
@@ -366,6 +422,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
                   .groups = has_groups(p) };
   check_places(base, &r.repeats, p->weights.bytes);
+  if (o->backend->device) r.device = device_tables(p);
+  const int64_t arena = r.arena = bundle_arena(p, &r);
 
   Sb shapes = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
@@ -431,6 +489,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "variant_properties", variant.properties },
     { "flush", word_if(!o->keep_denormals) },
     { "triple", p->in->target->triple },
+    { "device", o->backend->device ? o->backend->device : "" },
+    { "device_handle", o->backend->handle ? o->backend->handle : "" },
+    { "work_bytes", arena_printf(m, "%lld", (long long)p->memory.arena_bytes) },
     { "ir_size", module_size(p) },
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->in->target->features) : "0" },
     { "ir_call", r.repeats.n ? "call" : "kernel" },
@@ -458,7 +519,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { NULL, NULL },
   };
   add_files(&r, &(WordSet){ words, made_words, &r }, weights_file, b);
-  bundle_manifest(p, o, digest, weights_sha256, b);
+  bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);
 }
 

@@ -16,6 +16,27 @@ uint32_t kernel_signature(const Plan *p, size_t k) {
   return kn->signature;
 }
 
+void kernel_launches(const Plan *p, const Kernel *k, Launches *out) {
+  Launch tasks = { .grid = { k->chunks, 1, 1 }, .block = { 1, 1, 1 } };
+  if (target_has_threads(p->in->target)) {
+    launches_of(p->ir, k->prog.p, k->prog.n, out);
+    return;
+  }
+  for (size_t i = 0; i < k->prog.n; i++) VEC_PUSH(&tasks.prog, k->prog.p[i]);
+  VEC_PUSH(out, tasks);
+}
+
+/* Functions of a device's kernel are several, named after the first of them. */
+static const char *numbered(Ctx *c, const char *text, int number) {
+  Sb s = { 0 };
+  for (const char *at; (at = strchr(text, KERNEL_NUMBER)); text = at + 1) {
+    sb_put(&s, text, (size_t)(at - text));
+    sb_printf(&s, "%d", number);
+  }
+  sb_puts(&s, text);
+  return sb_keep(&s, &c->model);
+}
+
 void plan_render(Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     Kernel *kn = &p->kernels.p[k];
@@ -23,5 +44,6 @@ void plan_render(Plan *p) {
     const uint32_t id = kernel_signature(p, k);
     if (kn->code != (int)k) kn->text = p->kernels.p[kn->code].text;
     else kn->text = arena_printf(&p->ir->ctx->model, "%s%s", kn->head, intern_text(p->ir->ctx, id));
+    if (kn->code == (int)k && p->in->backend->device) kn->text = numbered(p->ir->ctx, kn->text, (int)k);
   }
 }

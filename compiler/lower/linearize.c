@@ -564,7 +564,7 @@ void kernel_buffers(const IR *ir, Kernel *k) {
     const Node *x = node(ir, k->prog.p[i]);
     if (!is_access(x)) continue;
     const int buf = (int)buffer_id(node(ir, access_buffer(x)));
-    if (ir->bufs.p[buf].kind == BUF_LOCAL) {
+    if (buf_is_own(ir->bufs.p[buf].kind)) {
       if (absent(k->locals.p, k->locals.n, buf)) VEC_PUSH(&k->locals, buf);
       continue;
     }

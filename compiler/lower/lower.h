@@ -5,6 +5,7 @@
 #include "../cost/tile.h"
 #include "../nest/nest.h"
 #include "../target/isa_ops.h"
+#include "../target/launch.h"
 
 /* ---- prefetch.c. Digits for the panels of all nests of a kernel in turn: 1 for those to ask for. *given: moves on, at its
  * end all are 0; NULL: by the facts of the target. made: those that count ---- */
@@ -43,6 +44,9 @@ void plan_rebase(Plan *p);
 /* ---- kernel_functions.c ---- */
 uint32_t kernel_signature(const Plan *p, size_t k); /* its function but for the name, interned: printed once and kept */
 void plan_render(Plan *p);          /* Kernel.text */
+
+/* of a kernel for a machine with a Device, in order; the caller frees them */
+void kernel_launches(const Plan *p, const Kernel *k, Launches *out);
 
 /* ---- merge_functions.c ---- */
 void plan_merge_functions(Plan *p); /* Kernel.code */

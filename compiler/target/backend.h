@@ -5,6 +5,7 @@
 #include "target.h"
 
 struct Plan;
+enum { KERNEL_NUMBER = '@' }; /* in the text of a device's kernel: the number of the kernel whose function it is */
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
 typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* as in bundles; compiled in less time, and a little slower to run */
 typedef struct Code {
@@ -51,6 +52,11 @@ typedef struct Backend {
   Emit makes;              /* without --emit */
   const FileRow *files;    /* of a bundle, in order, with one FILE_CODE; FILE_END ends them. manifest.json comes last */
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
+  const char *isa;         /* the machine without --isa; NULL: the command line's */
+  /* of backends for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
+  const char *device;      /* the driver's interface, in names of tgcrt_device.h: "opencl" */
+  const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
+  size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* memory of a context on the host */
   bool is_c;               /* its text is C: where a compiler is wanted, for the tuner's candidates, it is the C compiler */
   bool schedules;          /* what makes its code orders instructions for one CPU, if it is named: --cpu */
   /* ---- what it can say ---- */

@@ -17,14 +17,26 @@ static const Device gpu_any = {
   .max_args = 31,
 };
 
+/* A CPU behind a driver of OpenCL: a block is a task of one thread. */
+static const Device opencl_cpu = {
+  .warp = 1, .max_threads = 1, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 0, .shared_banks = 1, .segment = 64,
+  .max_args = 64,
+};
+
 #define DEVICE(name, device, where) \
   { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \
     .cflags = "", .triple = "", .llvm = "", .source = where, .dev = &(device) }
 const Target device_targets[] = {
   DEVICE("opencl", opencl, "OpenCL 1.2: the least that it permits"),
   DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
+  /* vectors of 32 bytes: a driver's compiler makes two of them where the CPU has narrower ones */
+  { .isa = "opencl-cpu", .arch = ARCH_ANY, .fma = true, .vector_bytes = 32, .vector_regs = 16, .l1_bytes = 32768,
+    .l2_bytes = 524288, .cores = 1, .cflags = "", .triple = "", .llvm = "", .source = "assumed: a CPU with 256-bit vectors",
+    .dev = &opencl_cpu },
   { .isa = NULL },
 };
+
+bool target_has_threads(const Target *t) { return t->dev && t->dev->max_threads > 1; }
 
 const Target *device_target(const char *isa) {
   for (const Target *t = device_targets; t->isa; t++)

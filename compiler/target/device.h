@@ -1,12 +1,15 @@
-/* device.h: what the compiler knows of a machine whose programs many threads run (docs/ir.md, "Device programs"). Like Target, it
- * is a row of facts that the compiler asks; it never asks a name. */
+/* device.h: what the compiler knows of a machine that a driver stands before: it takes text of kernels and lists of launches. Like
+ * Target, it is a row of facts that the compiler asks; it never asks a name.
+ *
+ * Two kinds of machines have such drivers. On GPUs many threads run a program (docs/ir.md, "Device programs"). On CPUs a block is
+ * the task of a core: one thread, which has vectors. Its programs are those of CPUs, and a block is a chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
 #include <stdint.h>
 
 typedef struct Device {
   int warp;                /* threads that go on in lockstep and whose accesses are one request; 1: each by itself */
-  int max_threads;         /* of a block */
+  int max_threads;         /* of a block; 1: a block is the task of a core */
   int64_t max_grid[3];     /* blocks of a launch, by dimension, x first */
   int64_t shared_bytes;    /* of a block, at most */
   int shared_banks;        /* of shared memory, each BANK_BYTES wide, which one request can reach side by side; 1: no banks */

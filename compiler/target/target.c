@@ -59,17 +59,20 @@ static const Target *best_row(Arch arch, uint32_t set) {
 static const Target *row_named(const char *text, size_t *n) {
   const Target *best = NULL;
   *n = 0;
-  for (const Target *t = targets; t->isa; t++) {
-    size_t k = strlen(t->isa);
-    if (k > *n && !strncmp(text, t->isa, k) && (!text[k] || strchr("+-", text[k]))) best = t, *n = k;
-  }
+  for (int devices = 0; devices < 2; devices++)
+    for (const Target *t = devices ? device_targets : targets; t->isa; t++) {
+      const size_t k = strlen(t->isa);
+      if (k > *n && !strncmp(text, t->isa, k) && (!text[k] || strchr("+-", text[k]))) best = t, *n = k;
+    }
   return best;
 }
 
 static const char *known_rows(Arena *a) {
   Sb s = { 0 };
   for (const Target *t = targets; t->isa; t++) sb_printf(&s, ", %s", t->isa);
-  const char *text = arena_printf(a, "there are fat, and native%s, each with +FEATURE and -FEATURE behind", s.p);
+  sb_puts(&s, ", each with +FEATURE and -FEATURE behind, and for devices");
+  for (const Target *t = device_targets; t->isa; t++) sb_printf(&s, "%s%s", t == device_targets ? " " : ", ", t->isa);
+  const char *text = arena_printf(a, "there are fat, and native%s", s.p);
   sb_free(&s);
   return text;
 }

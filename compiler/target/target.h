@@ -69,6 +69,7 @@ bool target_scales(const Target *t, DType d, int lanes);
 /* ---- device.c ---- */
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
 const Target *device_target(const char *isa);         /* NULL: there is none of that name */
+bool target_has_threads(const Target *t);             /* its programs are those of many threads (docs/ir.md, "Device programs") */
 void device_facts(const Device *d, Sb *o);            /* what target_facts says of it */
 
 /* ---- host.c ---- */

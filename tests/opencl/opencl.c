@@ -9,16 +9,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include "dialect.h"
-
-static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  const bool half = d == DT_F16 || d == DT_BF16 || from == DT_F16 || from == DT_BF16;
-  if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
-  return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
-}
-
-static const Backend backend = { .name = "opencl", .gloss = "serial OpenCL C", .comment = { "/* ", " */" }, .dialect = &opencl,
-                                 .supports = supports, .kernel = clike_kernel, .prelude = clike_prelude };
 
 /* ---- the loader: of OpenCL 1.2, what is called here ---- */
 enum { CL_DEVICE_TYPE_ALL = -1, CL_MEM_READ_WRITE = 1, CL_TRUE = 1, CL_PROGRAM_BUILD_LOG = 0x1183, CL_DEVICE_NAME = 0x102b };
@@ -102,7 +92,7 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
                       : b->kind == BUF_WEIGHT ? m->weights
                                               : m->arena;
   CHECK(b->kind != BUF_STATE && b->kind != BUF_NEXT);
-  sb_printf(o, "%s(__global %s *)(m + %lld", i ? ", " : "", opencl.type[b->dt], (long long)base + at.at);
+  sb_printf(o, "%s(__global %s *)(m + %lld", i ? ", " : "", opencl_backend.dialect->type[b->dt], (long long)base + at.at);
   if (b->piece) sb_printf(o, " + c / %d * %lldL", x->chunks_per_task, (long long)b->piece);
   sb_puts(o, ")");
 }
@@ -189,7 +179,9 @@ int main(int argc, char **argv) {
   DimValue dims[16];
   int n = 0;
   ClDevice d = { .device = NULL };
-  Case k = { .path = argv[1], .isa = isa, .dims = dims, .seed = 1, .most = 4e8, .backend = &backend, .run = run, .arg = &d };
+  Backend functions = opencl_backend; /* of CPUs, which other functions call */
+  functions.kernel = clike_kernel;
+  Case k = { .path = argv[1], .isa = isa, .dims = dims, .seed = 1, .most = 4e8, .backend = &functions, .run = run, .arg = &d };
   if (argc < 3 || argc > 16) return 64;
   for (int i = 2; i < argc; i++) {
     char *value = strrchr(argv[i], '=');

@@ -69,7 +69,8 @@ static void rows_are_complete(void **state) {
       if (f->kind == FILE_COPIED || f->kind == FILE_TEMPLATE) assert_non_null(embedded_file(f->from));
     }
     assert_true(makes && code);
-    assert_true((*b)->is_c || (*b)->load); /* the tuner makes code by one of them */
+    assert_true((*b)->is_c || (*b)->load || (*b)->device); /* the tuner makes code by one of the first two */
+    assert_true(!(*b)->device == !(*b)->isa && !(*b)->device == !(*b)->handle && !(*b)->device == !(*b)->host_bytes);
     assert_true(!(*b)->load == !(*b)->symbol && !(*b)->load == !(*b)->version);
   }
 }

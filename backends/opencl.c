@@ -1,5 +1,10 @@
-/* dialect.h (test): OpenCL C 1.2 as a dialect, one work item a kernel. These tables are all that is OpenCL's in its kernels. */
-static const Dialect opencl = {
+/* opencl.c: the backend for OpenCL C 1.2. Kernels are text, which the driver of the device compiles when the model is opened; the
+ * rest of a bundle is C for the host. */
+#include "../runtime_stub/tgcrt_device.h"
+#include "dialect.h"
+
+/* What OpenCL C spells in its own way. Halves and bfloat16 are integers, as in C: devices need no extension for them. */
+static const Dialect dialect = {
   .type = { [DT_BOOL] = "uchar", [DT_I8] = "char", [DT_U8] = "uchar", [DT_I16] = "short", [DT_U16] = "ushort", [DT_I32] = "int",
             [DT_U32] = "uint", [DT_I64] = "long", [DT_U64] = "ulong", [DT_F16] = "ushort", [DT_BF16] = "ushort",
             [DT_F32] = "float", [DT_F64] = "double" },
@@ -7,6 +12,9 @@ static const Dialect opencl = {
   .i64 = "$aL", .u64 = "$aUL", .least32 = "INT_MIN", .least64 = "LONG_MIN", .nearest = "rint", .single = "",
   .kernel = "__kernel void ", .helper = "static ", .global = "__global ", .restricted = "restrict ", .local = "",
   .loop = "for (long $0 = $a; $0 < $b; $0++)",
+  .parameter = "__global $quchar *$0m$k, ulong o$k", .pointer = "__global $q$E *b$k = (__global $q$E *)(m$k + o$k);",
+  .block = "get_group_id($k)", .thread = "get_local_id($k)", .shared = "__local ",
+  .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
   .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)", .loaded = "",
   .truth_from = "convert_$T($a != (uchar$N)0)", .truth_to = "convert_uchar$N($0 & 1)", .truth_splat = "($T)(-($a))",
   .mask = "convert_int$N($a)", .zero = "($T)0", .list = { "($T)(", ")" }, .lane = "$0.s$x",
@@ -43,3 +51,56 @@ static const Dialect opencl = {
       "@vector widenu\nint$N tgc_widenu_$S($T a) { return convert_int$N(a); }\n"
       "@vector narrow\n$T tgc_narrow_$S(int$N a) { return convert_$T(a); }\n",
 };
+
+static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
+  const bool half = d == DT_F16 || d == DT_BF16 || from == DT_F16 || from == DT_BF16;
+  if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
+  return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
+}
+
+static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t states) {
+  return TGCRT_OPENCL_BYTES(launches, inputs, outputs, states);
+}
+
+/* clang-format off */
+static const CodeForm forms[] = {
+  { "cl", EMIT_TEXT, "%.cl",
+    "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
+    "$(B)/tgcrt_opencl.o: tgcrt_opencl.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_opencl.c\n",
+    "$(B)/%.o $(B)/tgcrt_opencl.o ", "rm -f $@", "", "%.c tgcrt_opencl.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
+  { .word = NULL },
+};
+/* clang-format on */
+
+static const FileRow files[] = {
+  { FILE_TEMPLATE, "net.h.in", "%.h" },
+  { FILE_CODE, NULL, NULL },
+  { FILE_TEMPLATE, "device.c.in", "%.c" },
+  { FILE_WEIGHTS, NULL, NULL },
+  { FILE_COPIED, "tgcrt.h", NULL },
+  { FILE_COPIED, "tgcrt_device.h", NULL },
+  { FILE_COPIED, "tgcrt.c", NULL },
+  { FILE_COPIED, "tgcrt_pool.c", NULL },
+  { FILE_COPIED, "tgcrt_opencl.c", NULL },
+  { FILE_TEMPLATE, "main.c.in", "main.c" },
+  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
+  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
+  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
+  { FILE_END, NULL, NULL },
+};
+
+const Backend opencl_backend = { .name = "opencl",
+                                 .gloss = "OpenCL C 1.2, and C for the host",
+                                 .comment = { "/* ", " */" },
+                                 .model = "net.cl.in",
+                                 .forms = forms,
+                                 .makes = EMIT_TEXT,
+                                 .files = files,
+                                 .isa = "opencl",
+                                 .device = "opencl",
+                                 .handle = "cl_mem",
+                                 .host_bytes = host_bytes,
+                                 .dialect = &dialect,
+                                 .supports = supports,
+                                 .kernel = clike_launches,
+                                 .prelude = clike_prelude };

@@ -1,0 +1,59 @@
+/* launch.c: prints launches as functions of a language like C that a driver starts: parameters and memory. cstyle.c prints what
+ * they do.
+ *
+ * A buffer is given as memory and the bytes from where it begins, because several buffers of a model lie in one allocation of the
+ * driver. A function of a kernel of several launches is named after the first one's, with the number of the launch behind. */
+#include "cstyle.h"
+#include <stdlib.h>
+
+static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
+  bool any = false;
+  for (size_t i = 0; i < w->k->bufs.n; i++) {
+    const uint8_t how = use[w->k->bufs.p[i]];
+    if (how && any) sb_puts(w->o, ", ");
+    if (how) put_buffer_form(w, w->o, w->l->parameter, i, !(how & 2), !may_alias);
+    any |= how;
+  }
+  sb_puts(w->o, any ? ") {\n" : "void) {\n");
+  for (size_t i = 0; i < w->k->bufs.n; i++) {
+    const uint8_t how = use[w->k->bufs.p[i]];
+    if (!how) continue;
+    sb_puts(w->o, "  ");
+    put_buffer_form(w, w->o, w->l->pointer, i, !(how & 2), !may_alias);
+    sb_puts(w->o, "\n");
+  }
+  for (size_t i = 0; i < w->k->locals.n; i++) {
+    const Buf *b = &w->ir->bufs.p[w->k->locals.p[i]];
+    if (use[w->k->locals.p[i]])
+      sb_printf(w->o, "  %s%s p%zu[%lld];\n", b->kind == BUF_SHARED ? w->l->shared : w->l->local, w->l->type[b->dt], i,
+                (long long)b->elems);
+  }
+}
+
+static void put_function(const Plan *p, const Kernel *k, const Target *t, Sb *o) {
+  Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .o = o };
+  uint8_t *use = buffer_uses(p->ir, k->prog.p, k->prog.n);
+  put_head(&w, use, k->may_alias);
+  if (target_has_threads(t)) find_places(&w);
+  else if (k->chunks > 1) sb_printf(o, "  const %s begin = %s, end = begin + 1;\n", w.l->type[DT_I64], id_text(&w, true, 0));
+  put_program(&w);
+  sb_puts(o, "}\n");
+  free(use);
+  arena_free(&w.a);
+}
+
+void clike_launches(const Plan *p, int index, const Target *t, Sb *o) {
+  const Kernel *k = &p->kernels.p[index];
+  const char *head = p->in->backend->dialect->kernel;
+  Launches launches = { 0 };
+  kernel_launches(p, k, &launches);
+  if (!launches.n) VEC_PUSH(&launches, ((Launch){ .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } })); /* nothing to do */
+  for (size_t i = 0; i < launches.n; i++) {
+    Kernel own = *k;
+    own.prog = launches.p[i].prog;
+    if (i) sb_printf(o, "%sk%c_%zu(", head, KERNEL_NUMBER, i);
+    else sb_printf(o, "%sk%d(", head, index);
+    put_function(p, &own, t, o);
+  }
+  launches_free(&launches);
+}
