@@ -3,6 +3,7 @@
 #ifndef TGC_BUNDLE_H
 #define TGC_BUNDLE_H
 #include "../cost/tunable.h"
+#include "../../runtime_stub/tgcrt_device.h"
 #include "../schedule/schedule.h"
 #include <jansson.h>
 
@@ -103,16 +104,22 @@ const char *code_file(Ctx *c, const BundleOptions *o); /* that holds the kernels
 /* the model's text, or what its backend and the linker make of it */
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words);
 
-/* ---- device_tables.c: words for device.c.in; texts live in the model's arena ---- */
-typedef struct DeviceNeeds { bool f64; int64_t block, shared_bytes; } DeviceNeeds; /* threads of a block, its memory: at most */
-typedef struct DeviceTables {
-  const char *launches, *places, *functions; /* rows of each table */
-  size_t nlaunches;
+/* ---- device_tables.c: what the host does for a bundle of a device ---- */
+typedef struct DeviceTables { /* rows of tgcrt_device.h */
+  VEC(tgcrt_launch) launches;
+  VEC(tgcrt_place) places;
+  VEC(const char *) functions; /* in the model's arena */
+  uint32_t needs;          /* TGCRT_NEEDS_ */
+  int64_t block, shared_bytes; /* threads of a block, its memory: at most */
   int64_t bytes;           /* of the device's memory that a context takes: values, weights, inputs, outputs */
-  DeviceNeeds needs;
 } DeviceTables;
 DeviceTables device_tables(const Plan *p);
-const char *string_literals(Ctx *c, const char *text); /* one a line of the text, with a comma behind each */
+void device_tables_free(DeviceTables *t);
+const char *device_launches(Ctx *c, const DeviceTables *t); /* as rows of C; texts live in the model's arena */
+const char *device_places(Ctx *c, const DeviceTables *t);
+const char *device_functions(Ctx *c, const DeviceTables *t);
+const char *device_options(const Plan *p, bool keep_denormals); /* of the driver's compiler */
+const char *string_literals(Ctx *c, const char *text); /* a literal for each line of the text, with a comma behind */
 
 /* ---- render.c ---- */
 struct Rendering {         /* what the texts of a bundle are made from */

@@ -19,66 +19,63 @@ static void each_launch(const Plan *p, EachLaunch *f, void *arg) {
   }
 }
 
-/* ---- functions: launch i of kernel `code` ---- */
+/* ---- functions: launch `index` of kernel `code` ---- */
 typedef struct Function { int code; size_t index; } Function;
 typedef struct Tables {
+  DeviceTables *out;
   VEC(Function) functions;
-  Sb launches, places, names;
-  size_t nlaunches, nplaces;
-  DeviceNeeds needs;
 } Tables;
 
-static size_t function_number(Tables *t, int code, size_t index) {
+static uint32_t function_number(const Plan *p, Tables *t, int code, size_t index) {
+  Arena *m = &p->ir->ctx->model;
   for (size_t i = 0; i < t->functions.n; i++)
-    if (t->functions.p[i].code == code && t->functions.p[i].index == index) return i;
+    if (t->functions.p[i].code == code && t->functions.p[i].index == index) return (uint32_t)i;
   VEC_PUSH(&t->functions, ((Function){ code, index }));
-  if (index) sb_printf(&t->names, "  \"k%d_%zu\",\n", code, index);
-  else sb_printf(&t->names, "  \"k%d\",\n", code);
-  return t->functions.n - 1;
+  VEC_PUSH(&t->out->functions, index ? arena_printf(m, "k%d_%zu", code, index) : arena_printf(m, "k%d", code));
+  return (uint32_t)t->functions.n - 1;
 }
 
 /* ---- rows ---- */
-static const char *memory_name(BufKind kind) {
+static uint8_t memory_of(BufKind kind) {
   switch (kind) {
-  case BUF_WEIGHT: return "TGCRT_PLACE_WEIGHTS";
-  case BUF_INPUT: return "TGCRT_PLACE_INPUT";
-  case BUF_OUTPUT: return "TGCRT_PLACE_OUTPUT";
-  case BUF_ARENA: case BUF_GUARD: return "TGCRT_PLACE_WORK";
-  case BUF_STATE: return "TGCRT_PLACE_STATE";
-  case BUF_NEXT: return "TGCRT_PLACE_NEXT";
+  case BUF_WEIGHT: return TGCRT_PLACE_WEIGHTS;
+  case BUF_INPUT: return TGCRT_PLACE_INPUT;
+  case BUF_OUTPUT: return TGCRT_PLACE_OUTPUT;
+  case BUF_ARENA: case BUF_GUARD: return TGCRT_PLACE_WORK;
+  case BUF_STATE: return TGCRT_PLACE_STATE;
+  case BUF_NEXT: return TGCRT_PLACE_NEXT;
   case BUF_LOCAL: case BUF_SHARED: case BUF_KINDS: break;
   }
   BUG("a kernel is given what is its own");
 }
 
-static void put_place(const Plan *p, size_t kernel, size_t buffer, Tables *t) {
+static tgcrt_place place_of(const Plan *p, size_t kernel, size_t buffer) {
   const Buf *b = &p->ir->bufs.p[p->kernels.p[kernel].bufs.p[buffer]];
   const CallPlace at = call_place(p, kernel, buffer);
   const bool state = b->kind == BUF_STATE || b->kind == BUF_NEXT;
-  const int64_t bytes = at.at + (state ? p->memory.state_at : 0);
   const bool numbered = state || b->kind == BUF_INPUT || b->kind == BUF_OUTPUT;
-  sb_printf(&t->places, "  { %s, %lld, %lld },\n", memory_name(b->kind), numbered ? (long long)at.slot : 0, (long long)bytes);
-  t->nplaces++;
+  return (tgcrt_place){ memory_of(b->kind), numbered ? (uint32_t)at.slot : 0,
+                        (uint64_t)(at.at + (state ? p->memory.state_at : 0)) };
 }
 
-static void note_needs(const Plan *p, const Launch *l, DeviceNeeds *needs) {
-  for (size_t i = 0; i < l->prog.n; i++) needs->f64 |= node(p->ir, l->prog.p[i])->dt == DT_F64;
-  if (launch_threads(l) > needs->block) needs->block = launch_threads(l);
-  if (l->shared_bytes > needs->shared_bytes) needs->shared_bytes = l->shared_bytes;
+static void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
+  for (size_t i = 0; i < l->prog.n; i++)
+    if (node(p->ir, l->prog.p[i])->dt == DT_F64) t->needs |= TGCRT_NEEDS_F64;
+  if (launch_threads(l) > t->block) t->block = launch_threads(l);
+  if (l->shared_bytes > t->shared_bytes) t->shared_bytes = l->shared_bytes;
 }
 
-static void put_launch(const Plan *p, size_t k, size_t index, const Launch *l, void *arg) {
+static void add_launch(const Plan *p, size_t k, size_t index, const Launch *l, void *arg) {
   Tables *t = arg;
   const Kernel *kernel = &p->kernels.p[k];
   uint8_t *use = buffer_uses(p->ir, l->prog.p, l->prog.n);
-  const size_t first = t->nplaces, function = function_number(t, kernel->code, index);
+  tgcrt_launch row = { .function = function_number(p, t, kernel->code, index), .first = (uint32_t)t->out->places.n };
   for (size_t i = 0; i < kernel->bufs.n; i++)
-    if (use[kernel->bufs.p[i]]) put_place(p, k, i, t);
-  sb_printf(&t->launches, "  { %zu, %zu, %zu, { %lld, %lld, %lld }, { %lld, %lld, %lld } },\n", function, first,
-            t->nplaces - first, (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
-            (long long)l->block[1], (long long)l->block[2]);
-  t->nlaunches++;
-  note_needs(p, l, &t->needs);
+    if (use[kernel->bufs.p[i]]) VEC_PUSH(&t->out->places, place_of(p, k, i));
+  row.n = (uint32_t)t->out->places.n - row.first;
+  for (int i = 0; i < 3; i++) row.grid[i] = (uint32_t)l->grid[i], row.block[i] = (uint32_t)l->block[i];
+  VEC_PUSH(&t->out->launches, row);
+  note_needs(p, l, t->out);
   free(use);
 }
 
@@ -89,17 +86,54 @@ static int64_t values_bytes(const GIO *v, size_t n) {
 }
 
 DeviceTables device_tables(const Plan *p) {
-  Arena *m = &p->ir->ctx->model;
-  Tables t = { 0 };
-  each_launch(p, put_launch, &t);
-  const int64_t values = values_bytes(p->g->inputs.p, graph_nin(p->g)) + values_bytes(p->g->outputs.p, graph_nout(p->g));
-  const DeviceTables out = { sb_keep(&t.launches, m), sb_keep(&t.places, m), sb_keep(&t.names, m), t.nlaunches,
-                             p->memory.arena_bytes + p->weights.bytes + values, t.needs };
+  DeviceTables out = { 0 };
+  Tables t = { .out = &out };
+  each_launch(p, add_launch, &t);
+  out.bytes = values_bytes(p->g->inputs.p, graph_nin(p->g)) + values_bytes(p->g->outputs.p, graph_nout(p->g)) +
+              p->memory.arena_bytes + p->weights.bytes;
   VEC_FREE(&t.functions);
   return out;
 }
 
-/* ---- the text of kernels ---- */
+void device_tables_free(DeviceTables *t) {
+  VEC_FREE(&t->launches);
+  VEC_FREE(&t->places);
+  VEC_FREE(&t->functions);
+}
+
+/* ---- as text ---- */
+const char *device_launches(Ctx *c, const DeviceTables *t) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < t->launches.n; i++) {
+    const tgcrt_launch *l = &t->launches.p[i];
+    sb_printf(&s, "  { %u, %u, %u, { %u, %u, %u }, { %u, %u, %u } },\n", l->function, l->first, l->n, l->grid[0], l->grid[1],
+              l->grid[2], l->block[0], l->block[1], l->block[2]);
+  }
+  return sb_keep(&s, &c->model);
+}
+
+const char *device_places(Ctx *c, const DeviceTables *t) {
+  static const char *const name[] = { "WORK", "WEIGHTS", "INPUT", "OUTPUT", "STATE", "NEXT" }; /* by TGCRT_PLACE_ */
+  Sb s = { 0 };
+  for (size_t i = 0; i < t->places.n; i++)
+    sb_printf(&s, "  { TGCRT_PLACE_%s, %u, %llu },\n", name[t->places.p[i].memory], t->places.p[i].number,
+              (unsigned long long)t->places.p[i].at);
+  return sb_keep(&s, &c->model);
+}
+
+const char *device_functions(Ctx *c, const DeviceTables *t) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < t->functions.n; i++) sb_printf(&s, "  \"%s\",\n", t->functions.p[i]);
+  return sb_keep(&s, &c->model);
+}
+
+/* Arithmetic as --precision and --denormals ask for it */
+const char *device_options(const Plan *p, bool keep_denormals) {
+  return arena_printf(&p->ir->ctx->model, "-cl-std=CL1.2%s%s",
+                      p->in->target->in_order ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+                      keep_denormals ? "" : " -cl-denorms-are-zero");
+}
+
 const char *string_literals(Ctx *c, const char *text) {
   Sb s = { 0 };
   for (const char *at = text; *at;) {

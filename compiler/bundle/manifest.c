@@ -267,11 +267,11 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
 
 /* What a device must have, and what it does; NULL: the code runs on the CPU. */
 static json_t *device_json(const Rendering *r) {
-  const DeviceNeeds *n = &r->device.needs;
+  const DeviceTables *t = &r->device;
   if (!r->o->backend->device) return NULL;
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "interface", r->o->backend->device, "bytes", (json_int_t)r->device.bytes,
-                   "launches", (json_int_t)r->device.nlaunches, "threads", (json_int_t)n->block, "shared_bytes",
-                   (json_int_t)n->shared_bytes, "f64", n->f64);
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "interface", r->o->backend->device, "bytes", (json_int_t)t->bytes,
+                   "launches", (json_int_t)t->launches.n, "threads", (json_int_t)t->block, "shared_bytes",
+                   (json_int_t)t->shared_bytes, "f64", (int)(t->needs & TGCRT_NEEDS_F64));
 }
 
 void bundle_manifest(const Rendering *r, Bundle *b) {

@@ -321,17 +321,17 @@ static const char *states_ll(const Rendering *r) { return state_text(r->p, r->o-
 
 /* ---- words of a device's bundle ---- */
 static const char *number_text(const Rendering *r, int64_t n) { return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)n); }
-static const char *launches_word(const Rendering *r) { return r->device.launches; }
-static const char *places_word(const Rendering *r) { return r->device.places; }
-static const char *functions_word(const Rendering *r) { return r->device.functions; }
-static const char *nlaunches_word(const Rendering *r) { return number_text(r, (int64_t)r->device.nlaunches); }
-static const char *block_word(const Rendering *r) { return number_text(r, r->device.needs.block); }
-static const char *shared_word(const Rendering *r) { return number_text(r, r->device.needs.shared_bytes); }
-static const char *needs_word(const Rendering *r) { return r->device.needs.f64 ? "TGCRT_NEEDS_F64" : "0"; }
+static const char *launches_word(const Rendering *r) { return device_launches(r->p->ir->ctx, &r->device); }
+static const char *places_word(const Rendering *r) { return device_places(r->p->ir->ctx, &r->device); }
+static const char *functions_word(const Rendering *r) { return device_functions(r->p->ir->ctx, &r->device); }
+static const char *nlaunches_word(const Rendering *r) { return number_text(r, (int64_t)r->device.launches.n); }
+static const char *block_word(const Rendering *r) { return number_text(r, r->device.block); }
+static const char *shared_word(const Rendering *r) { return number_text(r, r->device.shared_bytes); }
+static const char *needs_word(const Rendering *r) { return r->device.needs & TGCRT_NEEDS_F64 ? "TGCRT_NEEDS_F64" : "0"; }
 static const char *source_word(const Rendering *r) { return string_literals(r->p->ir->ctx, (const char *)r->code.p); }
 static const char *pragmas_word(const Rendering *r) {
   Sb s = { 0 };
-  if (r->device.needs.f64) sb_puts(&s, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (r->device.needs & TGCRT_NEEDS_F64) sb_puts(&s, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
   if (r->p->in->target->in_order) sb_puts(&s, "#pragma OPENCL FP_CONTRACT OFF\n");
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
@@ -349,12 +349,7 @@ static const char *gather_word(const Rendering *r) {
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 static const char *device_bytes_word(const Rendering *r) { return number_text(r, r->device.bytes); }
-/* Arithmetic as --precision and --denormals ask for it */
-static const char *options_word(const Rendering *r) {
-  const bool strict = r->p->in->target->in_order;
-  return arena_printf(&r->p->ir->ctx->model, "-cl-std=CL1.2%s%s", strict ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-                      r->o->keep_denormals ? "" : " -cl-denorms-are-zero");
-}
+static const char *options_word(const Rendering *r) { return device_options(r->p, r->o->keep_denormals); }
 
 static const MadeWord made_words[] = {
   { "launches", launches_word },
@@ -400,7 +395,7 @@ static const MadeWord made_words[] = {
 /* Host memory of a context. An arena of no bytes would be a null pointer to some callers. */
 static int64_t bundle_arena(const Plan *p, const Rendering *r) {
   if (r->o->backend->device)
-    return (int64_t)r->o->backend->host_bytes(r->device.nlaunches, graph_nin(p->g), graph_nout(p->g), p->memory.states.n);
+    return (int64_t)r->o->backend->host_bytes(r->device.launches.n, graph_nin(p->g), graph_nout(p->g), p->memory.states.n);
   return p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
 }
 
@@ -521,6 +516,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   add_files(&r, &(WordSet){ words, made_words, &r }, weights_file, b);
   bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);
+  device_tables_free(&r.device);
 }
 
 void bundle_free(Bundle *b) { VEC_FREE(&b->files); }
