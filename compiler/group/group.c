@@ -591,7 +591,7 @@ void step_groups(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
   const Groups which = p->in->groups;
   (void)unused;
-  if (which == GROUPS_NONE) return;
+  if (which == GROUPS_NONE || p->in->target->dev) return; /* a launch is one kernel */
   size_t n = p->kernels.n;
   Member *m = xmalloc((n + 1) * sizeof *m);
   for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
