@@ -276,6 +276,8 @@ typedef struct Stamps {
   double *at;                                             /* ms, one run after another */
   size_t room;                                            /* for so many runs, then again from the start; 0: for all */
   Spans *spans;                                           /* of the last run of a block */
+  const int *kernel;                                      /* of each launch of a device, which takes the times; NULL: a CPU */
+  size_t launches;
 } Stamps;
 /* A child that opens a built bundle. ready: map, init, first run in ms, bytes of code. stamps: shared
  * memory for what the runs leave there; or NULL. */

@@ -28,7 +28,7 @@ OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "c",
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "rvibpt", "the machine to compile for, as compile takes it (native)")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
 OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a CPU, by LLVM's name, whose timings LLVM schedules for")
-OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibt",  "what writes the kernels: c, llvm or opencl (c)")
+OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibpt", "what writes the kernels: c, llvm or opencl (c); profile: c or opencl")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "RvBp",
        "the device that a bundle of --backend=opencl runs on: its number, as tgc devices lists it, or a part of its name")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",

@@ -341,6 +341,8 @@ static int check_effect(const Options *o) {
   if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
   if (o->device && o->backend && !b->device)
     return wrong(o, "--device has no effect with the backend %s: it runs on the CPU", b->name);
+  if (o->verb == VERB_profile && !b->is_c && !b->device)
+    return wrong(o, "profile knows no times of kernels of the backend %s", b->name);
   if (o->verb == VERB_tune && b->device)
     return wrong(o, "tune measures on CPUs only: schedules for --backend=%s are those of the model of cost", b->name);
   if (o->verb != VERB_compile) return -1;

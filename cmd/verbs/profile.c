@@ -1,8 +1,10 @@
 /* profile.c: tgc profile: where the time of a run goes. The bundle is compiled with a header for its
  * hooks (docs/bundle.md) that notes when each kernel begins, and each kernel's median is set against
  * what the machine could do: its multiply-adds at the rate that registers allow, its bytes at that of
- * reading as many bytes as the model has again and again, both measured right before. */
+ * reading as many bytes as the model has again and again, both measured right before. The driver of a
+ * device takes the times of its launches; what that device could do is not known. */
 #include "../cmd.h"
+#include "../../compiler/lower/lower.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +55,7 @@ static void fill_rows(Ctx *c, Profile *p) {
     }
     const Kernel *x = &p->plan->kernels.p[k];
     double bytes = (double)(x->bytes_read + x->bytes_written), flops = (double)x->flops;
-    double least = fmax(flops / p->peak.gflops, bytes / p->peak.read_gbs) * 1e-6;
+    double least = p->peak.gflops > 0 ? fmax(flops / p->peak.gflops, bytes / p->peak.read_gbs) * 1e-6 : 0;
     p->rows[k] = (Row){ (int)k, ms, flops / ms * 1e-6, bytes / ms * 1e-6, least / ms };
   }
   VEC_FREE(&times);
@@ -63,14 +65,18 @@ static void fill_rows(Ctx *c, Profile *p) {
 /* ---- reporting ---- */
 static void print_profile(const Profile *p) {
   const IR *ir = p->plan->ir;
-  printf("%zu kernels, %.4g ms for %s; peak %.4g GFLOP/s, reads %.4g GB/s; other processes kept %.2f CPUs busy\n",
-         p->plan->kernels.n, p->total, p->plan->in->target->isa, p->peak.gflops, p->peak.read_gbs, p->foreign);
+  printf("%zu kernels, %.4g ms for %s; ", p->plan->kernels.n, p->total, p->plan->in->target->isa);
+  if (p->peak.gflops > 0) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
+  else printf("times by its driver; ");
+  printf("other processes kept %.2f CPUs busy\n", p->foreign);
   puts("      us      %  GFLOP/s     GB/s  roof %  kernel");
   for (size_t i = 0; i < p->plan->kernels.n; i++) {
     const Row *r = &p->rows[i];
     const Kernel *k = &p->plan->kernels.p[r->kernel];
-    printf("%8.1f  %5.1f  %7.1f  %7.1f  %6.0f  k%d%s%s\n", r->ms * 1e3, r->ms / p->total * 100, r->gflops, r->gbs, r->roof * 100,
-           r->kernel, k->schedule && *k->schedule == ' ' ? "" : " ", k->schedule ? k->schedule : "");
+    printf("%8.1f  %5.1f  %7.1f  %7.1f  ", r->ms * 1e3, r->ms / p->total * 100, r->gflops, r->gbs);
+    if (p->peak.gflops > 0) printf("%6.0f", r->roof * 100);
+    else printf("%6s", "-");
+    printf("  k%d%s%s\n", r->kernel, k->schedule && *k->schedule == ' ' ? "" : " ", k->schedule ? k->schedule : "");
     const KernelOrigins *from = &p->from[r->kernel];
     for (int j = 0; j < from->n && j < NODES_SHOWN; j++) {
       printf(j ? "; " : "%*s", INDENT, "");
@@ -142,6 +148,20 @@ static void write_trace(Ctx *c, Profile *p) {
   if (bad) fail(c, EX_NOWRITE, "cannot write '%s'", p->o->trace);
 }
 
+static const int *kernel_of_launches(const Plan *p, size_t *n) {
+  VEC(int) all = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Launches launches = { 0 };
+    kernel_launches(p, &p->kernels.p[k], &launches);
+    for (size_t i = 0; i < launches.n; i++) VEC_PUSH(&all, (int)k);
+    launches_free(&launches);
+  }
+  *n = all.n;
+  const int *list = arena_dup(&p->ir->ctx->model, all.p, all.n * sizeof *all.p);
+  VEC_FREE(&all);
+  return list;
+}
+
 static void run_profile(Ctx *c, void *arg) {
   Profile *p = arg;
   const char *dir = plan_put(c, p->o, p->plan, p->scratch);
@@ -152,8 +172,11 @@ static void run_profile(Ctx *c, void *arg) {
   p->stamps = (Stamps){ .n = (int)n,
                         .at = shared_memory(c, (runs + TRIES) * n * sizeof(double)),
                         .spans = shared_memory(c, sizeof(Spans)) };
-  const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, hooks_write(c, p->scratch, p->stamps.n));
-  p->peak = peak_measure(c, p->o, p->scratch, p->plan->in->target, threads, p->f.arena_bytes + p->f.weight_bytes);
+  const bool device = p->plan->in->backend->device;
+  if (device) p->stamps.kernel = kernel_of_launches(p->plan, &p->stamps.launches);
+  const char *hooks = device ? NULL : hooks_write(c, p->scratch, p->stamps.n);
+  const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, hooks);
+  if (!device) p->peak = peak_measure(c, p->o, p->scratch, p->plan->in->target, threads, p->f.arena_bytes + p->f.weight_bytes);
   worker_model(c, &p->worker, dir, so, &p->f, threads, p->in, &p->stamps);
   Reals times = { 0 };
   Load from = load_now((Worker *[]){ &p->worker }, 1);
