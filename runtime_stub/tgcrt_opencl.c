@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #define CL_CALL __stdcall
 #else
@@ -140,6 +141,7 @@ static void library_find(void *library, const char *name, void *function) {
   FARPROC p = GetProcAddress((HMODULE)library, name);
   memcpy(function, &p, sizeof p);
 }
+static long exchange(volatile long *p, long value) { return InterlockedExchange(p, value); }
 static uint64_t now_us(void) {
   LARGE_INTEGER t, unit;
   QueryPerformanceCounter(&t);
@@ -160,6 +162,7 @@ static void library_find(void *library, const char *name, void *function) {
   void *p = dlsym(library, name);
   memcpy(function, &p, sizeof p);
 }
+static long exchange(volatile long *p, long value) { return __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL); }
 static uint64_t now_us(void) {
   struct timespec t = { 0, 0 };
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -256,12 +259,12 @@ static void device_text(const Cl *cl, void *device, uint32_t what, char *text, s
   if (cl->clGetDeviceInfo(device, what, n - 1, text, NULL)) text[0] = 0;
 }
 
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 static int contains(const char *text, const char *part) {
   for (; *text; text++) {
     size_t i = 0;
-    while (part[i] && small(text[i]) == small(part[i])) i++;
+    while (part[i] && lower(text[i]) == lower(part[i])) i++;
     if (!part[i]) return 1;
   }
   return 0;
@@ -399,6 +402,19 @@ static int take_queue(const Cl *cl, tgcrt_device *d) {
   return refused(d, result, "the queue", TGCRT_DEVICE);
 }
 
+/* PoCL begins when a program first asks for its devices. A second thread that asks meanwhile finds none, or broken ones. So
+ * one thread at a time looks for devices; this is the only variable that contexts share. */
+static volatile long opening;
+
+static int lock_open(int64_t ms) {
+  const uint64_t begun = now_us();
+  while (exchange(&opening, 1)) {
+    if (now_us() - begun >= (uint64_t)ms * 1000) return TGCRT_BUSY;
+    sleep_us(100);
+  }
+  return TGCRT_OK;
+}
+
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open) {
   static const tgcrt_device nothing = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 };
   Cl cl;
@@ -408,12 +424,15 @@ int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_de
   d.name = NULL; /* it is the caller's, and may go */
   *open = nothing;
   if (d.wait_ms <= 0) d.wait_ms = 60000;
+  status = lock_open(d.wait_ms);
+  if (status) return status;
   status = load(&cl, &d);
   if (!status && d.queue) status = ask_queue(&cl, &d);
   else if (!status && d.context && !d.device) status = ask_context(&cl, &d);
   else if (!status && !d.device) status = choose(&cl, &d, name && *name ? name : NULL, &d.device);
   if (!status) status = fits(&cl, net, &d);
   if (!status) status = take_queue(&cl, &d);
+  exchange(&opening, 0);
   if (!status) *open = d;
   return status;
 }
@@ -598,7 +617,7 @@ static size_t place_at(const Session *s, const tgcrt_net *net, const tgcrt_place
 }
 
 /* Argument i of a launch's buffers: the memory, if it is named, and the bytes from its beginning on. */
-static int32_t bind(const Session *s, const tgcrt_net *net, size_t launch, uint32_t i, void *memory) {
+static int32_t set_buffer(const Session *s, const tgcrt_net *net, size_t launch, uint32_t i, void *memory) {
   const uint64_t at = place_at(s, net, &net->places[net->launches[launch].first + i]);
   int32_t result = 0;
   if (memory) result = s->cl.clSetKernelArg(s->kernels[launch], 2 * i, sizeof memory, &memory);
@@ -606,16 +625,18 @@ static int32_t bind(const Session *s, const tgcrt_net *net, size_t launch, uint3
 }
 
 /* Inputs and outputs of all launches */
-static int32_t bind_values(Session *s, const tgcrt_net *net, void *const *in, void *const *out) {
+static int32_t set_values(Session *s, const tgcrt_net *net, void *const *in, void *const *out) {
   int32_t result = 0;
   size_t k;
   uint32_t i;
   for (k = 0; k < net->nlaunches; k++)
     for (i = 0; i < net->launches[k].n && !result; i++) {
       const tgcrt_place *p = &net->places[net->launches[k].first + i];
-      /* the caller gives no buffer of a value without elements */
-      if (p->memory == TGCRT_PLACE_INPUT) result = bind(s, net, k, i, in[p->number] ? in[p->number] : s->inputs[p->number]);
-      if (p->memory == TGCRT_PLACE_OUTPUT) result = bind(s, net, k, i, out[p->number] ? out[p->number] : s->outputs[p->number]);
+      void *buffer;
+      if (p->memory != TGCRT_PLACE_INPUT && p->memory != TGCRT_PLACE_OUTPUT) continue;
+      buffer = p->memory == TGCRT_PLACE_INPUT ? in[p->number] : out[p->number];
+      if (!buffer) buffer = (p->memory == TGCRT_PLACE_INPUT ? s->inputs : s->outputs)[p->number]; /* it has no elements */
+      result = set_buffer(s, net, k, i, buffer);
     }
   return result;
 }
@@ -640,7 +661,7 @@ static int make_kernels(Session *s, const tgcrt_net *net) {
     for (i = 0; i < l->n && !result; i++) {
       const uint8_t memory = net->places[l->first + i].memory;
       if (memory == TGCRT_PLACE_INPUT || memory == TGCRT_PLACE_OUTPUT) continue;
-      result = bind(s, net, k, i, memory == TGCRT_PLACE_WEIGHTS ? s->weights : s->work);
+      result = set_buffer(s, net, k, i, memory == TGCRT_PLACE_WEIGHTS ? s->weights : s->work);
     }
     if (result) return refused(&s->device, result, name, TGCRT_BUILD);
   }
@@ -732,7 +753,7 @@ static int32_t launch(Session *s, const tgcrt_net *net, size_t k, void **event) 
   int32_t result = 0;
   for (b = 0; b < l->n && !result; b++)
     if (net->places[l->first + b].memory >= TGCRT_PLACE_STATE && net->states[net->places[l->first + b].number].slots > 1)
-      result = bind(s, net, k, b, NULL);
+      result = set_buffer(s, net, k, b, NULL);
   for (i = 0; i < 3; i++) local[i] = l->block[i], global[i] = local[i] * l->grid[i];
   return result ? result : s->cl.clEnqueueNDRangeKernel(s->queue, s->kernels[k], 3, NULL, global, local, 0, NULL, event);
 }
@@ -768,7 +789,7 @@ static int check_values(const size_t *bytes, size_t n, const void *const *p) {
 }
 
 static int enqueue_values(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
-  int32_t result = s->bound ? 0 : bind_values(s, net, s->inputs, s->outputs);
+  int32_t result = s->bound ? 0 : set_values(s, net, s->inputs, s->outputs);
   size_t i;
   s->bound = !result;
   for (i = 0; i < net->ninputs && !result; i++) result = put_bytes(s, s->inputs[i], 0, in[i], net->input_bytes[i]);
@@ -820,7 +841,7 @@ int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *co
   if (!status) status = check_buffers(s, net->output_bytes, net->noutputs, out);
   if (status) return status;
   s->bound = 0;
-  result = bind_values(s, net, in, out);
+  result = set_values(s, net, in, out);
   if (!result) result = enqueue(s, net, NULL);
   return result ? lose(s, result, "a run") : mark(s);
 }

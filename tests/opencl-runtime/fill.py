@@ -79,7 +79,7 @@ def files(folder, states=True, **more):
         "functions": "".join(f'  "{f}",\n' for f in FUNCTIONS), "places": places, "launches": launches,
         "input_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in INPUTS),
         "output_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in OUTPUTS),
-        "options": "-cl-std=CL1.2", "work_bytes": str(WORK_BYTES), "needs": "0", "max_block": "8", "shared_bytes": "16",
+        "options": "-cl-std=CL1.2", "work_bytes": str(WORK_BYTES), "needs": "NEEDS", "max_block": "8", "shared_bytes": "16",
         "gather_v": "".join(f"  inputs[{i}] = in->{r[0]};\n" for i, r in enumerate(INPUTS)) +
                     "".join(f"  outputs[{i}] = out->{r[0]};\n" for i, r in enumerate(OUTPUTS)),
         "value_declarations": "".join(v[0] for v in value_words), "value_functions": "".join(v[1] for v in value_words),

@@ -1,0 +1,401 @@
+/* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once: what the functions return, that nothing
+ * of the driver's stays behind, and that nothing waits for ever. errors calls | queue | unfit | names | limits | logs | cache FILE | threads | open */
+#include "fake.h"
+#include "model.h"
+#include <pthread.h>
+
+static Fake *driver;
+static void (*defaults)(void);
+static Model m;
+
+static void find_driver(void) {
+  void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
+  CHECK(lib);
+  symbol(lib, "fake", &driver);
+  symbol(lib, "fake_defaults", &defaults);
+  defaults();
+}
+
+static const tgcrt_device *asked(void) {
+  static tgcrt_device d;
+  memset(&d, 0, sizeof d);
+  d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
+  return &d;
+}
+
+/* ---- one call fails ---- */
+static const char *step; /* where a scenario ended */
+static int after;        /* what the run after it returned */
+
+/* All functions, one after another, until one fails */
+static int scenario(void *queue) {
+  unsigned char saved[NET_STATE_BYTES];
+  float total[N];
+  uint64_t times[NET_LAUNCHES];
+  tgcrt_device d = *asked();
+  int status;
+  model_prepare(&m);
+  after = TGCRT_UNREADY;
+  d.queue = queue;
+  d.cache = "/nowhere/at/all";
+  step = "open";
+  if ((status = net_open(&m.ctx, &d))) return status;
+  step = "init";
+  if ((status = model_init(&m))) return status;
+#define STEP(name, call) step = name; if ((status = call)) goto end
+  STEP("run", net_run_v(&m.ctx, m.in, m.out));
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* it moves the window back */
+  STEP("get", net_state_get(&m.ctx, 1, total));
+  STEP("put", net_state_put(&m.ctx, 0, total));
+  STEP("save", net_state_save(&m.ctx, saved));
+  STEP("load", net_state_load(&m.ctx, saved));
+  STEP("reset", net_state_reset(&m.ctx));
+  STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
+  for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
+  int32_t unused = driver->fail_at; /* these are the caller's */
+  driver->fail_at = 0;
+  void *(*create)(void *, uint64_t, size_t, void *, int32_t *);
+  int32_t (*release)(void *);
+  void *lib = dlopen("libOpenCL.so.1", RTLD_NOW), *buffers[5], *in[3] = { NULL, NULL, NULL };
+  symbol(lib, "clCreateBuffer", &create);
+  symbol(lib, "clReleaseMemObject", &release);
+  const int calls = driver->calls;
+  int32_t result;
+  for (int i = 0; i < 5; i++) buffers[i] = create(m.ctx.device.context, 1, 64, NULL, &result);
+  driver->calls = calls, driver->fail_at = unused;
+  in[0] = buffers[3], in[1] = buffers[4];
+  step = "run_on";
+  status = net_run_on(&m.ctx, in, buffers);
+  if (!status) status = net_run_on(&m.ctx, in, buffers);
+  step = status ? step : "sync";
+  if (!status) status = net_sync(&m.ctx, 20);
+  const int called = driver->calls;
+  unused = status ? 0 : driver->fail_at; /* where nothing has failed, a call of close does */
+  driver->fail_at = 0;
+  if (status) after = net_run_v(&m.ctx, m.in, m.out);
+  for (int i = 0; i < 5; i++) release(buffers[i]);
+  driver->calls = called, driver->fail_at = unused;
+  return status;
+end:
+  driver->fail_at = 0;
+  after = net_run_v(&m.ctx, m.in, m.out);
+  return status;
+}
+
+/* What a call's failure makes of a function: with an error of memory, and with another; -1: it succeeds */
+typedef struct Row { const char *call, *steps; int memory, other, lost; } Row;
+static const Row rows[] = {
+  { "clGetPlatformIDs", "open", TGCRT_DEVICE, TGCRT_DEVICE, 0 },
+  { "clGetDeviceIDs", "open", TGCRT_DEVICE, TGCRT_DEVICE, 0 },
+  { "clGetDeviceInfo", NULL, TGCRT_DEVICE, TGCRT_DEVICE, 0 },
+  { "clGetCommandQueueInfo", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
+  { "clRetainContext", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
+  { "clRetainCommandQueue", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
+  { "clCreateContext", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
+  { "clCreateCommandQueue", "open profile", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
+  { "clCreateProgramWithSource", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
+  { "clBuildProgram", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
+  { "clGetProgramInfo", NULL, -1, -1, 0 },
+  { "clCreateBuffer", "init", TGCRT_MEMORY, TGCRT_MEMORY, 0 },
+  { "clCreateKernel", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
+  { "clGetKernelWorkGroupInfo", "init", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
+  { "clGetMemObjectInfo", "run_on", TGCRT_ARGUMENT, TGCRT_ARGUMENT, 0 },
+  { "clRelease", NULL, -1, -1, 0 },
+  { "clSetKernelArg", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
+  { "cl", NULL, TGCRT_MEMORY, TGCRT_LOST, 1 }, /* in a run, or for a state; in init there is no run after it */
+};
+
+static const Row *row_of(const char *call) {
+  const Row *r = rows;
+  while (strncmp(call, r->call, strlen(r->call)) || (r->steps && !strstr(r->steps, step))) r++;
+  return r;
+}
+
+static void each_call(void *queue, int live) {
+  static const int32_t errors[] = { -5, -36, -9999 };
+  int calls;
+  defaults();
+  CHECK(!scenario(queue) && !net_close(&m.ctx) && driver->live == live);
+  calls = driver->calls;
+  for (int at = 1; at <= calls; at++)
+    for (int e = 0; e < 3; e++) {
+      defaults();
+      driver->fail_at = at, driver->error = errors[e];
+      int status = scenario(queue), closed = net_close(&m.ctx);
+      const Row *r = row_of(driver->failed ? driver->failed : "cl");
+      const int want = e ? r->other : r->memory;
+      /* some questions about a device need no answer: its name, its type, how much memory it has */
+      const int may = !strcmp(r->call, "clGetDeviceInfo");
+      if (!driver->failed || (status != (want < 0 ? 0 : want) && !(may && !status)) || closed || driver->live != live ||
+          (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
+        fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; %s\n", at,
+                driver->failed, errors[e], step, status, want, after, closed, driver->live - live, m.log);
+        exit(1);
+      }
+    }
+  printf("%d calls\n", calls);
+}
+
+static void calls(void) { each_call(NULL, 0); }
+
+/* on the caller's queue */
+static void queue(void) {
+  void *(*create)(void *, void *, uint64_t, int32_t *);
+  int32_t result, (*release)(void *), (*release_context)(void *);
+  void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
+  static Model mine;
+  model_prepare(&mine);
+  CHECK(!net_open(&mine.ctx, NULL));
+  symbol(lib, "clCreateCommandQueue", &create);
+  symbol(lib, "clReleaseCommandQueue", &release);
+  symbol(lib, "clReleaseContext", &release_context);
+  void *q = create(mine.ctx.device.context, mine.ctx.device.device, 0, &result);
+  CHECK(!net_close(&mine.ctx) && driver->live == 2);
+  each_call(q, 2);
+  release(q);
+  CHECK(!driver->live);
+}
+
+/* ---- devices that do not fit, limits of time, logs ---- */
+static int opened(const char *name) { /* and initialised, and run, and closed */
+  tgcrt_device d = *asked();
+  int status;
+  model_prepare(&m);
+  d.name = name;
+  status = net_open(&m.ctx, &d);
+  if (!status) status = model_init(&m);
+  if (!status) status = net_run_v(&m.ctx, m.in, m.out);
+  if (status) CHECK(*m.log);
+  CHECK(!net_close(&m.ctx) && !driver->live);
+  return status;
+}
+
+static void unfit(void) {
+#define UNFIT(field, value, status) defaults(); driver->field = value; CHECK(opened(NULL) == (status))
+  UNFIT(platforms, 0, TGCRT_DEVICE);
+  UNFIT(devices, 0, TGCRT_DEVICE);
+  UNFIT(version, "OpenCL 1.1 fake", TGCRT_DEVICE);
+  UNFIT(version, "OpenCL 3.0 fake", TGCRT_OK);
+  UNFIT(version, "", TGCRT_DEVICE);
+  UNFIT(max_group, 7, TGCRT_DEVICE);
+  UNFIT(max_size, 7, TGCRT_DEVICE);
+  UNFIT(kernel_group, 7, TGCRT_DEVICE);
+  UNFIT(local_bytes, 15, TGCRT_DEVICE);
+  UNFIT(little, 0, TGCRT_DEVICE);
+  UNFIT(available, 0, TGCRT_DEVICE);
+  UNFIT(compiler, 0, TGCRT_DEVICE);
+  UNFIT(max_alloc, 383, TGCRT_MEMORY);
+  UNFIT(max_alloc, 384, TGCRT_OK);
+  UNFIT(global_bytes, NET_DEVICE_BYTES - 1, TGCRT_MEMORY);
+  UNFIT(global_bytes, NET_DEVICE_BYTES, TGCRT_OK);
+  const int needs = NEEDS; /* what this net needs */
+  UNFIT(doubles, 0, needs ? TGCRT_DEVICE : TGCRT_OK);
+  UNFIT(extensions, "cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product_not", needs ? TGCRT_DEVICE : TGCRT_OK);
+  UNFIT(extensions, "cl_khr_integer_dot_product cl_khr_fp16 cl_khr_fp16", needs ? TGCRT_DEVICE : TGCRT_OK);
+  UNFIT(extensions, "cl_khr_subgroups cl_khr_fp16_more cl_khr_integer_dot_product", needs ? TGCRT_DEVICE : TGCRT_OK);
+  UNFIT(extensions, "cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product", TGCRT_OK);
+}
+
+static int number_of(const char *name) { /* of the device that is opened */
+  tgcrt_device d = *asked();
+  int (*info)(void *, uint32_t, size_t, void *, size_t *);
+  char text[200] = "";
+  d.name = name;
+  if (net_open(&m.ctx, &d)) return -1;
+  symbol(dlopen("libOpenCL.so.1", RTLD_NOW), "clGetDeviceInfo", &info);
+  CHECK(!info(m.ctx.device.device, 0x102b, sizeof text, text, NULL) && !net_close(&m.ctx));
+  return atoi(strrchr(text, ' '));
+}
+
+static void names(void) {
+  defaults();
+  model_prepare(&m);
+  driver->platforms = 3, driver->devices = 2;
+  CHECK(number_of(NULL) == 0 && number_of("") == 0 && number_of("0") == 0 && number_of("5") == 5 && number_of("6") == -1);
+  CHECK(number_of("fAKE 9000 NO. 3") == 3 && number_of("9000") == -1 && number_of("fake") == 0 && number_of("fake 9001") == -1);
+  driver->gpu = 4;
+  CHECK(number_of(NULL) == 4 && number_of("1") == 1);
+  setenv("NET_DEVICE", "no. 2", 1);
+  CHECK(number_of(NULL) == 2 && number_of("1") == 1 && number_of("") == 2);
+  setenv("NET_DEVICE", "", 1);
+  CHECK(number_of(NULL) == 4);
+  unsetenv("NET_DEVICE");
+}
+
+static void limits(void) {
+  float total[N];
+  uint64_t times[NET_LAUNCHES];
+  const int32_t failed[] = { -5, -14, -9999 };
+  tgcrt_device d = *asked();
+  defaults();
+  model_prepare(&m);
+  driver->event_state = 1; /* the device hangs */
+  CHECK(!net_open(&m.ctx, &d) && model_init(&m) == TGCRT_BUSY && !net_close(&m.ctx) && !driver->live);
+  driver->event_state = 0;
+  CHECK(!net_open(&m.ctx, &d) && !model_init(&m));
+  driver->event_state = 1;
+  CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY && net_sync(&m.ctx, 0) == TGCRT_BUSY && net_sync(&m.ctx, 5) == TGCRT_BUSY);
+  CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_BUSY && !net_state_reset(&m.ctx) && net_close(&m.ctx) == TGCRT_BUSY);
+  driver->event_state = 0;
+  CHECK(!net_sync(&m.ctx, 0) && !net_run_v(&m.ctx, m.in, m.out));
+  driver->event_state = 1, driver->guard = 1;
+  for (int i = 0; i < TGCRT_DEVICE_RUNS; i++) {
+    CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY);
+    driver->guard = 0; /* only the first one has clamped an index */
+  }
+  const int launches = driver->launches;
+  CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY && driver->launches == launches);
+  driver->event_state = 0;
+  CHECK(net_sync(&m.ctx, 0) == TGCRT_INDEX && !net_sync(&m.ctx, 0) && !net_run_v(&m.ctx, m.in, m.out));
+  driver->guard = 7;
+  CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_INDEX && !net_close(&m.ctx) && !driver->live);
+  for (int i = 0; i < 3; i++) {
+    defaults();
+    CHECK(!net_open(&m.ctx, asked()) && !model_init(&m));
+    driver->event_state = failed[i]; /* the command fails when it runs */
+    CHECK(net_run_v(&m.ctx, m.in, m.out) == (i ? TGCRT_LOST : TGCRT_MEMORY));
+    driver->event_state = 0;
+    CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && net_sync(&m.ctx, 0) == TGCRT_LOST);
+    CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_LOST && net_state_put(&m.ctx, 0, total) == TGCRT_LOST);
+    CHECK(net_state_reset(&m.ctx) == TGCRT_LOST && net_profile(&m.ctx, m.in, m.out, times) == TGCRT_LOST);
+    CHECK(!net_close(&m.ctx) && !driver->live);
+  }
+  defaults();
+  CHECK(!net_open(&m.ctx, asked()) && !model_init(&m));
+  driver->event_state = 1;
+  CHECK(net_profile(&m.ctx, m.in, m.out, times) == TGCRT_BUSY);
+  driver->event_state = 0;
+  CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && !net_close(&m.ctx) && !driver->live);
+}
+
+static void logs(void) { /* the whole of what the compiler says */
+  for (int at = 1;; at++) {
+    defaults();
+    driver->fail_at = at, driver->error = -11;
+    const int status = opened(NULL);
+    if (!driver->failed || strcmp(driver->failed, "clBuildProgram")) continue;
+    CHECK(status == TGCRT_BUILD && strstr(m.log, "net.cl:1: the fake compiler refuses this") && strlen(m.log) > 9000);
+    CHECK(strstr(m.log, "OpenCL error -11"));
+    return;
+  }
+}
+
+/* ---- built programs in a file ---- */
+static int built(const char *path) { /* 1: from the source, 0: from the file, 2: from the source after the file */
+  tgcrt_device d = *asked();
+  driver->sources = driver->binaries = 0;
+  model_prepare(&m);
+  d.cache = path;
+  CHECK(!net_open(&m.ctx, &d) && !model_init(&m) && !net_run_v(&m.ctx, m.in, m.out) && !net_close(&m.ctx) && !driver->live);
+  CHECK(driver->sources + driver->binaries == 1 || (driver->sources && driver->binaries));
+  return driver->sources + (driver->sources && driver->binaries);
+}
+
+static size_t file_bytes(const char *path) {
+  FILE *f = fopen(path, "rb");
+  long n = -1;
+  if (f && !fseek(f, 0, SEEK_END)) n = ftell(f);
+  if (f) fclose(f);
+  return (size_t)n;
+}
+
+static void spoil(const char *path, long at, size_t bytes) { /* a byte is another, or the file is shorter */
+  FILE *f = fopen(path, "rb");
+  unsigned char all[4096];
+  const size_t n = fread(all, 1, sizeof all, f);
+  fclose(f);
+  if (at >= 0) all[at] ^= 0x40;
+  f = fopen(path, "wb");
+  CHECK(fwrite(all, 1, at >= 0 ? n : bytes, f) && !fclose(f));
+}
+
+static void cache(const char *path) {
+  defaults();
+  remove(path);
+  CHECK(built(path) == 1 && built(path) == 0 && built(path) == 0);
+  const size_t bytes = file_bytes(path);
+  for (long at = 0; at < (long)bytes; at++) { /* whatever byte is wrong: it is built again, and kept again */
+    spoil(path, at, 0);
+    CHECK(built(path) == 1 && built(path) == 0);
+  }
+  for (size_t n = 1; n < bytes; n++) {
+    spoil(path, -1, n);
+    CHECK(built(path) == 1 && file_bytes(path) == bytes);
+  }
+  driver->driver = "1.1";
+  CHECK(built(path) == 1 && built(path) == 0);
+  driver->name = "Fake 9001";
+  CHECK(built(path) == 1 && built(path) == 0);
+  driver->version = "OpenCL 2.0 fake";
+  CHECK(built(path) == 1 && built(path) == 0);
+  driver->each_binary = -42; /* the driver refuses it */
+  CHECK(built(path) == 2);
+  driver->each_binary = 0;
+  CHECK(built(path) == 0);
+  CHECK(!remove(path));
+  driver->program_devices = 2;
+  CHECK(built(path) == 1 && file_bytes(path) == (size_t)-1);
+  driver->program_devices = 1;
+  CHECK(built("/nowhere/at/all") == 1 && built("") == 1);
+  for (int at = 1;; at++) { /* each call fails while there is a file */
+    static const char *const may[] = { "clCreateProgramWithBinary", "clBuildProgram", "clReleaseProgram" };
+    defaults();
+    CHECK(built(path) <= 1 && built(path) == 0);
+    driver->calls = 0;
+    CHECK(built(path) == 0);
+    const int calls = driver->calls;
+    if (at > calls) return;
+    driver->calls = 0, driver->fail_at = at, driver->error = -5;
+    tgcrt_device d = *asked();
+    model_prepare(&m);
+    d.cache = path;
+    int status = net_open(&m.ctx, &d);
+    if (!status) status = model_init(&m);
+    driver->fail_at = 0;
+    for (int i = 0; i < 3; i++) CHECK(!driver->failed || strcmp(driver->failed, may[i]) || !status);
+    CHECK(!net_close(&m.ctx) && !driver->live);
+  }
+}
+
+/* ---- threads ---- */
+static void *thread(void *arg) {
+  Model *x = (Model *)arg;
+  float total[N];
+  for (int k = 0; k < 20; k++) {
+    model_prepare(x);
+    CHECK(!model_init(x));
+    for (int i = 0; i < 20; i++) CHECK(!net_run_v(&x->ctx, x->in, x->out));
+    CHECK(!net_state_get(&x->ctx, 0, total) && !net_close(&x->ctx));
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  static Model x[3];
+  pthread_t t[3];
+  for (int i = 0; i < 3; i++) CHECK(!pthread_create(&t[i], NULL, thread, &x[i]));
+  for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
+  CHECK(!driver->live);
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "";
+  if (!strcmp(what, "open")) { /* without a driver */
+    model_prepare(&m);
+    const int status = net_open(&m.ctx, asked());
+    printf("%d %s\n", status, m.log);
+    CHECK(model_init(&m) == status && !net_close(&m.ctx));
+    return 0;
+  }
+  find_driver();
+  if (!strcmp(what, "calls")) calls();
+  else if (!strcmp(what, "queue")) queue();
+  else if (!strcmp(what, "unfit")) unfit();
+  else if (!strcmp(what, "names")) names();
+  else if (!strcmp(what, "limits")) limits();
+  else if (!strcmp(what, "logs")) logs();
+  else if (!strcmp(what, "cache") && argc == 3) cache(argv[2]);
+  else if (!strcmp(what, "threads")) threads();
+  else return 64;
+  return 0;
+}
