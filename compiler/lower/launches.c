@@ -1,24 +1,40 @@
-/* launches.c: the step `launches`: nests become a device program, by the schedule that is always legal.
+/* launches.c: the step `launches`: nests become a device program.
  *
- * Each value of a nest's ranges is a thread. The ranges are flattened: blocks of as many threads as all nests of the kernel
- * have. The threads that the last block has too many do nothing, by a gated loop around all that a thread does: a gate of
+ * A nest whose schedule says blocks or threads has them as ranges: its loops are those of the program. Any other one is run by the
+ * schedule that is always legal: each value of its ranges is a thread. The ranges are flattened: blocks of as many threads as the
+ * launch has. The threads that the last block has too many do nothing, by a gated loop around all that a thread does: a gate of
  * each store alone would let them load what is outside, or what another thread replaces in place. Reductions and serial loops
  * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch what others store
- * to are parts of one launch, one flat grid; a nest that does begins another launch.
+ * to are parts of one launch, one flat grid; a nest that does begins another launch. All blocks of a launch have as many threads
+ * as the largest: what a schedule has less is added as threads that store nothing.
  *
- * Why the threads of a launch do not meet: different values of a nest's ranges store at different places (docs/ir.md), and nests
- * that may meet are in different launches. interp/interp_threads.c is asked whether that is so (tests/device-programs).
+ * Why the threads of a launch do not meet: different values of a nest's ranges store at different places (docs/ir.md), of threads
+ * that have a value in common the first one stores it, and nests that may meet are in different launches.
+ * interp/interp_threads.c is asked whether that is so (tests/device-programs).
  *
- * needs: nests without opts   gives: Kernel.prog, the buffers it names, Kernel.schedule   keeps: the value of every element
- * breaks: Kernel.states, which is empty then */
+ * needs: nests with ranges of blocks and threads, or of loops only   gives: Kernel.prog, the buffers it names, Kernel.schedule
+ * keeps: the value of every element   breaks: Kernel.states, which is empty then */
+#include "../opt/opts.h"
 #include "lower.h"
+#include <stdlib.h>
+
+enum { FLAT_THREADS = 256 }; /* of a block by the schedule that is always legal */
 
 typedef struct Making {
   IR *ir;
+  const Device *d;
   Refs prog;
-  int64_t threads;         /* of each block */
   Refs stores, loads;      /* buffers + 1 that the launch has so far */
 } Making;
+
+/* A nest of the kernel, and the launch that it is a part of */
+typedef struct Part {
+  Ref nest;                /* with the threads of groups */
+  bool placed;             /* it has ranges of blocks and threads */
+  BlockThreads own;        /* what its schedule wants */
+  bool first;              /* of its launch */
+  int64_t threads;         /* of a block of the launch */
+} Part;
 
 /* ---- ranges of blocks and threads ---- */
 static bool is_serial(const IR *ir, Ref range) { return range_kind(node(ir, range)) == RK_SERIAL; }
@@ -138,42 +154,134 @@ static bool must_wait(Making *m, Ref nest) {
 }
 
 /* As many as the largest nest fills, but no more than the device takes: a power of two */
-static int64_t block_threads(const Plan *p, const Kernel *k) {
+static int64_t flat_threads(const IR *ir, const Device *d, const Part *part, size_t n) {
   int64_t most = 1, threads = 1;
-  for (size_t i = 0; i < k->states.n; i++) {
-    const Nest n = nest_open(p->ir, k->states.p[i].nest);
-    const int64_t values = values_of(p->ir, &n);
+  for (size_t i = 0; i < n; i++) {
+    const Nest nest = nest_open(ir, part[i].nest);
+    const int64_t values = part[i].placed ? 1 : values_of(ir, &nest);
     most = values > most ? values : most;
   }
-  const int64_t limit = p->in->target->dev->max_threads < 256 ? p->in->target->dev->max_threads : 256;
+  const int64_t limit = d->max_threads < FLAT_THREADS ? d->max_threads : FLAT_THREADS;
   while (threads < most && threads * 2 <= limit) threads *= 2;
   return threads;
 }
 
+/* The launches of the kernel: a nest begins another one if it must wait, or if blocks of one size do not serve it and those of
+ * the launch. */
+static void choose_launches(Making *m, Part *part, size_t n) {
+  const int64_t flat = flat_threads(m->ir, m->d, part, n);
+  int64_t shared = 0;
+  for (size_t i = 0, first = 0; i < n; i++) {
+    Part *p = &part[i];
+    const bool wait = must_wait(m, p->nest);
+    int64_t threads = i ? part[first].threads : 0; /* of the placed ones; 0: there are none */
+    const int64_t own = p->placed ? p->own.threads : threads, most = own > threads ? own : threads;
+    const bool fits = !own || !threads || (!(most % own) && !(most % threads));
+    p->first = !i || wait || !fits || shared + p->own.shared_bytes > m->d->shared_bytes;
+    if (p->first && i) {
+      m->stores.n = m->loads.n = 0;
+      must_wait(m, p->nest);
+    }
+    if (p->first) first = i, shared = 0;
+    shared += p->own.shared_bytes;
+    for (size_t k = first; k <= i; k++) part[k].threads = p->first ? own : most;
+    if (p->first && !p->placed) p->threads = 0;
+  }
+  for (size_t i = 0; i < n; i++)
+    if (!part[i].threads) part[i].threads = flat;
+}
+
+/* ---- nests with blocks and threads ---- */
+/* The store where those ranges have their first value */
+static Ref first_stores(IR *ir, Ref store, Ref gate) {
+  const Node *x = node(ir, store);
+  Ref src[4] = { 0 };
+  CHECK(x->op == OP_STORE);
+  for (int k = 0; k < 3; k++) src[k] = x->src[k];
+  src[3] = ix_and(ir, store_gate(x), gate);
+  return node_make(ir, OP_STORE, (DType)x->dt, x->lanes, 4, src, x->narg, x->arg, 0, NULL);
+}
+
+/* Of threads that store the same value, the first one stores it. */
+static Ref gate_store(IR *ir, Ref store, const Nest *n) {
+  const Ref index = store_index(node(ir, store));
+  Ref gate = 0;
+  for (int k = 0; k < n->n; k++)
+    if (range_is_thread(range_kind(node(ir, n->ranges[k]))) && !ix_uses(ir, index, n->ranges[k]))
+      gate = ix_and(ir, gate, ix_lt(ir, n->ranges[k], ix_const(ir, 1)));
+  return gate ? first_stores(ir, store, gate) : store;
+}
+
+/* The nest with all loops over blocks and threads, at least one of each */
+static Ref place_nest(IR *ir, const Part *p) {
+  Nest n = nest_open(ir, p->nest), to = { 0 };
+  const int64_t more = p->threads / p->own.threads;
+  for (int k = 0; k < n.n; k++)
+    if (range_kind(node(ir, n.ranges[k])) == RK_GRID) to.ranges[to.n++] = n.ranges[k];
+  if (!to.n) to.ranges[to.n++] = range_new(ir, 1, RK_GRID);
+  if (more > 1 || !p->own.n) to.ranges[to.n++] = range_new(ir, more, RK_LOCAL);
+  for (int k = 0; k < p->own.n; k++) to.ranges[to.n++] = p->own.range[k];
+  for (int k = 0; k < n.n; k++)
+    if (!range_is_place(range_kind(node(ir, n.ranges[k])))) to.ranges[to.n++] = n.ranges[k];
+  CHECK(to.n <= MAX_RANGES);
+  const Node *body = node(ir, n.store);
+  Refs stores = { 0 };
+  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) VEC_PUSH(&stores, gate_store(ir, body->src[k], &to));
+  to.store = body->op == OP_SINK ? node_with_src(ir, n.store, stores.p) : gate_store(ir, n.store, &to);
+  VEC_FREE(&stores);
+  return nest_close(ir, &to);
+}
+
+static Part open_part(IR *ir, Ref nest) {
+  Part p = { .nest = nest };
+  const Node *x = node(ir, nest);
+  for (int k = 1; k < x->nsrc; k++) p.placed |= range_is_place(range_kind(node(ir, x->src[k])));
+  const Ref threads = block_threads(ir, nest, &p.own);
+  p.placed |= p.own.n > 0; /* a group of its own */
+  if (p.placed) p.nest = threads;
+  return p;
+}
+
+static void put_part(Making *m, const Part *p, struct Shared *shared) {
+  IR *ir = m->ir;
+  if (p->placed) {
+    linear_nest(ir, place_nest(ir, p), &m->prog, shared);
+    return;
+  }
+  const Flat f = flatten(ir, p->nest, p->threads);
+  const size_t first = m->prog.n;
+  linear_nest(ir, f.nest, &m->prog, shared);
+  if (f.gate) gate_threads(ir, &m->prog, first, &f);
+}
+
 void step_launches(Plan *p, Kernel *k) {
   IR *ir = p->ir;
-  Making m = { .ir = ir, .threads = block_threads(p, k) };
+  Making m = { .ir = ir, .d = p->in->target->dev };
+  Part *part = xcalloc(k->states.n + 1, sizeof *part);
   struct Shared *shared = shared_open();
+  Sb text = { 0 };
+  for (size_t i = 0; i < k->states.n; i++) part[i] = open_part(ir, k->states.p[i].nest);
+  choose_launches(&m, part, k->states.n);
   for (size_t i = 0; i < k->states.n; i++) {
     ir->origin = node(ir, k->states.p[i].nest)->origin;
-    if (must_wait(&m, k->states.p[i].nest)) {
+    if (i && part[i].first) {
       const int64_t id = ir->next_range++;
       VEC_PUSH(&m.prog, node_make(ir, OP_BARRIER, DT_NONE, 1, 0, NULL, 1, &id, 0, NULL));
       shared_close(shared);
       shared = shared_open();
     }
-    const Flat f = flatten(ir, k->states.p[i].nest, m.threads);
-    const size_t first = m.prog.n;
-    linear_nest(ir, f.nest, &m.prog, shared);
-    if (f.gate) gate_threads(ir, &m.prog, first, &f);
+    put_part(&m, &part[i], shared);
+    if (i < k->nests.n) sb_puts(&text, k->nests.p[i].opts);
+    if (part[i].first) sb_printf(&text, " threads of a block: %lld", (long long)part[i].threads);
   }
   shared_close(shared);
   VEC_FREE(&k->prog);
   k->prog = m.prog;
   k->chunks = 1;
-  k->schedule = arena_printf(&ir->ctx->model, " threads of a block: %lld", (long long)m.threads);
+  k->schedule = sb_keep(&text, &ir->ctx->model);
   kernel_buffers(ir, k);
   VEC_FREE(&k->states);
   VEC_FREE(&m.stores);
   VEC_FREE(&m.loads);
+  free(part);
 }

@@ -6,16 +6,18 @@
  * inner loops) are listed depth first from what has effects, which keeps a load close to its first
  * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
  * innermost and a GET after. Reductions over the same ranges share the loops if they stand in the same loop and none needs
- * the result of another. The others get ranges of their own first.
+ * the result of another. The others get ranges of their own first. A reduction over the threads of a block is no loop: they
+ * exchange what they have in shared memory.
  *
  * needs: nests with only loops left (expand.c), of ops that the backend has (legalize.c)
  * gives: a program that ir_verify_program lets pass, the buffers it names, Kernel.schedule   keeps: the value of every element
  * breaks: Kernel.states, which is empty then */
+#include "../opt/opts.h"
 #include "lower.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LOOPS = 256 };
+enum { MAX_LOOPS = 256, MAX_PARTS_ADDED = 64 }; /* of a program; values that a thread combines of those of its group */
 
 typedef struct Loop {
   Ref range;
@@ -68,6 +70,11 @@ static int loop_add(Linear *l, Ref range, int parent) {
   CHECK(l->nloops < MAX_LOOPS);
   l->loop[l->nloops] = (Loop){ .range = range, .parent = parent, .depth = l->loop[parent].depth + 1 };
   return l->nloops++;
+}
+
+/* Threads of a block add what each of them has: a reduction over their ranges. */
+static bool over_threads(const Linear *l, const Node *x) {
+  return x->op == OP_RED && range_is_thread(range_kind(node(l->ir, red_range(x, 0))));
 }
 
 static int deeper(const Linear *l, int a, int b) { return l->loop[a].depth >= l->loop[b].depth ? a : b; }
@@ -140,7 +147,7 @@ static void make_loops(Linear *l, Apart *apart) {
   /* users before sources: an outer reduction's loops exist before those inside it */
   for (size_t i = n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
-    if (x->op != OP_RED) continue;
+    if (x->op != OP_RED || over_threads(l, x)) continue;
     int at = l->threads;
     for (size_t w = 0; w < ranges.n; w++)
       if (open[i * words + w / 64] >> w % 64 & 1) {
@@ -155,7 +162,11 @@ static void make_loops(Linear *l, Apart *apart) {
   VEC_FREE(&ranges);
 }
 
-static int red_parent(Linear *l, const Node *red) { return l->loop[loop_of(l, red_range(red, 0))].parent; }
+/* The loop in which a reduction's result is: of one over threads, where they have what they add, and in the threads' own code */
+static int red_parent(Linear *l, const Node *red) {
+  if (over_threads(l, red)) return deeper(l, l->threads, l->scope[pos_of(l, red_value(red))]);
+  return l->loop[loop_of(l, red_range(red, 0))].parent;
+}
 
 /* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
  * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
@@ -173,7 +184,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
   memset(feeds, 0, l->nodes.n);
   for (size_t i = l->nodes.n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
-    if (x->op == OP_RED) busy |= red_parent(l, x) == innermost;
+    if (x->op == OP_RED && !over_threads(l, x)) busy |= red_parent(l, x) == innermost;
     for (int k = 0; k < x->nsrc; k++)
       if (feeds[i] || x->op == OP_RED) feeds[pos_of(l, x->src[k])] = true;
   }
@@ -334,11 +345,118 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects in l
     if (l->loop[c].parent == loop && c != loop) open_effects(l, c, at, top);
 }
 
+/* ---- sums over threads ---- */
+/* The places of a thread in what a group shares. They are nodes of the nest, so that each is in the loop it belongs to. */
+typedef struct Group {
+  int64_t threads, size;   /* of the block, of the group */
+  int64_t firsts;          /* threads that add the parts of the others */
+  Ref part, sum;           /* elements: this thread's own, the one that it makes as one of the first */
+  Ref parts, sums;         /* where those of its group begin, for the first of them; for all */
+  Ref first;               /* the condition that it is one of them */
+} Group;
+
+static bool has_source(const Node *x, Ref r) {
+  for (int k = 1; k < x->nsrc; k++)
+    if (x->src[k] == r) return true;
+  return false;
+}
+
+/* all: the ranges of the nest */
+static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
+  Group g = { .threads = 1, .size = 1 };
+  Ref mine = ix_const(ir, 0), others = ix_const(ir, 0);
+  for (int k = 0; k < n; k++) {
+    const Node *r = node(ir, all[k]);
+    const bool member = has_source(red, all[k]);
+    if (!range_is_thread(range_kind(r))) continue;
+    Ref *to = member ? &mine : &others;
+    *to = ix_add(ir, ix_mul(ir, *to, range_extent(r)), all[k]);
+    g.threads *= range_extent(r);
+    if (member) g.size *= range_extent(r);
+  }
+  g.firsts = group_firsts(g.size);
+  g.parts = ix_add(ir, ix_mul(ir, others, g.size), mine);
+  g.part = g.parts;
+  g.sums = ix_mul(ir, others, g.firsts);
+  g.sum = ix_add(ir, g.sums, mine);
+  g.first = ix_lt(ir, mine, ix_const(ir, g.firsts));
+  return g;
+}
+
+/* The nodes of the places of all groups of the nest */
+static void group_places(IR *ir, Ref nest, Refs *out) {
+  const Node *x = node(ir, nest);
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *red = node(ir, all.p[i]);
+    if (red->op != OP_RED || !range_is_thread(range_kind(node(ir, red_range(red, 0))))) continue;
+    const Group g = group_of(ir, red, x->src + 1, x->nsrc - 1);
+    const Ref place[] = { g.part, g.sum, g.first };
+    for (int k = 0; k < 3; k++) VEC_PUSH(out, place[k]);
+    for (int64_t k = 0; k < g.size / g.firsts; k++) VEC_PUSH(out, ix_add(ir, g.part, ix_const(ir, k * g.firsts)));
+    for (int64_t k = 0; k < g.firsts; k++) VEC_PUSH(out, ix_add(ir, g.sums, ix_const(ir, k)));
+  }
+  VEC_FREE(&all);
+}
+
+static Ref shared_buffer(Linear *l, DType d, int64_t elems) {
+  const int64_t id = (int64_t)l->ir->bufs.n;
+  VEC_PUSH(&l->ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = d, .elems = elems, .offset = -1 }));
+  return put_leaf(l, node_make(l->ir, OP_BUFFER, d, 1, 0, NULL, 1, &id, 0, NULL));
+}
+
+static void put_barrier(Linear *l) {
+  const int64_t id = l->ir->next_range++;
+  put(l, OP_BARRIER, DT_NONE, 1, 0, NULL, 1, &id);
+}
+
+/* value[0..n), combined by halves; n is a power of two */
+static Ref combined(Linear *l, Op op, DType d, Ref *value, int64_t n) {
+  for (; n > 1; n /= 2)
+    for (int64_t i = 0; i < n / 2; i++) value[i] = put(l, op, d, 1, 2, (Ref[]){ value[i], value[i + n / 2] }, 0, NULL);
+  return value[0];
+}
+
+/* Threads of a group store what each of them has. Some of them combine a part of that each, and store it; then all combine these:
+ * always in the same order, with two barriers. Nobody who reads stands behind the next store: between them there is a
+ * barrier of this sum, also in a loop. */
+static Ref emit_group(Linear *l, Ref r) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, r);
+  const DType d = (DType)x->dt;
+  Ref ranges[MAX_RANGES], value[MAX_PARTS_ADDED];
+  int n = 0;
+  for (int k = 1; k < l->nloops; k++)
+    if (range_is_thread(range_kind(node(ir, l->loop[k].range)))) ranges[n++] = l->loop[k].range;
+  const Group g = group_of(ir, x, ranges, n);
+  const int64_t parts = g.size / g.firsts;
+  CHECK(parts <= MAX_PARTS_ADDED && g.firsts <= parts);
+  const Ref zero = c_int(ir, d, 0), mine = need(l, red_value(x)), first = need(l, g.first);
+  const Ref shared = shared_buffer(l, d, g.threads), sums = shared_buffer(l, d, g.threads / g.size * g.firsts);
+  put(l, OP_STORE, d, 1, 3, (Ref[]){ shared, need(l, g.part), mine }, 0, NULL);
+  put_barrier(l);
+  put_leaf(l, zero);
+  value[0] = mine;
+  for (int64_t k = 1; k < parts; k++) {
+    const Ref at = need(l, ix_add(ir, g.part, ix_const(ir, k * g.firsts)));
+    value[k] = put(l, OP_LOAD, d, 1, 4, (Ref[]){ shared, at, first, zero }, 0, NULL);
+  }
+  const Ref sum = combined(l, red_op(x), d, value, parts);
+  put(l, OP_STORE, d, 1, 4, (Ref[]){ sums, need(l, g.sum), sum, first }, 0, NULL);
+  put_barrier(l);
+  for (int64_t k = 0; k < g.firsts; k++)
+    value[k] = put(l, OP_LOAD, d, 1, 2, (Ref[]){ sums, need(l, ix_add(ir, g.sums, ix_const(ir, k))) }, 0, NULL);
+  l->done[pos_of(l, r)] = true;
+  return l->value[pos_of(l, r)] = combined(l, red_op(x), d, value, g.firsts);
+}
+
 static Ref need(Linear *l, Ref r) {
   IR *ir = l->ir;
   uint32_t i = pos_of(l, r);
   if (l->done[i]) return l->value[i];
   const Node *x = node(ir, r);
+  if (over_threads(l, x)) return emit_group(l, r);
   if (x->op == OP_RED) {
     emit_reduction(l, r);
     return l->value[i];
@@ -453,7 +571,11 @@ static void drop_node(Linear *l, Ref r) {
 /* A nest's nodes, and loops for all ranges; the innermost one of the nest. */
 static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   IR *ir = l->ir;
-  ir_toposort(ir, &nest, 1, &l->nodes);
+  Refs roots = { 0 };
+  group_places(ir, nest, &roots);
+  VEC_PUSH(&roots, nest);
+  ir_toposort(ir, roots.p, roots.n, &l->nodes);
+  VEC_FREE(&roots);
   l->nodes.n--; /* the NEST itself */
   const Node *parts = node(ir, n->store);
   if (parts->op == OP_SINK) drop_node(l, n->store); /* and its SINK, which is not last when ranges follow it */

@@ -17,7 +17,7 @@ STEP('P', stage,     NEST,   CPU, L_NEST,   "split ranges",        "nests that c
 STEP('W', pack,      NEST,   CPU, L_NEST,   "split ranges",        "rows of WeightPlan.packed",                           "lay out weights in the order they are read")
 STEP('D', number,    NEST,   ANY, L_NEST,   "split ranges",        "ranges numbered from the outside inwards",      "number ranges by place, which orders the terms of sums")
 STEP('M', match,     PLAN,   ANY, L_NEST,   "split ranges, packed weights", "Kernel.as: kernels that are skipped",  "find kernels that differ in their buffers only")
-STEP('X', expand,    NEST,   CPU, L_NEST,   "split ranges",        "vectors; ranges that are loops",                "make copies and lanes")
+STEP('X', expand,    NEST,   ANY, L_NEST,   "split ranges",        "vectors; ranges that are loops",                "make copies and lanes")
 STEP('U', shuffle,   NEST,   CPU, L_NEST,   "vectors",             "vectors of what lies side by side",             "replace single elements by shuffles of vectors")
 STEP('L', legalize,  NEST,   CPU, L_NEST,   "vectors",             "ops that the backend has, and functions",       "rewrite ops and lanes that the backend lacks")
 STEP('E', libm,      NEST,   CPU, L_NEST,   "ops that the backend has, and functions", "arithmetic",           "expand functions of libm that the backend lacks")

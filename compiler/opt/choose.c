@@ -36,12 +36,9 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
             s->key, from->name, wrong);
   }
   s->partial = false;
-  if (target_has_threads(p->in->target)) { /* opts are about cores and vectors */
-    s->from = "default";
-    return (Opts){ .n = 0 };
-  }
-  Nest n = nest_open(ir, nest);
   s->from = "heuristic";
+  if (target_has_threads(p->in->target)) return device_opts(ir, nest, p->in->target);
+  Nest n = nest_open(ir, nest);
   return heuristic_opts(ir, &n, p->in->target);
 }
 

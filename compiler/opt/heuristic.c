@@ -155,7 +155,8 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
       if (c < cost) cost = c, best = k;
     }
     if (best >= 0 && cost < scalar * lanes && m.access.n) {
-      o->opt[o->n++] = (Opt){ m.range[best], parts_of(ir, t, m.range[best], lanes, rows), lanes, true, false };
+      o->opt[o->n++] = (Opt){ .range = m.range[best], .unroll = parts_of(ir, t, m.range[best], lanes, rows), .lanes = lanes,
+                               .partial = true };
     }
     model_free(&m);
     VEC_FREE(&body);
@@ -227,10 +228,11 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
   for (int i = 0; i < m->nout; i++) {
     const int l = i == best.v ? best.lanes : 1;
     const int u = m->selects[i] ? (int)m->extent[i] : i == best.p ? best.up : i == best.q ? best.uq : 1;
-    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ m->range[i], u, l, false, false };
+    if (u > 1 || l > 1) o.opt[o.n++] = (Opt){ .range = m->range[i], .unroll = u, .lanes = l };
   }
   int parts = best.v >= m->nout && best.up * best.uq == 1 ? parts_of(ir, t, m->range[best.v], best.lanes, 1) : 1;
-  if (best.v >= m->nout) o.opt[o.n++] = (Opt){ m->range[best.v], parts, best.lanes, parts > 1, false };
+  if (best.v >= m->nout) o.opt[o.n++] =
+    (Opt){ .range = m->range[best.v], .unroll = parts, .lanes = best.lanes, .partial = parts > 1 };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m->range[best.v] : 0, rows, &o);
 
   /* so that neighbours share what they load, or shifts are by constants */
@@ -238,7 +240,8 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
     bool taken = false;
     for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
     bool word = m->extent[i] <= WORD && !taken && shifts_by(ir, red_value(node(ir, m->red)), m->range[i]);
-    if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] = (Opt){ m->range[i], (int)m->extent[i], 1, false, false };
+    if (!taken && (word || best.whole >> i & 1)) o.opt[o.n++] =
+      (Opt){ .range = m->range[i], .unroll = (int)m->extent[i], .lanes = 1 };
   }
   if (best.outer) o.moved[o.nmoved++] = (Move){ m->range[best.v], 0 };
   if (best.stage) o.staged = m->range[best.v];

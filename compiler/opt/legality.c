@@ -84,6 +84,11 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   return wrong;
 }
 
+const char *reduction_refuses(IR *ir, Ref r, const Target *t, const Opts *o) {
+  const Refs none = { 0 };
+  return check_reduction(ir, r, t, o, &none);
+}
+
 /* Statements after expansion, at most: every node once for each copy of the ranges it depends on, an access
  * that lanes do not walk one by one once a lane. */
 double opts_statements(IR *ir, Ref nest, const Opts *o) {
@@ -125,6 +130,8 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   Opts grouped = *given, *o = &grouped;
   const bool tiles = o->isa_op && o->isa_op->depth > 1;
   Refs borders = { 0 };
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].grid || o->opt[i].threads) return "the target has no blocks of threads";
   for (int i = 0; i < o->npeeled && !wrong; i++) wrong = peel_refuses(ir, nest, o->peeled[i]);
   if (wrong) return wrong;
   nest = peel_apply(ir, nest, o, &borders);
@@ -181,7 +188,7 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
 
 /* follows: its tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
-  const char *wrong = follows ? NULL : check_tiles(ir, nest, t, o);
+  const char *wrong = t->dev ? device_refuses(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
   bool tiles = false;
   int borders = 0;
   Remnants parts = { 0 };

@@ -172,6 +172,11 @@ static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
   return split(ir, root, &o, by);
 }
 
+Ref split_reductions(IR *ir, Ref nest, const Opt *o) {
+  Ref by[PARTS] = { 0 };
+  return split_whole(ir, nest, *o, by);
+}
+
 /* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */
 static void narrow_lanes(Opt *p, int64_t rest) {
   while (p->lanes > rest) p->lanes /= 2;
@@ -248,6 +253,7 @@ static void prepare(Plan *p, Kernel *k, size_t at) {
 }
 
 void step_rests(Plan *p, Kernel *k) {
+  if (p->in->target->dev) return; /* gates keep what is behind a range from memory */
   for (size_t at = 0; at < k->states.n; at++) { /* rests of rests included */
     Opts *o = k->states.p[at].opts;
     const int wanted = o->nparts;
@@ -264,6 +270,11 @@ void step_rests(Plan *p, Kernel *k) {
 static void tile(Plan *p, NestState *s) {
   IR *ir = p->ir;
   Opts *o = s->opts;
+  if (p->in->target->dev) {
+    s->nest = device_tile(ir, s->nest, o);
+    o->n = o->nmoved = 0;
+    return;
+  }
   s->nest = order(ir, s->nest, o, s->kept, true);
   if (o->staged) s->panel[0] = o->staged; /* also without a tile of its own */
   for (int i = 0; i < o->n; i++) {

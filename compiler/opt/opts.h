@@ -11,6 +11,8 @@ typedef struct Opt {
   int lanes;
   bool partial;            /* copies of a reduction have accumulators of their own: PARTIAL */
   bool rows;               /* lanes are the rows of a matrix unit's tile: ROWS */
+  bool grid;               /* of a device: the loop over what remains of the range is over blocks: GRID */
+  int threads;             /* of a block that share the range: LOCAL of a nest's, GROUP of a reduction's; 0: none */
 } Opt;
 /* A range's loop taken outside of the others, of the nest or of its reduction: ORDER; or the loop over blocks of so many of its
  * values: TILE. */
@@ -55,10 +57,32 @@ Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that ha
 /* ---- legality.c ---- */
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
+const char *reduction_refuses(IR *ir, Ref r, const Target *t, const Opts *o); /* what o says of the ranges of a RED */
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
 
-/* ---- opts.c: adds the nests that o leaves ---- */
-void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts);
+/* ---- opts.c ---- */
+void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* adds the nests that o leaves */
+Ref split_reductions(IR *ir, Ref nest, const Opt *o); /* copies of a reduction's range; a rest is a second reduction */
+
+/* ---- device_opts.c: schedules of devices ---- */
+const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
+Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* ranges over blocks, threads and copies, and gates for what is uneven */
+
+/* The threads of a block that run a nest whose ranges are over blocks and threads. A group of a reduction is of threads that
+ * have its result in common: those along ranges of the nest that it does not vary with, or threads of its own. */
+typedef struct BlockThreads {
+  int n;
+  Ref range[MAX_RANGES];   /* LOCAL ranges in the order of the nest, then GROUP ranges of groups with threads of their own */
+  int64_t threads, blocks; /* products */
+  int64_t shared_bytes;    /* what the groups' sums take */
+} BlockThreads;
+/* The nest with the threads of its groups in place of their ranges: ranges of RED that are over threads */
+Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
+/* How the threads of a group add their parts: each of `firsts` threads adds so many, then all add what the firsts have */
+static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
+
+/* ---- device_heuristic.c: by the facts of the device ---- */
+Opts device_opts(IR *ir, Ref nest, const Target *t);
 
 /* ---- peel.c ---- */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */

@@ -16,9 +16,10 @@ typedef enum { A_NOTHING, A_NUMBER, A_ISA_OP, A_PART } Argument;
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_ISA_OP },
   { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
-  { "border", A_PART }, { "rest", A_PART },
+  { "border", A_PART }, { "rest", A_PART }, { "grid", A_NOTHING }, { "local", A_NUMBER }, { "group", A_NUMBER },
 };
-enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, W_BORDER, W_REST, WORDS };
+enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, W_BORDER, W_REST, W_GRID,
+       W_LOCAL, W_GROUP, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
@@ -28,6 +29,8 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     int at = range_place(&ranges, p->range);
+    if (p->grid) sb_printf(out, " grid(r%d)", at);
+    if (p->threads) sb_printf(out, " %s(r%d,%d)", words[opens_range(ir, nest, p->range) ? W_LOCAL : W_GROUP].name, at, p->threads);
     if (p->lanes > 1) sb_printf(out, " %s(r%d,%d)", p->rows ? "rows" : "vec", at, p->lanes);
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }
@@ -85,7 +88,7 @@ static const char *set_move(Opts *o, Ref range, int block) {
   return NULL;
 }
 
-static const char *set_opt(Opts *o, int word, Ref range, int n, const IsaOp *isa_op) {
+static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range, int n, const IsaOp *isa_op) {
   if (word == W_OUTER || word == W_TILE) return set_move(o, range, n);
   if (word == W_PEEL) {
     for (int i = 0; i < o->npeeled; i++)
@@ -106,6 +109,18 @@ static const char *set_opt(Opts *o, int word, Ref range, int n, const IsaOp *isa
     return NULL;
   }
   Opt *p = opt_of(o, range);
+  if (word == W_GRID) {
+    if (!p || p->grid) return "a range is over blocks twice";
+    p->grid = true;
+    return NULL;
+  }
+  if (word == W_LOCAL || word == W_GROUP) {
+    if (!p || p->threads) return "threads share a range twice";
+    if (opens_range(ir, nest, range) != (word == W_LOCAL))
+      return word == W_LOCAL ? "only a range of the nest is local" : "only a range of a reduction is shared by a group";
+    p->threads = n;
+    return NULL;
+  }
   int *field = !p ? NULL : word == W_VEC || word == W_ROWS ? &p->lanes : &p->unroll;
   if (!p || *field != 1) return "it splits a range twice";
   *field = n;
@@ -164,7 +179,7 @@ const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o) {
     else if (!take(&at, end, ")")) wrong = "an opt is malformed";
     else if ((size_t)place >= ranges.n) wrong = "the nest has no such range";
     else if (words[word].argument == A_NUMBER && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
-    else wrong = set_opt(o, word, ranges.p[place], number, isa_op);
+    else wrong = set_opt(ir, nest, o, word, ranges.p[place], number, isa_op);
   }
   if (!wrong && (at != end || !closed)) wrong = "it does not end with ' }'";
   VEC_FREE(&ranges);

@@ -1,0 +1,264 @@
+/* device_opts.c: schedules of devices: whether one may be applied, and what becomes of the ranges.
+ *
+ * A range of the nest of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. The threads t of a block are neighbours
+ * in memory where the range's values are. r0 is a loop of each thread, or, under GRID, over blocks. A range of a
+ * reduction under GROUP is split in the same way: each thread of the group sums its values alone, then all of the group add
+ * what they have (linearize.c). Where the product does not divide E, the last values lie behind the range. Gates keep their
+ * accesses from memory, and in a reduction they count as its identity. No barrier is in such a gate.
+ *
+ * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads
+ * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
+#include "opts.h"
+
+/* ---- ranges and gates ---- */
+static Ref identity_of(IR *ir, const Node *red) {
+  return c_bits(ir, (DType)red->dt, reduce_identity(red_op(red), (DType)red->dt));
+}
+
+/* A load or a store where the gate holds, too */
+static Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate) {
+  const Ref zero = x->op == OP_LOAD ? c_int(ir, (DType)x->dt, 0) : 0;
+  Ref all[4] = { src[0], src[1] };
+  int n = 2;
+  if (x->op == OP_STORE) all[n++] = src[2];
+  all[n] = ix_and(ir, access_gate(x) ? src[n] : 0, gate);
+  n++;
+  if (x->op == OP_LOAD) all[n++] = load_else(x) ? src[3] : zero;
+  return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, n, all, x->narg, x->arg, 0, NULL);
+}
+
+/* The nest in which values of r from `extent` on count for nothing */
+static Ref gate_range(IR *ir, Ref nest, Ref r, int64_t extent) {
+  const Ref gate = ix_lt(ir, r, ix_const(ir, extent));
+  Varying v;
+  RefMap now = { 0 };
+  uint64_t bit = 0;
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.ranges.n; i++)
+    if (v.ranges.p[i] == r) bit = UINT64_C(1) << i;
+  for (size_t i = 0; i < v.nodes.n; i++) {
+    const Node *x = node(ir, v.nodes.p[i]);
+    Refs src = { 0 };
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&now, x->src[k]));
+    const bool access = is_access(x) && varying_of(&v, access_index(x)) & bit;
+    Ref to = x->nsrc ? node_with_src(ir, v.nodes.p[i], src.p) : v.nodes.p[i];
+    if (access) to = gated_access(ir, x, src.p, gate);
+    if (x->op == OP_RED && opens_range(ir, v.nodes.p[i], r)) {
+      src.p[0] = node_make(ir, OP_WHERE, (DType)x->dt, 1, 3, (Ref[]){ gate, src.p[0], identity_of(ir, x) }, 0, NULL, 0, NULL);
+      to = node_with_src(ir, v.nodes.p[i], src.p);
+    }
+    refmap_set(&now, v.nodes.p[i], to);
+    VEC_FREE(&src);
+  }
+  nest = refmap_get(&now, nest);
+  refmap_free(&now);
+  varying_free(&v);
+  return nest;
+}
+
+/* Range r as blocks or loops, copies, and threads */
+static Ref split_range(IR *ir, Ref nest, const Opt *o, bool outer) {
+  const int64_t extent = range_extent(node(ir, o->range)), threads = o->threads ? o->threads : 1, tile = threads * o->unroll;
+  const int64_t tiles = (extent + tile - 1) / tile;
+  const RangeKind kind = range_kind(node(ir, o->range));
+  Ref r = o->range;
+  if (tiles * tile > extent) {
+    r = range_new(ir, tiles * tile, kind);
+    nest = gate_range(ir, range_replace(ir, nest, o->range, r, 1, &r), r, extent);
+  }
+  const Ref by[3] = { range_make(ir, tiles, o->grid ? RK_GRID : kind), range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL),
+                      range_make(ir, threads, outer ? RK_LOCAL : RK_GROUP) };
+  const Ref copy = ix_add(ir, ix_mul(ir, by[0], o->unroll), by[1]);
+  return range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, copy, threads), by[2]), 3, by);
+}
+
+/* What each thread of a group sums alone is a reduction of its own inside of the group's. */
+static Ref part_group(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  Ref own[MAX_RANGES + 1] = { red_value(x) }, group = 0;
+  int n = 1;
+  for (int k = 1; k < x->nsrc; k++) {
+    if (range_kind(node(ir, x->src[k])) == RK_GROUP) group = x->src[k];
+    else own[n++] = x->src[k];
+  }
+  if (!group || n == 1) return 0;
+  const Ref mine = node_make(ir, OP_RED, (DType)x->dt, x->lanes, n, own, x->narg, x->arg, 0, NULL);
+  return node_make(ir, OP_RED, (DType)x->dt, x->lanes, 2, (Ref[]){ mine, group }, x->narg, x->arg, 0, NULL);
+}
+
+/* Loops over blocks outermost, then those over threads, then those of a thread */
+static Ref order_places(IR *ir, Ref nest) {
+  static const Rule parts[] = { { OP_RED, "group", part_group }, { OP_NONE, NULL, NULL } };
+  ir_rewrite(ir, parts, NULL, &nest, 1, NULL);
+  const Nest n = nest_open(ir, nest);
+  Nest to = { .store = n.store };
+  for (int turn = 0; turn < 3; turn++)
+    for (int k = 0; k < n.n; k++) {
+      const RangeKind kind = range_kind(node(ir, n.ranges[k]));
+      if ((kind == RK_GRID ? 0 : kind == RK_LOCAL ? 1 : 2) == turn) to.ranges[to.n++] = n.ranges[k];
+    }
+  return nest_close(ir, &to);
+}
+
+Ref device_tile(IR *ir, Ref nest, const Opts *o) {
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    const bool outer = opens_range(ir, nest, p->range);
+    nest = outer || p->threads ? split_range(ir, nest, p, outer) : split_reductions(ir, nest, p);
+  }
+  return order_places(ir, nest);
+}
+
+/* ---- threads of a block ---- */
+static Ref group_of(const IR *ir, Ref r) { /* the range of a group's sum; 0: it is none */
+  const Node *x = node(ir, r);
+  return x->op == OP_RED && range_kind(node(ir, red_range(x, 0))) == RK_GROUP ? red_range(x, 0) : 0;
+}
+
+/* A reduction's range that is over a group */
+static Ref next_group(const IR *ir, Ref nest, const BlockThreads *b) {
+  Refs all = { 0 };
+  Ref found = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !found; i++) {
+    const Ref g = group_of(ir, all.p[i]);
+    bool done = !g;
+    for (int k = 0; k < b->n && g; k++) done |= b->range[k] == g;
+    if (!done) found = g;
+  }
+  VEC_FREE(&all);
+  return found;
+}
+
+/* Threads along ranges of the nest with which no sum over the group varies; their number, 0: they are not as many as the group */
+static int group_members(const IR *ir, Ref nest, Ref group, Ref *member) {
+  const Node *x = node(ir, nest);
+  uint64_t varies = 0;
+  int64_t threads = 1;
+  int n = 0;
+  Varying v;
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.nodes.n; i++)
+    if (group_of(ir, v.nodes.p[i]) == group) varies |= varying_of(&v, v.nodes.p[i]);
+  for (int k = 1; k < x->nsrc; k++) {
+    if (range_kind(node(ir, x->src[k])) != RK_LOCAL || varies >> (k - 1) & 1) continue;
+    member[n++] = x->src[k];
+    threads *= range_extent(node(ir, x->src[k]));
+  }
+  varying_free(&v);
+  return threads == range_extent(node(ir, group)) ? n : 0;
+}
+
+/* Values of the ranges as one number, the last one fastest */
+static Ref place_of(IR *ir, const Ref *range, int n) {
+  Ref at = ix_const(ir, 0);
+  for (int k = 0; k < n; k++) at = ix_add(ir, ix_mul(ir, at, range_extent(node(ir, range[k]))), range[k]);
+  return at;
+}
+
+static void count_sums(const IR *ir, Ref nest, BlockThreads *b) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t group = 1;
+    if (x->op != OP_RED || !range_is_thread(range_kind(node(ir, red_range(x, 0))))) continue;
+    for (int k = 1; k < x->nsrc; k++) group *= range_extent(node(ir, x->src[k]));
+    b->shared_bytes += b->threads * dt_bytes((DType)x->dt) + 16;
+    b->shared_bytes += b->threads / group * group_firsts(group) * dt_bytes((DType)x->dt) + 16;
+  }
+  VEC_FREE(&all);
+}
+
+Ref block_threads(IR *ir, Ref nest, BlockThreads *b) {
+  const Node *x = node(ir, nest);
+  *b = (BlockThreads){ .threads = 1, .blocks = 1 };
+  for (int k = 1; k < x->nsrc; k++) {
+    const Node *r = node(ir, x->src[k]);
+    if (range_kind(r) == RK_LOCAL) b->range[b->n++] = x->src[k];
+    if (range_kind(r) == RK_GRID && !i64_mul(b->blocks, range_extent(r), &b->blocks)) b->blocks = INT64_MAX;
+  }
+  const int locals = b->n;
+  for (Ref g; (g = next_group(ir, nest, b));) {
+    Ref member[MAX_RANGES];
+    int n = group_members(ir, nest, g, member);
+    for (int k = locals; k < b->n && !n; k++)
+      if (range_extent(node(ir, b->range[k])) == range_extent(node(ir, g))) member[n++] = b->range[k];
+    if (n) nest = range_replace(ir, nest, g, place_of(ir, member, n), n, member);
+    else b->range[b->n++] = g;
+  }
+  for (int k = 0; k < b->n; k++)
+    if (!i64_mul(b->threads, range_extent(node(ir, b->range[k])), &b->threads)) b->threads = INT64_MAX;
+  count_sums(ir, nest, b);
+  return nest;
+}
+
+/* ---- what is refused ---- */
+static const char *check_kind(const IR *ir, Ref range) {
+  if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
+  if (!range_extent(node(ir, range))) return "a range has no values";
+  return range_kind(node(ir, range)) == RK_SERIAL ? "what a serial loop stores may meet" : NULL;
+}
+
+static const char *check_opt(IR *ir, Ref nest, const Opt *p) {
+  const char *wrong = check_kind(ir, p->range);
+  if (wrong) return wrong;
+  const int64_t extent = range_extent(node(ir, p->range)), threads = p->threads ? p->threads : 1;
+  const bool outer = opens_range(ir, nest, p->range);
+  if (p->lanes > 1 || p->rows) return "a thread of a device has no lanes";
+  if (p->grid && !outer) return "only a range of the nest is over blocks";
+  if (p->partial && outer) return "only a reduction has partial results";
+  if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
+  if (!outer && p->threads & (p->threads - 1)) return "the threads of a group are no power of two";
+  if (threads >= 2 * extent) return "most of the threads have no value of their range";
+  if ((p->unroll - 1) * threads >= extent) return "a copy has no value of its range";
+  return NULL;
+}
+
+/* What a reduction allows of its own ranges */
+static const char *check_sum(IR *ir, Ref r, const Target *t, const Opts *o) {
+  const char *wrong = NULL;
+  int groups = 0;
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    if (!p->threads || !opens_range(ir, r, p->range)) continue;
+    if (keeps_order(ir, r, t)) wrong = "the terms of a sum are taken in order";
+    if (groups++) wrong = "a reduction has two ranges in groups";
+  }
+  return wrong ? wrong : reduction_refuses(ir, r, t, o);
+}
+
+static const char *check_threads(IR *ir, Ref nest, const Device *d) {
+  BlockThreads b;
+  int64_t grid = 1;
+  int grids = 0;
+  nest = block_threads(ir, nest, &b);
+  const Nest n = nest_open(ir, nest);
+  for (int k = 0; k < n.n; k++) grids += range_kind(node(ir, n.ranges[k])) == RK_GRID;
+  for (int k = 0, at = grids; k < grids; k++) { /* up to three loops are dimensions, the last one x */
+    grid = grids > 3 ? b.blocks : range_extent(node(ir, n.ranges[k]));
+    if (grid > d->max_grid[grids > 3 ? 0 : --at]) return "it makes more blocks than the device has";
+  }
+  if (b.threads > d->max_threads) return "it makes more threads of a block than the device has";
+  if (b.shared_bytes > d->shared_bytes) return "the sums of its groups take more shared memory than the device has";
+  return NULL;
+}
+
+const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  const char *wrong = NULL;
+  Refs all = { 0 };
+  if (o->isa_op) return "a device has no such instruction";
+  if (o->staged) return "panels are copied on CPUs only";
+  if (o->npeeled || o->nparts) return "devices have gates in place of borders and rests";
+  if (o->threads) return "chunks are for the threads of a CPU";
+  for (int i = 0; i < o->n && !wrong; i++) wrong = check_opt(ir, nest, &o->opt[i]);
+  for (int i = 0; i < o->nmoved && !wrong; i++)
+    wrong = o->moved[i].block ? "blocks of a device are made of threads and copies" : check_kind(ir, o->moved[i].range);
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !wrong; i++)
+    if (node(ir, all.p[i])->op == OP_RED) wrong = check_sum(ir, all.p[i], t, o);
+  VEC_FREE(&all);
+  if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
+  return wrong ? wrong : check_threads(ir, device_tile(ir, nest, o), t->dev);
+}

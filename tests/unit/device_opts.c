@@ -1,0 +1,183 @@
+/* device_opts.c (unit test): schedules of devices. Every one that opts_check lets pass computes what the empty one does, without a
+ * race, whatever the order of threads; what is refused says why; the text of every schedule reads back. Each barrier counts. */
+#include "fixture.h"
+#include "../../backends/backends.h"
+#include "../../compiler/driver.h"
+#include "../../compiler/interp/interp_threads.h"
+#include "../../compiler/opt/opts.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { TRIES = 60 };
+
+/* sums along rows, columns and both, one inside of another, of integers and halves; softmax; the place of the largest element; a
+ * window; transposes; scatters */
+#define SOFTMAX "tgc 1 graph\nx = input f32[5,19]\nm = reduce x op=max axes=[1]\nme = expand m : [5,19]\nd = sub x, me\ne = exp d\n" \
+  "s = reduce e op=add axes=[1]\nse = expand s : [5,19]\ny = div e, se\noutput y\n"
+#define ROWS "tgc 1 graph\nx = input f32[7,45]\ns = reduce x op=add axes=[1]\noutput s\n"
+static const char *const graphs[] = {
+  SOFTMAX, ROWS,
+  "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b : [1,9,11]\n"
+  "be = expand br : [13,9,11]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\noutput m\n",
+  "tgc 1 graph\nx = input f32[3,10,10]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : [3,10,12,3]\n"
+  "v = window w axis=2 stride=1 dilation=1 : [3,10,10,3,3]\nm = reduce v op=max axes=[3,4]\noutput m\n",
+  "tgc 1 graph\nx = input f16[7,6]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
+  "tgc 1 graph\nx = input u8[4,33]\nc = cast x : i32\ns = reduce c op=add axes=[1]\noutput s\n",
+  "tgc 1 graph\nx = input f32[5,6,7]\ns = reduce x op=add axes=[1,2]\nm = reduce x op=max axes=[0,1]\nsr = reshape s : [5,1]\n"
+  "mr = reshape m : [1,7]\nse = expand sr : [5,7]\nme = expand mr : [5,7]\ny = mul se, me\noutput y\n",
+  "tgc 1 graph\nx = input f32[6,21]\nm = reduce x op=max axes=[1]\nme = expand m : [6,21]\nq = cmpeq x, me\nj = iota : i64[21]\njr = reshape j : [1,21]\n"
+  "je = expand jr : [6,21]\nw = where q, je, 99\nf = reduce w op=min axes=[1]\noutput f\n",
+  "tgc 1 graph\nx = input f32[6,23]\np = pad x, 0.0 lo=[0,1] hi=[0,1]\nw = window p axis=1 stride=1 dilation=1 : [6,23,3]\n"
+  "s = reduce w op=add axes=[2]\noutput s\n",
+  "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
+  "tgc 1 graph\nx = input f32[13,19]\ni = input i64[23,1]\nu = input f32[23,19]\ny = scatter x, i, u op=add axis=0\noutput y\n",
+};
+
+static uint32_t seed = 1;
+static int roll(int n) { return (int)((seed = seed * 1664525u + 1013904223u) >> 16) % n; }
+
+static const char *current;
+static const char *find(ScheduleSource *s, const char *key, bool *partial) {
+  (void)s, (void)key, (void)partial;
+  return current;
+}
+
+/* Mostly legal: threads for ranges of the nest, groups of one size for those of its reductions */
+static void random_text(const IR *ir, Ref nest, Sb *s) {
+  static const int number[] = { 2, 2, 3, 4, 5, 8, 8, 16 }, group[] = { 2, 4, 8, 16 };
+  const int same = group[roll(4)], outer = node(ir, nest)->nsrc - 1;
+  Refs ranges = { 0 };
+  nest_ranges(ir, nest, &ranges);
+  sb_puts(s, "{");
+  for (int r = 0; r < (int)ranges.n; r++) {
+    const bool mine = roll(9) ? r < outer : r >= outer;
+    if (mine && roll(2)) sb_printf(s, " grid(r%d)", r);
+    if (roll(3)) sb_printf(s, " %s(r%d,%d)", mine ? "local" : "group", r, roll(3) ? same : number[roll(8)]);
+    if (!roll(4)) sb_printf(s, " %s(r%d,%d)", mine || roll(2) ? "unroll" : "partial", r, number[roll(8)]);
+    if (!roll(9)) sb_printf(s, " outer(r%d)", r);
+  }
+  sb_puts(s, " }");
+  VEC_FREE(&ranges);
+}
+
+static void **memory(const Plan *plan) {
+  IR *ir = plan->ir;
+  void **mem = ARENA_NEW(&ir->ctx->model, void *, ir->bufs.n);
+  for (size_t i = 0; i < ir->bufs.n; i++) {
+    const Buf *b = &ir->bufs.p[i];
+    char *p = mem[i] = arena_alloc(&ir->ctx->model, (size_t)(b->elems * dt_bytes(b->dt)) + 1);
+    for (int64_t k = 0; k < b->elems; k++) {
+      const int64_t v = double_to_bits(b->dt, (double)((k * 7 + k / 5) % 5 - 2 + (b->dt == DT_U8 ? 2 : 0)));
+      memcpy(p + k * dt_bytes(b->dt), &v, (size_t)dt_bytes(b->dt));
+    }
+  }
+  return mem;
+}
+
+static void same(const IR *ir, const Kernel *k, void **got, void **want) {
+  for (size_t i = 0; i < k->written.n; i++) {
+    const Buf *b = &ir->bufs.p[k->written.p[i]];
+    for (int64_t at = 0; at < b->elems; at++) {
+      int64_t x = 0, y = 0;
+      memcpy(&x, (char *)got[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
+      memcpy(&y, (char *)want[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
+      const double p = dt_float(b->dt) ? bits_to_double(b->dt, x) : (double)x, q = dt_float(b->dt) ? bits_to_double(b->dt, y) : (double)y;
+      if (p != q && !(isnan(p) && isnan(q)) && !(fabs(p - q) <= 1e-5 * fabs(q))) fail_msg("%s: element %lld is %g, not %g", current, (long long)at, p, q);
+    }
+  }
+}
+
+/* Kernel k of p, lowered by the schedule `current` */
+static Kernel lowered(const Plan *p, int k, void ***mem) {
+  ScheduleSource given = { .name = "test", .find = find };
+  PlanInputs in = *p->in;
+  in.schedules = &given;
+  Plan one = { .in = &in, .g = p->g, .ir = p->ir };
+  VEC_PUSH(&one.kernels, ((Kernel){ .sink = p->kernels.p[k].sink }));
+  kernel_lower(&one, 0);
+  const Kernel out = one.kernels.p[0];
+  *mem = memory(&one);
+  VEC_FREE(&one.kernels);
+  ir_verify_program(p->ir, out.prog.p, out.prog.n);
+  return out;
+}
+
+/* Runs its launches; the number of faults */
+static int64_t run(const Plan *p, const Ref *prog, size_t n, void **mem, Sb *said) {
+  LaunchReport r = { 0 };
+  Launches l = { 0 };
+  int64_t faults;
+  launches_of(p->ir, prog, n, &l);
+  for (size_t i = 0; i < l.n; i++) {
+    Sb why = { 0 };
+    if (!device_takes(p->in->target->dev, p->ir, &l.p[i], &why)) fail_msg("%s: %s", current, why.p);
+    if (!interp_launch_orders(p->ir, &l.p[i], p->in->target->dev, mem, 0, &r) && said) sb_put(said, r.text.p, r.text.n);
+  }
+  faults = launch_faults(&r) + (r.text.n > 0);
+  launches_free(&l);
+  launch_report_free(&r);
+  return faults;
+}
+
+static Plan *compiled(Ctx *c, const char *graph) {
+  ctx_init(c);
+  c->quiet = true;
+  Graph *g = ir_parse_graph(c, graph, strlen(graph), "test.tg");
+  Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target("gpu-any"), .backend = backends[0] });
+  assert_non_null(p);
+  return p;
+}
+
+static void text_reads_back(const Plan *p, const NestSchedule *s) {
+  Opts o;
+  Sb text = { 0 };
+  const char *wrong = opts_parse(p->ir, s->nest, p->in->target, s->opts, strlen(s->opts), &o);
+  if (wrong) fail_msg("%s of %s: %s", s->opts, current, wrong);
+  opts_print(p->ir, s->nest, &o, &text);
+  assert_string_equal(text.p, s->opts);
+  sb_free(&text);
+}
+
+static void legal_schedules_compute_the_same(void **state) {
+  (void)state;
+  int applied = 0, groups = 0;
+  for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+    Ctx c;
+    Plan *p = compiled(&c, graphs[i]);
+    for (int k = 0; k < (int)p->kernels.n; k++) {
+      void **want, **got;
+      current = "{ }";
+      Kernel x = lowered(p, k, &want);
+      assert_int_equal(run(p, x.prog.p, x.prog.n, want, NULL), 0);
+      for (int n = 0; n < TRIES; n++) {
+        Sb text = { 0 }, said = { 0 };
+        random_text(p->ir, p->kernels.p[k].nests.p[0].nest, &text);
+        current = text.p;
+        x = lowered(p, k, &got);
+        if (strcmp(x.nests.p[0].from, "test")) continue;
+        if (run(p, x.prog.p, x.prog.n, got, &said)) fail_msg("graph %zu, %s: %s", i, current, said.p);
+        same(p->ir, &x, got, want);
+        text_reads_back(p, &x.nests.p[0]);
+        applied++;
+        groups += x.locals.n > 0;
+        sb_free(&text);
+        sb_free(&said);
+      }
+    }
+    ir_free(p->ir);
+    ctx_free(&c);
+  }
+  printf("# %d schedules, %d with groups\n", applied, groups);
+  assert_true(applied > 100 && groups > 30);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(legal_schedules_compute_the_same),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
