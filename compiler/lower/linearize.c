@@ -350,8 +350,9 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects in l
 typedef struct Group {
   int64_t threads, size;   /* of the block, of the group */
   int64_t firsts;          /* threads that add the parts of the others */
+  int64_t step;            /* from an element to the next of the group */
   Ref part, sum;           /* elements: this thread's own, the one that it makes as one of the first */
-  Ref parts, sums;         /* where those of its group begin, for the first of them; for all */
+  Ref sums;                /* the first one that the first of its group make */
   Ref first;               /* the condition that it is one of them */
 } Group;
 
@@ -361,27 +362,42 @@ static bool has_source(const Node *x, Ref r) {
   return false;
 }
 
-/* all: the ranges of the nest */
+static Ref append_digit(IR *ir, Ref number, Ref range) {
+  return ix_add(ir, ix_mul(ir, number, range_extent(node(ir, range))), range);
+}
+
+/* all: the ranges of the nest. Elements of neighbours lie side by side: a group's are as far apart as its threads, where no
+ * other range is between its own. */
 static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
-  Group g = { .threads = 1, .size = 1 };
-  Ref mine = ix_const(ir, 0), others = ix_const(ir, 0);
+  Group g = { .threads = 1, .size = 1, .step = 1 };
+  Ref mine = ix_const(ir, 0), outer = mine, inner = mine;
+  bool ended = false, parted = false;
   for (int k = 0; k < n; k++) {
+    if (!range_is_thread(range_kind(node(ir, all[k])))) continue;
+    parted |= ended && has_source(red, all[k]);
+    ended |= g.size > 1 && !has_source(red, all[k]);
+    if (has_source(red, all[k])) g.size *= range_extent(node(ir, all[k]));
+  }
+  for (int k = 0, seen = 0; k < n; k++) {
     const Node *r = node(ir, all[k]);
-    const bool member = has_source(red, all[k]);
     if (!range_is_thread(range_kind(r))) continue;
-    Ref *to = member ? &mine : &others;
-    *to = ix_add(ir, ix_mul(ir, *to, range_extent(r)), all[k]);
+    const bool member = has_source(red, all[k]), inside = seen && !parted;
     g.threads *= range_extent(r);
-    if (member) g.size *= range_extent(r);
+    seen |= member;
+    Ref *to = member ? &mine : inside ? &inner : &outer;
+    *to = append_digit(ir, *to, all[k]);
+    if (to == &inner) g.step *= range_extent(r);
   }
   g.firsts = group_firsts(g.size);
-  g.parts = ix_add(ir, ix_mul(ir, others, g.size), mine);
-  g.part = g.parts;
-  g.sums = ix_mul(ir, others, g.firsts);
-  g.sum = ix_add(ir, g.sums, mine);
+  g.part = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, outer, g.size), mine), g.step), inner);
+  g.sums = ix_add(ir, ix_mul(ir, outer, g.firsts * g.step), inner);
+  g.sum = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, outer, g.firsts), mine), g.step), inner);
   g.first = ix_lt(ir, mine, ix_const(ir, g.firsts));
   return g;
 }
+
+static Ref part_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->part, ix_const(ir, k * g->firsts * g->step)); }
+static Ref sum_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->sums, ix_const(ir, k * g->step)); }
 
 /* The nodes of the places of all groups of the nest */
 static void group_places(IR *ir, Ref nest, Refs *out) {
@@ -394,8 +410,8 @@ static void group_places(IR *ir, Ref nest, Refs *out) {
     const Group g = group_of(ir, red, x->src + 1, x->nsrc - 1);
     const Ref place[] = { g.part, g.sum, g.first };
     for (int k = 0; k < 3; k++) VEC_PUSH(out, place[k]);
-    for (int64_t k = 0; k < g.size / g.firsts; k++) VEC_PUSH(out, ix_add(ir, g.part, ix_const(ir, k * g.firsts)));
-    for (int64_t k = 0; k < g.firsts; k++) VEC_PUSH(out, ix_add(ir, g.sums, ix_const(ir, k)));
+    for (int64_t k = 0; k < g.size / g.firsts; k++) VEC_PUSH(out, part_place(ir, &g, k));
+    for (int64_t k = 0; k < g.firsts; k++) VEC_PUSH(out, sum_place(ir, &g, k));
   }
   VEC_FREE(&all);
 }
@@ -439,14 +455,14 @@ static Ref emit_group(Linear *l, Ref r) {
   put_leaf(l, zero);
   value[0] = mine;
   for (int64_t k = 1; k < parts; k++) {
-    const Ref at = need(l, ix_add(ir, g.part, ix_const(ir, k * g.firsts)));
+    const Ref at = need(l, part_place(ir, &g, k));
     value[k] = put(l, OP_LOAD, d, 1, 4, (Ref[]){ shared, at, first, zero }, 0, NULL);
   }
   const Ref sum = combined(l, red_op(x), d, value, parts);
   put(l, OP_STORE, d, 1, 4, (Ref[]){ sums, need(l, g.sum), sum, first }, 0, NULL);
   put_barrier(l);
   for (int64_t k = 0; k < g.firsts; k++)
-    value[k] = put(l, OP_LOAD, d, 1, 2, (Ref[]){ sums, need(l, ix_add(ir, g.sums, ix_const(ir, k))) }, 0, NULL);
+    value[k] = put(l, OP_LOAD, d, 1, 2, (Ref[]){ sums, need(l, sum_place(ir, &g, k)) }, 0, NULL);
   l->done[pos_of(l, r)] = true;
   return l->value[pos_of(l, r)] = combined(l, red_op(x), d, value, g.firsts);
 }

@@ -1,10 +1,231 @@
 /* device_heuristic.c: the schedule of a nest on a device, by the facts of the device alone.
  *
+ * Rows: where a result of a reduction is wanted by all elements of a row (softmax, normalisation), a block takes the row. Its
+ * threads share the reductions, then the row. So nothing is summed twice, and nothing but the result goes to memory.
+ * Sums: where results are too few to fill the device, a group of threads shares each. Groups begin with what lies side by side.
+ * Elements: threads along what lies side by side, so that a warp asks for whole segments; several copies, where there are
+ * many more elements than threads that run at once.
+ * All else has no opts: each element is a thread's. What opts are tried, device_refuses judges.
+ *
  * needs: a canonical nest   gives: opts that device_refuses lets pass; none: each element is a thread's
  * keeps: nests   breaks: nothing */
 #include "opts.h"
 
+enum {
+  BLOCK = 256,             /* threads of a block: enough to hide memory behind, and every device has them */
+  SHARE_LEAST = 4,         /* values of a reduction that a thread of a group sums, or it does little but wait for the others */
+  ROW_LEAST = 8,           /* elements: a shorter row is a thread's */
+  COPIES = 4,              /* elements of a thread, so that it asks for them all before it waits */
+  SIDE_LEAST = 32,         /* neighbours in memory that are worth a loop of threads of their own */
+};
+
+typedef struct Sum {
+  Ref red;
+  uint64_t varies;         /* bits: ranges of the nest that its result varies with */
+  int64_t terms;
+} Sum;
+
+typedef struct Shape {
+  IR *ir;
+  const Target *t;
+  Ref nest;
+  Nest n;
+  int64_t extent[MAX_RANGES], values; /* of the nest's ranges; their product */
+  VEC(Sum) sums;
+} Shape;
+
+static bool open_shape(Shape *s) {
+  Varying v;
+  bool plain = true;
+  s->n = nest_open(s->ir, s->nest);
+  s->values = 1;
+  for (int k = 0; k < s->n.n; k++) {
+    const Node *r = node(s->ir, s->n.ranges[k]);
+    s->extent[k] = range_extent(r);
+    plain &= range_kind(r) == RK_LOOP && s->extent[k] > 0 && i64_mul(s->values, s->extent[k], &s->values);
+  }
+  varying_open(s->ir, s->nest, &v);
+  for (size_t i = 0; i < v.nodes.n && plain; i++) {
+    const Node *x = node(s->ir, v.nodes.p[i]);
+    Sum sum = { .red = v.nodes.p[i], .varies = varying_of(&v, v.nodes.p[i]), .terms = 1 };
+    if (x->op != OP_RED) continue;
+    for (int k = 1; k < x->nsrc && plain; k++) plain = i64_mul(sum.terms, range_extent(node(s->ir, x->src[k])), &sum.terms);
+    plain &= sum.terms > 0;
+    VEC_PUSH(&s->sums, sum);
+  }
+  varying_free(&v);
+  return plain;
+}
+
+static bool varies(const Sum *s, int k) { return s->varies >> k & 1; }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t power_below(int64_t n) { /* the greatest power of two that is not above n >= 1 */
+  int64_t p = 1;
+  while (p <= n / 2) p *= 2;
+  return p;
+}
+
+/* Threads for a range: no more than the next power of two, of which most would have no value */
+static int64_t threads_for(int64_t extent, int64_t most) {
+  int64_t p = 1;
+  while (p < extent && p * 2 <= most) p *= 2;
+  return p;
+}
+
+static Opt *opt_for(Opts *o, Ref range) {
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == range) return &o->opt[i];
+  o->opt[o->n] = (Opt){ .range = range, .unroll = 1, .lanes = 1 };
+  return &o->opt[o->n++];
+}
+
+/* Whether loads below root lie side by side along the range */
+static bool side_by_side(IR *ir, Ref root, Ref range) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) {
+    int64_t coef;
+    Ref rest;
+    const Node *x = node(ir, all.p[i]);
+    any = is_access(x) && ix_split(ir, access_index(x), range, &coef, &rest) && coef == 1;
+  }
+  VEC_FREE(&all);
+  return any;
+}
+
+/* The range of a reduction that a group shares: its values lie side by side, or it has most of them. */
+static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
+  const Node *x = node(ir, red);
+  Ref best = 0;
+  *extent = 0;
+  for (int k = 1; k < x->nsrc; k++) {
+    const int64_t e = range_extent(node(ir, x->src[k]));
+    if (e >= SIDE_LEAST && side_by_side(ir, red_value(x), x->src[k])) {
+      *extent = e;
+      return x->src[k];
+    }
+    if (e > *extent) *extent = e, best = x->src[k];
+  }
+  return best;
+}
+
+static bool legal(const Shape *s, const Opts *o) { return !device_refuses(s->ir, s->nest, s->t, o); }
+
+/* ---- rows ---- */
+/* The innermost range of the nest with which no reduction that stays the same for some range varies; -1: there is none */
+static int row_range(const Shape *s) {
+  const uint64_t all = (UINT64_C(1) << s->n.n) - 1;
+  int row = -1;
+  for (int k = 0; k < s->n.n; k++) {
+    bool common = false, other = false;
+    for (size_t i = 0; i < s->sums.n; i++) {
+      common |= !varies(&s->sums.p[i], k);
+      other |= (s->sums.p[i].varies & all) != all && varies(&s->sums.p[i], k);
+    }
+    if (common && !other) row = k;
+  }
+  return row;
+}
+
+static bool row_opts(const Shape *s, Opts *o) {
+  const int row = row_range(s);
+  int64_t terms = 0, group, rows = 1;
+  int last = -1;
+  if (row < 0) return false;
+  for (size_t i = 0; i < s->sums.n; i++)
+    if (!varies(&s->sums.p[i], row) && s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
+  for (int k = 0; k < s->n.n; k++) {
+    bool all = true;
+    for (size_t i = 0; i < s->sums.n; i++) all &= varies(&s->sums.p[i], k) || varies(&s->sums.p[i], row);
+    if (!all || k == row) continue;
+    opt_for(o, s->n.ranges[k])->grid = true;
+    rows *= s->extent[k];
+    last = k;
+  }
+  if (terms < ROW_LEAST) { /* a thread for each row */
+    if (last < 0) return false;
+    opt_for(o, s->n.ranges[last])->threads = (int)threads_for(s->extent[last], BLOCK);
+    return legal(s, o);
+  }
+  group = threads_for((terms + SHARE_LEAST - 1) / SHARE_LEAST, least(BLOCK, s->t->dev->max_threads));
+  if (group < s->t->dev->warp) group = threads_for(terms, s->t->dev->warp);
+  group = threads_for(s->extent[row], group);
+  for (size_t i = 0; i < s->sums.n; i++) {
+    int64_t extent;
+    const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
+    if (varies(&s->sums.p[i], row)) continue;
+    group = threads_for(extent, group);
+    opt_for(o, range);
+  }
+  if (group < 2) return false;
+  for (int i = 0; i < o->n; i++)
+    if (!opens_range(s->ir, s->nest, o->opt[i].range)) o->opt[i].threads = (int)group;
+  opt_for(o, s->n.ranges[row])->threads = (int)group;
+  /* several short rows in a block */
+  const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(BLOCK / 2 / group + 1, s->extent[last]));
+  if (more > 1) opt_for(o, s->n.ranges[last])->threads = (int)more;
+  return legal(s, o);
+}
+
+/* ---- sums ---- */
+/* So many threads want to run at once for each result, at most as many as have enough to sum. */
+static int64_t group_wanted(const Shape *s, int64_t terms) {
+  const Device *d = s->t->dev;
+  const int64_t missing = (int64_t)d->units * d->unit_threads / s->values;
+  int64_t most = least(terms / SHARE_LEAST, least(BLOCK, d->max_threads));
+  return most < 2 || missing < 2 ? 1 : power_below(least(missing, most));
+}
+
+static bool sum_opts(const Shape *s, Opts *o) {
+  int64_t terms = 0, group;
+  const int last = s->n.n - 1;
+  for (size_t i = 0; i < s->sums.n; i++)
+    if (s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
+  if ((group = group_wanted(s, terms)) < SHARE_LEAST) return false;
+  for (size_t i = 0; i < s->sums.n; i++) {
+    int64_t extent;
+    const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
+    if (s->sums.p[i].terms < terms / SHARE_LEAST) continue; /* each thread sums that alone */
+    group = threads_for(extent, group);
+    opt_for(o, range);
+  }
+  if (group < SHARE_LEAST) return false;
+  for (int i = 0; i < o->n; i++) o->opt[i].threads = (int)group;
+  for (int k = 0; k < s->n.n; k++) opt_for(o, s->n.ranges[k])->grid = true;
+  /* results side by side: threads of a warp read neighbours of all of them */
+  const int64_t side = last < 0 || group >= BLOCK ? 1 : threads_for(s->extent[last], BLOCK / group);
+  if (side > 1) opt_for(o, s->n.ranges[last])->threads = (int)side;
+  return legal(s, o);
+}
+
+/* ---- elements ---- */
+static bool element_opts(const Shape *s, Opts *o) {
+  const Device *d = s->t->dev;
+  const int last = s->n.n - 1;
+  if (last < 0) return false;
+  const int64_t extent = s->extent[last], most = least(BLOCK, d->max_threads), threads = threads_for(extent, most);
+  const int64_t fill = (int64_t)d->units * d->unit_threads, blocks = (extent + threads - 1) / threads;
+  const bool copies = !s->sums.n && s->values / COPIES >= fill && extent >= COPIES * threads;
+  if (extent < SIDE_LEAST || blocks * threads - extent > extent / 8) return false; /* too many would have no element */
+  if (last == 0 && !copies) return false; /* the same without opts */
+  for (int k = 0; k <= last; k++) opt_for(o, s->n.ranges[k])->grid = true;
+  opt_for(o, s->n.ranges[last])->threads = (int)threads;
+  if (copies) opt_for(o, s->n.ranges[last])->unroll = COPIES;
+  return legal(s, o);
+}
+
 Opts device_opts(IR *ir, Ref nest, const Target *t) {
-  (void)ir, (void)nest, (void)t;
-  return (Opts){ .n = 0 };
+  static bool (*const ways[])(const Shape *s, Opts *o) = { row_opts, sum_opts, element_opts };
+  Shape s = { .ir = ir, .t = t, .nest = nest };
+  Opts found = { .n = 0 };
+  const bool plain = open_shape(&s);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && plain && !found.n; i++) {
+    Opts o = { .n = 0 };
+    if (ways[i](&s, &o)) found = o;
+  }
+  VEC_FREE(&s.sums);
+  return found;
 }

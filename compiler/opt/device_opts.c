@@ -157,6 +157,31 @@ static Ref place_of(IR *ir, const Ref *range, int n) {
   return at;
 }
 
+/* Whether what the group reads lies side by side along the innermost range of other threads: then these are neighbours in a warp,
+ * and the group's threads are further apart. */
+static bool others_are_neighbours(IR *ir, Ref nest, Ref group, const BlockThreads *b) {
+  Refs all = { 0 };
+  bool yes = false;
+  if (!b->n) return false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !yes; i++) {
+    int64_t coef;
+    Ref rest;
+    const Node *x = node(ir, all.p[i]);
+    yes = x->op == OP_LOAD && ix_uses(ir, load_index(x), group) &&
+          ix_split(ir, load_index(x), b->range[b->n - 1], &coef, &rest) && coef == 1;
+  }
+  VEC_FREE(&all);
+  return yes;
+}
+
+static void add_group(IR *ir, Ref nest, Ref group, BlockThreads *b) {
+  const int at = others_are_neighbours(ir, nest, group, b) ? 0 : b->n;
+  CHECK(b->n < MAX_RANGES);
+  for (int k = b->n++; k > at; k--) b->range[k] = b->range[k - 1];
+  b->range[at] = group;
+}
+
 static void count_sums(const IR *ir, Ref nest, BlockThreads *b) {
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -179,14 +204,15 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b) {
     if (range_kind(r) == RK_LOCAL) b->range[b->n++] = x->src[k];
     if (range_kind(r) == RK_GRID && !i64_mul(b->blocks, range_extent(r), &b->blocks)) b->blocks = INT64_MAX;
   }
-  const int locals = b->n;
   for (Ref g; (g = next_group(ir, nest, b));) {
     Ref member[MAX_RANGES];
     int n = group_members(ir, nest, g, member);
-    for (int k = locals; k < b->n && !n; k++)
-      if (range_extent(node(ir, b->range[k])) == range_extent(node(ir, g))) member[n++] = b->range[k];
+    for (int k = 0; k < b->n && !n; k++) {
+      const Node *r = node(ir, b->range[k]);
+      if (range_kind(r) == RK_GROUP && range_extent(r) == range_extent(node(ir, g))) member[n++] = b->range[k];
+    }
     if (n) nest = range_replace(ir, nest, g, place_of(ir, member, n), n, member);
-    else b->range[b->n++] = g;
+    else add_group(ir, nest, g, b);
   }
   for (int k = 0; k < b->n; k++)
     if (!i64_mul(b->threads, range_extent(node(ir, b->range[k])), &b->threads)) b->threads = INT64_MAX;

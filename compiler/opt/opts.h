@@ -72,7 +72,7 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* ranges over blocks, threa
  * have its result in common: those along ranges of the nest that it does not vary with, or threads of its own. */
 typedef struct BlockThreads {
   int n;
-  Ref range[MAX_RANGES];   /* LOCAL ranges in the order of the nest, then GROUP ranges of groups with threads of their own */
+  Ref range[MAX_RANGES];   /* LOCAL ranges in the order of the nest, and GROUP ranges of groups with threads of their own */
   int64_t threads, blocks; /* products */
   int64_t shared_bytes;    /* what the groups' sums take */
 } BlockThreads;

@@ -24,6 +24,7 @@
 #include <string.h>
 
 static const Ref MANY = UINT32_MAX;
+enum { THREAD_ROW = 64 };   /* elements of a row for each thread of a block; a longer row wants more than one block */
 
 typedef struct Info {
   double evals;         /* evaluations asked for by consumers seen so far */
@@ -308,7 +309,7 @@ static void tell_sources(Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const bool selects = f->selects[r], selected = me->selected || selects;
-  /* held from here to the root: heuristic.c */
+  /* held from here to the root: heuristic.c, device_heuristic.c */
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems;
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
   const Ref above = row ? me->root : moves ? r : me->path;
@@ -340,9 +341,15 @@ static void tell_sources(Fuse *f, Ref r) {
     for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, operand(x)))->src[k]].operand = true;
 }
 
+/* Elements of a row that a kernel computes once for a reduction and for what is made of its result. A CPU has them in
+ * registers. A block of threads computes them again, which takes less time than memory and another launch. */
+static int64_t row_elems(const Target *t) {
+  return t->dev ? (int64_t)THREAD_ROW * t->dev->max_threads : ROW_VECTORS * (t->vector_bytes / 4);
+}
+
 void sched_materialize(Sched *s) {
   const IR *ir = s->ir;
-  Fuse f = { .s = s, .row_elems = ROW_VECTORS * (s->plan->in->target->vector_bytes / 4) };
+  Fuse f = { .s = s, .row_elems = row_elems(s->plan->in->target) };
   f.info = xmalloc(ir->n * sizeof *f.info);
   f.work = xmalloc(ir->n * sizeof *f.work);
   f.contraction = xmalloc(ir->n * sizeof *f.contraction);

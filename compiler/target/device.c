@@ -6,15 +6,15 @@
 #include <string.h>
 
 /* What every implementation of OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's do. Its grids have no
- * limits; these are those of a size_t of 32 bits. */
+ * limits; these are those of a size_t of 32 bits. Many implementations run on a CPU, where shared memory is memory like any other. */
 static const Device opencl = {
   .warp = 1, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
-  .segment = 64, .max_args = 128,
+  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 64,
 };
 /* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
 static const Device gpu_any = {
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
-  .max_args = 31,
+  .max_args = 31, .units = 32, .unit_threads = 512, .shared_is_fast = true,
 };
 
 /* A CPU behind a driver of OpenCL: a block is a task of one thread. */
@@ -45,7 +45,7 @@ const Target *device_target(const char *isa) {
 }
 
 void device_facts(const Device *d, Sb *o) {
-  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d", d->warp, d->max_threads,
+  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d%s", d->warp, d->max_threads,
             (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2], (long long)d->shared_bytes,
-            d->shared_banks, d->segment, d->max_args);
+            d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->shared_is_fast ? " fast shared" : "");
 }

@@ -5,6 +5,7 @@
  * the task of a core: one thread, which has vectors. Its programs are those of CPUs, and a block is a chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct Device {
@@ -15,6 +16,8 @@ typedef struct Device {
   int shared_banks;        /* of shared memory, each BANK_BYTES wide, which one request can reach side by side; 1: no banks */
   int segment;             /* bytes that one transaction with global memory moves */
   int max_args;            /* buffers that one launch may be given */
+  int units, unit_threads; /* that run blocks beside each other; threads that fill one, so that it need not wait for memory */
+  bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
 } Device;
 enum { BANK_BYTES = 4 };
 #endif
