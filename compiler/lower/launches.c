@@ -34,6 +34,7 @@ typedef struct Part {
   BlockThreads own;        /* what its schedule wants */
   bool first;              /* of its launch */
   int64_t threads;         /* of a block of the launch */
+  int64_t blocks;          /* with at least as many threads as there are now */
 } Part;
 
 /* ---- ranges of blocks and threads ---- */
@@ -47,14 +48,22 @@ static int64_t values_of(const IR *ir, const Nest *n) {
 }
 
 /* A nest over blocks and threads, and the condition under which a thread has something to do; 0: always */
-typedef struct Flat { Ref nest, block, thread, gate; } Flat;
+typedef struct Flat { Ref nest, thread, gate; } Flat;
 
-static Flat flatten(IR *ir, Ref nest, int64_t threads) {
+static int64_t blocks_of(int64_t values, int64_t threads) { return values ? (values - 1) / threads + 1 : 1; }
+
+static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
   Nest n = nest_open(ir, nest);
-  const int64_t values = values_of(ir, &n), blocks = values ? (values + threads - 1) / threads : 1;
-  Flat f = { .block = range_new(ir, blocks, RK_GRID), .thread = range_new(ir, threads, RK_LOCAL) };
-  const Ref flat = ix_add(ir, ix_mul(ir, f.block, threads), f.thread);
-  Nest to = { .store = n.store, .n = 2, .ranges = { f.block, f.thread } };
+  const int64_t values = values_of(ir, &n), rows = blocks_of(blocks_of(values, threads), d->max_grid[0]),
+                row = blocks_of(blocks_of(values, threads), rows); /* more blocks than a dimension has are rows of blocks */
+  const Ref block[2] = { rows > 1 ? range_new(ir, rows, RK_GRID) : 0, range_new(ir, row, RK_GRID) };
+  const Ref number = rows > 1 ? ix_add(ir, ix_mul(ir, block[0], row), block[1]) : block[1];
+  Flat f = { .thread = range_new(ir, threads, RK_LOCAL) };
+  const Ref flat = ix_add(ir, ix_mul(ir, number, threads), f.thread);
+  Nest to = { .store = n.store };
+  if (rows > 1) to.ranges[to.n++] = block[0];
+  to.ranges[to.n++] = block[1];
+  to.ranges[to.n++] = f.thread;
   int64_t step = values;
   Ref from[MAX_RANGES], by[MAX_RANGES];
   int replaced = 0;
@@ -66,11 +75,14 @@ static Flat flatten(IR *ir, Ref nest, int64_t threads) {
     }
     step = extent ? step / extent : 1;
     from[replaced] = n.ranges[k];
-    by[replaced++] = values ? ix_mod(ir, ix_div(ir, flat, step ? step : 1), extent) : ix_const(ir, 0);
+    const Ref at = ix_div(ir, flat, step ? step : 1);
+    /* the gate keeps an only range below its extent */
+    by[replaced] = !values ? ix_const(ir, 0) : extent == values ? at : ix_mod(ir, at, extent);
+    replaced++;
   }
   to.store = ix_subst(ir, n.store, replaced, from, by);
   f.nest = nest_close(ir, &to);
-  if (blocks * threads != values) f.gate = values ? ix_lt(ir, flat, ix_const(ir, values)) : c_bits(ir, DT_BOOL, 0);
+  if (rows * row * threads != values) f.gate = values ? ix_lt(ir, flat, ix_const(ir, values)) : c_bits(ir, DT_BOOL, 0);
   return f;
 }
 
@@ -108,15 +120,15 @@ static void gate_threads(IR *ir, Refs *prog, size_t first, const Flat *f) {
   }
   VEC_PUSH(&out, once);
   VEC_PUSH(&out, node_make(ir, OP_LOOP, DT_NONE, 1, 2, (Ref[]){ once, f->gate }, 0, NULL, 0, NULL));
-  const size_t last = prog->n - 2; /* the ends of the loops over threads and blocks */
+  size_t last = prog->n; /* the end of the loop over threads */
+  while (end_range(node(ir, prog->p[--last])) != f->thread) {}
   for (size_t i = at + 1; i < last; i++) {
     const Op op = (Op)node(ir, prog->p[i])->op;
     const bool effect = op == OP_LOOP || op == OP_END || op == OP_STORE || op == OP_SET || op == OP_ACC || op == OP_GET;
     if (effect || !refmap_get(&there, prog->p[i])) VEC_PUSH(&out, prog->p[i]);
   }
   VEC_PUSH(&out, node_make(ir, OP_END, DT_NONE, 1, 1, &once, 0, NULL, 0, NULL));
-  VEC_PUSH(&out, prog->p[last]);
-  VEC_PUSH(&out, prog->p[last + 1]);
+  for (size_t i = last; i < prog->n; i++) VEC_PUSH(&out, prog->p[i]);
   VEC_FREE(prog);
   *prog = out;
   VEC_FREE(&gate);
@@ -153,12 +165,16 @@ static bool must_wait(Making *m, Ref nest) {
   return wait;
 }
 
+static int64_t flat_values(const IR *ir, Ref nest) {
+  const Nest n = nest_open(ir, nest);
+  return values_of(ir, &n);
+}
+
 /* As many as the largest nest fills, but no more than the device takes: a power of two */
 static int64_t flat_threads(const IR *ir, const Device *d, const Part *part, size_t n) {
   int64_t most = 1, threads = 1;
   for (size_t i = 0; i < n; i++) {
-    const Nest nest = nest_open(ir, part[i].nest);
-    const int64_t values = part[i].placed ? 1 : values_of(ir, &nest);
+    const int64_t values = part[i].placed ? 1 : flat_values(ir, part[i].nest);
     most = values > most ? values : most;
   }
   const int64_t limit = d->max_threads < FLAT_THREADS ? d->max_threads : FLAT_THREADS;
@@ -170,20 +186,23 @@ static int64_t flat_threads(const IR *ir, const Device *d, const Part *part, siz
  * the launch. */
 static void choose_launches(Making *m, Part *part, size_t n) {
   const int64_t flat = flat_threads(m->ir, m->d, part, n);
-  int64_t shared = 0;
+  int64_t shared = 0, blocks = 0;
   for (size_t i = 0, first = 0; i < n; i++) {
     Part *p = &part[i];
     const bool wait = must_wait(m, p->nest);
     int64_t threads = i ? part[first].threads : 0; /* of the placed ones; 0: there are none */
     const int64_t own = p->placed ? p->own.threads : threads, most = own > threads ? own : threads;
     const bool fits = !own || !threads || (!(most % own) && !(most % threads));
-    p->first = !i || wait || !fits || shared + p->own.shared_bytes > m->d->shared_bytes;
+    p->blocks = p->placed ? p->own.blocks : blocks_of(flat_values(m->ir, p->nest), threads ? threads : flat);
+    p->first = !i || wait || !fits || shared + p->own.shared_bytes > m->d->shared_bytes ||
+               p->blocks > m->d->max_grid[0] - blocks;
     if (p->first && i) {
       m->stores.n = m->loads.n = 0;
       must_wait(m, p->nest);
     }
-    if (p->first) first = i, shared = 0;
+    if (p->first) first = i, shared = blocks = 0;
     shared += p->own.shared_bytes;
+    blocks = p->blocks > m->d->max_grid[0] ? m->d->max_grid[0] : blocks + p->blocks;
     for (size_t k = first; k <= i; k++) part[k].threads = p->first ? own : most;
     if (p->first && !p->placed) p->threads = 0;
   }
@@ -192,30 +211,24 @@ static void choose_launches(Making *m, Part *part, size_t n) {
 }
 
 /* ---- nests with blocks and threads ---- */
-/* The store where those ranges have their first value */
-static Ref first_stores(IR *ir, Ref store, Ref gate) {
-  const Node *x = node(ir, store);
-  Ref src[4] = { 0 };
-  CHECK(x->op == OP_STORE);
-  for (int k = 0; k < 3; k++) src[k] = x->src[k];
-  src[3] = ix_and(ir, store_gate(x), gate);
-  return node_make(ir, OP_STORE, (DType)x->dt, x->lanes, 4, src, x->narg, x->arg, 0, NULL);
-}
-
 /* Of threads that store the same value, the first one stores it. */
-static Ref gate_store(IR *ir, Ref store, const Nest *n) {
-  const Ref index = store_index(node(ir, store));
-  Ref gate = 0;
+static Ref gate_store(IR *ir, Ref store, const Nest *n, const Varying *v) {
+  const Node *x = node(ir, store);
+  Ref src[4] = { store_buffer(x), store_index(x), store_value(x), store_gate(x) };
+  const uint64_t told = varying_of(v, store_index(x));
   for (int k = 0; k < n->n; k++)
-    if (range_is_thread(range_kind(node(ir, n->ranges[k]))) && !ix_uses(ir, index, n->ranges[k]))
-      gate = ix_and(ir, gate, ix_lt(ir, n->ranges[k], ix_const(ir, 1)));
-  return gate ? first_stores(ir, store, gate) : store;
+    if (range_is_thread(range_kind(node(ir, n->ranges[k]))) && !(told >> k & 1))
+      src[3] = ix_and(ir, src[3], ix_lt(ir, n->ranges[k], ix_const(ir, 1)));
+  return node_make(ir, OP_STORE, (DType)x->dt, x->lanes, src[3] ? 4 : 3, src, x->narg, x->arg, 0, NULL);
 }
 
 /* The nest with all loops over blocks and threads, at least one of each */
 static Ref place_nest(IR *ir, const Part *p) {
-  Nest n = nest_open(ir, p->nest), to = { 0 };
+  const Nest n = nest_open(ir, p->nest);
   const int64_t more = p->threads / p->own.threads;
+  Nest to = { .store = n.store };
+  Varying v;
+  Refs stores = { 0 };
   for (int k = 0; k < n.n; k++)
     if (range_kind(node(ir, n.ranges[k])) == RK_GRID) to.ranges[to.n++] = n.ranges[k];
   if (!to.n) to.ranges[to.n++] = range_new(ir, 1, RK_GRID);
@@ -224,10 +237,11 @@ static Ref place_nest(IR *ir, const Part *p) {
   for (int k = 0; k < n.n; k++)
     if (!range_is_place(range_kind(node(ir, n.ranges[k])))) to.ranges[to.n++] = n.ranges[k];
   CHECK(to.n <= MAX_RANGES);
+  varying_open(ir, nest_close(ir, &to), &v);
   const Node *body = node(ir, n.store);
-  Refs stores = { 0 };
-  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) VEC_PUSH(&stores, gate_store(ir, body->src[k], &to));
-  to.store = body->op == OP_SINK ? node_with_src(ir, n.store, stores.p) : gate_store(ir, n.store, &to);
+  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) VEC_PUSH(&stores, gate_store(ir, body->src[k], &to, &v));
+  to.store = body->op == OP_SINK ? node_with_src(ir, n.store, stores.p) : gate_store(ir, n.store, &to, &v);
+  varying_free(&v);
   VEC_FREE(&stores);
   return nest_close(ir, &to);
 }
@@ -248,7 +262,7 @@ static void put_part(Making *m, const Part *p, struct Shared *shared) {
     linear_nest(ir, place_nest(ir, p), &m->prog, shared);
     return;
   }
-  const Flat f = flatten(ir, p->nest, p->threads);
+  const Flat f = flatten(ir, m->d, p->nest, p->threads);
   const size_t first = m->prog.n;
   linear_nest(ir, f.nest, &m->prog, shared);
   if (f.gate) gate_threads(ir, &m->prog, first, &f);

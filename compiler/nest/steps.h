@@ -26,6 +26,6 @@ STEP('Y', reuse,     KERNEL, ANY, L_NEST,   "Kernel.as",           "nests of all
 STEP('N', locals,    KERNEL, CPU, L_NEST,   "nests of all kernels", "local buffers that nests share",               "share local buffers among nests that run one after another")
 STEP('H', threads,   KERNEL, CPU, L_NEST,   "nests, who reads a buffer in which spans", "ranges of threads, Kernel.chunks", "share loops among threads in chunks")
 STEP('p', programs,  KERNEL, CPU, L_PROG,   "nests of loops",      "lists of micro-ops, the buffers they name",     "make linear programs of micro-ops")
-STEP('z', launches,  KERNEL, DEVICE, L_PROG, "nests",               "lists of micro-ops, the buffers they name",     "make device programs, a thread for each element")
+STEP('z', launches,  KERNEL, DEVICE, L_PROG, "nests",               "lists of micro-ops, the buffers they name",     "make device programs of nests")
 STEP('v', variants,  PLAN,   CPU, L_PROG,   "schedules",           "Plan.variants",                                 "make the same kernels for further machines")
 /* clang-format on */

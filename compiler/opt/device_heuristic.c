@@ -5,9 +5,9 @@
  * Sums: where results are too few to fill the device, a group of threads shares each. Groups begin with what lies side by side.
  * Elements: threads along what lies side by side, so that a warp asks for whole segments; several copies, where there are
  * many more elements than threads that run at once.
- * All else has no opts: each element is a thread's. What opts are tried, device_refuses judges.
+ * All else has no opts: each element is a thread's. What opts are tried, opts_check judges.
  *
- * needs: a canonical nest   gives: opts that device_refuses lets pass; none: each element is a thread's
+ * needs: a canonical nest   gives: opts that opts_check lets pass; none: each element is a thread's
  * keeps: nests   breaks: nothing */
 #include "opts.h"
 
@@ -112,7 +112,7 @@ static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   return best;
 }
 
-static bool legal(const Shape *s, const Opts *o) { return !device_refuses(s->ir, s->nest, s->t, o); }
+static bool legal(const Shape *s, const Opts *o) { return !opts_check(s->ir, s->nest, s->t, o); }
 
 /* ---- rows ---- */
 /* The innermost range of the nest with which no reduction that stays the same for some range varies; -1: there is none */

@@ -6,7 +6,7 @@
  * what they have (linearize.c). Where the product does not divide E, the last values lie behind the range. Gates keep their
  * accesses from memory, and in a reduction they count as its identity. No barrier is in such a gate.
  *
- * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads
+ * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads, and these
  * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
 #include "opts.h"
 
@@ -56,8 +56,8 @@ static Ref gate_range(IR *ir, Ref nest, Ref r, int64_t extent) {
   return nest;
 }
 
-/* Range r as blocks or loops, copies, and threads */
-static Ref split_range(IR *ir, Ref nest, const Opt *o, bool outer) {
+Ref device_split(IR *ir, Ref nest, const Opt *o) {
+  const bool outer = opens_range(ir, nest, o->range);
   const int64_t extent = range_extent(node(ir, o->range)), threads = o->threads ? o->threads : 1, tile = threads * o->unroll;
   const int64_t tiles = (extent + tile - 1) / tile;
   const RangeKind kind = range_kind(node(ir, o->range));
@@ -87,8 +87,7 @@ static Ref part_group(IR *ir, Ref r, void *arg) {
   return node_make(ir, OP_RED, (DType)x->dt, x->lanes, 2, (Ref[]){ mine, group }, x->narg, x->arg, 0, NULL);
 }
 
-/* Loops over blocks outermost, then those over threads, then those of a thread */
-static Ref order_places(IR *ir, Ref nest) {
+Ref device_order(IR *ir, Ref nest) {
   static const Rule parts[] = { { OP_RED, "group", part_group }, { OP_NONE, NULL, NULL } };
   ir_rewrite(ir, parts, NULL, &nest, 1, NULL);
   const Nest n = nest_open(ir, nest);
@@ -99,15 +98,6 @@ static Ref order_places(IR *ir, Ref nest) {
       if ((kind == RK_GRID ? 0 : kind == RK_LOCAL ? 1 : 2) == turn) to.ranges[to.n++] = n.ranges[k];
     }
   return nest_close(ir, &to);
-}
-
-Ref device_tile(IR *ir, Ref nest, const Opts *o) {
-  for (int i = 0; i < o->n; i++) {
-    const Opt *p = &o->opt[i];
-    const bool outer = opens_range(ir, nest, p->range);
-    nest = outer || p->threads ? split_range(ir, nest, p, outer) : split_reductions(ir, nest, p);
-  }
-  return order_places(ir, nest);
 }
 
 /* ---- threads of a block ---- */
@@ -237,13 +227,13 @@ static const char *check_opt(IR *ir, Ref nest, const Opt *p) {
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
   if (!outer && p->threads & (p->threads - 1)) return "the threads of a group are no power of two";
-  if (threads >= 2 * extent) return "most of the threads have no value of their range";
+  if (threads >= 2 * extent) return "there are more threads than values of the range";
   if ((p->unroll - 1) * threads >= extent) return "a copy has no value of its range";
   return NULL;
 }
 
 /* What a reduction allows of its own ranges */
-static const char *check_sum(IR *ir, Ref r, const Target *t, const Opts *o) {
+static const char *check_sum(const IR *ir, Ref r, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   int groups = 0;
   for (int i = 0; i < o->n; i++) {
@@ -252,10 +242,10 @@ static const char *check_sum(IR *ir, Ref r, const Target *t, const Opts *o) {
     if (keeps_order(ir, r, t)) wrong = "the terms of a sum are taken in order";
     if (groups++) wrong = "a reduction has two ranges in groups";
   }
-  return wrong ? wrong : reduction_refuses(ir, r, t, o);
+  return wrong;
 }
 
-static const char *check_threads(IR *ir, Ref nest, const Device *d) {
+const char *block_refuses(IR *ir, Ref nest, const Device *d) {
   BlockThreads b;
   int64_t grid = 1;
   int grids = 0;
@@ -267,7 +257,7 @@ static const char *check_threads(IR *ir, Ref nest, const Device *d) {
     if (grid > d->max_grid[grids > 3 ? 0 : --at]) return "it makes more blocks than the device has";
   }
   if (b.threads > d->max_threads) return "it makes more threads of a block than the device has";
-  if (b.shared_bytes > d->shared_bytes) return "the sums of its groups take more shared memory than the device has";
+  if (b.shared_bytes > d->shared_bytes) return "its groups take more shared memory than the device has";
   return NULL;
 }
 
@@ -275,9 +265,9 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   Refs all = { 0 };
   if (o->isa_op) return "a device has no such instruction";
-  if (o->staged) return "panels are copied on CPUs only";
-  if (o->npeeled || o->nparts) return "devices have gates in place of borders and rests";
-  if (o->threads) return "chunks are for the threads of a CPU";
+  if (o->staged) return "a device has no copies of panels";
+  if (o->npeeled || o->nparts) return "a device has gates in place of borders and rests";
+  if (o->threads) return "a device has no chunks";
   for (int i = 0; i < o->n && !wrong; i++) wrong = check_opt(ir, nest, &o->opt[i]);
   for (int i = 0; i < o->nmoved && !wrong; i++)
     wrong = o->moved[i].block ? "blocks of a device are made of threads and copies" : check_kind(ir, o->moved[i].range);
@@ -285,6 +275,5 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   for (size_t i = 0; i < all.n && !wrong; i++)
     if (node(ir, all.p[i])->op == OP_RED) wrong = check_sum(ir, all.p[i], t, o);
   VEC_FREE(&all);
-  if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
-  return wrong ? wrong : check_threads(ir, device_tile(ir, nest, o), t->dev);
+  return wrong;
 }

@@ -1,7 +1,7 @@
 /* legality.c: may a schedule be applied to a nest? Opts that copy, group or cut say themselves what they refuse: peel_refuses
- * (peel.c), stage_refuses (stage.c), isa_op_refuses and isa_op_tiling (dot_ops.c). Here they are asked, and the tiles, the
- * order of loops and the schedules of what is left are judged. Whatever opts_check lets pass, the steps that apply schedules
- * turn into a correct program.
+ * (peel.c), stage_refuses (stage.c), isa_op_refuses and isa_op_tiling (dot_ops.c), device_refuses and block_refuses
+ * (device_opts.c). Here they are asked, and the tiles, the order of loops and the schedules of what is left are judged. Whatever
+ * opts_check lets pass, the steps that apply schedules turn into a correct program.
  *
  * needs: a canonical nest and opts   gives: NULL, or why they are refused   keeps: nests   breaks: nothing */
 #include "dot_ops.h"
@@ -84,11 +84,6 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   return wrong;
 }
 
-const char *reduction_refuses(IR *ir, Ref r, const Target *t, const Opts *o) {
-  const Refs none = { 0 };
-  return check_reduction(ir, r, t, o, &none);
-}
-
 /* Statements after expansion, at most: every node once for each copy of the ranges it depends on, an access
  * that lanes do not walk one by one once a lane. */
 double opts_statements(IR *ir, Ref nest, const Opts *o) {
@@ -161,6 +156,18 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   return wrong;
 }
 
+static const char *check_device(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  const Refs none = { 0 };
+  const char *wrong = device_refuses(ir, nest, t, o);
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !wrong; i++)
+    if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, &none);
+  VEC_FREE(&all);
+  if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
+  return wrong ? wrong : block_refuses(ir, device_tile(ir, nest, o), t->dev);
+}
+
 /* Do two schedules differ in what they leave only? */
 static bool same_tiles(const IR *ir, Ref nest, Opts a, Opts b) {
   Sb text[2] = { { 0 } };
@@ -188,7 +195,7 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
 
 /* follows: its tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
-  const char *wrong = t->dev ? device_refuses(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
+  const char *wrong = t->dev ? check_device(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
   bool tiles = false;
   int borders = 0;
   Remnants parts = { 0 };

@@ -172,9 +172,14 @@ static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
   return split(ir, root, &o, by);
 }
 
-Ref split_reductions(IR *ir, Ref nest, const Opt *o) {
-  Ref by[PARTS] = { 0 };
-  return split_whole(ir, nest, *o, by);
+Ref device_tile(IR *ir, Ref nest, const Opts *o) {
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    Ref by[PARTS] = { 0 };
+    const bool placed = p->threads || opens_range(ir, nest, p->range);
+    nest = placed ? device_split(ir, nest, p) : split_whole(ir, nest, *p, by);
+  }
+  return device_order(ir, nest);
 }
 
 /* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */

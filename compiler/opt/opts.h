@@ -57,16 +57,17 @@ Opts opts_read(IR *ir, Ref nest, const char *text);               /* one that ha
 /* ---- legality.c ---- */
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or what is wrong */
-const char *reduction_refuses(IR *ir, Ref r, const Target *t, const Opts *o); /* what o says of the ranges of a RED */
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* after expansion, at most */
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* adds the nests that o leaves */
-Ref split_reductions(IR *ir, Ref nest, const Opt *o); /* copies of a reduction's range; a rest is a second reduction */
+Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* of a device: ranges over blocks, threads and copies, and gates */
 
 /* ---- device_opts.c: schedules of devices ---- */
-const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it may be applied */
-Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* ranges over blocks, threads and copies, and gates for what is uneven */
+const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* what o says of ranges; NULL: that is legal */
+const char *block_refuses(IR *ir, Ref nest, const Device *d); /* when o has been applied: what the device has too little of */
+Ref device_split(IR *ir, Ref nest, const Opt *o);   /* a range as blocks or loops, copies and threads, and gates if it is uneven */
+Ref device_order(IR *ir, Ref nest);                 /* loops over blocks outermost, then over threads; a group's sum by itself */
 
 /* The threads of a block that run a nest whose ranges are over blocks and threads. A group of a reduction is of threads that
  * have its result in common: those along ranges of the nest that it does not vary with, or threads of its own. */

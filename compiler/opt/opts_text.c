@@ -115,9 +115,9 @@ static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range,
     return NULL;
   }
   if (word == W_LOCAL || word == W_GROUP) {
-    if (!p || p->threads) return "threads share a range twice";
+    if (!p || p->threads) return "a range is over threads twice";
     if (opens_range(ir, nest, range) != (word == W_LOCAL))
-      return word == W_LOCAL ? "only a range of the nest is local" : "only a range of a reduction is shared by a group";
+      return word == W_LOCAL ? "only a range of the nest is local" : "only a range of a reduction is over a group";
     p->threads = n;
     return NULL;
   }

@@ -175,9 +175,127 @@ static void legal_schedules_compute_the_same(void **state) {
   assert_true(applied > 100 && groups > 30);
 }
 
+/* Without one of its barriers each program of the heuristic races. */
+static void each_barrier_counts(void **state) {
+  int barriers = 0;
+  (void)state;
+  for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+    Ctx c;
+    Plan *p = compiled(&c, graphs[i]);
+    for (size_t k = 0; k < p->kernels.n; k++) {
+      const Refs *prog = &p->kernels.p[k].prog;
+      for (size_t at = 0; at < prog->n; at++) {
+        Refs without = { 0 };
+        for (size_t j = 0; j < prog->n; j++)
+          if (j != at) VEC_PUSH(&without, prog->p[j]);
+        if (node(p->ir, prog->p[at])->op == OP_BARRIER) {
+          barriers++;
+          if (!run(p, without.p, without.n, memory(p), NULL)) fail_msg("graph %zu: nobody misses the barrier at %zu", i, at);
+        }
+        VEC_FREE(&without);
+      }
+    }
+    ir_free(p->ir);
+    ctx_free(&c);
+  }
+  assert_true(barriers > 10);
+}
+
+/* opts_parse refuses the text for kernel 0 because of that; NULL: it takes it */
+static void refused(const Plan *p, const Target *t, const char *text, const char *why) {
+  Opts o;
+  const char *said = opts_parse(p->ir, p->kernels.p[0].nests.p[0].nest, t, text, strlen(text), &o);
+  if (!said != !why || (why && strcmp(said, why))) fail_msg("%s: %s", text, said ? said : "it is legal");
+}
+
+static void refusals_say_why(void **state) {
+  static const struct { const char *text, *why; } cases[] = { /* r0: 5 rows; r1: 19; r2, r3: the maximum, the sum */
+    { "{ grid(r0) local(r1,16) group(r2,16) group(r3,16) }", NULL },
+    { "{ grid(r0) grid(r1) local(r0,4) local(r1,8) unroll(r1,2) }", NULL },
+    { "{ group(r2,8) group(r3,8) }", NULL },
+    { "{ grid(r0) local(r1,16) group(r2,16) group(r3,8) }", NULL }, /* 8 threads of its own for each of the 16 */
+    { "{ unroll(r0,5) outer(r1) }", NULL },
+    { "{ grid(r0) grid(r0) }", "a range is over blocks twice" },
+    { "{ local(r1,4) local(r1,4) }", "a range is over threads twice" },
+    { "{ local(r2,4) }", "only a range of the nest is local" },
+    { "{ group(r1,4) }", "only a range of a reduction is over a group" },
+    { "{ grid(r2) }", "only a range of the nest is over blocks" },
+    { "{ group(r2,12) }", "the threads of a group are no power of two" },
+    { "{ local(r0,10) }", "there are more threads than values of the range" },
+    { "{ local(r0,4) unroll(r0,3) }", "a copy has no value of its range" },
+    { "{ vec(r1,4) }", "a thread of a device has no lanes" },
+    { "{ partial(r0,2) }", "only a reduction has partial results" },
+    { "{ peel(r0) }", "a device has gates in place of borders and rests" },
+    { "{ unroll(r0,2) rest { } }", "a device has gates in place of borders and rests" },
+    { "{ threads(4) }", "a device has no chunks" },
+    { "{ tile(r1,4) }", "blocks of a device are made of threads and copies" },
+    { "{ local(r0,8) local(r1,32) group(r2,4) group(r3,4) }", "it makes more threads of a block than the device has" },
+  };
+  static const struct { const char *text, *why; } long_rows[] = {
+    { "{ local(r0,256) group(r1,4) }", "it makes more threads of a block than the device has" },
+    { "{ grid(r0) local(r0,2) }", "it makes more blocks than the device has" },
+    { "{ grid(r0) local(r0,256) }", NULL },
+  };
+  (void)state;
+  Ctx c, d;
+  Plan *p = compiled(&c, SOFTMAX);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refused(p, p->in->target, cases[i].text, cases[i].why);
+  refused(p, target_in_order(&c.model, p->in->target), "{ group(r3,8) }", "the terms of a sum are taken in order");
+  refused(p, target_in_order(&c.model, p->in->target), "{ group(r2,8) }", NULL); /* a maximum has no order */
+  Target small = *p->in->target;
+  Device little = *small.dev;
+  small.dev = &little;
+  little.shared_bytes = 128;
+  refused(p, &small, "{ grid(r0) local(r1,16) group(r2,16) group(r3,16) }",
+          "its groups take more shared memory than the device has");
+  const char *why = NULL;
+  refused(p, target_find(&c.model, "x86-64-v3", &why), "{ grid(r0) }", "the target has no blocks of threads");
+  ir_free(p->ir);
+  ctx_free(&c);
+  p = compiled(&d, "tgc 1 graph\nx = input f32[200000,4]\ns = reduce x op=add axes=[1]\noutput s\n");
+  for (size_t i = 0; i < sizeof long_rows / sizeof *long_rows; i++)
+    refused(p, p->in->target, long_rows[i].text, long_rows[i].why);
+  ir_free(p->ir);
+  ctx_free(&d);
+}
+
+/* What the facts of a device make of a nest */
+static void heuristic_reads_facts(void **state) {
+  static const struct { const char *graph; int units; const char *opts; } cases[] = {
+    { SOFTMAX, 32, "{ grid(r0) group(r2,32) group(r3,32) local(r1,32) }" },
+    { ROWS, 1, "{ group(r1,8) grid(r0) local(r0,8) }" },
+    { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ }" }, /* enough rows */
+    { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 64, "{ group(r1,8) grid(r0) local(r0,32) }" },
+    { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" },
+    { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 64, "{ }" }, /* too few for copies */
+    { "tgc 1 graph\nx = input f32[6,1,64]\ne = expand x : [6,5,64]\nz = input f32[6,5,64]\ny = add e, z\noutput y\n", 32,
+      "{ grid(r0) grid(r1) grid(r2) local(r2,64) }" },
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Ctx c;
+    Plan *p = compiled(&c, cases[i].graph);
+    Target t = *p->in->target;
+    Device d = *t.dev;
+    Sb text = { 0 };
+    t.dev = &d;
+    d.units = cases[i].units;
+    const Ref nest = p->kernels.p[0].nests.p[0].nest;
+    const Opts o = device_opts(p->ir, nest, &t);
+    opts_print(p->ir, nest, &o, &text);
+    assert_string_equal(text.p, cases[i].opts);
+    sb_free(&text);
+    ir_free(p->ir);
+    ctx_free(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(legal_schedules_compute_the_same),
+    cmocka_unit_test(each_barrier_counts),
+    cmocka_unit_test(refusals_say_why),
+    cmocka_unit_test(heuristic_reads_facts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

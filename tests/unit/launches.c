@@ -132,12 +132,58 @@ static void no_elements(void **state) {
   done(&k);
 }
 
+/* A sum by groups of 8 threads and elements by blocks of 32, in one launch: each block of the sum has 32 threads, too. */
+static void parts_have_the_same_threads(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300] = { 0 }, y[300] = { 0 };
+  void *mem[302] = { x, mid, y };
+  LaunchReport r = { 0 };
+  Launches l = { 0 };
+  Kernel k = made(ir, HEAD "g = range extent=30 id=6 kind=grid\nt = range extent=8 id=7 kind=group\nh = range extent=5 id=8 kind=grid\n"
+                           "e = range extent=32 id=9 kind=local\n"
+                           "row = mul g, 8\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
+                           "b = mul h, 32\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
+  fill(x);
+  run(ir, &k.prog, 1, mem, &r);
+  if (r.text.n) fail_msg("%s", r.text.p);
+  launches_of(ir, k.prog.p, k.prog.n, &l);
+  assert_int_equal(launch_threads(&l.p[0]), 32);
+  assert_int_equal(launch_blocks(&l.p[0]), 35);
+  for (int i = 0; i < 30; i++) {
+    float sum = 0;
+    for (int j = 0; j < 8; j++) sum += x[8 * i + j];
+    assert_true(mid[i] == sum);
+  }
+  for (int i = 0; i < 160; i++) assert_true(y[i] == -x[i]);
+  launches_free(&l);
+  launch_report_free(&r);
+  done(&k);
+}
+
+/* More blocks than a dimension has are rows of blocks, and a nest with so many is a launch of its own. */
+static void many_blocks_are_rows(void **state) {
+  IR *ir = *state;
+  Launches l = { 0 };
+  Kernel k = made(ir, "tgc 1 kernel\nb0 = buffer input f32[33554433] id=0 slot=0\nb1 = buffer output f32[33554433] id=1 slot=0\n"
+                      "b2 = buffer output f32[1] id=2 slot=1\ni = range extent=33554433 id=0 kind=loop\nv = load b0, i\nw = neg v\n"
+                      "a = store b1, i, w\nn0 = nest a, i\nu = load b0, 0\nc = store b2, 0, u\nn1 = nest c\nk0 = sink n0, n1\n");
+  launches_of(ir, k.prog.p, k.prog.n, &l);
+  assert_int_equal(l.n, 2);
+  assert_int_equal(l.p[0].grid[1], 3);
+  assert_true(launch_blocks(&l.p[0]) >= 131073);
+  for (size_t i = 0; i < l.n; i++) assert_true(device_takes(device_target("gpu-any")->dev, ir, &l.p[i], NULL));
+  launches_free(&l);
+  done(&k);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(waits_for_what_it_loads, setup, teardown),
     cmocka_unit_test_setup_teardown(independent_nests_are_one_grid, setup, teardown),
     cmocka_unit_test_setup_teardown(loops_of_a_thread, setup, teardown),
     cmocka_unit_test_setup_teardown(no_elements, setup, teardown),
+    cmocka_unit_test_setup_teardown(parts_have_the_same_threads, setup, teardown),
+    cmocka_unit_test_setup_teardown(many_blocks_are_rows, setup, teardown),
   };
   return cmocka_run_group_tests_name("launches", tests, NULL, NULL);
 }
