@@ -85,7 +85,7 @@ static const char *gather_text(Ctx *c, const Graph *g, const char **in, const ch
 }
 
 /* Of which API the runtime is that runs the kernels on a device; "": they run on the CPU */
-static const char *device_api(const Plan *p) { return p->in->target->dev ? p->in->backend->name : ""; }
+static const char *device_api(const Plan *p) { return p->in->backend->device ? p->in->backend->device : ""; }
 
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
@@ -342,12 +342,7 @@ static const char *bytes_list(const Rendering *r, const GIO *v, size_t n) {
 }
 static const char *input_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->inputs.p, graph_nin(r->p->g)); }
 static const char *output_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->outputs.p, graph_nout(r->p->g)); }
-static const char *gather_word(const Rendering *r) {
-  Sb s = { 0 };
-  for (size_t i = 0; i < graph_nin(r->p->g); i++) sb_printf(&s, "  inputs[%zu] = in->%s;\n", i, r->in[i]);
-  for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "  outputs[%zu] = out->%s;\n", i, r->out[i]);
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
+static const char *gather_word(const Rendering *r) { return gather_text(r->p->ir->ctx, r->p->g, r->in, r->out); }
 static const char *device_bytes_word(const Rendering *r) { return number_text(r, r->device.bytes); }
 static const char *options_word(const Rendering *r) { return device_options(r->p, r->o->keep_denormals); }
 
@@ -462,8 +457,6 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_slots", slots_text(c, g->outputs.p, nout, out) },
     { "assign", assign_text(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
     { "assign_v", assign_text(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
-    { "gather_v", gather_text(c, g, in, out) },
-    { "device", device_api(p) },
     { "takes", word_if(nin) },
     { "gives", word_if(nout) },
     { "ir_in", nin ? "%in" : "%none.in" },
@@ -484,7 +477,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "variant_properties", variant.properties },
     { "flush", word_if(!o->keep_denormals) },
     { "triple", p->in->target->triple },
-    { "device", o->backend->device ? o->backend->device : "" },
+    { "device", device_api(p) },
     { "device_handle", o->backend->handle ? o->backend->handle : "" },
     { "work_bytes", arena_printf(m, "%lld", (long long)p->memory.arena_bytes) },
     { "ir_size", module_size(p) },

@@ -195,7 +195,7 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
 
 /* follows: its tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
-  const char *wrong = t->dev ? check_device(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
+  const char *wrong = target_has_threads(t) ? check_device(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
   bool tiles = false;
   int borders = 0;
   Remnants parts = { 0 };

@@ -258,7 +258,7 @@ static void prepare(Plan *p, Kernel *k, size_t at) {
 }
 
 void step_rests(Plan *p, Kernel *k) {
-  if (p->in->target->dev) return; /* gates keep what is behind a range from memory */
+  if (target_has_threads(p->in->target)) return; /* gates keep what is behind a range from memory */
   for (size_t at = 0; at < k->states.n; at++) { /* rests of rests included */
     Opts *o = k->states.p[at].opts;
     const int wanted = o->nparts;
@@ -275,7 +275,7 @@ void step_rests(Plan *p, Kernel *k) {
 static void tile(Plan *p, NestState *s) {
   IR *ir = p->ir;
   Opts *o = s->opts;
-  if (p->in->target->dev) {
+  if (target_has_threads(p->in->target)) {
     s->nest = device_tile(ir, s->nest, o);
     o->n = o->nmoved = 0;
     return;
