@@ -277,7 +277,7 @@ static void verify_serial(const IR *ir, Ref r) {
 }
 
 /* Every range must be bound where it is used: the sets of free ranges, as rows of bits. Nests inside of a nest may use its
- * ranges; what is prefetched, those of its reductions. */
+ * ranges and, as what is prefetched, those of its reductions. */
 static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
   RefMap row = { 0 };   /* node to its place in all + 1 */
   RefMap column = { 0 }; /* range to its bit + 1 */
@@ -293,6 +293,7 @@ static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
   }
   size_t words = column.n / 64 + 1;
   uint64_t *set = xmalloc(size_mul(size_mul(all->n, words), sizeof *set));
+  uint64_t *copies = xcalloc(words, sizeof *copies), *reduced = xcalloc(words, sizeof *reduced);
   for (size_t i = 0; i < all->n; i++) {
     Ref r = all->p[i];
     const Node *x = node(ir, r);
@@ -302,17 +303,22 @@ static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
     if (x->op == OP_RANGE) mine[(refmap_get(&column, r) - 1) / 64] |= UINT64_C(1) << (refmap_get(&column, r) - 1) % 64;
     for (int k = 0; k < (binder ? 1 : x->nsrc); k++) {
       const uint64_t *theirs = set + (refmap_get(&row, x->src[k]) - 1) * words;
-      for (size_t w = 0; w < words; w++) mine[w] |= theirs[w];
+      const bool copy = x->op == OP_SINK && r != root && node(ir, x->src[k])->op == OP_NEST;
+      for (size_t w = 0; w < words; w++) *(copy ? &copies[w] : &mine[w]) |= theirs[w];
     }
     for (int k = 1; binder && k < x->nsrc; k++) {
       Ref bit = refmap_get(&column, x->src[k]) - 1;
       mine[bit / 64] &= ~(UINT64_C(1) << bit % 64);
+      if (x->op == OP_RED || r == root) reduced[bit / 64] |= UINT64_C(1) << bit % 64;
     }
+    for (size_t w = 0; w < words && r == root && binder; w++) mine[w] |= copies[w] & ~reduced[w];
     if (x->op == OP_PREFETCH) memset(mine, 0, words * sizeof *mine); /* verify_prefetches */
     const bool closed = r == root || (x->op == OP_NEST && node(ir, root)->op == OP_SINK);
     for (size_t w = 0; w < words && closed; w++) NEED(!mine[w], "a range is used outside of its nest");
   }
   free(set);
+  free(copies);
+  free(reduced);
   refmap_free(&row);
   refmap_free(&column);
   refmap_free(&ids);

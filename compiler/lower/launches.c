@@ -211,8 +211,15 @@ static void choose_launches(Making *m, Part *part, size_t n) {
 }
 
 /* ---- nests with blocks and threads ---- */
-/* Of threads that store the same value, the first one stores it. */
+static Ref gate_stores(IR *ir, Ref body, const Nest *n, const Varying *v);
+
+/* Of threads that store the same value, the first one stores it, also in a copy of an operand. */
 static Ref gate_store(IR *ir, Ref store, const Nest *n, const Varying *v) {
+  if (node(ir, store)->op == OP_NEST) {
+    Nest copy = nest_open(ir, store);
+    copy.store = gate_stores(ir, copy.store, n, v);
+    return nest_close(ir, &copy);
+  }
   const Node *x = node(ir, store);
   Ref src[4] = { store_buffer(x), store_index(x), store_value(x), store_gate(x) };
   const uint64_t told = varying_of(v, store_index(x));
@@ -222,13 +229,22 @@ static Ref gate_store(IR *ir, Ref store, const Nest *n, const Varying *v) {
   return node_make(ir, OP_STORE, (DType)x->dt, x->lanes, src[3] ? 4 : 3, src, x->narg, x->arg, 0, NULL);
 }
 
+static Ref gate_stores(IR *ir, Ref body, const Nest *n, const Varying *v) {
+  const Node *x = node(ir, body);
+  Refs stores = { 0 };
+  if (x->op != OP_SINK) return gate_store(ir, body, n, v);
+  for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&stores, gate_store(ir, x->src[k], n, v));
+  body = node_with_src(ir, body, stores.p);
+  VEC_FREE(&stores);
+  return body;
+}
+
 /* The nest with all loops over blocks and threads, at least one of each */
 static Ref place_nest(IR *ir, const Part *p) {
   const Nest n = nest_open(ir, p->nest);
   const int64_t more = p->threads / p->own.threads;
   Nest to = { .store = n.store };
   Varying v;
-  Refs stores = { 0 };
   for (int k = 0; k < n.n; k++)
     if (range_kind(node(ir, n.ranges[k])) == RK_GRID) to.ranges[to.n++] = n.ranges[k];
   if (!to.n) to.ranges[to.n++] = range_new(ir, 1, RK_GRID);
@@ -238,11 +254,8 @@ static Ref place_nest(IR *ir, const Part *p) {
     if (!range_is_place(range_kind(node(ir, n.ranges[k])))) to.ranges[to.n++] = n.ranges[k];
   CHECK(to.n <= MAX_RANGES);
   varying_open(ir, nest_close(ir, &to), &v);
-  const Node *body = node(ir, n.store);
-  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) VEC_PUSH(&stores, gate_store(ir, body->src[k], &to, &v));
-  to.store = body->op == OP_SINK ? node_with_src(ir, n.store, stores.p) : gate_store(ir, n.store, &to, &v);
+  to.store = gate_stores(ir, n.store, &to, &v);
   varying_free(&v);
-  VEC_FREE(&stores);
   return nest_close(ir, &to);
 }
 

@@ -26,6 +26,8 @@ typedef struct Loop {
   bool first;                    /* the outermost loop of those reductions */
   Refs sets;                     /* SETs and STOREs that belong here, in order */
   Refs hints;                    /* PREFETCHes: no loop is made for them alone */
+  Refs fills;                    /* STOREs of copies into shared memory that have no loops of their own */
+  bool fill;                     /* the outermost loop of such a copy */
   bool emitted;
 } Loop;
 
@@ -35,6 +37,13 @@ struct Shared {
   Refs visible;                  /* constants and ranges defined in the open blocks */
   RefMap index;                  /* into visible, plus 1; stale where another node is there */
 };
+
+/* A copy of an operand into shared memory, which all threads of a block make */
+typedef struct SharedCopy {
+  Ref nest;
+  int64_t buffer;
+  Refs free;                     /* ranges that it varies with, but for its own */
+} SharedCopy;
 
 typedef struct Linear {
   IR *ir;
@@ -47,7 +56,8 @@ typedef struct Linear {
   bool *done;                    /* by position in nodes */
   int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
   Ref *value;                    /* by position in nodes: what stands for it in the program */
-  RefMap panel;                  /* buffer + 1 of a copy (stage.c) to the loop it is made in */
+  VEC(SharedCopy) copies;
+  RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
   uint32_t npos;
   Shared *shared;
@@ -114,6 +124,19 @@ static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *a
   return -1;
 }
 
+/* The copy into shared memory that a node loads from; NULL: it does not */
+static const SharedCopy *copy_loaded(const Linear *l, const Node *x) {
+  for (size_t i = 0; i < l->copies.n && x->op == OP_LOAD; i++)
+    if (buffer_id(node(l->ir, load_buffer(x))) == l->copies.p[i].buffer) return &l->copies.p[i];
+  return NULL;
+}
+
+static bool has_ref(const Refs *list, Ref r) {
+  for (size_t i = 0; i < list->n; i++)
+    if (list->p[i] == r) return true;
+  return false;
+}
+
 /* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
  * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
  * walk that collects for each node the set of open ranges. The level of a reduction is 1 more than that of any below it, so
@@ -136,6 +159,9 @@ static void make_loops(Linear *l, Apart *apart) {
     if (x->op == OP_RANGE) me[nth / 64] |= (uint64_t)1 << nth % 64, nth++;
     for (size_t w = 0; w < ranges.n && panel_loop(l, x); w++)
       if (ranges.p[w] == l->loop[panel_loop(l, x)].range) me[w / 64] |= (uint64_t)1 << w % 64;
+    const SharedCopy *copy = copy_loaded(l, x);
+    for (size_t w = 0; w < ranges.n && copy; w++)
+      if (has_ref(&copy->free, ranges.p[w])) me[w / 64] |= (uint64_t)1 << w % 64;
     for (int k = 0; k < x->nsrc; k++) {
       const uint32_t source = pos_of(l, x->src[k]);
       uint64_t *from = open + source * words;
@@ -340,6 +366,10 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects in l
     const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
     for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
   }
+  for (size_t i = 0; i < l->loop[loop].fills.n; i++) {
+    const Node *x = node(l->ir, l->loop[loop].fills.p[i]);
+    for (int k = 0; k < x->nsrc; k++) hoist(l, x->src[k], at, top);
+  }
   for (size_t i = 0; i < l->loop[loop].hints.n; i++) hoist(l, prefetch_index(node(l->ir, l->loop[loop].hints.p[i])), at, top);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && c != loop) open_effects(l, c, at, top);
@@ -522,6 +552,21 @@ static void multiply_tiles(Linear *l, const Refs *sums) {
   free(now);
 }
 
+/* Copies into shared memory that are made in a loop come first. Threads wait for all of them, and where the loop has another
+ * round, for those that read the copies. */
+static bool fill_shared(Linear *l, int loop) {
+  bool any = l->loop[loop].fills.n;
+  for (int c = 1; c < l->nloops; c++) {
+    if (l->loop[c].parent != loop || !l->loop[c].fill) continue;
+    emit_loop(l, c);
+    any = true;
+  }
+  for (size_t i = 0; i < l->loop[loop].fills.n; i++) need(l, l->loop[loop].fills.p[i]);
+  if (any) put_barrier(l);
+  const Node *range = node(l->ir, l->loop[loop].range);
+  return any && !range_is_place(range_kind(range)) && range_extent(range) > 1;
+}
+
 static void emit_loop(Linear *l, int loop) {
   IR *ir = l->ir;
   Refs sums = { 0 };
@@ -531,8 +576,9 @@ static void emit_loop(Linear *l, int loop) {
   put_leaf(l, me->range);
   size_t visible = l->shared->visible.n;
   put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
+  const bool refilled = fill_shared(l, loop);
   for (int c = 1; c < l->nloops; c++)
-    if (l->loop[c].parent == loop && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
+    if (l->loop[c].parent == loop && !l->loop[c].first && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
   for (size_t i = 0; i < me->sets.n; i++) {
     Ref e = me->sets.p[i];
     const Node *x = node(ir, e);
@@ -548,6 +594,7 @@ static void emit_loop(Linear *l, int loop) {
   multiply_tiles(l, &sums);
   for (size_t i = 0; i < me->hints.n; i++) need(l, me->hints.p[i]);
   VEC_FREE(&sums);
+  if (refilled) put_barrier(l);
   put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
   l->shared->visible.n = visible;
 }
@@ -560,20 +607,67 @@ static void share_top(Linear *l) {
   }
 }
 
+/* The stores of a copy of an operand; NULL: the part of a nest is no copy */
+static const Ref *copy_stores(const IR *ir, Ref part, int *n, int64_t *buffer) {
+  const Node *copy = node(ir, part), *body;
+  if (copy->op != OP_NEST) return NULL;
+  body = node(ir, nest_body(copy));
+  const Ref *store = body->op == OP_SINK ? body->src : copy->src;
+  *n = body->op == OP_SINK ? body->nsrc : 1;
+  *buffer = buffer_id(node(ir, store_buffer(node(ir, store[0]))));
+  return store;
+}
+
+/* Loops of a copy that is made in loop at, and the innermost of them */
+static int copy_loops(Linear *l, const Node *copy, int64_t buffer, int at) {
+  int in = at;
+  for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
+  refmap_set(&l->panel, (Ref)buffer + 1, (uint32_t)at);
+  return in;
+}
+
 /* Loops of the copies that are made in loop at: before those that read them. */
 static void panel_loops(Linear *l, const Nest *n, int k, int at) {
   const Node *parts = node(l->ir, n->store);
   for (int i = 0; i < parts->nsrc && parts->op == OP_SINK; i++) {
-    const Node *copy = node(l->ir, parts->src[i]);
-    int deepest = n->n - 1, in = at;
-    if (copy->op != OP_NEST) continue;
+    int deepest = n->n - 1, nstores;
+    int64_t buffer;
+    const Ref *store = copy_stores(l->ir, parts->src[i], &nstores, &buffer);
+    if (!store || l->ir->bufs.p[buffer].kind == BUF_SHARED) continue;
     while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest])) deepest--;
     if (deepest != k) continue;
-    for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
-    const Node *body = node(l->ir, nest_body(copy));
-    const Ref *store = body->op == OP_SINK ? body->src : copy->src;
-    refmap_set(&l->panel, (Ref)buffer_id(node(l->ir, store_buffer(node(l->ir, store[0])))) + 1, (uint32_t)at);
-    for (int j = 0; j < (body->op == OP_SINK ? body->nsrc : 1); j++) VEC_PUSH(&l->loop[in].sets, store[j]);
+    const int in = copy_loops(l, node(l->ir, parts->src[i]), buffer, at);
+    for (int j = 0; j < nstores; j++) VEC_PUSH(&l->loop[in].sets, store[j]);
+  }
+}
+
+/* All threads of a block make a copy into shared memory: in the innermost loop at of the nest, or in the loop of a reduction that
+ * the copy varies with. */
+static void shared_loops(Linear *l, int at) {
+  for (size_t i = 0; i < l->copies.n; i++) {
+    const SharedCopy *c = &l->copies.p[i];
+    int64_t buffer;
+    int in = at, nstores;
+    const Ref *store = copy_stores(l->ir, c->nest, &nstores, &buffer);
+    for (size_t k = 0; k < c->free.n; k++) in = deeper(l, loop_of(l, c->free.p[k]), in);
+    const int first = l->nloops, last = copy_loops(l, node(l->ir, c->nest), buffer, in);
+    if (last != in) l->loop[first].fill = true;
+    for (int j = 0; j < nstores; j++) VEC_PUSH(last == in ? &l->loop[in].fills : &l->loop[last].sets, store[j]);
+  }
+}
+
+static void find_copies(Linear *l, const Nest *n) {
+  const Node *parts = node(l->ir, n->store);
+  for (int i = 0; i < parts->nsrc && parts->op == OP_SINK; i++) {
+    SharedCopy c = { .nest = parts->src[i] };
+    Refs ranges = { 0 };
+    int nstores;
+    if (!copy_stores(l->ir, c.nest, &nstores, &c.buffer) || l->ir->bufs.p[c.buffer].kind != BUF_SHARED) continue;
+    collect_ranges(l->ir, c.nest, &ranges);
+    for (size_t k = 0; k < ranges.n; k++)
+      if (!opens_range(l->ir, c.nest, ranges.p[k])) VEC_PUSH(&c.free, ranges.p[k]);
+    VEC_FREE(&ranges);
+    VEC_PUSH(&l->copies, c);
   }
 }
 
@@ -617,7 +711,9 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
     if (range_is_thread(range_kind(node(ir, n->ranges[k])))) l->threads = at;
     panel_loops(l, n, k, at);
   }
+  find_copies(l, n);
   make_loops(l, apart);
+  if (!apart->range) shared_loops(l, at);
   return at;
 }
 
@@ -625,7 +721,10 @@ static void linear_free(Linear *l) {
   for (int i = 0; i < l->nloops; i++) {
     VEC_FREE(&l->loop[i].sets);
     VEC_FREE(&l->loop[i].hints);
+    VEC_FREE(&l->loop[i].fills);
   }
+  for (size_t i = 0; i < l->copies.n; i++) VEC_FREE(&l->copies.p[i].free);
+  VEC_FREE(&l->copies);
   VEC_FREE(&l->nodes);
   refmap_free(&l->panel);
   free(l->pos);
