@@ -88,12 +88,14 @@ static const Field pending_rows[] = {
   { "loop",     F_NODE, PENDING(panel[0]), 0, 0, 0 },
   { "copies",   F_NODE, PENDING(panel[1]), 0, 0, 0 },
   { "lanes",    F_NODE, PENDING(panel[2]), 0, 0, 0 },
+  { "terms",    F_INT,  PENDING(panel_depth), 0, 0, MOST_TILE },
 };
 const Fields pending_fields = FIELDS(pending_rows);
 #undef PENDING
 #define OPTS(field) offsetof(Opts, field)
 static const Field opts_rows[] = {
   { "staged",  F_NODE, OPTS(staged),  0, 0, 0 },
+  { "terms",   F_INT,  OPTS(depth),   0, 0, MOST_TILE },
   { "grouped", F_NODE, OPTS(grouped), 0, 0, 0 },
   { "isa_op",  F_ISA_OP, OPTS(isa_op), 0, 0, 0 },
   { "threads", F_INT,  OPTS(threads), 0, 0, MOST_INT },

@@ -8,6 +8,7 @@
  *
  * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads, and these
  * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
+#include "../target/launch.h"
 #include "opts.h"
 
 /* ---- ranges and gates ---- */
@@ -172,16 +173,18 @@ static void add_group(IR *ir, Ref nest, Ref group, BlockThreads *b) {
   b->range[at] = group;
 }
 
-static void count_sums(const IR *ir, Ref nest, BlockThreads *b) {
+/* What sums of groups, and copies of operands, take of shared memory */
+static void count_shared(const IR *ir, Ref nest, BlockThreads *b) {
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     int64_t group = 1;
+    const Buf *buf = x->op == OP_BUFFER ? &ir->bufs.p[buffer_id(x)] : NULL;
+    if (buf && buf->kind == BUF_SHARED) b->shared_bytes += shared_bytes(buf->dt, buf->elems);
     if (x->op != OP_RED || !range_is_thread(range_kind(node(ir, red_range(x, 0))))) continue;
     for (int k = 1; k < x->nsrc; k++) group *= range_extent(node(ir, x->src[k]));
-    b->shared_bytes += b->threads * dt_bytes((DType)x->dt) + 16;
-    b->shared_bytes += b->threads / group * group_firsts(group) * dt_bytes((DType)x->dt) + 16;
+    b->shared_bytes += shared_bytes((DType)x->dt, b->threads) + shared_bytes((DType)x->dt, b->threads / group * group_firsts(group));
   }
   VEC_FREE(&all);
 }
@@ -206,7 +209,7 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b) {
   }
   for (int k = 0; k < b->n; k++)
     if (!i64_mul(b->threads, range_extent(node(ir, b->range[k])), &b->threads)) b->threads = INT64_MAX;
-  count_sums(ir, nest, b);
+  count_shared(ir, nest, b);
   return nest;
 }
 
@@ -245,7 +248,7 @@ static const char *check_sum(const IR *ir, Ref r, const Target *t, const Opts *o
   return wrong;
 }
 
-const char *block_refuses(IR *ir, Ref nest, const Device *d) {
+const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   BlockThreads b;
   int64_t grid = 1;
   int grids = 0;
@@ -257,7 +260,8 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d) {
     if (grid > d->max_grid[grids > 3 ? 0 : --at]) return "it makes more blocks than the device has";
   }
   if (b.threads > d->max_threads) return "it makes more threads of a block than the device has";
-  if (b.shared_bytes > d->shared_bytes) return "its groups take more shared memory than the device has";
+  if (b.shared_bytes + panels > d->shared_bytes)
+    return panels ? "panels take more shared memory than the device has" : "its groups take more shared memory than the device has";
   return NULL;
 }
 
@@ -265,7 +269,6 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   Refs all = { 0 };
   if (o->isa_op) return "a device has no such instruction";
-  if (o->staged) return "a device has no copies of panels";
   if (o->npeeled || o->nparts) return "a device has gates in place of borders and rests";
   if (o->threads) return "a device has no chunks";
   for (int i = 0; i < o->n && !wrong; i++) wrong = check_opt(ir, nest, &o->opt[i]);

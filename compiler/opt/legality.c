@@ -145,6 +145,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
     if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";
   }
   for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
+  if (!wrong && o->depth) wrong = "panels of a depth are of devices";
   if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -159,13 +160,15 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
 static const char *check_device(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const Refs none = { 0 };
   const char *wrong = device_refuses(ir, nest, t, o);
+  int64_t panels = 0;
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++)
     if (node(ir, all.p[i])->op == OP_RED) wrong = check_reduction(ir, all.p[i], t, o, &none);
   VEC_FREE(&all);
   if (!wrong && opts_statements(ir, nest, o) > tunable(ir->ctx, schedule_statements)) wrong = "it makes too many statements";
-  return wrong ? wrong : block_refuses(ir, device_tile(ir, nest, o), t->dev);
+  if (!wrong && o->staged) wrong = stage_shared_refuses(ir, nest, o, &panels);
+  return wrong ? wrong : block_refuses(ir, device_tile(ir, nest, o), t->dev, panels);
 }
 
 /* Do two schedules differ in what they leave only? */

@@ -277,7 +277,10 @@ static void tile(Plan *p, NestState *s) {
   Opts *o = s->opts;
   if (target_has_threads(p->in->target)) {
     s->nest = device_tile(ir, s->nest, o);
-    o->n = o->nmoved = 0;
+    s->panel[0] = o->staged;
+    s->panel_depth = o->depth;
+    o->n = o->nmoved = o->depth = 0;
+    o->staged = 0;
     return;
   }
   s->nest = order(ir, s->nest, o, s->kept, true);

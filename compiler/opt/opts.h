@@ -28,6 +28,7 @@ typedef struct Opts {
   int npeeled;
   Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
+  int depth;               /* of a device: staged is of a reduction, whose terms go in rounds of so many; 0: of a CPU */
   Ref grouped;             /* range whose values an instruction takes in groups, before all else: its opt means these; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
@@ -65,7 +66,8 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* of a device: ranges over 
 
 /* ---- device_opts.c: schedules of devices ---- */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* what o says of ranges; NULL: that is legal */
-const char *block_refuses(IR *ir, Ref nest, const Device *d); /* when o has been applied: what the device has too little of */
+/* when o has been applied: what the device has too little of; panels: bytes of shared memory beside those of groups */
+const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 Ref device_split(IR *ir, Ref nest, const Opt *o);   /* a range as blocks or loops, copies and threads, and gates if it is uneven */
 Ref device_order(IR *ir, Ref nest);                 /* loops over blocks outermost, then over threads; a group's sum by itself */
 
@@ -92,6 +94,11 @@ void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interi
 
 /* ---- stage.c: panels of operands in memory of the kernel's own ---- */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
+
+/* ---- stage_shared.c: panels in memory that the threads of a block share ---- */
+/* NULL: the reduction over o->staged may go in rounds of o->depth terms; *bytes: what its panels take of shared memory */
+const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
+Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth); /* of a nest over threads and copies */
 
 /* ---- heuristic.c: the schedule of a nest by the analytic model of cost/tile.c; microseconds ---- */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);

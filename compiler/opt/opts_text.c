@@ -12,10 +12,10 @@
 #include <string.h>
 
 /* ---- the words: what stands behind the range, which the last one has none of ---- */
-typedef enum { A_NOTHING, A_NUMBER, A_ISA_OP, A_PART } Argument;
+typedef enum { A_NOTHING, A_NUMBER, A_MAYBE, A_ISA_OP, A_PART } Argument; /* A_MAYBE: a number, or nothing */
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_ISA_OP },
-  { "rows", A_NUMBER }, { "stage", A_NOTHING }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
+  { "rows", A_NUMBER }, { "stage", A_MAYBE }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
   { "border", A_PART }, { "rest", A_PART }, { "grid", A_NOTHING }, { "local", A_NUMBER }, { "group", A_NUMBER },
 };
 enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, W_BORDER, W_REST, W_GRID,
@@ -41,7 +41,9 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
     else sb_printf(out, " outer(r%d)", at);
   }
   for (int i = 0; i < o->npeeled; i++) sb_printf(out, " peel(r%d)", range_place(&ranges, o->peeled[i]));
-  if (o->staged) sb_printf(out, " stage(r%d)", range_place(&ranges, o->staged));
+  if (o->staged) sb_printf(out, " stage(r%d", range_place(&ranges, o->staged));
+  if (o->staged && o->depth) sb_printf(out, ",%d", o->depth);
+  if (o->staged) sb_puts(out, ")");
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   for (int i = 0; i < o->nparts; i++) sb_printf(out, " %s %s", words[i < o->nborders ? W_BORDER : W_REST].name, o->part[i]);
   sb_puts(out, " }");
@@ -100,6 +102,7 @@ static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range,
   if (word == W_STAGE) {
     if (o->staged) return "panels of two ranges are copied";
     o->staged = range;
+    o->depth = n;
     return NULL;
   }
   if (word == W_TC) {
@@ -168,17 +171,19 @@ const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o) {
     int word = 0, place = 0, number = 0;
     const IsaOp *isa_op = NULL;
     while (word < WORDS && !take(&at, end, words[word].name)) word++;
+    Argument argument = word < WORDS ? words[word].argument : A_NOTHING;
     if (word == WORDS) wrong = "an opt is unknown";
     else if (word == W_THREADS) wrong = take_threads(&at, end, o);
-    else if (words[word].argument == A_PART) wrong = take_part(ir, &at, end, word == W_BORDER, o);
-    else if (!take(&at, end, "(r") || !take_number(&at, end, &place) ||
-             (words[word].argument != A_NOTHING && !take(&at, end, ",")) ||
-             (words[word].argument == A_NUMBER && !take_number(&at, end, &number)))
+    else if (argument == A_PART) wrong = take_part(ir, &at, end, word == W_BORDER, o);
+    else if (!take(&at, end, "(r") || !take_number(&at, end, &place)) wrong = "an opt is malformed";
+    else if (argument == A_MAYBE) argument = at < end && *at == ',' ? A_NUMBER : A_NOTHING;
+    if (wrong || word == W_THREADS || argument == A_PART) continue;
+    if ((argument != A_NOTHING && !take(&at, end, ",")) || (argument == A_NUMBER && !take_number(&at, end, &number)))
       wrong = "an opt is malformed";
-    else if (words[word].argument == A_ISA_OP && !take_isa_op(&at, end, &isa_op)) wrong = "there is no such instruction";
+    else if (argument == A_ISA_OP && !take_isa_op(&at, end, &isa_op)) wrong = "there is no such instruction";
     else if (!take(&at, end, ")")) wrong = "an opt is malformed";
     else if ((size_t)place >= ranges.n) wrong = "the nest has no such range";
-    else if (words[word].argument == A_NUMBER && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
+    else if (argument == A_NUMBER && (number < 2 || number > MAX_TILE)) wrong = "a number is out of range";
     else wrong = set_opt(ir, nest, o, word, ranges.p[place], number, isa_op);
   }
   if (!wrong && (at != end || !closed)) wrong = "it does not end with ' }'";

@@ -23,6 +23,7 @@ typedef struct NestState {
   struct Opts *opts;       /* kernel.h: what of its schedule is still to be applied; in the model's arena */
   int kept;                /* outer ranges that no opt moves inwards */
   Ref panel[3];            /* loop, copies and lanes of the range of whose tiles panels are to be copied; 0: none are */
+  int panel_depth;         /* of a device: panel[0] is a range of a reduction, which goes in rounds of so many terms; else 0 */
 } NestState;
 
 /* Where schedules come from before the heuristic is asked: a list, the first that knows a key counts. */

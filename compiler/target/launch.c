@@ -76,7 +76,7 @@ Launch launch_of(const IR *ir, Refs prog) {
   uint8_t *use = buffer_uses(ir, prog.p, prog.n);
   for (size_t i = 0; i < ir->bufs.n; i++)
     if (use[i] & 2 && ir->bufs.p[i].kind == BUF_SHARED)
-      l.shared_bytes += (ir->bufs.p[i].elems * dt_bytes(ir->bufs.p[i].dt) + 15) & ~(int64_t)15;
+      l.shared_bytes += shared_bytes(ir->bufs.p[i].dt, ir->bufs.p[i].elems);
   free(use);
   return l;
 }

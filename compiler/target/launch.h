@@ -21,6 +21,8 @@ typedef struct Launch {
   int64_t grid[3], block[3]; /* x first. x is the innermost loop; more than three loops, or several parts: all in x */
   int64_t shared_bytes;    /* of a block */
 } Launch;
+/* What a buffer takes of shared memory */
+static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_bytes(d) + 15) & ~(int64_t)15; }
 /* The launches of a device program, one behind another: barriers outside of all blocks part them */
 typedef VEC(Launch) Launches;
 void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out);

@@ -1,0 +1,344 @@
+/* stage_shared.c: panels of operands in shared memory, inside a reduction: the opt STAGE(range, depth) of devices.
+ *
+ * The threads of a block compute a tile of products of two factors: each factor varies with a part of the tile only, so threads
+ * and copies have its elements in common. The reduction's ranges become one, k, which goes in rounds of `depth` values:
+ * k = round * depth + term. In each round all threads of the block copy what the tile wants of a factor, a panel, into memory
+ * that they share, and the terms are read from there. linearize.c puts the copies first in the loop over rounds, and barriers
+ * behind the copies and behind the terms.
+ *
+ * A panel has an element for each term and each value of the tile's ranges that the factor varies with. What is copied is the
+ * factor as it is computed, gates and casts included, so that matrices, convolutions and sums of dequantized products go one
+ * way. Threads number the elements in the order in which they lie in global memory, as far as one can say, so that neighbours
+ * load neighbours. Behind the last term, a factor is 0. Terms are added in the order of the reduction as it was.
+ *
+ * needs: ranges of kind local and unroll (opts.c)
+ * gives: NEST(SINK(NEST(STORE, ranges of a copy) ..., STORE), ranges), whose copies vary with a range of the reduction
+ * keeps: the value of every element   breaks: nothing */
+#include "../target/launch.h"
+#include "opts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what a reduction multiplies ---- */
+typedef struct Product {
+  Ref red;
+  Ref factor[2];
+  bool shared[2];          /* threads or copies have its elements in common */
+} Product;
+
+static DType dtype_of(const IR *ir, Ref r) { return (DType)node(ir, r)->dt; }
+
+static bool has_reduction(const IR *ir, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &r, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_RED;
+  VEC_FREE(&all);
+  return any;
+}
+
+/* The reduction over range r as a sum of products; else what it is not */
+static const char *product_of(IR *ir, Ref nest, Ref r, Product *p) {
+  Refs all = { 0 };
+  int found = 0, around = 0;
+  *p = (Product){ 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    if (node(ir, all.p[i])->op != OP_RED) continue;
+    if (opens_range(ir, all.p[i], r)) p->red = all.p[i], found++;
+    else around += p->red && ix_uses(ir, red_value(node(ir, all.p[i])), p->red);
+  }
+  VEC_FREE(&all);
+  if (!found) return "panels of a device are of a range of a reduction";
+  if (found > 1) return "two reductions have the range of panels";
+  const Node *x = node(ir, p->red), *product = node(ir, red_value(x));
+  if (red_op(x) != OP_ADD || product->op != OP_MUL) return "the reduction of panels sums no products";
+  p->factor[0] = lhs(product);
+  p->factor[1] = rhs(product);
+  return has_reduction(ir, red_value(x)) || around ? "panels of a reduction inside of another one" : NULL;
+}
+
+/* ---- legality ---- */
+static int64_t tile_of(const Opt *o) { return (int64_t)o->unroll * o->lanes * (o->threads ? o->threads : 1); }
+
+const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes) {
+  const Nest n = nest_open(ir, nest);
+  int64_t terms = 1;
+  bool threads = false;
+  Product p;
+  if (!o->depth) return "panels of a device have a depth";
+  const char *wrong = product_of(ir, nest, o->staged, &p);
+  for (int k = 0; k < n.n; k++)
+    if (range_kind(node(ir, n.ranges[k])) == RK_SERIAL) return "panels in a serial loop";
+  for (int k = 1; !wrong && k < node(ir, p.red)->nsrc; k++) {
+    const Ref r = node(ir, p.red)->src[k];
+    for (int i = 0; i < o->n; i++)
+      if (o->opt[i].range == r) wrong = "the reduction of panels is split";
+    if (!i64_mul(terms, range_extent(node(ir, r)), &terms)) wrong = "the reduction of panels is too long";
+  }
+  if (!wrong && o->depth > terms) wrong = "panels are deeper than their reduction";
+  for (int f = 0; f < 2 && !wrong; f++) {
+    int64_t elems = o->depth;
+    for (int i = 0; i < o->n; i++) {
+      if (!opens_range(ir, nest, o->opt[i].range)) continue;
+      threads |= o->opt[i].threads > 1;
+      if (ix_uses(ir, p.factor[f], o->opt[i].range)) elems *= tile_of(&o->opt[i]);
+      else p.shared[f] |= tile_of(&o->opt[i]) > 1;
+    }
+    if (p.shared[f]) *bytes += shared_bytes(dtype_of(ir, p.factor[f]), elems);
+  }
+  if (wrong) return wrong;
+  if (!threads) return "panels are copied by the threads of a block, and no range of the nest is local";
+  if (!p.shared[0] && !p.shared[1]) return "no two elements of a tile have a factor in common";
+  return NULL;
+}
+
+/* ---- panels ---- */
+enum { AT_ONCE = 8 };      /* elements that a thread copies without a loop */
+
+typedef struct Panels {
+  IR *ir;
+  const Device *dev;
+  Nest nest;
+  Product p;
+  Ref thread;              /* the number of a thread in its block */
+  int64_t threads;         /* of a block */
+  int64_t terms, depth;    /* of the reduction, of a round */
+  Ref round, term;         /* round: a range, or 0 where there is only one */
+} Panels;
+
+/* One of the ranges that a panel has an element for each value of */
+typedef struct Side {
+  Ref range;
+  int64_t extent;
+  int64_t step, run;       /* elements of memory from one value to the next; so many values lie so, at most */
+  int place;
+} Side;
+
+static bool is_tile(const IR *ir, Ref range) { /* of a nest: over threads or copies */
+  return range_kind(node(ir, range)) == RK_LOCAL || range_kind(node(ir, range)) == RK_UNROLL;
+}
+
+/* How far the element that an index names moves when the range goes from 0 to 1, all others being 0; INT64_MAX: that is not known */
+static int64_t memory_step(IR *ir, Ref index, Ref range) {
+  Refs all = { 0 };
+  VEC(Ref) zero = { 0 };
+  int64_t at[2], step = INT64_MAX;
+  bool known = true;
+  collect_ranges(ir, index, &all);
+  for (size_t i = 0; i < all.n; i++) VEC_PUSH(&zero, ix_const(ir, 0));
+  for (int v = 0; v < 2 && known; v++) {
+    for (size_t i = 0; i < all.n; i++)
+      if (all.p[i] == range) zero.p[i] = ix_const(ir, v);
+    known = node_is_const(ir, ix_subst(ir, index, (int)all.n, all.p, zero.p), &at[v]);
+  }
+  if (known) step = at[1] < at[0] ? at[0] - at[1] : at[1] - at[0];
+  VEC_FREE(&all);
+  VEC_FREE(&zero);
+  return step;
+}
+
+/* The load of a factor that varies with most of its ranges; 0: it has none */
+static Ref main_load(IR *ir, Ref factor) {
+  Refs all = { 0 }, ranges = { 0 };
+  Ref load = 0;
+  size_t most = 0;
+  ir_toposort(ir, &factor, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    if (node(ir, all.p[i])->op != OP_LOAD) continue;
+    ranges.n = 0;
+    collect_ranges(ir, load_index(node(ir, all.p[i])), &ranges);
+    if (!load || ranges.n > most) load = all.p[i], most = ranges.n;
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&ranges);
+  return load;
+}
+
+/* r with loads that stay inside of their buffers where the gate `inside` does not hold, and 0 where `counts` does not; both may
+ * be 0. varies: the ranges of both. */
+static Ref gate_factor(IR *ir, Ref r, Ref inside, Ref counts, const Refs *varies) {
+  const Ref gate = ix_and(ir, inside, counts), zero = c_int(ir, (DType)node(ir, r)->dt, 0);
+  Refs all = { 0 }, from = { 0 }, to = { 0 };
+  bool zeroed = !counts;
+  if (!gate) return r;
+  ir_toposort(ir, &r, 1, &all);
+  for (size_t i = 0; i < all.n; i++) { /* sources first: an index may be loaded */
+    bool gated = false;
+    if (node(ir, all.p[i])->op != OP_LOAD) continue;
+    for (size_t k = 0; k < varies->n; k++) gated |= ix_uses(ir, all.p[i], varies->p[k]);
+    if (!gated) continue;
+    const Node *x = node(ir, ix_subst(ir, all.p[i], (int)from.n, from.p, to.p));
+    const DType d = (DType)x->dt;
+    const Ref other = load_else(x) ? load_else(x) : c_int(ir, d, 0);
+    const Ref src[4] = { load_buffer(x), load_index(x), ix_and(ir, load_gate(x), gate), other };
+    zeroed |= all.p[i] == r && other == zero;
+    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&to, node_make(ir, OP_LOAD, d, 1, 4, src, 0, NULL, 0, NULL));
+  }
+  r = ix_subst(ir, r, (int)from.n, from.p, to.p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return zeroed ? r : node_make(ir, OP_WHERE, (DType)node(ir, r)->dt, 1, 3, (Ref[]){ counts, r, zero }, 0, NULL, 0, NULL);
+}
+
+/* The factor at term k of the reduction, which counts only where it has such a term. from[0..n) are replaced, too. */
+static Ref factor_at(const Panels *s, Ref factor, Ref k, Ref inside, int n, const Ref *from, const Ref *by) {
+  IR *ir = s->ir;
+  const Node *red = node(ir, s->p.red);
+  Ref old[2 * MAX_RANGES], new[2 * MAX_RANGES];
+  int64_t step = s->terms;
+  Refs varies = { 0 };
+  int m = 0;
+  for (int i = 1; i < red->nsrc; i++) {
+    const int64_t extent = range_extent(node(ir, red->src[i]));
+    const bool first = step == s->terms; /* what lies behind the last term is told by it */
+    step /= extent;
+    old[m] = red->src[i];
+    new[m++] = first ? ix_div(ir, k, step) : ix_mod(ir, ix_div(ir, k, step), extent);
+  }
+  for (int i = 0; i < n; i++) old[m] = from[i], new[m++] = by[i];
+  const Ref counts = s->terms % s->depth ? ix_lt(ir, k, ix_const(ir, s->terms)) : 0;
+  if (inside) collect_ranges(ir, inside, &varies);
+  if (counts) collect_ranges(ir, counts, &varies);
+  const Ref out = gate_factor(ir, ix_subst(ir, factor, m, old, new), inside, counts, &varies);
+  VEC_FREE(&varies);
+  return out;
+}
+
+static Ref term_of(const Panels *s, Ref in_round) {
+  return s->round ? ix_add(s->ir, ix_mul(s->ir, s->round, s->depth), in_round) : in_round;
+}
+
+/* What a panel of a factor has elements for: the tile's ranges in the order of the nest; last, the terms of a round */
+static int panel_sides(const Panels *s, Ref factor, Side *side) {
+  IR *ir = s->ir;
+  const Ref load = main_load(ir, factor);
+  const Node *red = node(ir, s->p.red);
+  int n = 0;
+  for (int k = 0; k < s->nest.n; k++) {
+    const Ref r = s->nest.ranges[k];
+    if (!is_tile(ir, r) || !ix_uses(ir, factor, r)) continue;
+    const int64_t extent = range_extent(node(ir, r));
+    side[n] = (Side){ r, extent, load ? memory_step(ir, load_index(node(ir, load)), r) : 0, extent, n };
+    n++;
+  }
+  side[n] = (Side){ s->term, s->depth, 0, 1, n };
+  for (int k = red->nsrc - 1; k > 0 && load; k--) { /* terms follow each other as those of the innermost ranges do */
+    const int64_t step = memory_step(ir, load_index(node(ir, load)), red->src[k]), extent = range_extent(node(ir, red->src[k]));
+    if (extent == 1) continue;
+    if (side[n].run == 1) side[n].step = step;
+    else if (step == INT64_MAX || step / side[n].run != side[n].step || step % side[n].run) break;
+    side[n].run *= extent;
+  }
+  return n + 1;
+}
+
+/* Elements from one term to the next: so many that threads which store terms of one element side by side reach different banks */
+static int64_t panel_pitch(const Panels *s, DType d, int64_t width, bool terms_beside, int64_t *spare) {
+  const int64_t banks = s->dev->shared_banks, apart = s->depth < banks ? banks / s->depth : 1;
+  const int64_t pitch = width + ((apart - width) % banks + banks) % banks;
+  if (banks < 2 || !terms_beside || dt_bytes(d) != BANK_BYTES) return width;
+  const int64_t more = shared_bytes(d, pitch * s->depth) - shared_bytes(d, width * s->depth);
+  if (more > *spare) return width;
+  *spare -= more;
+  return pitch;
+}
+
+static int by_step(const void *a, const void *b) {
+  const Side *x = a, *y = b;
+  const int64_t far[2] = { x->step ? x->step : INT64_MAX, y->step ? y->step : INT64_MAX };
+  if (far[0] != far[1]) return far[0] < far[1] ? 1 : -1;
+  return x->run != y->run ? (x->run > y->run) - (x->run < y->run) : x->place - y->place;
+}
+
+static int64_t panel_width(const Side *side, int n) { /* elements of a term, which is the last side */
+  int64_t width = 1;
+  for (int i = 0; i < n - 1; i++) width *= side[i].extent;
+  return width;
+}
+
+/* The load of the factor from a panel; *copy is the nest that makes it. spare: bytes of shared memory that no panel needs */
+static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
+  IR *ir = s->ir;
+  const DType d = (DType)node(ir, factor)->dt;
+  Side side[MAX_RANGES], order[MAX_RANGES];
+  Ref from[MAX_RANGES], by[MAX_RANGES];
+  const int n = panel_sides(s, factor, side);
+  const int64_t width = panel_width(side, n), elems = width * s->depth;
+  memcpy(order, side, (size_t)n * sizeof *side);
+  qsort(order, (size_t)n, sizeof *order, by_step);
+  const int64_t pitch = panel_pitch(s, d, width, order[n - 1].range == s->term, spare);
+
+  /* element number i * threads + thread, in the order of memory */
+  const int64_t each = (elems + s->threads - 1) / s->threads, id = (int64_t)ir->bufs.n;
+  Nest c = { 0 };
+  Ref number = s->thread, inside = 0, term = 0, at = ix_const(ir, 0), to = at;
+  if (each > 1) {
+    c.ranges[c.n++] = range_make(ir, each, each <= AT_ONCE ? RK_UNROLL : RK_LOOP);
+    number = ix_add(ir, ix_mul(ir, c.ranges[0], s->threads), number);
+  }
+  if (each * s->threads > elems) inside = ix_lt(ir, number, ix_const(ir, elems));
+  int64_t step = elems;
+  for (int i = 0; i < n; i++) {
+    step /= order[i].extent;
+    const Ref value = i ? ix_mod(ir, ix_div(ir, number, step), order[i].extent) : ix_div(ir, number, step);
+    from[i] = order[i].range;
+    by[i] = value;
+    if (order[i].range == s->term) term = value;
+  }
+  for (int i = 0; i < n - 1; i++) at = ix_add(ir, ix_mul(ir, at, side[i].extent), side[i].range);
+  to = ix_subst(ir, at, n, from, by);
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = d, .elems = pitch * s->depth, .offset = -1 }));
+  const Ref buf = node_make(ir, OP_BUFFER, d, 1, 0, NULL, 1, &id, 0, NULL);
+  const Ref value = factor_at(s, factor, term_of(s, term), inside, n, from, by);
+  const Ref store[4] = { buf, ix_add(ir, ix_mul(ir, term, pitch), to), value, inside };
+  c.store = node_make(ir, OP_STORE, d, 1, inside ? 4 : 3, store, 0, NULL, 0, NULL);
+  *copy = nest_close(ir, &c);
+  at = ix_add(ir, ix_mul(ir, s->term, pitch), at);
+  return node_make(ir, OP_LOAD, d, 1, 2, (Ref[]){ buf, at }, 0, NULL, 0, NULL);
+}
+
+Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
+  Panels s = { .ir = ir, .dev = t->dev, .nest = nest_open(ir, nest), .threads = 1, .terms = 1, .depth = depth };
+  Refs parts = { 0 };
+  Ref src[3], factor[2];
+  int64_t spare = t->dev->shared_bytes;
+  Side side[MAX_RANGES];
+  const char *wrong = product_of(ir, nest, range, &s.p);
+  if (wrong) ir_wrong(ir, "a checked schedule: %s", wrong);
+  s.thread = ix_const(ir, 0);
+  for (int k = 0; k < s.nest.n; k++) {
+    const Ref r = s.nest.ranges[k];
+    for (int f = 0; f < 2 && is_tile(ir, r); f++)
+      s.p.shared[f] |= range_extent(node(ir, r)) > 1 && !ix_uses(ir, s.p.factor[f], r);
+    if (range_kind(node(ir, r)) != RK_LOCAL) continue;
+    s.thread = ix_add(ir, ix_mul(ir, s.thread, range_extent(node(ir, r))), r);
+    s.threads *= range_extent(node(ir, r));
+  }
+  const Node *red = node(ir, s.p.red);
+  const DType d = (DType)red->dt;
+  for (int k = 1; k < red->nsrc; k++) s.terms *= range_extent(node(ir, red->src[k]));
+  if (s.terms > s.depth) s.round = range_make(ir, (s.terms + s.depth - 1) / s.depth, RK_REDUCE);
+  s.term = range_new(ir, s.depth, RK_REDUCE);
+  for (int f = 0; f < 2; f++) {
+    const int n = s.p.shared[f] ? panel_sides(&s, s.p.factor[f], side) : 0;
+    if (n) spare -= shared_bytes(dtype_of(ir, s.p.factor[f]), panel_width(side, n) * s.depth);
+  }
+  for (int f = 0; f < 2; f++) {
+    Ref copy = 0;
+    factor[f] = s.p.shared[f] ? panel_load(&s, s.p.factor[f], &spare, &copy)
+                              : factor_at(&s, s.p.factor[f], term_of(&s, s.term), 0, 0, NULL, NULL);
+    if (copy) VEC_PUSH(&parts, copy);
+  }
+  int n = 0;
+  src[n++] = node_make(ir, OP_MUL, d, 1, 2, factor, 0, NULL, 0, NULL);
+  if (s.round) src[n++] = s.round;
+  src[n++] = s.term;
+  const Ref sum = node_make(ir, OP_RED, d, 1, n, src, red->narg, red->arg, 0, NULL);
+  VEC_PUSH(&parts, ix_subst(ir, s.nest.store, 1, &s.p.red, &sum));
+  s.nest.store = node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);
+  VEC_FREE(&parts);
+  return nest_close(ir, &s.nest);
+}
