@@ -37,6 +37,10 @@ Shared *shared_open(void);
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest's micro-ops */
 
+/* ---- products.c: multiply-adds that a program runs, by all of its threads; staged: those with a factor from shared memory ---- */
+typedef struct Products { double all, staged; } Products;
+Products program_products(const IR *ir, const Ref *list, size_t n);
+
 /* ---- rebase.c: kernels count their indices from where they begin to touch a buffer, where that makes functions equal ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: what backends take for granted of pointers to the arena and weights */
 void plan_rebase(Plan *p);

@@ -84,6 +84,9 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
 /* How the threads of a group add their parts: each of `firsts` threads adds so many, then all add what the firsts have */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
 
+/* ---- device_contraction.c: tiles of sums of products, by the facts of the device; false: the nest is none that gains by them ---- */
+bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o);
+
 /* ---- device_heuristic.c: by the facts of the device ---- */
 Opts device_opts(IR *ir, Ref nest, const Target *t);
 
@@ -96,6 +99,14 @@ void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interi
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
 
 /* ---- stage_shared.c: panels in memory that the threads of a block share ---- */
+typedef struct StagedSum {
+  Ref red;
+  Ref factor[2];
+  bool shared[2];          /* threads or copies have its elements in common */
+} StagedSum;
+const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p); /* NULL: the reduction over range r sums products; else why not */
+int64_t memory_step(IR *ir, Ref index, Ref range); /* elements from its value 0 to 1, others being 0; INT64_MAX: not known */
+Ref main_load(IR *ir, Ref factor);          /* the load that varies with most of its ranges; 0: there is none */
 /* NULL: the reduction over o->staged may go in rounds of o->depth terms; *bytes: what its panels take of shared memory */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth); /* of a nest over threads and copies */

@@ -20,12 +20,6 @@
 #include <string.h>
 
 /* ---- what a reduction multiplies ---- */
-typedef struct Product {
-  Ref red;
-  Ref factor[2];
-  bool shared[2];          /* threads or copies have its elements in common */
-} Product;
-
 static DType dtype_of(const IR *ir, Ref r) { return (DType)node(ir, r)->dt; }
 
 static bool has_reduction(const IR *ir, Ref r) {
@@ -37,11 +31,10 @@ static bool has_reduction(const IR *ir, Ref r) {
   return any;
 }
 
-/* The reduction over range r as a sum of products; else what it is not */
-static const char *product_of(IR *ir, Ref nest, Ref r, Product *p) {
+const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
   Refs all = { 0 };
   int found = 0, around = 0;
-  *p = (Product){ 0 };
+  *p = (StagedSum){ 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     if (node(ir, all.p[i])->op != OP_RED) continue;
@@ -65,9 +58,9 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
   const Nest n = nest_open(ir, nest);
   int64_t terms = 1;
   bool threads = false;
-  Product p;
+  StagedSum p;
   if (!o->depth) return "panels of a device have a depth";
-  const char *wrong = product_of(ir, nest, o->staged, &p);
+  const char *wrong = staged_product(ir, nest, o->staged, &p);
   for (int k = 0; k < n.n; k++)
     if (range_kind(node(ir, n.ranges[k])) == RK_SERIAL) return "panels in a serial loop";
   for (int k = 1; !wrong && k < node(ir, p.red)->nsrc; k++) {
@@ -100,7 +93,7 @@ typedef struct Panels {
   IR *ir;
   const Device *dev;
   Nest nest;
-  Product p;
+  StagedSum p;
   Ref thread;              /* the number of a thread in its block */
   int64_t threads;         /* of a block */
   int64_t terms, depth;    /* of the reduction, of a round */
@@ -119,8 +112,7 @@ static bool is_tile(const IR *ir, Ref range) { /* of a nest: over threads or cop
   return range_kind(node(ir, range)) == RK_LOCAL || range_kind(node(ir, range)) == RK_UNROLL;
 }
 
-/* How far the element that an index names moves when the range goes from 0 to 1, all others being 0; INT64_MAX: that is not known */
-static int64_t memory_step(IR *ir, Ref index, Ref range) {
+int64_t memory_step(IR *ir, Ref index, Ref range) {
   Refs all = { 0 };
   VEC(Ref) zero = { 0 };
   int64_t at[2], step = INT64_MAX;
@@ -138,8 +130,7 @@ static int64_t memory_step(IR *ir, Ref index, Ref range) {
   return step;
 }
 
-/* The load of a factor that varies with most of its ranges; 0: it has none */
-static Ref main_load(IR *ir, Ref factor) {
+Ref main_load(IR *ir, Ref factor) {
   Refs all = { 0 }, ranges = { 0 };
   Ref load = 0;
   size_t most = 0;
@@ -306,7 +297,7 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
   Ref src[3], factor[2];
   int64_t spare = t->dev->shared_bytes;
   Side side[MAX_RANGES];
-  const char *wrong = product_of(ir, nest, range, &s.p);
+  const char *wrong = staged_product(ir, nest, range, &s.p);
   if (wrong) ir_wrong(ir, "a checked schedule: %s", wrong);
   s.thread = ix_const(ir, 0);
   for (int k = 0; k < s.nest.n; k++) {

@@ -1,0 +1,248 @@
+/* device_contraction.c: tiles of sums of products on a device, by its facts alone.
+ *
+ * A sum of products has two sides: ranges of the nest that only the one factor varies with, and those of the other. A block takes a
+ * tile of both sides, a thread takes copies along both, and the panels of a tile go through shared memory (stage_shared.c). Ranges
+ * that both factors vary with count products: each has blocks of its own.
+ *
+ * For each side the ways to split its ranges in threads and copies are listed; of those with as many threads and copies the one
+ * stays that computes least behind the ends of ranges. All pairs of a way for each side are priced: instructions of a thread
+ * for a term, its part of the panels and of the barriers included, times the rounds in which the device takes all blocks. What the
+ * best ones ask for, device_refuses judges.
+ *
+ * needs: a canonical nest   gives: opts that device_refuses lets pass   keeps: nests   breaks: nothing */
+#include "opts.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  DEPTH = 16,              /* terms of a round, where nothing speaks for another number */
+  SIDE_THREADS = 64,       /* threads and copies along one side, at most */
+  SIDE_COPIES = 8,
+  SUMS = 16,               /* of a thread: so many registers, and as many again, every device has for all its threads */
+  SUMS_LONG = 64,          /* of a thread with much to do, which waits less for others */
+  LEAST_SIDE = 4,          /* values of a side that are worth a tile */
+  LEAST_TERMS = 8,
+  LEAST_RESULTS = 1024,    /* fewer: the reduction is what there is to share */
+  WAYS = 64,               /* of a side: one for each number of threads and copies */
+  TRIED = 12,              /* pairs of ways whose legality is asked */
+  SPLIT = 3                /* ranges of a side that are split, the innermost ones */
+};
+/* instructions: to copy an element into a panel, its share of a request apart; to wait at a barrier; around the products of a term */
+static const double COPY = 5, SEGMENT = 4, BARRIER = 20, TERM = 2;
+static const double LONG = 1e8; /* products that are much to do */
+
+typedef struct Split { int threads, copies; } Split; /* of a range */
+typedef struct Way {       /* of a side */
+  int threads, copies;     /* products */
+  int64_t blocks;
+  double waste;            /* values computed for each that is wanted */
+  Split split[SPLIT];
+} Way;
+typedef struct Side {
+  int n;
+  Ref range[MAX_RANGES];   /* of the nest, outermost first */
+  int64_t extent[MAX_RANGES], all;
+  int first;               /* of those that are split */
+  int beside;              /* the range along which the factor's elements lie side by side, -1: the terms do, or none */
+  bool terms_beside;
+  int nways;
+  Way way[WAYS];
+} Side;
+
+typedef struct Shape {
+  IR *ir;
+  Ref nest;
+  const Target *t;
+  const Device *d;
+  StagedSum p;
+  Side side[2];
+  int64_t batch;           /* values of the ranges of both factors */
+  int64_t terms;
+} Shape;
+
+/* ---- ways ---- */
+static void add_way(Side *s, const Way *w) {
+  for (int i = 0; i < s->nways; i++) {
+    if (s->way[i].threads != w->threads || s->way[i].copies != w->copies) continue;
+    if (w->waste < s->way[i].waste) s->way[i] = *w;
+    return;
+  }
+  if (s->nways < WAYS) s->way[s->nways++] = *w;
+}
+
+static bool worth_trying(int n, int64_t extent) { return !(n & (n - 1)) || extent % n == 0; }
+
+static void list_ways(Side *s, int k, const Way *from) {
+  if (k == s->n) {
+    add_way(s, from);
+    return;
+  }
+  const int64_t extent = s->extent[k];
+  for (int threads = 1; threads * from->threads <= SIDE_THREADS && threads < 2 * extent; threads++) {
+    if (!worth_trying(threads, extent)) continue;
+    for (int copies = 1; copies * from->copies <= SIDE_COPIES && (copies - 1) * threads < extent; copies++) {
+      const int64_t tile = (int64_t)threads * copies, blocks = (extent + tile - 1) / tile;
+      Way w = *from;
+      if (!worth_trying(copies, extent)) continue;
+      w.threads *= threads;
+      w.copies *= copies;
+      w.blocks *= blocks;
+      w.waste *= (double)(blocks * tile) / (double)extent;
+      w.split[k - s->first] = (Split){ threads, copies };
+      list_ways(s, k + 1, &w);
+    }
+  }
+}
+
+static void open_side(const Shape *x, Side *s, Ref factor) {
+  const Node *red = node(x->ir, x->p.red);
+  const Ref load = main_load(x->ir, factor);
+  Way w = { 1, 1, 1, 1, { { 0, 0 } } };
+  s->beside = -1;
+  s->first = s->n > SPLIT ? s->n - SPLIT : 0;
+  for (int k = 0; k < s->first; k++) w.blocks *= s->extent[k];
+  list_ways(s, s->first, &w);
+  for (int k = 0; k < s->n && load; k++)
+    if (memory_step(x->ir, load_index(node(x->ir, load)), s->range[k]) == 1) s->beside = k;
+  for (int k = 1; k < red->nsrc && load && s->beside < 0; k++)
+    s->terms_beside |= memory_step(x->ir, load_index(node(x->ir, load)), red->src[k]) == 1;
+}
+
+/* ---- prices ---- */
+/* Elements of a panel that lie side by side */
+static double run_of(const Side *s, const Way *w, int depth) {
+  if (s->beside < 0) return s->terms_beside ? depth : 1;
+  if (s->beside < s->first) return 1;
+  const Split *x = &w->split[s->beside - s->first];
+  return (double)fmin((double)x->threads * x->copies, (double)s->extent[s->beside]);
+}
+
+/* Instructions to copy a term's elements of a panel */
+static double copy_cost(const Shape *x, const Side *s, const Way *w, int depth) {
+  const double run = run_of(s, w, depth), segment = (double)x->d->segment / 4;
+  return (double)w->threads * w->copies * (COPY + SEGMENT * (run < segment ? segment / run : 1));
+}
+
+/* What the whole nest takes, in instructions that a unit with all of its threads finishes in turn; depth 0: nothing is copied */
+static double price(const Shape *x, const Way *a, const Way *b, int depth) {
+  const double threads = (double)a->threads * b->threads, sums = (double)a->copies * b->copies, warp = x->d->warp;
+  const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
+  const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch, terms = (double)x->terms;
+  double rounds = depth ? ceil(terms / depth) : 1, term = TERM + sums + a->copies + b->copies;
+  if (depth)
+    term += (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads + 2 * BARRIER / depth;
+  else term += SEGMENT * (a->copies + b->copies); /* caches serve what neighbours want, too */
+  const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
+  const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
+  return rounds * (depth ? depth : terms) * term * lanes * each / busy;
+}
+
+/* ---- the best ---- */
+typedef struct Choice { const Way *a, *b; int depth; double price; } Choice;
+
+static void keep_best(Choice *best, int *n, const Choice *c) {
+  int at = *n < TRIED ? (*n)++ : TRIED;
+  if (at == TRIED && best[TRIED - 1].price <= c->price) return;
+  if (at == TRIED) at--;
+  for (; at && best[at - 1].price > c->price; at--) best[at] = best[at - 1];
+  best[at] = *c;
+}
+
+static void try_pair(const Shape *x, const Way *a, const Way *b, Choice *best, int *n) {
+  const double products = (double)x->terms * (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
+  const int64_t elems = (int64_t)a->threads * a->copies + (int64_t)b->threads * b->copies;
+  const int bytes = dt_bytes((DType)node(x->ir, x->p.red)->dt);
+  if (a->threads * b->threads > x->d->max_threads || a->threads * b->threads < 2) return;
+  if (a->copies * b->copies > (products >= LONG && x->d->shared_is_fast ? SUMS_LONG : SUMS)) return;
+  for (int depth = 4; depth <= 2 * DEPTH && x->d->shared_is_fast; depth++) {
+    if (depth > x->terms || (depth != DEPTH && x->terms % depth) || elems * depth * bytes > x->d->shared_bytes) continue;
+    keep_best(best, n, &(Choice){ a, b, depth, price(x, a, b, depth) });
+  }
+  if (!x->d->shared_is_fast) keep_best(best, n, &(Choice){ a, b, 0, price(x, a, b, 0) });
+}
+
+static Opts opts_of(const Shape *x, const Choice *c) {
+  const Nest nest = nest_open(x->ir, x->nest);
+  Opts o = { .n = 0 };
+  for (int k = 0; k < nest.n; k++) o.opt[o.n++] = (Opt){ .range = nest.ranges[k], .unroll = 1, .lanes = 1, .grid = true };
+  for (int f = 0; f < 2; f++) {
+    const Side *s = &x->side[f];
+    for (int i = s->first; i < s->n; i++) {
+      const Split split = (f ? c->b : c->a)->split[i - s->first];
+      for (int k = 0; k < o.n; k++) {
+        if (o.opt[k].range != s->range[i]) continue;
+        o.opt[k].threads = split.threads > 1 ? split.threads : 0;
+        o.opt[k].unroll = split.copies;
+      }
+    }
+  }
+  if (c->depth) o.staged = node(x->ir, x->p.red)->src[1], o.depth = c->depth;
+  return o;
+}
+
+/* ---- shapes ---- */
+/* The reduction of most terms of those that sum products; false: another one has more to do, or there is none. */
+static bool main_product(Shape *x) {
+  Refs all = { 0 };
+  double others = 0;
+  ir_toposort(x->ir, &x->nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *red = node(x->ir, all.p[i]);
+    StagedSum p;
+    int64_t terms = 1;
+    if (red->op != OP_RED) continue;
+    bool counted = true;
+    for (int k = 1; k < red->nsrc; k++) counted &= i64_mul(terms, range_extent(node(x->ir, red->src[k])), &terms);
+    const bool product = counted && !staged_product(x->ir, x->nest, red_range(red, 0), &p);
+    if (product && terms > x->terms) {
+      others += (double)x->terms;
+      x->terms = terms;
+      x->p = p;
+    } else others += (double)terms;
+  }
+  VEC_FREE(&all);
+  return x->terms >= LEAST_TERMS && others < (double)x->terms;
+}
+
+static bool open_shape(Shape *x) {
+  const Nest nest = nest_open(x->ir, x->nest);
+  int64_t results = 1;
+  x->batch = x->side[0].all = x->side[1].all = 1;
+  if (!main_product(x)) return false;
+  for (int k = 0; k < nest.n; k++) {
+    const Ref r = nest.ranges[k];
+    const int64_t extent = range_extent(node(x->ir, r));
+    const bool in[2] = { ix_uses(x->ir, x->p.factor[0], r), ix_uses(x->ir, x->p.factor[1], r) };
+    Side *s = in[0] ? &x->side[0] : &x->side[1];
+    if (range_kind(node(x->ir, r)) != RK_LOOP || !extent || !i64_mul(results, extent, &results)) return false;
+    if (!in[0] && !in[1]) return false; /* all its values have the sum in common */
+    if (in[0] && in[1]) {
+      x->batch *= extent;
+      continue;
+    }
+    s->range[s->n] = r;
+    s->extent[s->n++] = extent;
+    s->all *= extent;
+  }
+  return results >= LEAST_RESULTS && x->side[0].all >= LEAST_SIDE && x->side[1].all >= LEAST_SIDE;
+}
+
+bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o) {
+  Shape *x = xcalloc(1, sizeof *x);
+  Choice best[TRIED];
+  int n = 0;
+  bool found = false;
+  *x = (Shape){ .ir = ir, .nest = nest, .t = t, .d = t->dev };
+  if (open_shape(x)) {
+    for (int f = 0; f < 2; f++) open_side(x, &x->side[f], x->p.factor[f]);
+    for (int i = 0; i < x->side[0].nways; i++)
+      for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best, &n);
+  }
+  for (int i = 0; i < n && !found; i++) {
+    *o = opts_of(x, &best[i]);
+    found = !device_refuses(ir, nest, t, o);
+  }
+  free(x);
+  return found;
+}
