@@ -3,12 +3,9 @@
  * needs: a program    gives: counts    breaks: nothing */
 #include "lower.h"
 
-/* Whether a value is made of an element of shared memory */
-static bool from_shared(const IR *ir, const RefMap *shared, const Node *x) {
-  if (x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_SHARED) return true;
-  for (int k = 0; k < x->nsrc; k++)
-    if (refmap_get(shared, x->src[k])) return true;
-  return false;
+static bool from_shared(const IR *ir, Ref r) { /* what a panel's element is for */
+  const Node *x = node(ir, r);
+  return x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_SHARED;
 }
 
 /* The product that a node adds to a variable; NULL: it adds none */
@@ -22,7 +19,6 @@ static const Node *product_added(const IR *ir, const Node *x) {
 Products program_products(const IR *ir, const Ref *list, size_t n) {
   Products sum = { 0, 0 };
   VEC(double) around = { 0 };
-  RefMap shared = { 0 };   /* values made of what is there; the sums of a group are not: variables stand between them */
   double times = 1;
   for (size_t i = 0; i < n; i++) {
     const Node *x = node(ir, list[i]), *product = product_added(ir, x);
@@ -31,16 +27,10 @@ Products program_products(const IR *ir, const Ref *list, size_t n) {
       times *= (double)range_extent(node(ir, loop_range(x)));
     }
     if (x->op == OP_END) times = around.p[--around.n];
-    if (x->op != OP_GET && from_shared(ir, &shared, x)) refmap_set(&shared, list[i], 1);
     if (!product) continue;
     sum.all += times * x->lanes;
-    for (int k = 0; k < 2; k++)
-      if (refmap_get(&shared, product->src[k])) {
-        sum.staged += times * x->lanes;
-        break;
-      }
+    if (from_shared(ir, product->src[0]) || from_shared(ir, product->src[1])) sum.staged += times * x->lanes;
   }
   VEC_FREE(&around);
-  refmap_free(&shared);
   return sum;
 }

@@ -221,6 +221,8 @@ Opts device_opts(IR *ir, Ref nest, const Target *t) {
   static bool (*const ways[])(const Shape *s, Opts *o) = { row_opts, sum_opts, element_opts };
   Shape s = { .ir = ir, .t = t, .nest = nest };
   Opts found = { .n = 0 };
+  if (device_contraction_opts(ir, nest, t, &found)) return found;
+  found = (Opts){ .n = 0 };
   const bool plain = open_shape(&s);
   for (size_t i = 0; i < sizeof ways / sizeof *ways && plain && !found.n; i++) {
     Opts o = { .n = 0 };
