@@ -96,6 +96,8 @@ const Fields pending_fields = FIELDS(pending_rows);
 static const Field opts_rows[] = {
   { "staged",  F_NODE, OPTS(staged),  0, 0, 0 },
   { "terms",   F_INT,  OPTS(depth),   0, 0, MOST_TILE },
+  { "split",   F_NODE, OPTS(split),   0, 0, 0 },
+  { "sums",    F_INT,  OPTS(sum_parts), 0, 0, MOST_TILE },
   { "grouped", F_NODE, OPTS(grouped), 0, 0, 0 },
   { "isa_op",  F_ISA_OP, OPTS(isa_op), 0, 0, 0 },
   { "threads", F_INT,  OPTS(threads), 0, 0, MOST_INT },

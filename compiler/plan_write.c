@@ -194,6 +194,7 @@ static void add_pending(const NestState *s, Refs *roots) {
   for (int i = 0; o && i < o->nmoved; i++) VEC_PUSH(roots, o->moved[i].range);
   for (int i = 0; o && i < o->npeeled; i++) VEC_PUSH(roots, o->peeled[i]);
   if (o) VEC_PUSH(roots, o->staged);
+  if (o) VEC_PUSH(roots, o->split);
   if (o) VEC_PUSH(roots, o->grouped);
 }
 

@@ -53,7 +53,7 @@ void step_schedule(Plan *p, Kernel *k) {
     nest_key(ir, s->nest, p->in->target, p->in->backend, s->key);
     const Question q = base ? ask_key(ir, "variant", s->key, s->nest) : (Question){ 0 };
     Opts o = choose_opts(p, base ? &base->nests.p[i] : NULL, &q, s);
-    if (!target_has_threads(p->in->target)) opts_complete(ir, s->nest, p->in->target, &o);
+    if (!target_has_threads(p->in->target) || o.split) opts_complete(ir, s->nest, p->in->target, &o);
     opts_print(ir, s->nest, &o, &text);
     s->opts = sb_keep(&text, &ir->ctx->model);
     if (base) answer_with(ir, &q, s->opts);

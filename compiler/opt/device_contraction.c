@@ -7,9 +7,9 @@
  * For each side the ways to split its ranges in threads and copies are listed; of those with as many threads and copies the one
  * stays that computes least behind the ends of ranges. All pairs of a way for each side are priced: instructions of a thread
  * for a term, its part of the panels and of the barriers included, times the rounds in which the device takes all blocks. What the
- * best ones ask for, device_refuses judges.
+ * best ones ask for, opts_check judges.
  *
- * needs: a canonical nest   gives: opts that device_refuses lets pass   keeps: nests   breaks: nothing */
+ * needs: a canonical nest   gives: opts that opts_check lets pass   keeps: nests   breaks: nothing */
 #include "opts.h"
 #include <math.h>
 #include <stdlib.h>
@@ -241,7 +241,7 @@ bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o) {
   }
   for (int i = 0; i < n && !found; i++) {
     *o = opts_of(x, &best[i]);
-    found = !device_refuses(ir, nest, t, o);
+    found = !opts_check(ir, nest, t, o);
   }
   free(x);
   return found;

@@ -196,13 +196,29 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
   return check_whole(ir, p->nest, t, &o, follows, depth + 1);
 }
 
+/* Both nests of split sums; the buffer between them is not there yet, and no rule asks for it. */
+static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o, int depth) {
+  const char *wrong = target_has_threads(t) ? split_refuses(ir, nest, t, o) : "only blocks of a device share sums";
+  Opts first = *o, second;
+  Ref adds;
+  if (wrong) return wrong;
+  if (o->nparts > 1 || o->nborders) return "split sums leave one nest";
+  first.nparts = 0;
+  nest = split_sums(ir, nest, &first, store_buffer(node(ir, nest_body(node(ir, nest)))), &adds);
+  wrong = check_whole(ir, nest, t, &first, false, depth + 1);
+  if (wrong || !o->nparts) return wrong;
+  wrong = opts_scan(ir, adds, o->part[0], strlen(o->part[0]), &second);
+  return wrong ? wrong : check_whole(ir, adds, t, &second, false, depth + 1);
+}
+
 /* follows: its tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
+  if (depth >= MAX_DEPTH) return "schedules stand too deep in each other";
+  if (o->split) return check_split(ir, nest, t, o, depth);
   const char *wrong = target_has_threads(t) ? check_device(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
   bool tiles = false;
   int borders = 0;
   Remnants parts = { 0 };
-  if (depth >= MAX_DEPTH) return "schedules stand too deep in each other";
   if (wrong || !o->nparts) return wrong;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
   opts_parts(ir, nest, o, &parts);

@@ -236,7 +236,13 @@ static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
 
 void opts_parts(IR *ir, Ref nest, const Opts *given, Remnants *parts) {
   Opts o = *given;
-  cut(ir, nest, &o, parts);
+  Ref adds;
+  if (!o.split) {
+    cut(ir, nest, &o, parts);
+    return;
+  }
+  split_sums(ir, nest, &o, store_buffer(node(ir, nest_body(node(ir, nest)))), &adds);
+  VEC_PUSH(parts, ((Remnant){ .nest = adds, .own = true }));
 }
 
 static void reorder(Plan *p, NestState *s) {
@@ -257,8 +263,28 @@ static void prepare(Plan *p, Kernel *k, size_t at) {
     if (k->states.p[i].depth == depth + 1) prepare(p, k, i);
 }
 
+/* The nest that makes the parts of split sums, and the one that adds them as a rest */
+static void split_state(Plan *p, Kernel *k, size_t at) {
+  IR *ir = p->ir;
+  Opts *o = k->states.p[at].opts;
+  const int64_t id = (int64_t)ir->bufs.n;
+  Buf b = { .kind = BUF_ARENA, .slot = -1, .offset = -1 };
+  Ref adds;
+  if (o->nparts != 1) ir_wrong(ir, "split sums with %d schedules of what is left", o->nparts);
+  b.elems = split_elems(ir, k->states.p[at].nest, o, &b.dt);
+  VEC_PUSH(&ir->bufs, b);
+  const Ref buffer = node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL);
+  k->states.p[at].nest = split_sums(ir, k->states.p[at].nest, o, buffer, &adds);
+  o->nparts = 0;
+  prepare(p, k, rest_add(p, k, at, adds, o->part[0]));
+}
+
 void step_rests(Plan *p, Kernel *k) {
-  if (target_has_threads(p->in->target)) return; /* gates keep what is behind a range from memory */
+  if (target_has_threads(p->in->target)) { /* gates keep what is behind a range from memory */
+    for (size_t at = 0; at < k->states.n; at++)
+      if (k->states.p[at].opts->split) split_state(p, k, at);
+    return;
+  }
   for (size_t at = 0; at < k->states.n; at++) { /* rests of rests included */
     Opts *o = k->states.p[at].opts;
     const int wanted = o->nparts;

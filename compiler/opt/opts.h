@@ -19,6 +19,7 @@ typedef struct Opt {
 typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own loop */
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* what a schedule may say of a range, and of a kernel */
 enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* of schedules inside of schedules; of them in all */
+enum { SPLIT_MOST = 1 << 24 }; /* parts of sums of a nest */
 enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 16 };
 typedef struct Opts {
   int n;
@@ -28,6 +29,8 @@ typedef struct Opts {
   int npeeled;
   Ref peeled[MAX_PEELED];  /* ranges that are cut into borders and an interior, which the rest is about: PEEL */
   Ref staged;              /* range of whose tiles panels of operands are copied: STAGE; 0: none */
+  Ref split;               /* of a device: range of a reduction whose sums are made in parts by blocks of their own: SPLIT; 0: none */
+  int sum_parts;           /* so many; the one part of the schedule is that of the nest that adds them */
   int depth;               /* of a device: staged is of a reduction, whose terms go in rounds of so many; 0: of a CPU */
   Ref grouped;             /* range whose values an instruction takes in groups, before all else: its opt means these; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
@@ -97,6 +100,12 @@ void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interi
 
 /* ---- stage.c: panels of operands in memory of the kernel's own ---- */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the panels of o->staged may be copied */
+
+/* ---- split_sums.c: sums in parts ---- */
+const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: the sums over o->split may be in parts */
+int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* elements of the buffer of parts, and their type */
+/* the nest that makes the parts, which o is about then; *adds: the one that adds them */
+Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in memory that the threads of a block share ---- */
 typedef struct StagedSum {

@@ -17,9 +17,10 @@ static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_ISA_OP },
   { "rows", A_NUMBER }, { "stage", A_MAYBE }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
   { "border", A_PART }, { "rest", A_PART }, { "grid", A_NOTHING }, { "local", A_NUMBER }, { "group", A_NUMBER },
+  { "split", A_NUMBER },
 };
 enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, W_BORDER, W_REST, W_GRID,
-       W_LOCAL, W_GROUP, WORDS };
+       W_LOCAL, W_GROUP, W_SPLIT, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
@@ -44,6 +45,7 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   if (o->staged) sb_printf(out, " stage(r%d", range_place(&ranges, o->staged));
   if (o->staged && o->depth) sb_printf(out, ",%d", o->depth);
   if (o->staged) sb_puts(out, ")");
+  if (o->split) sb_printf(out, " split(r%d,%d)", range_place(&ranges, o->split), o->sum_parts);
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   for (int i = 0; i < o->nparts; i++) sb_printf(out, " %s %s", words[i < o->nborders ? W_BORDER : W_REST].name, o->part[i]);
   sb_puts(out, " }");
@@ -103,6 +105,12 @@ static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range,
     if (o->staged) return "panels of two ranges are copied";
     o->staged = range;
     o->depth = n;
+    return NULL;
+  }
+  if (word == W_SPLIT) {
+    if (o->split) return "the sums of two ranges are split";
+    o->split = range;
+    o->sum_parts = n;
     return NULL;
   }
   if (word == W_TC) {
