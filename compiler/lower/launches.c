@@ -269,6 +269,31 @@ static Part open_part(IR *ir, Ref nest) {
   return p;
 }
 
+/* The nest with loops in place of its blocks and threads */
+static Ref without_places(IR *ir, Ref nest) {
+  const Nest n = nest_open(ir, nest);
+  for (int k = 0; k < n.n; k++) {
+    const Node *r = node(ir, n.ranges[k]);
+    if (!range_is_place(range_kind(r))) continue;
+    const Ref own = range_new(ir, range_extent(r), RK_LOOP);
+    nest = range_replace(ir, nest, n.ranges[k], own, 1, &own);
+  }
+  return nest;
+}
+
+/* Threads that wait for each other are as many as their schedule says. A nest whose threads do not can have any number of them: so
+ * borders that are filled beside a sum of products are no launch of their own. */
+static void follow_threads(Making *m, Part *part, size_t n) {
+  int64_t threads = 0;
+  for (size_t i = 0; i < n && !threads; i++)
+    if (part[i].own.shared_bytes) threads = part[i].own.threads;
+  for (size_t i = 0; i < n && threads; i++) {
+    const int64_t own = part[i].own.threads;
+    if (!part[i].placed || part[i].own.shared_bytes || !(own % threads) || !(threads % own)) continue;
+    part[i] = (Part){ .nest = without_places(m->ir, part[i].nest) };
+  }
+}
+
 static void put_part(Making *m, const Part *p, struct Shared *shared) {
   IR *ir = m->ir;
   if (p->placed) {
@@ -288,6 +313,7 @@ void step_launches(Plan *p, Kernel *k) {
   struct Shared *shared = shared_open();
   Sb text = { 0 };
   for (size_t i = 0; i < k->states.n; i++) part[i] = open_part(ir, k->states.p[i].nest);
+  follow_threads(&m, part, k->states.n);
   choose_launches(&m, part, k->states.n);
   for (size_t i = 0; i < k->states.n; i++) {
     ir->origin = node(ir, k->states.p[i].nest)->origin;
