@@ -37,14 +37,6 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 }
 
 /* ---- compiling ---- */
-/* A device, for those who want to see its programs: no backend prints them yet. NULL: it is none */
-static const Target *device_of(Ctx *c, const Options *o, const char *isa) {
-  const Target *t = device_target(isa);
-  if (t && (!o->stop_after || pass_named(o->stop_after) >= pass_named("render")))
-    fail(c, EX_USAGE_, "--isa '%s' is a device, for which there is no backend: --stop-after=launches shows its programs", isa);
-  return t;
-}
-
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
@@ -53,10 +45,10 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   if (o->target && arch == ARCH_ANY)
     fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc knows (tgc devices lists those)", o->target);
   if (o->isa) isa = o->isa;
-  const Target *t = device_of(c, o, isa);
-  if (!t) t = target_find(&c->model, isa, &why);
+  const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
-  if (b && !b->device != !t->dev)
+  if (b && t->dev && !b->device) fail(c, EX_USAGE_, "--isa '%s' is a device: --backend=opencl makes bundles for it", isa);
+  if (b && b->device && !t->dev)
     fail(c, EX_USAGE_, "--isa '%s' is no machine of --backend '%s' (tgc devices lists both)", isa, b->name);
   if (t->variants && b && !b->variant)
     fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
