@@ -22,7 +22,7 @@ static const Dialect c_dialect = {
   .global = "",
   .restricted = "TGC_RESTRICT ",
   .local = "TGC_ALIGNED ",
-  .loop = "for (int64_t $0 = $a; $0 < $b; $0++)",
+  .loop = "for ($T $0 = $a; $0 < $b; $0++)",
   .load = "*($q$mu *)$0",
   .store = "*($q$mu *)$0 = $c",
   .loaded = "($T)", /* both sides of ?: are of one type: not the unaligned one */

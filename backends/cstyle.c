@@ -133,7 +133,7 @@ static void open_loop(Render *w, const Node *x) {
              *end = bound(w, "end", arena_printf(&w->a, "%lld", (long long)range_extent(r)), r);
   w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
   sb_printf(w->o, "%*s%s", w->indent, "", gate);
-  put_loop_head(w, w->o, name, begin, end);
+  put_loop_head(w, w->o, (DType)r->dt, name, begin, end);
   sb_puts(w->o, " {\n");
   w->indent += 2;
 }

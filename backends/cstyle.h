@@ -64,5 +64,5 @@ void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, bool re
 void put_store(Render *w, Sb *o, const Node *x);
 void put_prefetch(Render *w, Sb *o, const Node *x);
 void put_kept(Render *w, Sb *o, const char *name);
-void put_loop_head(Render *w, Sb *o, const char *name, const char *begin, const char *end);
+void put_loop_head(Render *w, Sb *o, DType d, const char *name, const char *begin, const char *end);
 #endif

@@ -31,7 +31,7 @@ typedef struct Dialect {
   const char *global;      /* address space of buffers; "": there is one only */
   const char *restricted;  /* of pointers to memory that no other parameter points to */
   const char *local;       /* of a kernel's own memory */
-  const char *loop;        /* $a, $b: where variable $0 begins and ends. A block follows */
+  const char *loop;        /* $a, $b: where variable $0 of type $T begins and ends. A block follows */
   /* ---- kernels that a driver starts, with many threads each; NULL: there are none ---- */
   const char *parameter, *pointer; /* buffer $k: its memory and where it begins there; its first element. $0: .restricted or "" */
   const char *block, *thread; /* number of the block, of the thread of the block, in dimension $k */

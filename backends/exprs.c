@@ -196,7 +196,8 @@ static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
   const Node *c = node(w->ir, rhs(x));
-  if (x->op == OP_ADD && c->op == OP_CONST && c->dt == DT_I64 && const_value(c) < 0 && const_value(c) > INT32_MIN) {
+  if (x->op == OP_ADD && c->op == OP_CONST && (c->dt == DT_I64 || (c->dt == DT_I32 && w->t->dev)) && const_value(c) < 0 &&
+      const_value(c) > INT32_MIN) {
     sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)const_value(c));
     return;
   }
@@ -233,8 +234,9 @@ static bool overflows(DType d, int lanes) { return dt_int(d) && (dtype_info[d].c
 /* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
 static void put_int(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
-  const bool exact = d == DT_I64 && bounded(x) && bounded(node(w->ir, lhs(x))) && bounded(node(w->ir, rhs(x)));
   const bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
+  const bool exact = d == DT_I64 ? bounded(x) && bounded(node(w->ir, lhs(x))) && bounded(node(w->ir, rhs(x)))
+                                 : d == DT_I32 && sum && w->t->dev && node_is_exact(w->ir, x); /* an index of 32 bits */
   if (exact || !overflows(d, x->lanes) || (x->lanes > 1 && !sum)) put_infix(w, o, x);
   else sb_puts(o, wrapped_op(w, (Op)x->op, d, x->lanes, arg(w, x, 0), arg(w, x, 1)));
 }
@@ -474,8 +476,8 @@ void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, bool re
                                 .read = read });
 }
 
-void put_loop_head(Render *w, Sb *o, const char *name, const char *begin, const char *end) {
-  put_form(w, o, w->l->loop, &(Fill){ .tight = { name }, .loose = { begin, end } });
+void put_loop_head(Render *w, Sb *o, DType d, const char *name, const char *begin, const char *end) {
+  put_form(w, o, w->l->loop, &(Fill){ .d = d, .lanes = 1, .tight = { name }, .loose = { begin, end } });
 }
 
 /* ---- vectors ---- */

@@ -11,7 +11,7 @@ static const Dialect dialect = {
   .truth = "int", .vector = "$E$N",
   .i64 = "$aL", .u64 = "$aUL", .least32 = "INT_MIN", .least64 = "LONG_MIN", .nearest = "rint", .single = "",
   .kernel = "__kernel void ", .helper = "static ", .global = "__global ", .restricted = "restrict ", .local = "",
-  .loop = "for (long $0 = $a; $0 < $b; $0++)",
+  .loop = "for ($T $0 = $a; $0 < $b; $0++)",
   .parameter = "__global $quchar *$0m$k, ulong o$k", .pointer = "__global $q$E *b$k = (__global $q$E *)(m$k + o$k);",
   .block = "get_group_id($k)", .thread = "get_local_id($k)", .shared = "__local ",
   .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",

@@ -219,6 +219,7 @@ Ref node_with_src(IR *ir, Ref r, const Ref *src);
 int64_t dims_elems(const int64_t *dims, int rank);            /* product; fails never: INT64_MAX on overflow */
 bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view of one */
 bool node_widens(const IR *ir, const Node *x);                /* a CAST between integers that loses nothing */
+bool node_is_exact(const IR *ir, const Node *x);              /* an ADD, SUB or MUL of integers that is known not to wrap */
 /* the least and the greatest value of integers or bools; false: floats and 64 bits, which get those of int64_t */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi);
 uint64_t dt_wrap(DType d, uint64_t bits);                     /* truncated and sign-extended to the type, as CONST keeps it */

@@ -205,7 +205,7 @@ static void verify_access(const IR *ir, Ref r, const Node *x) {
   const Node *buf = node(ir, access_buffer(x)), *index = node(ir, access_index(x)), *value = load ? x : node(ir, store_value(x));
   NEED(buf->op == OP_BUFFER, "the first source is not a buffer");
   NEED(value->dt == buf->dt, "the element is of another type than the buffer");
-  NEED(index->dt == DT_I64, "the index is not i64");
+  NEED(index->dt == DT_I64 || index->dt == DT_I32, "the index is not i64 or i32");
   NEED(index->lanes == 1 || index->lanes == value->lanes, "as many indices as lanes, or one");
   if (!access_gate(x)) return;
   const Node *cond = node(ir, access_gate(x));
@@ -226,7 +226,7 @@ static void verify_inner(const IR *ir, Ref r) {
     NEED(ir->bufs.p[x->arg[0]].dt == (DType)x->dt, "another type than its buffer");
     break;
   case OP_RANGE:
-    NEED(x->dt == DT_I64, "not i64");
+    NEED(x->dt == DT_I64 || (x->dt == DT_I32 && x->arg[0] <= INT32_MAX), "not i64, or too long for i32");
     NEED(x->arg[0] >= 0 && x->arg[2] >= 0 && x->arg[2] < RK_COUNT, "no such extent or kind");
     break;
   case OP_LOAD: case OP_STORE: verify_access(ir, r, x); break;
@@ -239,11 +239,18 @@ static void verify_inner(const IR *ir, Ref r) {
   }
 }
 
+/* Index algebra is of i64; only device programs have ranges and indices of 32 bits (lower/narrow.c). */
+static void verify_wide(const IR *ir, Ref r, const Node *x) {
+  NEED(x->op != OP_RANGE || x->dt == DT_I64, "not i64");
+  NEED(!is_access(x) || node(ir, access_index(x))->dt == DT_I64, "the index is not i64");
+}
+
 /* ---- kernels ---- */
 static void verify_kernel_node(const IR *ir, Ref r, bool root) {
   const Node *x = node(ir, r);
   Level level = op_info[x->op].level;
   verify_inner(ir, r);
+  verify_wide(ir, r, x);
   NEED(level == L_VALUE || level == L_EXPR || level == L_KERNEL, "not an op of kernels");
   NEED(x->lanes == 1, "lanes in a kernel");
   NEED((x->op == OP_SINK) == root, "a sink is the root, and only the root");
@@ -406,6 +413,7 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   const Node *x = node(ir, r);
   const bool binder = x->op == OP_RED || x->op == OP_NEST;
   verify_inner(ir, r);
+  verify_wide(ir, r, x);
   if (!binder && x->op != OP_SINK) verify_lanes(ir, r, x);
   NEED(x->op != OP_RED || node(ir, red_value(x))->lanes == x->lanes, "lanes of sources differ");
   for (int i = 0; i < x->nsrc; i++) {
@@ -498,6 +506,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     if (x->op == OP_LOOP) {
       const Node *range = node(ir, loop_range(x));
       NEED(range->op == OP_RANGE, "loops over no range");
+      verify_inner(ir, loop_range(x));
       const Node *gate = loop_gate(x) ? node(ir, loop_gate(x)) : NULL;
       NEED(x->nsrc <= 2 && (!gate || (gate->dt == DT_BOOL && gate->lanes == 1)), "the gate is not one bool");
       NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH,

@@ -313,6 +313,16 @@ bool node_widens(const IR *ir, const Node *x) {
   return dt_int(from) && dtype_info[from].bits < dtype_info[to].bits && (same || dtype_info[from].cls == 'u');
 }
 
+bool node_is_exact(const IR *ir, const Node *x) {
+  Span a = { node(ir, lhs(x))->vmin, node(ir, lhs(x))->vmax }, b = { node(ir, rhs(x))->vmin, node(ir, rhs(x))->vmax }, r;
+  const Span type = type_span((DType)x->dt);
+  bool fits = known(a) && known(b);
+  if (x->op == OP_MUL) r = span_mul(a, b), fits &= known(r);
+  else if (x->op == OP_ADD) fits = fits && i64_add(a.lo, b.lo, &r.lo) && i64_add(a.hi, b.hi, &r.hi);
+  else fits = fits && !__builtin_sub_overflow(a.lo, b.hi, &r.lo) && !__builtin_sub_overflow(a.hi, b.lo, &r.hi);
+  return fits && r.lo >= type.lo && r.hi <= type.hi;
+}
+
 /* ---- the constructor ---- */
 /* Of the number of a range; analyses have ranges of their own with numbers below 0. */
 static uint32_t range_age(int64_t number) { return number < 0 ? 0 : number < UINT32_MAX ? (uint32_t)number + 1 : UINT32_MAX; }

@@ -20,6 +20,7 @@
  * gives: Kernel.bounds    keeps: the value of every element, where no access was outside
  * breaks: nothing */
 #include "../ir/span.h"
+#include "listing.h"
 #include "lower.h"
 #include <stdlib.h>
 
@@ -33,6 +34,7 @@ typedef struct Item {        /* a node below an index or a gate */
   Ref r;
   int first;                 /* of its sources in Bounds.from; -1: a leaf */
   bool hard;                 /* a range, or a value that depends on data, that is halved */
+  bool wraps;                /* in 32 bits or less, over the box: no sum of what is below it */
   Span now;                  /* over the box */
   Span part;                 /* of the values that it has in all, those of the box */
 } Item;
@@ -119,7 +121,7 @@ static Span logical(Op op, DType d, Span a, Span b) {
 }
 
 /* The interval of an item that is no leaf, from those of its sources. */
-static Span combined(const Bounds *b, const Item *it) {
+static Span combined(const Bounds *b, Item *it) {
   const Node *x = it->x;
   const int *from = &b->from.p[it->first];
   const Span s0 = b->item.p[from[0]].now, s1 = x->nsrc > 1 ? b->item.p[from[1]].now : UNKNOWN;
@@ -155,7 +157,8 @@ static Span combined(const Bounds *b, const Item *it) {
   }
   const Span type = type_span((DType)x->dt);
   if (x->dt == DT_U64 && r.lo < 0) return UNKNOWN;
-  return r.lo < type.lo || r.hi > type.hi ? type : r; /* it wraps */
+  it->wraps = r.lo < type.lo || r.hi > type.hi;
+  return it->wraps ? type : r;
 }
 
 /* Ops that combined() knows, of integers; everything else is a leaf. */
@@ -236,7 +239,8 @@ static bool add_linear(const Bounds *b, Linear *s, int item, int64_t k) {
   int64_t by;
   if (!known(it->now)) return false;
   if (it->now.lo == it->now.hi) return i64_mul(k, it->now.lo, &by) && i64_add(s->c, by, &s->c);
-  if (it->x->dt != DT_I64 || it->x->lanes > 1 || !from) return add_term(s, item, k);
+  const bool exact = it->x->dt == DT_I64 || (it->x->dt == DT_I32 && !it->wraps);
+  if (!exact || it->x->lanes > 1 || !from) return add_term(s, item, k);
   switch ((Op)it->x->op) {
   case OP_ADD: return add_linear(b, s, from[0], k) && add_linear(b, s, from[1], k);
   case OP_SUB: return i64_mul(k, -1, &by) && add_linear(b, s, from[0], k) && add_linear(b, s, from[1], by);
@@ -247,6 +251,11 @@ static bool add_linear(const Bounds *b, Linear *s, int item, int64_t k) {
       if (c.lo == c.hi && known(c)) return i64_mul(k, c.lo, &by) && add_linear(b, s, from[1 - side], by);
     }
     return add_term(s, item, k);
+  case OP_CAST: { /* of an index between 32 and 64 bits */
+    const DType of = (DType)b->item.p[from[0]].x->dt;
+    const bool same = !it->wraps && (of == DT_I32 || of == DT_I64);
+    return same ? add_linear(b, s, from[0], k) : add_term(s, item, k);
+  }
   default: return add_term(s, item, k);
   }
 }
@@ -522,58 +531,42 @@ void bounds_note(Bounds *b, const Kernel *k) {
     }
 }
 
-/* Lists nodes of a program; leaves once in each block that is open. */
-typedef struct Listing {
-  IR *ir;
-  Refs *out;
-  Refs visible;              /* in blocks that are open; 0 where one begins */
-  RefMap now;                /* accesses, and what uses them, as they became */
-} Listing;
-
-static void list_node(Listing *l, Ref r) {
-  for (size_t i = l->visible.n; i-- > 0;)
-    if (l->visible.p[i] == r) return;
-  VEC_PUSH(&l->visible, r);
-  VEC_PUSH(l->out, r);
-}
-
-static Ref list_op(Listing *l, Op op, Ref a, int64_t c) {
-  const Ref src[2] = { a, ix_const(l->ir, c) };
-  list_node(l, src[1]);
-  const Ref r = node_make(l->ir, op, DT_I64, 1, 2, src, 0, NULL, 0, NULL);
-  list_node(l, r);
+static Ref list_op(IR *ir, Listing *l, Op op, Ref a, int64_t c) {
+  const DType d = (DType)node(ir, a)->dt;
+  const Ref src[2] = { a, c_int(ir, d, c) };
+  listing_once(l, src[1]);
+  const Ref r = node_make(ir, op, d, 1, 2, src, 0, NULL, 0, NULL);
+  listing_once(l, r);
   return r;
 }
 
 /* The program with the accesses that are not proved clamped. */
 static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
   Refs out = { 0 }, src = { 0 };
+  RefMap now = { 0 };      /* accesses, and what uses them, as they became */
   Listing l = { .ir = b->ir, .out = &out };
   for (size_t i = 0; i < prog->n; i++) {
     const Ref r = prog->p[i];
     const Node *x = node(b->ir, r);
     src.n = 0;
-    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&l.now, x->src[k]) ? refmap_get(&l.now, x->src[k]) : x->src[k]);
+    for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, refmap_get(&now, x->src[k]) ? refmap_get(&now, x->src[k]) : x->src[k]);
     if (refmap_get(bad, r)) {
       find_reach(b, x);
       if (node(b->ir, access_index(x))->lanes > 1 || b->last - b->first >= b->end - b->begin)
         ir_wrong(b->ir, "%s %u cannot lie inside its buffer", op_info[x->op].name, r);
-      src.p[1] = list_op(&l, OP_MAX, src.p[1], b->begin - b->first);
-      src.p[1] = list_op(&l, OP_MIN, src.p[1], b->end - 1 - b->last);
+      src.p[1] = list_op(b->ir, &l, OP_MAX, src.p[1], b->begin - b->first);
+      src.p[1] = list_op(b->ir, &l, OP_MIN, src.p[1], b->end - 1 - b->last);
     }
     const Ref to = x->nsrc ? node_with_src(b->ir, r, src.p) : r;
-    if (to != r) refmap_set(&l.now, r, to);
-    if (x->op == OP_END)
-      while (l.visible.p[--l.visible.n]) {}
-    if (x->op == OP_LOOP) VEC_PUSH(&l.visible, 0);
-    if (x->op == OP_CONST || x->op == OP_MAX || x->op == OP_MIN) list_node(&l, to);
-    else VEC_PUSH(&out, to);
+    if (to != r) refmap_set(&now, r, to);
+    if (x->op == OP_CONST || x->op == OP_MAX || x->op == OP_MIN) listing_once(&l, to);
+    else listing_put(&l, to);
   }
   VEC_FREE(prog);
   *prog = out;
   VEC_FREE(&src);
-  VEC_FREE(&l.visible);
-  refmap_free(&l.now);
+  listing_free(&l);
+  refmap_free(&now);
 }
 
 void kernel_bounds(Bounds *b, Kernel *k) {

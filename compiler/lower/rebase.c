@@ -6,6 +6,7 @@
  * the same, pointers stay at the first element.
  *
  * needs: programs, the memory plan    gives: Kernel.shift, programs that count from there    breaks: nothing */
+#include "listing.h"
 #include "lower.h"
 #include <stdlib.h>
 
@@ -48,11 +49,9 @@ typedef struct Shifted {
   IR *ir;
   const Kernel *k;
   const int64_t *shift;
-  Refs *prog;
   RefMap used;             /* nodes that are needed also when the pointers are moved */
   RefMap now;              /* of nodes: what they became */
-  Refs visible;            /* in blocks that are open; 0 where one begins */
-  RefMap place;            /* in visible, and 1; stale where another node is there */
+  Listing list;
 } Shifted;
 
 /* How far the pointer of source i of x is moved, if that is an index; else 0. */
@@ -61,7 +60,7 @@ static int64_t shift_of(const Shifted *s, const Node *x, int i) {
   return at < 0 ? 0 : s->shift[at];
 }
 
-static bool only_index(const Node *x) { return x->op == OP_CONST || (x->op == OP_ADD && x->dt == DT_I64); }
+static bool only_index(const Node *x) { return x->op == OP_CONST || (x->op == OP_ADD && (x->dt == DT_I64 || x->dt == DT_I32)); }
 
 static void find_used(Shifted *s) {
   for (size_t i = s->k->prog.n; i-- > 0;) {
@@ -80,37 +79,22 @@ static Ref now(const Shifted *s, Ref r) {
   return to ? to : r;
 }
 
-static void put(Shifted *s, Ref r) {
-  const size_t at = refmap_get(&s->place, r);
-  if (at && at <= s->visible.n && s->visible.p[at - 1] == r) return;
-  VEC_PUSH(&s->visible, r);
-  refmap_set(&s->place, r, (Ref)s->visible.n);
-  VEC_PUSH(s->prog, r);
-}
-
-static void put_block(Shifted *s, Ref r) {
-  if (node(s->ir, r)->op == OP_LOOP) VEC_PUSH(&s->visible, 0);
-  else
-    while (s->visible.p[--s->visible.n]) {}
-  VEC_PUSH(s->prog, r);
-}
-
 static Ref moved_index(Shifted *s, Ref index, int64_t by) {
   const Node *x = node(s->ir, index);
-  const Ref rest = ix_const(s->ir, constant_of(s->ir, index) - by);
-  if (x->op == OP_CONST || constant_of(s->ir, index) != by) put(s, rest);
+  const Ref rest = c_int(s->ir, (DType)x->dt, constant_of(s->ir, index) - by);
+  if (x->op == OP_CONST || constant_of(s->ir, index) != by) listing_once(&s->list, rest);
   if (x->op == OP_CONST) return rest;
   const Ref sum = now(s, lhs(x));
   if (constant_of(s->ir, index) == by) return sum;
   const Ref src[] = { sum, rest }, to = node_with_src(s->ir, index, src);
-  put(s, to);
+  listing_once(&s->list, to);
   return to;
 }
 
 /* The program with its buffers counted from where it begins to touch them, and that, in elements; false: from the first element
  * on, all of them */
 static bool rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
-  Shifted s = { .ir = ir, .k = k, .shift = shift, .prog = prog };
+  Shifted s = { .ir = ir, .k = k, .shift = shift, .list = { .ir = ir, .out = prog } };
   Refs src = { 0 };
   if (!find_shifts(ir, k, shift)) return false;
   find_used(&s);
@@ -125,15 +109,13 @@ static bool rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
     }
     const Ref to = x->nsrc ? node_with_src(ir, r, src.p) : r;
     refmap_set(&s.now, r, to);
-    if (x->op == OP_LOOP || x->op == OP_END) put_block(&s, to);
-    else if (only_index(x) || !x->nsrc) put(&s, to);
-    else VEC_PUSH(prog, to);
+    if (only_index(x) || (!x->nsrc && x->op != OP_BARRIER)) listing_once(&s.list, to);
+    else listing_put(&s.list, to);
   }
   VEC_FREE(&src);
-  VEC_FREE(&s.visible);
+  listing_free(&s.list);
   refmap_free(&s.used);
   refmap_free(&s.now);
-  refmap_free(&s.place);
   return true;
 }
 

@@ -80,6 +80,16 @@ static void launches(void **state) {
         "a source is inside a loop that has ended");
 }
 
+static void narrow(void **state) {
+  (void)state;
+  judge(HEAD "e = range extent=4 id=9 kind=grid : i32\nf = range extent=64 id=10 kind=local : i32\nloop e\nloop f\n"
+        "v = mul e, 64\nw = add v, f\nx = load b0, w\nstore b1, w, x\nend f\nend e\n", NULL);
+  judge(HEAD "e = range extent=3 id=9 kind=loop : i32\nloop e\nend e\n", "a range of 32 bits in a program of no blocks");
+  judge(HEAD "loop i\nv = cast i : i32\nx = load b0, v\nend i\n", "an index of 32 bits in a program of no blocks");
+  judge(HEAD "loop i\nv = cast i : i16\nx = load b0, v\nend i\n", "expected i64");
+  judge(HEAD "e = range extent=3000000000 id=9 kind=grid : i32\nloop e\nloop t\nend t\nend e\n", "too long for i32");
+}
+
 static void bad(void **state) {
   (void)state;
   judge(HEAD AT "y = load b2, t\nstore b1, w, y\n" ENDS, "shared memory is read before anything is stored there");
@@ -111,6 +121,7 @@ static void bad(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(launches), cmocka_unit_test(bad) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(launches), cmocka_unit_test(narrow),
+                                     cmocka_unit_test(bad) };
   return cmocka_run_group_tests_name("verify_device", tests, NULL, NULL);
 }
