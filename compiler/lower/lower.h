@@ -40,6 +40,10 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest
 /* ---- products.c: multiply-adds that a program runs, by all of its threads; staged: those with a factor from shared memory ---- */
 typedef struct Products { double all, staged; } Products;
 Products program_products(const IR *ir, const Ref *list, size_t n);
+/* ---- blocks_apart.c ---- */
+/* Whether it is proved that no block of a launch touches an element of global memory that another one stores to. mem[i]: where
+ * buffer i is; only addresses count. most: elements to go through; false: *why names op, buffer and reason. NULL: not asked */
+bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
 /* ---- rebase.c: kernels count their indices from where they begin to touch a buffer, where that makes functions equal ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: what backends take for granted of pointers to the arena and weights */
