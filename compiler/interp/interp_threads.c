@@ -120,6 +120,7 @@ static void *touch(Machine *m, const Step *s, int64_t id, int64_t at, bool store
     fault(r, FAULT_OUTSIDE, step, id, at, NULL);
     return NULL;
   }
+  if (store && r->report->stored && r->report->stored[id]) r->report->stored[id][at] = 1;
   if (b->kind != BUF_LOCAL) {
     request_add(&r->request, at, dt_bytes(b->dt));
     const FaultKind kind = races_touch(r->races, id, at, store, (int32_t)r->now, step, &other);

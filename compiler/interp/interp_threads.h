@@ -29,6 +29,7 @@ typedef struct LaunchReport {
   VEC(Traffic) traffic;    /* of all accesses, in the order of the program */
   int64_t steps;           /* micro-ops that all threads ran */
   bool sampled;            /* there were too many: only the first block, the last one and eight others were run */
+  uint8_t **stored;        /* the caller's, by buffer: a byte for each element, set where a store went; NULL: nobody asks */
 } LaunchReport;
 void launch_report_free(LaunchReport *r);
 int64_t launch_faults(const LaunchReport *r);          /* all kinds together */
@@ -44,7 +45,7 @@ void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *
                    LaunchReport *r);
 
 /* The same in several orders and widths of warps, each from the memory as it is now. The traffic is that of Device.warp,
- * ascending; memory is left as that order left it. False: there was a fault, or two orders left different bits, which
- * r->text says. */
+ * ascending; memory is left as that order left it. A launch that is sampled is run in two orders only. False: there was a fault,
+ * or two orders left different bits, which r->text says. */
 bool interp_launch_orders(const IR *ir, const Launch *l, const Device *d, void *const *mem, int64_t most, LaunchReport *r);
 #endif
