@@ -29,7 +29,9 @@ Products program_products(const IR *ir, const Ref *list, size_t n) {
     if (x->op == OP_END) times = around.p[--around.n];
     if (!product) continue;
     sum.all += times * x->lanes;
-    if (from_shared(ir, product->src[0]) || from_shared(ir, product->src[1])) sum.staged += times * x->lanes;
+    bool staged = false;
+    for (int k = 0; k < 2; k++) staged |= from_shared(ir, product->src[k]); /* of a MUL or a MULACC: its factors */
+    if (staged) sum.staged += times * x->lanes;
   }
   VEC_FREE(&around);
   return sum;

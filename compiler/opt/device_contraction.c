@@ -177,7 +177,7 @@ static Opts opts_of(const Shape *x, const Choice *c) {
       }
     }
   }
-  if (c->depth) o.staged = node(x->ir, x->p.red)->src[1], o.depth = c->depth;
+  if (c->depth) o.staged = red_range(node(x->ir, x->p.red), 0), o.depth = c->depth;
   return o;
 }
 

@@ -114,7 +114,7 @@ static void place_buffers(World *w) {
 static Backend bare;
 
 static bool bare_supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  return !libm_has(op, d) && backends[0]->supports(t, op, d, from, lanes);
+  return !libm_has(op, d) && opencl_backend.supports(t, op, d, from, lanes);
 }
 
 /* Memory as bundles have it: on lines of the cache */
@@ -512,9 +512,9 @@ static void run_model(Ctx *c, void *arg) {
   Job *j = arg;
   World w = { .j = j, .c = c };
   Graph *g = load_model(c, j);
-  bare = *backends[0];
+  bare = opencl_backend;
   bare.supports = bare_supports;
-  w.p = compile_graph(g, &(CompileOptions){ .target = device_target(j->isa), .backend = j->arithmetic ? &bare : backends[0] });
+  w.p = compile_graph(g, &(CompileOptions){ .target = device_target(j->isa), .backend = j->arithmetic ? &bare : &opencl_backend });
   const size_t nstates = w.p->memory.states.n;
   w.in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
   w.out = ARENA_NEW(&c->model, void *, g->outputs.n + 1);

@@ -83,7 +83,7 @@ static void compile(Ctx *c, void *arg) {
   Given given = { { "file", same_for_all, NULL }, j->text };
   j->g = ir_parse_graph(c, j->graph, strlen(j->graph), j->path);
   open_memory(j);
-  const CompileOptions o = { .target = device_target("gpu-any"), .backend = backends[0], .schedules = &given.source };
+  const CompileOptions o = { .target = device_target("gpu-any"), .backend = &opencl_backend, .schedules = &given.source };
   j->p = compile_graph(j->g, &o);
   const Plan *p = j->p;
   char *arena = arena_alloc(&c->model, (size_t)p->memory.arena_bytes + 1);

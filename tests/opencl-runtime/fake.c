@@ -201,7 +201,7 @@ int32_t clGetMemObjectInfo(void *buffer, uint32_t what, size_t n, void *value, s
 
 void *clCreateProgramWithSource(void *context, uint32_t n, const char **text, const size_t *length, int32_t *status) {
   CREATE;
-  fake.sources++;
+  __atomic_fetch_add(&fake.sources, 1, __ATOMIC_RELAXED);
   if (!n || !strlen(text[n - 1]) || length) wrong(__func__, "not expected");
   return make(PROGRAM, IS(context, CONTEXT));
 }
@@ -211,7 +211,7 @@ static const char binary[] = "what the fake driver built";
 void *clCreateProgramWithBinary(void *context, uint32_t n, void *const *of, const size_t *length, const unsigned char **p,
                                 int32_t *each, int32_t *status) {
   CREATE;
-  fake.binaries++;
+  __atomic_fetch_add(&fake.binaries, 1, __ATOMIC_RELAXED);
   if (n != 1 || *length != sizeof binary || memcmp(*p, binary, sizeof binary)) wrong(__func__, "not what was built");
   IS(of[0], DEVICE);
   *each = fake.each_binary;

@@ -127,7 +127,7 @@ static Plan *compiled(Ctx *c, const char *graph) {
   ctx_init(c);
   c->quiet = true;
   Graph *g = ir_parse_graph(c, graph, strlen(graph), "test.tg");
-  Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target("gpu-any"), .backend = backends[0] });
+  Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target("gpu-any"), .backend = &opencl_backend });
   assert_non_null(p);
   return p;
 }

@@ -232,7 +232,8 @@ static void good_nests(void **state) {
 #define BAD_NEST(name, ...) \
   static void name(IR *ir) { const Parts p = parts(ir); ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, __VA_ARGS__)); }
 BAD_NEST(free_range, store_at(ir, &p, p.load), p.r)
-BAD_NEST(free_in_copy, MAKE(OP_SINK, DT_NONE, MAKE(OP_NEST, DT_NONE, store_at(ir, &p, p.load), p.r), p.store), p.r)
+BAD_NEST(free_in_copy, MAKE(OP_SINK, DT_NONE, MAKE(OP_NEST, DT_NONE, store_at(ir, &p, p.load), p.r),
+                            store_at(ir, &p, c_float(ir, DT_F32, 0))), p.r)
 BAD_NEST(range_twice, p.store, p.r, p.r)
 BAD_NEST(nest_lanes, store_at(ir, &p, node_make(ir, OP_ADD, DT_F32, 4, 2, (Ref[]){ lanes(ir, p.sum, 4), lanes(ir, p.sum, 2) },
                                                0, NULL, 0, NULL)), p.r)
