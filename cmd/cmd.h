@@ -232,6 +232,10 @@ const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* of an object file's code; ARCH_ANY: none of tgc's */
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING for code that only others run */
 
+/* ---- drivers.c: devices that drivers of this machine report ---- */
+json_t *drivers_json(Ctx *c, const Options *o, const char **why); /* why there is none, or no more; NULL: no word of that */
+void drivers_print(Ctx *c, const json_t *list, const char *why);
+
 /* ---- emulate.c ---- */
 /* As bundle_execute, for another architecture: by an emulator, or fails with EX_MISSING. */
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,

@@ -27,6 +27,18 @@ typedef struct tgcrt_device {
 
 enum { TGCRT_DEVICE_RUNS = 64 }; /* how many runs of a context may wait for the device */
 
+/* What a driver says of a device */
+typedef struct tgcrt_device_facts {
+  char name[256], driver[256], version[256];
+  int is_gpu, is_cpu;
+  uint32_t units;        /* that run blocks side by side */
+  uint32_t max_threads;  /* of a block */
+  uint64_t shared_bytes; /* of a block */
+  int shared_is_fast;    /* it is memory of its own, not a part of the device's memory */
+  uint64_t memory, largest; /* bytes, and of one buffer */
+  uint32_t abilities;    /* TGCRT_NEEDS_ bits of what it has */
+} tgcrt_device_facts;
+
 /* ---- for models: constant tables ---- */
 
 enum { /* what kernels need, beside what every device has; pinned */
@@ -80,6 +92,9 @@ typedef struct tgcrt_net {
 } tgcrt_net;
 
 /* ---- OpenCL 1.2: tgcrt_opencl.c. It opens the driver's library when it is called; programs link nothing for it. ---- */
+
+/* Of device `number`, counted as for tgcrt_device.name. TGCRT_DEVICE: there is none. log as in tgcrt_device, or NULL */
+int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 
 /* Host memory of a context, aligned to TGCRT_ALIGN: NET_ARENA_BYTES */
 #define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \

@@ -86,14 +86,17 @@ enum { /* results */
   CL_OUT_OF_HOST_MEMORY = -6,
   CL_INVALID_BUFFER_SIZE = -61
 };
+#define CL_DEVICE_TYPE_CPU ((uint64_t)1 << 1)
 #define CL_DEVICE_TYPE_GPU ((uint64_t)1 << 2)
 #define CL_DEVICE_TYPE_ALL 0xffffffffu
 enum { /* what may be asked for */
   CL_DEVICE_TYPE = 0x1000,
+  CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
   CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
   CL_DEVICE_MAX_WORK_ITEM_SIZES = 0x1005,
   CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
   CL_DEVICE_GLOBAL_MEM_SIZE = 0x101f,
+  CL_DEVICE_LOCAL_MEM_TYPE = 0x1022,
   CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
   CL_DEVICE_ENDIAN_LITTLE = 0x1026,
   CL_DEVICE_AVAILABLE = 0x1027,
@@ -118,7 +121,7 @@ enum { /* what may be asked for */
   CL_PROFILING_COMMAND_START = 0x1282,
   CL_PROFILING_COMMAND_END = 0x1283
 };
-enum { CL_QUEUE_OUT_OF_ORDER = 1, CL_QUEUE_PROFILING = 2, CL_MEM_READ_WRITE = 1, CL_MEM_READ_ONLY = 4 };
+enum { CL_LOCAL = 1, CL_QUEUE_OUT_OF_ORDER = 1, CL_QUEUE_PROFILING = 2, CL_MEM_READ_WRITE = 1, CL_MEM_READ_ONLY = 4 };
 
 /* ---- the operating system ---- */
 static const char *const libraries[] = {
@@ -434,6 +437,45 @@ int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_de
   if (!status) status = take_queue(&cl, &d);
   exchange(&opening, 0);
   if (!status) *open = d;
+  return status;
+}
+
+static void ask_facts(const Cl *cl, void *device, tgcrt_device_facts *f) {
+  char extensions[16384];
+  const uint64_t type = device_number(cl, device, CL_DEVICE_TYPE);
+  size_t i;
+  device_text(cl, device, CL_DEVICE_NAME, f->name, sizeof f->name);
+  device_text(cl, device, CL_DRIVER_VERSION, f->driver, sizeof f->driver);
+  device_text(cl, device, CL_DEVICE_VERSION, f->version, sizeof f->version);
+  device_text(cl, device, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
+  f->is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+  f->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+  f->units = (uint32_t)device_number(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS);
+  f->max_threads = (uint32_t)device_number(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  f->shared_bytes = device_number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
+  f->shared_is_fast = device_number(cl, device, CL_DEVICE_LOCAL_MEM_TYPE) == CL_LOCAL;
+  f->memory = device_number(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  f->largest = device_number(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  f->abilities = device_number(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) ? TGCRT_NEEDS_F64 : 0;
+  for (i = 0; i < sizeof needed / sizeof *needed; i++)
+    if (has_word(extensions, needed[i].extension)) f->abilities |= needed[i].bit;
+}
+
+int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg) {
+  Cl cl;
+  void *device;
+  char text[24];
+  tgcrt_device d = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 60000 };
+  int status = lock_open(d.wait_ms);
+  if (status) return status;
+  d.log = log, d.log_arg = log_arg;
+  memset(facts, 0, sizeof *facts);
+  snprintf(text, sizeof text, "%lu", (unsigned long)number);
+  status = load(&cl, &d);
+  d.log = NULL; /* no such device: the end of the list */
+  if (!status) status = choose(&cl, &d, text, &device);
+  if (!status) ask_facts(&cl, device, facts);
+  exchange(&opening, 0);
   return status;
 }
 

@@ -100,7 +100,10 @@ int verb_devices(Ctx *c, const Options *o) {
                            "l3_bytes", native->l3_bytes, "cores", native->cores, "compiler", own_compiler(c),
                            "compiler_installed", installed(c, own_compiler(c)), "compiler_works", !d.own_why);
   json_t *j = json_report("devices", NULL), *m;
-  json_object_update_new(j, json_pack("{s:o, s:o, s:o}", "host", host, "machines", d.machines, "backends", back));
+  const char *no_device;
+  json_t *devices = drivers_json(c, o, &no_device);
+  json_object_update_new(j, json_pack("{s:o, s:o, s:o, s:o}", "host", host, "machines", d.machines, "backends", back, "devices",
+                                      devices));
   if (o->json) {
     json_print(j);
     return EX_DONE;
@@ -113,11 +116,17 @@ int verb_devices(Ctx *c, const Options *o) {
   printf("native is     %s\n", native->isa);
   if (d.own_why) printf("C compiler    none that works: %s\n", d.own_why);
   else printf("C compiler    %s\n", own_compiler(c));
-  for (const Backend *const *b = backends; *b; b++)
+  drivers_print(c, devices, no_device);
+  for (const Backend *const *b = backends; *b; b++) {
     printf("%s%-8s%s\n", b == backends ? "backends      " : "              ", (*b)->name, (*b)->gloss);
+    if ((*b)->types) printf("%22s%s\n", "", (*b)->types);
+  }
   printf("\n%-12s%-9s%-10s%-34s%s\n", "--isa", "for", "vectors", "builds with", "runs");
   size_t i;
   json_array_foreach(d.machines, i, m) print_machine(c, m);
+  for (const Target *t = device_targets; t->isa; t++)
+    printf("%-12s%-9s%-10s%-34s%s\n", t->isa, "device",
+           target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes), "the device's driver", t->source);
   json_decref(j);
   return EX_DONE;
 }

@@ -55,6 +55,7 @@ typedef struct Backend {
   const char *isa;         /* the machine without --isa; NULL: the command line's */
   /* of backends for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
   const char *device;      /* the driver's interface, in names of tgcrt_device.h: "opencl" */
+  const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* memory of a context on the host */
   bool is_c;               /* its text is C: where a compiler is wanted, for the tuner's candidates, it is the C compiler */
