@@ -3,6 +3,8 @@
 #include "fake.h"
 #include "model.h"
 #include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 static Fake *driver;
 static void (*defaults)(void);
@@ -232,7 +234,8 @@ static void limits(void) {
   driver->event_state = 1; /* the device hangs */
   CHECK(!net_open(&m.ctx, &d) && model_init(&m) == TGCRT_BUSY && !net_close(&m.ctx) && !driver->live);
   driver->event_state = 0;
-  CHECK(!net_open(&m.ctx, &d) && !model_init(&m));
+  CHECK(!driver->waits && !net_open(&m.ctx, &d) && !model_init(&m) && driver->waits == 1);
+  CHECK(!net_run_v(&m.ctx, m.in, m.out) && driver->waits == 2); /* after the command is done: the host may read from then on */
   driver->event_state = 1;
   CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY && net_sync(&m.ctx, 0) == TGCRT_BUSY && net_sync(&m.ctx, 5) == TGCRT_BUSY);
   CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_BUSY && !net_state_reset(&m.ctx) && net_close(&m.ctx) == TGCRT_BUSY);
@@ -337,6 +340,11 @@ static void cache(const char *path) {
   CHECK(built(path) == 1 && file_bytes(path) == (size_t)-1);
   driver->program_devices = 1;
   CHECK(built("/nowhere/at/all") == 1 && built("") == 1);
+  struct rlimit was, full = { 100, 100 }; /* a file system that is full: no part of a file stays */
+  CHECK(!getrlimit(RLIMIT_FSIZE, &was) && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+  full.rlim_max = was.rlim_max;
+  CHECK(!setrlimit(RLIMIT_FSIZE, &full) && built(path) == 1 && file_bytes(path) == (size_t)-1);
+  CHECK(!setrlimit(RLIMIT_FSIZE, &was));
   for (int at = 1;; at++) { /* each call fails while there is a file */
     static const char *const may[] = { "clCreateProgramWithBinary", "clBuildProgram", "clReleaseProgram" };
     defaults();

@@ -394,6 +394,9 @@ int32_t clWaitForEvents(uint32_t n, void *const *list) {
   CALL;
   if (n != 1 || IS(list[0], EVENT)->refs < 1) wrong(__func__, "not expected");
   if (fake.event_state) wrong(__func__, "it would wait");
+  pthread_mutex_lock(&mutex);
+  fake.waits++;
+  pthread_mutex_unlock(&mutex);
   return 0;
 }
 

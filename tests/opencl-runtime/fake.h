@@ -16,7 +16,7 @@ typedef struct Fake {
   const char *name, *version, *driver, *extensions;
   unsigned char guard;           /* the byte that a run's guard reads as; it is the only read of one byte */
   /* seen by tests */
-  int calls, live, sources, binaries, launches;
+  int calls, live, sources, binaries, launches, waits;
   const char *failed;            /* the function of that call */
   char last[64];                 /* the last call */
 } Fake;
