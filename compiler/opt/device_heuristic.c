@@ -2,7 +2,8 @@
  *
  * Rows: where a result of a reduction is wanted by all elements of a row (softmax, normalisation), a block takes the row. Its
  * threads share the reductions, then the row. So nothing is summed twice, and nothing but the result goes to memory.
- * Sums: where results are too few to fill the device, a group of threads shares each. Groups begin with what lies side by side.
+ * Sums: where results are too few to fill the device, a group of threads shares each; so does a warp, where each of its threads
+ * would walk memory alone. Threads of a group take what lies side by side.
  * Elements: threads along what lies side by side, so that a warp asks for whole segments; several copies, where there are
  * many more elements than threads that run at once.
  * All else has no opts: each element is a thread's. What opts are tried, opts_check judges.
@@ -16,6 +17,7 @@ enum {
   SHARE_LEAST = 4,         /* values of a reduction that a thread of a group sums, or it does little but wait for the others */
   ROW_LEAST = 8,           /* elements: a shorter row is a thread's */
   COPIES = 4,              /* elements of a thread, so that it asks for them all before it waits */
+  HELD = 8,                /* elements of a row that a thread keeps in registers */
   SIDE_LEAST = 32,         /* neighbours in memory that are worth a loop of threads of their own */
 };
 
@@ -130,6 +132,18 @@ static int row_range(const Shape *s) {
   return row;
 }
 
+/* A short row: each thread has a copy for each of its elements, so that all reductions and the row itself use what it loaded and
+ * computed once. */
+static void hold_row(const Shape *s, Opts *o, int64_t group) {
+  int64_t most = 1;
+  for (int i = 0; i < o->n; i++) {
+    const int64_t copies = (range_extent(node(s->ir, o->opt[i].range)) + group - 1) / group;
+    if (o->opt[i].threads && copies > most) most = copies;
+  }
+  for (int i = 0; i < o->n && most <= HELD; i++)
+    if (o->opt[i].threads) o->opt[i].unroll = (int)((range_extent(node(s->ir, o->opt[i].range)) + group - 1) / group);
+}
+
 static bool row_opts(const Shape *s, Opts *o) {
   const int row = row_range(s);
   int64_t terms = 0, group, rows = 1;
@@ -164,6 +178,7 @@ static bool row_opts(const Shape *s, Opts *o) {
   for (int i = 0; i < o->n; i++)
     if (!opens_range(s->ir, s->nest, o->opt[i].range)) o->opt[i].threads = (int)group;
   opt_for(o, s->n.ranges[row])->threads = (int)group;
+  hold_row(s, o, group);
   /* several short rows in a block */
   const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(BLOCK / 2 / group + 1, s->extent[last]));
   if (more > 1) opt_for(o, s->n.ranges[last])->threads = (int)more;
@@ -179,12 +194,34 @@ static int64_t group_wanted(const Shape *s, int64_t terms) {
   return most < 2 || missing < 2 ? 1 : power_below(least(missing, most));
 }
 
+/* Whether each thread alone would walk memory that lies side by side, far from its neighbours: of what is read for one result
+ * only, so that no cache keeps the rest of a segment for another one */
+static bool walks_alone(const Shape *s, const Sum *sum) {
+  Refs all = { 0 };
+  int64_t extent;
+  const Ref value = red_value(node(s->ir, sum->red)), range = shared_range(s->ir, sum->red, &extent);
+  bool own = s->n.n > 0 && side_by_side(s->ir, value, range);
+  ir_toposort(s->ir, &value, 1, &all);
+  for (size_t i = 0; i < all.n && own; i++) {
+    const Node *x = node(s->ir, all.p[i]);
+    for (int k = 0; k < s->n.n && x->op == OP_LOAD && own; k++) own = ix_uses(s->ir, load_index(x), s->n.ranges[k]);
+  }
+  VEC_FREE(&all);
+  return own && !side_by_side(s->ir, value, s->n.ranges[s->n.n - 1]);
+}
+
 static bool sum_opts(const Shape *s, Opts *o) {
   int64_t terms = 0, group;
   const int last = s->n.n - 1;
+  const Sum *most = NULL;
   for (size_t i = 0; i < s->sums.n; i++)
-    if (s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
-  if ((group = group_wanted(s, terms)) < SHARE_LEAST) return false;
+    if (s->sums.p[i].terms > terms) most = &s->sums.p[i], terms = most->terms;
+  if (!most) return false;
+  group = group_wanted(s, terms);
+  if (group < s->t->dev->warp && terms >= (int64_t)SHARE_LEAST * s->t->dev->warp && s->t->dev->shared_is_fast &&
+      walks_alone(s, most))
+    group = power_below(s->t->dev->warp);
+  if (group < SHARE_LEAST) return false;
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
     const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);

@@ -266,6 +266,8 @@ static void heuristic_reads_facts(void **state) {
     { ROWS, 1, "{ group(r1,8) grid(r0) local(r0,8) }" },
     { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ }" }, /* enough rows */
     { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 64, "{ group(r1,8) grid(r0) local(r0,32) }" },
+    { "tgc 1 graph\nx = input f32[40000,128]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ group(r1,32) grid(r0) local(r0,8) }" },
+    { "tgc 1 graph\nx = input f32[128,40000]\ns = reduce x op=add axes=[0]\noutput s\n", 1, "{ }" },
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" },
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 64, "{ }" }, /* too few for copies */
     { "tgc 1 graph\nx = input f32[6,1,64]\ne = expand x : [6,5,64]\nz = input f32[6,5,64]\ny = add e, z\noutput y\n", 32,
