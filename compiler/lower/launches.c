@@ -4,8 +4,8 @@
  * schedule that is always legal: each value of its ranges is a thread. The ranges are flattened: blocks of as many threads as the
  * launch has. The threads that the last block has too many do nothing, by a gated loop around all that a thread does: a gate of
  * each store alone would let them load what is outside, or what another thread replaces in place. Reductions and serial loops
- * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch what others store
- * to are parts of one launch, one flat grid; a nest that does begins another launch. All blocks of a launch have as many threads
+ * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch elements that others
+ * store are parts of one launch, one flat grid; a nest that may begins another launch. All blocks of a launch have as many threads
  * as the largest: what a schedule has less is added as threads that store nothing.
  *
  * Why the threads of a launch do not meet: different values of a nest's ranges store at different places (docs/ir.md), of threads
@@ -14,6 +14,7 @@
  *
  * needs: nests with ranges of blocks and threads, or of loops only   gives: Kernel.prog, the buffers it names, Kernel.schedule
  * keeps: the value of every element   breaks: Kernel.states, which is empty then */
+#include "../group/group.h"
 #include "../opt/opts.h"
 #include "lower.h"
 #include <stdlib.h>
@@ -24,12 +25,13 @@ typedef struct Making {
   IR *ir;
   const Device *d;
   Refs prog;
-  Refs stores, loads;      /* buffers + 1 that the launch has so far */
+  Refs accesses;           /* of the launch so far */
 } Making;
 
 /* A nest of the kernel, and the launch that it is a part of */
 typedef struct Part {
   Ref nest;                /* with the threads of groups */
+  Ref canonical;           /* as it was before its schedule, which makes ranges wider than what gates let through */
   bool placed;             /* it has ranges of blocks and threads */
   BlockThreads own;        /* what its schedule wants */
   bool first;              /* of its launch */
@@ -136,32 +138,54 @@ static void gate_threads(IR *ir, Refs *prog, size_t first, const Flat *f) {
 }
 
 /* ---- launches ---- */
-static bool has(const Refs *list, Ref r) {
-  for (size_t i = 0; i < list->n; i++)
-    if (list->p[i] == r) return true;
-  return false;
+/* All elements that an access touches as the values of a sum; false: it is none */
+static bool addresses_of(IR *ir, Ref index, Addresses *out) {
+  Refs ranges = { 0 };
+  bool sum = true;
+  *out = (Addresses){ 0 };
+  collect_ranges(ir, index, &ranges);
+  sum = ranges.n <= MAX_RANGES;
+  for (size_t i = 0; i < ranges.n && sum; i++) {
+    const int64_t n = range_extent(node(ir, ranges.p[i]));
+    int64_t step;
+    sum = ix_split(ir, index, ranges.p[i], &step, &index) && n > 0;
+    if (sum && step < 0) out->base += step * (n - 1);
+    if (sum && step && n > 1) out->term[out->n++] = (Term){ step < 0 ? -step : step, n };
+  }
+  VEC_FREE(&ranges);
+  int64_t base = 0;
+  sum = sum && node_is_const(ir, index, &base);
+  out->base += base;
+  return sum;
 }
 
-/* Whether the nest must wait for those of the launch: it loads what they store to, or stores to what they load. Stores of nests
- * of a kernel are at different places. */
+/* Whether accesses may touch the same element, one of them in another nest than the other */
+static bool may_meet(IR *ir, Ref a, Ref b) {
+  Addresses x, y;
+  return !addresses_of(ir, access_index(node(ir, a)), &x) || !addresses_of(ir, access_index(node(ir, b)), &y) ||
+         !addresses_independent(&x, &y, 1);
+}
+
+static int64_t accessed(const IR *ir, Ref access) { return buffer_id(node(ir, access_buffer(node(ir, access)))); }
+
+/* Whether the nest must wait for those of the launch: it loads what they store, or stores what they load. Stores of nests of a
+ * kernel are at different places. Else its accesses are the launch's, too. */
 static bool must_wait(Making *m, Ref nest) {
-  Refs all = { 0 }, stores = { 0 }, loads = { 0 };
+  Refs all = { 0 };
   bool wait = false;
+  const size_t before = m->accesses.n;
   ir_toposort(m->ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(m->ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    const Ref buf = (Ref)buffer_id(node(m->ir, access_buffer(x))) + 1;
-    wait |= has(&m->stores, buf) && x->op == OP_LOAD;
-    wait |= has(&m->loads, buf) && x->op == OP_STORE;
-    VEC_PUSH(x->op == OP_LOAD ? &loads : &stores, buf);
+    for (size_t k = 0; k < before && !wait; k++) {
+      const Ref other = m->accesses.p[k];
+      wait = accessed(m->ir, all.p[i]) == accessed(m->ir, other) && x->op != node(m->ir, other)->op &&
+             may_meet(m->ir, all.p[i], other);
+    }
+    VEC_PUSH(&m->accesses, all.p[i]);
   }
-  if (wait) m->stores.n = m->loads.n = 0;
-  for (size_t i = 0; i < stores.n; i++) VEC_PUSH(&m->stores, stores.p[i]);
-  for (size_t i = 0; i < loads.n; i++) VEC_PUSH(&m->loads, loads.p[i]);
   VEC_FREE(&all);
-  VEC_FREE(&stores);
-  VEC_FREE(&loads);
   return wait;
 }
 
@@ -189,7 +213,7 @@ static void choose_launches(Making *m, Part *part, size_t n) {
   int64_t shared = 0, blocks = 0;
   for (size_t i = 0, first = 0; i < n; i++) {
     Part *p = &part[i];
-    const bool wait = must_wait(m, p->nest);
+    const bool wait = must_wait(m, p->canonical);
     int64_t threads = i ? part[first].threads : 0; /* of the placed ones; 0: there are none */
     const int64_t own = p->placed ? p->own.threads : threads, most = own > threads ? own : threads;
     const bool fits = !own || !threads || (!(most % own) && !(most % threads));
@@ -197,8 +221,8 @@ static void choose_launches(Making *m, Part *part, size_t n) {
     p->first = !i || wait || !fits || shared + p->own.shared_bytes > m->d->shared_bytes ||
                p->blocks > m->d->max_grid[0] - blocks;
     if (p->first && i) {
-      m->stores.n = m->loads.n = 0;
-      must_wait(m, p->nest);
+      m->accesses.n = 0;
+      must_wait(m, p->canonical);
     }
     if (p->first) first = i, shared = blocks = 0;
     shared += p->own.shared_bytes;
@@ -259,10 +283,11 @@ static Ref place_nest(IR *ir, const Part *p) {
   return nest_close(ir, &to);
 }
 
-static Part open_part(IR *ir, Ref nest) {
-  Part p = { .nest = nest };
+static Part open_part(IR *ir, const Kernel *k, size_t i) {
+  const Ref nest = k->states.p[i].nest;
+  Part p = { .nest = nest, .canonical = k->nests.n == k->states.n ? k->nests.p[i].nest : nest };
   const Node *x = node(ir, nest);
-  for (int k = 1; k < x->nsrc; k++) p.placed |= range_is_place(range_kind(node(ir, x->src[k])));
+  for (int at = 1; at < x->nsrc; at++) p.placed |= range_is_place(range_kind(node(ir, x->src[at])));
   const Ref threads = block_threads(ir, nest, &p.own);
   p.placed |= p.own.n > 0; /* a group of its own */
   if (p.placed) p.nest = threads;
@@ -312,7 +337,7 @@ void step_launches(Plan *p, Kernel *k) {
   Part *part = xcalloc(k->states.n + 1, sizeof *part);
   struct Shared *shared = shared_open();
   Sb text = { 0 };
-  for (size_t i = 0; i < k->states.n; i++) part[i] = open_part(ir, k->states.p[i].nest);
+  for (size_t i = 0; i < k->states.n; i++) part[i] = open_part(ir, k, i);
   follow_threads(&m, part, k->states.n);
   choose_launches(&m, part, k->states.n);
   for (size_t i = 0; i < k->states.n; i++) {
@@ -334,7 +359,6 @@ void step_launches(Plan *p, Kernel *k) {
   k->schedule = sb_keep(&text, &ir->ctx->model);
   kernel_buffers(ir, k);
   VEC_FREE(&k->states);
-  VEC_FREE(&m.stores);
-  VEC_FREE(&m.loads);
+  VEC_FREE(&m.accesses);
   free(part);
 }

@@ -114,6 +114,12 @@ static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   return best;
 }
 
+/* Threads of a block. Where shared memory is as far as any other, a block is what one core does alone. */
+static int64_t block_most(const Shape *s) {
+  const Device *d = s->t->dev;
+  return least(d->shared_is_fast ? BLOCK : d->unit_threads, d->max_threads);
+}
+
 static bool legal(const Shape *s, const Opts *o) { return !opts_check(s->ir, s->nest, s->t, o); }
 
 /* ---- rows ---- */
@@ -144,27 +150,34 @@ static void hold_row(const Shape *s, Opts *o, int64_t group) {
     if (o->opt[i].threads) o->opt[i].unroll = (int)((range_extent(node(s->ir, o->opt[i].range)) + group - 1) / group);
 }
 
-static bool row_opts(const Shape *s, Opts *o) {
-  const int row = row_range(s);
-  int64_t terms = 0, group, rows = 1;
-  int last = -1;
-  if (row < 0) return false;
-  for (size_t i = 0; i < s->sums.n; i++)
-    if (!varies(&s->sums.p[i], row) && s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
+/* Blocks for the ranges around rows; how many rows there are, and the innermost of these ranges, -1: there is none */
+static int64_t row_blocks(const Shape *s, int row, Opts *o, int *last) {
+  int64_t rows = 1;
+  *last = -1;
   for (int k = 0; k < s->n.n; k++) {
-    bool all = true;
+    bool all = k != row;
     for (size_t i = 0; i < s->sums.n; i++) all &= varies(&s->sums.p[i], k) || varies(&s->sums.p[i], row);
-    if (!all || k == row) continue;
+    if (!all) continue;
     opt_for(o, s->n.ranges[k])->grid = true;
     rows *= s->extent[k];
-    last = k;
+    *last = k;
   }
-  if (terms < ROW_LEAST) { /* a thread for each row */
-    if (last < 0) return false;
-    opt_for(o, s->n.ranges[last])->threads = (int)threads_for(s->extent[last], BLOCK);
-    return legal(s, o);
-  }
-  group = threads_for((terms + SHARE_LEAST - 1) / SHARE_LEAST, least(BLOCK, s->t->dev->max_threads));
+  return rows;
+}
+
+static bool thread_rows(const Shape *s, int row, Opts *o) {
+  int last;
+  *o = (Opts){ .n = 0 };
+  row_blocks(s, row, o, &last);
+  if (last < 0) return false;
+  opt_for(o, s->n.ranges[last])->threads = (int)threads_for(s->extent[last], block_most(s));
+  return legal(s, o);
+}
+
+static bool group_rows(const Shape *s, int row, int64_t terms, Opts *o) {
+  int64_t group = threads_for((terms + SHARE_LEAST - 1) / SHARE_LEAST, block_most(s));
+  int last;
+  const int64_t rows = row_blocks(s, row, o, &last);
   if (group < s->t->dev->warp) group = threads_for(terms, s->t->dev->warp);
   group = threads_for(s->extent[row], group);
   for (size_t i = 0; i < s->sums.n; i++) {
@@ -180,9 +193,18 @@ static bool row_opts(const Shape *s, Opts *o) {
   opt_for(o, s->n.ranges[row])->threads = (int)group;
   hold_row(s, o, group);
   /* several short rows in a block */
-  const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(BLOCK / 2 / group + 1, s->extent[last]));
+  const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(block_most(s) / 2 / group + 1, s->extent[last]));
   if (more > 1) opt_for(o, s->n.ranges[last])->threads = (int)more;
   return legal(s, o);
+}
+
+/* Short rows, and those whose sums keep their order, are a thread's. */
+static bool row_opts(const Shape *s, Opts *o) {
+  const int row = row_range(s);
+  int64_t terms = 0;
+  for (size_t i = 0; i < s->sums.n && row >= 0; i++)
+    if (!varies(&s->sums.p[i], row) && s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
+  return row >= 0 && ((terms >= ROW_LEAST && group_rows(s, row, terms, o)) || thread_rows(s, row, o));
 }
 
 /* ---- sums ---- */
@@ -190,7 +212,7 @@ static bool row_opts(const Shape *s, Opts *o) {
 static int64_t group_wanted(const Shape *s, int64_t terms) {
   const Device *d = s->t->dev;
   const int64_t missing = (int64_t)d->units * d->unit_threads / s->values;
-  int64_t most = least(terms / SHARE_LEAST, least(BLOCK, d->max_threads));
+  const int64_t most = least(terms / SHARE_LEAST, block_most(s));
   return most < 2 || missing < 2 ? 1 : power_below(least(missing, most));
 }
 
@@ -233,7 +255,7 @@ static bool sum_opts(const Shape *s, Opts *o) {
   for (int i = 0; i < o->n; i++) o->opt[i].threads = (int)group;
   for (int k = 0; k < s->n.n; k++) opt_for(o, s->n.ranges[k])->grid = true;
   /* results side by side: threads of a warp read neighbours of all of them */
-  const int64_t side = last < 0 || group >= BLOCK ? 1 : threads_for(s->extent[last], BLOCK / group);
+  const int64_t side = last < 0 || group >= block_most(s) ? 1 : threads_for(s->extent[last], block_most(s) / group);
   if (side > 1) opt_for(o, s->n.ranges[last])->threads = (int)side;
   return legal(s, o);
 }
@@ -243,7 +265,7 @@ static bool element_opts(const Shape *s, Opts *o) {
   const Device *d = s->t->dev;
   const int last = s->n.n - 1;
   if (last < 0) return false;
-  const int64_t extent = s->extent[last], most = least(BLOCK, d->max_threads), threads = threads_for(extent, most);
+  const int64_t extent = s->extent[last], threads = threads_for(extent, least(BLOCK, d->max_threads));
   const int64_t fill = (int64_t)d->units * d->unit_threads, blocks = (extent + threads - 1) / threads;
   const bool copies = !s->sums.n && s->values / COPIES >= fill && extent >= COPIES * threads;
   if (extent < SIDE_LEAST || blocks * threads - extent > extent / 8) return false; /* too many would have no element */

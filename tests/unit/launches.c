@@ -96,6 +96,24 @@ static void independent_nests_are_one_grid(void **state) {
   done(&k);
 }
 
+/* Columns of one buffer: what one nest loads the other does not store. */
+static void columns_do_not_meet(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300], y[300] = { 0 };
+  void *mem[] = { x, mid, y };
+  LaunchReport r = { 0 };
+  Kernel k = made(ir, HEAD "a = range extent=10 id=6 kind=loop\nb = range extent=10 id=7 kind=loop\nrow = mul a, 30\nat = add row, b\n"
+                           "from = add at, 20\nv = load b1, from\ns0 = store b1, at, v\nn0 = nest s0, a, b\n"
+                           "mid = add at, 10\ns1 = store b1, mid, 0.0\nn1 = nest s1, a, b\nk0 = sink n0, n1\n");
+  fill(x);
+  fill(mid);
+  run(ir, &k.prog, 1, mem, &r);
+  if (r.text.n) fail_msg("%s", r.text.p);
+  for (int i = 0; i < 300; i++) assert_true(mid[i] == (i % 30 < 10 ? x[i + 20] : i % 30 < 20 ? 0 : x[i]));
+  launch_report_free(&r);
+  done(&k);
+}
+
 static void loops_of_a_thread(void **state) {
   IR *ir = *state;
   float x[300], mid[300] = { 0 }, y[300] = { 0 };
@@ -180,6 +198,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(waits_for_what_it_loads, setup, teardown),
     cmocka_unit_test_setup_teardown(independent_nests_are_one_grid, setup, teardown),
+    cmocka_unit_test_setup_teardown(columns_do_not_meet, setup, teardown),
     cmocka_unit_test_setup_teardown(loops_of_a_thread, setup, teardown),
     cmocka_unit_test_setup_teardown(no_elements, setup, teardown),
     cmocka_unit_test_setup_teardown(parts_have_the_same_threads, setup, teardown),
