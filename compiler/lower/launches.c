@@ -315,7 +315,7 @@ static void follow_threads(Making *m, Part *part, size_t n) {
   for (size_t i = 0; i < n && threads; i++) {
     const int64_t own = part[i].own.threads;
     if (!part[i].placed || part[i].own.shared_bytes || !(own % threads) || !(threads % own)) continue;
-    part[i] = (Part){ .nest = without_places(m->ir, part[i].nest) };
+    part[i] = (Part){ .nest = without_places(m->ir, part[i].nest), .canonical = part[i].canonical };
   }
 }
 

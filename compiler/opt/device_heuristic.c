@@ -232,6 +232,21 @@ static bool walks_alone(const Shape *s, const Sum *sum) {
   return own && !side_by_side(s->ir, value, s->n.ranges[s->n.n - 1]);
 }
 
+/* Results in a block, at least: neighbours along which loads lie side by side */
+static int64_t least_beside(const Shape *s, const Sum *sum) {
+  const int last = s->n.n - 1;
+  const bool beside = last >= 0 && side_by_side(s->ir, red_value(node(s->ir, sum->red)), s->n.ranges[last]);
+  return beside ? threads_for(s->extent[last], SIDE_LEAST) : 1;
+}
+
+/* At most: the others give each unit a block first */
+static int64_t most_beside(const Shape *s, int64_t side_least) {
+  const int64_t each = s->values / s->t->dev->units;
+  if (s->n.n == 0) return 1;
+  const int64_t most = threads_for(s->extent[s->n.n - 1], BLOCK);
+  return side_least > 1 ? most : least(most, each > 1 ? power_below(each) : 1);
+}
+
 static bool sum_opts(const Shape *s, Opts *o) {
   int64_t terms = 0, group;
   const int last = s->n.n - 1;
@@ -243,6 +258,8 @@ static bool sum_opts(const Shape *s, Opts *o) {
   if (group < s->t->dev->warp && terms >= (int64_t)SHARE_LEAST * s->t->dev->warp && s->t->dev->shared_is_fast &&
       walks_alone(s, most))
     group = power_below(s->t->dev->warp);
+  const int64_t side_least = least_beside(s, most), side_most = most_beside(s, side_least);
+  group = least(group, block_most(s) / side_least);
   if (group < SHARE_LEAST) return false;
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
@@ -254,8 +271,7 @@ static bool sum_opts(const Shape *s, Opts *o) {
   if (group < SHARE_LEAST) return false;
   for (int i = 0; i < o->n; i++) o->opt[i].threads = (int)group;
   for (int k = 0; k < s->n.n; k++) opt_for(o, s->n.ranges[k])->grid = true;
-  /* results side by side: threads of a warp read neighbours of all of them */
-  const int64_t side = last < 0 || group >= block_most(s) ? 1 : threads_for(s->extent[last], block_most(s) / group);
+  const int64_t side = least(side_most, block_most(s) / group);
   if (side > 1) opt_for(o, s->n.ranges[last])->threads = (int)side;
   return legal(s, o);
 }

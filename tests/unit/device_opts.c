@@ -35,6 +35,13 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[6,23]\np = pad x, 0.0 lo=[0,1] hi=[0,1]\nw = window p axis=1 stride=1 dilation=1 : [6,23,3]\n"
   "s = reduce w op=add axes=[2]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
+  /* the variance of rows; whether any of a plane holds; a column by a place that a row says */
+  "tgc 1 graph\nx = input f64[6,21]\ns = reduce x op=add axes=[1]\nm = div s, 21.0\nme = expand m : [6,21]\nd = sub x, me\nq = mul d, d\n"
+  "v = reduce q op=add axes=[1]\noutput v\n",
+  "tgc 1 graph\nx = input f32[3,4,9]\nq = cmplt x, -1.0\na = reduce q op=max axes=[1,2]\noutput a\n",
+  "tgc 1 graph\nx = input i64[5,17]\nd = input f32[5,40]\nm = reduce x op=max axes=[1]\nn = add m, 3\ny = gather d, n axis=1\noutput y\n",
+  "tgc 1 graph\nx = input f32[3,20]\np = pad x, 1.0 lo=[0,3] hi=[0,2]\ns = reduce p op=add axes=[1]\nse = expand s : [3,25]\n"
+  "y = sub p, se\noutput y\n",
   "tgc 1 graph\nx = input f32[13,19]\ni = input i64[23,1]\nu = input f32[23,19]\ny = scatter x, i, u op=add axis=0\noutput y\n",
 };
 
@@ -264,7 +271,7 @@ static void refusals_say_why(void **state) {
 static void heuristic_reads_facts(void **state) {
   static const struct { const char *graph; int units; const char *opts; } cases[] = {
     { softmax, 32, "{ grid(r0) group(r2,32) group(r3,32) local(r1,32) }" },
-    { ROWS, 1, "{ group(r1,8) grid(r0) local(r0,8) }" },
+    { ROWS, 1, "{ group(r1,8) grid(r0) local(r0,4) }" },
     { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ }" }, /* enough rows */
     { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 64, "{ group(r1,8) grid(r0) local(r0,32) }" },
     { "tgc 1 graph\nx = input f32[40000,128]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ group(r1,32) grid(r0) local(r0,8) }" },
@@ -299,8 +306,41 @@ static void heuristic_reads_facts(void **state) {
   }
 }
 
+/* Each byte is asked for once, in whole segments, and no bank twice at a time. */
+static void warps_ask_for_neighbours(void **state) {
+  static const struct { const char *graph; int64_t elems; } cases[] = { /* that are loaded and stored */
+    { "tgc 1 graph\nx = input f32[8,256]\nm = reduce x op=max axes=[1]\nme = expand m : [8,256]\nd = sub x, me\ne = exp d\n"
+      "s = reduce e op=add axes=[1]\nse = expand s : [8,256]\ny = div e, se\noutput y\n", 2 * 8 * 256 },
+    { "tgc 1 graph\nx = input f32[64,256]\ns = reduce x op=add axes=[1]\noutput s\n", 64 * 256 + 64 },
+    { "tgc 1 graph\nx = input f32[256,64]\ns = reduce x op=add axes=[0]\noutput s\n", 256 * 64 + 64 },
+    { "tgc 1 graph\nx = input f32[32768]\ny = exp x\noutput y\n", 2 * 32768 },
+    { "tgc 1 graph\nx = input f32[6,64]\nb = input f32[6,64]\ny = add x, b\noutput y\n", 3 * 6 * 64 },
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Ctx c;
+    Plan *p = compiled(&c, cases[i].graph);
+    LaunchReport r = { 0 };
+    int64_t sectors = 0, conflicts = 0;
+    assert_int_equal(p->kernels.n, 1);
+    Refs prog = { 0 };
+    for (size_t k = 0; k < p->kernels.p[0].prog.n; k++) VEC_PUSH(&prog, p->kernels.p[0].prog.p[k]);
+    Launch l = launch_of(p->ir, prog);
+    interp_launch(p->ir, &l, p->in->target->dev, memory(p), (ThreadOrder){ .warp = p->in->target->dev->warp }, 0, &r);
+    for (size_t k = 0; k < r.traffic.n; k++) sectors += r.traffic.p[k].sectors, conflicts += r.traffic.p[k].conflicts;
+    if (conflicts || sectors * p->in->target->dev->segment > cases[i].elems * 4 * 11 / 10)
+      fail_msg("graph %zu: %lld sectors for %lld elements, %lld conflicts", i, (long long)sectors, (long long)cases[i].elems,
+               (long long)conflicts);
+    launch_report_free(&r);
+    VEC_FREE(&l.prog);
+    ir_free(p->ir);
+    ctx_free(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(warps_ask_for_neighbours),
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test(each_barrier_counts),
     cmocka_unit_test(refusals_say_why),
