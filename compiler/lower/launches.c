@@ -6,7 +6,7 @@
  * each store alone would let them load what is outside, or what another thread replaces in place. Reductions and serial loops
  * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch elements that others
  * store are parts of one launch, one flat grid; a nest that may begins another launch. All blocks of a launch have as many threads
- * as the largest: what a schedule has less is added as threads that store nothing.
+ * as the largest: what a schedule has less is added, by several blocks in one, or by threads that store nothing.
  *
  * Why the threads of a launch do not meet: different values of a nest's ranges store at different places (docs/ir.md), of threads
  * that have a value in common the first one stores it, and nests that may meet are in different launches.
@@ -36,7 +36,6 @@ typedef struct Part {
   BlockThreads own;        /* what its schedule wants */
   bool first;              /* of its launch */
   int64_t threads;         /* of a block of the launch */
-  int64_t blocks;          /* with at least as many threads as there are now */
 } Part;
 
 /* ---- ranges of blocks and threads ---- */
@@ -206,27 +205,40 @@ static int64_t flat_threads(const IR *ir, const Device *d, const Part *part, siz
   return threads;
 }
 
+/* Blocks of so many threads; what join_blocks makes of a nest's own */
+static int64_t part_blocks(const IR *ir, const Part *p, int64_t threads) {
+  if (!p->placed) return blocks_of(flat_values(ir, p->nest), threads);
+  return p->own.shared_bytes ? p->own.blocks : blocks_of(p->own.blocks, threads / p->own.threads);
+}
+
+/* Whether the last one of the parts does not fit beside the others in a launch of blocks of so many threads */
+static bool too_much(const Making *m, const Part *part, size_t n, int64_t threads) {
+  int64_t shared = 0, blocks = 0;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t more = part_blocks(m->ir, &part[i], threads);
+    if (more > m->d->max_grid[0] - blocks) return true;
+    blocks += more;
+    shared += part[i].own.shared_bytes;
+  }
+  return shared > m->d->shared_bytes;
+}
+
 /* The launches of the kernel: a nest begins another one if it must wait, or if blocks of one size do not serve it and those of
  * the launch. */
 static void choose_launches(Making *m, Part *part, size_t n) {
   const int64_t flat = flat_threads(m->ir, m->d, part, n);
-  int64_t shared = 0, blocks = 0;
   for (size_t i = 0, first = 0; i < n; i++) {
     Part *p = &part[i];
     const bool wait = must_wait(m, p->canonical);
-    int64_t threads = i ? part[first].threads : 0; /* of the placed ones; 0: there are none */
+    const int64_t threads = i ? part[first].threads : 0; /* of the placed ones; 0: there are none */
     const int64_t own = p->placed ? p->own.threads : threads, most = own > threads ? own : threads;
     const bool fits = !own || !threads || (!(most % own) && !(most % threads));
-    p->blocks = p->placed ? p->own.blocks : blocks_of(flat_values(m->ir, p->nest), threads ? threads : flat);
-    p->first = !i || wait || !fits || shared + p->own.shared_bytes > m->d->shared_bytes ||
-               p->blocks > m->d->max_grid[0] - blocks;
+    p->first = !i || wait || !fits || too_much(m, part + first, i - first + 1, most ? most : flat);
     if (p->first && i) {
       m->accesses.n = 0;
       must_wait(m, p->canonical);
     }
-    if (p->first) first = i, shared = blocks = 0;
-    shared += p->own.shared_bytes;
-    blocks = p->blocks > m->d->max_grid[0] ? m->d->max_grid[0] : blocks + p->blocks;
+    if (p->first) first = i;
     for (size_t k = first; k <= i; k++) part[k].threads = p->first ? own : most;
     if (p->first && !p->placed) p->threads = 0;
   }
@@ -319,6 +331,19 @@ static void follow_threads(Making *m, Part *part, size_t n) {
   }
 }
 
+/* A block of the launch has more threads than the nest's. If these do not wait for each other, it does what several blocks would;
+ * else the further ones have nothing to do. */
+static void join_blocks(IR *ir, Part *p) {
+  const Nest n = nest_open(ir, p->nest);
+  Ref grid = 0;
+  if (!p->placed || p->threads == p->own.threads || p->own.shared_bytes) return;
+  for (int k = 0; k < n.n; k++)
+    if (range_kind(node(ir, n.ranges[k])) == RK_GRID) grid = n.ranges[k];
+  if (!grid) return;
+  const Opt more = { .range = grid, .unroll = 1, .lanes = 1, .grid = true, .threads = (int)(p->threads / p->own.threads) };
+  p->nest = block_threads(ir, device_order(ir, device_split(ir, p->nest, &more)), &p->own);
+}
+
 static void put_part(Making *m, const Part *p, struct Shared *shared) {
   IR *ir = m->ir;
   if (p->placed) {
@@ -340,6 +365,7 @@ void step_launches(Plan *p, Kernel *k) {
   for (size_t i = 0; i < k->states.n; i++) part[i] = open_part(ir, k, i);
   follow_threads(&m, part, k->states.n);
   choose_launches(&m, part, k->states.n);
+  for (size_t i = 0; i < k->states.n; i++) join_blocks(ir, &part[i]);
   for (size_t i = 0; i < k->states.n; i++) {
     ir->origin = node(ir, k->states.p[i].nest)->origin;
     if (i && part[i].first) {

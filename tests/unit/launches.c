@@ -178,6 +178,29 @@ static void parts_have_the_same_threads(void **state) {
   done(&k);
 }
 
+/* Elements by blocks of 8 beside a sum by groups of 32: four of the blocks are one, and the last one has threads with no element. */
+static void small_blocks_are_joined(void **state) {
+  IR *ir = *state;
+  float x[300], mid[300] = { 0 }, y[300] = { 0 };
+  void *mem[302] = { x, mid, y };
+  LaunchReport r = { 0 };
+  Launches l = { 0 };
+  Kernel k = made(ir, HEAD "g = range extent=3 id=6 kind=grid\nt = range extent=32 id=7 kind=group\nh = range extent=37 id=8 kind=grid\n"
+                           "e = range extent=8 id=9 kind=local\n"
+                           "row = mul g, 32\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
+                           "b = mul h, 8\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
+  fill(x);
+  run(ir, &k.prog, 1, mem, &r);
+  if (r.text.n) fail_msg("%s", r.text.p);
+  launches_of(ir, k.prog.p, k.prog.n, &l);
+  assert_int_equal(launch_threads(&l.p[0]), 32);
+  assert_int_equal(launch_blocks(&l.p[0]), 3 + 10);
+  for (int i = 0; i < 300; i++) assert_true(y[i] == (i < 296 ? -x[i] : 0));
+  launches_free(&l);
+  launch_report_free(&r);
+  done(&k);
+}
+
 /* More blocks than a dimension has are rows of blocks, and a nest with so many is a launch of its own. */
 static void many_blocks_are_rows(void **state) {
   IR *ir = *state;
@@ -202,6 +225,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(loops_of_a_thread, setup, teardown),
     cmocka_unit_test_setup_teardown(no_elements, setup, teardown),
     cmocka_unit_test_setup_teardown(parts_have_the_same_threads, setup, teardown),
+    cmocka_unit_test_setup_teardown(small_blocks_are_joined, setup, teardown),
     cmocka_unit_test_setup_teardown(many_blocks_are_rows, setup, teardown),
   };
   return cmocka_run_group_tests_name("launches", tests, NULL, NULL);
