@@ -233,6 +233,9 @@ static void put_in_order(Run *r, int64_t *list, int64_t n) {
   for (int64_t i = n - 1; i > 0 && r->o.kind == ORDER_SHUFFLED; i--) swap(&list[i], &list[next_random(r) % (uint64_t)(i + 1)]);
 }
 
+/* The caller wants no more of this launch. */
+static bool has_ended(const Run *r) { return r->report->ends_at_fault && launch_faults(r->report); }
+
 /* Every thread as far as it goes: to a barrier, or to the end */
 static void run_to_barrier(Run *r) {
   const int width = r->o.warp < 1 ? 1 : r->o.warp, warps = (r->nthreads + width - 1) / width;
@@ -240,11 +243,11 @@ static void run_to_barrier(Run *r) {
   CHECK(width <= WIDEST);
   for (int w = 0; w < warps; w++) r->warp[w] = w;
   put_in_order(r, r->warp, warps);
-  for (int w = 0; w < warps; w++) {
+  for (int w = 0; w < warps && !has_ended(r); w++) {
     const int first = (int)r->warp[w] * width, n = first + width > r->nthreads ? r->nthreads - first : width;
     for (int k = 0; k < n; k++) thread[k] = first + k;
     put_in_order(r, thread, n);
-    while (run_warp(r, thread, n)) continue;
+    while (!has_ended(r) && run_warp(r, thread, n)) continue;
   }
 }
 
@@ -280,6 +283,7 @@ static void run_block(Run *r, int64_t block, int64_t of_part) {
   for (int t = 0; t < r->nthreads; t++) place_thread(r, t, of_part);
   for (;;) {
     run_to_barrier(r);
+    if (has_ended(r)) return;
     const int stray = stray_thread(r);
     if (stray) divergent(r, stray);
     if (stray || r->thread[0].done) return;
@@ -380,7 +384,7 @@ void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *
   for (size_t i = 0; i < l->prog.n; i++)
     if (is_access(node(ir, l->prog.p[i]))) traffic_of(report, l->prog.p[i]);
   int64_t *blocks = choose_blocks(&r, &nblocks, most);
-  for (int64_t i = 0; i < nblocks; i++) {
+  for (int64_t i = 0; i < nblocks && !has_ended(&r); i++) {
     int64_t of_part = blocks[i];
     size_t from = 0;
     while (launch_part(ir, l->prog.p, l->prog.n, from, &r.part) && of_part >= r.part.blocks) {

@@ -284,7 +284,7 @@ static bool is_reported(const World *w, Refs prog) {
   Memory m = { 0 };
   save_memory(w, prog.p, prog.n, &m);
   for (size_t i = 0; i < sizeof orders / sizeof *orders && !reported; i++) {
-    LaunchReport r = { 0 };
+    LaunchReport r = { .ends_at_fault = true };
     interp_launch(w->p->ir, &l, w->p->in->target->dev, w->mem, orders[i], BARRIER_STEPS, &r);
     reported = launch_faults(&r) > 0;
     launch_report_free(&r);
