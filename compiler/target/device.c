@@ -5,11 +5,16 @@
 #include "target.h"
 #include <string.h>
 
-/* What every implementation of OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's do. Its grids have no
- * limits; these are those of a size_t of 32 bits. Many implementations run on a CPU, where shared memory is memory like any other. */
+/* What a GPU with OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's have. Its grids have no limits; these
+ * are those of a size_t of 32 bits. Warps, banks and units are those of common GPUs: only schedules depend on them. */
 static const Device opencl = {
-  .warp = 1, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
-  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 64,
+  .warp = 32, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 32,
+  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, .shared_is_fast = true,
+};
+/* A GPU whose shared memory is memory like any other, as on many phones: copies to it gain nothing. */
+static const Device opencl_cached = {
+  .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
+  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256,
 };
 /* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
 static const Device gpu_any = {
@@ -27,7 +32,8 @@ static const Device opencl_cpu = {
   { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \
     .cflags = "", .triple = "", .llvm = "", .source = where, .dev = &(device) }
 const Target device_targets[] = {
-  DEVICE("opencl", opencl, "OpenCL 1.2: the least that it permits"),
+  DEVICE("opencl", opencl, "OpenCL 1.2: the least of a GPU"),
+  DEVICE("opencl-cached", opencl_cached, "assumed: a GPU without fast shared memory"),
   DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
   /* vectors of 32 bytes: a driver's compiler makes two of them where the CPU has narrower ones */
   { .isa = "opencl-cpu", .arch = ARCH_ANY, .fma = true, .vector_bytes = 32, .vector_regs = 16, .l1_bytes = 32768,
