@@ -248,6 +248,30 @@ static const char *check_sum(const IR *ir, Ref r, const Target *t, const Opts *o
   return wrong;
 }
 
+/* Two sums of groups, of which one is a part of each term of the other: the group would have to come together in each of its
+ * threads. */
+static bool groups_nest(const IR *ir, Ref nest, const Opts *o) {
+  uint64_t groups = 0; /* ranges of reductions that are over threads */
+  bool nested = false;
+  Varying v;
+  varying_open(ir, nest, &v);
+  for (int i = 0; i < o->n; i++) {
+    const int at = range_place(&v.ranges, o->opt[i].range);
+    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range) && at >= 0) groups |= UINT64_C(1) << at;
+  }
+  for (size_t i = 0; i < v.nodes.n && !nested; i++) {
+    const Node *x = node(ir, v.nodes.p[i]);
+    bool mine = false;
+    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++) {
+      const int at = range_place(&v.ranges, x->src[k]);
+      mine |= at >= 0 && (groups >> at & 1);
+    }
+    nested = mine && varying_of(&v, v.nodes.p[i]) & groups;
+  }
+  varying_free(&v);
+  return nested;
+}
+
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   BlockThreads b;
   int64_t grid = 1;
@@ -277,6 +301,7 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++)
     if (node(ir, all.p[i])->op == OP_RED) wrong = check_sum(ir, all.p[i], t, o);
+  if (!wrong && groups_nest(ir, nest, o)) wrong = "a sum of a group is a part of the terms of another one";
   VEC_FREE(&all);
   return wrong;
 }

@@ -183,6 +183,38 @@ static void legal_schedules_compute_the_same(void **state) {
   assert_true(applied > 100 && groups > 30);
 }
 
+/* Where a sum is a part of each term of another one, a group has one of them. */
+static void sums_in_terms_of_sums(void **state) {
+  static const struct { const char *text; bool legal; } cases[] = {
+    { "{ group(r1,4) group(r2,4) local(r0,4) }", false }, { "{ group(r1,4) group(r2,4) }", false },
+    { "{ group(r1,4) group(r2,8) }", false }, { "{ group(r1,4) local(r0,4) }", true }, { "{ group(r2,4) local(r0,4) }", true },
+    { "{ group(r2,4) }", true },
+  };
+  static const char kernel[] =
+    "tgc 1 kernel\nb0 = buffer input f32[5] id=0 slot=0\nb1 = buffer output f32[9] id=1 slot=0\n"
+    "r0 = range extent=9 id=0 kind=loop\nr1 = range extent=5 id=1 kind=reduce\nr2 = range extent=8 id=2 kind=reduce\n"
+    "v0 = load b0, r1\nv1 = red v0, r2 op=add : f32\nv2 = max v1, 1.0\nv3 = red v2, r1 op=add : f32\n"
+    "v4 = store b1, r0, v3\nn0 = nest v4, r0\nk0 = sink n0\n";
+  IR *ir = *state;
+  PlanInputs in = { .target = device_target("gpu-any"), .backend = &opencl_backend };
+  Plan p = { .in = &in, .ir = ir };
+  void **want, **got;
+  VEC_PUSH(&p.kernels, ((Kernel){ .sink = ir_parse_kernel(ir, kernel, strlen(kernel)) }));
+  current = "{ }";
+  Kernel x = lowered(&p, 0, &want);
+  assert_int_equal(run(&p, x.prog.p, x.prog.n, want, NULL), 0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Sb said = { 0 };
+    current = cases[i].text;
+    x = lowered(&p, 0, &got);
+    if (!strcmp(x.nests.p[0].from, "test") != cases[i].legal) fail_msg("%s: %s", current, cases[i].legal ? "refused" : "not refused");
+    if (run(&p, x.prog.p, x.prog.n, got, &said)) fail_msg("%s: %s", current, said.p);
+    same(ir, &x, got, want);
+    sb_free(&said);
+  }
+  VEC_FREE(&p.kernels);
+}
+
 /* Without one of its barriers each program of the heuristic races. */
 static void each_barrier_counts(void **state) {
   int barriers = 0;
@@ -342,6 +374,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(warps_ask_for_neighbours),
     cmocka_unit_test(legal_schedules_compute_the_same),
+    cmocka_unit_test_setup_teardown(sums_in_terms_of_sums, setup, teardown),
     cmocka_unit_test(each_barrier_counts),
     cmocka_unit_test(refusals_say_why),
     cmocka_unit_test(heuristic_reads_facts),
