@@ -23,6 +23,9 @@ typedef struct tgcrt_device {
   void (*log)(void *arg, const char *text);
   void *log_arg;
   int64_t wait_ms;   /* how long NAME_run and others wait for the device at most; 0: 60000 */
+  /* Not 0: NAME_run hands over its launches as one command that was recorded by NAME_init, if the driver can do that and no state
+   * moves. It saves the host's time with some drivers, and costs time with others. */
+  int replay;
 } tgcrt_device;
 
 enum { TGCRT_DEVICE_RUNS = 64 }; /* how many runs of a context may wait for the device */

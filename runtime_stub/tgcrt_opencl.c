@@ -78,7 +78,24 @@ typedef struct Cl {
 #define DECLARE(result, name, parameters) result (CL_CALL *name) parameters;
   CL_FUNCTIONS(DECLARE)
 #undef DECLARE
+  void *(CL_CALL *clGetExtensionFunctionAddressForPlatform)(void *platform, const char *name); /* may be missing */
 } Cl;
+
+/* Of cl_khr_command_buffer, version 0.9 */
+#define RECORD_FUNCTIONS(F) \
+  F(void *, clCreateCommandBufferKHR, (uint32_t n, void *const *queues, const uint64_t *properties, int32_t *status)) \
+  F(int32_t, clCommandNDRangeKernelKHR, \
+    (void *recorded, void *queue, const uint64_t *properties, void *kernel, uint32_t dims, const size_t *offset, \
+     const size_t *global, const size_t *local, uint32_t points, const uint32_t *list, uint32_t *point, void **handle)) \
+  F(int32_t, clFinalizeCommandBufferKHR, (void *recorded)) \
+  F(int32_t, clEnqueueCommandBufferKHR, (uint32_t n, void *const *queues, void *recorded, EVENTS)) \
+  F(int32_t, clReleaseCommandBufferKHR, (void *recorded))
+
+typedef struct Record {
+#define DECLARE(result, name, parameters) result (CL_CALL *name) parameters;
+  RECORD_FUNCTIONS(DECLARE)
+#undef DECLARE
+} Record;
 
 enum { /* results */
   CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
@@ -105,6 +122,7 @@ enum { /* what may be asked for */
   CL_DRIVER_VERSION = 0x102d,
   CL_DEVICE_VERSION = 0x102f,
   CL_DEVICE_EXTENSIONS = 0x1030,
+  CL_DEVICE_PLATFORM = 0x1031,
   CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
   CL_CONTEXT_DEVICES = 0x1081,
   CL_QUEUE_CONTEXT = 0x1090,
@@ -119,7 +137,8 @@ enum { /* what may be asked for */
   CL_KERNEL_WORK_GROUP_SIZE = 0x11b0,
   CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3,
   CL_PROFILING_COMMAND_START = 0x1282,
-  CL_PROFILING_COMMAND_END = 0x1283
+  CL_PROFILING_COMMAND_END = 0x1283,
+  CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES = 0x12aa
 };
 enum { CL_LOCAL = 1, CL_QUEUE_OUT_OF_ORDER = 1, CL_QUEUE_PROFILING = 2, CL_MEM_READ_WRITE = 1, CL_MEM_READ_ONLY = 4 };
 
@@ -191,9 +210,11 @@ static void pages_give(void *p, size_t n) {
 /* ---- the session ---- */
 typedef struct Session {
   Cl cl;
+  Record record;
   tgcrt_device device;
   void *queue;               /* the device's; while a run is profiled, another */
   void *program, *work, *weights;
+  void *recorded;            /* all launches on this session's buffers; NULL: there is none */
   void *event;               /* behind all that was enqueued; NULL: all is done */
   void **kernels, **inputs, **outputs; /* kernels: one for each launch */
   uint64_t *cursors;         /* of the states, as the next run finds them */
@@ -248,6 +269,7 @@ static int load(Cl *cl, const tgcrt_device *d) {
   }
   CL_FUNCTIONS(FIND)
 #undef FIND
+  library_find(library, "clGetExtensionFunctionAddressForPlatform", &cl->clGetExtensionFunctionAddressForPlatform);
   return TGCRT_OK;
 }
 
@@ -419,7 +441,7 @@ static int lock_open(int64_t ms) {
 }
 
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open) {
-  static const tgcrt_device nothing = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 };
+  static const tgcrt_device nothing = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 };
   Cl cl;
   int status;
   tgcrt_device d = wanted ? *wanted : nothing;
@@ -465,9 +487,10 @@ int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(voi
   Cl cl;
   void *device;
   char text[24];
-  tgcrt_device d = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 60000 };
-  int status = lock_open(d.wait_ms);
+  tgcrt_device d;
+  int status = lock_open(60000);
   if (status) return status;
+  memset(&d, 0, sizeof d);
   d.log = log, d.log_arg = log_arg;
   memset(facts, 0, sizeof *facts);
   snprintf(text, sizeof text, "%lu", (unsigned long)number);
@@ -701,12 +724,16 @@ static int make_kernels(Session *s, const tgcrt_net *net) {
       return TGCRT_DEVICE;
     }
     for (i = 0; i < l->n && !result; i++) {
-      const uint8_t memory = net->places[l->first + i].memory;
-      if (memory == TGCRT_PLACE_INPUT || memory == TGCRT_PLACE_OUTPUT) continue;
-      result = set_buffer(s, net, k, i, memory == TGCRT_PLACE_WEIGHTS ? s->weights : s->work);
+      const tgcrt_place *p = &net->places[l->first + i];
+      void *const memory = p->memory == TGCRT_PLACE_INPUT     ? s->inputs[p->number]
+                           : p->memory == TGCRT_PLACE_OUTPUT  ? s->outputs[p->number]
+                           : p->memory == TGCRT_PLACE_WEIGHTS ? s->weights
+                                                              : s->work;
+      result = set_buffer(s, net, k, i, memory);
     }
     if (result) return refused(&s->device, result, name, TGCRT_BUILD);
   }
+  s->bound = 1;
   return TGCRT_OK;
 }
 
@@ -788,23 +815,70 @@ static int32_t advance(Session *s, const tgcrt_net *net) {
 }
 
 /* ---- runs ---- */
+static void sizes_of(const tgcrt_launch *l, size_t global[3], size_t local[3]) {
+  int i;
+  for (i = 0; i < 3; i++) local[i] = l->block[i], global[i] = local[i] * l->grid[i];
+}
+
 static int32_t launch(Session *s, const tgcrt_net *net, size_t k, void **event) {
   const tgcrt_launch *l = &net->launches[k];
-  size_t global[3], local[3], i;
+  size_t global[3], local[3];
   uint32_t b;
   int32_t result = 0;
   for (b = 0; b < l->n && !result; b++)
     if (net->places[l->first + b].memory >= TGCRT_PLACE_STATE && net->states[net->places[l->first + b].number].slots > 1)
       result = set_buffer(s, net, k, b, NULL);
-  for (i = 0; i < 3; i++) local[i] = l->block[i], global[i] = local[i] * l->grid[i];
+  sizes_of(l, global, local);
   return result ? result : s->cl.clEnqueueNDRangeKernel(s->queue, s->kernels[k], 3, NULL, global, local, 0, NULL, event);
 }
 
-/* All launches, what follows them, and the guard's byte; events: one for each launch, or NULL */
-static int32_t enqueue(Session *s, const tgcrt_net *net, uint64_t *events) {
+static int32_t record_launches(Session *s, const tgcrt_net *net) {
+  uint32_t point = 0;
+  int32_t result = 0;
+  size_t global[3], local[3], k;
+  for (k = 0; k < net->nlaunches && !result; k++) {
+    const uint32_t before = point;
+    sizes_of(&net->launches[k], global, local);
+    result = s->record.clCommandNDRangeKernelKHR(s->recorded, NULL, NULL, s->kernels[k], 3, NULL, global, local, k ? 1 : 0,
+                                                 k ? &before : NULL, &point, NULL);
+  }
+  return result ? result : s->record.clFinalizeCommandBufferKHR(s->recorded);
+}
+
+/* Where something is missing, or fails, runs enqueue the launches one by one. */
+static void record(Session *s, const tgcrt_net *net) {
+  char extensions[16384];
+  void *platform = NULL, *device = s->device.device;
   int32_t result = 0;
   size_t k;
-  for (k = 0; k < net->nlaunches && !result; k++) {
+  for (k = 0; k < net->nstates; k++)
+    if (net->states[k].slots > 1) return; /* recorded arguments stay as they are */
+  device_text(&s->cl, device, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
+  if (!net->nlaunches || !has_word(extensions, "cl_khr_command_buffer")) return;
+  if (!s->cl.clGetExtensionFunctionAddressForPlatform) return;
+  if (device_number(&s->cl, device, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES)) return;
+  if (s->cl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL)) return;
+#define FIND(result, name, parameters) { \
+    void *p = s->cl.clGetExtensionFunctionAddressForPlatform(platform, #name); \
+    if (!p) return; \
+    memcpy(&s->record.name, &p, sizeof p); \
+  }
+  RECORD_FUNCTIONS(FIND)
+#undef FIND
+  s->recorded = s->record.clCreateCommandBufferKHR(1, &s->queue, NULL, &result);
+  if (!result) result = record_launches(s, net);
+  if (result && s->recorded) s->record.clReleaseCommandBufferKHR(s->recorded);
+  if (result) s->recorded = NULL;
+}
+
+/* All launches, what follows them, and the guard's byte; own: on this session's buffers; events: one for each launch, or NULL */
+static int32_t enqueue(Session *s, const tgcrt_net *net, int own, uint64_t *events) {
+  int32_t result = 0;
+  /* what was recorded cannot be enqueued again before it is done */
+  const int replay = own && !events && s->recorded && !s->event;
+  size_t k;
+  if (replay) result = s->record.clEnqueueCommandBufferKHR(0, NULL, s->recorded, 0, NULL, NULL);
+  for (k = 0; k < net->nlaunches && !result && !replay; k++) {
     void *event = NULL;
     result = launch(s, net, k, events ? &event : NULL);
     if (events) events[k] = (uint64_t)(uintptr_t)event;
@@ -835,7 +909,7 @@ static int enqueue_values(Session *s, const tgcrt_net *net, const void *const *i
   size_t i;
   s->bound = !result;
   for (i = 0; i < net->ninputs && !result; i++) result = put_bytes(s, s->inputs[i], 0, in[i], net->input_bytes[i]);
-  if (!result) result = enqueue(s, net, events);
+  if (!result) result = enqueue(s, net, 1, events);
   for (i = 0; i < net->noutputs && !result; i++) result = get_bytes(s, s->outputs[i], 0, out[i], net->output_bytes[i]);
   if (result) return lose(s, result, "a run");
   return mark(s);
@@ -884,7 +958,7 @@ int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *co
   if (status) return status;
   s->bound = 0;
   result = set_values(s, net, in, out);
-  if (!result) result = enqueue(s, net, NULL);
+  if (!result) result = enqueue(s, net, 0, NULL);
   return result ? lose(s, result, "a run") : mark(s);
 }
 
@@ -931,6 +1005,7 @@ int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, v
 static void release(Session *s, const tgcrt_net *net) {
   size_t i;
   if (s->event) s->cl.clReleaseEvent(s->event);
+  if (s->recorded) s->record.clReleaseCommandBufferKHR(s->recorded);
   for (i = 0; i < net->nlaunches; i++)
     if (s->kernels[i]) s->cl.clReleaseKernel(s->kernels[i]);
   if (s->program) s->cl.clReleaseProgram(s->program);
@@ -972,6 +1047,7 @@ int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, c
   if (!status) status = make_buffers(s, net);
   if (!status) status = make_kernels(s, net);
   if (!status) status = begin(s, net, weights);
+  if (!status && s->device.replay) record(s, net);
   if (status) release(s, net);
   return status;
 }

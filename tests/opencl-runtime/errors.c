@@ -1,5 +1,6 @@
 /* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once: what the functions return, that nothing
- * of the driver's stays behind, and that nothing waits for ever. errors calls | queue | unfit | names | limits | logs | cache FILE | threads | open */
+ * of the driver's stays behind, and that nothing waits for ever.
+ * errors calls | queue | unfit | names | facts | limits | logs | recorded | cache FILE | threads | open */
 #include "fake.h"
 #include "model.h"
 #include <pthread.h>
@@ -21,7 +22,7 @@ static void find_driver(void) {
 static const tgcrt_device *asked(void) {
   static tgcrt_device d;
   memset(&d, 0, sizeof d);
-  d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
+  d.replay = REPLAY, d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
   return &d;
 }
 
@@ -103,6 +104,10 @@ static const Row rows[] = {
   { "clGetKernelWorkGroupInfo", "init", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
   { "clGetMemObjectInfo", "run_on", TGCRT_ARGUMENT, TGCRT_ARGUMENT, 0 },
   { "clRelease", NULL, -1, -1, 0 },
+  { "clGetExtensionFunctionAddressForPlatform", NULL, -1, -1, 0 }, /* what is not recorded is enqueued as it is */
+  { "clCreateCommandBufferKHR", NULL, -1, -1, 0 },
+  { "clCommandNDRangeKernelKHR", NULL, -1, -1, 0 },
+  { "clFinalizeCommandBufferKHR", NULL, -1, -1, 0 },
   { "clSetKernelArg", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
   { "cl", NULL, TGCRT_MEMORY, TGCRT_LOST, 1 }, /* in a run, or for a state; in init there is no run after it */
 };
@@ -130,8 +135,9 @@ static void each_call(void *queue, int live) {
       const int may = !strcmp(r->call, "clGetDeviceInfo");
       if (!driver->failed || (status != (want < 0 ? 0 : want) && !(may && !status)) || closed || driver->live != live ||
           (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
-        fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; %s\n", at,
-                driver->failed, errors[e], step, status, want, after, closed, driver->live - live, m.log);
+        fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; ",
+                at, driver->failed, errors[e], step, status, want, after, closed, driver->live - live);
+        fputs(m.log, stderr);
         exit(1);
       }
     }
@@ -224,6 +230,27 @@ static void names(void) {
   unsetenv("NET_DEVICE");
 }
 
+static void facts(void) { /* of all devices, without a model */
+  tgcrt_device_facts f;
+  defaults();
+  model_prepare(&m);
+  driver->platforms = 2, driver->devices = 2, driver->gpu = 3, driver->doubles = 0;
+  for (size_t i = 0; i < 4; i++) {
+    CHECK(!tgcrt_opencl_facts(i, &f, keep_log, m.log) && f.units == i + 1 && f.is_gpu == (i == 3) && f.is_cpu == (i != 3));
+    CHECK(f.abilities == (TGCRT_NEEDS_F16 | TGCRT_NEEDS_SUBGROUPS | TGCRT_NEEDS_INT_DOT) && f.shared_is_fast == (i == 0));
+    CHECK(f.name[strlen(f.name) - 1] == (char)('0' + i) && !strcmp(f.version, "OpenCL 1.2 fake") && !strcmp(f.driver, "1.0"));
+    CHECK(f.max_threads == 256 && f.shared_bytes == 32768 && f.memory == 1 << 30 && f.largest == 1 << 28);
+  }
+  CHECK(tgcrt_opencl_facts(4, &f, keep_log, m.log) == TGCRT_DEVICE && !*m.log);
+  const int calls = driver->calls;
+  for (int at = 1; at <= calls; at++) {
+    defaults();
+    driver->fail_at = at, driver->error = -6;
+    const int status = tgcrt_opencl_facts(0, &f, NULL, NULL);
+    CHECK(!status || status == TGCRT_DEVICE || status == TGCRT_MEMORY);
+  }
+}
+
 static void limits(void) {
   float total[N];
   uint64_t times[NET_LAUNCHES];
@@ -269,6 +296,32 @@ static void limits(void) {
   CHECK(net_profile(&m.ctx, m.in, m.out, times) == TGCRT_BUSY);
   driver->event_state = 0;
   CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && !net_close(&m.ctx) && !driver->live);
+}
+
+static int replays(void) { /* of three runs */
+  model_prepare(&m);
+  CHECK(!net_open(&m.ctx, asked()) && !model_init(&m));
+  driver->launches = 0;
+  for (int i = 0; i < 3; i++) CHECK(!net_run_v(&m.ctx, m.in, m.out));
+  CHECK(driver->launches == 3 * NET_LAUNCHES);
+  driver->event_state = 1; /* while a run is not done, the next one is enqueued as it is */
+  for (int i = 0; i < 2; i++) CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY);
+  CHECK(driver->launches == 5 * NET_LAUNCHES);
+  driver->event_state = 0;
+  CHECK(!net_close(&m.ctx) && !driver->live);
+  return driver->replays;
+}
+
+static void recorded(void) {
+  defaults();
+  CHECK(replays() == 4 * REPLAY); /* not with states that move */
+  defaults();
+  driver->extensions = "cl_khr_command_buffer_mutable_dispatch";
+  CHECK(replays() == 0);
+  driver->extensions = "cl_khr_command_buffer", driver->queue_needs = 1;
+  CHECK(replays() == 0);
+  driver->queue_needs = 0, driver->no_function = "clFinalizeCommandBufferKHR";
+  CHECK(replays() == 0);
 }
 
 static void logs(void) { /* the whole of what the compiler says */
@@ -400,8 +453,10 @@ int main(int argc, char **argv) {
   else if (!strcmp(what, "queue")) queue();
   else if (!strcmp(what, "unfit")) unfit();
   else if (!strcmp(what, "names")) names();
+  else if (!strcmp(what, "facts")) facts();
   else if (!strcmp(what, "limits")) limits();
   else if (!strcmp(what, "logs")) logs();
+  else if (!strcmp(what, "recorded")) recorded();
   else if (!strcmp(what, "cache") && argc == 3) cache(argv[2]);
   else if (!strcmp(what, "threads")) threads();
   else return 64;

@@ -17,7 +17,7 @@ void fake_defaults(void) {
   fake.max_group = fake.max_size = fake.kernel_group = 256, fake.local_bytes = 32768;
   fake.max_alloc = 1 << 28, fake.global_bytes = 1 << 30, fake.little = fake.available = fake.compiler = fake.doubles = 1;
   fake.name = "Fake 9000", fake.version = "OpenCL 1.2 fake", fake.driver = "1.0", 
-  fake.extensions = "cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product";
+  fake.extensions = "cl_khr_command_buffer cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product";
 }
 
 __attribute__((noreturn)) static void wrong(const char *function, const char *what) {
@@ -25,9 +25,9 @@ __attribute__((noreturn)) static void wrong(const char *function, const char *wh
   _Exit(99);
 }
 
-enum { PLATFORM = 0x70, DEVICE, CONTEXT, QUEUE, BUFFER, PROGRAM, KERNEL, EVENT };
+enum { PLATFORM = 0x70, DEVICE, CONTEXT, QUEUE, BUFFER, PROGRAM, KERNEL, EVENT, RECORDED };
 typedef struct Object {
-  int kind, refs;
+  int kind, refs, replayed;
   struct Object *of; /* a queue's and a buffer's context */
   uint64_t properties;
   size_t n;
@@ -109,10 +109,14 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t n, void *value, size
   const size_t sizes[3] = { (size_t)fake.max_size, (size_t)fake.max_size, (size_t)fake.max_size };
   const uint32_t little = (uint32_t)fake.little, available = (uint32_t)fake.available, compiler = (uint32_t)fake.compiler;
   const size_t max_group = (size_t)fake.max_group;
+  const uint32_t units = 1 + (uint32_t)number;
+  void *platform = &platforms[number / fake.devices];
   char name[200];
   snprintf(name, sizeof name, "%s no. %d", fake.name, number);
   switch (what) {
   case 0x1000: return ANSWER(type);
+  case 0x1002: return ANSWER(units);
+  case 0x1022: return ANSWER(units); /* 1: memory of its own */
   case 0x1004: return ANSWER(max_group);
   case 0x1005: return ANSWER(sizes);
   case 0x1010: return ANSWER(fake.max_alloc);
@@ -125,7 +129,9 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t n, void *value, size
   case 0x102d: return ANSWER_TEXT(fake.driver);
   case 0x102f: return ANSWER_TEXT(fake.version);
   case 0x1030: return ANSWER_TEXT(fake.extensions);
+  case 0x1031: return ANSWER(platform);
   case 0x1032: return ANSWER(fake.doubles);
+  case 0x12aa: return ANSWER(fake.queue_needs);
   }
   wrong(__func__, "not known");
 }
@@ -218,7 +224,8 @@ void *clCreateProgramWithBinary(void *context, uint32_t n, void *const *of, cons
   return make(PROGRAM, IS(context, CONTEXT));
 }
 
-int32_t clBuildProgram(void *program, uint32_t n, void *const *of, const char *options, void (*notify)(void *, void *), void *arg) {
+int32_t clBuildProgram(void *program, uint32_t n, void *const *of, const char *options, void (*notify)(void *, void *),
+                       void *arg) {
   CALL;
   IS(program, PROGRAM);
   IS(of[0], DEVICE);
@@ -306,8 +313,9 @@ int32_t clEnqueueReadBuffer(void *queue, void *buffer, uint32_t wait, size_t at,
   return DONE;
 }
 
-int32_t clEnqueueWriteBufferRect(void *queue, void *buffer, uint32_t wait, const size_t *at, const size_t *host, const size_t *region,
-                                 size_t row, size_t slice, size_t host_row, size_t host_slice, const void *p, EVENTS) {
+int32_t clEnqueueWriteBufferRect(void *queue, void *buffer, uint32_t wait, const size_t *at, const size_t *host,
+                                 const size_t *region, size_t row, size_t slice, size_t host_row,
+                                 size_t host_slice, const void *p, EVENTS) {
   CALL;
   Object *o = part(buffer, at[0], (region[1] - 1) * row + region[0], __func__);
   if (wait || at[1] || at[2] || host[0] || host[1] || host[2] || region[2] != 1 || slice || host_slice || row < region[0] ||
@@ -317,8 +325,9 @@ int32_t clEnqueueWriteBufferRect(void *queue, void *buffer, uint32_t wait, const
   return DONE;
 }
 
-int32_t clEnqueueReadBufferRect(void *queue, void *buffer, uint32_t wait, const size_t *at, const size_t *host, const size_t *region,
-                                size_t row, size_t slice, size_t host_row, size_t host_slice, void *p, EVENTS) {
+int32_t clEnqueueReadBufferRect(void *queue, void *buffer, uint32_t wait, const size_t *at, const size_t *host,
+                                 const size_t *region, size_t row, size_t slice, size_t host_row,
+                                size_t host_slice, void *p, EVENTS) {
   CALL;
   Object *o = part(buffer, at[0], (region[1] - 1) * row + region[0], __func__);
   if (wait || at[1] || at[2] || host[0] || host[1] || host[2] || region[2] != 1 || slice || host_slice || row < region[0] ||
@@ -328,8 +337,9 @@ int32_t clEnqueueReadBufferRect(void *queue, void *buffer, uint32_t wait, const 
   return DONE;
 }
 
-int32_t clEnqueueCopyBufferRect(void *queue, void *from, void *to, const size_t *from_at, const size_t *to_at, const size_t *region,
-                                size_t from_row, size_t from_slice, size_t to_row, size_t to_slice, EVENTS) {
+int32_t clEnqueueCopyBufferRect(void *queue, void *from, void *to, const size_t *from_at, const size_t *to_at,
+                                const size_t *region, size_t from_row, size_t from_slice, size_t to_row,
+                                size_t to_slice, EVENTS) {
   CALL;
   Object *a = part(from, from_at[0], (region[1] - 1) * from_row + region[0], __func__);
   Object *b = part(to, to_at[0], (region[1] - 1) * to_row + region[0], __func__);
@@ -415,3 +425,67 @@ RELEASE(clReleaseProgram, PROGRAM)
 RELEASE(clReleaseKernel, KERNEL)
 #endif
 RELEASE(clReleaseEvent, EVENT)
+
+/* ---- cl_khr_command_buffer ---- */
+static void *create_recorded(uint32_t n, void *const *queues, const uint64_t *properties, int32_t *status) {
+  *status = count("clCreateCommandBufferKHR");
+  if (*status) return NULL;
+  if (n != 1 || properties) wrong(__func__, "not expected");
+  return make(RECORDED, IS(queues[0], QUEUE));
+}
+
+static int32_t record_launch(void *recorded, void *queue, const uint64_t *properties, void *kernel, uint32_t dims,
+                             const size_t *offset, const size_t *global, const size_t *local, uint32_t points,
+                             const uint32_t *list, uint32_t *point, void **handle) {
+  const int32_t injected = count("clCommandNDRangeKernelKHR");
+  Object *o = IS(recorded, RECORDED);
+  const uint64_t args = IS(kernel, KERNEL)->properties;
+  if (injected) return injected;
+  if (o->properties || queue || properties || dims != 3 || offset || handle || args & (args + 1)) wrong(__func__, "not expected");
+  if (points != (o->n > 0) || (points && *list != o->n)) wrong(__func__, "it does not follow the last one");
+  for (int i = 0; i < 3; i++)
+    if (!local[i] || global[i] % local[i]) wrong(__func__, "no multiple of the work group");
+  *point = (uint32_t)++o->n;
+  return 0;
+}
+
+static int32_t finalize(void *recorded) {
+  const int32_t injected = count("clFinalizeCommandBufferKHR");
+  Object *o = IS(recorded, RECORDED);
+  if (injected) return injected;
+  if (o->properties) wrong(__func__, "twice");
+  o->properties = 1;
+  return 0;
+}
+
+static int32_t replay(uint32_t n, void *const *queues, void *recorded, EVENTS) {
+  const int32_t injected = count("clEnqueueCommandBufferKHR");
+  Object *o = IS(recorded, RECORDED);
+  if (injected) return injected;
+  if (n || queues || !o->properties || events || list || event) wrong(__func__, "not expected");
+  if (o->replayed == 1 + fake.waits) wrong(__func__, "it may still run");
+  o->replayed = 1 + fake.waits;
+  fake.replays++, fake.launches += (int)o->n;
+  return 0;
+}
+
+static int32_t release_recorded(void *recorded) {
+  drop(IS(recorded, RECORDED));
+  return count("clReleaseCommandBufferKHR");
+}
+
+void *clGetExtensionFunctionAddressForPlatform(void *platform, const char *name);
+void *clGetExtensionFunctionAddressForPlatform(void *platform, const char *name) {
+  static const struct { const char *name; void (*function)(void); } all[] = {
+    { "clCreateCommandBufferKHR", (void (*)(void))create_recorded },
+    { "clCommandNDRangeKernelKHR", (void (*)(void))record_launch },
+    { "clFinalizeCommandBufferKHR", (void (*)(void))finalize }, { "clEnqueueCommandBufferKHR", (void (*)(void))replay },
+    { "clReleaseCommandBufferKHR", (void (*)(void))release_recorded },
+  };
+  void *p;
+  IS(platform, PLATFORM);
+  if (count(__func__) || (fake.no_function && !strcmp(name, fake.no_function))) return NULL;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (!strcmp(name, all[i].name)) return memcpy(&p, &all[i].function, sizeof p), p;
+  wrong(__func__, name);
+}

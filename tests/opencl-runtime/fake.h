@@ -14,9 +14,11 @@ typedef struct Fake {
   int program_devices;
   uint64_t max_group, max_size, local_bytes, max_alloc, global_bytes, little, available, compiler, doubles, kernel_group;
   const char *name, *version, *driver, *extensions;
+  uint64_t queue_needs;          /* properties of queues that run what was recorded */
+  const char *no_function;       /* of an extension, which is missing */
   unsigned char guard;           /* the byte that a run's guard reads as; it is the only read of one byte */
   /* seen by tests */
-  int calls, live, sources, binaries, launches, waits;
+  int calls, live, sources, binaries, launches, waits, replays;
   const char *failed;            /* the function of that call */
   char last[64];                 /* the last call */
 } Fake;

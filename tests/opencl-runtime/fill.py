@@ -57,7 +57,10 @@ def values(kind, rows):
     return fill("values.h.in", words), fill("values.c.in", words)
 
 
-def files(folder, states=True, **more):
+STILL = "  { 64, 1, 64, 64, 64, 1, 64 },\n  { 192, 2, 20, 12, 4, 1, (size_t)-1 },\n"  # one place, one slot: no argument changes
+
+
+def files(folder, **more):
     """net.h, net.c, main.c and what they need, in a folder; more: words that differ"""
     import hashlib
     places, launches, first = "", "", 0

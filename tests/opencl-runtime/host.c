@@ -37,7 +37,7 @@ static void runs(void) {
   CHECK(net_state_get(&m.ctx, 2, some) == TGCRT_STATE && net_state_put(&m.ctx, 2, some) == TGCRT_STATE);
   CHECK(net_state_get(&m.ctx, 0, NULL) == TGCRT_ARGUMENT && net_saved_bytes() == NET_STATE_BYTES);
   model_run(&m, 1); /* the cursors are not 0 */
-  CHECK(!net_state_save(&m.ctx, saved) && saved[0] == 1 && saved[8] == 1);
+  CHECK(!net_state_save(&m.ctx, saved) && (REPLAY || (saved[0] == 1 && saved[8] == 1)));
   kept = m.e;
   for (int i = 0; i < 3; i++) model_run(&m, i);
   CHECK(!net_state_load(&m.ctx, saved));
@@ -65,7 +65,8 @@ static void runs(void) {
   /* each close and init begins afresh, also where the context was opened; init leaves the device open where it fails */
   CHECK(!net_close(&m.ctx) && net_run_v(&m.ctx, m.in, m.out) == TGCRT_UNREADY && !net_close(&m.ctx));
   CHECK(!net_open(&m.ctx, NULL));
-  CHECK(net_init(&m.ctx, m.arena, 1, m.weights, NET_WEIGHTS_BYTES) == TGCRT_ARENA && net_run_v(&m.ctx, m.in, m.out) == TGCRT_UNREADY);
+  CHECK(net_init(&m.ctx, m.arena, 1, m.weights, NET_WEIGHTS_BYTES) == TGCRT_ARENA);
+  CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_UNREADY);
   CHECK(!model_init(&m));
   expect_reset(&m.e);
   for (int i = 0; i < 3; i++) model_run(&m, i);

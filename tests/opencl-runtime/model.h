@@ -66,7 +66,19 @@ static void model_prepare(Model *m) {
   expect_reset(&m->e);
 }
 
-static int model_init(Model *m) { return net_init(&m->ctx, m->arena, NET_ARENA_BYTES, m->weights, NET_WEIGHTS_BYTES); }
+#ifndef REPLAY
+#define REPLAY 0
+#endif
+static int model_init(Model *m) {
+  tgcrt_device d;
+  memset(&d, 0, sizeof d);
+  d.replay = 1;
+  if (REPLAY && !m->ctx.device.queue && m->ctx.tag != NET_INTERFACE) {
+    const int status = net_open(&m->ctx, &d);
+    if (status) return status;
+  }
+  return net_init(&m->ctx, m->arena, NET_ARENA_BYTES, m->weights, NET_WEIGHTS_BYTES);
+}
 
 static void model_fill(Model *m, int run) {
   for (int i = 0; i < N; i++) m->x[i] = (float)((run * 7 + i * 3) % 11 - 5);
