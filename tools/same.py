@@ -53,8 +53,8 @@ def stripped(path):
 
 
 def compared(path):
-    """the manifest says what tgc thinks of the code, and runtime and build files come with tgc: none is code of the model"""
-    return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith("tgcrt")
+    """the manifest says what tgc thinks of the code, and runtime, example and build files come with tgc: none is code of the model"""
+    return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith(("tgcrt", "main.c"))
 
 
 @functools.cache
