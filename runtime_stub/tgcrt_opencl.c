@@ -221,6 +221,7 @@ typedef struct Session {
   int runs;                  /* since all was done */
   int bound;                 /* the kernels have the buffers of this session, not the caller's */
   int clamped, lost;
+  uint64_t ask_us;           /* how long a wait asks without sleeping */
   unsigned char guards[TGCRT_DEVICE_RUNS]; /* of those runs */
 } Session;
 enum { SESSION = 1024 };
@@ -519,7 +520,8 @@ static int mark(Session *s) {
   return lose(s, result, "the queue");
 }
 
-/* Asks the driver often at first, then after sleeps of a sixteenth of the time that has passed. */
+/* Asks the driver all the time at first, then after sleeps of a sixteenth of the time that has passed. A sleep takes some 60
+ * microseconds at least, which is much of a run of a GPU; but where the device is a CPU, asking takes its time. */
 static int wait_for_event(Session *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t state = 1, result;
@@ -530,7 +532,7 @@ static int wait_for_event(Session *s, int64_t ms) {
     waited = now_us() - begun;
     if (waited >= limit) return TGCRT_BUSY;
     nap = waited / 16 < 1000 ? waited / 16 : 1000;
-    if (waited > 100) sleep_us(nap < limit - waited ? nap : limit - waited);
+    if (waited > s->ask_us) sleep_us(nap < limit - waited ? nap : limit - waited);
   }
   /* it does not wait any more, but only after it the host sees what the device wrote */
   if (!result && state == 0) result = s->cl.clWaitForEvents(1, &s->event);
@@ -1043,6 +1045,7 @@ int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, c
   s->outputs = s->inputs + net->ninputs;
   status = load(&s->cl, open);
   if (status) return status;
+  s->ask_us = device_number(&s->cl, open->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU ? 100 : 2000;
   status = build(s, net);
   if (!status) status = make_buffers(s, net);
   if (!status) status = make_kernels(s, net);

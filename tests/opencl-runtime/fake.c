@@ -276,8 +276,8 @@ int32_t clSetKernelArg(void *kernel, uint32_t i, size_t n, const void *value) {
   void *p;
   CALL;
   Object *o = IS(kernel, KERNEL);
-  if (n != 8) wrong(__func__, "not eight bytes");
-  memcpy(&p, value, 8);
+  if (n != (i % 2 ? 8 : sizeof p)) wrong(__func__, "another size");
+  memcpy(&p, value, sizeof p);
   if (i % 2 == 0) IS(p, BUFFER);
   o->properties |= (uint64_t)1 << i;
   return 0;
