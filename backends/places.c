@@ -55,12 +55,22 @@ void open_place(Render *w, Ref range) {
   w->text[refmap_get(&w->at, range) - 1] = name;
 }
 
+static bool has_barrier(const Render *w, const LaunchPart *p) {
+  bool any = false;
+  for (size_t i = p->first; i < p->last; i++) any |= node(w->ir, w->k->prog.p[i])->op == OP_BARRIER;
+  return any;
+}
+
+/* PoCL 3.1 runs what stands behind a branch with a barrier as if it belonged to that branch. A barrier that all blocks reach keeps
+ * the two apart; only a block that is through with its work waits there. */
 void close_place(Render *w, size_t at) {
   const Refs *prog = &w->k->prog;
   if (at != w->part.last) return;
+  const bool barrier = has_barrier(w, &w->part);
   if (w->parts) w->indent -= 2, sb_printf(w->o, "%*s}\n", w->indent, "");
   w->blocks += w->part.blocks;
-  launch_part(w->ir, prog->p, prog->n, at + 1, &w->part);
+  if (launch_part(w->ir, prog->p, prog->n, at + 1, &w->part) && barrier)
+    sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier);
 }
 
 void find_places(Render *w) {
