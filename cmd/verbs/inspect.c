@@ -2,6 +2,8 @@
  * kernels, memory. The pieces serve --explain and --json of other verbs too. */
 #include "../cmd.h"
 #include "../../compiler/graph/contraction.h"
+#include "../../compiler/interp/interp_threads.h"
+#include "../../compiler/lower/lower.h"
 #include <string.h>
 
 /* ---- the graph ---- */
@@ -59,6 +61,63 @@ static void print_bounds(const KernelBounds *b) {
   putchar('\n');
 }
 
+/* ---- launches of a device ---- */
+/* Variables that hold parts of sums in each thread: at least so many registers */
+static int64_t accumulators(const IR *ir, const Launch *l) {
+  int64_t n = 0;
+  for (size_t i = 0; i < l->prog.n; i++)
+    if (node(ir, l->prog.p[i])->op == OP_ACC) n += node(ir, l->prog.p[i])->lanes;
+  return n;
+}
+
+static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
+
+static void print_extents(const int64_t *v, const char *unit) {
+  printf("%lld", (long long)v[0]);
+  for (int k = 1; k < 3; k++)
+    if (v[1] > 1 || v[2] > 1) printf(" x %lld", (long long)v[k]);
+  printf(" %s%s", unit, v[0] * v[1] * v[2] == 1 ? "" : "s");
+}
+
+static void print_launches(const Plan *p, const Kernel *x) {
+  const Device *d = p->in->target->dev;
+  Launches all = { 0 };
+  kernel_launches(p, x, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Launch *l = &all.p[i];
+    const LaunchTraffic t = interp_traffic(p->ir, l, d);
+    const int64_t sums = accumulators(p->ir, l);
+    printf("  launch %zu: ", i);
+    print_extents(l->grid, "block");
+    printf(" of ");
+    print_extents(l->block, "thread");
+    if (sums) printf(", accumulators: %lld", (long long)sums);
+    if (l->shared_bytes) printf(", %s of shared memory", bytes_text(p->ir->ctx, l->shared_bytes));
+    printf("\n    %s by %.1f sectors a request of %d threads", bytes_text(p->ir->ctx, (int64_t)t.bytes),
+           ratio(t.sectors, t.requests), t.warp);
+    if (t.shared > 0) printf("; shared memory: %.2f conflicts a request", ratio(t.conflicts, t.shared));
+    putchar('\n');
+  }
+  launches_free(&all);
+}
+
+/* What the manifest says of launches, and what their accesses cost */
+static void add_traffic(const Plan *p, json_t *kernels) {
+  for (size_t k = 0; k < p->kernels.n && target_has_threads(p->in->target); k++) {
+    json_t *list = json_object_get(json_array_get(kernels, k), "launches");
+    Launches all = { 0 };
+    kernel_launches(p, &p->kernels.p[k], &all);
+    for (size_t i = 0; i < all.n; i++) {
+      const LaunchTraffic t = interp_traffic(p->ir, &all.p[i], p->in->target->dev);
+      json_t *more = json_pack("{s:I, s:i, s:f, s:f, s:f}", "accumulators", (json_int_t)accumulators(p->ir, &all.p[i]), "warp",
+                               t.warp, "bytes_moved", t.bytes, "sectors_per_request", ratio(t.sectors, t.requests),
+                               "conflicts_per_request", ratio(t.conflicts, t.shared));
+      json_object_update_new(json_array_get(list, i), more);
+    }
+    launches_free(&all);
+  }
+}
+
 /* ---- the plan ---- */
 void print_kernels(const Plan *p) {
   const KernelOrigins *from = kernel_origins(p);
@@ -76,6 +135,7 @@ void print_kernels(const Plan *p) {
     }
     if (x->schedule && *x->schedule) printf("  schedule%s%s\n", *x->schedule == ' ' ? "" : " ", x->schedule);
     if (x->bounds.accesses) print_bounds(&x->bounds);
+    if (target_has_threads(p->in->target)) print_launches(p, x);
   }
 }
 
@@ -242,6 +302,7 @@ int verb_inspect(Ctx *c, const Options *o) {
                           (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written,
                           "arena_bytes", (json_int_t)p->memory.arena_bytes, "arena_bound", (json_int_t)p->memory.arena_bound,
                           "weight_bytes", (json_int_t)p->weights.bytes, "kernels", json_kernels(p), "buffers", memory_json(p)));
+    add_traffic(p, json_object_get(report, "kernels"));
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));

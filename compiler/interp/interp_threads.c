@@ -50,6 +50,8 @@ typedef struct Run {
   int now;                   /* the thread that runs */
   int64_t *constants;
   void **mem;
+  int64_t rounds;            /* of each loop that is run; 0: all */
+  int64_t nothing;           /* an element of memory that is not there, where races are not looked for */
 } Run;
 
 /* ---- messages ---- */
@@ -121,6 +123,11 @@ static void *touch(Machine *m, const Step *s, int64_t id, int64_t at, bool store
     return NULL;
   }
   if (store && r->report->stored && r->report->stored[id]) r->report->stored[id][at] = 1;
+  if (!r->races) {
+    if (b->kind != BUF_LOCAL) request_add(&r->request, at, dt_bytes(b->dt));
+    r->nothing = 0;
+    return &r->nothing;
+  }
   if (b->kind != BUF_LOCAL) {
     request_add(&r->request, at, dt_bytes(b->dt));
     const FaultKind kind = races_touch(r->races, id, at, store, (int32_t)r->now, step, &other);
@@ -164,6 +171,12 @@ static void place_thread(Run *r, int t, int64_t block_of_part) {
 /* The range of a LOOP or an END */
 static Ref looped(const Node *x) { return x->op == OP_LOOP ? loop_range(x) : end_range(x); }
 
+/* Values of a loop's range that are run */
+static int64_t rounds_of(const Run *r, const Node *range) {
+  const int64_t extent = range_extent(range);
+  return r->rounds && r->rounds < extent ? r->rounds : extent;
+}
+
 /* One step of the thread that runs. Its pc moves on. */
 static void advance(Run *r, Thread *x) {
   const Step *s = &r->m.step.p[x->pc];
@@ -182,7 +195,7 @@ static void advance(Run *r, Thread *x) {
     const bool others = place && (x->pc < r->part.first || x->pc > r->part.last); /* of another part */
     if (!place) *var = 0;
     x->pc = others || closed || !range_extent(range) ? s->match + 1 : x->pc + 1;
-  } else if (!place && ++*var < range_extent(range)) {
+  } else if (!place && ++*var < rounds_of(r, range)) {
     x->pc = s->match + 1;
   } else {
     x->pc++;
@@ -275,7 +288,7 @@ static int stray_thread(const Run *r) {
 
 static void run_block(Run *r, int64_t block, int64_t of_part) {
   r->block = block;
-  races_block(r->races, block);
+  if (r->races) races_block(r->races, block);
   for (size_t i = 0; i < r->m.ir->bufs.n; i++) {
     const Buf *b = &r->m.ir->bufs.p[i];
     if (b->kind == BUF_SHARED && r->mem[i]) memset(r->mem[i], 0xa5, (size_t)(b->elems * dt_bytes(b->dt)));
@@ -287,7 +300,7 @@ static void run_block(Run *r, int64_t block, int64_t of_part) {
     const int stray = stray_thread(r);
     if (stray) divergent(r, stray);
     if (stray || r->thread[0].done) return;
-    races_barrier(r->races);
+    if (r->races) races_barrier(r->races);
     for (int t = 0; t < r->nthreads; t++) r->thread[t].waits = false, r->thread[t].pc++;
   }
 }
@@ -301,7 +314,7 @@ static double steps_of_thread(const Run *r) {
     const Node *range = x->op == OP_LOOP ? node(r->m.ir, loop_range(x)) : NULL;
     if (range) VEC_PUSH(&around, factor);
     steps += factor;
-    if (range && !range_is_place(range_kind(range))) factor *= (double)range_extent(range);
+    if (range && !range_is_place(range_kind(range))) factor *= (double)rounds_of(r, range);
     if (x->op == OP_END) factor = around.p[--around.n];
   }
   VEC_FREE(&around);
@@ -346,7 +359,7 @@ static void open_memory(Run *r, void *const *mem) {
     const Buf *b = &ir->bufs.p[i];
     if (b->kind == BUF_SHARED) r->mem[i] = xmalloc((size_t)(b->elems * dt_bytes(b->dt)) + 1);
     else if (b->kind == BUF_LOCAL) VEC_PUSH(&r->local, (int64_t)i);
-    else r->mem[i] = mem[i];
+    else r->mem[i] = mem ? mem[i] : NULL;
   }
   for (int t = 0; t < r->nthreads; t++) {
     r->thread[t].v = xmalloc(size_mul(r->m.places + 1, sizeof(int64_t)));
@@ -370,19 +383,36 @@ static void close_memory(Run *r) {
   VEC_FREE(&r->local);
 }
 
-void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
-                   LaunchReport *report) {
-  Run r = { .m = { .ir = ir, .touch = touch }, .l = l, .d = d, .o = o, .random = o.seed * 2 + 1, .report = report,
-            .nthreads = (int)launch_threads(l), .request = { .d = d } };
-  int64_t nblocks;
+/* A run of the launch without its memory and its races */
+static Run open_run(const IR *ir, const Launch *l, const Device *d, LaunchReport *report) {
+  Run r = { .m = { .ir = ir, .touch = touch }, .l = l, .d = d, .report = report, .nthreads = (int)launch_threads(l),
+            .request = { .d = d } };
   machine_open(&r.m, l->prog.p, l->prog.n);
   r.constants = r.m.v;
   r.thread = xcalloc((size_t)r.nthreads, sizeof *r.thread);
   r.warp = xcalloc((size_t)r.nthreads, sizeof *r.warp);
-  open_memory(&r, mem);
-  r.races = races_open(ir, l->prog.p, l->prog.n, r.mem);
   for (size_t i = 0; i < l->prog.n; i++)
     if (is_access(node(ir, l->prog.p[i]))) traffic_of(report, l->prog.p[i]);
+  return r;
+}
+
+static void close_run(Run *r) {
+  request_free(&r->request);
+  close_memory(r);
+  free(r->thread);
+  free(r->warp);
+  r->m.v = r->constants;
+  machine_close(&r->m);
+}
+
+void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
+                   LaunchReport *report) {
+  Run r = open_run(ir, l, d, report);
+  int64_t nblocks;
+  r.o = o;
+  r.random = o.seed * 2 + 1;
+  open_memory(&r, mem);
+  r.races = races_open(ir, l->prog.p, l->prog.n, r.mem);
   int64_t *blocks = choose_blocks(&r, &nblocks, most);
   for (int64_t i = 0; i < nblocks && !has_ended(&r); i++) {
     int64_t of_part = blocks[i];
@@ -395,12 +425,59 @@ void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *
   }
   free(blocks);
   races_close(r.races);
-  request_free(&r.request);
-  close_memory(&r);
-  free(r.thread);
-  free(r.warp);
-  r.m.v = r.constants;
-  machine_close(&r.m);
+  close_run(&r);
+}
+
+/* ---- traffic ---- */
+enum { TRAFFIC_STEPS = 400000, UNKNOWN_WARP = 32 }; /* micro-ops of a launch that are run */
+
+/* Blocks of a part that are run: all, or some that are spread evenly */
+static int64_t blocks_counted(const LaunchPart *p) { return p->blocks <= 8 ? p->blocks : 4; }
+
+/* What was counted of each access of the part, as often as it runs in all blocks */
+static void add_traffic(const Run *r, LaunchTraffic *out) {
+  VEC(double) around = { 0 };
+  double times = (double)r->part.blocks / (double)blocks_counted(&r->part);
+  for (size_t i = r->part.first; i <= r->part.last; i++) {
+    const Step *s = &r->m.step.p[i];
+    const Node *range = s->x->op == OP_LOOP ? node(r->m.ir, loop_range(s->x)) : NULL;
+    if (range) VEC_PUSH(&around, times);
+    if (range && range_extent(range) && !range_is_place(range_kind(range)))
+      times *= (double)range_extent(range) / (double)rounds_of(r, range);
+    if (s->x->op == OP_END) times = around.p[--around.n];
+    if (!is_access(s->x)) continue;
+    Traffic *t = traffic_of(r->report, s->r);
+    const bool shared = r->m.ir->bufs.p[buffer_id(node(r->m.ir, access_buffer(s->x)))].kind == BUF_SHARED;
+    *(shared ? &out->shared : &out->requests) += times * (double)t->requests;
+    out->sectors += times * (double)t->sectors;
+    out->conflicts += times * (double)t->conflicts;
+    t->requests = t->sectors = t->conflicts = 0; /* the same op may stand in several parts */
+  }
+  VEC_FREE(&around);
+}
+
+LaunchTraffic interp_traffic(const IR *ir, const Launch *l, const Device *d) {
+  LaunchReport report = { 0 };
+  LaunchTraffic out = { .warp = d->warp > 1 ? d->warp : UNKNOWN_WARP };
+  Run r = open_run(ir, l, d, &report);
+  int64_t first = 0, blocks = 0;
+  r.o = (ThreadOrder){ .warp = out.warp };
+  open_memory(&r, NULL);
+  for (size_t from = 0; launch_part(ir, l->prog.p, l->prog.n, from, &r.part); from = r.part.last + 1)
+    blocks += blocks_counted(&r.part);
+  for (r.rounds = 64; r.rounds > 1 && steps_of_thread(&r) * (double)(r.nthreads * blocks) > TRAFFIC_STEPS;) r.rounds /= 2;
+  for (size_t from = 0; launch_part(ir, l->prog.p, l->prog.n, from, &r.part); from = r.part.last + 1) {
+    for (int64_t i = 0, n = blocks_counted(&r.part); i < n; i++) {
+      const int64_t block = (2 * i + 1) * r.part.blocks / (2 * n);
+      run_block(&r, first + block, block);
+    }
+    add_traffic(&r, &out);
+    first += r.part.blocks;
+  }
+  out.bytes = out.sectors * d->segment;
+  close_run(&r);
+  launch_report_free(&report);
+  return out;
 }
 
 /* ---- reports ---- */

@@ -45,7 +45,16 @@ typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOr
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *r);
 
-/* The same in several orders and widths of warps, each from the memory as it is now. The traffic is that of Device.warp,
+/* What the accesses of a launch cost, all blocks together: counted in some blocks of each part, in a few rounds of their loops,
+ * and multiplied. Values are not computed: places that data says are 0. */
+typedef struct LaunchTraffic {
+  int warp;                /* threads whose accesses were counted as one request; 32 where the device says nothing */
+  double requests, sectors, bytes;   /* of global memory; bytes that the sectors hold */
+  double shared, conflicts;          /* requests of shared memory, and rounds beyond the first */
+} LaunchTraffic;
+LaunchTraffic interp_traffic(const IR *ir, const Launch *l, const Device *d);
+
+/* A launch in several orders and widths of warps, each from the memory as it is now. The traffic is that of Device.warp,
  * ascending; memory is left as that order left it. A launch that is sampled is run in two orders only. False: there was a fault,
  * or two orders left different bits, which r->text says. */
 bool interp_launch_orders(const IR *ir, const Launch *l, const Device *d, void *const *mem, int64_t most, LaunchReport *r);

@@ -9,6 +9,7 @@
  * reported without each one of its barriers. Values are small integers, so that sums are exact. Prints TAP; arguments: files. */
 #include "../../compiler/interp/interp.h"
 #include "../../compiler/interp/interp_threads.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum { MAX_LAUNCHES = 8, MAX_EDITS = 40 };
@@ -249,6 +250,27 @@ static void put_traffic(const Case *k, const LaunchReport *r, Sb *out) {
   }
 }
 
+/* What inspect says of launches, which it counts in some blocks of each part, is what all blocks cost, up to a tenth. */
+static void check_estimate(const File *f, const Case *k, const Device *d, const LaunchReport *all) {
+  double counted[4] = { 0 }, said[4] = { 0 };
+  bool near = true;
+  for (int i = 0; i < k->n; i++) {
+    const LaunchTraffic t = interp_traffic(k->ir, &k->launch[i], d);
+    const double part[4] = { t.requests, t.sectors, t.shared, t.conflicts };
+    for (int j = 0; j < 4; j++) said[j] += part[j];
+  }
+  for (size_t i = 0; i < all->traffic.n; i++) {
+    const Traffic *t = &all->traffic.p[i];
+    const bool shared = k->ir->bufs.p[buffer_id(node(k->ir, access_buffer(node(k->ir, t->access))))].kind == BUF_SHARED;
+    counted[shared ? 2 : 0] += (double)t->requests;
+    counted[1] += (double)t->sectors;
+    counted[3] += (double)t->conflicts;
+  }
+  for (int j = 0; j < 4; j++) near &= fabs(said[j] - counted[j]) <= 0.1 * counted[j];
+  result(near, f, "estimates %g requests, %g sectors, %g of shared memory, %g conflicts of %g, %g, %g, %g", said[0], said[1],
+         said[2], said[3], counted[0], counted[1], counted[2], counted[3]);
+}
+
 /* Of a launch with too many micro-ops, the first block, the last one and eight others are run. */
 static void check_sample(const File *f, Case *k, const Device *d) {
   for (int i = 0; i < k->n; i++) {
@@ -278,6 +300,7 @@ static void check_good(const File *f, World *w, const Device *d) {
   if (!result(ran, f, "no fault, and the same bits in all orders of threads")) comment(r.text.p);
   result(same_outputs(w), f, "the bits of the graph");
   put_traffic(&k, &r, &traffic);
+  check_estimate(f, &k, d, &r);
   if (f->traffic && !result(!strcmp(f->traffic, traffic.p), f, "what its accesses cost")) comment(traffic.p);
   check_sample(f, &k, d);
   sb_free(&why);

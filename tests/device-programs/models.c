@@ -33,11 +33,11 @@ static double tolerance(DType d) { return d == DT_F16 ? 2e-3 : d == DT_BF16 ? 1.
 
 typedef enum { COUNT_KERNELS, COUNT_LAUNCHES, COUNT_PARTS, COUNT_ACCESSES, COUNT_BY_RANGES, COUNT_CLAMPED, COUNT_STEPS,
                COUNT_APART, COUNT_SAMPLED, COUNT_COMPARED, COUNT_INDICES, COUNT_NARROW, COUNT_BARRIERS, COUNT_REPORTED,
-               COUNT_ENDS, COUNT_NEEDED, COUNT_RUNS, COUNTS } Count;
+               COUNT_ENDS, COUNT_NEEDED, COUNT_SECTORS, COUNT_ESTIMATED, COUNT_RUNS, COUNTS } Count;
 static const char *const count_name[COUNTS] = {
   "kernels", "launches", "parts", "accesses", "by ranges", "clamped", "steps", "apart", "sampled", "elements compared",
   "index ops", "of 32 bits", "barriers", "reported", "ends of launches",
-  "needed", "runs",
+  "needed", "sectors", "estimated", "runs",
 };
 
 typedef struct Job {
@@ -269,6 +269,8 @@ static bool run_launch(const World *w, const Launch *l, size_t kernel, int64_t m
   good &= !launch_faults(&r);
   if (!good) sb_printf(&w->j->said, "kernel %zu: %s; ", kernel, r.text.p);
   w->j->count[COUNT_STEPS] += r.steps;
+  for (size_t i = 0; i < r.traffic.n && !r.sampled; i++) w->j->count[COUNT_SECTORS] += r.traffic.p[i].sectors;
+  if (!r.sampled) w->j->count[COUNT_ESTIMATED] += (int64_t)interp_traffic(w->p->ir, l, d).sectors;
   w->j->count[COUNT_SAMPLED] += r.sampled;
   const bool sampled = r.sampled;
   launch_report_free(&r);
