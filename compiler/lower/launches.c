@@ -1,12 +1,12 @@
 /* launches.c: the step `launches`: nests become a device program.
  *
- * A nest whose schedule says blocks or threads has them as ranges: its loops are those of the program. Any other one is run by the
- * schedule that is always legal: each value of its ranges is a thread. The ranges are flattened: blocks of as many threads as the
- * launch has. The threads that the last block has too many do nothing, by a gated loop around all that a thread does: a gate of
+ * A nest whose schedule says blocks or threads has them as ranges: its loops are those of the program. Any other one is run by
+ * the schedule that is always legal: each value of its ranges is a thread. The ranges are flattened: blocks of as many threads as
+ * the launch has. The threads that the last block has too many do nothing, by a gated loop around all that a thread does: a gate of
  * each store alone would let them load what is outside, or what another thread replaces in place. Reductions and serial loops
- * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch elements that others
- * store are parts of one launch, one flat grid; a nest that may begins another launch. All blocks of a launch have as many threads
- * as the largest: what a schedule has less is added, by several blocks in one, or by threads that store nothing.
+ * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch elements that
+ * others store are parts of one launch, one flat grid; a nest that may begins another launch. All blocks of a launch have as many
+ * threads as the largest: what a schedule has less is added, by several blocks in one, or by threads that store nothing.
  *
  * Why the threads of a launch do not meet: different values of a nest's ranges store at different places (docs/ir.md), of threads
  * that have a value in common the first one stores it, and nests that may meet are in different launches.

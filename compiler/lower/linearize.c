@@ -250,6 +250,7 @@ static Ref put_leaf(Linear *l, Ref r) {
 
 static Ref need(Linear *l, Ref r);
 static void emit_loop(Linear *l, int loop);
+static void hoist_places(Linear *l, const Node *red, int at, int loop);
 
 /* acc op value, term by term: an unrolled sum feeds the accumulator in order */
 static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
@@ -359,6 +360,7 @@ static void hoist(Linear *l, Ref r, int at, int loop) {
     return;
   }
   for (int k = 0; k < x->nsrc; k++) hoist(l, x->src[k], at, loop);
+  if (over_threads(l, x)) hoist_places(l, x, at, loop);
 }
 
 static void open_effects(Linear *l, int loop, int at, int top) { /* effects in loop and everything below it */
@@ -429,6 +431,13 @@ static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
 static Ref part_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->part, ix_const(ir, k * g->firsts * g->step)); }
 static Ref sum_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->sums, ix_const(ir, k * g->step)); }
 
+static void list_places(IR *ir, const Group *g, Refs *out) {
+  const Ref place[] = { g->part, g->sum, g->first };
+  for (int k = 0; k < 3; k++) VEC_PUSH(out, place[k]);
+  for (int64_t k = 0; k < g->size / g->firsts; k++) VEC_PUSH(out, part_place(ir, g, k));
+  for (int64_t k = 0; k < g->firsts; k++) VEC_PUSH(out, sum_place(ir, g, k));
+}
+
 /* The nodes of the places of all groups of the nest */
 static void group_places(IR *ir, Ref nest, Refs *out) {
   const Node *x = node(ir, nest);
@@ -438,10 +447,7 @@ static void group_places(IR *ir, Ref nest, Refs *out) {
     const Node *red = node(ir, all.p[i]);
     if (red->op != OP_RED || !range_is_thread(range_kind(node(ir, red_range(red, 0))))) continue;
     const Group g = group_of(ir, red, x->src + 1, x->nsrc - 1);
-    const Ref place[] = { g.part, g.sum, g.first };
-    for (int k = 0; k < 3; k++) VEC_PUSH(out, place[k]);
-    for (int64_t k = 0; k < g.size / g.firsts; k++) VEC_PUSH(out, part_place(ir, &g, k));
-    for (int64_t k = 0; k < g.firsts; k++) VEC_PUSH(out, sum_place(ir, &g, k));
+    list_places(ir, &g, out);
   }
   VEC_FREE(&all);
 }
@@ -464,6 +470,22 @@ static Ref combined(Linear *l, Op op, DType d, Ref *value, int64_t n) {
   return value[0];
 }
 
+static Group group_in_loops(const Linear *l, const Node *red) {
+  Ref ranges[MAX_RANGES];
+  int n = 0;
+  for (int k = 1; k < l->nloops; k++)
+    if (range_is_thread(range_kind(node(l->ir, l->loop[k].range)))) ranges[n++] = l->loop[k].range;
+  return group_of(l->ir, red, ranges, n);
+}
+
+static void hoist_places(Linear *l, const Node *red, int at, int loop) {
+  const Group g = group_in_loops(l, red);
+  Refs places = { 0 };
+  list_places(l->ir, &g, &places);
+  for (size_t i = 0; i < places.n; i++) hoist(l, places.p[i], at, loop);
+  VEC_FREE(&places);
+}
+
 /* Threads of a group store what each of them has. Some of them combine a part of that each, and store it; then all combine these:
  * always in the same order, with two barriers. Nobody who reads stands behind the next store: between them there is a
  * barrier of this sum, also in a loop. */
@@ -471,11 +493,8 @@ static Ref emit_group(Linear *l, Ref r) {
   IR *ir = l->ir;
   const Node *x = node(ir, r);
   const DType d = (DType)x->dt;
-  Ref ranges[MAX_RANGES], value[MAX_PARTS_ADDED];
-  int n = 0;
-  for (int k = 1; k < l->nloops; k++)
-    if (range_is_thread(range_kind(node(ir, l->loop[k].range)))) ranges[n++] = l->loop[k].range;
-  const Group g = group_of(ir, x, ranges, n);
+  Ref value[MAX_PARTS_ADDED];
+  const Group g = group_in_loops(l, x);
   const int64_t parts = g.size / g.firsts;
   CHECK(parts <= MAX_PARTS_ADDED && g.firsts <= parts);
   const Ref zero = c_int(ir, d, 0), mine = need(l, red_value(x)), first = need(l, g.first);

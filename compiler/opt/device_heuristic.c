@@ -61,6 +61,9 @@ static bool open_shape(Shape *s) {
 
 static bool varies(const Sum *s, int k) { return s->varies >> k & 1; }
 
+/* It is a part of the terms of another reduction: as a group's it would wait for others in each of these. */
+static bool is_inner(const Shape *sh, const Sum *s) { return (s->varies & ~VARIES_DATA) >> sh->n.n != 0; }
+
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t power_below(int64_t n) { /* the greatest power of two that is not above n >= 1 */
@@ -183,7 +186,7 @@ static bool group_rows(const Shape *s, int row, int64_t terms, Opts *o) {
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
     const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
-    if (varies(&s->sums.p[i], row)) continue;
+    if (varies(&s->sums.p[i], row) || is_inner(s, &s->sums.p[i])) continue;
     group = threads_for(extent, group);
     opt_for(o, range);
   }
@@ -193,7 +196,8 @@ static bool group_rows(const Shape *s, int row, int64_t terms, Opts *o) {
   opt_for(o, s->n.ranges[row])->threads = (int)group;
   hold_row(s, o, group);
   /* several short rows in a block */
-  const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(block_most(s) / 2 / group + 1, s->extent[last]));
+  const int64_t room = block_most(s) / 2 / group + 1;
+  const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(room, s->extent[last]));
   if (more > 1) opt_for(o, s->n.ranges[last])->threads = (int)more;
   return legal(s, o);
 }
@@ -203,7 +207,7 @@ static bool row_opts(const Shape *s, Opts *o) {
   const int row = row_range(s);
   int64_t terms = 0;
   for (size_t i = 0; i < s->sums.n && row >= 0; i++)
-    if (!varies(&s->sums.p[i], row) && s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
+    if (!varies(&s->sums.p[i], row) && !is_inner(s, &s->sums.p[i]) && s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
   return row >= 0 && ((terms >= ROW_LEAST && group_rows(s, row, terms, o)) || thread_rows(s, row, o));
 }
 
@@ -252,7 +256,7 @@ static bool sum_opts(const Shape *s, Opts *o) {
   const int last = s->n.n - 1;
   const Sum *most = NULL;
   for (size_t i = 0; i < s->sums.n; i++)
-    if (s->sums.p[i].terms > terms) most = &s->sums.p[i], terms = most->terms;
+    if (s->sums.p[i].terms > terms && !is_inner(s, &s->sums.p[i])) most = &s->sums.p[i], terms = most->terms;
   if (!most) return false;
   group = group_wanted(s, terms);
   if (group < s->t->dev->warp && terms >= (int64_t)SHARE_LEAST * s->t->dev->warp && s->t->dev->shared_is_fast &&
@@ -264,7 +268,7 @@ static bool sum_opts(const Shape *s, Opts *o) {
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
     const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
-    if (s->sums.p[i].terms < terms / SHARE_LEAST) continue; /* each thread sums that alone */
+    if (s->sums.p[i].terms < terms / SHARE_LEAST || is_inner(s, &s->sums.p[i])) continue; /* each thread sums that alone */
     group = threads_for(extent, group);
     opt_for(o, range);
   }

@@ -1,7 +1,7 @@
 /* device_opts.c: schedules of devices: whether one may be applied, and what becomes of the ranges.
  *
- * A range of the nest of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. The threads t of a block are neighbours
- * in memory where the range's values are. r0 is a loop of each thread, or, under GRID, over blocks. A range of a
+ * A range of the nest of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. The threads t of a block are
+ * neighbours in memory where the range's values are. r0 is a loop of each thread, or, under GRID, over blocks. A range of a
  * reduction under GROUP is split in the same way: each thread of the group sums its values alone, then all of the group add
  * what they have (linearize.c). Where the product does not divide E, the last values lie behind the range. Gates keep their
  * accesses from memory, and in a reduction they count as its identity. No barrier is in such a gate.
@@ -67,7 +67,8 @@ Ref device_split(IR *ir, Ref nest, const Opt *o) {
     r = range_new(ir, tiles * tile, kind);
     nest = gate_range(ir, range_replace(ir, nest, o->range, r, 1, &r), r, extent);
   }
-  const Ref by[3] = { range_make(ir, tiles, o->grid ? RK_GRID : kind), range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL),
+  const Ref by[3] = { range_make(ir, tiles, o->grid ? RK_GRID : kind),
+                      range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL),
                       range_make(ir, threads, outer ? RK_LOCAL : RK_GROUP) };
   const Ref copy = ix_add(ir, ix_mul(ir, by[0], o->unroll), by[1]);
   return range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, copy, threads), by[2]), 3, by);
@@ -107,12 +108,12 @@ static Ref group_of(const IR *ir, Ref r) { /* the range of a group's sum; 0: it 
   return x->op == OP_RED && range_kind(node(ir, red_range(x, 0))) == RK_GROUP ? red_range(x, 0) : 0;
 }
 
-/* A reduction's range that is over a group */
+/* A reduction's range that is over a group; those of outer reductions first: an inner one varies with the threads of these */
 static Ref next_group(const IR *ir, Ref nest, const BlockThreads *b) {
   Refs all = { 0 };
   Ref found = 0;
   ir_toposort(ir, &nest, 1, &all);
-  for (size_t i = 0; i < all.n && !found; i++) {
+  for (size_t i = all.n; i-- > 0 && !found;) {
     const Ref g = group_of(ir, all.p[i]);
     bool done = !g;
     for (int k = 0; k < b->n && g; k++) done |= b->range[k] == g;
@@ -122,23 +123,32 @@ static Ref next_group(const IR *ir, Ref nest, const BlockThreads *b) {
   return found;
 }
 
-/* Threads along ranges of the nest with which no sum over the group varies; their number, 0: they are not as many as the group */
-static int group_members(const IR *ir, Ref nest, Ref group, Ref *member) {
-  const Node *x = node(ir, nest);
+/* Threads with which no sum over the group varies: those along ranges of the nest, or those of another group; how many ranges
+ * they have, 0: none are as many as the group. */
+static int group_members(const IR *ir, Ref nest, Ref group, const BlockThreads *b, Ref *member) {
+  const int64_t size = range_extent(node(ir, group));
   uint64_t varies = 0;
   int64_t threads = 1;
   int n = 0;
+  Ref other = 0;
   Varying v;
   varying_open(ir, nest, &v);
   for (size_t i = 0; i < v.nodes.n; i++)
     if (group_of(ir, v.nodes.p[i]) == group) varies |= varying_of(&v, v.nodes.p[i]);
-  for (int k = 1; k < x->nsrc; k++) {
-    if (range_kind(node(ir, x->src[k])) != RK_LOCAL || varies >> (k - 1) & 1) continue;
-    member[n++] = x->src[k];
-    threads *= range_extent(node(ir, x->src[k]));
+  for (int k = 0; k < b->n; k++) {
+    const Node *r = node(ir, b->range[k]);
+    bool told = false;
+    for (size_t i = 0; i < v.ranges.n; i++) told |= v.ranges.p[i] == b->range[k] && varies >> i & 1;
+    if (told) continue;
+    if (range_kind(r) == RK_GROUP && range_extent(r) == size) other = b->range[k];
+    if (range_kind(r) != RK_LOCAL) continue;
+    member[n++] = b->range[k];
+    threads *= range_extent(r);
   }
   varying_free(&v);
-  return threads == range_extent(node(ir, group)) ? n : 0;
+  if (n && threads == size) return n;
+  member[0] = other;
+  return other != 0;
 }
 
 /* Values of the ranges as one number, the last one fastest */
@@ -184,7 +194,8 @@ static void count_shared(const IR *ir, Ref nest, BlockThreads *b) {
     if (buf && buf->kind == BUF_SHARED) b->shared_bytes += shared_bytes(buf->dt, buf->elems);
     if (x->op != OP_RED || !range_is_thread(range_kind(node(ir, red_range(x, 0))))) continue;
     for (int k = 1; k < x->nsrc; k++) group *= range_extent(node(ir, x->src[k]));
-    b->shared_bytes += shared_bytes((DType)x->dt, b->threads) + shared_bytes((DType)x->dt, b->threads / group * group_firsts(group));
+    b->shared_bytes += shared_bytes((DType)x->dt, b->threads);
+    b->shared_bytes += shared_bytes((DType)x->dt, b->threads / group * group_firsts(group));
   }
   VEC_FREE(&all);
 }
@@ -199,11 +210,7 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b) {
   }
   for (Ref g; (g = next_group(ir, nest, b));) {
     Ref member[MAX_RANGES];
-    int n = group_members(ir, nest, g, member);
-    for (int k = 0; k < b->n && !n; k++) {
-      const Node *r = node(ir, b->range[k]);
-      if (range_kind(r) == RK_GROUP && range_extent(r) == range_extent(node(ir, g))) member[n++] = b->range[k];
-    }
+    const int n = group_members(ir, nest, g, b, member);
     if (n) nest = range_replace(ir, nest, g, place_of(ir, member, n), n, member);
     else add_group(ir, nest, g, b);
   }
@@ -248,30 +255,6 @@ static const char *check_sum(const IR *ir, Ref r, const Target *t, const Opts *o
   return wrong;
 }
 
-/* Two sums of groups, of which one is a part of each term of the other: the group would have to come together in each of its
- * threads. */
-static bool groups_nest(const IR *ir, Ref nest, const Opts *o) {
-  uint64_t groups = 0; /* ranges of reductions that are over threads */
-  bool nested = false;
-  Varying v;
-  varying_open(ir, nest, &v);
-  for (int i = 0; i < o->n; i++) {
-    const int at = range_place(&v.ranges, o->opt[i].range);
-    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range) && at >= 0) groups |= UINT64_C(1) << at;
-  }
-  for (size_t i = 0; i < v.nodes.n && !nested; i++) {
-    const Node *x = node(ir, v.nodes.p[i]);
-    bool mine = false;
-    for (int k = 1; k < x->nsrc && x->op == OP_RED; k++) {
-      const int at = range_place(&v.ranges, x->src[k]);
-      mine |= at >= 0 && (groups >> at & 1);
-    }
-    nested = mine && varying_of(&v, v.nodes.p[i]) & groups;
-  }
-  varying_free(&v);
-  return nested;
-}
-
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   BlockThreads b;
   int64_t grid = 1;
@@ -301,7 +284,6 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++)
     if (node(ir, all.p[i])->op == OP_RED) wrong = check_sum(ir, all.p[i], t, o);
-  if (!wrong && groups_nest(ir, nest, o)) wrong = "a sum of a group is a part of the terms of another one";
   VEC_FREE(&all);
   return wrong;
 }

@@ -71,7 +71,7 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* of a device: ranges over 
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* what o says of ranges; NULL: that is legal */
 /* when o has been applied: what the device has too little of; panels: bytes of shared memory beside those of groups */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-Ref device_split(IR *ir, Ref nest, const Opt *o);   /* a range as blocks or loops, copies and threads, and gates if it is uneven */
+Ref device_split(IR *ir, Ref nest, const Opt *o);   /* a range as blocks or loops, copies and threads; gates if it is uneven */
 Ref device_order(IR *ir, Ref nest);                 /* loops over blocks outermost, then over threads; a group's sum by itself */
 
 /* The threads of a block that run a nest whose ranges are over blocks and threads. A group of a reduction is of threads that
