@@ -283,8 +283,15 @@ static void verify_serial(const IR *ir, Ref r) {
   NEED(!serial || !reduces, "a reduction in a serial loop");
 }
 
+/* A copy of an operand in shared memory, which may be made in the loop of a reduction */
+static bool fills_shared(const IR *ir, Ref copy) {
+  const Node *x = node(ir, copy), *body = x->op == OP_NEST ? node(ir, nest_body(x)) : NULL;
+  if (body && body->op == OP_SINK) body = node(ir, sink_part(body, 0));
+  return body && body->op == OP_STORE && ir->bufs.p[node(ir, store_buffer(body))->arg[0]].kind == BUF_SHARED;
+}
+
 /* Every range must be bound where it is used: the sets of free ranges, as rows of bits. Nests inside of a nest may use its
- * ranges and, as what is prefetched, those of its reductions. */
+ * ranges; those that copy to shared memory, and what is prefetched, also those of its reductions. */
 static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
   RefMap row = { 0 };   /* node to its place in all + 1 */
   RefMap column = { 0 }; /* range to its bit + 1 */
@@ -310,7 +317,7 @@ static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
     if (x->op == OP_RANGE) mine[(refmap_get(&column, r) - 1) / 64] |= UINT64_C(1) << (refmap_get(&column, r) - 1) % 64;
     for (int k = 0; k < (binder ? 1 : x->nsrc); k++) {
       const uint64_t *theirs = set + (refmap_get(&row, x->src[k]) - 1) * words;
-      const bool copy = x->op == OP_SINK && r != root && node(ir, x->src[k])->op == OP_NEST;
+      const bool copy = x->op == OP_SINK && r != root && fills_shared(ir, x->src[k]);
       for (size_t w = 0; w < words; w++) *(copy ? &copies[w] : &mine[w]) |= theirs[w];
     }
     for (int k = 1; binder && k < x->nsrc; k++) {

@@ -227,6 +227,9 @@ static void good_nests(void **state) {
   ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, store_at(ir, &p, lanes(ir, p.sum, 4)), p.r)); /* vectors */
   ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, MAKE(OP_SINK, DT_NONE, copy, p.store), p.r)); /* copies by a range of the nest */
   ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, MAKE(OP_SINK, DT_NONE, p.store, hint(ir, &p, p.k)), p.r)); /* in the reduction */
+  const Ref shared = buffer(ir, DT_F32), panel = MAKE(OP_NEST, DT_NONE, MAKE(OP_STORE, DT_NONE, shared, at, p.load), own);
+  ir->bufs.p[ir->bufs.n - 1].kind = BUF_SHARED; /* copies to it may be there, too */
+  ir_verify_nest(ir, MAKE(OP_NEST, DT_NONE, MAKE(OP_SINK, DT_NONE, panel, p.store), p.r));
 }
 
 #define BAD_NEST(name, ...) \
