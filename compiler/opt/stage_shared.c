@@ -52,6 +52,8 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
 }
 
 /* ---- legality ---- */
+enum { PANEL_MOST = 1 << 24 }; /* elements: more than any device has room for */
+
 static int64_t tile_of(const Opt *o) { return (int64_t)o->unroll * o->lanes * (o->threads ? o->threads : 1); }
 
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes) {
@@ -75,8 +77,9 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
     for (int i = 0; i < o->n; i++) {
       if (!opens_range(ir, nest, o->opt[i].range)) continue;
       threads |= o->opt[i].threads > 1;
-      if (ix_uses(ir, p.factor[f], o->opt[i].range)) elems *= tile_of(&o->opt[i]);
-      else p.shared[f] |= tile_of(&o->opt[i]) > 1;
+      const bool own = ix_uses(ir, p.factor[f], o->opt[i].range);
+      if (own && (!i64_mul(elems, tile_of(&o->opt[i]), &elems) || elems > PANEL_MOST)) return "a panel is too large";
+      if (!own) p.shared[f] |= tile_of(&o->opt[i]) > 1;
     }
     if (p.shared[f]) *bytes += shared_bytes(dtype_of(ir, p.factor[f]), elems);
   }
@@ -87,7 +90,7 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
 }
 
 /* ---- panels ---- */
-enum { AT_ONCE = 8 };      /* elements that a thread copies without a loop */
+enum { AT_ONCE = 8, SIDES = MAX_RANGES + 1 }; /* elements that a thread copies without a loop; of a panel: of the nest, and terms */
 
 typedef struct Panels {
   IR *ir;
@@ -178,7 +181,7 @@ static Ref gate_factor(IR *ir, Ref r, Ref inside, Ref counts, const Refs *varies
 static Ref factor_at(const Panels *s, Ref factor, Ref k, Ref inside, int n, const Ref *from, const Ref *by) {
   IR *ir = s->ir;
   const Node *red = node(ir, s->p.red);
-  Ref old[2 * MAX_RANGES], new[2 * MAX_RANGES];
+  Ref old[MAX_RANGES + SIDES], new[MAX_RANGES + SIDES];
   int64_t step = s->terms;
   Refs varies = { 0 };
   int m = 0;
@@ -202,19 +205,21 @@ static Ref term_of(const Panels *s, Ref in_round) {
   return s->round ? ix_add(s->ir, ix_mul(s->ir, s->round, s->depth), in_round) : in_round;
 }
 
-/* What a panel of a factor has elements for: the tile's ranges in the order of the nest; last, the terms of a round */
+/* What a panel of a factor has elements for: copies, then threads, whose elements lie side by side, and last the terms of a round */
 static int panel_sides(const Panels *s, Ref factor, Side *side) {
+  static const RangeKind kinds[] = { RK_UNROLL, RK_LOCAL };
   IR *ir = s->ir;
   const Ref load = main_load(ir, factor);
   const Node *red = node(ir, s->p.red);
   int n = 0;
-  for (int k = 0; k < s->nest.n; k++) {
-    const Ref r = s->nest.ranges[k];
-    if (!is_tile(ir, r) || !ix_uses(ir, factor, r)) continue;
-    const int64_t extent = range_extent(node(ir, r));
-    side[n] = (Side){ r, extent, load ? memory_step(ir, load_index(node(ir, load)), r) : 0, extent, n };
-    n++;
-  }
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < s->nest.n; k++) {
+      const Ref r = s->nest.ranges[k];
+      const int64_t extent = range_extent(node(ir, r));
+      if (range_kind(node(ir, r)) != kinds[i] || !ix_uses(ir, factor, r)) continue;
+      side[n] = (Side){ r, extent, load ? memory_step(ir, load_index(node(ir, load)), r) : 0, extent, n };
+      n++;
+    }
   side[n] = (Side){ s->term, s->depth, 0, 1, n };
   for (int k = red->nsrc - 1; k > 0 && load; k--) { /* terms follow each other as those of the innermost ranges do */
     const int64_t step = memory_step(ir, load_index(node(ir, load)), red->src[k]), extent = range_extent(node(ir, red->src[k]));
@@ -254,8 +259,8 @@ static int64_t panel_width(const Side *side, int n) { /* elements of a term, whi
 static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   IR *ir = s->ir;
   const DType d = (DType)node(ir, factor)->dt;
-  Side side[MAX_RANGES], order[MAX_RANGES];
-  Ref from[MAX_RANGES], by[MAX_RANGES];
+  Side side[SIDES], order[SIDES];
+  Ref from[SIDES], by[SIDES];
   const int n = panel_sides(s, factor, side);
   const int64_t width = panel_width(side, n), elems = width * s->depth;
   memcpy(order, side, (size_t)n * sizeof *side);
@@ -296,7 +301,7 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
   Refs parts = { 0 };
   Ref src[3], factor[2];
   int64_t spare = t->dev->shared_bytes;
-  Side side[MAX_RANGES];
+  Side side[SIDES];
   const char *wrong = staged_product(ir, nest, range, &s.p);
   if (wrong) ir_wrong(ir, "a checked schedule: %s", wrong);
   s.thread = ix_const(ir, 0);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TRIES = 60 };
+enum { TRIES = 140 };
 
 /* sums along rows, columns and both, one inside of another, of integers and halves; softmax; the place of the largest element; a
  * window; transposes; scatters */
@@ -35,6 +35,12 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[6,23]\np = pad x, 0.0 lo=[0,1] hi=[0,1]\nw = window p axis=1 stride=1 dilation=1 : [6,23,3]\n"
   "s = reduce w op=add axes=[2]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
+  /* products of matrices side by side, and a convolution of 3 channels with steps of 2 */
+  "tgc 1 graph\na = input f32[3,7,8,1]\nb = input f32[3,1,8,9]\nae = expand a : [3,7,8,9]\nbe = expand b : [3,7,8,9]\np = mul ae, be\n"
+  "s = reduce p op=add axes=[2]\nm = max s, 0.0\noutput m\n",
+  "tgc 1 graph\nx = input f32[3,9,11]\nk = input f32[5,3,1,1,3,3]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=2 dilation=1 : [3,5,13,3]\n"
+  "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvr = reshape v : [1,3,5,6,3,3]\nve = expand vr : [5,3,5,6,3,3]\nke = expand k : [5,3,5,6,3,3]\n"
+  "q = mul ve, ke\ns = reduce q op=add axes=[1,4,5]\noutput s\n",
   /* the variance of rows; whether any of a plane holds; a column by a place that a row says */
   "tgc 1 graph\nx = input f64[6,21]\ns = reduce x op=add axes=[1]\nm = div s, 21.0\nme = expand m : [6,21]\nd = sub x, me\nq = mul d, d\n"
   "v = reduce q op=add axes=[1]\noutput v\n",
@@ -58,16 +64,21 @@ static const char *find(ScheduleSource *s, const char *key, bool *partial) {
 static void random_text(const IR *ir, Ref nest, Sb *s) {
   static const int number[] = { 2, 2, 3, 4, 5, 8, 8, 16 }, group[] = { 2, 4, 8, 16 };
   const int same = group[roll(4)], outer = node(ir, nest)->nsrc - 1;
+  const bool panels = !roll(3); /* of a reduction as it is */
   Refs ranges = { 0 };
   nest_ranges(ir, nest, &ranges);
   sb_puts(s, "{");
   for (int r = 0; r < (int)ranges.n; r++) {
     const bool mine = roll(9) ? r < outer : r >= outer;
     if (mine && roll(2)) sb_printf(s, " grid(r%d)", r);
+    if (panels && r >= outer) continue;
     if (roll(3)) sb_printf(s, " %s(r%d,%d)", mine ? "local" : "group", r, roll(3) ? same : number[roll(8)]);
     if (!roll(4)) sb_printf(s, " %s(r%d,%d)", mine || roll(2) ? "unroll" : "partial", r, number[roll(8)]);
     if (!roll(9)) sb_printf(s, " outer(r%d)", r);
   }
+  const int sum = (int)ranges.n > outer ? outer + roll((int)ranges.n - outer) : 0;
+  if (panels) sb_printf(s, " stage(r%d,%d)", sum, 2 + roll(9));
+  if (!roll(5)) sb_printf(s, " split(r%d,%d)", sum, 2 + roll(3));
   sb_puts(s, " }");
   VEC_FREE(&ranges);
 }
@@ -86,9 +97,11 @@ static void **memory(const Plan *plan) {
   return mem;
 }
 
-static void same(const IR *ir, const Kernel *k, void **got, void **want) {
+/* known: buffers that there were without the schedule, which may add some */
+static void same(const IR *ir, const Kernel *k, void **got, void **want, int known) {
   for (size_t i = 0; i < k->written.n; i++) {
     const Buf *b = &ir->bufs.p[k->written.p[i]];
+    if (k->written.p[i] >= known) continue;
     for (int64_t at = 0; at < b->elems; at++) {
       int64_t x = 0, y = 0;
       memcpy(&x, (char *)got[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
@@ -152,7 +165,7 @@ static void text_reads_back(const Plan *p, const NestSchedule *s) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, groups = 0;
+  int applied = 0, groups = 0, staged = 0, parts = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     Plan *p = compiled(&c, graphs[i]);
@@ -160,6 +173,7 @@ static void legal_schedules_compute_the_same(void **state) {
       void **want, **got;
       current = "{ }";
       Kernel x = lowered(p, k, &want);
+      const int known = (int)p->ir->bufs.n;
       assert_int_equal(run(p, x.prog.p, x.prog.n, want, NULL), 0);
       for (int n = 0; n < TRIES; n++) {
         Sb text = { 0 }, said = { 0 };
@@ -168,10 +182,12 @@ static void legal_schedules_compute_the_same(void **state) {
         x = lowered(p, k, &got);
         if (strcmp(x.nests.p[0].from, "test")) continue;
         if (run(p, x.prog.p, x.prog.n, got, &said)) fail_msg("graph %zu, %s: %s", i, current, said.p);
-        same(p->ir, &x, got, want);
+        same(p->ir, &x, got, want, known);
         text_reads_back(p, &x.nests.p[0]);
         applied++;
-        groups += x.locals.n > 0;
+        groups += strstr(x.nests.p[0].opts, "group") && x.locals.n;
+        staged += strstr(x.nests.p[0].opts, "stage") != NULL;
+        parts += strstr(x.nests.p[0].opts, "split") != NULL;
         sb_free(&text);
         sb_free(&said);
       }
@@ -179,8 +195,8 @@ static void legal_schedules_compute_the_same(void **state) {
     ir_free(p->ir);
     ctx_free(&c);
   }
-  printf("# %d schedules, %d with groups\n", applied, groups);
-  assert_true(applied > 100 && groups > 30);
+  printf("# %d schedules, %d with groups, %d with panels, %d of sums in parts\n", applied, groups, staged, parts);
+  assert_true(applied > 100 && groups > 30 && staged > 20 && parts > 20);
 }
 
 /* A sum is a part of each term of another one, and both have groups. */
