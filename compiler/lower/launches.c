@@ -16,6 +16,7 @@
  * keeps: the value of every element   breaks: Kernel.states, which is empty then */
 #include "../group/group.h"
 #include "../opt/opts.h"
+#include "../target/launch.h"
 #include "lower.h"
 #include <stdlib.h>
 
@@ -177,6 +178,7 @@ static bool must_wait(Making *m, Ref nest) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(m->ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
+    if (buf_is_own(m->ir->bufs.p[accessed(m->ir, all.p[i])].kind)) continue; /* a block's, or a thread's */
     for (size_t k = 0; k < before && !wait; k++) {
       const Ref other = m->accesses.p[k];
       wait = accessed(m->ir, all.p[i]) == accessed(m->ir, other) && x->op != node(m->ir, other)->op &&
@@ -186,6 +188,31 @@ static bool must_wait(Making *m, Ref nest) {
   }
   VEC_FREE(&all);
   return wait;
+}
+
+/* Bytes of shared memory of a launch of those nests, with so many threads of a block: sums of groups have elements for all of
+ * them; panels are those of the nests, which may have them in common. */
+static int64_t launch_shared(const IR *ir, const Part *part, size_t n, int64_t threads) {
+  int64_t bytes = 0;
+  Refs panels = { 0 }, all = { 0 };
+  for (size_t k = 0; k < n; k++) {
+    int64_t groups = part[k].own.shared_bytes;
+    all.n = 0;
+    ir_toposort(ir, &part[k].nest, 1, &all);
+    for (size_t i = 0; i < all.n; i++) {
+      const Node *x = node(ir, all.p[i]);
+      const Buf *b = x->op == OP_BUFFER ? &ir->bufs.p[buffer_id(x)] : NULL;
+      if (!b || b->kind != BUF_SHARED) continue;
+      groups -= shared_bytes(b->dt, b->elems);
+      if (range_place(&panels, all.p[i]) >= 0) continue;
+      bytes += shared_bytes(b->dt, b->elems);
+      VEC_PUSH(&panels, all.p[i]);
+    }
+    if (groups) bytes += groups * (threads / part[k].own.threads);
+  }
+  VEC_FREE(&panels);
+  VEC_FREE(&all);
+  return bytes;
 }
 
 static int64_t flat_values(const IR *ir, Ref nest) {
@@ -213,14 +240,13 @@ static int64_t part_blocks(const IR *ir, const Part *p, int64_t threads) {
 
 /* Whether the last one of the parts does not fit beside the others in a launch of blocks of so many threads */
 static bool too_much(const Making *m, const Part *part, size_t n, int64_t threads) {
-  int64_t shared = 0, blocks = 0;
+  int64_t blocks = 0;
   for (size_t i = 0; i < n; i++) {
     const int64_t more = part_blocks(m->ir, &part[i], threads);
     if (more > m->d->max_grid[0] - blocks) return true;
     blocks += more;
-    shared += part[i].own.shared_bytes;
   }
-  return shared > m->d->shared_bytes;
+  return launch_shared(m->ir, part, n, threads) > m->d->shared_bytes;
 }
 
 /* The launches of the kernel: a nest begins another one if it must wait, or if blocks of one size do not serve it and those of
@@ -331,16 +357,23 @@ static void follow_threads(Making *m, Part *part, size_t n) {
   }
 }
 
-/* A block of the launch has more threads than the nest's. If these do not wait for each other, it does what several blocks would;
- * else the further ones have nothing to do. */
+/* A block of the launch has more threads than the nest's. If these do not wait for each other, it does what several blocks would,
+ * along the innermost range where fewest are left over; else the further ones have nothing to do. */
 static void join_blocks(IR *ir, Part *p) {
   const Nest n = nest_open(ir, p->nest);
+  const int64_t times = p->placed ? p->threads / p->own.threads : 1;
   Ref grid = 0;
-  if (!p->placed || p->threads == p->own.threads || p->own.shared_bytes) return;
-  for (int k = 0; k < n.n; k++)
-    if (range_kind(node(ir, n.ranges[k])) == RK_GRID) grid = n.ranges[k];
+  double least = 0;
+  if (times == 1 || p->own.shared_bytes) return;
+  for (int k = 0; k < n.n; k++) {
+    const int64_t extent = range_extent(node(ir, n.ranges[k]));
+    const double waste = (double)(blocks_of(extent, times) * times) / (double)extent;
+    if (range_kind(node(ir, n.ranges[k])) != RK_GRID || (grid && waste > least)) continue;
+    grid = n.ranges[k];
+    least = waste;
+  }
   if (!grid) return;
-  const Opt more = { .range = grid, .unroll = 1, .lanes = 1, .grid = true, .threads = (int)(p->threads / p->own.threads) };
+  const Opt more = { .range = grid, .unroll = 1, .lanes = 1, .grid = true, .threads = (int)times };
   p->nest = block_threads(ir, device_order(ir, device_split(ir, p->nest, &more)), &p->own);
 }
 

@@ -1,38 +1,58 @@
-/* locals.c: the step `locals`: nests of a kernel run one after another, so that their local buffers can share memory.
+/* locals.c: the step `locals`: nests of a kernel run one after another, so that their local buffers can share memory; so can
+ * shared buffers of nests in blocks of their own.
  *
  * needs: the nests of all kernels   gives: one local buffer for several nests   keeps: the value of every element
  * breaks: nothing */
+#include "../target/launch.h"
 #include "lower.h"
 
-/* Nests run one after the other: the copies of operands that they make share memory. */
-static void share_locals(IR *ir, Refs *nests) {
+static Buf *buffer_of(const IR *ir, Ref r) { return &ir->bufs.p[buffer_id(node(ir, r))]; }
+
+static void own_buffers(const IR *ir, Ref nest, Refs *out) {
   Refs all = { 0 };
-  VEC(Ref) kept = { 0 };
-  for (size_t i = 0; i < nests->n; i++) {
-    Ref from[MAX_RANGES], to[MAX_RANGES];
-    int n = 0;
-    all.n = 0;
-    ir_toposort(ir, &nests->p[i], 1, &all);
-    for (size_t j = 0; j < all.n && n < MAX_RANGES; j++) {
-      const Node *x = node(ir, all.p[j]);
-      if (x->op != OP_BUFFER || ir->bufs.p[buffer_id(x)].kind != BUF_LOCAL) continue;
-      if (n == (int)kept.n) VEC_PUSH(&kept, all.p[j]);
-      Buf *b = &ir->bufs.p[buffer_id(node(ir, kept.p[n]))];
-      if (b->dt != (DType)x->dt) break; /* it keeps its own */
-      if (b->elems < ir->bufs.p[buffer_id(x)].elems) b->elems = ir->bufs.p[buffer_id(x)].elems;
-      from[n] = all.p[j];
-      to[n] = kept.p[n];
-      n++;
-    }
-    if (n) nests->p[i] = ix_subst(ir, nests->p[i], n, from, to);
-  }
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(ir, all.p[i])->op == OP_BUFFER && buf_is_own(buffer_of(ir, all.p[i])->kind)) VEC_PUSH(out, all.p[i]);
   VEC_FREE(&all);
+}
+
+/* How many of a nest's buffers can be those of other nests, one after another: as many as are of one kind and type. Shared memory is
+ * little: buffers as large as the largest nest wants them must fit in it together, or no nest could be sure of it. */
+static size_t same_buffers(const IR *ir, const Target *t, const Refs *kept, const Refs *own) {
+  int64_t bytes = 0;
+  size_t n = 0;
+  bool shared = false;
+  for (; n < own->n && n < MAX_RANGES; n++) {
+    const Buf *a = n < kept->n ? buffer_of(ir, kept->p[n]) : buffer_of(ir, own->p[n]), *b = buffer_of(ir, own->p[n]);
+    if (a->dt != b->dt || a->kind != b->kind) break;
+    bytes += shared_bytes(a->dt, a->elems > b->elems ? a->elems : b->elems);
+    shared |= a->kind == BUF_SHARED;
+  }
+  for (size_t i = n; i < kept->n; i++) bytes += shared_bytes(buffer_of(ir, kept->p[i])->dt, buffer_of(ir, kept->p[i])->elems);
+  return shared && (n < own->n || bytes > t->dev->shared_bytes) ? 0 : n;
+}
+
+/* Nests run one after the other, or in blocks of their own: the copies of operands that they make share memory. */
+static void share_locals(IR *ir, const Target *t, Refs *nests) {
+  Refs kept = { 0 };
+  for (size_t i = 0; i < nests->n; i++) {
+    Refs own = { 0 };
+    own_buffers(ir, nests->p[i], &own);
+    const size_t n = same_buffers(ir, t, &kept, &own);
+    for (size_t k = 0; k < n; k++) {
+      if (k == kept.n) VEC_PUSH(&kept, own.p[k]);
+      Buf *b = buffer_of(ir, kept.p[k]);
+      if (b->elems < buffer_of(ir, own.p[k])->elems) b->elems = buffer_of(ir, own.p[k])->elems;
+    }
+    if (n) nests->p[i] = ix_subst(ir, nests->p[i], (int)n, own.p, kept.p);
+    VEC_FREE(&own);
+  }
   VEC_FREE(&kept);
 }
 
 void step_locals(Plan *p, Kernel *k) {
   Refs nests = { 0 };
   states_nests(k, &nests);
-  share_locals(p->ir, &nests);
+  share_locals(p->ir, p->in->target, &nests);
   states_put(k, &nests);
 }

@@ -2,6 +2,7 @@
  * itself, each kernel, the plan), kinds of targets it serves, level of the text after it, what it needs, what it gives.
  * Steps run one after another, each over all kernels in the order of their execution. */
 /* clang-format off */
+STEP('j', join,      PLAN,   DEVICE, L_KERNEL, "sinks",            "fewer kernels, with more nests",                "join kernels that do not need each other")
 STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "nests without selections by uneven remainders", "split ranges whose remainder a selection asks for")
 STEP('C', canon,     NEST,   ANY, L_NEST,   "nests",               "canonical ranges, whose places schedules name", "split ranges at their quotients, merge and order them")
 STEP('F', cost,      KERNEL, ANY, L_NEST,   "canonical nests",     "operations and bytes of a run",                 "count what each kernel computes and touches")
@@ -23,7 +24,7 @@ STEP('L', legalize,  NEST,   ANY, L_NEST,   "vectors",             "ops that the
 STEP('E', libm,      NEST,   ANY, L_NEST,   "ops that the backend has, and functions", "arithmetic",           "expand functions of libm that the backend lacks")
 STEP('K', prefetch,  NEST,   CPU, L_NEST,   "loops, packed weights", "prefetches",                                  "ask for weights ahead")
 STEP('Y', reuse,     KERNEL, ANY, L_NEST,   "Kernel.as",           "nests of all kernels",                          "copy the nests of equal kernels, with buffers of their own")
-STEP('N', locals,    KERNEL, CPU, L_NEST,   "nests of all kernels", "local buffers that nests share",               "share local buffers among nests that run one after another")
+STEP('N', locals,    KERNEL, ANY, L_NEST,   "nests of all kernels", "local buffers that nests share",               "share local buffers among nests that run one after another")
 STEP('H', threads,   KERNEL, CPU, L_NEST,   "nests, who reads a buffer in which spans", "ranges of threads, Kernel.chunks", "share loops among threads in chunks")
 STEP('p', programs,  KERNEL, CPU, L_PROG,   "nests of loops",      "lists of micro-ops, the buffers they name",     "make linear programs of micro-ops")
 STEP('z', launches,  KERNEL, DEVICE, L_PROG, "nests",               "lists of micro-ops, the buffers they name",     "make device programs of nests")

@@ -24,6 +24,7 @@
 #include <string.h>
 
 static const Ref MANY = UINT32_MAX;
+enum { MEETING_MOST = 12 }; /* ops between a root and the contractions that meet in it: bounds the search */
 enum { THREAD_ROW = 64 };   /* elements of a row for each thread of a block; a longer row wants more than one block */
 
 typedef struct Info {
@@ -197,6 +198,7 @@ typedef struct Fuse {
   double *work;            /* of one element with all below it inlined */
   Ref *contraction;        /* by root: the one it holds */
   bool *selects, *selecting; /* find_selects(), find_selecting() */
+  int *chain;              /* of a device: contractions one behind the other, down from a value; else NULL */
   int64_t row_elems;       /* that registers hold from a reduction to the root */
 } Fuse;
 
@@ -243,6 +245,30 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   return open_fate(f, r, model, 1u << MATERIALIZED | (uint32_t)!fixed << HALO | (uint32_t)gates << INLINED);
 }
 
+/* Contractions one behind the other, the longest way down from each value */
+static int *count_chains(const IR *ir, const Refs *order) {
+  int *chain = xcalloc(ir->n, sizeof *chain);
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    for (int k = 0; k < x->nsrc; k++)
+      if (chain[x->src[k]] > chain[order->p[i]]) chain[order->p[i]] = chain[x->src[k]];
+    chain[order->p[i]] += is_contraction(ir, order->p[i]);
+  }
+  return chain;
+}
+
+/* Whether `at`, a part of a root, is made of a contraction at the end of a longer chain than r. The root's kernel holds only one
+ * of them. It holds the later one, because the earlier one, which is stored, can share a launch with what comes before
+ * (group/join.c). */
+static bool holds_later(const Fuse *f, Ref at, Ref r, int depth) {
+  const Node *x = node(f->s->ir, at);
+  if (!f->chain || depth > MEETING_MOST || f->chain[at] <= f->chain[r]) return false;
+  if (is_contraction(f->s->ir, at)) return true;
+  for (int k = 0; k < x->nsrc; k++)
+    if (x->op != OP_REDUCE && x->op != OP_GATHER && x->op != OP_SCATTER && holds_later(f, x->src[k], r, depth + 1)) return true;
+  return false;
+}
+
 /* What becomes of r, whose consumers have told what they ask for */
 static Fate fate_of(const Fuse *f, Ref r) {
   const IR *ir = f->s->ir;
@@ -262,7 +288,7 @@ static Fate fate_of(const Fuse *f, Ref r) {
   if ((x->op == OP_CAT && !f->selects[r]) || me->operand || me->depth > u->inlined_most) return MATERIALIZED;
   if (is_contraction(ir, r))
     return me->under || me->selected || me->root == MANY || f->selecting[me->root] || f->contraction[me->root] ||
-                   me->evals != elems
+                   me->evals != elems || holds_later(f, me->root, r, 0)
                ? MATERIALIZED
                : INLINED;
   if (x->op == OP_REDUCE && me->under) return MATERIALIZED;
@@ -359,6 +385,8 @@ void sched_materialize(Sched *s) {
   memset(f.contraction, 0, ir->n * sizeof *f.contraction);
   find_selects(ir, &s->order, f.selects);
   find_selecting(ir, &s->order, f.selects, f.selecting);
+  const Device *dev = s->plan->in->target->dev;
+  f.chain = dev && dev->max_threads > 1 ? count_chains(ir, &s->order) : NULL;
   estimate_work(ir, s->plan->in->target, &s->order, f.work);
   for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
   store_compared(ir, &s->order, f.info);
@@ -382,6 +410,7 @@ void sched_materialize(Sched *s) {
   free(f.info);
   free(f.work);
   free(f.contraction);
+  free(f.chain);
   free(f.selects);
   free(f.selecting);
 }
