@@ -26,11 +26,16 @@ enum {
   LEAST_RESULTS = 1024,    /* fewer: the reduction is what there is to share */
   WAYS = 64,               /* of a side: one for each number of threads and copies */
   TRIED = 12,              /* pairs of ways whose legality is asked */
+  PARTS_MOST = 32,         /* of a sum */
+  PART_LEAST = 64,         /* terms of a part: fewer are no work for a block */
+  WARP_LEAST = 16,         /* threads, where a warp is not known or small: fewer would not make a block worth its start */
   SPLIT = 3                /* ranges of a side that are split, the innermost ones */
 };
-/* instructions: to copy an element into a panel, its share of a request apart; to wait at a barrier; around the products of a term */
-static const double COPY = 5, SEGMENT = 4, BARRIER = 20, TERM = 2;
+/* instructions: to copy an element into a panel, its share of a request apart; to wait at a barrier; around the products of a term;
+ * those that a unit's threads would run while an element goes to memory or comes from there, and while another launch begins */
+static const double COPY = 5, SEGMENT = 4, BARRIER = 20, TERM = 2, MEMORY = 32, LAUNCH = 1e6;
 static const double LONG = 1e8; /* products that are much to do */
+static const double PARTS_GAIN = 1.5; /* times as fast must sums in parts be: what they cost is known least */
 
 typedef struct Split { int threads, copies; } Split; /* of a range */
 typedef struct Way {       /* of a side */
@@ -43,6 +48,7 @@ typedef struct Side {
   int n;
   Ref range[MAX_RANGES];   /* of the nest, outermost first */
   int64_t extent[MAX_RANGES], all;
+  int place[MAX_RANGES];   /* in the nest */
   int first;               /* of those that are split */
   int beside;              /* the range along which the factor's elements lie side by side, -1: the terms do, or none */
   bool terms_beside;
@@ -124,32 +130,73 @@ static double copy_cost(const Shape *x, const Side *s, const Way *w, int depth) 
   return (double)w->threads * w->copies * (COPY + SEGMENT * (run < segment ? segment / run : 1));
 }
 
+typedef struct Choice { const Way *a, *b; int depth, parts; double price; } Choice; /* parts of a sum */
+
+/* Instructions to load an element of a factor that is not copied. Threads that are neighbours have it in common, or load neighbours. */
+static double load_cost(const Shape *x, const Choice *c, int factor) {
+  int last = -1, side = 0, at = 0;
+  for (int f = 0; f < 2; f++)
+    for (int k = x->side[f].first; k < x->side[f].n; k++) {
+      const Split *split = &(f ? c->b : c->a)->split[k - x->side[f].first];
+      if (split->threads < 2 || x->side[f].place[k] < last) continue;
+      last = x->side[f].place[k];
+      side = f;
+      at = k;
+    }
+  return side != factor || x->side[factor].beside == at ? 1 : SEGMENT;
+}
+
 /* What the whole nest takes, in instructions that a unit with all of its threads finishes in turn; depth 0: nothing is copied */
-static double price(const Shape *x, const Way *a, const Way *b, int depth) {
-  const double threads = (double)a->threads * b->threads, sums = (double)a->copies * b->copies, warp = x->d->warp;
+static double price(const Shape *x, const Choice *c) {
+  const Way *a = c->a, *b = c->b;
+  const int depth = c->depth;
+  const double threads = (double)a->threads * b->threads, sums = (double)a->copies * b->copies;
+  const double warp = x->d->warp > WARP_LEAST ? x->d->warp : WARP_LEAST;
   const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
-  const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch, terms = (double)x->terms;
-  double rounds = depth ? ceil(terms / depth) : 1, term = TERM + sums + a->copies + b->copies;
+  const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts, terms = (double)x->terms / c->parts;
+  const double results = (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
+  const double adds = c->parts > 1 ? LAUNCH + results * MEMORY * (2 * c->parts + 1) / x->d->units : 0;
+  double rounds = depth ? ceil(terms / depth) : 1, term = TERM + sums;
   if (depth)
-    term += (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads + 2 * BARRIER / depth;
-  else term += SEGMENT * (a->copies + b->copies); /* caches serve what neighbours want, too */
+    term += a->copies + b->copies + 2 * BARRIER / depth +
+            (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
+  else term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
   const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
   const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
-  return rounds * (depth ? depth : terms) * term * lanes * each / busy;
+  return rounds * (depth ? depth : terms) * term * lanes * each / busy + adds;
 }
 
 /* ---- the best ---- */
-typedef struct Choice { const Way *a, *b; int depth; double price; } Choice;
+typedef struct Best { int n; Choice choice[TRIED]; } Best; /* the cheapest first */
 
-static void keep_best(Choice *best, int *n, const Choice *c) {
-  int at = *n < TRIED ? (*n)++ : TRIED;
-  if (at == TRIED && best[TRIED - 1].price <= c->price) return;
+static void keep_choice(Best *b, const Choice *c) {
+  int at = b->n < TRIED ? b->n++ : TRIED;
+  if (at == TRIED && b->choice[TRIED - 1].price <= c->price) return;
   if (at == TRIED) at--;
-  for (; at && best[at - 1].price > c->price; at--) best[at] = best[at - 1];
-  best[at] = *c;
+  for (; at && b->choice[at - 1].price > c->price; at--) b->choice[at] = b->choice[at - 1];
+  b->choice[at] = *c;
 }
 
-static void try_pair(const Shape *x, const Way *a, const Way *b, Choice *best, int *n) {
+/* The outermost range of the reduction that so many parts divide; 0: there is none, or the parts are too short */
+static Ref parts_range(const Shape *x, int parts) {
+  const Node *red = node(x->ir, x->p.red);
+  if (x->terms / parts < PART_LEAST || keeps_order(x->ir, x->p.red, x->t)) return 0;
+  for (int k = 1; k < red->nsrc; k++)
+    if (range_extent(node(x->ir, red->src[k])) % parts == 0) return red->src[k];
+  return 0;
+}
+
+/* Sums are in parts only where that gives units work that they have not. */
+static void keep_best(const Shape *x, Best best[2], const Way *a, const Way *b, int depth) {
+  const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch;
+  for (int parts = 1; parts == 1 || (parts <= PARTS_MOST && blocks * parts <= 2 * x->d->units && parts_range(x, parts)); parts *= 2) {
+    Choice c = { a, b, depth, parts, 0 };
+    c.price = price(x, &c);
+    keep_choice(&best[parts > 1], &c);
+  }
+}
+
+static void try_pair(const Shape *x, const Way *a, const Way *b, Best best[2]) {
   const double products = (double)x->terms * (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
   const int64_t elems = (int64_t)a->threads * a->copies + (int64_t)b->threads * b->copies;
   const int bytes = dt_bytes((DType)node(x->ir, x->p.red)->dt);
@@ -157,9 +204,9 @@ static void try_pair(const Shape *x, const Way *a, const Way *b, Choice *best, i
   if (a->copies * b->copies > (products >= LONG && x->d->shared_is_fast ? SUMS_LONG : SUMS)) return;
   for (int depth = 4; depth <= 2 * DEPTH && x->d->shared_is_fast; depth++) {
     if (depth > x->terms || (depth != DEPTH && x->terms % depth) || elems * depth * bytes > x->d->shared_bytes) continue;
-    keep_best(best, n, &(Choice){ a, b, depth, price(x, a, b, depth) });
+    keep_best(x, best, a, b, depth);
   }
-  if (!x->d->shared_is_fast) keep_best(best, n, &(Choice){ a, b, 0, price(x, a, b, 0) });
+  if (!x->d->shared_is_fast) keep_best(x, best, a, b, 0);
 }
 
 static Opts opts_of(const Shape *x, const Choice *c) {
@@ -177,7 +224,13 @@ static Opts opts_of(const Shape *x, const Choice *c) {
       }
     }
   }
-  if (c->depth) o.staged = red_range(node(x->ir, x->p.red), 0), o.depth = c->depth;
+  const Node *red = node(x->ir, x->p.red);
+  if (c->depth) o.staged = red_range(red, 0), o.depth = c->depth;
+  if (c->parts == 1) return o;
+  o.split = parts_range(x, c->parts);
+  o.sum_parts = c->parts;
+  for (int k = 1; k < red->nsrc && c->depth; k++) /* a range of a part */
+    if (red->src[k] != o.split || range_extent(node(x->ir, o.split)) > o.sum_parts) o.staged = red->src[k];
   return o;
 }
 
@@ -222,6 +275,7 @@ static bool open_shape(Shape *x) {
       continue;
     }
     s->range[s->n] = r;
+    s->place[s->n] = k;
     s->extent[s->n++] = extent;
     s->all *= extent;
   }
@@ -230,19 +284,20 @@ static bool open_shape(Shape *x) {
 
 bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o) {
   Shape *x = xcalloc(1, sizeof *x);
-  Choice best[TRIED];
-  int n = 0;
+  Best best[2] = { { .n = 0 }, { .n = 0 } }; /* sums whole, sums in parts */
   bool found = false;
   *x = (Shape){ .ir = ir, .nest = nest, .t = t, .d = t->dev };
   if (open_shape(x)) {
     for (int f = 0; f < 2; f++) open_side(x, &x->side[f], x->p.factor[f]);
     for (int i = 0; i < x->side[0].nways; i++)
-      for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best, &n);
+      for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best);
   }
-  for (int i = 0; i < n && !found; i++) {
-    *o = opts_of(x, &best[i]);
-    found = !opts_check(ir, nest, t, o);
-  }
+  const bool parts = best[0].n && best[1].n && best[1].choice[0].price * PARTS_GAIN < best[0].choice[0].price;
+  for (int way = parts; way >= 0 && !found; way--)
+    for (int i = 0; i < best[way].n && !found; i++) {
+      *o = opts_of(x, &best[way].choice[i]);
+      found = !opts_check(ir, nest, t, o);
+    }
   free(x);
   return found;
 }
