@@ -240,6 +240,14 @@ static json_t *layouts_json(const Plan *p) {
   return list;
 }
 
+/* Of a device: how many multiply-adds run, and how many take a factor from a panel in shared memory */
+static void print_products(const Plan *p) {
+  const Products sum = plan_products(p);
+  if (p->in->target->dev && sum.all > 0)
+    printf("products %.3f million multiply-adds, %.1f %% of them in tiles with panels in shared memory\n", sum.all / 1e6,
+           100 * sum.staged / sum.all);
+}
+
 typedef struct Cost {
   int64_t flops, read, written;
 } Cost;
@@ -306,6 +314,8 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
+    if (p->in->target->dev)
+      json_object_set_new(report, "products", json_pack("{s:f, s:f}", "all", plan_products(p).all, "staged", plan_products(p).staged));
     json_print(report);
     return EX_DONE;
   }
@@ -316,6 +326,7 @@ int verb_inspect(Ctx *c, const Options *o) {
   printf("\nkernels %zu for %s\ncost    %.3f Mflop, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
          p->in->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
          bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
+  print_products(p);
   if (o->explain) {
     print_contractions(contractions);
     print_kernels(p);

@@ -40,6 +40,8 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest
 /* ---- products.c: multiply-adds that a program runs, by all of its threads; staged: those with a factor from shared memory ---- */
 typedef struct Products { double all, staged; } Products;
 Products program_products(const IR *ir, const Ref *list, size_t n);
+Products plan_products(const Plan *p);
+
 /* ---- blocks_apart.c ---- */
 /* Whether it is proved that no block of a launch touches an element of global memory that another one stores to. mem[i]: where
  * buffer i is; only addresses count. most: elements to go through; false: *why names op, buffer and reason. NULL: not asked */

@@ -8,12 +8,24 @@ static bool from_shared(const IR *ir, Ref r) { /* what a panel's element is for 
   return x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_SHARED;
 }
 
-/* The product that a node adds to a variable; NULL: it adds none */
-static const Node *product_added(const IR *ir, const Node *x) {
-  if (x->op == OP_MULACC) return x;
-  for (int k = 0; k < 2 && x->op == OP_ADD; k++)
-    if (node(ir, x->src[k])->op == OP_MUL && node(ir, x->src[!k])->op == OP_GET) return node(ir, x->src[k]);
-  return NULL;
+static bool is_product_of(const IR *ir, Ref r, Ref sum) {
+  return node(ir, r)->op == OP_MUL && node(ir, sum)->op == OP_GET;
+}
+
+/* The factors of the product that a node adds to a variable; false: it adds none */
+static bool product_added(const IR *ir, const Node *x, Ref factor[2]) {
+  if (x->op == OP_MULACC) {
+    factor[0] = mulacc_x(x);
+    factor[1] = mulacc_y(x);
+    return true;
+  }
+  if (x->op != OP_ADD) return false;
+  const bool first = is_product_of(ir, lhs(x), rhs(x));
+  if (!first && !is_product_of(ir, rhs(x), lhs(x))) return false;
+  const Node *product = node(ir, first ? lhs(x) : rhs(x));
+  factor[0] = lhs(product);
+  factor[1] = rhs(product);
+  return true;
 }
 
 Products program_products(const IR *ir, const Ref *list, size_t n) {
@@ -21,18 +33,27 @@ Products program_products(const IR *ir, const Ref *list, size_t n) {
   VEC(double) around = { 0 };
   double times = 1;
   for (size_t i = 0; i < n; i++) {
-    const Node *x = node(ir, list[i]), *product = product_added(ir, x);
+    const Node *x = node(ir, list[i]);
+    Ref factor[2];
     if (x->op == OP_LOOP) {
       VEC_PUSH(&around, times);
       times *= (double)range_extent(node(ir, loop_range(x)));
     }
     if (x->op == OP_END) times = around.p[--around.n];
-    if (!product) continue;
+    if (!product_added(ir, x, factor)) continue;
     sum.all += times * x->lanes;
-    bool staged = false;
-    for (int k = 0; k < 2; k++) staged |= from_shared(ir, product->src[k]); /* of a MUL or a MULACC: its factors */
-    if (staged) sum.staged += times * x->lanes;
+    if (from_shared(ir, factor[0]) || from_shared(ir, factor[1])) sum.staged += times * x->lanes;
   }
   VEC_FREE(&around);
+  return sum;
+}
+
+Products plan_products(const Plan *p) {
+  Products sum = { 0, 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Products own = program_products(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n);
+    sum.all += own.all;
+    sum.staged += own.staged;
+  }
   return sum;
 }
