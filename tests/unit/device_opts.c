@@ -224,7 +224,7 @@ static void sums_in_terms_of_sums(void **state) {
     x = lowered(&p, 0, &got);
     assert_string_equal(x.nests.p[0].from, "test");
     if (run(&p, x.prog.p, x.prog.n, got, &said)) fail_msg("%s: %s", current, said.p);
-    same(ir, &x, got, want);
+    same(ir, &x, got, want, 2);
     sb_free(&said);
   }
   VEC_FREE(&p.kernels);
@@ -265,7 +265,7 @@ static void groups_inside_of_groups(void **state) {
     x = lowered(&p, 0, &got);
     if (i < FIXED) assert_string_equal(x.nests.p[0].from, "test");
     if (run(&p, x.prog.p, x.prog.n, got, &said)) fail_msg("%s: %s", current, said.p);
-    same(ir, &x, got, want);
+    same(ir, &x, got, want, 2);
     sb_free(&other);
     sb_free(&said);
   }
