@@ -108,6 +108,12 @@ run-tests: all $(UNIT) $(CASES)
 nodes: all
 	@NODES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/nodes/run | grep -v '^ok'
 
+# every official test of an operator and every model from bundles for OpenCL on PoCL, and models under Oclgrind: an hour
+opencl: deps-check
+	$(AGAIN) run-opencl
+run-opencl: all
+	@OPENCL=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/devices/run
+
 # every model on the machines that QEMU plays: half an hour
 cross: deps-check
 	@tools/deps.sh cross
@@ -193,5 +199,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all again ulp deps deps-check demo run-demo check run-tests nodes kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
+.PHONY: all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -30,6 +30,7 @@ check groff                has groff
 check locales              file /usr/share/i18n/locales/de_DE
 check ocl-icd-libopencl1   library libOpenCL.so.1
 check pocl-opencl-icd      file /etc/OpenCL/vendors/pocl.icd
+check oclgrind             has oclgrind
 check llvm-19-dev          has llvm-config-19
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
 cross libc6-dev-arm64-cross     file /usr/aarch64-linux-gnu/include/stdio.h

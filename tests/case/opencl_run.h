@@ -18,6 +18,24 @@ static const char *opencl_kernels(const Bundle *b) {
   BUG("a bundle of OpenCL without kernels");
 }
 
+/* Takes the device for all graphs of this process and of its children, and lets its compiler read what it needs once: a library
+ * of functions, of which PoCL's takes longer than most kernels. The device must have no threads of its own, which a child lacks. */
+static tgcrt_device opencl_device;
+
+static int opencl_warm(char *why) {
+  static const char *const text = "__kernel void k(__global float *x, ulong at) { x[at] = exp(x[at]); }", *const name = "k";
+  static const tgcrt_launch launch = { 0, 0, 1, { 1, 1, 1 }, { 1, 1, 1 } };
+  static const tgcrt_place place = { TGCRT_PLACE_WORK, 0, 0 };
+  static const tgcrt_net net = { .variable = "NET_DEVICE", .text = &text, .ntext = 1, .options = "-cl-std=CL1.2",
+                                 .functions = &name, .nfunctions = 1, .launches = &launch, .nlaunches = 1, .places = &place,
+                                 .work_bytes = 4, .guard_at = (size_t)-1, .max_block = 1 };
+  static _Alignas(TGCRT_ALIGN) unsigned char arena[TGCRT_OPENCL_BYTES(1, 0, 0, 0)];
+  int status = tgcrt_opencl_open(&net, &(tgcrt_device){ .log = opencl_note, .log_arg = why }, &opencl_device);
+  if (!status) status = tgcrt_opencl_init(&net, &opencl_device, arena, "");
+  if (!status) status = tgcrt_opencl_run(&net, arena, NULL, NULL);
+  return status;
+}
+
 /* in: of the graph's inputs, in order; got gets elements in c->model, dt, rank and dims. *why says what is wrong; "": nothing */
 static void opencl_run_graph(Ctx *c, Graph *g, const char *isa, const Tensor *const *in, Tensor *got, char *why, size_t n) {
   const size_t nin = graph_nin(g), nout = graph_nout(g);
@@ -47,8 +65,9 @@ static void opencl_run_graph(Ctx *c, Graph *g, const char *isa, const Tensor *co
   };
   char *arena = arena_alloc(&c->model, TGCRT_OPENCL_BYTES(t.launches.n, nin, nout, 0) + TGCRT_ALIGN);
   arena += (TGCRT_ALIGN - (uintptr_t)arena % TGCRT_ALIGN) % TGCRT_ALIGN;
-  tgcrt_device device;
-  int status = tgcrt_opencl_open(&net, &(tgcrt_device){ .log = opencl_note, .log_arg = why }, &device);
+  tgcrt_device device, wanted = opencl_device;
+  wanted.log_arg = why;
+  int status = tgcrt_opencl_open(&net, &wanted, &device);
   if (!status) status = tgcrt_opencl_init(&net, &device, arena, p->weights.p);
   if (!status) status = tgcrt_opencl_run(&net, arena, src, dst);
   if (status && status != TGCRT_INDEX && !*why) snprintf(why, n, "status %d: %s", status, tgcrt_strerror(status));

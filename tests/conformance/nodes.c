@@ -5,7 +5,7 @@
  * Many of these tests feed what real models hold as constants (the shape of a Reshape, the axes of a
  * reduction) through graph inputs. When a model is refused for that reason it is tried again with all
  * inputs but the first as constants, then with all of them. Each test runs in a child process, so that
- * a crash fails one test. */
+ * a crash fails one test. With DEVICE the graphs run on that machine of OpenCL, in the interpreter's place. */
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/onnx/wire/onnx.h"
 #include <dirent.h>
@@ -176,6 +176,13 @@ static int run_folder(const char *folder) {
 
 int main(void) {
   char folder[4096];
+#ifdef DEVICE
+  char why[512] = "";
+  if (opencl_warm(why)) {
+    printf("no device: %s\n", why);
+    return 1;
+  }
+#endif
   while (fgets(folder, sizeof folder, stdin)) {
     int status;
     folder[strcspn(folder, "\n")] = 0;
