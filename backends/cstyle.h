@@ -6,8 +6,8 @@
 #include "../compiler/lower/lower.h"
 #include "../compiler/target/launch.h"
 
-/* of a value: where it is made; uses, those in products, any in another block */
-typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;
+/* of a value: where it is made; uses, those in products, any in another block; whether only loops decide what it is */
+typedef struct Use { uint32_t block, times, products; bool elsewhere, by_loops; } Use;
 
 typedef struct Render {
   const IR *ir;
@@ -21,6 +21,7 @@ typedef struct Render {
   RefMap at;               /* node to its position + 1, the last one so far: nests may have ranges in common */
   int nloops, naccs, ntiles; /* named so far */
   int indent, reducing;    /* depth of blocks, and of reduction loops */
+  bool barriers;           /* threads wait for each other */
   bool vectors;            /* the reduction accumulates vectors */
   TileSet tiles;           /* of the nest */
   const Launch *launch;    /* that the function is; NULL: none, or one of chunks */

@@ -41,6 +41,7 @@ typedef struct Dialect {
   const char *load, *store; /* at address $0; the value is $c */
   const char *loaded;      /* before a loaded vector beside another value: what makes its type that of a register; or "" */
   const char *truth_from, *truth_to; /* a vector of bools from bytes 0 and 1, and to them */
+  const char *both, *either; /* of two bools; NULL: as of integers */
   const char *truth_splat; /* a bool in all lanes */
   const char *mask;        /* a comparison of lanes as bools */
   const char *zero;

@@ -14,6 +14,7 @@ static const Dialect dialect = {
   .loop = "for ($T $0 = $a; $0 < $b; $0++)",
   .parameter = "__global $quchar *$0m$k, ulong o$k", .pointer = "__global $q$E *b$k = (__global $q$E *)(m$k + o$k);",
   .block = "get_group_id($k)", .thread = "get_local_id($k)", .shared = "__local ",
+  .both = "&&", .either = "||", /* PoCL 3.1 makes some stores whose gate is a bitwise and, though it is closed */
   .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
   .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)", .loaded = "",
   .truth_from = "convert_$T($a != (uchar$N)0)", .truth_to = "convert_uchar$N($0 & 1)", .truth_splat = "($T)(-($a))",
