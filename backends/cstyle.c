@@ -183,8 +183,8 @@ static bool put_statement(Render *w, size_t at) {
   }
 }
 
-/* PoCL 3.1 loses bools that threads keep while they wait at a barrier: some stores behind it are made where their gates are closed.
- * So such bools are computed again where they are used. */
+/* PoCL 3.1 loses bools that threads keep while they wait at a barrier: some stores behind it are made where their gates are
+ * closed. So such bools are computed again where they are used. */
 static bool again(const Render *w, const Node *x, const Use *u, size_t length) {
   return w->barriers && x->dt == DT_BOOL && x->lanes == 1 && u->by_loops && length < 90;
 }

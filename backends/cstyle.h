@@ -46,7 +46,7 @@ int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around all o
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 
-/* the values and statements of w->k's program, in which .l, .t, .o and .a are set; the text of the last value, which lives in .a */
+/* the values and statements of w->k's program, for which .l, .t, .o and .a are set; the text of the last value, in .a */
 const char *put_program(Render *w);
 
 /* ---- places.c: loops over blocks and threads ---- */

@@ -67,7 +67,8 @@ static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t 
 static const CodeForm forms[] = {
   { "cl", EMIT_TEXT, "%.cl",
     "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
-    "$(B)/tgcrt_opencl.o: tgcrt_opencl.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_opencl.c\n",
+    "$(B)/tgcrt_opencl.o: tgcrt_opencl.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
+    "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_opencl.c\n",
     "$(B)/%.o $(B)/tgcrt_opencl.o ", "rm -f $@", "", "%.c tgcrt_opencl.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
   { .word = NULL },
 };
@@ -99,7 +100,8 @@ const Backend opencl_backend = { .name = "opencl",
                                  .files = files,
                                  .isa = "opencl",
                                  .device = "opencl",
-                                 .types = "f64 and i64 native (f64 by cl_khr_fp64); f16 and bf16 stored, computed in f32; float8 refused",
+                                 .types = "f64 and i64 native (f64 by cl_khr_fp64); f16 and bf16 stored, "
+                                          "computed in f32; float8 refused",
                                  .handle = "cl_mem",
                                  .host_bytes = host_bytes,
                                  .dialect = &dialect,

@@ -126,7 +126,8 @@ int verb_devices(Ctx *c, const Options *o) {
   json_array_foreach(d.machines, i, m) print_machine(c, m);
   for (const Target *t = device_targets; t->isa; t++)
     printf("%-14s%-9s%-10s%-34s%s\n", t->isa, "device",
-           target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes), "the device's driver", t->source);
+           target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes), "the device's driver",
+           t->source);
   json_decref(j);
   return EX_DONE;
 }

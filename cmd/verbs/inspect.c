@@ -315,7 +315,8 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
     if (p->in->target->dev)
-      json_object_set_new(report, "products", json_pack("{s:f, s:f}", "all", plan_products(p).all, "staged", plan_products(p).staged));
+      json_object_set_new(report, "products",
+                          json_pack("{s:f, s:f}", "all", plan_products(p).all, "staged", plan_products(p).staged));
     json_print(report);
     return EX_DONE;
   }

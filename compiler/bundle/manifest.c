@@ -114,7 +114,9 @@ static json_t *nests_json(const Kernel *k) {
   return j;
 }
 
-static json_t *extents_json(const int64_t *v) { return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]); }
+static json_t *extents_json(const int64_t *v) {
+  return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
+}
 
 /* Blocks and threads of each launch; NULL: the kernel runs on the CPU */
 static json_t *launches_json(const Plan *p, const Kernel *x) {

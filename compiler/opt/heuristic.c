@@ -462,7 +462,10 @@ static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   for (size_t i = 0; i < parts.n; i++) {
     const Remnant *p = &parts.p[i];
     const Nest n = nest_open(ir, p->nest);
-    Opts part = given ? opts_read(ir, p->nest, o->part[i]) : !p->own ? p->opts : target_has_threads(t) ? device_opts(ir, p->nest, t) : heuristic_opts(ir, &n, t);
+    Opts part = given                   ? opts_read(ir, p->nest, o->part[i])
+                : !p->own               ? p->opts
+                : target_has_threads(t) ? device_opts(ir, p->nest, t)
+                                        : heuristic_opts(ir, &n, t);
     Sb text = { 0 };
     complete(ir, p->nest, t, depth + 1, &part);
     opts_print(ir, p->nest, &part, &text);
