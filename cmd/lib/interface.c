@@ -81,6 +81,8 @@ Interface interface_read(Ctx *c, const Options *o, const char *dir) {
   Interface f = { .device = o->device };
   bool good = read_interface(c, j, &f);
   json_decref(j);
+  if (good && o->device && !f.target->dev)
+    fail(c, EX_USAGE_, "--device has no effect: '%s' is a bundle for the CPU", dir);
   if (!good) {
     interface_free(&f);
     fail(c, EX_BADMODEL, "'%s' is not the manifest of a bundle this tgc can run", path);

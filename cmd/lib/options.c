@@ -339,8 +339,11 @@ static int check_effect(const Options *o) {
     if (code >= 0) return code;
   }
   if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
-  if (o->device && o->backend && !b->device)
-    return wrong(o, "--device has no effect with the backend %s: it runs on the CPU", b->name);
+  if (o->device && !b->device && !(o->model && is_bundle(o->model)))
+    return wrong(o, "--device has no effect with the backend %s: its code runs on the CPU", b->name);
+  if (b->device && o->target) return wrong(o, "--target has no effect with the backend %s: the device's driver compiles", b->name);
+  if (b->device && o->groups) return wrong(o, "--kernel-groups has no effect with the backend %s: a launch is one kernel", b->name);
+  if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
   if (o->verb == VERB_profile && !b->is_c && !b->device)
     return wrong(o, "profile knows no times of kernels of the backend %s", b->name);
   if (o->verb == VERB_tune && b->device)

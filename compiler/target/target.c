@@ -81,7 +81,9 @@ static const char *known_features(Arena *a, Arch arch, const char *word, size_t 
   Sb s = { 0 };
   for (const Feature *f = features; f->name; f++)
     if (f->arch == arch) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
-  const char *text = arena_printf(a, "no feature '%.*s' of %s; there %s%s", (int)n, word, arch_name(arch), s.n ? "are " : "is none", s.n ? s.p : "");
+  const char *text = arch == ARCH_ANY ? arena_printf(a, "no feature '%.*s': it has none to add", (int)n, word)
+                                      : arena_printf(a, "no feature '%.*s' of %s; there %s%s", (int)n, word, arch_name(arch),
+                                                     s.n ? "are " : "is none", s.n ? s.p : "");
   sb_free(&s);
   return text;
 }
