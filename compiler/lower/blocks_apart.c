@@ -21,6 +21,8 @@ typedef struct Region {    /* memory of buffers that overlap */
   int grain;               /* bytes of a cell: of the narrowest element */
   bool stored;
   uint32_t *store, *load;  /* by cell: 1 + the block; SEVERAL */
+  int64_t block;           /* 1 + a block that touches it; 0: none */
+  bool shared;             /* several do */
 } Region;
 enum { SEVERAL = INT32_MAX };
 
@@ -100,6 +102,22 @@ static void open_regions(Asked *p) {
     VEC_PUSH(&p->of, of);
   }
   free(use);
+}
+
+/* Which regions several blocks touch: the others need no proof */
+static void find_shared(Asked *p) {
+  LaunchPart part;
+  int64_t first = 0;
+  for (size_t from = 0; launch_part(p->ir, p->l->prog.p, p->l->prog.n, from, &part); from = part.last + 1) {
+    for (size_t i = part.first; i <= part.last; i++) {
+      const Node *x = node(p->ir, p->l->prog.p[i]);
+      const int of = is_access(x) ? p->of.p[buffer_id(node(p->ir, access_buffer(x)))] : 0;
+      Region *g = of ? &p->region.p[of - 1] : NULL;
+      if (g && (part.blocks > 1 || (g->block && g->block != first + 1))) g->shared = true;
+      if (g) g->block = first + 1;
+    }
+    first += part.blocks;
+  }
 }
 
 /* ---- an access as an expression ---- */
@@ -300,7 +318,7 @@ static void prove_access(Asked *p, const LaunchPart *part, int64_t first, const 
   const Node *x = node(p->ir, p->l->prog.p[at]), *index = node(p->ir, access_index(x));
   const size_t id = (size_t)buffer_id(node(p->ir, access_buffer(x)));
   const int lanes = x->op == OP_STORE ? node(p->ir, store_value(x))->lanes : x->lanes;
-  if (!p->of.p[id] || !p->apart) return;
+  if (!p->of.p[id] || !p->apart || !p->region.p[p->of.p[id] - 1].shared) return;
   p->step = at;
   p->access = x;
   p->in = &p->region.p[p->of.p[id] - 1];
@@ -370,6 +388,7 @@ bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most,
   CHECK(launch_blocks(l) < SEVERAL);
   if (launch_blocks(l) > 1) {
     open_regions(&p);
+    find_shared(&p);
     for (int loads = 0; loads < 2; loads++) {
       LaunchPart part;
       int64_t first = 0;

@@ -617,6 +617,7 @@ void case_run(Case *k) {
   for (int i = 0; !code && k->isa[i]; i++)
     for (const Backend *const *b = k->backend ? given : backends; *b; b++) {
       Ctx c;
+      if ((*b)->device) continue; /* the machines are CPUs */
       if (plan++ < k->skip) continue;
       r.isa = k->isa[i];
       r.backend = *b;
