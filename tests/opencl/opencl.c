@@ -181,6 +181,7 @@ int main(int argc, char **argv) {
   ClDevice d = { .device = NULL };
   Backend functions = opencl_backend; /* of CPUs, which other functions call */
   functions.kernel = clike_kernel;
+  functions.device = NULL;
   Case k = { .path = argv[1], .isa = isa, .dims = dims, .seed = 1, .most = 4e8, .backend = &functions, .run = run, .arg = &d };
   if (argc < 3 || argc > 16) return 64;
   for (int i = 2; i < argc; i++) {
