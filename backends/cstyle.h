@@ -24,7 +24,6 @@ typedef struct Render {
   bool barriers;           /* threads wait for each other */
   bool vectors;            /* the reduction accumulates vectors */
   TileSet tiles;           /* of the nest */
-  const Launch *launch;    /* that the function is; NULL: none, or one of chunks */
   LaunchPart part;         /* in hand, of several or of one */
   bool parts;
   int64_t blocks;          /* of the parts before it */

@@ -1084,19 +1084,23 @@ int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m) {
 
 typedef struct Rows { size_t at[3], host[3], region[3]; } Rows; /* the value of a state, in its blocks */
 
-static Rows rows_of(const Session *s, const tgcrt_net *net, size_t k) {
-  const tgcrt_state *t = &net->states[k];
-  const Rows r = { { net->state_at + t->at + (size_t)s->cursors[k] * t->step, 0, 0 }, { 0, 0, 0 }, { t->keep, t->outer, 1 } };
-  return r;
+static int find_rows(const Session *s, const tgcrt_net *net, size_t k, Rows *r) {
+  if (s->lost) return TGCRT_LOST;
+  if (k >= net->nstates) return TGCRT_STATE;
+  memset(r, 0, sizeof *r);
+  r->at[0] = net->state_at + net->states[k].at + (size_t)s->cursors[k] * net->states[k].step;
+  r->region[0] = net->states[k].keep;
+  r->region[1] = net->states[k].outer;
+  r->region[2] = 1;
+  return TGCRT_OK;
 }
 
 int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value) {
   Session *s = (Session *)m;
   Rows r;
   int32_t result = 0;
-  if (s->lost) return TGCRT_LOST;
-  if (k >= net->nstates) return TGCRT_STATE;
-  r = rows_of(s, net, k);
+  const int status = find_rows(s, net, k, &r);
+  if (status) return status;
   if (r.region[0] && r.region[1])
     result = s->cl.clEnqueueReadBufferRect(s->queue, s->work, 0, r.at, r.host, r.region, net->states[k].block, 0, r.region[0], 0,
                                            value, 0, NULL, NULL);
@@ -1107,9 +1111,8 @@ int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *
   Session *s = (Session *)m;
   Rows r;
   int32_t result = 0;
-  if (s->lost) return TGCRT_LOST;
-  if (k >= net->nstates) return TGCRT_STATE;
-  r = rows_of(s, net, k);
+  const int status = find_rows(s, net, k, &r);
+  if (status) return status;
   if (r.region[0] && r.region[1])
     result = s->cl.clEnqueueWriteBufferRect(s->queue, s->work, 0, r.at, r.host, r.region, net->states[k].block, 0, r.region[0], 0,
                                            value, 0, NULL, NULL);

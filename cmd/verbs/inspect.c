@@ -101,7 +101,7 @@ static void print_launches(const Plan *p, const Kernel *x) {
   launches_free(&all);
 }
 
-/* What the manifest says of launches, and what their accesses cost */
+/* Adds to each launch, as the manifest lists them, what its accesses cost. */
 static void add_traffic(const Plan *p, json_t *kernels) {
   for (size_t k = 0; k < p->kernels.n && target_has_threads(p->in->target); k++) {
     json_t *list = json_object_get(json_array_get(kernels, k), "launches");
@@ -240,12 +240,18 @@ static json_t *layouts_json(const Plan *p) {
   return list;
 }
 
-/* Of a device: how many multiply-adds run, and how many take a factor from a panel in shared memory */
+/* On a device some multiply-adds take a factor from a panel in shared memory. */
 static void print_products(const Plan *p) {
+  if (!p->in->target->dev) return;
   const Products sum = plan_products(p);
-  if (p->in->target->dev && sum.all > 0)
+  if (sum.all > 0)
     printf("products %.3f million multiply-adds, %.1f %% of them in tiles with panels in shared memory\n", sum.all / 1e6,
            100 * sum.staged / sum.all);
+}
+
+static json_t *products_json(const Plan *p) {
+  const Products sum = plan_products(p);
+  return json_pack("{s:f, s:f}", "all", sum.all, "staged", sum.staged);
 }
 
 typedef struct Cost {
@@ -314,9 +320,7 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
-    if (p->in->target->dev)
-      json_object_set_new(report, "products",
-                          json_pack("{s:f, s:f}", "all", plan_products(p).all, "staged", plan_products(p).staged));
+    if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
     json_print(report);
     return EX_DONE;
   }

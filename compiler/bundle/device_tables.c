@@ -7,18 +7,6 @@
 #include "../lower/lower.h"
 #include <stdlib.h>
 
-/* Each launch of the plan, in order; index: of the launch among those of its kernel. */
-typedef void EachLaunch(const Plan *p, size_t kernel, size_t index, const Launch *l, void *arg);
-
-static void each_launch(const Plan *p, EachLaunch *f, void *arg) {
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    Launches launches = { 0 };
-    kernel_launches(p, &p->kernels.p[k], &launches);
-    for (size_t i = 0; i < launches.n; i++) f(p, k, i, &launches.p[i], arg);
-    launches_free(&launches);
-  }
-}
-
 /* ---- functions: launch `index` of kernel `code` ---- */
 typedef struct Function { int code; size_t index; } Function;
 typedef struct Tables {
@@ -65,8 +53,7 @@ static void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
   if (l->shared_bytes > t->shared_bytes) t->shared_bytes = l->shared_bytes;
 }
 
-static void add_launch(const Plan *p, size_t k, size_t index, const Launch *l, void *arg) {
-  Tables *t = arg;
+static void add_launch(const Plan *p, Tables *t, size_t k, size_t index, const Launch *l) {
   const Kernel *kernel = &p->kernels.p[k];
   uint8_t *use = buffer_uses(p->ir, l->prog.p, l->prog.n);
   tgcrt_launch row = { .function = function_number(p, t, kernel->code, index), .first = (uint32_t)t->out->places.n };
@@ -88,7 +75,12 @@ static int64_t values_bytes(const GIO *v, size_t n) {
 DeviceTables device_tables(const Plan *p) {
   DeviceTables out = { 0 };
   Tables t = { .out = &out };
-  each_launch(p, add_launch, &t);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Launches launches = { 0 };
+    kernel_launches(p, &p->kernels.p[k], &launches);
+    for (size_t i = 0; i < launches.n; i++) add_launch(p, &t, k, i, &launches.p[i]);
+    launches_free(&launches);
+  }
   out.bytes = values_bytes(p->g->inputs.p, graph_nin(p->g)) + values_bytes(p->g->outputs.p, graph_nout(p->g)) +
               p->memory.arena_bytes + p->weights.bytes;
   VEC_FREE(&t.functions);

@@ -267,7 +267,7 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
   return j;
 }
 
-/* What a device must have, and what it does; NULL: the code runs on the CPU. */
+/* The needs of a device's bundle, and the number of its launches; NULL: the code runs on the CPU. */
 static json_t *device_json(const Rendering *r) {
   const DeviceTables *t = &r->device;
   if (!r->o->backend->device) return NULL;

@@ -84,7 +84,7 @@ static const char *gather_text(Ctx *c, const Graph *g, const char **in, const ch
   return sb_keep(&s, &c->model);
 }
 
-/* Of which API the runtime is that runs the kernels on a device; "": they run on the CPU */
+/* The interface that runs the kernels on a device, as in names of tgcrt_device.h; "": they run on the CPU */
 static const char *device_api(const Plan *p) { return p->in->backend->device ? p->in->backend->device : ""; }
 
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {

@@ -434,7 +434,7 @@ enum { TRAFFIC_STEPS = 400000, UNKNOWN_WARP = 32 }; /* micro-ops of a launch tha
 /* Blocks of a part that are run: all, or some that are spread evenly */
 static int64_t blocks_counted(const LaunchPart *p) { return p->blocks <= 8 ? p->blocks : 4; }
 
-/* What was counted of each access of the part, as often as it runs in all blocks */
+/* Adds the counts of each access of the part, multiplied by how often the access runs in all blocks. */
 static void add_traffic(const Run *r, LaunchTraffic *out) {
   VEC(double) around = { 0 };
   double times = (double)r->part.blocks / (double)blocks_counted(&r->part);

@@ -45,8 +45,8 @@ typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOr
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *r);
 
-/* What the accesses of a launch cost, all blocks together: counted in some blocks of each part, in a few rounds of their loops,
- * and multiplied. Values are not computed: places that data says are 0. */
+/* The cost of a launch's accesses, all blocks together. The interpreter counts some blocks of each part, and a few rounds of
+ * their loops, and multiplies. It computes no values: a place that depends on data counts as 0. */
 typedef struct LaunchTraffic {
   int warp;                /* threads whose accesses were counted as one request; 32 where the device says nothing */
   double requests, sectors, bytes;   /* of global memory; bytes that the sectors hold */

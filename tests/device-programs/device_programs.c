@@ -10,6 +10,7 @@
 #include "../../compiler/interp/interp.h"
 #include "../../compiler/interp/interp_threads.h"
 #include <math.h>
+#include "slurp.h"
 #include <stdlib.h>
 
 enum { MAX_LAUNCHES = 8, MAX_EDITS = 40 };
@@ -54,19 +55,6 @@ static void comment(const char *text) {
 }
 
 /* ---- files ---- */
-static char *slurp(Arena *a, const char *path) {
-  FILE *in = fopen(path, "r");
-  Sb text = { 0 };
-  char part[4096];
-  if (!in) return NULL;
-  for (size_t n; (n = fread(part, 1, sizeof part, in));) sb_put(&text, part, n);
-  fclose(in);
-  char *s = arena_dup(a, text.p, text.n + 1);
-  s[text.n] = 0;
-  sb_free(&text);
-  return s;
-}
-
 /* Lines that begin with c, without it and the blank behind it */
 static const char *lines_of(Arena *a, const char *text, char c) {
   Sb out = { 0 };

@@ -12,6 +12,7 @@
 #include "../../compiler/interp/interp_threads.h"
 #include "../../compiler/lower/lower.h"
 #include "../case/outputs.h"
+#include "slurp.h"
 #include <stdlib.h>
 
 static int results, failures;
@@ -198,19 +199,6 @@ static void check_one(const char *path, const char *graph, const char *text, con
   free(j.said);
   if (j.g) ir_free(j.g->ir);
   ctx_free(&j.ctx);
-}
-
-/* ---- files ---- */
-static char *slurp(Arena *a, const char *path) {
-  FILE *in = fopen(path, "r");
-  Sb text = { 0 };
-  char part[4096];
-  if (!in) return NULL;
-  for (size_t n; (n = fread(part, 1, sizeof part, in));) sb_put(&text, part, n);
-  fclose(in);
-  char *s = arena_printf(a, "%.*s", (int)text.n, text.p);
-  sb_free(&text);
-  return s;
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,20 @@
+/* slurp.h: files of tests, whole. */
+#ifndef TGC_TESTS_SLURP_H
+#define TGC_TESTS_SLURP_H
+#include "../../compiler/support/support.h"
+#include <stdio.h>
+
+/* The text of a file, in a; NULL: it cannot be opened */
+static inline char *slurp(Arena *a, const char *path) {
+  FILE *in = fopen(path, "r");
+  Sb text = { 0 };
+  char part[4096];
+  if (!in) return NULL;
+  for (size_t n; (n = fread(part, 1, sizeof part, in));) sb_put(&text, part, n);
+  fclose(in);
+  char *s = arena_dup(a, text.p, text.n + 1);
+  s[text.n] = 0;
+  sb_free(&text);
+  return s;
+}
+#endif
