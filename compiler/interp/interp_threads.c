@@ -21,7 +21,7 @@ const char *const fault_name[FAULT_KINDS] = {
 };
 
 enum {
-  SAMPLED = 10,              /* blocks of a launch that is too long: the first, the last, and others */
+  SAMPLED = 10,              /* blocks of a part whose launch is too long: the first, the last, and others */
   WIDEST = 64                /* threads of a warp, at most */
 };
 
@@ -321,32 +321,36 @@ static double steps_of_thread(const Run *r) {
   return steps;
 }
 
-/* The first block, the last one, and others that are always the same: how many, ascending */
-static int64_t sample_blocks(int64_t *list, int64_t all) {
+typedef VEC(int64_t) BlockList; /* numbers of blocks */
+
+/* Adds the first block of `blocks` from `first` on, the last one, and others that are always the same. The list is ascending. */
+static void sample_blocks(BlockList *list, int64_t first, int64_t blocks) {
   uint64_t seed = 88172645463325252u;
-  int64_t kept = 0;
-  list[0] = 0;
-  list[1] = all - 1;
-  for (int i = 2; i < SAMPLED; i++) {
+  int64_t at[SAMPLED] = { 0, blocks - 1 };
+  for (int i = 2; i < SAMPLED && blocks > 2; i++) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
-    list[i] = 1 + (int64_t)((seed >> 33) % (uint64_t)(all - 2));
+    at[i] = 1 + (int64_t)((seed >> 33) % (uint64_t)(blocks - 2));
   }
-  qsort(list, SAMPLED, sizeof *list, by_int64);
+  qsort(at, SAMPLED, sizeof *at, by_int64);
   for (int i = 0; i < SAMPLED; i++)
-    if (!i || list[i] != list[kept - 1]) list[kept++] = list[i];
-  return kept;
+    if (!i || at[i] != at[i - 1]) VEC_PUSH(list, first + at[i]);
 }
 
-/* The blocks to run, in order: all, or where these were too many micro-ops, some */
-static int64_t *choose_blocks(Run *r, int64_t *n, int64_t most) {
+/* The blocks to run, in order: all. Where these are too many micro-ops, it samples each part: the blocks of one part run other
+ * instructions than those of the next. */
+static BlockList choose_blocks(Run *r, int64_t most) {
   const int64_t all = launch_blocks(r->l);
-  int64_t *list = xmalloc(size_mul((size_t)all, sizeof *list));
-  *n = all;
-  for (int64_t i = 0; i < all; i++) list[i] = i;
   const bool sample = most && all > SAMPLED && steps_of_thread(r) * (double)all * (double)r->nthreads > (double)most;
-  if (sample) *n = sample_blocks(list, all);
-  r->report->sampled |= sample;
-  put_in_order(r, list, *n);
+  BlockList list = { 0 };
+  LaunchPart part;
+  int64_t first = 0;
+  for (int64_t i = 0; i < all && !sample; i++) VEC_PUSH(&list, i);
+  for (size_t from = 0; sample && launch_part(r->m.ir, r->l->prog.p, r->l->prog.n, from, &part); from = part.last + 1) {
+    sample_blocks(&list, first, part.blocks);
+    first += part.blocks;
+  }
+  r->report->sampled |= sample && (int64_t)list.n < all;
+  put_in_order(r, list.p, (int64_t)list.n);
   return list;
 }
 
@@ -408,22 +412,21 @@ static void close_run(Run *r) {
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *report) {
   Run r = open_run(ir, l, d, report);
-  int64_t nblocks;
   r.o = o;
   r.random = o.seed * 2 + 1;
   open_memory(&r, mem);
   r.races = races_open(ir, l->prog.p, l->prog.n, r.mem);
-  int64_t *blocks = choose_blocks(&r, &nblocks, most);
-  for (int64_t i = 0; i < nblocks && !has_ended(&r); i++) {
-    int64_t of_part = blocks[i];
+  BlockList blocks = choose_blocks(&r, most);
+  for (size_t i = 0; i < blocks.n && !has_ended(&r); i++) {
+    int64_t of_part = blocks.p[i];
     size_t from = 0;
     while (launch_part(ir, l->prog.p, l->prog.n, from, &r.part) && of_part >= r.part.blocks) {
       of_part -= r.part.blocks;
       from = r.part.last + 1;
     }
-    run_block(&r, blocks[i], of_part);
+    run_block(&r, blocks.p[i], of_part);
   }
-  free(blocks);
+  VEC_FREE(&blocks);
   races_close(r.races);
   close_run(&r);
 }

@@ -28,7 +28,7 @@ typedef struct LaunchReport {
   Sb text;                 /* a line for the first one of each kind, op and buffer */
   VEC(Traffic) traffic;    /* of all accesses, in the order of the program */
   int64_t steps;           /* micro-ops that all threads ran */
-  bool sampled;            /* there were too many: only the first block, the last one and eight others were run */
+  bool sampled;            /* there were too many: of each part only the first block, the last one and eight others were run */
   bool ends_at_fault;      /* the caller's: nothing is run behind the first fault, and memory is what it is by then */
   uint8_t **stored;        /* the caller's, by buffer: a byte for each element, set where a store went; NULL: nobody asks */
 } LaunchReport;

@@ -259,7 +259,7 @@ static void check_estimate(const File *f, const Case *k, const Device *d, const 
          said[2], said[3], counted[0], counted[1], counted[2], counted[3]);
 }
 
-/* Of a launch with too many micro-ops, the first block, the last one and eight others are run. */
+/* A launch with too many micro-ops runs the first block of each part, the last one and eight others. */
 static void check_sample(const File *f, Case *k, const Device *d) {
   for (int i = 0; i < k->n; i++) {
     LaunchReport all = { 0 }, some = { 0 };
