@@ -82,8 +82,8 @@ def sentences(text):
 
 def faults(kind, sentence):
     """-> what is wrong with a sentence, or nothing"""
-    words = [w for w in re.sub(r"`[^`]*`", "x", sentence).split() if re.search(r"\w", w)]
-    first = re.sub(r"\W", "", words[0]).lower() if words else ""
+    words = [w for w in re.sub(r"`[^`]*`", "", sentence).split() if re.search(r"\w", w)]  # names are not counted
+    first = re.sub(r"\W", "", (sentence.split() or [""])[0]).lower()
     if len(words) > MOST[kind]:
         yield f"{len(words)} words"
     if first in FIRST and not sentence.rstrip().endswith("?"):
