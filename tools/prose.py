@@ -82,7 +82,7 @@ def sentences(text):
 
 def faults(kind, sentence):
     """-> what is wrong with a sentence, or nothing"""
-    words = [w for w in re.sub(r"`[^`]*`", "", sentence).split() if re.search(r"\w", w)]  # names are not counted
+    words = [w for w in re.sub(r"`[^`]*`", "", sentence).split() if re.search(r"[A-Za-z]", w)]  # names are not counted
     first = re.sub(r"\W", "", (sentence.split() or [""])[0]).lower()
     if len(words) > MOST[kind]:
         yield f"{len(words)} words"
