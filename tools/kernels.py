@@ -167,7 +167,7 @@ def main():
     if check:
         print(f"1..{number}")
         return 0
-    table = "| model | kernels | arena, KiB | of the least |\n|---|---:|---:|---:|\n"
+    table = "| model | kernels | arena, KiB | arena / least |\n|---|---:|---:|---:|\n"
     PAGE.write_text(HEAD + table + "\n".join(lines) + "\n" + NOTES)
     return 0
 
