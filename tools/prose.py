@@ -112,7 +112,8 @@ def check(path):
     """-> (line, what is wrong, the sentence)"""
     text = path.read_text(errors="replace")
     if path.suffix == ".md":
-        said = [("page", line, part) for line, part in paragraphs(text)]
+        shown = re.sub(r"<!--.*?-->", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+        said = [("page", line, part) for line, part in paragraphs(shown)]
     else:
         said = [("comment", line, part) for line, part in comments(text)]
         said += [("message", line, part) for line, part in messages(re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text,
