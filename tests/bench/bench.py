@@ -215,7 +215,7 @@ def direct_flops(name):
 class Layers:
     def __init__(self, peer):
         self.peer = peer
-        self.heads = ["layer", "us", "GFLOP/s", "of peak", "GB/s", "of reading", "G elements/s", "kernels", "NCHW us"]
+        self.heads = ["layer", "us", "GFLOP/s", "% of peak", "GB/s", "% of reading", "G elements/s", "kernels", "NCHW us"]
         self.heads += ["oneDNN us", "speed"] if peer else []
 
     def profile(self, name):
@@ -280,18 +280,18 @@ def machine(peer, has_onednn):
 
 NETWORKS_NOTE = """Each row is `tgc bench MODEL --vs-ort --threads=N --seconds={seconds}{more}`, which alternates between the bundle
 and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtime's over tgc's, so above 1 tgc is
-faster; start is mapping the weights and `net_init`. Schedules are those of the compiler's own model (`--no-tune-store
---schedule=none`), in the columns `tuned` those that `tgc tune` found, and gain is the time without those over the time with them,
-of two bundles in turn in the same run (`--vs-untuned`). Networks from squeezenet to gpt2_decode have random weights.
+faster. Start is mapping the weights and `net_init`. Schedules come from the compiler's own model (`--no-tune-store --schedule=none`),
+in the columns `tuned` from `tgc tune`. Gain is the time of a bundle without tuned schedules over the time with them, both in turn in
+one run (`--vs-untuned`). Networks from squeezenet to gpt2_decode have random weights.
 A star marks a row that other processes disturbed."""
 OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`, and from yolov8 on
 `exported.py`, as exporters write them), measured as they are."""
-LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `of peak` is against the rate of multiply-adds in
-registers, `of reading` against reading as many bytes as the layer has again and again, both measured in the same run.
-The arithmetic of a convolution is that of its definition; Winograd's does with less, hence more than the peak.
-Convolutions have their channels last, as between the layers of a network; `NCHW us` is what they take in ONNX's order, with all
-transposing. oneDNN's is the better time of a run before and one after (`tests/bench/onednn.cpp`), in the formats that it likes best
-and without bringing data into them; speed is oneDNN's time over tgc's."""
+LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `% of peak` compares with the rate of
+multiply-adds in registers, and `% of reading` with the rate of reading as many bytes as the layer has again and again. Both rates are
+measured in the same run. The arithmetic of a convolution is that of its definition; Winograd's algorithm needs less, and may exceed
+the peak. Convolutions have their channels last, as between the layers of a network. `NCHW us` is their time in ONNX's order, with all
+transposing. oneDNN's time is the better one of a run before and one after (`tests/bench/onednn.cpp`). Its data is in the formats that
+it prefers, and the conversion is not counted. Speed is oneDNN's time over tgc's."""
 
 POOL_NOTE = """Each row is `tests/bench/pool.c`: from the call that hands out a job until another thread begins with its chunk, and the whole
 call of a job without work; while the threads look for work, and after a pause in which they fell asleep. Then what so many
