@@ -1,7 +1,7 @@
-/* emulate.c: AMX on a CPU without it. Linked into a program with -Wl,--wrap=tgcrt_cpu_check, it lets models that want
- * the matrix unit start, and does its instructions when they trap: tile by tile as Intel's manual defines them, with
- * the same faults. A fault, or another illegal instruction, ends the program with a line on stderr. On a CPU with AMX it
- * does nothing. With AMX_COUNT set, the number of instructions done is printed at the end. */
+/* emulate.c: AMX on a CPU without it. Linked into a program with -Wl,--wrap=tgcrt_cpu_check, it lets models start that need
+ * the matrix unit. It executes the unit's instructions when they trap, tile by tile as Intel's manual defines them, with the
+ * same faults. A fault, or another illegal instruction, ends the program with a line on stderr. On a CPU with AMX it
+ * does nothing. With AMX_COUNT set, the number of executed instructions is printed at the end. */
 #define _GNU_SOURCE
 #include "tgcrt.h"
 #include <math.h>

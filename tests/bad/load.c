@@ -1,13 +1,13 @@
-/* load.c: loads models as the program does, and says what came of it: "load FILE..." exits with the code of
- * the last. "load cut FILE" and "load flip FILE" load every prefix of a file, and the file with every
- * single bit flipped, in one process: thousands of loads would take minutes as programs of their own.
- * What is accepted is compiled, and its program interpreted must give what its graph gives. They print how
- * often each code came, and fail on any other than those a bad model may give. "load rows" prints the table of
- * operators: domain, name, last opset, least and most inputs, outputs, types of the inputs, attributes.
+/* load.c: loads models as the program does, and reports the results. "load FILE..." exits with the code of the last.
+ * "load cut FILE" loads every prefix of a file, and "load flip FILE" the file with every single bit flipped. Both run in one
+ * process, because thousands of programs would take minutes. An accepted model is compiled, and its interpreted program must
+ * give what its graph gives. They print how often each code came, and fail on any code that a bad model may not give.
+ * "load rows" prints the table of operators: domain, name, last opset, least and most inputs, outputs, types of the inputs,
+ * attributes.
  *
  * "load shapes" reads folders of official node tests from its standard input and gives their inputs other shapes: without
- * elements, of rank 0, of 9 axes. For each shape it prints a line: folder, variant, status, first of the constant inputs,
- * shapes of the inputs and of the outputs ("-" where there are none), seconds, and a message or "differs". */
+ * elements, of rank 0, of 9 axes. It prints a line for each shape. Fields: folder, variant, status, first constant input,
+ * shapes of the inputs, shapes of the outputs ("-": none), seconds, a message or "differs". */
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/frontends.h"
@@ -27,7 +27,7 @@ typedef struct Job {
   bool ran, differs;   /* results of run */
 } Job;
 
-enum { MOST_ELEMS = 1 << 20 }; /* of all inputs and outputs of a model worth running */
+enum { MOST_ELEMS = 1 << 20 }; /* larger inputs and outputs together are not run */
 
 static int64_t interface_elems(const Graph *g) {
   int64_t n = 0, all = 0;
@@ -349,7 +349,7 @@ static int shapes(void) {
 }
 
 int main(int argc, char **argv) {
-  setvbuf(stdout, NULL, _IOLBF, 0); /* what ends a program is the file after the last line */
+  setvbuf(stdout, NULL, _IOLBF, 0); /* after a crash the last line names the file before */
   if (argc == 2 && !strcmp(argv[1], "rows")) return rows();
   if (argc == 2 && !strcmp(argv[1], "shapes")) return shapes();
   if (argc == 3 && !strcmp(argv[1], "cut")) return sweep(argv[2], false);

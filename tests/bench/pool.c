@@ -1,6 +1,6 @@
-/* pool.c: what it costs to hand a job to the threads of tgcrt_pool.c: from the call until another thread begins with its
- * chunk, and the whole call for a job without work; while its threads look for work, and after they fell asleep. And how
- * much faster that many threads of this machine are at best: at multiplying and adding in registers, and at reading memory.
+/* pool.c: the cost of a job for the threads of tgcrt_pool.c. It times two things for a job without work: from the call until
+ * another thread begins with its chunk, and the whole call. Each is timed while threads look for work, and after they fell asleep.
+ * It also measures how much faster several threads of this machine are: at multiply-adds in registers, and at reading memory.
  * Prints one line of JSON, times in nanoseconds (medians). Arguments: threads, jobs. */
 #define _GNU_SOURCE
 #include "tgcrt.h"

@@ -1,9 +1,9 @@
 /* case.c: runs one model on several machines and through both backends, and compares every result with the graph
  * interpreter's.
  *
- * For each machine and backend the model is loaded and compiled anew, as `tgc compile` does. The bounds of the plan are proved,
- * its programs are interpreted over memory of exactly the sizes that the plan states, the bundle is rendered, and code
- * for this machine runs between guard pages: once with each buffer's end at the page behind it, once with its begin. */
+ * For each machine and backend the model is loaded and compiled anew, as `tgc compile` does. The bounds of the plan are proved.
+ * Its programs are interpreted over memory of exactly the sizes that the plan states. The bundle is rendered. Code for this
+ * machine runs between guard pages: once with a guard page behind each buffer, once with one before it. */
 #include "case.h"
 #include "../../compiler/graph/graph.h"
 #include "../../compiler/lower/lower.h"
@@ -27,7 +27,7 @@ const char *const count_name[COUNTS] = { "plans", "proved", "clamped", "interpre
 
 enum { MOST_BYTES = 1 << 28, CC_SECONDS = 60 };
 
-/* Of the plan that a child is at work on, for its parent: its number in the case, and what it is. */
+/* Tells the parent which plan a child works on: its number in the case, and a description. */
 static struct Stage {
   int plan;
   char what[64];
@@ -205,8 +205,8 @@ static void find_room(Case *k) {
   }
 }
 
-/* Eight standard deviations of what roundings make of each element, by the model of errors that verify has: beside a tie of a
- * rounding to whole numbers that is a step. Inputs that are shaken seldom meet one. */
+/* Eight standard deviations of the rounding errors of each element, by the model of errors of `verify`. Near a tie of a rounding
+ * to whole numbers this is a step, which changed inputs seldom meet. */
 static void add_variance(Case *k) {
   Reference *r = k->ref;
   const Tensor **params = ARENA_NEW(&r->ctx.model, const Tensor *, r->nin + 1);
@@ -371,7 +371,7 @@ typedef struct Fenced {
   size_t mapped, bytes;
 } Fenced;
 
-/* Memory between two pages that nobody may touch, at its end or at its begin; what is left of its pages is 0x5a. */
+/* Memory between two guard pages, beside the second or the first one; the rest of its own pages is 0x5a. */
 static Fenced fence(size_t bytes, bool at_end) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) / page * page;
   Fenced f = { .mapped = inner + 2 * page, .bytes = bytes };
@@ -677,7 +677,7 @@ static _Noreturn void child(Cases *s, int64_t first, int skip, int to, int err) 
   _exit(0);
 }
 
-/* What a child said: how it begins and how it ends */
+/* The output of a child: its beginning and its end */
 static void last_words(int err, Sb *s) {
   enum { PART = 300 };
   char text[PART];

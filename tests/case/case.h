@@ -10,7 +10,7 @@
 
 typedef enum {
   COUNT_PLANS,             /* compiled: a machine and a backend */
-  COUNT_PROVED,            /* of these: accesses lie in their buffers */
+  COUNT_PROVED,            /* with accesses that are proved to lie in their buffers */
   COUNT_CLAMPED,           /* accesses that were not, when it was made, and got clamped indices */
   COUNT_INTERPRETED,       /* programs ran in the interpreter and gave what the graph gives */
   COUNT_LARGE,             /* would take too long there, or too much memory */
@@ -25,11 +25,11 @@ extern const char *const count_name[COUNTS];
 
 typedef struct Case {
   /* the question */
-  const char *path;        /* of the model */
+  const char *path;        /* the model's file */
   const char *const *isa;  /* names of machines; NULL ends it */
   const char *const *data; /* files of the inputs, as onnx_tensor_load takes them; others are drawn */
   int ndata;
-  uint64_t seed;           /* of what is drawn */
+  uint64_t seed;           /* drawn inputs follow from it */
   int hard;                /* so many of the inputs have NaN and infinities among what is drawn */
   bool steady;             /* the graph has no jumps: results are near the exact ones without excuses */
   bool strict;             /* compile with fp32-strict */
@@ -69,10 +69,10 @@ typedef struct Cases {
   int64_t first, end, step;
   void (*run)(struct Cases *s, int64_t i, int skip, Sb *line); /* in a child */
   const char *(*label)(struct Cases *s, int64_t i);  /* for a case that died */
-  int seconds;             /* of a CPU, for a case */
+  int seconds;             /* CPU time of a case */
   int64_t memory;          /* bytes a child may take; 0: any */
   void *arg;
 } Cases;
 bool cases_run(Cases *s);
-void case_report(const Case *k, const char *label, Sb *line); /* what a case's run puts */
+void case_report(const Case *k, const char *label, Sb *line); /* puts the line of a case's run */
 #endif

@@ -25,7 +25,7 @@ static const double REL = 1e-3, ABS = 1e-7; /* the tolerance of the ONNX tests t
 typedef struct Case {
   const char *model, *data; /* file, and folder of one data set */
   int constant_from;        /* inputs from this one on become constants */
-  char why[512];            /* of a failure that is not a refusal */
+  char why[512];            /* the reason of a failure that is not a refusal */
 } Case;
 
 static char *path_of(Ctx *c, const char *dir, const char *kind, int k) {

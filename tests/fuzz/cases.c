@@ -1,8 +1,9 @@
 /* cases.c: models from files through case.c. Reads lines from standard input, fields parted by tabs:
  *   MODEL FLAGS SAVE INPUT...
- * FLAGS: l runs the code that LLVM makes, c what the C compiler makes for the first machine, h draws hard inputs, s
- * compiles with fp32-strict, j says that the graph has jumps; - for none. SAVE: prefix of the files that inputs and outputs are left in, or -. INPUT: a file of a value, or
- * - for a drawn one. Options: --isa=A,B  --seconds=N (of a CPU, for a model)  --memory=MB  --most=OPERATIONS  --shard=I/N.
+ * FLAGS, or - for none: l runs the code that LLVM makes; c runs the code of the C compiler for the first machine; h draws hard
+ * inputs; s compiles with fp32-strict; j says that the graph has jumps. SAVE: prefix of the files in which inputs and outputs are
+ * left, or -. INPUT: a file of a value, or - for a drawn one.
+ * Options: --isa=A,B  --seconds=N (CPU time of a model)  --memory=MB  --most=OPERATIONS  --shard=I/N.
  * Prints "N STATUS MODEL|COUNTS|WHY" for line N; COUNTS are those of case.h, in order. */
 #include "../case/case.h"
 #include <stdlib.h>

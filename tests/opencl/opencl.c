@@ -179,7 +179,7 @@ int main(int argc, char **argv) {
   DimValue dims[16];
   int n = 0;
   ClDevice d = { .device = NULL };
-  Backend functions = opencl_backend; /* of CPUs, which other functions call */
+  Backend functions = opencl_backend; /* functions of CPUs, which other functions call */
   functions.kernel = clike_kernel;
   functions.device = NULL;
   Case k = { .path = argv[1], .isa = isa, .dims = dims, .seed = 1, .most = 4e8, .backend = &functions, .run = run, .arg = &d };

@@ -1,6 +1,6 @@
-/* guard.c: runs a bundle with every buffer between two pages that cannot be touched: once all of them end where a page begins,
- * once they begin behind one. Inputs, outputs and the context lie there to the byte; arena and weights are aligned, and what
- * is left behind them up to the page must stay as it is. Outputs of both runs must be the same.
+/* guard.c: runs a bundle with every buffer between two guard pages. In one run all of them end where a page begins, in the other
+ * they begin where a page ends. Inputs, outputs and the context touch the page to the byte. Arena and weights are aligned; the bytes
+ * between them and the page must not change. Outputs of both runs must be the same.
  * usage: guard WEIGHTS */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, whatever standard the flags name */
 #include "net.h"

@@ -1,7 +1,7 @@
 /* sweep.c: windows of every geometry on several machines: Conv, ConvTranspose, pooling and Col2Im in one to three
  * dimensions. Case I of seed S is always the same model; it is written as ONNX and goes the way of all models
- * (tests/case). What it must give is computed here as well, tap by tap from the standard's definition, so that the front end
- * is tested with the rest.
+ * (tests/case). The expected result is computed here, tap by tap from the standard's definition, so the front end is
+ * tested, too.
  *
  *   sweep [--seed=S] [--first=I] [--n=N] [--shard=I/N] [--isa=A,B] [--every=K] [--hard]    N geometries; code runs for each K-th
  *   --hard: NaN and infinities in the first input, compiled with fp32-strict

@@ -1,5 +1,5 @@
-/* model.c: runs the bundle of case.h RUNS times in every way its chunks may be shared, and compares all outputs bit by
- * bit with those of one thread: model WEIGHTS RUNS. Prints nothing when all is well. */
+/* model.c: runs the bundle of case.h RUNS times in every way in which its chunks may be shared. It compares all outputs bit by
+ * bit with those of one thread. Prints nothing when all is well. usage: model WEIGHTS RUNS */
 #include "case.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void backwards(void *self, tgcrt_task *task, void *job, int64_t chunks) {
   for (int64_t i = chunks; i-- > 0;) task(job, i, i + 1);
 }
 
-static void in_pieces(void *self, tgcrt_task *task, void *job, int64_t chunks) { /* of sizes that change */
+static void in_pieces(void *self, tgcrt_task *task, void *job, int64_t chunks) { /* their sizes change */
   unsigned *state = (unsigned *)self;
   for (int64_t i = 0; i < chunks;) {
     *state = *state * 1664525u + 1013904223u;

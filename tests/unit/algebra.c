@@ -1,5 +1,5 @@
-/* algebra.c (unit test): every rule of the index algebra by name, and random expressions whose
- * simplified form must agree with a plain evaluation for all values of their ranges. */
+/* algebra.c (unit test): every rule of the index algebra by name, and random expressions. Their simplified form must agree with a
+ * plain evaluation for all values of their ranges. */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -54,7 +54,7 @@ static void row_decides(void **state) {
   ir_free(p->ir);
 }
 
-/* What --backend and --emit choose from is complete, and each form of a backend has its own word. */
+/* The choices of --backend and --emit are complete, and each form of a backend has its own word. */
 static void rows_are_complete(void **state) {
   (void)state;
   for (const Backend *const *b = backends; *b; b++) {

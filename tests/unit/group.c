@@ -1,6 +1,6 @@
-/* group.c (unit test): kernels that run chunk by chunk. Of addresses, what is said to be independent is so, by looking at all
- * of them. Of graphs, which kernels are grouped; and groups, with their shares in any order, in pieces of memory that
- * hold nothing of use before, compute what the kernels do one after another. */
+/* group.c (unit test): kernels that run chunk by chunk. Addresses that are said to be independent are so, which a look at all of
+ * them shows. It tests which kernels of graphs are grouped. Groups compute what their kernels compute one after another: with
+ * their shares in any order, and in pieces of memory that held other values before. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
@@ -86,7 +86,7 @@ static void rows_of_batches(void **state) {
   "3 = reshape " weight " : [1," depth "," columns "]\n" name "4 = expand " name "3 : [" rows "," depth "," columns "]\n" name     \
   "5 = mul " name "2, " name "4\n" name "6 = reduce " name "5 op=add axes=[1]\n" name " = reshape " name "6 : [" rows "," columns "]\n"
 
-#define DEPTHWISE(name, from, h, w, c) /* of padded channels-last rows; the sum of a window of 3 by 1 along the columns */            \
+#define DEPTHWISE(name, from, h, w, c) /* padded rows, channels last; the sum of a window of 3 by 1 along the columns */               \
   name "1 = window " from " axis=1 stride=1 dilation=1 : [" h "," w "," c ",3]\n" name " = reduce " name "1 op=max axes=[3]\n"
 
 static const struct Case {

@@ -209,7 +209,7 @@ static void assert_agrees(World *w, Ref r, const Tensor *got) {
 }
 
 /* ---- random graphs ---- */
-static void random_dims(World *w, const Node *x, int64_t *dims, int *rank) { /* of as many elements as x */
+static void random_dims(World *w, const Node *x, int64_t *dims, int *rank) { /* with as many elements as x */
   int64_t left = dims_elems(x->dims, x->rank);
   *rank = 0;
   if (!left) {
@@ -312,7 +312,7 @@ static Ref random_op(World *w, Ref r, Ref other) {
     return g_gather(ir, r, g_reshape(ir, index, x->rank, dims), axis);
   }
   case 6: return g_where(ir, g_binary(ir, OP_CMPLT, r, c_int(ir, (DType)x->dt, 1)), r, g_unary(ir, OP_NEG, r));
-  case 7: { /* of five places, one may not be there */
+  case 7: { /* five indices; some may be out of range */
     if (!x->rank) return r;
     int axis = pick(w, x->rank);
     Ref index = g_iota(ir, DT_I64, 5);

@@ -1,10 +1,10 @@
-/* onnx_ops.c: one-node models through onnx_build: shapes of results, and what the user is told when
- * arguments are wrong. A model is a line of text: operator, opset, inputs, then attributes:
+/* onnx_ops.c: one-node models through onnx_build: shapes of results, and messages about wrong arguments. A model is a line of
+ * text: operator (of another domain, ai.onnx.ml.Scaler), opset, inputs, then attributes:
  *   Conv 11 f[1,4,5,5] f[6,2,3,3] group=2 pads=[1,1,1,1] mode='x' alpha=0.5
- * (of another domain, ai.onnx.ml.Scaler). An input f[dims] (f f32, h f16, d f64, i i64, j i32, w u32, c i8, u u8, b bool) is
- * fed at run time, i{1,2} and f{1,2,3,4:2,2} are constants (the latter with a shape), - is left out; >2 asks for two outputs.
- * Expected is the shape of the first result, or a part of the message; after an equals sign the values of the last result,
- * which must then be a constant. */
+ * An input f[dims] is fed at run time. Its letter is the type: f f32, h f16, d f64, i i64, j i32, w u32, c i8, u u8, b bool.
+ * i{1,2} and f{1,2,3,4:2,2} are constants, the latter with a shape. - is an input that is left out. >2 asks for two outputs.
+ * The expected text is the shape of the first result, or a part of the message. After an equals sign stand the values of the
+ * last result, which must then be a constant. */
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/onnx/wire/onnx.h"
 #include <math.h>
@@ -111,7 +111,7 @@ static const Line lines[] = {
   { "LinearAttention 27 f[1,4,6] f[1,4,6] f[1,4,6] q_num_heads=2 kv_num_heads=2 >2", "input 'decay' is left out, but update_rule needs it" },
   { "LinearAttention 27 f[1,4,6] f[1,4,4] f[1,4,4] q_num_heads=3 kv_num_heads=2 update_rule='linear'", "3 heads of queries do not share 2 heads of keys" },
   { "CausalConvWithState 27 f[1,4,6] f[4,2,3]", "the weights are not one row for each of the channels" },
-  /* of com.microsoft and of first opsets */
+  /* operators of com.microsoft and of first opsets */
   { "com.microsoft.MoE 1 f[2,3] f[2,4] f[4,5,3] - f[4,3,5] k=2", "[2,3]" },
   { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} - f{5:1,1,1} activation_type='identity'", "=60" },
   { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} - f{5:1,1,1} activation_type='swiglu' activation_beta=-10.0", "=0" },
@@ -150,7 +150,7 @@ static const Line lines[] = {
   { "com.microsoft.MultiHeadAttention 1 f[2,4,6] f[2,5,6] f[2,5,6] - i[2,5] f[3,4,5] num_heads=2", "the shape of the bias does not broadcast to [2,2,4,5]" },
   { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,0,4] f[2,0,4] f[2,1,6,4] f[2,1,6,4] i[2] i{7} num_heads=2 kv_num_heads=1", "0 keys or values for 2 of 2 sequences" },
   { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,1,4] f[2,1,4] f[2,1,6,4] f[2,1,9,4] i[2] i{7} num_heads=2 kv_num_heads=1", "the past keys and values differ in length" },
-  /* what no builder checks is checked where the graph is made, and is an error of the node */
+  /* the graph's constructors check what builders do not, and the error names the node */
   { "com.microsoft.MatMulBnb4 1 f[2,4] i[8] f[1] K=4 N=4 block_size=16 quant_type=1", "input 1, 'x1', is i64, expected u8" },
   { "com.microsoft.QMoE 1 f[2,4] f[2,4] i[4,8,2] f[4,8] - u[4,4,4] f[4,4] -", "its inputs do not fit together: an operand is u8, expected i64" },
   /* windows */

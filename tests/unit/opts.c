@@ -162,7 +162,7 @@ static const char *with_other_part(Ctx *c, const char *opts, const char *part) {
   return arena_printf(&c->model, "%.*s%s%s", (int)(from - opts), opts, part, opts_end(from, opts + strlen(opts)));
 }
 
-/* What was applied is complete: it reads back, legal, as the same text. */
+/* The text of applied opts is complete: it reads back, legal, as the same text. */
 static void complete_text_reads_back(Plan *p, const NestSchedule *s) {
   const Target *t = p->in->target;
   Opts o;
@@ -425,7 +425,7 @@ static void far_lanes_have_blocks(void **state) {
   }
 }
 
-/* x + places less its mean along the row: store out[i * n + j], of which lanes run along j and the mean does not depend on it */
+/* x + places minus its mean along the row: store out[i * n + j]. Lanes run along j, and the mean does not depend on j */
 static Ref centred(IR *ir, int64_t rows, int64_t n) {
   Ref buf[3], i = range_make(ir, rows, RK_LOOP), j = range_make(ir, n, RK_LOOP), k = range_make(ir, n, RK_LOOP), row = ix_mul(ir, i, n);
   const BufKind kind[] = { BUF_INPUT, BUF_WEIGHT, BUF_OUTPUT };

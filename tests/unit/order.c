@@ -1,6 +1,6 @@
-/* order.c (unit test): the order of nodes is one of structure. It is total, it does not depend on what was made first, and the
- * code of a graph does not either: with all nodes made beforehand, in an order turned upside down; with other numbers of
- * ranges; with the lines of its text in another order. */
+/* order.c (unit test): the order of nodes follows from their structure. It is total, and does not depend on the order in which
+ * nodes were made. Neither does the code of a graph. The test makes all nodes beforehand in reverse order, uses other numbers of
+ * ranges, and changes the order of the text's lines. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
@@ -196,7 +196,7 @@ static void compile(Graph *g, const char *isa, Sb *text) {
     if (p->kernels.p[k].code == (int)k) sb_puts(text, p->kernels.p[k].text);
 }
 
-/* The node of from in to, made with its sources if it is not there. What is walked is small enough to recurse. */
+/* The node of from in to, made with its sources if it is not there. Its expressions are small enough for recursion. */
 static Ref copied(const IR *from, IR *to, Ref r, RefMap *at) {
   const Node *x = node(from, r);
   Ref known = refmap_get(at, r), *src = ARENA_NEW(&to->ctx->model, Ref, x->nsrc + 1u);

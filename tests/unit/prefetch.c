@@ -1,5 +1,5 @@
-/* prefetch.c (unit test): what programs ask for ahead. Every line of weights behind the first panel is asked for before it
- * is loaded, and what is asked for is loaded later or lies behind the weights. */
+/* prefetch.c (unit test): requests of programs for memory ahead. Every line of weights behind the first panel is requested before
+ * it is loaded. Each requested line is loaded later, or lies behind the weights. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
@@ -17,7 +17,7 @@ typedef struct Trace {
   const IR *ir;
   const Refs *prog;
   int64_t range[MAX_RANGE_ID]; /* values, by the ids of ranges */
-  int lines, now;              /* of the weights; events so far */
+  int lines, now;              /* lines of the weights; events so far */
   int loaded[MAX_LINES], last[MAX_LINES], asked[MAX_LINES]; /* events: first and last load, first request; 0: none */
   int behind, requests;        /* requests for what lies behind the weights, and all */
 } Trace;
@@ -96,7 +96,7 @@ static void window(Sb *s, int size, int channels, int maps) {
   sb_puts(s, "p = mul e, we\ny = reduce p op=add axes=[2,3,4]\noutput y\n");
 }
 
-/* What the kernel of a graph asks for; *t is the caller's, since it is large. */
+/* The requests of a graph's kernel; *t is the caller's, because it is large. */
 static void trace(Trace *t, const char *text, const char *isa) {
   Ctx c;
   const char *why;

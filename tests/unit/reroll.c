@@ -1,5 +1,5 @@
-/* reroll.c (unit test): lists of calls as layers and loops leave them, and random ones: which repeats are found, and that
- * every kernel is called with its own buffers. */
+/* reroll.c (unit test): lists of calls as layers and loops leave them, and random ones. It tests which repeats are found, and
+ * that every kernel is called with its own buffers. */
 #include "fixture.h"
 #include "../../compiler/bundle/bundle.h"
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* simplify.c (unit test): every rule of the graph by name, near misses that must stay, and random
- * graphs whose results must keep their bits, with NaN, infinities and both zeros among the inputs. */
+/* simplify.c (unit test): every rule of the graph by name, near misses that must stay, and random graphs. The results of random
+ * graphs must keep their bits, with NaN, infinities and both zeros among the inputs. */
 #include "../../compiler/graph/graph.h"
 #include "../../compiler/interp/interp.h"
 #include <math.h>

@@ -33,7 +33,7 @@ static void features_choose_the_row(void **state) {
     { "x86-64-amx-amx", "x86-64-v4+vnni+bf16" },                   /* a word for several features */
     { "x86-64-amx-amx_int8", "x86-64-v4+vnni+bf16+amx_bf16" },
     { "x86-64-v4-avx512", "x86-64-v3" },                           /* the row whose features are left */
-    { "x86-64-amx+avxvnni-avx512", "x86-64-v3+avxvnni" },          /* what needs it goes, too */
+    { "x86-64-amx+avxvnni-avx512", "x86-64-v3+avxvnni" },          /* features that need it go, too */
     { "x86-64+vnni", "x86-64-v4+vnni" },                           /* and comes */
     { "x86-64-v3-avx2", "x86-64" },
     { "neon+dotprod", "neon+dotprod" },

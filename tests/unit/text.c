@@ -200,7 +200,7 @@ static void scatters_print_as_they_read(void **state) {
            NULL);
 }
 
-/* what a model asks to read is clamped into range, once, unless it is known to fit */
+/* an index of the model is clamped into range once, unless it is known to fit */
 static void indices_stay_in_range(void **state) {
   (void)state;
   fixpoint("x = input f32[4]\ni = input i64[2]\nw = weight i64[2] {3, 0}\na = gather x, i axis=0\nb = gather x, w axis=0\noutput "
@@ -394,8 +394,8 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");
 }
 
-/* No text may end in a bug of tgc or a crash: every prefix, and every byte replaced, of a text that
- * uses all of the grammar. */
+/* No text may end in a bug of tgc or a crash. The texts are every prefix of one that uses all of the grammar, and that text with
+ * each byte replaced. */
 static void broken_text_is_refused_or_read(void **state) {
   (void)state;
   static const char text[] = "tgc 1 graph \"n\"\nx = input f32[2,3] \"x\"\nw = weight f32[3] {1, -2.5, nan:0x7f800001}\na = add "

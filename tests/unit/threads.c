@@ -1,5 +1,5 @@
-/* parallel.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel does, and no two of
- * them write the same byte, or one byte that another reads. */
+/* threads.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel computes. No two of them write the
+ * same byte, and none writes a byte that another reads. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
@@ -38,7 +38,7 @@ typedef struct Memory {
   int64_t n;
 } Memory;
 
-/* Inputs and intermediate values count up, so that none is another's; what a kernel writes starts as `fill`. */
+/* Inputs and intermediate values count up, so all differ; outputs of a kernel start as `fill`. */
 static Memory memory(IR *ir, const Kernel *k, int fill) {
   Memory m = { ARENA_NEW(&ir->ctx->model, void *, ir->bufs.n), (int64_t)ir->bufs.n };
   for (size_t i = 0; i < ir->bufs.n; i++) {

@@ -1,5 +1,5 @@
-/* winograd.c (unit test): contractions found from structure, and sums over windows rewritten in tiles, by all
- * that there are: the same function as before, within the bound that docs/numerics.md states. */
+/* winograd.c (unit test): contractions found from structure, and sums over windows rewritten in all possible tiles. The result
+ * is the same function, within the bound that docs/numerics.md states. */
 #include "../../compiler/graph/winograd.c"
 #include "../../compiler/interp/interp.h"
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static GIO named(const IR *ir, Ref r, const char *name) {
   return io;
 }
 
-/* of a convolution */
+/* The graph of a convolution */
 static Graph graph_of(IR *ir, Ref out) {
   Graph g = { .ir = ir };
   Refs all = { 0 };
@@ -156,7 +156,7 @@ static void the_function_stays(void **state) {
   }
 }
 
-/* What all numbers say of one way: rows of B^T, A^T, G add up to the amplification that the table promises. */
+/* For one tile: the rows of B^T, A^T and G add up to the amplification in the table. */
 static void the_table_is_right(void **state) {
   (void)state;
   for (int t = 4; t <= MAX_TILE; t++)
