@@ -56,7 +56,7 @@ def paragraphs(page):
     part, start, code = [], 0, False
     for number, line in enumerate(page.splitlines() + [""], 1):
         fence = line.lstrip().startswith("```")
-        alone = not line.strip() or fence or code or line.startswith(("|", "#", "<"))
+        alone = not line.strip() or fence or code or line.startswith(("|", "#", "<")) or (not part and line.startswith("    "))
         if part and (alone or re.match(r"\s*([-*]|\d+\.) ", line)):
             yield start, " ".join(part)
             part = []
