@@ -10,6 +10,7 @@
  * and in forms of expressions, but not of helpers:
  *   $0 $1 $2  operands that bind tightly       $a $b $c  the same between commas or brackets
  *   $t $s     the first operand's type and end of names
+ *   $d        the letter of dimension $k: x, y or z
  *   $k $x     a number, decimal and hexadecimal      $q  "const " for memory that is only read      $m  its elements: u8x16 */
 #ifndef TGC_DIALECT_H
 #define TGC_DIALECT_H
@@ -26,14 +27,15 @@ typedef struct Dialect {
   const char *nearest;     /* the function that rounds to a whole number, halves to even ones: "nearbyint" */
   const char *single;      /* what the name of a function of math.h ends in for floats: "f" or "" */
   /* ---- functions ---- */
-  const char *kernel;      /* how a kernel begins: the words before its name */
+  const char *kernel;      /* how a kernel begins: the words before its name. A driver starts blocks of $k threads */
   const char *helper;      /* and a helper */
   const char *global;      /* address space of buffers; "": there is one only */
   const char *restricted;  /* of pointers to memory that no other parameter points to */
   const char *local;       /* of a kernel's own memory */
   const char *loop;        /* $a, $b: where variable $0 of type $T begins and ends. A block follows */
   /* ---- kernels that a driver starts, with many threads each; NULL: there are none ---- */
-  const char *parameter, *pointer; /* buffer $k: its memory and where it begins there; its first element. $0: .restricted or "" */
+  const char *parameter, *pointer; /* buffer $k: its memory and where it begins there; its first element. $0: .restricted or "".
+                            * pointer NULL: the parameter is b$k, the first element's address */
   const char *block, *thread; /* number of the block, of the thread of the block, in dimension $k */
   const char *shared;      /* of memory that the threads of a block share */
   const char *barrier;

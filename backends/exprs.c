@@ -89,6 +89,7 @@ static void put_form(const Render *w, Sb *o, const char *form, const Fill *f) {
     else if (at >= 'a' && at <= 'c') sb_puts(o, f->loose[at - 'a']);
     else if (at == 't') sb_puts(o, dialect_type(w->l, f->from, f->from_lanes, text));
     else if (at == 's') sb_puts(o, type_suffix(f->from, f->from_lanes, text));
+    else if (at == 'd') sb_put(o, &"xyz"[f->number], 1);
     else if (at == 'k') sb_printf(o, "%lld", (long long)f->number);
     else if (at == 'x') sb_printf(o, "%llx", (unsigned long long)f->number);
     else if (at == 'q') sb_puts(o, f->read ? "const " : "");

@@ -15,7 +15,7 @@ static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
     any |= how;
   }
   sb_puts(w->o, any ? ") {\n" : "void) {\n");
-  for (size_t i = 0; i < w->k->bufs.n; i++) {
+  for (size_t i = 0; i < w->k->bufs.n && w->l->pointer; i++) {
     const uint8_t how = use[w->k->bufs.p[i]];
     if (!how) continue;
     sb_puts(w->o, "  ");
@@ -30,8 +30,12 @@ static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
   }
 }
 
-static void put_function(const Plan *p, const Kernel *k, const Target *t, Sb *o) {
+/* The words before a name are a part of what makes functions equal: kernels with equal statements may have other blocks. */
+static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t index, int64_t threads, Sb *o) {
   Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .o = o };
+  put_numbered(&w, o, w.l->kernel, threads);
+  if (index) sb_printf(o, "k%c_%zu(", KERNEL_NUMBER, index);
+  else sb_printf(o, "k%c(", KERNEL_NUMBER);
   uint8_t *use = buffer_uses(p->ir, k->prog.p, k->prog.n);
   put_head(&w, use, k->may_alias);
   if (target_has_threads(t)) find_places(&w);
@@ -44,16 +48,13 @@ static void put_function(const Plan *p, const Kernel *k, const Target *t, Sb *o)
 
 void clike_launches(const Plan *p, int index, const Target *t, Sb *o) {
   const Kernel *k = &p->kernels.p[index];
-  const char *head = p->in->backend->dialect->kernel;
   Launches launches = { 0 };
   kernel_launches(p, k, &launches);
   if (!launches.n) VEC_PUSH(&launches, ((Launch){ .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } })); /* nothing to do */
   for (size_t i = 0; i < launches.n; i++) {
     Kernel own = *k;
     own.prog = launches.p[i].prog;
-    if (i) sb_printf(o, "%sk%c_%zu(", head, KERNEL_NUMBER, i);
-    else sb_printf(o, "%sk%d(", head, index);
-    put_function(p, &own, t, o);
+    put_function(p, &own, t, i, launch_threads(&launches.p[i]), o);
   }
   launches_free(&launches);
 }

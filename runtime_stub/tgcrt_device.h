@@ -1,5 +1,6 @@
 /* tgcrt_device.h: what bundles share whose kernels run on a device: how a caller names the device, and the tables that
- * describe a model to the runtime. C99, usable from C++. Several such bundles in one program need one tgcrt_opencl.c. */
+ * describe a model to the runtime. C99, usable from C++. Several such bundles in one program need one tgcrt_opencl.c, and one
+ * tgcrt_cuda.c. */
 #ifndef TGCRT_DEVICE_H
 #define TGCRT_DEVICE_H
 #include "tgcrt.h"
@@ -16,7 +17,8 @@ typedef struct tgcrt_device {
    * else the first device. */
   const char *name;
   /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: own ones. A
-   * queue brings its context and its device, a context its first device. Then the name is not looked at. */
+   * queue brings its context and its device, a context its first device. Then the name is not looked at.
+   * CUDA: the caller's CUcontext, and its CUstream as the queue; NULL: the device's primary context, and a stream of its own. */
   void *context, *device, *queue;
   const char *cache; /* path of a file that keeps the built kernels, valid until NAME_init; NULL: each NAME_init builds them */
   /* Is told why a function fails, and what the driver's compiler says; NULL: nobody hears. */
@@ -66,11 +68,19 @@ typedef struct tgcrt_place { /* of one buffer of a launch */
   uint64_t at;     /* bytes, from the beginning of that memory */
 } tgcrt_place;
 
-/* A kernel has two parameters for each of its buffers: the memory, and bytes from its beginning on (OpenCL: ulong). */
+/* A kernel of OpenCL has two parameters for each of its buffers: the memory, and bytes from its beginning on (ulong). One of CUDA
+ * has one parameter: the address where the buffer begins, 64 bits. */
 typedef struct tgcrt_launch {
   uint32_t function, first, n; /* a number of functions[]; its buffers are places[first] to places[first + n - 1] */
   uint32_t grid[3], block[3];  /* blocks, and threads of a block; none of them is 0 */
 } tgcrt_launch;
+
+enum { TGCRT_IMAGE_CUBIN = 1, TGCRT_IMAGE_PTX = 2, TGCRT_IMAGE_FATBIN = 3 };
+typedef struct tgcrt_image {   /* the kernels, compiled */
+  uint32_t kind, arch;         /* TGCRT_IMAGE_; 90: compute capability 9.0; of PTX and of a fatbin the least */
+  const unsigned char *bytes;  /* PTX ends in a NUL, which n does not count */
+  size_t n;                    /* 0: not known, the image says it itself */
+} tgcrt_image;
 
 typedef struct tgcrt_net {
   const char *variable;          /* of the environment: "NET_DEVICE" */
@@ -92,6 +102,8 @@ typedef struct tgcrt_net {
   uint32_t needs;                /* TGCRT_NEEDS_ */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* of the launch that has most of it */
+  const tgcrt_image *images;     /* CUDA: what to choose from; the text is not there then */
+  size_t nimages;
 } tgcrt_net;
 
 /* ---- OpenCL 1.2: tgcrt_opencl.c. It opens the driver's library when it is called; programs link nothing for it. ---- */
@@ -116,6 +128,24 @@ int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value)
 int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
 int tgcrt_opencl_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
+
+/* ---- CUDA: tgcrt_cuda.c. It opens the driver's library when it is called; programs link nothing for it. ---- */
+
+int tgcrt_cuda_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
+#define TGCRT_CUDA_BYTES(launches, inputs, outputs, states) \
+  ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
+int tgcrt_cuda_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
+int tgcrt_cuda_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+int tgcrt_cuda_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
+int tgcrt_cuda_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
+int tgcrt_cuda_sync(const tgcrt_net *net, void *m, int64_t ms);
+int tgcrt_cuda_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
+int tgcrt_cuda_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or failed */
+int tgcrt_cuda_state_reset(const tgcrt_net *net, void *m);
+int tgcrt_cuda_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
+int tgcrt_cuda_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
+int tgcrt_cuda_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
+int tgcrt_cuda_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@ uint32_t kernel_signature(const Plan *p, size_t k) {
   Sb s = { 0 };
   if (kn->head) return kn->signature;
   p->in->backend->kernel(p, (int)k, p->in->target, &s);
-  const size_t at = (size_t)(strchr(s.p, '(') - s.p);
+  const size_t at = p->in->backend->device ? 0 : (size_t)(strchr(s.p, '(') - s.p);
   kn->signature = intern(p->ir->ctx, s.p + at, s.n - at);
   kn->head = arena_str(&p->ir->ctx->model, s.p, at);
   sb_free(&s);
@@ -26,7 +26,7 @@ void kernel_launches(const Plan *p, const Kernel *k, Launches *out) {
   VEC_PUSH(out, tasks);
 }
 
-/* Functions of a device's kernel are several, named after the first of them. */
+/* Functions of a device's kernel are several. Their names have a mark where the kernel's number belongs. */
 static const char *numbered(Ctx *c, const char *text, int number) {
   Sb s = { 0 };
   for (const char *at; (at = strchr(text, KERNEL_NUMBER)); text = at + 1) {

@@ -65,7 +65,7 @@ typedef struct Backend {
   /* op has a form for so many lanes: what has none is taken apart (legalize.c). d: the result's type */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
   /* one kernel as source text: a function whose name is k and the kernel's number, up to the first '('. Kernels whose texts are
-   * equal from there on share one function */
+   * equal from there on share one function. With a device: functions whose names have KERNEL_NUMBER in the number's place */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers the kernels need, once */
   /* ---- what it can do in this process; NULL: it cannot ---- */

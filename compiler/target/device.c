@@ -28,6 +28,15 @@ static const Device opencl_cpu = {
   .max_args = 64,
 };
 
+/* GPUs of NVIDIA by compute capability. Limits are those of the CUDA C++ Programming Guide, "Compute Capabilities": warps of 32,
+ * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units are the
+ * multiprocessors of the one GPU named, by its datasheet. Half of the threads that a multiprocessor holds fill it. */
+#define CUDA(multiprocessors, half) \
+  { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
+    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .shared_is_fast = true }
+static const Device cuda_sm_75 = CUDA(40, 512), cuda_sm_80 = CUDA(108, 1024), cuda_sm_86 = CUDA(72, 768),
+                    cuda_sm_89 = CUDA(128, 768), cuda_sm_90 = CUDA(132, 1024);
+
 #define DEVICE(name, device, where) \
   { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \
     .cflags = "", .triple = "", .llvm = "", .source = where, .dev = &(device) }
@@ -35,6 +44,11 @@ const Target device_targets[] = {
   DEVICE("opencl", opencl, "OpenCL 1.2: the least of a GPU"),
   DEVICE("opencl-cached", opencl_cached, "assumed: a GPU without fast shared memory"),
   DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
+  DEVICE("cuda-sm_75", cuda_sm_75, "NVIDIA's datasheet of T4"),
+  DEVICE("cuda-sm_80", cuda_sm_80, "NVIDIA's datasheet of A100"),
+  DEVICE("cuda-sm_86", cuda_sm_86, "NVIDIA's datasheet of A10"),
+  DEVICE("cuda-sm_89", cuda_sm_89, "NVIDIA's datasheet of RTX 4090"),
+  DEVICE("cuda-sm_90", cuda_sm_90, "NVIDIA's datasheet of H100 SXM"),
   /* vectors of 32 bytes: a driver's compiler makes two of them where the CPU has narrower ones */
   { .isa = "opencl-cpu", .arch = ARCH_ANY, .fma = true, .vector_bytes = 32, .vector_regs = 16, .l1_bytes = 32768,
     .l2_bytes = 524288, .cores = 1, .cflags = "", .triple = "", .llvm = "", .source = "assumed: a CPU with 256-bit vectors",

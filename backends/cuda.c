@@ -1,0 +1,79 @@
+/* cuda.c: the backend for CUDA C++, in what NVRTC takes without a header. Kernels are compiled for architectures of NVIDIA's GPUs
+ * where the model is compiled; the rest of a bundle is C for the host. */
+#include "../runtime_stub/tgcrt_device.h"
+#include "dialect.h"
+
+/* What CUDA spells in its own way. There are no vectors: a thread of such a machine has none. Halves and bfloat16 are integers, as
+ * in C, because their types need headers. */
+static const Dialect dialect = {
+  .type = { [DT_BOOL] = "unsigned char", [DT_I8] = "signed char", [DT_U8] = "unsigned char", [DT_I16] = "short",
+            [DT_U16] = "unsigned short", [DT_I32] = "int", [DT_U32] = "unsigned", [DT_I64] = "long long",
+            [DT_U64] = "unsigned long long", [DT_F16] = "unsigned short", [DT_BF16] = "unsigned short", [DT_F32] = "float",
+            [DT_F64] = "double" },
+  .truth = "int",
+  .i64 = "$aLL", .u64 = "$aULL", .least32 = "INT32_MIN", .least64 = "INT64_MIN", .nearest = "rint", .single = "f",
+  .kernel = "extern \"C\" __global__ void __launch_bounds__($k) ", .helper = "static __device__ __forceinline__ ", .global = "",
+  .restricted = "__restrict__ ", .local = "", .loop = "for ($T $0 = $a; $0 < $b; $0++)",
+  .parameter = "$q$E *$0b$k", .block = "blockIdx.$d", .thread = "threadIdx.$d", .shared = "__shared__ ",
+  .barrier = "__syncthreads()",
+  .more =
+      "@text INT32_M INT64_M\n#define INT32_MAX 2147483647\n#define INT32_MIN (-INT32_MAX - 1)\n"
+      "#define INT64_MAX 9223372036854775807LL\n#define INT64_MIN (-INT64_MAX - 1)\n"
+      "@text UINT32_MAX UINT64_MAX\n#define UINT32_MAX 4294967295u\n#define UINT64_MAX 18446744073709551615ULL\n"
+      "@text NAN INFINITY\n#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
+      "@scalar bits\n$I tgc_bits_$S($T a) { union { $T x; $I bits; } u; u.x = a; return u.bits; }\n"
+      "@scalar float\n$F tgc_float_$S($T a) { union { $T bits; $F x; } u; u.bits = a; return u.x; }\n",
+};
+
+static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
+  return lanes == 1 && op != OP_DOT && op != OP_SCALB && c_backend.supports(t, op, d, from, lanes);
+}
+
+static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t states) {
+  return TGCRT_CUDA_BYTES(launches, inputs, outputs, states);
+}
+
+/* clang-format off */
+static const CodeForm forms[] = {
+  { "cu", EMIT_TEXT, "%.cu",
+    "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
+    "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
+    "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_cuda.c\n",
+    "$(B)/%.o $(B)/tgcrt_cuda.o ", "rm -f $@", "", "%.c tgcrt_cuda.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
+  { .word = NULL },
+};
+/* clang-format on */
+
+static const FileRow files[] = {
+  { FILE_TEMPLATE, "net.h.in", "%.h" },
+  { FILE_CODE, NULL, NULL },
+  { FILE_TEMPLATE, "device.c.in", "%.c" },
+  { FILE_WEIGHTS, NULL, NULL },
+  { FILE_COPIED, "tgcrt.h", NULL },
+  { FILE_COPIED, "tgcrt_device.h", NULL },
+  { FILE_COPIED, "tgcrt.c", NULL },
+  { FILE_COPIED, "tgcrt_pool.c", NULL },
+  { FILE_COPIED, "tgcrt_cuda.c", NULL },
+  { FILE_TEMPLATE, "main.c.in", "main.c" },
+  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
+  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
+  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
+  { FILE_END, NULL, NULL },
+};
+
+const Backend cuda_backend = { .name = "cuda",
+                               .gloss = "CUDA C++, and C for the host",
+                               .comment = { "/* ", " */" },
+                               .model = "net.cu.in",
+                               .forms = forms,
+                               .makes = EMIT_TEXT,
+                               .files = files,
+                               .isa = "cuda-sm_80",
+                               .device = "cuda",
+                               .types = "f64 and i64 native; f16 and bf16 stored, computed in f32; float8 refused",
+                               .handle = "CUdeviceptr",
+                               .host_bytes = host_bytes,
+                               .dialect = &dialect,
+                               .supports = supports,
+                               .kernel = clike_launches,
+                               .prelude = clike_prelude };
