@@ -59,6 +59,16 @@ static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
   return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
 }
 
+static void pragmas(const Target *t, uint32_t needs, Sb *o) {
+  if (needs & TGCRT_NEEDS_F64) sb_puts(o, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (t->in_order) sb_puts(o, "#pragma OPENCL FP_CONTRACT OFF\n");
+}
+
+static void options(const Target *t, bool keep_denormals, Sb *o) {
+  sb_printf(o, "-cl-std=CL1.2%s%s", t->in_order ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+            keep_denormals ? "" : " -cl-denorms-are-zero");
+}
+
 static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t states) {
   return TGCRT_OPENCL_BYTES(launches, inputs, outputs, states);
 }
@@ -104,6 +114,8 @@ const Backend opencl_backend = { .name = "opencl",
                                           "computed in f32; float8 refused",
                                  .handle = "cl_mem",
                                  .host_bytes = host_bytes,
+                                 .pragmas = pragmas,
+                                 .options = options,
                                  .dialect = &dialect,
                                  .supports = supports,
                                  .kernel = clike_launches,

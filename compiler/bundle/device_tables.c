@@ -121,9 +121,9 @@ const char *device_functions(Ctx *c, const DeviceTables *t) {
 
 /* Arithmetic as --precision and --denormals ask for it */
 const char *device_options(const Plan *p, bool keep_denormals) {
-  return arena_printf(&p->ir->ctx->model, "-cl-std=CL1.2%s%s",
-                      p->in->target->in_order ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-                      keep_denormals ? "" : " -cl-denorms-are-zero");
+  Sb s = { 0 };
+  if (p->in->backend->options) p->in->backend->options(p->in->target, keep_denormals, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
 }
 
 const char *string_literals(Ctx *c, const char *text) {

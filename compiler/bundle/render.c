@@ -331,8 +331,7 @@ static const char *needs_word(const Rendering *r) { return r->device.needs & TGC
 static const char *source_word(const Rendering *r) { return string_literals(r->p->ir->ctx, (const char *)r->code.p); }
 static const char *pragmas_word(const Rendering *r) {
   Sb s = { 0 };
-  if (r->device.needs & TGCRT_NEEDS_F64) sb_puts(&s, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  if (r->p->in->target->in_order) sb_puts(&s, "#pragma OPENCL FP_CONTRACT OFF\n");
+  if (r->o->backend->pragmas) r->o->backend->pragmas(r->p->in->target, r->device.needs, &s);
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 static const char *bytes_list(const Rendering *r, const GIO *v, size_t n) {

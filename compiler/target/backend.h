@@ -58,6 +58,9 @@ typedef struct Backend {
   const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* memory of a context on the host */
+  /* lines before the kernels, and options of the driver's compiler; NULL: there are none. needs: TGCRT_NEEDS_ */
+  void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
+  void (*options)(const Target *t, bool keep_denormals, Sb *out);
   bool is_c;               /* its text is C: where a compiler is wanted, for the tuner's candidates, it is the C compiler */
   bool schedules;          /* what makes its code orders instructions for one CPU, if it is named: --cpu */
   /* ---- what it can say ---- */
