@@ -70,7 +70,7 @@ static int find(Ctx *c, const Backend *b, Place *p, const char **why) {
   Target host = { 0 };
   uname(&u);
   host_sizes(&host);
-  const char *more = getenv("TGC_CFLAGS"), *maker = b->is_c ? compiler_version(c, &code, why) : b->version(c);
+  const char *more = getenv("TGC_CFLAGS"), *maker = b->is_c ? compiler_version(c, &code, why) : b->version ? b->version(c) : NULL;
   if (!maker) return code;
   p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu_name(c),
                          host_features(), host.l1_bytes, host.l2_bytes, host.l3_bytes, maker, TGC_VERSION,
