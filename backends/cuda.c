@@ -2,6 +2,7 @@
  * where the model is compiled; the rest of a bundle is C for the host. */
 #include "../runtime_stub/tgcrt_device.h"
 #include "dialect.h"
+#include "nvrtc.h"
 
 /* What CUDA spells in its own way. There are no vectors: a thread of such a machine has none. Halves and bfloat16 are integers, as
  * in C, because their types need headers. */
@@ -33,13 +34,37 @@ static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t 
   return TGCRT_CUDA_BYTES(launches, inputs, outputs, states);
 }
 
+/* Of nvcc, where the bundle goes: code for each architecture, and PTX of the least */
+static const char *flags(Ctx *c, const ImageOrder *order) {
+  const Archs a = cuda_archs(c, order);
+  Sb s = { 0 };
+  if (order->emit != EMIT_TEXT) return "";
+  cuda_arithmetic(order->target, order->keep_denormals, &s);
+  sb_printf(&s, " -gencode=arch=compute_%d,code=compute_%d", a.arch[0], a.arch[0]);
+  for (int i = 0; i < a.n; i++) sb_printf(&s, " -gencode=arch=compute_%d,code=sm_%d", a.arch[i], a.arch[i]);
+  return sb_keep(&s, &c->model);
+}
+
 /* clang-format off */
+#define OBJECTS \
+  "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \
+  "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \
+  "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_cuda.c\n"
+#define IMAGES(from) "$(B)/%_images.o: %_images.S " from "\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -I$(B) -c -o $@ %_images.S\n"
+#define PARTS "$(B)/%.o $(B)/tgcrt_cuda.o $(B)/%_images.o ", "rm -f $@", "", "%.c %_images.S tgcrt_cuda.c ", "COMPILE_FLAGS \"\"", \
+              " ${CMAKE_DL_LIBS}"
+#define MADE(word, emit, from) { word, emit, "%.cu", OBJECTS IMAGES(from), PARTS, "" }
 static const CodeForm forms[] = {
   { "cu", EMIT_TEXT, "%.cu",
-    "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
-    "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
-    "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_cuda.c\n",
-    "$(B)/%.o $(B)/tgcrt_cuda.o ", "rm -f $@", "", "%.c tgcrt_cuda.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
+    OBJECTS "NVCC ?= nvcc\n$(B)/%.fatbin: %.cu\n\t@mkdir -p $(B)\n\t$(NVCC) $(NETFLAGS) -fatbin -o $@ %.cu\n" IMAGES("$(B)/%.fatbin"),
+    PARTS,
+    "find_program(NVCC nvcc PATHS /usr/local/cuda/bin)\nseparate_arguments(FLAGS UNIX_COMMAND \"${NETFLAGS}\")\n"
+    "add_custom_command(OUTPUT %.fatbin COMMAND ${NVCC} ${FLAGS} -fatbin -o %.fatbin ${CMAKE_CURRENT_SOURCE_DIR}/%.cu DEPENDS %.cu)\n"
+    "set_source_files_properties(%_images.S PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/%.fatbin\n"
+    "  COMPILE_FLAGS -I${CMAKE_CURRENT_BINARY_DIR})" },
+  MADE("ptx", EMIT_ASM, "$(wildcard %_sm_*)"),
+  MADE("cubin", EMIT_OBJ, "$(wildcard %_sm_*)"),
+  MADE("fatbin", EMIT_LIB, "$(wildcard %.fatbin %_sm_*)"),
   { .word = NULL },
 };
 /* clang-format on */
@@ -47,6 +72,7 @@ static const CodeForm forms[] = {
 static const FileRow files[] = {
   { FILE_TEMPLATE, "net.h.in", "%.h" },
   { FILE_CODE, NULL, NULL },
+  { FILE_IMAGES, NULL, NULL },
   { FILE_TEMPLATE, "device.c.in", "%.c" },
   { FILE_WEIGHTS, NULL, NULL },
   { FILE_COPIED, "tgcrt.h", NULL },
@@ -66,13 +92,16 @@ const Backend cuda_backend = { .name = "cuda",
                                .comment = { "/* ", " */" },
                                .model = "net.cu.in",
                                .forms = forms,
-                               .makes = EMIT_TEXT,
+                               .makes = EMIT_LIB,
                                .files = files,
                                .isa = "cuda-sm_80",
                                .device = "cuda",
                                .types = "f64 and i64 native; f16 and bf16 stored, computed in f32; float8 refused",
                                .handle = "CUdeviceptr",
+                               .images = cuda_images,
+                               .flags = flags,
                                .host_bytes = host_bytes,
+                               .options = cuda_arithmetic,
                                .dialect = &dialect,
                                .supports = supports,
                                .kernel = clike_launches,

@@ -35,7 +35,7 @@ typedef struct Options {       /* zero, false and NULL: not given */
   uint64_t given[2];           /* a bit for each row of options.h */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *device, *emit, *name, *embed, *precision, *weights, *denormals, *groups;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *start_after, *trace;
@@ -217,6 +217,9 @@ int example_run(Ctx *c, const Options *o, const char *scratch, const char *emula
 /* A shared library of an object; arg: Linking. Fails with EX_MISSING without a linker. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
+
+/* Compiling.run: arg is a Linking. What refuses the text gives EX_BUG. */
+int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
 
 /* ---- toolchain.c: what builds for a machine, and what is installed of it ---- */
 /* Compilers for an architecture, besides clang, which builds for all; and what of it QEMU 7.2 plays. bare:

@@ -33,6 +33,8 @@ OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "RvBp",
        "the device that a bundle of --backend=opencl runs on: its number, as tgc devices lists it, or a part of its name")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",
        "the code of the bundle: c; by LLVM ir, asm, obj, lib, so; or cl for OpenCL (c; with --backend=llvm obj); so needs a linker")
+OPTION( 0,  "arch",           "LIST",       TEXT,  archs,          "crvbp",
+       "architectures that --backend=cuda compiles for: sm_75,sm_90 (that of --isa)")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",
        "put the weights into the program: incbin (assembler, the default) or c (an array; slow beyond some 10 MB)")
 OPTION( 0,  "no-cpu-check",   0,           FLAG,  no_cpu_check,   "c",

@@ -153,6 +153,18 @@ Bytes link_shared(Ctx *c, void *arg, Bytes object) {
   return file_read(c, link_files(c, l->o, in, l->soname, l->scratch), (size_t)1 << 40);
 }
 
+int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why) {
+  const Linking *l = arg;
+  const char *in = arena_printf(&c->model, "%s/text", l->scratch), *out = arena_printf(&c->model, "%s/made", l->scratch);
+  Texts words = { 0 };
+  file_put(c, in, text.p, text.n);
+  for (; *argv; argv++) VEC_PUSH(&words, !strcmp(*argv, "<") ? in : !strcmp(*argv, ">") ? out : *argv);
+  const int code = run_tool(c, l->o, l->scratch, (Tool){ .what = "compiler", .variable = "TGC_CLANG", .makes = out }, &words, why);
+  VEC_FREE(&words);
+  if (!code) *made = file_read(c, out, (size_t)1 << 40);
+  return code;
+}
+
 /* What a library, or the example, is made of, without the runtime: arguments for the compiler. */
 static void add_sources(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Texts *more) {
   VEC_PUSH(more, arena_printf(&c->model, "-I%s", dir));
@@ -202,11 +214,11 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
-  bundle_render(
-      p,
-      &(BundleOptions){
-          .backend = p->in->backend, .name = "net", .emit = p->in->backend->makes, .keep_denormals = keeps_denormals(o) },
-      &b);
+  Linking tools = { o, scratch, NULL };
+  bundle_render(p,
+                &(BundleOptions){ .backend = p->in->backend, .name = "net", .emit = p->in->backend->makes,
+                                  .archs = o->archs, .compiler = { compile_text, &tools }, .keep_denormals = keeps_denormals(o) },
+                &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;

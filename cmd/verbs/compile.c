@@ -86,14 +86,17 @@ int verb_compile(Ctx *c, const Options *given) {
                   .emit = emit,
                   .link = link_shared,
                   .link_arg = &linking,
+                  .archs = o->archs,
+                  .compiler = { compile_text, &linking },
                   .no_cpu_check = o->no_cpu_check,
                   .keep_denormals = keeps_denormals(o),
                   .test_in = in,
                   .test_out = out,
                   .errors = errors } };
-  if (emit == EMIT_SO) linking.scratch = scratch_new(c);
+  const bool tools = emit == EMIT_SO || (emit != EMIT_TEXT && p->in->backend->images);
+  if (tools) linking.scratch = scratch_new(c);
   int code = ctx_try(c, write_bundle, &w);
-  if (emit == EMIT_SO) scratch_remove(linking.scratch);
+  if (tools) scratch_remove(linking.scratch);
   if (code) fail_silent(c, code);
   feed_free(&feed);
   if (inexact && !o->quiet) error_print(p, errors);

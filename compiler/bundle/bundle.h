@@ -25,6 +25,8 @@ typedef struct BundleOptions {
   Emit emit;               /* what of the code */
   Bytes (*link)(Ctx *c, void *arg, Bytes object); /* EMIT_SO: a shared library of an object */
   void *link_arg;
+  const char *archs;       /* of --arch, for images; NULL: the machine's own */
+  Compiling compiler;      /* for images, where the backend has no library for it; .run NULL: there is none */
   bool no_cpu_check;       /* net_init trusts that the CPU has what the code uses */
   bool keep_denormals;     /* leave the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* --self-test: one for each input and output; NULL: none */
@@ -100,6 +102,7 @@ const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 /* ---- code.c ---- */
 const CodeForm *code_form(const BundleOptions *o); /* a row of the backend's */
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* with the name for each % */
+ImageOrder code_order(const Plan *p, const BundleOptions *o, Bytes text);
 const char *code_file(Ctx *c, const BundleOptions *o); /* that holds the kernels: "net.c" */
 /* the model's text, or what its backend and the linker make of it */
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words);
@@ -113,6 +116,7 @@ typedef struct DeviceTables { /* rows of tgcrt_device.h */
   int64_t block, shared_bytes; /* threads of a block, its memory: at most */
   int64_t bytes;           /* of the device's memory that a context takes: values, weights, inputs, outputs */
 } DeviceTables;
+const char *device_function(Ctx *c, int code, size_t launch); /* the name of a launch's function */
 DeviceTables device_tables(const Plan *p);
 void device_tables_free(DeviceTables *t);
 const char *device_launches(Ctx *c, const DeviceTables *t); /* as rows of C; texts live in the model's arena */
@@ -133,6 +137,7 @@ struct Rendering {         /* what the texts of a bundle are made from */
   Repeats repeats;       /* calls of base that repeat */
   bool groups;             /* some kernels run chunk by chunk together */
   DeviceTables device;     /* of a device's bundle */
+  Images images;           /* of the code */
   Bytes code;              /* the file of code, for words of the files behind it */
 };
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */

@@ -20,6 +20,10 @@ const CodeForm *code_form(const BundleOptions *o) {
 
 const char *code_file(Ctx *c, const BundleOptions *o) { return code_named(c, code_form(o)->file, o->name); }
 
+ImageOrder code_order(const Plan *p, const BundleOptions *o, Bytes text) {
+  return (ImageOrder){ p->in->target, code_file(p->ir->ctx, o), text, o->emit, o->archs, o->keep_denormals, o->compiler };
+}
+
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   Ctx *c = p->ir->ctx;
   Sb s = { 0 };
@@ -31,7 +35,7 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
     code.weights = p->weights.p;
     code.weight_bytes = (size_t)p->weights.bytes;
   }
-  if (o->emit == EMIT_TEXT) return (Bytes){ (const uint8_t *)code.text, code.n };
+  if (o->emit == EMIT_TEXT || o->backend->images) return (Bytes){ (const uint8_t *)code.text, code.n };
   c->file = NULL; /* what goes wrong from here on is not the model's */
   Bytes object = o->backend->build(c, p->in->target, &code, o->emit == EMIT_ASM);
   if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);

@@ -14,12 +14,15 @@ typedef struct Tables {
   VEC(Function) functions;
 } Tables;
 
+const char *device_function(Ctx *c, int code, size_t launch) {
+  return launch ? arena_printf(&c->model, "k%d_%zu", code, launch) : arena_printf(&c->model, "k%d", code);
+}
+
 static uint32_t function_number(const Plan *p, Tables *t, int code, size_t index) {
-  Arena *m = &p->ir->ctx->model;
   for (size_t i = 0; i < t->functions.n; i++)
     if (t->functions.p[i].code == code && t->functions.p[i].index == index) return (uint32_t)i;
   VEC_PUSH(&t->functions, ((Function){ code, index }));
-  VEC_PUSH(&t->out->functions, index ? arena_printf(m, "k%d_%zu", code, index) : arena_printf(m, "k%d", code));
+  VEC_PUSH(&t->out->functions, device_function(p->ir->ctx, code, index));
   return (uint32_t)t->functions.n - 1;
 }
 

@@ -118,24 +118,39 @@ static json_t *extents_json(const int64_t *v) {
   return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
 }
 
+/* What a launch's function takes on each architecture that it was compiled for; NULL: nothing is known */
+static json_t *uses_json(const Plan *p, const Images *images, int code, size_t launch) {
+  const char *function = device_function(p->ir->ctx, code, launch);
+  json_t *j = NULL;
+  for (size_t i = 0; images && i < images->uses.n; i++) {
+    const FunctionUse *u = &images->uses.p[i];
+    if (strcmp(u->function, function)) continue;
+    if (!j) j = json_object();
+    json_object_set_new(j, arena_printf(&p->ir->ctx->model, "sm_%u", u->arch),
+                        json_pack("{s:I, s:I, s:I}", "registers", (json_int_t)u->registers, "local_bytes",
+                                  (json_int_t)u->local_bytes, "shared_bytes", (json_int_t)u->shared_bytes));
+  }
+  return j;
+}
+
 /* Blocks and threads of each launch; NULL: the kernel runs on the CPU */
-static json_t *launches_json(const Plan *p, const Kernel *x) {
+static json_t *launches_json(const Plan *p, const Kernel *x, const Images *images) {
   Launches launches = { 0 };
   if (!p->in->target->dev) return NULL;
   json_t *j = json_array();
   kernel_launches(p, x, &launches);
   for (size_t i = 0; i < launches.n; i++)
-    json_array_append_new(j, json_pack("{s:o, s:o, s:I}", "grid", extents_json(launches.p[i].grid), "block",
+    json_array_append_new(j, json_pack("{s:o, s:o, s:I, s:o*}", "grid", extents_json(launches.p[i].grid), "block",
                                        extents_json(launches.p[i].block), "shared_bytes",
-                                       (json_int_t)launches.p[i].shared_bytes));
+                                       (json_int_t)launches.p[i].shared_bytes, "uses", uses_json(p, images, x->code, i)));
   launches_free(&launches);
   return j;
 }
 
-static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from) {
+static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from, const Images *images) {
   json_t *nodes = json_array();
   for (int i = 0; i < from->n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from->origin[i]].text));
-  return json_pack("{s:o, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x), "schedule",
+  return json_pack("{s:o, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x, images), "schedule",
                    json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x), "flops", (json_int_t)x->flops,
                    "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written);
 }
@@ -143,14 +158,14 @@ static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *
 json_t *json_kernels(const Plan *p) {
   const KernelOrigins *from = kernel_origins(p);
   json_t *j = json_array();
-  for (size_t k = 0; k < p->kernels.n; k++) json_array_append_new(j, kernel_json(p, &p->kernels.p[k], &from[k]));
+  for (size_t k = 0; k < p->kernels.n; k++) json_array_append_new(j, kernel_json(p, &p->kernels.p[k], &from[k], NULL));
   return j;
 }
 
-static void put_kernels(Sb *o, const Plan *p) {
+static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   const KernelOrigins *from = kernel_origins(p);
   put_key(o, "kernels");
-  for (size_t k = 0; k < p->kernels.n; k++) put_element(o, (int)k, kernel_json(p, &p->kernels.p[k], &from[k]));
+  for (size_t k = 0; k < p->kernels.n; k++) put_element(o, (int)k, kernel_json(p, &p->kernels.p[k], &from[k], images));
   put_list_end(o, (int)p->kernels.n);
 }
 
@@ -267,13 +282,23 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
   return j;
 }
 
+static json_t *images_json(const Rendering *r) { /* NULL: the driver compiles the text */
+  static const char *const kind[] = { [TGCRT_IMAGE_CUBIN] = "cubin", [TGCRT_IMAGE_PTX] = "ptx", [TGCRT_IMAGE_FATBIN] = "fatbin" };
+  if (!r->o->backend->images) return NULL;
+  json_t *list = json_array();
+  for (size_t i = 0; i < r->images.list.n; i++)
+    json_array_append_new(list, json_pack("{s:o, s:s, s:i}", "file", json_sprintf("%s%s", r->o->name, r->images.list.p[i].end),
+                                          "kind", kind[r->images.list.p[i].kind], "arch", (int)r->images.list.p[i].arch));
+  return list;
+}
+
 /* The needs of a device's bundle, and the number of its launches; NULL: the code runs on the CPU. */
 static json_t *device_json(const Rendering *r) {
   const DeviceTables *t = &r->device;
   if (!r->o->backend->device) return NULL;
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b}", "interface", r->o->backend->device, "bytes", (json_int_t)t->bytes,
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:s*, s:o*}", "interface", r->o->backend->device, "bytes", (json_int_t)t->bytes,
                    "launches", (json_int_t)t->launches.n, "threads", (json_int_t)t->block, "shared_bytes",
-                   (json_int_t)t->shared_bytes, "f64", (int)(t->needs & TGCRT_NEEDS_F64));
+                   (json_int_t)t->shared_bytes, "f64", (int)(t->needs & TGCRT_NEEDS_F64), "compiler", r->images.maker, "images", images_json(r));
 }
 
 void bundle_manifest(const Rendering *r, Bundle *b) {
@@ -291,7 +316,7 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   put_member(&out, "generator", json_string("tgc"));
   put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input");
   put_member(&out, "interface", json_string(r->interface));
-  put_kernels(&out, p);
+  put_kernels(&out, p, &r->images);
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
   put_member(&out, "options", options_json(p, o));

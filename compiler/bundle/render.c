@@ -263,6 +263,20 @@ static void add_weights(const Rendering *r, const WordSet *words, const char *so
   if (r->o->weights == WEIGHTS_INCBIN) add_file(c, b, source, words, "weights.S.in");
 }
 
+/* The compiled kernels, and an assembler file that puts them into the program. An image that the bundle's own build makes is no
+ * file of the bundle. */
+static void add_images(Rendering *r, const WordSet *words, Bundle *b) {
+  Ctx *c = r->p->ir->ctx;
+  const ImageOrder order = code_order(r->p, r->o, r->code);
+  r->o->backend->images(c, &order, &r->images);
+  for (size_t i = 0; i < r->images.list.n; i++) {
+    const Bytes bytes = r->images.list.p[i].bytes;
+    const char *name = arena_printf(&c->model, "%s%s", r->o->name, r->images.list.p[i].end);
+    if (bytes.n) VEC_PUSH(&b->files, ((BundleFile){ .name = name, .p = bytes.p, .n = bytes.n }));
+  }
+  add_file(c, b, arena_printf(&c->model, "%s_images.S", r->o->name), words, "images.S.in");
+}
+
 static void add_copy(const char *name, Bundle *b) {
   const Embedded *t = embedded_file(name);
   VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
@@ -286,6 +300,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
       for (size_t i = 0; i + 1 < p->variants.n; i++)
         add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, b);
       break;
+    case FILE_IMAGES: add_images(r, words, b); break;
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
   }
@@ -344,6 +359,30 @@ static const char *output_bytes_word(const Rendering *r) { return bytes_list(r, 
 static const char *gather_word(const Rendering *r) { return gather_text(r->p->ir->ctx, r->p->g, r->in, r->out); }
 static const char *device_bytes_word(const Rendering *r) { return number_text(r, r->device.bytes); }
 static const char *options_word(const Rendering *r) { return device_options(r->p, r->o->keep_denormals); }
+static const char *image_file(const Rendering *r, size_t i) {
+  return arena_printf(&r->p->ir->ctx->model, "%s%s", r->o->name, r->images.list.p[i].end);
+}
+static const char *image_names_word(const Rendering *r) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < r->images.list.n; i++) sb_printf(&s, "extern const unsigned char %s_image%zu[];\n", r->o->name, i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *image_rows_word(const Rendering *r) {
+  static const char *const kind[] = { [TGCRT_IMAGE_CUBIN] = "CUBIN", [TGCRT_IMAGE_PTX] = "PTX", [TGCRT_IMAGE_FATBIN] = "FATBIN" };
+  Sb s = { 0 };
+  for (size_t i = 0; i < r->images.list.n; i++) {
+    const Image *m = &r->images.list.p[i];
+    sb_printf(&s, "  { TGCRT_IMAGE_%s, %u, %s_image%zu, %zu },\n", kind[m->kind], m->arch, r->o->name, i, m->bytes.n);
+  }
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *image_symbols_word(const Rendering *r) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < r->images.list.n; i++)
+    sb_printf(&s, "  .balign 64\n  .globl %s_image%zu\n%s_image%zu:\n  .incbin \"%s\"\n  .byte 0\n", r->o->name, i, r->o->name, i,
+              image_file(r, i));
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
 
 static const MadeWord made_words[] = {
   { "launches", launches_word },
@@ -356,6 +395,9 @@ static const MadeWord made_words[] = {
   { "source_lines", source_word },
   { "pragmas", pragmas_word },
   { "options", options_word },
+  { "image_names", image_names_word },
+  { "image_rows", image_rows_word },
+  { "image_symbols", image_symbols_word },
   { "input_bytes", input_bytes_word },
   { "output_bytes", output_bytes_word },
   { "gather_v", gather_word },
@@ -386,6 +428,12 @@ static const MadeWord made_words[] = {
 };
 
 /* ---- all of it ---- */
+/* What the compiler of the code is told where the bundle goes */
+static const char *net_flags(const Plan *p, const BundleOptions *o) {
+  const ImageOrder order = code_order(p, o, (Bytes){ 0 });
+  return o->backend->flags ? o->backend->flags(p->ir->ctx, &order) : p->in->target->cflags;
+}
+
 /* Host memory of a context. An arena of no bytes would be a null pointer to some callers. */
 static int64_t bundle_arena(const Plan *p, const Rendering *r) {
   if (r->o->backend->device)
@@ -486,7 +534,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
     { "embed", word_if(embed) },
-    { "cflags", p->in->target->cflags },
+    { "cflags", net_flags(p, o) },
+    { "images", word_if(o->backend->images) },
     { "code", code_file(c, o) },
     { "code_rule", code_named(c, form->rule, net) },
     { "archive_start", code_named(c, form->archive, net) },
@@ -498,7 +547,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
                               weights_object) },
     { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", code_named(c, form->source, net), variant.sources,
                               apart ? " " : "", apart ? weights_file : "") },
-    { "languages", o->weights == WEIGHTS_INCBIN ? "C ASM" : "C" },
+    { "languages", o->weights == WEIGHTS_INCBIN || o->backend->images ? "C ASM" : "C" },
     { "weights_object", word_if(apart) },
     { "weights_source", weights_file },
     { "weights_files", o->weights == WEIGHTS_INCBIN ? arena_printf(m, "%s %s_weights.bin", weights_file, net) : weights_file },
@@ -509,6 +558,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);
   device_tables_free(&r.device);
+  VEC_FREE(&r.images.list);
+  VEC_FREE(&r.images.uses);
 }
 
 void bundle_free(Bundle *b) { VEC_FREE(&b->files); }

@@ -16,6 +16,38 @@ typedef struct Code {
   size_t weight_bytes;
 } Code;
 
+/* ---- code for devices whose drivers take no text ---- */
+typedef struct Image {     /* the kernels, compiled, in a file of the bundle */
+  uint32_t kind, arch;     /* as in tgcrt_image */
+  const char *end;         /* of the file's name: "_sm_80.cubin" */
+  Bytes bytes;
+} Image;
+typedef struct FunctionUse { /* what a function takes of the machines of one architecture */
+  const char *function;
+  uint32_t arch;
+  int64_t registers, local_bytes, shared_bytes; /* of a thread; of a thread, for spills and arrays; of a block */
+} FunctionUse;
+typedef struct Images {
+  VEC(Image) list;
+  VEC(FunctionUse) uses;   /* where images say it */
+  const char *maker;       /* what compiled them: "NVRTC 13.0" */
+} Images;
+/* Runs a compiler on a text. In argv, which ends with a NULL, "<" stands for a file with the text and ">" for the one that the
+ * compiler makes. 0, or the exit code and *why */
+typedef struct Compiling {
+  int (*run)(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
+  void *arg;
+} Compiling;
+typedef struct ImageOrder {
+  const Target *target;
+  const char *file;        /* name of the text, for messages */
+  Bytes text;
+  Emit emit;
+  const char *archs;       /* "sm_75,sm_90"; NULL: the target's own */
+  bool keep_denormals;
+  Compiling compiler;
+} ImageOrder;
+
 /* One form of the code in a bundle, and how the bundle's build files come from it to a library and a program. In all texts %
  * is the bundle's name. */
 typedef struct CodeForm {
@@ -34,6 +66,7 @@ typedef enum {
   FILE_TEMPLATE,           /* one with its words filled in */
   FILE_CODE,               /* the code, in the form that was asked for */
   FILE_VARIANTS,           /* kernels for further machines, where there are any: one file a machine */
+  FILE_IMAGES,             /* what the backend's `images` makes of the code, and what embeds it */
   FILE_WEIGHTS,            /* the weights, and what embeds them; none where the code holds them */
 } FileKind;
 typedef struct FileRow {
@@ -57,6 +90,9 @@ typedef struct Backend {
   const char *device;      /* the driver's interface, in names of tgcrt_device.h: "opencl" */
   const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
+  /* compiles for the architectures that are asked for; *out is empty before, and to be freed. NULL: the driver compiles */
+  void (*images)(Ctx *c, const ImageOrder *order, Images *out);
+  const char *(*flags)(Ctx *c, const ImageOrder *order); /* likewise of the compiler where the bundle goes; NULL: the target's */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* memory of a context on the host */
   /* lines before the kernels, and options of the driver's compiler; NULL: there are none. needs: TGCRT_NEEDS_ */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);

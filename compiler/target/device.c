@@ -31,11 +31,11 @@ static const Device opencl_cpu = {
 /* GPUs of NVIDIA by compute capability. Limits are those of the CUDA C++ Programming Guide, "Compute Capabilities": warps of 32,
  * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units are the
  * multiprocessors of the one GPU named, by its datasheet. Half of the threads that a multiprocessor holds fill it. */
-#define CUDA(multiprocessors, half) \
+#define CUDA(capability, multiprocessors, half) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
-    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .shared_is_fast = true }
-static const Device cuda_sm_75 = CUDA(40, 512), cuda_sm_80 = CUDA(108, 1024), cuda_sm_86 = CUDA(72, 768),
-                    cuda_sm_89 = CUDA(128, 768), cuda_sm_90 = CUDA(132, 1024);
+    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .arch = capability, .shared_is_fast = true }
+static const Device cuda_sm_75 = CUDA(75, 40, 512), cuda_sm_80 = CUDA(80, 108, 1024), cuda_sm_86 = CUDA(86, 72, 768),
+                    cuda_sm_89 = CUDA(89, 128, 768), cuda_sm_90 = CUDA(90, 132, 1024);
 
 #define DEVICE(name, device, where) \
   { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \

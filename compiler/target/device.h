@@ -17,6 +17,7 @@ typedef struct Device {
   int segment;             /* bytes that one transaction with global memory moves */
   int max_args;            /* buffers that one launch may be given */
   int units, unit_threads; /* that run blocks beside each other; threads that fill one, so that it need not wait for memory */
+  int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
 } Device;
 enum { BANK_BYTES = 4 };

@@ -62,6 +62,7 @@ static void opencl_run_graph(Ctx *c, Graph *g, const char *isa, const Tensor *co
     "NET_DEVICE", &text, 1, device_options(p, true), t.functions.p, t.functions.n, t.launches.p, t.launches.n, t.places.p,
     (size_t)p->memory.arena_bytes, (size_t)p->weights.bytes, in_bytes, out_bytes, nin, nout, NULL, 0, 0,
     g->guarded ? (size_t)p->memory.guard_at : (size_t)-1, t.needs, (uint32_t)t.block, (uint32_t)t.shared_bytes,
+    NULL, 0,
   };
   char *arena = arena_alloc(&c->model, TGCRT_OPENCL_BYTES(t.launches.n, nin, nout, 0) + TGCRT_ALIGN);
   arena += (TGCRT_ALIGN - (uintptr_t)arena % TGCRT_ALIGN) % TGCRT_ALIGN;

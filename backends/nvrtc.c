@@ -1,0 +1,274 @@
+/* nvrtc.c: kernels in CUDA C++ to cubins, PTX and fatbins. NVRTC, NVIDIA's compiler as a library, is opened when it is first
+ * needed, and so is nvFatbin, which packs images into one. Where NVRTC is missing, clang makes PTX, which drivers compile.
+ *
+ * A model is one program. Its architectures are compiled by a thread each.
+ *
+ * needs: text of the prelude and all kernels    gives: images, and what functions take of the machine    breaks: nothing */
+#include "nvrtc.h"
+#include "../runtime_stub/tgcrt_device.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- libraries ---- */
+typedef struct Program *Program; /* nvrtcProgram */
+typedef struct Fatbin *Fatbin;   /* nvFatbinHandle */
+#define NVRTC_FUNCTIONS \
+  F(Version, (int *major, int *minor)) F(GetNumSupportedArchs, (int *n)) F(GetSupportedArchs, (int *arch)) \
+  F(CreateProgram, (Program *p, const char *text, const char *name, int n, const char *const *header, const char *const *names)) \
+  F(DestroyProgram, (Program *p)) F(CompileProgram, (Program p, int n, const char *const *option)) \
+  F(GetProgramLogSize, (Program p, size_t *n)) F(GetProgramLog, (Program p, char *log)) \
+  F(GetPTXSize, (Program p, size_t *n)) F(GetPTX, (Program p, char *to)) \
+  F(GetCUBINSize, (Program p, size_t *n)) F(GetCUBIN, (Program p, char *to))
+#define FATBIN_FUNCTIONS \
+  F(Create, (Fatbin *f, const char **option, size_t n)) F(Destroy, (Fatbin *f)) \
+  F(AddCubin, (Fatbin f, const void *p, size_t n, const char *arch, const char *name)) \
+  F(AddPTX, (Fatbin f, const char *p, size_t n, const char *arch, const char *name, const char *options)) \
+  F(Size, (Fatbin f, size_t *n)) F(Get, (Fatbin f, void *to))
+
+static struct Nvrtc {
+#define F(name, arguments) int(*name) arguments;
+  NVRTC_FUNCTIONS
+#undef F
+  bool found;
+} nvrtc;
+static struct NvFatbin {
+#define F(name, arguments) int(*name) arguments;
+  FATBIN_FUNCTIONS
+#undef F
+  bool found;
+} fatbin;
+
+/* A path from the environment is the only one that is tried. */
+static void *library_open(const char *variable, const char *const *names) {
+  const char *own = getenv(variable);
+  void *handle = own && *own ? dlopen(own, RTLD_NOW | RTLD_LOCAL) : NULL;
+  for (; !(own && *own) && !handle && *names; names++) handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+  return handle;
+}
+
+static const char *const nvrtc_names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so",
+                                           NULL };
+static const char *const fatbin_names[] = { "libnvfatbin.so.13", "libnvfatbin.so.12", "libnvfatbin.so",
+                                            "/usr/local/cuda/lib64/libnvfatbin.so", NULL };
+
+static void load_libraries(void) {
+  void *handle = library_open("TGC_NVRTC", nvrtc_names);
+  nvrtc.found = handle != NULL;
+#define F(name, arguments) if (handle) nvrtc.found &= (*(void **)&nvrtc.name = dlsym(handle, "nvrtc" #name)) != NULL;
+  NVRTC_FUNCTIONS
+#undef F
+  handle = library_open("TGC_NVFATBIN", fatbin_names);
+  fatbin.found = handle != NULL;
+#define F(name, arguments) if (handle) fatbin.found &= (*(void **)&fatbin.name = dlsym(handle, "nvFatbin" #name)) != NULL;
+  FATBIN_FUNCTIONS
+#undef F
+}
+
+/* ---- what is asked for ---- */
+Archs cuda_archs(Ctx *c, const ImageOrder *order) {
+  Archs a = { .n = 0 };
+  const char *text = order->archs;
+  if (!text) text = arena_printf(&c->model, "sm_%d", order->target->dev->arch);
+  for (const char *at = text; *at;) {
+    char *end;
+    const bool named = starts_with(at, "sm_") && at[3] >= '1' && at[3] <= '9';
+    const long arch = named ? strtol(at + 3, &end, 10) : 0;
+    if (!named || arch < 50 || arch > 999 || (*end && *end != ',') || (*end == ',' && !end[1]))
+      fail(c, EX_USAGE_, "--arch wants names like sm_75,sm_90, not '%s'", text);
+    if (a.n == MOST_ARCHS) fail(c, EX_USAGE_, "--arch takes %d architectures at most", MOST_ARCHS);
+    int k = a.n++;
+    for (; k && a.arch[k - 1] >= arch; k--) {
+      if (a.arch[k - 1] == arch) fail(c, EX_USAGE_, "--arch names sm_%ld twice", arch);
+      a.arch[k] = a.arch[k - 1];
+    }
+    a.arch[k] = (int)arch;
+    at = end + (*end == ',');
+  }
+  return a;
+}
+
+void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out) {
+  sb_printf(out, "--fmad=%s --ftz=%s --prec-div=true --prec-sqrt=true", t->in_order ? "false" : "true",
+            keep_denormals ? "false" : "true");
+}
+
+/* ---- NVRTC: one architecture, in a thread ---- */
+typedef struct Job {
+  const ImageOrder *order;
+  const char *arch;        /* "--gpu-architecture=sm_80" */
+  const char *const *options;
+  int noptions, status;
+  Bytes log, cubin, ptx;   /* PTX and the log with a NUL behind them, which counts */
+} Job;
+
+static Bytes taken(Program p, int (*size)(Program, size_t *), int (*get)(Program, char *)) {
+  Bytes b = { 0 };
+  if (size(p, &b.n)) return (Bytes){ 0 };
+  char *to = xmalloc(b.n + 1);
+  if (get(p, to)) b.n = 0;
+  to[b.n] = 0;
+  b.p = (uint8_t *)to;
+  return b;
+}
+
+static void *compile_one(void *arg) {
+  Job *j = arg;
+  Program p;
+  j->status = nvrtc.CreateProgram(&p, (const char *)j->order->text.p, j->order->file, 0, NULL, NULL);
+  if (j->status) return NULL;
+  j->status = nvrtc.CompileProgram(p, j->noptions, j->options);
+  j->log = taken(p, nvrtc.GetProgramLogSize, nvrtc.GetProgramLog);
+  if (!j->status) {
+    j->cubin = taken(p, nvrtc.GetCUBINSize, nvrtc.GetCUBIN);
+    j->ptx = taken(p, nvrtc.GetPTXSize, nvrtc.GetPTX);
+  }
+  nvrtc.DestroyProgram(&p);
+  return NULL;
+}
+
+/* PTX without the NUL, which counts in NVRTC's */
+static Bytes kept(Ctx *c, Bytes b, bool text) {
+  const size_t n = b.n - (text && b.n && !b.p[b.n - 1]);
+  char *p = arena_str(&c->model, (const char *)b.p, n);
+  return (Bytes){ (const uint8_t *)p, n };
+}
+
+/* Options as a list: words of the arithmetic between the first and the last */
+static int option_list(Ctx *c, const ImageOrder *order, int arch, const char **list) {
+  int n = 0;
+  Sb words = { 0 };
+  cuda_arithmetic(order->target, order->keep_denormals, &words);
+  char *text = arena_str(&c->model, words.p, words.n);
+  sb_free(&words);
+  list[n++] = arena_printf(&c->model, "--gpu-architecture=sm_%d", arch);
+  for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) list[n++] = word;
+  list[n++] = "--disable-warnings"; /* of loops' variables that nothing uses */
+  return n;
+}
+
+static void check_supported(Ctx *c, const Archs *a) {
+  int n = 0, list[64] = { 0 };
+  Sb names = { 0 };
+  if (nvrtc.GetNumSupportedArchs(&n) || n > 64 || nvrtc.GetSupportedArchs(list)) return;
+  for (int k = 0; k < n; k++) sb_printf(&names, "%ssm_%d", k ? ", " : "", list[k]);
+  for (int i = 0; i < a->n; i++) {
+    bool any = false;
+    for (int k = 0; k < n; k++) any |= list[k] == a->arch[i];
+    if (!any) fail(c, EX_MISSING, "this NVRTC has no sm_%d; it has %s", a->arch[i], sb_keep(&names, &c->model));
+  }
+  sb_free(&names);
+}
+
+static void add_image(Images *out, uint32_t kind, int arch, const char *end, Bytes bytes) {
+  VEC_PUSH(&out->list, ((Image){ kind, (uint32_t)arch, end, bytes }));
+}
+
+/* Cubins of all architectures, but where only PTX is wanted, and the PTX of the least */
+static void by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
+  Job jobs[MOST_ARCHS] = { 0 };
+  pthread_t thread[MOST_ARCHS];
+  bool own[MOST_ARCHS] = { 0 };
+  const char *options[MOST_ARCHS][16];
+  const int n = order->emit == EMIT_ASM ? 1 : a->n;
+  int major = 0, minor = 0;
+  check_supported(c, a);
+  nvrtc.Version(&major, &minor);
+  out->maker = arena_printf(&c->model, "NVRTC %d.%d", major, minor);
+  for (int i = 0; i < n; i++) {
+    jobs[i] = (Job){ .order = order, .options = options[i], .noptions = option_list(c, order, a->arch[i], options[i]) };
+    own[i] = i + 1 < n && !pthread_create(&thread[i], NULL, compile_one, &jobs[i]);
+  }
+  for (int i = 0; i < n; i++)
+    if (!own[i]) compile_one(&jobs[i]);
+  for (int i = 0; i < n; i++)
+    if (own[i]) pthread_join(thread[i], NULL);
+  for (int i = 0; i < n; i++) {
+    if (jobs[i].status)
+      BUG("NVRTC does not take the kernels for sm_%d (error %d): %s", a->arch[i], jobs[i].status,
+          jobs[i].log.n ? (const char *)jobs[i].log.p : "it says nothing");
+    if (order->emit != EMIT_ASM) {
+      add_image(out, TGCRT_IMAGE_CUBIN, a->arch[i], arena_printf(&c->model, "_sm_%d.cubin", a->arch[i]),
+                kept(c, jobs[i].cubin, false));
+      cubin_uses(c, out->list.p[out->list.n - 1].bytes, (uint32_t)a->arch[i], out);
+    }
+  }
+  add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), kept(c, jobs[0].ptx, true));
+  for (int i = 0; i < n; i++) free((void *)(uintptr_t)jobs[i].log.p), free((void *)(uintptr_t)jobs[i].cubin.p), free((void *)(uintptr_t)jobs[i].ptx.p);
+}
+
+/* ---- clang ---- */
+/* What clang has for the words of CUDA's headers, which it is not given */
+static const char clang_words[] =
+    "#define __global__ __attribute__((global))\n#define __device__ __attribute__((device))\n"
+    "#define __shared__ __attribute__((shared))\n#define __launch_bounds__(n) __attribute__((launch_bounds(n)))\n"
+    "#define __forceinline__ __inline__ __attribute__((always_inline))\n#include <__clang_cuda_builtin_vars.h>\n"
+    "#define __int_as_float(i) __builtin_bit_cast(float, (int)(i))\n"
+    "#define fabsf __builtin_fabsf\n#define fmaf __builtin_fmaf\n#define sqrtf __builtin_sqrtf\n#define rintf __builtin_rintf\n"
+    "#define floorf __builtin_floorf\n#define ceilf __builtin_ceilf\n#define truncf __builtin_truncf\n"
+    "#define fabs __builtin_fabs\n#define fma __builtin_fma\n#define sqrt __builtin_sqrt\n#define rint __builtin_rint\n"
+    "#define floor __builtin_floor\n#define ceil __builtin_ceil\n#define trunc __builtin_trunc\n#line 1\n";
+
+static void by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
+  const char *own = getenv("TGC_CLANG"), *clang = own && *own ? own : "clang-19", *why = "";
+  const char *const argv[] = { clang, "-x", "cuda", arena_printf(&c->model, "--cuda-gpu-arch=sm_%d", a->arch[0]), "-nocudainc",
+                               "-nocudalib", "--cuda-device-only", "-S", "-O3", "-w",
+                               order->target->in_order ? "-ffp-contract=off" : "-ffp-contract=fast",
+                               order->keep_denormals ? "-fno-gpu-flush-denormals-to-zero" : "-fgpu-flush-denormals-to-zero", "-o",
+                               ">", "<", NULL };
+  Sb text = { 0 };
+  Bytes ptx = { 0 };
+  sb_puts(&text, clang_words);
+  sb_put(&text, (const char *)order->text.p, order->text.n);
+  const size_t n = text.n;
+  const char *words = sb_keep(&text, &c->model);
+  const int code = order->compiler.run ? order->compiler.run(c, order->compiler.arg, argv, (Bytes){ (const uint8_t *)words, n }, &ptx, &why)
+                                       : EX_MISSING;
+  if (code)
+    fail(c, code == EX_BUG ? EX_MISSING : code,
+         "NVRTC (%s; TGC_NVRTC=PATH names another one) cannot be opened, and %s does not make PTX in its place: %s; --emit=cu "
+         "needs neither", nvrtc_names[0], clang, why);
+  out->maker = clang;
+  add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), ptx);
+}
+
+/* ---- one image of all ---- */
+/* False: the images stay as they are. */
+static bool packed(Ctx *c, Images *out) {
+  Fatbin f;
+  size_t n = 0;
+  const uint32_t least = out->list.p[0].arch;
+  bool ok = fatbin.found && !fatbin.Create(&f, (const char *[]){ "-compress-all" }, 1);
+  if (!ok) return false;
+  for (size_t i = 0; i < out->list.n; i++) {
+    const Image *m = &out->list.p[i];
+    const char *arch = arena_printf(&c->model, "%u", m->arch);
+    if (m->kind == TGCRT_IMAGE_CUBIN) ok &= !fatbin.AddCubin(f, m->bytes.p, m->bytes.n, arch, "tgc");
+    else ok &= !fatbin.AddPTX(f, (const char *)m->bytes.p, m->bytes.n + 1, arch, "tgc", ""); /* with its NUL */
+  }
+  ok &= !fatbin.Size(f, &n) && n;
+  char *to = arena_alloc(&c->model, n + 1);
+  ok &= !fatbin.Get(f, to);
+  fatbin.Destroy(&f);
+  if (!ok) return false;
+  out->list.n = 0;
+  add_image(out, TGCRT_IMAGE_FATBIN, (int)least, ".fatbin", (Bytes){ (const uint8_t *)to, n });
+  return true;
+}
+
+void cuda_images(Ctx *c, const ImageOrder *order, Images *out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  const Archs a = cuda_archs(c, order);
+  c->file = NULL; /* what goes wrong from here on is not the model's */
+  if (order->emit == EMIT_TEXT) { /* the bundle's own build makes it */
+    add_image(out, TGCRT_IMAGE_FATBIN, a.arch[0], ".fatbin", (Bytes){ 0 });
+    return;
+  }
+  pthread_once(&once, load_libraries);
+  if (nvrtc.found) by_nvrtc(c, order, &a, out);
+  else if (order->emit == EMIT_OBJ)
+    fail(c, EX_MISSING, "--emit=cubin needs NVRTC, and %s cannot be opened: install it, or set TGC_NVRTC to its path", nvrtc_names[0]);
+  else by_clang(c, order, &a, out);
+  if (order->emit == EMIT_LIB) packed(c, out);
+}

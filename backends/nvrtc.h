@@ -1,0 +1,15 @@
+/* nvrtc.h: from text in CUDA C++ to what NVIDIA's driver takes. */
+#ifndef TGC_NVRTC_H
+#define TGC_NVRTC_H
+#include "backends.h"
+
+/* ---- nvrtc.c ---- */
+enum { MOST_ARCHS = 16 };
+typedef struct Archs { int n, arch[MOST_ARCHS]; } Archs; /* ascending: 75, 90 */
+Archs cuda_archs(Ctx *c, const ImageOrder *order);
+void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out); /* options of NVIDIA's compilers, with blanks between */
+void cuda_images(Ctx *c, const ImageOrder *order, Images *out);
+
+/* ---- cubin.c ---- */
+void cubin_uses(Ctx *c, Bytes cubin, uint32_t arch, Images *out); /* adds what the functions take; nothing, if it says nothing */
+#endif
