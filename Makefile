@@ -114,6 +114,12 @@ opencl: deps-check
 run-opencl: all
 	@OPENCL=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/devices/run
 
+# kernels for CUDA of every model and of every official test of an operator, by NVRTC and ptxas: half an hour
+cuda: deps-check
+	$(AGAIN) run-cuda
+run-cuda: all
+	@CUDA=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/cuda/run
+
 # every model on the machines that QEMU plays: half an hour
 cross: deps-check
 	@tools/deps.sh cross
@@ -200,5 +206,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
+.PHONY: all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -32,6 +32,7 @@ check ocl-icd-libopencl1   library libOpenCL.so.1
 check pocl-opencl-icd      file /etc/OpenCL/vendors/pocl.icd
 check oclgrind             has oclgrind
 check llvm-19-dev          has llvm-config-19
+check clang-19             has clang-19
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
 cross libc6-dev-arm64-cross     file /usr/aarch64-linux-gnu/include/stdio.h
 cross gcc-riscv64-linux-gnu     has riscv64-linux-gnu-gcc
