@@ -67,10 +67,12 @@ static void load_libraries(void) {
 }
 
 /* ---- what is asked for ---- */
+enum { LEAST_ARCH = 75 }; /* that CUDA 13 compiles for */
+
 Archs cuda_archs(Ctx *c, const ImageOrder *order) {
   Archs a = { .n = 0 };
   const char *text = order->archs;
-  if (!text) text = arena_printf(&c->model, "sm_%d", order->target->dev->arch);
+  if (!text) text = arena_printf(&c->model, "sm_%d", order->target->dev->arch ? order->target->dev->arch : LEAST_ARCH);
   for (const char *at = text; *at;) {
     char *end;
     const bool named = starts_with(at, "sm_") && at[3] >= '1' && at[3] <= '9';

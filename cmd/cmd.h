@@ -122,7 +122,8 @@ void error_print(const Plan *p, const OutputError *e);    /* on stdout */
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
 void print_interface(Ctx *c, const Graph *g);
-void print_kernels(const Plan *p);                        /* --explain */
+/* --explain; kernels: as a manifest lists them, with what their compiled functions take, or NULL */
+void print_kernels(const Plan *p, const json_t *kernels);
 
 /* ---- data.c: tensors from and to files; all of it lives in c->model ---- */
 typedef struct NamedTensor {
@@ -220,6 +221,9 @@ Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
 /* Compiling.run: arg is a Linking. What refuses the text gives EX_BUG. */
 int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
+
+/* The kernels of a bundle's manifest, which is not kept. For backends that compile for a device */
+json_t *compiled_kernels(Ctx *c, const Options *o, const Plan *p);
 
 /* ---- toolchain.c: what builds for a machine, and what is installed of it ---- */
 /* Compilers for an architecture, besides clang, which builds for all; and what of it QEMU 7.2 plays. bare:

@@ -210,15 +210,38 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
   return so;
 }
 
+static void render_here(const Options *o, const Plan *p, const char *scratch, Bundle *out) {
+  Linking tools = { o, scratch, NULL };
+  const BundleOptions all = { .backend = p->in->backend, .name = "net", .emit = p->in->backend->makes, .archs = o->archs,
+                              .compiler = { compile_text, &tools }, .keep_denormals = keeps_denormals(o) };
+  bundle_render(p, &all, out);
+}
+
+typedef struct Manifest { const Options *o; const Plan *p; const char *scratch; Bundle files; } Manifest;
+
+static void make_manifest(Ctx *c, void *arg) {
+  (void)c;
+  Manifest *m = arg;
+  render_here(m->o, m->p, m->scratch, &m->files);
+}
+
+json_t *compiled_kernels(Ctx *c, const Options *o, const Plan *p) {
+  Manifest m = { .o = o, .p = p, .scratch = scratch_new(c) };
+  const int code = ctx_try(c, make_manifest, &m);
+  scratch_remove(m.scratch);
+  if (code) fail_silent(c, code);
+  const BundleFile *f = &m.files.files.p[m.files.files.n - 1];
+  json_t *all = json_loadb(f->p, f->n, 0, NULL), *kernels = json_incref(json_object_get(all, "kernels"));
+  json_decref(all);
+  bundle_free(&m.files);
+  return kernels;
+}
+
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch) {
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
-  Linking tools = { o, scratch, NULL };
-  bundle_render(p,
-                &(BundleOptions){ .backend = p->in->backend, .name = "net", .emit = p->in->backend->makes,
-                                  .archs = o->archs, .compiler = { compile_text, &tools }, .keep_denormals = keeps_denormals(o) },
-                &b);
+  render_here(o, p, scratch, &b);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;

@@ -47,7 +47,9 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
-  if (b && t->dev && !b->device) fail(c, EX_USAGE_, "--isa '%s' is a device: --backend=opencl makes bundles for it", isa);
+  const char *device = t->dev && t->dev->interface ? t->dev->interface : "opencl";
+  if (b && t->dev && (!b->device || (t->dev->interface && strcmp(b->device, device))))
+    fail(c, EX_USAGE_, "--isa '%s' is a device: --backend=%s makes bundles for it", isa, device);
   if (b && b->device && !t->dev)
     fail(c, EX_USAGE_, "--isa '%s' is no machine of --backend '%s' (tgc devices lists both)", isa, b->name);
   if (t->variants && b && !b->variant)

@@ -341,6 +341,8 @@ static int check_effect(const Options *o) {
   if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
   if (o->device && !b->device && !(o->model && is_bundle(o->model)))
     return wrong(o, "--device has no effect with the backend %s: its code runs on the CPU", b->name);
+  if (o->archs && !b->images) return wrong(o, "--arch has no effect with the backend %s", b->name);
+  if (o->archs && o->verb == VERB_inspect && !o->explain && !o->json) return wrong(o, "--arch has no effect without --explain or --json");
   if (b->device && o->target) return wrong(o, "--target has no effect with the backend %s: the device's driver compiles", b->name);
   if (b->device && o->groups) return wrong(o, "--kernel-groups has no effect with the backend %s: a launch is one kernel", b->name);
   if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
@@ -350,7 +352,7 @@ static int check_effect(const Options *o) {
     return wrong(o, "tune measures on CPUs only: schedules for --backend=%s are those of the model of cost", b->name);
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
-  if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT)
+  if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
     return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
                  o->emit ? o->emit : "obj");
   return -1;

@@ -2,8 +2,8 @@
 #include "../cmd.h"
 #include <string.h>
 
-static WeightsMode weights_mode(const Options *o, Emit emit) {
-  return o->embed && emit != EMIT_TEXT ? WEIGHTS_OBJECT
+static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
+  return o->embed && emit != EMIT_TEXT && !b->images ? WEIGHTS_OBJECT
          : !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
 
@@ -82,7 +82,7 @@ int verb_compile(Ctx *c, const Options *given) {
                 p,
                 { .backend = p->in->backend,
                   .name = name,
-                  .weights = weights_mode(o, emit),
+                  .weights = weights_mode(o, p->in->backend, emit),
                   .emit = emit,
                   .link = link_shared,
                   .link_arg = &linking,
@@ -100,7 +100,7 @@ int verb_compile(Ctx *c, const Options *given) {
   if (code) fail_silent(c, code);
   feed_free(&feed);
   if (inexact && !o->quiet) error_print(p, errors);
-  if (o->explain) print_kernels(p);
+  if (o->explain) print_kernels(p, NULL);
   if (o->verbose)
     fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->memory.arena_bytes),
             bytes_text(c, p->weights.bytes), p->in->target->isa);

@@ -79,7 +79,19 @@ static void print_extents(const int64_t *v, const char *unit) {
   printf(" %s%s", unit, v[0] * v[1] * v[2] == 1 ? "" : "s");
 }
 
-static void print_launches(const Plan *p, const Kernel *x) {
+/* What the compiled function of a launch takes, by architecture, as the manifest has it */
+static void print_uses(Ctx *c, const json_t *launch) {
+  const char *arch;
+  const json_t *u;
+  json_object_foreach(json_object_get(launch, "uses"), arch, u) {
+    printf("    %s: %lld registers a thread", arch, (long long)json_integer_value(json_object_get(u, "registers")));
+    const int64_t local = json_integer_value(json_object_get(u, "local_bytes"));
+    if (local) printf(", %s of local memory, for spills and arrays", bytes_text(c, local));
+    putchar('\n');
+  }
+}
+
+static void print_launches(const Plan *p, const Kernel *x, const json_t *launches) {
   const Device *d = p->in->target->dev;
   Launches all = { 0 };
   kernel_launches(p, x, &all);
@@ -97,6 +109,7 @@ static void print_launches(const Plan *p, const Kernel *x) {
            ratio(t.sectors, t.requests), t.warp);
     if (t.shared > 0) printf("; shared memory: %.2f conflicts a request", ratio(t.conflicts, t.shared));
     putchar('\n');
+    print_uses(p->ir->ctx, json_array_get(launches, i));
   }
   launches_free(&all);
 }
@@ -119,7 +132,7 @@ static void add_traffic(const Plan *p, json_t *kernels) {
 }
 
 /* ---- the plan ---- */
-void print_kernels(const Plan *p) {
+void print_kernels(const Plan *p, const json_t *kernels) {
   const KernelOrigins *from = kernel_origins(p);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
@@ -135,7 +148,7 @@ void print_kernels(const Plan *p) {
     }
     if (x->schedule && *x->schedule) printf("  schedule%s%s\n", *x->schedule == ' ' ? "" : " ", x->schedule);
     if (x->bounds.accesses) print_bounds(&x->bounds);
-    if (target_has_threads(p->in->target)) print_launches(p, x);
+    if (target_has_threads(p->in->target)) print_launches(p, x, json_object_get(json_array_get(kernels, k), "launches"));
   }
 }
 
@@ -267,6 +280,18 @@ static Cost cost_of(const Plan *p) {
   return s;
 }
 
+/* No run takes less: each kernel waits for its bytes or for its arithmetic. 0: the machine's speed is not known */
+static double least_seconds(const Plan *p) {
+  const Device *d = p->in->target->dev;
+  double sum = 0;
+  for (size_t k = 0; d && d->gigabytes && k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    const double memory = (double)(x->bytes_read + x->bytes_written) / d->gigabytes, flops = (double)x->flops / d->gigaflops;
+    sum += (memory > flops ? memory : flops) / 1e9;
+  }
+  return sum;
+}
+
 /* The sums of products, as the front end made them. */
 static json_t *find_contractions(const Graph *g) {
   Refs order = { 0 }, roots = { 0 };
@@ -310,17 +335,19 @@ int verb_inspect(Ctx *c, const Options *o) {
   if (report) json_object_update_new(report, graph_json(g));
   const Plan *p = plan_of(o, g, t, NULL);
   Cost cost = cost_of(p);
+  json_t *kernels = o->archs ? compiled_kernels(c, o, p) : report ? json_kernels(p) : NULL;
   if (report) {
     json_object_update_new(
         report, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->in->target->isa, "flops",
                           (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written,
                           "arena_bytes", (json_int_t)p->memory.arena_bytes, "arena_bound", (json_int_t)p->memory.arena_bound,
-                          "weight_bytes", (json_int_t)p->weights.bytes, "kernels", json_kernels(p), "buffers", memory_json(p)));
+                          "weight_bytes", (json_int_t)p->weights.bytes, "kernels", kernels, "buffers", memory_json(p)));
     add_traffic(p, json_object_get(report, "kernels"));
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
     if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
+    if (least_seconds(p) > 0) json_object_set_new(report, "least_seconds", json_real(least_seconds(p)));
     json_print(report);
     return EX_DONE;
   }
@@ -332,13 +359,16 @@ int verb_inspect(Ctx *c, const Options *o) {
          p->in->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
          bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
   print_products(p);
+  if (least_seconds(p) > 0)
+    printf("bound   %.1f us by %d GB/s and %d GFLOP/s\n", least_seconds(p) * 1e6, t->dev->gigabytes, t->dev->gigaflops);
   if (o->explain) {
     print_contractions(contractions);
-    print_kernels(p);
+    print_kernels(p, kernels);
     print_layouts(p);
     print_moves(p, cost.read + cost.written);
     print_memory(p);
   }
   json_decref(contractions);
+  json_decref(kernels);
   return EX_DONE;
 }

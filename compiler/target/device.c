@@ -9,12 +9,12 @@
  * are those of a size_t of 32 bits. Warps, banks and units are those of common GPUs: only schedules depend on them. */
 static const Device opencl = {
   .warp = 32, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 32,
-  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, .shared_is_fast = true,
+  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, .shared_is_fast = true, .interface = "opencl",
 };
 /* A GPU whose shared memory is memory like any other, as on many phones: copies to it gain nothing. */
 static const Device opencl_cached = {
   .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
-  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256,
+  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, .interface = "opencl",
 };
 /* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
 static const Device gpu_any = {
@@ -25,17 +25,19 @@ static const Device gpu_any = {
 /* A CPU behind a driver of OpenCL: a block is a task of one thread. */
 static const Device opencl_cpu = {
   .warp = 1, .max_threads = 1, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 0, .shared_banks = 1, .segment = 64,
-  .max_args = 64,
+  .max_args = 64, .interface = "opencl",
 };
 
 /* GPUs of NVIDIA by compute capability. Limits are those of the CUDA C++ Programming Guide, "Compute Capabilities": warps of 32,
- * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units are the
- * multiprocessors of the one GPU named, by its datasheet. Half of the threads that a multiprocessor holds fill it. */
-#define CUDA(capability, multiprocessors, half) \
+ * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units
+ * (multiprocessors), bandwidth and FLOP/s are those of the GPU that the row names, by its datasheet. Half of the threads that a multiprocessor holds fill it. */
+#define CUDA(capability, multiprocessors, half, gb, gflop) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
-    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .arch = capability, .shared_is_fast = true }
-static const Device cuda_sm_75 = CUDA(75, 40, 512), cuda_sm_80 = CUDA(80, 108, 1024), cuda_sm_86 = CUDA(86, 72, 768),
-                    cuda_sm_89 = CUDA(89, 128, 768), cuda_sm_90 = CUDA(90, 132, 1024);
+    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .arch = capability, .gigabytes = gb, .gigaflops = gflop, \
+    .shared_is_fast = true, .interface = "cuda" }
+static const Device cuda_sm_75 = CUDA(75, 40, 512, 320, 8100), cuda_sm_80 = CUDA(80, 108, 1024, 1555, 19500),
+                    cuda_sm_86 = CUDA(86, 72, 768, 600, 31200), cuda_sm_89 = CUDA(89, 128, 768, 1008, 82600),
+                    cuda_sm_90 = CUDA(90, 132, 1024, 3350, 67000);
 
 #define DEVICE(name, device, where) \
   { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \
@@ -45,7 +47,7 @@ const Target device_targets[] = {
   DEVICE("opencl-cached", opencl_cached, "assumed: a GPU without fast shared memory"),
   DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
   DEVICE("cuda-sm_75", cuda_sm_75, "NVIDIA's datasheet of T4"),
-  DEVICE("cuda-sm_80", cuda_sm_80, "NVIDIA's datasheet of A100"),
+  DEVICE("cuda-sm_80", cuda_sm_80, "NVIDIA's datasheet of A100 40 GB"),
   DEVICE("cuda-sm_86", cuda_sm_86, "NVIDIA's datasheet of A10"),
   DEVICE("cuda-sm_89", cuda_sm_89, "NVIDIA's datasheet of RTX 4090"),
   DEVICE("cuda-sm_90", cuda_sm_90, "NVIDIA's datasheet of H100 SXM"),

@@ -17,7 +17,9 @@ typedef struct Device {
   int segment;             /* bytes that one transaction with global memory moves */
   int max_args;            /* buffers that one launch may be given */
   int units, unit_threads; /* that run blocks beside each other; threads that fill one, so that it need not wait for memory */
+  const char *interface;   /* of its driver, as Backend.device; NULL: any */
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
+  int gigabytes, gigaflops; /* a second: from memory, and of f32; 0: not known. Only reports show them */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
 } Device;
 enum { BANK_BYTES = 4 };
