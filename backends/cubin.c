@@ -16,7 +16,8 @@ typedef struct Cubin {
 
 static bool section(const Cubin *f, size_t i, Elf64_Shdr *out) {
   const size_t at = f->head.e_shoff + i * sizeof *out;
-  if (i >= f->head.e_shnum || f->head.e_shoff > f->file.n || f->file.n - f->head.e_shoff < (i + 1) * sizeof *out) return false;
+  if (i >= f->head.e_shnum || f->head.e_shoff > f->file.n) return false;
+  if (f->file.n - f->head.e_shoff < (i + 1) * sizeof *out) return false;
   memcpy(out, f->file.p + at, sizeof *out);
   return out->sh_type == SHT_NOBITS || (out->sh_offset <= f->file.n && out->sh_size <= f->file.n - out->sh_offset);
 }

@@ -1,5 +1,5 @@
-/* cuda.c: the backend for CUDA C++, in what NVRTC takes without a header. Kernels are compiled for architectures of NVIDIA's GPUs
- * where the model is compiled; the rest of a bundle is C for the host. */
+/* cuda.c: the backend for CUDA C++, as NVRTC takes it without a header. Kernels are compiled with the model, for architectures of
+ * NVIDIA's GPUs (nvrtc.c); the rest of a bundle is C for the host. */
 #include "../runtime_stub/tgcrt_device.h"
 #include "dialect.h"
 #include "nvrtc.h"
@@ -51,17 +51,19 @@ static const char *flags(Ctx *c, const ImageOrder *order) {
   "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \
   "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_cuda.c\n"
 #define IMAGES(from) "$(B)/%_images.o: %_images.S " from "\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -I$(B) -c -o $@ %_images.S\n"
-#define PARTS "$(B)/%.o $(B)/tgcrt_cuda.o $(B)/%_images.o ", "rm -f $@", "", "%.c %_images.S tgcrt_cuda.c ", "COMPILE_FLAGS \"\"", \
-              " ${CMAKE_DL_LIBS}"
+#define PARTS "$(B)/%.o $(B)/tgcrt_cuda.o $(B)/%_images.o ", "rm -f $@", "", "%.c %_images.S tgcrt_cuda.c ", \
+              "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}"
 #define MADE(word, emit, from) { word, emit, "%.cu", OBJECTS IMAGES(from), PARTS, "" }
 static const CodeForm forms[] = {
   { "cu", EMIT_TEXT, "%.cu",
-    OBJECTS "NVCC ?= nvcc\n$(B)/%.fatbin: %.cu\n\t@mkdir -p $(B)\n\t$(NVCC) $(NETFLAGS) -fatbin -o $@ %.cu\n" IMAGES("$(B)/%.fatbin"),
+    OBJECTS "NVCC ?= nvcc\n$(B)/%.fatbin: %.cu\n\t@mkdir -p $(B)\n\t$(NVCC) $(NETFLAGS) -fatbin -o $@ %.cu\n"
+    IMAGES("$(B)/%.fatbin"),
     PARTS,
     "find_program(NVCC nvcc PATHS /usr/local/cuda/bin)\nseparate_arguments(FLAGS UNIX_COMMAND \"${NETFLAGS}\")\n"
-    "add_custom_command(OUTPUT %.fatbin COMMAND ${NVCC} ${FLAGS} -fatbin -o %.fatbin ${CMAKE_CURRENT_SOURCE_DIR}/%.cu DEPENDS %.cu)\n"
+    "add_custom_command(OUTPUT %.fatbin DEPENDS %.cu\n"
+    "  COMMAND ${NVCC} ${FLAGS} -fatbin -o %.fatbin ${CMAKE_CURRENT_SOURCE_DIR}/%.cu)\n"
     "set_source_files_properties(%_images.S PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/%.fatbin\n"
-    "  COMPILE_FLAGS -I${CMAKE_CURRENT_BINARY_DIR})" },
+    "  COMPILE_FLAGS -I${CMAKE_CURRENT_BINARY_DIR})\n" },
   MADE("ptx", EMIT_ASM, "$(wildcard %_sm_*)"),
   MADE("cubin", EMIT_OBJ, "$(wildcard %_sm_*)"),
   MADE("fatbin", EMIT_LIB, "$(wildcard %.fatbin %_sm_*)"),

@@ -197,7 +197,8 @@ static void by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *ou
     }
   }
   add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), kept(c, jobs[0].ptx, true));
-  for (int i = 0; i < n; i++) free((void *)(uintptr_t)jobs[i].log.p), free((void *)(uintptr_t)jobs[i].cubin.p), free((void *)(uintptr_t)jobs[i].ptx.p);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < 3; k++) free((void *)(uintptr_t)(k == 0 ? jobs[i].log.p : k == 1 ? jobs[i].cubin.p : jobs[i].ptx.p));
 }
 
 /* ---- clang ---- */
@@ -215,7 +216,8 @@ static const char clang_words[] =
 static void by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
   const char *own = getenv("TGC_CLANG"), *clang = own && *own ? own : "clang-19", *why = "";
   const char *const argv[] = { clang, "-x", "cuda", arena_printf(&c->model, "--cuda-gpu-arch=sm_%d", a->arch[0]), "-nocudainc",
-                               "-nocudalib", "--cuda-device-only", "-S", "-O3", "-w",
+                               "-nocudalib", "--cuda-device-only", "-S", "-w", "-O3",
+                               a->arch[0] > 90 ? "-O3" : "--cuda-feature=+ptx78", /* which drivers of CUDA 11.8 take */
                                order->target->in_order ? "-ffp-contract=off" : "-ffp-contract=fast",
                                order->keep_denormals ? "-fno-gpu-flush-denormals-to-zero" : "-fgpu-flush-denormals-to-zero", "-o",
                                ">", "<", NULL };
@@ -225,8 +227,8 @@ static void by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *ou
   sb_put(&text, (const char *)order->text.p, order->text.n);
   const size_t n = text.n;
   const char *words = sb_keep(&text, &c->model);
-  const int code = order->compiler.run ? order->compiler.run(c, order->compiler.arg, argv, (Bytes){ (const uint8_t *)words, n }, &ptx, &why)
-                                       : EX_MISSING;
+  const Bytes program = { (const uint8_t *)words, n };
+  const int code = order->compiler.run ? order->compiler.run(c, order->compiler.arg, argv, program, &ptx, &why) : EX_MISSING;
   if (code)
     fail(c, code == EX_BUG ? EX_MISSING : code,
          "NVRTC (%s; TGC_NVRTC=PATH names another one) cannot be opened, and %s does not make PTX in its place: %s; --emit=cu "
@@ -270,7 +272,8 @@ void cuda_images(Ctx *c, const ImageOrder *order, Images *out) {
   pthread_once(&once, load_libraries);
   if (nvrtc.found) by_nvrtc(c, order, &a, out);
   else if (order->emit == EMIT_OBJ)
-    fail(c, EX_MISSING, "--emit=cubin needs NVRTC, and %s cannot be opened: install it, or set TGC_NVRTC to its path", nvrtc_names[0]);
+    fail(c, EX_MISSING, "--emit=cubin needs NVRTC, and %s cannot be opened: install it, or set TGC_NVRTC to its path",
+         nvrtc_names[0]);
   else by_clang(c, order, &a, out);
   if (order->emit == EMIT_LIB) packed(c, out);
 }

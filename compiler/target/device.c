@@ -30,11 +30,12 @@ static const Device opencl_cpu = {
 
 /* GPUs of NVIDIA by compute capability. Limits are those of the CUDA C++ Programming Guide, "Compute Capabilities": warps of 32,
  * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units
- * (multiprocessors), bandwidth and FLOP/s are those of the GPU that the row names, by its datasheet. Half of the threads that a multiprocessor holds fill it. */
+ * (multiprocessors), bandwidth and FLOP/s are those of the GPU that the row names, by its datasheet. Half of the threads that a
+ * multiprocessor holds fill it. */
 #define CUDA(capability, multiprocessors, half, gb, gflop) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
-    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .arch = capability, .gigabytes = gb, .gigaflops = gflop, \
-    .shared_is_fast = true, .interface = "cuda" }
+    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .arch = capability, .gigabytes = gb, \
+    .gigaflops = gflop, .shared_is_fast = true, .interface = "cuda" }
 static const Device cuda_sm_75 = CUDA(75, 40, 512, 320, 8100), cuda_sm_80 = CUDA(80, 108, 1024, 1555, 19500),
                     cuda_sm_86 = CUDA(86, 72, 768, 600, 31200), cuda_sm_89 = CUDA(89, 128, 768, 1008, 82600),
                     cuda_sm_90 = CUDA(90, 132, 1024, 3350, 67000);
