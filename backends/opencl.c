@@ -77,7 +77,7 @@ static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t 
 static const CodeForm forms[] = {
   { "cl", EMIT_TEXT, "%.cl",
     "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
-    "$(B)/tgcrt_opencl.o: tgcrt_opencl.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
+    "$(B)/tgcrt_opencl.o: tgcrt_opencl.c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
     "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_opencl.c\n",
     "$(B)/%.o $(B)/tgcrt_opencl.o ", "rm -f $@", "", "%.c tgcrt_opencl.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
   { .word = NULL },
@@ -93,6 +93,7 @@ static const FileRow files[] = {
   { FILE_COPIED, "tgcrt_device.h", NULL },
   { FILE_COPIED, "tgcrt.c", NULL },
   { FILE_COPIED, "tgcrt_pool.c", NULL },
+  { FILE_COPIED, "tgcrt_session.h", NULL },
   { FILE_COPIED, "tgcrt_opencl.c", NULL },
   { FILE_TEMPLATE, "main.c.in", "main.c" },
   { FILE_TEMPLATE, "Makefile.in", "Makefile" },

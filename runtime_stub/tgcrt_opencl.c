@@ -4,27 +4,9 @@
  * OpenCL are needed to build. All memory of the host is the caller's: a session lies at its beginning, then the handles. Each
  * launch has a kernel object of its own, whose arguments are set when the session begins, so that a run does little more than
  * enqueue them, in order, in one queue. Every wait asks for an event again and again, until a limit: no call of the driver
- * that could wait for ever is made while commands run. */
-#ifndef _WIN32
-#define _POSIX_C_SOURCE 200809L
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#define _DARWIN_C_SOURCE
-#endif
-#include "tgcrt_device.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#ifdef _WIN32
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
-#define CL_CALL __stdcall
-#else
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-#define CL_CALL
-#endif
+ * that could wait for ever is made while commands run. tgcrt_session.h has what other interfaces do in the same way. */
+#define API(name) tgcrt_opencl_##name
+#include "tgcrt_session.h"
 
 /* ---- what is used of OpenCL; numbers are those of its specification ---- */
 #define EVENTS uint32_t events, void *const *list, void **event
@@ -35,7 +17,7 @@
   F(int32_t, clGetDeviceIDs, (void *platform, uint64_t type, uint32_t n, void **devices, uint32_t *found)) \
   F(int32_t, clGetDeviceInfo, (void *device, uint32_t what, size_t n, void *value, size_t *size)) \
   F(void *, clCreateContext, \
-    (const intptr_t *properties, uint32_t n, void *const *devices, void (CL_CALL *notify)(void), void *arg, int32_t *status)) \
+    (const intptr_t *properties, uint32_t n, void *const *devices, void (DRIVER_CALL *notify)(void), void *arg, int32_t *status)) \
   F(int32_t, clRetainContext, (void *context)) \
   F(int32_t, clReleaseContext, (void *context)) \
   F(int32_t, clGetContextInfo, (void *context, uint32_t what, size_t n, void *value, size_t *size)) \
@@ -52,7 +34,7 @@
      int32_t *status)) \
   F(int32_t, clReleaseProgram, (void *program)) \
   F(int32_t, clBuildProgram, \
-    (void *program, uint32_t n, void *const *devices, const char *options, void (CL_CALL *notify)(void *, void *), void *arg)) \
+    (void *program, uint32_t n, void *const *devices, const char *options, void (DRIVER_CALL *notify)(void *, void *), void *arg)) \
   F(int32_t, clGetProgramInfo, (void *program, uint32_t what, size_t n, void *value, size_t *size)) \
   F(int32_t, clGetProgramBuildInfo, (void *program, void *device, uint32_t what, size_t n, void *value, size_t *size)) \
   F(void *, clCreateKernel, (void *program, const char *name, int32_t *status)) \
@@ -75,10 +57,10 @@
   F(int32_t, clReleaseEvent, (void *event))
 
 typedef struct Cl {
-#define DECLARE(result, name, parameters) result (CL_CALL *name) parameters;
+#define DECLARE(result, name, parameters) result (DRIVER_CALL *name) parameters;
   CL_FUNCTIONS(DECLARE)
 #undef DECLARE
-  void *(CL_CALL *clGetExtensionFunctionAddressForPlatform)(void *platform, const char *name); /* may be missing */
+  void *(DRIVER_CALL *clGetExtensionFunctionAddressForPlatform)(void *platform, const char *name); /* may be missing */
 } Cl;
 
 /* Of cl_khr_command_buffer, version 0.9 */
@@ -92,7 +74,7 @@ typedef struct Cl {
   F(int32_t, clReleaseCommandBufferKHR, (void *recorded))
 
 typedef struct Record {
-#define DECLARE(result, name, parameters) result (CL_CALL *name) parameters;
+#define DECLARE(result, name, parameters) result (DRIVER_CALL *name) parameters;
   RECORD_FUNCTIONS(DECLARE)
 #undef DECLARE
 } Record;
@@ -142,7 +124,7 @@ enum { /* what may be asked for */
 };
 enum { CL_LOCAL = 1, CL_QUEUE_OUT_OF_ORDER = 1, CL_QUEUE_PROFILING = 2, CL_MEM_READ_WRITE = 1, CL_MEM_READ_ONLY = 4 };
 
-/* ---- the operating system ---- */
+/* ---- the driver's library ---- */
 static const char *const libraries[] = {
 #if defined _WIN32
   "OpenCL.dll",
@@ -157,82 +139,21 @@ static const char *const libraries[] = {
 #endif
 };
 
-#ifdef _WIN32
-static void *library_open(const char *name) { return (void *)LoadLibraryA(name); }
-static void library_find(void *library, const char *name, void *function) {
-  FARPROC p = GetProcAddress((HMODULE)library, name);
-  memcpy(function, &p, sizeof p);
-}
-static long exchange(volatile long *p, long value) { return InterlockedExchange(p, value); }
-static uint64_t now_us(void) {
-  LARGE_INTEGER t, unit;
-  QueryPerformanceCounter(&t);
-  QueryPerformanceFrequency(&unit);
-  return (uint64_t)((double)t.QuadPart * 1e6 / (double)unit.QuadPart);
-}
-static void sleep_us(uint64_t us) { Sleep((DWORD)((us + 999) / 1000)); }
-static unsigned long process(void) { return GetCurrentProcessId(); }
-static int replace_file(const char *from, const char *to) { return !MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING); }
-static void *pages_take(size_t n) { return VirtualAlloc(NULL, n, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE); }
-static void pages_give(void *p, size_t n) {
-  (void)n;
-  if (p) VirtualFree(p, 0, MEM_RELEASE);
-}
-#else
-static void *library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
-static void library_find(void *library, const char *name, void *function) {
-  void *p = dlsym(library, name);
-  memcpy(function, &p, sizeof p);
-}
-static long exchange(volatile long *p, long value) { return __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL); }
-static uint64_t now_us(void) {
-  struct timespec t = { 0, 0 };
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-static void sleep_us(uint64_t us) {
-  struct timespec t;
-  t.tv_sec = (time_t)(us / 1000000);
-  t.tv_nsec = (long)(us % 1000000) * 1000;
-  nanosleep(&t, NULL);
-}
-static unsigned long process(void) { return (unsigned long)getpid(); }
-static int replace_file(const char *from, const char *to) { return rename(from, to); }
-static void *pages_take(size_t n) { /* of zeros, for what only the driver knows the size of; NULL: there are none */
-  void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
-  return p == MAP_FAILED ? NULL : p;
-}
-static void pages_give(void *p, size_t n) {
-  if (p) munmap(p, n);
-}
-#endif
-
 /* ---- the session ---- */
 typedef struct Session {
+  Core core;
   Cl cl;
   Record record;
-  tgcrt_device device;
   void *queue;               /* the device's; while a run is profiled, another */
   void *program, *work, *weights;
   void *recorded;            /* all launches on this session's buffers; NULL: there is none */
   void *event;               /* behind all that was enqueued; NULL: all is done */
   void **kernels, **inputs, **outputs; /* kernels: one for each launch */
-  uint64_t *cursors;         /* of the states, as the next run finds them */
-  int runs;                  /* since all was done */
   int bound;                 /* the kernels have the buffers of this session, not the caller's */
-  int clamped, lost;
-  uint64_t ask_us;           /* how long a wait asks without sleeping */
-  unsigned char guards[TGCRT_DEVICE_RUNS]; /* of those runs */
+  unsigned char guards[TGCRT_DEVICE_RUNS];
 } Session;
 enum { SESSION = 1024 };
 typedef char session_fits[sizeof(Session) <= SESSION && sizeof(void *) <= 8 ? 1 : -1];
-
-static void say(const tgcrt_device *d, const char *subject, const char *what) {
-  char line[400];
-  if (!d || !d->log) return;
-  snprintf(line, sizeof line, "%s: %s", subject, what);
-  d->log(d->log_arg, line);
-}
 
 /* The status of a result that is not 0. */
 static int status_of(int32_t result, int other) {
@@ -253,11 +174,8 @@ static int refused(const tgcrt_device *d, int32_t result, const char *function, 
   return status_of(result, other);
 }
 
-/* The library stays open: drivers have threads of their own, which outlive a session. */
 static int load(Cl *cl, const tgcrt_device *d) {
-  void *library = NULL;
-  size_t i;
-  for (i = 0; i < sizeof libraries / sizeof *libraries && !library; i++) library = library_open(libraries[i]);
+  void *library = first_library(libraries, sizeof libraries / sizeof *libraries);
   if (!library) {
     say(d, libraries[0], "this library cannot be opened: no OpenCL loader or driver is installed");
     return TGCRT_DRIVER;
@@ -285,38 +203,23 @@ static void device_text(const Cl *cl, void *device, uint32_t what, char *text, s
   if (cl->clGetDeviceInfo(device, what, n - 1, text, NULL)) text[0] = 0;
 }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-static int contains(const char *text, const char *part) {
-  for (; *text; text++) {
-    size_t i = 0;
-    while (part[i] && lower(text[i]) == lower(part[i])) i++;
-    if (!part[i]) return 1;
-  }
-  return 0;
-}
-
 enum { MOST_PLATFORMS = 16, MOST_DEVICES = 32 };
 
 /* wanted NULL: the first GPU, else the first device */
 static int choose(const Cl *cl, const tgcrt_device *d, const char *wanted, void **device) {
   void *platforms[MOST_PLATFORMS], *devices[MOST_DEVICES], *first = NULL;
   uint32_t nplatforms = 0, ndevices, i, k;
-  const int by_number = wanted && !wanted[strspn(wanted, "0123456789")];
-  unsigned long number = by_number ? strtoul(wanted, NULL, 10) : 0;
+  unsigned long number = 0;
   char name[256];
   int32_t result = cl->clGetPlatformIDs(MOST_PLATFORMS, platforms, &nplatforms);
   if (result == CL_OUT_OF_HOST_MEMORY) return refused(d, result, "clGetPlatformIDs", TGCRT_MEMORY);
   if (result) nplatforms = 0; /* the loader found no driver */
   for (i = 0; i < nplatforms && i < MOST_PLATFORMS; i++) {
     if (cl->clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &ndevices)) continue; /* others may */
-    for (k = 0; k < ndevices && k < MOST_DEVICES; k++) {
+    for (k = 0; k < ndevices && k < MOST_DEVICES; k++, number++) {
       *device = devices[k];
-      if (by_number && !number--) return TGCRT_OK;
-      if (wanted && !by_number) {
-        device_text(cl, devices[k], CL_DEVICE_NAME, name, sizeof name);
-        if (contains(name, wanted)) return TGCRT_OK;
-      }
+      if (wanted) device_text(cl, devices[k], CL_DEVICE_NAME, name, sizeof name);
+      if (wanted && is_wanted(wanted, number, name)) return TGCRT_OK;
       if (!wanted && device_number(cl, devices[k], CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) return TGCRT_OK;
       if (!first) first = devices[k];
     }
@@ -368,31 +271,15 @@ static const char *lacks(const Cl *cl, const tgcrt_net *net, void *device) {
   return NULL;
 }
 
-static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); } /* a buffer has at least a byte */
-
-/* Whether the device has too little memory, as far as it says how much */
-static int too_large(const Cl *cl, const tgcrt_net *net, void *device) {
-  const uint64_t most = device_number(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  const uint64_t all = device_number(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
-  uint64_t largest = 0, sum = 0;
-  size_t i;
-  for (i = 0; i < 2 + net->ninputs + net->noutputs; i++) {
-    const size_t n = i == 0 ? net->work_bytes : i == 1 ? net->weight_bytes : i < 2 + net->ninputs ? net->input_bytes[i - 2]
-                                                                            : net->output_bytes[i - 2 - net->ninputs];
-    const uint64_t bytes = buffer_bytes(n);
-    if (bytes > largest) largest = bytes;
-    sum += bytes;
-  }
-  return (most && largest > most) || (all && sum > all);
-}
-
 static int fits(const Cl *cl, const tgcrt_net *net, const tgcrt_device *d) {
   char name[256];
   const char *why = lacks(cl, net, d->device);
   device_text(cl, d->device, CL_DEVICE_NAME, name, sizeof name);
   if (why) say(d, name, why);
   if (why) return TGCRT_DEVICE;
-  if (!too_large(cl, net, d->device)) return TGCRT_OK;
+  if (!too_large(net, device_number(cl, d->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+                 device_number(cl, d->device, CL_DEVICE_GLOBAL_MEM_SIZE)))
+    return TGCRT_OK;
   say(d, name, "the model needs more memory than the device has, or than one buffer of it may have");
   return TGCRT_MEMORY;
 }
@@ -428,39 +315,14 @@ static int take_queue(const Cl *cl, tgcrt_device *d) {
   return refused(d, result, "the queue", TGCRT_DEVICE);
 }
 
-/* PoCL begins when a program first asks for its devices. A second thread that asks meanwhile finds none, or broken ones. So
- * one thread at a time looks for devices; this is the only variable that contexts share. */
-static volatile long opening;
-
-static int lock_open(int64_t ms) {
-  const uint64_t begun = now_us();
-  while (exchange(&opening, 1)) {
-    if (now_us() - begun >= (uint64_t)ms * 1000) return TGCRT_BUSY;
-    sleep_us(100);
-  }
-  return TGCRT_OK;
-}
-
-int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open) {
-  static const tgcrt_device nothing = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 };
+static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name) {
   Cl cl;
-  int status;
-  tgcrt_device d = wanted ? *wanted : nothing;
-  const char *name = d.name && *d.name ? d.name : getenv(net->variable);
-  d.name = NULL; /* it is the caller's, and may go */
-  *open = nothing;
-  if (d.wait_ms <= 0) d.wait_ms = 60000;
-  status = lock_open(d.wait_ms);
-  if (status) return status;
-  status = load(&cl, &d);
-  if (!status && d.queue) status = ask_queue(&cl, &d);
-  else if (!status && d.context && !d.device) status = ask_context(&cl, &d);
-  else if (!status && !d.device) status = choose(&cl, &d, name && *name ? name : NULL, &d.device);
-  if (!status) status = fits(&cl, net, &d);
-  if (!status) status = take_queue(&cl, &d);
-  exchange(&opening, 0);
-  if (!status) *open = d;
-  return status;
+  int status = load(&cl, d);
+  if (!status && d->queue) status = ask_queue(&cl, d);
+  else if (!status && d->context && !d->device) status = ask_context(&cl, d);
+  else if (!status && !d->device) status = choose(&cl, d, name, &d->device);
+  if (!status) status = fits(&cl, net, d);
+  return status ? status : take_queue(&cl, d);
 }
 
 static void ask_facts(const Cl *cl, void *device, tgcrt_device_facts *f) {
@@ -484,76 +346,54 @@ static void ask_facts(const Cl *cl, void *device, tgcrt_device_facts *f) {
     if (has_word(extensions, needed[i].extension)) f->abilities |= needed[i].bit;
 }
 
-int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg) {
+static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts) {
+  tgcrt_device silent = *d;
   Cl cl;
   void *device;
   char text[24];
-  tgcrt_device d;
-  int status = lock_open(60000);
-  if (status) return status;
-  memset(&d, 0, sizeof d);
-  d.log = log, d.log_arg = log_arg;
-  memset(facts, 0, sizeof *facts);
-  snprintf(text, sizeof text, "%lu", (unsigned long)number);
-  status = load(&cl, &d);
-  d.log = NULL; /* no such device: the end of the list */
-  if (!status) status = choose(&cl, &d, text, &device);
+  int status = load(&cl, d);
+  silent.log = NULL; /* no such device: the end of the list */
+  snprintf(text, sizeof text, "%lu", number);
+  if (!status) status = choose(&cl, &silent, text, &device);
   if (!status) ask_facts(&cl, device, facts);
-  exchange(&opening, 0);
   return status;
 }
 
 /* ---- waiting ---- */
-static int lose(Session *s, int32_t result, const char *function) { /* in a session that runs */
-  if (!result) return TGCRT_OK;
-  s->lost = 1;
-  return refused(&s->device, result, function, TGCRT_LOST);
-}
+static int32_t enter(Core *s) { return (void)s, 0; } /* nothing of OpenCL belongs to a thread */
+static int32_t leave(Core *s) { return (void)s, 0; }
 
-/* An event behind all that was enqueued */
-static int mark(Session *s) {
+static int32_t mark_end(Core *core) {
+  Session *s = (Session *)core;
   void *event = NULL;
   int32_t result = s->cl.clEnqueueMarkerWithWaitList(s->queue, 0, NULL, &event);
   if (!result && s->event) result = s->cl.clReleaseEvent(s->event);
   if (event) s->event = event;
-  if (!result) result = s->cl.clFlush(s->queue);
-  return lose(s, result, "the queue");
+  return result ? result : s->cl.clFlush(s->queue);
 }
 
-/* Asks the driver all the time at first, then after sleeps of a sixteenth of the time that has passed. A sleep takes some 60
- * microseconds at least, which is much of a run of a GPU; but where the device is a CPU, asking takes its time. */
-static int wait_for_event(Session *s, int64_t ms) {
-  const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
-  int32_t state = 1, result;
-  for (;;) {
-    uint64_t waited, nap;
-    result = s->cl.clGetEventInfo(s->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    if (result || state <= 0) break;
-    waited = now_us() - begun;
-    if (waited >= limit) return TGCRT_BUSY;
-    nap = waited / 16 < 1000 ? waited / 16 : 1000;
-    if (waited > s->ask_us) sleep_us(nap < limit - waited ? nap : limit - waited);
-  }
+static int32_t ask(Core *core, int *done) {
+  Session *s = (Session *)core;
+  int32_t state = 1, result = s->cl.clGetEventInfo(s->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+  if (!result && state > 0) return 0;
   /* it does not wait any more, but only after it the host sees what the device wrote */
   if (!result && state == 0) result = s->cl.clWaitForEvents(1, &s->event);
   if (!result && state < 0) result = state;
   s->cl.clReleaseEvent(s->event);
   s->event = NULL;
-  return lose(s, result, "a command");
-}
-
-/* Until all is done. TGCRT_BUSY: it is not yet */
-static int settle(Session *s, int64_t ms) {
-  int i, status = TGCRT_OK;
-  if (s->lost) return TGCRT_LOST;
-  if (s->event) status = wait_for_event(s, ms);
-  if (status) return status;
-  for (i = 0; i < s->runs; i++) s->clamped |= s->guards[i];
-  s->runs = 0;
-  return TGCRT_OK;
+  *done = 1;
+  return result;
 }
 
 /* ---- the program ---- */
+#ifdef _WIN32
+static unsigned long process(void) { return GetCurrentProcessId(); }
+static int replace_file(const char *from, const char *to) { return !MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING); }
+#else
+static unsigned long process(void) { return (unsigned long)getpid(); }
+static int replace_file(const char *from, const char *to) { return rename(from, to); }
+#endif
+
 enum { DIGEST = 64 };
 
 /* digest: of itself and of these bytes */
@@ -572,7 +412,7 @@ static void program_digest(const Session *s, const tgcrt_net *net, char digest[D
   for (i = 0; i < net->ntext; i++) digest_add(digest, net->text[i], strlen(net->text[i]));
   digest_add(digest, net->options, strlen(net->options));
   for (i = 0; i < sizeof of / sizeof *of; i++) {
-    device_text(&s->cl, s->device.device, of[i], about, sizeof about);
+    device_text(&s->cl, s->core.device.device, of[i], about, sizeof about);
     digest_add(digest, about, strlen(about));
   }
 }
@@ -580,11 +420,11 @@ static void program_digest(const Session *s, const tgcrt_net *net, char digest[D
 static void build_log(const Session *s) {
   size_t n = 0;
   char *log;
-  void *device = s->device.device;
-  if (!s->device.log || s->cl.clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n)) return;
+  void *device = s->core.device.device;
+  if (!s->core.device.log || s->cl.clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n)) return;
   log = (char *)pages_take(n + 1);
   if (log && !s->cl.clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, n, log, NULL))
-    s->device.log(s->device.log_arg, log);
+    s->core.device.log(s->core.device.log_arg, log);
   pages_give(log, n + 1);
 }
 
@@ -604,9 +444,9 @@ static int binary_good(const CacheHead *h, const void *binary) {
 
 static void binary_build(Session *s, const tgcrt_net *net, const unsigned char *binary, size_t n) {
   int32_t result = 0, each = 0;
-  s->program = s->cl.clCreateProgramWithBinary(s->device.context, 1, &s->device.device, &n, &binary, &each, &result);
+  s->program = s->cl.clCreateProgramWithBinary(s->core.device.context, 1, &s->core.device.device, &n, &binary, &each, &result);
   if (!s->program) return;
-  if (!result && !each) result = s->cl.clBuildProgram(s->program, 1, &s->device.device, net->options, NULL, NULL);
+  if (!result && !each) result = s->cl.clBuildProgram(s->program, 1, &s->core.device.device, net->options, NULL, NULL);
   if (!result && !each) return;
   s->cl.clReleaseProgram(s->program);
   s->program = NULL;
@@ -614,7 +454,7 @@ static void binary_build(Session *s, const tgcrt_net *net, const unsigned char *
 
 static void cache_read(Session *s, const tgcrt_net *net, const char *digest) {
   CacheHead h;
-  FILE *f = fopen(s->device.cache, "rb");
+  FILE *f = fopen(s->core.device.cache, "rb");
   if (!f) return;
   if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, CACHE_MAGIC, sizeof h.magic) && !memcmp(h.program, digest, DIGEST) &&
       h.bytes && h.bytes <= (uint64_t)1 << 30) {
@@ -628,13 +468,13 @@ static void cache_read(Session *s, const tgcrt_net *net, const char *digest) {
 
 static void cache_put(const Session *s, const CacheHead *h, const void *binary) {
   char path[1024];
-  const int n = snprintf(path, sizeof path, "%s.%lu-%lx", s->device.cache, process(), (unsigned long)(uintptr_t)s);
+  const int n = snprintf(path, sizeof path, "%s.%lu-%lx", s->core.device.cache, process(), (unsigned long)(uintptr_t)s);
   FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "wb") : NULL;
   int bad;
   if (!f) return;
   bad = fwrite(h, sizeof *h, 1, f) != 1 || fwrite(binary, 1, (size_t)h->bytes, f) != h->bytes;
   bad |= fclose(f) != 0;
-  if (bad || replace_file(path, s->device.cache)) remove(path);
+  if (bad || replace_file(path, s->core.device.cache)) remove(path);
 }
 
 static void cache_write(const Session *s, const char *digest) {
@@ -661,31 +501,23 @@ static void cache_write(const Session *s, const char *digest) {
 static int build(Session *s, const tgcrt_net *net) {
   char digest[DIGEST + 1];
   int32_t result = 0;
-  if (s->device.cache) program_digest(s, net, digest);
-  if (s->device.cache) cache_read(s, net, digest);
+  if (s->core.device.cache) program_digest(s, net, digest);
+  if (s->core.device.cache) cache_read(s, net, digest);
   if (s->program) return TGCRT_OK;
-  s->program = s->cl.clCreateProgramWithSource(s->device.context, (uint32_t)net->ntext, (const char **)(uintptr_t)net->text, NULL,
+  s->program = s->cl.clCreateProgramWithSource(s->core.device.context, (uint32_t)net->ntext, (const char **)(uintptr_t)net->text, NULL,
                                                &result);
-  if (result) return refused(&s->device, result, "clCreateProgramWithSource", TGCRT_BUILD);
-  result = s->cl.clBuildProgram(s->program, 1, &s->device.device, net->options, NULL, NULL);
+  if (result) return refused(&s->core.device, result, "clCreateProgramWithSource", TGCRT_BUILD);
+  result = s->cl.clBuildProgram(s->program, 1, &s->core.device.device, net->options, NULL, NULL);
   if (result) build_log(s);
-  if (result) return refused(&s->device, result, "clBuildProgram", TGCRT_BUILD);
-  if (s->device.cache) cache_write(s, digest);
+  if (result) return refused(&s->core.device, result, "clBuildProgram", TGCRT_BUILD);
+  if (s->core.device.cache) cache_write(s, digest);
   return TGCRT_OK;
 }
 
 /* ---- arguments ---- */
-static size_t place_at(const Session *s, const tgcrt_net *net, const tgcrt_place *p) {
-  if (p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1) {
-    const uint64_t cursor = s->cursors[p->number];
-    return (size_t)(p->at + (p->memory == TGCRT_PLACE_NEXT ? 1 - cursor : cursor) * net->states[p->number].step);
-  }
-  return (size_t)p->at;
-}
-
 /* Argument i of a launch's buffers: the memory, if it is named, and the bytes from its beginning on. */
 static int32_t set_buffer(const Session *s, const tgcrt_net *net, size_t launch, uint32_t i, void *memory) {
-  const uint64_t at = place_at(s, net, &net->places[net->launches[launch].first + i]);
+  const uint64_t at = place_at(&s->core, net, &net->places[net->launches[launch].first + i]);
   int32_t result = 0;
   if (memory) result = s->cl.clSetKernelArg(s->kernels[launch], 2 * i, sizeof memory, &memory);
   return result ? result : s->cl.clSetKernelArg(s->kernels[launch], 2 * i + 1, sizeof at, &at);
@@ -708,6 +540,16 @@ static int32_t set_values(Session *s, const tgcrt_net *net, void *const *in, voi
   return result;
 }
 
+static int32_t bind(Core *core, const tgcrt_net *net, void *const *in, void *const *out) {
+  Session *s = (Session *)core;
+  int32_t result;
+  if (!in && s->bound) return 0;
+  s->bound = 0;
+  result = set_values(s, net, in ? in : s->inputs, out ? out : s->outputs);
+  s->bound = !in && !result;
+  return result;
+}
+
 static int make_kernels(Session *s, const tgcrt_net *net) {
   size_t k;
   uint32_t i;
@@ -717,12 +559,12 @@ static int make_kernels(Session *s, const tgcrt_net *net) {
     int32_t result = 0;
     size_t most = 0;
     s->kernels[k] = s->cl.clCreateKernel(s->program, name, &result);
-    if (result) return refused(&s->device, result, name, TGCRT_BUILD);
-    result = s->cl.clGetKernelWorkGroupInfo(s->kernels[k], s->device.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+    if (result) return refused(&s->core.device, result, name, TGCRT_BUILD);
+    result = s->cl.clGetKernelWorkGroupInfo(s->kernels[k], s->core.device.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
                                             NULL);
-    if (result) return refused(&s->device, result, name, TGCRT_DEVICE);
+    if (result) return refused(&s->core.device, result, name, TGCRT_DEVICE);
     if ((size_t)l->block[0] * l->block[1] * l->block[2] > most) {
-      say(&s->device, name, "the device runs this kernel in smaller work groups only");
+      say(&s->core.device, name, "the device runs this kernel in smaller work groups only");
       return TGCRT_DEVICE;
     }
     for (i = 0; i < l->n && !result; i++) {
@@ -733,7 +575,7 @@ static int make_kernels(Session *s, const tgcrt_net *net) {
                                                               : s->work;
       result = set_buffer(s, net, k, i, memory);
     }
-    if (result) return refused(&s->device, result, name, TGCRT_BUILD);
+    if (result) return refused(&s->core.device, result, name, TGCRT_BUILD);
   }
   s->bound = 1;
   return TGCRT_OK;
@@ -742,8 +584,8 @@ static int make_kernels(Session *s, const tgcrt_net *net) {
 /* ---- memory of the device ---- */
 static int make_buffer(Session *s, size_t n, uint64_t flags, void **buffer) {
   int32_t result = 0;
-  *buffer = s->cl.clCreateBuffer(s->device.context, flags, buffer_bytes(n), NULL, &result);
-  return refused(&s->device, result, "clCreateBuffer", TGCRT_MEMORY);
+  *buffer = s->cl.clCreateBuffer(s->core.device.context, flags, buffer_bytes(n), NULL, &result);
+  return refused(&s->core.device, result, "clCreateBuffer", TGCRT_MEMORY);
 }
 
 static int make_buffers(Session *s, const tgcrt_net *net) {
@@ -763,57 +605,43 @@ static int32_t get_bytes(const Session *s, void *buffer, size_t at, void *p, siz
   return n ? s->cl.clEnqueueReadBuffer(s->queue, buffer, 0, at, n, p, 0, NULL, NULL) : 0;
 }
 
-static int32_t fill_zeros(const Session *s, void *buffer, size_t at, size_t n) {
+static int32_t fill_buffer(const Session *s, void *buffer, size_t at, size_t n) {
   static const uint32_t zeros[4] = { 0, 0, 0, 0 };
   const size_t unit = (at | n) % sizeof zeros ? 1 : sizeof zeros;
   return n ? s->cl.clEnqueueFillBuffer(s->queue, buffer, zeros, unit, at, n, 0, NULL, NULL) : 0;
 }
 
-/* Rows of `keep` bytes, one for each block of a state, that do not overlap: from there to here. */
-static int32_t copy_rows(const Session *s, void *from, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
-                         size_t keep) {
-  const size_t at[3] = { from_at, 0, 0 }, to[3] = { to_at, 0, 0 }, region[3] = { keep, t->outer, 1 };
-  if (!keep || !t->outer) return 0;
-  return s->cl.clEnqueueCopyBufferRect(s->queue, from, s->work, at, to, region, from_row, 0, t->block, 0, 0, NULL, NULL);
+static int32_t fill_zeros(Core *s, size_t at, size_t n) {
+  return fill_buffer((Session *)s, ((Session *)s)->work, at, n);
 }
 
-/* ---- states ---- */
-static int reset(Session *s, const tgcrt_net *net) {
-  int32_t result = 0;
-  size_t k;
-  for (k = 0; k < net->nstates && !result; k++) {
-    const tgcrt_state *t = &net->states[k];
-    const size_t at = net->state_at + t->at;
-    s->cursors[k] = 0;
-    result = fill_zeros(s, s->work, at, t->outer * t->block);
-    if (!result && t->init != (size_t)-1) result = copy_rows(s, s->weights, t->init, t->keep, at, t, t->keep);
-  }
-  return lose(s, result, "a state");
+static int32_t copy_rows(Core *core, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
+                         size_t bytes) {
+  Session *s = (Session *)core;
+  const size_t at[3] = { from_at, 0, 0 }, to[3] = { to_at, 0, 0 }, region[3] = { bytes, t->outer, 1 };
+  if (!bytes || !t->outer) return 0;
+  return s->cl.clEnqueueCopyBufferRect(s->queue, from_weights ? s->weights : s->work, s->work, at, to, region, from_row, 0,
+                                       t->block, 0, 0, NULL, NULL);
 }
 
-/* What is kept of a window lies behind its last slot. It is moved in pieces that do not overlap. */
-static int32_t rewind_window(const Session *s, const tgcrt_net *net, const tgcrt_state *t) {
-  const size_t end = t->slots * t->step, at = net->state_at + t->at;
+static int read_rows(Core *core, size_t at, size_t row, size_t bytes, size_t rows, void *p) {
+  Session *s = (Session *)core;
+  const size_t from[3] = { at, 0, 0 }, host[3] = { 0, 0, 0 }, region[3] = { bytes, rows, 1 };
   int32_t result = 0;
-  size_t done, n;
-  if (!end || end + t->keep > t->block) return 0; /* no window */
-  for (done = 0; done < t->keep && !result; done += n) {
-    n = t->keep - done < end ? t->keep - done : end;
-    result = copy_rows(s, s->work, at + end + done, t->block, at + done, t, n);
-  }
-  return result;
+  if (rows == 1) result = get_bytes(s, s->work, at, p, bytes);
+  else if (bytes && rows)
+    result = s->cl.clEnqueueReadBufferRect(s->queue, s->work, 0, from, host, region, row, 0, bytes, 0, p, 0, NULL, NULL);
+  return finish(core, result, "a state");
 }
 
-static int32_t advance(Session *s, const tgcrt_net *net) {
+static int write_rows(Core *core, size_t at, size_t row, size_t bytes, size_t rows, const void *p) {
+  Session *s = (Session *)core;
+  const size_t to[3] = { at, 0, 0 }, host[3] = { 0, 0, 0 }, region[3] = { bytes, rows, 1 };
   int32_t result = 0;
-  size_t k;
-  for (k = 0; k < net->nstates && !result; k++) {
-    const tgcrt_state *t = &net->states[k];
-    if (++s->cursors[k] < t->slots) continue;
-    s->cursors[k] = 0;
-    result = rewind_window(s, net, t);
-  }
-  return result;
+  if (rows == 1) result = put_bytes(s, s->work, at, p, bytes);
+  else if (bytes && rows)
+    result = s->cl.clEnqueueWriteBufferRect(s->queue, s->work, 0, to, host, region, row, 0, bytes, 0, p, 0, NULL, NULL);
+  return finish(core, result, "a state");
 }
 
 /* ---- runs ---- */
@@ -828,8 +656,7 @@ static int32_t launch(Session *s, const tgcrt_net *net, size_t k, void **event) 
   uint32_t b;
   int32_t result = 0;
   for (b = 0; b < l->n && !result; b++)
-    if (net->places[l->first + b].memory >= TGCRT_PLACE_STATE && net->states[net->places[l->first + b].number].slots > 1)
-      result = set_buffer(s, net, k, b, NULL);
+    if (moves(net, &net->places[l->first + b])) result = set_buffer(s, net, k, b, NULL);
   sizes_of(l, global, local);
   return result ? result : s->cl.clEnqueueNDRangeKernel(s->queue, s->kernels[k], 3, NULL, global, local, 0, NULL, event);
 }
@@ -850,7 +677,7 @@ static int32_t record_launches(Session *s, const tgcrt_net *net) {
 /* Where something is missing, or fails, runs enqueue the launches one by one. */
 static void record(Session *s, const tgcrt_net *net) {
   char extensions[16384];
-  void *platform = NULL, *device = s->device.device;
+  void *platform = NULL, *device = s->core.device.device;
   int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nstates; k++)
@@ -873,95 +700,55 @@ static void record(Session *s, const tgcrt_net *net) {
   if (result) s->recorded = NULL;
 }
 
-/* All launches, what follows them, and the guard's byte; own: on this session's buffers; events: one for each launch, or NULL */
-static int32_t enqueue(Session *s, const tgcrt_net *net, int own, uint64_t *events) {
+static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
+  Session *s = (Session *)core;
   int32_t result = 0;
-  /* what was recorded cannot be enqueued again before it is done */
-  const int replay = own && !events && s->recorded && !s->event;
   size_t k;
-  if (replay) result = s->record.clEnqueueCommandBufferKHR(0, NULL, s->recorded, 0, NULL, NULL);
-  for (k = 0; k < net->nlaunches && !result && !replay; k++) {
+  /* what was recorded cannot be enqueued again before it is done */
+  if (s->bound && !events && s->recorded && !s->event)
+    return s->record.clEnqueueCommandBufferKHR(0, NULL, s->recorded, 0, NULL, NULL);
+  for (k = 0; k < net->nlaunches && !result; k++) {
     void *event = NULL;
     result = launch(s, net, k, events ? &event : NULL);
     if (events) events[k] = (uint64_t)(uintptr_t)event;
   }
-  if (!result) result = advance(s, net);
-  s->guards[s->runs] = 0;
-  if (!result && net->guard_at != (size_t)-1) result = get_bytes(s, s->work, net->guard_at, &s->guards[s->runs], 1);
-  s->runs++;
   return result;
 }
 
-/* Whether another run may be enqueued. */
-static int admit(Session *s) {
-  const int status = settle(s, 0);
-  return status == TGCRT_BUSY && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
+static int32_t read_guard(Core *core, const tgcrt_net *net, unsigned char *guard) {
+  const Session *s = (const Session *)core;
+  return get_bytes(s, s->work, net->guard_at, guard, 1);
 }
 
-static int check_values(const size_t *bytes, size_t n, const void *const *p) {
+static int32_t feed(Core *core, const tgcrt_net *net, const void *const *in) {
+  const Session *s = (const Session *)core;
+  int32_t result = 0;
   size_t i;
-  if (n && !p) return TGCRT_ARGUMENT;
-  for (i = 0; i < n; i++)
-    if (bytes[i] && !p[i]) return TGCRT_ARGUMENT;
-  return TGCRT_OK;
-}
-
-static int enqueue_values(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
-  int32_t result = s->bound ? 0 : set_values(s, net, s->inputs, s->outputs);
-  size_t i;
-  s->bound = !result;
   for (i = 0; i < net->ninputs && !result; i++) result = put_bytes(s, s->inputs[i], 0, in[i], net->input_bytes[i]);
-  if (!result) result = enqueue(s, net, 1, events);
+  return result;
+}
+
+static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) {
+  const Session *s = (const Session *)core;
+  int32_t result = 0;
+  size_t i;
   for (i = 0; i < net->noutputs && !result; i++) result = get_bytes(s, s->outputs[i], 0, out[i], net->output_bytes[i]);
-  if (result) return lose(s, result, "a run");
-  return mark(s);
-}
-
-int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms) {
-  Session *s = (Session *)m;
-  const int status = settle(s, ms < 0 ? s->device.wait_ms : ms), clamped = s->clamped;
-  (void)net;
-  if (status) return status;
-  s->clamped = 0;
-  return clamped ? TGCRT_INDEX : TGCRT_OK;
-}
-
-int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out) {
-  Session *s = (Session *)m;
-  int status = check_values(net->input_bytes, net->ninputs, in);
-  if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
-  if (!status) status = admit(s);
-  if (!status) status = enqueue_values(s, net, in, out, NULL);
-  return status ? status : tgcrt_opencl_sync(net, m, -1);
+  return result;
 }
 
 /* Each is a buffer of this context, and large enough. */
-static int check_buffers(const Session *s, const size_t *bytes, size_t n, void *const *p) {
+static int check_buffers(Core *core, const size_t *bytes, size_t n, void *const *p) {
+  const Session *s = (const Session *)core;
   size_t i;
   for (i = 0; i < n; i++) {
     size_t has = 0;
     void *context = NULL;
     if (!bytes[i]) continue;
     if (s->cl.clGetMemObjectInfo(p[i], CL_MEM_SIZE, sizeof has, &has, NULL) || has < bytes[i]) return TGCRT_ARGUMENT;
-    if (s->cl.clGetMemObjectInfo(p[i], CL_MEM_CONTEXT, sizeof context, &context, NULL) || context != s->device.context)
+    if (s->cl.clGetMemObjectInfo(p[i], CL_MEM_CONTEXT, sizeof context, &context, NULL) || context != s->core.device.context)
       return TGCRT_ARGUMENT;
   }
   return TGCRT_OK;
-}
-
-int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out) {
-  Session *s = (Session *)m;
-  int32_t result;
-  int status = check_values(net->input_bytes, net->ninputs, (const void *const *)in);
-  if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
-  if (!status) status = admit(s);
-  if (!status) status = check_buffers(s, net->input_bytes, net->ninputs, in);
-  if (!status) status = check_buffers(s, net->output_bytes, net->noutputs, out);
-  if (status) return status;
-  s->bound = 0;
-  result = set_values(s, net, in, out);
-  if (!result) result = enqueue(s, net, 0, NULL);
-  return result ? lose(s, result, "a run") : mark(s);
 }
 
 /* Nanoseconds from the events that are in the same places */
@@ -971,14 +758,14 @@ static int read_times(Session *s, const tgcrt_net *net, uint64_t *times) {
   for (k = 0; k < net->nlaunches; k++) {
     void *event = (void *)(uintptr_t)times[k];
     uint64_t begin = 0, end = 0;
-    if (event && !s->lost && !result)
+    if (event && !s->core.lost && !result)
       result = s->cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
-    if (event && !s->lost && !result)
+    if (event && !s->core.lost && !result)
       result = s->cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     if (event) s->cl.clReleaseEvent(event);
     times[k] = end - begin;
   }
-  return lose(s, result, "clGetEventProfilingInfo");
+  return lose(&s->core, result, "clGetEventProfilingInfo");
 }
 
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
@@ -986,20 +773,20 @@ int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, v
   int32_t result = 0;
   int status = check_values(net->input_bytes, net->ninputs, in), times;
   if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
-  if (!status) status = settle(s, s->device.wait_ms);
+  if (!status) status = settle_all(&s->core);
   if (status) return status;
   memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);
-  s->queue = s->cl.clCreateCommandQueue(s->device.context, s->device.device, CL_QUEUE_PROFILING, &result);
+  s->queue = s->cl.clCreateCommandQueue(s->core.device.context, s->core.device.device, CL_QUEUE_PROFILING, &result);
   if (!result) {
-    status = enqueue_values(s, net, in, out, nanoseconds);
-    if (!status) status = settle(s, s->device.wait_ms);
-    if (status) s->lost = 1; /* the session's own queue would not wait for this one */
+    status = enqueue_values(&s->core, net, in, out, nanoseconds);
+    if (!status) status = settle_all(&s->core);
+    if (status) s->core.lost = 1; /* the session's own queue would not wait for this one */
     times = read_times(s, net, nanoseconds);
     if (!status) status = times;
     s->cl.clReleaseCommandQueue(s->queue);
   }
-  s->queue = s->device.queue;
-  if (result) return refused(&s->device, result, "a queue that measures", TGCRT_DEVICE);
+  s->queue = s->core.device.queue;
+  if (result) return refused(&s->core.device, result, "a queue that measures", TGCRT_DEVICE);
   return status ? status : tgcrt_opencl_sync(net, m, -1);
 }
 
@@ -1024,33 +811,34 @@ static int begin(Session *s, const tgcrt_net *net, const void *weights) {
   int32_t result = put_bytes(s, s->weights, 0, weights, net->weight_bytes);
   size_t i;
   int status;
-  if (!result) result = fill_zeros(s, s->work, 0, buffer_bytes(net->work_bytes));
-  for (i = 0; i < net->ninputs && !result; i++) result = fill_zeros(s, s->inputs[i], 0, buffer_bytes(net->input_bytes[i]));
-  for (i = 0; i < net->noutputs && !result; i++) result = fill_zeros(s, s->outputs[i], 0, buffer_bytes(net->output_bytes[i]));
-  status = lose(s, result, "memory");
-  if (!status) status = reset(s, net);
-  if (!status) status = mark(s);
-  return status ? status : settle(s, s->device.wait_ms);
+  if (!result) result = fill_buffer(s, s->work, 0, buffer_bytes(net->work_bytes));
+  for (i = 0; i < net->ninputs && !result; i++) result = fill_buffer(s, s->inputs[i], 0, buffer_bytes(net->input_bytes[i]));
+  for (i = 0; i < net->noutputs && !result; i++) result = fill_buffer(s, s->outputs[i], 0, buffer_bytes(net->output_bytes[i]));
+  status = lose(&s->core, result, "memory");
+  if (!status) status = reset(&s->core, net);
+  if (!status) status = mark(&s->core);
+  return status ? status : settle_all(&s->core);
 }
 
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights) {
   Session *s = (Session *)m;
   int status;
   memset(m, 0, TGCRT_OPENCL_BYTES(net->nlaunches, net->ninputs, net->noutputs, net->nstates));
-  s->device = *open;
+  s->core.device = *open;
   s->queue = open->queue;
-  s->cursors = (uint64_t *)(void *)((unsigned char *)m + SESSION);
-  s->kernels = (void **)(s->cursors + net->nstates);
+  s->core.guards = s->guards;
+  s->core.cursors = (uint64_t *)(void *)((unsigned char *)m + SESSION);
+  s->kernels = (void **)(s->core.cursors + net->nstates);
   s->inputs = s->kernels + net->nlaunches;
   s->outputs = s->inputs + net->ninputs;
   status = load(&s->cl, open);
   if (status) return status;
-  s->ask_us = device_number(&s->cl, open->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU ? 100 : 2000;
+  s->core.ask_us = device_number(&s->cl, open->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU ? 100 : 2000;
   status = build(s, net);
   if (!status) status = make_buffers(s, net);
   if (!status) status = make_kernels(s, net);
   if (!status) status = begin(s, net, weights);
-  if (!status && s->device.replay) record(s, net);
+  if (!status && s->core.device.replay) record(s, net);
   if (status) release(s, net);
   return status;
 }
@@ -1059,7 +847,7 @@ int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m) {
   Session *s = (Session *)m;
   Cl cl;
   int status;
-  if (s && !s->lost && settle(s, s->device.wait_ms) == TGCRT_BUSY) return TGCRT_BUSY;
+  if (s && !s->core.lost && settle_all(&s->core) == TGCRT_BUSY) return TGCRT_BUSY;
   status = load(&cl, open);
   if (status) return status;
   if (s) release(s, net);
@@ -1067,74 +855,4 @@ int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m) {
   cl.clReleaseContext(open->context);
   memset(open, 0, sizeof *open);
   return TGCRT_OK;
-}
-
-/* ---- states, for callers ---- */
-static int finish(Session *s, int32_t result) {
-  int status = lose(s, result, "a state");
-  if (!status) status = mark(s);
-  return status ? status : settle(s, s->device.wait_ms);
-}
-
-int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m) {
-  Session *s = (Session *)m;
-  int status = s->lost ? TGCRT_LOST : reset(s, net);
-  return status ? status : mark(s);
-}
-
-typedef struct Rows { size_t at[3], host[3], region[3]; } Rows; /* the value of a state, in its blocks */
-
-static int find_rows(const Session *s, const tgcrt_net *net, size_t k, Rows *r) {
-  if (s->lost) return TGCRT_LOST;
-  if (k >= net->nstates) return TGCRT_STATE;
-  memset(r, 0, sizeof *r);
-  r->at[0] = net->state_at + net->states[k].at + (size_t)s->cursors[k] * net->states[k].step;
-  r->region[0] = net->states[k].keep;
-  r->region[1] = net->states[k].outer;
-  r->region[2] = 1;
-  return TGCRT_OK;
-}
-
-int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value) {
-  Session *s = (Session *)m;
-  Rows r;
-  int32_t result = 0;
-  const int status = find_rows(s, net, k, &r);
-  if (status) return status;
-  if (r.region[0] && r.region[1])
-    result = s->cl.clEnqueueReadBufferRect(s->queue, s->work, 0, r.at, r.host, r.region, net->states[k].block, 0, r.region[0], 0,
-                                           value, 0, NULL, NULL);
-  return finish(s, result);
-}
-
-int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *value) {
-  Session *s = (Session *)m;
-  Rows r;
-  int32_t result = 0;
-  const int status = find_rows(s, net, k, &r);
-  if (status) return status;
-  if (r.region[0] && r.region[1])
-    result = s->cl.clEnqueueWriteBufferRect(s->queue, s->work, 0, r.at, r.host, r.region, net->states[k].block, 0, r.region[0], 0,
-                                           value, 0, NULL, NULL);
-  return finish(s, result);
-}
-
-int tgcrt_opencl_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes) {
-  Session *s = (Session *)m;
-  int status = s->lost ? TGCRT_LOST : finish(s, get_bytes(s, s->work, net->state_at, saved, bytes));
-  if (!status) memcpy(saved, s->cursors, net->nstates * sizeof *s->cursors);
-  return status;
-}
-
-int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes) {
-  Session *s = (Session *)m;
-  size_t k;
-  uint64_t cursor;
-  if (s->lost) return TGCRT_LOST;
-  for (k = 0; k < net->nstates; k++) {
-    memcpy(&cursor, (const unsigned char *)saved + k * sizeof cursor, sizeof cursor);
-    if (cursor >= net->states[k].slots) return TGCRT_STATE;
-  }
-  memcpy(s->cursors, saved, net->nstates * sizeof cursor);
-  return finish(s, put_bytes(s, s->work, net->state_at, saved, bytes));
 }

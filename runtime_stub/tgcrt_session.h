@@ -1,0 +1,452 @@
+/* tgcrt_session.h: what the runtime files of all interfaces to devices share: the operating system, names of devices, waits with a
+ * limit, the arithmetic of states, and the functions of runs and states that a bundle calls.
+ *
+ * It is a part of these files, such as tgcrt_opencl.c, and no header for callers. The file includes it first and defines before
+ * it API(name), which makes the names of its public functions. Behind it the file defines the functions that are declared
+ * below under "what an interface does", and a session of its own, whose first member is a Core. */
+#ifndef TGCRT_SESSION_H
+#define TGCRT_SESSION_H
+#ifndef _WIN32
+#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _DARWIN_C_SOURCE
+#endif
+#include "tgcrt_device.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#define DRIVER_CALL __stdcall
+#else
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#define DRIVER_CALL
+#endif
+
+/* ---- the operating system ---- */
+#ifdef _WIN32
+static void *library_open(const char *name) { return (void *)LoadLibraryA(name); }
+static void library_find(void *library, const char *name, void *function) {
+  FARPROC p = GetProcAddress((HMODULE)library, name);
+  memcpy(function, &p, sizeof p);
+}
+static long exchange(volatile long *p, long value) { return InterlockedExchange(p, value); }
+static uint64_t now_us(void) {
+  LARGE_INTEGER t, unit;
+  QueryPerformanceCounter(&t);
+  QueryPerformanceFrequency(&unit);
+  return (uint64_t)((double)t.QuadPart * 1e6 / (double)unit.QuadPart);
+}
+static void sleep_us(uint64_t us) { Sleep((DWORD)((us + 999) / 1000)); }
+static void *pages_take(size_t n) { return VirtualAlloc(NULL, n, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE); }
+static void pages_give(void *p, size_t n) {
+  (void)n;
+  if (p) VirtualFree(p, 0, MEM_RELEASE);
+}
+#else
+static void *library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+static void library_find(void *library, const char *name, void *function) {
+  void *p = dlsym(library, name);
+  memcpy(function, &p, sizeof p);
+}
+static long exchange(volatile long *p, long value) { return __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL); }
+static uint64_t now_us(void) {
+  struct timespec t = { 0, 0 };
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+static void sleep_us(uint64_t us) {
+  struct timespec t;
+  t.tv_sec = (time_t)(us / 1000000);
+  t.tv_nsec = (long)(us % 1000000) * 1000;
+  nanosleep(&t, NULL);
+}
+static void *pages_take(size_t n) { /* of zeros, for what only the driver knows the size of; NULL: there are none */
+  void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+  return p == MAP_FAILED ? NULL : p;
+}
+static void pages_give(void *p, size_t n) {
+  if (p) munmap(p, n);
+}
+#endif
+
+/* The first of these libraries that can be opened. It stays open: drivers have threads of their own, which outlive a session. */
+static void *first_library(const char *const *names, size_t n) {
+  void *library = NULL;
+  size_t i;
+  for (i = 0; i < n && !library; i++) library = library_open(names[i]);
+  return library;
+}
+
+/* ---- the session ---- */
+typedef struct Core { /* the part of a session that this file uses */
+  tgcrt_device device;
+  uint64_t *cursors;     /* of the states, as the next run finds them */
+  unsigned char *guards; /* of the runs since all was done: TGCRT_DEVICE_RUNS bytes */
+  int runs;              /* since all was done */
+  int pending;           /* something was enqueued that is not known to be done */
+  int staged;            /* a run that is not done uses memory of which the session has only one */
+  int clamped, lost;
+  uint64_t ask_us;       /* how long a wait asks without sleeping */
+} Core;
+
+/* ---- what an interface does. An int32_t is a result of its driver, 0 where all is well; an int is a status. ---- */
+static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* tells the log; the status of a result */
+static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
+static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
+static int32_t enter(Core *s), leave(Core *s);          /* around all that follows */
+static int32_t mark_end(Core *s);                       /* remembers the end of what was enqueued */
+static int32_t ask(Core *s, int *done);                 /* whether that end is reached */
+static int32_t fill_zeros(Core *s, size_t at, size_t n); /* work memory */
+static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
+                         size_t bytes); /* `outer` rows, that do not overlap, to work memory */
+static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p); /* work memory; they wait */
+static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
+static int check_buffers(Core *s, const size_t *bytes, size_t n, void *const *p); /* the caller's buffers on the device */
+static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* NULL: the session's buffers */
+static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in);
+static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events); /* events: one for each launch, or NULL */
+static int32_t read_guard(Core *s, const tgcrt_net *net, unsigned char *guard);
+static int32_t fetch(Core *s, const tgcrt_net *net, void *const *out);
+
+static void say(const tgcrt_device *d, const char *subject, const char *what) {
+  char line[400];
+  if (!d || !d->log) return;
+  snprintf(line, sizeof line, "%s: %s", subject, what);
+  d->log(d->log_arg, line);
+}
+
+/* ---- devices ---- */
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static int contains(const char *text, const char *part) {
+  for (; *text; text++) {
+    size_t i = 0;
+    while (part[i] && lower(text[i]) == lower(part[i])) i++;
+    if (!part[i]) return 1;
+  }
+  return 0;
+}
+
+static int is_wanted(const char *wanted, unsigned long number, const char *name) {
+  if (!wanted[strspn(wanted, "0123456789")]) return strtoul(wanted, NULL, 10) == number;
+  return contains(name, wanted);
+}
+
+static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); } /* a buffer has at least a byte */
+
+/* Whether a device has too little memory: for one buffer, and for all; 0: it does not say how much it has */
+static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
+  uint64_t largest = 0, sum = 0;
+  size_t i;
+  for (i = 0; i < 2 + net->ninputs + net->noutputs; i++) {
+    const size_t n = i == 0 ? net->work_bytes : i == 1 ? net->weight_bytes : i < 2 + net->ninputs ? net->input_bytes[i - 2]
+                                                                            : net->output_bytes[i - 2 - net->ninputs];
+    const uint64_t bytes = buffer_bytes(n);
+    if (bytes > largest) largest = bytes;
+    sum += bytes;
+  }
+  return (most && largest > most) || (all && sum > all);
+}
+
+/* PoCL begins when a program first asks for its devices. A second thread that asks meanwhile finds none, or broken ones. So
+ * one thread at a time looks for devices; this is the only variable that contexts share. */
+static volatile long opening;
+
+static int lock_open(int64_t ms) {
+  const uint64_t begun = now_us();
+  while (exchange(&opening, 1)) {
+    if (now_us() - begun >= (uint64_t)ms * 1000) return TGCRT_BUSY;
+    sleep_us(100);
+  }
+  return TGCRT_OK;
+}
+
+int API(open)(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open) {
+  tgcrt_device d;
+  const char *name;
+  int status;
+  memset(open, 0, sizeof *open);
+  d = wanted ? *wanted : *open;
+  name = d.name && *d.name ? d.name : getenv(net->variable);
+  d.name = NULL; /* it is the caller's, and may go */
+  if (d.wait_ms <= 0) d.wait_ms = 60000;
+  status = lock_open(d.wait_ms);
+  if (status) return status;
+  status = open_device(net, &d, name && *name ? name : NULL);
+  exchange(&opening, 0);
+  if (!status) *open = d;
+  return status;
+}
+
+int API(facts)(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg) {
+  tgcrt_device d;
+  int status = lock_open(60000);
+  if (status) return status;
+  memset(&d, 0, sizeof d);
+  d.log = log, d.log_arg = log_arg;
+  memset(facts, 0, sizeof *facts);
+  status = ask_device(&d, (unsigned long)number, facts);
+  exchange(&opening, 0);
+  return status;
+}
+
+/* ---- waiting ---- */
+static int lose(Core *s, int32_t result, const char *function) { /* in a session that runs */
+  if (!result) return TGCRT_OK;
+  s->lost = 1;
+  return refused(&s->device, result, function, TGCRT_LOST);
+}
+
+static int mark(Core *s) {
+  const int32_t result = mark_end(s);
+  if (!result) s->pending = 1;
+  return lose(s, result, "the queue");
+}
+
+/* Asks the driver all the time at first, then after sleeps of a sixteenth of the time that has passed. A sleep takes some 60
+ * microseconds at least, which is much of a run of a GPU; but where the device is a CPU, asking takes its time. */
+static int wait_for_end(Core *s, int64_t ms) {
+  const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
+  int32_t result;
+  for (;;) {
+    uint64_t waited, nap;
+    int done = 0;
+    result = ask(s, &done);
+    if (result || done) break;
+    waited = now_us() - begun;
+    if (waited >= limit) return TGCRT_BUSY;
+    nap = waited / 16 < 1000 ? waited / 16 : 1000;
+    if (waited > s->ask_us) sleep_us(nap < limit - waited ? nap : limit - waited);
+  }
+  s->pending = 0;
+  return lose(s, result, "a command");
+}
+
+/* Until all is done. TGCRT_BUSY: it is not yet */
+static int settle(Core *s, int64_t ms) {
+  int i, status = TGCRT_OK;
+  if (s->lost) return TGCRT_LOST;
+  if (s->pending) status = wait_for_end(s, ms);
+  if (status) return status;
+  for (i = 0; i < s->runs; i++) s->clamped |= s->guards[i];
+  s->runs = 0;
+  return TGCRT_OK;
+}
+
+static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
+
+static int finish(Core *s, int32_t result, const char *what) { /* what was enqueued with this result */
+  int status = lose(s, result, what);
+  if (!status) status = mark(s);
+  return status ? status : settle_all(s);
+}
+
+/* What a public function does first in a session, and last */
+static int entered(Core *s) { return s->lost ? TGCRT_LOST : lose(s, enter(s), "the context"); }
+
+static int left(Core *s, int status) {
+  const int lost = lose(s, leave(s), "the context");
+  return status ? status : lost;
+}
+
+/* ---- states ---- */
+static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* from run to run */
+  return p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1;
+}
+
+static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) {
+  uint64_t cursor;
+  if (!moves(net, p)) return (size_t)p->at;
+  cursor = s->cursors[p->number];
+  return (size_t)(p->at + (p->memory == TGCRT_PLACE_NEXT ? 1 - cursor : cursor) * net->states[p->number].step);
+}
+
+static int reset(Core *s, const tgcrt_net *net) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < net->nstates && !result; k++) {
+    const tgcrt_state *t = &net->states[k];
+    const size_t at = net->state_at + t->at;
+    s->cursors[k] = 0;
+    result = fill_zeros(s, at, t->outer * t->block);
+    if (!result && t->init != (size_t)-1) result = copy_rows(s, 1, t->init, t->keep, at, t, t->keep);
+  }
+  return lose(s, result, "a state");
+}
+
+/* What is kept of a window lies behind its last slot. It is moved in pieces that do not overlap. */
+static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t) {
+  const size_t end = t->slots * t->step, at = net->state_at + t->at;
+  int32_t result = 0;
+  size_t done, n;
+  if (!end || end + t->keep > t->block) return 0; /* no window */
+  for (done = 0; done < t->keep && !result; done += n) {
+    n = t->keep - done < end ? t->keep - done : end;
+    result = copy_rows(s, 0, at + end + done, t->block, at + done, t, n);
+  }
+  return result;
+}
+
+static int32_t advance(Core *s, const tgcrt_net *net) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < net->nstates && !result; k++) {
+    const tgcrt_state *t = &net->states[k];
+    if (++s->cursors[k] < t->slots) continue;
+    s->cursors[k] = 0;
+    result = rewind_window(s, net, t);
+  }
+  return result;
+}
+
+/* ---- runs ---- */
+static int check_values(const size_t *bytes, size_t n, const void *const *p) {
+  size_t i;
+  if (n && !p) return TGCRT_ARGUMENT;
+  for (i = 0; i < n; i++)
+    if (bytes[i] && !p[i]) return TGCRT_ARGUMENT;
+  return TGCRT_OK;
+}
+
+static int check_all(const tgcrt_net *net, const void *const *in, void *const *out) {
+  const int status = check_values(net->input_bytes, net->ninputs, in);
+  return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+}
+
+/* Whether another run may be enqueued. */
+static int admit(Core *s) {
+  const int status = s->staged ? settle_all(s) : settle(s, 0);
+  return status == TGCRT_BUSY && !s->staged && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
+}
+
+/* All launches, what follows them, and the guard's byte */
+static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
+  int32_t result = launch_all(s, net, events);
+  if (!result) result = advance(s, net);
+  s->guards[s->runs] = 0;
+  if (!result && net->guard_at != (size_t)-1) result = read_guard(s, net, &s->guards[s->runs]);
+  s->runs++;
+  return result;
+}
+
+static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
+  int32_t result = bind(s, net, NULL, NULL);
+  if (!result) result = feed(s, net, in);
+  if (!result) result = enqueue(s, net, events);
+  if (!result) result = fetch(s, net, out);
+  return result ? lose(s, result, "a run") : mark(s);
+}
+
+static int sync_runs(Core *s, int64_t ms) {
+  const int status = settle(s, ms < 0 ? s->device.wait_ms : ms), clamped = s->clamped;
+  if (status) return status;
+  s->clamped = 0;
+  return clamped ? TGCRT_INDEX : TGCRT_OK;
+}
+
+int API(sync)(const tgcrt_net *net, void *m, int64_t ms) {
+  Core *s = (Core *)m;
+  const int status = entered(s);
+  (void)net;
+  return status ? status : left(s, sync_runs(s, ms));
+}
+
+static int run_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out) {
+  int status = admit(s);
+  if (!status) status = enqueue_values(s, net, in, out, NULL);
+  return status ? status : sync_runs(s, -1);
+}
+
+int API(run)(const tgcrt_net *net, void *m, const void *const *in, void *const *out) {
+  Core *s = (Core *)m;
+  int status = check_all(net, in, out);
+  if (!status) status = entered(s);
+  return status ? status : left(s, run_values(s, net, in, out));
+}
+
+static int run_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out) {
+  int32_t result;
+  int status = admit(s);
+  if (!status) status = check_buffers(s, net->input_bytes, net->ninputs, in);
+  if (!status) status = check_buffers(s, net->output_bytes, net->noutputs, out);
+  if (status) return status;
+  result = bind(s, net, in, out);
+  if (!result) result = enqueue(s, net, NULL);
+  return result ? lose(s, result, "a run") : mark(s);
+}
+
+int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out) {
+  Core *s = (Core *)m;
+  int status = check_all(net, (const void *const *)in, out);
+  if (!status) status = entered(s);
+  return status ? status : left(s, run_buffers(s, net, in, out));
+}
+
+/* ---- states, for callers: they wait for the runs before them ---- */
+static int reset_states(Core *s, const tgcrt_net *net) {
+  const int status = reset(s, net);
+  return status ? status : mark(s);
+}
+
+int API(state_reset)(const tgcrt_net *net, void *m) {
+  Core *s = (Core *)m;
+  const int status = entered(s);
+  return status ? status : left(s, reset_states(s, net));
+}
+
+static size_t state_now(const Core *s, const tgcrt_net *net, size_t k) { /* where its value is */
+  return net->state_at + net->states[k].at + (size_t)s->cursors[k] * net->states[k].step;
+}
+
+int API(state_get)(const tgcrt_net *net, void *m, size_t k, void *value) {
+  Core *s = (Core *)m;
+  int status = k < net->nstates ? entered(s) : s->lost ? TGCRT_LOST : TGCRT_STATE;
+  if (status) return status;
+  status = settle_all(s);
+  if (!status)
+    status = read_rows(s, state_now(s, net, k), net->states[k].block, net->states[k].keep, net->states[k].outer, value);
+  return left(s, status);
+}
+
+int API(state_put)(const tgcrt_net *net, void *m, size_t k, const void *value) {
+  Core *s = (Core *)m;
+  int status = k < net->nstates ? entered(s) : s->lost ? TGCRT_LOST : TGCRT_STATE;
+  if (status) return status;
+  status = settle_all(s);
+  if (!status)
+    status = write_rows(s, state_now(s, net, k), net->states[k].block, net->states[k].keep, net->states[k].outer, value);
+  return left(s, status);
+}
+
+int API(state_save)(const tgcrt_net *net, void *m, void *saved, size_t bytes) {
+  Core *s = (Core *)m;
+  int status = entered(s);
+  if (status) return status;
+  status = settle_all(s);
+  if (!status) status = read_rows(s, net->state_at, bytes, bytes, 1, saved);
+  if (!status) memcpy(saved, s->cursors, net->nstates * sizeof *s->cursors);
+  return left(s, status);
+}
+
+int API(state_load)(const tgcrt_net *net, void *m, const void *saved, size_t bytes) {
+  Core *s = (Core *)m;
+  size_t k;
+  uint64_t cursor;
+  int status;
+  for (k = 0; k < net->nstates && !s->lost; k++) {
+    memcpy(&cursor, (const unsigned char *)saved + k * sizeof cursor, sizeof cursor);
+    if (cursor >= net->states[k].slots) return TGCRT_STATE;
+  }
+  status = entered(s);
+  if (status) return status;
+  status = settle_all(s);
+  if (!status) status = write_rows(s, net->state_at, bytes, bytes, 1, saved);
+  if (!status) memcpy(s->cursors, saved, net->nstates * sizeof cursor);
+  return left(s, status);
+}
+#endif
