@@ -48,7 +48,7 @@ static const char *flags(Ctx *c, const ImageOrder *order) {
 /* clang-format off */
 #define OBJECTS \
   "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \
-  "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \
+  "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \
   "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_cuda.c\n"
 #define IMAGES(from) "$(B)/%_images.o: %_images.S " from "\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -I$(B) -c -o $@ %_images.S\n"
 #define PARTS "$(B)/%.o $(B)/tgcrt_cuda.o $(B)/%_images.o ", "rm -f $@", "", "%.c %_images.S tgcrt_cuda.c ", \
@@ -81,6 +81,7 @@ static const FileRow files[] = {
   { FILE_COPIED, "tgcrt_device.h", NULL },
   { FILE_COPIED, "tgcrt.c", NULL },
   { FILE_COPIED, "tgcrt_pool.c", NULL },
+  { FILE_COPIED, "tgcrt_session.h", NULL },
   { FILE_COPIED, "tgcrt_cuda.c", NULL },
   { FILE_TEMPLATE, "main.c.in", "main.c" },
   { FILE_TEMPLATE, "Makefile.in", "Makefile" },

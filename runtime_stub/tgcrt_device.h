@@ -18,16 +18,18 @@ typedef struct tgcrt_device {
   const char *name;
   /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: own ones. A
    * queue brings its context and its device, a context its first device. Then the name is not looked at.
-   * CUDA: the caller's CUcontext, and its CUstream as the queue; NULL: the device's primary context, and a stream of its own. */
+   * CUDA: the caller's CUcontext, and its CUstream as the queue; NULL: the device's primary context, and a stream of its own.
+   * A stream brings its context, and a context its device; `device` is not looked at, because a CUdevice may be 0. */
   void *context, *device, *queue;
   const char *cache; /* path of a file that keeps the built kernels, valid until NAME_init; NULL: each NAME_init builds them */
   /* Is told why a function fails, and what the driver's compiler says; NULL: nobody hears. */
   void (*log)(void *arg, const char *text);
   void *log_arg;
   int64_t wait_ms;   /* how long NAME_run and others wait for the device at most; 0: 60000 */
-  /* Not 0: NAME_run hands over its launches as one command that was recorded by NAME_init, if the driver can do that and no state
-   * moves. It saves the host's time with some drivers, and costs time with others. */
+  /* Launches that NAME_init has recorded are handed over as one command, if the driver can do that. 1: yes, -1: no, 0: what suits
+   * most drivers of the interface. OpenCL: 0 is no, and NAME_run replays where no state moves. CUDA: 0 is yes. */
   int replay;
+  int own; /* after NAME_open: what it has made for the context; nothing for callers */
 } tgcrt_device;
 
 enum { TGCRT_DEVICE_RUNS = 64 }; /* how many runs of a context may wait for the device */
@@ -42,6 +44,7 @@ typedef struct tgcrt_device_facts {
   int shared_is_fast;    /* it is memory of its own, not a part of the device's memory */
   uint64_t memory, largest; /* bytes, and of one buffer */
   uint32_t abilities;    /* TGCRT_NEEDS_ bits of what it has */
+  uint32_t arch;         /* CUDA: 90 is compute capability 9.0 */
 } tgcrt_device_facts;
 
 /* ---- for models: constant tables ---- */
@@ -133,7 +136,7 @@ int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, si
 
 int tgcrt_cuda_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 #define TGCRT_CUDA_BYTES(launches, inputs, outputs, states) \
-  ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
+  ((1024 + 8 * (2 * (launches) + 3 * (inputs) + 4 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_cuda_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_cuda_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
 int tgcrt_cuda_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);

@@ -737,8 +737,7 @@ static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) {
 }
 
 /* Each is a buffer of this context, and large enough. */
-static int check_buffers(Core *core, const size_t *bytes, size_t n, void *const *p) {
-  const Session *s = (const Session *)core;
+static int check_list(const Session *s, const size_t *bytes, size_t n, void *const *p) {
   size_t i;
   for (i = 0; i < n; i++) {
     size_t has = 0;
@@ -749,6 +748,11 @@ static int check_buffers(Core *core, const size_t *bytes, size_t n, void *const 
       return TGCRT_ARGUMENT;
   }
   return TGCRT_OK;
+}
+
+static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out) {
+  const int status = check_list((const Session *)s, net->input_bytes, net->ninputs, in);
+  return status ? status : check_list((const Session *)s, net->output_bytes, net->noutputs, out);
 }
 
 /* Nanoseconds from the events that are in the same places */
@@ -771,8 +775,7 @@ static int read_times(Session *s, const tgcrt_net *net, uint64_t *times) {
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
   Session *s = (Session *)m;
   int32_t result = 0;
-  int status = check_values(net->input_bytes, net->ninputs, in), times;
-  if (!status) status = check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+  int status = check_all(net, in, out), times;
   if (!status) status = settle_all(&s->core);
   if (status) return status;
   memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);
@@ -838,7 +841,7 @@ int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, c
   if (!status) status = make_buffers(s, net);
   if (!status) status = make_kernels(s, net);
   if (!status) status = begin(s, net, weights);
-  if (!status && s->core.device.replay) record(s, net);
+  if (!status && s->core.device.replay > 0) record(s, net);
   if (status) release(s, net);
   return status;
 }

@@ -106,7 +106,7 @@ static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_
                          size_t bytes); /* `outer` rows, that do not overlap, to work memory */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p); /* work memory; they wait */
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
-static int check_buffers(Core *s, const size_t *bytes, size_t n, void *const *p); /* the caller's buffers on the device */
+static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* the caller's, on the device */
 static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* NULL: the session's buffers */
 static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in);
 static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events); /* events: one for each launch, or NULL */
@@ -174,6 +174,7 @@ int API(open)(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *op
   d = wanted ? *wanted : *open;
   name = d.name && *d.name ? d.name : getenv(net->variable);
   d.name = NULL; /* it is the caller's, and may go */
+  d.own = 0;
   if (d.wait_ms <= 0) d.wait_ms = 60000;
   status = lock_open(d.wait_ms);
   if (status) return status;
@@ -318,10 +319,10 @@ static int check_all(const tgcrt_net *net, const void *const *in, void *const *o
   return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
 }
 
-/* Whether another run may be enqueued. */
-static int admit(Core *s) {
-  const int status = s->staged ? settle_all(s) : settle(s, 0);
-  return status == TGCRT_BUSY && !s->staged && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
+/* Whether another run may be enqueued; stages: it uses the memory that a run may have taken which is not done. */
+static int admit(Core *s, int stages) {
+  const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
+  return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
 }
 
 /* All launches, what follows them, and the guard's byte */
@@ -357,7 +358,7 @@ int API(sync)(const tgcrt_net *net, void *m, int64_t ms) {
 }
 
 static int run_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out) {
-  int status = admit(s);
+  int status = admit(s, 1);
   if (!status) status = enqueue_values(s, net, in, out, NULL);
   return status ? status : sync_runs(s, -1);
 }
@@ -371,9 +372,8 @@ int API(run)(const tgcrt_net *net, void *m, const void *const *in, void *const *
 
 static int run_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out) {
   int32_t result;
-  int status = admit(s);
-  if (!status) status = check_buffers(s, net->input_bytes, net->ninputs, in);
-  if (!status) status = check_buffers(s, net->output_bytes, net->noutputs, out);
+  int status = admit(s, 0);
+  if (!status) status = check_buffers(s, net, in, out);
   if (status) return status;
   result = bind(s, net, in, out);
   if (!result) result = enqueue(s, net, NULL);

@@ -2,149 +2,57 @@
  * of the driver's stays behind, and that nothing waits for ever.
  * errors calls | queue | unfit | names | facts | limits | logs | recorded | cache FILE | threads | open */
 #include "fake.h"
-#include "model.h"
-#include <pthread.h>
+#define LIBRARY "libOpenCL.so.1"
+#include "scenario.h"
 #include <signal.h>
 #include <sys/resource.h>
 
-static Fake *driver;
-static void (*defaults)(void);
-static Model m;
-
-static void find_driver(void) {
-  void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
-  CHECK(lib);
-  symbol(lib, "fake", &driver);
-  symbol(lib, "fake_defaults", &defaults);
-  defaults();
-}
-
-static const tgcrt_device *asked(void) {
-  static tgcrt_device d;
-  memset(&d, 0, sizeof d);
-  d.replay = REPLAY, d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
-  return &d;
-}
-
-/* ---- one call fails ---- */
-static const char *step; /* where a scenario ended */
-static int after;        /* what the run after it returned */
-
-/* All functions, one after another, until one fails */
-static int scenario(void *queue) {
-  unsigned char saved[NET_STATE_BYTES];
-  float total[N];
-  uint64_t times[NET_LAUNCHES];
-  tgcrt_device d = *asked();
-  int status;
-  model_prepare(&m);
-  after = TGCRT_UNREADY;
-  d.queue = queue;
-  d.cache = "/nowhere/at/all";
-  step = "open";
-  if ((status = net_open(&m.ctx, &d))) return status;
-  step = "init";
-  if ((status = model_init(&m))) return status;
-#define STEP(name, call) step = name; if ((status = call)) goto end
-  STEP("run", net_run_v(&m.ctx, m.in, m.out));
-  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* it moves the window back */
-  STEP("get", net_state_get(&m.ctx, 1, total));
-  STEP("put", net_state_put(&m.ctx, 0, total));
-  STEP("save", net_state_save(&m.ctx, saved));
-  STEP("load", net_state_load(&m.ctx, saved));
-  STEP("reset", net_state_reset(&m.ctx));
-  STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
-  for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
-  int32_t unused = driver->fail_at; /* these are the caller's */
-  driver->fail_at = 0;
+static void *caller_buffer(void) {
   void *(*create)(void *, uint64_t, size_t, void *, int32_t *);
-  int32_t (*release)(void *);
-  void *lib = dlopen("libOpenCL.so.1", RTLD_NOW), *buffers[5], *in[3] = { NULL, NULL, NULL };
-  symbol(lib, "clCreateBuffer", &create);
-  symbol(lib, "clReleaseMemObject", &release);
-  const int calls = driver->calls;
   int32_t result;
-  for (int i = 0; i < 5; i++) buffers[i] = create(m.ctx.device.context, 1, 64, NULL, &result);
-  driver->calls = calls, driver->fail_at = unused;
-  in[0] = buffers[3], in[1] = buffers[4];
-  step = "run_on";
-  status = net_run_on(&m.ctx, in, buffers);
-  if (!status) status = net_run_on(&m.ctx, in, buffers);
-  step = status ? step : "sync";
-  if (!status) status = net_sync(&m.ctx, 20);
-  const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* where nothing has failed, a call of close does */
-  driver->fail_at = 0;
-  if (status) after = net_run_v(&m.ctx, m.in, m.out);
-  for (int i = 0; i < 5; i++) release(buffers[i]);
-  driver->calls = called, driver->fail_at = unused;
-  return status;
-end:
-  driver->fail_at = 0;
-  after = net_run_v(&m.ctx, m.in, m.out);
-  return status;
+  symbol(dlopen(LIBRARY, RTLD_NOW), "clCreateBuffer", &create);
+  return create(m.ctx.device.context, 1, 64, NULL, &result);
 }
 
-/* What a call's failure makes of a function: with an error of memory, and with another; -1: it succeeds */
-typedef struct Row { const char *call, *steps; int memory, other, lost; } Row;
+static void caller_release(void *buffer) {
+  int32_t (*release)(void *);
+  symbol(dlopen(LIBRARY, RTLD_NOW), "clReleaseMemObject", &release);
+  release(buffer);
+}
+
+static void check_caller(void) {} /* nothing of OpenCL belongs to a thread */
+static int computes(void) { return 0; }
+
 static const Row rows[] = {
-  { "clGetPlatformIDs", "open", TGCRT_DEVICE, TGCRT_DEVICE, 0 },
-  { "clGetDeviceIDs", "open", TGCRT_DEVICE, TGCRT_DEVICE, 0 },
-  { "clGetDeviceInfo", NULL, TGCRT_DEVICE, TGCRT_DEVICE, 0 },
-  { "clGetCommandQueueInfo", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
-  { "clRetainContext", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
-  { "clRetainCommandQueue", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
-  { "clCreateContext", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
-  { "clCreateCommandQueue", "open profile", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
-  { "clCreateProgramWithSource", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
-  { "clBuildProgram", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
-  { "clGetProgramInfo", NULL, -1, -1, 0 },
-  { "clCreateBuffer", "init", TGCRT_MEMORY, TGCRT_MEMORY, 0 },
-  { "clCreateKernel", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
-  { "clGetKernelWorkGroupInfo", "init", TGCRT_MEMORY, TGCRT_DEVICE, 0 },
-  { "clGetMemObjectInfo", "run_on", TGCRT_ARGUMENT, TGCRT_ARGUMENT, 0 },
-  { "clRelease", NULL, -1, -1, 0 },
-  { "clGetExtensionFunctionAddressForPlatform", NULL, -1, -1, 0 }, /* what is not recorded is enqueued as it is */
-  { "clCreateCommandBufferKHR", NULL, -1, -1, 0 },
-  { "clCommandNDRangeKernelKHR", NULL, -1, -1, 0 },
-  { "clFinalizeCommandBufferKHR", NULL, -1, -1, 0 },
-  { "clSetKernelArg", "init", TGCRT_MEMORY, TGCRT_BUILD, 0 },
-  { "cl", NULL, TGCRT_MEMORY, TGCRT_LOST, 1 }, /* in a run, or for a state; in init there is no run after it */
+  { "clGetPlatformIDs", "open", TGCRT_DEVICE, TGCRT_DEVICE, 0, NULL },
+  { "clGetDeviceIDs", "open", TGCRT_DEVICE, TGCRT_DEVICE, 0, NULL },
+  { "clGetDeviceInfo", NULL, TGCRT_DEVICE, TGCRT_DEVICE, 0, NULL },
+  { "clGetCommandQueueInfo", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
+  { "clRetainContext", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
+  { "clRetainCommandQueue", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
+  { "clCreateContext", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
+  { "clCreateCommandQueue", "open profile", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
+  { "clCreateProgramWithSource", "init", TGCRT_MEMORY, TGCRT_BUILD, 0, NULL },
+  { "clBuildProgram", "init", TGCRT_MEMORY, TGCRT_BUILD, 0, NULL },
+  { "clGetProgramInfo", NULL, -1, -1, 0, NULL },
+  { "clCreateBuffer", "init", TGCRT_MEMORY, TGCRT_MEMORY, 0, NULL },
+  { "clCreateKernel", "init", TGCRT_MEMORY, TGCRT_BUILD, 0, NULL },
+  { "clGetKernelWorkGroupInfo", "init", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
+  { "clGetMemObjectInfo", "run_on", TGCRT_ARGUMENT, TGCRT_ARGUMENT, 0, NULL },
+  { "clRelease", NULL, -1, -1, 0, NULL },
+  { "clGetExtensionFunctionAddressForPlatform", NULL, -1, -1, 0, NULL }, /* what is not recorded is enqueued as it is */
+  { "clCreateCommandBufferKHR", NULL, -1, -1, 0, NULL },
+  { "clCommandNDRangeKernelKHR", NULL, -1, -1, 0, NULL },
+  { "clFinalizeCommandBufferKHR", NULL, -1, -1, 0, NULL },
+  { "clSetKernelArg", "init", TGCRT_MEMORY, TGCRT_BUILD, 0, NULL },
+  { "c", NULL, TGCRT_MEMORY, TGCRT_LOST, 1, NULL }, /* in a run, or for a state; in init there is no run after it */
 };
 
-static const Row *row_of(const char *call) {
-  const Row *r = rows;
-  while (strncmp(call, r->call, strlen(r->call)) || (r->steps && !strstr(r->steps, step))) r++;
-  return r;
-}
+static const int32_t errors[] = { -5, -36, -9999 };
+/* some questions about a device need no answer: its name, its type, how much memory it has */
+#define MAY "clGetDeviceInfo"
 
-static void each_call(void *queue, int live) {
-  static const int32_t errors[] = { -5, -36, -9999 };
-  int calls;
-  defaults();
-  CHECK(!scenario(queue) && !net_close(&m.ctx) && driver->live == live);
-  calls = driver->calls;
-  for (int at = 1; at <= calls; at++)
-    for (int e = 0; e < 3; e++) {
-      defaults();
-      driver->fail_at = at, driver->error = errors[e];
-      int status = scenario(queue), closed = net_close(&m.ctx);
-      const Row *r = row_of(driver->failed ? driver->failed : "cl");
-      const int want = e ? r->other : r->memory;
-      /* some questions about a device need no answer: its name, its type, how much memory it has */
-      const int may = !strcmp(r->call, "clGetDeviceInfo");
-      if (!driver->failed || (status != (want < 0 ? 0 : want) && !(may && !status)) || closed || driver->live != live ||
-          (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
-        fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; ",
-                at, driver->failed, errors[e], step, status, want, after, closed, driver->live - live);
-        fputs(m.log, stderr);
-        exit(1);
-      }
-    }
-  printf("%d calls\n", calls);
-}
-
-static void calls(void) { each_call(NULL, 0); }
+static void calls(void) { each_call(NULL, 0, rows, errors, MAY); }
 
 /* on the caller's queue */
 static void queue(void) {
@@ -159,25 +67,12 @@ static void queue(void) {
   symbol(lib, "clReleaseContext", &release_context);
   void *q = create(mine.ctx.device.context, mine.ctx.device.device, 0, &result);
   CHECK(!net_close(&mine.ctx) && driver->live == 2);
-  each_call(q, 2);
+  each_call(q, 2, rows, errors, MAY);
   release(q);
   CHECK(!driver->live);
 }
 
 /* ---- devices that do not fit, limits of time, logs ---- */
-static int opened(const char *name) { /* and initialised, and run, and closed */
-  tgcrt_device d = *asked();
-  int status;
-  model_prepare(&m);
-  d.name = name;
-  status = net_open(&m.ctx, &d);
-  if (!status) status = model_init(&m);
-  if (!status) status = net_run_v(&m.ctx, m.in, m.out);
-  if (status) CHECK(*m.log);
-  CHECK(!net_close(&m.ctx) && !driver->live);
-  return status;
-}
-
 static void unfit(void) {
 #define UNFIT(field, value, status) defaults(); driver->field = value; CHECK(opened(NULL) == (status))
   UNFIT(platforms, 0, TGCRT_DEVICE);
@@ -418,36 +313,9 @@ static void cache(const char *path) {
   }
 }
 
-/* ---- threads ---- */
-static void *thread(void *arg) {
-  Model *x = (Model *)arg;
-  float total[N];
-  for (int k = 0; k < 20; k++) {
-    model_prepare(x);
-    CHECK(!model_init(x));
-    for (int i = 0; i < 20; i++) CHECK(!net_run_v(&x->ctx, x->in, x->out));
-    CHECK(!net_state_get(&x->ctx, 0, total) && !net_close(&x->ctx));
-  }
-  return NULL;
-}
-
-static void threads(void) {
-  static Model x[3];
-  pthread_t t[3];
-  for (int i = 0; i < 3; i++) CHECK(!pthread_create(&t[i], NULL, thread, &x[i]));
-  for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
-  CHECK(!driver->live);
-}
-
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
-  if (!strcmp(what, "open")) { /* without a driver */
-    model_prepare(&m);
-    const int status = net_open(&m.ctx, asked());
-    printf("%d %s\n", status, m.log);
-    CHECK(model_init(&m) == status && !net_close(&m.ctx));
-    return 0;
-  }
+  if (!strcmp(what, "open")) return open_only();
   find_driver();
   if (!strcmp(what, "calls")) calls();
   else if (!strcmp(what, "queue")) queue();

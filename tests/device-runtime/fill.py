@@ -1,11 +1,12 @@
-"""Fills device.c.in, net.h.in and main.c.in of runtime_stub for the network of net.cl, as compiler/bundle does for models."""
+"""Fills device.c.in, net.h.in and main.c.in of runtime_stub for a network of kernels written by hand, net.cl and net.cu, as
+compiler/bundle does for models."""
 import json
 import pathlib
 import re
 import struct
 
 STUB = pathlib.Path(__file__).resolve().parent.parent.parent / "runtime_stub"
-NET_CL = pathlib.Path(__file__).resolve().parent / "net.cl"
+TESTS = pathlib.Path(__file__).resolve().parent.parent
 INPUTS = [("x", "float", "f32", [16], 4, "f"), ("at", "int32_t", "i32", [1], 4, "i"), ("none", "float", "f32", [0], 4, "f")]
 OUTPUTS = [("y", "float", "f32", [16], 4, "f"), ("h", "float", "f32", [2], 4, "f"), ("v", "float", "f32", [1], 4, "f")]
 STATES = [("total", "float", "f32", [16], 4, "f"), ("past", "float", "f32", [2, 3], 4, "f")]
@@ -60,8 +61,28 @@ def values(kind, rows):
 STILL = "  { 64, 1, 64, 64, 64, 1, 64 },\n  { 192, 2, 20, 12, 4, 1, (size_t)-1 },\n"  # one place, one slot: no argument changes
 
 
-def files(folder, **more):
+IMAGES = ("CUBIN", 70), ("CUBIN", 80), ("CUBIN", 86), ("CUBIN", 89), ("PTX", 75)  # "cubin 80", "ptx 75": what the test's driver is given
+
+
+def of_opencl():
+    """words that only bundles of OpenCL have, and other files"""
+    lines = (TESTS / "opencl-runtime/net.cl").read_text().splitlines(keepends=True)
+    return {"isa": "opencl", "device": "opencl", "device_handle": "cl_mem", "options": "-cl-std=CL1.2", "images": "",
+            "source_lines": "".join(f"  {json.dumps(line)},\n" for line in lines)}, {}
+
+
+def of_cuda():
+    text = [f".ptx of sm_{arch}" if kind == "PTX" else f"cubin of sm_{arch}" for kind, arch in IMAGES]
+    rows = "".join(f"  {{ TGCRT_IMAGE_{kind}, {arch}, net_image{i}, {len(text[i])} }},\n" for i, (kind, arch) in enumerate(IMAGES))
+    names = "".join(f"extern const unsigned char net_image{i}[];\n" for i in range(len(IMAGES)))
+    made = "".join(f'extern const unsigned char net_image{i}[];\nconst unsigned char net_image{i}[] = {json.dumps(t)};\n' for i, t in enumerate(text))
+    return {"isa": "cuda-sm_80", "device": "cuda", "device_handle": "CUdeviceptr", "options": "", "images": "yes",
+            "image_names": names, "image_rows": rows}, {"images.c": made}
+
+
+def files(folder, interface="opencl", **more):
     """net.h, net.c, main.c and what they need, in a folder; more: words that differ"""
+    own, own_files = {"opencl": of_opencl, "cuda": of_cuda}[interface]()
     import hashlib
     places, launches, first = "", "", 0
     for function, grid, block, of in LAUNCHES:
@@ -72,17 +93,16 @@ def files(folder, **more):
     slots = lambda rows: "".join(f'  {{ "{n}", "{t}{s}", \'{c}\', {b}, {elements(s)} }},\n' for n, _, t, s, b, c in rows)
     value_words = [values(kind, rows) for kind, rows in (("input", INPUTS), ("output", OUTPUTS), ("state", STATES))]
     words = {
-        "net": "net", "NET": "NET", "version": "0", "isa": "opencl", "device": "opencl", "device_handle": "cl_mem", "abi_major": "1", "abi_minor": "3",
+        "net": "net", "NET": "NET", "version": "0", "abi_major": "1", "abi_minor": "3",
         "interface": "01234567", "weight_bytes": str(len(weights)), "weights_sha256": hashlib.sha256(weights).hexdigest(), "cpu": "0",
-        "arena_bytes": f"TGCRT_OPENCL_BYTES({len(LAUNCHES)}, {len(INPUTS)}, {len(OUTPUTS)}, {len(STATES)})",
+        "arena_bytes": f"TGCRT_{interface.upper()}_BYTES({len(LAUNCHES)}, {len(INPUTS)}, {len(OUTPUTS)}, {len(STATES)})",
         "device_bytes": str(WORK_BYTES + len(weights) + 64 * 6), "nlaunches": str(len(LAUNCHES)), "ninputs": str(len(INPUTS)),
         "noutputs": str(len(OUTPUTS)), "shapes": "", "input_fields": fields(INPUTS, "const "), "output_fields": fields(OUTPUTS, ""),
         "fat": "", "embed": "", "states": "yes", "guarded": "yes", "guard_at": str(GUARD_AT),
-        "source_lines": "".join(f"  {json.dumps(line)},\n" for line in NET_CL.read_text().splitlines(keepends=True)),
         "functions": "".join(f'  "{f}",\n' for f in FUNCTIONS), "places": places, "launches": launches,
         "input_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in INPUTS),
         "output_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in OUTPUTS),
-        "options": "-cl-std=CL1.2", "work_bytes": str(WORK_BYTES), "needs": "NEEDS", "max_block": "8", "shared_bytes": "16",
+        "work_bytes": str(WORK_BYTES), "needs": "NEEDS", "max_block": "8", "shared_bytes": "16",
         "gather_v": "".join(f"  inputs[{i}] = in->{r[0]};\n" for i, r in enumerate(INPUTS)) +
                     "".join(f"  outputs[{i}] = out->{r[0]};\n" for i, r in enumerate(OUTPUTS)),
         "value_declarations": "".join(v[0] for v in value_words), "value_functions": "".join(v[1] for v in value_words),
@@ -91,10 +111,12 @@ def files(folder, **more):
         "assign": "".join(f"  in.{r[0]} = (const {r[1]} *)input[{i}];\n" for i, r in enumerate(INPUTS)) +
                   "".join(f"  out.{r[0]} = ({r[1]} *)output[{i}];\n" for i, r in enumerate(OUTPUTS)),
     }
-    words.update(more)
+    words.update(own, **more)
     words.update(state_declarations=fill("state.h.in", words), state_functions=fill("state.c.in", words))
     folder.mkdir(parents=True, exist_ok=True)
     for name, of in (("net.h", "net.h.in"), ("net.c", "device.c.in"), ("main.c", "main.c.in")):
         (folder / name).write_text(fill(of, words))
+    for name, text in own_files.items():
+        (folder / name).write_text(text)
     (folder / "net_weights.bin").write_bytes(weights)
     return folder

@@ -1,0 +1,181 @@
+/* scenario.h: all functions of a device bundle, one after another, on a driver of the test's own, each of whose calls fails once.
+ *
+ * The file that includes it defines before it LIBRARY, the name of the driver's library, and includes fake.h; behind it the
+ * functions that are declared here, and the table of rows. */
+#include "model.h"
+#include <pthread.h>
+
+static Fake *driver;
+static void (*defaults)(void);
+static Model m;
+
+static void *caller_buffer(void);              /* the caller's, 64 bytes on the device of m */
+static void caller_release(void *buffer);
+static void check_caller(void);                /* whether the thread is as the caller has left it */
+static int computes(void);                     /* whether kernels run */
+
+static void find_driver(void) {
+  void *lib = dlopen(LIBRARY, RTLD_NOW);
+  CHECK(lib);
+  symbol(lib, "fake", &driver);
+  symbol(lib, "fake_defaults", &defaults);
+  defaults();
+}
+
+static const tgcrt_device *asked(void) {
+  static tgcrt_device d;
+  memset(&d, 0, sizeof d);
+  d.replay = REPLAY, d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
+  return &d;
+}
+
+/* ---- one call fails ---- */
+static const char *step; /* where a scenario ended */
+static int after;        /* what the run after it returned */
+
+/* All functions, one after another, until one fails */
+static int scenario(void *queue) {
+  unsigned char saved[NET_STATE_BYTES];
+  float total[N];
+  uint64_t times[NET_LAUNCHES];
+  tgcrt_device d = *asked();
+  int status;
+  model_prepare(&m);
+  after = TGCRT_UNREADY;
+  d.queue = queue;
+  d.cache = "/nowhere/at/all";
+  step = "open", status = net_open(&m.ctx, &d);
+  check_caller();
+  if (status) return status;
+  step = "init", status = model_init(&m);
+  check_caller();
+  if (status) return status;
+#define STEP(name, call) step = name, status = call; check_caller(); if (status) goto end
+  STEP("run", net_run_v(&m.ctx, m.in, m.out));
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* it moves the window back */
+  STEP("get", net_state_get(&m.ctx, 1, total));
+  STEP("put", net_state_put(&m.ctx, 0, total));
+  STEP("save", net_state_save(&m.ctx, saved));
+  STEP("load", net_state_load(&m.ctx, saved));
+  STEP("reset", net_state_reset(&m.ctx));
+  STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
+  for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
+  int32_t unused = driver->fail_at; /* these are the caller's */
+  void *buffers[5], *in[3] = { NULL, NULL, NULL };
+  driver->fail_at = 0;
+  const int calls = driver->calls;
+  for (int i = 0; i < 5; i++) buffers[i] = caller_buffer();
+  driver->calls = calls, driver->fail_at = unused;
+  in[0] = buffers[3], in[1] = buffers[4];
+  step = "run_on";
+  status = net_run_on(&m.ctx, in, buffers);
+  if (!status) status = net_run_on(&m.ctx, in, buffers);
+  step = status ? step : "sync";
+  if (!status) status = net_sync(&m.ctx, 20);
+  check_caller();
+  const int called = driver->calls;
+  unused = status ? 0 : driver->fail_at; /* where nothing has failed, a call of close does */
+  driver->fail_at = 0;
+  if (status) after = net_run_v(&m.ctx, m.in, m.out);
+  for (int i = 0; i < 5; i++) caller_release(buffers[i]);
+  driver->calls = called, driver->fail_at = unused;
+  return status;
+end:
+  driver->fail_at = 0;
+  after = net_run_v(&m.ctx, m.in, m.out);
+  return status;
+}
+
+/* What a call's failure makes of a function: with an error of memory, and with another; -1: it succeeds. log: what the caller is
+ * told then, NULL: the function's name or its object's */
+typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
+
+static const Row *row_of(const Row *r, const char *call) {
+  while (strncmp(call, r->call, strlen(r->call)) || (r->steps && !strstr(r->steps, step))) r++;
+  return r;
+}
+
+/* A context that is opened afresh works. */
+static void second_run(void *queue) {
+  tgcrt_device d = *asked();
+  defaults();
+  model_prepare(&m);
+  d.queue = queue;
+  CHECK(!net_open(&m.ctx, &d) && !model_init(&m));
+  if (computes()) model_run(&m, 1), model_run(&m, 2);
+  else CHECK(!net_run_v(&m.ctx, m.in, m.out));
+  CHECK(!net_close(&m.ctx));
+  check_caller();
+}
+
+/* errors: one of memory, then others. may: a call of this name may also do no harm. */
+static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
+  int calls;
+  defaults();
+  CHECK(!scenario(queue) && !net_close(&m.ctx) && driver->live == live);
+  calls = driver->calls;
+  for (int at = 1; at <= calls; at++)
+    for (int e = 0; e < 3; e++) {
+      defaults();
+      driver->fail_at = at, driver->error = errors[e];
+      const int status = scenario(queue), closing = at > driver->calls, closed = net_close(&m.ctx);
+      const Row *r = row_of(rows, driver->failed ? driver->failed : "c");
+      const int want = closing ? -1 : e ? r->other : r->memory;
+      const int harmless = !strcmp(r->call, may) && !status, told = !status || !r->log || strstr(m.log, r->log);
+      check_caller();
+      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* it goes with the caller's context */
+      if (!driver->failed || (status != (want < 0 ? 0 : want) && !harmless) || closed || driver->live != live || !told ||
+          (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
+        fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; ",
+                at, driver->failed, errors[e], step, status, want, after, closed, driver->live - live);
+        fputs(m.log, stderr);
+        exit(1);
+      }
+      second_run(queue);
+      CHECK(driver->live == live);
+    }
+  printf("%d calls\n", calls);
+}
+
+static int opened(const char *name) { /* and initialised, and run, and closed */
+  tgcrt_device d = *asked();
+  int status;
+  model_prepare(&m);
+  d.name = name;
+  status = net_open(&m.ctx, &d);
+  if (!status) status = model_init(&m);
+  if (!status) status = net_run_v(&m.ctx, m.in, m.out);
+  if (status) CHECK(*m.log);
+  CHECK(!net_close(&m.ctx) && !driver->live);
+  return status;
+}
+
+/* ---- threads ---- */
+static void *thread(void *arg) {
+  Model *x = (Model *)arg;
+  float total[N];
+  for (int k = 0; k < 20; k++) {
+    model_prepare(x);
+    CHECK(!model_init(x));
+    for (int i = 0; i < 20; i++) CHECK(!net_run_v(&x->ctx, x->in, x->out));
+    CHECK(!net_state_get(&x->ctx, 0, total) && !net_close(&x->ctx));
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  static Model x[3];
+  pthread_t t[3];
+  for (int i = 0; i < 3; i++) CHECK(!pthread_create(&t[i], NULL, thread, &x[i]));
+  for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
+  CHECK(!driver->live);
+}
+
+/* Without a driver, or with one that lacks something */
+static int open_only(void) {
+  model_prepare(&m);
+  const int status = net_open(&m.ctx, asked());
+  printf("%d %s\n", status, m.log);
+  CHECK(model_init(&m) == status && !net_close(&m.ctx));
+  return 0;
+}
