@@ -1,4 +1,4 @@
-/* opencl_run.h: a graph compiled for a machine of OpenCL and run in this process, by the runtime file of bundles. */
+/* opencl_run.h: graphs compiled for a machine of OpenCL and run in this process, by the runtime file of bundles. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H
 #include "../../backends/backends.h"
@@ -36,43 +36,138 @@ static int opencl_warm(char *why) {
   return status;
 }
 
-/* in: of the graph's inputs, in order; got gets elements in c->model, dt, rank and dims. *why says what is wrong; "": nothing */
-static void opencl_run_graph(Ctx *c, Graph *g, const char *isa, const Tensor *const *in, Tensor *got, char *why, size_t n) {
-  const size_t nin = graph_nin(g), nout = graph_nout(g);
+/* ---- many graphs as one program ----
+ *
+ * A driver's compiler reads a thousand functions of its own before the first kernel. So the tables of many graphs become those of one
+ * net, and the texts of their kernels one text, in which names end with the number of the graph. */
+typedef struct OpenclBatch {
+  Ctx *c;                  /* what the batch takes lies here */
+  Sb text, weights;
+  const char *options;     /* of the driver's compiler, and of all graphs */
+  VEC(const char *) functions;
+  VEC(tgcrt_launch) launches;
+  VEC(tgcrt_place) places;
+  VEC(size_t) in_bytes, out_bytes;
+  VEC(const void *) in;
+  VEC(void *) out;
+  size_t work_bytes, graphs;
+  uint32_t needs, block, shared_bytes;
+} OpenclBatch;
+
+enum { OPENCL_ALIGN = 256 }; /* of a graph's part of a buffer; no device asks for more */
+
+static size_t opencl_name(const char *at) {
+  return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+
+/* What bundles call tgc_... are helpers, and kN or kN_M a kernel. */
+static bool opencl_is_shared(const char *name, size_t n) {
+  if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
+  return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_") >= n - 1;
+}
+
+static void opencl_put_text(OpenclBatch *b, const char *text) {
+  for (const char *at = text; *at;) {
+    const size_t n = opencl_name(at);
+    const bool shared = opencl_is_shared(at, n);
+    sb_put(&b->text, at, n ? n : 1);
+    if (shared) sb_printf(&b->text, "_g%zu", b->graphs);
+    at += n ? n : 1;
+  }
+}
+
+static uint64_t opencl_place(size_t *end, int64_t bytes) {
+  const size_t at = *end;
+  *end += ((size_t)bytes + OPENCL_ALIGN - 1) / OPENCL_ALIGN * OPENCL_ALIGN;
+  return at;
+}
+
+static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables *t) {
+  const uint32_t functions = (uint32_t)b->functions.n, places = (uint32_t)b->places.n;
+  size_t end = b->weights.n;
+  const uint64_t base[] = { [TGCRT_PLACE_WORK] = opencl_place(&b->work_bytes, p->memory.arena_bytes),
+                            [TGCRT_PLACE_WEIGHTS] = opencl_place(&end, p->weights.bytes),
+                            [TGCRT_PLACE_INPUT] = 0, [TGCRT_PLACE_OUTPUT] = 0 };
+  if (p->weights.bytes) sb_put(&b->weights, (const char *)p->weights.p, (size_t)p->weights.bytes);
+  while (b->weights.n < end) sb_put(&b->weights, "", 1);
+  for (size_t i = 0; i < t->functions.n; i++)
+    VEC_PUSH(&b->functions, arena_printf(&b->c->model, "%s_g%zu", t->functions.p[i], b->graphs));
+  for (size_t i = 0; i < t->launches.n; i++) {
+    tgcrt_launch l = t->launches.p[i];
+    l.function += functions, l.first += places;
+    VEC_PUSH(&b->launches, l);
+  }
+  for (size_t i = 0; i < t->places.n; i++) {
+    tgcrt_place x = t->places.p[i];
+    if (x.memory > TGCRT_PLACE_OUTPUT) BUG("graphs of a batch have no states");
+    x.at += base[x.memory];
+    x.number += (uint32_t)(x.memory == TGCRT_PLACE_INPUT ? b->in.n : x.memory == TGCRT_PLACE_OUTPUT ? b->out.n : 0);
+    VEC_PUSH(&b->places, x);
+  }
+  b->needs |= t->needs;
+  b->block = t->block > b->block ? (uint32_t)t->block : b->block;
+  b->shared_bytes = t->shared_bytes > b->shared_bytes ? (uint32_t)t->shared_bytes : b->shared_bytes;
+}
+
+/* Compiles a graph into the batch. in: of its inputs, in order, until the batch has run; got gets types, shapes and memory, of g's
+ * context, in which the batch puts elements. */
+static void opencl_add(OpenclBatch *b, Graph *g, const char *isa, const Tensor *const *in, Tensor *got) {
+  Ctx *c = g->ir->ctx;
   const Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target(isa), .backend = &opencl_backend });
   Bundle files = { 0 };
   bundle_render(p, &(BundleOptions){ .backend = &opencl_backend, .name = "net", .keep_denormals = true }, &files);
   DeviceTables t = device_tables(p);
-  const char *text = opencl_kernels(&files);
-  size_t *in_bytes = ARENA_NEW(&c->model, size_t, nin + 1), *out_bytes = ARENA_NEW(&c->model, size_t, nout + 1);
-  const void **src = ARENA_NEW(&c->model, const void *, nin + 1);
-  void **dst = ARENA_NEW(&c->model, void *, nout + 1);
-  for (size_t i = 0; i < nin; i++) {
-    in_bytes[i] = (size_t)(in[i]->elems * dt_bytes(in[i]->dt));
-    src[i] = in[i]->data ? in[i]->data : "";
+  const char *options = device_options(p, true);
+  if (b->options && strcmp(b->options, options)) BUG("graphs of a batch ask the driver's compiler for one thing");
+  if (!b->options) b->options = arena_printf(&b->c->model, "%s", options);
+  opencl_put_text(b, opencl_kernels(&files));
+  opencl_put_tables(b, p, &t);
+  for (size_t i = 0; i < graph_nin(g); i++) {
+    VEC_PUSH(&b->in_bytes, (size_t)(in[i]->elems * dt_bytes(in[i]->dt)));
+    VEC_PUSH(&b->in, in[i]->data ? in[i]->data : "");
   }
-  for (size_t i = 0; i < nout; i++) {
+  for (size_t i = 0; i < graph_nout(g); i++) {
     const GIO *v = &g->outputs.p[i];
     got[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank) };
     memcpy(got[i].dims, v->dims, sizeof got[i].dims);
-    out_bytes[i] = (size_t)(got[i].elems * dt_bytes(v->dt));
-    got[i].data = dst[i] = arena_alloc(&c->model, out_bytes[i] + 1);
+    const size_t bytes = (size_t)(got[i].elems * dt_bytes(v->dt));
+    void *data = arena_alloc(&c->model, bytes + 1);
+    got[i].data = data;
+    VEC_PUSH(&b->out_bytes, bytes);
+    VEC_PUSH(&b->out, data);
   }
+  b->graphs++;
+  device_tables_free(&t);
+  bundle_free(&files);
+}
+
+/* *why, of 512 bytes, says what is wrong; "": nothing */
+static void opencl_run(const OpenclBatch *b, char *why) {
+  const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {
-    "NET_DEVICE", &text, 1, device_options(p, true), t.functions.p, t.functions.n, t.launches.p, t.launches.n, t.places.p,
-    (size_t)p->memory.arena_bytes, (size_t)p->weights.bytes, in_bytes, out_bytes, nin, nout, NULL, 0, 0,
-    g->guarded ? (size_t)p->memory.guard_at : (size_t)-1, t.needs, (uint32_t)t.block, (uint32_t)t.shared_bytes,
-    NULL, 0,
+    "NET_DEVICE", &text, 1, b->options, b->functions.p, b->functions.n, b->launches.p, b->launches.n, b->places.p,
+    b->work_bytes, b->weights.n, b->in_bytes.p, b->out_bytes.p, b->in.n, b->out.n, NULL, 0, 0, (size_t)-1, b->needs, b->block,
+    b->shared_bytes, NULL, 0,
   };
-  char *arena = arena_alloc(&c->model, TGCRT_OPENCL_BYTES(t.launches.n, nin, nout, 0) + TGCRT_ALIGN);
+  char *arena = arena_alloc(&b->c->model, TGCRT_OPENCL_BYTES(b->launches.n, b->in.n, b->out.n, 0) + TGCRT_ALIGN);
   arena += (TGCRT_ALIGN - (uintptr_t)arena % TGCRT_ALIGN) % TGCRT_ALIGN;
   tgcrt_device device, wanted = opencl_device;
   wanted.log_arg = why;
   int status = tgcrt_opencl_open(&net, &wanted, &device);
-  if (!status) status = tgcrt_opencl_init(&net, &device, arena, p->weights.p);
-  if (!status) status = tgcrt_opencl_run(&net, arena, src, dst);
-  if (status && status != TGCRT_INDEX && !*why) snprintf(why, n, "status %d: %s", status, tgcrt_strerror(status));
-  device_tables_free(&t);
-  bundle_free(&files);
+  if (!status) status = tgcrt_opencl_init(&net, &device, arena, b->weights.p);
+  if (!status) status = tgcrt_opencl_run(&net, arena, b->in.p, b->out.p);
+  if (status && !*why) snprintf(why, 512, "status %d: %s", status, tgcrt_strerror(status));
+}
+
+static void opencl_batch_free(OpenclBatch *b) {
+  sb_free(&b->text);
+  sb_free(&b->weights);
+  VEC_FREE(&b->functions);
+  VEC_FREE(&b->launches);
+  VEC_FREE(&b->places);
+  VEC_FREE(&b->in_bytes);
+  VEC_FREE(&b->out_bytes);
+  VEC_FREE(&b->in);
+  VEC_FREE(&b->out);
 }
 #endif

@@ -5,7 +5,11 @@
  * Many of these tests feed what real models hold as constants (the shape of a Reshape, the axes of a
  * reduction) through graph inputs. When a model is refused for that reason it is tried again with all
  * inputs but the first as constants, then with all of them. Each test runs in a child process, so that
- * a crash fails one test. With DEVICE the graphs run on that machine of OpenCL, in the interpreter's place. */
+ * a crash fails one test.
+ *
+ * With DEVICE the graphs run on that machine of OpenCL, in the interpreter's place. The tests of a child are one program then,
+ * because the driver's compiler takes most of the time. Where a child dies, or the program does not run, its tests run again one by
+ * one. */
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/onnx/wire/onnx.h"
 #include <dirent.h>
@@ -19,14 +23,30 @@
 #include "../case/opencl_run.h"
 #endif
 
-enum { MAX_IO = 64 };
+enum { MAX_IO = 64, CPU_SECONDS = 20 };
+#ifdef DEVICE
+enum { TESTS_OF_A_CHILD = 50 };
+#else
+enum { TESTS_OF_A_CHILD = 1 };
+#endif
 static const double REL = 1e-3, ABS = 1e-7; /* the tolerance of the ONNX tests themselves */
 
-typedef struct Case {
-  const char *model, *data; /* file, and folder of one data set */
-  int constant_from;        /* inputs from this one on become constants */
-  char why[512];            /* the reason of a failure that is not a refusal */
+typedef struct Case {      /* one data set of a test */
+  char model[4096], data[4096];
+  int constant_from;       /* inputs from this one on become constants */
+  Ctx ctx;
+  Graph *g;                /* NULL: it is refused, and text says why */
+  Tensor got[MAX_IO];
+  char text[2048], why[512]; /* why: the reason of a failure that is not a refusal */
 } Case;
+
+typedef struct Work {
+  VEC(Case *) cases;
+#ifdef DEVICE
+  Ctx ctx;
+  OpenclBatch batch;
+#endif
+} Work;
 
 static char *path_of(Ctx *c, const char *dir, const char *kind, int k) {
   return arena_printf(&c->model, "%s/%s_%d.pb", dir, kind, k);
@@ -83,9 +103,22 @@ static int64_t capacity_of(Ctx *c, const Case *k, const OnnxModel *m) {
   return onnx_tensor_load(c, path_of(c, k->data, "output", n->nout > 1 && n->out[1])).dims[0];
 }
 
+static void compute(Work *w, Case *k, const Tensor *const *in) {
+#ifdef DEVICE
+  opencl_add(&w->batch, k->g, DEVICE, in, k->got);
+#else
+  Ref roots[MAX_IO];
+  (void)w;
+  for (size_t i = 0; i < k->g->outputs.n; i++) roots[i] = k->g->outputs.p[i].ref;
+  if (!interp_graph(k->g->ir, roots, (int)k->g->outputs.n, in, &k->ctx.model, false, 0, k->got))
+    BUG("the interpreter ran out of steps");
+#endif
+}
+
 /* The inputs of the data set in the order of the model's, some of them turned into constants */
-static void run_case(Ctx *c, void *arg) {
-  Case *k = arg;
+typedef struct Loading { Work *w; Case *k; } Loading;
+static void load_case(Ctx *c, void *arg) {
+  Case *k = ((Loading *)arg)->k;
   OnnxModel m = { 0 };
   LoadOptions o = { 0 };
   DimValue *dims = ARENA_NEW(&c->model, DimValue, MAX_IO * MAX_RANK);
@@ -112,70 +145,131 @@ static void run_case(Ctx *c, void *arg) {
   o.dims = dims;
   o.capacity = capacity_of(c, k, &m);
   Graph *g = onnx_build(c, &m, &o);
+  VEC_FREE(&m.values);
   ir_verify_graph(g);
-  Ref roots[MAX_IO];
-  Tensor got[MAX_IO];
-  for (size_t i = 0; i < g->outputs.n; i++) roots[i] = g->outputs.p[i].ref;
-#ifdef DEVICE
-  (void)roots;
-  opencl_run_graph(c, g, DEVICE, fed, got, k->why, sizeof k->why);
-#else
-  if (!interp_graph(g->ir, roots, (int)g->outputs.n, fed, &c->model, false, 0, got)) BUG("the interpreter ran out of steps");
-#endif
-  for (size_t i = 0; i < g->outputs.n && !*k->why; i++) {
+  k->g = g;
+  compute(((Loading *)arg)->w, k, fed);
+}
+
+static void judge_case(Ctx *c, void *arg) {
+  Case *k = arg;
+  for (size_t i = 0; i < k->g->outputs.n && !*k->why; i++) {
     const char *path = path_of(c, k->data, "output", (int)i);
     if (access(path, R_OK)) continue;
     Tensor want = onnx_tensor_load(c, path);
-    compare(k, (int)i, &got[i], &want);
+    compare(k, (int)i, &k->got[i], &want);
   }
-  ir_free(g->ir);
-  VEC_FREE(&m.values);
 }
 
-/* 0 passed, 1 failed, 2 refused with the message in text */
-static int try_case(Case *k, char *text, size_t size) {
-  Ctx c;
+/* What fn says goes to k->text. */
+static bool attempt(Case *k, void (*fn)(Ctx *, void *), void *arg) {
   char *message = NULL;
   size_t n = 0;
-  ctx_init(&c);
-  c.err = open_memstream(&message, &n);
-  int code = ctx_try(&c, run_case, k);
-  fclose(c.err);
-  snprintf(text, size, "%s", message);
+  k->ctx.err = open_memstream(&message, &n);
+  const int code = ctx_try(&k->ctx, fn, arg);
+  fclose(k->ctx.err);
+  k->ctx.err = stderr;
+  if (code) snprintf(k->text, sizeof k->text, "%s", message);
   free(message);
-  ctx_free(&c);
-  return code ? 2 : *k->why ? 1 : 0;
+  return !code;
 }
 
-static int run_folder(const char *folder) {
-  char model[4096], data[4096], text[2048] = "";
-  int status = 2;
-  snprintf(model, sizeof model, "%s/model.onnx", folder);
-  for (int set = 0;; set++) {
-    snprintf(data, sizeof data, "%s/test_data_set_%d", folder, set);
-    if (access(data, R_OK)) break;
-    for (int from = MAX_IO; from >= 0; from = from == MAX_IO ? 1 : from - 1) {
-      Case k = { .model = model, .data = data, .constant_from = from };
-      status = try_case(&k, text, sizeof text);
-      if (*k.why) snprintf(text, sizeof text, "%s", k.why);
-      if (status != 2 || !strstr(text, "depend")) break;
-    }
-    if (status) break;
+static Case *new_case(Work *w, const char *folder, int set) {
+  Case *k = NULL;
+  for (int from = MAX_IO; from >= 0; from = from == MAX_IO ? 1 : from - 1) {
+    k = xcalloc(1, sizeof *k);
+    snprintf(k->model, sizeof k->model, "%s/model.onnx", folder);
+    snprintf(k->data, sizeof k->data, "%s/test_data_set_%d", folder, set);
+    k->constant_from = from;
+    ctx_init(&k->ctx);
+    if (attempt(k, load_case, &(Loading){ w, k })) return k;
+    k->g = NULL;
+    if (!strstr(k->text, "depend") || !from) break;
+    ctx_free(&k->ctx);
+    free(k);
   }
-  for (char *p = text; *p; p++)
+  return k;
+}
+
+/* A test is as good as the first of its data sets that does not pass. */
+static void put_result(const char *folder, Case *const *cases, size_t n, Sb *out) {
+  const char *word = "pass", *text = "";
+  for (size_t i = 0; i < n && !*text; i++) {
+    Case *k = cases[i];
+    const bool judged = k->g && attempt(k, judge_case, k);
+    if (judged && !*k->why) continue;
+    word = *k->why ? "fail" : "skip";
+    text = *k->why ? k->why : k->text;
+  }
+  char *line = arena_printf(&cases[0]->ctx.model, "%s", text);
+  for (char *p = line; *p; p++)
     if (*p == '\n') *p = p[1] ? '|' : 0;
-  const char *why = strstr(text, "model.onnx: ");
-  printf("%s %s%s%s\n",
-         status == 0   ? "pass"
-         : status == 1 ? "fail"
-                       : "skip",
-         folder, status ? ": " : "", status ? (why ? why + 12 : text) : "");
+  const char *why = strstr(line, "model.onnx: ");
+  sb_printf(out, "%s %s%s%s\n", word, folder, *line ? ": " : "", why ? why + 12 : line);
+}
+
+/* Returns whether the tests have results */
+static bool run_tests(char *const *folders, size_t n) {
+  Work w = { 0 };
+  Sb out = { 0 };
+  size_t ends[TESTS_OF_A_CHILD];
+#ifdef DEVICE
+  char why[512] = "";
+  ctx_init(&w.ctx);
+  w.batch.c = &w.ctx;
+#endif
+  for (size_t i = 0; i < n; i++) {
+    char data[4096];
+    for (int set = 0;; set++) {
+      snprintf(data, sizeof data, "%s/test_data_set_%d", folders[i], set);
+      if (access(data, R_OK)) break;
+      VEC_PUSH(&w.cases, new_case(&w, folders[i], set));
+    }
+    ends[i] = w.cases.n;
+  }
+#ifdef DEVICE
+  if (w.batch.graphs) opencl_run(&w.batch, why);
+  if (*why && n > 1) return false;
+  for (size_t i = 0; i < w.cases.n && *why; i++)
+    if (w.cases.p[i]->g) snprintf(w.cases.p[i]->why, sizeof why, "%s", why);
+#endif
+  for (size_t i = 0, from = 0; i < n; from = ends[i++])
+    if (ends[i] > from) put_result(folders[i], w.cases.p + from, ends[i] - from, &out);
+    else sb_printf(&out, "skip %s: no data\n", folders[i]);
+  fwrite(out.p, 1, out.n, stdout);
   fflush(stdout);
-  return 0;
+  sb_free(&out);
+#ifdef DEVICE
+  opencl_batch_free(&w.batch);
+#endif
+  return true;
+}
+
+/* -> the status of the child that ran them; 0: they have results */
+static int run_child(char *const *folders, size_t n) {
+  int status;
+  fflush(stdout);
+  const pid_t child = fork();
+  if (!child) {
+    setrlimit(RLIMIT_CPU, &(struct rlimit){ CPU_SECONDS * n, CPU_SECONDS * n }); /* not time: the machine may be busy */
+    _exit(!run_tests(folders, n));
+  }
+  waitpid(child, &status, 0);
+  return status;
+}
+
+static void run_all(char *const *folders, size_t n) {
+  int status = run_child(folders, n);
+  if (!status) return;
+  for (size_t i = 0; i < n; i++) {
+    if (n > 1) status = run_child(folders + i, 1);
+    if (status) printf("fail %s: ended by signal %d\n", folders[i], WIFSIGNALED(status) ? WTERMSIG(status) : -1);
+  }
 }
 
 int main(void) {
-  char folder[4096];
+  char line[4096], *folders[TESTS_OF_A_CHILD];
+  size_t n = 0;
 #ifdef DEVICE
   char why[512] = "";
   if (opencl_warm(why)) {
@@ -183,17 +277,11 @@ int main(void) {
     return 1;
   }
 #endif
-  while (fgets(folder, sizeof folder, stdin)) {
-    int status;
-    folder[strcspn(folder, "\n")] = 0;
-    fflush(stdout);
-    pid_t child = fork();
-    if (!child) {
-      setrlimit(RLIMIT_CPU, &(struct rlimit){ 20, 20 }); /* not time: the machine may be busy */
-      _exit(run_folder(folder));
-    }
-    waitpid(child, &status, 0);
-    if (status) printf("fail %s: ended by signal %d\n", folder, WIFSIGNALED(status) ? WTERMSIG(status) : -1);
+  while (fgets(line, sizeof line, stdin)) {
+    line[strcspn(line, "\n")] = 0;
+    folders[n++] = strdup(line);
+    if (n == TESTS_OF_A_CHILD) run_all(folders, n), n = 0;
   }
+  if (n) run_all(folders, n);
   return 0;
 }
