@@ -382,7 +382,9 @@ static void put_vector_cast(Render *w, Sb *o, const Node *x, const Fill *f) {
 static void put_cast(Render *w, Sb *o, const Node *x) {
   const Fill f = fill_of(w, x);
   const DType from = f.from, to = f.d;
-  if (from == DT_F16) put_form(w, o, "tgc_from_$s($a)", &f);
+  if (from == DT_F16 && target_converts_halves(w->t)) put_form(w, o, "tgc_fromh_$s($a)", &f);
+  else if (to == DT_F16 && target_converts_halves(w->t)) put_form(w, o, "tgc_toh_$S($a)", &f);
+  else if (from == DT_F16) put_form(w, o, "tgc_from_$s($a)", &f);
   else if (to == DT_F16) put_form(w, o, "tgc_to_$S($a)", &f);
   else if (from == DT_BF16) put_form(w, o, "tgc_frombf_$s($a)", &f);
   else if (to == DT_BF16) put_form(w, o, target_rounds(w->t, x->lanes) ? "tgc_tobfz_$S($a)" : "tgc_tobf_$S($a)", &f);

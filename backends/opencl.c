@@ -3,7 +3,8 @@
 #include "../runtime_stub/tgcrt_device.h"
 #include "dialect.h"
 
-/* What OpenCL C spells in its own way. Halves and bfloat16 are integers, as in C: devices need no extension for them. */
+/* What OpenCL C spells in its own way. Halves and bfloat16 are integers, as in C: devices need no extension for them. Where the
+ * target has one that converts halves, helpers take the integers for them. */
 static const Dialect dialect = {
   .type = { [DT_BOOL] = "uchar", [DT_I8] = "char", [DT_U8] = "uchar", [DT_I16] = "short", [DT_U16] = "ushort", [DT_I32] = "int",
             [DT_U32] = "uint", [DT_I64] = "long", [DT_U64] = "ulong", [DT_F16] = "ushort", [DT_BF16] = "ushort",
@@ -25,6 +26,10 @@ static const Dialect dialect = {
       "#define INT64_MAX LONG_MAX\n#define INT64_MIN LONG_MIN\n#define UINT64_MAX ULONG_MAX\n"
       "@scalar bits\n$I tgc_bits_$S($T a) { return as_$I(a); }\n"
       "@scalar float\n$F tgc_float_$S($T a) { return as_$F(a); }\n"
+      "@scalar fromh\nfloat tgc_fromh_$S($T a) { return convert_float(as_half(a)); }\n"
+      "@scalar toh\n$T tgc_toh_$S(float a) { return as_$U(convert_half_rte(a)); }\n"
+      "@vector fromh\nfloat$N tgc_fromh_$S($T a) { return convert_float$N(as_half$N(a)); }\n"
+      "@vector toh\n$T tgc_toh_$S(float$N a) { return as_$U(convert_half$N_rte(a)); }\n"
       "@vector max\n$T tgc_max_$S($T a, $T b) { return select(b, a, (a > b) | (a != a)); }\n"
       "@vector min\n$T tgc_min_$S($T a, $T b) { return select(b, a, (a < b) | (a != a)); }\n"
       "@vector maxc\n$T tgc_maxc_$S($T x, $T c) { return select(x, c, x < c); }\n"
@@ -54,13 +59,14 @@ static const Dialect dialect = {
 };
 
 static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  const bool half = d == DT_F16 || d == DT_BF16 || from == DT_F16 || from == DT_BF16;
+  const bool f16 = d == DT_F16 || from == DT_F16, half = d == DT_BF16 || from == DT_BF16 || (f16 && !target_converts_halves(t));
   if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
   return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
 }
 
 static void pragmas(const Target *t, uint32_t needs, Sb *o) {
   if (needs & TGCRT_NEEDS_F64) sb_puts(o, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (needs & TGCRT_NEEDS_F16) sb_puts(o, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
   if (t->in_order) sb_puts(o, "#pragma OPENCL FP_CONTRACT OFF\n");
 }
 

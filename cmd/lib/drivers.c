@@ -23,21 +23,20 @@ static void find_devices(Found *f) {
   while (f->n < MOST_LISTED && !tgcrt_opencl_facts((size_t)f->n, &f->device[f->n], note_why, f)) f->n++;
 }
 
+/* Doubles, which models need or do not, and features of rows */
 static json_t *abilities_json(uint32_t set) {
-  static const struct { uint32_t bit; const char *name; } names[] = {
-    { TGCRT_NEEDS_F64, "f64" }, { TGCRT_NEEDS_F16, "f16" }, { TGCRT_NEEDS_SUBGROUPS, "subgroups" },
-    { TGCRT_NEEDS_INT_DOT, "integer dot products" },
-  };
   json_t *list = json_array();
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (set & names[i].bit) json_array_append_new(list, json_string(names[i].name));
+  if (set & TGCRT_NEEDS_F64) json_array_append_new(list, json_string("f64"));
+  for (const DeviceFeature *x = device_features; x->name; x++)
+    if (set & x->bit) json_array_append_new(list, json_string(x->name));
   return list;
 }
 
-static json_t *device_json(const tgcrt_device_facts *f, int number) {
+static json_t *device_json(Ctx *c, const tgcrt_device_facts *f, int number) {
+  const Target *row = device_with(&c->model, device_target(f->is_cpu ? "opencl-cpu" : "opencl"), f->abilities);
   return json_pack("{s:i, s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:I, s:o}", "device", number, "name",
                    json_text(f->name), "driver", json_text(f->driver), "version", json_text(f->version), "kind",
-                   f->is_gpu ? "gpu" : f->is_cpu ? "cpu" : "other", "isa", f->is_cpu ? "opencl-cpu" : "opencl", "units",
+                   f->is_gpu ? "gpu" : f->is_cpu ? "cpu" : "other", "isa", row->isa, "units",
                    (json_int_t)f->units, "threads", (json_int_t)f->max_threads, "shared_bytes", (json_int_t)f->shared_bytes,
                    "shared_is_fast", f->shared_is_fast, "memory", (json_int_t)f->memory, "largest_buffer",
                    (json_int_t)f->largest, "abilities", abilities_json(f->abilities));
@@ -52,7 +51,7 @@ json_t *drivers_json(Ctx *c, const Options *o, const char **why) {
     _exit(0);
   }
   const int ended = child_wait(c, o, pid, "asking drivers");
-  for (int i = 0; i < f->n; i++) json_array_append_new(list, device_json(&f->device[i], i));
+  for (int i = 0; i < f->n; i++) json_array_append_new(list, device_json(c, &f->device[i], i));
   *why = !WIFEXITED(ended)  ? "a driver of OpenCL has crashed"
          : *f->why          ? arena_str(&c->model, f->why, strlen(f->why))
          : f->n             ? NULL

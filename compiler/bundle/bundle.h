@@ -122,6 +122,7 @@ void device_tables_free(DeviceTables *t);
 const char *device_launches(Ctx *c, const DeviceTables *t); /* as rows of C; texts live in the model's arena */
 const char *device_places(Ctx *c, const DeviceTables *t);
 const char *device_functions(Ctx *c, const DeviceTables *t);
+const char *device_needs(Ctx *c, const DeviceTables *t);    /* an expression of C */
 const char *device_options(const Plan *p, bool keep_denormals); /* of the driver's compiler */
 const char *string_literals(Ctx *c, const char *text); /* a literal for each line of the text, with a comma behind */
 

@@ -50,8 +50,12 @@ static tgcrt_place place_of(const Plan *p, size_t kernel, size_t buffer) {
 }
 
 static void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
-  for (size_t i = 0; i < l->prog.n; i++)
-    if (node(p->ir, l->prog.p[i])->dt == DT_F64) t->needs |= TGCRT_NEEDS_F64;
+  const bool halves = target_converts_halves(p->in->target);
+  for (size_t i = 0; i < l->prog.n; i++) {
+    const Node *x = node(p->ir, l->prog.p[i]);
+    if (x->dt == DT_F64) t->needs |= TGCRT_NEEDS_F64;
+    if (halves && x->op == OP_CAST && (x->dt == DT_F16 || node(p->ir, operand(x))->dt == DT_F16)) t->needs |= TGCRT_NEEDS_F16;
+  }
   if (launch_threads(l) > t->block) t->block = launch_threads(l);
   if (l->shared_bytes > t->shared_bytes) t->shared_bytes = l->shared_bytes;
 }
@@ -120,6 +124,19 @@ const char *device_functions(Ctx *c, const DeviceTables *t) {
   Sb s = { 0 };
   for (size_t i = 0; i < t->functions.n; i++) sb_printf(&s, "  \"%s\",\n", t->functions.p[i]);
   return sb_keep(&s, &c->model);
+}
+
+static const struct { uint32_t bit; const char *name; } needs[] = {
+  { TGCRT_NEEDS_F64, "F64" },
+  { TGCRT_NEEDS_F16, "F16" },
+};
+enum { NEEDS = sizeof needs / sizeof *needs };
+
+const char *device_needs(Ctx *c, const DeviceTables *t) {
+  Sb s = { 0 };
+  for (int i = 0; i < NEEDS; i++)
+    if (t->needs & needs[i].bit) sb_printf(&s, "%sTGCRT_NEEDS_%s", s.n ? " | " : "", needs[i].name);
+  return s.n ? sb_keep(&s, &c->model) : "0";
 }
 
 /* Arithmetic as --precision and --denormals ask for it */

@@ -342,7 +342,7 @@ static const char *functions_word(const Rendering *r) { return device_functions(
 static const char *nlaunches_word(const Rendering *r) { return number_text(r, (int64_t)r->device.launches.n); }
 static const char *block_word(const Rendering *r) { return number_text(r, r->device.block); }
 static const char *shared_word(const Rendering *r) { return number_text(r, r->device.shared_bytes); }
-static const char *needs_word(const Rendering *r) { return r->device.needs & TGCRT_NEEDS_F64 ? "TGCRT_NEEDS_F64" : "0"; }
+static const char *needs_word(const Rendering *r) { return device_needs(r->p->ir->ctx, &r->device); }
 static const char *source_word(const Rendering *r) { return string_literals(r->p->ir->ctx, (const char *)r->code.p); }
 static const char *pragmas_word(const Rendering *r) {
   Sb s = { 0 };

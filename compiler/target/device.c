@@ -59,6 +59,15 @@ const Target device_targets[] = {
   { .isa = NULL },
 };
 
+/* clang-format off */
+const DeviceFeature device_features[] = {
+#define DEVICE_FEATURE(id, name, gloss) { DEVF_##id, name, gloss },
+#include "device_features.h"
+#undef DEVICE_FEATURE
+  { 0, NULL, NULL },
+};
+/* clang-format on */
+
 bool target_has_threads(const Target *t) { return t->dev && t->dev->max_threads > 1; }
 
 const Target *device_target(const char *isa) {
@@ -66,6 +75,54 @@ const Target *device_target(const char *isa) {
     if (!strcmp(t->isa, isa)) return t;
   return NULL;
 }
+
+const Target *device_with(Arena *a, const Target *row, uint32_t set) {
+  Target *t = arena_dup(a, row, sizeof *row);
+  Device *d = arena_dup(a, row->dev, sizeof *d);
+  Sb isa = { 0 };
+  sb_puts(&isa, row->isa);
+  d->features = 0;
+  for (const DeviceFeature *f = device_features; f->name; f++) {
+    if (!(set & f->bit)) continue;
+    sb_printf(&isa, "+%s", f->name);
+    d->features |= f->bit;
+  }
+  t->dev = d;
+  t->isa = sb_keep(&isa, a);
+  return t;
+}
+
+static const DeviceFeature *feature_named(const char *s, size_t n) {
+  const DeviceFeature *f = device_features;
+  while (f->name && (strlen(f->name) != n || memcmp(f->name, s, n))) f++;
+  return f->name ? f : NULL;
+}
+
+static const char *known_features(Arena *a, const char *word, size_t n) {
+  Sb s = { 0 };
+  for (const DeviceFeature *f = device_features; f->name; f++) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+  const char *text = arena_printf(a, "no feature '%.*s' of devices; there are %s", (int)n, word, s.p);
+  sb_free(&s);
+  return text;
+}
+
+const Target *device_named(Arena *a, const Target *row, const char *more, const char **why) {
+  uint32_t set = row->dev->features;
+  for (const char *s = more; *s;) {
+    const char sign = *s++;
+    const size_t n = strcspn(s, "+-");
+    const DeviceFeature *f = feature_named(s, n);
+    if (!f) {
+      *why = known_features(a, s, n);
+      return NULL;
+    }
+    set = sign == '+' ? set | f->bit : set & ~f->bit;
+    s += n;
+  }
+  return device_with(a, row, set);
+}
+
+bool target_converts_halves(const Target *t) { return t->dev && t->dev->features & DEVF_F16 && t->flushes; }
 
 void device_facts(const Device *d, Sb *o) {
   sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d%s", d->warp, d->max_threads,

@@ -5,8 +5,15 @@
  * the task of a core: one thread, which has vectors. Its programs are those of CPUs, and a block is a chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
+#include "../../runtime_stub/tgcrt_device.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { /* as in bundles */
+#define DEVICE_FEATURE(id, name, gloss) DEVF_##id = TGCRT_NEEDS_##id,
+#include "device_features.h"
+#undef DEVICE_FEATURE
+};
 
 typedef struct Device {
   int warp;                /* threads that go on in lockstep and whose accesses are one request; 1: each by itself */
@@ -21,6 +28,10 @@ typedef struct Device {
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* a second: from memory, and of f32; 0: not known. Only reports show them */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
+  uint32_t features;       /* DEVF_ bits: what code may use above the least of the interface */
 } Device;
 enum { BANK_BYTES = 4 };
+
+typedef struct DeviceFeature { uint32_t bit; const char *name, *gloss; } DeviceFeature;
+extern const DeviceFeature device_features[];         /* .name NULL ends it */
 #endif

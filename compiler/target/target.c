@@ -70,7 +70,7 @@ static const Target *row_named(const char *text, size_t *n) {
 static const char *known_rows(Arena *a) {
   Sb s = { 0 };
   for (const Target *t = targets; t->isa; t++) sb_printf(&s, ", %s", t->isa);
-  sb_puts(&s, ", each with +FEATURE and -FEATURE behind, and for devices");
+  sb_puts(&s, ", each with +FEATURE and -FEATURE behind, and for devices, likewise,");
   for (const Target *t = device_targets; t->isa; t++) sb_printf(&s, "%s%s", t == device_targets ? " " : ", ", t->isa);
   const char *text = arena_printf(a, "there are fat, and native%s", s.p);
   sb_free(&s);
@@ -137,6 +137,7 @@ const Target *target_find(Arena *a, const char *text, const char **why) {
     *why = known_rows(a);
     return NULL;
   }
+  if (row->dev) return device_named(a, row, text + n, why);
   uint32_t set = native && row->arch != ARCH_ANY ? host_features() : row->features, asked = set;
   for (const char *s = text + n; *s;) {
     const char sign = *s++;

@@ -46,6 +46,37 @@ static void features_choose_the_row(void **state) {
   arena_free(&a);
 }
 
+static void devices_have_features_of_their_own(void **state) {
+  (void)state;
+  static const struct { const char *text, *isa; uint32_t set; } pair[] = {
+    { "opencl", "opencl", 0 },
+    { "opencl+f16", "opencl+f16", DEVF_F16 },
+    { "opencl-cpu+f16", "opencl-cpu+f16", DEVF_F16 },
+    { "opencl+f16-f16", "opencl", 0 },
+    { "opencl-f16", "opencl", 0 },
+  };
+  Arena a = { 0 };
+  Sb with = { 0 }, without = { 0 };
+  for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+    const Target *t = find(&a, pair[i].text);
+    assert_string_equal(t->isa, pair[i].isa);
+    assert_int_equal(t->dev->features, pair[i].set);
+    assert_int_equal(t->features, 0); /* those of CPUs */
+  }
+  for (const Target *row = device_targets; row->isa; row++) /* what drivers say that is no feature is left out */
+    for (const DeviceFeature *f = device_features; f->name; f++) {
+      const Target *t = device_with(&a, row, f->bit | TGCRT_NEEDS_F64);
+      assert_string_equal(find(&a, t->isa)->isa, t->isa);
+      assert_int_equal(t->dev->features, f->bit);
+    }
+  target_facts(find(&a, "opencl"), &without);
+  target_facts(find(&a, "opencl+f16"), &with); /* a schedule for the one is none for the other */
+  assert_string_not_equal(with.p, without.p);
+  sb_free(&with);
+  sb_free(&without);
+  arena_free(&a);
+}
+
 static void flags_say_every_feature(void **state) {
   (void)state;
   Arena a = { 0 };
@@ -72,6 +103,9 @@ static void wrong_names_are_explained(void **state) {
     { "neon+avx2", "no feature 'avx2' of aarch64; there are fp16" },
     { "x86-64+amx_", "no feature 'amx_' of x86-64" },
     { "portable+avx2", "no feature 'avx2': it has none to add" },
+    { "opencl+avx2", "no feature 'avx2' of devices; there are f16" },
+    { "opencl+f16+", "no feature '' of devices" },
+    { "opencl-f", "no feature 'f' of devices" },
   };
   Arena a = { 0 };
   for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
@@ -138,6 +172,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_row_is_found_by_its_name),
     cmocka_unit_test(features_choose_the_row),
+    cmocka_unit_test(devices_have_features_of_their_own),
     cmocka_unit_test(flags_say_every_feature),
     cmocka_unit_test(wrong_names_are_explained),
     cmocka_unit_test(the_compiler_sees_the_same_cpu),

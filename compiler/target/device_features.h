@@ -1,0 +1,5 @@
+/* device_features.h: what devices may have above the least of their interface, a row each. DEVICE_FEATURE(id of TGCRT_NEEDS_id
+ * and DEVF_id, name in --isa, what it is). Their bits are not those of CPUs (features.h). */
+/* clang-format off */
+DEVICE_FEATURE(F16,       "f16",       "instructions that convert halves")
+/* clang-format on */
