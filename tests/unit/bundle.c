@@ -1,6 +1,7 @@
 /* bundle.c (unit test): files, forms and comments of a bundle are those of the backend's row, whatever functions it has. */
 #include "fixture.h"
 #include "../../backends/backends.h"
+#include "../../compiler/tune/tune.h"
 #include "../../compiler/bundle/bundle.h"
 #include "../../frontends/frontends.h"
 #include <setjmp.h>
@@ -69,6 +70,11 @@ static void rows_are_complete(void **state) {
       if (f->kind == FILE_COPIED || f->kind == FILE_TEMPLATE) assert_non_null(embedded_file(f->from));
     }
     assert_true(makes && code);
+    Ctx c;
+    Place p;
+    ctx_init(&c);
+    if ((*b)->device) assert_false(place_find(&c, *b, &p)); /* it has no schedules of this machine, and says so */
+    ctx_free(&c);
     assert_true((*b)->is_c || (*b)->load || (*b)->device); /* the tuner makes code by one of the first two */
     assert_true(!(*b)->device == !(*b)->isa && !(*b)->device == !(*b)->handle && !(*b)->device == !(*b)->host_bytes);
     assert_true(!(*b)->load == !(*b)->symbol && !(*b)->load == !(*b)->version);
