@@ -26,6 +26,7 @@ typedef struct Render {
   TileSet tiles;           /* of the nest */
   LaunchPart part;         /* in hand, of several or of one */
   bool parts;
+  const bool *aligned;     /* by buffer: it begins where any vector may; NULL: of none it is known */
   int64_t blocks;          /* of the parts before it */
   Arena a;
 } Render;

@@ -11,6 +11,7 @@
  *   $0 $1 $2  operands that bind tightly       $a $b $c  the same between commas or brackets
  *   $t $s     the first operand's type and end of names
  *   $d        the letter of dimension $k: x, y or z
+ *   $g        the address space of memory
  *   $k $x     a number, decimal and hexadecimal      $q  "const " for memory that is only read      $m  its elements: u8x16 */
 #ifndef TGC_DIALECT_H
 #define TGC_DIALECT_H
@@ -38,9 +39,11 @@ typedef struct Dialect {
                             * pointer NULL: the parameter is b$k, the first element's address */
   const char *block, *thread; /* number of the block, of the thread of the block, in dimension $k */
   const char *shared;      /* of memory that the threads of a block share */
+  const char *aligned;     /* behind its declaration: it begins where any vector may; NULL: there is no such word */
   const char *barrier;
   /* ---- vectors ---- */
   const char *load, *store; /* at address $0; the value is $c */
+  const char *load_aligned, *store_aligned; /* the same where a vector's alignment is sure; NULL: there are none */
   const char *loaded;      /* before a loaded vector beside another value: what makes its type that of a register; or "" */
   const char *truth_from, *truth_to; /* a vector of bools from bytes 0 and 1, and to them */
   const char *both, *either; /* of two bools; NULL: as of integers */

@@ -74,7 +74,7 @@ typedef struct Fill {
   const char *tight[3], *loose[3];
   int64_t number;
   DType memory;            /* of elements in memory, which is only read */
-  bool read;
+  bool read, shared;
 } Fill;
 
 static void put_form(const Render *w, Sb *o, const char *form, const Fill *f) {
@@ -93,6 +93,7 @@ static void put_form(const Render *w, Sb *o, const char *form, const Fill *f) {
     else if (at == 'k') sb_printf(o, "%lld", (long long)f->number);
     else if (at == 'x') sb_printf(o, "%llx", (unsigned long long)f->number);
     else if (at == 'q') sb_puts(o, f->read ? "const " : "");
+    else if (at == 'g') sb_puts(o, f->shared ? w->l->shared : w->l->global);
     else if (at == 'm') sb_puts(o, type_suffix(f->memory, f->lanes, text));
     else {
       word = dialect_word(w->l, o, word, f->d, f->lanes);
@@ -416,15 +417,28 @@ static bool is_written(const Render *w, int64_t buf) {
   return written;
 }
 
+/* A vector at a multiple of its lanes, in memory that is aligned. w->aligned is set for programs of many threads only: CPUs load
+ * what is not aligned as fast. */
+static bool is_aligned(const Render *w, const Node *access, int lanes) {
+  const int64_t id = buffer_id(node(w->ir, access_buffer(access)));
+  bool yes = w->ir->bufs.p[id].kind == BUF_SHARED && w->l->aligned;
+  if (!w->aligned || !w->l->load_aligned) return false;
+  for (size_t i = 0; i < w->k->bufs.n; i++) yes |= w->k->bufs.p[i] == id && w->aligned[i];
+  return yes && ix_is_multiple(w->ir, access_index(access), lanes);
+}
+
 static void put_vector_memory(Render *w, Sb *o, const Node *x, int lanes, const char *value) {
   const Node *buffer = node(w->ir, access_buffer(x));
   const DType d = (DType)buffer->dt;
   int64_t at;
   const bool first = node_is_const(w->ir, access_index(x), &at) && !at;
   const char *b = arg(w, x, 0), *sum = first ? b : arena_printf(&w->a, "%s + %s", b, arg_as(w, x, 1, SUM));
-  const Fill f = { .d = d, .lanes = lanes, .memory = d == DT_BOOL ? DT_U8 : moved(d), .read = !is_written(w, buffer_id(buffer)),
+  const DType memory = d == DT_BOOL ? DT_U8 : moved(d);
+  const Fill f = { .d = memory, .lanes = lanes, .memory = memory, .read = !is_written(w, buffer_id(buffer)),
+                   .shared = w->ir->bufs.p[buffer_id(buffer)].kind == BUF_SHARED,
                    .tight = { first ? b : arena_printf(&w->a, "(%s)", sum) }, .loose = { sum, "", value } };
-  put_form(w, o, value ? w->l->store : w->l->load, &f);
+  const bool aligned = is_aligned(w, x, lanes);
+  put_form(w, o, value ? (aligned ? w->l->store_aligned : w->l->store) : aligned ? w->l->load_aligned : w->l->load, &f);
 }
 
 /* buffer[index], or with a value what stores it there. */

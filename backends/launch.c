@@ -6,6 +6,16 @@
 #include "cstyle.h"
 #include <stdlib.h>
 
+static bool has_vectors(const Render *w, int64_t id) {
+  bool any = false;
+  for (size_t i = 0; i < w->k->prog.n && !any; i++) {
+    const Node *x = node(w->ir, w->k->prog.p[i]);
+    if (!is_access(x) || buffer_id(node(w->ir, access_buffer(x))) != id) continue;
+    any = x->op == OP_STORE ? node(w->ir, store_value(x))->lanes > 1 : x->lanes > 1;
+  }
+  return any;
+}
+
 static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
   bool any = false;
   for (size_t i = 0; i < w->k->bufs.n; i++) {
@@ -24,10 +34,25 @@ static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
   }
   for (size_t i = 0; i < w->k->locals.n; i++) {
     const Buf *b = &w->ir->bufs.p[w->k->locals.p[i]];
+    const bool shared = b->kind == BUF_SHARED, aligned = shared && w->l->aligned && has_vectors(w, w->k->locals.p[i]);
     if (use[w->k->locals.p[i]])
-      sb_printf(w->o, "  %s%s p%zu[%lld];\n", b->kind == BUF_SHARED ? w->l->shared : w->l->local, w->l->type[b->dt], i,
-                (long long)b->elems);
+      sb_printf(w->o, "  %s%s p%zu[%lld]%s;\n", shared ? w->l->shared : w->l->local, w->l->type[b->dt], i, (long long)b->elems,
+                aligned ? w->l->aligned : "");
   }
+}
+
+enum { VECTOR_BYTES = 16 }; /* at which the widest vector of a thread lies */
+
+/* Which buffers begin at such a multiple. Inputs and outputs do: drivers align them. Kernels whose buffers differ in this do not
+ * share a function, because texts are compared. */
+static const bool *aligned_buffers(const IR *ir, const Kernel *k, Arena *a) {
+  bool *aligned = ARENA_NEW(a, bool, k->bufs.n + 1);
+  for (size_t i = 0; i < k->bufs.n && !k->shift; i++) {
+    const Buf *b = &ir->bufs.p[k->bufs.p[i]];
+    const bool placed = (b->kind == BUF_WEIGHT || b->kind == BUF_ARENA) && b->offset >= 0 && b->offset % VECTOR_BYTES == 0;
+    aligned[i] = placed || b->kind == BUF_INPUT || b->kind == BUF_OUTPUT;
+  }
+  return aligned;
 }
 
 /* The words before a name are a part of what makes functions equal: kernels with equal statements may have other blocks. */
@@ -36,6 +61,7 @@ static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t
   put_numbered(&w, o, w.l->kernel, threads);
   if (index) sb_printf(o, "k%c_%zu(", KERNEL_NUMBER, index);
   else sb_printf(o, "k%c(", KERNEL_NUMBER);
+  if (target_has_threads(t)) w.aligned = aligned_buffers(p->ir, k, &w.a);
   uint8_t *use = buffer_uses(p->ir, k->prog.p, k->prog.n);
   put_head(&w, use, k->may_alias);
   if (target_has_threads(t)) find_places(&w);

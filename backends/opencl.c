@@ -15,9 +15,11 @@ static const Dialect dialect = {
   .loop = "for ($T $0 = $a; $0 < $b; $0++)",
   .parameter = "__global $quchar *$0m$k, ulong o$k", .pointer = "__global $q$E *b$k = (__global $q$E *)(m$k + o$k);",
   .block = "get_group_id($k)", .thread = "get_local_id($k)", .shared = "__local ",
+  .aligned = " __attribute__((aligned(16)))",
   .both = "&&", .either = "||", /* PoCL 3.1 makes some stores whose gate is a bitwise and, though it is closed */
   .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
-  .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)", .loaded = "",
+  .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)",
+  .load_aligned = "*($g$q$T *)$0", .store_aligned = "*($g$T *)$0 = $c", .loaded = "",
   .truth_from = "convert_$T($a != (uchar$N)0)", .truth_to = "convert_uchar$N($0 & 1)", .truth_splat = "($T)(-($a))",
   .mask = "convert_int$N($a)", .zero = "($T)0", .list = { "($T)(", ")" }, .lane = "$0.s$x",
   .convert = "convert_$T($a)", .bits = "as_$T($a)", .pick = { "shuffle2($a, $b, ($U)(", "))" },

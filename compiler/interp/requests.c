@@ -1,5 +1,6 @@
 /* requests.c: counts transactions with global memory and conflicts in shared memory, by two rules that vendors publish: a request
- * moves each segment that it touches once; shared memory gives one word of each bank at a time, to as many threads as want it.
+ * moves each segment that it touches once; shared memory gives one word of each bank at a time, to as many threads as want it. Where
+ * threads ask for more words than there are banks, as by vectors, the rounds that this takes anyway are no conflicts.
  *
  * needs: the elements that the threads of a warp touch by one micro-op    gives: counts    breaks: nothing */
 #include "requests.h"
@@ -33,7 +34,7 @@ void request_end(Request *q, Traffic *t) {
     if (!i || q->unit.p[i] != q->unit.p[i - 1]) q->unit.p[units++] = q->unit.p[i];
   t->requests++;
   if (!q->shared) t->sectors += (int64_t)units;
-  else if (q->d->shared_banks > 1) t->conflicts += rounds(q, units) - 1;
+  else if (q->d->shared_banks > 1) t->conflicts += rounds(q, units) - ((int64_t)units + q->d->shared_banks - 1) / q->d->shared_banks;
 }
 
 void request_free(Request *q) { VEC_FREE(&q->unit); }

@@ -600,3 +600,14 @@ Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to) {
   VEC_FREE(&src);
   return out;
 }
+
+bool ix_is_multiple(const IR *ir, Ref a, int64_t m) {
+  const Node *x = node(ir, a);
+  switch ((Op)x->op) {
+  case OP_CONST: return const_value(x) % m == 0;
+  case OP_ADD: case OP_SUB: case OP_MIN: case OP_MAX: return ix_is_multiple(ir, lhs(x), m) && ix_is_multiple(ir, rhs(x), m);
+  case OP_MUL: return ix_is_multiple(ir, lhs(x), m) || ix_is_multiple(ir, rhs(x), m);
+  case OP_FLMOD: return ix_is_multiple(ir, lhs(x), m) && ix_is_multiple(ir, rhs(x), m);
+  default: return m == 1;
+  }
+}

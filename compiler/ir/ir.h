@@ -316,6 +316,7 @@ Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi); /* lo <= a < hi, or 0 when bou
 /* a = rest + coef * range with rest free of range: true. Otherwise false. */
 bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest);
 bool ix_uses(const IR *ir, Ref a, Ref range);
+bool ix_is_multiple(const IR *ir, Ref a, int64_t m); /* true where m > 0 is sure to divide a */
 /* rebuilds through the constructors above (also inside non-index nodes) with from replaced by to */
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 

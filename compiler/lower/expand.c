@@ -299,20 +299,22 @@ static Ref vectorize(Lanes *v, Ref root) {
   return refmap_get(&v->memo, root);
 }
 
-/* STORE at every lane: one vector store, or one scalar store per lane. */
+/* STORE at every lane: one vector store, or one scalar store per lane. A gate is the same for all lanes, or each has its own. */
 static void store_lanes(Lanes *v, Ref store, Refs *out) {
   IR *ir = v->ir;
   const Node *x = node(ir, store);
   Ref value = splat(ir, vectorize(v, store_value(x)), v->n), rest;
   int64_t coef;
-  if (ix_split(ir, store_index(x), v->range, &coef, &rest) && coef == 1) {
-    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ store_buffer(x), rest, value }, 0, NULL));
+  const Ref gate = store_gate(x);
+  if ((!gate || !ix_uses(ir, gate, v->range)) && ix_split(ir, store_index(x), v->range, &coef, &rest) && coef == 1) {
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, gate ? 4 : 3, (Ref[]){ store_buffer(x), rest, value, gate }, 0, NULL));
     return;
   }
   for (int64_t i = 0; i < v->n; i++) {
     Ref at = copy_of(ir, store_index(x), v->range, i);
     Ref lane = make(ir, OP_LANE, (DType)x->dt, 1, 1, &value, 1, &i);
-    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, 3, (Ref[]){ store_buffer(x), at, lane }, 0, NULL));
+    const Ref open = gate ? copy_of(ir, gate, v->range, i) : 0;
+    VEC_PUSH(out, make(ir, OP_STORE, (DType)x->dt, 1, gate ? 4 : 3, (Ref[]){ store_buffer(x), at, lane, open }, 0, NULL));
   }
 }
 

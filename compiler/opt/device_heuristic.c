@@ -4,8 +4,8 @@
  * threads share the reductions, then the row. So nothing is summed twice, and nothing but the result goes to memory.
  * Sums: where results are too few to fill the device, a group of threads shares each; so does a warp, where each of its threads
  * would walk memory alone. Threads of a group take what lies side by side.
- * Elements: threads along what lies side by side, so that a warp asks for whole segments; several copies, where there are
- * many more elements than threads that run at once.
+ * Elements: threads along what lies side by side, so that a warp asks for whole segments; several elements for each, where there
+ * are many more than threads that run at once: as lanes, where all accesses are to whole vectors, else as copies.
  * All else has no opts: each element is a thread's. What opts are tried, opts_check judges.
  *
  * needs: a canonical nest   gives: opts that opts_check lets pass; none: each element is a thread's
@@ -281,14 +281,50 @@ static bool sum_opts(const Shape *s, Opts *o) {
 }
 
 /* ---- elements ---- */
+/* Too many threads of the last block would have no element. */
+static bool wasted(int64_t extent, int64_t threads) {
+  return (extent + threads - 1) / threads * threads - extent > extent / 8;
+}
+
+/* Whether the access is the same for all values of the range, or goes through it vector by vector */
+static bool whole_vectors(const Shape *s, const Node *x, Ref range, int lanes) {
+  int64_t coef;
+  Ref rest;
+  if (access_gate(x) && ix_uses(s->ir, access_gate(x), range)) return false;
+  if (!ix_uses(s->ir, access_index(x), range)) return true;
+  return ix_split(s->ir, access_index(x), range, &coef, &rest) && coef == 1 && ix_is_multiple(s->ir, rest, lanes);
+}
+
+/* Elements side by side that each thread takes as lanes */
+static bool lane_opts(const Shape *s, Opts *o) {
+  const Device *d = s->t->dev;
+  const int last = s->n.n - 1;
+  const int64_t extent = s->extent[last] / COPIES, threads = threads_for(extent, least(BLOCK, d->max_threads));
+  bool whole = !s->sums.n && s->extent[last] % COPIES == 0 && extent >= SIDE_LEAST;
+  Refs all = { 0 };
+  ir_toposort(s->ir, &s->nest, 1, &all);
+  for (size_t i = 0; i < all.n && whole; i++) {
+    const Node *x = node(s->ir, all.p[i]);
+    if (is_access(x)) whole = whole_vectors(s, x, s->n.ranges[last], COPIES);
+  }
+  VEC_FREE(&all);
+  if (!whole || s->values / COPIES < (int64_t)d->units * d->unit_threads || wasted(extent, threads)) return false;
+  for (int k = 0; k <= last; k++) opt_for(o, s->n.ranges[k])->grid = true;
+  opt_for(o, s->n.ranges[last])->threads = (int)threads;
+  opt_for(o, s->n.ranges[last])->lanes = COPIES;
+  return legal(s, o);
+}
+
 static bool element_opts(const Shape *s, Opts *o) {
   const Device *d = s->t->dev;
   const int last = s->n.n - 1;
   if (last < 0) return false;
+  if (lane_opts(s, o)) return true;
+  *o = (Opts){ .n = 0 };
   const int64_t extent = s->extent[last], threads = threads_for(extent, least(BLOCK, d->max_threads));
-  const int64_t fill = (int64_t)d->units * d->unit_threads, blocks = (extent + threads - 1) / threads;
+  const int64_t fill = (int64_t)d->units * d->unit_threads;
   const bool copies = !s->sums.n && s->values / COPIES >= fill && extent >= COPIES * threads;
-  if (extent < SIDE_LEAST || blocks * threads - extent > extent / 8) return false; /* too many would have no element */
+  if (extent < SIDE_LEAST || wasted(extent, threads)) return false;
   if (last == 0 && !copies) return false; /* the same without opts */
   for (int k = 0; k <= last; k++) opt_for(o, s->n.ranges[k])->grid = true;
   opt_for(o, s->n.ranges[last])->threads = (int)threads;

@@ -3,7 +3,8 @@
  * A range of the nest of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. The threads t of a block are
  * neighbours in memory where the range's values are. r0 is a loop of each thread, or, under GRID, over blocks. A range of a
  * reduction under GROUP is split in the same way: each thread of the group sums its values alone, then all of the group add
- * what they have (linearize.c). Where the product does not divide E, the last values lie behind the range. Gates keep their
+ * what they have (linearize.c). Lanes V of a range of the nest are its innermost part: (...) * V + v, and the rest is of E / V
+ * values. Where the product does not divide E, the last values lie behind the range. Gates keep their
  * accesses from memory, and in a reduction they count as its identity. No barrier is in such a gate.
  *
  * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads, and these
@@ -57,7 +58,18 @@ static Ref gate_range(IR *ir, Ref nest, Ref r, int64_t extent) {
   return nest;
 }
 
+/* The range becomes tiles of lanes, and the opts are about these tiles. */
+static Ref split_lanes(IR *ir, Ref nest, const Opt *o) {
+  const Ref r = o->range, by[2] = { range_new(ir, range_extent(node(ir, r)) / o->lanes, range_kind(node(ir, r))),
+                                    range_make(ir, o->lanes, RK_VEC) };
+  Opt rest = *o;
+  rest.range = by[0];
+  rest.lanes = 1;
+  return device_split(ir, range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, by[0], o->lanes), by[1]), 2, by), &rest);
+}
+
 Ref device_split(IR *ir, Ref nest, const Opt *o) {
+  if (o->lanes > 1) return split_lanes(ir, nest, o);
   const bool outer = opens_range(ir, nest, o->range);
   const int64_t extent = range_extent(node(ir, o->range)), threads = o->threads ? o->threads : 1, tile = threads * o->unroll;
   const int64_t tiles = (extent + tile - 1) / tile;
@@ -227,12 +239,32 @@ static const char *check_kind(const IR *ir, Ref range) {
   return range_kind(node(ir, range)) == RK_SERIAL ? "what a serial loop stores may meet" : NULL;
 }
 
-static const char *check_opt(IR *ir, Ref nest, const Opt *p) {
+/* Lanes are for elements that a thread loads and stores side by side. */
+static const char *check_lanes(IR *ir, Ref nest, const Device *d, const Opt *p) {
+  const char *wrong = NULL;
+  Refs all = { 0 };
+  if (!opens_range(ir, nest, p->range)) return "only a range of the nest is in lanes on a device";
+  if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
+  if (range_extent(node(ir, p->range)) % p->lanes) return "lanes do not divide their range";
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !wrong; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_RED) wrong = "lanes around a reduction on a device";
+    if (is_access(x) && p->lanes * dt_bytes((DType)node(ir, access_buffer(x))->dt) > d->load_bytes &&
+        ix_uses(ir, access_index(x), p->range))
+      wrong = "the device loads no such vectors";
+  }
+  VEC_FREE(&all);
+  return wrong;
+}
+
+static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p) {
   const char *wrong = check_kind(ir, p->range);
+  if (p->rows) return "a thread of a device has no rows";
+  if (!wrong && p->lanes > 1) wrong = check_lanes(ir, nest, d, p);
   if (wrong) return wrong;
-  const int64_t extent = range_extent(node(ir, p->range)), threads = p->threads ? p->threads : 1;
+  const int64_t extent = range_extent(node(ir, p->range)) / p->lanes, threads = p->threads ? p->threads : 1;
   const bool outer = opens_range(ir, nest, p->range);
-  if (p->lanes > 1 || p->rows) return "a thread of a device has no lanes";
   if (p->grid && !outer) return "only a range of the nest is over blocks";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
@@ -274,11 +306,15 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
 
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const char *wrong = NULL;
+  int lanes = 0;
   Refs all = { 0 };
   if (o->isa_op) return "a device has no such instruction";
   if (o->npeeled || o->nparts) return "a device has gates in place of borders and rests";
   if (o->threads) return "a device has no chunks";
-  for (int i = 0; i < o->n && !wrong; i++) wrong = check_opt(ir, nest, &o->opt[i]);
+  for (int i = 0; i < o->n && !wrong; i++) {
+    wrong = check_opt(ir, nest, t->dev, &o->opt[i]);
+    if (!wrong && o->opt[i].lanes > 1 && lanes++) wrong = "two ranges are in lanes";
+  }
   for (int i = 0; i < o->nmoved && !wrong; i++)
     wrong = o->moved[i].block ? "blocks of a device are made of threads and copies" : check_kind(ir, o->moved[i].range);
   ir_toposort(ir, &nest, 1, &all);

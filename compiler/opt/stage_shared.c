@@ -9,7 +9,7 @@
  * A panel has an element for each term and each value of the tile's ranges that the factor varies with. What is copied is the
  * factor as it is computed, gates and casts included, so that matrices, convolutions and sums of dequantized products go one
  * way. Threads number the elements in the order in which they lie in global memory, as far as one can say, so that neighbours
- * load neighbours. Behind the last term, a factor is 0. Terms are added in the order of the reduction as it was.
+ * load neighbours. Each number is a vector of elements where these lie side by side and whole vectors divide them. Behind the last term, a factor is 0. Terms are added in the order of the reduction as it was.
  *
  * needs: ranges of kind local and unroll (opts.c)
  * gives: NEST(SINK(NEST(STORE, ranges of a copy) ..., STORE), ranges), whose copies vary with a range of the reduction
@@ -90,7 +90,9 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
 }
 
 /* ---- panels ---- */
-enum { AT_ONCE = 8, SIDES = MAX_RANGES + 1 }; /* elements that a thread copies without a loop; of a panel: of the nest, and terms */
+enum { AT_ONCE = 8,        /* vectors that a thread copies without a loop */
+       PANEL_LANES = 4,    /* elements of such a vector, at most */
+       SIDES = MAX_RANGES + 1 }; /* of a panel: of the nest, and terms */
 
 typedef struct Panels {
   IR *ir;
@@ -255,45 +257,90 @@ static int64_t panel_width(const Side *side, int n) { /* elements of a term, whi
   return width;
 }
 
-/* The load of the factor from a panel; *copy is the nest that makes it. spare: bytes of shared memory that no panel needs */
-static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
-  IR *ir = s->ir;
-  const DType d = (DType)node(ir, factor)->dt;
+/* A panel of a factor: what it has elements for, in the order of the panel and in that of memory, and its memory */
+typedef struct Panel {
+  Ref factor, buffer;
+  DType dt;
+  int n;
   Side side[SIDES], order[SIDES];
-  Ref from[SIDES], by[SIDES];
-  const int n = panel_sides(s, factor, side);
-  const int64_t width = panel_width(side, n), elems = width * s->depth;
-  memcpy(order, side, (size_t)n * sizeof *side);
-  qsort(order, (size_t)n, sizeof *order, by_step);
-  const int64_t pitch = panel_pitch(s, d, width, order[n - 1].range == s->term, spare);
+  int64_t elems, pitch;
+} Panel;
 
-  /* element number i * threads + thread, in the order of memory */
-  const int64_t each = (elems + s->threads - 1) / s->threads, id = (int64_t)ir->bufs.n;
+/* Whether all loads that vary with the range v of lanes take whole vectors */
+static bool takes_vectors(IR *ir, Ref value, Ref v, int lanes) {
+  Refs all = { 0 };
+  bool whole = true;
+  ir_toposort(ir, &value, 1, &all);
+  for (size_t i = 0; i < all.n && whole; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t coef;
+    Ref rest;
+    if (x->op != OP_LOAD || !ix_uses(ir, all.p[i], v)) continue;
+    whole = !(load_gate(x) && ix_uses(ir, load_gate(x), v)) && ix_split(ir, load_index(x), v, &coef, &rest) && coef == 1 &&
+            ix_is_multiple(ir, rest, lanes);
+  }
+  VEC_FREE(&all);
+  return whole;
+}
+
+/* The nest that makes the panel; lanes: elements that a thread takes at a time. 0: they are no whole vectors in memory. */
+static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
+  IR *ir = s->ir;
+  Ref from[SIDES], by[SIDES];
+  /* vector number i * threads + thread, in the order of memory */
+  const int64_t vectors = p->elems / lanes, each = (vectors + s->threads - 1) / s->threads;
+  const Ref v = lanes > 1 ? range_make(ir, lanes, RK_VEC) : 0;
   Nest c = { 0 };
-  Ref number = s->thread, inside = 0, term = 0, at = ix_const(ir, 0), to = at;
+  Ref number = s->thread, inside = 0, term = 0, at = ix_const(ir, 0);
   if (each > 1) {
     c.ranges[c.n++] = range_make(ir, each, each <= AT_ONCE ? RK_UNROLL : RK_LOOP);
     number = ix_add(ir, ix_mul(ir, c.ranges[0], s->threads), number);
   }
-  if (each * s->threads > elems) inside = ix_lt(ir, number, ix_const(ir, elems));
-  int64_t step = elems;
-  for (int i = 0; i < n; i++) {
-    step /= order[i].extent;
-    const Ref value = i ? ix_mod(ir, ix_div(ir, number, step), order[i].extent) : ix_div(ir, number, step);
-    from[i] = order[i].range;
+  if (each * s->threads > vectors) inside = ix_lt(ir, number, ix_const(ir, vectors));
+  if (v) c.ranges[c.n++] = v, number = ix_add(ir, ix_mul(ir, number, lanes), v);
+  int64_t step = p->elems;
+  for (int i = 0; i < p->n; i++) {
+    step /= p->order[i].extent;
+    const Ref value = i ? ix_mod(ir, ix_div(ir, number, step), p->order[i].extent) : ix_div(ir, number, step);
+    from[i] = p->order[i].range;
     by[i] = value;
-    if (order[i].range == s->term) term = value;
+    if (p->order[i].range == s->term) term = value;
   }
-  for (int i = 0; i < n - 1; i++) at = ix_add(ir, ix_mul(ir, at, side[i].extent), side[i].range);
-  to = ix_subst(ir, at, n, from, by);
-  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = d, .elems = pitch * s->depth, .offset = -1 }));
-  const Ref buf = node_make(ir, OP_BUFFER, d, 1, 0, NULL, 1, &id, 0, NULL);
-  const Ref value = factor_at(s, factor, term_of(s, term), inside, n, from, by);
-  const Ref store[4] = { buf, ix_add(ir, ix_mul(ir, term, pitch), to), value, inside };
-  c.store = node_make(ir, OP_STORE, d, 1, inside ? 4 : 3, store, 0, NULL, 0, NULL);
-  *copy = nest_close(ir, &c);
-  at = ix_add(ir, ix_mul(ir, s->term, pitch), at);
-  return node_make(ir, OP_LOAD, d, 1, 2, (Ref[]){ buf, at }, 0, NULL, 0, NULL);
+  for (int i = 0; i < p->n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p->side[i].extent), p->side[i].range);
+  const Ref to = ix_subst(ir, at, p->n, from, by), value = factor_at(s, p->factor, term_of(s, term), inside, p->n, from, by);
+  if (v && !takes_vectors(ir, value, v, lanes)) return 0;
+  const Ref store[4] = { p->buffer, ix_add(ir, ix_mul(ir, term, p->pitch), to), value, inside };
+  c.store = node_make(ir, OP_STORE, p->dt, 1, inside ? 4 : 3, store, 0, NULL, 0, NULL);
+  return nest_close(ir, &c);
+}
+
+/* Elements that a thread copies at a time: as many as its widest load has, where they lie side by side and all threads have some */
+static int panel_lanes(const Panels *s, const Panel *p) {
+  const Side *inner = &p->order[p->n - 1];
+  int lanes = s->dev->load_bytes / dt_bytes(p->dt);
+  if (lanes > PANEL_LANES) lanes = PANEL_LANES;
+  if (lanes < 2 || inner->step != 1 || inner->extent % lanes || inner->run % lanes) return 1;
+  return p->elems < s->threads * lanes / 2 ? 1 : lanes;
+}
+
+/* The load of the factor from a panel; *copy is the nest that makes it. spare: bytes of shared memory that no panel needs */
+static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
+  IR *ir = s->ir;
+  Panel p = { .factor = factor, .dt = (DType)node(ir, factor)->dt, .n = panel_sides(s, factor, p.side) };
+  const int64_t width = panel_width(p.side, p.n), id = (int64_t)ir->bufs.n;
+  Ref at = ix_const(ir, 0);
+  memcpy(p.order, p.side, (size_t)p.n * sizeof *p.side);
+  qsort(p.order, (size_t)p.n, sizeof *p.order, by_step);
+  p.elems = width * s->depth;
+  p.pitch = panel_pitch(s, p.dt, width, p.order[p.n - 1].range == s->term, spare);
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = p.dt, .elems = p.pitch * s->depth, .offset = -1 }));
+  p.buffer = node_make(ir, OP_BUFFER, p.dt, 1, 0, NULL, 1, &id, 0, NULL);
+  const int lanes = panel_lanes(s, &p);
+  *copy = lanes > 1 ? panel_copy(s, &p, lanes) : 0;
+  if (!*copy) *copy = panel_copy(s, &p, 1);
+  for (int i = 0; i < p.n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p.side[i].extent), p.side[i].range);
+  at = ix_add(ir, ix_mul(ir, s->term, p.pitch), at);
+  return node_make(ir, OP_LOAD, p.dt, 1, 2, (Ref[]){ p.buffer, at }, 0, NULL, 0, NULL);
 }
 
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {

@@ -9,17 +9,18 @@
  * are those of a size_t of 32 bits. Warps, banks and units are those of common GPUs: only schedules depend on them. */
 static const Device opencl = {
   .warp = 32, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 32,
-  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, .shared_is_fast = true, .interface = "opencl",
+  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, .load_bytes = 16, .shared_is_fast = true,
+  .interface = "opencl",
 };
 /* A GPU whose shared memory is memory like any other, as on many phones: copies to it gain nothing. */
 static const Device opencl_cached = {
   .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
-  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, .interface = "opencl",
+  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, .load_bytes = 16, .interface = "opencl",
 };
 /* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
 static const Device gpu_any = {
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
-  .max_args = 31, .units = 32, .unit_threads = 512, .shared_is_fast = true,
+  .max_args = 31, .units = 32, .unit_threads = 512, .load_bytes = 16, .shared_is_fast = true,
 };
 
 /* A CPU behind a driver of OpenCL: a block is a task of one thread. */
@@ -125,7 +126,7 @@ const Target *device_named(Arena *a, const Target *row, const char *more, const 
 bool target_converts_halves(const Target *t) { return t->dev && t->dev->features & DEVF_F16 && t->flushes; }
 
 void device_facts(const Device *d, Sb *o) {
-  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d%s", d->warp, d->max_threads,
+  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d loads %d%s", d->warp, d->max_threads,
             (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2], (long long)d->shared_bytes,
-            d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->shared_is_fast ? " fast shared" : "");
+            d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->load_bytes, d->shared_is_fast ? " fast shared" : "");
 }

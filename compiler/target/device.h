@@ -27,6 +27,7 @@ typedef struct Device {
   const char *interface;   /* of its driver, as Backend.device; NULL: any */
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* a second: from memory, and of f32; 0: not known. Only reports show them */
+  int load_bytes;          /* of the widest load or store of one thread, by lanes; 0: elements only */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
   uint32_t features;       /* DEVF_ bits: what code may use above the least of the interface */
 } Device;

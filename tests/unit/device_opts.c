@@ -48,6 +48,11 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input i64[5,17]\nd = input f32[5,40]\nm = reduce x op=max axes=[1]\nn = add m, 3\ny = gather d, n axis=1\noutput y\n",
   "tgc 1 graph\nx = input f32[3,20]\np = pad x, 1.0 lo=[0,3] hi=[0,2]\ns = reduce p op=add axes=[1]\nse = expand s : [3,25]\n"
   "y = sub p, se\noutput y\n",
+  /* elements: as they lie, transposed, behind gates of padding, of two types, found by an index that is data */
+  "tgc 1 graph\nx = input f32[6,20]\nb = input f32[1,20]\nbe = expand b : [6,20]\ny = add x, be\nq = cmplt y, 0.5\nz = where q, y, 2.0\n"
+  "h = cast z : f16\noutput z\noutput h\n",
+  "tgc 1 graph\nx = input f32[12,8]\nt = permute x perm=[1,0]\np = pad t, 1.0 lo=[0,2] hi=[0,2]\ny = mul p, p\noutput y\n",
+  "tgc 1 graph\nx = input f32[5,24]\ni = input u8[5,16]\nj = cast i : i64\ng = gather x, j axis=1\noutput g\n",
   "tgc 1 graph\nx = input f32[13,19]\ni = input i64[23,1]\nu = input f32[23,19]\ny = scatter x, i, u op=add axis=0\noutput y\n",
 };
 
@@ -73,6 +78,7 @@ static void random_text(const IR *ir, Ref nest, Sb *s) {
     if (mine && roll(2)) sb_printf(s, " grid(r%d)", r);
     if (panels && r >= outer) continue;
     if (roll(3)) sb_printf(s, " %s(r%d,%d)", mine ? "local" : "group", r, roll(3) ? same : number[roll(8)]);
+    if (outer == (int)ranges.n && !roll(3)) sb_printf(s, " vec(r%d,%d)", r, roll(3) ? 4 : 2);
     if (!roll(4)) sb_printf(s, " %s(r%d,%d)", mine || roll(2) ? "unroll" : "partial", r, number[roll(8)]);
     if (!roll(9)) sb_printf(s, " outer(r%d)", r);
   }
@@ -165,7 +171,7 @@ static void text_reads_back(const Plan *p, const NestSchedule *s) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, groups = 0, staged = 0, parts = 0;
+  int applied = 0, groups = 0, staged = 0, parts = 0, lanes = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     Plan *p = compiled(&c, graphs[i]);
@@ -188,6 +194,7 @@ static void legal_schedules_compute_the_same(void **state) {
         groups += strstr(x.nests.p[0].opts, "group") && x.locals.n;
         staged += strstr(x.nests.p[0].opts, "stage") != NULL;
         parts += strstr(x.nests.p[0].opts, "split") != NULL;
+        lanes += strstr(x.nests.p[0].opts, "vec") != NULL;
         sb_free(&text);
         sb_free(&said);
       }
@@ -195,8 +202,9 @@ static void legal_schedules_compute_the_same(void **state) {
     ir_free(p->ir);
     ctx_free(&c);
   }
-  printf("# %d schedules, %d with groups, %d with panels, %d of sums in parts\n", applied, groups, staged, parts);
-  assert_true(applied > 100 && groups > 30 && staged > 20 && parts > 20);
+  printf("# %d schedules, %d with groups, %d with panels, %d of sums in parts, %d with lanes\n", applied, groups, staged, parts,
+         lanes);
+  assert_true(applied > 100 && groups > 30 && staged > 20 && parts > 20 && lanes > 20);
 }
 
 /* A sum is a part of each term of another one, and both have groups. */
@@ -323,7 +331,10 @@ static void refusals_say_why(void **state) {
     { "{ group(r2,12) }", "the threads of a group are no power of two" },
     { "{ local(r0,10) }", "there are more threads than values of the range" },
     { "{ local(r0,4) unroll(r0,3) }", "a copy has no value of its range" },
-    { "{ vec(r1,4) }", "a thread of a device has no lanes" },
+    { "{ vec(r1,3) }", "lanes are no power of two" },
+    { "{ vec(r1,4) }", "lanes do not divide their range" },
+    { "{ vec(r2,2) }", "only a range of the nest is in lanes on a device" },
+    { "{ rows(r1,2) }", "a thread of a device has no rows" },
     { "{ partial(r0,2) }", "only a reduction has partial results" },
     { "{ peel(r0) }", "a device has gates in place of borders and rests" },
     { "{ unroll(r0,2) rest { } }", "a device has gates in place of borders and rests" },
@@ -331,13 +342,19 @@ static void refusals_say_why(void **state) {
     { "{ tile(r1,4) }", "blocks of a device are made of threads and copies" },
     { "{ local(r0,8) local(r1,32) group(r2,4) group(r3,4) }", "it makes more threads of a block than the device has" },
   };
+  static const struct { const char *text, *why; } elements[] = { /* r0: 12, r1: 8 */
+    { "{ grid(r0) local(r1,2) vec(r1,4) }", NULL },
+    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy has no value of its range" }, /* of three vectors */
+    { "{ vec(r1,8) }", "the device loads no such vectors" },
+    { "{ vec(r0,2) vec(r1,2) }", "two ranges are in lanes" },
+  };
   static const struct { const char *text, *why; } long_rows[] = {
     { "{ local(r0,256) group(r1,4) }", "it makes more threads of a block than the device has" },
     { "{ grid(r0) local(r0,2) }", "it makes more blocks than the device has" },
     { "{ grid(r0) local(r0,256) }", NULL },
   };
   (void)state;
-  Ctx c, d;
+  Ctx c, d, e, f;
   Plan *p = compiled(&c, SOFTMAX);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refused(p, p->in->target, cases[i].text, cases[i].why);
   refused(p, target_in_order(&c.model, p->in->target), "{ group(r3,8) }", "the terms of a sum are taken in order");
@@ -357,6 +374,14 @@ static void refusals_say_why(void **state) {
     refused(p, p->in->target, long_rows[i].text, long_rows[i].why);
   ir_free(p->ir);
   ctx_free(&d);
+  p = compiled(&e, "tgc 1 graph\nx = input f32[12,8]\nb = input f32[1,8]\nbe = expand b : [12,8]\ny = add x, be\noutput y\n");
+  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) refused(p, p->in->target, elements[i].text, elements[i].why);
+  ir_free(p->ir);
+  ctx_free(&e);
+  p = compiled(&f, "tgc 1 graph\nx = input f32[5,16]\ns = reduce x op=add axes=[1]\nse = expand s : [5,16]\ny = sub x, se\noutput y\n");
+  refused(p, p->in->target, "{ grid(r0) vec(r1,4) }", "lanes around a reduction on a device");
+  ir_free(p->ir);
+  ctx_free(&f);
 }
 
 /* What the facts of a device make of a nest */
@@ -368,7 +393,10 @@ static void heuristic_reads_facts(void **state) {
     { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 64, "{ group(r1,8) grid(r0) local(r0,32) }" },
     { "tgc 1 graph\nx = input f32[40000,128]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ group(r1,32) grid(r0) local(r0,8) }" },
     { "tgc 1 graph\nx = input f32[128,40000]\ns = reduce x op=add axes=[0]\noutput s\n", 1, "{ }" },
-    { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" },
+    { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 32, "{ grid(r0) local(r0,256) vec(r0,4) }" },
+    { "tgc 1 graph\nx = input f64[65536]\ny = mul x, x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" }, /* no such vectors */
+    { "tgc 1 graph\nx = input f32[65540]\ny = shrink x begin=[3] step=[1] : [65536]\nz = exp y\noutput z\n", 32,
+      "{ grid(r0) local(r0,256) unroll(r0,4) }" }, /* vectors would not lie at whole ones */
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 64, "{ }" }, /* too few for copies */
     { "tgc 1 graph\nx = input f32[6,1,64]\ne = expand x : [6,5,64]\nz = input f32[6,5,64]\ny = add e, z\noutput y\n", 32,
       "{ grid(r0) grid(r1) grid(r2) local(r2,64) }" },
