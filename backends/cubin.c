@@ -6,12 +6,12 @@
 #include <elf.h>
 #include <string.h>
 
-enum { RECORD_BYTES = 4, HAS_BYTES = 4, FRAME_SIZE = 0x11, REGISTERS = 0x2f }; /* of a record; a form; facts */
+enum { RECORD_BYTES = 4, HAS_BYTES = 4, FRAME_SIZE = 0x11, REGISTERS = 0x2f }; /* a record; a form of records; two facts */
 
 typedef struct Cubin {
   Bytes file;
   Elf64_Ehdr head;
-  Bytes names, symbols, symbol_names; /* of sections; of functions */
+  Bytes names, symbols, symbol_names; /* sections have names, symbols are functions */
 } Cubin;
 
 static bool section(const Cubin *f, size_t i, Elf64_Shdr *out) {
@@ -57,8 +57,8 @@ static FunctionUse *use_of(Ctx *c, Images *out, size_t first, const char *functi
   return &out->uses.p[out->uses.n - 1];
 }
 
-/* Records: a form, a fact, and a number of 16 bits; that is how many bytes follow, in records of the form HAS_BYTES. Those about a
- * function are its symbol and a value. */
+/* A record is a form, a fact, and a number of 16 bits. In records of the form HAS_BYTES the number says how many bytes follow. A
+ * fact of a function has two numbers there: the function's symbol and a value. */
 static void read_facts(Ctx *c, const Cubin *f, Bytes info, uint32_t arch, size_t first, Images *out) {
   for (size_t at = 0; at + RECORD_BYTES <= info.n;) {
     const uint8_t form = info.p[at], fact = info.p[at + 1];

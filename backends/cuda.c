@@ -4,7 +4,7 @@
 #include "dialect.h"
 #include "nvrtc.h"
 
-/* What CUDA spells in its own way. There are no vectors: a thread of such a machine has none. Halves and bfloat16 are integers, as
+/* CUDA's own spellings. There are no vectors: a thread of such a machine has none. Halves and bfloat16 are integers, as
  * in C, because their types need headers. */
 static const Dialect dialect = {
   .type = { [DT_BOOL] = "unsigned char", [DT_I8] = "signed char", [DT_U8] = "unsigned char", [DT_I16] = "short",
@@ -34,7 +34,7 @@ static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t 
   return TGCRT_CUDA_BYTES(launches, inputs, outputs, states);
 }
 
-/* Of nvcc, where the bundle goes: code for each architecture, and PTX of the least */
+/* Options for nvcc, where the bundle goes: code for each architecture, and PTX of the least */
 static const char *flags(Ctx *c, const ImageOrder *order) {
   const Archs a = cuda_archs(c, order);
   Sb s = { 0 };

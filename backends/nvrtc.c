@@ -67,7 +67,7 @@ static void load_libraries(void) {
 }
 
 /* ---- what is asked for ---- */
-enum { LEAST_ARCH = 75 }; /* that CUDA 13 compiles for */
+enum { LEAST_ARCH = 75 }; /* CUDA 13 compiles for no older one */
 
 Archs cuda_archs(Ctx *c, const ImageOrder *order) {
   Archs a = { .n = 0 };
@@ -146,7 +146,7 @@ static int option_list(Ctx *c, const ImageOrder *order, int arch, const char **l
   sb_free(&words);
   list[n++] = arena_printf(&c->model, "--gpu-architecture=sm_%d", arch);
   for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) list[n++] = word;
-  list[n++] = "--disable-warnings"; /* of loops' variables that nothing uses */
+  list[n++] = "--disable-warnings"; /* such as a loop's variable that nothing uses */
   return n;
 }
 
@@ -202,7 +202,7 @@ static void by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *ou
 }
 
 /* ---- clang ---- */
-/* What clang has for the words of CUDA's headers, which it is not given */
+/* Words of CUDA's headers, which clang is not given, by words of its own */
 static const char clang_words[] =
     "#define __global__ __attribute__((global))\n#define __device__ __attribute__((device))\n"
     "#define __shared__ __attribute__((shared))\n#define __launch_bounds__(n) __attribute__((launch_bounds(n)))\n"
@@ -264,7 +264,7 @@ static bool packed(Ctx *c, Images *out) {
 void cuda_images(Ctx *c, const ImageOrder *order, Images *out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   const Archs a = cuda_archs(c, order);
-  c->file = NULL; /* what goes wrong from here on is not the model's */
+  c->file = NULL; /* the model is not to blame from here on */
   if (order->emit == EMIT_TEXT) { /* the bundle's own build makes it */
     add_image(out, TGCRT_IMAGE_FATBIN, a.arch[0], ".fatbin", (Bytes){ 0 });
     return;

@@ -79,7 +79,7 @@ static void print_extents(const int64_t *v, const char *unit) {
   printf(" %s%s", unit, v[0] * v[1] * v[2] == 1 ? "" : "s");
 }
 
-/* What the compiled function of a launch takes, by architecture, as the manifest has it */
+/* Registers and local memory of a launch's compiled function, by architecture, as the manifest has them */
 static void print_uses(Ctx *c, const json_t *launch) {
   const char *arch;
   const json_t *u;

@@ -25,7 +25,7 @@ typedef struct BundleOptions {
   Emit emit;               /* what of the code */
   Bytes (*link)(Ctx *c, void *arg, Bytes object); /* EMIT_SO: a shared library of an object */
   void *link_arg;
-  const char *archs;       /* of --arch, for images; NULL: the machine's own */
+  const char *archs;       /* architectures to compile for, as --arch lists them; NULL: the machine's own */
   Compiling compiler;      /* for images, where the backend has no library for it; .run NULL: there is none */
   bool no_cpu_check;       /* net_init trusts that the CPU has what the code uses */
   bool keep_denormals;     /* leave the caller's floating-point mode; else denormals are flushed to zero */
@@ -138,7 +138,7 @@ struct Rendering {         /* what the texts of a bundle are made from */
   Repeats repeats;       /* calls of base that repeat */
   bool groups;             /* some kernels run chunk by chunk together */
   DeviceTables device;     /* of a device's bundle */
-  Images images;           /* of the code */
+  Images images;           /* the code, compiled for a device */
   Bytes code;              /* the file of code, for words of the files behind it */
 };
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */

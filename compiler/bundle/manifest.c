@@ -118,7 +118,7 @@ static json_t *extents_json(const int64_t *v) {
   return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
 }
 
-/* What a launch's function takes on each architecture that it was compiled for; NULL: nothing is known */
+/* Registers and memory of a launch's function on each architecture that it was compiled for; NULL: not known */
 static json_t *uses_json(const Plan *p, const Images *images, int code, size_t launch) {
   const char *function = device_function(p->ir->ctx, code, launch);
   json_t *j = NULL;

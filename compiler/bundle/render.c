@@ -428,7 +428,7 @@ static const MadeWord made_words[] = {
 };
 
 /* ---- all of it ---- */
-/* What the compiler of the code is told where the bundle goes */
+/* Flags for the compiler of the code, where the bundle goes */
 static const char *net_flags(const Plan *p, const BundleOptions *o) {
   const ImageOrder order = code_order(p, o, (Bytes){ 0 });
   return o->backend->flags ? o->backend->flags(p->ir->ctx, &order) : p->in->target->cflags;

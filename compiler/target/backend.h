@@ -19,18 +19,18 @@ typedef struct Code {
 /* ---- code for devices whose drivers take no text ---- */
 typedef struct Image {     /* the kernels, compiled, in a file of the bundle */
   uint32_t kind, arch;     /* as in tgcrt_image */
-  const char *end;         /* of the file's name: "_sm_80.cubin" */
+  const char *end;         /* the file's name ends in it: "_sm_80.cubin" */
   Bytes bytes;
 } Image;
-typedef struct FunctionUse { /* what a function takes of the machines of one architecture */
+typedef struct FunctionUse { /* registers and memory that a function takes on one architecture */
   const char *function;
   uint32_t arch;
-  int64_t registers, local_bytes, shared_bytes; /* of a thread; of a thread, for spills and arrays; of a block */
+  int64_t registers, local_bytes, shared_bytes; /* local: of a thread, for spills and arrays; shared: of a block */
 } FunctionUse;
 typedef struct Images {
   VEC(Image) list;
   VEC(FunctionUse) uses;   /* where images say it */
-  const char *maker;       /* what compiled them: "NVRTC 13.0" */
+  const char *maker;       /* the compiler, with its version: "NVRTC 13.0" */
 } Images;
 /* Runs a compiler on a text. In argv, which ends with a NULL, "<" stands for a file with the text and ">" for the one that the
  * compiler makes. 0, or the exit code and *why */
@@ -66,7 +66,7 @@ typedef enum {
   FILE_TEMPLATE,           /* one with its words filled in */
   FILE_CODE,               /* the code, in the form that was asked for */
   FILE_VARIANTS,           /* kernels for further machines, where there are any: one file a machine */
-  FILE_IMAGES,             /* what the backend's `images` makes of the code, and what embeds it */
+  FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it */
   FILE_WEIGHTS,            /* the weights, and what embeds them; none where the code holds them */
 } FileKind;
 typedef struct FileRow {
