@@ -21,7 +21,8 @@ static const Dialect dialect = {
       "@text INT32_M INT64_M\n#define INT32_MAX 2147483647\n#define INT32_MIN (-INT32_MAX - 1)\n"
       "#define INT64_MAX 9223372036854775807LL\n#define INT64_MIN (-INT64_MAX - 1)\n"
       "@text UINT32_MAX UINT64_MAX\n#define UINT32_MAX 4294967295u\n#define UINT64_MAX 18446744073709551615ULL\n"
-      "@text NAN INFINITY\n#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
+      "@text NAN INFINITY\n#undef NAN /* nvcc brings its own */\n#define NAN __int_as_float(0x7fc00000)\n"
+      "#undef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n"
       "@scalar bits\n$I tgc_bits_$S($T a) { union { $T x; $I bits; } u; u.x = a; return u.bits; }\n"
       "@scalar float\n$F tgc_float_$S($T a) { union { $T bits; $F x; } u; u.bits = a; return u.x; }\n",
 };
@@ -102,6 +103,7 @@ const Backend cuda_backend = { .name = "cuda",
                                .types = "f64 and i64 native; f16 and bf16 stored, computed in f32; float8 refused",
                                .handle = "CUdeviceptr",
                                .images = cuda_images,
+                               .compilers = "NVRTC, clang-19 or nvcc",
                                .flags = flags,
                                .host_bytes = host_bytes,
                                .options = cuda_arithmetic,

@@ -32,6 +32,7 @@ static struct Nvrtc {
   NVRTC_FUNCTIONS
 #undef F
   bool found;
+  char why[200];           /* it is not found */
 } nvrtc;
 static struct NvFatbin {
 #define F(name, arguments) int(*name) arguments;
@@ -40,11 +41,16 @@ static struct NvFatbin {
   bool found;
 } fatbin;
 
-/* A path from the environment is the only one that is tried. */
-static void *library_open(const char *variable, const char *const *names) {
+/* A path from the environment is the only one that is tried. why: the linker's word on the first */
+static void *library_open(const char *variable, const char *const *names, char why[200]) {
   const char *own = getenv(variable);
-  void *handle = own && *own ? dlopen(own, RTLD_NOW | RTLD_LOCAL) : NULL;
-  for (; !(own && *own) && !handle && *names; names++) handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+  const char *const only[] = { own, NULL };
+  void *handle = NULL;
+  if (own && *own) names = only;
+  for (const char *const *name = names; !handle && *name; name++) {
+    handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+    if (!handle && name == names) snprintf(why, 200, "%s", dlerror());
+  }
   return handle;
 }
 
@@ -54,12 +60,14 @@ static const char *const fatbin_names[] = { "libnvfatbin.so.13", "libnvfatbin.so
                                             "/usr/local/cuda/lib64/libnvfatbin.so", NULL };
 
 static void load_libraries(void) {
-  void *handle = library_open("TGC_NVRTC", nvrtc_names);
+  char why[200];
+  void *handle = library_open("TGC_NVRTC", nvrtc_names, nvrtc.why);
   nvrtc.found = handle != NULL;
 #define F(name, arguments) if (handle) nvrtc.found &= (*(void **)&nvrtc.name = dlsym(handle, "nvrtc" #name)) != NULL;
   NVRTC_FUNCTIONS
 #undef F
-  handle = library_open("TGC_NVFATBIN", fatbin_names);
+  if (handle && !nvrtc.found) snprintf(nvrtc.why, sizeof nvrtc.why, "it lacks a function of NVRTC 11.2");
+  handle = library_open("TGC_NVFATBIN", fatbin_names, why);
   fatbin.found = handle != NULL;
 #define F(name, arguments) if (handle) fatbin.found &= (*(void **)&fatbin.name = dlsym(handle, "nvFatbin" #name)) != NULL;
   FATBIN_FUNCTIONS
@@ -233,6 +241,8 @@ static void by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *ou
     fail(c, code == EX_BUG ? EX_MISSING : code,
          "NVRTC (%s; TGC_NVRTC=PATH names another one) cannot be opened, and %s does not make PTX in its place: %s; --emit=cu "
          "needs neither", nvrtc_names[0], clang, why);
+  if (order->emit != EMIT_ASM)
+    warn_at(c, (Pos){ 0 }, "the bundle has PTX by %s and no cubin, because NVRTC cannot be opened: %s", clang, nvrtc.why);
   out->maker = clang;
   add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), ptx);
 }

@@ -75,6 +75,13 @@ static void print_machine(Ctx *c, const json_t *m) {
          words(c, json_object_get(m, "compilers"), "-"), words(c, json_object_get(m, "runs"), "-"));
 }
 
+/* The compiler of a device's kernels */
+static const char *device_compilers(const Target *t) {
+  for (const Backend *const *b = backends; *b; b++)
+    if ((*b)->compilers && t->dev->interface && !strcmp((*b)->device, t->dev->interface)) return (*b)->compilers;
+  return "the device's driver";
+}
+
 static void probe_machines(Ctx *c, void *arg) {
   Devices *d = arg;
   const char *why;
@@ -126,8 +133,8 @@ int verb_devices(Ctx *c, const Options *o) {
   json_array_foreach(d.machines, i, m) print_machine(c, m);
   for (const Target *t = device_targets; t->isa; t++)
     printf("%-14s%-9s%-10s%-34s%s\n", t->isa, "device",
-           target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes), "the device's driver",
-           t->source);
+           target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes),
+           device_compilers(t), t->source);
   json_decref(j);
   return EX_DONE;
 }

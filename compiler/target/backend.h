@@ -92,6 +92,7 @@ typedef struct Backend {
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
   /* compiles for the architectures that are asked for; *out is empty before, and to be freed. NULL: the driver compiles */
   void (*images)(Ctx *c, const ImageOrder *order, Images *out);
+  const char *compilers;   /* names of those that `images` asks, for `tgc devices` */
   const char *(*flags)(Ctx *c, const ImageOrder *order); /* likewise of the compiler where the bundle goes; NULL: the target's */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* memory of a context on the host */
   /* lines before the kernels, and options of the driver's compiler; NULL: there are none. needs: TGCRT_NEEDS_ */
