@@ -240,8 +240,9 @@ Arch elf_arch(const char *path);                          /* of an object file's
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING for code that only others run */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
-json_t *drivers_json(Ctx *c, const Options *o, const char **why); /* why there is none, or no more; NULL: no word of that */
-void drivers_print(Ctx *c, const json_t *list, const char *why);
+/* why: of each interface that has no device here, or no more, what its driver says; jansson's, as the list is */
+json_t *drivers_json(Ctx *c, const Options *o, json_t **why);
+void drivers_print(Ctx *c, const json_t *list, const json_t *why);
 
 /* ---- emulate.c ---- */
 /* As bundle_execute, for another architecture: by an emulator, or fails with EX_MISSING. */

@@ -107,11 +107,11 @@ int verb_devices(Ctx *c, const Options *o) {
                            "l3_bytes", native->l3_bytes, "cores", native->cores, "compiler", own_compiler(c),
                            "compiler_installed", installed(c, own_compiler(c)), "compiler_works", !d.own_why);
   json_t *j = json_report("devices", NULL), *m;
-  const char *no_device;
-  json_t *devices = drivers_json(c, o, &no_device);
+  json_t *no_device, *devices = drivers_json(c, o, &no_device);
   json_object_update_new(j, json_pack("{s:o, s:o, s:o, s:o}", "host", host, "machines", d.machines, "backends", back, "devices",
                                       devices));
   if (o->json) {
+    json_decref(no_device);
     json_print(j);
     return EX_DONE;
   }
@@ -135,6 +135,7 @@ int verb_devices(Ctx *c, const Options *o) {
     printf("%-14s%-9s%-10s%-34s%s\n", t->isa, "device",
            target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes),
            device_compilers(t), t->source);
+  json_decref(no_device);
   json_decref(j);
   return EX_DONE;
 }
