@@ -441,7 +441,10 @@ int32_t cuMemsetD8Async(uint64_t memory, unsigned char value, size_t n, void *st
   return 0;
 }
 
-static int runs_kernels(void) { return getenv("FAKE_CUDA_KERNELS") != NULL; }
+static int runs_kernels(void) {
+  const char *library = getenv("FAKE_CUDA_KERNELS");
+  return library && *library;
+}
 
 int32_t cuMemcpyHtoDAsync(uint64_t to, const void *from, size_t n, void *stream) {
   CALL;

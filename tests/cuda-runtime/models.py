@@ -10,7 +10,7 @@ from harness import want
 DIGITS = ROOT / "examples/digits/digits.onnx"
 # that run within seconds, from bundles of --isa=cuda-sm_80
 SMALL = ("mnist-8", "micro-kws-fp32", "mujoco-go1-policy", "tinybert", "bert-toy", "lstm-loop", "silero-vad", "silero-vad-v3",
-         "gtcrn-stream", "libtashkeel-fp32", "dtln-1", "cntk-scan")
+         "gtcrn-stream", "dtln-1", "cntk-scan")
 
 
 def found():
