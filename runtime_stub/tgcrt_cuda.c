@@ -1,9 +1,9 @@
 /* tgcrt_cuda.c: runs a model's launches by the driver API of CUDA; see tgcrt_device.h.
  *
- * The driver's library is opened when it is needed, and what is used of it is declared here: neither headers nor a library of
- * CUDA are needed to build. All pageable memory of the host is the caller's: a session lies at its beginning, then the handles.
- * The driver gives two blocks of the device's memory, one for the weights and one for all else, and one block of pinned memory,
- * through which values of the program go to the device and back.
+ * The driver's library is opened when it is needed, and its functions are declared here. So neither headers nor a library of CUDA
+ * are needed to build. All pageable memory of the host is the caller's: a session lies at its beginning, then the handles. The
+ * driver gives two blocks of the device's memory, one for the weights and one for all else. It also gives a block of pinned
+ * memory, through which values of the program go to the device and back.
  *
  * The launches are recorded once, as a graph. A run replays it. Where a run has other addresses than the last one, the nodes with
  * these addresses change first. Without graphs a run is the same launches one by one, in the same order.
@@ -70,7 +70,7 @@ typedef struct NodeParams { /* CUDA_KERNEL_NODE_PARAMS */
   F(cuEventQuery, (void *event)) \
   F(cuEventElapsedTime, (float *ms, void *begin, void *end))
 
-/* Of graphs. Without one of them launches are not recorded. */
+/* Graphs. Where one of these functions is missing, launches are not recorded. */
 #define GRAPH_FUNCTIONS(F) \
   F(cuStreamBeginCapture, (void *stream, int mode)) \
   F(cuStreamGetCaptureInfo, (void *stream, int *state, uint64_t *id, void **graph, void *const **last, size_t *nlast)) \
@@ -94,7 +94,7 @@ enum { /* results */
   CUDA_ERROR_NO_DEVICE = 100,
   CUDA_ERROR_NOT_READY = 600
 };
-enum { /* what may be asked for */
+enum { /* questions */
   MAX_THREADS_PER_BLOCK = 1,
   MAX_BLOCK_DIM_X = 2,
   MAX_GRID_DIM_X = 5,
@@ -130,7 +130,7 @@ typedef struct Session {
   void *graph, *made;        /* all launches, and that ready to run; NULL: there is none */
   void **functions, **nodes; /* one for each launch */
   uint64_t *own, *bound, *next; /* addresses of inputs, then outputs: the session's, those that nodes have, those of this run */
-  void **out;                /* of the run that is staged */
+  void **out;                /* outputs of the run that is staged */
   const tgcrt_net *net;
 } Session;
 enum { SESSION = 1024, LEAST_STAGE = 1 << 20, MOST_BUFFERS = 512 /* 4096 bytes of parameters */ };
@@ -243,7 +243,7 @@ static const tgcrt_image *image_of(const tgcrt_net *net, uint32_t capable, int r
 }
 enum { RANKS = 3 };
 
-/* What the model needs, and the device lacks; NULL: nothing */
+/* A need of the model that the device does not meet; NULL: none */
 static const char *lacks(const Cu *cu, const tgcrt_net *net, int device) {
   const uint32_t capable = capability(cu, device);
   size_t i;
@@ -305,7 +305,7 @@ static int32_t make_stream(const Cu *cu, tgcrt_device *d) {
   return result ? result : popped;
 }
 
-static void give_back(const Cu *cu, const tgcrt_device *d) { /* what make_stream and take have made */
+static void give_back(const Cu *cu, const tgcrt_device *d) { /* the stream and the context of make_stream and take */
   const int pushed = !push(cu, d->context);
   if (pushed && d->own & OWN_STREAM) cu->cuStreamDestroy(d->queue);
   if (pushed) pop(cu);
@@ -423,7 +423,7 @@ static int load_kernels(Session *s, const tgcrt_net *net) {
   return TGCRT_OK;
 }
 
-typedef struct Params { /* of a launch: the address of each buffer */
+typedef struct Params { /* a launch's: the address of each buffer */
   uint64_t value[MOST_BUFFERS];
   void *pointer[MOST_BUFFERS];
 } Params;

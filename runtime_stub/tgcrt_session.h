@@ -1,9 +1,9 @@
-/* tgcrt_session.h: what the runtime files of all interfaces to devices share: the operating system, names of devices, waits with a
- * limit, the arithmetic of states, and the functions of runs and states that a bundle calls.
+/* tgcrt_session.h: the common part of the runtime files of all interfaces to devices. It has the operating system, names of
+ * devices, waits with a limit, the arithmetic of states, and a bundle's functions of runs and states.
  *
- * It is a part of these files, such as tgcrt_opencl.c, and no header for callers. The file includes it first and defines before
- * it API(name), which makes the names of its public functions. Behind it the file defines the functions that are declared
- * below under "what an interface does", and a session of its own, whose first member is a Core. */
+ * It is a part of these files, such as tgcrt_opencl.c, and no header for callers. A file defines API(name), which makes the names
+ * of its public functions, and then includes this one. Behind it the file defines the functions under "the work of an interface".
+ * It also defines a session of its own, whose first member is a Core. */
 #ifndef TGCRT_SESSION_H
 #define TGCRT_SESSION_H
 #ifndef _WIN32
@@ -65,7 +65,7 @@ static void sleep_us(uint64_t us) {
   t.tv_nsec = (long)(us % 1000000) * 1000;
   nanosleep(&t, NULL);
 }
-static void *pages_take(size_t n) { /* of zeros, for what only the driver knows the size of; NULL: there are none */
+static void *pages_take(size_t n) { /* pages of zeros, where only the driver knows how many bytes are needed; NULL: there are none */
   void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   return p == MAP_FAILED ? NULL : p;
 }
@@ -85,8 +85,8 @@ static void *first_library(const char *const *names, size_t n) {
 /* ---- the session ---- */
 typedef struct Core { /* the part of a session that this file uses */
   tgcrt_device device;
-  uint64_t *cursors;     /* of the states, as the next run finds them */
-  unsigned char *guards; /* of the runs since all was done: TGCRT_DEVICE_RUNS bytes */
+  uint64_t *cursors;     /* where the next run finds the states */
+  unsigned char *guards; /* one of each run since all was done: TGCRT_DEVICE_RUNS bytes */
   int runs;              /* since all was done */
   int pending;           /* something was enqueued that is not known to be done */
   int staged;            /* a run that is not done uses memory of which the session has only one */
@@ -94,7 +94,7 @@ typedef struct Core { /* the part of a session that this file uses */
   uint64_t ask_us;       /* how long a wait asks without sleeping */
 } Core;
 
-/* ---- what an interface does. An int32_t is a result of its driver, 0 where all is well; an int is a status. ---- */
+/* ---- the work of an interface. An int32_t is a result of its driver, 0 where all is well; an int is a status. ---- */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* tells the log; the status of a result */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
@@ -241,13 +241,13 @@ static int settle(Core *s, int64_t ms) {
 
 static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
 
-static int finish(Core *s, int32_t result, const char *what) { /* what was enqueued with this result */
+static int finish(Core *s, int32_t result, const char *what) { /* the result is that of enqueuing */
   int status = lose(s, result, what);
   if (!status) status = mark(s);
   return status ? status : settle_all(s);
 }
 
-/* What a public function does first in a session, and last */
+/* The first and the last act of a public function */
 static int entered(Core *s) { return s->lost ? TGCRT_LOST : lose(s, enter(s), "the context"); }
 
 static int left(Core *s, int status) {
@@ -280,7 +280,7 @@ static int reset(Core *s, const tgcrt_net *net) {
   return lose(s, result, "a state");
 }
 
-/* What is kept of a window lies behind its last slot. It is moved in pieces that do not overlap. */
+/* The values that a window keeps lie behind its last slot. They are moved in pieces that do not overlap. */
 static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t) {
   const size_t end = t->slots * t->step, at = net->state_at + t->at;
   int32_t result = 0;

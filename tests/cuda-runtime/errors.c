@@ -1,5 +1,5 @@
-/* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once: what the functions return and the log says, that
- * nothing of the driver's stays behind, that the caller's context is current again, and that nothing waits for ever.
+/* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once. The functions return the right status, and the
+ * log says why. Nothing of the driver's stays behind, the caller's context is current again, and nothing waits for ever.
  * errors calls | stream | unfit | names | facts | limits | images | graphs | threads | open */
 #include "fake.h"
 #define LIBRARY "libcuda.so.1"
@@ -65,7 +65,7 @@ static const Row rows[] = {
   { "cuCtxPushCurrent", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, ": CUDA error" },
   { "cuCtxPopCurrent", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, ": CUDA error" },
   { "cuStreamCreate", "open", TGCRT_MEMORY, TGCRT_DEVICE, 0, "the stream: CUDA error" },
-  { "cuStreamCreate", NULL, -1, -1, 0, NULL }, /* what is not recorded is launched one by one */
+  { "cuStreamCreate", NULL, -1, -1, 0, NULL }, /* launches that are not recorded are handed over one by one */
   { "cuStreamBeginCapture", NULL, -1, -1, 0, NULL },
   { "cuStreamGetCaptureInfo", NULL, -1, -1, 0, NULL },
   { "cuStreamEndCapture", NULL, -1, -1, 0, NULL },
@@ -128,7 +128,7 @@ static void unfit(void) {
   UNFIT(memory, NET_DEVICE_BYTES, TGCRT_OK);
 }
 
-static int number_of(const char *name) { /* of the device that is opened */
+static int number_of(const char *name) { /* the device's that is opened */
   tgcrt_device d = *asked();
   d.name = name;
   if (net_open(&m.ctx, &d)) return -1;
@@ -148,7 +148,7 @@ static void names(void) {
   unsetenv("NET_DEVICE");
 }
 
-static void facts(void) { /* of all devices, without a model */
+static void facts(void) { /* all devices', without a model */
   tgcrt_device_facts f;
   model_prepare(&m);
   driver->devices = 3, driver->capability = 90;
@@ -255,7 +255,7 @@ static void images(void) {
   }
 }
 
-/* Of three runs of the program's memory and three of the device's, with other buffers in the last one */
+/* The driver's counts in three runs with the program's memory and three with the device's; the last one has other buffers */
 static void counted(int replays, int launches, int changes) {
   void *buffers[6], *in[3] = { NULL, NULL, NULL };
   tgcrt_device d = *asked();

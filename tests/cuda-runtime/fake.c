@@ -1,4 +1,4 @@
-/* fake.c: a libcuda that counts calls and objects, lets one call fail, writes a log, and stops the program where CUDA is used wrongly:
+/* fake.c: a libcuda that counts calls and objects, lets one call fail, and writes a log. It stops a program that uses CUDA wrongly:
  * objects that are not there, a context that is not current, accesses outside of memory. Streams do at once what they are given.
  * FAKE_CUDA_KERNELS names a library of shim.py, which runs the kernels; without it they do nothing. FAKE_CUDA_LOG names a file that
  * is told each call. */
@@ -66,12 +66,12 @@ typedef struct Node {
 typedef struct Object {
   int kind, refs, device, recorded;
   struct Object *of;             /* the context, of a function the module, of what is made of a graph the graph */
-  struct Object *capture;        /* of a stream: the graph it is captured into */
+  struct Object *capture;        /* a stream's: the graph it is captured into */
   const Kernel *kernel;
   void *library;
   Node **nodes;
   int nnodes;
-  struct Object *before, *behind; /* of all that are alive */
+  struct Object *before, *behind; /* in the list of all that are alive */
 } Object;
 static Object all = { .before = &all, .behind = &all };
 static Object primary[8];
@@ -93,7 +93,7 @@ static Object *now(const char *function) { /* the current context */
 
 static void *here(void *p, int kind, const char *function) { /* an object of the current context */
   Object *o = is(p, kind, function);
-  if (o->of != now(function)) wrong(function, "of another context");
+  if (o->of != now(function)) wrong(function, "it belongs to another context");
   return o;
 }
 #define HERE(p, kind) ((Object *)here(p, kind, __func__))

@@ -7,10 +7,10 @@ typedef struct Fake {
   /* set by tests */
   int fail_at;                   /* this call, counted from 1 on, fails */
   int32_t error;                 /* so */
-  int32_t init;                  /* what cuInit returns */
+  int32_t init;                  /* the result of cuInit */
   int devices;                   /* how many there are */
-  int32_t event_state;           /* of all events: 0 done, 600 running, else failed */
-  int32_t refused;               /* what loading a cubin returns */
+  int32_t event_state;           /* all events': 0 done, 600 running, else failed */
+  int32_t refused;               /* the result of loading a cubin */
   int capability, max_threads, max_dim, shared_bytes, kernel_threads;
   uint64_t memory;               /* bytes of a device */
   const char *name;

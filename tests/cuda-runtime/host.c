@@ -2,7 +2,7 @@
  * host run | threads | device [NAME] */
 #include "host.h"
 
-static struct { /* what a caller uses of CUDA */
+static struct { /* the functions that a caller uses */
   int32_t (*push)(void *context), (*pop)(void **context), (*current)(void **context);
   int32_t (*create_context)(void **context, uint32_t flags, int device), (*destroy_context)(void *context);
   int32_t (*create_stream)(void **stream, uint32_t flags), (*destroy_stream)(void *stream);

@@ -2,8 +2,8 @@
  * library of kernels: shim_find and shim_launch.
  *
  * Blocks run one after another. The threads of a block are fibers of one thread of the host, in ascending order from barrier to
- * barrier; a kernel without barriers needs no fibers. What CUDA leaves undefined is an error here: a barrier that some threads
- * of the block never reach, or that others wait for at another place, and lanes of a shuffle that are not there. */
+ * barrier; a kernel without barriers needs no fibers. Three things that CUDA leaves undefined are errors here. Some
+ * threads of a block never reach a barrier, threads wait at different barriers, or a lane of a shuffle is not there. */
 #include <math.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ enum { MOST = 1024, STACK = 1 << 16, LANES = 32 };
 struct Fiber {
   jmp_buf at;
   State state;
-  int line;           /* of the barrier it waits for */
+  int line;           /* where the barrier is that it waits for */
   bool begun;
   unsigned shuffles;  /* so far */
   uint64_t given[2];  /* to the shuffle of that parity */
@@ -76,7 +76,7 @@ static void wait(State state, int line) {
   if (!_setjmp(f.at)) _longjmp(scheduler, 1);
 }
 
-static void body() { /* of a fiber, for ever: one call for each block */
+static void body() { /* a fiber's, for ever: one call for each block */
   for (;;) {
     call(params);
     fibers[current].state = ENDED;

@@ -31,7 +31,7 @@ static const tgcrt_device *asked(void) {
 
 /* ---- one call fails ---- */
 static const char *step; /* where a scenario ended */
-static int after;        /* what the run after it returned */
+static int after;        /* the status of the run after it */
 
 /* All functions, one after another, until one fails */
 static int scenario(void *queue) {
@@ -86,8 +86,8 @@ end:
   return status;
 }
 
-/* What a call's failure makes of a function: with an error of memory, and with another; -1: it succeeds. log: what the caller is
- * told then, NULL: the function's name or its object's */
+/* The status of the step in which a call fails, with an error of memory, and with another; -1: the step succeeds. log: a part of
+ * the caller's log then; NULL: any */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) {
