@@ -1,4 +1,4 @@
 /* backends.c: the list of backends. */
 #include "backends.h"
 
-const Backend *const backends[] = { &c_backend, &llvm_backend, &opencl_backend, &cuda_backend, NULL };
+const Backend *const backends[] = { &c_backend, &llvm_backend, &opencl_backend, &cuda_backend, &metal_backend, NULL };

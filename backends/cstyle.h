@@ -58,8 +58,8 @@ const char *id_text(Render *w, bool block, int dimension);
 
 /* a form with a number */
 void put_numbered(const Render *w, Sb *o, const char *form, int64_t number);
-/* of buffer number i: bool read: it is not stored to; restricted: no other overlaps it */
-void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, bool read, bool restricted);
+/* of buffer number i, with so many before it; read: it is not stored to; restricted: no other overlaps it */
+void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int before, bool read, bool restricted);
 
 /* statements, without their ends */
 void put_store(Render *w, Sb *o, const Node *x);

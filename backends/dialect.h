@@ -36,7 +36,8 @@ typedef struct Dialect {
   const char *loop;        /* $a, $b: where variable $0 of type $T begins and ends. A block follows */
   /* ---- kernels that a driver starts, with many threads each; NULL: there are none ---- */
   const char *parameter, *pointer; /* buffer $k: its memory and where it begins there; its first element. $0: .restricted or "".
-                            * pointer NULL: the parameter is b$k, the first element's address */
+                            * $a: the number of the parameter. pointer NULL: it is b$k, the first element's address */
+  const char *places;      /* parameters behind the buffers, which .block and .thread name; NULL: there are none */
   const char *block, *thread; /* number of the block, of the thread of the block, in dimension $k */
   const char *shared;      /* of memory that the threads of a block share */
   const char *aligned;     /* behind its declaration: it begins where any vector may; NULL: there is no such word */
@@ -54,7 +55,7 @@ typedef struct Dialect {
   const char *lane;        /* number $k, or $x in hexadecimal */
   const char *convert;     /* to another type, lane by lane */
   const char *bits;        /* the same bits as another type */
-  const char *pick[2];     /* around the numbers of lanes of two vectors */
+  const char *pick[2];     /* around the numbers of lanes of two vectors; NULL: as a list of lanes */
   /* ---- hints; NULL: there are none ---- */
   const char *fence;       /* at the end of a reduction's step: its operands are not kept */
   const char *keep;        /* vector $0 is worth a register */

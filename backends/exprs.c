@@ -490,10 +490,12 @@ void put_numbered(const Render *w, Sb *o, const char *form, int64_t number) {
   put_form(w, o, form, &(Fill){ .number = number });
 }
 
-void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, bool read, bool restricted) {
+void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int before, bool read, bool restricted) {
   const Buf *b = &w->ir->bufs.p[w->k->bufs.p[i]];
-  put_form(w, o, form, &(Fill){ .d = b->dt, .lanes = 1, .tight = { restricted ? w->l->restricted : "" }, .number = (int64_t)i,
-                                .read = read });
+  char text[12];
+  snprintf(text, sizeof text, "%d", before);
+  put_form(w, o, form, &(Fill){ .d = b->dt, .lanes = 1, .tight = { restricted ? w->l->restricted : "" }, .loose = { text },
+                                .number = (int64_t)i, .read = read });
 }
 
 void put_loop_head(Render *w, Sb *o, DType d, const char *name, const char *begin, const char *end) {
@@ -540,7 +542,7 @@ static void put_shuffle(Render *w, Sb *o, const Node *x) {
     put_form(w, o, "tgc_join_$S($a, $b)", &f);
   } else if (2 * x->lanes == n && in_order_from(x, shuffle_lanes(x, 0) ? n / 2 : 0)) {
     put_form(w, o, shuffle_lanes(x, 0) ? "tgc_hi_$s($a)" : "tgc_lo_$s($a)", &f);
-  } else if (x->lanes == n) {
+  } else if (x->lanes == n && w->l->pick[0]) {
     put_form(w, o, w->l->pick[0], &f);
     for (int i = 0; i < n; i++) sb_printf(o, "%s%lld", i ? ", " : "", (long long)shuffle_lanes(x, i));
     put_form(w, o, w->l->pick[1], &f);

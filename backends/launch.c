@@ -17,19 +17,20 @@ static bool has_vectors(const Render *w, int64_t id) {
 }
 
 static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
-  bool any = false;
+  int n = 0;
   for (size_t i = 0; i < w->k->bufs.n; i++) {
     const uint8_t how = use[w->k->bufs.p[i]];
-    if (how && any) sb_puts(w->o, ", ");
-    if (how) put_buffer_form(w, w->o, w->l->parameter, i, !(how & 2), !may_alias);
-    any |= how;
+    if (how && n) sb_puts(w->o, ", ");
+    if (how) put_buffer_form(w, w->o, w->l->parameter, i, n, !(how & 2), !may_alias);
+    n += how != 0;
   }
-  sb_puts(w->o, any ? ") {\n" : "void) {\n");
+  if (w->l->places) sb_printf(w->o, "%s%s", n ? ", " : "", w->l->places);
+  sb_puts(w->o, n || w->l->places ? ") {\n" : "void) {\n");
   for (size_t i = 0; i < w->k->bufs.n && w->l->pointer; i++) {
     const uint8_t how = use[w->k->bufs.p[i]];
     if (!how) continue;
     sb_puts(w->o, "  ");
-    put_buffer_form(w, w->o, w->l->pointer, i, !(how & 2), !may_alias);
+    put_buffer_form(w, w->o, w->l->pointer, i, 0, !(how & 2), !may_alias);
     sb_puts(w->o, "\n");
   }
   for (size_t i = 0; i < w->k->locals.n; i++) {

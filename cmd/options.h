@@ -28,11 +28,11 @@ OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "c",
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "rvibpt", "the machine to compile for, as compile takes it (native)")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
 OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a CPU, by LLVM's name, whose timings LLVM schedules for")
-OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibpt", "what writes the kernels: c, llvm, opencl or cuda (c); profile: all but llvm")
+OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibpt", "what writes the kernels: c, llvm, opencl, cuda or metal (c); profile: all but llvm")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "RvBp",
-       "the device that a bundle of --backend=opencl or cuda runs on: its number, as tgc devices lists it, or a part of its name")
+       "the device that a bundle of --backend=opencl, cuda or metal runs on: its number, as tgc devices lists it, or a part of its name")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",
-       "the code of the bundle: c; by LLVM ir, asm, obj, lib, so; cl for OpenCL; for CUDA cu, ptx, cubin, or fatbin, which is cubins where nvFatbin is missing (c; with --backend=llvm obj, with cuda fatbin); so needs a linker")
+       "the code of the bundle: c; by LLVM ir, asm, obj, lib, so; cl for OpenCL; metal; for CUDA cu, ptx, cubin, or fatbin, which is cubins where nvFatbin is missing (c; with --backend=llvm obj, with cuda fatbin); so needs a linker")
 OPTION( 0,  "arch",           "LIST",       TEXT,  archs,          "crvibp",
        "architectures that --backend=cuda compiles for, as sm_75,sm_90 (that of --isa); inspect: what kernels take there")
 OPTION( 0,  "embed-weights",  "HOW",       MAYBE, embed,          "c",

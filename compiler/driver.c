@@ -50,9 +50,18 @@ static void order_nodes(Sched *s) {
   VEC_FREE(&roots);
 }
 
+/* Some devices have no doubles. */
+static void check_types(const Sched *s, const Target *t) {
+  for (size_t i = 0; i < s->order.n && t->dev && t->dev->no_f64; i++)
+    if (node(s->ir, s->order.p[i])->dt == DT_F64)
+      fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, s->order.p[i]),
+              "the machine '%s' has no f64: convert the model to f32, or compile it for a device or CPU that has doubles", t->isa);
+}
+
 static void pass_materialize(State *st) {
   Sched *s = &st->s;
   order_nodes(s);
+  check_types(s, st->plan->in->target);
   s->nplace = s->ir->n;
   s->place = ARENA_NEW(&s->ir->ctx->model, Place, s->nplace);
   for (uint32_t i = 0; i < s->nplace; i++) s->place[i].buf = s->place[i].inner = -1;

@@ -19,9 +19,11 @@ typedef struct tgcrt_device {
   /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: own ones. A
    * queue brings its context and its device, a context its first device. Then the name is not looked at.
    * CUDA: the caller's CUcontext, and its CUstream as the queue; NULL: the device's primary context, and a stream of its own.
-   * A stream brings its context, and a context its device; `device` is not looked at, because a CUdevice may be 0. */
+   * A stream brings its context, and a context its device; `device` is not looked at, because a CUdevice may be 0.
+   * Metal: the caller's id<MTLDevice> and id<MTLCommandQueue>, which brings its device; no context. */
   void *context, *device, *queue;
-  const char *cache; /* path of a file that keeps the built kernels, valid until NAME_init; NULL: each NAME_init builds them */
+  const char *cache; /* path of a file that keeps the built kernels, valid until NAME_init; NULL: each NAME_init builds them.
+                      * Metal: of a library that the bundle's build.sh has made; it is only read */
   /* Is told why a function fails, and what the driver's compiler says; NULL: nobody hears. */
   void (*log)(void *arg, const char *text);
   void *log_arg;
@@ -149,6 +151,24 @@ int tgcrt_cuda_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
 int tgcrt_cuda_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
 int tgcrt_cuda_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_cuda_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
+
+/* ---- Metal: tgcrt_metal.c. It opens the system's libraries when it is called; programs link nothing for it. ---- */
+
+int tgcrt_metal_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
+#define TGCRT_METAL_BYTES(launches, inputs, outputs, states) \
+  ((2048 + 8 * ((launches) + (inputs) + 2 * (outputs) + (states)) + 63) / 64 * 64)
+int tgcrt_metal_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
+int tgcrt_metal_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+int tgcrt_metal_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
+int tgcrt_metal_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
+int tgcrt_metal_sync(const tgcrt_net *net, void *m, int64_t ms);
+int tgcrt_metal_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
+int tgcrt_metal_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or failed */
+int tgcrt_metal_state_reset(const tgcrt_net *net, void *m);
+int tgcrt_metal_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
+int tgcrt_metal_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
+int tgcrt_metal_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
+int tgcrt_metal_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -344,6 +344,11 @@ static const char *block_word(const Rendering *r) { return number_text(r, r->dev
 static const char *shared_word(const Rendering *r) { return number_text(r, r->device.shared_bytes); }
 static const char *needs_word(const Rendering *r) { return device_needs(r->p->ir->ctx, &r->device); }
 static const char *source_word(const Rendering *r) { return string_literals(r->p->ir->ctx, (const char *)r->code.p); }
+static const char *digest_word(const Rendering *r) {
+  char digest[65];
+  sha256_hex(r->code.p, r->code.n, digest);
+  return arena_str(&r->p->ir->ctx->model, digest, 64);
+}
 static const char *pragmas_word(const Rendering *r) {
   Sb s = { 0 };
   if (r->o->backend->pragmas) r->o->backend->pragmas(r->p->in->target, r->device.needs, &s);
@@ -393,6 +398,7 @@ static const MadeWord made_words[] = {
   { "shared_bytes", shared_word },
   { "needs", needs_word },
   { "source_lines", source_word },
+  { "source_sha256", digest_word },
   { "pragmas", pragmas_word },
   { "options", options_word },
   { "image_names", image_names_word },

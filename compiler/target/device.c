@@ -23,6 +23,15 @@ static const Device gpu_any = {
   .max_args = 31, .units = 32, .unit_threads = 512, .load_bytes = 16, .shared_is_fast = true,
 };
 
+/* GPUs of Apple, by Apple's tables of Metal's features: threads and shared memory of a block, arguments, threads in lockstep. The
+ * tables give no limit of a grid; a size of 32 bits is certain. Units are those of the base model: M1; M2 and M3. Apple does not
+ * publish transactions, banks and the threads that fill a unit. */
+#define APPLE(cores) \
+  { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, \
+    .shared_banks = 32, .segment = 64, .max_args = 31, .units = cores, .unit_threads = 1024, .shared_is_fast = true, \
+    .no_f64 = true, .interface = "metal" }
+static const Device apple7 = APPLE(8), apple8 = APPLE(10);
+
 /* A CPU behind a driver of OpenCL: a block is a task of one thread. */
 static const Device opencl_cpu = {
   .warp = 1, .max_threads = 1, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 0, .shared_banks = 1, .segment = 64,
@@ -53,6 +62,9 @@ const Target device_targets[] = {
   DEVICE("cuda-sm_86", cuda_sm_86, "NVIDIA's datasheet of A10"),
   DEVICE("cuda-sm_89", cuda_sm_89, "NVIDIA's datasheet of RTX 4090"),
   DEVICE("cuda-sm_90", cuda_sm_90, "NVIDIA's datasheet of H100 SXM"),
+  DEVICE("metal-apple7", apple7, "Apple's tables of features: Apple7, as M1 and A14"),
+  DEVICE("metal-apple8", apple8, "Apple's tables of features: Apple8, as M2, A15 and A16"),
+  DEVICE("metal-apple9", apple8, "Apple's tables of features: Apple9, as M3, M4 and A17"),
   /* vectors of 32 bytes: a driver's compiler makes two of them where the CPU has narrower ones */
   { .isa = "opencl-cpu", .arch = ARCH_ANY, .fma = true, .vector_bytes = 32, .vector_regs = 16, .l1_bytes = 32768,
     .l2_bytes = 524288, .cores = 1, .cflags = "", .triple = "", .llvm = "", .source = "assumed: a CPU with 256-bit vectors",

@@ -30,6 +30,7 @@ typedef struct Device {
   int load_bytes;          /* of the widest load or store of one thread, by lanes; 0: elements only */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
   uint32_t features;       /* DEVF_ bits: what code may use above the least of the interface */
+  bool no_f64;             /* it has no doubles, and neither has any device of the kind */
 } Device;
 enum { BANK_BYTES = 4 };
 
