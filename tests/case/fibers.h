@@ -1,0 +1,172 @@
+/* fibers.h: kernels of many threads on the CPU, for shims of their languages. Kernels with a shim before them and a table behind
+ * them are a library: shim_find and shim_launch.
+ *
+ * Blocks run one after another. The threads of a block are fibers of one thread of the host, in ascending order from barrier to
+ * barrier; a kernel without barriers needs no fibers. What languages leave undefined is an error here: a barrier that some
+ * threads of the block never reach, or that others wait for at another place, and lanes of a shuffle that are not there. */
+#ifndef TGC_TESTS_FIBERS_H
+#define TGC_TESTS_FIBERS_H
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <utility>
+
+struct ShimIndex { unsigned x, y, z; };
+static ShimIndex threadIdx, blockIdx, blockDim, gridDim;
+
+namespace shim {
+enum State { READY, BLOCK, WARP, ENDED }; /* READY: it runs on */
+enum { MOST = 1024, STACK = 1 << 16, LANES = 32 };
+struct Fiber {
+  jmp_buf at;
+  State state;
+  int line;           /* where the barrier is that it waits for */
+  bool begun;
+  unsigned shuffles;  /* so far */
+  uint64_t given[2];  /* to the shuffle of that parity */
+};
+static Fiber fibers[MOST];
+static char *stacks;
+static jmp_buf scheduler;
+static int current, nthreads;
+static bool fibrous;
+static void (*call)(void **);
+static void **params;
+static char why[200];
+
+static void place(int i) {
+  current = i;
+  threadIdx.x = (unsigned)i % blockDim.x;
+  threadIdx.y = (unsigned)i / blockDim.x % blockDim.y;
+  threadIdx.z = (unsigned)i / blockDim.x / blockDim.y;
+}
+
+static void fault(const char *what, int line) {
+  if (!*why) snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
+}
+
+static void wait(State state, int line) {
+  Fiber &f = fibers[current];
+  if (!fibrous) {
+    fault("a barrier in a kernel that the shim took for one without", line);
+    return;
+  }
+  f.state = state, f.line = line;
+  if (!_setjmp(f.at)) _longjmp(scheduler, 1);
+}
+
+static void body() { /* a fiber's, for ever: one call for each block */
+  for (;;) {
+    call(params);
+    fibers[current].state = ENDED;
+    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+  }
+}
+
+static void resume(int i) {
+  Fiber &f = fibers[i];
+  place(i);
+  f.state = READY;
+  if (_setjmp(scheduler)) return;
+  if (f.begun) _longjmp(f.at, 1);
+  f.begun = true;
+  ucontext_t c;
+  getcontext(&c);
+  c.uc_stack.ss_sp = stacks + (size_t)i * STACK, c.uc_stack.ss_size = STACK, c.uc_link = NULL;
+  makecontext(&c, body, 0);
+  setcontext(&c);
+}
+
+/* Threads from `first` on that wait alike and may go on: all of them, and at one place */
+static bool complete(int first, int n, State state) {
+  int waiting = 0, ended = 0, line = 0;
+  for (int i = first; i < first + n; i++) {
+    if (fibers[i].state == ENDED) ended++;
+    if (fibers[i].state != state) continue;
+    if (waiting++ && fibers[i].line != line) fault("threads wait at different barriers", line);
+    line = fibers[i].line;
+  }
+  if (waiting && waiting + ended == n && ended && state == BLOCK) fault("threads end without reaching a barrier", line);
+  return waiting && waiting + ended == n;
+}
+
+static void release(int first, int n) {
+  for (int i = first; i < first + n; i++)
+    if (fibers[i].state != ENDED) fibers[i].state = READY;
+}
+
+static void run_block() {
+  for (int i = 0; i < nthreads; i++) fibers[i].state = READY, fibers[i].shuffles = 0;
+  for (int alive = nthreads; alive && !*why;) {
+    bool moved = false;
+    alive = 0;
+    for (int i = 0; i < nthreads && !*why; i++) {
+      if (fibers[i].state == READY) moved = true, resume(i);
+      alive += fibers[i].state != ENDED;
+    }
+    for (int w = 0; w < nthreads; w += LANES) {
+      const int n = nthreads - w < LANES ? nthreads - w : LANES;
+      if (complete(w, n, WARP)) release(w, n), moved = true;
+    }
+    if (complete(0, nthreads, BLOCK)) release(0, nthreads), moved = true;
+    if (alive && !moved) fault("threads wait for each other", fibers[0].line);
+  }
+  if (*why) /* fibers that have not ended begin afresh */
+    for (Fiber &f : fibers) f.begun = false;
+}
+
+template <class T> static T exchanged(T mine, int lane, int line) { /* the value of another lane of the warp */
+  Fiber &f = fibers[current];
+  const int me = current, warp = current / LANES * LANES;
+  uint64_t &slot = f.given[f.shuffles % 2];
+  static_assert(sizeof mine <= sizeof slot, "a shuffle of more than eight bytes");
+  memcpy(&slot, &mine, sizeof mine);
+  const unsigned turn = f.shuffles++;
+  wait(WARP, line);
+  int from = warp + lane;
+  if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
+  const unsigned ahead = fibers[from].shuffles - turn; /* it may wait for the next shuffle already, which uses the other slot */
+  if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
+  memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
+  return mine;
+}
+} // namespace shim
+
+/* ---- the library ---- */
+typedef struct ShimKernel {
+  const char *name;
+  void (*call)(void **params);
+  size_t nparams;
+  int barriers; /* it has some */
+} ShimKernel;
+/* The answer is NULL, or what went wrong. */
+static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) {
+  gridDim = { grid[0], grid[1], grid[2] };
+  blockDim = { block[0], block[1], block[2] };
+  shim::nthreads = (int)(block[0] * block[1] * block[2]);
+  shim::call = k->call, shim::params = params, shim::fibrous = k->barriers != 0, shim::why[0] = 0;
+  if (shim::nthreads > shim::MOST) return "more than 1024 threads in a block";
+  if (!shim::stacks) shim::stacks = (char *)malloc((size_t)shim::MOST * shim::STACK);
+  for (blockIdx.z = 0; blockIdx.z < grid[2]; blockIdx.z++)
+    for (blockIdx.y = 0; blockIdx.y < grid[1]; blockIdx.y++)
+      for (blockIdx.x = 0; blockIdx.x < grid[0] && !*shim::why; blockIdx.x++) {
+        if (shim::fibrous) shim::run_block();
+        for (int i = 0; i < shim::nthreads && !shim::fibrous; i++) shim::place(i), k->call(params);
+      }
+  return *shim::why ? shim::why : NULL;
+}
+#define SHIM_LIBRARY(...) \
+  static const ShimKernel shim_kernels[] = { __VA_ARGS__ }; \
+  extern "C" const ShimKernel *shim_find(const char *name) { \
+    for (const ShimKernel &k : shim_kernels) \
+      if (!strcmp(k.name, name)) return &k; \
+    return NULL; \
+  } \
+  extern "C" const char *shim_launch(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) { \
+    return shim_run(k, grid, block, params); \
+  }
+#endif
