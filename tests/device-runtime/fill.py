@@ -1,5 +1,6 @@
-"""Fills device.c.in, net.h.in and main.c.in of runtime_stub for a network of kernels written by hand, net.cl and net.cu, as
+"""Fills device.c.in, net.h.in and main.c.in of runtime_stub for a network of kernels written by hand, net.cl, net.cu and net.metal, as
 compiler/bundle does for models."""
+import hashlib
 import json
 import pathlib
 import re
@@ -80,10 +81,17 @@ def of_cuda():
             "image_names": names, "image_rows": rows}, {"images.c": made}
 
 
+def of_metal():
+    kernels = (TESTS / "metal-runtime/net.metal").read_text()
+    text = fill("net.metal.in", {"net": "net", "version": "0", "isa": "metal-apple7", "pragmas": "", "prelude": "", "kernels": kernels})
+    return {"isa": "metal-apple7", "device": "metal", "device_handle": "id<MTLBuffer>", "options": "", "images": "",
+            "source_sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "source_lines": "".join(f"  {json.dumps(line)},\n" for line in text.splitlines(keepends=True))}, {"net.metal": text}
+
+
 def files(folder, interface="opencl", **more):
     """net.h, net.c, main.c and what they need, in a folder; more: words that differ"""
-    own, own_files = {"opencl": of_opencl, "cuda": of_cuda}[interface]()
-    import hashlib
+    own, own_files = {"opencl": of_opencl, "cuda": of_cuda, "metal": of_metal}[interface]()
     places, launches, first = "", "", 0
     for function, grid, block, of in LAUNCHES:
         launches += f"  {{ {function}, {first}, {len(of)}, {{ {', '.join(map(str, grid))} }}, {{ {', '.join(map(str, block))} }} }},\n"
