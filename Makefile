@@ -70,7 +70,7 @@ $(BUILD)/gen/templates.o: $(BUILD)/gen/templates.c compiler/support/support.h
 	$(CC) $(CFLAGS) -I. -c -o $@ $<
 
 # models in this process: their code asks the program for the runtime's functions
-CASES := $(BUILD)/tests/sweep/sweep $(BUILD)/tests/fuzz/cases $(BUILD)/tests/opencl/opencl
+CASES := $(BUILD)/tests/sweep/sweep $(BUILD)/tests/fuzz/cases $(BUILD)/tests/opencl/opencl $(BUILD)/tests/metal/vectors
 $(CASES): $(BUILD)/%: %.c $(BUILD)/tests/case/case.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -rdynamic -o $@ $< $(BUILD)/tests/case/case.o $(LIB) $(LDFLAGS) $(LDLIBS)

@@ -34,6 +34,8 @@ static const Dialect dialect = {
       "@scalar float\n$F tgc_float_$S($T a) { return as_type<$F>(a); }\n"
       "@scalar sin\n$T tgc_sin_$S($T a) { return precise::sin(a); }\n"
       "@scalar cos\n$T tgc_cos_$S($T a) { return precise::cos(a); }\n"
+      "@vector sin\n$T tgc_sin_$S($T a) { return precise::sin(a); }\n"
+      "@vector cos\n$T tgc_cos_$S($T a) { return precise::cos(a); }\n"
       "@vector load\n$T tgc_load_$S(const device $E *p) { return *(const device packed_$T *)p; }\n"
       "static $T tgc_load_$S(const threadgroup $E *p) { return *(const threadgroup packed_$T *)p; }\n"
       "static $T tgc_load_$S(const thread $E *p) { return *(const thread packed_$T *)p; }\n"

@@ -35,7 +35,7 @@ def command(source, *flags):
     """of a compiler that takes a text from translate(); with LIBRARY the flags make one"""
     cxx = os.environ.get("CLANGXX", "clang++").split()
     return [*cxx, "-x", "c++", "-std=c++14", "-fsigned-char", "-ffp-contract=off", "-fno-strict-aliasing", f"-I{HERE}", "-Wall", "-Wextra", "-Werror",
-            "-Wno-unused", "-Wno-unused-parameter", "-Wno-sign-compare", "-Wno-shift-op-parentheses", "-Wno-parentheses", "-Wno-c++17-extensions", "-Wno-c++11-narrowing",
+            "-Wno-unused", "-Wno-psabi", "-Wno-unused-parameter", "-Wno-sign-compare", "-Wno-shift-op-parentheses", "-Wno-parentheses", "-Wno-c++17-extensions", "-Wno-c++11-narrowing",
             "-Wno-unknown-pragmas", "-Wno-tautological-compare", *flags, str(source)]
 
 
