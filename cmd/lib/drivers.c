@@ -2,6 +2,7 @@
  * crash. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt_device.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,9 +29,18 @@ static const char *isa_of_cuda(const tgcrt_device_facts *f) {
   return best->isa;
 }
 
+/* The family that the version names; older and newer ones: the nearest row */
+static const char *isa_of_metal(const tgcrt_device_facts *f) {
+  static const char *const rows[] = { "metal-apple7", "metal-apple8", "metal-apple9" };
+  const char *family = strstr(f->version, "Apple");
+  const int n = family ? atoi(family + strlen("Apple")) : 0;
+  return rows[n < 8 ? 0 : n > 8 ? 2 : 1];
+}
+
 static const Driver drivers[] = {
   { "opencl", tgcrt_opencl_facts, isa_of_opencl },
   { "cuda", tgcrt_cuda_facts, isa_of_cuda },
+  { "metal", tgcrt_metal_facts, isa_of_metal },
   { NULL, NULL, NULL },
 };
 

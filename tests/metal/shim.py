@@ -31,12 +31,9 @@ def kernels(text):
     return rows
 
 
-def command(source, *flags):
-    """of a compiler that takes a text from translate(); with LIBRARY the flags make one"""
-    cxx = os.environ.get("CLANGXX", "clang++").split()
-    return [*cxx, "-x", "c++", "-std=c++14", "-fsigned-char", "-ffp-contract=off", "-fno-strict-aliasing", f"-I{HERE}", "-Wall", "-Wextra", "-Werror",
-            "-Wno-unused", "-Wno-psabi", "-Wno-unused-parameter", "-Wno-sign-compare", "-Wno-shift-op-parentheses", "-Wno-parentheses", "-Wno-c++17-extensions", "-Wno-c++11-narrowing",
-            "-Wno-unknown-pragmas", "-Wno-tautological-compare", *flags, str(source)]
+FLAGS = ["-x", "c++", "-std=c++14", "-fsigned-char", "-ffp-contract=off", "-fno-strict-aliasing", f"-I{HERE}", "-Wall", "-Wextra",
+         "-Werror", "-Wno-unused", "-Wno-unused-parameter", "-Wno-psabi", "-Wno-sign-compare", "-Wno-shift-op-parentheses",
+         "-Wno-parentheses", "-Wno-c++17-extensions", "-Wno-c++11-narrowing", "-Wno-unknown-pragmas", "-Wno-tautological-compare"]
 
 
 def translate(text):
@@ -50,7 +47,8 @@ def build(source, library, *flags):
     source, library = pathlib.Path(source), pathlib.Path(library)
     made = library.with_suffix(".cpp")
     made.write_text(translate(source.read_text()))
-    subprocess.run([*command(made), "-O1", "-U_FORTIFY_SOURCE", "-fPIC", "-shared", *flags, "-o", str(library)], check=True)
+    cxx = (os.environ.get("CLANGXX") or "clang++").split()
+    subprocess.run([*cxx, *FLAGS, "-O1", "-U_FORTIFY_SOURCE", "-fPIC", "-shared", *flags, str(made), "-o", str(library)], check=True)
 
 
 if __name__ == "__main__":
