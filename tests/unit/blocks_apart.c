@@ -1,11 +1,5 @@
 /* the proof that blocks of a launch do not meet: what it proves, and what it says where they do, or where it cannot know */
-#include "../../compiler/interp/interp_threads.h"
-#include "../../compiler/lower/lower.h"
-#include "fixture.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "device_fixture.h"
 
 /* 100 values in blocks of 32 threads: the last block has a tail. b0 and b1 lie apart, b3 is b1 from element 1 on. */
 #define HEAD                                             \
@@ -35,16 +29,14 @@ static void judge(IR *ir, const char *text, const char *says) {
   Refs list = { 0 };
   Sb why = { 0 };
   LaunchReport r = { 0 };
-  const Device *dev = device_target("gpu-any")->dev;
   void *mem[] = { x, y, at, y + 1, NULL, at32 };
-  ir_parse_program(ir, text, strlen(text), &list);
-  Launch l = launch_of(ir, list);
+  const Launch l = device_launch(ir, text, &list);
   for (int k = 0; k < 128; k++) at[k] = k, at32[k] = k;
   const bool apart = blocks_apart(ir, &l, mem, 1 << 20, &why);
   if (says && apart) fail_msg("proved, in place of '%s'\n%s", says, text);
   if (says && !strstr(why.p, says)) fail_msg("%s in place of '%s'\n%s", why.p, says, text);
   if (!says && !apart) fail_msg("%s\n%s", why.p, text);
-  interp_launch(ir, &l, dev, mem, (ThreadOrder){ .warp = 32 }, 0, &r);
+  interp_launch(ir, &l, device_of_tests(), mem, (ThreadOrder){ .warp = 32 }, 0, &r);
   if (apart && r.fault[FAULT_BLOCKS]) fail_msg("proved, and yet %s\n%s", r.text.p, text);
   if (says && strstr(says, "meet") && !strstr(says, "data") && !r.fault[FAULT_BLOCKS]) fail_msg("nobody meets\n%s", text);
   launch_report_free(&r);
@@ -104,8 +96,7 @@ static void budgets(void **state) {
   Sb why = { 0 };
   float y[128];
   const char *text = HEAD AT "store b1, w, 1.0\n" ENDS;
-  ir_parse_program(ir, text, strlen(text), &list);
-  Launch l = launch_of(ir, list);
+  const Launch l = device_launch(ir, text, &list);
   void *mem[] = { y, y, y, y, y, y };
   assert_false(blocks_apart(ir, &l, mem, 100, &why));
   assert_non_null(strstr(why.p, "too many elements to go through"));

@@ -1,11 +1,5 @@
 /* the step `launches`: nests as parts of launches, tails, what must wait for what, reductions and serial loops in threads */
-#include "../../compiler/interp/interp_threads.h"
-#include "../../compiler/lower/lower.h"
-#include "fixture.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "device_fixture.h"
 
 #define HEAD                                              \
   "tgc 1 kernel\n"                                        \
@@ -20,33 +14,8 @@
   "z = range extent=0 id=5 kind=loop\n"
 
 static Kernel made(IR *ir, const char *text) {
-  static const PlanInputs in = { 0 };
-  PlanInputs *mine = ARENA_NEW(&ir->ctx->model, PlanInputs, 1);
-  *mine = in;
-  mine->target = device_target("gpu-any");
-  Plan p = { .in = mine, .ir = ir };
-  Kernel k = { .sink = ir_parse_kernel(ir, text, strlen(text)) };
-  const Node *sink = node(ir, k.sink);
-  for (int i = 0; i < sink->nsrc; i++) VEC_PUSH(&k.states, ((NestState){ .nest = sink->src[i] }));
-  step_launches(&p, &k);
-  ir_verify_program(ir, k.prog.p, k.prog.n);
-  assert_int_equal(k.states.n, 0);
-  return k;
-}
-
-static void done(Kernel *k) {
-  VEC_FREE(&k->prog);
-  VEC_FREE(&k->bufs);
-  VEC_FREE(&k->written);
-  VEC_FREE(&k->locals);
-}
-
-static void run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
-  Launches l = { 0 };
-  launches_of(ir, prog->p, prog->n, &l);
-  assert_int_equal(l.n, launches);
-  for (size_t i = 0; i < l.n; i++) interp_launch_orders(ir, &l.p[i], device_target("gpu-any")->dev, mem, 0, r);
-  launches_free(&l);
+  Plan p = device_plan(ir);
+  return device_kernel(&p, text);
 }
 
 static void fill(float *x) {
@@ -62,7 +31,7 @@ static void waits_for_what_it_loads(void **state) {
   LaunchReport r = { 0 };
   Kernel k = made(ir, HEAD TWICE "m = mul j, -1\nf = add m, 299\nu = load b1, f\nc = store b2, j, u\nn1 = nest c, j\nk0 = sink n0, n1\n");
   fill(x);
-  run(ir, &k.prog, 2, mem, &r);
+  device_run(ir, &k.prog, 2, mem, &r);
   assert_int_equal(launch_faults(&r), 0);
   for (int i = 0; i < 300; i++) assert_true(y[i] == 2 * x[299 - i]);
   size_t at = 0; /* as one launch, its blocks race */
@@ -71,10 +40,10 @@ static void waits_for_what_it_loads(void **state) {
     depth += (op == OP_LOOP) - (op == OP_END);
   }
   memmove(k.prog.p + at, k.prog.p + at + 1, (--k.prog.n - at) * sizeof *k.prog.p);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   assert_true(r.fault[FAULT_BLOCKS] > 0);
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 static void independent_nests_are_one_grid(void **state) {
@@ -85,7 +54,7 @@ static void independent_nests_are_one_grid(void **state) {
   Launches l = { 0 };
   Kernel k = made(ir, HEAD TWICE "u = load b0, j\ng = neg u\nc = store b2, j, g\nn1 = nest c, j\nk0 = sink n0, n1\n");
   fill(x);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   assert_int_equal(launch_faults(&r), 0);
   for (int i = 0; i < 300; i++) assert_true(mid[i] == 2 * x[i] && y[i] == -x[i]);
   launches_of(ir, k.prog.p, k.prog.n, &l);
@@ -93,7 +62,7 @@ static void independent_nests_are_one_grid(void **state) {
   assert_int_equal(l.p[0].block[0], 256);
   launches_free(&l);
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 /* Columns of one buffer: what one nest loads the other does not store. */
@@ -107,11 +76,11 @@ static void columns_do_not_meet(void **state) {
                            "mid = add at, 10\ns1 = store b1, mid, 0.0\nn1 = nest s1, a, b\nk0 = sink n0, n1\n");
   fill(x);
   fill(mid);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   if (r.text.n) fail_msg("%s", r.text.p);
   for (int i = 0; i < 300; i++) assert_true(mid[i] == (i % 30 < 10 ? x[i + 20] : i % 30 < 20 ? 0 : x[i]));
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 static void loops_of_a_thread(void **state) {
@@ -125,7 +94,7 @@ static void loops_of_a_thread(void **state) {
                            "t = load b0, k\nsum = red t, k op=add\nc = store b2, j, sum\nn1 = nest c, j\nk0 = sink n0, n1\n");
   float most = 0, sum = 0;
   fill(x);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   if (r.text.n) fail_msg("%s", r.text.p);
   for (int i = 0; i < 300; i++) sum += x[i];
   for (int i = 0; i < 300; i++) {
@@ -133,7 +102,7 @@ static void loops_of_a_thread(void **state) {
     assert_true(mid[i] == most && y[i] == sum);
   }
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 static void no_elements(void **state) {
@@ -143,11 +112,11 @@ static void no_elements(void **state) {
   LaunchReport r = { 0 };
   Kernel k = made(ir, HEAD "v = load b0, z\na = store b1, z, v\nn0 = nest a, z\nk0 = sink n0\n");
   fill(x);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   for (int i = 0; i < 300; i++) assert_true(mid[i] == 0);
   assert_int_equal(launch_faults(&r), 0);
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 /* A sum by groups of 8 threads and elements by blocks of 32, in one launch: each block of the sum has 32 threads, too. */
@@ -162,7 +131,7 @@ static void parts_have_the_same_threads(void **state) {
                            "row = mul g, 8\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
                            "b = mul h, 32\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
   fill(x);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   if (r.text.n) fail_msg("%s", r.text.p);
   launches_of(ir, k.prog.p, k.prog.n, &l);
   assert_int_equal(launch_threads(&l.p[0]), 32);
@@ -175,7 +144,7 @@ static void parts_have_the_same_threads(void **state) {
   for (int i = 0; i < 160; i++) assert_true(y[i] == -x[i]);
   launches_free(&l);
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 /* Elements by blocks of 8 beside a sum by groups of 32: four of the blocks are one, and the last one has threads with no element. */
@@ -190,7 +159,7 @@ static void small_blocks_are_joined(void **state) {
                            "row = mul g, 32\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
                            "b = mul h, 8\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
   fill(x);
-  run(ir, &k.prog, 1, mem, &r);
+  device_run(ir, &k.prog, 1, mem, &r);
   if (r.text.n) fail_msg("%s", r.text.p);
   launches_of(ir, k.prog.p, k.prog.n, &l);
   assert_int_equal(launch_threads(&l.p[0]), 32);
@@ -198,7 +167,7 @@ static void small_blocks_are_joined(void **state) {
   for (int i = 0; i < 300; i++) assert_true(y[i] == (i < 296 ? -x[i] : 0));
   launches_free(&l);
   launch_report_free(&r);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 /* More blocks than a dimension has are rows of blocks, and a nest with so many is a launch of its own. */
@@ -214,7 +183,7 @@ static void many_blocks_are_rows(void **state) {
   assert_true(launch_blocks(&l.p[0]) >= 131073);
   for (size_t i = 0; i < l.n; i++) assert_true(device_takes(device_target("gpu-any")->dev, ir, &l.p[i], NULL));
   launches_free(&l);
-  done(&k);
+  device_kernel_free(&k);
 }
 
 int main(void) {

@@ -1,27 +1,10 @@
 /* the step `narrow`: indices in 32 bits, casts where the widths meet, what stays in 64 bits, and the same elements stored */
-#include "../../compiler/interp/interp_threads.h"
-#include "../../compiler/lower/lower.h"
-#include "fixture.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-static const Target *target;
-
-static Plan plan_over(IR *ir) {
-  PlanInputs *in = ARENA_NEW(&ir->ctx->model, PlanInputs, 1);
-  *in = (PlanInputs){ .target = target };
-  return (Plan){ .in = in, .ir = ir };
-}
+#include "device_fixture.h"
 
 /* The program of a kernel's text before and after the step; it prints as it reads. */
 static void make_both(IR *ir, const char *text, Refs *wide, Kernel *k) {
-  Plan p = plan_over(ir);
-  *k = (Kernel){ .sink = ir_parse_kernel(ir, text, strlen(text)) };
-  const Node *sink = node(ir, k->sink);
-  for (int i = 0; i < sink->nsrc; i++) VEC_PUSH(&k->states, ((NestState){ .nest = sink->src[i] }));
-  step_launches(&p, k);
+  Plan p = device_plan(ir);
+  *k = device_kernel(&p, text);
   for (size_t i = 0; i < k->prog.n; i++) VEC_PUSH(wide, k->prog.p[i]);
   step_narrow(&p, k);
   ir_verify_program(ir, k->prog.p, k->prog.n);
@@ -43,21 +26,14 @@ static void make_both(IR *ir, const char *text, Refs *wide, Kernel *k) {
 }
 
 static void done(Kernel *k, Refs *wide) {
-  VEC_FREE(&k->prog);
-  VEC_FREE(&k->bufs);
-  VEC_FREE(&k->written);
-  VEC_FREE(&k->locals);
+  device_kernel_free(k);
   VEC_FREE(wide);
 }
 
 static void run(IR *ir, const Refs *prog, void *const *mem) {
-  Refs copy = { 0 };
   LaunchReport r = { 0 };
-  for (size_t i = 0; i < prog->n; i++) VEC_PUSH(&copy, prog->p[i]);
-  Launch l = launch_of(ir, copy);
-  assert_true(interp_launch_orders(ir, &l, target->dev, mem, 0, &r));
+  assert_true(device_run(ir, prog, 1, mem, &r));
   launch_report_free(&r);
-  VEC_FREE(&copy);
 }
 
 /* how many ops of a program there are with results of a type; ranges too */
@@ -152,7 +128,6 @@ static void what_does_not_fit_stays(void **state) {
 }
 
 int main(void) {
-  target = device_target("gpu-any");
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(indices_are_narrow, setup, teardown),
     cmocka_unit_test_setup_teardown(data_stays_wide, setup, teardown),
