@@ -158,13 +158,14 @@ sweep: SEED ?= 1
 sweep: all $(CASES)
 	@SWEEP=$(N) SEED=$(SEED) BUILD="$(abspath $(BUILD))" CC="$(CC)" $(PYTHON) tests/sweep/run
 
-# GRAPHS random graphs and MUTANTS of the official tests in one process; broken models, and random graphs in further ways, for
+# GRAPHS random graphs and MUTANTS of the official tests in one process; GRAPHS random graphs as programs of threads in the
+# interpreter, and a tenth of them from bundles for OpenCL; broken models, and random graphs in further ways, for
 # SECONDS each; from SEED on; beside ONNX Runtime where PYTHON has it
 fuzz: GRAPHS ?= 1000
 fuzz: MUTANTS ?= 2000
 fuzz: SECONDS ?= 60
 fuzz: SEED ?= 0
-fuzz: all $(CASES)
+fuzz: all $(CASES) $(BUILD)/tests/device-programs/models
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" PYTHON="$(PYTHON)" tests/fuzz/all.sh \
 	  $(BUILD)/fuzz $(SEED) $(GRAPHS) $(MUTANTS) $(SECONDS)
 

@@ -560,7 +560,7 @@ static void check_plan(Ctx *c, void *arg) {
   Case *k = arg;
   const char *why;
   const LoadOptions o = load_options(k);
-  const Target *t = target_find(&c->model, k->ref->isa, &why);
+  const Target *device = device_target(k->ref->isa), *t = device ? device : target_find(&c->model, k->ref->isa, &why);
   if (!t) BUG("unknown machine '%s': %s", k->ref->isa, why);
   c->file = k->path;
   Graph *g = model_load(c, k->path, &o);
@@ -569,8 +569,8 @@ static void check_plan(Ctx *c, void *arg) {
   k->count[COUNT_PLANS]++;
   k->count[COUNT_PROVED] += prove(k, p);
   const bool runs = !large(k, p);
-  if (runs) check_programs(k, p);
-  else k->count[COUNT_LARGE]++;
+  if (!runs) k->count[COUNT_LARGE]++;
+  else if (!target_has_threads(t)) check_programs(k, p); /* device-programs has those of threads */
   Bundle b = { 0 };
   c->file = NULL;
   if (k->backend) {
@@ -617,7 +617,7 @@ void case_run(Case *k) {
   for (int i = 0; !code && k->isa[i]; i++)
     for (const Backend *const *b = k->backend ? given : backends; *b; b++) {
       Ctx c;
-      if ((*b)->device) continue; /* the machines are CPUs */
+      if ((*b)->device && !k->backend) continue; /* the machines are CPUs */
       if (plan++ < k->skip) continue;
       r.isa = k->isa[i];
       r.backend = *b;

@@ -76,6 +76,8 @@ static void opencl_put_text(OpenclBatch *b, const char *text) {
   }
 }
 
+static size_t opencl_bytes(const GIO *v) { return (size_t)(dims_elems(v->dims, v->rank) * dt_bytes(v->dt)); }
+
 static uint64_t opencl_place(size_t *end, int64_t bytes) {
   const size_t at = *end;
   *end += ((size_t)bytes + OPENCL_ALIGN - 1) / OPENCL_ALIGN * OPENCL_ALIGN;
@@ -109,11 +111,9 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   b->shared_bytes = t->shared_bytes > b->shared_bytes ? (uint32_t)t->shared_bytes : b->shared_bytes;
 }
 
-/* Compiles a graph into the batch. in: of its inputs, in order, until the batch has run; got gets types, shapes and memory, of g's
- * context, in which the batch puts elements. */
-static void opencl_add(OpenclBatch *b, Graph *g, const char *isa, const Tensor *const *in, Tensor *got) {
-  Ctx *c = g->ir->ctx;
-  const Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target(isa), .backend = &opencl_backend });
+/* Adds a plan for a machine of OpenCL. in, out: memory of its inputs and outputs, until the batch has run */
+static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, void *const *out) {
+  const Graph *g = p->g;
   Bundle files = { 0 };
   bundle_render(p, &(BundleOptions){ .backend = &opencl_backend, .name = "net", .keep_denormals = true }, &files);
   DeviceTables t = device_tables(p);
@@ -123,18 +123,12 @@ static void opencl_add(OpenclBatch *b, Graph *g, const char *isa, const Tensor *
   opencl_put_text(b, opencl_kernels(&files));
   opencl_put_tables(b, p, &t);
   for (size_t i = 0; i < graph_nin(g); i++) {
-    VEC_PUSH(&b->in_bytes, (size_t)(in[i]->elems * dt_bytes(in[i]->dt)));
-    VEC_PUSH(&b->in, in[i]->data ? in[i]->data : "");
+    VEC_PUSH(&b->in_bytes, opencl_bytes(&g->inputs.p[i]));
+    VEC_PUSH(&b->in, in[i]);
   }
   for (size_t i = 0; i < graph_nout(g); i++) {
-    const GIO *v = &g->outputs.p[i];
-    got[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank) };
-    memcpy(got[i].dims, v->dims, sizeof got[i].dims);
-    const size_t bytes = (size_t)(got[i].elems * dt_bytes(v->dt));
-    void *data = arena_alloc(&c->model, bytes + 1);
-    got[i].data = data;
-    VEC_PUSH(&b->out_bytes, bytes);
-    VEC_PUSH(&b->out, data);
+    VEC_PUSH(&b->out_bytes, opencl_bytes(&g->outputs.p[i]));
+    VEC_PUSH(&b->out, out[i]);
   }
   b->graphs++;
   device_tables_free(&t);

@@ -103,17 +103,30 @@ static int64_t capacity_of(Ctx *c, const Case *k, const OnnxModel *m) {
   return onnx_tensor_load(c, path_of(c, k->data, "output", n->nout > 1 && n->out[1])).dims[0];
 }
 
-static void compute(Work *w, Case *k, const Tensor *const *in) {
 #ifdef DEVICE
-  opencl_add(&w->batch, k->g, DEVICE, in, k->got);
+static void compute(Work *w, Case *k, const Tensor *const *in) {
+  Arena *m = &k->ctx.model;
+  const void *given[MAX_IO];
+  void *made[MAX_IO];
+  const Plan *p = compile_graph(k->g, &(CompileOptions){ .target = device_target(DEVICE), .backend = &opencl_backend });
+  for (size_t i = 0; i < graph_nin(k->g); i++) given[i] = in[i]->data ? in[i]->data : "";
+  for (size_t i = 0; i < graph_nout(k->g); i++) {
+    const GIO *v = &k->g->outputs.p[i];
+    k->got[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank) };
+    memcpy(k->got[i].dims, v->dims, sizeof v->dims);
+    k->got[i].data = made[i] = arena_alloc(m, opencl_bytes(v) + 1);
+  }
+  opencl_add(&w->batch, p, given, made);
+}
 #else
+static void compute(Work *w, Case *k, const Tensor *const *in) {
   Ref roots[MAX_IO];
   (void)w;
   for (size_t i = 0; i < k->g->outputs.n; i++) roots[i] = k->g->outputs.p[i].ref;
   if (!interp_graph(k->g->ir, roots, (int)k->g->outputs.n, in, &k->ctx.model, false, 0, k->got))
     BUG("the interpreter ran out of steps");
-#endif
 }
+#endif
 
 /* The inputs of the data set in the order of the model's, some of them turned into constants */
 typedef struct Loading { Work *w; Case *k; } Loading;

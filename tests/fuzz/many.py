@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random graphs (compose.py), many of them: each goes through two machines and both backends in one process (tests/case): bounds, programs
 in the interpreter, code by LLVM between guard pages; every tenth by the C compiler as well. The graph interpreter's results are
-held against ONNX Runtime's where this Python has it: `make fuzz GRAPHS=10000 SEED=0`.
+held against ONNX Runtime's where this Python has it: `make fuzz GRAPHS=10000 SEED=0`. With --on=devices or --on=programs, they go
+through bundles for OpenCL, or through the interpreter of threads.
 
 A graph that fails is cut down as long as it fails in the same way, and left in FOLDER. Ends with counts; exit status 1 if
 any failed."""
@@ -22,6 +23,7 @@ import runner  # noqa: E402
 from graph import packed  # noqa: E402
 
 BATCH = 50  # graphs of one process
+ON = {"cpus": runner.MACHINES, "devices": runner.DEVICES, "programs": runner.PROGRAMS}
 
 
 def composed(seed):
@@ -101,7 +103,7 @@ def examine(batch, args):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     seeds = range(batch * BATCH + args.seed, min((batch + 1) * BATCH, args.graphs) + args.seed)
-    isa = runner.MACHINES[batch % len(runner.MACHINES)]
+    isa = args.machines[batch % len(args.machines)]
     graphs, jobs = {}, []
     for seed in seeds:
         graphs[seed] = composed(seed)
@@ -134,9 +136,12 @@ def main():
     p.add_argument("--graphs", type=int, default=500)
     p.add_argument("--seed", type=int, default=0, help="of the first graph")
     p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/fuzz"))
+    p.add_argument("--on", choices=list(ON), default="cpus", help="devices: bundles for OpenCL on PoCL. programs: what their threads do, "
+                   "in the interpreter, which reports races")
     p.add_argument("--whole", action="store_true", help="do not cut what fails")
     p.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS") or os.cpu_count()))
     args = p.parse_args()
+    args.machines = ON[args.on]
     args.folder = args.folder.resolve()
     args.folder.mkdir(parents=True, exist_ok=True)
     if not runner.ort:
@@ -145,7 +150,11 @@ def main():
     with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
         batches = range((args.graphs + BATCH - 1) // BATCH)
         for job in concurrent.futures.as_completed([pool.submit(examine, b, args) for b in batches]):
-            counts, failures, clamped = job.result()
+            try:
+                counts, failures, clamped = job.result()
+            except runner.NoDevice as e:
+                print(f"# not run: {e}")
+                return 0
             total += counts
             for seed in clamped:
                 print(f"# graph {seed} has accesses that neither method proves, and that are clamped", flush=True)

@@ -22,6 +22,15 @@ COUNTS = "plans proved clamped interpreted large texts llvm objects c refused".s
 MACHINES = ["x86-64-v3,portable", "x86-64-v4,neon", "x86-64,cortex-m7", "x86-64-v3,rv64gcv", "x86-64-v4,armv8.6", "native,wasm32"]
 
 
+DEVICES = ["opencl", "opencl-cpu", "gpu-any", "opencl-cached"]
+# their programs in the interpreter of threads, which reports races (tests/device-programs/models.c)
+PROGRAMS = ["programs for gpu-any", "programs for opencl", "programs for opencl-cached"]
+
+
+class NoDevice(Exception):
+    """there is no driver of OpenCL"""
+
+
 class Outcome:
     """what the runner says of a model: failures, or why it is refused; counts"""
 
@@ -29,16 +38,43 @@ class Outcome:
         self.failed, self.refused, self.counts = [], "", [0] * len(COUNTS)
 
 
+def interpret(job, isa):
+    """a model as programs of threads: inputs are those of models.c"""
+    o = Outcome()
+    p = subprocess.run([BUILD / "tests/device-programs/models", f"--isa={isa}", job[0]], stdin=subprocess.DEVNULL, capture_output=True,
+                       text=True, errors="replace")
+    word, _, rest = (p.stdout.strip().splitlines() or [""])[-1].partition(" ")
+    if word == "ok":
+        o.counts[COUNTS.index("interpreted")] = 1
+    if word == "refused":
+        o.refused = "it is not taken"
+    elif p.returncode or word != "ok":
+        o.failed.append(f"status {p.returncode}: {rest.partition(' said: ')[2] or p.stderr[-300:]}")
+    elif " unproved: " in rest:
+        o.failed.append("blocks may meet: " + rest.partition(" unproved: ")[2])
+    return o
+
+
 def run(jobs, isa, seconds=10, memory=0, most=0):
-    """jobs: (model, flags, prefix to save values at or "-", files of inputs or "-"), as cases.c explains -> outcomes, in order"""
+    """jobs: (model, flags, prefix to save values at or "-", files of inputs or "-"), as cases.c explains; machines of OpenCL run on
+    PoCL -> outcomes, in order"""
+    if isa in PROGRAMS:
+        return [interpret(job, isa.split()[-1]) for job in jobs]
     lines = "".join("\t".join(map(str, (model, flags or "-", prefix, *inputs))) + "\n" for model, flags, prefix, inputs in jobs)
     if SANITIZED:  # what is slower, and reserves memory for itself
         seconds, memory = 6 * seconds, 0
     args = [CASES, f"--isa={isa}", f"--seconds={seconds}", f"--memory={memory}", f"--most={most}"]
-    p = subprocess.run(args, input=lines, capture_output=True, text=True, errors="replace")
+    env = None
+    if isa in DEVICES:  # PoCL's device "basic" has no threads, so its process can be copied
+        args.append("--device")
+        env = dict(os.environ, POCL_DEVICES="basic", POCL_CACHE_DIR=str(BUILD / "pocl"))
+        (BUILD / "pocl").mkdir(parents=True, exist_ok=True)
+    p = subprocess.run(args, input=lines, capture_output=True, text=True, errors="replace", env=env)
     outcomes = [Outcome() for _ in jobs]
     seen = set()
     for line in p.stdout.splitlines():
+        if line.startswith("no device"):
+            raise NoDevice(line)
         number, status, rest = line.split(" ", 2)
         _, counts, why = rest.split("|", 2)
         o = outcomes[int(number)]
