@@ -461,7 +461,7 @@ void put_store(Render *w, Sb *o, const Node *x) {
   const Node *v = node(w->ir, store_value(x));
   const char *value = inside(w, x, 2);
   Sb bytes = { 0 };
-  if (store_gate(x)) sb_printf(o, "if (%s) ", arg(w, x, 3));
+  if (store_gate(x)) sb_printf(o, "if (%s) ", inside(w, x, 3));
   if (v->lanes > 1 && v->dt == DT_BOOL) {
     put_one(w, &bytes, w->l->truth_to, DT_BOOL, v->lanes, arg(w, x, 2));
     value = keep_text(w, &bytes);
