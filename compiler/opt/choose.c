@@ -37,9 +37,7 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
   }
   s->partial = false;
   s->from = "heuristic";
-  if (target_has_threads(p->in->target)) return device_opts(ir, nest, p->in->target);
-  Nest n = nest_open(ir, nest);
-  return heuristic_opts(ir, &n, p->in->target);
+  return default_opts(ir, nest, p->in->target);
 }
 
 void step_schedule(Plan *p, Kernel *k) {
@@ -53,7 +51,7 @@ void step_schedule(Plan *p, Kernel *k) {
     nest_key(ir, s->nest, p->in->target, p->in->backend, s->key);
     const Question q = base ? ask_key(ir, "variant", s->key, s->nest) : (Question){ 0 };
     Opts o = choose_opts(p, base ? &base->nests.p[i] : NULL, &q, s);
-    if (!target_has_threads(p->in->target) || o.split) opts_complete(ir, s->nest, p->in->target, &o);
+    opts_complete(ir, s->nest, p->in->target, &o);
     opts_print(ir, s->nest, &o, &text);
     s->opts = sb_keep(&text, &ir->ctx->model);
     if (base) answer_with(ir, &q, s->opts);

@@ -282,10 +282,11 @@ static bool open_shape(Shape *x) {
   return results >= LEAST_RESULTS && x->side[0].all >= LEAST_SIDE && x->side[1].all >= LEAST_SIDE;
 }
 
-bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o) {
+/* Sums in parts come first where they are clearly better. As another choice for who asks for several, they come last. */
+int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
   Shape *x = xcalloc(1, sizeof *x);
   Best best[2] = { { .n = 0 }, { .n = 0 } }; /* sums whole, sums in parts */
-  bool found = false;
+  int found = 0;
   *x = (Shape){ .ir = ir, .nest = nest, .t = t, .d = t->dev };
   if (open_shape(x)) {
     for (int f = 0; f < 2; f++) open_side(x, &x->side[f], x->p.factor[f]);
@@ -293,10 +294,11 @@ bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o) {
       for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best);
   }
   const bool parts = best[0].n && best[1].n && best[1].choice[0].price * PARTS_GAIN < best[0].choice[0].price;
-  for (int way = parts; way >= 0 && !found; way--)
-    for (int i = 0; i < best[way].n && !found; i++) {
-      *o = opts_of(x, &best[way].choice[i]);
-      found = !opts_check(ir, nest, t, o);
+  const int order[2] = { parts, !parts }, ways = parts || room > 1 ? 2 : 1;
+  for (int w = 0; w < ways; w++)
+    for (int i = 0; i < best[order[w]].n && found < room; i++) {
+      out[found] = opts_of(x, &best[order[w]].choice[i]);
+      found += !opts_check(ir, nest, t, &out[found]);
     }
   free(x);
   return found;

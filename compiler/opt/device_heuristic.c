@@ -332,17 +332,21 @@ static bool element_opts(const Shape *s, Opts *o) {
   return legal(s, o);
 }
 
-Opts device_opts(IR *ir, Ref nest, const Target *t) {
+int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
   static bool (*const ways[])(const Shape *s, Opts *o) = { row_opts, sum_opts, element_opts };
   Shape s = { .ir = ir, .t = t, .nest = nest };
-  Opts found = { .n = 0 };
-  if (device_contraction_opts(ir, nest, t, &found)) return found;
-  found = (Opts){ .n = 0 };
+  int found = device_contraction_best(ir, nest, t, room, out);
+  if (found == room) return found;
   const bool plain = open_shape(&s);
-  for (size_t i = 0; i < sizeof ways / sizeof *ways && plain && !found.n; i++) {
-    Opts o = { .n = 0 };
-    if (ways[i](&s, &o)) found = o;
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && plain && found < room; i++) {
+    out[found] = (Opts){ .n = 0 };
+    found += ways[i](&s, &out[found]) && out[found].n;
   }
   VEC_FREE(&s.sums);
   return found;
+}
+
+Opts device_opts(IR *ir, Ref nest, const Target *t) {
+  Opts o;
+  return device_best(ir, nest, t, 1, &o) ? o : (Opts){ .n = 0 };
 }

@@ -442,6 +442,16 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   return o;
 }
 
+Opts default_opts(IR *ir, Ref nest, const Target *t) {
+  const Nest n = nest_open(ir, nest);
+  return target_has_threads(t) ? device_opts(ir, nest, t) : heuristic_opts(ir, &n, t);
+}
+
+int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
+  const Nest n = nest_open(ir, nest);
+  return target_has_threads(t) ? device_best(ir, nest, t, room, out) : heuristic_best(ir, &n, t, room, out);
+}
+
 /* ---- what a schedule leaves ---- */
 /* As its text reads back: rests are in the order of the ranges in it. */
 static Opts in_order(IR *ir, Ref nest, const Opts *o) {
@@ -455,17 +465,14 @@ static Opts in_order(IR *ir, Ref nest, const Opts *o) {
 static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   Remnants parts = { 0 };
   CHECK(depth < 16);
+  if (target_has_threads(t) && !o->split) return; /* gates are in place of borders and rests */
   *o = in_order(ir, nest, o);
   opts_parts(ir, nest, o, &parts);
   const bool given = o->nparts == (int)parts.n;
   o->nparts = o->nborders = 0;
   for (size_t i = 0; i < parts.n; i++) {
     const Remnant *p = &parts.p[i];
-    const Nest n = nest_open(ir, p->nest);
-    Opts part = given                   ? opts_read(ir, p->nest, o->part[i])
-                : !p->own               ? p->opts
-                : target_has_threads(t) ? device_opts(ir, p->nest, t)
-                                        : heuristic_opts(ir, &n, t);
+    Opts part = given ? opts_read(ir, p->nest, o->part[i]) : p->own ? default_opts(ir, p->nest, t) : p->opts;
     Sb text = { 0 };
     complete(ir, p->nest, t, depth + 1, &part);
     opts_print(ir, p->nest, &part, &text);

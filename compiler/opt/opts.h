@@ -87,11 +87,12 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
 /* How the threads of a group add their parts: each of `firsts` threads adds so many, then all add what the firsts have */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
 
-/* ---- device_contraction.c: tiles of sums of products, by the facts of the device; false: the nest is none that gains by them ---- */
-bool device_contraction_opts(IR *ir, Ref nest, const Target *t, Opts *o);
+/* ---- device_contraction.c: tiles of sums of products, by the facts of the device: the best few, the first one first ---- */
+int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* how many; 0: the nest gains by none */
 
 /* ---- device_heuristic.c: by the facts of the device ---- */
 Opts device_opts(IR *ir, Ref nest, const Target *t);
+int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* the first one is device_opts's, if that has opts */
 
 /* ---- peel.c ---- */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
@@ -125,6 +126,8 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
 /* the best few that are not alike, the cheapest first; room <= HEURISTIC_MOST */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
+Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts, or device_opts where a device runs many threads */
+int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* likewise */
 /* schedules for what o leaves, where it has none: by the model, unless they follow from o */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
