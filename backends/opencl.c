@@ -1,6 +1,6 @@
 /* opencl.c: the backend for OpenCL C 1.2. Kernels are text, which the driver of the device compiles when the model is opened; the
  * rest of a bundle is C for the host. */
-#include "../runtime_stub/tgcrt_device.h"
+#include "../compiler/target/device_driver.h"
 #include "dialect.h"
 
 /* What OpenCL C spells in its own way. Halves and bfloat16 are integers, as in C: devices need no extension for them. Where the
@@ -81,6 +81,11 @@ static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t 
   return TGCRT_OPENCL_BYTES(launches, inputs, outputs, states);
 }
 
+static const DeviceDriver driver = {
+  .open = tgcrt_opencl_open, .describe = tgcrt_opencl_describe, .init = tgcrt_opencl_init,
+  .state_put = tgcrt_opencl_state_put, .state_get = tgcrt_opencl_state_get, .profile_part = tgcrt_opencl_profile_part,
+};
+
 /* clang-format off */
 static const CodeForm forms[] = {
   { "cl", EMIT_TEXT, "%.cl",
@@ -118,6 +123,7 @@ const Backend opencl_backend = { .name = "opencl",
                                  .makes = EMIT_TEXT,
                                  .files = files,
                                  .isa = "opencl",
+                                 .driver = &driver,
                                  .device = "opencl",
                                  .types = "f64 and i64 native (f64 by cl_khr_fp64); f16 and bf16 stored, "
                                           "computed in f32; float8 refused",

@@ -116,6 +116,8 @@ typedef struct tgcrt_net {
 /* Of device `number`, counted as for tgcrt_device.name. TGCRT_DEVICE: there is none. log as in tgcrt_device, or NULL */
 int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 
+int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* the same of a device that is open */
+
 /* Host memory of a context, aligned to TGCRT_ALIGN: NET_ARENA_BYTES */
 #define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
@@ -127,6 +129,9 @@ int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void 
 int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
+/* Some launches alone, in order and on what memory holds: no input is copied, no state moves. A launch's time begins where the
+ * one before it ended. */
+int tgcrt_opencl_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
 int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or failed */
 int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m);
 int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value);

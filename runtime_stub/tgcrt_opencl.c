@@ -359,6 +359,14 @@ static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_
   return status;
 }
 
+int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts) {
+  Cl cl;
+  const int status = load(&cl, open);
+  memset(facts, 0, sizeof *facts);
+  if (!status) ask_facts(&cl, open->device, facts);
+  return status;
+}
+
 /* ---- waiting ---- */
 static int32_t enter(Core *s) { return (void)s, 0; } /* nothing of OpenCL belongs to a thread */
 static int32_t leave(Core *s) { return (void)s, 0; }
@@ -700,19 +708,24 @@ static void record(Session *s, const tgcrt_net *net) {
   if (result) s->recorded = NULL;
 }
 
-static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
-  Session *s = (Session *)core;
+/* So many launches from the first on; events: one for each of them, or NULL */
+static int32_t enqueue_launches(Session *s, const tgcrt_net *net, size_t first, size_t n, uint64_t *events) {
   int32_t result = 0;
   size_t k;
-  /* what was recorded cannot be enqueued again before it is done */
-  if (s->bound && !events && s->recorded && !s->event)
-    return s->record.clEnqueueCommandBufferKHR(0, NULL, s->recorded, 0, NULL, NULL);
-  for (k = 0; k < net->nlaunches && !result; k++) {
+  for (k = 0; k < n && !result; k++) {
     void *event = NULL;
-    result = launch(s, net, k, events ? &event : NULL);
+    result = launch(s, net, first + k, events ? &event : NULL);
     if (events) events[k] = (uint64_t)(uintptr_t)event;
   }
   return result;
+}
+
+static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
+  Session *s = (Session *)core;
+  /* what was recorded cannot be enqueued again before it is done */
+  if (s->bound && !events && s->recorded && !s->event)
+    return s->record.clEnqueueCommandBufferKHR(0, NULL, s->recorded, 0, NULL, NULL);
+  return enqueue_launches(s, net, 0, net->nlaunches, events);
 }
 
 static int32_t read_guard(Core *core, const tgcrt_net *net, unsigned char *guard) {
@@ -755,11 +768,12 @@ static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *c
   return status ? status : check_list((const Session *)s, net->output_bytes, net->noutputs, out);
 }
 
-/* Nanoseconds from the events that are in the same places */
-static int read_times(Session *s, const tgcrt_net *net, uint64_t *times) {
+/* Nanoseconds from the events that are in the same places; gaps: with what passed since the launch before ended */
+static int read_times(Session *s, size_t n, uint64_t *times, int gaps) {
   int32_t result = 0;
+  uint64_t last = 0;
   size_t k;
-  for (k = 0; k < net->nlaunches; k++) {
+  for (k = 0; k < n; k++) {
     void *event = (void *)(uintptr_t)times[k];
     uint64_t begin = 0, end = 0;
     if (event && !s->core.lost && !result)
@@ -767,30 +781,51 @@ static int read_times(Session *s, const tgcrt_net *net, uint64_t *times) {
     if (event && !s->core.lost && !result)
       result = s->cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     if (event) s->cl.clReleaseEvent(event);
-    times[k] = end - begin;
+    times[k] = end - (gaps && k ? last : begin);
+    last = end;
   }
   return lose(&s->core, result, "clGetEventProfilingInfo");
 }
 
+/* A queue that measures takes the place of the session's own, for one run. */
+static int begin_times(Session *s) {
+  int32_t result = 0;
+  const int status = settle_all(&s->core);
+  if (status) return status;
+  s->queue = s->cl.clCreateCommandQueue(s->core.device.context, s->core.device.device, CL_QUEUE_PROFILING, &result);
+  if (result) s->queue = s->core.device.queue;
+  return refused(&s->core.device, result, "a queue that measures", TGCRT_DEVICE);
+}
+
+/* status: of what was enqueued to it; events: of so many launches, which become their times */
+static int end_times(Session *s, int status, size_t n, uint64_t *events, int gaps) {
+  int times;
+  if (!status) status = settle_all(&s->core);
+  if (status) s->core.lost = 1; /* the session's own queue would not wait for this one */
+  times = read_times(s, n, events, gaps);
+  s->cl.clReleaseCommandQueue(s->queue);
+  s->queue = s->core.device.queue;
+  return status ? status : times;
+}
+
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
   Session *s = (Session *)m;
-  int32_t result = 0;
-  int status = check_all(net, in, out), times;
-  if (!status) status = settle_all(&s->core);
+  int status = check_all(net, in, out);
+  if (!status) status = begin_times(s);
   if (status) return status;
   memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);
-  s->queue = s->cl.clCreateCommandQueue(s->core.device.context, s->core.device.device, CL_QUEUE_PROFILING, &result);
-  if (!result) {
-    status = enqueue_values(&s->core, net, in, out, nanoseconds);
-    if (!status) status = settle_all(&s->core);
-    if (status) s->core.lost = 1; /* the session's own queue would not wait for this one */
-    times = read_times(s, net, nanoseconds);
-    if (!status) status = times;
-    s->cl.clReleaseCommandQueue(s->queue);
-  }
-  s->queue = s->core.device.queue;
-  if (result) return refused(&s->core.device, result, "a queue that measures", TGCRT_DEVICE);
+  status = end_times(s, enqueue_values(&s->core, net, in, out, nanoseconds), net->nlaunches, nanoseconds, 0);
   return status ? status : tgcrt_opencl_sync(net, m, -1);
+}
+
+int tgcrt_opencl_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds) {
+  Session *s = (Session *)m;
+  int32_t result;
+  int status = begin_times(s);
+  if (status) return status;
+  memset(nanoseconds, 0, n * sizeof *nanoseconds);
+  result = enqueue_launches(s, net, first, n, nanoseconds);
+  return end_times(s, result ? lose(&s->core, result, "a launch") : mark(&s->core), n, nanoseconds, 1);
 }
 
 /* ---- begin and end ---- */

@@ -26,7 +26,8 @@ grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -
     if (from == to) return 1
     if (top(from) == "runtime_stub") return top(to) == "runtime_stub"
     # what bundles and the compiler ask a CPU is asked by the same code; tgc calls what bundles export
-    if (file == "runtime_stub/tgcrt_device.h") return from == "compiler/target" || from == "compiler/bundle" || from == "backends" || top(from) == "cmd"
+    if (file == "runtime_stub/tgcrt_device.h")
+      return from == "compiler/bundle" || from == "compiler/target" || from == "backends" || top(from) == "cmd"
     if (to == "runtime_stub") return file == "runtime_stub/tgcrt.h" && (from == "compiler/target" || top(from) == "cmd")
     if (top(from) == "cmd") return 1
     if (top(from) == "frontends")

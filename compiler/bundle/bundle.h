@@ -5,6 +5,7 @@
 #include "../cost/tunable.h"
 #include "../../runtime_stub/tgcrt_device.h"
 #include "../schedule/schedule.h"
+#include "../target/launch.h"
 #include <jansson.h>
 
 enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 3, BUNDLE_ALIGN = 64 }; /* ABI and ALIGN: as tgcrt.h */
@@ -119,11 +120,13 @@ typedef struct DeviceTables { /* rows of tgcrt_device.h */
 const char *device_function(Ctx *c, int code, size_t launch); /* the name of a launch's function */
 DeviceTables device_tables(const Plan *p);
 void device_tables_free(DeviceTables *t);
+void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* adds what a launch needs of the device */
 const char *device_launches(Ctx *c, const DeviceTables *t); /* as rows of C; texts live in the model's arena */
 const char *device_places(Ctx *c, const DeviceTables *t);
 const char *device_functions(Ctx *c, const DeviceTables *t);
 const char *device_needs(Ctx *c, const DeviceTables *t);    /* an expression of C */
 const char *device_options(const Plan *p, bool keep_denormals); /* of the driver's compiler */
+const char *device_pragmas(const Plan *p, uint32_t needs); /* what stands before the kernels */
 const char *string_literals(Ctx *c, const char *text); /* a literal for each line of the text, with a comma behind */
 
 /* ---- render.c ---- */

@@ -49,7 +49,7 @@ static tgcrt_place place_of(const Plan *p, size_t kernel, size_t buffer) {
                         (uint64_t)(at.at + (state ? p->memory.state_at : 0)) };
 }
 
-static void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
+void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
   const bool halves = target_converts_halves(p->in->target);
   for (size_t i = 0; i < l->prog.n; i++) {
     const Node *x = node(p->ir, l->prog.p[i]);
@@ -143,6 +143,12 @@ const char *device_needs(Ctx *c, const DeviceTables *t) {
 const char *device_options(const Plan *p, bool keep_denormals) {
   Sb s = { 0 };
   if (p->in->backend->options) p->in->backend->options(p->in->target, keep_denormals, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+const char *device_pragmas(const Plan *p, uint32_t wanted) {
+  Sb s = { 0 };
+  if (p->in->backend->pragmas) p->in->backend->pragmas(p->in->target, wanted, &s);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 

@@ -349,11 +349,7 @@ static const char *digest_word(const Rendering *r) {
   sha256_hex(r->code.p, r->code.n, digest);
   return arena_str(&r->p->ir->ctx->model, digest, 64);
 }
-static const char *pragmas_word(const Rendering *r) {
-  Sb s = { 0 };
-  if (r->o->backend->pragmas) r->o->backend->pragmas(r->p->in->target, r->device.needs, &s);
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
+static const char *pragmas_word(const Rendering *r) { return device_pragmas(r->p, r->device.needs); }
 static const char *bytes_list(const Rendering *r, const GIO *v, size_t n) {
   Sb s = { 0 };
   for (size_t i = 0; i < n; i++) sb_printf(&s, "%lld, ", (long long)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt));

@@ -87,6 +87,7 @@ typedef struct Backend {
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
   const char *isa;         /* the machine without --isa; NULL: the command line's */
   /* of backends for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
+  const struct DeviceDriver *driver; /* device_driver.h: to time kernels with, and to say which device it has */
   const char *device;      /* the driver's interface, in names of tgcrt_device.h: "opencl" */
   const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */

@@ -126,7 +126,9 @@ static void names(void) {
 }
 
 static void facts(void) { /* of all devices, without a model */
+  static const tgcrt_net nothing = { .variable = "NET_DEVICE", .guard_at = (size_t)-1 };
   tgcrt_device_facts f;
+  tgcrt_device open;
   defaults();
   model_prepare(&m);
   driver->platforms = 2, driver->devices = 2, driver->gpu = 3, driver->doubles = 0;
@@ -137,6 +139,8 @@ static void facts(void) { /* of all devices, without a model */
     CHECK(f.max_threads == 256 && f.shared_bytes == 32768 && f.memory == 1 << 30 && f.largest == 1 << 28);
   }
   CHECK(tgcrt_opencl_facts(4, &f, keep_log, m.log) == TGCRT_DEVICE && !*m.log);
+  CHECK(!tgcrt_opencl_open(&nothing, NULL, &open) && !tgcrt_opencl_describe(&open, &f) && f.is_gpu && f.units == 4);
+  CHECK(!strcmp(f.driver, "1.0") && !tgcrt_opencl_close(&nothing, &open, NULL));
   const int calls = driver->calls;
   for (int at = 1; at <= calls; at++) {
     defaults();

@@ -1,0 +1,16 @@
+/* device_driver.h: the driver of a device, as tgc itself asks it: functions of the runtime that bundles have (runtime_stub), which open the
+ * driver's library where they are called. A driver may crash, and after a fork a child must not use what its parent has opened:
+ * only child processes that start nothing else call these. */
+#ifndef TGC_DEVICE_DRIVER_H
+#define TGC_DEVICE_DRIVER_H
+#include "../../runtime_stub/tgcrt_device.h"
+
+typedef struct DeviceDriver { /* tgcrt_device.h says what each of them does */
+  int (*open)(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open);
+  int (*describe)(const tgcrt_device *open, tgcrt_device_facts *facts);
+  int (*init)(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+  int (*state_put)(const tgcrt_net *net, void *m, size_t k, const void *value);
+  int (*state_get)(const tgcrt_net *net, void *m, size_t k, void *value);
+  int (*profile_part)(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
+} DeviceDriver;
+#endif
