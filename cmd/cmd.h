@@ -295,6 +295,7 @@ typedef struct Stamps {
  * memory for what the runs leave there; or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
+const int *kernel_of_launches(const Plan *p, size_t *n);  /* of a plan for a device, for its stamps */
 const char *hooks_write(Ctx *c, const char *scratch, int steps); /* a header for TGC_HOOKS that leaves stamps */
 /* A program that speaks the same lines. */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);

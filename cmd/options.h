@@ -31,6 +31,8 @@ OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a 
 OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibpt", "what writes the kernels: c, llvm, opencl, cuda or metal (c); profile: all but llvm")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "RvBp",
        "the device that a bundle of --backend=opencl, cuda or metal runs on: its number, as tgc devices lists it, or a part of its name")
+OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "t",     "the device to tune for: its number, as tgc devices lists it, or a part of its name")
+OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "ci",    "the device whose schedules are taken from the tuner's store: its number or a part of its name")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",
        "the code of the bundle: c; by LLVM ir, asm, obj, lib, so; cl for OpenCL; metal; for CUDA cu, ptx, cubin, or fatbin, which is cubins where nvFatbin is missing (c; with --backend=llvm obj, with cuda fatbin); so needs a linker")
 OPTION( 0,  "arch",           "LIST",       TEXT,  archs,          "crvibp",
@@ -78,7 +80,7 @@ OPTION( 0,  "tune-db",        "FILE",      TEXT,  tune_db,        "crvibpt",
 OPTION( 0,  "tune-log",       "FILE",      TEXT,  tune_log,       "t",
        "merge this log into the store where it exists, and write the store to it at the end")
 OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how long to search: 90, 90s, 5m or 1h (60s)")
-OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file (10s)")
+OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     "how long the C compiler may take for a file, or a device's driver for the kernels of a round (10s)")
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "cRvBpq", "how long the C compiler or the linker may take for a file (10m)")
 OPTION( 0,  "trials",         "N",         SIZE,  trials,         "t",     "stop after so many candidates; 0, the default, is no limit")
 OPTION( 0,  "no-validate",      0,           FLAG,  no_validate,      "t",     "keep what was found without trying it in the whole model")

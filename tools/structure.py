@@ -25,7 +25,6 @@ CYCLES = [
     ("ir: parse parse_graph", "one reader: lines of graphs ask for operands, and the reader of lines asks for them"),
     ("interp: interp_graph tape", "values of nodes are made by tapes, and tapes read values of nodes"),
     ("cmd/lib: model resume", "a dump records the options that a compilation follows, and going on from it is a compilation"),
-    ("tune: batch candidate_build race", "a batch has candidates built and timed, which tell their results through it"),
     ("backends: llvm llvm_prelude", "functions that kernels call are written in the spellings of the kernels, whose prelude they are"),
 ]
 

@@ -2,6 +2,7 @@
  * a block of runs, and it answers with their times. Competitors are asked in turn for short blocks, so
  * that all see the same machine; what other processes did meanwhile is told from /proc. */
 #include "../cmd.h"
+#include "../../compiler/lower/lower.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -204,6 +205,21 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
   const int status = (int)w->ready.p[0];
   if (status) model_failed(c, status, arena_str(&c->model, why + strspn(why, " "), strlen(why + strspn(why, " "))));
   memmove(w->ready.p, w->ready.p + 1, --w->ready.n * sizeof *w->ready.p);
+}
+
+/* ---- what times are about ---- */
+const int *kernel_of_launches(const Plan *p, size_t *n) {
+  VEC(int) all = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Launches launches = { 0 };
+    kernel_launches(p, &p->kernels.p[k], &launches);
+    for (size_t i = 0; i < launches.n; i++) VEC_PUSH(&all, (int)k);
+    launches_free(&launches);
+  }
+  *n = all.n;
+  const int *list = arena_dup(&p->ir->ctx->model, all.p, all.n * sizeof *all.p);
+  VEC_FREE(&all);
+  return list;
 }
 
 /* Where a bundle leaves the times of its steps. */

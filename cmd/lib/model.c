@@ -129,7 +129,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   Emit emit;
   Lock *lock = lock_of(c, o);
   Store *store = o->no_store ? NULL : store_open(c, store_path(c, o->tune_db), false);
-  ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit)) : NULL;
+  ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit), o->device) : NULL;
   Decisions *decisions = lock ? lock->decisions : o->lock ? decisions_new(c) : NULL;
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   int nsettings = 0;

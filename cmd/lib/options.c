@@ -348,8 +348,12 @@ static int check_effect(const Options *o) {
   if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
   if (o->verb == VERB_profile && !b->is_c && !b->device)
     return wrong(o, "profile knows no times of kernels of the backend %s", b->name);
-  if (o->verb == VERB_tune && b->device)
-    return wrong(o, "tune measures on CPUs only: schedules for --backend=%s are those of the model of cost", b->name);
+  if (o->verb == VERB_tune && b->device && !b->driver)
+    return wrong(o, "tune cannot measure for the backend %s: its schedules are those of the model of cost", b->name);
+  if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect))
+    return wrong(o, "--device has no effect with the backend %s: the tuner has no schedules for it", b->name);
+  if (o->verb == VERB_tune && b->device && o->threads)
+    return wrong(o, "--threads has no effect with the backend %s: the device shares the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)

@@ -4,7 +4,7 @@
  *
  * After: the schedules that were found, tried in the whole model.
  * A nest is timed alone, and between other kernels it finds other caches. So the model is built without schedules and
- * with them, and both take turns; the bundles' hooks (docs/bundle.md) give the time of each kernel, and a schedule that
+ * with them, and both take turns; the bundles' hooks (docs/bundle.md), or the events of a device's driver, give the time of each kernel, and a schedule that
  * does not win there goes; without hooks all stay or go. With threads there are more sides: all kernels in the same
  * number of chunks, of which each nest takes the best. What is left is built again and must beat the model without
  * schedules; where it does not, what wins no second time goes, and what is left is tried again. A bundle may run on any
@@ -21,7 +21,7 @@
 
 static const double BLOCK_SECONDS = 0.02;
 /* processes of a side, and before the search; blocks of each; models of what is left */
-enum { LIVES = 8, FIRST_LIVES = 2, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
+enum { LIVES = 8, FIRST_LIVES = 2, DEVICE_LIVES = 3, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
 static const double QUANTILE = 0.1;
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
@@ -43,6 +43,7 @@ struct Validation {
   Validated *result;
   Side side[SIDES];
   int sides, threads, other; /* other: threads that may come instead; 0: none */
+  int lives;
   bool stamped;    /* bundles tell the times of kernels; those of objects have no hooks for it */
   const Plan *plan; /* without schedules: which nests a kernel has */
   Tensor *in;
@@ -97,12 +98,14 @@ static void open_side(Ctx *c, Validation *s, int number) {
                         .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
                         .room = BLOCK_RUNS,
                         .spans = shared_memory(c, sizeof(Spans)) };
+  const bool device = p->in->backend->device;
+  if (device) x->stamps.kernel = kernel_of_launches(p, &x->stamps.launches);
   x->kernels = ARENA_NEW(&c->model, Reals, n + 1);
   if (!s->in) {
     s->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
     feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, s->o->seed, s->in);
   }
-  x->so = bundle_build(c, s->o, x->dir, x->dir, &x->f, hooks_write(c, s->scratch, (int)n + 1));
+  x->so = bundle_build(c, s->o, x->dir, x->dir, &x->f, device ? NULL : hooks_write(c, s->scratch, (int)n + 1));
 }
 
 static void close_side(Side *x) {
@@ -131,7 +134,7 @@ static void block(Ctx *c, Side *x) {
 
 /* The given sides in turn, so often and so long. */
 static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
-  const double end = clock_ms() + tunable(c, validate_seconds) / LIVES * 1e3 * n;
+  const double end = clock_ms() + tunable(c, validate_seconds) / s->lives * 1e3 * n;
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
@@ -213,7 +216,7 @@ static int choose(Ctx *c, Validation *s) {
 
 /* A side with the choice against none, on so many threads: does it take at most such a part of the time? */
 static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, ValidatedAt *at) {
-  measure(c, s, (int[]){ 0, side }, 2, LIVES, threads);
+  measure(c, s, (int[]){ 0, side }, 2, s->lives, threads);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
   if (s->o->verbose)
     fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned,
@@ -245,7 +248,7 @@ static void try_schedules(Ctx *c, void *arg) {
     if (!s->side[k].kernels) open_side(c, s, k);
     order[k] = k;
   }
-  measure(c, s, order, s->sides, LIVES, s->threads);
+  measure(c, s, order, s->sides, s->lives, s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s);
   for (int i = 0; kept; i++) {
@@ -270,7 +273,9 @@ static void survey(Ctx *c, void *arg) {
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
-  const Peak peak = peak_measure(c, s->o, s->scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
+  Peak peak = { INFINITY, INFINITY }; /* what a device can do at most is not known */
+  if (!s->plan->in->backend->device)
+    peak = peak_measure(c, s->o, s->scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
     const Kernel *kernel = &s->plan->kernels.p[k];
@@ -285,6 +290,7 @@ Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratc
   Validation *s = ARENA_NEW(&c->model, Validation, 1);
   *s = (Validation){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
+  s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
   return s;

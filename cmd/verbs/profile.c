@@ -4,7 +4,6 @@
  * reading as many bytes as the model has again and again, both measured right before. The driver of a
  * device takes the times of its launches; what that device could do is not known. */
 #include "../cmd.h"
-#include "../../compiler/lower/lower.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,20 +145,6 @@ static void write_trace(Ctx *c, Profile *p) {
   int bad = json_dump_file(j, p->o->trace, JSON_INDENT(1));
   json_decref(j);
   if (bad) fail(c, EX_NOWRITE, "cannot write '%s'", p->o->trace);
-}
-
-static const int *kernel_of_launches(const Plan *p, size_t *n) {
-  VEC(int) all = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) {
-    Launches launches = { 0 };
-    kernel_launches(p, &p->kernels.p[k], &launches);
-    for (size_t i = 0; i < launches.n; i++) VEC_PUSH(&all, (int)k);
-    launches_free(&launches);
-  }
-  *n = all.n;
-  const int *list = arena_dup(&p->ir->ctx->model, all.p, all.n * sizeof *all.p);
-  VEC_FREE(&all);
-  return list;
 }
 
 static void run_profile(Ctx *c, void *arg) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SECONDS = 60, BEAM = 4, KEEP = 64 };
+enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best is not known yet */
 
@@ -56,6 +56,7 @@ static void acknowledged(void *arg, const Goal *g, const Trial *x, bool screened
 static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
   Tuning *u = arg;
   Ctx *c = u->t.lab.ctx;
+  const Backend *b = u->t.lab.backend;
   Lock *l = ARENA_NEW(&c->model, Lock, 1);
   LockLine x = { .opts = opts, .micros = 0, .note = why };
   const char *path = arena_printf(&c->model, "tgc-bug-%.16s.tgc-lock", g->key);
@@ -63,8 +64,9 @@ static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
   VEC_PUSH(&l->lines, x);
   lock_write(c, l, path);
   warn_at(c, (Pos){ 0 },
-          "a bug in tgc, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s --isa=%s --schedule=%s`",
-          opts, g->key, why, u->o->model, u->t.lab.target->isa, path);
+          "a bug in %s, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s%s%s --isa=%s --schedule=%s`",
+          b->driver ? "tgc or in the device's driver" : "tgc", opts, g->key, why, u->o->model, b->driver ? " --backend=" : "",
+          b->driver ? b->name : "", u->t.lab.target->isa, path);
 }
 
 /* ---- what came out ---- */
@@ -107,8 +109,10 @@ static void print_rate(const Tuning *u) {
   putchar('\n');
 }
 
-static void print_check(const ValidatedAt *x) {
-  printf("the model, %d thread%s: tuned %.4g ms, untuned %.4g ms", x->threads, x->threads > 1 ? "s" : "", x->tuned, x->untuned);
+static void print_check(const Tuning *u, const ValidatedAt *x) {
+  if (u->t.lab.backend->driver) printf("the model on the device");
+  else printf("the model, %d thread%s", x->threads, x->threads > 1 ? "s" : "");
+  printf(": tuned %.4g ms, untuned %.4g ms", x->tuned, x->untuned);
 }
 
 static void report(Tuning *u, const char *lock) {
@@ -140,10 +144,10 @@ static void report(Tuning *u, const char *lock) {
   print_rate(u);
   printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
   if (m->done) {
-    print_check(&m->at);
+    print_check(u, &m->at);
     printf("; kept %d of %d schedules\n", m->kept, m->found);
   }
-  if (m->other.threads) print_check(&m->other), putchar('\n');
+  if (m->other.threads) print_check(u, &m->other), putchar('\n');
   if (lock) printf("schedules: %s\n", lock);
 }
 
@@ -233,7 +237,7 @@ int verb_tune(Ctx *c, const Options *o) {
   const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = o->trials;
-  t->place = place_here(c, p->in->backend);
+  t->place = place_here(c, p->in->backend, o->device);
   t->store = store_open(c, store_path(c, o->tune_db), true);
   if (o->tune_log && !access(o->tune_log, F_OK)) store_import(t->store, c, o->tune_log);
   t->progress = progress;
@@ -245,11 +249,15 @@ int verb_tune(Ctx *c, const Options *o) {
                   .target = p->in->target,
                   .backend = p->in->backend,
                   .keep = KEEP,
+                  .keep_most = DEVICE_KEEP,
+                  .device = o->device,
+                  .keep_denormals = keeps_denormals(o),
                   .limit = CANDIDATE_SECONDS,
                   .cc_limit = o->cc_limit ? duration(o->cc_limit) : CC_SECONDS,
                   .deadline = u.start + seconds };
-  if ((t->lab.screen = find_screen(c, p))) t->screened = place_here(c, t->lab.screen);
-  t->lab.jobs = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
+  if ((t->lab.screen = find_screen(c, p))) t->screened = place_here(c, t->lab.screen, NULL);
+  /* all candidates of a round are one program of a driver */
+  t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
   tune_goals(t, p);

@@ -15,18 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what a batch says to its parent: a line each; candidates by their place in the task ---- */
-void tell(const char *fmt, ...) {
-  char line[512];
-  va_list ap;
-  va_start(ap, fmt);
-  int n = vsnprintf(line, sizeof line - 1, fmt, ap);
-  va_end(ap);
-  if (n > (int)sizeof line - 2) n = (int)sizeof line - 2;
-  line[n] = '\n';
-  if (write(1, line, (size_t)n + 1) < 0) _exit(1); /* whole: shorter than PIPE_BUF */
-}
-
 static void tell_spent(Spent on, double since) { tell("spent %d %.6f", (int)on, tune_work() - since); }
 
 /* ---- choosing ---- */
@@ -275,10 +263,25 @@ static void scale_screened(Task *t) {
   }
 }
 
+/* A driver may take a second for a kernel, and a round of many would leave no time for other nests. */
+static void size_round(Lab *lab) {
+  enum { ROUNDS_LEFT = 20, FEWEST = 6 };
+  const double room = lab->candidate_seconds > 0 ? (lab->deadline - tune_clock()) / ROUNDS_LEFT / lab->candidate_seconds : lab->keep_most;
+  lab->keep = room < FEWEST ? FEWEST : room < lab->keep_most ? (int)room : lab->keep_most;
+}
+
+static void note_round(Lab *lab, const Task *t, double begun) {
+  int raced = 0;
+  for (size_t i = 0; i < t->cand.n; i++) raced += t->cand.p[i].outcome >= OUT_MEASURED;
+  if (raced) lab->candidate_seconds = (tune_clock() - begun) / raced;
+}
+
 bool lab_run(Lab *lab, Task *t) {
+  const double begun = tune_clock();
   int n = lab->jobs, maker = 0; /* the batch that compiles what the screens of all found */
   read_headers(lab);
   ready_incumbent(lab, t);
+  if (lab->backend->driver) size_round(lab);
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;
   Batch *b = ARENA_NEW(&lab->ctx->model, Batch, n);
@@ -292,5 +295,6 @@ bool lab_run(Lab *lab, Task *t) {
   if (lab->screen && (t->quickest[0].place || t->best <= 0)) run_steps(lab, t, &b[maker], &good[maker], 1);
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   scale_screened(t);
+  note_round(lab, t, begun);
   return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
 }

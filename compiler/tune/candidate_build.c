@@ -201,6 +201,10 @@ void build_all(Batch *b) {
     VEC_PUSH(&b->at_in, 0);
     VEC_PUSH(&b->run, NULL);
   }
+  if (b->plan.in->backend->driver) {
+    if (!b->compares) device_build(b);
+    return;
+  }
   if (!b->plan.in->backend->is_c) {
     const Ready *ready = n ? find_ready(b) : NULL;
     if (ready) b->run.p[0] = ready->run;

@@ -52,6 +52,13 @@ static double op_cost(const Target *t, const Node *x) {
 }
 /* clang-format on */
 
+/* Threads of a device run beside each other: what one of them takes, or what all of them give the units to do. */
+static double elapsed(const Target *t, double own, double threads) {
+  enum { ISSUE_SHARE = 4 }; /* of the threads that fill a unit, so many times fewer go on in a cycle */
+  const double beside = (double)t->dev->units * t->dev->unit_threads / ISSUE_SHARE;
+  return own * fmax(1, threads / beside);
+}
+
 /* Cycles by counting: two ports for arithmetic, two for memory, the slower counts; a variable that does not fit
  * into the registers is stored and loaded; a loop that changes one waits for it. */
 double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
@@ -60,7 +67,8 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
     double times, work, memory, sets;
   } level[DEPTH] = { { .times = 1 } };
   const double latency = rate(t, LATENCY, TUNER);
-  double total = 0;
+  const bool threaded = target_has_threads(t);
+  double total = 0, part = 0, threads = 1; /* part: of what a thread does in the outermost loop; its threads */
   int d = 0;
   for (size_t i = 0; i <= prog->n; i++) {
     const Node *x = i < prog->n ? node(ir, prog->p[i]) : NULL;
@@ -68,11 +76,18 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
     if (!x || x->op == OP_END) {
       double spilled = t->vector_regs ? l->sets - (t->vector_regs - 2) : 0, cycles = l->work > l->memory ? l->work : l->memory;
       cycles = cycles / rate(t, ISSUE, TUNER) + (spilled > 0 ? spilled * rate(t, SPILL, TUNER) : 0);
-      total += l->times * ((l->sets && cycles < latency ? latency : cycles) + rate(t, LOOP_TURN, TUNER));
+      part += l->times * ((l->sets && cycles < latency ? latency : cycles) + rate(t, LOOP_TURN, TUNER));
       d -= d > 0;
+      if (d && threaded) continue;
+      total += threaded ? elapsed(t, part, threads) : part;
+      part = 0;
+      threads = 1;
     } else if (x->op == OP_LOOP) {
+      const Node *r = node(ir, loop_range(x));
+      const bool place = threaded && range_is_place(range_kind(r));
       CHECK(d + 1 < DEPTH);
-      level[++d] = (struct Level){ .times = l->times * (double)range_extent(node(ir, loop_range(x))) };
+      if (place) threads *= (double)range_extent(r);
+      level[++d] = (struct Level){ .times = l->times * (place ? 1 : (double)range_extent(r)) };
     } else if (x->op == OP_LOAD || x->op == OP_STORE) {
       l->memory += vectors(t, x->op == OP_STORE ? node(ir, store_value(x)) : x);
     } else {

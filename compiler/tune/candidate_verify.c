@@ -53,13 +53,23 @@ static bool differs(const Buf *b, const void *want, const void *got, const char 
   return false;
 }
 
+/* What both kernels leave of the same numbers */
+static void run_both(Batch *b, void *session, int seed, bool hard, void ***mem) {
+  for (int i = 0; i < 2; i++) {
+    mem[i] = session ? ARENA_NEW(&b->lab->ctx->model, void *, b->lab->ir->bufs.n) : whole_memory(b->lab, &b->plan, seed, hard);
+    if (session) device_outputs(b, session, i, seed, hard, mem[i]);
+    else run_on(b, i, mem[i]);
+  }
+}
+
 static _Noreturn void compare(Batch *b) {
   static const char *const inputs[] = { "random", "other random", "hard" };
-  load_libraries(b);
+  void *session = b->plan.in->backend->driver ? device_compare_open(b) : NULL;
+  if (!session) load_libraries(b);
   for (int round = 0; round < 3; round++) {
-    void **want = whole_memory(b->lab, &b->plan, round, round == 2), **got = whole_memory(b->lab, &b->plan, round, round == 2);
-    run_on(b, 0, want);
-    run_on(b, 1, got);
+    void **mem[2], **want, **got;
+    run_both(b, session, round, round == 2, mem);
+    want = mem[0], got = mem[1];
     for (size_t i = 0; i < b->plan.kernels.p[0].written.n; i++) {
       int at = b->plan.kernels.p[0].written.p[i];
       if (differs(&b->lab->ir->bufs.p[at], want[at], got[at], inputs[round])) _exit(0);
@@ -99,7 +109,8 @@ const char *lab_verify(Lab *lab, Ref nest, const char *key, const char *opts) {
     why = lab->interrupted(lab->interrupted_arg) ? "interrupted"
           : ended                                ? why_ended(c, status)
                                                  : "it could not be compared in time";
-  else if (strcmp(line.p, "equal")) why = arena_str(&c->model, line.p, line.n);
+  else if (starts_with(line.p, "lost ")) why = arena_str(&c->model, line.p + 5, strlen(line.p + 5));
+  else if (strcmp(line.p, "equal")) why = arena_str(&c->model, line.p, strlen(line.p));
   sb_free(&line);
   VEC_FREE(&task.cand);
   return why;

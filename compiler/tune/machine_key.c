@@ -1,5 +1,7 @@
-/* machine_key.c: where a measurement holds: the machine and the compiler. Rows of another place are never used. */
+/* machine_key.c: where a measurement holds: the machine and the compiler, or the device and its driver. Rows of another place are
+ * never used. */
 #include "tune.h"
+#include "../target/device_driver.h"
 #include "../support/leftover.h"
 #include <fcntl.h>
 #include <stdlib.h>
@@ -64,7 +66,7 @@ static const char *cpu_name(Ctx *c) {
   return name;
 }
 
-static int find(Ctx *c, const Backend *b, Place *p, const char **why) {
+static int find_machine(Ctx *c, const Backend *b, Place *p, const char **why) {
   int code = EX_MISSING;
   struct utsname u = { .machine = "" };
   Target host = { 0 };
@@ -75,19 +77,79 @@ static int find(Ctx *c, const Backend *b, Place *p, const char **why) {
   p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu_name(c),
                          host_features(), host.l1_bytes, host.l2_bytes, host.l3_bytes, maker, TGC_VERSION,
                          more && *more ? "; " : "", more ? more : "");
-  sha256_hex(p->text, strlen(p->text), p->id);
   return 0;
 }
 
-bool place_find(Ctx *c, const Backend *b, Place *p) {
-  const char *why;
-  return !find(c, b, p, &why);
+/* ---- devices ---- */
+static void note_log(void *arg, const char *text) {
+  char *line = arg;
+  if (!*line) snprintf(line, 300, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-Place place_here(Ctx *c, const Backend *b) {
-  Place p = { 0 };
+/* What a driver says may hold anything. */
+static void put_plain(Sb *s, const char *text) {
+  for (; *text; text++) sb_printf(s, "%c", (unsigned char)*text < ' ' || *text == ';' || *text == 127 ? ' ' : *text);
+}
+
+/* In a process of its own: "place TEXT", or "none STATUS WHY" */
+static _Noreturn void tell_device(const Backend *b, const char *device) {
+  static const tgcrt_net nothing = { .variable = DEVICE_VARIABLE, .guard_at = (size_t)-1 };
+  char log[300] = "";
+  tgcrt_device open;
+  tgcrt_device_facts f;
+  Sb s = { 0 };
+  int status = b->driver->open(&nothing, &(tgcrt_device){ .name = device, .log = note_log, .log_arg = log }, &open);
+  if (!status) status = b->driver->describe(&open, &f);
+  if (status) {
+    sb_printf(&s, "none %d ", status);
+    put_plain(&s, *log ? log : tgcrt_strerror(status));
+  } else {
+    const char *const part[] = { f.name, "; driver ", f.driver, ", ", f.version };
+    sb_printf(&s, "place %s: ", b->name);
+    for (int i = 0; i < 5; i++)
+      if (i % 2) sb_puts(&s, part[i]);
+      else put_plain(&s, part[i]);
+    sb_printf(&s, ", units %u; tgc %s", f.units, TGC_VERSION);
+  }
+  sb_puts(&s, "\n");
+  _exit(write(1, s.p, s.n) != (ssize_t)s.n);
+}
+
+/* A driver of a device may take its time to begin, and may crash. */
+static int find_device(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {
+  enum { SECONDS = 20 };
+  Child child;
+  Sb line = { 0 };
+  bool ended = false;
+  int status = 0, used = 0;
+  if (child_begin(c, &child, "/dev/null")) tell_device(b, device);
+  const bool got = child_line(&child, SECONDS, &line, &ended);
+  child_end(&child);
+  *why = ended ? arena_printf(&c->model, "the driver of %s has crashed", b->name)
+               : arena_printf(&c->model, "the driver of %s does not answer", b->name);
+  if (got && starts_with(line.p, "place ")) p->text = arena_str(&c->model, line.p + 6, line.n - 6);
+  else if (got && sscanf(line.p, "none %d %n", &status, &used) == 1 && used)
+    *why = arena_str(&c->model, line.p + used, line.n - (size_t)used);
+  sb_free(&line);
+  return p->text ? 0 : EX_MISSING;
+}
+
+static int find(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {
+  *p = (Place){ 0 };
+  const int code = b->driver ? find_device(c, b, device, p, why) : find_machine(c, b, p, why);
+  if (!code) sha256_hex(p->text, strlen(p->text), p->id);
+  return code;
+}
+
+bool place_find(Ctx *c, const Backend *b, const char *device, Place *p) {
+  const char *why;
+  return !find(c, b, device, p, &why);
+}
+
+Place place_here(Ctx *c, const Backend *b, const char *device) {
+  Place p;
   const char *why = arena_printf(&c->model, "what makes code for the backend '%s' is not installed", b->name);
-  const int code = find(c, b, &p, &why);
+  const int code = find(c, b, device, &p, &why);
   if (code) fail(c, code, "%s", why);
   return p;
 }

@@ -193,6 +193,10 @@ static void opposed_tiles(const Walk *w, const Dense *d, int a, int b) {
 }
 
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg) {
+  if (target_has_threads(t)) {
+    device_neighbours(ir, nest, t, o, each, arg);
+    return;
+  }
   Walk w = { .ir = ir, .nest = nest, .t = t, .own = node(ir, nest)->nsrc - 1, .each = each, .arg = arg };
   nest_ranges(ir, nest, &w.ranges);
   if (w.ranges.n <= MAX_RANGES) {

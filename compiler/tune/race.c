@@ -7,12 +7,9 @@
  * needs: functions of candidates, memory of their buffers    gives: their times, with warm and with cold caches */
 #include "batch.h"
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROUNDS = 5, FINAL_ROUNDS = 6 };
@@ -29,42 +26,6 @@ typedef struct Region {
   void *p;
 } Region;
 typedef VEC(Region) Regions;
-
-static uint64_t next_random(uint64_t *s) {
-  *s ^= *s << 13;
-  *s ^= *s >> 7;
-  return *s ^= *s << 17;
-}
-
-/* Numbers between -1 and 1; wide integers, which may be indices, 0 or 1; others any bits. hard: now and then what
- * arithmetic trips over; but no product of two overflows, as one that is rounded with a sum may then differ from one that is
- * before it. */
-static int64_t any_value(DType d, uint64_t *s, bool hard) {
-  static const double trap[] = { 0, -0.0, 1e-40, -1e-40, 1e18, -1e18, 1e-30, INFINITY, -INFINITY, NAN };
-  uint64_t r = next_random(s);
-  if (!dt_float(d)) return d == DT_BOOL || dtype_info[d].bits >= 32 ? (int64_t)(r & 1) : (int64_t)dt_wrap(d, r >> 20);
-  double v = (double)(int64_t)(r >> 11) * 0x1p-52 - 1;
-  if (hard && (r & 15) == 0) v = trap[(r >> 5) % ((r >> 9 & 63) ? 7 : 10)];
-  return double_to_bits(d, v);
-}
-
-void fill(void *p, DType d, int64_t elems, uint64_t seed, bool hard) {
-  enum { PERIOD = 1 << 16 };
-  int bytes = dt_bytes(d);
-  int64_t n = elems < PERIOD ? elems : PERIOD;
-  seed = seed * 0x9e3779b97f4a7c15u + 1;
-  for (int64_t i = 0; i < n; i++) {
-    int64_t v = any_value(d, &seed, hard);
-    memcpy((char *)p + i * bytes, &v, (size_t)bytes);
-  }
-  for (int64_t i = n; i < elems; i += n) memcpy((char *)p + i * bytes, p, (size_t)((elems - i < n ? elems - i : n) * bytes));
-}
-
-void *memory(int64_t bytes) {
-  void *p = mmap(NULL, (size_t)(bytes ? bytes : 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) _exit(3);
-  return p;
-}
 
 static void *region_of(Regions *all, const Buf *b, int nth) {
   for (size_t i = 0; i < all->n; i++)
@@ -90,8 +51,7 @@ static void **memory_of(const Batch *b, int kernel, Regions *all) {
 
 /* ---- timing, in a child of the batch ---- */
 typedef struct Meter {
-  RunFn run;
-  void **mem;
+  bool runs;
   int repeat, n;
   double warm[ROUNDS + FINAL_ROUNDS], cold[ROUNDS + FINAL_ROUNDS];
   bool out; /* of the race */
@@ -122,9 +82,31 @@ static double spread(const double *v, int n) { /* of the middle half, relative *
 
 static double score(const Meter *m) { return (typical(m->warm, m->n) + typical(m->cold, m->n)) / 2; }
 
-static double run_once(const Meter *m, int repeat) {
+/* Code in this process */
+typedef struct Here {
+  Batch *b;
+  Regions all;
+  void ***mem;             /* by kernel; NULL: it has not run */
+  char *junk;
+  int64_t bytes;           /* of junk */
+} Here;
+
+static void *here_begin(Batch *b) {
+  Here *h = ARENA_NEW(&b->lab->ctx->model, Here, 1);
+  load_libraries(b);
+  *h = (Here){ .b = b, .bytes = 2 * (int64_t)b->lab->target->l2_bytes };
+  h->mem = ARENA_NEW(&b->lab->ctx->model, void **, b->plan.kernels.n + 1);
+  h->junk = memory(h->bytes);
+  return h;
+}
+
+static double here_once(void *self, int kernel, int repeat) {
+  Here *h = self;
+  if (!h->mem[kernel]) h->mem[kernel] = memory_of(h->b, kernel, &h->all);
+  const RunFn run = h->b->run.p[kernel];
+  void **mem = h->mem[kernel];
   double start = tune_clock();
-  for (int i = 0; i < repeat; i++) m->run(m->mem);
+  for (int i = 0; i < repeat; i++) run(mem);
   return (tune_clock() - start) / repeat;
 }
 
@@ -139,16 +121,31 @@ static long interruptions(void) {
   return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_nivcsw;
 }
 
-static void sample(const Tunables *u, Meter *m, char *junk, int64_t bytes) {
-  double *warm = &m->warm[m->n], *cold = &m->cold[m->n];
+static void here_sample(void *self, int kernel, int repeat, double *warm, double *cold) {
+  Here *h = self;
   *warm = *cold = INFINITY;
-  for (int i = 0; i < u->tune_retries; i++) {
+  for (int i = 0; i < tunable(h->b->lab->ctx, tune_retries); i++) {
     const long before = interruptions();
-    *warm = fmin(*warm, run_once(m, m->repeat));
-    flush(junk, bytes);
-    *cold = fmin(*cold, run_once(m, 1));
+    *warm = fmin(*warm, here_once(h, kernel, repeat));
+    flush(h->junk, h->bytes);
+    *cold = fmin(*cold, here_once(h, kernel, 1));
     if (interruptions() == before) break;
   }
+}
+
+static const Course here_course = { here_begin, here_once, here_sample };
+
+typedef struct Race {
+  Batch *b;
+  const Course *course;
+  void *self;
+  Meter *m;
+  int n;
+} Race;
+
+static void sample(Race *r, int kernel) {
+  Meter *m = &r->m[kernel];
+  r->course->sample(r->self, kernel, m->repeat, &m->warm[m->n], &m->cold[m->n]);
   m->n++;
 }
 
@@ -158,61 +155,60 @@ static int by_score(const void *a, const void *b) {
 }
 
 /* All once, in order, the incumbent first; who takes much longer than the fastest so far does not take part. */
-static int line_up(Batch *b, Meter *m, Regions *all) {
-  const Tunables *u = tunables_of(b->lab->ctx);
-  const int n = (int)b->plan.kernels.n;
+static int line_up(Race *r) {
+  const Tunables *u = tunables_of(r->b->lab->ctx);
   double best = INFINITY;
   int left = 0;
-  for (int i = 0; i < n; i++) {
-    if (!b->run.p[i]) continue;
-    m[i] = (Meter){ .run = b->run.p[i], .mem = memory_of(b, i, all) };
+  for (int i = 0; i < r->n; i++) {
+    Meter *m = &r->m[i];
+    if (r->b->bad[i]) continue;
+    *m = (Meter){ .runs = true };
+    tell("first %d", i);
+    r->course->once(r->self, i, 1);
     tell("at %d", i);
-    run_once(&m[i], 1);
-    tell("at %d", i);
-    double once = run_once(&m[i], 1);
+    double once = r->course->once(r->self, i, 1);
     tell("ran %d %.9f", i, once);
     if (once < best) best = once;
-    m[i].repeat = once < u->tune_sample ? (int)(u->tune_sample / (once + 1e-9)) : 1;
-    m[i].warm[0] = m[i].cold[0] = once;
-    m[i].out = i && once > u->tune_hopeless * best + 1e-6;
-    m[i].n = m[i].out;
+    m->repeat = once < u->tune_sample ? (int)(u->tune_sample / (once + 1e-9)) : 1;
+    m->warm[0] = m->cold[0] = once;
+    m->out = i && once > u->tune_hopeless * best + 1e-6;
+    m->n = m->out;
     left++;
   }
   return left;
 }
 
 /* A round of all that are in; those that are `behind` times as slow as the leader leave it. */
-static void take_turns(const Tunables *u, Meter *m, int n, double behind, char *junk, int64_t bytes) {
+static void take_turns(Race *r, double behind) {
   double lead = INFINITY;
-  for (int i = 0; i < n; i++) {
-    if (!m[i].run || m[i].out) continue;
+  for (int i = 0; i < r->n; i++) {
+    if (!r->m[i].runs || r->m[i].out) continue;
     tell("at %d", i);
-    sample(u, &m[i], junk, bytes);
-    lead = fmin(lead, score(&m[i]));
+    sample(r, i);
+    lead = fmin(lead, score(&r->m[i]));
   }
-  for (int i = 1; i < n; i++) m[i].out |= m[i].run && score(&m[i]) > behind * lead;
+  for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && score(&r->m[i]) > behind * lead;
 }
 
 static _Noreturn void race(Batch *b, bool quick) {
   const Tunables *u = tunables_of(b->lab->ctx);
   static const double behind[ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
-  const int n = (int)b->plan.kernels.n, rounds = quick ? u->tune_quick_rounds : ROUNDS;
-  const int64_t bytes = 2 * (int64_t)b->lab->target->l2_bytes;
-  Meter *m = ARENA_NEW(&b->lab->ctx->model, Meter, n), **order = ARENA_NEW(&b->lab->ctx->model, Meter *, n);
-  Regions all = { 0 };
-  char *junk = memory(bytes);
-  int left = line_up(b, m, &all);
+  Race r = { .b = b, .course = b->plan.in->backend->driver ? &device_course : &here_course, .n = (int)b->plan.kernels.n };
+  const int n = r.n, rounds = quick ? u->tune_quick_rounds : ROUNDS;
+  Meter *m = r.m = ARENA_NEW(&b->lab->ctx->model, Meter, n + 1), **order = ARENA_NEW(&b->lab->ctx->model, Meter *, n + 1);
+  r.self = r.course->begin(b);
+  int left = line_up(&r);
   /* the first sample after a flush takes up to three times as long */
-  if (!m[0].out && m[0].run) sample(u, &m[0], junk, bytes), m[0].n = 0;
-  for (int r = 0; r < rounds; r++) take_turns(u, m, n, behind[r], junk, bytes);
+  if (!m[0].out && m[0].runs) sample(&r, 0), m[0].n = 0;
+  for (int i = 0; i < rounds; i++) take_turns(&r, behind[i]);
   for (int i = 0, k = 0; i < n; i++)
-    if (m[i].run) order[k++] = &m[i];
+    if (m[i].runs) order[k++] = &m[i];
   qsort(order, (size_t)left, sizeof *order, by_score);
-  for (int r = 0; r < FINAL_ROUNDS && !quick; r++)
+  for (int k = 0; k < FINAL_ROUNDS && !quick; k++)
     for (int i = 0; i < left; i++) {
       if ((i >= u->tune_finalists && order[i] != m) || order[i]->out) continue;
       tell("at %d", (int)(order[i] - m));
-      sample(u, order[i], junk, bytes);
+      sample(&r, (int)(order[i] - m));
     }
   for (int i = 0; i < left; i++)
     tell("time %d %.4f %.4f %.4f", (int)(order[i] - m), typical(order[i]->warm, order[i]->n) * 1e6,
@@ -222,45 +218,63 @@ static _Noreturn void race(Batch *b, bool quick) {
 }
 
 /* ---- the batch as its own parent sees it ---- */
-const char *why_ended(Ctx *c, int status) {
-  if (WIFSIGNALED(status)) return strsignal(WTERMSIG(status));
-  return WEXITSTATUS(status) == 3   ? "no memory"
-         : WEXITSTATUS(status) == 4 ? "it cannot be loaded"
-                                    : arena_printf(&c->model, "it exits with %d", WEXITSTATUS(status));
+/* How long the race may be silent. Memory is filled before its first line. A device's driver makes its program before that, and
+ * may compile a kernel once more when it first runs. */
+static double patience(const Batch *b, bool began, bool first) {
+  Ctx *c = b->lab->ctx;
+  const double run = b->best > 0 ? 3 * b->best + tunable(c, tune_grace) : b->lab->limit;
+  double limit = run < b->lab->limit ? run : b->lab->limit;
+  if (!began) limit += tunable(c, tune_fill);
+  return (!began || first) && b->plan.in->backend->driver ? limit + b->lab->cc_limit : limit;
 }
 
-/* One race: false when a candidate ended it, which is out then. */
+/* One race: false when a candidate ended it, which is out then; or when a driver did not take all of their code. */
 static bool supervise(Batch *b, bool quick) {
   Ctx *c = b->lab->ctx;
   Child racer;
   Sb line = { 0 };
   int at = 0;
-  bool ended = false, done = false, began = false;
+  bool ended = false, done = false, began = false, first = false, refused = false;
   const char *why = NULL;
   if (child_begin(c, &racer, arena_printf(&c->model, "%s.log", b->stem))) {
     child_limits(600, 0);
-    load_libraries(b);
     race(b, quick);
   }
   while (!done && !why) {
-    double limit = b->best > 0 ? 3 * b->best + tunable(c, tune_grace) : b->lab->limit, once, warm, cold, wide;
-    if (limit > b->lab->limit) limit = b->lab->limit;
-    if (!began) limit += tunable(c, tune_fill); /* memory is filled first */
+    const double limit = patience(b, began, first);
+    double once, warm, cold, wide;
+    const bool got = child_line(&racer, limit, &line, &ended);
+    refused = !began && b->plan.in->backend->driver && (!got || starts_with(line.p, "refused "));
     began = true;
-    if (!child_line(&racer, limit, &line, &ended)) why = ended ? "" : arena_printf(&c->model, "it ran past %.1f s", limit);
-    else if (sscanf(line.p, "at %d", &at) == 1) continue;
-    else if (sscanf(line.p, "ran %d %lf", &at, &once) == 2) b->best = b->best > 0 && b->best < once ? b->best : once;
+    if (!got)
+      why = ended ? "" : arena_printf(&c->model, first ? "the driver's compiler and a run took more than %.1f s" : "it ran past %.1f s", limit);
+    first = got && b->plan.in->backend->driver && sscanf(line.p, "first %d", &at) == 1;
+    if (!got || sscanf(line.p, "first %d", &at) == 1 || sscanf(line.p, "at %d", &at) == 1) continue;
+    if (sscanf(line.p, "ran %d %lf", &at, &once) == 2) b->best = b->best > 0 && b->best < once ? b->best : once;
     else if (sscanf(line.p, "time %d %lf %lf %lf", &at, &warm, &cold, &wide) == 4) b->time[at] = (Time){ warm, cold, wide };
+    else if (starts_with(line.p, "lost ")) why = arena_str(&c->model, line.p + 5, strlen(line.p + 5));
+    else if (refused) why = arena_str(&c->model, line.p + 8, strlen(line.p + 8));
     else done = !strcmp(line.p, "end");
   }
   int status = child_end(&racer);
   sb_free(&line);
   if (done) return true;
-  tell("fail %d %s", place_in_task(b, at), *why ? why : why_ended(c, status));
+  if (!*why) why = why_ended(c, status);
+  if (refused) {
+    device_refused(b, why);
+    return false;
+  }
+  tell("fail %d %s", place_in_task(b, at), why);
   b->bad[at] = true;
   return false;
 }
 
+static bool any_good(const Batch *b) {
+  bool any = false;
+  for (size_t i = 0; i < b->plan.kernels.n; i++) any |= !b->bad[i];
+  return any;
+}
+
 void race_all(Batch *b, bool quick) {
-  while (b->plan.kernels.n && !supervise(b, quick)) {}
+  while (any_good(b) && !supervise(b, quick)) {}
 }

@@ -15,6 +15,26 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ---- what a child says: a line each ---- */
+void tell(const char *fmt, ...) {
+  char line[512];
+  va_list ap;
+  va_start(ap, fmt);
+  int n = vsnprintf(line, sizeof line - 1, fmt, ap);
+  va_end(ap);
+  if (n > (int)sizeof line - 2) n = (int)sizeof line - 2;
+  line[n] = '\n';
+  if (write(1, line, (size_t)n + 1) < 0) _exit(1); /* whole: shorter than PIPE_BUF */
+}
+
+const char *why_ended(Ctx *c, int status) {
+  if (WIFSIGNALED(status)) return strsignal(WTERMSIG(status));
+  return WEXITSTATUS(status) == 3   ? "no memory"
+         : WEXITSTATUS(status) == 4 ? "it cannot be loaded"
+                                    : arena_printf(&c->model, "it exits with %d", WEXITSTATUS(status));
+}
+
+/* ---- time ---- */
 double tune_clock(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -33,6 +53,8 @@ static double seconds_of(int who) {
 }
 
 double tune_work(void) { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN); }
+
+/* ---- children ---- */
 
 /* Signals as a fresh program has them, but for the one that says that the parent is gone. */
 void child_signals(void) {

@@ -61,9 +61,8 @@ static void add_goal(Tuner *t, Ref nest, const char *key) {
   Goal g = { .nest = nest, .count = 1 };
   Winner w;
   Opts o;
-  Nest n = nest_open(ir, nest);
   memcpy(g.key, key, sizeof g.key);
-  o = heuristic_opts(ir, &n, t->lab.target);
+  o = default_opts(ir, nest, t->lab.target);
   g.base = g.best = text_of(ir, nest, &o);
   g.cycles = nest_cycles(&t->lab, nest, g.base);
   g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
@@ -174,8 +173,7 @@ static void borrow(Fresh *f) {
 static void begin(Fresh *f) {
   IR *ir = f->t->lab.ir;
   Opts o[HEURISTIC_MOST];
-  Nest n = nest_open(ir, f->g->nest);
-  const int given = heuristic_best(ir, &n, f->t->lab.target, HEURISTIC_MOST, o);
+  const int given = default_best(ir, f->g->nest, f->t->lab.target, HEURISTIC_MOST, o);
   for (int i = 0; i < given; i++)
     if (!opts_check(ir, f->g->nest, f->t->lab.target, &o[i])) add_fresh(f, text_of(ir, f->g->nest, &o[i]));
 }

@@ -26,10 +26,11 @@ enum { MAX_TEXT = 1 << 14 };
 #define LAST   10.0
 
 /* clang-format off */
-typedef enum { Q_TRIALS, Q_WINNER, Q_PUT_PLACE, Q_PUT_TRIAL, Q_PUT_WINNER, Q_ALL, Q_COUNT } Query;
+typedef enum { Q_TRIALS, Q_WINNER, Q_ANY_WINNER, Q_PUT_PLACE, Q_PUT_TRIAL, Q_PUT_WINNER, Q_ALL, Q_COUNT } Query;
 static const char *const queries[Q_COUNT] = {
   [Q_TRIALS] = "SELECT opts, failed, warm, cold, why FROM trial WHERE key = ?1 AND place = ?2 ORDER BY opts",
   [Q_WINNER] = "SELECT opts, warm, cold, beam FROM winner WHERE key = ?1 AND place = ?2",
+  [Q_ANY_WINNER] = "SELECT 1 FROM winner WHERE key = ?1 LIMIT 1",
   [Q_PUT_PLACE] = "INSERT OR IGNORE INTO place (id, text) VALUES (?1, ?2)",
   [Q_PUT_TRIAL] = "INSERT INTO trial (key, place, opts, failed, warm, cold, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
                   "ON CONFLICT DO UPDATE SET failed = max(failed, excluded.failed), warm = excluded.warm, cold = excluded.cold, "
@@ -68,6 +69,7 @@ struct Store {
   bool broken;           /* the open transaction failed */
   ScheduleSource source; /* for store_source */
   const Backend *backend;
+  const char *device;
   bool asked, known;     /* here was looked for, and found */
   Place here;
   Winner found;
@@ -357,16 +359,29 @@ void store_each(Store *s, EachRow each, void *arg) {
 }
 
 /* ---- as a source of schedules ---- */
+static bool has_winner(Store *s, const char *key) {
+  sqlite3_stmt *q = s->query[Q_ANY_WINNER];
+  sqlite3_reset(q);
+  sqlite3_bind_text(q, 1, key, -1, SQLITE_STATIC);
+  s->until = tune_clock() + (s->busy ? 0 : BUSY);
+  const bool found = next_row(s, q);
+  sqlite3_reset(q);
+  return found;
+}
+
+/* To find out where this is takes a while: a compiler is started, or a driver opened. */
 static const char *store_find(ScheduleSource *source, const char *key, bool *partial) {
   Store *s = (Store *)((char *)source - offsetof(Store, source));
-  if (!s->asked) s->known = place_find(s->c, s->backend, &s->here), s->asked = true;
+  if (!s->asked && !has_winner(s, key)) return NULL;
+  if (!s->asked) s->known = place_find(s->c, s->backend, s->device, &s->here), s->asked = true;
   if (!s->known || !store_winner(s, key, &s->here, &s->found)) return NULL;
   *partial = !s->found.beam;
   return s->found.opts;
 }
 
-ScheduleSource *store_source(Store *s, const Backend *b) {
+ScheduleSource *store_source(Store *s, const Backend *b, const char *device) {
   s->backend = b;
+  s->device = device;
   s->source = (ScheduleSource){ .name = "store", .find = store_find };
   return &s->source;
 }

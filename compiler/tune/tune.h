@@ -37,12 +37,15 @@ void lock_complete(Ctx *c, Lock *l, const Plan *p);
 void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts; whole or not at all; fails with EX_NOWRITE */
 
 /* ---- machine_key.c ---- */
-typedef struct Place { const char *text; char id[65]; } Place; /* machine and compiler in words, and their digest */
+/* machine and compiler, or device and driver, in words, and their digest */
+typedef struct Place { const char *text; char id[65]; } Place;
+#define DEVICE_VARIABLE "NET_DEVICE" /* of the environment: the device of who names none, as in bundles called net */
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* at blanks; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
-bool place_find(Ctx *c, const Backend *b, Place *p); /* false: there is no compiler */
-Place place_here(Ctx *c, const Backend *b);          /* fails with EX_MISSING then */
+/* device: its number or a part of its name; NULL: the default, as for CPUs. false: there is no compiler, or no such device */
+bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
+Place place_here(Ctx *c, const Backend *b, const char *device); /* fails with EX_MISSING then */
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
@@ -98,7 +101,8 @@ bool store_commit(Store *s);                         /* false: it is in memory o
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-ScheduleSource *store_source(Store *s, const Backend *b); /* finds out where it is when it is first asked */
+/* finds out where it is when it has a schedule of some place for a nest; device: as for place_find */
+ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);
@@ -107,6 +111,9 @@ void store_import(Store *s, Ctx *c, const char *path); /* merges; warns of lines
 /* ---- neighbours.c ---- */
 typedef void (*EachOpts)(void *arg, const char *text);
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg); /* legal ones, as text */
+
+/* ---- device_neighbours.c: the same for a device that runs many threads ---- */
+void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
 /* ---- sandbox.c ---- */
 typedef struct Child {
@@ -118,6 +125,8 @@ typedef struct Child {
 bool child_begin(Ctx *c, Child *k, const char *log);
 bool child_line(Child *k, double seconds, Sb *line, bool *ended); /* the next line, waiting so long at most */
 int child_end(Child *k);                             /* kills its whole group; the wait status */
+void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line to whoever started this process */
+const char *why_ended(Ctx *c, int status);           /* in words */
 void child_limits(int cpu_seconds, int64_t memory);  /* of the calling process; memory 0: as it is */
 void child_signals(void);                            /* a group's leader: when its parent dies, it takes the group with it */
 
@@ -157,11 +166,15 @@ typedef struct Lab {     /* what batches share */
   IR *ir;
   const Target *target;
   const Backend *backend;
+  const char *device;      /* of a backend with a driver: its number or a part of its name; NULL: the default */
+  bool keep_denormals;     /* of its kernels */
   const Backend *screen;   /* compiles in the process, for what backend has no time for; NULL: nothing does */
   const char *scratch;     /* a folder for their files */
   int jobs, keep;          /* processes at a time; candidates to compile of those the model has seen, a batch */
+  int keep_most;           /* of a device: keep follows from the time that is left and from what */
+  double candidate_seconds; /* a candidate of the last round took; 0: not known */
   double limit;            /* seconds a candidate may run at most */
-  double cc_limit;         /* seconds for the compiler and one file */
+  double cc_limit;         /* seconds for the compiler and one file, or for the driver and one program */
   double deadline;         /* of the search, by tune_clock */
   int (*interrupted)(void *arg); /* not 0: stop */
   void *interrupted_arg;

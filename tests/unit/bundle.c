@@ -73,7 +73,8 @@ static void rows_are_complete(void **state) {
     Ctx c;
     Place p;
     ctx_init(&c);
-    if ((*b)->device) assert_false(place_find(&c, *b, &p)); /* it has no schedules of this machine, and says so */
+    if ((*b)->device) assert_false(place_find(&c, *b, "no such device", &p)); /* it has no schedules of this machine, and says so */
+    assert_true((*b)->device || !(*b)->driver);
     ctx_free(&c);
     assert_true((*b)->is_c || (*b)->load || (*b)->device); /* the tuner makes code by one of the first two */
     assert_true(!(*b)->device == !(*b)->isa && !(*b)->device == !(*b)->handle && !(*b)->device == !(*b)->host_bytes);

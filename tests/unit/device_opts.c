@@ -5,6 +5,7 @@
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp_threads.h"
 #include "../../compiler/opt/opts.h"
+#include "../../compiler/tune/tune.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -426,6 +427,70 @@ static void heuristic_reads_facts(void **state) {
   }
 }
 
+/* ---- the tuner's ---- */
+typedef struct Around {
+  Ctx *c;
+  VEC(const char *) text;
+} Around;
+
+static void note(void *arg, const char *text) {
+  Around *a = arg;
+  VEC_PUSH(&a->text, arena_str(&a->c->model, text, strlen(text)));
+}
+
+/* Schedules that are one step away are legal, and others than those they come from; some of them run. */
+static void neighbours_are_legal(void **state) {
+  enum { PRODUCT = 2, SOME = 23 };
+  static const struct { int graph; const char *from, *wants[8]; } cases[] = {
+    { PRODUCT, "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) }",
+      { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) stage(r2,4) }", /* panels */
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,8) unroll(r1,2) }",             /* threads */
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,8) }",                          /* copies become threads */
+        "{ grid(r0) local(r0,8) grid(r1) local(r1,2) unroll(r1,2) }",             /* threads move */
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) split(r2,3) }",
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) group(r2,2) }",
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) partial(r2,3) }",
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) outer(r1) }" } },
+    { PRODUCT, "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) split(r2,3) }",
+      { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) split(r2,3) }", "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) }" } },
+    { 0, "{ grid(r0) local(r1,8) group(r2,8) group(r3,8) }", { "{ grid(r0) local(r1,8) group(r2,8) }" } },
+    { 0, "{ }", { "{ grid(r0) grid(r1) local(r1,16) }" } },
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Ctx c;
+    Plan *p = compiled(&c, graphs[cases[i].graph]);
+    const Ref nest = p->kernels.p[0].nests.p[0].nest;
+    Around a = { .c = &c };
+    Opts o;
+    void **want, **got;
+    const char *wrong = opts_parse(p->ir, nest, p->in->target, cases[i].from, strlen(cases[i].from), &o);
+    if (wrong) fail_msg("%s: %s", cases[i].from, wrong);
+    opts_neighbours(p->ir, nest, p->in->target, &o, note, &a);
+    for (int k = 0; k < 8 && cases[i].wants[k]; k++) {
+      bool found = false;
+      for (size_t j = 0; j < a.text.n; j++) found |= !strcmp(a.text.p[j], cases[i].wants[k]);
+      if (!found) fail_msg("%s is no neighbour of %s", cases[i].wants[k], cases[i].from);
+    }
+    current = "{ }";
+    Kernel x = lowered(p, 0, &want);
+    run(p, x.prog.p, x.prog.n, want, NULL);
+    for (size_t j = 0; j < a.text.n; j++) {
+      Sb said = { 0 };
+      assert_null(opts_parse(p->ir, nest, p->in->target, a.text.p[j], strlen(a.text.p[j]), &o));
+      if (j % SOME) continue;
+      current = a.text.p[j];
+      x = lowered(p, 0, &got);
+      if (run(p, x.prog.p, x.prog.n, got, &said)) fail_msg("%s: %s", current, said.p);
+      same(p->ir, &x, got, want, 2);
+      sb_free(&said);
+    }
+    VEC_FREE(&a.text);
+    ir_free(p->ir);
+    ctx_free(&c);
+  }
+}
+
 /* Each byte is asked for once, in whole segments, and no bank twice at a time. */
 static void warps_ask_for_neighbours(void **state) {
   static const struct { const char *graph; int64_t elems; } cases[] = { /* that are loaded and stored */
@@ -460,7 +525,7 @@ static void warps_ask_for_neighbours(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(warps_ask_for_neighbours),
+    cmocka_unit_test(neighbours_are_legal), cmocka_unit_test(warps_ask_for_neighbours),
     cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(sums_in_terms_of_sums, setup, teardown),
     cmocka_unit_test(groups_inside_of_groups),
