@@ -25,13 +25,14 @@ OPTION( 0,  "name",           "NAME",      TEXT,  name,           "c",     "pref
 OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "c",
        "the machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE behind "
        "(native-amx), or fat, all of x86-64 in one bundle (" DEFAULT_ISA ")")
-OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "rvibpt", "the machine to compile for, as compile takes it (native)")
+OPTION( 0,  "isa",            "ISA",       TEXT,  isa,            "rvikbpt", "the machine to compile for, as compile takes it (native)")
 OPTION( 0,  "target",         "TRIPLE",     TEXT,  target,         "crvib", "the system to compile for, in LLVM's notation (that of --isa)")
 OPTION( 0,  "cpu",            "NAME",       TEXT,  cpu,            "crvibt", "a CPU, by LLVM's name, whose timings LLVM schedules for")
-OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvibpt", "what writes the kernels: c, llvm, opencl, cuda or metal (c); profile: all but llvm")
+OPTION( 0,  "backend",        "NAME",       TEXT,  backend,        "crvikbpt", "what writes the kernels: c, llvm, opencl, cuda or metal (c); profile: all but llvm")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "RvBp",
        "the device that a bundle of --backend=opencl, cuda or metal runs on: its number, as tgc devices lists it, or a part of its name")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "t",     "the device to tune for: its number, as tgc devices lists it, or a part of its name")
+OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "k",     "the device that must have what the kernels need: its number or a part of its name")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "ci",    "the device whose schedules are taken from the tuner's store: its number or a part of its name")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",
        "the code of the bundle: c; by LLVM ir, asm, obj, lib, so; cl for OpenCL; metal; for CUDA cu, ptx, cubin, or fatbin, which is cubins where nvFatbin is missing (c; with --backend=llvm obj, with cuda fatbin); so needs a linker")

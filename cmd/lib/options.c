@@ -350,8 +350,8 @@ static int check_effect(const Options *o) {
     return wrong(o, "profile knows no times of kernels of the backend %s", b->name);
   if (o->verb == VERB_tune && b->device && !b->driver)
     return wrong(o, "tune cannot measure for the backend %s: its schedules are those of the model of cost", b->name);
-  if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect))
-    return wrong(o, "--device has no effect with the backend %s: the tuner has no schedules for it", b->name);
+  if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect || o->verb == VERB_check))
+    return wrong(o, "--device has no effect with the backend %s: tgc %s asks no driver for it", b->name, verb_name[o->verb]);
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device shares the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;

@@ -1,5 +1,5 @@
-/* check.c: tgc check: whether a model can be compiled, and if not why. Everything short of compiling:
- * the file, its operators, types and shapes. */
+/* check.c: tgc check: whether a model can be compiled, and if not why. Everything short of compiling: the file, its operators, types
+ * and shapes. With a backend or a machine its kernels are made, too, and a device that is named must have what they need. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,17 @@
 typedef struct Check {
   const Options *o;
   Graph *g;
+  Place place;             /* the device that it runs on */
 } Check;
 
 static void load(Ctx *c, void *arg) {
   Check *k = arg;
+  const char *why;
   k->g = load_graph(c, k->o, NULL);
+  if (!k->o->backend && !k->o->isa) return;
+  const Plan *p = plan_of(k->o, k->g, target_of(c, k->o, "native"), NULL);
+  const int code = k->o->device ? device_for_plan(c, p, k->o->device, &k->place, &why) : 0;
+  if (code) fail(c, code, "it cannot run on the device: %s", why);
 }
 
 /* With --json the messages are part of the report; they appear on standard error all the same. */
@@ -30,7 +36,7 @@ static json_t *messages(const char *text) {
 }
 
 int verb_check(Ctx *c, const Options *o) {
-  Check k = { o, NULL };
+  Check k = { .o = o };
   char *text = NULL;
   size_t n = 0;
   if (o->json) c->err = open_memstream(&text, &n);
@@ -45,9 +51,11 @@ int verb_check(Ctx *c, const Options *o) {
     json_object_set_new(j, "messages", messages(text));
     free(text);
     if (!code) json_object_update_new(j, graph_json(k.g));
+    if (!code && k.place.text) json_object_set_new(j, "runs_on", json_text(k.place.text));
     json_print(j);
   } else if (!code && !o->quiet) {
     printf("%s: can be compiled\n", o->model);
+    if (k.place.text) printf("%s: runs on %s\n", o->model, k.place.text);
     if (o->verbose) print_interface(c, k.g);
   }
   return code;

@@ -1,6 +1,6 @@
-/* device_driver.h: the driver of a device, as tgc itself asks it: functions of the runtime that bundles have (runtime_stub), which open the
- * driver's library where they are called. A driver may crash, and after a fork a child must not use what its parent has opened:
- * only child processes that start nothing else call these. */
+/* device_driver.h: the driver of a device, as tgc itself asks it. The functions are those of the runtime that bundles have
+ * (runtime_stub). They open the driver's library where they are called. A driver may crash, and it does not survive a fork. So only
+ * child processes that start no others call these functions. */
 #ifndef TGC_DEVICE_DRIVER_H
 #define TGC_DEVICE_DRIVER_H
 #include "../../runtime_stub/tgcrt_device.h"

@@ -1,6 +1,6 @@
-/* candidate_device.c: candidates for a device. Those of a batch are one program of the driver, and the launches of all of them are
- * one network in the runtime of bundles, with no inputs and no outputs: what candidates touch lies in its work memory and in its
- * weights. Each part of the work memory is a state, so that it can be read and written.
+/* candidate_device.c: candidates for a device. A batch is one program of the driver. Its launches are one network in the runtime of
+ * bundles, with no inputs and no outputs. The candidates' buffers lie in the network's work memory and in its weights. Each part of
+ * the work memory is a state, so that it can be read and written.
  *
  * Only children open a driver: it does not survive a fork, and what a candidate breaks ends with the child. Where another one goes
  * on, it gives the driver the same text, which most drivers keep what they made of.
@@ -22,7 +22,7 @@ static const double LONG_RUN = 0.01; /* seconds: one sample of it is enough */
 /* ---- memory: one part for buffers that are the same to whoever looks ---- */
 typedef struct Part {
   int buf;                 /* the first buffer that lies there */
-  int nth;                 /* of those of its type and size that a candidate has; -1: it is this buffer's alone */
+  int nth;                 /* number among a candidate's buffers of its type and size; -1: it is this buffer's alone */
   bool weight;
   size_t at, bytes;
 } Part;
@@ -35,12 +35,11 @@ typedef struct DeviceNet {
   void *host;              /* memory of the session */
   DeviceTables tables;
   VEC(Part) parts;
-  VEC(int) part_of;        /* of each place of a launch */
-  VEC(tgcrt_state) states; /* of parts that are no weights, in order */
+  VEC(tgcrt_state) states; /* one for each part that is no weight, in order */
   int *first, *launches;   /* by kernel of the batch; launches 0: it is not in the program */
   char *weights;
   uint64_t *took;          /* nanoseconds of each launch */
-  char why[REASON];        /* what the driver said first */
+  char why[REASON];        /* the driver's first words */
 } DeviceNet;
 
 static size_t buffer_bytes(const Buf *b) { return (size_t)(b->elems * dt_bytes(b->dt)); }
@@ -262,7 +261,7 @@ static void sift(Batch *b, const bool *wanted, const char *why) {
   else sift_halves(b, wanted, all);
 }
 
-/* Those of which nobody knows why the driver does not take them all, as it takes each half, are fewer from then on. */
+/* Where the driver takes each half and not the whole, nobody knows why: half of them are left out. */
 void device_refused(Batch *b, const char *why) {
   const int n = (int)b->plan.kernels.n;
   int before = 0, after = 0, last = 0;

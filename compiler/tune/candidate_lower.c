@@ -54,7 +54,7 @@ static double op_cost(const Target *t, const Node *x) {
 
 /* Threads of a device run beside each other: what one of them takes, or what all of them give the units to do. */
 static double elapsed(const Target *t, double own, double threads) {
-  enum { ISSUE_SHARE = 4 }; /* of the threads that fill a unit, so many times fewer go on in a cycle */
+  enum { ISSUE_SHARE = 4 }; /* so many times fewer threads go on in a cycle than fill a unit */
   const double beside = (double)t->dev->units * t->dev->unit_threads / ISSUE_SHARE;
   return own * fmax(1, threads / beside);
 }

@@ -53,7 +53,7 @@ static bool differs(const Buf *b, const void *want, const void *got, const char 
   return false;
 }
 
-/* What both kernels leave of the same numbers */
+/* The memory that both kernels leave, which begin with the same numbers */
 static void run_both(Batch *b, void *session, int seed, bool hard, void ***mem) {
   for (int i = 0; i < 2; i++) {
     mem[i] = session ? ARENA_NEW(&b->lab->ctx->model, void *, b->lab->ir->bufs.n) : whole_memory(b->lab, &b->plan, seed, hard);

@@ -1,6 +1,7 @@
-/* device_neighbours.c: the schedules one step away from a schedule for many threads: a range in other threads, other copies or over
- * blocks or not, a group of other size, panels of another depth or none, sums in other parts, another order of loops, and threads
- * that move from one range to another or become copies. Which of them are legal, opts_check says: it knows what the device has. */
+/* device_neighbours.c: the schedules one step away from a schedule for many threads. A step changes a range's threads or copies, or
+ * whether it is over blocks. Or it changes the size of a group, the depth of panels, the parts of sums, or the order of loops. Or
+ * it moves threads from one range to another, or makes copies of them. opts_check says which are legal: it knows what the device
+ * has. */
 #include "tune.h"
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct Walk {
   Ref nest;
   const Target *t;
   Refs ranges;
-  int own; /* of the ranges, the nest's */
+  int own; /* how many of the ranges are the nest's */
   EachOpts each;
   void *arg;
 } Walk;
@@ -66,7 +67,7 @@ static void try(const Walk *w, const Dense *d) {
   sb_free(&text);
 }
 
-/* What threads do not take of the nest's ranges is over blocks where any of it is. */
+/* Where a range has threads, all ranges of the nest are over blocks. */
 static void put_threads(const Walk *w, Dense *d, int at, int threads) {
   d->threads[at] = threads;
   for (int i = 0; i < w->own; i++) d->grid[i] = d->grid[i] || threads > 1;

@@ -1,6 +1,7 @@
 /* machine_key.c: where a measurement holds: the machine and the compiler, or the device and its driver. Rows of another place are
  * never used. */
 #include "tune.h"
+#include "../bundle/bundle.h"
 #include "../target/device_driver.h"
 #include "../support/leftover.h"
 #include <fcntl.h>
@@ -86,19 +87,18 @@ static void note_log(void *arg, const char *text) {
   if (!*line) snprintf(line, 300, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* What a driver says may hold anything. */
+/* A driver may say anything. */
 static void put_plain(Sb *s, const char *text) {
   for (; *text; text++) sb_printf(s, "%c", (unsigned char)*text < ' ' || *text == ';' || *text == 127 ? ' ' : *text);
 }
 
-/* In a process of its own: "place TEXT", or "none STATUS WHY" */
-static _Noreturn void tell_device(const Backend *b, const char *device) {
-  static const tgcrt_net nothing = { .variable = DEVICE_VARIABLE, .guard_at = (size_t)-1 };
+/* In a process of its own: "place TEXT", or "none STATUS WHY"; net: for which the device must have enough */
+static _Noreturn void tell_device(const Backend *b, const tgcrt_net *net, const char *device) {
   char log[300] = "";
   tgcrt_device open;
   tgcrt_device_facts f;
   Sb s = { 0 };
-  int status = b->driver->open(&nothing, &(tgcrt_device){ .name = device, .log = note_log, .log_arg = log }, &open);
+  int status = b->driver->open(net, &(tgcrt_device){ .name = device, .log = note_log, .log_arg = log }, &open);
   if (!status) status = b->driver->describe(&open, &f);
   if (status) {
     sb_printf(&s, "none %d ", status);
@@ -116,13 +116,13 @@ static _Noreturn void tell_device(const Backend *b, const char *device) {
 }
 
 /* A driver of a device may take its time to begin, and may crash. */
-static int find_device(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {
+static int find_device(Ctx *c, const Backend *b, const tgcrt_net *net, const char *device, Place *p, const char **why) {
   enum { SECONDS = 20 };
   Child child;
   Sb line = { 0 };
   bool ended = false;
   int status = 0, used = 0;
-  if (child_begin(c, &child, "/dev/null")) tell_device(b, device);
+  if (child_begin(c, &child, "/dev/null")) tell_device(b, net, device);
   const bool got = child_line(&child, SECONDS, &line, &ended);
   child_end(&child);
   *why = ended ? arena_printf(&c->model, "the driver of %s has crashed", b->name)
@@ -136,8 +136,37 @@ static int find_device(Ctx *c, const Backend *b, const char *device, Place *p, c
 
 static int find(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {
   *p = (Place){ 0 };
-  const int code = b->driver ? find_device(c, b, device, p, why) : find_machine(c, b, p, why);
+  const tgcrt_net nothing = { .variable = DEVICE_VARIABLE, .guard_at = (size_t)-1 };
+  const int code = b->driver ? find_device(c, b, &nothing, device, p, why) : find_machine(c, b, p, why);
   if (!code) sha256_hex(p->text, strlen(p->text), p->id);
+  return code;
+}
+
+static size_t *value_bytes(Ctx *c, const GIO *v, size_t n) {
+  size_t *bytes = ARENA_NEW(&c->model, size_t, n + 1);
+  for (size_t i = 0; i < n; i++) bytes[i] = (size_t)dims_elems(v[i].dims, v[i].rank) * (size_t)dt_bytes(v[i].dt);
+  return bytes;
+}
+
+int device_for_plan(Ctx *c, const Plan *plan, const char *device, Place *p, const char **why) {
+  const Graph *g = plan->g;
+  DeviceTables t = device_tables(plan);
+  const tgcrt_net net = { .variable = DEVICE_VARIABLE,
+                          .launches = t.launches.p,
+                          .nlaunches = t.launches.n,
+                          .work_bytes = (size_t)plan->memory.arena_bytes,
+                          .weight_bytes = (size_t)plan->weights.bytes,
+                          .input_bytes = value_bytes(c, g->inputs.p, graph_nin(g)),
+                          .output_bytes = value_bytes(c, g->outputs.p, graph_nout(g)),
+                          .ninputs = graph_nin(g),
+                          .noutputs = graph_nout(g),
+                          .guard_at = (size_t)-1,
+                          .needs = t.needs,
+                          .max_block = (uint32_t)t.block,
+                          .shared_bytes = (uint32_t)t.shared_bytes };
+  *p = (Place){ 0 };
+  const int code = find_device(c, plan->in->backend, &net, device, p, why);
+  device_tables_free(&t);
   return code;
 }
 

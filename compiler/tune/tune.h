@@ -46,6 +46,8 @@ void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
 /* device: its number or a part of its name; NULL: the default, as for CPUs. false: there is no compiler, or no such device */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
 Place place_here(Ctx *c, const Backend *b, const char *device); /* fails with EX_MISSING then */
+/* the place of a device that has what the model needs: 0, or an exit code and why there is none */
+int device_for_plan(Ctx *c, const Plan *plan, const char *device, Place *p, const char **why);
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
