@@ -1,4 +1,4 @@
-/* frontends.c: the list of front ends, and loading through it. */
+/* frontends.c: the list of front ends, and loading by one of them. */
 #include "frontends.h"
 #include <string.h>
 
@@ -17,8 +17,7 @@ static Graph *(*loader(const char *path))(Ctx *, const char *, const LoadOptions
   return onnx_load;
 }
 
-/* What is left of a loaded graph is numbered by structure alone, so that equal graphs compile to
- * equal bytes whatever they were loaded from. */
+/* The loaded graph is renumbered by structure alone. So equal graphs compile to equal bytes, whichever format they come from. */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o) {
   c->file = path;
   Graph *g = loader(path)(c, path, o), *compact = ir_compact(g);

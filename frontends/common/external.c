@@ -1,8 +1,7 @@
-/* external.c: weights in files beside the model. The model names the file, and models are hostile:
- * only regular files strictly beneath the model's directory are opened, by a path without "..",
- * symbolic links or anything that another system reads as a separator. openat2 does all of it in the
- * kernel (no check that a rename could outrun). Each file is opened once, and what was checked is
- * what is read. Large files are mapped, and tensors point into the mapping. */
+/* external.c: weights in files beside the model. Models may be hostile, and they name these files. So only regular files
+ * strictly beneath the model's directory are opened. The path may not contain "..", symbolic links or anything that another
+ * system takes for a separator. openat2 checks all this in the kernel, so no rename can slip in between. Each file is opened
+ * once, and the opened file is the one that was checked. Large files are mapped, and tensors point into the mapping. */
 #include "external.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAP_FROM = 1 << 20 }; /* smaller files are copied: cheaper than a mapping, and they cannot change */
+enum { MAP_FROM = 1 << 20 }; /* bytes; smaller files are copied: that is cheaper than a mapping, and the copy cannot change */
 
-/* Why a location is not a relative path that stays beneath its directory on any system; NULL: it is. */
+/* Why a location may leave its directory on some system; NULL: it is a relative path that stays beneath it. */
 static const char *location_fault(const char *s) {
   size_t n = strlen(s);
   if (!n) return "is empty";
@@ -30,7 +29,7 @@ static const char *location_fault(const char *s) {
   return NULL;
 }
 
-/* The directory of the model, opened; -1 with errno. */
+/* Opens the model's directory; -1 with errno. */
 static int open_directory(const char *model) {
   const char *slash = strrchr(model, '/');
   char dir[4097];
@@ -52,7 +51,7 @@ static int open_beneath(const char *model, const char *location) {
   return fd;
 }
 
-/* Reads or maps an opened file; *code and the text returned say what is wrong. */
+/* Reads or maps an opened file. Returns NULL, or what is wrong, with an exit code in *code. */
 static const char *load(Ctx *c, const External *x, int fd, Bytes *all, int *code) {
   struct stat st;
   *code = EX_NOINPUT_;
@@ -85,7 +84,7 @@ ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, c
   const char *why = location_fault(location);
   if (why) fail_at(c, EX_BADMODEL, at, "%s: external data location '%.200s' %s", subject, location, why);
   int fd = open_beneath(x->model, location);
-  if (fd < 0) { /* ELOOP, EXDEV: the kernel refused a link, or a way out */
+  if (fd < 0) { /* ELOOP, EXDEV: the kernel refused a link or a way out of the directory */
     bool refused = errno == ELOOP || errno == EXDEV;
     why = errno == ELOOP ? "it is a symbolic link, or lies behind one" : strerror(errno);
     fail_at(c, refused ? EX_BADMODEL : EX_NOINPUT_, at, "%s: cannot open external data '%.200s': %s", subject, location, why);
@@ -106,9 +105,9 @@ Bytes external_range(Ctx *c, External *x, const char *location, uint64_t offset,
   if (offset > f->all.n || need > f->all.n - offset)
     fail_at(c, EX_BADMODEL, at, "%s: external data at offset %llu, length %zu is beyond the end of '%.200s' (%zu bytes)", subject,
             (unsigned long long)offset, need, location, f->all.n);
-  /* a tensor may be shared, but a small model must not multiply one file without end */
+  /* tensors may share bytes, but a small model must not blow up by using one file many times */
   x->used += need;
   if (x->used / 4 > x->file_bytes + (16u << 20))
-    fail_at(c, EX_BADMODEL, at, "%s: the tensors take more than 4 times the bytes of the external data files", subject);
+    fail_at(c, EX_BADMODEL, at, "%s: the tensors refer to more than 4 times the bytes of the external data files", subject);
   return (Bytes){ f->all.p + offset, need };
 }

@@ -1,4 +1,4 @@
-/* external.h: weights in files beside the model, for every front end. */
+/* external.h: weights in files beside the model, shared by all front ends. */
 #ifndef TGC_EXTERNAL_H
 #define TGC_EXTERNAL_H
 #include "../../compiler/support/support.h"
@@ -12,16 +12,16 @@ typedef struct ExternalFile {
 typedef struct External {
   const char *model;            /* path of the model, whose directory holds the files; NULL: refuse external data */
   bool allow_hardlinks;
-  Bytes self;                   /* the model's own bytes, as long as the compilation */
-  bool warned;                  /* about unknown keys */
+  Bytes self;                   /* bytes of the model file; they live as long as the compilation */
+  bool warned;                  /* a warning about unknown keys was printed */
   VEC(ExternalFile) files;      /* heap; freed by the owner with VEC_FREE */
-  size_t file_bytes, used;      /* sums over the files, and over the tensors that lie in them */
+  size_t file_bytes, used;      /* total bytes of the opened files, and of the tensors that lie in them */
 } External;
 
-/* The file at location, a relative path strictly beneath the model's directory; opened once. Failures
- * go through fail_at; subject names in messages what the file is for. */
+/* The file at location, a relative path strictly beneath the model's directory. It is opened once. Failures go through fail_at.
+ * subject: purpose of the file, for messages. */
 ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, const char *subject);
 
-/* need bytes of it from offset on, within the file and within the budget of the model */
+/* The bytes [offset, offset + need) of the file. Fails if they exceed the file or the model's budget. */
 Bytes external_range(Ctx *c, External *x, const char *location, uint64_t offset, size_t need, Pos at, const char *subject);
 #endif

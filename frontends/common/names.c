@@ -1,4 +1,4 @@
-/* names.c: lists of names for messages, short ones. */
+/* names.c: short lists of names for messages. */
 #include "names.h"
 #include <string.h>
 

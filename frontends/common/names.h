@@ -1,4 +1,4 @@
-/* names.h: what there is, for messages: " 'a', 'b' and 3 more", or " none", each once. */
+/* names.h: collects names for messages: " 'a', 'b' and 3 more", or " none"; each name appears once. */
 #ifndef TGC_NAMES_H
 #define TGC_NAMES_H
 #include "../../compiler/support/support.h"

@@ -1,4 +1,5 @@
-/* onnx.c: the front end as a whole: its operators, and a file read, cut to what is asked for, and built with them. */
+/* onnx.c: the front end as a whole: its table of operators, and loading: reads a file, cuts it to the wanted outputs, builds
+ * the graph. */
 #include "core/build.h"
 
 static const OpRow rows[] = {
@@ -17,7 +18,7 @@ static const OpForm refused[] = {
 enum { REFUSALS = sizeof refused / sizeof *refused };
 
 /* ---- the list of operators ---- */
-/* The forms of one operator follow one another, from the oldest to the newest: the row behind those of row k */
+/* The row behind the last form of row k's operator. Forms of one operator are adjacent, from the oldest to the newest. */
 static int next_operator(int k) {
   const OpRow *first = &rows[k];
   while (k < ROWS && !strcmp(rows[k].name, first->name) && !strcmp(rows[k].domain, first->domain)) k++;

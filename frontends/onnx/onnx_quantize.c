@@ -1,35 +1,35 @@
-/* onnx_quantize.c: a float model with QuantizeLinear and DequantizeLinear around its products: post-training
- * static quantisation to 8 bits, after the ranges of its values were observed.
+/* onnx_quantize.c: post-training static quantisation to 8 bits. Inserts QuantizeLinear and DequantizeLinear around the products
+ * of a float model, by the ranges that calibration observed.
  *
- * Quantised are: what convolutions and products of matrices with constant weights read, what they make
- * (after the activation, normalisation and constants that follow them alone), and sums of such values. All
- * readers of a value read its quantised form. Values are unsigned with one scale and zero point, so that 0
- * is exact; weights are signed and symmetric, with a scale for each output channel, which opset 13 brought.
- * Biases become 32-bit integers on the scale of the products. */
+ * Quantised values are the inputs of convolutions and matrix products with constant weights, and the results of these. A result
+ * is quantised behind the activation, normalisation and constants that alone follow it. Sums of such values are quantised, too.
+ * All readers of a value read its quantised form.
+ * Values are unsigned with one scale and zero point, so that 0 is exact. Weights are signed and symmetric, with a scale for
+ * each output channel (opset 13). Biases become 32-bit integers on the scale of the products. */
 #include "../../compiler/ir/refmap.h"
 #include "wire/pb.h"
 #include <math.h>
 #include <string.h>
 
-/* the first from which most models mean the same in the second; that of scales by channel */
+/* OPSET: the first with scales by channel. OPSET_RAISED: the first whose models mostly keep their meaning in OPSET. */
 enum { OPSET_RAISED = 11, OPSET = 13 };
 
 typedef struct Observed {
   const char *name;
-  int like;                    /* the observed value whose elements it only moves; -1: it has a range of its own */
-  const char *quantised;       /* what its readers read instead */
+  int like;                    /* index of the observed value whose elements this one only moves; -1: it has a range of its own */
+  const char *quantised;       /* name that its readers use instead */
 } Observed;
 
 struct OnnxQuant {
   Ctx *c;
   External external;
   Onnx__ModelProto *m;
-  RefMap init, maker, user;    /* interned name to its initializer, to the node that makes it, and to a node that reads it, + 1 */
-  RefMap users;                /* how many nodes read it; outputs of the graph count */
-  RefMap observed;             /* to its place in values + 1 */
+  RefMap init, maker, user;    /* interned name to 1 + its initializer, 1 + the node that makes it, 1 + a node that reads it */
+  RefMap users;                /* number of nodes that read it, plus 1 for an output of the graph */
+  RefMap observed;             /* interned name to its index in values + 1 */
   VEC(Observed) values;
-  VEC(const char *) names;     /* of values */
-  VEC(Onnx__NodeProto *) nodes;/* of the new graph */
+  VEC(const char *) names;     /* names of the values */
+  VEC(Onnx__NodeProto *) nodes;/* nodes of the new graph */
   VEC(Onnx__TensorProto *) tensors;
 };
 
@@ -54,12 +54,12 @@ static int64_t attr_of(const Onnx__NodeProto *n, const char *name, int64_t other
   return otherwise;
 }
 
-/* ---- what is quantised ---- */
+/* ---- selection of the values to quantise ---- */
 static const char *const moves[] = { "MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", NULL };
 static const char *const follow[] = { "BatchNormalization", "Relu",        "Clip",    "LeakyRelu", "PRelu",
                                       "HardSwish",          "HardSigmoid", "Sigmoid", NULL };
 
-/* A product of floats with constant weights that it alone reads as a matrix of filters */
+/* A product of floats with constant weights, a matrix of filters that nothing else reads */
 static bool is_product(const OnnxQuant *q, const Onnx__NodeProto *n) {
   if (!is_op(n, "Conv") && !is_op(n, "Gemm") && !is_op(n, "MatMul")) return false;
   const Onnx__TensorProto *w = n->n_input > 1 ? initializer(q, n->input[1]) : NULL;
@@ -86,7 +86,7 @@ static bool constant_operand(const OnnxQuant *q, const Onnx__NodeProto *n) {
   return n->n_input == 2 && (initializer(q, n->input[0]) || initializer(q, n->input[1]));
 }
 
-/* What a value is once that which follows it alone has been done */
+/* The last value of the chain of activations and constants that alone follow a value */
 static const char *final_value(const OnnxQuant *q, const char *name) {
   for (;;) {
     uint32_t id = id_of(q, name), user = refmap_get(&q->user, id);
@@ -129,12 +129,12 @@ static void note_names(OnnxQuant *q) {
   }
 }
 
-/* Constant nodes of tensors become initializers. */
+/* Turns Constant nodes of tensors into initializers. */
 static void take_constants(OnnxQuant *q) {
   Onnx__GraphProto *g = q->m->graph;
   Onnx__TensorProto **tensors = ARENA_NEW(&q->c->model, Onnx__TensorProto *, g->n_initializer + g->n_node + 1);
   size_t left = 0;
-  if (g->n_initializer) memcpy(tensors, g->initializer, g->n_initializer * sizeof *tensors); /* else it is NULL */
+  if (g->n_initializer) memcpy(tensors, g->initializer, g->n_initializer * sizeof *tensors); /* NULL otherwise */
   g->initializer = tensors;
   for (size_t i = 0; i < g->n_node; i++) {
     Onnx__NodeProto *n = g->node[i];
@@ -148,7 +148,7 @@ static void take_constants(OnnxQuant *q) {
   g->n_node = left;
 }
 
-/* tensors in files of their own come into the model */
+/* Moves a tensor from its own file into the model. */
 static void take_in(OnnxQuant *q, Onnx__TensorProto *t) {
   if (t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return;
   Tensor v = pb_tensor(q->c, &q->external, t, (Pos){ 0 });
@@ -159,7 +159,7 @@ static void take_in(OnnxQuant *q, Onnx__TensorProto *t) {
   t->raw_data = (ProtobufCBinaryData){ (size_t)v.elems * (size_t)dt_bytes(v.dt), (uint8_t *)(uintptr_t)v.data };
 }
 
-/* Brings the model to opset 13 where no node changes its meaning on the way. */
+/* Raises the model to opset 13, if no node changes its meaning thereby. */
 static void raise_opset(OnnxQuant *q) {
   static const char *const changed[] = { "Squeeze", "Unsqueeze", "ReduceSum", "Softmax", "LogSoftmax",
                                          "Hardmax", "Split",     "Dropout",   NULL };
@@ -169,13 +169,13 @@ static void raise_opset(OnnxQuant *q) {
   if (!set) fail(q->c, EX_BADMODEL, "the model imports no opset of ai.onnx");
   if (set->version >= OPSET) return;
   if (set->version < OPSET_RAISED)
-    fail(q->c, EX_BADMODEL, "opset %lld has no scales by channel: convert the model to opset %d first", (long long)set->version,
-         OPSET);
+    fail(q->c, EX_BADMODEL, "opset %lld has no quantisation by channel; convert the model to opset %d first",
+         (long long)set->version, OPSET);
   for (size_t i = 0; i < q->m->graph->n_node; i++) {
     const Onnx__NodeProto *n = q->m->graph->node[i];
     if (is_any(n, changed))
       fail(q->c, EX_BADMODEL,
-           "node %zu '%.100s' (%s) means another thing in opset %d, which scales by channel need: convert the model from opset "
+           "node %zu '%.100s' (%s) has another meaning in opset %d, which quantisation by channel needs; convert the model from opset "
            "%lld first",
            i, pb_text(n->name), n->op_type, OPSET, (long long)set->version);
   }
@@ -236,14 +236,14 @@ static const char *put_tensor(OnnxQuant *q, const char *name, int type, int64_t 
   t->name = (char *)(uintptr_t)name;
   t->has_data_type = t->has_raw_data = 1;
   t->data_type = type;
-  t->n_dims = n > 0; /* -1: a scalar */
+  t->n_dims = n > 0; /* n -1: a scalar */
   t->dims = arena_dup(&q->c->model, &n, sizeof n);
   t->raw_data = (ProtobufCBinaryData){ bytes, arena_dup(&q->c->model, data, bytes) };
   VEC_PUSH(&q->tensors, t);
   return name;
 }
 
-/* axis < 0: none */
+/* axis < 0: no attribute */
 static void put_node(OnnxQuant *q, const char *op, const char *x, const char *scale, const char *zero, const char *y,
                      int64_t axis) {
   Arena *a = &q->c->model;
@@ -290,10 +290,10 @@ static void quantise_value(OnnxQuant *q, int at, const float (*range)[2]) {
   put_node(q, "DequantizeLinear", u, s, z, v->quantised, -1);
 }
 
-/* element [o][channel][i] */
+/* element [o][channel][i]; scale: by channel */
 typedef struct Filters { int64_t n, inner, outer; int axis; const float *data; float *scale; } Filters;
 
-/* Signed bytes for the weights of n; NULL: they stay floats */
+/* Quantises the weights of n to signed bytes. NULL: they stay floats */
 static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filters *f) {
   const Onnx__TensorProto *t = initializer(q, n->input[1]);
   Tensor w = pb_tensor(q->c, &q->external, t, (Pos){ 0 });
@@ -329,7 +329,7 @@ static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filt
   return y;
 }
 
-/* The bias on the scale of the products; NULL: it stays a float */
+/* The bias as integers on the scale of the products. NULL: it stays a float */
 static const char *quantise_bias(OnnxQuant *q, const Onnx__NodeProto *n, const Filters *f, float x_scale) {
   const Onnx__TensorProto *t = n->n_input > 2 ? initializer(q, n->input[2]) : NULL;
   if (!t || t->n_dims != 1 || t->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || f->axis < 0 || t->dims[0] != f->n)
@@ -374,7 +374,7 @@ static void quantise_node(OnnxQuant *q, Onnx__NodeProto *n, const float (*range)
   }
 }
 
-/* initializers that something of the new graph, or a graph inside of it, still reads */
+/* Keeps the initializers that the new graph, or a graph inside of it, still reads. */
 static void keep_initializers(OnnxQuant *q, Onnx__GraphProto *g) {
   RefMap read = { 0 };
   bool inside = false;
@@ -407,7 +407,7 @@ void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out) {
   g.n_initializer = q->tensors.n;
   g.initializer = q->tensors.p;
   m.graph = &g;
-  if (m.ir_version < 7) m.ir_version = 7; /* that of opset 13 */
+  if (m.ir_version < 7) m.ir_version = 7; /* opset 13 came with IR version 7 */
   put_model(&m, out);
 }
 

@@ -1,18 +1,18 @@
-/* text.c: the front end of .tg files. The grammar is the IR's own (compiler/ir/parse.c); what a file
- * adds is a directory, where weights may lie, and values for named dimensions. */
+/* text.c: the front end of .tg files. The grammar is that of the IR (compiler/ir/parse.c). A file adds a directory for weights
+ * and values for named dimensions. */
 #include "../common/external.h"
 #include "../frontends.h"
 #include <string.h>
 #include <strings.h>
 
-enum { TEXT_MAX = 64 << 20 }; /* long weights belong into a file of their own */
+enum { TEXT_MAX = 64 << 20 }; /* bytes; longer weights belong into a file of their own */
 
 typedef struct Load {
   const char *path;
   const LoadOptions *options;
-  Names dims; /* that have no value of their own */
+  Names dims; /* names of dimensions that have no value */
   External external;
-  VEC(const char *) warned; /* named dimensions without a value */
+  VEC(const char *) warned; /* dimensions already warned about */
   Graph *graph;
 } Load;
 
@@ -22,7 +22,7 @@ static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t o
   Bytes b = external_range(c, &l->external, file, (uint64_t)offset, (size_t)bytes, at, "the weight");
   if (sha256) sha256_hex(b.p, b.n, digest);
   if (sha256 && strcasecmp(digest, sha256))
-    fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest, sha256);
+    fail_at(c, EX_BADMODEL, at, "these bytes of '%.200s' have SHA-256 %s, but the line says %s", file, digest, sha256);
   return b;
 }
 
@@ -33,7 +33,7 @@ static int64_t dim_value(Ctx *c, void *arg, Pos at, const char *name) {
     if (!strcmp(l->options->dims[i].name, name)) return l->options->dims[i].value;
   for (size_t i = 0; i < l->warned.n; i++)
     if (!strcmp(l->warned.p[i], name)) return 1;
-  warn_at(c, at, "dimension '%s' has no value and becomes 1; give one with --dim %s=N", name, name);
+  warn_at(c, at, "dimension '%s' is not fixed; assuming 1; set it with --dim %s=N", name, name);
   VEC_PUSH(&l->warned, name);
   return 1;
 }
@@ -54,7 +54,7 @@ static void load(Ctx *c, void *arg) {
 
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
   Load l = { .path = path, .options = o, .external = { .model = path, .allow_hardlinks = o && o->allow_hardlinks } };
-  if (o && o->nresults) fail(c, EX_USAGE_, "--result names values of ONNX models; in the text form, change the outputs");
+  if (o && o->nresults) fail(c, EX_USAGE_, "--result is for ONNX models; in a .tg file, change the outputs");
   int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);
   VEC_FREE(&l.warned);

@@ -1,6 +1,6 @@
-/* adapt.c: old forms of operators brought into the newest form, once, before they are built: what was
- * an attribute becomes a constant input, what had other defaults gets them spelled out. Builders
- * therefore know one form. Each adapter ends in build_newest (or builds what it became). */
+/* adapt.c: adapters, which rewrite a node of an old form into the newest form before it is built. Attributes become constant
+ * inputs, and old defaults are spelled out. So builders only know one form. Each adapter ends in build_newest, or builds the
+ * operator that the node became. */
 #include "build.h"
 #include <string.h>
 #include <strings.h>
@@ -17,7 +17,7 @@ static bool ints_to_input(Build *b, const char *name, int k) {
   return v;
 }
 
-void adapt_plain(Build *b) { build_newest(b); } /* only attributes differ */
+void adapt_plain(Build *b) { build_newest(b); } /* only the attributes differ */
 
 void adapt_axes(Build *b) {
   ints_to_input(b, "axes", 1);
@@ -31,7 +31,7 @@ void adapt_reshape(Build *b) {
 
 void adapt_split(Build *b) {
   ints_to_input(b, "split", 1);
-  if (b->nin == 1) { /* equal parts only; the newest form lets the last one be smaller */
+  if (b->nin == 1) { /* equal parts only; the newest form allows a smaller last part */
     const Node *x = in_node(b, 0);
     int64_t extent = x->dims[axis_of(b, attr_int(b, "axis"), x->rank)];
     if (extent % b->nout) bad(b, "%lld elements do not split into %d equal parts", (long long)extent, b->nout);
@@ -39,7 +39,7 @@ void adapt_split(Build *b) {
   build_newest(b);
 }
 
-/* Types were named by words. */
+/* The attribute `to` is the name of a type. */
 void adapt_cast(Build *b) {
   AttrVal *to = attr_find(b, "to");
   int onnx = 1;
@@ -50,7 +50,7 @@ void adapt_cast(Build *b) {
   build_newest(b);
 }
 
-/* One axis, so many times */
+/* Inputs: a number of tiles, and one axis */
 void adapt_tile(Build *b) {
   int n, m, rank = in_node(b, 0)->rank;
   const double *tiles = const_floats(b, 1, "tiles", &n), *axis = const_floats(b, 2, "axis", &m);
@@ -83,7 +83,7 @@ void adapt_clip(Build *b) {
   build_newest(b);
 }
 
-/* Before opset 13 all axes from the given one on are one: a matrix is normalised by rows. */
+/* Before opset 13, softmax runs over all axes from the given one on, as if they were one. */
 void adapt_softmax(Build *b) {
   const Node *x = in_node(b, 0);
   int axis = axis_of(b, attr_int(b, "axis"), x->rank);
@@ -95,7 +95,7 @@ void adapt_softmax(Build *b) {
   if (!last) b->out[0] = g_reshape(b->ir, b->out[0], x->rank, x->dims);
 }
 
-/* Before opset 7 the second input lies at an axis of the first. */
+/* Before opset 7, the axes of the second input start at an axis of the first. */
 void adapt_broadcast(Build *b) {
   const Node *x = in_node(b, 0), *y = in_node(b, 1);
   if (attr_set(b, "axis") && y->rank <= x->rank) {
@@ -108,7 +108,7 @@ void adapt_broadcast(Build *b) {
   build_newest(b);
 }
 
-/* One slope per channel lay along axis 1. */
+/* The slope has one entry per channel, for axis 1. */
 void adapt_prelu(Build *b) {
   const Node *x = in_node(b, 0), *slope = in_node(b, 1);
   if (slope->rank == 1 && slope->dims[0] != 1 && x->rank > 2) {
@@ -124,7 +124,7 @@ void adapt_batch_norm(Build *b) {
   build_newest(b);
 }
 
-/* One scale and bias per group, not per channel */
+/* Scale and bias have one entry per group, not per channel. */
 void adapt_group_norm(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t groups = attr_int(b, "num_groups");
@@ -154,8 +154,7 @@ void adapt_scatter(Build *b) {
   b->row->build(b);
 }
 
-/* Upsample, and Resize as it was in opset 10: positions are index / scale, rounded down, or up by
- * whoever made things smaller. */
+/* Upsample, and Resize in opset 10: the position is index / scale, rounded down; exporters that shrink round up. */
 void adapt_upsample(Build *b) {
   int n;
   Ref scales = b->nin > 1 ? b->in[1] : 0;

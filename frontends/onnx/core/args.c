@@ -1,5 +1,4 @@
-/* args.c: what a builder asks of its node: attributes, which the driver has read by the row's words, and inputs that must be
- * known now. */
+/* args.c: access to a node's attributes, which the driver has read, and to inputs that must be constant. */
 #include "build.h"
 #include "../../../compiler/interp/interp.h"
 
@@ -69,8 +68,8 @@ const char *input_behind(const Build *b, Ref r) {
 static Tensor need_const(Build *b, int k, const char *name) {
   Tensor t;
   if (!const_tensor(b, b->in[k], &t))
-    bad(b, "input '%s' must be known when compiling, but it depends on input '%s' of the graph; a constant in its place can be "
-        "compiled, or --result NAME with a value before this node", name, input_behind(b, b->in[k]));
+    bad(b, "input '%s' must be constant, but it depends on input '%s' of the graph; replace it by a constant, "
+        "or end the model before this node with --result NAME", name, input_behind(b, b->in[k]));
   return t;
 }
 

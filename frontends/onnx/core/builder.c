@@ -1,11 +1,10 @@
-/* builder.c: the records of a model to a Graph. One walk over the nodes in order: find the row of
- * optable.h, check the node against it, call the row's builder. Everything the table cannot build is
- * reported before anything is built, so that a user sees the whole list.
+/* builder.c: builds a Graph from the records of a model. It walks over the nodes in order: it finds the row of optable.h,
+ * checks the node against it, and calls the row's builder. Before building, it reports everything that the table cannot build,
+ * so that the user sees the whole list.
  *
- * Shapes are static, so sub-graphs that compute shapes are constants: Shape gives a constant, and
- * small integer results that depend on no input of the graph are evaluated at once (const_tensor
- * does the rest when a builder asks). What operators there are comes from above (onnx.c), because builders
- * come back here for bodies and for what other operators make. */
+ * Shapes are static, so sub-graphs that compute shapes are constant. Shape gives a constant. Small integer results that depend
+ * on no input of the graph are evaluated at once; const_tensor evaluates others when a builder asks. The table of operators is
+ * passed in by onnx.c, since builders call back into this file for bodies and for other operators. */
 #include "build.h"
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static bool name_known(const OpTable *t, const char *domain, const char *op) {
   return false;
 }
 
-/* ---- what the table cannot do, all of it at once ---- */
+/* ---- nodes that the table cannot build: all are reported at once ---- */
 static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
   if (!id) {
     sb_puts(s, "none");
@@ -75,7 +74,7 @@ static void report_unsupported(Ctx *c, const OpTable *t, const OnnxModel *m, con
   sb_free(&in);
 }
 
-/* In bodies too, but for those of If: a branch may be one that is never taken */
+/* Bodies are checked too, except those of If, which may hold a branch that never runs. */
 static void report_graph(Ctx *c, const OpTable *t, const OnnxModel *m, const OnnxGraph *g) {
   for (uint32_t i = 0; i < g->nnodes; i++) {
     const OnnxNode *n = &g->nodes[i];
@@ -120,8 +119,8 @@ static void range_check(Build *b, const AttrVal *v, int64_t least) {
       bad(b, "attribute '%.*s' is %lld, expected at least %lld", (int)v->len, v->name, (long long)p[i], (long long)least);
 }
 
-/* Reads the node's attributes by the row's words, and checks each against its word. Values that an
- * older form left in b->attr are taken over where the name and the kind are the same. */
+/* Reads the node's attributes and checks each against its word in the row. An adapter may have left values in b->attr: they are
+ * kept where name and kind are equal. */
 static void read_attrs(Build *b) {
   AttrVal old[MAX_ATTRS];
   int nold = b->nattr;
@@ -204,16 +203,17 @@ static bool type_fits(char letter, DType d) {
 
 static const char *input_name(const Build *b, int k) { return b->m->values.p[b->n->in[k]].name; }
 
-/* Types of the inputs against the row's letters. Returns the type to round results to when the inputs
- * are widened for the builder (letter w), else DT_NONE. */
+/* Checks the types of the inputs against the row's letters. Where letter w widens inputs, returns the type to which results are
+ * rounded; else DT_NONE. */
 static DType check_types(Build *b) {
   static const char *const words[] = {
     ['b'] = "bool", ['u'] = "u8", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
   };
   const char *letter = b->row->types;
-  DType first = b->nin && b->in[0] && !is_list(b->in[0]) ? in_dt(b, 0) : DT_NONE, type = DT_NONE; /* type: of the last input */
+  /* type: type of the previous input */
+  DType first = b->nin && b->in[0] && !is_list(b->in[0]) ? in_dt(b, 0) : DT_NONE, type = DT_NONE;
   for (int k = 0; k < b->nin; k++) {
-    if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is left out, but required", k);
+    if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is required, but omitted", k);
     const bool sequence = is_list(b->in[k]);
     if (sequence ? *letter != 's' && *letter != 'q' : *letter == 's' && b->in[k])
       bad(b, "input %d, '%s', is %s", k, input_name(b, k),
@@ -242,13 +242,13 @@ static void check_count(Build *b, const char *what, int64_t n, int least, int mo
         n < least ? least : most);
 }
 
-/* Shapes and the like: later users then read a table instead of evaluating the sub-graph again. */
+/* Evaluates shapes and the like at once, so that later users read a table instead of evaluating the sub-graph again. */
 static Ref fold_small(Build *b, Ref r) {
   const Node *x = node(b->ir, r);
   Tensor t;
   if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL))
     return r;
-  if (has_ragged(b, r)) return r; /* a table would not say which entries are there */
+  if (has_ragged(b, r)) return r; /* a constant would not tell which entries are valid */
   return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
 }
 
@@ -263,7 +263,7 @@ void build_newest(Build *b) {
   b->row->build(b);
 }
 
-/* Nodes since the current node of the main graph; tables count as the nodes that would take their memory. */
+/* Nodes made for the current node of the main graph. Tables count as nodes of the same memory. */
 static int64_t made(const Build *b) {
   enum { BYTES_A_NODE = 256 };
   int64_t nodes = (int64_t)(b->ir->n - b->made_from), bytes = (int64_t)((b->c->model.total - b->bytes_from) / BYTES_A_NODE);
@@ -302,11 +302,12 @@ static bool among(const BuildFn *fs, BuildFn f) {
   return *fs != NULL;
 }
 
-/* What a builder makes on the way to its results may be larger than they are, but its bytes must be a number. */
+/* Intermediate values of a builder may be larger than its results, but their size in bytes must not overflow. */
 static void check_made(Build *b, Ref from) {
   for (Ref r = from; r < b->ir->n; r++) {
     const Node *x = node(b->ir, r);
-    if (dims_elems(x->dims, x->rank) > INT64_MAX / 16) bad(b, "takes a value of the shape %s", dims_text(b, x->dims, x->rank));
+    if (dims_elems(x->dims, x->rank) > INT64_MAX / 16)
+      bad(b, "needs a temporary value of shape %s, which is too large", dims_text(b, x->dims, x->rank));
   }
 }
 
@@ -324,7 +325,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->nout = (int)n->nout;
   check_count(b, "inputs", n->nin, b->row->in_min, b->row->in_max);
   check_count(b, "outputs", n->nout, b->row->out_min, b->row->out_max);
-  b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* adapters add a few */
+  b->in = ARENA_NEW(&b->c->model, Ref, n->nin + 8); /* 8: adapters append at most this many inputs */
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
@@ -333,7 +334,7 @@ static void build_node(Build *b, const OnnxNode *n) {
           onnx_type_name(in_narrow(b, k)));
   }
   DType narrow = check_types(b);
-  b->nattr = -1; /* nothing to take over */
+  b->nattr = -1; /* there are no attributes to keep */
   read_attrs(b);
   check_attr_names(b);
   b->result_narrow = among(b->ops->moves, b->row->build) ? in_narrow(b, 0) : 0;
@@ -369,12 +370,12 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
 }
 
 /* ---- inputs ---- */
-/* Looks a dimension up in the options; used[] remembers which of them named one. */
+/* Looks up a dimension in the options. used[] marks the options that named a dimension. */
 typedef struct DimLookup {
   const LoadOptions *o;
   bool *used;
-  const char *missing; /* flags for those without a value */
-  Names names;         /* of those that a value may be given for */
+  const char *missing; /* --dim options to suggest for dimensions without a value */
+  Names names;         /* names that --dim may set */
 } DimLookup;
 
 static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
@@ -396,14 +397,14 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   if (dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
   if (dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
   if (d->negative)
-    fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if any extent is meant, choose one with --dim %s=N", input,
+    fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if that means a dynamic dimension, set it with --dim %s=N", input,
          (long long)d->negative, name);
   char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
   if (!strstr(l->missing, flag) && strlen(l->missing) < 500) l->missing = arena_printf(&c->model, "%s%s", l->missing, flag);
   return 1;
 }
 
-/* A named dimension has one extent, whichever inputs have it. */
+/* A named dimension must have the same extent in all inputs. */
 typedef struct NamedDim { const char *name, *input; int64_t value; } NamedDim;
 
 static int by_name(const void *x, const void *y) {
@@ -416,11 +417,11 @@ static void check_named(Ctx *c, NamedDim *dims, size_t n) {
   if (n) qsort(dims, n, sizeof *dims, by_name);
   for (size_t i = 1; i < n; i++)
     if (!strcmp(dims[i - 1].name, dims[i].name) && dims[i - 1].value != dims[i].value)
-      fail(c, EX_BADMODEL, "dimension '%s' is %lld of input '%s', but %lld of input '%s'", dims[i].name,
+      fail(c, EX_BADMODEL, "dimension '%s' is %lld in input '%s', but %lld in input '%s'", dims[i].name,
            (long long)dims[i - 1].value, dims[i - 1].input, (long long)dims[i].value, dims[i].input);
 }
 
-/* -> whether the model itself says all extents of its inputs */
+/* Returns whether the model itself gives all extents of its inputs. */
 static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1), .missing = "" };
   const OnnxGraph *og = &b->m->graph;
@@ -450,16 +451,16 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   }
   for (int i = 0; o && i < o->ndims; i++)
     if (!l.used[i] && *o->dims[i].name != '#')
-      fail(b->c, EX_USAGE_, "--dim %s: no input has a dimension of that name without a value of its own; there are%s",
+      fail(b->c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s",
            o->dims[i].name, names_text(b->c, &l.names));
   VEC_FREE(&l.names.p);
   check_named(b->c, named, nnamed);
-  if (*l.missing) warn_at(b->c, (Pos){ 0 }, "symbolic dimensions without a value are 1; give others with%s", l.missing);
+  if (*l.missing) warn_at(b->c, (Pos){ 0 }, "dynamic dimensions without a size are assumed to be 1; set them with%s", l.missing);
   return fixed;
 }
 
-/* What the model declares of a value must be what its nodes give. Shapes are compared where nobody chose an extent: with
- * chosen ones, what an exporter noted for its own is out of date and harmless. */
+/* Compares what the model declares of a value with what its nodes give. Shapes are compared only if the model gives all extents
+ * of its inputs. With other extents the exporter's shapes are out of date, and harmless. */
 static void check_declared(Build *b, OnnxId id, bool shapes) {
   const OnnxValue *v = &b->m->values.p[id];
   const OnnxType *t = &v->type;
@@ -483,8 +484,9 @@ static void build_outputs(Build *b, Graph *g) {
   for (uint32_t i = 0; i < og->nout; i++) {
     GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
     if (b->narrow[og->out[i]])
-      fail(b->c, EX_BADMODEL, "output '%s' is %s, which has no type in C", io.name, onnx_type_name(b->narrow[og->out[i]]));
-    if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence, tgc gives tensors", io.name);
+      fail(b->c, EX_BADMODEL, "output '%s' is %s, for which there is no C type; add a Cast to another type", io.name,
+           onnx_type_name(b->narrow[og->out[i]]));
+    if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence; tgc supports tensors only", io.name);
     io.ref = checked_ragged(b, io.ref);
     const Node *x = node(b->ir, io.ref);
     io.dt = (DType)x->dt;
@@ -494,7 +496,7 @@ static void build_outputs(Build *b, Graph *g) {
   }
 }
 
-/* How many rows count, where --capacity fixed the most */
+/* For each result of --capacity, an output with its number of valid rows */
 static void build_counts(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++) {
     const Count *k = &b->ragged->counts[i];
@@ -502,7 +504,7 @@ static void build_counts(Build *b, Graph *g) {
   }
 }
 
-/* One bool more, for the status of a run: some index was out of range */
+/* A further output, a bool for the status of a run: some index was out of range */
 static void build_guard(Build *b, Graph *g) {
   Ref any = 0;
   for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];

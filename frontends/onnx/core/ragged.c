@@ -1,16 +1,18 @@
-/* ragged.c: axes of which only the first entries count, as many as a run finds: results of operators whose size depends on
- * data, as long as --capacity says (capacity_ops.c). Nothing may look at the rest: each entry of what is computed along such an
- * axis must come from the same entry of what it is computed from. Then the rest of a result is rest too, and whoever reads it
- * is told how many entries count. An axis of extent 1 is not told from others that a reshape adds or drops, and sums over it are
- * left out. So the graph has at least two entries, and outputs are cut. */
+/* ragged.c: axes with more entries than are valid. Results whose size depends on data have as many entries as --capacity says
+ * (capacity_ops.c); a run finds how many of the first entries are valid. Nothing may mix invalid entries into valid ones. So
+ * entry i of a result along such an axis must depend on entry i of its operands only. Then the result has the same valid
+ * entries, and its reader gets their number.
+ *
+ * An axis of extent 1 cannot be told from axes that a reshape adds or drops, and sums over it are dropped. So inside the graph
+ * such axes have at least two entries, and outputs are cut. */
 #include "build.h"
 #include <string.h>
 
-enum { NONE, FIRST_AXIS, MIXED = 255 }; /* axis a: FIRST_AXIS + a; MIXED: what counts went together with what does not */
+enum { NONE, FIRST_AXIS, MIXED = 255 }; /* FIRST_AXIS + a: axis a. MIXED: valid and invalid entries were mixed */
 
 static bool whole(const Node *from, const Node *to, int a, int b) { return b < to->rank && from->dims[a] == to->dims[b]; }
 
-/* The axis of the reshaped x that has as many elements before it as axis a, and as many itself */
+/* Axis a behind a reshape: the axis of x with as many elements before it and the same extent */
 static int reshaped(const Node *from, const Node *x, int a) {
   int64_t before = dims_elems(from->dims, a), at = 1;
   for (int i = 0; i < x->rank; at *= x->dims[i++])
@@ -18,7 +20,7 @@ static int reshaped(const Node *from, const Node *x, int a) {
   return MIXED;
 }
 
-/* Where axis a of source number k is in x */
+/* Axis of x that axis a of source k becomes */
 static int carried(const Node *from, const Node *x, int k, int a) {
   switch ((Op)x->op) {
   case OP_RESHAPE: return reshaped(from, x, a);
@@ -31,7 +33,7 @@ static int carried(const Node *from, const Node *x, int k, int a) {
   case OP_CAT: return a != cat_axis(x) ? FIRST_AXIS + a : MIXED;
   case OP_GATHER: return k || a != gather_axis(x) ? FIRST_AXIS + a : MIXED;
   case OP_EXPAND: case OP_PAD: case OP_REDUCE: return whole(from, x, a, a) ? FIRST_AXIS + a : MIXED;
-  default: /* of fewer axes: broadcast from the last one on */
+  default: /* fewer axes: broadcast, aligned at the last axis */
     return op_info[x->op].level == L_EXPR && whole(from, x, a, a + x->rank - from->rank) ? FIRST_AXIS + a + x->rank - from->rank
                                                                                          : MIXED;
   }
@@ -47,7 +49,7 @@ static int combined(const IR *ir, const uint8_t *axis, const Node *x) {
   return r;
 }
 
-/* One byte for each node; sources stand before what reads them. */
+/* The state of each node, one byte; sources come before their readers. */
 static const uint8_t *ragged(Build *b) {
   Ragged *g = b->ragged;
   if (b->ir->n > g->room) {
@@ -72,10 +74,10 @@ void check_counts(Build *b, Ref r, int64_t from, int64_t to) {
   if (!b->ragged->n || is_list(r)) return;
   int a = ragged(b)[r];
   if (a == MIXED || (a >= FIRST_AXIS + from && a < FIRST_AXIS + to))
-    bad(b, "an extent that depends on the data is asked for; beside the results of --capacity their counts are outputs");
+    bad(b, "needs an extent that depends on the data; use the count that --capacity adds as an output");
 }
 
-/* The first node that mixed what r is made of */
+/* The first node below r that mixed valid and invalid entries */
 static Ref first_mixed(const IR *ir, const uint8_t *axis, Ref r) {
   for (;;) {
     const Node *x = node(ir, r);
@@ -92,15 +94,15 @@ Ref checked_ragged(Build *b, Ref r) {
   if (axis[r] == NONE || (axis[r] != MIXED && b->ragged->wanted == b->ragged->most)) return r;
   if (axis[r] != MIXED) return shrink_axis(b->ir, r, axis[r] - FIRST_AXIS, 0, 1, b->ragged->wanted);
   fail_at(b->c, EX_BADMODEL, ir_pos(b->ir, first_mixed(b->ir, axis, r)),
-          "rows that --capacity added go into results of others; --result NAME can end the model at a value before it");
+          "rows that --capacity added would change other results; end the model at an earlier value with --result NAME");
 }
 
 void add_count(Build *b, Ref there, Ref count) {
   Ragged *g = b->ragged;
   const char *name = b->m->values.p[b->n->out[0]].name;
   for (size_t i = 0; i < g->n; i++)
-    if (!strcmp(g->counts[i].name, name)) bad(b, "a result of --capacity in a body that runs more than once");
+    if (!strcmp(g->counts[i].name, name)) bad(b, "a result of --capacity cannot be in a body that runs more than once");
   g->counts = grown(b, g->counts, g->n, sizeof *g->counts);
   g->counts[g->n++] = (Count){ name, there, count };
-  if (g->known > there) g->known = there; /* it was there before */
+  if (g->known > there) g->known = there; /* an older node got a count */
 }

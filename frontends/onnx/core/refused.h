@@ -1,13 +1,13 @@
-/* Operators of the standard that the table does not have, and why: a row each, domain, name, reason. Those of later
- * standards, and of other makers, are refused without one. */
-#define STRINGS "there are no strings"
+/* Operators of the standard that optable.h lacks, with the reason: domain, name, reason. Operators of later standards and of
+ * other domains are refused without a reason. */
+#define STRINGS "tgc has no strings"
 #define DATA_SIZE "the size of its result depends on the data"
-#define RANDOM "each run would give other numbers"
-#define TRAINING "models are not trained"
-#define GENERATION "it is a whole loop of generation; the decoder in its body can be compiled"
-#define ONE_MACHINE "its weights are packed for one machine; ONNX Runtime saves without that at ORT_ENABLE_EXTENDED"
+#define RANDOM "its results are random"
+#define TRAINING "tgc does not train models"
+#define GENERATION "it is a generation loop; compile the decoder in its body by itself"
+#define ONE_MACHINE "its weights are packed for one machine; save the model with ORT_ENABLE_EXTENDED"
 REFUSED("", "Bernoulli",            RANDOM)
-REFUSED("", "ImageDecoder",         "it reads picture files")
+REFUSED("", "ImageDecoder",         "it decodes image files")
 REFUSED("", "Multinomial",          RANDOM)
 REFUSED("", "RandomNormal",         RANDOM)
 REFUSED("", "RandomNormalLike",     RANDOM)
@@ -17,16 +17,16 @@ REFUSED("", "RegexFullMatch",       STRINGS)
 REFUSED("", "StringConcat",         STRINGS)
 REFUSED("", "StringNormalizer",     STRINGS)
 REFUSED("", "StringSplit",          STRINGS)
-REFUSED("ai.onnx.ml", "CastMap",        "there are no maps")
+REFUSED("ai.onnx.ml", "CastMap",        "tgc has no maps")
 REFUSED("ai.onnx.ml", "CategoryMapper", STRINGS)
-REFUSED("ai.onnx.ml", "DictVectorizer", "there are no maps")
+REFUSED("ai.onnx.ml", "DictVectorizer", "tgc has no maps")
 REFUSED("ai.onnx.preview.training", "Adagrad",  TRAINING)
 REFUSED("ai.onnx.preview.training", "Adam",     TRAINING)
 REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)
 REFUSED("ai.onnx.preview.training", "Momentum", TRAINING)
 REFUSED("com.microsoft", "BeamSearch",        GENERATION)
 REFUSED("com.microsoft", "GreedySearch",      GENERATION)
-REFUSED("com.microsoft", "NhwcConv",          "its weights are in one of two orders, and it does not say which")
+REFUSED("com.microsoft", "NhwcConv",          "the order of its weights is ambiguous")
 REFUSED("com.microsoft", "Sampling",          GENERATION)
 REFUSED("com.microsoft", "Tokenizer",         STRINGS)
 REFUSED("com.microsoft", "Unique",            DATA_SIZE)

@@ -1,4 +1,4 @@
-/* results.c: what builders make their results of: shapes that are checked, constants, views and casts that many of them need. */
+/* results.c: pieces of results that many builders need: checked shapes, constants, views and casts. */
 #include "build.h"
 #include <math.h>
 
@@ -42,7 +42,7 @@ Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims) {
 }
 
 void check_broadcast(Build *b, int n, const Ref *xs) {
-  int64_t dims[USER_RANK]; /* from the last axis backwards */
+  int64_t dims[USER_RANK]; /* built from the last axis backwards */
   int rank = 0;
   for (int k = 0; k < n; k++) {
     const Node *x = node(b->ir, xs[k]);
@@ -71,7 +71,7 @@ Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v
   int64_t n = dims_elems(dims, rank);
   char *data = ARENA_NEW(&b->c->model, char, n *dt_bytes(d));
   for (int64_t i = 0; i < n; i++) {
-    int64_t bits = double_to_bits(d, v[i]); /* little-endian host, as the file */
+    int64_t bits = double_to_bits(d, v[i]); /* the host is little-endian, as the file is */
     memcpy(data + i * dt_bytes(d), &bits, (size_t)dt_bytes(d));
   }
   return tensor_ref(b, d, rank, dims, data);
@@ -101,8 +101,8 @@ Ref clamp_index(Build *b, Ref r, int64_t extent) {
   return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
 }
 
-/* A float has as many steps between two powers of two as its mantissa says: x is rounded to a multiple of the step where it
- * lies, which its exponent is a mask away from. What is too large is the greatest, or no number, or infinite. */
+/* Rounds x to a multiple of the step at x. Between two powers of two a float has as many steps as its mantissa says; a mask
+ * isolates x's power of two. Values too large become the greatest value, NaN or infinity. */
 static Ref narrow_float(Build *b, const Narrow *t, Ref x, bool saturate) {
   IR *ir = b->ir;
   x = g_cast(ir, x, DT_F32);
@@ -115,7 +115,7 @@ static Ref narrow_float(Build *b, const Narrow *t, Ref x, bool saturate) {
   Ref over = g_binary(ir, OP_OR, g_binary(ir, OP_CMPLT, top, g_unary(ir, OP_ABS, y)),
                       g_binary(ir, OP_CMPEQ, size, num(b, x, INFINITY)));
   if (!saturate) y = g_where(ir, over, t->special == NARROW_INF ? mul(b, x, num(b, x, INFINITY)) : num(b, x, NAN), y);
-  if (t->special == NARROW_UNSIGNED) y = plus(b, y, 0); /* there is no -0 */
+  if (t->special == NARROW_UNSIGNED) y = plus(b, y, 0); /* the type has no -0 */
   return g_cast(ir, y, t->kept);
 }
 
@@ -128,7 +128,7 @@ Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate) {
   if (dt_float(t->kept)) return narrow_float(b, t, x, saturate || t->special == NARROW_NONE);
   if (dt_float((DType)node(ir, x)->dt))
     return g_cast(ir, narrow_range(b, t, g_unary(ir, OP_TRUNC, g_cast(ir, x, DT_F32))), t->kept);
-  x = g_binary(ir, OP_AND, g_cast(ir, x, DT_I32), c_int(ir, DT_I32, (1 << t->bits) - 1)); /* the low bits count */
+  x = g_binary(ir, OP_AND, g_cast(ir, x, DT_I32), c_int(ir, DT_I32, (1 << t->bits) - 1)); /* only the low bits matter */
   Ref sign = c_int(ir, DT_I32, t->kept == DT_I8 ? 1 << (t->bits - 1) : 0);
   return g_cast(ir, g_binary(ir, OP_SUB, g_binary(ir, OP_XOR, x, sign), sign), t->kept);
 }

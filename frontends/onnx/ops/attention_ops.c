@@ -1,11 +1,10 @@
-/* attention_ops.c: attention, as ONNX has it and in the forms that optimisers leave in models (com.microsoft), and rotary
- * embeddings. All of it is two products and a softmax:
+/* attention_ops.c: attention, in ONNX's form and in those of com.microsoft, and rotary embeddings. All forms are two products
+ * and a softmax:
  *
  *   softmax(cap(q k' * scale) + bias + (-inf where a key is not allowed)) v
  *
- * with queries [B, H, S, d], keys [B, G, T, d] and values [B, G, T, dv]; H is a multiple of G, and the queries
- * that share a head of keys are rows of the same product. A query that no key is allowed for gives 0. Sums are
- * taken in f32. */
+ * Queries are [B, H, S, d], keys [B, G, T, d], values [B, G, T, dv]. H is a multiple of G; queries that share a head of keys
+ * are rows of one product. A query without any allowed key gives 0. Sums are accumulated in f32. */
 #include "../../../compiler/interp/interp.h"
 #include "../core/build.h"
 #include <float.h>
@@ -14,13 +13,13 @@
 
 typedef struct Attend {
   Ref q, k, v;
-  Ref allowed;          /* bool that broadcasts to [B, H, S, T]; 0: every key */
-  Ref bias;             /* the same of floats; 0: none */
-  Ref sink;             /* floats that broadcast to [1, H, 1, 1]: a score more, of a key without a value; 0: none */
+  Ref allowed;          /* bool, broadcasts to [B, H, S, T]; 0: every key is allowed */
+  Ref bias;             /* floats that broadcast to [B, H, S, T]; 0: none */
+  Ref sink;             /* floats that broadcast to [1, H, 1, 1]: the score of a further key without a value; 0: none */
   double scale;         /* 0: 1 / sqrt(d) */
   double cap;           /* above 0: scores become cap * tanh(score / cap) */
-  bool never_empty;     /* each query is known to have a key, or shares the worst of them */
-  Ref scores[4];        /* results: plain, capped, with bias, after the softmax */
+  bool never_empty;     /* masked scores are -FLT_MAX, not -inf: a query without an allowed key attends to all alike */
+  Ref scores[4];        /* results: scores, after the cap, after the bias, after the softmax */
   Ref y;                /* [B, H, S, dv] */
 } Attend;
 
@@ -28,8 +27,8 @@ static Ref not_above(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLE, 
 static Ref swap_last(Build *b, Ref x) { return g_permute(b->ir, x, (int64_t[]){ 0, 1, 3, 2 }); }
 static const int64_t *dims_of(Build *b, Ref x) { return node(b->ir, x)->dims; }
 
-/* Rows of exponentials over their sum and that of a sink, where there is one. A row of -inf gives zeros: its maximum is
- * taken as finite, and the sum of any other row is at least 1. */
+/* Exponentials of each row over their sum, to which a sink adds. A row of -inf gives zeros: its maximum is made finite, and its
+ * sum is raised to 1. The sum of any other row is at least 1. */
 static Ref weights_of(Build *b, Ref x, Ref sink, bool may_be_empty) {
   IR *ir = b->ir;
   if (sink) {
@@ -53,7 +52,7 @@ static void check_fits(Build *b, Ref x, const int64_t *dims, const char *what) {
         (long long)dims[2], (long long)dims[3]);
 }
 
-/* What is added to the scores: the bias, and -inf where a key is not allowed; 0: nothing */
+/* The term added to the scores: the bias, and -inf where a key is not allowed; 0: none */
 static Ref mask_of(Build *b, const Attend *a, Ref like) {
   Ref bias = a->bias ? g_cast(b->ir, a->bias, (DType)node(b->ir, like)->dt) : 0;
   if (!a->allowed || a->never_empty) return bias;
@@ -61,7 +60,7 @@ static Ref mask_of(Build *b, const Attend *a, Ref like) {
   return bias ? add(b, bias, far) : far;
 }
 
-/* Zeros in rows that no key is allowed for, whatever their scores are. mask: -inf there */
+/* Sets rows without any allowed key to zero, whatever their scores are. mask: -inf in such rows */
 static Ref without_empty_rows(Build *b, Ref x, Ref mask) {
   enum { SMALL = 1 << 20 };
   const Node *n = node(b->ir, mask);
@@ -92,7 +91,7 @@ static void attend(Build *b, Attend *a) {
   if (a->bias) check_fits(b, a->bias, shape, "bias");
   if (a->allowed) check_fits(b, a->allowed, shape, "mask");
   const Ref mask = mask_of(b, a, x);
-  if (mask) x = add(b, x, mask); /* not a selection: a NaN stays, and inf becomes one, as the standard has it */
+  if (mask) x = add(b, x, mask); /* an addition, no selection: a NaN stays, and inf becomes NaN, as the standard defines */
   if (a->allowed && a->never_empty) x = g_where(ir, a->allowed, x, num(b, x, -FLT_MAX));
   a->scores[2] = x = g_expand(ir, x, 4, shape);
   x = weights_of(b, x, a->sink, mask && !a->never_empty);
@@ -103,7 +102,7 @@ static void attend(Build *b, Attend *a) {
   a->y = g_cast(ir, g_reshape(ir, y, 4, (int64_t[]){ q[0], q[1], q[2], v[3] }), d);
 }
 
-/* [B, S, heads * d] as [B, heads, S, d] */
+/* Reshapes [B, S, heads * d] to [B, heads, S, d] */
 static Ref split_heads(Build *b, Ref x, int64_t heads, const char *name) {
   const Node *n = node(b->ir, x);
   if (n->rank != 3) bad(b, "input '%s' has rank %d, expected 3", name, n->rank);
@@ -118,7 +117,7 @@ static Ref join_heads(Build *b, Ref x) {
   return g_reshape(b->ir, g_permute(b->ir, x, (int64_t[]){ 0, 2, 1, 3 }), 3, dims);
 }
 
-/* past and x one after the other along the sequence */
+/* Concatenates past and x along the sequence */
 static Ref append(Build *b, Ref past, Ref x) {
   const Node *p = node(b->ir, past), *n = node(b->ir, x);
   bool fits = p->rank == 4 && p->dt == n->dt;
@@ -132,18 +131,18 @@ static Ref need_rank(Build *b, int k, const char *name, int rank) {
   return b->in[k];
 }
 
-/* ---- which keys a query may see ---- */
+/* ---- keys that a query may attend to ---- */
 static Ref key_places(Build *b, int64_t total) { return iota_axis(b->ir, DT_I64, total, 3, 4); }
 
-/* Places of the queries among the keys; before: how many keys came before the first one, a number or one per batch */
+/* Positions of the queries among the keys. before: number of keys before the first query, a scalar or one per batch */
 static Ref query_places(Build *b, int64_t length, Ref before) { return add(b, iota_axis(b->ir, DT_I64, length, 2, 4), before); }
 
-/* A vector of the batch as [B, 1, 1, 1] */
+/* Reshapes a vector over the batch to [B, 1, 1, 1] */
 static Ref per_batch(Build *b, Ref x, int64_t batch) {
   return g_reshape(b->ir, g_cast(b->ir, x, DT_I64), 4, (int64_t[]){ batch, 1, 1, 1 });
 }
 
-/* Keys from `left` before to `right` after the query; -1: without end */
+/* True for keys from `left` before to `right` after the query; -1: no limit */
 static Ref within(Build *b, Ref query, Ref key, int64_t left, int64_t right) {
   Ref r = 0;
   if (left >= 0) r = not_above(b, g_binary(b->ir, OP_SUB, query, integer(b, left)), key);
@@ -154,7 +153,7 @@ static Ref within(Build *b, Ref query, Ref key, int64_t left, int64_t right) {
 /* ---- Attention of ONNX ---- */
 enum { Q, K, V, MASK, PAST_K, PAST_V, LENGTHS };
 
-/* A mask may end before the keys do: those are not allowed. */
+/* A mask may be shorter than the keys; the keys behind its end are not allowed. */
 static Ref longer_mask(Build *b, Ref mask, int64_t total) {
   const Node *n = node(b->ir, mask);
   int64_t more = n->rank ? total - n->dims[n->rank - 1] : 0;
@@ -215,8 +214,8 @@ void op_attention(Build *b) {
   for (int k = 0; k < b->nout; k++) b->out[k] = out[k];
 }
 
-/* ---- rotary embeddings: pairs of elements turned by an angle that grows with the place ---- */
-/* x: [B, H, S, d], of which the first `width` columns are turned; cos, sin: [B or 1, 1, S, width / 2] */
+/* ---- rotary embeddings: rotate pairs of elements by an angle proportional to the position ---- */
+/* Rotates the first `width` columns of x [B, H, S, d]; cos, sin: [B or 1, 1, S, width / 2] */
 static Ref rotate(Build *b, Ref x, Ref cos, Ref sin, int64_t width, bool interleaved) {
   IR *ir = b->ir;
   const int64_t *n = dims_of(b, x);
@@ -232,7 +231,8 @@ static Ref rotate(Build *b, Ref x, Ref cos, Ref sin, int64_t width, bool interle
   return width == n[3] ? y : g_cat(ir, 2, (Ref[]){ y, shrink_axis(ir, x, 3, width, 1, n[3] - width) }, 3);
 }
 
-/* Rows of a table [places, half] at the places i64[B, S] (0: the table has a row for each), as [.., 1, S, half] */
+/* Rows of a table [positions, half] at the positions i64[B, S], as [.., 1, S, half]. places 0: the table has a row for each
+ * position */
 static Ref table_rows(Build *b, Ref table, Ref places, int64_t half, const char *name) {
   IR *ir = b->ir;
   const Node *t = node(ir, table);
@@ -247,7 +247,7 @@ static Ref table_rows(Build *b, Ref table, Ref places, int64_t half, const char 
 static Ref rotary(Build *b, Ref x, Ref cos, Ref sin, Ref places, int64_t width, bool interleaved) {
   DType d = (DType)node(b->ir, x)->dt;
   if (width < 2 || width % 2 || width > dims_of(b, x)[3])
-    bad(b, "%lld of %lld columns cannot be turned in pairs", (long long)width, (long long)dims_of(b, x)[3]);
+    bad(b, "%lld of %lld columns cannot be rotated in pairs", (long long)width, (long long)dims_of(b, x)[3]);
   Ref c = table_rows(b, cos, places, width / 2, "cos_cache"), s = table_rows(b, sin, places, width / 2, "sin_cache");
   const int64_t *n = dims_of(b, c), *xd = dims_of(b, x);
   if ((n[0] != 1 && n[0] != xd[0]) || n[2] != xd[2])
@@ -255,7 +255,7 @@ static Ref rotary(Build *b, Ref x, Ref cos, Ref sin, Ref places, int64_t width, 
   return g_cast(b->ir, rotate(b, widen(b, x), c, s, width, interleaved), d);
 }
 
-/* inputs: x, then the tables and the places, in the order of the row's domain (argument 1: com.microsoft) */
+/* Inputs: x, then tables and positions in the order of the domain. The row's argument: 1 for com.microsoft */
 void op_rotary_embedding(Build *b) {
   bool ms = b->row->arg == 1, flat = in_node(b, 0)->rank == 3;
   int cos = ms ? 2 : 1, at = ms ? 1 : 3;
@@ -268,7 +268,7 @@ void op_rotary_embedding(Build *b) {
   if (flat) x = split_heads(b, x, heads, "input");
   else need_rank(b, 0, "input", 4);
   int64_t batch = dims_of(b, x)[0], length = dims_of(b, x)[2];
-  /* of the first column */
+  /* one number: the position of the first column */
   if (places && ms && node(b->ir, places)->rank <= 1 && dims_elems(dims_of(b, places), node(b->ir, places)->rank) == 1)
     places = add(b, g_reshape(b->ir, g_cast(b->ir, places, DT_I64), 2, (int64_t[]){ 1, 1 }),
                  iota_axis(b->ir, DT_I64, length, 1, 2));
@@ -280,8 +280,8 @@ void op_rotary_embedding(Build *b) {
 }
 
 /* ---- com.microsoft: Attention, MultiHeadAttention ---- */
-/* Keys that are not padding, from a mask of the batch: lengths [B], lengths and beginnings [2 B], or 0 where a key is
- * padding, [B, T] or [B, S, T] */
+/* True for keys that are not padding, from a mask in one of these forms: lengths [B]; lengths and starts [2 B]; 0 for padding,
+ * [B, T] or [B, S, T]. */
 static Ref not_padding(Build *b, int k, int64_t batch, int64_t length, int64_t total) {
   IR *ir = b->ir;
   const Node *m = in_node(b, k);
@@ -299,8 +299,8 @@ static Ref not_padding(Build *b, int k, int64_t batch, int64_t length, int64_t t
   return g_binary(ir, OP_CMPNE, g_reshape(ir, mask, 4, dims), integer(b, 0));
 }
 
-/* What both have: padding (input k), which adds a large number and so is the same as nothing to a query that has
- * nothing else; causality; a bias (input `bias`) */
+/* Parts of both operators: padding (input k), causality, a bias (input `bias`). Padding adds a large number, so a query with
+ * only padding attends as if there were none. */
 static void attend_masked(Build *b, Attend *a, int k, int bias, int64_t past) {
   IR *ir = b->ir;
   int64_t batch = dims_of(b, a->q)[0], length = dims_of(b, a->q)[2], total = dims_of(b, a->k)[2];
@@ -320,8 +320,8 @@ static void attend_masked(Build *b, Attend *a, int k, int bias, int64_t past) {
   attend(b, a);
 }
 
-/* x: [B, S, ..] with queries, keys and values side by side, size[] columns of each; inputs: the mask, the past [2, B, H, P, d]
- * and a bias of the scores (-1: the operator has none) */
+/* x: [B, S, ..] with queries, keys and values side by side, size[] columns of each. Inputs: mask, past [2, B, H, P, d], and
+ * bias of the scores (-1: the operator has none) */
 static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int past, int bias) {
   IR *ir = b->ir;
   Ref part[3];
@@ -342,12 +342,12 @@ static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int
   b->out[0] = join_heads(b, a.y);
   if (b->nout > 1) {
     const int64_t *k = dims_of(b, a.k), dims[5] = { 1, k[0], k[1], k[2], k[3] };
-    if (dims_of(b, a.v)[3] != k[3]) bad(b, "keys and values of different widths have no common present");
+    if (dims_of(b, a.v)[3] != k[3]) bad(b, "keys and values of different widths cannot share the output 'present'");
     b->out[1] = g_cat(ir, 2, (Ref[]){ g_reshape(ir, a.k, 5, dims), g_reshape(ir, a.v, 5, dims) }, 0);
   }
 }
 
-/* Columns of queries, keys and values among `all` */
+/* Splits `all` columns into those of queries, keys and values */
 static void projected_sizes(Build *b, int64_t all, const int64_t *given, int n, int64_t *size) {
   int64_t sum = 0;
   for (int i = 0; i < 3; i++) sum += size[i] = !given ? all / 3 : n == 3 ? clamp(given[i], 0, all) : 0;
@@ -370,7 +370,7 @@ void op_ms_attention(Build *b) {
   attend_projected(b, g_cast(ir, x, in_dt(b, 0)), size, 3, 4, 5);
 }
 
-/* The same of quantised inputs and weights: their scales are inputs 3 and 4, their zero points 6 and 7 */
+/* The same for quantised inputs and weights: scales are inputs 3 and 4, zero points 6 and 7 */
 void op_ms_quantized_attention(Build *b) {
   int64_t size[3];
   need_rank(b, 0, "input", 3);
@@ -380,7 +380,7 @@ void op_ms_quantized_attention(Build *b) {
   attend_projected(b, x, size, 5, 8, -1);
 }
 
-/* Input k as [B, H, S, d]: [B, S, hidden] with its part of the bias, or of that shape already */
+/* Input k as [B, H, S, d]. It is [B, S, hidden], to which its part of the bias is added, or already has that shape */
 static Ref heads_of(Build *b, int k, int64_t from, int bias, const char *name) {
   const Node *x = in_node(b, k);
   if (x->rank == 4) return b->in[k];
@@ -393,7 +393,7 @@ static Ref heads_of(Build *b, int k, int64_t from, int bias, const char *name) {
   return split_heads(b, r, attr_int(b, "num_heads"), name);
 }
 
-/* One of n tensors packed at axis 3 of input k: [B, S, H, n, d] to [B, H, S, d] */
+/* One of n tensors that are packed at axis 3 of input k: [B, S, H, n, d] to [B, H, S, d] */
 static Ref packed(Build *b, int k, int64_t i, int64_t n) {
   const Node *x = in_node(b, k);
   if (x->rank != 5 || x->dims[3] != n) bad(b, "input %d is not %lld tensors packed at axis 3", k, (long long)n);
@@ -431,11 +431,11 @@ void op_ms_multi_head_attention(Build *b) {
   for (int k = 0; k < b->nout && k < 3; k++) b->out[k] = out[k];
 }
 
-/* ---- com.microsoft: GroupQueryAttention. The past lies in a buffer that may be longer than what it holds; how much
- * that is stands in seqlens_k, and the new keys are written behind it. ---- */
+/* ---- com.microsoft: GroupQueryAttention. The buffer of the past may be longer than its contents; seqlens_k gives the length.
+ * New keys are written behind the contents. ---- */
 enum { SEQLENS = 5, TOTAL, COS, SIN, PLACES, SCORE_BIAS, SINK, GQA_MORE };
 
-/* A buffer of `extent` places: before[b] rows of the past, the new rows, zeros */
+/* A buffer of `extent` positions: before[b] rows of the past, then the new rows, then zeros */
 static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
   IR *ir = b->ir;
   const int64_t *n = dims_of(b, x);
@@ -464,7 +464,7 @@ void op_ms_group_query_attention(Build *b) {
   for (int k = GQA_MORE; k < b->nin; k++)
     if (has_in(b, k)) bad(b, "input %d, of scales or norms, is not supported", k);
   if (attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))
-    bad(b, "attributes 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, 'causal' not be 0");
+    bad(b, "attributes 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, and 'causal' must not be 0");
   if (in_node(b, SEQLENS)->rank > 2 || dims_elems(in_node(b, SEQLENS)->dims, in_node(b, SEQLENS)->rank) != batch)
     bad(b, "input 'seqlens_k' has not one entry for each of %lld sequences", (long long)batch);
   if (total < length || extent > MAX_ELEMS)
@@ -486,7 +486,7 @@ void op_ms_group_query_attention(Build *b) {
     if (new[0] != batch || !new[2])
       bad(b, "%lld keys or values for %lld of %lld sequences", (long long)new[2], (long long)new[0], (long long)batch);
   }
-  bool first = total == length; /* a prompt: nothing is held yet, and padding is behind it */
+  bool first = total == length; /* a prompt: there is no past yet, and padding follows it */
   Ref lengths = per_batch(b, b->in[SEQLENS], batch), before = first ? integer(b, 0) : add(b, lengths, integer(b, 1 - length));
   if (attr_int(b, "do_rotary")) {
     if (!has_in(b, COS) || !has_in(b, SIN)) bad(b, "there is no 'cos_cache' or 'sin_cache'");
@@ -517,7 +517,7 @@ void op_ms_group_query_attention(Build *b) {
   for (int k = 0; k < b->nout && k < 3; k++) b->out[k] = out[k];
 }
 
-/* ---- FlexAttention: what the model makes of scores, and of weights, is a body ---- */
+/* ---- FlexAttention: bodies in the model modify scores and weights ---- */
 static Ref modified(Build *b, const char *name, Ref x) {
   const AttrVal *a = attr_find(b, name);
   Ref y;
@@ -527,7 +527,7 @@ static Ref modified(Build *b, const char *name, Ref x) {
   build_body(b, a->graph, &x, &y);
   const Node *from = node(b->ir, x), *to = is_list(y) ? NULL : node(b->ir, y);
   if (!to || to->dt != from->dt || to->rank != 4 || memcmp(to->dims, from->dims, 4 * sizeof *to->dims))
-    bad(b, "the result of attribute '%s' is not of the type and shape of what it is given", name);
+    bad(b, "the body in attribute '%s' does not keep the type and shape of its input", name);
   return y;
 }
 

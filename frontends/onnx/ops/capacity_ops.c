@@ -1,18 +1,18 @@
-/* capacity_ops.c: NonMaxSuppression, NonZero and Compress of data. They find as many rows as there are; with --capacity the
- * result has so many, filled up with -1 or 0, and how many count is one more output (ragged.c). Where more are found than fit,
- * the first ones are given. */
+/* capacity_ops.c: NonMaxSuppression, NonZero and Compress on data that is not constant. The number of result rows depends on
+ * the data. With --capacity the result has a fixed number of rows, filled up with -1 or 0; a further output says how many are
+ * valid (ragged.c). If more rows are found than fit, the first ones are kept. */
 #include "../core/build.h"
 #include <math.h>
 
 int64_t need_capacity(const Build *b) {
   if (!b->ragged->most)
-    bad(b, "the size of the result depends on the data; --capacity N gives N rows and how many count, --result NAME can end the "
-           "model at a value before it");
+    bad(b, "the size of the result depends on the data; reserve N rows with --capacity N, or end the model at an earlier value "
+           "with --result NAME");
   return b->ragged->most;
 }
 
-/* The rows 0 to the capacity among groups of sizes[n]: the group of each (n: behind the last one), whether it is there; *start:
- * rows before each group */
+/* For each row from 0 to the capacity: its group, when groups have sizes[n] rows (n: behind the last one), and whether it
+ * exists. *start: rows before each group */
 static Ref spread(Build *b, Ref sizes, Ref *there, Ref *start) {
   IR *ir = b->ir;
   int64_t n = node(ir, sizes)->dims[0], most = b->ragged->most, zero = 0;
@@ -37,7 +37,7 @@ typedef struct Corners { Ref low[2], high[2]; } Corners;
 
 static Ref less(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLT, x, y); }
 
-/* boxes [B, N, 4] as [B, C, N] each: two corners in any order, or the centre and the size */
+/* boxes [B, N, 4] as corners, [B, C, N] each. Input: two corners in any order, or centre and size */
 static Corners corners(Build *b, int rank, const int64_t *dims) {
   IR *ir = b->ir;
   Corners k;
@@ -55,7 +55,7 @@ static Corners corners(Build *b, int rank, const int64_t *dims) {
   return k;
 }
 
-/* Whether the areas that x and y share are more than the limit's part of those of both */
+/* Whether the intersection of x and y is more than `limit` of their union */
 static Ref overlaps(Build *b, const Corners *x, const Corners *y, Ref limit) {
   IR *ir = b->ir;
   Ref shared = 0, area[2] = { 0 }, some = 0;
@@ -81,7 +81,7 @@ static Corners corners_at(Build *b, const Corners *all, Ref at) {
   return k;
 }
 
-/* Of each class the best box that is left, again and again, without those that it overlaps */
+/* Repeatedly picks the best remaining box of each class and removes those that it overlaps */
 static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *live) {
   IR *ir = b->ir;
   const AttrVal axis = int_attr("axis", 2);
@@ -128,7 +128,7 @@ void op_non_max_suppression(Build *b) {
   b->out[0] = g_cat(ir, 3, column, 1);
 }
 
-/* ---- where data is not 0: the last coordinate runs fastest ---- */
+/* ---- indices of elements other than 0; the last coordinate runs fastest ---- */
 void nonzero_of_data(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);

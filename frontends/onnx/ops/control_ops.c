@@ -1,7 +1,8 @@
-/* control_ops.c: If, Loop, Scan. A graph has no control flow: what decides it is known when compiling, mostly, as shapes
- * are. A condition that is not known selects between the results of both branches; a loop is as many
- * copies of its body. Where its condition is not known, each copy takes what the one before it gives, as if the loop
- * went on, so that what only counts stays known; beside that goes the state at the loop's end, which copies after it keep. */
+/* control_ops.c: If, Loop, Scan. A graph has no control flow. Conditions and trip counts are mostly constant, as shapes are. A
+ * condition that is not constant selects between the results of both branches. A loop becomes copies of its body.
+ *
+ * If a loop's condition is not constant, each copy continues from the one before as if the loop went on; so values that merely
+ * count stay constant. The state at the loop's end is kept beside it, and later copies do not change that. */
 #include "../core/build.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static const OnnxGraph *body(Build *b, const char *name, uint32_t nin, uint32_t 
   return g;
 }
 
-/* One truth value, rank 0; *known: it is, and is *value */
+/* The condition as rank 0; *known: it is constant, and *value is its value */
 static Ref truth(Build *b, Ref r, bool *known, bool *value) {
   const Node *n = is_list(r) ? NULL : node(b->ir, r);
   Tensor t;
@@ -26,7 +27,7 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
 }
 
 static const Node *tensor_node(Build *b, Ref r) {
-  if (is_list(r)) bad(b, "a sequence depends on a condition that depends on an input of the graph, or is a result of iterations");
+  if (is_list(r)) bad(b, "a sequence cannot depend on a condition from an input of the graph, nor be a result of iterations");
   return node(b->ir, r);
 }
 
@@ -34,14 +35,14 @@ static bool alike(const Node *x, const Node *y) {
   return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
 }
 
-/* One element, which exporters write now as [1] and now as [], with as many axes as like has if that has more */
+/* r, with the axes of like if both have one element and r has fewer axes; exporters write such values as [1] or as [] */
 static Ref with_axes_of(Build *b, Ref r, const Node *like) {
   const Node *x = node(b->ir, r);
   bool one = dims_elems(x->dims, x->rank) == 1 && dims_elems(like->dims, like->rank) == 1;
   return one && x->rank < like->rank ? g_reshape(b->ir, r, like->rank, like->dims) : r;
 }
 
-/* a where the condition holds, else c; both sides must be alike */
+/* a where the condition holds, else c; both must have one type and shape */
 static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
   const Node *x = tensor_node(b, a), *y = tensor_node(b, c);
   a = with_axes_of(b, a, y);
@@ -63,7 +64,7 @@ static void build_branch(Ctx *c, void *arg) {
   build_body(t->b, t->g, NULL, t->out);
 }
 
-/* Whether a branch fits the shapes at hand; if not, *why says why not */
+/* Whether a branch can be built for the given shapes; if not, *why is the reason */
 static bool branch_fits(Branch *t, const char **why) {
   Ctx *c = t->b->c;
   FILE *err = c->err;
@@ -84,8 +85,8 @@ static bool branch_fits(Branch *t, const char **why) {
   return !code;
 }
 
-/* Exporters write branches for shapes that an input may also have: with other shapes they are not valid, and
- * running them would fail. */
+/* Exporters write branches for shapes that an input could have. With other shapes such a branch is invalid, and would fail if
+ * it ran. */
 void op_if(Build *b) {
   static const char *const name[2] = { "else_branch", "then_branch" };
   bool known, value, fits[2];
@@ -107,14 +108,14 @@ void op_if(Build *b) {
   for (int k = 0; k < 2 && fits[0] && fits[1]; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
   if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
   for (int k = 0; k < 2; k++)
-    if (!fits[k]) warn_at(b->c, b->at, "the other branch is always taken, because '%s' cannot be built: %s", name[k], why[k]);
+    if (!fits[k]) warn_at(b->c, b->at, "'%s' cannot be built, so the other branch is always taken: %s", name[k], why[k]);
   for (int k = 0; k < b->nout; k++)
     b->out[k] = !fits[0]   ? branch[1].out[k]
                 : !fits[1] ? branch[0].out[k]
                            : choose(b, cond, branch[1].out[k], branch[0].out[k], "output", (uint32_t)k);
 }
 
-/* What the iterations gave, one behind the other on a new axis; n > 0 */
+/* Concatenates the results of the iterations along a new axis; n > 0 */
 static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) {
   Ref *x = ARENA_NEW(&b->c->model, Ref, n);
   for (int64_t i = 0; i < n; i++) {
@@ -128,10 +129,10 @@ static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) 
   return cat_all(b, n, x, axis);
 }
 
-/* No iteration: a body built once says what its results would look like. */
+/* For zero iterations: `like`, from a body built once, gives type and shape of the empty result. */
 static Ref empty(Build *b, Ref like, int axis) { return shrink_axis(b->ir, stack(b, &like, 1, axis, false), axis, 0, 1, 0); }
 
-/* The outputs of the body in each iteration */
+/* Outputs of the body, by iteration */
 typedef struct Runs {
   Ref **p;
   int64_t n;
@@ -160,11 +161,11 @@ void op_loop(Build *b) {
   Tensor t;
   int64_t trips = INT64_MAX;
   bool known = true, live = true;
-  Ref cond = 0; /* when the loop may have ended: whether it has not */
+  Ref cond = 0; /* true while the loop has not ended; 0: it cannot have ended yet */
   if (has_in(b, 0)) {
     if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1) bad(b, "'M' is not one i64");
     if (!const_tensor(b, b->in[0], &t))
-      bad(b, "the number of iterations 'M' depends on input '%s' of the graph; a constant in its place can be compiled",
+      bad(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
           input_behind(b, b->in[0]));
     trips = tensor_int(&t, 0);
   }
@@ -175,10 +176,10 @@ void op_loop(Build *b) {
   memcpy(in + 2, b->in + 2, nstate * sizeof *in);
   for (int64_t i = 0; i < trips && (live || !known); i++) {
     if (!known && trips == INT64_MAX)
-      bad(b, "how often the body runs depends on input '%s' of the graph; with a constant 'M', as the most it may run, it can be "
-          "compiled", input_behind(b, cond));
+      bad(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
+          input_behind(b, cond));
     if (!known && nscan)
-      bad(b, "how many results the iterations give depends on input '%s' of the graph", input_behind(b, cond));
+      bad(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, cond));
     in[0] = c_int(b->ir, DT_I64, i);
     in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
     const size_t noted = wrong_noted(b);
@@ -192,7 +193,7 @@ void op_loop(Build *b) {
     memcpy(in + 2, out + 1, nstate * sizeof *in);
     bool was_known = known;
     Ref next = truth(b, out[0], &known, &live);
-    if (!was_known) { /* ended once, ended for good */
+    if (!was_known) { /* once ended, it stays ended */
       cond = g_binary(b->ir, OP_AND, cond, next);
       known = known && !live;
     } else {
@@ -210,7 +211,7 @@ void op_loop(Build *b) {
   memcpy(b->out, result, (size_t)b->nout * sizeof *result);
 }
 
-/* Entry k of a list of axes or directions; 0 when the list is left out */
+/* Entry k of a list of axes or directions; 0 if the list is omitted */
 static int64_t entry(Build *b, const char *name, uint32_t k, uint32_t expected) {
   int n;
   const int64_t *v = attr_ints(b, name, &n);
@@ -258,21 +259,21 @@ void op_scan(Build *b) {
   }
 }
 
-/* ---- Scan as it was in opset 8: a batch of sequences, each of a length of its own. Inputs: the lengths or nothing, states
- * [batch, ..], what is scanned [batch, steps, ..]; results have these axes, too. ---- */
+/* ---- Scan of opset 8: a batch of sequences, each with its own length. Inputs: lengths (optional), states [batch, ..], scanned
+ * values [batch, steps, ..]. Results have these axes, too. ---- */
 enum { SEQ_LENGTHS, SEQ_VALUES };
 
 static Ref batch_entry(Build *b, Ref x, int64_t i) { return without_axes(b->ir, shrink_axis(b->ir, x, 0, i, 1, 1), 1); }
 
-/* Input k with the time axis turned round; what is behind the end of a sequence stays there. */
+/* Input k reversed along the time axis; elements behind the end of a sequence stay in place. */
 static Ref backwards(Build *b, int k) {
   const AttrVal axes[] = { int_attr("batch_axis", 0), int_attr("time_axis", 1) };
   if (!has_in(b, SEQ_LENGTHS)) return g_flip(b->ir, b->in[k], 2u);
   return apply_op(b, "ReverseSequence", 2, (Ref[]){ b->in[k], b->in[SEQ_LENGTHS] }, 2, axes);
 }
 
-/* One sequence: state[] is what goes in and, after `steps` steps, comes out; x[] is scanned. Results of steps that the
- * sequence lacks are 0. */
+/* Scans one sequence. in: initial states, which become the final ones; x: scanned values. Results are 0 in steps behind the end
+ * of the sequence. */
 static void scan_sequence(Build *b, const OnnxGraph *g, uint32_t nstate, uint32_t nx, Ref *in, const Ref *x, int64_t steps,
                           Ref length, Runs *r) {
   IR *ir = b->ir;
@@ -298,7 +299,7 @@ void op_batch_scan(Build *b) {
   int64_t batch = -1, steps = -1;
   for (int k = SEQ_VALUES; k < b->nin; k++) {
     const bool scanned = k - SEQ_VALUES >= (int)nstate;
-    if (!has_in(b, k)) bad(b, "input %d is left out, but required", k);
+    if (!has_in(b, k)) bad(b, "input %d is required, but omitted", k);
     const Node *x = in_node(b, k);
     if (x->rank < 1 + scanned) bad(b, "input %d has rank %d, expected at least %d", k, x->rank, 1 + scanned);
     if (batch < 0) batch = x->dims[0];
@@ -316,7 +317,7 @@ void op_batch_scan(Build *b) {
     x[k] = entry(b, "directions", k, (uint32_t)nx) ? backwards(b, from) : b->in[from];
   }
   spend(b, batch);
-  Ref **all = ARENA_NEW(&b->c->model, Ref *, g->nout + 1); /* of each output its part from each sequence */
+  Ref **all = ARENA_NEW(&b->c->model, Ref *, g->nout + 1); /* by output, then by sequence */
   for (uint32_t k = 0; k < g->nout; k++) all[k] = ARENA_NEW(&b->c->model, Ref, batch);
   for (int64_t i = 0; i < batch; i++) {
     Runs runs = { 0 };

@@ -1,6 +1,6 @@
-/* elementwise_ops.c: operators that work element by element: unary, binary, variadic, comparisons,
- * activations. Each becomes a few primitive ops; NaN passes through all of them, because MAX, MIN
- * and arithmetic propagate it and every WHERE is written so that a false comparison keeps x. */
+/* elementwise_ops.c: elementwise operators: unary, binary, variadic, comparisons, activations. Each becomes a few primitive
+ * ops. NaN passes through all of them: MAX, MIN and arithmetic propagate it, and every WHERE keeps x when its comparison is
+ * false. */
 #include "../core/build.h"
 #include <math.h>
 
@@ -12,7 +12,7 @@ static Ref less(Build *b, Ref x, double k) { return g_binary(b->ir, OP_CMPLT, x,
 void op_identity(Build *b) { b->out[0] = b->in[0]; }
 void op_unary(Build *b) { b->out[0] = g_unary(b->ir, (Op)b->row->arg, b->in[0]); }
 
-/* Integers go through f64. */
+/* Integers are converted to f64. */
 void op_erf(Build *b) {
   DType d = in_dt(b, 0);
   b->out[0] = g_cast(b->ir, g_unary(b->ir, OP_ERF, g_cast(b->ir, b->in[0], dt_float(d) ? d : DT_F64)), d);
@@ -32,7 +32,8 @@ static bool all_are(Build *b, Ref r, bool value) {
   return true;
 }
 
-/* And, Or: a side may decide alone. So the end of a loop is known that waits for data no longer than a limit says. */
+/* And, Or: one constant side may decide alone. So a loop ends at a known iteration if its condition is
+ * `data and count < limit`. */
 void op_and_or(Build *b) {
   const bool decides = b->row->arg == OP_OR;
   op_binary(b);
@@ -73,7 +74,7 @@ void op_div(Build *b) {
   op_binary(b);
 }
 
-/* fmod has the sign of the dividend, otherwise the result has the sign of the divisor. */
+/* fmod takes the sign of the dividend; otherwise the result has the sign of the divisor. */
 void op_mod(Build *b) {
   IR *ir = b->ir;
   refuse_constant_zero(b);
@@ -90,8 +91,8 @@ void op_mod(Build *b) {
   b->out[0] = g_where(ir, g_binary(ir, OP_CMPEQ, r, zero), nothing, g_where(ir, other_sign, add(b, r, y), r));
 }
 
-/* The result has the base's type. Integer powers are taken in f64. Small constant exponents are
- * products, which are exact for 1 and 2 and cost far less than a logarithm for 3. */
+/* The result has the type of the base. Integer powers are computed in f64. Small constant exponents become products: exact for
+ * 1 and 2, and far cheaper than a logarithm for 3. */
 void op_pow(Build *b) {
   IR *ir = b->ir;
   check_broadcast(b, 2, b->in);
@@ -142,14 +143,15 @@ static DType cast_target(Build *b, int64_t onnx) {
   return d;
 }
 
-/* x as a half that is rounded: where x is to be shown, arithmetic on halves that keeps more digits must not go on. */
+/* x, forced to be rounded to its half-precision type. This matters where x is observable: later arithmetic must not use
+ * unrounded digits. */
 static Ref pinned(Build *b, Ref x) {
   const Node *n = node(b->ir, x);
   if ((n->dt != DT_F16 && n->dt != DT_BF16) || !n->nsrc) return x;
   return bitcast(b, bitcast(b, x, DT_U16), (DType)n->dt);
 }
 
-/* To a type of ONNX, which may have none of its own here */
+/* Converts to a type of ONNX, which DType may lack */
 static void cast_to(Build *b, int64_t onnx) {
   const Narrow *t = onnx > 0 && onnx < 100 ? narrow_type((int)onnx) : NULL;
   const Ref x = pinned(b, b->in[0]);
@@ -166,7 +168,7 @@ void op_bitcast(Build *b) {
   b->out[0] = bitcast(b, b->in[0], d);
 }
 
-/* Inference: the data, and a mask that keeps everything. */
+/* For inference: returns the data, and a mask that keeps everything. */
 void op_dropout(Build *b) {
   int n;
   if (has_in(b, 2) && *const_ints(b, 2, "training_mode", &n)) bad(b, "training_mode is set, only inference is supported");
@@ -174,7 +176,7 @@ void op_dropout(Build *b) {
   if (b->nout > 1) b->out[1] = g_expand(b->ir, c_int(b->ir, DT_BOOL, 1), in_node(b, 0)->rank, in_node(b, 0)->dims);
 }
 
-/* min > max gives max; a NaN anywhere stays. */
+/* min > max gives max; NaN is propagated. */
 void op_clip(Build *b) {
   Ref x = b->in[0];
   for (int k = 1; k <= 2; k++)
@@ -182,19 +184,19 @@ void op_clip(Build *b) {
   b->out[0] = x;
 }
 
-/* ---- activations: x to y; the attributes are the node's ---- */
-/* e^-|x|, which does not overflow */
+/* ---- activations: x to y, by the attributes of the node ---- */
+/* e^-|x|, which cannot overflow */
 static Ref decay(Build *b, Ref x) { return g_unary(b->ir, OP_EXP, g_unary(b->ir, OP_NEG, g_unary(b->ir, OP_ABS, x))); }
 
-/* 1 / (1 + e^-x) as c - c e / (1 + e), where e is e^-|x| and c is e below 0 and 1 above: the errors of the sum and of
- * the quotient count for half at most, and where e vanishes not at all */
+/* 1 / (1 + e^-x), computed as c - c e / (1 + e) with e = e^-|x|; c is e for x < 0, else 1. So the rounding errors of sum and
+ * quotient count half at most, and vanish as e does. */
 static Ref sigmoid(Build *b, Ref x) {
   Ref e = decay(b, x), c = g_where(b->ir, less(b, x, 0), e, num(b, x, 1));
   return g_binary(b->ir, OP_SUB, c, mul(b, c, g_binary(b->ir, OP_DIV, e, offset(b, e, 1))));
 }
 
-/* x times the sigmoid of k x as x / (1 + e^-kx), which rounds less often and chooses nothing; -0 where e^-kx is too great,
- * which in half precision is too soon */
+/* x * sigmoid(k x), computed as x / (1 + e^-kx): fewer roundings, no selection. It gives -0 where e^-kx overflows; in half
+ * precision that is too early. */
 static Ref swish(Build *b, Ref x, double k) {
   Ref y = scale(b, x, k);
   if (dt_bytes((DType)node(b->ir, x)->dt) < 4) return mul(b, x, sigmoid(b, y));
@@ -230,11 +232,11 @@ void op_mul(Build *b) {
   }
 }
 
-/* ---- of the first opsets, which never became part of the standard ---- */
+/* ---- operators of the first opsets that never became part of the standard ---- */
 void op_scale(Build *b) { b->out[0] = scale(b, b->in[0], attr_float(b, "scale")); }
 void op_affine(Build *b) { b->out[0] = offset(b, scale(b, b->in[0], attr_float(b, "alpha")), attr_float(b, "beta")); }
 
-/* alpha * f(beta * x). The row's argument: 1 where f is tanh, else it is softplus */
+/* alpha * f(beta * x). The row's argument: 1 for f = tanh, else softplus */
 void op_scaled(Build *b) {
   Ref x = scale(b, b->in[0], attr_float(b, "beta"));
   b->out[0] = scale(b, b->row->arg ? g_unary(b->ir, OP_TANH, x) : softplus(b, x), attr_float(b, "alpha"));
@@ -308,7 +310,7 @@ void op_gelu(Build *b) {
   b->out[0] = mul(b, scale(b, x, 0.5), offset(b, inner, 1));
 }
 
-/* of com.microsoft: a bias may come first */
+/* com.microsoft: a bias may be added first */
 void op_bias_gelu(Build *b) {
   if (has_in(b, 1)) {
     check_broadcast(b, 2, b->in);

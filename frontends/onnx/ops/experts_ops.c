@@ -1,23 +1,23 @@
-/* experts_ops.c: mixtures of experts (com.microsoft MoE and QMoE). Each row of x goes through the k experts whose scores are
- * greatest, two layers with an activation between, and gets the sum of their results by the weights of these scores. Only
- * the chosen experts are computed: their weights are gathered, row by row. */
+/* experts_ops.c: mixtures of experts (MoE and QMoE of com.microsoft). Each row of x goes through the k experts with the
+ * greatest scores: two layers with an activation in between. The results are summed with weights from the scores. Only chosen
+ * experts are computed: their weights are gathered, row by row. */
 #include "../core/build.h"
 
-enum { X, SCORES, MIX = 14 };            /* MIX of QMoE: weights of the results, where they are not made of the scores */
-enum { PLAIN, QUANTIZED };               /* the row's argument */
-enum { FIRST, SECOND, GATE, LAYERS };    /* GATE: a factor of what is activated */
+enum { X, SCORES, MIX = 14 };            /* MIX, of QMoE: weights of the results, if they do not come from the scores */
+enum { PLAIN, QUANTIZED };               /* argument of the row */
+enum { FIRST, SECOND, GATE, LAYERS };    /* GATE: a factor on the activated values */
 
-/* Inputs of a layer: weights [experts, columns of the result, columns of x], biases; scales and zero points */
+/* Inputs of a layer: weights [experts, result columns, columns of x], biases, scales, zero points */
 typedef struct Layer { int weights, bias, scale, zero; } Layer;
 static const Layer layers[][LAYERS] = { [PLAIN] = { { 2, 3, 0, 0 }, { 4, 5, 0, 0 }, { 6, 7, 0, 0 } },
                                         [QUANTIZED] = { { 2, 4, 3, 11 }, { 5, 7, 6, 12 }, { 8, 10, 9, 13 } } };
 
 typedef struct Chosen {
-  Ref at;                                /* of each row of x k experts, i64[n, 1, 1] */
+  Ref at;                                /* i64[n, 1, 1]: k experts for each row of x */
   int64_t n, experts;
 } Chosen;
 
-/* Input k without those experts that are not chosen; its other axes are rows and columns */
+/* Input k reduced to the chosen experts; the other axes are merged to rows and columns */
 static Ref of_chosen(Build *b, const Chosen *c, int k, int64_t rows, int64_t columns) {
   const Node *x = in_node(b, k);
   if (dims_elems(x->dims, x->rank) != c->experts * rows * columns)
@@ -33,7 +33,7 @@ static int64_t bits_of(Build *b, int layer) {
   return bits;
 }
 
-/* [n, rows, columns] of integers, packed into bytes along the columns */
+/* Integers [n, rows, columns], unpacked from bytes that are packed along the columns */
 static Ref unpacked(Build *b, const Chosen *c, int k, int64_t rows, int64_t columns, int64_t bits) {
   Ref x = of_chosen(b, c, k, rows, (columns * bits + 7) / 8);
   x = unpack_bits(b->ir, g_reshape(b->ir, x, 2, (int64_t[]){ c->n * rows, (columns * bits + 7) / 8 }), c->n * rows, columns,
@@ -46,13 +46,13 @@ static Ref dequantized(Build *b, const Chosen *c, int layer, int64_t rows, int64
   const Layer *l = &layers[QUANTIZED][layer];
   int64_t bits = bits_of(b, layer), block = attr_int(b, "block_size") > 0 ? attr_int(b, "block_size") : columns,
           blocks = columns / block;
-  if (!has_in(b, l->scale)) bad(b, "input %d is left out, but required", l->scale);
+  if (!has_in(b, l->scale)) bad(b, "input %d is required, but omitted", l->scale);
   if (columns % block || columns * bits % 8)
-    bad(b, "%lld columns are no whole blocks of %lld, or no whole bytes", (long long)columns, (long long)block);
+    bad(b, "%lld columns are not whole blocks of %lld, or not whole bytes", (long long)columns, (long long)block);
   Ref q = g_reshape(ir, g_cast(ir, unpacked(b, c, l->weights, rows, columns, bits), DT_F32), 4,
                     (int64_t[]){ c->n, rows, blocks, block });
   Ref zero = c_int(ir, DT_F32, (int64_t)1 << (bits - 1)), scale = g_cast(ir, of_chosen(b, c, l->scale, rows, blocks), DT_F32);
-  if (has_in(b, l->zero)) { /* without blocks one row of all, else each row's are whole bytes */
+  if (has_in(b, l->zero)) { /* without blocks, one row packs all rows' values; else each row has whole bytes */
     bool flat = attr_int(b, "block_size") <= 0;
     zero = unpacked(b, c, l->zero, flat ? 1 : rows, flat ? rows : blocks, bits);
     zero = g_reshape(ir, g_cast(ir, zero, DT_F32), 4, (int64_t[]){ c->n, rows, blocks, 1 });
@@ -81,7 +81,8 @@ static Ref limited(Build *b, Ref x, bool below) {
   return below ? at_least(b, x, -limit) : x;
 }
 
-/* g sigmoid(alpha g) (l + beta); l is the gate's, or every second column or half of the first layer's */
+/* g * sigmoid(alpha g) * (l + beta). l comes from the gate, or is every second column, or one half, of the first layer's result
+ */
 static Ref swiglu(Build *b, Ref g, Ref l) {
   const AttrVal alpha = float_attr("alpha", attr_float(b, "activation_alpha"));
   int64_t fusion = attr_int(b, "swiglu_fusion"), half = node(b->ir, g)->dims[2] / 2;
@@ -106,7 +107,7 @@ static Ref activated(Build *b, Ref x, Ref gate) {
   return gate ? mul(b, x, gate) : x;
 }
 
-/* Weights of the chosen experts' results, [tokens, k]. QMoE takes the exponentials of the chosen scores alone. */
+/* Weights of the chosen experts' results, [tokens, k]. QMoE normalises over the chosen scores only. */
 static Ref mixed(Build *b, Ref scores, Ref at) {
   IR *ir = b->ir;
   const bool whole = attr_int(b, "normalize_routing_weights") != 0;
@@ -128,7 +129,7 @@ void op_experts(Build *b) {
   int64_t k = attr_int(b, "k"), columns = x->rank ? x->dims[x->rank - 1] : 0,
           tokens = columns ? dims_elems(x->dims, x->rank) / columns : 0;
   for (int i = FIRST; i <= SECOND; i++)
-    if (!has_in(b, l[i].weights)) bad(b, "input %d is left out, but required", l[i].weights);
+    if (!has_in(b, l[i].weights)) bad(b, "input %d is required, but omitted", l[i].weights);
   if (s->rank != 2 || s->dims[0] != tokens || k > s->dims[1])
     bad(b, "input 'router_probs' is not scores of at least %lld experts for each of %lld rows", (long long)k, (long long)tokens);
   if (attr_int(b, "use_sparse_mixer")) bad(b, "attribute 'use_sparse_mixer' is set, which is not supported");

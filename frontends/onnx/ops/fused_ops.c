@@ -1,9 +1,9 @@
-/* fused_ops.c: operators of com.microsoft that optimisers make of several of ONNX: sums and normalisations, products and
- * convolutions with an activation behind them, embeddings, and what is made of diffusion models. */
+/* fused_ops.c: operators of com.microsoft that optimisers fuse from several of ONNX: sums with normalisations, products and
+ * convolutions with activations, embeddings, and parts of diffusion models. */
 #include "../core/build.h"
 #include <string.h>
 
-/* ---- x + skip + bias, normalised. The row's argument: 1 where the mean stays ---- */
+/* ---- x + skip + bias, normalised. The row's argument: 1 for RMS norm, which does not subtract the mean ---- */
 void op_skip_norm(Build *b) {
   bool rms = b->row->arg == 1;
   int bias = rms ? 3 : 4;
@@ -15,8 +15,8 @@ void op_skip_norm(Build *b) {
   if (b->nout > 3) b->out[3] = sum;
 }
 
-/* ---- embeddings of words, places and segments, normalised. The row's argument: 1 where tables, gamma and beta are integers,
- * whose scales and zero points are the last inputs, in the same order ---- */
+/* ---- embeddings of words, positions and segments, normalised. The row's argument: 1 if tables, gamma and beta are integers;
+ * the last inputs are then their scales and zero points, in the same order ---- */
 enum { WORDS, SEGMENTS, WORD_TABLE, PLACE_TABLE, SEGMENT_TABLE, GAMMA, BETA, MASK, PLACES, SCALES = PLACES, ZEROS = 13 };
 
 static Ref in_floats(Build *b, Ref x, int k) {
@@ -42,7 +42,7 @@ void op_embed_layer_norm(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, WORDS);
   for (int k = WORDS; k <= BETA; k++)
-    if (!has_in(b, k) && k != SEGMENTS && k != SEGMENT_TABLE) bad(b, "input %d is left out, but required", k);
+    if (!has_in(b, k) && k != SEGMENTS && k != SEGMENT_TABLE) bad(b, "input %d is required, but omitted", k);
   if (x->rank != 2) bad(b, "input 'input_ids' has rank %d, expected 2", x->rank);
   Ref places = !b->row->arg && has_in(b, PLACES) ? b->in[PLACES] : iota_axis(ir, DT_I64, x->dims[1], 1, 2);
   Ref parts[3] = { rows_at(b, WORD_TABLE, b->in[WORDS]), rows_at(b, PLACE_TABLE, places) };
@@ -51,7 +51,7 @@ void op_embed_layer_norm(Build *b) {
   Ref sum = add(b, parts[0], parts[1]);
   if (parts[2]) sum = add(b, sum, parts[2]);
   b->out[0] = layer_norm(b, sum, in_floats(b, b->in[GAMMA], GAMMA), in_floats(b, b->in[BETA], BETA));
-  if (b->nout > 1) { /* how many words there are */
+  if (b->nout > 1) { /* number of words */
     Ref count = g_expand(ir, c_int(ir, DT_I32, 0), 1, x->dims);
     if (has_in(b, MASK)) count = without_axes(ir, g_reduce(ir, OP_ADD, g_cast(ir, b->in[MASK], DT_I32), 2u), 2u);
     b->out[1] = count;
@@ -60,7 +60,7 @@ void op_embed_layer_norm(Build *b) {
 }
 
 /* ---- activations by name ---- */
-/* The attributes of operator op are given, of Clip its bounds. */
+/* Applies the operator op. attr: its attributes; for Clip its bounds. */
 static Ref activated(Build *b, Ref y, const char *op, int n, const AttrVal *attr) {
   static const char *const known[] = { "Relu", "Tanh", "Sigmoid",  "LeakyRelu", "HardSigmoid",     "Clip",
                                        "Elu",  "Selu", "Softplus", "Softsign",  "ThresholdedRelu", "HardSwish" };
@@ -75,7 +75,7 @@ static Ref activated(Build *b, Ref y, const char *op, int n, const AttrVal *attr
   return apply_op(b, op, 1 + (n < 2 ? n : 2), in, 0, NULL);
 }
 
-/* Conv, plus another tensor, activated */
+/* Conv, plus another tensor, then an activation */
 void op_fused_conv(Build *b) {
   DType d = in_dt(b, 0), acc = acc_type(d);
   const AttrVal *given = attr_find(b, "activation_params");
@@ -99,7 +99,7 @@ void op_fused_gemm(Build *b) {
   b->out[0] = activated(b, b->out[0], op, n, attr);
 }
 
-/* Channels stand last, in the sum behind too. */
+/* Channels are the last axis, also in the added tensor. */
 void op_nhwc_conv(Build *b) {
   b->in[0] = moved_channels(b, b->in[0], true);
   if (has_in(b, 3)) b->in[3] = moved_channels(b, b->in[3], true);
@@ -113,7 +113,7 @@ void op_gemm_fast_gelu(Build *b) {
   op_bias_gelu(b);
 }
 
-/* Each group of as many columns as the scale has, normalised, times the gate, activated */
+/* Normalises groups of columns, as many as the scale has, then multiplies by the activated gate */
 void op_gated_rms_norm(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *s = in_node(b, 1);
@@ -125,8 +125,8 @@ void op_gated_rms_norm(Build *b) {
   b->out[0] = mul(b, y, apply_op(b, attr_is(b, "activation", "sigmoid") ? "Sigmoid" : "Swish", 1, &gate, 0, NULL));
 }
 
-/* ---- of diffusion models ---- */
-/* The left half of the columns times GELU of the right one, of x + bias */
+/* ---- diffusion models ---- */
+/* With y = x + bias: the left half of y's columns times the GELU of the right half */
 void op_bias_split_gelu(Build *b) {
   IR *ir = b->ir;
   const Node *n = in_node(b, 0);
@@ -140,8 +140,8 @@ void op_bias_split_gelu(Build *b) {
 
 enum { GROUP_SKIP = 3, GROUP_BIAS };
 
-/* Normalised in groups of channels, which stand last or second, then SiLU where asked. The row's argument: 1 where a skip
- * and a bias are added first; their sum is a result, too */
+/* Group norm with channels last or second, then optionally SiLU. The row's argument: 1 if a skip and a bias are added first,
+ * with their sum as a further result */
 void op_ms_group_norm(Build *b) {
   const Node *n = in_node(b, 0);
   const bool last = attr_int(b, "channels_last");

@@ -1,9 +1,9 @@
-/* gather_ops.c: operators that pick elements by an index tensor: Gather*, Scatter*, TensorScatter. Known indices are
- * checked now and become views or constant tables; an index from data is wrapped when negative and
- * clamped into range, so that nothing is ever read outside a tensor. */
+/* gather_ops.c: operators that select elements by an index tensor: Gather*, Scatter*, TensorScatter. Constant indices are
+ * checked now and become views or constant tables. An index from data is wrapped if negative and clamped into range, so no
+ * access leaves a tensor. */
 #include "../core/build.h"
 
-/* The values of an index input if they are known and few enough to look at; NULL otherwise, or if they may be out of range */
+/* Values of an index input if they are constant and few enough; NULL otherwise, or if they may be out of range */
 static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   Tensor t;
   if (dims_elems(node(b->ir, r)->dims, node(b->ir, r)->rank) > FOLD_ELEMS * 256 || !const_tensor(b, r, &t)) return NULL;
@@ -20,7 +20,7 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   return v;
 }
 
-/* An index may be outside of [-extent, extent): what clamps it does not say so. */
+/* Records that an index may be outside of [-extent, extent); clamping alone would hide it. */
 static void note_wrong(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
   const Node *n = node(ir, r);
@@ -52,7 +52,7 @@ void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value) {
   for (size_t i = from; i < to; i++) b->wrong->p[i] = g_binary(b->ir, OP_AND, b->wrong->p[i], cond);
 }
 
-/* Negative indices count from the end; g_gather clamps what is still outside. Known ones must not be outside. */
+/* Negative indices count from the end; g_gather clamps those out of range. Constant ones must be in range. */
 Ref wrap_index(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
   int64_t n;
@@ -101,7 +101,7 @@ void op_gather_elements(Build *b) {
   b->out[0] = g_gather(ir, r, known ? tensor_ref(b, DT_I64, idx->rank, idx->dims, known) : wrap_index(b, b->in[1], extent), axis);
 }
 
-/* The first lens[batch] elements of the time axis backwards, the rest as they are */
+/* Reverses the first lens[batch] elements of the time axis */
 void op_reverse_sequence(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *lens = in_node(b, 1);
@@ -117,7 +117,7 @@ void op_reverse_sequence(Build *b) {
   b->out[0] = g_gather(ir, b->in[0], index, time);
 }
 
-/* The shape of the result depends on the condition, so that must be known. */
+/* The condition must be constant, since it determines the shape of the result. */
 void op_compress(Build *b) {
   const Node *x = in_node(b, 0);
   int n;
@@ -162,8 +162,8 @@ void op_non_zero(Build *b) {
   b->out[0] = tensor_ref(b, DT_I64, 2, (int64_t[]){ x->rank, count }, at);
 }
 
-/* Offsets in elements of what the last axis of idx names: the sum of its k entries times the strides
- * of the first k axes after batch. Shape: idx without its last axis. */
+/* Element offsets of the tuples in idx's last axis: the sum of its k entries times the strides of the first k axes after batch.
+ * Shape: idx without its last axis. */
 static Ref offsets(Build *b, Ref idx, const Node *x, int batch, int k) {
   IR *ir = b->ir;
   const Node *n = node(ir, idx);
@@ -212,10 +212,10 @@ void op_gather_nd(Build *b) {
 }
 
 /* ---- scatters ---- */
-enum { MAX_RUNS = 8 }; /* parts of a result that are a kernel each */
+enum { MAX_RUNS = 8 }; /* most parts of a result; each becomes a kernel */
 
-/* Known indices: a gather from the data followed by the updates; x is [total, inner], the updates [n, inner]. Where that is a few
- * runs of one and the other, it is these one after another: a loop that fills a tensor row by row is then its rows. */
+/* Constant indices: gathers from x and updates; x is [total, inner], updates are [n, inner]. If the result is a few runs of x
+ * and updates, these are concatenated. So a loop that fills a tensor row by row becomes its rows. */
 static Ref scatter_known(Build *b, Ref x, const int64_t *to, int64_t n, Ref updates) {
   int64_t total = node(b->ir, x)->dims[0], *from = ARENA_NEW(&b->c->model, int64_t, total + 1), begin[MAX_RUNS + 1];
   int runs = 0;
@@ -232,9 +232,9 @@ static Ref scatter_known(Build *b, Ref x, const int64_t *to, int64_t n, Ref upda
   return g_cat(b->ir, runs, part, 0);
 }
 
-/* Other indices, and sums: index has one entry per update, out of range for none, and broadcasts to the updates; apart from the
- * axis, these have the shape of x. Updates of the same place come in their order: the last one stays, or they are taken
- * together by op. One update is a choice at each place, which whoever reads the result can make. */
+/* Indices from data, or a reduction. index has one entry per update and broadcasts to updates; out of range: no update. Besides
+ * the axis, updates have the shape of x. Updates of one place come in order: the last one stays, or op combines them. A single
+ * update becomes a selection at each place, which the readers of the result can compute. */
 static Ref scatter_along(Build *b, Ref x, Ref index, Ref updates, int axis, Op op) {
   IR *ir = b->ir;
   const Node *xn = node(ir, x), *un = node(ir, updates);
@@ -243,7 +243,7 @@ static Ref scatter_along(Build *b, Ref x, Ref index, Ref updates, int axis, Op o
   return g_where(ir, hit, op ? g_binary(ir, op, x, updates) : updates, x);
 }
 
-/* Bools have no sums: their "add" is a logical or, as in the reference of the standard. */
+/* Bools have no sums: "add" is a logical or, as in the standard's reference. */
 static Op scatter_reduction(Build *b) {
   const bool flags = in_dt(b, 0) == DT_BOOL;
   return attr_is(b, "reduction", "none") ? OP_NONE
@@ -252,7 +252,7 @@ static Op scatter_reduction(Build *b) {
          : attr_is(b, "reduction", "max") ? OP_MAX : OP_MIN;
 }
 
-/* NULL: the indices are not known, or the way of known ones does not do */
+/* NULL: the indices are not constant, or cannot be treated as constants */
 static const int64_t *fixed_index(Build *b) {
   Tensor t;
   const Node *x = in_node(b, 0), *index = in_node(b, 1);
@@ -296,7 +296,7 @@ void op_scatter_nd(Build *b) {
       inside = both(b, inside, in_extent(b, at, x->dims[a]));
       place = a ? g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, place, integer(b, x->dims[a])), at) : at;
     }
-    if (k > 1) place = g_where(ir, inside, place, c_int(ir, DT_I64, -1)); /* never one of another row */
+    if (k > 1) place = g_where(ir, inside, place, c_int(ir, DT_I64, -1)); /* so that no index names an element of another row */
     flat = scatter_along(b, flat, place, updates, 0, scatter_reduction(b));
   }
   b->out[0] = g_reshape(ir, flat, x->rank, x->dims);
@@ -335,7 +335,8 @@ void op_scatter_elements(Build *b) {
   b->out[0] = scatter_along(b, b->in[0], index, updates, axis, scatter_reduction(b));
 }
 
-/* A cache with new rows written along an axis, from a place of each sequence on; circular: they go on at the beginning */
+/* Writes new rows into a cache along an axis, each sequence from its own position. circular: rows behind the end go to the
+ * beginning */
 void op_tensor_scatter(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *u = in_node(b, 1);

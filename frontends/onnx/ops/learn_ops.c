@@ -1,6 +1,6 @@
-/* learn_ops.c: the operators of ai.onnx.ml but for trees: linear models and support vectors, which are products with a table
- * and a function of the sums, and what prepares their columns. Rows are samples. What one-dimensional input there is, is
- * one row; strings there are none. */
+/* learn_ops.c: the operators of ai.onnx.ml except trees. Linear models and support vectors are products with a table, and a
+ * function of the sums; others prepare columns. Rows are samples. A one-dimensional input is one row. Strings are not
+ * supported. */
 #include "../core/build.h"
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ Ref best_class(Build *b, Ref scores) {
   return g_reshape(b->ir, along(b, "ArgMax", scores, 1), 2, (int64_t[]){ node(b->ir, scores)->dims[0], 1 });
 }
 
-/* SOFTMAX_ZERO leaves zeros where they are, but for a factor that takes them lower still */
+/* SOFTMAX_ZERO keeps zeros: elements of a magnitude below 1e-7 are scaled, not exponentiated. */
 Ref transformed(Build *b, Ref scores, const char *how) {
   IR *ir = b->ir;
   if (!strcmp(how, "LOGISTIC")) return apply_op(b, "Sigmoid", 1, &scores, 0, NULL);
@@ -45,7 +45,7 @@ Ref class_labels(Build *b, const char *ints, Ref at) {
   int n;
   const int64_t *v = attr_ints(b, ints, &n);
   if (!n && b->n->out[0])
-    bad(b, "its labels are strings, which are not supported; --result with the name of its scores leaves them out");
+    bad(b, "its labels are strings, which are not supported; compile up to its scores with --result NAME");
   if (!n) return 0;
   int64_t rows = node(b->ir, at)->dims[0];
   Ref label = g_gather(b->ir, g_reshape(b->ir, ints_ref(b, n, v), 2, (int64_t[]){ 1, n }), at, 1);
@@ -73,7 +73,7 @@ void op_linear_regressor(Build *b) {
   b->out[0] = transformed(b, linear(b, attr_int(b, "targets")), attr_find(b, "post_transform")->s);
 }
 
-/* Two classes may have one sum, which speaks for the second */
+/* For two classes there may be one sum, the score of the second */
 void op_linear_classifier(Build *b) {
   IR *ir = b->ir;
   int64_t classes = class_count(b, "classlabels_ints"), columns = node(ir, feature_rows(b, b->in[0]))->dims[1];
@@ -91,7 +91,7 @@ void op_linear_classifier(Build *b) {
   b->out[1] = transformed(b, y, attr_find(b, "post_transform")->s);
 }
 
-/* Of each row with each of n vectors: a product, or what the kernel makes of it; [rows, n] */
+/* For each row and each of n vectors: their product, or the kernel function of it; [rows, n] */
 static Ref kernel(Build *b, Ref x, int64_t n) {
   IR *ir = b->ir;
   const AttrVal *p = attr_find(b, "kernel_params");
@@ -122,7 +122,8 @@ void op_svm_regressor(Build *b) {
   b->out[0] = transformed(b, y, attr_find(b, "post_transform")->s);
 }
 
-/* Of each pair of classes i < j one sum: the support vectors of i by row j - 1 of the coefficients, those of j by row i */
+/* Each pair of classes i < j has one sum. Support vectors of i take row j - 1 of the coefficients, and support vectors of j
+ * take row i. */
 static Ref sums_of_pairs(Build *b, Ref x, int64_t classes, const int64_t *sizes) {
   const int64_t most = MAX_ELEMS, pairs = elems_mul(b, classes, classes - 1) / 2;
   int64_t vectors = 0, from = 0, *at[2], n = 0;
@@ -148,7 +149,7 @@ static Ref sums_of_pairs(Build *b, Ref x, int64_t classes, const int64_t *sizes)
   return add(b, add(b, take(b, all, 1, at[0], n), take(b, all, 1, at[1], n)), rho);
 }
 
-/* The votes of each class: a pair is won by its first class where its sum is above 0, else by its second */
+/* Votes per class: a pair votes for its first class if its sum is above 0, else for its second */
 static Ref votes_of(Build *b, Ref sums, int64_t classes) {
   const int64_t pairs = node(b->ir, sums)->dims[1], shape[2] = { pairs, classes };
   double *won = ARENA_NEW(&b->c->model, double, pairs * classes), *lost = ARENA_NEW(&b->c->model, double, classes);
@@ -163,8 +164,8 @@ static Ref votes_of(Build *b, Ref sums, int64_t classes) {
   return add(b, matmul(b, first, floats_ref(b, DT_F32, 2, shape, won)), floats_ref(b, DT_F32, 1, &classes, lost));
 }
 
-/* Without support vectors a class has one sum. Two classes compared have one: above 0 it is a vote for the first, whose score
- * is its negative, or what it lacks to 1 where a softmax is asked for, which then is not taken: so ONNX Runtime does. */
+/* Without support vectors, each class has a sum. Two compared classes have one sum; above 0 it is a vote for the first, whose
+ * score is minus the sum. For a softmax that score is 1 minus the sum, and no softmax is computed. ONNX Runtime does the same. */
 void op_svm_classifier(Build *b) {
   IR *ir = b->ir;
   int n;
@@ -183,15 +184,15 @@ void op_svm_classifier(Build *b) {
   b->out[0] = class_labels(b, "classlabels_ints", best_class(b, votes_of(b, y, classes)));
   if (b->nout < 2 || !b->n->out[1]) return;
   if (attr_find(b, "prob_a")->set)
-    bad(b, "its probabilities come from iterations until they agree, which is not supported; --result with the name of its "
-        "label leaves them out");
+    bad(b, "its probabilities need iterations until they converge, which is not supported; compile up to its "
+        "label with --result NAME");
   const bool softmax = !strcmp(how, "SOFTMAX") || !strcmp(how, "SOFTMAX_ZERO");
   if (classes == 2) y = g_cat(ir, 2, (Ref[]){ softmax ? sub(b, num(b, y, 1), y) : g_unary(ir, OP_NEG, y), y }, 1);
   b->out[1] = classes == 2 && softmax ? y : transformed(b, y, how);
 }
 
 /* ---- columns ---- */
-/* An attribute of one value for all columns, or of one each */
+/* An attribute with one value for all columns, or one per column */
 static Ref per_column(Build *b, const char *name, double otherwise) {
   const AttrVal *a = attr_find(b, name);
   const Node *x = in_node(b, 0);
@@ -206,7 +207,7 @@ void op_scaler(Build *b) {
   b->out[0] = mul(b, g_binary(b->ir, OP_SUB, x, per_column(b, "offset", 0)), per_column(b, "scale", 1));
 }
 
-/* Rows of zeros stay so. MAX is the greatest, not that of the magnitudes. */
+/* Rows of zeros stay zero. MAX is the greatest element, not the greatest magnitude. */
 void op_normalizer(Build *b) {
   IR *ir = b->ir;
   Ref x = g_cast(ir, feature_rows(b, b->in[0]), DT_F32), by;
@@ -238,7 +239,7 @@ void op_imputer(Build *b) {
   b->out[0] = g_where(ir, hit, g_cast(ir, to, in_dt(b, 0)), x);
 }
 
-/* Elements of the last axis, one after another: Gather, but a vector of data is a row */
+/* Selects elements of the last axis: Gather, but a vector of data counts as a row */
 void op_array_feature_extractor(Build *b) {
   IR *ir = b->ir;
   const Node *y = in_node(b, 1);
@@ -268,7 +269,7 @@ void op_one_hot_encoder(Build *b) {
   int n, rank = in_node(b, 0)->rank;
   const int64_t *cats = attr_ints(b, "cats_int64s", &n);
   if (!n) bad(b, "its categories are strings, which are not supported");
-  if (!attr_int(b, "zeros")) bad(b, "attribute 'zeros' is 0: that what is in no category ends the run is not supported");
+  if (!attr_int(b, "zeros")) bad(b, "attribute 'zeros' is 0: ending the run at an unknown category is not supported");
   int64_t dims[MAX_RANK];
   for (int i = 0; i < rank; i++) dims[i] = in_node(b, 0)->dims[i];
   dims[rank] = 1;
@@ -278,7 +279,7 @@ void op_one_hot_encoder(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, x, ints_ref(b, n, cats)), DT_F32);
 }
 
-/* ---- LabelEncoder: keys and values in one of several attributes ---- */
+/* ---- LabelEncoder: keys and values, each in one of several attributes ---- */
 static Ref one_of(Build *b, const char *what, int64_t *n) {
   static const struct { const char *end; DType type; } kinds[] = { { "int64s", DT_I64 }, { "floats", DT_F32 } };
   char name[40];
@@ -297,7 +298,7 @@ static Ref one_of(Build *b, const char *what, int64_t *n) {
   bad(b, "its %s are strings, which are not supported", what);
 }
 
-/* The value of the first key that is equal: the least of the places where one is */
+/* The value of the first equal key: the least index among equal ones */
 void op_label_encoder(Build *b) {
   IR *ir = b->ir;
   int64_t nkeys, nvalues, count = dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank);
@@ -320,11 +321,12 @@ void op_label_encoder(Build *b) {
   b->out[0] = g_reshape(ir, found, in_node(b, 0)->rank, in_node(b, 0)->dims);
 }
 
-/* A map for each row would name the columns of the table; the table itself is what tgc gives. */
+/* A ZipMap gives a map from labels to columns for each row; tgc gives the columns as a table. */
 void op_zip_map(Build *b) {
   const Ref x = feature_rows(b, b->in[0]);
   const int64_t columns = node(b->ir, x)->dims[1], labels = class_count(b, "classlabels_int64s");
   if (labels != columns) bad(b, "there are %lld labels for %lld columns", (long long)labels, (long long)columns);
-  warn_at(b->c, b->at, "its result is a table of %lld columns, in the order of the labels, in place of maps", (long long)columns);
+  warn_at(b->c, b->at, "its result is a table of %lld columns in the order of the labels, not a sequence of maps",
+          (long long)columns);
   b->out[0] = x;
 }

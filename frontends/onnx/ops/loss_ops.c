@@ -1,8 +1,8 @@
-/* loss_ops.c: losses over classes: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. Axis 1 of the
- * scores is the classes; the target names one of them per position. */
+/* loss_ops.c: losses over classes: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. Axis 1 of the scores is the classes;
+ * the target gives a class for each position. */
 #include "../core/build.h"
 
-/* -score[target] * weight[target], 0 where the target is ignored, reduced as asked */
+/* -score[target] * weight[target], 0 where the target is ignored; reduced by the attribute */
 static Ref likelihood_loss(Build *b, Ref scores) {
   IR *ir = b->ir;
   const Node *x = node(ir, scores), *target = in_node(b, 1);
@@ -18,7 +18,8 @@ static Ref likelihood_loss(Build *b, Ref scores) {
       ignored = 0;
   if (attr_set(b, "ignore_index")) {
     ignored = g_binary(ir, OP_CMPEQ, index, c_int(ir, DT_I64, attr_int(b, "ignore_index")));
-    index = g_where(ir, ignored, c_int(ir, DT_I64, 0), index); /* it may be no class, and is not reported as a wrong one */
+    index = g_where(ir, ignored, c_int(ir, DT_I64, 0), index); /* an ignored target may be no class, and must not be reported
+                                                                  as a wrong index */
   }
   index = wrap_index(b, index, x->dims[1]);
   if (has_in(b, 2)) {

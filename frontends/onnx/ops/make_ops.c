@@ -1,5 +1,5 @@
-/* make_ops.c: operators whose result is made rather than computed from elements: Constant, Shape, Range,
- * OneHot, triangles; and running sums, which are reductions over a window of what came before. */
+/* make_ops.c: operators that make values: Constant, Shape, Range, OneHot, triangles; and running sums, which reduce a window
+ * over all previous elements. */
 #include "../core/build.h"
 #include <math.h>
 
@@ -70,14 +70,14 @@ void op_range(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_ADD, at, g_cast(ir, g_reshape(ir, b->in[0], 0, NULL), acc)), d);
 }
 
-/* of com.microsoft: in steps of 1 where no other is given */
+/* com.microsoft: the step is optional, 1 by default */
 void op_ms_range(Build *b) {
   if (!has_in(b, 2)) b->in[2] = num(b, b->in[0], 1);
   b->nin = 3;
   build_newest(b);
 }
 
-/* An index outside of -depth .. depth - 1 gives a row of off-values. */
+/* An index outside of -depth .. depth - 1 gives a row of off values. */
 void op_one_hot(Build *b) {
   IR *ir = b->ir;
   const Node *idx = in_node(b, 0);
@@ -96,7 +96,7 @@ void op_one_hot(Build *b) {
   b->out[0] = g_where(ir, g_binary(ir, OP_CMPEQ, at, iota_axis(ir, DT_I64, size, axis, rank)), value[1], value[0]);
 }
 
-/* column - row of the last two axes, as i64 */
+/* column - row over the last two axes, as i64 */
 static Ref diagonal(IR *ir, int rank, const int64_t *dims) {
   return g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, dims[rank - 1], rank - 1, rank),
                   iota_axis(ir, DT_I64, dims[rank - 2], rank - 2, rank));
@@ -122,7 +122,7 @@ void op_trilu(Build *b) {
   b->out[0] = g_where(ir, keep, b->in[0], c_int(ir, in_dt(b, 0), 0));
 }
 
-/* Running sums and products: each result reduces a window over everything before it. */
+/* Running sums and products: each result reduces a window over all elements before it. */
 void op_cumulative(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);

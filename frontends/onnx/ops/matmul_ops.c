@@ -1,10 +1,10 @@
-/* matmul_ops.c: MatMul, Gemm, Einsum as REDUCE(ADD, MUL(view of a, view of b)). There is no product of
- * matrices among the ops: operands are views with an axis of extent 1 where they do not vary, and the
- * product broadcasts. Sums of f16 and bf16 are taken in f32. */
+/* matmul_ops.c: MatMul, Gemm, Einsum as REDUCE(ADD, MUL(view of a, view of b)). There is no op for a matrix product. Operands
+ * are views with an axis of extent 1 where they do not vary, and the product broadcasts. Sums of f16 and bf16 are accumulated
+ * in f32. */
 #include "../core/build.h"
 #include <string.h>
 
-/* The product has axes [.., m, k, n], the sum runs over k. */
+/* The product has axes [.., m, k, n]; the sum runs over k. */
 static Ref matmul_matrices(Build *b, Ref a, Ref w) {
   IR *ir = b->ir;
   const Node *an = node(ir, a), *wn = node(ir, w);
@@ -29,7 +29,7 @@ static Ref matmul_matrices(Build *b, Ref a, Ref w) {
   return without_axes(ir, g_reduce(ir, OP_ADD, product, k), k);
 }
 
-/* Vectors get an axis of extent 1, which is dropped again at the end. */
+/* Vectors get an axis of extent 1, which is dropped at the end. */
 Ref matmul(Build *b, Ref a, Ref w) {
   IR *ir = b->ir;
   const Node *an = node(ir, a), *wn = node(ir, w);
@@ -55,7 +55,7 @@ Ref turned(Build *b, Ref x, const char *flag) {
   return g_permute(b->ir, x, perm);
 }
 
-/* The first axis is that of the rows, behind the batch */
+/* Moves the first axis behind the batch, as the axis of rows */
 static Ref batch_turned(Build *b, Ref x, const char *flag) {
   int rank = node(b->ir, x)->rank;
   int64_t perm[MAX_RANK];
@@ -64,7 +64,7 @@ static Ref batch_turned(Build *b, Ref x, const char *flag) {
   return g_permute(b->ir, x, perm);
 }
 
-/* com.microsoft: factors transposed on the way, and alpha */
+/* com.microsoft: optionally transposed factors, and alpha */
 void op_fused_matmul(Build *b) {
   IR *ir = b->ir;
   DType d = in_dt(b, 0), acc = acc_type(d);
@@ -95,10 +95,10 @@ void op_gemm(Build *b) {
   b->out[0] = g_cast(ir, r, d);
 }
 
-/* ---- Einsum: one axis per letter; every operand is brought to [letters...], multiplied, and what
- * the result does not name is summed. '...' stands for axes named by digits, last one '0' ---- */
+/* ---- Einsum: one axis per letter. Every operand is brought to [letters...]; the product is summed over letters that the
+ * result lacks. '...' stands for axes named by digits, the last one '0' ---- */
 typedef struct Terms {
-  char letters[64]; /* the axes in order of the product: the result's, then the summed ones */
+  char letters[64]; /* axes in the order of the product: the result's, then the summed ones */
   int n;
   int64_t extent[64];
 } Terms;
@@ -108,7 +108,7 @@ static int letter_at(const Terms *t, char c) {
   return p ? (int)(p - t->letters) : -1;
 }
 
-/* One term of the equation as one letter per axis; returns how many. dots: axes behind '...' */
+/* Spells a term of the equation with a letter per axis; returns their number. dots: axes behind '...' */
 static int spell(Build *b, const char *p, size_t len, int rank, char *out) {
   int n = 0, named = 0, dots = 0;
   for (size_t i = 0; i < len; i++) named += (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z');
@@ -140,7 +140,7 @@ static void note_extent(Build *b, Terms *t, char c, int64_t extent) {
   if (extent != 1) t->extent[at] = extent;
 }
 
-/* Keeps the diagonal of axes i and j (j > i) in i: a gather with its own place */
+/* Replaces axes i and j (j > i) by their diagonal, at i: a gather by the own position */
 static Ref take_diagonal(Build *b, Ref x, int i, int j) {
   IR *ir = b->ir;
   const Node *n = node(ir, x);
@@ -193,7 +193,7 @@ void op_einsum(Build *b) {
     int named = 0;
     for (const char *q = arrow + 2; *q; q++) named += *q != '.' && *q != ' ';
     nresult = spell(b, arrow + 2, strlen(arrow + 2), named + dots, result);
-  } else { /* '...' and then the letters used once, sorted */
+  } else { /* '...', then the letters that occur once, sorted */
     for (int c = dots - 1; c >= 0; c--) result[nresult++] = (char)('0' + c);
     for (int c = 'A'; c <= 'z'; c++)
       if (used[c] == 1) {
@@ -203,7 +203,7 @@ void op_einsum(Build *b) {
   }
   for (int i = 0; i < nresult; i++) {
     if (!used[(int)result[i]]) bad(b, "axis '%c' of the result is in no term", result[i]);
-    if (letter_at(&t, result[i]) >= 0) bad(b, "axis '%c' is twice in the result", result[i]);
+    if (letter_at(&t, result[i]) >= 0) bad(b, "axis '%c' occurs twice in the result", result[i]);
     note_extent(b, &t, result[i], all.extent[letter_at(&all, result[i])]);
   }
   for (int i = 0; i < all.n; i++) note_extent(b, &t, all.letters[i], all.extent[i]);
@@ -224,7 +224,7 @@ void op_einsum(Build *b) {
   b->out[0] = g_cast(ir, without_axes(ir, g_reduce(ir, OP_ADD, r, summed), summed), d);
 }
 
-/* Input 0, square matrices, as [count, n, n] in the type that sums are taken in */
+/* Input 0, square matrices, as [count, n, n] in the accumulation type */
 static Ref square_matrices(Build *b, int64_t *count, int64_t *n) {
   const Node *x = in_node(b, 0);
   if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
@@ -238,8 +238,8 @@ static Ref greatest_row(Build *b, Ref sizes) {
   return apply_op(b, "ArgMax", 1, &sizes, 1, &rows);
 }
 
-/* Det: elimination, column by column, with the row of the greatest entry first. The product of these entries is the
- * determinant; each exchange of rows turns its sign. */
+/* Det: Gaussian elimination column by column; the pivot is the greatest entry. The determinant is the product of the pivots;
+ * each exchange of rows flips its sign. */
 void op_det(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
@@ -257,7 +257,7 @@ void op_det(Build *b) {
     Ref row = iota_axis(ir, DT_I64, k, 1, 3),
         swapped = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), shrink_axis(ir, m, 1, 0, 1, 1), m);
     Ref rest = shrink_axis(ir, swapped, 1, 1, 1, k - 1), zero = c_float(ir, acc, 0);
-    /* the column is zeros then, and so is det */
+    /* a zero pivot: the column is zero, and so is the determinant */
     Ref safe = g_where(ir, g_binary(ir, OP_CMPEQ, pivot, zero), c_float(ir, acc, 1), pivot);
     Ref factor = g_binary(ir, OP_DIV, shrink_axis(ir, rest, 2, 0, 1, 1), safe);
     m = g_binary(ir, OP_SUB, shrink_axis(ir, rest, 2, 1, 1, k - 1), mul(b, factor, shrink_axis(ir, top, 2, 1, 1, k - 1)));
@@ -265,8 +265,8 @@ void op_det(Build *b) {
   b->out[0] = g_cast(ir, g_reshape(ir, det, x->rank - 2, x->dims), in_dt(b, 0));
 }
 
-/* Elimination with as many columns of the identity behind the matrix; what stands there in the end is the inverse. The row
- * with the greatest entry of a column goes where the column's 1 belongs. */
+/* Inverse: Gauss-Jordan elimination with the identity appended to the matrix; at the end the appended columns are the inverse.
+ * The row with the greatest entry of a column is swapped into the place of that column. */
 void op_inverse(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
@@ -280,7 +280,7 @@ void op_inverse(Build *b) {
   for (int64_t k = 0; k < n; k++) {
     spend(b, 0);
     Ref here = c_int(ir, DT_I64, k), size = g_unary(ir, OP_ABS, shrink_axis(ir, m, 2, k, 1, 1));
-    size = g_where(ir, g_binary(ir, OP_CMPLT, row, here), c_float(ir, acc, -1), size); /* rows above have their 1 */
+    size = g_where(ir, g_binary(ir, OP_CMPLT, row, here), c_float(ir, acc, -1), size); /* rows above were pivots already */
     Ref at = greatest_row(b, size), top = g_gather(ir, m, at, 1), old = shrink_axis(ir, m, 1, k, 1, 1);
     top = g_binary(ir, OP_DIV, top, shrink_axis(ir, top, 2, k, 1, 1));
     m = g_where(ir, g_binary(ir, OP_CMPEQ, row, at), old, m);
@@ -290,7 +290,7 @@ void op_inverse(Build *b) {
   b->out[0] = g_cast(ir, g_reshape(ir, shrink_axis(ir, m, 2, n, 1, n), x->rank, x->dims), in_dt(b, 0));
 }
 
-/* Distances of the rows of a from those of w, by differences: products would lose what near ones differ by */
+/* Distances between rows of a and rows of w, by differences: products would cancel for close rows */
 void op_cdist(Build *b) {
   IR *ir = b->ir;
   const Node *a = in_node(b, 0), *w = in_node(b, 1);

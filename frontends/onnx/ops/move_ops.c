@@ -1,10 +1,10 @@
-/* move_ops.c: operators that only move elements: Reshape, Transpose, Slice, Split, Concat, Pad, Tile ...
- * All their other arguments are known when compiling, so each becomes a chain of views; where no view
- * can say it (a mirrored border), a gather by constant indices. */
+/* move_ops.c: operators that only move elements: Reshape, Transpose, Slice, Split, Concat, Pad, Tile ... Their other arguments
+ * are constant, so each becomes a chain of views. Where views do not suffice (a mirrored border), it becomes a gather by
+ * constant indices. */
 #include "../core/build.h"
 #include <string.h>
 
-/* ---- pieces that other builders use too ---- */
+/* ---- pieces that other builders use ---- */
 Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank) {
   int64_t dims[MAX_RANK];
   for (int i = 0; i < rank; i++) dims[i] = i == axis ? n : 1;
@@ -12,7 +12,7 @@ Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank) {
 }
 
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
-  do { /* in several rounds when there are more than a node has sources */
+  do { /* in several rounds if there are more than a node can have sources */
     int64_t parts = 0;
     for (int64_t i = 0; i < n; i += 4096) xs[parts++] = g_cat(b->ir, (int)(n - i < 4096 ? n - i : 4096), xs + i, axis);
     n = parts;
@@ -38,7 +38,7 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
 Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner) {
   const Node *n = node(ir, x);
   int64_t split[MAX_RANK], merged[MAX_RANK];
-  int at = axis + inner; /* of the new axis */
+  int at = axis + inner; /* index of the new axis */
   for (int i = 0; i < n->rank; i++) {
     split[i + (i >= at)] = n->dims[i];
     merged[i] = i == axis ? n->dims[i] * times : n->dims[i];
@@ -135,7 +135,7 @@ void op_transpose(Build *b) {
   const int64_t *given = attr_ints(b, "perm", &n);
   if (given && n != rank) bad(b, "attribute 'perm' has %d entries, but the input has rank %d", n, rank);
   for (int i = 0; i < rank; i++) perm[i] = given ? given[i] : rank - 1 - i;
-  for (int i = 0; i < rank; i++) /* unlike axes of other operators, these do not count from the end */
+  for (int i = 0; i < rank; i++) /* unlike axes of other operators, these must not be negative */
     if (perm[i] < 0) bad(b, "entry %d of attribute 'perm' is %lld", i, (long long)perm[i]);
   axes_of(b, perm, rank, rank);
   b->out[0] = g_permute(b->ir, b->in[0], perm);
@@ -239,22 +239,22 @@ void op_slice(Build *b) {
   b->out[0] = r;
 }
 
-/* Of pictures: without the borders left, top, right and bottom, or so many rows and columns from the left and the top one on */
+/* For images: removes borders (left, top, right, bottom), or keeps some rows and columns from a left and top border on */
 void op_crop(Build *b) {
   const Node *x = in_node(b, 0);
   int n, m;
   const int64_t *border = attr_ints(b, "border", &n), *size = attr_ints(b, "scale", &m);
-  if (x->rank != 4 || n != 4 || (size && m != 2)) bad(b, "pictures [N,C,H,W] need 4 borders and, if any, 2 sizes");
+  if (x->rank != 4 || n != 4 || (size && m != 2)) bad(b, "images [N,C,H,W] need 4 borders and, if any, 2 sizes");
   b->out[0] = b->in[0];
   for (int i = 0; i < 2; i++) {
     int64_t extent = x->dims[2 + i], from = border[1 - i], count = size ? size[i] : extent - from - border[3 - i];
     if (count < 0 || from > extent || count > extent - from)
-      bad(b, "what is left does not lie in the %lld elements of axis %d", (long long)extent, 2 + i);
+      bad(b, "the cropped part exceeds the %lld elements of axis %d", (long long)extent, 2 + i);
     b->out[0] = shrink_axis(b->ir, b->out[0], 2 + i, from, 1, count);
   }
 }
 
-/* ---- Pad: a constant around it, or indices that mirror, repeat the border or wrap ---- */
+/* ---- Pad: a constant border, or indices that mirror, repeat the edge or wrap ---- */
 static int64_t pad_source(int64_t i, int64_t n, char mode) {
   if (mode == 'e') return clamp(i, 0, n - 1);
   int64_t period = mode == 'w' ? n : n > 1 ? 2 * (n - 1) : 1;
@@ -262,7 +262,7 @@ static int64_t pad_source(int64_t i, int64_t n, char mode) {
   return i < n ? i : period - i;
 }
 
-/* What is cut off is gone before the rest repeats itself. */
+/* Elements that negative padding removes are removed first; then the rest is extended. */
 static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char mode) {
   int64_t n = node(b->ir, x)->dims[axis], out = n + lo + hi, cut = lo < 0 ? -lo : 0, kept = n - cut + (hi < 0 ? hi : 0);
   if (kept < 1 && out) bad(b, "axis %d is empty and cannot be extended", axis);
@@ -294,7 +294,7 @@ void op_pad(Build *b) {
       continue;
     }
     int64_t cut_lo = lo < 0 ? -lo : 0, cut_hi = hi < 0 ? -hi : 0, keep = d - cut_lo - cut_hi, drop = keep < 0 ? -keep : 0;
-    int64_t add_lo = lo > 0 ? lo : 0, add_hi = hi > 0 ? hi : 0; /* one side may cut into what the other side adds */
+    int64_t add_lo = lo > 0 ? lo : 0, add_hi = hi > 0 ? hi : 0; /* one side may cut elements that the other side adds */
     if (drop && cut_lo > d) bad(b, "the padding on axis %d cuts more than there is", a);
     r = shrink_axis(ir, r, a, keep > 0 ? cut_lo : 0, 1, keep > 0 ? keep : 0);
     if (drop && add_lo) add_lo -= drop;

@@ -1,13 +1,13 @@
-/* ngrams_ops.c: TfIdfVectorizer of integers: how often each n-gram of a pool occurs in a row, with its elements side by side or
- * equally far apart. Each n-gram is compared with each place in the row. */
+/* ngrams_ops.c: TfIdfVectorizer of integers: counts how often each n-gram of a pool occurs in a row, with adjacent or equally
+ * spaced elements. Each n-gram is compared at each position of the row. */
 #include "../core/build.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Grams {
-  const int64_t *pool, *index; /* n-grams one after the other; place of each in the result */
-  const float *weight;         /* of each; NULL: 1 */
-  int64_t n, count;            /* length, and number of those of this length */
+  const int64_t *pool, *index; /* n-grams one after the other; index of each in the result */
+  const float *weight;         /* weight of each; NULL: 1 */
+  int64_t n, count;            /* n: length of the n-grams; count: number of n-grams of this length */
 } Grams;
 
 static int compare_grams(const void *a, const void *b) {
@@ -26,7 +26,7 @@ static void refuse_equal(Build *b, const Grams *g) {
       bad(b, "attribute 'pool_int64s' has an n-gram of %lld elements twice", (long long)g->n);
 }
 
-/* Those of length n, and in *before how many n-grams stand before them; counts: where each length begins in the pool */
+/* The n-grams of length n; *before: number of n-grams before them. counts: start of each length in the pool */
 static Grams grams_of(Build *b, int64_t n, const int64_t *counts, int lengths, int64_t *before) {
   int total, indices;
   const int64_t *pool = attr_ints(b, "pool_int64s", &total), *index = attr_ints(b, "ngram_indexes", &indices);
@@ -44,7 +44,7 @@ static Grams grams_of(Build *b, int64_t n, const int64_t *counts, int lengths, i
   return g;
 }
 
-/* How often each of them is in the rows x: i32[rows, g->count]; 0: they are longer than a row */
+/* Occurrences of each n-gram in the rows x: i32[rows, g->count]; 0: they are longer than a row */
 static Ref occurrences(Build *b, const Grams *g, Ref x, int64_t skips) {
   IR *ir = b->ir;
   const int64_t rows = node(ir, x)->dims[0], columns = node(ir, x)->dims[1];
@@ -60,8 +60,8 @@ static Ref occurrences(Build *b, const Grams *g, Ref x, int64_t skips) {
   return sum;
 }
 
-/* y with what the n-grams give, found so often: their numbers, with TFIDF times their weights, or with IDF the weight of the last
- * one that is there */
+/* y with the entries of the n-grams. found: their occurrences. TF gives the counts, TFIDF counts times weights, IDF the weight
+ * of the last n-gram that occurs */
 static Ref with_grams(Build *b, Ref y, const Grams *g, Ref found) {
   IR *ir = b->ir;
   const int64_t dims[2] = { 1, g->count };
@@ -71,7 +71,7 @@ static Ref with_grams(Build *b, Ref y, const Grams *g, Ref found) {
   Ref times = g_cast(ir, found, DT_F32);
   if (attr_is(b, "mode", "TF")) return g_scatter(ir, OP_ADD, y, at, times, 1);
   if (attr_is(b, "mode", "TFIDF")) return g_scatter(ir, OP_ADD, y, at, mul(b, times, weight), 1);
-  at = g_where(ir, g_binary(ir, OP_CMPLT, c_int(ir, DT_I32, 0), found), at, integer(b, -1)); /* outside: nothing is written */
+  at = g_where(ir, g_binary(ir, OP_CMPLT, c_int(ir, DT_I32, 0), found), at, integer(b, -1)); /* out of range: writes nothing */
   return g_scatter(ir, OP_NONE, y, at, g_expand(ir, weight, 2, node(ir, found)->dims), 1);
 }
 

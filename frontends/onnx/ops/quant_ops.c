@@ -1,11 +1,11 @@
-/* quant_ops.c: operators on quantised integers: value = (q - zero point) * scale. Scales and zero points
- * are scalars, vectors along an axis, or blocks along an axis. Quantising divides by the scale (times
- * its reciprocal is another number), rounds halves to even, adds the zero point and saturates, which
- * is what CAST does. Products of quantised tensors are summed exactly in i32. */
+/* quant_ops.c: operators on quantised integers: value = (q - zero point) * scale. Scales and zero points are scalars, vectors
+ * along an axis, or blocks along an axis. Quantising divides by the scale, as a product with its reciprocal would round
+ * differently. It then rounds halves to even, adds the zero point and saturates, as CAST does. Products of quantised tensors
+ * are summed exactly in i32. */
 #include "../core/build.h"
 #include <string.h>
 
-/* Input k, a scale or zero point of x, in a shape that broadcasts with x */
+/* Input k, a scale or zero point of x, reshaped to broadcast with x */
 static Ref parameter(Build *b, int k, const Node *x, int64_t axis, int64_t block) {
   IR *ir = b->ir;
   const Node *p = in_node(b, k);
@@ -26,7 +26,7 @@ static Ref parameter(Build *b, int k, const Node *x, int64_t axis, int64_t block
   return shrink_axis(ir, repeat_axis(ir, b->in[k], a, block, true), a, 0, 1, extent);
 }
 
-/* A scale and its zero point have one shape; two of one element each count as scalars */
+/* A scale and its zero point must have one shape; shapes with one element count as scalars */
 static void check_zero_point(Build *b) {
   if (!has_in(b, 2)) return;
   const Node *s = in_node(b, 1), *z = in_node(b, 2);
@@ -42,14 +42,14 @@ static DType wanted_type(Build *b, DType otherwise) {
   return onnx ? d : otherwise;
 }
 
-/* x is a float; zero is 0 or of any type */
+/* x is a float. zero: of any type; 0: none */
 static Ref quantize(IR *ir, Ref x, Ref scale, Ref zero, DType d) {
   Ref q = g_unary(ir, OP_ROUND, g_binary(ir, OP_DIV, x, scale));
   if (zero) q = g_binary(ir, OP_ADD, q, g_cast(ir, zero, (DType)node(ir, x)->dt));
   return g_cast(ir, q, d);
 }
 
-/* The type of the result: that of the zero point, or the attribute's */
+/* The result has the type of the zero point, or of the attribute */
 void op_quantize(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
@@ -71,7 +71,7 @@ void op_dequantize(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size");
-  const bool floats = dt_float(in_dt(b, 0)); /* whose zero point is 0 */
+  const bool floats = dt_float(in_dt(b, 0)); /* float types have the zero point 0 */
   check_zero_point(b);
   if (floats && !in_narrow(b, 0)) bad(b, "input 0 is %s, expected an integer type", dtype_info[in_dt(b, 0)].text);
   Ref q = floats ? b->in[0] : g_cast(ir, b->in[0], DT_I32), scale = parameter(b, 1, x, axis, block);
@@ -79,7 +79,7 @@ void op_dequantize(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_MUL, g_cast(ir, q, DT_F32), g_cast(ir, scale, DT_F32)), wanted_type(b, in_dt(b, 1)));
 }
 
-/* The range always includes 0, so that 0 is exact; a tensor of zeros has scale 1. Results: values, scale, zero point */
+/* The range always includes 0, so that 0 is exact. A tensor of zeros has scale 1. Results: values, scale, zero point */
 static void dynamic_quantize(IR *ir, Ref x, Ref *out) {
   uint32_t all = (1u << node(ir, x)->rank) - 1;
   x = g_cast(ir, x, DT_F32);
@@ -95,10 +95,10 @@ static void dynamic_quantize(IR *ir, Ref x, Ref *out) {
 
 void op_dynamic_quantize(Build *b) { dynamic_quantize(b->ir, b->in[0], b->out); }
 
-/* ---- integer products: the zero point comes off first ---- */
+/* ---- integer products: zero points are subtracted first ---- */
 static Ref less_zero(Build *b, Ref q, Ref zero) { return sub(b, g_cast(b->ir, q, DT_I32), g_cast(b->ir, zero, DT_I32)); }
 
-/* A zero point of a matrix: a scalar, one per row (rows) or column, or already of its rank */
+/* Input x minus its zero point: a scalar, one per row (rows) or per column, or of x's rank */
 static Ref centred(Build *b, int x, int zero, bool rows) {
   IR *ir = b->ir;
   Ref q = g_cast(ir, b->in[x], DT_I32);
@@ -110,7 +110,7 @@ static Ref centred(Build *b, int x, int zero, bool rows) {
   return sub(b, q, to_shape(b, g_cast(ir, p, DT_I32), node(ir, q)->rank, node(ir, q)->dims));
 }
 
-/* The same for the filters of a convolution: a scalar or one per filter */
+/* The same for filters of a convolution; the zero point is a scalar or one per filter */
 static Ref centred_filters(Build *b, int w, int zero) {
   if (!has_in(b, zero)) return g_cast(b->ir, b->in[w], DT_I32);
   return less_zero(b, b->in[w], parameter(b, zero, in_node(b, w), 0, 0));
@@ -119,8 +119,9 @@ static Ref centred_filters(Build *b, int w, int zero) {
 void op_matmul_integer(Build *b) { b->out[0] = matmul(b, centred(b, 0, 2, true), centred(b, 1, 3, false)); }
 void op_conv_integer(Build *b) { b->out[0] = conv(b, centred(b, 0, 2, false), centred_filters(b, 1, 3)); }
 
-/* Sums of products as quantised values again, by one factor: the scales of both factors over the result's. So ONNX Runtime
- * rounds; the standard divides the product of sum and scales, which is one step away for a few of a hundred thousand. */
+/* Requantises sums of products by one factor: the product of the input scales over the result's scale. ONNX Runtime rounds this
+ * way. The standard divides sum * scales by the result's scale, which differs by one step in a few of a hundred thousand
+ * values. */
 static Ref requantize(Build *b, Ref sum, Ref scales, int scale, int zero) {
   IR *ir = b->ir;
   Ref to = g_cast(ir, parameter(b, scale, node(ir, sum), -1, 0), DT_F32), z = parameter(b, zero, node(ir, sum), -1, 0);
@@ -128,7 +129,7 @@ static Ref requantize(Build *b, Ref sum, Ref scales, int scale, int zero) {
   return g_cast(ir, add(b, q, g_cast(ir, z, DT_F32)), in_dt(b, zero));
 }
 
-/* inputs: a, its scale and zero point, b, its own, the result's */
+/* inputs: a, its scale and zero point; b, its scale and zero point; the result's scale and zero point */
 void op_qlinear_matmul(Build *b) {
   IR *ir = b->ir;
   const Node *a = in_node(b, 1);
@@ -140,7 +141,7 @@ void op_qlinear_matmul(Build *b) {
   b->out[0] = requantize(b, sum, to_shape(b, product, node(ir, sum)->rank, node(ir, sum)->dims), 6, 7);
 }
 
-/* inputs: x, its scale and zero point, w, its own (one per filter if wanted), the result's, a bias */
+/* inputs: x, its scale and zero point; w, its scale and zero point, optionally per filter; the result's; a bias */
 void op_qlinear_conv(Build *b) {
   IR *ir = b->ir;
   Ref sum = conv(b, centred(b, 0, 2, false), centred_filters(b, 3, 5));
@@ -150,7 +151,7 @@ void op_qlinear_conv(Build *b) {
   b->out[0] = requantize(b, sum, g_binary(ir, OP_MUL, x_scale, w_scale), 6, 7);
 }
 
-/* ---- com.microsoft: the operators that quantisation puts around floats' ---- */
+/* ---- com.microsoft: quantised forms of float operators ---- */
 static Ref dequantized(Build *b, int x, int scale, int zero) {
   IR *ir = b->ir;
   Ref q = g_cast(ir, b->in[x], DT_I32);
@@ -163,34 +164,34 @@ static Ref quantized(Build *b, Ref y, int scale, int zero, DType d) {
   return quantize(b->ir, y, to, has_in(b, zero) ? parameter(b, zero, node(b->ir, y), 0, 0) : 0, d);
 }
 
-/* QLinearNAME is NAME of dequantised inputs; inputs: each tensor with its scale and zero point, the result's; zero points
- * may be left out. The row's argument: how many tensors */
+/* QLinearNAME dequantises its inputs, applies NAME and quantises the result. Inputs: each tensor with scale and zero point,
+ * then those of the result; zero points are optional. The row's argument: number of tensors */
 void op_qlinear(Build *b) {
   Ref in[2];
   int n = (int)b->row->arg;
   for (int k = 0; k <= n; k++) {
     const int scale = k < n ? 3 * k + 1 : 3 * n;
-    if (!has_in(b, scale) || !has_in(b, k < n ? 3 * k : 0)) bad(b, "input %d, or its scale, is left out, but required", 3 * k);
+    if (!has_in(b, scale) || !has_in(b, k < n ? 3 * k : 0)) bad(b, "input %d, or its scale, is required, but omitted", 3 * k);
   }
   for (int k = 0; k < n; k++) in[k] = dequantized(b, 3 * k, 3 * k + 1, 3 * k + 2);
   b->out[0] = quantized(b, apply_op(b, b->row->name + strlen("QLinear"), n, in, b->nattr, b->attr), 3 * n, 3 * n + 1,
                         in_dt(b, 0));
 }
 
-/* inputs: a condition, two tensors with their scales and zero points, the result's */
+/* inputs: a condition; two tensors with scales and zero points; the result's scale and zero point */
 void op_qlinear_where(Build *b) {
   Ref in[3] = { b->in[0], dequantized(b, 1, 2, 3), dequantized(b, 4, 5, 6) };
   b->out[0] = quantized(b, apply_op(b, "Where", 3, in, 0, NULL), 7, 8, in_dt(b, 1));
 }
 
-/* Before opset 13 all axes from the given one on are one. The result is a whole number of steps times the softmax, halves
- * upwards: how many steps 1 has is rounded down. */
+/* Before opset 13, all axes from the given one on count as one. The result is the softmax in whole steps, halves rounded up.
+ * The number of steps per 1 is rounded down. */
 void op_qlinear_softmax(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   const int axis = axis_of(b, attr_int(b, "axis"), x->rank);
   const bool flat = attr_int(b, "opset") < 13;
-  if (!has_in(b, 1) || !has_in(b, 3)) bad(b, "a scale is left out, but required");
+  if (!has_in(b, 1) || !has_in(b, 3)) bad(b, "a scale is required, but omitted");
   Ref y = dequantized(b, 0, 1, 2);
   if (flat) y = g_reshape(ir, y, 2, (int64_t[]){ dims_elems(x->dims, axis), dims_elems(x->dims + axis, x->rank - axis) });
   y = softmax(b, y, flat ? 1 : axis, false);
@@ -200,7 +201,7 @@ void op_qlinear_softmax(Build *b) {
   b->out[0] = g_cast(ir, g_reshape(ir, y, x->rank, x->dims), in_dt(b, 0));
 }
 
-/* The result's scale and zero point come first. */
+/* The scale and zero point of the result come first. */
 void op_qlinear_concat(Build *b) {
   int n = (b->nin - 2) / 3;
   if (b->nin != 3 * n + 2 || n < 1) bad(b, "%d inputs are not a scale, a zero point and triples", b->nin);
@@ -224,7 +225,7 @@ void op_qlinear_pool(Build *b) { with_channels_last(b, attr_int(b, "channels_las
 void op_ms_qlinear_conv(Build *b) { with_channels_last(b, attr_int(b, "channels_last"), op_qlinear_conv); }
 void op_nhwc_max_pool(Build *b) { with_channels_last(b, true, op_max_pool); }
 
-/* Sums of products of integers by the scales of the factors, each one number or one for each column */
+/* Integer sums of products, times the scales of both factors; a scale is one number or one per column */
 static Ref in_floats(Build *b, Ref sum, Ref a_scale, Ref w_scale) {
   IR *ir = b->ir;
   Ref scales[] = { g_cast(ir, a_scale, DT_F32), g_cast(ir, w_scale, DT_F32) };
@@ -235,7 +236,7 @@ static Ref in_floats(Build *b, Ref sum, Ref a_scale, Ref w_scale) {
   return mul(b, g_cast(ir, sum, DT_F32), to_shape(b, mul(b, scales[0], scales[1]), n->rank, n->dims));
 }
 
-/* y plus input k, where there is one */
+/* y plus input k, if it is given */
 static Ref with_bias(Build *b, Ref y, int k) {
   const Node *n = node(b->ir, y);
   return has_in(b, k) ? add(b, y, to_shape(b, g_cast(b->ir, b->in[k], (DType)n->dt), n->rank, n->dims)) : y;
@@ -251,7 +252,7 @@ void op_matmul_integer_to_float(Build *b) {
   b->out[0] = g_cast(b->ir, integer_product(b, 0, 4, b->in[2], 1, 5, b->in[3], 6), in_dt(b, 2));
 }
 
-/* Floats times integers without their zero point; the floats become integers first */
+/* x, quantised here, times integers w from which the zero point is already subtracted */
 static Ref quantised_product(Build *b, Ref x, Ref w, Ref scale) {
   Ref q[3];
   dynamic_quantize(b->ir, x, q);
@@ -260,12 +261,13 @@ static Ref quantised_product(Build *b, Ref x, Ref w, Ref scale) {
 
 Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero) { return quantised_product(b, x, less_zero(b, w, zero), scale); }
 
-/* inputs: floats; w, its scale and zero point; a bias */
+/* inputs: x, floats; w, its scale and zero point; a bias */
 void op_dynamic_quantize_matmul(Build *b) {
   b->out[0] = with_bias(b, quantised_product(b, b->in[0], centred(b, 1, 3, false), b->in[2]), 4);
 }
 
-/* inputs: a, its scale and zero point, w, its own, a bias of integers, the result's (none: the result is floats) */
+/* inputs: a, its scale and zero point; w, its scale and zero point; an integer bias; scale and zero point of the result (none:
+ * it is float) */
 void op_qgemm(Build *b) {
   for (int k = 0; k <= 3; k += 3)
     if (in_node(b, k)->rank != 2) bad(b, "input %d has rank %d, expected 2", k, in_node(b, k)->rank);
@@ -277,7 +279,7 @@ void op_qgemm(Build *b) {
 }
 
 /* ---- weights of few bits ---- */
-/* q[n, bytes] as [n, count] of `bits` each, lowest bits first */
+/* Unpacks q[n, bytes] into [n, count] values of `bits` bits each, lowest bits first */
 Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
   Ref part[8];
   int per = (int)(8 / bits);
@@ -297,7 +299,7 @@ static Ref of_size(Build *b, int k, int64_t n, int64_t m) {
   return g_reshape(b->ir, b->in[k], 2, (int64_t[]){ n, m });
 }
 
-/* The block of each of k columns: input at, or one block after another (NULL) */
+/* Block of each of the k columns, from input `at`; NULL: blocks follow one another */
 static const int64_t *order_of_blocks(Build *b, int at, int64_t k, int64_t block, int64_t blocks) {
   int n;
   const int64_t *order = has_in(b, at) ? const_ints(b, at, "g_idx", &n) : NULL;
@@ -311,13 +313,13 @@ static const int64_t *order_of_blocks(Build *b, int at, int64_t k, int64_t block
   return plain ? NULL : order;
 }
 
-/* x[n, blocks] for each of the k columns of w[n, k], or as [n, blocks, 1] for w[n, blocks, block] */
+/* x[n, blocks] expanded for the k columns of w[n, k], or reshaped to [n, blocks, 1] for w[n, blocks, block] */
 static Ref each_column(Build *b, Ref x, int64_t n, int64_t blocks, const int64_t *order, int64_t k) {
   return order ? take(b, x, 1, order, k) : g_reshape(b->ir, x, 3, (int64_t[]){ n, blocks, 1 });
 }
 
-/* a times the transpose of w[N, K], whose blocks along K have a scale and a zero point each. The attribute
- * accuracy_level says how much an engine may round a, and is no part of the result. */
+/* a times the transpose of w[N, K]; blocks of w along K have a scale and a zero point each. The attribute accuracy_level says
+ * how coarsely an engine may round a; it does not change the result here. */
 void op_matmul_nbits(Build *b) {
   IR *ir = b->ir;
   int64_t k = attr_int(b, "K"), n = attr_int(b, "N"), bits = attr_int(b, "bits"), block = attr_int(b, "block_size"),
@@ -325,7 +327,7 @@ void op_matmul_nbits(Build *b) {
   const Node *a = in_node(b, 0);
   DType acc = acc_type(in_dt(b, 0));
   if (bits != 2 && bits != 4 && bits != 8) bad(b, "attribute 'bits' is %lld, expected 2, 4 or 8", (long long)bits);
-  if (block % (8 / bits)) bad(b, "blocks of %lld elements are no whole bytes", (long long)block);
+  if (block % (8 / bits)) bad(b, "blocks of %lld elements are not whole bytes", (long long)block);
   elems_mul(b, n, elems_mul(b, blocks, block));
   if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
   if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
@@ -346,8 +348,8 @@ void op_matmul_nbits(Build *b) {
   b->out[0] = g_cast(ir, y, in_dt(b, 0));
 }
 
-/* a times w[N, K] or its transpose. w is one row after another, in blocks that have a greatest size each; two elements are a
- * byte, the first one in the high bits, each a place in a table of parts of that size. */
+/* a times w[N, K] or its transpose. The rows of w are one after another, in blocks with an absolute maximum each. A byte has
+ * two elements, the first in the high bits; each element is an index into a table of fractions of the maximum. */
 void op_matmul_bnb4(Build *b) {
   IR *ir = b->ir;
   static const double table[2][16] = {
@@ -373,7 +375,7 @@ void op_matmul_bnb4(Build *b) {
   b->out[0] = g_cast(ir, matmul(b, g_cast(ir, b->in[0], acc), w), in_dt(b, 0));
 }
 
-/* Integers of few bits that lie along the last axis, as `columns` of one byte each */
+/* Unpacks integers of few bits along the last axis into `columns` bytes */
 static Ref unpacked(Build *b, Ref x, int64_t columns, int64_t bits) {
   const Node *n = node(b->ir, x);
   int64_t rows = dims_elems(n->dims, n->rank - 1), dims[MAX_RANK];
@@ -383,13 +385,13 @@ static Ref unpacked(Build *b, Ref x, int64_t columns, int64_t bits) {
   return g_reshape(b->ir, unpack_bits(b->ir, flat, rows, columns, bits), node(b->ir, x)->rank, dims);
 }
 
-/* Gather from a table whose blocks along an axis have a scale and a zero point each. What is picked becomes floats, not the
- * table, unless blocks lie along the axis that is picked from. */
+/* Gathers from a table whose blocks along an axis have a scale and a zero point each. Only the gathered elements become floats.
+ * But if blocks lie along the gathered axis, the whole table does. */
 void op_gather_block_quantized(Build *b) {
   enum { TABLE, INDEX, SCALES, ZEROS };
   IR *ir = b->ir;
   const Node *q = in_node(b, TABLE), *scale = in_node(b, SCALES);
-  const bool bytes = !in_narrow(b, TABLE); /* of several integers each, where they have few bits */
+  const bool bytes = !in_narrow(b, TABLE); /* a byte holds several integers, if these have few bits */
   const int64_t bits = bytes ? attr_int(b, "bits") : 8, block = attr_int(b, "block_size");
   if (bytes && (in_dt(b, TABLE) != DT_U8 || (bits != 2 && bits != 4 && bits != 8)))
     bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
@@ -398,7 +400,7 @@ void op_gather_block_quantized(Build *b) {
   const int along = axis_of(b, attr_int(b, "quantize_axis"), q->rank), last = q->rank - 1;
   const int from = axis_of(b, attr_int(b, "gather_axis"), q->rank);
   if (bits < 8 && (along != last || from == last))
-    bad(b, "blocks of bytes lie along the last axis, and are picked along another one");
+    bad(b, "packed bytes need blocks along the last axis, and a gather along another one");
   const int64_t extent = elems_mul(b, q->dims[along], 8 / bits), blocks = extent / block + (extent % block != 0);
   for (int i = 0; i <= last; i++)
     if (scale->dims[i] != (i == along ? blocks : q->dims[i])) bad(b, "input 'scales' is not one for each block");
@@ -413,7 +415,7 @@ void op_gather_block_quantized(Build *b) {
     if (part[i]) part[i] = apply_op(b, "Gather", 2, (Ref[]){ part[i], b->in[INDEX] }, 1, &axis);
   if (bits < 8) part[0] = unpacked(b, part[0], extent, bits);
   if (bits < 8 && part[2]) part[2] = unpacked(b, part[2], blocks, bits);
-  const int to = along > from ? along + in_node(b, INDEX)->rank - 1 : along; /* where the axis of the blocks is now */
+  const int to = along > from ? along + in_node(b, INDEX)->rank - 1 : along; /* index of the axis of blocks after the gather */
   for (int i = 1; i < 3; i++)
     if (part[i]) part[i] = shrink_axis(ir, repeat_axis(ir, part[i], to, block, true), to, 0, 1, extent);
   Ref w = g_cast(ir, part[0], DT_I32), zero = c_int(ir, DT_I32, bytes ? 1 << (bits - 1) : 0);

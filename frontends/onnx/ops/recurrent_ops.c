@@ -1,39 +1,39 @@
-/* recurrent_ops.c: RNN, GRU, LSTM. The length of the sequences is known, so a network becomes that many copies
- * of its cell, one after another; products of weights with the inputs need no state and are one product over
- * all steps. Equations: the operators' documentation. Sequences shorter than the longest keep their
- * state in the steps that they lack, and their results there are 0. */
+/* recurrent_ops.c: RNN, GRU, LSTM. The sequence length is constant, so a network becomes that many copies of its cell. Products
+ * of inputs and weights do not need the state, so they are one product over all steps. The operators' documentation has the
+ * equations. Sequences shorter than the longest keep their state in the missing steps, and their results there are 0. */
 #include "../core/build.h"
 #include <string.h>
 #include <strings.h>
 
-enum { X, W, R, B, LENGTHS, H0, C0, P, WS, WZ, RS, RZ }; /* inputs; scales and zero points of weights in integers */
-enum { RNN = 1, GRU = 3, LSTM = 4 };               /* number of gates: the row's argument */
+enum { X, W, R, B, LENGTHS, H0, C0, P, WS, WZ, RS, RZ }; /* inputs; WS to RZ: scales and zero points of integer weights */
+enum { RNN = 1, GRU = 3, LSTM = 4 };               /* number of gates; the row's argument */
 enum { ACTIVATIONS = 3 };
 
 typedef struct Activation {
-  const char *op;      /* an operator's name */
-  AttrVal attr[2];     /* alpha and beta, where given; else the operator's own defaults hold */
+  const char *op;      /* name of an operator */
+  AttrVal attr[2];     /* alpha and beta if given; else the operator's defaults apply */
 } Activation;
 
 /* One direction of the network */
 typedef struct Cell {
   int64_t steps, batch, hidden;
-  Ref xw;              /* [steps, batch, gates * hidden]: inputs times weights, and biases */
+  Ref xw;              /* [steps, batch, gates * hidden]: inputs times weights, plus biases */
   Ref recur;           /* [hidden, gates * hidden] */
-  Ref scale, zero;     /* of recur, if it is integers: the state is quantised in each step; scale 0: it is not */
-  Ref reset_bias;      /* [hidden]: of GRU's new state, where it is added before the reset; 0: none */
+  Ref scale, zero;     /* scale and zero point of integer weights recur; each step then quantises the state. scale 0: recur is
+                          float */
+  Ref reset_bias;      /* [hidden]: GRU's bias of the new state, if it is added before the reset; 0: none */
   Ref peephole;        /* [3 * hidden]; 0: none */
   Activation f[ACTIVATIONS];
   double clip;         /* 0: none */
   bool late_reset, coupled;
-  Ref h, c;            /* [batch, hidden]: the state */
-  Ref live;            /* bool[batch, 1]: sequences that have this step; 0: all do */
-  Ref recent;          /* the same of those that had the step before, whose states are quantised together */
+  Ref h, c;            /* [batch, hidden]: state */
+  Ref live;            /* bool[batch, 1]: sequences that have this step; 0: all */
+  Ref recent;          /* the same for the previous step; the states of these sequences are quantised together */
 } Cell;
 
 static Ref one_less(Build *b, Ref x) { return sub(b, num(b, x, 1), x); }
 
-/* n parts of the last axis, from part number k; a part is one gate of H elements */
+/* n parts of the last axis from part k on; a part is one gate with H elements */
 static Ref gates(Build *b, Ref x, const Cell *c, int64_t k, int64_t n) {
   return shrink_axis(b->ir, x, node(b->ir, x)->rank - 1, k * c->hidden, 1, n * c->hidden);
 }
@@ -43,7 +43,7 @@ static Ref activate(Build *b, const Cell *c, int k, Ref x) {
   return apply_op(b, c->f[k].op, 1, &x, 2, c->f[k].attr);
 }
 
-/* ---- one step: x holds the inputs' part of all gates ---- */
+/* ---- one step; x: the inputs' contribution to all gates ---- */
 static Ref next_state(Build *b, const Cell *c, Ref next, Ref now) { return c->live ? g_where(b->ir, c->live, next, now) : next; }
 
 static void rnn_step(Build *b, Cell *c, Ref x) {
@@ -86,8 +86,8 @@ static void step(Build *b, Cell *c, Ref x) {
 }
 
 /* ---- the sequence ---- */
-/* All results, [steps, batch, hidden]; lengths: i64[batch, 1], 0 when all sequences have all steps. Results of steps that a
- * sequence lacks are taken out of all steps at once: until then one value is both the result and the state. */
+/* Runs all steps; returns the results, [steps, batch, hidden]. lengths: i64[batch, 1]; 0: all sequences have all steps. Results
+ * of missing steps are zeroed for all steps at the end: until then one value serves as result and as state. */
 static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
   spend(b, c->steps);
@@ -108,7 +108,7 @@ static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
 }
 
 /* ---- arguments ---- */
-/* Row d of the first axis, without it */
+/* Row d of the first axis, without that axis */
 static Ref of_direction(Build *b, Ref x, int64_t d) { return without_axes(b->ir, shrink_axis(b->ir, x, 0, d, 1, 1), 1); }
 
 static void need_shape(Build *b, int k, const char *name, int rank, const int64_t *dims) {
@@ -118,7 +118,7 @@ static void need_shape(Build *b, int k, const char *name, int rank, const int64_
   if (!fits) bad(b, "input '%s' has shape %s, expected %s", name, dims_text(b, x->dims, x->rank), dims_text(b, dims, rank));
 }
 
-/* activations lists them direction by direction; values of alpha and beta go to those that have such an attribute, in order */
+/* Activations are listed by direction. alpha and beta hold values for those activations that have such an attribute, in order */
 static void read_activations(Build *b, int64_t dirs, Activation *f) {
   static const char *const usual[][ACTIVATIONS] = {
     [RNN] = { "Tanh" }, [GRU] = { "Sigmoid", "Tanh" }, [LSTM] = { "Sigmoid", "Tanh", "Tanh" }
@@ -147,7 +147,7 @@ static void read_activations(Build *b, int64_t dirs, Activation *f) {
   }
 }
 
-/* The lengths as i64[batch, 1]; 0 when no sequence is shorter than the longest */
+/* The lengths as i64[batch, 1]; 0 if all sequences have the full length */
 static Ref read_lengths(Build *b, int64_t steps, int64_t batch) {
   Tensor t;
   bool whole = true;
@@ -160,13 +160,13 @@ static Ref read_lengths(Build *b, int64_t steps, int64_t batch) {
   return g_reshape(b->ir, g_cast(b->ir, b->in[LENGTHS], DT_I64), 2, (int64_t[]){ batch, 1 });
 }
 
-/* Each sequence of x from its end to its beginning; what is behind the end stays there */
+/* x with each sequence reversed; elements behind its end stay in place */
 static Ref reversed(Build *b, Ref x, Ref lengths, int64_t batch) {
   const AttrVal axes[] = { int_attr("batch_axis", 1), int_attr("time_axis", 0) };
   return apply_op(b, "ReverseSequence", 2, (Ref[]){ x, g_reshape(b->ir, lengths, 1, &batch) }, 2, axes);
 }
 
-/* The inputs as they are quantised: steps behind the end of all sequences take no part in their range */
+/* The inputs for quantisation, with zeros in steps behind the end of all sequences, which must not influence the range */
 static Ref within_lengths(Build *b, Ref lengths) {
   IR *ir = b->ir;
   Ref step = iota_axis(ir, DT_I64, in_node(b, X)->dims[0], 0, 3);
@@ -177,7 +177,8 @@ void op_recurrent(Build *b) {
   IR *ir = b->ir;
   static const int64_t swap[] = { 1, 0, 2 };
   int64_t n = b->row->arg, dirs = attr_is(b, "direction", "bidirectional") ? 2 : 1;
-  bool batch_first = attr_int(b, "layout") != 0, integers = b->row->in_max > WS; /* those are transposed */
+  /* integers: weights are integers, which are transposed */
+  bool batch_first = attr_int(b, "layout") != 0, integers = b->row->in_max > WS;
   for (int k = X; k <= R; k++)
     if (in_node(b, k)->rank != 3) bad(b, "input %d has rank %d, expected 3", k, in_node(b, k)->rank);
   for (int k = X; k <= C0 && batch_first; k++)
@@ -189,7 +190,7 @@ void op_recurrent(Build *b) {
   need_shape(b, W, "W", 3, integers ? (int64_t[]){ dirs, width, n * hidden } : (int64_t[]){ dirs, n * hidden, width });
   need_shape(b, R, "R", 3, integers ? (int64_t[]){ dirs, hidden, n * hidden } : (int64_t[]){ dirs, n * hidden, hidden });
   for (int k = WS; k <= RZ && integers; k++)
-    if (!has_in(b, k)) bad(b, "input %d is left out, but required", k);
+    if (!has_in(b, k)) bad(b, "input %d is required, but omitted", k);
     else need_shape(b, k, "scale or zero point", in_node(b, k)->rank == 2 ? 2 : 1, (int64_t[]){ dirs, n * hidden });
   if (has_in(b, B)) need_shape(b, B, "B", 2, (int64_t[]){ dirs, 2 * n * hidden });
   for (int k = H0; k <= C0; k++)
@@ -203,7 +204,7 @@ void op_recurrent(Build *b) {
     Cell cell = { .steps = steps, .batch = batch, .hidden = hidden, .clip = attr_float(b, "clip") };
     memcpy(cell.f, f + d * ACTIVATIONS, sizeof cell.f);
     const bool reverse = d == 1 || attr_is(b, "direction", "reverse");
-    const bool turn = integers && lengths && reverse; /* steps that are quantised together count from each end */
+    const bool turn = integers && lengths && reverse; /* steps that are quantised together count from each sequence's end */
     cell.late_reset = n == GRU && attr_int(b, "linear_before_reset");
     cell.coupled = n == LSTM && attr_int(b, "input_forget");
     if (integers) {

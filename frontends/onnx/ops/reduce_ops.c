@@ -1,6 +1,6 @@
-/* reduce_ops.c: operators that reduce over axes: Reduce*, ArgMax, the softmax family, normalisations.
- * Sums of f16 and bf16 are taken in f32 and rounded once at the end. Variances are computed in two
- * passes, from the differences to the mean, because E[x^2] - E[x]^2 cancels. */
+/* reduce_ops.c: operators that reduce over axes: Reduce*, ArgMax, the softmax family, normalisations. Sums of f16 and bf16 are
+ * accumulated in f32 and rounded once at the end. Variances take two passes and use differences to the mean, because E[x^2] -
+ * E[x]^2 cancels. */
 #include "../core/build.h"
 #include <math.h>
 
@@ -18,7 +18,7 @@ static Ref reduce_mean(IR *ir, Ref x, uint32_t axes) {
   return g_cast(ir, g_binary(ir, OP_DIV, sum, c_int(ir, acc_type(d), n)), d);
 }
 
-/* ---- Reduce*: axes from the second input; all axes when there is none ---- */
+/* ---- Reduce*: axes come from the second input; without it, all axes ---- */
 static uint32_t axes_to_reduce(Build *b) {
   int rank = in_node(b, 0)->rank, n = 0;
   const int64_t *axes = has_in(b, 1) ? const_ints(b, 1, "axes", &n) : NULL;
@@ -52,7 +52,7 @@ void op_reduce_mean(Build *b) {
   b->out[0] = keep_or_drop(b, axes ? reduce_mean(b->ir, b->in[0], axes) : b->in[0], axes);
 }
 
-/* max + log(sum(exp(x - max))), with 0 for an infinite max: inf - inf would be NaN */
+/* max + log(sum(exp(x - max))); an infinite max counts as 0, since inf - inf is NaN */
 void op_reduce_log_sum_exp(Build *b) {
   IR *ir = b->ir;
   uint32_t axes = axes_to_reduce(b);
@@ -71,7 +71,7 @@ void op_global_pool(Build *b) {
   b->out[0] = b->row->arg == OP_ADD ? reduce_mean(b->ir, b->in[0], axes) : g_reduce(b->ir, (Op)b->row->arg, b->in[0], axes);
 }
 
-/* ---- ArgMax, ArgMin: the first place that holds the extreme (the last if asked); a NaN wins ---- */
+/* ---- ArgMax, ArgMin: the first index of the extreme, or the last; NaN counts as extreme ---- */
 static Ref arg_extreme(Build *b, Ref x, Op op, int axis, bool last) {
   IR *ir = b->ir;
   const Node *n = node(ir, x);
@@ -98,8 +98,9 @@ void op_hardmax(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, x->dims[axis], axis, x->rank), at), in_dt(b, 0));
 }
 
-/* ---- TopK: ties keep their order ---- */
-enum { KEY_BYTES = 4, FEW = 4, MOST_PICKS = 512 }; /* FEW: of so many elements, one */
+/* ---- TopK: equal elements keep their order ---- */
+enum { KEY_BYTES = 4, FEW = 4, MOST_PICKS = 512 }; /* KEY_BYTES: size of a key. FEW: picks are used for at most one of this
+                                                      many elements. MOST_PICKS: limit of picks */
 
 Ref greater(IR *ir, Ref x, Ref y) {
   Ref above = g_binary(ir, OP_CMPLT, y, x);
@@ -107,8 +108,8 @@ Ref greater(IR *ir, Ref x, Ref y) {
   return g_binary(ir, OP_OR, above, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPEQ, y, y)));
 }
 
-/* Integers of 32 bits in the order of x, as wide ones. The bits of floats are in that order from zero up, and from minus
- * infinity to zero in the opposite one. */
+/* 32-bit integer keys in the order of x, as i64. Bits of floats are in that order from zero up, and in the opposite order from
+ * minus infinity to zero. */
 static Ref order_keys(Build *b, Ref x) {
   IR *ir = b->ir;
   const DType d = (DType)node(ir, x)->dt;
@@ -121,8 +122,8 @@ static Ref order_keys(Build *b, Ref x) {
   return g_cast(ir, g_where(ir, nan, c_int(ir, DT_I32, INT32_MAX), g_binary(ir, OP_XOR, bits, below)), DT_I64);
 }
 
-/* Few of many: one after another, each the greatest of what is less than the one before. An element's place is the lower half
- * of its key, so that no two are equal and the key tells the place. */
+/* For few results: picks one after another, each the greatest key below the previous one. The lower half of a key is the index,
+ * so keys are distinct and give the index. */
 static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
   IR *ir = b->ir;
   const int64_t last = node(ir, x)->dims[axis] - 1;
@@ -138,8 +139,8 @@ static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
   return g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), low);
 }
 
-/* Else the place of an element is the number of those that come before it: quadratic in the axis, and all of it elementwise
- * work and sums. */
+/* Otherwise: the rank of an element is the number of elements before it. This is quadratic in the axis, but all of it is
+ * elementwise work and sums. */
 static Ref places_counted(Build *b, Ref x, int axis, int64_t k, bool largest) {
   IR *ir = b->ir;
   const Node *xn = node(ir, x);
@@ -150,7 +151,7 @@ static Ref places_counted(Build *b, Ref x, int axis, int64_t k, bool largest) {
     small[i] = i == axis ? k : xn->dims[i];
     for (int s = 0; s < 2; s++) dims[s][i + (i > axis)] = xn->dims[i];
   }
-  dims[0][axis] = dims[1][axis + 1] = extent; /* elements i on axis, j on the one behind it */
+  dims[0][axis] = dims[1][axis + 1] = extent; /* elements i on axis, elements j on the next one */
   dims[0][axis + 1] = dims[1][axis] = 1;
   Ref xi = g_reshape(ir, x, rank, dims[0]), xj = g_reshape(ir, x, rank, dims[1]);
   Ref wins = largest ? greater(ir, xj, xi) : greater(ir, xi, xj), loses = largest ? greater(ir, xi, xj) : greater(ir, xj, xi);
@@ -176,7 +177,7 @@ void op_top_k(Build *b) {
   b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
 }
 
-/* ---- Softmax, LogSoftmax: the maximum is subtracted first, so that exp does not overflow ---- */
+/* ---- Softmax, LogSoftmax: subtract the maximum, so that exp does not overflow ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log) {
   IR *ir = b->ir;
   uint32_t along = 1u << axis;
@@ -191,8 +192,8 @@ void op_softmax(Build *b) {
 }
 
 /* ---- normalisations ---- */
-/* (x - mean) / sqrt(variance + epsilon) over axes; the mean and the reciprocal deviation are kept
- * for the operators that return them */
+/* (x - mean) / sqrt(variance + epsilon) over axes. *mean and *recip get the mean and the reciprocal deviation, for operators
+ * that return them */
 static Ref normalize(Build *b, Ref x, uint32_t axes, double epsilon, Ref *mean, Ref *recip) {
   IR *ir = b->ir;
   *mean = reduce_mean(ir, x, axes);
@@ -201,18 +202,18 @@ static Ref normalize(Build *b, Ref x, uint32_t axes, double epsilon, Ref *mean, 
   return mul(b, d, *recip);
 }
 
-/* A vector of x's channels (axis 1) as a tensor that broadcasts with x */
+/* Input k, a vector over x's channels (axis 1), reshaped to broadcast with x */
 static Ref per_channel(Build *b, Ref x, int k, const char *name) {
   const Node *n = node(b->ir, x), *v = in_node(b, k);
-  int64_t dims[MAX_RANK], channels = n->rank < 2 ? 1 : n->dims[1]; /* rank 1: a batch of plain numbers */
+  int64_t dims[MAX_RANK], channels = n->rank < 2 ? 1 : n->dims[1]; /* rank 1: a batch of scalars */
   if (!n->rank || v->rank != 1 || v->dims[0] != channels)
     bad(b, "input '%s' is not a vector of the %lld channels", name, (long long)channels);
   for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? n->dims[1] : 1;
   return g_reshape(b->ir, b->in[k], n->rank, dims);
 }
 
-/* x * scale' + bias' with scale' = scale / sqrt(var + epsilon) and bias' = B - mean * scale': both
- * are constants, and a factor per channel moves into the weights of the convolution before it. */
+/* x * scale' + bias' with scale' = scale / sqrt(var + epsilon) and bias' = B - mean * scale'. Both are constants. A factor per
+ * channel can move into the weights of the preceding convolution. */
 void op_batch_norm(Build *b) {
   IR *ir = b->ir;
   if (attr_int(b, "training_mode")) bad(b, "training_mode is set, only inference is supported");
@@ -253,8 +254,8 @@ static uint32_t axes_from(Build *b, int rank) {
   return ((1u << rank) - 1) & ~((1u << axis) - 1);
 }
 
-/* Scale and bias apply after the normalised value was rounded to the type of x, as the standard's
- * own definition has it. mean and recip are what the operators may return too. */
+/* Scale and bias apply after the normalised value is rounded to the type of x, as the standard defines. *mean and *recip are
+ * optional results of the operators. */
 static Ref layer_norm_parts(Build *b, Ref x, uint32_t axes, Ref scale, Ref bias, Ref *mean, Ref *recip) {
   const Node *n = node(b->ir, x);
   Ref y = normalize(b, widen(b, x), axes, attr_float(b, "epsilon"), mean, recip);
@@ -296,7 +297,7 @@ void op_mean_variance_norm(Build *b) {
   b->out[0] = normalize(b, b->in[0], mask, 1e-9, &mean, &recip);
 }
 
-/* A row of zeros stays a row of zeros. */
+/* A row of zeros stays zero. */
 void op_lp_norm(Build *b) {
   IR *ir = b->ir;
   uint32_t axis = 1u << axis_of(b, attr_int(b, "axis"), in_node(b, 0)->rank);
@@ -308,8 +309,8 @@ void op_lp_norm(Build *b) {
   b->out[0] = g_where(ir, none, zero, g_binary(ir, OP_DIV, x, norm));
 }
 
-/* x / (bias + alpha / size * sum of the squares of the channels around)^beta. The usual beta of
- * 0.75 is two square roots, which are exact and cheap where a power is neither. */
+/* x / (bias + alpha / size * sum of squares of the neighbouring channels)^beta. The usual beta of 0.75 is computed by two
+ * square roots: exact and cheap, which pow is not. */
 void op_lrn(Build *b) {
   IR *ir = b->ir;
   const Node *n = in_node(b, 0);

@@ -1,4 +1,4 @@
-/* region_ops.c: a part of a picture, whose place is data, as a grid of cells: RoiAlign, MaxRoiPool. */
+/* region_ops.c: regions of an image, whose position is data, pooled to a grid of cells: RoiAlign, MaxRoiPool. */
 #include "../core/build.h"
 #include <math.h>
 
@@ -7,14 +7,14 @@ static Ref column(Build *b, Ref rois, int64_t k) { return shrink_axis(b->ir, roi
 
 static void check_regions(Build *b, int64_t columns) {
   const Node *x = in_node(b, 0), *r = in_node(b, 1);
-  if (x->rank != 4 || !dims_elems(x->dims + 2, 2) || !x->dims[0]) bad(b, "the input is not [pictures, channels, height, width]");
+  if (x->rank != 4 || !dims_elems(x->dims + 2, 2) || !x->dims[0]) bad(b, "the input is not [images, channels, height, width]");
   if (r->rank != 2 || r->dims[1] != columns) bad(b, "input 'rois' is not rows of %lld numbers", (long long)columns);
 }
 
 /* ---- RoiAlign ---- */
-/* Samples along one axis: between which two elements, and the weight of the second */
+/* Samples along one axis: the two neighbouring elements, and the weight of the second */
 typedef struct Samples {
-  int64_t n;       /* cells times samples of a cell */
+  int64_t n;       /* cells times samples per cell */
   Ref low, high;   /* i64[regions, n] */
   Ref part, inside;
 } Samples;
@@ -28,7 +28,7 @@ static Samples samples_of(Build *b, Ref begin, Ref end, int64_t cells, int64_t e
   Ref size = g_binary(ir, OP_SUB, plus(b, times(b, end, scale), shift), begin);
   if (!half) size = at_least(b, size, 1);
   Ref cell = times(b, size, 1 / (double)cells);
-  Ref at = times(b, plus(b, iota_axis(ir, (DType)node(ir, begin)->dt, s.n, 1, 2), 0.5), 1 / (double)each); /* in cells */
+  Ref at = times(b, plus(b, iota_axis(ir, (DType)node(ir, begin)->dt, s.n, 1, 2), 0.5), 1 / (double)each); /* in units of cells */
   at = add(b, begin, mul(b, cell, at));
   s.inside = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, at, -1), at),
                       g_binary(ir, OP_CMPLE, at, num(b, at, (double)extent)));
@@ -40,8 +40,8 @@ static Samples samples_of(Build *b, Ref begin, Ref end, int64_t cells, int64_t e
   return s;
 }
 
-/* Each cell is the mean of bilinear samples, or the greatest of their weighted corners. All corners of all samples are one
- * gather: from the channels of all pictures, one after another, by picture, row and column. */
+/* Each cell is the mean of bilinear samples, or the maximum of their weighted corners. All corners of all samples are one
+ * gather. It reads the channels of all images, by image, row and column. */
 void op_roi_align(Build *b) {
   IR *ir = b->ir;
   check_regions(b, 4);
@@ -51,7 +51,7 @@ void op_roi_align(Build *b) {
   int64_t cells[] = { attr_int(b, "output_height"), attr_int(b, "output_width") };
   int64_t samples = elems_mul(b, elems_mul(b, cells[0], each), elems_mul(b, cells[1], each));
   if (!each)
-    bad(b, "attribute 'sampling_ratio' is 0: as many samples as the region is large are not supported, since their number "
+    bad(b, "attribute 'sampling_ratio' is 0: a number of samples that grows with the region is not supported, since it "
            "depends on the data");
   if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != regions)
     bad(b, "input 'batch_indices' is not one for each of %lld regions", (long long)regions);
@@ -91,8 +91,8 @@ void adapt_roi_align(Build *b) {
   b->row->build(b);
 }
 
-/* ---- MaxRoiPool: borders of cells are whole numbers; what a cell covers is a mask over the axis ---- */
-/* Halves go away from 0. */
+/* ---- MaxRoiPool: borders of cells are integers; a mask over the axis selects a cell's elements ---- */
+/* Rounds halves away from 0. */
 static Ref rounded(Build *b, Ref x) {
   Ref below = g_binary(b->ir, OP_CMPLT, x, num(b, x, 0));
   return g_where(b->ir, below, g_unary(b->ir, OP_CEIL, plus(b, x, -0.5)), g_unary(b->ir, OP_FLOOR, plus(b, x, 0.5)));
@@ -113,7 +113,7 @@ static Ref covers(Build *b, Ref begin, Ref end, int64_t cells, int64_t extent) {
                   g_binary(ir, OP_CMPLT, i, g_reshape(ir, to, 3, dims)));
 }
 
-/* regions: picture, x and y of the first corner, x and y of the last */
+/* regions: image, x and y of the first corner, x and y of the last */
 void op_max_roi_pool(Build *b) {
   IR *ir = b->ir;
   check_regions(b, 5);

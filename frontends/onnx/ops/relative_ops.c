@@ -1,9 +1,10 @@
-/* relative_ops.c: biases of attention by how far a key lies from its query, as com.microsoft has them. */
+/* relative_ops.c: attention biases by the distance of key and query (com.microsoft). */
 #include "../core/build.h"
 #include <math.h>
 
-/* Near distances have a bucket each; those from half of the buckets on share one the more, the farther they are, up to the
- * most. With both directions keys behind the query have the upper half. In floats, as bounds of buckets are rounded. */
+/* Short distances have a bucket each. The upper half of the buckets covers longer distances on a logarithmic scale, up to
+ * `most`. With both_ways, keys behind the query use the upper half of all buckets. Computed in f32, since bucket bounds are
+ * rounded that way. */
 static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most, bool both_ways) {
   int64_t first = 0, near;
   if (both_ways) {
@@ -24,7 +25,7 @@ static int64_t one_size(Build *b, int k, const char *name) {
   return *v;
 }
 
-/* inputs: a row of biases for each head, though the table says a column; how many queries and keys there are */
+/* inputs: biases [buckets, heads], number of queries, number of keys */
 void op_ms_relative_bias(Build *b) {
   IR *ir = b->ir;
   const Node *table = in_node(b, 0);
@@ -41,8 +42,8 @@ void op_ms_relative_bias(Build *b) {
 
 enum { QUERY, QUERY_BIAS, DISTANCE_BIAS, WEIGHT, WEIGHT_BIAS, SCALE, OFFSETS };
 
-/* Biases by distance, times a gate u (r scale - 1) + 2 of each query, where u and r are sigmoids of sums of halves of what a
- * product makes of the query */
+/* Biases by distance, times a gate of each query: u (r scale - 1) + 2. u and r are sigmoids of sums over halves of a product
+ * with the query */
 void op_ms_gated_relative_bias(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, QUERY), *w = in_node(b, WEIGHT);

@@ -1,12 +1,12 @@
-/* resize_ops.c: Resize. Each resized axis becomes a few taps per output position, indices and weights
- * computed now: out = sum over taps of weight * x[index]. Nearest has one tap of weight 1, so it is
- * a plain view where the indices allow one. Axes are treated one after another: first those that shrink,
- * then those that grow, the last first, so that most elements are made along rows. Coordinates are
- * computed in f64 from exact ratios where sizes are given, because f32 loses exact halves. */
+/* resize_ops.c: Resize. Each resized axis gets a few taps per output position, with indices and weights computed now: out = sum
+ * over taps of weight * x[index]. Nearest has one tap of weight 1, so it is a view where the indices allow one.
+ *
+ * Axes are resized one after another: first those that shrink, then those that grow, the last axis first, so that most work
+ * runs along rows. Coordinates are computed in f64, from exact ratios where sizes are given, because f32 loses exact halves. */
 #include "../core/build.h"
 #include <math.h>
 
-enum { MAX_TAPS = 1024, MAX_OUT = 1 << 24 };
+enum { MAX_TAPS = 1024, MAX_OUT = 1 << 24 }; /* limits: taps per output position, extent of a resized axis */
 
 typedef struct Axis {
   int64_t in, out;
@@ -17,8 +17,8 @@ typedef struct Axis {
 
 static double unscaled(const Axis *a, double x) { return a->exact ? x * (double)a->in / (double)a->out : x / a->scale; }
 
-/* Where output position o lies in the input. A given scale counts exactly, also where it leads to a
- * fraction of an element: the result's extent is then rounded down only for its shape. */
+/* Input position of output position o. A given scale is used exactly, also where it covers a fraction of an element; only the
+ * result's extent is rounded down. */
 static double coordinate(Build *b, const Axis *a, int64_t o) {
   double x = (double)o, in = (double)a->in, out = a->exact ? (double)a->out : a->scale * in;
   const char *mode = "coordinate_transformation_mode";
@@ -51,7 +51,7 @@ static double cubic(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* Indices and weights [out][taps] of one axis. Returns the number of taps. */
+/* Computes indices and weights [out][taps] of one axis. Returns the number of taps. */
 static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) {
   bool is_cubic = attr_is(b, "mode", "cubic"), near = attr_is(b, "mode", "nearest"), outside = attr_int(b, "exclude_outside");
   double coeff = attr_float(b, "cubic_coeff_a"), shrink = attr_int(b, "antialias") && a->scale < 1 ? a->scale : 1;
@@ -92,7 +92,7 @@ static Ref weights_along(Build *b, DType d, const double *w, int64_t n, int taps
   return floats_ref(b, d, rank, dims, v);
 }
 
-/* A few taps are added up in place; the many of antialiasing become one more axis to reduce. */
+/* A few taps are added in place. The many taps of antialiasing become a further axis, which is reduced. */
 static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
   IR *ir = b->ir;
   if (!a->out) return shrink_axis(ir, x, axis, 0, 1, 0);
@@ -149,7 +149,7 @@ static void axes_from_sizes(Build *b, Axis *axes, int n) {
   }
 }
 
-/* The extent is computed in f32, as in the standard's own shape inference: 0.7f * 10 is 7. */
+/* The extent is computed in f32, as the standard's shape inference does: 0.7f * 10 is 7. */
 static void axes_from_scales(Build *b, Axis *axes, int n) {
   int count;
   const double *scale = const_floats(b, 2, "scales", &count);

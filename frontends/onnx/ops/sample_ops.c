@@ -1,21 +1,21 @@
-/* sample_ops.c: sampling at computed places: GridSample and the grids it is fed, AffineGrid; DeformConv. A sample is
- * a weighted sum of the pixels around a place; every pixel is one gather from the flattened image by an
- * index that is clamped into range, with 0 in its place where the padding says so. */
+/* sample_ops.c: sampling at computed positions: GridSample; AffineGrid, which makes its grids; DeformConv. A sample is a
+ * weighted sum of the pixels around a position. Each pixel is one gather from the flattened image. Its index is clamped into
+ * range, and zero padding replaces the value by 0. */
 #include "../core/build.h"
 #include <math.h>
 
 enum { MAX_SPATIAL = 3, MAX_SIDE = 4 };
 
-typedef struct Side { /* one axis of the image and the places on it, one per sample */
+typedef struct Side { /* one axis of the image, with a position per sample */
   int64_t extent;
-  double lo, hi;       /* borders that reflection mirrors at */
-  int n;               /* pixels that count */
+  double lo, hi;       /* borders at which reflection mirrors */
+  int n;               /* number of pixels with a weight */
   Ref index[MAX_SIDE]; /* i64, in range */
   Ref weight[MAX_SIDE];
-  Ref inside[MAX_SIDE]; /* 0: always */
+  Ref inside[MAX_SIDE]; /* pixel is inside of the image; 0: always */
 } Side;
 
-/* x mirrored at both borders until it lies between them: the distance to lo runs up and down. */
+/* x mirrored at both borders until it lies between them: a triangle wave. */
 static Ref reflected(Build *b, Ref x, double lo, double hi) {
   IR *ir = b->ir;
   double range = hi - lo;
@@ -25,7 +25,7 @@ static Ref reflected(Build *b, Ref x, double lo, double hi) {
   return plus(b, g_binary(ir, OP_MIN, far, back), lo);
 }
 
-/* Weight of the pixel at distance d */
+/* Weight of a pixel at distance d; near: d <= 1 */
 static Ref cubic_weight(Build *b, Ref d, bool near) {
   double a = -0.75;
   if (near) return plus(b, g_binary(b->ir, OP_MUL, g_binary(b->ir, OP_MUL, plus(b, times(b, d, a + 2), -(a + 3)), d), d), 1);
@@ -33,7 +33,7 @@ static Ref cubic_weight(Build *b, Ref d, bool near) {
   return plus(b, g_binary(b->ir, OP_MUL, inner, d), -4 * a);
 }
 
-/* The pixels around place x, and what they count. x is in pixels; it may be NaN or far away. */
+/* Pixels around position x, and their weights. x is in pixels; it may be NaN or far outside. */
 static void side_of(Build *b, Side *s, Ref x) {
   IR *ir = b->ir;
   bool linear = attr_is(b, "mode", "linear") || attr_is(b, "mode", "bilinear"), nearest = attr_is(b, "mode", "nearest");
@@ -56,7 +56,7 @@ static void side_of(Build *b, Side *s, Ref x) {
   }
 }
 
-/* The pixel that digit sides[i] of combination m names, times its weight */
+/* Pixel of combination m, whose digits select an entry of each side, times its weight */
 static Ref pixel(Build *b, Ref image, const Side *sides, int n, int m) {
   IR *ir = b->ir;
   Ref index = 0, weight = 0, inside = 0;
@@ -85,7 +85,7 @@ void op_grid_sample(Build *b) {
   if (!pixels) bad(b, "the image is empty");
   Side sides[MAX_SPATIAL];
   Ref places = g_cast(ir, g_reshape(ir, b->in[1], 3, (int64_t[]){ x->dims[0], samples, n }), acc_type(in_dt(b, 1)));
-  for (int a = 0; a < n; a++) { /* coordinates come last axis first, from -1 to 1 */
+  for (int a = 0; a < n; a++) { /* coordinates are in -1..1, last axis first */
     double extent = (double)x->dims[2 + a];
     bool corners = attr_int(b, "align_corners");
     Ref at = g_reshape(ir, shrink_axis(ir, places, 2, n - 1 - a, 1, 1), 3, (int64_t[]){ x->dims[0], 1, samples });
@@ -105,7 +105,7 @@ void op_grid_sample(Build *b) {
   b->out[0] = g_cast(ir, g_reshape(ir, sum, n + 2, dims), in_dt(b, 0));
 }
 
-/* theta[N, n, n + 1] times the homogeneous coordinates (last axis first) of every place of the grid */
+/* theta[N, n, n + 1] times the homogeneous coordinates (last axis first) of every grid position */
 void op_affine_grid(Build *b) {
   IR *ir = b->ir;
   const Node *theta = in_node(b, 0);
@@ -121,7 +121,7 @@ void op_affine_grid(Build *b) {
   check_dims(b, n + 2, dims);
   DType d = acc_type(in_dt(b, 0));
   Ref matrix = g_cast(ir, b->in[0], d), sum = 0;
-  for (int k = 0; k <= n; k++) { /* column k: the coordinate of axis n - 1 - k; the last one is 1 */
+  for (int k = 0; k <= n; k++) { /* column k: coordinate of axis n - 1 - k; the last column is 1 */
     int64_t column[MAX_RANK] = { size[0] };
     for (int a = 0; a < n; a++) column[1 + a] = 1;
     column[1 + n] = n;
@@ -138,13 +138,13 @@ void op_affine_grid(Build *b) {
   b->out[0] = g_cast(ir, g_expand(ir, sum, n + 2, dims), in_dt(b, 0));
 }
 
-/* ---- DeformConv: each tap of each window is moved by an offset of its own, and sampled ---- */
-/* inputs: x, weights [M, C / group, taps], offsets [N, offset groups, taps, 2, places] with their axes merged, a bias, a
- * factor for each sample */
+/* ---- DeformConv: each tap of each window is sampled at a position with its own offset ---- */
+/* inputs: x; weights [M, C / group, taps]; offsets [N, offset groups, taps, 2, positions] with merged axes; a bias; a factor
+ * for each sample */
 void op_deform_conv(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *w = in_node(b, 1), *off = in_node(b, 2);
-  if (x->rank != 4 || w->rank != 4 || off->rank != 4) bad(b, "only pictures of two axes are supported");
+  if (x->rank != 4 || w->rank != 4 || off->rank != 4) bad(b, "only images with two axes are supported");
   int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1],
           maps = w->dims[0];
   int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
@@ -166,7 +166,7 @@ void op_deform_conv(Build *b) {
     if (!i64_mul(k[a] - 1, dilation[a], &reach) || reach > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", a);
     int64_t room = x->dims[2 + a] + pads[a] + pads[2 + a] - reach - 1;
     if ((kernel[a] && kernel[a] != k[a]) || room < 0 || room / stride[a] + 1 != out[a])
-      bad(b, "the offsets are not of the places of the windows on axis %d", a);
+      bad(b, "the offsets do not match the window positions on axis %d", a);
     Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation[a]),
         place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride[a]);
     Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-pads[a]), 5,
@@ -180,7 +180,7 @@ void op_deform_conv(Build *b) {
   if (factor) factor = g_reshape(ir, factor, 4, (int64_t[]){ n, groups, taps, places });
   int64_t each[4] = { n, groups, channels / groups, taps * places }, one[4] = { n, groups, 1, taps * places };
   Ref image = g_reshape(ir, g_cast(ir, b->in[0], acc), 4, (int64_t[]){ n, groups, channels / groups, pixels });
-  for (int corner = 0; corner < 4; corner++) { /* what the four pixels around a place count; those outside are 0 */
+  for (int corner = 0; corner < 4; corner++) { /* weights of the four pixels around a position, 0 for pixels outside */
     Ref index = c_int(ir, DT_I64, 0), weight = factor, inside = 0;
     for (int a = 0; a < 2; a++) {
       Ref base = g_unary(ir, OP_FLOOR, at[a]), part = g_binary(ir, OP_SUB, at[a], base);

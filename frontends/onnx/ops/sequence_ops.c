@@ -1,8 +1,8 @@
-/* sequence_ops.c: operators on sequences and optionals. How long a sequence is and which of its tensors is meant is known when
- * compiling, so a sequence is a list of values that the builders hand on; a graph has none. So is what an optional has. */
+/* sequence_ops.c: operators on sequences and optionals. Length of a sequence and position in it are constant. So a sequence is
+ * a list of values that builders pass on; a graph has no sequences. The same holds for optionals. */
 #include "../core/build.h"
 
-enum { COPIES_A_NODE = 16 }; /* entries of lists that count as one node */
+enum { COPIES_A_NODE = 16 }; /* entries of lists that count as one node for --max-unroll */
 
 static bool has_nothing(const Build *b, Ref r) { return is_list(r) && b->lists->p[r & ~LIST_TAG].n == NOTHING; }
 
@@ -30,7 +30,7 @@ static Ref new_list(Build *b, int64_t n, const Ref *r) {
   return list_ref(b, items, n);
 }
 
-/* A place in a list of n; without the input, the last of them */
+/* Input k, a position in a list of n; `last` without the input */
 static int64_t place(Build *b, int k, int64_t n, int64_t last) {
   int count;
   int64_t at = has_in(b, k) ? *const_ints(b, k, "position", &count) : last;
@@ -55,7 +55,7 @@ void op_sequence_at(Build *b) {
   b->out[0] = l->items->p[place(b, 1, l->n, l->n - 1)];
 }
 
-/* Loops that collect what they make append to the last list there is, which costs no copy. */
+/* Loops that collect results append to the newest list, which needs no copy. */
 void op_sequence_insert(Build *b) {
   const List l = *list(b, 0);
   int64_t at = place(b, 2, l.n, l.n);
@@ -87,7 +87,7 @@ void op_split_to_sequence(Build *b) {
   int axis = axis_of(b, attr_int(b, "axis"), x->rank), count = 0;
   int64_t extent = x->dims[axis], at = 0, n = extent;
   const int64_t *split = has_in(b, 1) ? const_ints(b, 1, "split", &count) : NULL;
-  bool each = split && !in_node(b, 1)->rank; /* parts of one size, the last one smaller */
+  bool each = split && !in_node(b, 1)->rank; /* parts of one size; the last may be smaller */
   if (each && split[0] < 1) bad(b, "parts of %lld elements", (long long)split[0]);
   if (split) n = each ? (extent + split[0] - 1) / split[0] : count;
   spend(b, n);
@@ -123,7 +123,8 @@ void op_concat_from_sequence(Build *b) {
   b->out[0] = cat_all(b, l->n, part, axis);
 }
 
-/* The body on each tensor of the first sequence and its like of the others; tensors are the same for all of them */
+/* Applies the body to each tensor of the first sequence, with the corresponding one of other sequences; tensor inputs are the
+ * same for all */
 void op_sequence_map(Build *b) {
   const OnnxGraph *g = attr_find(b, "body")->graph;
   int64_t n = list(b, 0)->n;

@@ -1,12 +1,12 @@
-/* signal_ops.c: Fourier transforms, windows and what turns spectra into mels. A transform of n elements is a product with a
- * matrix; where n = a b, it is b transforms of a, a turn of each result, and a transforms of b (Cooley and Tukey, "An
- * algorithm for the machine calculation of complex Fourier series", 1965), again and again until the parts are
- * small: products of matrices of up to LONGEST columns keep a machine busier than the fewest multiplications do.
- * Windows and mels have no inputs but sizes, and become constants. */
+/* signal_ops.c: Fourier transforms, windows, and mel weights. A transform of n elements is a product with a matrix. If n = a b,
+ * it becomes b transforms of length a, a rotation of each result, and a transforms of length b. Source: Cooley and Tukey, "An
+ * algorithm for the machine calculation of complex Fourier series", 1965. The split repeats until the parts have at most LONGEST
+ * elements: matrix products of that size are faster than the fewest multiplications. Windows and mel weights only have sizes as
+ * inputs, and become constants. */
 #include "../core/build.h"
 #include <math.h>
 
-enum { LONGEST = 32 }; /* transforms that are one product, where n has factors */
+enum { LONGEST = 32 }; /* elements; longer transforms are split, if n has factors */
 
 typedef struct Complex { Ref re, im; } Complex; /* [rows, n]; im 0: real */
 
@@ -27,7 +27,7 @@ static Complex circle(Build *b, DType d, int64_t rows, int64_t columns, int64_t 
   return (Complex){ floats_ref(b, d, 2, dims, c), floats_ref(b, d, 2, dims, s) };
 }
 
-/* x times y by op: a product of elements, or of matrices */
+/* x times y by op: an elementwise or a matrix product */
 static Complex product(Build *b, Complex x, Complex y, Ref (*op)(Build *, Ref, Ref)) {
   if (!x.im) return (Complex){ op(b, x.re, y.re), op(b, x.re, y.im) };
   return (Complex){ sub(b, op(b, x.re, y.re), op(b, x.im, y.im)), add(b, op(b, x.re, y.im), op(b, x.im, y.re)) };
@@ -41,7 +41,7 @@ static Complex each(Build *b, Complex x, int rank, const int64_t *dims, const in
   return x;
 }
 
-static int64_t factor(int64_t n) { /* the largest up to the root; 1: none */
+static int64_t factor(int64_t n) { /* largest factor up to the square root; 1: none */
   int64_t best = 1;
   for (int64_t a = 2; a * a <= n; a++)
     if (n % a == 0) best = a;
@@ -53,7 +53,7 @@ static Complex transform(Build *b, Complex x, int64_t n, int64_t bins, bool inve
   DType d = dt_of(b, x.re);
   int64_t rows = node(b->ir, x.re)->dims[0], a = n > LONGEST ? factor(n) : 1, m = n / a;
   if (a == 1) return product(b, x, circle(b, d, n, bins, n, inverse), matmul);
-  /* element j m + i of a row is [j, i]: first over j, in rows of each i; then over i, in rows of each k; k + a l is [l, k] */
+  /* element j m + i of a row is [j, i]. First transform over j, for each i. Then over i, for each k. Result k + a l is [l, k] */
   x = each(b, x, 3, (int64_t[]){ rows, a, m }, (int64_t[]){ 0, 2, 1 }, rows * m, a);
   x = transform(b, x, a, a, inverse);
   x = each(b, x, 3, (int64_t[]){ rows, m, a }, (int64_t[]){ 0, 2, 1 }, rows, n);
@@ -69,7 +69,7 @@ static Complex transform(Build *b, Complex x, int64_t n, int64_t bins, bool inve
   return x;
 }
 
-/* n elements of the last axis: cut, or zeros behind them */
+/* n elements of the last axis: cuts, or appends zeros */
 static Ref of_length(Build *b, Ref x, int64_t n) {
   int last = node(b->ir, x)->rank - 1;
   int64_t have = node(b->ir, x)->dims[last], none = 0, more = n - have;
@@ -77,7 +77,7 @@ static Ref of_length(Build *b, Ref x, int64_t n) {
   return pad_axes(b->ir, x, last, 1, &none, &more, c_float(b->ir, dt_of(b, x), 0));
 }
 
-/* All n values of a spectrum whose second half mirrors the first; `had` of them are there */
+/* All n values of a spectrum whose second half mirrors the first; `had` values are given */
 static Complex mirrored(Build *b, Complex x, int64_t n, int64_t had) {
   DType d = dt_of(b, x.re);
   int64_t *from = ARENA_NEW(&b->c->model, int64_t, n + 1);
@@ -90,7 +90,7 @@ static Complex mirrored(Build *b, Complex x, int64_t n, int64_t had) {
   return (Complex){ take(b, x.re, 1, from, n), mul(b, take(b, x.im, 1, from, n), floats_ref(b, d, 1, &n, sign)) };
 }
 
-/* x[.., n, parts] with what is transformed on the last axis but one, as rows; *lead: the extents before */
+/* x[.., n, parts] as rows, with the transformed axis last but one */
 static Complex parts_of(Build *b, Ref x, int64_t rows, int64_t n) {
   IR *ir = b->ir;
   int64_t parts = node(ir, x)->dims[node(ir, x)->rank - 1];
@@ -122,7 +122,7 @@ void op_dft(Build *b) {
   const Node *x = in_node(b, 0);
   int n, rank = x->rank, axis = axis_of(b, has_in(b, 2) ? *const_ints(b, 2, "axis", &n) : -2, rank);
   bool inverse = attr_int(b, "inverse"), onesided = attr_int(b, "onesided"), back = inverse && onesided;
-  if (rank < 2 || axis == rank - 1) bad(b, "axis %d is that of real and imaginary parts", axis);
+  if (rank < 2 || axis == rank - 1) bad(b, "axis %d holds real and imaginary parts", axis);
   int64_t have = x->dims[axis], length = has_in(b, 1) ? size_input(b, 1, "dft_length", 1) : back ? 2 * (have - 1) : have;
   if (length < 1) bad(b, "a transform of %lld elements", (long long)length);
   int64_t bins = onesided && !inverse ? length / 2 + 1 : length, perm[MAX_RANK], dims[MAX_RANK], out[MAX_RANK];
@@ -149,7 +149,7 @@ void op_dft(Build *b) {
   b->out[0] = g_cast(ir, g_permute(ir, y, out), in_dt(b, 0));
 }
 
-/* inputs: signal [B, L, parts], the step from frame to frame, a window, the length of a frame */
+/* inputs: signal [B, L, parts], step between frames, window, frame length */
 void op_stft(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
@@ -186,7 +186,7 @@ static DType wanted(Build *b) {
   return d;
 }
 
-/* c0 - c1 cos(t) + c2 cos(2 t), once round; the row's argument picks the numbers */
+/* c0 - c1 cos(t) + c2 cos(2 t) over one period; the row's argument selects the coefficients */
 void op_window(Build *b) {
   static const double c[][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 21.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
   const double *k = c[b->row->arg];
@@ -218,7 +218,8 @@ void op_mel_weight_matrix(Build *b) {
   for (int64_t i = 0; i < mels + 2; i++) {
     double hertz = 700 * (pow(10, (mel[0] + (double)i * (mel[1] - mel[0]) / (double)(mels + 2)) / 2595) - 1),
            bin = floor((double)(length + 1) * hertz / rate);
-    if (!(bin >= 0 && bin < (double)bins)) bad(b, "frequencies up to %g Hz are not those of a spectrum at %g Hz", edge[1], rate);
+    if (!(bin >= 0 && bin < (double)bins))
+      bad(b, "frequencies up to %g Hz exceed the spectrum at a sample rate of %g Hz", edge[1], rate);
     at[i] = (int64_t)bin;
   }
   double *v = ARENA_NEW(&b->c->model, double, bins * mels);

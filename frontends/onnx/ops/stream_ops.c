@@ -1,5 +1,5 @@
-/* stream_ops.c: operators that hand a state from one run to the next: LinearAttention, CausalConvWithState. Their states are
- * inputs and outputs like others, which --state keeps inside. */
+/* stream_ops.c: operators with a state that passes from run to run: LinearAttention, CausalConvWithState. States are ordinary
+ * inputs and outputs; --state keeps them in the bundle. */
 #include "../core/build.h"
 #include <math.h>
 
@@ -15,13 +15,14 @@ static Ref heads_of(Build *b, int k, const char *name, int64_t heads) {
                    (int64_t[]){ x->dims[0], x->dims[1], heads, x->dims[2] / heads });
 }
 
-/* Step t of x in the given shape */
+/* Step t of x, reshaped */
 static Ref at_step(Build *b, Ref x, int64_t t, int rank, const int64_t *dims) {
   return g_reshape(b->ir, shrink_axis(b->ir, x, 1, t, 1, 1), rank, dims);
 }
 
-/* A state of keys times values for each head of keys: each step fades it by the decay, adds the step's key times its value,
- * for the delta rules times beta and without what the state says for the key already, and the query reads it. */
+/* The state is a matrix, keys times values, for each head of keys. A step multiplies it by the decay, adds the outer product of
+ * key and value, and the query reads it. Delta rules scale the added value by beta, after subtracting the value that the state
+ * holds for the key. */
 void op_linear_attention(Build *b) {
   IR *ir = b->ir;
   int64_t hq = attr_int(b, "q_num_heads"), hk = attr_int(b, "kv_num_heads");
@@ -31,7 +32,7 @@ void op_linear_attention(Build *b) {
     bad(b, "input 'query' is not [batch, steps, heads times width]");
   if (hq % hk) bad(b, "%lld heads of queries do not share %lld heads of keys", (long long)hq, (long long)hk);
   if ((gated && !has_in(b, DECAY)) || (delta && !has_in(b, BETA)))
-    bad(b, "input '%s' is left out, but update_rule needs it", gated && !has_in(b, DECAY) ? "decay" : "beta");
+    bad(b, "input '%s' is omitted, but update_rule needs it", gated && !has_in(b, DECAY) ? "decay" : "beta");
   Ref q = heads_of(b, QUERY, "query", hq), k = heads_of(b, KEY, "key", hk), v = heads_of(b, VALUE, "value", hk), decay = 0,
       beta = 0;
   const Node *qn = node(ir, q);
@@ -70,7 +71,7 @@ void op_linear_attention(Build *b) {
   b->out[1] = g_cast(ir, s, in_dt(b, has_in(b, PAST) ? PAST : QUERY));
 }
 
-/* A convolution of each channel that sees what came before: the state, or zeros. Inputs: x, weights, bias, state */
+/* A convolution per channel over previous elements: the state, or zeros. Inputs: x, weights, bias, state */
 void op_causal_conv(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *w = in_node(b, 1);
@@ -81,7 +82,7 @@ void op_causal_conv(Build *b) {
   Ref all = before ? g_cat(ir, 2, (Ref[]){ state, b->in[0] }, 2) : b->in[0];
   const AttrVal group = int_attr("group", x->dims[1]);
   Ref y = apply_op(b, "Conv", has_in(b, 2) ? 3 : 2, (Ref[]){ all, b->in[1], b->in[2] }, 1, &group);
-  if (!attr_is(b, "activation", "none")) { /* the operator is a function, whose values are all of its type */
+  if (!attr_is(b, "activation", "none")) { /* the operator is defined as a function, all of whose values have its type */
     Ref wide = widen(b, y);
     y = mul(b, y, g_cast(ir, apply_op(b, "Sigmoid", 1, &wide, 0, NULL), in_dt(b, 0)));
   }
@@ -89,7 +90,8 @@ void op_causal_conv(Build *b) {
   b->out[1] = shrink_axis(ir, all, 2, node(ir, all)->dims[2] - before, 1, before);
 }
 
-/* The same of com.microsoft, which may have states of several steps, and channels in other places */
+/* com.microsoft has the same operators, with states of several steps and channels on another axis; only the defaults are
+ * supported. */
 static void need_default(Build *b, const char *name, int64_t value) {
   if (attr_int(b, name) != value)
     bad(b, "attribute '%s' is %lld, only %lld is supported", name, (long long)attr_int(b, name), (long long)value);

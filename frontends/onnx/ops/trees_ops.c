@@ -1,7 +1,7 @@
-/* trees_ops.c: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier of ai.onnx.ml. All trees of all rows walk at once: a
- * place per row and tree starts at the tree's root, and a step takes it to one of the node's two children, by tables of
- * what each node compares. Leaves lead to themselves, so that after as many steps as the deepest tree has, every place is a
- * leaf; its weights are summed over the trees. The old forms name nodes by the tree and a number, the new one by their place. */
+/* trees_ops.c: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier of ai.onnx.ml. All trees of all rows are walked at
+ * once. Each row and tree has a position, which starts at the tree's root. A step moves it to one of the node's two children,
+ * by tables of the comparisons. Leaves lead to themselves. So after as many steps as the deepest tree has, every position is a
+ * leaf; its weights are summed over the trees. The old forms name nodes by tree and number, the new one by index. */
 #include "../core/build.h"
 #include <math.h>
 #include <stdlib.h>
@@ -11,17 +11,17 @@ enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF, MODES };
 
 typedef struct Trees {
   int64_t n, ntrees, targets, steps;
-  int64_t *root;        /* of each tree */
-  int32_t *feature;     /* of each node: the column that it compares, */
-  double *split;        /* with this, */
-  int *mode;            /* like this; LEAF: there is nothing below */
-  bool *missing;        /* NaN is true, too */
-  int32_t *child;       /* two of each node: where to go if not, and if so */
-  double *weight;       /* [n, targets]; absent: what has no weight */
+  int64_t *root;        /* by tree: index of its root */
+  int32_t *feature;     /* by node: the column that it compares, */
+  double *split;        /* with this value, */
+  int *mode;            /* by this comparison; LEAF: no children */
+  bool *missing;        /* NaN counts as true */
+  int32_t *child;       /* two per node: child if false, child if true */
+  double *weight;       /* [n, targets]; entries that are not given hold absent_of(how) */
   double absent;
 } Trees;
 
-/* Attribute name, which has n entries if it is given; what it lacks is 0 */
+/* Attribute `name`, which has n entries if it is given; without it, zeros */
 static const int64_t *ints_of(Build *b, const char *name, int64_t n) {
   int have;
   const int64_t *v = attr_ints(b, name, &have);
@@ -29,7 +29,7 @@ static const int64_t *ints_of(Build *b, const char *name, int64_t n) {
   return v ? v : ARENA_NEW(&b->c->model, int64_t, n + 1);
 }
 
-/* The same of floats, which may come as attribute name or, with doubles too, as a tensor. *n < 0: any number */
+/* The same for floats, from attribute `name` or from a tensor, which may have doubles. *n < 0: any number */
 static const double *floats_of(Build *b, const char *name, const char *tensor, int64_t *n) {
   const AttrVal *f = name ? attr_find(b, name) : NULL, *t = tensor ? attr_find(b, tensor) : NULL;
   int64_t have = t && t->set ? t->tensor->elems : f && f->set ? (int64_t)f->n : 0;
@@ -65,8 +65,8 @@ static void add_weight(Build *b, Trees *t, int64_t node_at, int64_t target, doub
   *to = *to == t->absent ? w : *to + w;
 }
 
-/* The most steps from a root, and the roots where the caller has none: nodes that are no child. A node is counted when
- * all that lead to it have been; what is left over then lies on a cycle. */
+/* Measures the depth from the roots. Finds the roots, if the caller has none: nodes without a parent. A node is counted after
+ * all its parents; nodes that remain are on a cycle. */
 static void measure(Build *b, Trees *t, bool find_roots) {
   Arena *a = &b->c->model;
   int32_t *parents = ARENA_NEW(a, int32_t, t->n), *level = ARENA_NEW(a, int32_t, t->n), *list = ARENA_NEW(a, int32_t, t->n);
@@ -92,7 +92,7 @@ static void measure(Build *b, Trees *t, bool find_roots) {
   if (n < t->n || !t->ntrees) bad(b, "the nodes of a tree lead back to themselves");
 }
 
-/* ---- the forms with names of nodes ---- */
+/* ---- the forms that name nodes ---- */
 typedef struct Name { int64_t tree, number; int32_t at; } Name;
 
 static int name_compare(const void *x, const void *y) {
@@ -115,7 +115,7 @@ static int mode_named(Build *b, const Bytes *s) {
   return LEAF;
 }
 
-/* kind: "target" or "class", which the attributes of leaves begin with */
+/* kind: prefix of the leaf attributes, "target" or "class" */
 static void read_named(Build *b, Trees *t, const char *kind) {
   const AttrVal *modes = attr_find(b, "nodes_modes");
   char attr[5][40];
@@ -150,8 +150,9 @@ static void read_named(Build *b, Trees *t, const char *kind) {
   measure(b, t, true);
 }
 
-/* ---- the form with places of nodes ---- */
-/* A set of values becomes a chain of comparisons with one each, behind all other nodes. sets: their values, NaN after each set */
+/* ---- the form with node indices ---- */
+/* A test for a set of values becomes a chain of comparisons with one value each, behind all other nodes. sets: the values, with
+ * a NaN after each set */
 static void spell_sets(Trees *t, const double *sets, int64_t nsets, int64_t from, int64_t room) {
   int64_t at = 0, next = room;
   for (int64_t i = 0; i < from; i++) {
@@ -169,7 +170,7 @@ static void spell_sets(Trees *t, const double *sets, int64_t nsets, int64_t from
       t->mode[link] = EQ;
       t->split[link] = sets[at];
     }
-    if (first) { /* nothing is in it: NaN equals nothing */
+    if (first) { /* an empty set: compares with NaN, which equals nothing */
       t->mode[i] = EQ;
       t->split[i] = NAN;
     }
@@ -183,7 +184,7 @@ static int32_t place(Build *b, int64_t at, bool leaf, int64_t nodes, int64_t lea
   return (int32_t)(leaf ? nodes + at : at);
 }
 
-/* Nodes first, then the leaves, then the links of chains */
+/* nodes first, then leaves, then the links of chains */
 static void read_placed(Build *b, Trees *t) {
   int nodes, leaves, roots;
   int64_t n = -1, nsets = -1;
@@ -218,7 +219,7 @@ static void read_placed(Build *b, Trees *t) {
 }
 
 /* ---- walking ---- */
-/* Entries at (i64[rows, trees]) of a table with an entry per node, or two */
+/* Entries of a table at i64[rows, trees]; the table has one or two entries per node */
 static Ref entries(Build *b, Ref table, Ref at) {
   return g_gather(b->ir, g_reshape(b->ir, table, 2, (int64_t[]){ 1, node(b->ir, table)->dims[0] }), at, 1);
 }
@@ -234,7 +235,7 @@ static Ref compare(IR *ir, int mode, Ref x, Ref split) {
   }
 }
 
-/* The weights of the leaves that the rows of x (floats[rows, columns]) lead to: [rows, trees, targets] */
+/* Weights of the leaves that rows of x (floats[rows, columns]) reach: [rows, trees, targets] */
 static Ref walk(Build *b, const Trees *t, Ref x) {
   IR *ir = b->ir;
   const int64_t rows = node(ir, x)->dims[0], columns = node(ir, x)->dims[1];
@@ -271,7 +272,7 @@ static Ref walk(Build *b, const Trees *t, Ref x) {
   return g_reshape(ir, weights, 3, (int64_t[]){ rows, t->ntrees, t->targets });
 }
 
-/* What the trees say of each target, [rows, targets]. how: ADD, MAX, MIN, or DIV for the mean */
+/* Result of the trees for each target, [rows, targets]. how: ADD, MAX, MIN, or DIV for the mean */
 static Ref together(Build *b, const Trees *t, Ref x, Op how) {
   IR *ir = b->ir;
   Ref all = walk(b, t, x), r = without_axes(ir, g_reduce(ir, how == OP_DIV ? OP_ADD : how, all, 2), 2);
@@ -280,7 +281,7 @@ static Ref together(Build *b, const Trees *t, Ref x, Op how) {
   return r;
 }
 
-/* The rows, in the type that is compared and summed in */
+/* The rows, in the type of comparisons and sums */
 static Ref rows_of(Build *b) { return g_cast(b->ir, feature_rows(b, b->in[0]), in_dt(b, 0) == DT_F64 ? DT_F64 : DT_F32); }
 
 static double absent_of(Op how) { return how == OP_MAX ? -INFINITY : how == OP_MIN ? INFINITY : 0; }
@@ -317,8 +318,8 @@ void op_tree_ensemble(Build *b) {
   b->out[0] = g_cast(b->ir, transformed(b, together(b, &t, rows_of(b), functions[how]), transforms[after]), in_dt(b, 0));
 }
 
-/* Two classes and weights of one only: their sum s speaks for the second. Where no weight is negative it is a probability,
- * and 1 - s the other one's; else both classes get it, with either sign. */
+/* Two classes with weights for one only: their sum s is the score of the second. If no weight is negative, s is a probability,
+ * and the first class gets 1 - s. Otherwise both get s, with opposite signs. */
 static void two_classes(Build *b, const Trees *t, Ref s, bool first) {
   IR *ir = b->ir;
   bool positive = true, logistic = attr_is(b, "post_transform", "LOGISTIC");

@@ -1,5 +1,6 @@
-/* unique_ops.c: Unique. How many there are depends on data, so of data the result has as many as --capacity says. Each element,
- * or slice along an axis, is compared with each: quadratic, and all of it elementwise work and sums. */
+/* unique_ops.c: Unique. The number of unique elements depends on the data; for data that is not constant, the result has
+ * --capacity entries. Each element, or slice along an axis, is compared with each other: quadratic, but all of it is
+ * elementwise work and sums. */
 #include "../core/build.h"
 
 #define MOST_COMPARED ((int64_t)1 << 32)
@@ -12,7 +13,7 @@ static Ref least_over(Build *b, Ref x, int axis) {
   return without_axes(b->ir, g_reduce(b->ir, OP_MIN, x, 1u << axis), 1u << axis);
 }
 
-/* Whether row i of [n, m] comes before row j, at [i, j]: the first column where they differ decides */
+/* Whether row i of [n, m] precedes row j, at [i, j]: the first differing column decides */
 static Ref rows_before(Build *b, Ref rows) {
   IR *ir = b->ir;
   const int64_t n = node(ir, rows)->dims[0], m = node(ir, rows)->dims[1];
@@ -23,7 +24,7 @@ static Ref rows_before(Build *b, Ref rows) {
   return g_binary(ir, OP_CMPNE, sum_over(b, decides, 2), integer(b, 0));
 }
 
-/* The slices of x along the axis as rows */
+/* The slices of x along the axis, as rows */
 static Ref rows_of(Build *b, Ref x, int axis) {
   const Node *n = node(b->ir, x);
   int64_t perm[MAX_RANK] = { axis };
@@ -33,14 +34,14 @@ static Ref rows_of(Build *b, Ref x, int axis) {
   return g_reshape(b->ir, g_permute(b->ir, x, perm), 2, (int64_t[]){ rows, columns });
 }
 
-/* Of each row its place among the different ones, i64[n]: in their order, or in that of the first of each; *total: how many
- * differ */
+/* By row: its index among the unique rows, i64[n], in sorted order or in order of first occurrence. *total: number of unique
+ * rows */
 static Ref places(Build *b, Ref before, bool sorted, Ref *total) {
   IR *ir = b->ir;
   const int64_t n = node(ir, before)->dims[0];
   Ref i = iota_axis(ir, DT_I64, n, 0, 2);
   Ref either = g_binary(ir, OP_OR, before, g_permute(ir, before, (int64_t[]){ 1, 0 }));
-  Ref first_like = least_over(b, g_where(ir, either, integer(b, n), i), 0); /* of row j */
+  Ref first_like = least_over(b, g_where(ir, either, integer(b, n), i), 0); /* by row j */
   Ref is_first = g_reshape(ir, g_binary(ir, OP_CMPEQ, first_like, g_iota(ir, DT_I64, n)), 2, (int64_t[]){ n, 1 });
   Ref earlier = sorted ? before : g_binary(ir, OP_CMPLT, i, g_reshape(ir, first_like, 2, (int64_t[]){ 1, n }));
   *total = g_reshape(ir, sum_over(b, is_first, 0), 0, NULL);
@@ -58,7 +59,7 @@ void op_unique(Build *b) {
   int64_t n, dims[MAX_RANK];
   if (!elems) bad(b, "the input is empty");
   if (elems_mul(b, d->dims[axis], elems) > MOST_COMPARED)
-    bad(b, "finding equal ones of %lld takes more than 2^32 comparisons", (long long)d->dims[axis]);
+    bad(b, "finding equal elements among %lld takes more than 2^32 comparisons", (long long)d->dims[axis]);
   Ref place = places(b, rows_before(b, rows_of(b, data, axis)), attr_int(b, "sorted"), &total);
   if (const_tensor(b, total, &known)) n = tensor_int(&known, 0);
   else {

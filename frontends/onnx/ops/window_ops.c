@@ -1,20 +1,19 @@
-/* window_ops.c: operators that slide a window: Conv, ConvTranspose, pooling, Col2Im. There is no convolution
- * op: the input is padded, each spatial axis becomes (out, tap) by WINDOW, channels become (group,
- * channel of the group), and a convolution is REDUCE(ADD, MUL(view of x, view of w)) over channels
- * and taps, the structure that the scheduler recognises as a contraction. */
+/* window_ops.c: operators that slide a window: Conv, ConvTranspose, pooling, Col2Im. There is no convolution op. The input is
+ * padded, WINDOW splits each spatial axis into (out, tap), and channels become (group, channel of the group). A convolution is
+ * then REDUCE(ADD, MUL(view of x, view of w)) over channels and taps, which the scheduler recognises as a contraction. */
 #include "../../../compiler/interp/interp.h"
 #include "../core/build.h"
 #include <math.h>
 #include <string.h>
 
-enum { SPATIAL = (MAX_RANK - 4) / 2 }; /* window_sum needs 4 axes and two for each spatial one */
+enum { SPATIAL = (MAX_RANK - 4) / 2 }; /* most spatial axes: window_sum needs 4 axes, and two for each spatial one */
 
-/* ---- the geometry all of them share ---- */
+/* ---- geometry ---- */
 typedef struct Window {
-  int n; /* spatial axes; they are axes 2 .. 2 + n of the input */
+  int n; /* number of spatial axes, which are axes 2 .. 1 + n of the input */
   int64_t in[SPATIAL], out[SPATIAL], k[SPATIAL], stride[SPATIAL], dilation[SPATIAL];
-  int64_t lo[SPATIAL], hi[SPATIAL]; /* padding that the model asks for */
-  int64_t over[SPATIAL];            /* what ceil_mode reads beyond it */
+  int64_t lo[SPATIAL], hi[SPATIAL]; /* padding of the model */
+  int64_t over[SPATIAL];            /* elements that ceil_mode reads beyond the padding */
 } Window;
 
 void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) {
@@ -27,9 +26,9 @@ void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) 
   }
 }
 
-static int64_t reach(const Window *w, int i) { return (w->k[i] - 1) * w->dilation[i] + 1; } /* extent a window covers */
+static int64_t reach(const Window *w, int i) { return (w->k[i] - 1) * w->dilation[i] + 1; } /* extent that a window covers */
 
-/* Input, strides, dilations and pads as given; kernel[] is that of the weights or of kernel_shape. */
+/* Reads input, strides, dilations and pads. kernel: extents of the weights, or of kernel_shape */
 static void window_read(Build *b, Window *w, const Node *x, const int64_t *kernel) {
   int64_t pads[2 * SPATIAL];
   w->n = x->rank - 2;
@@ -53,8 +52,8 @@ static void window_read(Build *b, Window *w, const Node *x, const int64_t *kerne
   }
 }
 
-/* auto_pad and the number of positions. With ceil_mode a last window may start before the end of
- * the input and its leading padding, and reach over the end; it may be the only one. */
+/* Applies auto_pad and computes the number of positions. With ceil_mode the last window must start within the input or its
+ * leading padding, and may reach beyond the end; it may be the only one. */
 static void window_place(Build *b, Window *w, bool ceil_mode) {
   bool valid = attr_is(b, "auto_pad", "VALID"), upper = attr_is(b, "auto_pad", "SAME_UPPER"),
        lower = attr_is(b, "auto_pad", "SAME_LOWER");
@@ -78,7 +77,7 @@ static void window_place(Build *b, Window *w, bool ceil_mode) {
   }
 }
 
-/* x[a,c,d...] padded to x[a,c,out...,k...] */
+/* padded x[a,c,d...] to x[a,c,out...,k...] */
 static Ref windows(IR *ir, Ref x, int first, int n, const int64_t *out, const int64_t *k, const int64_t *stride,
                    const int64_t *dilation) {
   for (int i = 0; i < n; i++) x = g_window(ir, x, first + i, out[i], k[i], stride[i], dilation[i]);
@@ -94,8 +93,8 @@ static Ref padded_windows(Build *b, const Window *w, Ref x, Ref fill) {
 static uint32_t tap_axes(const Window *w) { return ((1u << w->n) - 1) << (2 + w->n); }
 
 /* ---- convolution ---- */
-/* The sum over the channels of a group and the taps of w[M,C/group,k...] of x[N,C,d...], padded
- * already, times w. inside: bools [1,1,d...], of products that are terms; 0: all are */
+/* Sum over the channels of a group and the taps: weights w[M,C/group,k...] times the padded x[N,C,d...]. inside: bools
+ * [1,1,d...], true for elements that are terms; 0: all are */
 static Ref window_sum(IR *ir, Ref x, Ref w, Ref inside, int64_t group, const int64_t *stride, const int64_t *dilation) {
   const Node *xn = node(ir, x), *wn = node(ir, w);
   int n = xn->rank - 2;
@@ -129,7 +128,7 @@ Ref add_bias(Build *b, Ref y, int k) {
   return g_binary(ir, OP_ADD, y, g_reshape(ir, g_cast(ir, b->in[k], (DType)n->dt), n->rank, dims));
 }
 
-/* The weights' axis 0 counts filters, or the input's channels when transposed; axis 1 the other one. */
+/* Axis 0 of the weights counts filters, axis 1 the channels of a group. Transposed: axis 0 counts the input's channels. */
 static void check_weights(Build *b, const Node *x, const Node *w, bool transposed) {
   int64_t group = attr_int(b, "group");
   if (x->rank < 3) bad(b, "the input has rank %d, expected at least 3", x->rank);
@@ -160,7 +159,7 @@ void op_conv(Build *b) {
   b->out[0] = g_cast(b->ir, has_in(b, 2) ? add_bias(b, y, 2) : y, in_dt(b, 0));
 }
 
-/* step - 1 zeros between the elements of an axis */
+/* Inserts step - 1 zeros between the elements of an axis */
 static Ref spread_axis(IR *ir, Ref x, int axis, int64_t step) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], none = 0, zeros = step - 1, extent = n->dims[axis], rank = n->rank;
@@ -173,18 +172,18 @@ static Ref spread_axis(IR *ir, Ref x, int axis, int64_t step) {
 }
 
 /* ---- transposed convolution ---- */
-/* An output o is s * j + p, where p is its phase; it receives tap t of input i where o = s * i + t, so phase p uses the
- * taps t = s * q + p and input j - q: a plain convolution with stride 1 computes all phases of all j.
- * Where `cut` elements of the result are cut off in front, o + cut takes the place of o. cut = s * c + r moves the
- * inputs by c, and with r the first phases are those of j and the last ones those of j + 1. Of two phases the number
- * itself is that step: inputs are read at j + p - q, and nothing is computed that is cut off (`apart`). Of more, and
- * where so few maps are wanted that vectors want them beside each other, the result begins in the midst of one j and
- * ends in the midst of another. */
-enum { APART_MAPS = 16 };
+/* Output o = s * j + p has phase p. It receives tap t of input i where o = s * i + t. So phase p uses taps t = s * q + p of
+ * input j - q: a plain convolution with stride 1 computes all phases of all j.
+ *
+ * Where `cut` elements in front are cut off, o + cut replaces o, with cut = s * c + r. c shifts the inputs. By r, the first
+ * phases belong to j and the last ones to j + 1. With two phases the phase number is that step (`apart`): inputs are read at j
+ * + p - q, and no result is cut off. With more phases, or few maps (which vectors want side by side), the result starts and
+ * ends in the middle of a j. */
+enum { APART_MAPS = 16 }; /* maps per group; with fewer, vectors want the phases side by side */
 typedef struct Phases {
-  int64_t taps[SPATIAL], n[SPATIAL]; /* q, j */
-  int64_t ahead[SPATIAL];            /* inputs before the first that is read for the last tap of j = 0 */
-  int64_t cut[SPATIAL];              /* what is left to cut off */
+  int64_t taps[SPATIAL], n[SPATIAL]; /* extents of q and of j */
+  int64_t ahead[SPATIAL];            /* inputs before the first one that the last tap of j = 0 reads */
+  int64_t cut[SPATIAL];              /* elements still to be cut off */
   bool apart[SPATIAL];
   int napart;
 } Phases;
@@ -203,8 +202,8 @@ static Phases phases_of(const Window *w, int64_t maps, const int64_t *out) {
   return f;
 }
 
-/* The weights [C, M/group, k...] as those of that convolution: [1, group, M/group * s..., C/group, s..., 1..., q...], first
- * the phases that differ in weights alone, then those that are apart. Taps are split into (q, p), and q runs backwards. */
+/* The weights [C, M/group, k...] for that convolution: [1, group, M/group * s..., C/group, s..., 1..., q...]. First the phases
+ * that differ only in weights, then those apart. Taps are split into (q, p), and q runs backwards. */
 static Ref phase_weights(Build *b, const Window *w, const Phases *f, int64_t group, DType acc) {
   IR *ir = b->ir;
   Ref r = g_cast(ir, b->in[1], acc);
@@ -233,7 +232,7 @@ static Ref phase_weights(Build *b, const Window *w, const Phases *f, int64_t gro
   return g_reshape(ir, r, 4 + f->napart + 2 * n, all);
 }
 
-/* The inputs [N, C, d...] as that convolution reads them: [N, group, 1, C/group, s..., j..., q...] */
+/* The inputs [N, C, d...] for that convolution: [N, group, 1, C/group, s..., j..., q...] */
 static Ref phase_inputs(Build *b, const Window *w, const Phases *f, int64_t group, DType acc) {
   IR *ir = b->ir;
   Ref x = g_cast(ir, b->in[0], acc), zero = c_int(ir, acc, 0);
@@ -258,7 +257,7 @@ static Ref phase_inputs(Build *b, const Window *w, const Phases *f, int64_t grou
   return g_reshape(ir, x, m + 2, dims);
 }
 
-/* Result extents and how much of the full result is cut off (or added, when negative) in front. */
+/* Computes the extents of the result, and how much of the full result is cut off in front (negative: added). */
 static void transposed_place(Build *b, Window *w, int64_t *out) {
   int64_t shape[SPATIAL], extra[SPATIAL];
   bool upper = attr_is(b, "auto_pad", "SAME_UPPER"), lower = attr_is(b, "auto_pad", "SAME_LOWER");
@@ -298,16 +297,17 @@ static Ref interleave(Build *b, Ref y, int64_t maps, const Window *w, const Phas
 }
 
 /* ---- transposed convolution whose phases have different taps ---- */
-/* Where s does not divide the taps, or they are dilated, the convolution above would multiply inputs by zeros that it put
- * between the weights or behind them, and weights by zeros around the inputs. The standard's sum has no such terms: an
- * infinity times one would be NaN. So phases are told apart by their taps: what divides s and the dilation is taken out,
- * then the taps of phase p are t0, t0 + s, ..., and input j - q0 - m d meets the m-th of them. Phases with as many taps,
- * side by side, are filters of one convolution. */
-enum { MAX_STRIDE = 1 << 22 };
-typedef struct PhaseRun { /* phases of an axis, side by side in the result */
-  int64_t n, taps;        /* phases; taps of each, 0: they are zeros */
-  int64_t first, step;    /* the first phase's first tap; from a tap to the next. Other phases begin one tap later each. */
-  int64_t from;           /* the input that the last tap of j = 0 meets */
+/* If s does not divide the taps, or taps are dilated, the convolution above would multiply by zeros. Inputs would meet zeros
+ * among the weights, and weights would meet zeros around the inputs. The standard's sum has no such terms, and infinity times
+ * zero would be NaN. So phases are grouped by their taps. First the common divisor of s and the dilation is taken out. Then
+ * phase p has taps t0, t0 + s, ..., and tap number m meets input j - q0 - m d. Adjacent phases with equally many taps are the
+ * filters of one convolution. */
+enum { MAX_STRIDE = 1 << 22 }; /* limit of a stride: tables have an entry per phase */
+typedef struct PhaseRun { /* adjacent phases of an axis */
+  int64_t n, taps;        /* n: phases; taps: taps of each, 0: its results are zeros */
+  int64_t first, step;    /* first: first tap of the first phase; each further phase begins one tap later. step: distance of
+                             taps */
+  int64_t from;           /* input that the last tap of j = 0 meets */
 } PhaseRun;
 typedef struct PhaseRuns { int64_t j, dilation; int n; PhaseRun run[]; } PhaseRuns;
 
@@ -317,7 +317,7 @@ static PhaseRuns *phase_runs(Build *b, const Window *w, int i, int64_t out) {
   const int64_t s = w->stride[i], d = w->dilation[i], g = greatest_divisor(s, d), step = s / g, r = (w->lo[i] % s + s) % s;
   if (s > MAX_STRIDE) bad(b, "stride %lld on axis %d is over the limit", (long long)s, i);
   PhaseRuns *f = arena_alloc(&b->c->model, sizeof *f + (size_t)s * sizeof *f->run);
-  int64_t *tap = ARENA_NEW(&b->c->model, int64_t, s); /* the first one of each phase + 1 */
+  int64_t *tap = ARENA_NEW(&b->c->model, int64_t, s); /* 1 + first tap of each phase */
   for (int64_t t = 0; t < step && t < w->k[i]; t++) tap[t * d % s] = t + 1;
   *f = (PhaseRuns){ .j = (out + s - 1) / s, .dilation = d / g };
   for (int64_t e = 0; e < s; e++) { /* the result begins at phase r */
@@ -341,10 +341,10 @@ typedef struct Transposed {
   PhaseRuns *axis[SPATIAL];
   Ref x, weights, none;
   int64_t group;
-  bool finite;            /* no weight is infinite or NaN, which a zero around the inputs must not meet */
+  bool finite;            /* no weight is infinite or NaN, so zeros around the inputs are harmless */
 } Transposed;
 
-/* [N, M, phases..., j...] of one run of phases on each axis */
+/* One run of phases on each axis: [N, M, phases..., j...] */
 static Ref run_of_phases(const Transposed *t, const int *run) {
   IR *ir = t->b->ir;
   const Node *xn = node(ir, t->x), *wn = node(ir, t->weights);
@@ -431,16 +431,16 @@ void op_conv_transpose(Build *b) {
   check_weights(b, in_node(b, 0), in_node(b, 1), true);
   window_read(b, &w, in_node(b, 0), in_node(b, 1)->dims + 2);
   transposed_place(b, &w, out);
-  bool even = true; /* all phases have as many taps */
+  bool even = true; /* all phases have equally many taps */
   const bool finite = all_finite(b, b->in[1]);
   for (int i = 0; i < w.n; i++) {
-    if (w.in[i] == 1) w.stride[i] = w.k[i] * w.dilation[i]; /* each output has one tap, or none */
+    if (w.in[i] == 1) w.stride[i] = w.k[i] * w.dilation[i]; /* each output has at most one tap */
     even &= w.dilation[i] == 1 && w.k[i] % w.stride[i] == 0;
   }
   Ref y;
   if (even && finite) {
     const Phases f = phases_of(&w, in_node(b, 1)->dims[1], out);
-    const int sum = 4 + f.napart + w.n; /* the axis of the first tap */
+    const int sum = 4 + f.napart + w.n; /* axis of the first tap */
     Ref product = g_binary(ir, OP_MUL, phase_inputs(b, &w, &f, group, acc), phase_weights(b, &w, &f, group, acc));
     y = g_reduce(ir, OP_ADD, product, 1u << 3 | ((1u << w.n) - 1) << sum);
     y = interleave(b, y, in_node(b, 1)->dims[1] * group, &w, &f);
@@ -462,7 +462,7 @@ static void pool_read(Build *b, Window *w) {
           (long long)w->hi[i], (long long)reach(w, i));
 }
 
-/* The same element where the first spatial axis runs fastest: at counts them with the last one fastest. */
+/* Converts index `at` (last axis fastest) to an index with the first spatial axis fastest. */
 static Ref columns_first(Build *b, const Window *w, Ref at) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
@@ -477,8 +477,8 @@ static Ref columns_first(Build *b, const Window *w, Ref at) {
   return add(b, place, mul(b, at, integer(b, dims_elems(x->dims + 2, w->n))));
 }
 
-/* The place of each maximum in the flattened input: of those that are equal the first in row-major order, whatever order
- * storage_order asks the place to be counted in. */
+/* Index of each maximum in the flattened input. Among equal ones, the first in row-major order, whichever order storage_order
+ * selects for the index. */
 static Ref max_places(Build *b, const Window *w, Ref taps, Ref max) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
@@ -493,7 +493,7 @@ static Ref max_places(Build *b, const Window *w, Ref taps, Ref max) {
   if (dt_float(in_dt(b, 0))) hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_CMPNE, taps, taps));
   Ref first = g_reduce(ir, OP_MIN, g_where(ir, hit, padded_windows(b, w, place, none), none), tap_axes(w));
   Ref y = attr_int(b, "storage_order") ? columns_first(b, w, first) : first;
-  bool hollow = false; /* taps may lie on both sides of the input, and none in it */
+  bool hollow = false; /* taps may lie on both sides of the input with none inside */
   for (int i = 0; i < w->n; i++) hollow |= w->dilation[i] > w->in[i];
   return hollow ? g_where(ir, g_binary(ir, OP_CMPEQ, first, none), c_int(ir, DT_I64, -1), y) : y;
 }
@@ -507,8 +507,8 @@ void op_max_pool(Build *b) {
   if (b->nout > 1 && b->n->out[1]) b->out[1] = without_axes(b->ir, max_places(b, &w, taps, max), tap_axes(&w));
 }
 
-/* How many elements each window counts on axis i: the padding counts when asked for, what lies
- * beyond it because of ceil_mode never does. Taps t with lo <= o * stride + t * dilation < hi. */
+/* Number of elements that each window counts on axis i. Padding counts if with_pad; elements that ceil_mode reads beyond it
+ * never do. These are taps t with lo <= o * stride + t * dilation < hi. */
 static Ref counted(Build *b, const Window *w, int i, bool with_pad) {
   IR *ir = b->ir;
   int64_t bound[2] = { with_pad ? 0 : w->lo[i], w->lo[i] + w->in[i] + (with_pad ? w->hi[i] : 0) };
@@ -521,15 +521,15 @@ static Ref counted(Build *b, const Window *w, int i, bool with_pad) {
   return g_cast(ir, g_binary(ir, OP_SUB, first[1], first[0]), acc_type(in_dt(b, 0)));
 }
 
-/* What pooling took from its windows, back at the places it names; zeros elsewhere. A place lies in few windows, and takes the
- * value of the one that names it. Places count in the shape that the windows come from; another shape is that one, cut or
- * with zeros behind. */
+/* Writes pooled values back to the indices they came from; other elements are 0. An index lies in few windows, and takes the
+ * value of the window that names it. Indices count in the shape that was pooled; another output shape cuts it, or appends
+ * zeros. */
 void op_max_unpool(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   int rank = x->rank, n = rank - 2, given = 0;
   if (n < 1 || n > SPATIAL || in_node(b, 1)->rank != rank || memcmp(in_node(b, 1)->dims, x->dims, (size_t)rank * sizeof *x->dims))
-    bad(b, "values and places are not of one shape [batch, channels, ...]");
+    bad(b, "values and indices differ in shape, or are not [batch, channels, ...]");
   const int64_t *wanted = has_in(b, 2) ? const_ints(b, 2, "output_shape", &given) : NULL;
   if (wanted && given != rank) bad(b, "input 'output_shape' has %d entries, expected %d", given, rank);
   int64_t k[SPATIAL], stride[SPATIAL], pads[2 * SPATIAL], dims[MAX_RANK] = { x->dims[0], x->dims[1] }, near = 1, widest = 0;
@@ -540,11 +540,11 @@ void op_max_unpool(Build *b) {
     int64_t full;
     if (!i64_mul(x->dims[2 + a] - 1, stride[a], &full) || full > MAX_ELEMS) bad(b, "the result is too large on axis %d", a);
     dims[2 + a] = full + k[a] - pads[a] - pads[n + a];
-    near = elems_mul(b, near, (k[a] - 1) / stride[a] + 1); /* windows that a place may lie in */
+    near = elems_mul(b, near, (k[a] - 1) / stride[a] + 1); /* windows that may contain one index */
   }
   check_dims(b, rank, dims);
   for (int a = 0; a < n; a++) widest = dims[2 + a] > widest ? dims[2 + a] : widest;
-  spend(b, elems_mul(b, near, 1 + widest / 64)); /* each has an index of all places */
+  spend(b, elems_mul(b, near, 1 + widest / 64)); /* each has a table of all indices */
   Ref place = c_int(ir, DT_I64, 0), y = g_expand(ir, c_int(ir, in_dt(b, 0), 0), rank, dims);
   for (int a = 0; a < rank; a++)
     place = add(b, mul(b, place, c_int(ir, DT_I64, dims[a])), iota_axis(ir, DT_I64, dims[a], a, rank));
@@ -584,7 +584,7 @@ void op_average_pool(Build *b) {
     uniform &= !w.over[i] && (with_pad || (!w.lo[i] && !w.hi[i]));
     all *= w.k[i];
   }
-  for (int i = 0; i < w.n && !uniform; i++) { /* a product of one vector per axis */
+  for (int i = 0; i < w.n && !uniform; i++) { /* separable: the product of one vector per axis */
     Ref axis = counted(b, &w, i, with_pad);
     count = count ? g_binary(ir, OP_MUL, count, axis) : axis;
   }
@@ -619,8 +619,8 @@ void op_global_lp_pool(Build *b) {
   b->out[0] = g_cast(b->ir, lp_sum(b, acc, ((1u << x->rank) - 1) & ~3u, attr_int(b, "p")), in_dt(b, 0));
 }
 
-/* ---- Col2Im: what windows were cut out is added up where it was: each tap is a picture of its own ---- */
-/* inputs: [N, C * taps, windows], the extents of the picture, those of a window */
+/* ---- Col2Im: adds up windows at the positions they were cut from; each tap is an image of its own ---- */
+/* inputs: [N, C * taps, windows], extents of the image, extents of a window */
 void op_col2im(Build *b) {
   IR *ir = b->ir;
   Window w = { .n = 0 };
@@ -630,7 +630,7 @@ void op_col2im(Build *b) {
   int n;
   block = const_ints(b, 2, "block_shape", &n);
   if (n != w.n || n < 1 || n > SPATIAL || x->rank != 3)
-    bad(b, "a picture of %d axes from windows of %d, in a tensor of rank %d", w.n, n, x->rank);
+    bad(b, "an image of %d axes from windows of %d, in a tensor of rank %d", w.n, n, x->rank);
   ints_into(b, "strides", n, 1, w.stride);
   ints_into(b, "dilations", n, 1, w.dilation);
   ints_into(b, "pads", 2 * n, 0, pads);
@@ -639,7 +639,7 @@ void op_col2im(Build *b) {
     w.in[i] = image[i] + pads[i] + pads[n + i];
     if (image[i] < 1 || image[i] > MAX_ELEMS || block[i] < 1 || block[i] > 1 << 16 || pads[i] < 0 || pads[n + i] < 0 ||
         w.in[i] < reach(&w, i))
-      bad(b, "windows of %lld on axis %d of %lld elements", (long long)block[i], i, (long long)image[i]);
+      bad(b, "windows of %lld exceed axis %d of %lld elements", (long long)block[i], i, (long long)image[i]);
     w.out[i] = (w.in[i] - reach(&w, i)) / w.stride[i] + 1;
     taps = elems_mul(b, taps, block[i]);
     windows_ = elems_mul(b, windows_, w.out[i]);

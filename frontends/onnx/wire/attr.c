@@ -1,5 +1,5 @@
-/* attr.c: declared types and the attributes of nodes, from protobuf's messages to records. An attribute has the kind that it
- * claims, and a value of that kind; whether its operator knows it is the builders' to say. */
+/* attr.c: declared types and attributes of nodes, from protobuf messages to records. An attribute must hold a value of the kind
+ * that it declares. The builders check that the operator has such an attribute. */
 #include "pb.h"
 #include <string.h>
 
@@ -27,7 +27,7 @@ static OnnxType shaped_type(Ctx *c, OnnxTypeKind kind, int elem, const Onnx__Ten
 OnnxType pb_type(Ctx *c, const Onnx__TypeProto *p) {
   OnnxType none = { .rank = -1 };
   if (!p) return none;
-  switch ((int)p->value_case) { /* int: newer copies of onnx.proto have more */
+  switch ((int)p->value_case) { /* int: newer versions of onnx.proto have more cases */
   case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE: return shaped_type(c, ON_TENSOR, p->tensor_type->elem_type, p->tensor_type->shape);
   case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
     return shaped_type(c, ON_SPARSE, p->sparse_tensor_type->elem_type, p->sparse_tensor_type->shape);
@@ -55,7 +55,7 @@ static bool is_list(int kind) {
   return (kind >= AT_FLOATS && kind <= AT_GRAPHS) || kind == AT_SPARSE_TENSORS || kind == AT_TYPE_PROTOS;
 }
 
-/* The number of values an attribute has of each kind. */
+/* Number of values that an attribute holds of each kind */
 static void attr_counts(const AttrProto *a, size_t n[AT_COUNT]) {
   const size_t count[AT_COUNT] = {
     [AT_FLOAT] = a->has_f != 0, [AT_INT] = a->has_i != 0, [AT_STRING] = a->has_s != 0, [AT_TENSOR] = a->t != NULL,
@@ -66,7 +66,7 @@ static void attr_counts(const AttrProto *a, size_t n[AT_COUNT]) {
   memcpy(n, count, sizeof count);
 }
 
-/* The kind an attribute claims or, in files from before the claim existed, has. */
+/* The kind that an attribute declares. Old files declare none; then the kind of its value. */
 static OnnxAttrKind attr_kind(Ctx *c, const AttrProto *a, Pos at) {
   size_t n[AT_COUNT];
   attr_counts(a, n);
@@ -80,7 +80,7 @@ static OnnxAttrKind attr_kind(Ctx *c, const AttrProto *a, Pos at) {
     kind = k;
   }
   if (kind == AT_NONE) fail_at(c, EX_BADMODEL, at, "attribute '%s' has no value", a->name);
-  /* writers of proto3 leave out zeros and empty strings, never a message */
+  /* proto3 omits zeros and empty strings, but never a message */
   if (!n[kind] && !is_list(kind) && kind != AT_FLOAT && kind != AT_INT && kind != AT_STRING)
     fail_at(c, EX_BADMODEL, at, "attribute '%s' is a %s without a value", a->name, onnx_attr_kind_name[kind]);
   return (OnnxAttrKind)kind;

@@ -1,13 +1,13 @@
-/* cut.c: a model up to given values. What a program does with a network's results often needs operators whose results have
- * no fixed size, such as NonMaxSuppression: such a model is compiled up to the values before them. The main graph loses the
- * nodes that its outputs do not need, and the inputs that are read by no node then. */
+/* cut.c: cuts a model down to given outputs. Post-processing often needs operators with results of no fixed size, such as
+ * NonMaxSuppression; the user can compile the model up to the values before these. Nodes that the outputs do not need are
+ * removed from the main graph, and then inputs that no node reads. */
 #include "onnx.h"
 
 static void need(bool *needed, const OnnxId *ids, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) needed[ids[i]] = ids[i] != 0;
 }
 
-/* What the bodies read from outside is among all that they read. */
+/* A body's inputs from outside are marked with all that its nodes read. */
 static void need_node(bool *needed, const OnnxNode *n) {
   need(needed, n->in, n->nin);
   for (uint32_t a = 0; a < n->nattr; a++) {
@@ -20,7 +20,7 @@ static void need_node(bool *needed, const OnnxNode *n) {
   }
 }
 
-/* Whether anybody needs a result of n; those that nobody does are left out then. */
+/* Whether some result of n is needed. Results that nobody needs are dropped. */
 static bool makes_needed(Ctx *c, const bool *needed, OnnxNode *n) {
   OnnxId *out = arena_dup(&c->model, n->out, n->nout * sizeof *out);
   bool any = false;
@@ -36,7 +36,7 @@ void onnx_cut(Ctx *c, OnnxModel *m) {
   OnnxGraph *g = &m->graph;
   bool *needed = ARENA_NEW(&c->model, bool, m->values.n), *keep = ARENA_NEW(&c->model, bool, g->nnodes);
   need(needed, g->out, g->nout);
-  for (uint32_t i = g->nnodes; i-- > 0;) { /* each node stands after what it reads */
+  for (uint32_t i = g->nnodes; i-- > 0;) { /* each node stands after its sources */
     keep[i] = makes_needed(c, needed, &g->nodes[i]);
     if (keep[i]) need_node(needed, &g->nodes[i]);
   }

@@ -1,18 +1,18 @@
-/* functions.c: the functions that a model brings along. Finds the one that a node calls, and computes on the graph of calls
- * how many nodes the model becomes when all of them are inlined, so that one that would explode is refused in linear time. */
+/* functions.c: model-local functions. Finds the function that a node calls. Computes from the call graph how many nodes the
+ * model has after inlining; so a model that would explode is refused in linear time. */
 #include "read.h"
 #include <string.h>
 
-enum { MAX_IMPORTS = 100, CYCLE_SHOWN = 10 }; /* functions of a cycle that its message names */
+enum { MAX_IMPORTS = 100, CYCLE_SHOWN = 10 }; /* CYCLE_SHOWN: most functions of a cycle that a message names */
 enum { NODE_OVERLOAD = 8, FUNCTION_OVERLOAD = 13, FUNCTION_DEFAULTS = 11 }; /* field numbers in onnx.proto */
 
-/* ---- fields that older copies of onnx.proto do not have, by number ---- */
+/* ---- fields missing in older versions of onnx.proto, read by number ---- */
 static const void *field_at(const ProtobufCMessage *m, uint32_t number, const ProtobufCFieldDescriptor **f) {
   *f = protobuf_c_message_descriptor_get_field(m->descriptor, number);
   return *f ? (const char *)m + (*f)->offset : NULL;
 }
 
-/* The payload of unknown field i, without its length, if it has this number; p NULL: it has another */
+/* Payload of unknown field i, without its length, if its number is `number`; else p is NULL */
 static Bytes unknown_payload(const ProtobufCMessage *m, unsigned i, uint32_t number) {
   const ProtobufCMessageUnknownField *u = &m->unknown_fields[i];
   size_t skip = 0;
@@ -96,7 +96,7 @@ static void define(Functions *fs, uint32_t i, const Onnx__FunctionProto *p) {
   fs->named.p[id] = i + 1;
 }
 
-/* ---- what calls make of the model ---- */
+/* ---- size of the model after inlining ---- */
 void push_bodies(Bodies *to, const NodeProto *n) {
   for (size_t i = 0; i < n->n_attribute; i++) {
     const AttrProto *a = n->attribute[i];
@@ -140,7 +140,7 @@ Size inlined_size(Functions *f, NodeProto **nodes, size_t n) {
   return size;
 }
 
-/* Of a call: its nodes, and an Identity for each output that is an input. */
+/* Size of a call: the function's nodes, plus an Identity for each output that is an input. */
 static Size call_size(Functions *fs, const Onnx__FunctionProto *p) {
   Size size = inlined_size(fs, p->node, p->n_node);
   for (size_t k = 0; k < p->n_output; k++)
@@ -153,7 +153,7 @@ static Size call_size(Functions *fs, const Onnx__FunctionProto *p) {
   return size;
 }
 
-/* The functions that each one calls, as order_by_need wants them; list NULL: their number only, which is returned */
+/* Lists the functions that each function calls, in the form of order_by_need. list NULL: only counts. Returns their number. */
 static uint32_t list_calls(Functions *fs, uint32_t *start, uint32_t *list) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < fs->n; i++) {

@@ -1,5 +1,5 @@
-/* order.c: what needs others behind them: nodes by their values, functions by their calls. A depth-first search with a stack
- * of its own, as a model says how deep it goes. */
+/* order.c: orders elements behind those they need: nodes by values, functions by calls. The depth-first search has a stack of
+ * its own, since the model determines the depth. */
 #include "read.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* pb.c: tensors in files of their own, as the ONNX tests and tgc run keep their inputs and outputs. */
+/* pb.c: files with one tensor, the form in which the ONNX tests and tgc run keep inputs and outputs. */
 #include "pb.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void load_inside(Ctx *c, void *arg) {
 Tensor onnx_tensor_load(Ctx *c, const char *path) {
   Load l = { .path = path };
   const char *outer = c->file;
-  c->file = path; /* messages are about this file */
+  c->file = path; /* messages name this file */
   int code = ctx_try(c, load_inside, &l);
   c->file = outer;
   arena_free(&l.scratch);
@@ -30,7 +30,7 @@ Tensor onnx_tensor_load(Ctx *c, const char *path) {
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out) {
   size_t size = (size_t)dt_bytes(t->dt), bytes = (size_t)t->elems * size;
   Sb raw = { 0 };
-  for (int64_t i = 0; !t->data && i < t->elems; i++) sb_put(&raw, (const char *)&t->splat, size); /* little-endian host */
+  for (int64_t i = 0; !t->data && i < t->elems; i++) sb_put(&raw, (const char *)&t->splat, size); /* the host is little-endian */
   Onnx__TensorProto p = ONNX__TENSOR_PROTO__INIT;
   p.name = (char *)name;
   p.has_data_type = 1;

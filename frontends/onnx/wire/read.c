@@ -1,9 +1,9 @@
-/* read.c: an ONNX file to the records of onnx.h. Names become value numbers in one walk over the
- * graph: a stack of frames, one per graph body or function call under way, and a symbol table with an
- * undo log, so neither nested bodies nor chains of calls recurse in C. A frame first defines
- * everything its graph defines, then puts its nodes in order (each after what it reads, also from
- * inside its bodies), then turns them into records; a call to a model-local function becomes a frame
- * whose nodes land in the caller's list. */
+/* read.c: reads an ONNX file into the records of onnx.h. One walk over the graph turns names into numbers of values.
+ *
+ * The walk has a stack of frames, one for each open graph body or function call, and a symbol table with an undo log. So
+ * neither nested bodies nor chains of calls recurse in C. A frame first defines all names of its graph. Then it orders its
+ * nodes: each after the nodes it reads from, also in its bodies. Then it turns them into records. A call of a model-local
+ * function becomes a frame whose nodes go to the caller's list. */
 #include "read.h"
 #include <string.h>
 
@@ -11,28 +11,28 @@ enum { NEWEST_IR = 14 };
 
 typedef struct Binding {
   OnnxId id;
-  uint32_t scope;          /* number of the frame that bound the name; 0: not bound */
-  uint32_t node;           /* 1 + index of the node there that makes it; 0: none */
-  uint32_t hidden;         /* by so many of the bodies that a walk is in, which define the name for themselves */
-  bool awaited;            /* output of a function that no node makes so far */
+  uint32_t scope;          /* number of the frame that defined the name; 0: undefined */
+  uint32_t node;           /* 1 + index of the node in that frame that makes it; 0: none */
+  uint32_t hidden;         /* number of bodies around the walk that define the name for themselves */
+  bool awaited;            /* output of a function; no node has made it so far */
 } Binding;
 
 typedef struct Undo { uint32_t name; Binding old; } Undo;
 
 typedef struct Frame {
-  const GraphProto *graph; /* a graph body, or */
-  Function *fn;            /* a call of a function */
+  const GraphProto *graph; /* for a graph body */
+  Function *fn;            /* for a function call */
   NodeProto **nodes;
-  const uint32_t *order;   /* NULL: not begun */
+  const uint32_t *order;   /* NULL: the frame has not begun */
   size_t nnodes, next;
-  OnnxGraph *out;          /* where nodes go */
+  OnnxGraph *out;          /* list that receives its nodes */
   const Imports *imports;
-  const OnnxNode *call;    /* the call it is, or lies in: what ref_attr_name refers to; NULL: outside functions */
-  const Function *within;  /* the function of that call */
-  const char *where;       /* text of the main graph's node it belongs to; NULL in the main graph */
-  uint32_t index;          /* and its place in the file */
-  uint32_t base;           /* names of scopes below this one are out of sight */
-  size_t undo;             /* height of the undo log when it began */
+  const OnnxNode *call;    /* innermost call around it, to which ref_attr_name refers; NULL: outside functions */
+  const Function *within;  /* function of that call */
+  const char *where;       /* text of the main graph's node around it; NULL in the main graph */
+  uint32_t index;          /* index of that node in the file */
+  uint32_t base;           /* names of scopes below this one are not visible */
+  size_t undo;             /* height of the undo log when the frame began */
 } Frame;
 
 typedef struct Reader {
@@ -40,15 +40,15 @@ typedef struct Reader {
   OnnxModel *m;
   const LoadOptions *o;
   const Onnx__ModelProto *p;
-  Arena scratch;           /* the file, protobuf's structures, tables: gone when reading ends */
+  Arena scratch;           /* the file, protobuf's structures and tables, until reading ends */
   External ext;
   Imports imports;
   Functions functions;
-  size_t budget;           /* bytes of c->model, with what was there before */
+  size_t budget;           /* limit of bytes in c->model, including those used before */
   VEC(Binding) names;      /* by interned name */
   VEC(Undo) undo;
   VEC(Frame) frames;
-  Bodies bodies;           /* of a walk */
+  Bodies bodies;           /* stack of a walk */
 } Reader;
 
 static uint32_t name_id(Reader *r, const char *s) { return pb_intern(r->c, s); }
@@ -75,15 +75,15 @@ static Frame *top(Reader *r) { return &r->frames.p[r->frames.n - 1]; }
 static uint32_t scope(const Reader *r) { return (uint32_t)r->frames.n; }
 static Pos frame_pos(Reader *r) { return (Pos){ .node = top(r)->where }; }
 
-/* Node i of the frame on top. */
+/* Position of node i of the frame on top */
 static Pos node_pos(Reader *r, size_t i) {
   const NodeProto *p = top(r)->nodes[i];
   return (Pos){ .node = arena_printf(&r->scratch, "node %zu '%.*s' (%.*s)", i, shown(pb_text(p->name)), pb_text(p->name),
                                      shown(pb_text(p->op_type)), pb_text(p->op_type)) };
 }
 
-/* Defines a name of the frame on top: an output of node - 1, or none of a node if 0. In the graphs around it the name may
- * stand for something else, which is out of sight here. */
+/* Defines a name in the frame on top, as an output of node - 1; node 0: as no node's. It hides the same name of enclosing
+ * graphs. */
 static OnnxId define(Reader *r, const char *name, uint32_t node) {
   uint32_t id = name_id(r, name);
   Binding *b = binding(r, id);
@@ -100,7 +100,7 @@ static OnnxId define(Reader *r, const char *name, uint32_t node) {
   return v;
 }
 
-/* Of the graph whose frame it is, or of the nearest around it. That what makes it comes before is the order's care. */
+/* Finds a name in the frame's graph, or in the nearest enclosing one. The order of nodes ensures that its maker comes first. */
 static bool lookup(Reader *r, const char *name, OnnxId *out) {
   const Binding *b = binding(r, name_id(r, name));
   if (!b->scope || b->scope < top(r)->base) return false;
@@ -110,7 +110,7 @@ static bool lookup(Reader *r, const char *name, OnnxId *out) {
 
 /* ---- declared types ---- */
 
-/* Sets the declared types of values; a negative extent says no more than that it is not known. */
+/* Sets the declared types of values. A negative extent counts as not known. */
 static void declare(Reader *r, size_t n, Onnx__ValueInfoProto *const *info) {
   for (size_t i = 0; i < n; i++) {
     const Binding *b = binding(r, name_id(r, info[i]->name));
@@ -123,7 +123,7 @@ static void declare(Reader *r, size_t n, Onnx__ValueInfoProto *const *info) {
 static void check_input(Reader *r, const OnnxValue *v) {
   static const char *const kinds[] = { "no declared type", NULL, "a sequence", "a map", "an optional", "a sparse tensor" };
   if (v->type.kind != ON_TENSOR)
-    fail(r->c, EX_BADMODEL, "input '%s' is %s, tgc supports tensors", v->name, kinds[v->type.kind]);
+    fail(r->c, EX_BADMODEL, "input '%s' is %s; tgc supports tensors only", v->name, kinds[v->type.kind]);
   if (dtype_from_onnx(v->type.elem) == DT_NONE) {
     const char *type = onnx_type_name(v->type.elem);
     fail(r->c, EX_BADMODEL, "input '%s' has elements of type %s, which tgc does not support", v->name,
@@ -136,10 +136,11 @@ static void check_input(Reader *r, const OnnxValue *v) {
 
 /* ---- attributes ---- */
 
-/* An attribute of a node inside a function that stands for one of the call's; false: the call does
- * not give it, and neither does the function. */
+/* Reads an attribute of a node in a function that refers to one of the call. False if neither the call nor the function's
+ * defaults have it. */
 static bool read_ref(Reader *r, const Frame *f, const AttrProto *a, OnnxAttr *out, Pos at) {
-  if (!f->call) fail_at(r->c, EX_BADMODEL, at, "attribute '%s' refers to one of a function, outside of any", a->name);
+  if (!f->call)
+    fail_at(r->c, EX_BADMODEL, at, "attribute '%s' refers to a function's attribute, but the node is in no function", a->name);
   const OnnxAttr *given = onnx_attr(f->call, a->ref_attr_name);
   if (given) {
     *out = *given;
@@ -181,9 +182,9 @@ static void begin_function(Reader *r) {
   const Onnx__FunctionProto *p = f->fn->p;
   Pos at = onnx_pos(f->call);
   if (f->call->nin > p->n_input)
-    fail_at(r->c, EX_BADMODEL, at, "%u inputs for %s, which takes %zu", f->call->nin, f->fn->text, p->n_input);
+    fail_at(r->c, EX_BADMODEL, at, "call with %u inputs of %s, which has %zu", f->call->nin, f->fn->text, p->n_input);
   if (f->call->nout > p->n_output)
-    fail_at(r->c, EX_BADMODEL, at, "%u outputs of %s, which has %zu", f->call->nout, f->fn->text, p->n_output);
+    fail_at(r->c, EX_BADMODEL, at, "call with %u outputs of %s, which has %zu", f->call->nout, f->fn->text, p->n_output);
   for (size_t i = 0; i < p->n_input; i++) {
     uint32_t name = name_id(r, p->input[i]);
     if (binding(r, name)->scope == scope(r)) fail_at(r->c, EX_BADMODEL, at, "%s has input '%s' twice", f->fn->text, p->input[i]);
@@ -198,7 +199,7 @@ static void begin_function(Reader *r) {
     }
     if (binding(r, name)->awaited) fail_at(r->c, EX_BADMODEL, at, "%s has output '%s' twice", f->fn->text, p->output[i]);
     if (!given || !lookup(r, p->output[i], &source) || !source) continue;
-    OnnxNode *id = &f->out->nodes[f->out->nnodes++]; /* handed through */
+    OnnxNode *id = &f->out->nodes[f->out->nnodes++]; /* the output is an input */
     *id = (OnnxNode){ .op = "Identity", .domain = "", .name = "", .text = f->call->text, .opset = OPSET_NOW, .index = f->index,
                       .nin = 1, .nout = 1, .in = arena_dup(&r->c->model, &source, sizeof source),
                       .out = arena_dup(&r->c->model, &given, sizeof given) };
@@ -237,7 +238,7 @@ static void begin_graph(Reader *r) {
   f->out->in = in;
 }
 
-typedef struct Reads { uint32_t n, *list; } Reads; /* list NULL: only count */
+typedef struct Reads { uint32_t n, *list; } Reads; /* list NULL: only counts */
 
 static void add_read(Reader *r, Reads *reads, const char *name) {
   const Binding *b = binding(r, name_id(r, name));
@@ -246,7 +247,7 @@ static void add_read(Reader *r, Reads *reads, const char *name) {
   reads->n++;
 }
 
-/* What a body defines hides what is outside under the same name: by = 1 when a walk enters the body, -1 when it leaves. */
+/* Marks names that a body defines, which hide those outside. by: 1 when a walk enters the body, -1 when it leaves. */
 static void hide_names(Reader *r, const Body *b, int by) {
   for (size_t i = 0; i < b->graph->n_input; i++) binding(r, name_id(r, b->graph->input[i]->name))->hidden += (uint32_t)by;
   for (size_t i = 0; i < b->graph->n_initializer; i++)
@@ -255,7 +256,7 @@ static void hide_names(Reader *r, const Body *b, int by) {
     for (size_t j = 0; j < b->nodes[i]->n_output; j++) binding(r, name_id(r, b->nodes[i]->output[j]))->hidden += (uint32_t)by;
 }
 
-/* The nodes of the frame on top that node n reads from, itself or inside its bodies. */
+/* Lists the nodes of the frame on top from which node n reads, also inside its bodies. */
 static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
   for (size_t i = 0; i < n->n_input; i++) add_read(r, reads, n->input[i]);
   r->bodies.n = 0;
@@ -276,7 +277,7 @@ static void add_reads(Reader *r, Reads *reads, const NodeProto *n) {
   }
 }
 
-/* The order of the frame's nodes: each after the ones that make what it reads. */
+/* Order of the frame's nodes: each after the nodes from which it reads */
 static uint32_t *order_nodes(Reader *r, const Frame *f) {
   uint32_t n = (uint32_t)f->nnodes;
   uint32_t *start = ARENA_NEW(&r->scratch, uint32_t, n + 1), *order = ARENA_NEW(&r->scratch, uint32_t, n + 1);
@@ -292,7 +293,7 @@ static uint32_t *order_nodes(Reader *r, const Frame *f) {
   }
   uint32_t cycle = order_by_need(&r->scratch, n, start, reads.list, order);
   if (cycle)
-    fail_at(r->c, EX_BADMODEL, node_pos(r, order[0]), "reads what depends on its own output (a cycle of %u node%s)",
+    fail_at(r->c, EX_BADMODEL, node_pos(r, order[0]), "depends on its own output (a cycle of %u node%s)",
             cycle, cycle > 1 ? "s" : "");
   return order;
 }
@@ -306,7 +307,7 @@ static void read_outputs(Reader *r, OnnxGraph *to, const GraphProto *g) {
   to->nout = (uint32_t)g->n_output;
 }
 
-/* The outputs of the main graph that the user chose */
+/* The outputs that the user chose for the main graph */
 static void read_results(Reader *r, OnnxGraph *to, const GraphProto *g) {
   OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, r->o->nresults);
   for (int i = 0; i < r->o->nresults; i++)
@@ -322,7 +323,7 @@ static void read_results(Reader *r, OnnxGraph *to, const GraphProto *g) {
   to->nout = (uint32_t)r->o->nresults;
 }
 
-/* Defines what the frame's graph or function defines, and finds the order of its nodes. */
+/* Defines the names of the frame's graph or function, and orders its nodes. */
 static void begin(Reader *r) {
   Frame *f = top(r);
   f->undo = r->undo.n;
@@ -357,7 +358,7 @@ static void end(Reader *r) {
   r->frames.n--;
 }
 
-/* The frames that fill the graphs of node n's attributes, the first on top. */
+/* Pushes a frame for each graph in node n's attributes, the first on top. */
 static void push_graphs(Reader *r, const Frame *f, const NodeProto *p, const OnnxNode *n) {
   for (size_t i = p->n_attribute; i-- > 0;) {
     const AttrProto *a = p->attribute[i];
@@ -365,7 +366,7 @@ static void push_graphs(Reader *r, const Frame *f, const NodeProto *p, const Onn
     const OnnxAttr *to = onnx_attr(n, a->name);
     for (size_t j = to->n; j-- > 0;) {
       const GraphProto *g = a->g ? a->g : a->graphs[j];
-      Frame body = *f; /* sees what the node sees */
+      Frame body = *f; /* sees the names that the node sees */
       body.graph = g;
       body.fn = NULL;
       body.nodes = g->node;
@@ -396,9 +397,9 @@ static const OnnxId *read_ids(Reader *r, size_t n, char *const *names, const Onn
   return ids;
 }
 
-/* The next node of the frame on top: a record, or a call with a frame of its own. */
+/* Reads the next node of the frame on top: as a record, or as a call with its own frame. */
 static void step(Reader *r) {
-  const Frame f = *top(r); /* frames move when one is pushed */
+  const Frame f = *top(r); /* a copy: pushing a frame may move them */
   uint32_t at = f.order[top(r)->next++];
   const NodeProto *p = f.nodes[at];
   OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r->c, p->domain), .name = name_text(r, p->name) };
@@ -424,7 +425,7 @@ static void step(Reader *r) {
   VEC_PUSH(&r->frames, ((Frame){ .fn = fn, .call = call, .nodes = fn->p->node, .nnodes = fn->p->n_node, .out = f.out,
                                  .imports = &fn->imports, .within = fn, .where = f.where ? f.where : n.text,
                                  .index = n.index }));
-  push_graphs(r, &f, p, &n); /* above the call: they see what the caller sees */
+  push_graphs(r, &f, p, &n); /* above the call, so that they see the caller's names */
 }
 
 /* ---- the model ---- */
@@ -443,7 +444,7 @@ static void read_model(Reader *r, const char *path) {
   if (p->n_training_info) fail(c, EX_BADMODEL, "the model has training information, which tgc does not support");
   r->imports = read_imports(c, p->n_opset_import, p->opset_import, "the model");
   if (!r->imports.n && p->ir_version >= 3) fail(c, EX_BADMODEL, "the model imports no opset");
-  if (!r->imports.n) { /* such files are from before there was a second opset */
+  if (!r->imports.n) { /* such files are older than the second opset */
     static const OnnxImport first = { "", 1 };
     r->imports = (Imports){ 1, &first };
   }

@@ -1,11 +1,11 @@
-/* small_types.c: types of ONNX with fewer bits than any of tgc's: floats of 8 and 4 bits, integers of 4 and 2. Their values are
- * kept in the least type that holds them all, and rounded where a model makes them. Only the front end knows: Build.narrow
- * says it of a value, and operators that do not change values take it (builder.c). */
+/* small_types.c: types of ONNX with fewer bits than any type of tgc: floats of 8 and 4 bits, integers of 4 and 2 bits. Values
+ * are kept in the smallest type that holds them all, and rounded where a model makes them. Only the front end knows of these
+ * types. Build.narrow records them, and operators that do not change values pass them on (builder.c). */
 #include "onnx.h"
 #include <math.h>
 
 static const Narrow types[] = {
-  /* ONNX, kept in, bits, mantissa, least exponent of a normal, greatest, special values */
+  /* ONNX type, kept in, bits, mantissa, least exponent of a normal number, greatest, special values */
   { 17, DT_F16, 8, 3, -6,  448,   NARROW_NAN },       /* float8e4m3fn */
   { 18, DT_F16, 8, 3, -7,  240,   NARROW_UNSIGNED },  /* float8e4m3fnuz */
   { 19, DT_F16, 8, 2, -14, 57344, NARROW_INF },       /* float8e5m2 */

@@ -1,13 +1,12 @@
-/* tensor.c: TensorProto to Tensor. The elements of a tensor may be raw bytes, one of five typed
- * lists, or lie in a file of their own; exactly one of these must hold exactly the elements that the
- * shape asks for, each within the range of its type. Bytes are used where they lie if they can be:
- * only small, converted or misaligned payloads are copied. */
+/* tensor.c: turns a TensorProto into a Tensor. Elements are raw bytes, one of five typed lists, or in a file of their own.
+ * Exactly one of these must hold as many elements as the shape needs, each within the range of its type. Bytes stay in place
+ * where possible: only small, converted or misaligned data is copied. */
 #include "pb.h"
 #include <nettle/sha1.h>
 #include <string.h>
 #include <strings.h>
 
-/* TensorProto.DataType, also of those that the Debian onnx.proto does not know yet */
+/* names of TensorProto.DataType, including those missing in Debian's onnx.proto */
 static const char *const type_names[] = {
   NULL, "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32", "uint64",
   "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4",
@@ -18,7 +17,7 @@ const char *onnx_type_name(int elem) {
   return elem > 0 && elem < (int)(sizeof type_names / sizeof *type_names) ? type_names[elem] : NULL;
 }
 
-/* ---- the five typed lists: which field holds which types ---- */
+/* ---- the five typed lists, and the types that each may hold ---- */
 enum { F_RAW, F_FLOAT, F_INT32, F_INT64, F_DOUBLE, F_UINT64, F_STRING, F_EXTERNAL, F_COUNT };
 static const char *const field_names[F_COUNT] = {
   "raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data", "external_data",
@@ -34,7 +33,7 @@ static int field_of(DType d) {
   }
 }
 
-/* The values int32_data and uint64_data may hold for narrower types; floats are given as bits. */
+/* Range of values in int32_data and uint64_data for narrower types; floats are stored as bits. */
 static void range_of(DType d, int64_t *lo, int64_t *hi) {
   int bits = dtype_info[d].bits;
   bool is_signed = dtype_info[d].cls == 'i';
@@ -46,14 +45,14 @@ typedef struct Source {
   Ctx *c;
   Pos at;
   const Onnx__TensorProto *p;
-  const char *subject;        /* "tensor 'w'", or "a tensor" */
+  const char *subject;        /* subject of messages: "tensor 'w'", or "a tensor" */
   bool has_raw;
-  Bytes raw;                  /* the field raw_data */
-  bool stays;                 /* and lies where it will stay */
+  Bytes raw;                  /* contents of raw_data */
+  bool stays;                 /* raw is in memory that outlives the reading */
   size_t count[F_COUNT];      /* elements per field; bytes for raw data */
 } Source;
 
-/* The one field that is set. */
+/* Finds the one field that is set. */
 static int pick_field(Source *s) {
   const Onnx__TensorProto *p = s->p;
   bool external = p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
@@ -76,7 +75,7 @@ static int pick_field(Source *s) {
 
 static bool is_aligned(const void *p, size_t to) { return (uintptr_t)p % to == 0; }
 
-/* Bytes as they are in the file; a copy only where the place does not last or is not aligned. */
+/* Keeps bytes in place; copies them if the memory does not last or is misaligned. */
 static const void *keep(Ctx *c, const void *p, size_t bytes, size_t elem) {
   return bytes >= PB_LARGE && is_aligned(p, elem) ? p : arena_dup(&c->model, p, bytes);
 }
@@ -93,12 +92,12 @@ static const void *narrow(Source *s, DType d, size_t elems) {
       fail_at(s->c, EX_BADMODEL, s->at, "%s: element %zu is %lld, out of range for %s", s->subject, i, (long long)v,
               dtype_info[d].text);
     if (d == DT_BOOL) v = v != 0;
-    memcpy(out + i * size, &v, size); /* little-endian host, as the file */
+    memcpy(out + i * size, &v, size); /* the host is little-endian, as the file is */
   }
   return out;
 }
 
-/* Bytes other than 0 and 1 would be undefined behaviour in the C that reads them as bool. */
+/* C code that reads a bool other than 0 and 1 has undefined behaviour. */
 static const void *normal_bools(Ctx *c, const uint8_t *p, size_t n) {
   size_t i = 0;
   while (i < n && p[i] <= 1) i++;
@@ -109,7 +108,7 @@ static const void *normal_bools(Ctx *c, const uint8_t *p, size_t n) {
 }
 
 /* ---- elements in a file of their own ---- */
-typedef struct Entry { /* the external_data of one tensor */
+typedef struct Entry { /* external_data of one tensor */
   const char *location, *offset, *length, *checksum;
 } Entry;
 
@@ -134,7 +133,7 @@ static Entry read_keys(const Source *s, External *x) {
   return e;
 }
 
-/* A plain decimal number that fits in 63 bits; what the key is missing for stays as it is. */
+/* A decimal number that fits in 63 bits; without the key, *out keeps its value. */
 static void read_number(const Source *s, const char *key, const char *text, uint64_t *out) {
   if (!text) return;
   int64_t v = 0;
@@ -159,7 +158,7 @@ static void check_sum(const Source *s, ExternalFile *f, const char *want) {
             intern_text(s->c, f->location), f->sha1, want);
 }
 
-/* The need bytes of a tensor that lie in a file of their own. */
+/* The bytes of a tensor with a file of its own */
 static const uint8_t *external_bytes(const Source *s, External *x, size_t need) {
   Entry e = read_keys(s, x);
   uint64_t offset = 0, length = need;
@@ -173,8 +172,8 @@ static const uint8_t *external_bytes(const Source *s, External *x, size_t need) 
   return b.p;
 }
 
-/* ---- fewer bits than any type of tgc's: several elements in a byte, the first in its low bits. Here each is as large as the
- * type that holds it ---- */
+/* ---- elements smaller than a byte: several share a byte, the first in its low bits. Each is unpacked to the type that keeps
+ * it ---- */
 static const void *narrow_elements(Source *s, External *x, const Tensor *t, const Narrow *type) {
   const size_t elems = (size_t)t->elems, per = 8 / (size_t)type->bits, bytes = (elems + per - 1) / per;
   const int field = pick_field(s);
@@ -184,7 +183,7 @@ static const void *narrow_elements(Source *s, External *x, const Tensor *t, cons
   else if (field == F_RAW) from = s->raw.p;
   else if (field == F_INT32) have = s->count[F_INT32];
   else
-    fail_at(s->c, EX_BADMODEL, s->at, "%s has %d bits an element but its data is in %s", s->subject, type->bits,
+    fail_at(s->c, EX_BADMODEL, s->at, "%s has %d bits per element but its data is in %s", s->subject, type->bits,
             field_names[field]);
   if (have != bytes) fail_at(s->c, EX_BADMODEL, s->at, "%s has %zu bytes, its shape needs %zu", s->subject, have, bytes);
   const size_t size = (size_t)dt_bytes(t->dt);
@@ -194,12 +193,12 @@ static const void *narrow_elements(Source *s, External *x, const Tensor *t, cons
   for (size_t i = 0; i < elems; i++) {
     const unsigned group = from ? from[i / per] : (unsigned)s->p->int32_data[i / per],
                    shift = (unsigned)(i % per) * (unsigned)type->bits;
-    memcpy(to + i * size, &values[group >> shift & ((1u << type->bits) - 1)], size); /* little-endian host */
+    memcpy(to + i * size, &values[group >> shift & ((1u << type->bits) - 1)], size); /* the host is little-endian */
   }
   return to;
 }
 
-/* ---- all ways together ---- */
+/* ---- all forms ---- */
 static const void *elements(Source *s, External *x, const Tensor *t, size_t bytes) {
   const Onnx__TensorProto *p = s->p;
   size_t size = (size_t)dt_bytes(t->dt), elems = (size_t)t->elems;

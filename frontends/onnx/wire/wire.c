@@ -1,9 +1,9 @@
-/* wire.c: bytes to protobuf messages. protobuf-c decodes by recursion without a limit and
- * allocates as it is told (a 30 KB file can overflow the stack, 8 MB of empty messages take a
- * gigabyte), so a scan of the wire format comes first: iterative, driven by protobuf-c's own
- * descriptors, with a budget for depth and for the bytes the decoder is going to allocate. It is
- * stricter than the decoder where laxness only ever hides damage: groups, overlong varints, 32-bit
- * fields with 64-bit values, singular fields that repeat, and text that is not UTF-8 are refused. */
+/* wire.c: turns bytes into protobuf messages. protobuf-c decodes by recursion without a limit, and allocates as much as the
+ * file asks for. A 30 KB file can overflow the stack, and 8 MB of empty messages take a gigabyte.
+ *
+ * So a scan of the wire format comes first. It is iterative, follows protobuf-c's own descriptors, and has a budget for depth
+ * and for the bytes that the decoder will allocate. It is stricter than the decoder where only damaged files differ. It refuses
+ * groups, overlong varints, 32-bit fields with 64-bit values, repeated singular fields, and text that is not UTF-8. */
 #include "pb.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what else a file may be ---- */
+/* ---- other file formats ---- */
 static const struct {
   int at;
   const char *magic;
@@ -39,7 +39,7 @@ void wire_guess(Ctx *c, const char *path) {
   char head[64];
   struct stat st;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return; /* whoever reads the file says why */
+  if (fd < 0) return; /* the reader reports why */
   ssize_t n = !fstat(fd, &st) && S_ISREG(st.st_mode) ? pread(fd, head, sizeof head, 0) : -1;
   close(fd);
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
@@ -52,21 +52,21 @@ void wire_guess(Ctx *c, const char *path) {
     fail(c, EX_BADMODEL, "not an ONNX model: it starts with zeros, perhaps an unfinished download");
 }
 
-/* ---- payloads that stay where they are ----
- * protobuf-c copies every field, and weights are nearly all of a model. What it decodes is therefore a copy of
- * the message in which the raw data of large tensors is left out; in its place stands a note of where it lies, in
- * a field that nobody reads otherwise and that is left out of all tensors: doc_string. Messages around it get
- * new lengths. */
-enum { RAW_DATA = 9, DOC_STRING = 12, NOTE = 32 }; /* numbers of fields of TensorProto; digits of a note */
+/* ---- payloads that stay in place ----
+ * protobuf-c copies every field, and most of a model is weights. So it decodes a copy of the message without the raw data of
+ * large tensors. A note in its place tells where the data is: a doc_string, which all tensors lose and nobody reads. Enclosing
+ * messages get new lengths. */
+enum { RAW_DATA = 9, DOC_STRING = 12, NOTE = 32 }; /* RAW_DATA, DOC_STRING: field numbers of TensorProto. NOTE: digits of a
+                                                      note */
 
-/* put: bytes; of a number (value), or of a note (value, length) */
+/* put: number of bytes inserted: a number (value), or a note (value, length) */
 typedef struct Edit { size_t at, gone, put; uint64_t value; size_t length; } Edit;
-/* a message with edits: its length and where that stands */
+/* a message with edits: its length, and the place of that length */
 typedef struct Around { size_t at, prefix, length; int64_t grown; int outer; } Around;
 typedef struct Thin {
   VEC(Edit) edits;
-  VEC(Around) around;  /* outer before inner */
-  bool notes;          /* false: raw data stays in */
+  VEC(Around) around;  /* outer messages before inner ones */
+  bool notes;          /* false: raw data is kept */
 } Thin;
 
 static size_t varint_bytes(uint64_t v) {
@@ -106,7 +106,7 @@ static Bytes thin_copy(Arena *scratch, Thin *t, const uint8_t *p, size_t n) {
     from = e->at + e->gone;
     if (e->length) {
       to = put_varint(put_varint(to, DOC_STRING << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED), NOTE);
-      snprintf((char *)to, NOTE + 1, "%016zx%016zx", (size_t)e->value, e->length); /* there is always a byte more */
+      snprintf((char *)to, NOTE + 1, "%016zx%016zx", (size_t)e->value, e->length); /* NUL fits: another byte follows */
       to += NOTE;
     } else if (e->put) to = put_varint(to, e->value);
   }
@@ -116,13 +116,13 @@ static Bytes thin_copy(Arena *scratch, Thin *t, const uint8_t *p, size_t n) {
 }
 
 /* ---- the scan ---- */
-typedef struct Message { /* a message being walked */
+typedef struct Message { /* a message during the walk */
   const ProtobufCMessageDescriptor *type;
   const uint8_t *end;
-  uint64_t seen;       /* a bit per singular field met */
+  uint64_t seen;       /* a bit per singular field that was met */
   size_t members;
-  size_t at, prefix;   /* where its length stands, and in how many bytes */
-  int around;          /* 1 + its number in Thin; 0: it has none yet */
+  size_t at, prefix;   /* place of its length, and bytes of that length */
+  int around;          /* 1 + its index in Thin; 0: not in it yet */
 } Message;
 
 typedef struct Scan {
@@ -165,7 +165,7 @@ static uint64_t varint(const Scan *s, const uint8_t **p, const uint8_t *end) {
   bad(s, at, "a number has more than 64 bits");
 }
 
-/* No NUL, because names are C strings from here on; no surrogates and no overlong forms. */
+/* UTF-8 without surrogates and overlong forms, and without NUL, since names become C strings */
 bool wire_is_text(const uint8_t *p, size_t n) {
   for (const uint8_t *end = p + n; p < end;) {
     uint32_t ch = *p++;
@@ -198,9 +198,10 @@ static ProtobufCWireType wire_of(ProtobufCType t) {
   }
 }
 
-enum { PER_MEMBER = 64, PER_ALLOC = 16 }; /* protobuf-c's list of the fields it met; rounding by the arena */
+enum { PER_MEMBER = 64, PER_ALLOC = 16 }; /* bytes: PER_MEMBER for protobuf-c's list of the fields it met, PER_ALLOC for
+                                             rounding by the arena */
 
-/* A list of numbers sent as one length-prefixed field. */
+/* A list of numbers in one length-prefixed field */
 static void scan_packed(Scan *s, const ProtobufCFieldDescriptor *f, const uint8_t *p, size_t n) {
   ProtobufCWireType w = wire_of(f->type);
   if (w != PROTOBUF_C_WIRE_TYPE_VARINT) {
@@ -218,18 +219,18 @@ static void scan_packed(Scan *s, const ProtobufCFieldDescriptor *f, const uint8_
 }
 
 static void scan_text(const Scan *s, const ProtobufCFieldDescriptor *f, const uint8_t *p, size_t n) {
-  /* comments may hold anything: nobody reads them */
+  /* comments may hold any bytes, since nothing reads them */
   if (strcmp(f->name, "doc_string") && !wire_is_text(p, n)) bad_field(s, p, f, "is not UTF-8 text");
 }
 
-/* A field that will be left out, or replaced by a note. */
+/* Leaves out a field, or replaces it by a note. */
 static void leave_out(Scan *s, const uint8_t *from, const uint8_t *body, size_t n, bool note) {
   Thin *t = s->thin;
   size_t begin = (size_t)(from - s->start), at = (size_t)(body - s->start);
   Edit e = { .at = begin, .gone = at + n - begin, .put = note ? NOTE + 2 : 0, .value = note ? at : 0, .length = note ? n : 0 };
   int outer = -1;
   VEC_PUSH(&t->edits, e);
-  for (Message *m = s->outermost + 1; m <= s->level; m++) { /* the outermost has no length of its own */
+  for (Message *m = s->outermost + 1; m <= s->level; m++) { /* the outermost has no length */
     if (!m->around) {
       Around a = { .at = m->at, .prefix = m->prefix, .length = (size_t)(m->end - s->start) - m->at - m->prefix, .outer = outer };
       VEC_PUSH(&t->around, a);
@@ -240,8 +241,8 @@ static void leave_out(Scan *s, const uint8_t *from, const uint8_t *body, size_t 
   if (outer >= 0) t->around.p[outer].grown += (int64_t)e.put - (int64_t)e.gone;
 }
 
-/* One field up to its payload; p moves past what is not a message of its own. Returns the type of
- * the message that starts at p, with its size in *len, or NULL. */
+/* Scans one field, up to its payload if that is a message. p moves behind everything else. Returns the type of the message that
+ * starts at p, with its size in *len, or NULL. */
 static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const uint8_t **p, size_t *len) {
   const uint8_t *at = *p;
   uint64_t tag = varint(s, p, l->end), value = 0;
@@ -260,7 +261,7 @@ static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const u
   }
   if (*len > (size_t)(l->end - *p)) bad(s, at, "a field runs past the end of its message");
   if (*len > INT_MAX) bad(s, at, "a field of more than 2147483647 bytes");
-  if (++l->members > 16) spend(s, PER_MEMBER); /* the first 16 lie on its stack */
+  if (++l->members > 16) spend(s, PER_MEMBER); /* the first 16 are on its stack */
   const uint8_t *body = *p;
   if (!f || f->type != PROTOBUF_C_TYPE_MESSAGE || wire != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) *p += *len;
   if (!f) { /* unknown fields are kept and ignored */
@@ -279,7 +280,7 @@ static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const u
     return NULL;
   }
   if (!is_32bit(f->type, value)) bad_field(s, at, f, "has a value of more than 32 bits");
-  if (list) spend(s, 16); /* an element, or a pointer to it */
+  if (list) spend(s, 16); /* 16 bytes: an element, or a pointer to it */
   if (f->type == PROTOBUF_C_TYPE_STRING) scan_text(s, f, body, *len);
   if (f->type == PROTOBUF_C_TYPE_STRING || f->type == PROTOBUF_C_TYPE_BYTES) spend(s, *len + PER_ALLOC);
   bool note = s->thin && s->thin->notes && f->id == RAW_DATA && *len >= PB_LARGE;
@@ -288,7 +289,7 @@ static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const u
 }
 
 static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, const uint8_t *p, size_t n, Thin *thin) {
-  /* protobuf-c takes 3 KB of stack a level, so the limit has a limit */
+  /* protobuf-c uses 3 KB of stack per level, so --max-nesting has a limit */
   int64_t deepest = c->limits.nesting < 1000 ? c->limits.nesting : 1000, depth = 0;
   Message *level = ARENA_NEW(scratch, Message, deepest + 1);
   level[0] = (Message){ .type = type, .end = p + n };
@@ -313,22 +314,22 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
   }
 }
 
-/* Trees are lists of small numbers that are not packed: 2 to 4 bytes each, of which spend counts 80. */
+/* Factor 32: trees are lists of small unpacked numbers, of 2 to 4 bytes each, for which spend counts 80. */
 size_t wire_budget(const Ctx *c, size_t file_bytes) {
   return c->limits.decoded ? (size_t)c->limits.decoded : file_bytes * 32 + (64u << 20);
 }
 
 /* ---- reading ---- */
-enum { MAP_FROM = 1 << 20 }; /* smaller files are copied: cheaper than a mapping, and they cannot change */
+enum { MAP_FROM = 1 << 20 }; /* bytes; smaller files are copied: that is cheaper than a mapping, and the copy cannot change */
 
 Bytes wire_read(Ctx *c, const char *path) {
   struct stat st;
-  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* file_read says what is wrong with it */
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* file_read reports errors */
   Bytes file = { 0 };
   if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= MAP_FROM && st.st_size <= INT_MAX)
     file = file_map(c, fd, 0, (size_t)st.st_size);
   if (fd >= 0) close(fd);
-  if (!file.n) file = file_read(c, path, INT_MAX); /* protobuf's own limit */
+  if (!file.n) file = file_read(c, path, INT_MAX); /* INT_MAX: limit of protobuf */
   source_add(c, NULL, file);
   return file;
 }
@@ -341,9 +342,9 @@ static void *pool_alloc(void *pools, size_t bytes) {
   return arena_alloc(bytes < PB_LARGE ? p->small : p->large, bytes);
 }
 
-static void pool_free(void *pools, void *p) { (void)pools, (void)p; } /* arenas end in one piece */
+static void pool_free(void *pools, void *p) { (void)pools, (void)p; } /* arenas are freed as a whole */
 
-/* A mapped file may change between two looks at it, so what is decoded is scanned in memory of our own. */
+/* A mapped file may change at any time, so the decoder gets a scanned copy in our own memory. */
 ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, Bytes b, bool notes) {
   Thin thin = { .notes = notes };
   scan(c, scratch, type, b.p, b.n, &thin);
@@ -358,7 +359,7 @@ ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDesc
   return m;
 }
 
-/* The payload that a tensor's note tells of; n is 0 when it has none. */
+/* The payload that a tensor's note points to; n is 0 without a note. */
 Bytes wire_noted(Bytes file, const Onnx__TensorProto *p) {
   size_t at, n;
   if (!p->doc_string || sscanf(p->doc_string, "%16zx%16zx", &at, &n) != 2 || n > file.n || at > file.n - n) return (Bytes){ 0 };
