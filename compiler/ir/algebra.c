@@ -1,13 +1,12 @@
 /* algebra.c: index expressions, i64 scalars over ranges, kept canonical and small.
  *
- * An expression is taken apart into a Sum: terms (anything that is not itself a sum) with integer
- * coefficients, and a constant. All rules work on Sums; the result is put together again as a chain
- * of ADDs sorted by structure (node_order.c), so equal sums are the same node.
+ * An expression is taken apart into a Sum: a constant, and terms (anything that is not a sum) with integer coefficients. All
+ * rules work on Sums. The result is put together again as a chain of ADDs, sorted by structure (node_order.c), so equal sums
+ * are the same node.
  *
- * Sums and products by constants are laws of the ring of 64-bit integers and hold even when values
- * wrap. Division, remainder and comparison are not: their rules apply only when the bounds of every
- * term are known and small enough (SAFE) that neither the sum nor any part of it can wrap.
- * Otherwise the expression stays as it was asked for.
+ * Laws of sums and of products by constants hold in the ring of 64-bit integers, even where values wrap. Laws of division,
+ * remainder and comparison do not. Their rules apply only where the bounds of all terms are known and small (SAFE). Then
+ * neither the sum nor a part of it can wrap. Otherwise the expression stays as it was requested.
  *
  * needs: i64 scalars over ranges    gives: equal expressions, canonical    keeps: the value at each point */
 #include "ir.h"
@@ -16,22 +15,22 @@
 #include <string.h>
 
 enum {
-  MAX_TERMS = 32, /* of one sum; longer ones keep their tail as one term */
-  MAX_STEPS = 4 * MAX_TERMS, /* nodes looked at to take one sum apart */
-  MAX_DEPTH = 64  /* rules that apply to the result of a rule */
+  MAX_TERMS = 32, /* terms of a sum; the tail of a longer one stays one term */
+  MAX_STEPS = 4 * MAX_TERMS, /* nodes visited to take one sum apart */
+  MAX_DEPTH = 64  /* rules applied to results of rules */
 };
-static const int64_t SAFE = INT64_C(1) << 60; /* magnitudes; far enough from wrapping for sums of two */
+static const int64_t SAFE = INT64_C(1) << 60; /* magnitude; a sum of two such values is far from wrapping */
 
 typedef struct Term { Ref r; int64_t k; } Term;
 typedef struct Sum {
   int n;
   int64_t c;
-  Term t[MAX_TERMS]; /* sorted by node_order, k != 0 */
+  Term t[MAX_TERMS]; /* sorted by node_order; k != 0 */
 } Sum;
 
 static int64_t floormod(int64_t a, int64_t m) { return a % m + (a % m < 0 ? m : 0); }
 
-static int64_t gcd(int64_t a, int64_t b) { /* of magnitudes; not both INT64_MIN */
+static int64_t gcd(int64_t a, int64_t b) { /* gcd of magnitudes; not both INT64_MIN */
   uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
   while (y) {
     uint64_t rest = x % y;
@@ -45,7 +44,7 @@ Ref ix_const(IR *ir, int64_t v) { return c_bits(ir, DT_I64, v); }
 static Ref truth(IR *ir, bool v) { return c_bits(ir, DT_BOOL, v); }
 static Ref binary(IR *ir, Op op, DType d, Ref a, Ref b) { return node_make(ir, op, d, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL); }
 
-/* r, or the constant that its bounds leave it */
+/* r, or a constant if its bounds leave one value */
 static Ref folded(IR *ir, Ref r) {
   const Node *x = node(ir, r);
   return x->vmin == x->vmax ? c_bits(ir, (DType)x->dt, x->vmin) : r;
@@ -67,7 +66,7 @@ static bool by_const(const IR *ir, Ref r, Op op, Ref *x, int64_t *m) {
 }
 
 /* ---- sums ---- */
-static bool sum_term(const IR *ir, Sum *s, Ref r, int64_t k) { /* s += k * r; false: no room, or k leaves 64 bits */
+static bool sum_term(const IR *ir, Sum *s, Ref r, int64_t k) { /* s += k * r; false: no room, or k overflows */
   int i = s->n;
   while (i > 0 && s->t[i - 1].r != r && node_order(ir, s->t[i - 1].r, r) > 0) i--;
   if (i > 0 && s->t[i - 1].r == r) {
@@ -83,8 +82,8 @@ static bool sum_term(const IR *ir, Sum *s, Ref r, int64_t k) { /* s += k * r; fa
   return true;
 }
 
-/* s += k * r, with r taken apart; on false s is of no use. Work is bounded: a sum that shares its
- * parts many times over, or is very long, ends as terms that are sums. */
+/* s += k * r, with r taken apart; after false, s is invalid. Work is bounded: in a sum that shares parts many times, or is very
+ * long, some terms stay sums. */
 static bool sum_add(const IR *ir, Sum *s, Ref r, int64_t k) {
   Term stack[MAX_TERMS + 2];
   int n = 0, steps = 0;
@@ -138,10 +137,10 @@ static Ref remainder_of(IR *ir, Ref y, int64_t m) {
   return x->vmin >= 0 && x->vmax < m ? y : binary(ir, OP_FLMOD, DT_I64, y, ix_const(ir, m));
 }
 
-/* Puts quotients and remainders of the same value together again:
+/* Combines quotients and remainders of the same value:
  *   k*m * (y / m) + k * (y % m)            ->  k * y
  *   k*m * ((y / m) % b) + k * (y % m)      ->  k * (y % (m * b))
- * Each application leaves fewer divisions, so this ends. */
+ * Each application removes a division, so this terminates. */
 static void recombine(IR *ir, Sum *s) {
   for (int i = 0; i < s->n; i++) {
     Ref y, d;
@@ -175,8 +174,7 @@ static Ref sum_build(IR *ir, Sum *s) {
   return folded(ir, s->c ? binary(ir, OP_ADD, DT_I64, r, ix_const(ir, s->c)) : r);
 }
 
-/* The bounds of s; false when they are unknown or the magnitudes of the terms add up to more than
- * the limit. */
+/* Bounds of s. False if they are unknown, or if the magnitudes of the terms add up to more than the limit. */
 static bool sum_span(const IR *ir, const Sum *s, int64_t limit, Span *out) {
   int64_t total = s->c < 0 ? -(s->c + 1) : s->c;
   if (total > limit) return false;
@@ -214,8 +212,7 @@ Ref ix_mul(IR *ir, Ref a, int64_t k) {
 /* ---- quotients and remainders ---- */
 static Ref plain(IR *ir, Op op, Ref a, int64_t m) { return folded(ir, binary(ir, op, DT_I64, a, ix_const(ir, m))); }
 
-/* s = g * high + low with high = the terms of s that g divides, 0 <= low < g by bounds: divides s
- * into both and returns true, or leaves everything as it is. */
+/* Splits s = g * high + low, where high has the terms that g divides, and 0 <= low < g by bounds. False: s stays unchanged. */
 static bool split_at(const IR *ir, Sum *s, int64_t g, Sum *low) {
   Sum high = { .n = 0 }, rest = { .c = s->c };
   Span v;
@@ -233,7 +230,7 @@ static bool split_at(const IR *ir, Sum *s, int64_t g, Sum *low) {
 
 /* Divides a SAFE s = m * q + g * s' + low, where g divides m and 0 <= low < g; s becomes s'. So
  *   s / m = q + s' / (m / g)    and    s % m = g * (s' % (m / g)) + low.
- * Returns g; 1 when nothing more can be taken apart; m when s' is 0. */
+ * Returns g: 1 if nothing more can be split off, m if s' is 0. */
 static int64_t peel(const IR *ir, Sum *s, int64_t m, Sum *q, Sum *low) {
   Sum rest = { .c = floormod(s->c, m) };
   *q = (Sum){ .c = i64_floor_div(s->c, m) };
@@ -255,7 +252,7 @@ static int64_t peel(const IR *ir, Sum *s, int64_t m, Sum *q, Sum *low) {
     *s = (Sum){ 0 };
     return m;
   }
-  for (int64_t below = m;;) { /* the common divisors of m and a coefficient, greatest first */
+  for (int64_t below = m;;) { /* common divisors of m and a coefficient, greatest first */
     int64_t g = 1;
     for (int i = 0; i < s->n; i++) {
       int64_t d = gcd(s->t[i].k, m);
@@ -266,8 +263,7 @@ static int64_t peel(const IR *ir, Sum *s, int64_t m, Sum *q, Sum *low) {
   }
 }
 
-/* floor(a / m): what bounds and common factors leave of a division, then the rules for divisions of
- * a quotient or a remainder. */
+/* floor(a / m): first what bounds and common factors decide, then the rules for divisions of a quotient or a remainder. */
 static Ref mod_at(IR *ir, Ref a, int64_t m);
 static Ref div_at(IR *ir, Ref a, const int64_t whole, int depth) {
   Sum s = { 0 }, out = { 0 }, q, low;
@@ -297,8 +293,7 @@ static Ref div_at(IR *ir, Ref a, const int64_t whole, int depth) {
   return sum_add(ir, &out, core, 1) ? sum_build(ir, &out) : plain(ir, OP_FLDIV, a, whole);
 }
 
-/* k * (x % (m * n)) differs from k * x by a multiple of m when m divides k * m * n: replaces one
- * such term of s. */
+/* If m divides k * m * n, k * (x % (m * n)) differs from k * x by a multiple of m. Replaces one such term of s. */
 static bool open_remainder(const IR *ir, Sum *s, int64_t m) {
   for (int i = 0; i < s->n; i++) {
     Ref x;
@@ -343,7 +338,7 @@ Ref ix_mod(IR *ir, Ref a, int64_t k) {
 
 /* ---- comparisons and gates ---- */
 
-/* Tries to write the terms of s as g * high + low and s < 0 as a condition on high alone. */
+/* Tries to write the terms of s as g * high + low, and s < 0 as a condition on high alone. */
 static bool coarser(const IR *ir, Sum *s, int64_t g) {
   Sum t = *s, low;
   Span v;
@@ -360,8 +355,8 @@ static bool coarser(const IR *ir, Sum *s, int64_t g) {
   return true;
 }
 
-/* s < 0: bounds; common factors, also when a smaller part cannot matter; quotients
- * multiplied out. What remains has its negative terms on the right. */
+/* s < 0, simplified: bounds; common factors, also where a small part cannot matter; quotients multiplied out. Negative terms
+ * end on the right. */
 static Ref below_zero(IR *ir, Sum *s) {
   for (int step = 0; step < MAX_DEPTH; step++) {
     Span v;
@@ -404,8 +399,8 @@ static Ref below_zero(IR *ir, Sum *s) {
   return folded(ir, binary(ir, OP_CMPLT, DT_BOOL, left, sum_build(ir, &side[1])));
 }
 
-/* a + c < b, c being 0 or -1: CMPLT or CMPLE. Both sides must be SAFE by themselves: what could wrap
- * must not cancel. */
+/* a + c < b, where c is 0 or -1: CMPLT or CMPLE. Each side must be SAFE by itself, since terms that could wrap must not cancel.
+ */
 static Ref compare(IR *ir, Ref a, Ref b, int64_t c) {
   Sum s = { 0 }, right = { 0 };
   Span v;
@@ -420,7 +415,7 @@ static Ref compare(IR *ir, Ref a, Ref b, int64_t c) {
 
 Ref ix_lt(IR *ir, Ref a, Ref b) { return compare(ir, a, b, 0); }
 
-/* the condition r as e < limit or limit < e with a constant limit */
+/* r is e < limit or limit < e, with a constant limit */
 static bool half_open(const IR *ir, Ref r, Ref *e, int64_t *limit, bool *above) {
   const Node *x = node(ir, r);
   if (x->op != OP_CMPLT) return false;
@@ -439,10 +434,10 @@ static bool conjoin(const IR *ir, Ref *p, int *n, Ref r) {
     if (!bounded || !half_open(ir, p[i], &f, &other, &up) || e != f) continue;
     if (up != above) {
       int64_t lo = up ? other : limit, hi = up ? limit : other;
-      if (lo >= hi || lo == hi - 1) return false; /* nothing between them */
+      if (lo >= hi || lo == hi - 1) return false; /* no value satisfies both */
       continue;
     }
-    if (above ? other >= limit : other <= limit) return true; /* p[i] says more */
+    if (above ? other >= limit : other <= limit) return true; /* p[i] implies r */
     memmove(&p[i], &p[i + 1], (size_t)(--*n - i) * sizeof *p);
     i--;
   }
@@ -479,9 +474,8 @@ Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi) {
   return ix_and(ir, above, ix_lt(ir, a, ix_const(ir, hi)));
 }
 
-/* ---- looking inside ---- */
-/* A node is made after its sources, so what is older than range cannot use it: most of an
- * expression is never visited. */
+/* ---- visiting expressions ---- */
+/* A node is made after its sources, so nodes older than range cannot use it. Most of an expression is never visited. */
 bool ix_uses(const IR *ir, Ref a, Ref range) {
   VEC(Ref) stack = { 0 };
   RefMap seen = { 0 };
@@ -520,7 +514,7 @@ static Ref least_or_greatest(IR *ir, Op op, Ref a, Ref b) {
   return folded(ir, binary(ir, op, DT_I64, a, b));
 }
 
-/* r over new sources, simplified where it is an index, a gate or gated */
+/* r with new sources, simplified if it is an index, a gate or gated */
 static Ref rebuild(IR *ir, Ref r, const Ref *s) {
   const Node *x = node(ir, r), *s0 = node(ir, x->nsrc ? s[0] : 0);
   int64_t k;
@@ -563,7 +557,7 @@ static Ref rebuild(IR *ir, Ref r, const Ref *s) {
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to) {
   RefMap map = { 0 };
   VEC(Ref) stack = { 0 }, src = { 0 };
-  Ref oldest = UINT32_MAX; /* nodes before it, and nodes of older ranges only, are made of none of from[] */
+  Ref oldest = UINT32_MAX; /* older nodes, and nodes that only have older ranges, contain none of from[] */
   uint32_t oldest_range = UINT32_MAX;
   for (int i = 0; i < n; i++) {
     refmap_set(&map, from[i], to[i]);

@@ -1,8 +1,7 @@
-/* decisions.c: questions of passes, with what is given and what was decided.
+/* decisions.c: questions of passes, given decisions and those made.
  *
- * A node's key is a digest of its op, type, shape and arguments, of the types and shapes of its operands, and of the model's node
- * that it comes from. Numbers of nodes and values of weights are not in it. Nodes that are equal in all of this are told apart by
- * a number, in the order in which the pass asks. */
+ * The key of a node is a digest: its op, type, shape and arguments, its operands' types and shapes, its origin in the model.
+ * Refs and values of weights are not part of it. Nodes with equal digests are numbered in the order in which the pass asks. */
 #include "decisions.h"
 #include "refmap.h"
 #include <stdlib.h>
@@ -12,7 +11,7 @@ enum { KEY = 16 };         /* hex digits of a digest */
 
 typedef struct Pass {
   const char *name;
-  RefMap asked;            /* node to its place in keys + 1 */
+  RefMap asked;            /* node to its index in keys + 1 */
   VEC(const char *) keys;
 } Pass;
 
@@ -21,8 +20,8 @@ typedef VEC(uint32_t) Slots; /* by interned name */
 struct Decisions {
   Ctx *c;
   VEC(Decision) given, made;
-  Slots place, done;       /* of pass and key: place in given and in made + 1 */
-  Slots equal;             /* of pass and digest: how many there were */
+  Slots place, done;       /* by pass and key: index in given + 1, index in made + 1 */
+  Slots equal;             /* by pass and digest: number of nodes so far */
   VEC(Pass) passes;
 };
 
@@ -109,7 +108,7 @@ static Pass *pass_of(Decisions *d, const char *name) {
   return &d->passes.p[d->passes.n - 1];
 }
 
-/* The digest, and its number if others are equal */
+/* The digest, with a number if earlier ones are equal */
 static const char *next_key(Decisions *d, const char *pass, const char *digest) {
   const uint32_t number = (*slot_of(d, &d->equal, pass, digest))++;
   return arena_printf(&d->c->model, number ? "%.*s.%u" : "%.*s", KEY, digest, number + 1);
@@ -157,7 +156,7 @@ void answer_with(const IR *ir, const Question *q, const char *value) {
 
 bool answer_yes(const IR *ir, const Question *q, bool model) {
   const bool known = q->given && (!strcmp(q->given, "yes") || !strcmp(q->given, "no"));
-  if (q->given && !known) answer_refused(ir, q, "it is neither yes nor no");
+  if (q->given && !known) answer_refused(ir, q, "expected yes or no");
   const bool yes = known ? !strcmp(q->given, "yes") : model;
   answer_with(ir, q, yes ? "yes" : "no");
   return yes;

@@ -1,28 +1,28 @@
-/* decisions.h: decisions of passes by node or kernel, which a lock file can give again.
+/* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation.
  *
- * A pass that would ask a model of cost opens a question first. It takes the given value where that is legal, and says else why
- * not; without a given value it asks its model. In both cases it says what was decided. So a pass needs no code of its own
- * for lock files, and what a model's rates are makes no difference to a graph whose decisions are all given. */
+ * A pass that would ask the cost model opens a question first. It takes the given value if that is legal; if not, it warns with
+ * the reason. Without a given value it asks its model. In both cases it records the decision. So a pass needs no code of its
+ * own for lock files. Where all decisions are given, the rates of the model have no influence. */
 #ifndef TGC_DECISIONS_H
 #define TGC_DECISIONS_H
 #include "ir.h"
 
 typedef struct Decision {
-  const char *pass, *key;  /* key: of the node or kernel, and its number among equal ones */
+  const char *pass, *key;  /* key: key of the node or kernel, and its number among equal ones */
   const char *value;       /* a word, or a schedule in braces */
-  const char *about;       /* where it comes from, in words; may be NULL */
-  bool used;               /* a given one was asked for */
+  const char *about;       /* readable name of what was decided about; may be NULL */
+  bool used;               /* a pass asked for this given decision */
 } Decision;
 
 typedef struct Decisions Decisions;
 Decisions *decisions_new(Ctx *c);                    /* lives in c->model; decisions_free releases its tables */
 void decisions_free(Decisions *d);
-bool decisions_give(Decisions *d, const Decision *x);  /* false: it has one with that pass and key */
-void decisions_begin(Decisions *d);                  /* of a compilation: nothing was asked yet */
+bool decisions_give(Decisions *d, const Decision *x);  /* adds a given decision; false: one with this pass and key exists */
+void decisions_begin(Decisions *d);                  /* starts a compilation: no question was asked yet */
 const Decision *decisions_given(const Decisions *d, size_t *n);
 const Decision *decisions_made(const Decisions *d, size_t *n); /* in the order in which they were made */
 
-/* A question without an IR's decisions is given nothing, and keeps nothing. */
+/* An IR without decisions gives and records nothing. */
 typedef struct Question {
   const char *pass;
   char key[32];
@@ -30,13 +30,13 @@ typedef struct Question {
   const char *about;
   Pos at;                  /* for messages */
 } Question;
-/* About a node: equal nodes are told apart by the order in which they are first asked about. The same node is the same
+/* A question about a node. Equal nodes are numbered in the order of their first question. The same node gives the same
  * question. */
 Question ask_node(const IR *ir, const char *pass, Ref r);
-/* About what a key names, such as a kernel; each call is a further question. r: for messages */
+/* A question about something with a key, such as a kernel. Each call is a further question. r: for messages */
 Question ask_key(const IR *ir, const char *pass, const char *key, Ref r);
 void answer_with(const IR *ir, const Question *q, const char *value);
-/* To a question that takes yes or no: the given answer, else the model's, which is kept and returned */
+/* Answers a yes-no question: by the given answer, else by the model's. Records and returns it. */
 bool answer_yes(const IR *ir, const Question *q, bool model);
-void answer_refused(const IR *ir, const Question *q, const char *why); /* a warning: the given value is not used */
+void answer_refused(const IR *ir, const Question *q, const char *why); /* warns that the given value is not used */
 #endif

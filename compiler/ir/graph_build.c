@@ -1,7 +1,7 @@
-/* graph_build.c: graph-level constructors. They infer shapes, broadcast, and skip what does nothing
- * (a reshape to the same shape), so that front ends stay short. Each checks its arguments. While a front end builds a node
- * of a model, arguments that do not fit together are an error in the model at this node: operators have more combinations of
- * shapes and types than their builders can list. Anywhere else they are a bug in tgc. */
+/* graph_build.c: graph-level constructors. They infer shapes, broadcast, and drop ops without effect, such as a reshape to the
+ * same shape, so that front ends stay short. Each checks its arguments. While a front end builds a node of a model, arguments
+ * that do not fit are an error of the model at this node. The reason: operators have more combinations of shapes and types than
+ * their builders can check. Anywhere else they are a bug in tgc. */
 #include "ir.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,7 +51,8 @@ int ir_tensor(IR *ir, const Tensor *t) {
 int64_t tensor_bits(const Tensor *t, int64_t i) {
   uint64_t v = 0;
   if (!t->data) return t->splat;
-  memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt)); /* little-endian host, as the file */
+  /* the host is little-endian, as the file is */
+  memcpy(&v, (const char *)t->data + i * dt_bytes(t->dt), (size_t)dt_bytes(t->dt));
   return (int64_t)dt_wrap(t->dt, v);
 }
 
@@ -79,7 +80,7 @@ Ref g_cast(IR *ir, Ref x, DType d) {
   return n->dt == d ? x : graph_node(ir, OP_CAST, d, 1, &x, 0, NULL, n->rank, n->dims);
 }
 
-/* The common shape of broadcasting */
+/* The common shape of broadcast values */
 static int broadcast_dims(IR *ir, int n, const Ref *xs, int64_t *dims) {
   int rank = 0;
   for (int i = 0; i < n; i++)
@@ -132,7 +133,7 @@ Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims) {
   const Node *n = node(ir, x);
   if (same_dims(n, rank, dims)) return x;
   FITS(n->rank <= rank, "rank %d does not broadcast to rank %d", n->rank, rank);
-  if (n->rank < rank) { /* leading axes first */
+  if (n->rank < rank) { /* adds leading axes first */
     int64_t lead[MAX_RANK];
     for (int i = 0; i < rank; i++) lead[i] = i < rank - n->rank ? 1 : n->dims[i - (rank - n->rank)];
     x = g_reshape(ir, x, rank, lead);

@@ -1,8 +1,7 @@
-/* ir_verify.c: checks that nodes obey ops.h. A violation is a bug in tgc: user input was validated by
- * the front ends before nodes were made. Lines of dumps are judged here, which is no bug (IR.dump).
- * Common rules (arity, arguments, types) come from the op table; each level adds its own: shapes of
- * graphs, scopes of ranges in kernels and nests, order and lanes in programs. Everything is linear in
- * the size, but for the sets of free ranges of kernels.
+/* ir_verify.c: checks that nodes obey ops.h. A violation is a bug in tgc, since front ends check user input before they make
+ * nodes. In lines of a dump (IR.dump) it is an error of the user. Common rules (arity, arguments, types) come from the op
+ * table. Each level adds its own: shapes of graphs, scopes of ranges in kernels and nests, order and lanes in programs. Time is
+ * linear in the size, but for the sets of free ranges of kernels.
  *
  * needs: nodes    gives: nothing; a node that breaks a rule is a bug    breaks: nothing */
 #include "ir.h"
@@ -11,7 +10,7 @@
 
 static bool reducing(int64_t op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
 
-/* numbers that the args column asks for: one each, one per dimension of the first source, or one per lane */
+/* number of values in the args column: one each, one per dimension of the first source, or one per lane */
 static int args_wanted(const Node *x, const Node *s0) {
   int n = 0;
   for (const char *p = op_info[x->op].args; *p; p++)
@@ -19,8 +18,8 @@ static int args_wanted(const Node *x, const Node *s0) {
   return n;
 }
 
-/* The type column: result(source, ...), where T is one type, b bool, i i64, * any. Sources beyond
- * those it names are the op's own affair. */
+/* Checks the type column: result(source, ...), where all T are one type, b is bool, i is i64, * is any type. Further sources
+ * are checked per op. */
 static void verify_types(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   const char *p = op_info[x->op].type;
@@ -198,7 +197,7 @@ void ir_verify_graph(const Graph *g) {
   VEC_FREE(&roots);
 }
 
-/* ---- kernels and programs: what both have ---- */
+/* ---- rules of kernels and programs ---- */
 static void verify_access(const IR *ir, Ref r, const Node *x) {
   bool load = x->op == OP_LOAD;
   NEED(x->nsrc == (load ? 2 : 3) || x->nsrc == 4, "wrong number of sources");
@@ -239,7 +238,7 @@ static void verify_inner(const IR *ir, Ref r) {
   }
 }
 
-/* Index algebra is of i64; only device programs have ranges and indices of 32 bits (lower/narrow.c). */
+/* Index algebra works on i64; only device programs have ranges and indices of 32 bits (lower/narrow.c). */
 static void verify_wide(const IR *ir, Ref r, const Node *x) {
   NEED(x->op != OP_RANGE || x->dt == DT_I64, "not i64");
   NEED(!is_access(x) || node(ir, access_index(x))->dt == DT_I64, "the index is not i64");
@@ -269,7 +268,7 @@ static void verify_kernel_node(const IR *ir, Ref r, bool root) {
     NEED(node(ir, x->src[k])->arg[2] != RK_SERIAL, "only loops of a nest are serial");
 }
 
-/* What passes know of serial loops: stores of theirs may meet, and a reduction is in none. */
+/* Rules for serial loops that passes rely on: stores of one loop may conflict, and no reduction is inside. */
 static void verify_serial(const IR *ir, Ref r) {
   Refs all = { 0 };
   bool serial = false, reduces = false;
@@ -283,17 +282,17 @@ static void verify_serial(const IR *ir, Ref r) {
   NEED(!serial || !reduces, "a reduction in a serial loop");
 }
 
-/* A copy of an operand in shared memory, which may be made in the loop of a reduction */
+/* A copy of an operand to shared memory, which may be inside the loop of a reduction */
 static bool fills_shared(const IR *ir, Ref copy) {
   const Node *x = node(ir, copy), *body = x->op == OP_NEST ? node(ir, nest_body(x)) : NULL;
   if (body && body->op == OP_SINK) body = node(ir, sink_part(body, 0));
   return body && body->op == OP_STORE && ir->bufs.p[node(ir, store_buffer(body))->arg[0]].kind == BUF_SHARED;
 }
 
-/* Every range must be bound where it is used: the sets of free ranges, as rows of bits. Nests inside of a nest may use its
- * ranges; those that copy to shared memory, and what is prefetched, also those of its reductions. */
+/* Every range must be bound where it is used. Sets of free ranges are rows of bits. Nests inside of a nest may use its ranges.
+ * Copies to shared memory, and prefetches, may also use those of its reductions. */
 static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
-  RefMap row = { 0 };   /* node to its place in all + 1 */
+  RefMap row = { 0 };   /* node to its index in all + 1 */
   RefMap column = { 0 }; /* range to its bit + 1 */
   RefMap ids = { 0 };   /* range id + 1 to the range */
   for (size_t i = 0; i < all->n; i++) {
@@ -326,7 +325,7 @@ static void verify_scopes(const IR *ir, Ref root, const Refs *all) {
       if (x->op == OP_RED || r == root) reduced[bit / 64] |= UINT64_C(1) << bit % 64;
     }
     for (size_t w = 0; w < words && r == root && binder; w++) mine[w] |= copies[w] & ~reduced[w];
-    if (x->op == OP_PREFETCH) memset(mine, 0, words * sizeof *mine); /* verify_prefetches */
+    if (x->op == OP_PREFETCH) memset(mine, 0, words * sizeof *mine); /* checked by verify_prefetches */
     const bool closed = r == root || (x->op == OP_NEST && node(ir, root)->op == OP_SINK);
     for (size_t w = 0; w < words && closed; w++) NEED(!mine[w], "a range is used outside of its nest");
   }
@@ -414,8 +413,8 @@ static void verify_variable(const IR *ir, Ref r, const Node *x) {
 }
 
 /* ---- nests between two steps ----
- * As in a kernel, but with lanes, ops of programs that have no effect, and a sink of stores, of prefetches and of nests that copy
- * operands in place of the store. */
+ * As in a kernel, but nests may have lanes and ops of programs without effect. In place of the store there may be a sink of
+ * stores, prefetches and nests that copy operands. */
 static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   const Node *x = node(ir, r);
   const bool binder = x->op == OP_RED || x->op == OP_NEST;
@@ -441,7 +440,7 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   }
 }
 
-/* Each range that an address to prefetch varies with has a loop in the nest. */
+/* Each range in an address to prefetch must have a loop in the nest. */
 static void verify_prefetches(const IR *ir, const Refs *all) {
   RefMap bound = { 0 };
   Refs below = { 0 };
@@ -477,14 +476,14 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
   VEC(Ref) nest = { 0 }; /* numbers of the open scopes */
   RefMap listed = { 0 }; /* node to the number of barriers before it */
   Ref barriers = 0;
-  Ref alone = 0;         /* a store outside of all ranges of threads */
+  Ref alone = 0;         /* a store outside of all thread ranges */
   bool threads = false, device = false;
   VEC_PUSH(&scopes, ((Scope){ 0, true }));
   VEC_PUSH(&nest, 0);
   for (size_t i = 0; i < n; i++) {
     Ref r = list[i];
     const Node *x = node(ir, r);
-    Ref in_threads = 0; /* the scope + 1 of the open range of threads */
+    Ref in_threads = 0; /* scope + 1 of the open thread range */
     for (size_t d = 1; d < nest.n; d++)
       if (node(ir, scopes.p[nest.p[d]].range)->arg[2] == RK_THREAD) in_threads = nest.p[d] + 1;
     verify_inner(ir, r);
@@ -494,7 +493,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     verify_lanes(ir, r, x);
     for (int k = 0; k < x->nsrc; k++) {
       const Node *s = node(ir, x->src[k]);
-      if (s->op == OP_CONST || s->op == OP_BUFFER) continue; /* need no place */
+      if (s->op == OP_CONST || s->op == OP_BUFFER) continue; /* valid anywhere */
       if (s->op == OP_RANGE) {
         bool inside = x->op == OP_LOOP || x->op == OP_END;
         for (size_t d = 1; d < nest.n; d++) inside |= scopes.p[nest.p[d]].range == x->src[k];
@@ -535,7 +534,7 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     NEED(!before || !scopes.p[before - 1].open || refmap_get(&listed, r) != barriers, "twice in one scope");
     refmap_set(&where, r, nest.p[nest.n - 1] + 1);
     barriers += x->op == OP_BARRIER;
-    if (x->op == OP_BARRIER && nest.n == 1) { /* another launch begins, to which no value goes */
+    if (x->op == OP_BARRIER && nest.n == 1) { /* a new launch begins; no value passes into it */
       scopes.p[nest.p[0]].open = false;
       nest.p[0] = (Ref)scopes.n;
       VEC_PUSH(&scopes, ((Scope){ 0, true }));

@@ -1,9 +1,8 @@
-/* literal.c: scalar constants as text and back, for every element type, bit-exact and the same in
- * every locale.
+/* literal.c: scalar constants as text and back, for every element type: bit-exact, and the same in every locale.
  *
- * Floats print with the fewest digits that read back to the same bits. Reading rounds once, to
- * nearest even: f32 and f64 through strtof and strtod, the 16-bit types through a double rounded to
- * odd, which keeps enough to make the second rounding exact. */
+ * Floats print with the fewest digits that read back to the same bits. Reading rounds once, to nearest even. f32 and f64 use
+ * strtof and strtod. The 16-bit types use a double that was rounded to odd; it keeps enough bits to make the second rounding
+ * exact. */
 #include "ir.h"
 #include <errno.h>
 #include <fenv.h>
@@ -12,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LITERAL_MAX = 1100 }; /* the longest exact double has 767 digits */
+enum { LITERAL_MAX = 1100 }; /* characters; the longest exact double has 767 digits */
 
 typedef struct FloatForm {
   int mantissa;    /* explicit significand bits */
-  int least, most; /* digits that always survive a round trip through text, and through binary */
+  int least, most; /* decimal digits that always survive a round trip through binary; digits that always suffice for one
+                      through text */
 } FloatForm;
 
 static FloatForm float_form(DType d) {
@@ -30,7 +30,7 @@ static FloatForm float_form(DType d) {
 
 static uint64_t type_mask(DType d) { return ~(uint64_t)0 >> (64 - dtype_info[d].bits); }
 
-/* glibc keeps the "C" locale as a constant, so taking it costs nothing */
+/* glibc has the "C" locale as a constant, so this is cheap */
 static locale_t c_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 void literal_put(Sb *out, DType d, int64_t value) {
@@ -81,7 +81,7 @@ static const char *parse_integer(DType d, const char *s, int64_t *bits) {
   return NULL;
 }
 
-/* The double next to the decimal with its last bit set when the decimal lies between two doubles. */
+/* The double next to the decimal; its last bit is set if the decimal is between two doubles. */
 static double round_to_odd(const char *s, char **end, locale_t loc) {
   int keep = fegetround();
   fesetround(FE_UPWARD);
@@ -92,7 +92,7 @@ static double round_to_odd(const char *s, char **end, locale_t loc) {
   if (up == down) return up;
   uint64_t bits;
   memcpy(&bits, &down, sizeof bits);
-  return bits & 1 ? down : up; /* of two neighbours one is odd */
+  return bits & 1 ? down : up; /* one of two neighbours is odd */
 }
 
 static const char *parse_float(DType d, const char *s, int64_t *bits) {
@@ -139,7 +139,7 @@ const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits) {
   return dt_float(d) ? parse_float(d, text, bits) : parse_integer(d, text, bits);
 }
 
-/* Where a literal may stand for a source, and what gives it its type. */
+/* Whether a literal may stand for a source, and where its type comes from */
 LiteralType literal_type(Op op, int i) {
   const char *sig = op_info[op].type;
   switch (op) {

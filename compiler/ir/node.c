@@ -94,24 +94,25 @@ bool op_takes(Op op, DType d) {
 }
 
 /* ---- tables ---- */
-typedef struct Slot { uint32_t hash, at; } Slot;     /* the hash is kept: what does not match is never looked at */
+typedef struct Slot { uint32_t hash, at; } Slot;     /* keeping the hash avoids looking at nodes that differ */
 typedef struct Slots { Slot *p; uint32_t n, used; } Slots; /* open addressing; at 0: empty */
 enum { RECENT_BITS = 10 };
-/* What lies below a node, sources first. Nodes never change, so it stays right; only room is limited. */
+/* Nodes below a root, sources first. It stays valid, since nodes never change. Only room is limited. */
 typedef struct Order { Ref root; uint32_t n, room; Ref *p; } Order;
-/* So many are kept, for steps ask for those of a nest and of its reductions again and again; nodes of the longest: 4 MB in all */
+/* ORDERS: number kept; steps ask for the orders of a nest and its reductions repeatedly. LONGEST: nodes of an order; 4 MB in
+ * all */
 enum { ORDERS = 32, LONGEST = 1 << 15 };
 
 struct IRTables {
   Slots node;                  /* at: Ref */
   Slots list;                  /* at: index of lists + 1 */
-  VEC(const int64_t *) lists;  /* interned word lists */
+  VEC(const int64_t *) lists;  /* interned lists of words */
   VEC(uint32_t) list_len;
-  uint32_t *stamp, nstamp;     /* by Ref: the walk that saw it last */
-  uint32_t walk;               /* number of the newest walk */
-  Ref recent[1 << RECENT_BITS]; /* constants; most are asked for again */
-  Order order[ORDERS];         /* a ring */
-  uint32_t norders;            /* ever kept */
+  uint32_t *stamp, nstamp;     /* by Ref: last walk that visited it */
+  uint32_t walk;               /* number of the current walk */
+  Ref recent[1 << RECENT_BITS]; /* cache of constants, most of which are requested repeatedly */
+  Order order[ORDERS];         /* ring buffer */
+  uint32_t norders;            /* number of orders ever kept */
 };
 
 static uint64_t mix(uint64_t h, uint64_t x) {
@@ -133,11 +134,10 @@ static uint32_t hash_node(const Node *x) {
   return (uint32_t)mix(h, (uint64_t)(uintptr_t)x->dims);
 }
 
-/* Nodes are made of what was made just before. So the first slots to look at lie by the newest source, and a table
- * that has outgrown the caches is walked through along with the nodes; only where too many share a source, or there is
- * none, is the place anywhere. */
+/* Nodes are mostly made from recent nodes. So the first slots to probe are near the newest source: a table larger than the
+ * caches is then walked along with the nodes. Where many nodes share a source, or there is none, the slot is anywhere. */
 enum { NEAR_SLOTS = 512, NEAR_PROBES = 16 };
-typedef struct Probe { uint32_t hash, near, n; } Probe; /* near: a place in the table, 0: there is none */
+typedef struct Probe { uint32_t hash, near, n; } Probe; /* near: a slot in the table; 0: none */
 
 static uint32_t newest_source(const Node *x) {
   uint32_t newest = 0;
@@ -150,7 +150,7 @@ static Slot *slots_probe(const Slots *s, Probe *p) {
   return &s->p[(p->hash + p->n++) & (s->n - 1)];
 }
 
-/* The next slot that is empty or holds the hash. */
+/* The next slot that is empty or has the hash */
 static Slot *slots_next(const Slots *s, Probe *p) {
   for (;;) {
     Slot *e = slots_probe(s, p);
@@ -158,14 +158,14 @@ static Slot *slots_next(const Slots *s, Probe *p) {
   }
 }
 
-static void slots_put(Slots *s, Probe p, uint32_t at) { /* what is not there */
+static void slots_put(Slots *s, Probe p, uint32_t at) { /* the node is not in the table */
   Slot *e = slots_probe(s, &p);
   while (e->at) e = slots_probe(s, &p);
   *e = (Slot){ p.hash, at };
 }
 
-/* Room for one more. Nodes are put in by their age, as they were made: the old table would have them looked up all over
- * memory. */
+/* Makes room for one more. Reinserts nodes in the order of their age; the order of the old table would access memory at random.
+ */
 static void slots_grow(const IR *ir, Slots *s) {
   Slots old = *s;
   if (s->used * 2 < s->n) return;
@@ -181,7 +181,7 @@ static void slots_grow(const IR *ir, Slots *s) {
 }
 
 static const int64_t *intern_list(IR *ir, const int64_t *words, int n) {
-  static const int64_t none[1]; /* a scalar's dims may be copied: C forbids memcpy of NULL, even for 0 bytes */
+  static const int64_t none[1]; /* dims of a scalar may be copied; C forbids memcpy from NULL, even of 0 bytes */
   if (!n) return none;
   struct IRTables *t = ir->tables;
   const uint32_t hash = hash_words(words, n);
@@ -231,7 +231,7 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index) {
 
 Pos ir_pos(const IR *ir, Ref r) { return (Pos){ .node = ir->origins.p[node(ir, r)->origin].text }; }
 
-/* ---- bounds of integer values: exact or unknown on either side, never wrong ---- */
+/* ---- bounds of integer values: each is exact or unknown, never wrong ---- */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi) {
   const int bits = dtype_info[d].bits;
   const bool is_signed = dtype_info[d].cls == 'i';
@@ -299,8 +299,7 @@ static Span bounds(const IR *ir, const Node *x) {
   case OP_PAD: r = (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; break;
   default: break;
   }
-  /* a result outside the type wraps, and then nothing is known but the type; bounds of u64 end at
-   * INT64_MAX, its greater values have none */
+  /* a result outside the type wraps, so only the bounds of the type hold; values of u64 above INT64_MAX have no upper bound */
   if (x->dt == DT_U64) return r.lo < 0 ? UNKNOWN : r;
   if (r.lo < type.lo || r.hi > type.hi) return type;
   return r;
@@ -324,7 +323,7 @@ bool node_is_exact(const IR *ir, const Node *x) {
 }
 
 /* ---- the constructor ---- */
-/* Of the number of a range; analyses have ranges of their own with numbers below 0. */
+/* Age of a range, by its number; ranges of analyses have numbers below 0, and age 0. */
 static uint32_t range_age(int64_t number) { return number < 0 ? 0 : number < UINT32_MAX ? (uint32_t)number + 1 : UINT32_MAX; }
 
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
@@ -391,7 +390,7 @@ int64_t dims_elems(const int64_t *dims, int rank) {
 
 bool node_is_const(const IR *ir, Ref r, int64_t *bits) {
   const Node *x = node(ir, r);
-  if (x->varies) return false; /* most do, and views of views may be many */
+  if (x->varies) return false; /* most nodes vary; a chain of views may be long */
   while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE || x->op == OP_SHRINK || x->op == OP_WINDOW ||
          x->op == OP_BCAST)
     x = node(ir, operand(x));
@@ -416,8 +415,8 @@ static double half_to_double(uint16_t h) {
   return h >> 15 ? -v : v;
 }
 
-/* Rounds to a binary format of p significand bits and least exponent emin, halves to even: the
- * scaling is exact, so one rounding happens, subnormals included. */
+/* Rounds to a binary format with p significand bits and least exponent emin, halves to even. The scaling is exact, so there is
+ * one rounding, subnormals included. */
 static double round_to(double v, int p, int emin) {
   int e;
   if (v == 0 || !isfinite(v)) return v;
@@ -504,7 +503,7 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind) {
 
 /* ---- order ---- */
 
-/* Adds to out what is known. */
+/* Appends a kept order to out; false: not kept. */
 static bool order_kept(const struct IRTables *t, Ref root, Refs *out) {
   for (int i = 0; i < ORDERS; i++) {
     const Order *o = &t->order[i];
@@ -528,13 +527,12 @@ static void keep_order(struct IRTables *t, Ref root, const Ref *p, size_t n) {
   memcpy(o->p, p, n * sizeof *p);
 }
 
-/* Kernels walk small parts of a large graph many times, so what was seen is remembered by stamps
- * that never need clearing. */
+/* Visited nodes are marked by stamps, which never need clearing: kernels walk small parts of a large graph many times. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out) {
   struct IRTables *t = ir->tables;
   const size_t from = out->n;
   if (n == 1 && roots[0] && order_kept(t, roots[0], out)) return;
-  VEC(uint64_t) stack = { 0 }; /* Ref and the next source to look at */
+  VEC(uint64_t) stack = { 0 }; /* Ref, and index of the next source to visit */
   if (t->nstamp < ir->n) {
     uint32_t room = ir->n * 2;
     t->stamp = xrealloc(t->stamp, room * sizeof *t->stamp);

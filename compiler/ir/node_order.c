@@ -1,19 +1,19 @@
-/* node_order.c: the one order of nodes, by structure.
+/* node_order.c: the order of nodes by structure.
  *
- * Terms of sums and parts of conditions stand in this order, so equal ones are the same node. The numbers of nodes (Ref) are no
- * such order: they say which node was made first. A text that is read back, or steps that run in another order, make nodes in
- * another order and must still give the same code.
+ * Terms of sums and parts of conditions are sorted by it, so equal ones are the same node. Refs would not do: they depend on
+ * which node was made first. Reading a text, or running steps in another order, makes nodes in another order, but must give the
+ * same code.
  *
- * The order compares the newest range below a node first. Ranges get their numbers from the outside inwards, so the terms of a
- * sum that an inner loop does not change come first, and linearize.c takes their sum out of the loop. Then come op, type and
- * arguments, then the first source that differs. Two nodes of one structure are one Ref, so that source decides: a comparison
- * walks down one path and needs no memory. */
+ * The order first compares the newest range below a node. Ranges are numbered from the outside inwards. So the terms of a sum
+ * that an inner loop does not change come first, and linearize.c hoists them. Then it compares op, type and arguments, then the
+ * first source that differs. Nodes of equal structure are one Ref, so there is such a source. The comparison follows one path
+ * down and needs no memory. */
 #include "ir.h"
 
 #define SIGN(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Memory of the caller by its number, other memory by the order in which the schedule names it. Packed weights and panels come
- * from different steps and are of different kinds, so the order of the steps does not matter. */
+/* Memory of the caller is ordered by its number, other memory by the order in which the schedule creates it. Packed weights and
+ * panels come from different steps, but are of different kinds, so the order of steps does not matter. */
 static int buffer_order(const IR *ir, int64_t a, int64_t b) {
   const int64_t n = (int64_t)ir->bufs.n;
   if (a < 0 || b < 0 || a >= n || b >= n) return SIGN(a, b);
@@ -30,10 +30,10 @@ static int words_order(const int64_t *a, int na, const int64_t *b, int nb) {
   return 0;
 }
 
-/* A range itself comes before what is made of it. */
+/* A range comes before nodes that contain it. */
 static int op_order(Op a, Op b) { return a == OP_RANGE ? -1 : b == OP_RANGE ? 1 : SIGN(a, b); }
 
-/* All but the sources */
+/* Compares everything but the sources */
 static int heads_order(const IR *ir, const Node *x, const Node *y) {
   int by;
   if (x->newest_range != y->newest_range) return SIGN(x->newest_range, y->newest_range);
@@ -53,7 +53,7 @@ int node_order(const IR *ir, Ref a, Ref b) {
     if (by) return by;
     int i = 0;
     while (i < x->nsrc && x->src[i] == y->src[i]) i++;
-    CHECK(i < x->nsrc); /* else they were one node */
+    CHECK(i < x->nsrc); /* equal nodes would be one */
     a = x->src[i];
     b = y->src[i];
   }

@@ -1,23 +1,21 @@
-/* One row per op. From this table come the enum, the parser's words, the printer, the verifier,
- * fold properties, prices, the text of backends, the interpreter's functions and the index of docs/ir.md; nothing about ops is
- * written twice.
+/* One row per op. Enum, parser, printer, verifier, fold properties, prices, texts of backends, the interpreter's functions
+ * and the index of docs/ir.md are made from this table. Nothing about ops is written twice.
  *
- * level  VALUE leaves; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and indices;
- *        PROG linear programs
- * in     number of sources, which are its operands; V: one or more; S: any number
- * type   result type from source types: T(T,T) same type in and out; b(T,T) bool result;
- *        T(b,T,T) select; *(…) the type is the node's own (casts, leaves)
- * operands  names of operands that have roles of their own, separated by blanks; name?: may be absent; name...: all others.
- *        Empty: one operand, two without roles of their own, or none
- * args   the integer arguments, name:kind separated by blanks. Kinds: i one integer; l one integer
- *        per dimension of the (first) source; v one per lane; m bit mask of axes, printed as a list; c the bits of a
- *        constant of the node's type; o an op; O an op or none; s an interned string; k a RangeKind
- * alg    algebra of the op over the integers: COMM ASSOC IDEM; MOVE: moves elements only
- * takes  types of the operands of an elementwise op: ANY; NUM, floats and integers; INT; BITS, integers and bools; FLT
- * cost   what it is priced as (CostClass in ir.h); each model of cost has its own price of a class
- * c      the infix operator of C and of languages like it; NO: it is written in another way
- * libm   FN(name): the function of math.h, of double; NO: it is none
- * A row without a cell does not compile, and neither does a function without a name in libm. */
+ * level    VALUE leaves; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and indices; PROG linear programs
+ * in       number of sources, which are its operands; V: one or more; S: any number
+ * type     result type from source types. T(T,T) same type in and out; b(T,T) bool result; T(b,T,T) select; *(…) the node has a
+ *          type of its own (casts, leaves)
+ * operands names of operands with roles of their own, separated by blanks. name?: may be absent; name...: all others.
+ *          Empty: one operand, two without roles of their own, or none
+ * args     the integer arguments, name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
+ *          (first) source; v one per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's type;
+ *          o an op; O an op or none; s an interned string; k a RangeKind
+ * alg      algebra of the op over the integers: COMM ASSOC IDEM; MOVE: only moves elements
+ * takes    operand types of an elementwise op: ANY; NUM, floats and integers; INT; BITS, integers and bools; FLT
+ * cost     price class (CostClass in ir.h); each cost model has its own price for a class
+ * c        infix operator of C and languages like it; NO: none
+ * libm     FN(name): the function of math.h, on double; NO: none
+ * A row with a missing cell does not compile, nor does a function without a name in libm. */
 /* clang-format off */
 /* name       level   in  type        operands                    args                     alg              takes cost    c     libm           gloss */
 /* leaves */
@@ -80,43 +78,43 @@ OP(WHERE,     EXPR,   3,  "T(b,T,T)", "cond yes no",              "",           
 OP(MULACC,    EXPR,   3,  "T(T,T,T)", "x y sum",                  "",                      0,               NUM,  ALU,    NO,   NO,            "x * y + sum, one or two roundings")
 /* movement of tensors: element i of the result is an element of the source, or a fill value */
 OP(RESHAPE,   GRAPH,  1,  "T(T)",     "",                         "",                      MOVE,            ANY,  NONE,   NO,   NO,            "same elements in row-major order, new shape")
-OP(EXPAND,    GRAPH,  1,  "T(T)",     "",                         "",                      MOVE,            ANY,  NONE,   NO,   NO,            "axes of extent 1 repeated; same rank")
+OP(EXPAND,    GRAPH,  1,  "T(T)",     "",                         "",                      MOVE,            ANY,  NONE,   NO,   NO,            "repeats axes of extent 1; same rank")
 OP(PERMUTE,   GRAPH,  1,  "T(T)",     "",                         "perm:l",                MOVE,            ANY,  NONE,   NO,   NO,            "axis i of the result is axis perm[i] of the source")
-OP(SHRINK,    GRAPH,  1,  "T(T)",     "",                         "begin:l step:l",        MOVE,            ANY,  NONE,   NO,   NO,            "axis i: element begin + j * step; step may be negative")
-OP(WINDOW,    GRAPH,  1,  "T(T)",     "",                         "axis:i stride:i dilation:i", MOVE,            ANY,  NONE,   NO,   NO,            "axis becomes (out, k): element out * stride + k * dilation; k is a new last axis")
-OP(PAD,       GRAPH,  2,  "T(T,T)",   "data fill",                "lo:l hi:l",             MOVE,            ANY,  PAD,    NO,   NO,            "amounts (not negative) added around the source, filled with the scalar fill")
-OP(CAT,       GRAPH,  V,  "T(T,T)",   "part...",                  "axis:i",                MOVE,            ANY,  ALU,    NO,   NO,            "sources one after another along axis")
+OP(SHRINK,    GRAPH,  1,  "T(T)",     "",                         "begin:l step:l",        MOVE,            ANY,  NONE,   NO,   NO,            "element j of axis i is element begin + j * step; step may be negative")
+OP(WINDOW,    GRAPH,  1,  "T(T)",     "",                         "axis:i stride:i dilation:i", MOVE,            ANY,  NONE,   NO,   NO,            "splits axis into (out, k): element out * stride + k * dilation; k is a new last axis")
+OP(PAD,       GRAPH,  2,  "T(T,T)",   "data fill",                "lo:l hi:l",             MOVE,            ANY,  PAD,    NO,   NO,            "adds lo and hi elements (not negative) around the source, filled with the scalar fill")
+OP(CAT,       GRAPH,  V,  "T(T,T)",   "part...",                  "axis:i",                MOVE,            ANY,  ALU,    NO,   NO,            "concatenates the sources along axis")
 /* tensors: the rest */
-OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",                0,               ANY,  GATHER, NO,   NO,            "element of data with its index on axis replaced by the value of index (i64, in range); same shape as index")
-OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data; then, one after another along axis, each element of updates joins by op, or replaces, that with its index on axis replaced by the value of index (i64; out of range: none)")
+OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",                0,               ANY,  GATHER, NO,   NO,            "the element of data whose position on axis is the value of index (i64, in range); same shape as index")
+OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data with updates: in order along axis, each update is joined by op to (or replaces) the element whose position on axis is the value of index (i64; out of range: none)")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
 /* kernels: scalar expressions over ranges */
-OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row of the buffer table; the type is the element's")
+OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row id of the buffer table; the type is that of an element")
 OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k",  0,               ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in device programs also i32")
-OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element, or else when the gate is false")
+OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
 OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
-OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value over all the ranges")
-OP(NEST,      KERNEL, S,  "*()",      "body range...",            "",                      0,               ANY,  NONE,   NO,   NO,            "NEST(body, range...): the store, or the sink of stores, for all values of the ranges, outermost first")
+OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value by op over all the ranges")
+OP(NEST,      KERNEL, S,  "*()",      "body range...",            "",                      0,               ANY,  NONE,   NO,   NO,            "NEST(body, range...): runs the store, or the sink of stores, for all values of the ranges, outermost first")
 OP(SINK,      KERNEL, S,  "*()",      "part...",                  "",                      0,               ANY,  NONE,   NO,   NO,            "the nests of a kernel, in order")
 /* vectors */
 OP(BCAST,     PROG,   1,  "T(T)",     "",                         "",                      0,               ANY,  ALU,    NO,   NO,            "a scalar in every lane")
 OP(VEC,       PROG,   S,  "T(T)",     "lane...",                  "",                      0,               ANY,  ALU,    NO,   NO,            "a vector from one scalar per lane")
 OP(LANE,      PROG,   1,  "T(T)",     "",                         "lane:i",                0,               ANY,  ALU,    NO,   NO,            "one lane of a vector")
-OP(SCALB,     PROG,   2,  "T(T,T)",   "",                         "",                      0,               ANY,  ALU,    NO,   NO,            "SCALB(x, y): x times 2 to the y, rounded once; y is a whole number, or NaN where x is")
-OP(SHUFFLE,   PROG,   2,  "T(T,T)",   "",                         "lanes:v",               0,               ANY,  ALU,    NO,   NO,            "a vector of lanes of two vectors of one length: the second's are numbered on from the first's")
-OP(DOT,       PROG,   3,  "T(T,*,*)", "sum x y",                  "",                      0,               ANY,  ALU,    NO,   NO,            "DOT(sum, x, y): each lane of sum plus the products of its group of x and y; one group of x serves all lanes")
-OP(TILE,      PROG,   2,  "*()",      "buffer index",             "rows:i stride:i",       0,               ANY,  MEM,    NO,   NO,            "TILE(buffer, index): rows of elements side by side, each row stride elements behind the last, as one value")
-OP(MMA,       PROG,   3,  "T(T,*,*)", "sum x y",                  "rows:i depth:i",        0,               ANY,  ALU,    NO,   NO,            "MMA(sum, x, y): sum plus the product of matrices x and y, whose depth goes in groups: x holds groups by row and depth, y by depth and column")
-OP(SPILL,     PROG,   1,  "T(T)",     "",                         "",                      0,               ANY,  MEM,    NO,   NO,            "a tile in memory, for PART")
-OP(PART,      PROG,   2,  "T(T,i)",   "tile index",               "",                      0,               ANY,  MEM,    NO,   NO,            "PART(tile, index): elements of a spilled tile side by side, from index on")
-OP(TILES,     PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "a nest begins that multiplies tiles")
-OP(PREFETCH,  PROG,   2,  "*()",      "buffer index",             "near:i",                0,               ANY,  MEM,    NO,   NO,            "PREFETCH(buffer, index): an element that will be loaded, wanted in the nearest cache or in the next; without effect on any value")
-OP(HRED,      PROG,   1,  "T(T)",     "",                         "op:o",                  0,               ANY,  ALU,    NO,   NO,            "combines all lanes: a fixed tree, halves first")
+OP(SCALB,     PROG,   2,  "T(T,T)",   "",                         "",                      0,               ANY,  ALU,    NO,   NO,            "SCALB(x, y): x times 2 to the y, rounded once; y is a whole number, or NaN where x is NaN")
+OP(SHUFFLE,   PROG,   2,  "T(T,T)",   "",                         "lanes:v",               0,               ANY,  ALU,    NO,   NO,            "a vector of lanes chosen from two vectors of equal length; lanes of the second are numbered after those of the first")
+OP(DOT,       PROG,   3,  "T(T,*,*)", "sum x y",                  "",                      0,               ANY,  ALU,    NO,   NO,            "DOT(sum, x, y): each lane of sum plus the sum of products of its groups in x and y; if x has one group, it serves all lanes")
+OP(TILE,      PROG,   2,  "*()",      "buffer index",             "rows:i stride:i",       0,               ANY,  MEM,    NO,   NO,            "TILE(buffer, index): a block of memory as one value; row i starts stride elements after row i - 1")
+OP(MMA,       PROG,   3,  "T(T,*,*)", "sum x y",                  "rows:i depth:i",        0,               ANY,  ALU,    NO,   NO,            "MMA(sum, x, y): sum plus the matrix product of x and y; the depth is in groups: x holds groups by row and depth, y by depth and column")
+OP(SPILL,     PROG,   1,  "T(T)",     "",                         "",                      0,               ANY,  MEM,    NO,   NO,            "stores a tile to memory, for PART")
+OP(PART,      PROG,   2,  "T(T,i)",   "tile index",               "",                      0,               ANY,  MEM,    NO,   NO,            "PART(tile, index): consecutive elements of a spilled tile, from index on")
+OP(TILES,     PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "marks the start of a nest that multiplies tiles")
+OP(PREFETCH,  PROG,   2,  "*()",      "buffer index",             "near:i",                0,               ANY,  MEM,    NO,   NO,            "PREFETCH(buffer, index): requests an element, that will be loaded, into the nearest cache or the next one; changes no value")
+OP(HRED,      PROG,   1,  "T(T)",     "",                         "op:o",                  0,               ANY,  ALU,    NO,   NO,            "combines all lanes in a fixed tree, halves first")
 /* programs: a list; a LOOP runs to its END */
-OP(LOOP,      PROG,   S,  "*()",      "range gate?",              "",                      0,               ANY,  NONE,   NO,   NO,            "LOOP(range) or LOOP(range, gate): for each value of the range; for none where the gate is false")
+OP(LOOP,      PROG,   S,  "*()",      "range gate?",              "",                      0,               ANY,  NONE,   NO,   NO,            "LOOP(range) or LOOP(range, gate): runs for each value of the range, or not at all if the gate is false")
 OP(END,       PROG,   1,  "*()",      "range",                    "",                      0,               ANY,  NONE,   NO,   NO,            "closes the loop of the range")
-OP(BARRIER,   PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "all threads of a block arrive before one goes on, and see what the others stored before")
-OP(ACC,       PROG,   S,  "*()",      "init",                     "id:i",                  0,               ANY,  NONE,   NO,   NO,            "ACC(initial value): a variable that SET may change")
+OP(BARRIER,   PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "no thread of the block goes on until all have arrived; then each sees what the others stored before")
+OP(ACC,       PROG,   S,  "*()",      "init",                     "id:i",                  0,               ANY,  NONE,   NO,   NO,            "ACC(initial value): a variable, which SET changes")
 OP(SET,       PROG,   2,  "*()",      "acc value",                "",                      0,               ANY,  NONE,   NO,   NO,            "SET(acc, value)")
 OP(GET,       PROG,   S,  "*()",      "acc set...",               "",                      0,               ANY,  NONE,   NO,   NO,            "GET(acc, set...): the variable's value after the sets")
 /* clang-format on */

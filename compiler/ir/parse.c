@@ -1,14 +1,13 @@
 /* parse.c: reads the text form of graphs, kernels and programs (docs/text-format.md).
  *
- * One line, one definition; a name is known from its line on, so there are no cycles to look for and
- * nothing nests. A line is read into operands, arguments and a type; then the op's row in ops.h says
- * what they mean. Time is linear in the text.
+ * Each line is one definition, and a name is known from its line on. So there are no cycles and no nesting. A line is read into
+ * operands, arguments and a type; then the op's row in ops.h gives their meaning. Time is linear in the text.
  *
- * needs: any text    gives: a graph, kernels or a program that ir_verify.c lets pass, or a message with line and caret */
+ * needs: any text    gives: a graph, kernels or a program that ir_verify.c accepts, or a message with line and caret */
 #include "parse.h"
 
-enum { MAX_LIST = 64, MAX_BUFFERS = 1000000 };
-enum { MAX_PICKED = MAX_LIST }; /* lanes that a shuffle names; 2 * MAX_RANK or more */
+enum { MAX_LIST = 64, MAX_BUFFERS = 1000000 }; /* limits of a text: integers of a list, buffers */
+enum { MAX_PICKED = MAX_LIST }; /* most lanes that a shuffle names; at least 2 * MAX_RANK */
 
 /* ---- names ---- */
 Ref parse_lookup(Parser *p, const char *s, size_t n) {
@@ -59,7 +58,7 @@ static void check_new(Parser *p, const char *s, size_t n) {
   if (id < p->symbol.n && p->symbol.p[id]) scan_bad(p, s, "'%.*s' is already defined", shown(n), s);
 }
 
-/* ---- the parts of a line ---- */
+/* ---- parts of a line ---- */
 static void list(Parser *p, Arg *a) {
   a->kind = ARG_LIST;
   a->first = p->nums.n;
@@ -71,7 +70,7 @@ static void list(Parser *p, Arg *a) {
   scan_expect(p, ']', "after the list");
 }
 
-static void argument(Parser *p, const char *key, size_t n) { /* behind "key=" */
+static void argument(Parser *p, const char *key, size_t n) { /* follows "key=" */
   if (p->narg == ARGS_MAX) scan_bad(p, key, "more than %d arguments", ARGS_MAX);
   for (int i = 0; i < p->narg; i++)
     if (p->args[i].nkey == n && !memcmp(p->args[i].key, key, n)) scan_bad(p, key, "'%.*s' is given twice", shown(n), key);
@@ -89,7 +88,7 @@ static void argument(Parser *p, const char *key, size_t n) { /* behind "key=" */
   } else a->v = scan_integer(p, "a value");
 }
 
-/* Operands, arguments and type: the rest of a line after its op. */
+/* Reads the rest of a line after its op: operands, arguments and type. */
 static void parts(Parser *p) {
   p->operands.n = p->nums.n = p->src.n = 0;
   p->narg = 0;
@@ -118,7 +117,7 @@ static void parts(Parser *p) {
   if (scan_accept(p, ':') && !scan_type(p, &p->type, false)) scan_bad(p, p->at, "expected a type, found %s", scan_found(p));
 }
 
-/* ---- arguments by the op's row ---- */
+/* ---- arguments, by the op's row ---- */
 static Arg *find_arg(Parser *p, const char *key, size_t n) {
   for (int i = 0; i < p->narg; i++)
     if (p->args[i].nkey == n && !memcmp(p->args[i].key, key, n)) return &p->args[i];
@@ -143,7 +142,7 @@ static int64_t arg_word(Parser *p, const Arg *a, char kind) {
   scan_bad(p, a->at, "unknown kind of range '%.*s'", shown(a->n), a->at);
 }
 
-/* The value of an absent argument that has a default. */
+/* Default of an absent argument; false: it has none. */
 static bool default_arg(Parser *p, Op op, const char *key, size_t n, int64_t *v) {
   bool step = (op == OP_SHRINK && is_word(key, n, "step")) ||
               (op == OP_WINDOW && (is_word(key, n, "stride") || is_word(key, n, "dilation")));
@@ -209,8 +208,7 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v) {
 }
 
 /* ---- operands ---- */
-/* The type that literals of an elementwise op and its peers share: that of the first named operand
- * among them, or the one the line states. */
+/* Type that an elementwise op's literals share: that of the first operand with a name among the peers, or the one of the line. */
 DType parse_shared_type(Parser *p, Op op) {
   DType d = op_info[op].type[0] == 'T' ? p->type.dt : DT_NONE;
   for (size_t i = 0; i < p->operands.n; i++) {
@@ -250,7 +248,7 @@ void parse_arity(Parser *p, const char *at, Op op) {
   if (n == ARITY_SOME && !p->operands.n) scan_bad(p, at, "missing operands");
 }
 
-/* from 17 "node 17 'conv1' (Conv, opset 11)": what the lines up to the next one came from; "": nothing */
+/* from 17 "node 17 'conv1' (Conv, opset 11)": origin of the following lines; "": none */
 static void from_line(Parser *p) {
   const char *at = (scan_peek(p), p->at);
   int64_t index = scan_integer(p, "an ordinal");
@@ -260,7 +258,7 @@ static void from_line(Parser *p) {
     return;
   }
   const char *text = scan_string(p);
-  if (index < 0 || index > UINT32_MAX) scan_bad(p, at, "ordinal %lld", (long long)index);
+  if (index < 0 || index > UINT32_MAX) scan_bad(p, at, "ordinal %lld is out of range", (long long)index);
   if (!text) scan_bad(p, p->at, "expected a string, found %s", scan_found(p));
   p->has_from = true;
   p->from = *text ? ir_origin(p->ir, text, (uint32_t)index) : 0;
@@ -300,30 +298,30 @@ static void buffer_line(Parser *p, const char *name, size_t n) {
   while (p->ir->bufs.n <= (size_t)id) VEC_PUSH(&p->ir->bufs, ((Buf){ .kind = BUF_ARENA, .offset = -1 }));
   Buf *row = &p->ir->bufs.p[id];
   if (row->dt && (row->dt != b.dt || row->elems != b.elems || row->kind != b.kind))
-    scan_bad(p, name, "buffer %lld is another one", (long long)id);
+    scan_bad(p, name, "buffer %lld is already defined with another kind, type or size", (long long)id);
   if (!row->dt) *row = b;
   parse_define(p, name, n, node_make(p->ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL));
 }
 
 static Op op_of(const Parser *p, size_t i) { return (Op)node(p->ir, p->src.p[i])->op; }
 
-/* What stands where: "buffer first", "ranges from the second on". */
+/* Checks the kinds of operands: first the buffer, ranges from the second on. */
 static void check_sources(Parser *p, const char *at, Op op) {
   size_t n = p->src.n, ranges = n;
   switch (op) {
   case OP_LOAD:
     if ((n != 2 && n != 4) || op_of(p, 0) != OP_BUFFER)
-      scan_bad(p, at, "load takes a buffer, an index, and maybe a gate with what to give else");
+      scan_bad(p, at, "load takes a buffer, an index, and optionally a gate with the value for a closed gate");
     break;
   case OP_STORE:
     if ((n != 3 && n != 4) || op_of(p, 0) != OP_BUFFER)
-      scan_bad(p, at, "store takes a buffer, an index, a value and maybe a gate");
+      scan_bad(p, at, "store takes a buffer, an index, a value and optionally a gate");
     break;
   case OP_RED:
   case OP_NEST: ranges = 1; break;
   case OP_LOOP:
     if (!n || n > 2 || op_of(p, 0) != OP_RANGE || (n == 2 && node(p->ir, p->src.p[1])->dt != DT_BOOL))
-      scan_bad(p, at, "loop takes a range and maybe a gate");
+      scan_bad(p, at, "loop takes a range and optionally a gate");
     break;
   case OP_END: ranges = 0; break;
   case OP_ACC:
@@ -360,7 +358,7 @@ static Ref kernel_op(Parser *p, const char *at, Op op) {
   int narg = parse_args(p, at, op, arg);
   switch (op) {
   case OP_RANGE:
-    if (arg[0] < 0 || arg[1] < 0 || arg[1] == INT64_MAX) scan_bad(p, at, "extent and id are not negative");
+    if (arg[0] < 0 || arg[1] < 0 || arg[1] == INT64_MAX) scan_bad(p, at, "extent and id must not be negative");
     dt = dt ? dt : DT_I64;
     break;
   case OP_LOAD: dt = dt ? dt : shared; break;
@@ -400,17 +398,17 @@ static Ref constant(Parser *p, const char *at) {
   return p->level == L_GRAPH && p->type.rank > 0 ? g_expand(p->ir, r, p->type.rank, p->type.dims) : r;
 }
 
-/* A program's list has each leaf where it is first wanted in a block; what backends write is numbered by the list. */
+/* A program lists each leaf where a block first uses it; backends number their output by this list. */
 static void listed_buffer(Parser *p) {
   const char *s;
   const size_t n = scan_word(p, &s);
   if (!n) scan_bad(p, p->at, "expected a buffer, found %s", scan_found(p));
   const Ref r = parse_lookup(p, s, n);
-  if (node(p->ir, r)->op != OP_BUFFER) scan_bad(p, s, "'%.*s' is no buffer", shown(n), s);
+  if (node(p->ir, r)->op != OP_BUFFER) scan_bad(p, s, "'%.*s' is not a buffer", shown(n), s);
   VEC_PUSH(p->list, r);
 }
 
-/* What passes decided about a value. Without a reader of dumps it is no part of the graph. */
+/* Attributes: decisions of passes about a value. Readers of models skip them; they are no part of the graph. */
 static void attributes(Parser *p, Ref r) {
   if (p->plan) p->plan->attributes(p, r);
   else
@@ -472,10 +470,10 @@ static void statement(Parser *p) {
   if (p->level == L_GRAPH && scan_accept(p, ';')) attributes(p, r);
   const bool leaf = (code == OP_CONST && (defines || !p->plan)) || (code == OP_RANGE && !p->plan);
   if (p->list && !leaf) VEC_PUSH(p->list, r);
-  if (code == OP_SINK && !(p->plan && p->sink)) p->sink = r; /* of a dump, the first: nests have lists of stores, too */
+  if (code == OP_SINK && !(p->plan && p->sink)) p->sink = r; /* in a dump the first: nests have sinks of stores, too */
 }
 
-/* "tgc 1 graph "name"": may be absent in a graph written by hand. */
+/* "tgc 1 graph "name"": optional for a graph */
 static void header(Parser *p) {
   static const char *const level_name[] = { [L_GRAPH] = "graph", [L_KERNEL] = "kernel", [L_PROG] = "program" };
   const char *start, *s;
@@ -493,7 +491,7 @@ static void header(Parser *p) {
   n = scan_word(p, &s);
   const char *level = p->plan ? "plan" : level_name[p->level];
   if (n && !p->plan && is_word(s, n, "plan"))
-    scan_bad(p, s, "this is a dump of what a pass gave; `tgc compile --start-after` goes on from it");
+    scan_bad(p, s, "this is a dump, not a model; `tgc compile --start-after` goes on from it");
   if (!n || !is_word(s, n, level)) scan_bad(p, n ? s : p->at, "expected '%s'", level);
   const char *name = p->level == L_GRAPH ? scan_string(p) : NULL;
   if (name) p->g->name = name;
@@ -513,11 +511,11 @@ static void parse(Ctx *c, void *arg) {
   }
   p->ir->origin = 0;
   if (p->g && p->g->outputs.n == p->g->guarded) fail(p->c, EX_BADMODEL, "the graph has no output");
-  if (p->plan) p->plan->statement(p, "", 0); /* the end */
+  if (p->plan) p->plan->statement(p, "", 0); /* end of the text */
   else if (p->level == L_KERNEL && !p->sink) fail(p->c, EX_BADMODEL, "the kernel has no sink");
 }
 
-/* Returns the exit code to fail with, after releasing what the heap holds. */
+/* Returns the exit code of a failure, after freeing the heap. */
 static int parse_text(Parser *p, const char *text, size_t n) {
   p->text = p->at = text;
   p->end = text + n;

@@ -1,6 +1,5 @@
-/* parse.h: internal to the reader of the text form. A line is scanned into operands, arguments and a type (scan.c, parse.c);
- * the op's row in ops.h says what they mean (parse.c), and for graphs, whether it is what a builder may be asked for
- * (parse_graph.c). */
+/* parse.h: internal to the reader of the text form. scan.c and parse.c scan a line into operands, arguments and a type. parse.c
+ * checks them against the op's row in ops.h. For graphs, parse_graph.c checks them against the rules of the builders. */
 #ifndef TGC_PARSE_H
 #define TGC_PARSE_H
 #include "ir.h"
@@ -9,7 +8,7 @@
 enum { ARGS_MAX = 6, SHOWN = 60 };
 
 typedef struct Type {
-  const char *at; /* NULL: the line has none */
+  const char *at; /* NULL: the line has no type */
   DType dt;       /* DT_NONE: not given */
   int lanes;      /* 0: not given */
   int rank;       /* -1: no dimensions given */
@@ -24,11 +23,11 @@ typedef struct Operand {
 
 typedef enum { ARG_INT, ARG_LIST, ARG_WORD, ARG_STRING } ArgKind;
 typedef struct Arg {
-  const char *key, *at; /* at: the value, for messages */
+  const char *key, *at; /* at: position of the value, for messages */
   size_t nkey;
   ArgKind kind;
   int64_t v;       /* ARG_INT; ARG_STRING: interned */
-  size_t first, n; /* ARG_LIST: in Parser.nums; ARG_WORD: n characters at at */
+  size_t first, n; /* ARG_LIST: range in Parser.nums; ARG_WORD: n characters from at on */
   bool used;
 } Arg;
 
@@ -40,67 +39,68 @@ typedef struct Parser {
   const char *path;
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end;
-  int line;              /* for origins; messages count for themselves */
-  Pos seen;              /* the position of seen_at, where the last one was asked for: the next is counted from there */
+  int line;              /* line number for origins; messages compute their own */
+  Pos seen;              /* position of seen_at, the last one asked for; the next one is counted from there */
   const char *seen_at;
-  bool has_from;         /* a "from" has been read: lines are no origins any more */
-  uint32_t from;         /* the origin it gives */
-  VEC(Ref) symbol;       /* by interned name: what it stands for; 0: nothing */
+  bool has_from;         /* a "from" was read, so lines are no origins any more */
+  uint32_t from;         /* the origin that the last "from" gives */
+  VEC(Ref) symbol;       /* by interned name: its node; 0: none */
   VEC(uint8_t) taken;    /* by interned name: 1 an input of the model, 2 an output */
-  VEC(Operand) operands; /* of the line */
-  VEC(int64_t) nums;     /* of the line's lists */
-  Refs src;              /* of the line, literals made nodes */
+  VEC(Operand) operands; /* operands of the line */
+  VEC(int64_t) nums;     /* numbers in lists of the line */
+  Refs src;              /* operands of the line, with literals made nodes */
   Arg args[ARGS_MAX];
   int narg;
   Type type;
-  Refs *list; /* program level: what the lines define, in order */
-  Ref sink;   /* kernel level: the last one */
-  const struct PlanReader *plan; /* of a dump: who reads the statements that are not IR; NULL: it is none */
-  Pos *where;            /* of a dump: the line, for the verifier */
-  bool scoped;           /* names are those of a kernel or a program, and end with it */
+  Refs *list; /* program level: the nodes that the lines define, in order */
+  Ref sink;   /* kernel level: the last SINK */
+  const struct PlanReader *plan; /* in a dump: reader of the statements that are not IR; NULL: no dump */
+  Pos *where;            /* in a dump: position of the line, for the verifier */
+  bool scoped;           /* names belong to a kernel or a program and end with it */
   VEC(uint32_t) local;   /* interned names that end with the scope */
-  VEC(Ref) graph;        /* by interned name: values of the graph, which kernels do not name */
+  VEC(Ref) graph;        /* by interned name: values of the graph, which kernels cannot name */
 } Parser;
 
-/* A dump holds all that passes have decided (compiler/plan_text.c). Its nodes are read as they are: no constructor
- * simplifies them, and the verifier judges each line. */
+/* A dump holds all decisions of the passes (compiler/plan_text.c). Its nodes are read as they are: no constructor simplifies
+ * them, and the verifier checks each line. */
 typedef struct PlanReader {
   void *arg;
-  bool (*statement)(Parser *p, const char *at, size_t n); /* a line that begins with this word; false: there is none such */
-  void (*attributes)(Parser *p, Ref r);                   /* behind the ';' of a line of the graph */
-  bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n); /* "key=" has been read; false: there is none such */
+  bool (*statement)(Parser *p, const char *at, size_t n); /* reads a line that begins with this word; false: no such statement */
+  void (*attributes)(Parser *p, Ref r);                   /* reads the attributes behind the ';' of a graph's line */
+  bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n); /* reads the value after "key="; false: no such key */
 } PlanReader;
 
-static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* characters of a name worth quoting */
+static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* number of characters of a name to quote */
 static inline const char *dt_text(DType d) { return d ? dtype_info[d].text : "no value"; }
 static inline bool is_word(const char *s, size_t n, const char *w) { return strlen(w) == n && !memcmp(s, w, n); }
 static inline bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
-static inline bool is_start(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_'; } /* of a word */
+/* a word may begin with ch */
+static inline bool is_start(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_'; }
 
-/* ---- scan.c: characters and tokens from p->at on; blanks before them are skipped ---- */
+/* ---- scan.c: characters and tokens from p->at on; preceding blanks are skipped ---- */
 
-/* at: what the message points to */
+/* at: position to point to */
 _Noreturn void scan_bad(Parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 Pos scan_pos(Parser *p, const char *at);
 const char *scan_dims_text(Parser *p, int rank, const int64_t *dims); /* "[2,3]" */
 const char *scan_dims_of(Parser *p, Ref r);
 
-void scan_characters(Parser *p);                 /* fails unless all of the text is UTF-8 that looks as it reads */
+void scan_characters(Parser *p);                 /* fails unless the text is UTF-8 without characters that mislead readers */
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
-char scan_peek_far(Parser *p);                   /* across ends of lines, inside braces; 0 at the end of the text */
+char scan_peek_far(Parser *p);                   /* the same, but skips line ends, inside braces; 0 at the end of the text */
 bool scan_accept(Parser *p, char ch);
 void scan_expect(Parser *p, char ch, const char *where);
-const char *scan_found(Parser *p);               /* what stands here, for messages */
+const char *scan_found(Parser *p);               /* describes what stands at p->at, for messages */
 void scan_end_line(Parser *p);
 
-size_t scan_word(Parser *p, const char **s);     /* a name or keyword: its length, 0: there is none */
-size_t scan_literal(Parser *p, const char **s);  /* a literal: the same. What it means depends on the type it will have */
-bool scan_is_literal(const char *s, size_t n);   /* a word that is one */
-int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* of the literal as that type */
+size_t scan_word(Parser *p, const char **s);     /* a name or keyword; returns its length, 0: none */
+size_t scan_literal(Parser *p, const char **s);  /* a literal, likewise. Its value depends on the type it gets */
+bool scan_is_literal(const char *s, size_t n);   /* the word is a literal */
+int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */
 int64_t scan_integer(Parser *p, const char *what);
-const char *scan_string(Parser *p);              /* "..." with \" \\ \n \t \xHH, in c->model; NULL: there is none */
-int scan_hex_digit(char ch);                     /* -1: it is none */
-bool scan_type(Parser *p, Type *t, bool symbols); /* false: there is none. symbols: dimensions may be names */
+const char *scan_string(Parser *p);              /* "..." with \" \\ \n \t \xHH, in c->model; NULL: no string */
+int scan_hex_digit(char ch);                     /* -1: not a hex digit */
+bool scan_type(Parser *p, Type *t, bool symbols); /* false: no type. symbols: dimensions may be names */
 bool scan_dims_fit(DType d, int rank, const int64_t *dims);
 
 /* ---- parse.c ---- */
@@ -108,20 +108,20 @@ bool scan_dims_fit(DType d, int rank, const int64_t *dims);
 Ref parse_lookup(Parser *p, const char *s, size_t n);
 void parse_define(Parser *p, const char *s, size_t n, Ref r);
 void parse_arity(Parser *p, const char *at, Op op);
-/* Fills v as Node.arg wants it; v holds 2 * MAX_RANK, in kernels as many as a shuffle has lanes. */
+/* Fills v in the form of Node.arg. v has room for 2 * MAX_RANK values; in kernels, for as many as a shuffle has lanes. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 DType parse_shared_type(Parser *p, Op op);
-Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* source i with its type checked; literals become CONST nodes */
+Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* checks the type of source i; literals become CONST nodes */
 
-/* Names of the graph are put away; from here on names are those of buffers, and with parse_scope, of one kernel or program. */
+/* Hides the names of the graph. From here on names are those of buffers, and with parse_scope those of one kernel or program. */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
 Ref parse_graph_name(Parser *p, const char *s, size_t n); /* a value of the graph */
 Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan);
 
-/* ---- parse_graph.c: at is where the op stands ---- */
+/* ---- parse_graph.c: at is the position of the op ---- */
 
-Ref parse_exact_op(Parser *p, const char *at, Op op); /* as it is written; the line gives its type and shape */
+Ref parse_exact_op(Parser *p, const char *at, Op op); /* the op as written; the line gives its type and shape */
 
 Ref parse_graph_op(Parser *p, const char *at, Op op);
 void parse_input(Parser *p, const char *name, size_t n);

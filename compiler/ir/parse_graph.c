@@ -1,4 +1,4 @@
-/* parse_graph.c: lines of graphs. Everything a constructor of graph_build.c would call a bug is checked here first. */
+/* parse_graph.c: lines of graphs. Checks everything that the constructors of graph_build.c would report as a bug. */
 #include "parse.h"
 
 /* ---- ops ---- */
@@ -16,7 +16,7 @@ static void check_dims(Parser *p, const char *at, DType d, int rank, const int64
   if (!scan_dims_fit(d, rank, dims)) scan_bad(p, at, "the shape %s overflows", scan_dims_text(p, rank, dims));
 }
 
-/* Elementwise ops spread their sources over the common shape; literals alone take the line's. */
+/* Elementwise ops broadcast their sources to the common shape; if all are literals, to the line's shape. */
 static Ref graph_elementwise(Parser *p, const char *at, Op op) {
   const OpInfo *info = &op_info[op];
   bool convert = info->type[0] == '*';
@@ -86,7 +86,7 @@ static Ref graph_permute(Parser *p, const char *at, const int64_t *perm) {
   return g_permute(p->ir, p->src.p[0], perm);
 }
 
-/* Without a shape: as far as the source reaches. */
+/* Without a shape, the result extends as far as the source. */
 static Ref graph_shrink(Parser *p, const char *at, const int64_t *begin) {
   Ref x = p->src.p[0];
   const Node *n = node(p->ir, x);
@@ -96,14 +96,15 @@ static Ref graph_shrink(Parser *p, const char *at, const int64_t *begin) {
   for (int i = 0; i < n->rank; i++) {
     if (begin[i] < 0 || begin[i] > n->dims[i])
       scan_bad(p, at, "begin %lld is outside of axis %d of %s", (long long)begin[i], i, scan_dims_of(p, x));
-    if (!step[i] || step[i] < -INT32_MAX || step[i] > INT32_MAX) scan_bad(p, at, "step %lld", (long long)step[i]);
+    if (!step[i] || step[i] < -INT32_MAX || step[i] > INT32_MAX) scan_bad(p, at, "step %lld is out of range", (long long)step[i]);
     int64_t room = step[i] > 0             ? n->dims[i] - begin[i]
                    : begin[i] < n->dims[i] ? begin[i] + 1
                                            : 0,
             stride = step[i] > 0 ? step[i] : -step[i];
     int64_t most = room / stride + (room % stride != 0);
     dims[i] = p->type.rank < 0 ? most : p->type.dims[i];
-    if (dims[i] > most) scan_bad(p, p->type.at, "axis %d: %lld elements of %lld", i, (long long)dims[i], (long long)most);
+    if (dims[i] > most)
+      scan_bad(p, p->type.at, "axis %d takes %lld elements, but only %lld are available", i, (long long)dims[i], (long long)most);
   }
   return g_shrink(p->ir, x, begin, step, dims);
 }
@@ -181,7 +182,7 @@ static Ref graph_gather(Parser *p, const char *at, int64_t axis) {
   if (g_index_fits(p->ir, p->src.p[1], extent, &wrong) < 0 || (!extent && dims_elems(index->dims, index->rank)))
     scan_bad(p, p->operands.p[1].at, "index %lld is outside of axis %lld with %lld elements", (long long)wrong, (long long)axis,
         (long long)extent);
-  dims[axis] = extent; /* the source is spread over the other axes */
+  dims[axis] = extent; /* the source is broadcast over the other axes */
   check_dims(p, at, (DType)x->dt, x->rank, dims);
   return g_gather(p->ir, p->src.p[0], p->src.p[1], (int)axis);
 }
@@ -266,7 +267,7 @@ Ref parse_exact_op(Parser *p, const char *at, Op op) {
 
 /* ---- inputs, outputs and weights ---- */
 
-/* Names of the model's inputs, and of its outputs, differ from each other. */
+/* Names of inputs must be unique, and so must names of outputs. */
 static const char *model_name(Parser *p, const char *s, size_t n, uint8_t bit) {
   const char *at = (scan_peek(p), p->at), *name = scan_string(p);
   if (!name) {
@@ -307,7 +308,7 @@ void parse_output(Parser *p) {
   VEC_PUSH(&p->g->outputs, io);
 }
 
-/* An output that is no caller's: whether an index was out of range */
+/* The output that the caller does not get: whether an index was out of range */
 void parse_guard(Parser *p) {
   const char *line = p->at;
   parse_output(p);
@@ -316,12 +317,13 @@ void parse_guard(Parser *p) {
   p->g->guarded = true;
 }
 
-/* {1, 2.5, ...}: as many as the type has elements. */
+/* {1, 2.5, ...}: as many values as the type has elements. */
 static const void *weight_values(Parser *p, const Tensor *t) {
   const char *open = p->at++;
   int bytes = dt_bytes(t->dt);
-  /* a value takes two characters at least, so memory stays in proportion to the text */
-  if (t->elems > (p->end - p->at) / 2 + 1) scan_bad(p, open, "%lld values are missing or more", (long long)t->elems);
+  /* a value takes at least two characters, so memory stays proportional to the text */
+  if (t->elems > (p->end - p->at) / 2 + 1)
+    scan_bad(p, open, "expected %lld values, more than the text holds", (long long)t->elems);
   char *data = arena_alloc(&p->c->model, (size_t)t->elems * (size_t)bytes + 1);
   int64_t i = 0;
   for (; scan_peek_far(p) != '}'; i++) {
@@ -332,9 +334,9 @@ static const void *weight_values(Parser *p, const Tensor *t) {
     if (!n) scan_bad(p, p->at < p->end ? p->at : open, "expected a value%s", p->at < p->end ? "" : "; the list has no end");
     if (i == t->elems) scan_bad(p, s, "more than the %lld values of the type", (long long)t->elems);
     int64_t bits = scan_bits(p, s, n, t->dt);
-    memcpy(data + i * bytes, &bits, (size_t)bytes); /* little-endian host, as the table wants it */
+    memcpy(data + i * bytes, &bits, (size_t)bytes); /* the host is little-endian, as the table needs */
   }
-  if (i < t->elems) scan_bad(p, p->at, "%lld values of %lld", (long long)i, (long long)t->elems);
+  if (i < t->elems) scan_bad(p, p->at, "%lld values, expected %lld", (long long)i, (long long)t->elems);
   p->at++;
   return data;
 }
@@ -348,7 +350,7 @@ static const void *weight_file(Parser *p, const Tensor *t) {
     scan_expect(p, '=', "after the name of an argument");
     if (is_word(key, n, "offset") && offset < 0) {
       offset = scan_integer(p, "the offset");
-      if (offset < 0) scan_bad(p, key, "offset %lld", (long long)offset);
+      if (offset < 0) scan_bad(p, key, "offset %lld is negative", (long long)offset);
     } else if (is_word(key, n, "sha256") && !digest) {
       const char *s = (scan_peek(p), p->at);
       while (p->at < p->end && scan_hex_digit(*p->at) >= 0) p->at++;
@@ -356,7 +358,7 @@ static const void *weight_file(Parser *p, const Tensor *t) {
       digest = arena_str(&p->c->model, s, 64);
     } else scan_bad(p, key, "'%.*s' is unknown or given twice; there are offset and sha256", shown(n), key);
   }
-  if (!p->hooks || !p->hooks->blob) scan_bad(p, at, "weights in files need a model in a file");
+  if (!p->hooks || !p->hooks->blob) scan_bad(p, at, "a text without a file cannot refer to weight files");
   return p->hooks->blob(p->c, p->hooks->arg, scan_pos(p, at), file, offset < 0 ? 0 : offset, t->elems * dt_bytes(t->dt), digest)
       .p;
 }

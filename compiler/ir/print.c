@@ -1,20 +1,20 @@
-/* print.c: graphs, kernels and programs as text (docs/text-format.md).
+/* print.c: prints graphs, kernels and programs as text (docs/text-format.md).
  *
- * The order of lines depends on the structure alone: inputs first, then every node after its
- * sources, as the outputs reach them. A scalar constant that the reader can type from its user is
- * written in the user's line; at graph level that includes its broadcast, which the reader repeats.
- * ir_compact numbers nodes as the reader of the text would, so that a graph and its text compile
- * to the same bytes.
+ * The order of lines depends only on the structure: inputs first, then every node after its sources, as the outputs reach them.
+ * A scalar constant whose type follows from its user is written in the user's line. At graph level this includes its broadcast,
+ * which the reader repeats. ir_compact numbers nodes as the reader of the text would, so a graph and its text compile to the
+ * same bytes.
  *
- * needs: nodes that ir_verify.c lets pass    gives: text that parse.c reads back    breaks: nothing */
+ * needs: nodes that ir_verify.c accepts    gives: text that parse.c reads back    breaks: nothing */
 #include "print.h"
 #include "refmap.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOB_ALIGN = 64, BLOB_MIN_ELEMS = 17 }; /* shorter weights stay readable in the text */
+enum { BLOB_ALIGN = 64, BLOB_MIN_ELEMS = 17 }; /* BLOB_ALIGN: bytes. BLOB_MIN_ELEMS: elements; shorter weights stay readable in
+                                                  the text */
 
-/* The CONST that r spreads over its shape as g_expand does, else 0. Elsewhere: r if it is a CONST. */
+/* The CONST that r broadcasts, as g_expand does; 0: none. At other levels: r, if it is a CONST. */
 static Ref splat_const(const IR *ir, Ref r, bool graph) {
   const Node *x = node(ir, r);
   if (graph && x->op == OP_EXPAND) {
@@ -30,7 +30,7 @@ static Ref splat_const(const IR *ir, Ref r, bool graph) {
   return node(ir, r)->op == OP_CONST ? r : 0;
 }
 
-/* The constant to write for source i of x itself, or 0: the source has a name. */
+/* The constant to write for source i of x; 0: write the source's name. */
 static Ref inline_const(const IR *ir, const Node *x, int i, bool graph) {
   LiteralType t = literal_type((Op)x->op, i);
   Ref r = t == LIT_NONE ? 0 : splat_const(ir, x->src[i], graph && x->op != OP_PAD);
@@ -51,7 +51,7 @@ void printer_free(Printer *p) {
   VEC_FREE(&p->order);
 }
 
-/* Marks what needs a name among p->order, users first; roots are marked by the caller. */
+/* Marks the nodes of p->order that need a name, users first. The caller marks the roots. */
 static void mark_named(Printer *p) {
   for (size_t k = p->order.n; k--;) {
     const Node *x = node(p->ir, p->order.p[k]);
@@ -80,7 +80,7 @@ static void give_name(Printer *p, Ref r) {
 }
 
 void put_name(const Printer *p, Ref r) {
-  /* a program under debugging may use what it never computes */
+  /* a program under debugging may use a value that it never computes */
   if (!p->named[r]) sb_printf(p->out, "?%u", r);
   else sb_printf(p->out, "%c%u", name_letter(node(p->ir, r)), p->number[r]);
 }
@@ -92,12 +92,12 @@ static void put_lower(Sb *out, const char *s) {
   }
 }
 
-/* Controls of any kind are escaped; other UTF-8 stays. */
+/* Escapes control characters of any kind; other UTF-8 stays. */
 void put_string(Sb *out, const char *s) {
   sb_puts(out, "\"");
   for (; *s; s++) {
     unsigned char a = (unsigned char)s[0], b = (unsigned char)s[1], c = b ? (unsigned char)s[2] : 0;
-    /* U+0080..9F, and of U+200x..206x what separates lines or changes the direction of text */
+    /* U+0080..9F; and within U+200x..206x, line separators and characters that change the text direction */
     bool c1 = a == 0xc2 && b >= 0x80 && b < 0xa0;
     bool format = a == 0xe2 &&
                   ((b == 0x80 && (c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae))) || (b == 0x81 && c >= 0xa6 && c <= 0xa9));
@@ -133,7 +133,7 @@ static void put_mask(Sb *out, uint64_t mask) {
   put_list(out, axes, n);
 }
 
-/* Integer arguments, as ops.h spells them: "name:kind name:kind". */
+/* Integer arguments, as in ops.h: "name:kind name:kind". */
 static void put_args(Printer *p, const Node *x) {
   int rank = x->nsrc ? node(p->ir, x->src[0])->rank : 0, at = 0;
   for (const char *s = op_info[x->op].args; *s;) {
@@ -181,7 +181,7 @@ static void end_line(const Printer *p, Ref r) {
   sb_puts(p->out, "\n");
 }
 
-/* Where the next line came from, unless it is as the lines before it, or a line itself. */
+/* The origin of the next line, unless it equals the previous one or is a line of text. */
 static void put_from(Printer *p, const Node *x) {
   if (p->table) {
     if (p->row != x->origin) sb_printf(p->out, "from %u\n", x->origin);
@@ -190,7 +190,7 @@ static void put_from(Printer *p, const Node *x) {
   }
   Origin o = p->ir->origins.p[x->origin];
   if (o.is_line && p->from.is_line) return;
-  if (o.is_line) o = (Origin){ 0 }; /* once there are origins, each line has one or none */
+  if (o.is_line) o = (Origin){ 0 }; /* after the first origin, each line has one or none */
   bool same = !p->from.is_line && o.index == p->from.index && !strcmp(o.text ? o.text : "", p->from.text ? p->from.text : "");
   p->from = o;
   if (same) return;
@@ -235,8 +235,8 @@ void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const 
   sb_puts(p->out, "}");
 }
 
-/* Fills p->order with all nodes of g in the order in which the printed text creates them: a source
- * written inside a line comes just before that line. */
+/* Fills p->order with all nodes of g in the order in which reading the text creates them. A source written inside a line comes
+ * just before that line. */
 static void order_graph(Printer *p, const Graph *g) {
   Refs roots = { 0 }, order = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) {
@@ -278,7 +278,7 @@ static void order_graph(Printer *p, const Graph *g) {
 void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname) {
   order_graph(p, g);
   for (size_t i = 0; i < g->inputs.n; i++) give_name(p, g->inputs.p[i].ref);
-  for (size_t k = 0; k < p->order.n; k++) /* all before the first line, whose attributes may name a later one */
+  for (size_t k = 0; k < p->order.n; k++) /* before the first line, since attributes may name a later one */
     if (p->named[p->order.p[k]] && node(g->ir, p->order.p[k])->op != OP_PARAM) give_name(p, p->order.p[k]);
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *in = &g->inputs.p[i];
@@ -340,7 +340,7 @@ static int by_ordinal(const void *a, const void *b) {
   return strcmp(x->o.text ? x->o.text : "", y->o.text ? y->o.text : "");
 }
 
-/* Gives the origins of the nodes of p->order to ir, in the order of their ordinals; to[old] is the new number. */
+/* Copies the origins of p->order's nodes to ir, sorted by ordinal; to[old] is the new number. */
 static uint32_t *keep_origins(const Printer *p, IR *ir) {
   size_t n = p->ir->origins.n;
   uint32_t *to = ARENA_NEW(&ir->ctx->model, uint32_t, n);
@@ -368,7 +368,7 @@ Graph *ir_compact(const Graph *g) {
   printer_init(&p, old, L_GRAPH, NULL);
   order_graph(&p, g);
   uint32_t *to = p.number, *origin = keep_origins(&p, ir); /* old to new */
-  size_t line = 0;                                         /* of order: the node in whose line the k-th is written */
+  size_t line = 0;                                         /* by index in order: the node in whose line it is written */
   for (size_t k = 0; k < p.order.n; k++) {
     Ref r = p.order.p[k];
     const Node *x = node(old, r);
@@ -411,7 +411,7 @@ void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot) {
 
 /* Names and prints the buffers among refs, by id. */
 static void put_buffers(Printer *p, const Refs *refs) {
-  VEC(int64_t) bufs = { 0 }; /* pairs: id, Ref */
+  VEC(int64_t) bufs = { 0 }; /* pairs of id and Ref */
   for (size_t i = 0; i < refs->n; i++) {
     const Node *x = node(p->ir, refs->p[i]);
     if (x->op != OP_BUFFER) continue;
@@ -462,14 +462,14 @@ static bool program_leaf(const Node *x) { return x->op == OP_CONST || x->op == O
 
 void print_program(Printer *p, const Ref *list, size_t n) {
   const IR *ir = p->ir;
-  RefMap used = { 0 }; /* a later line names it */
+  RefMap used = { 0 }; /* nodes that a later line names */
   p->order.n = 0;
   for (size_t k = 0; k < n; k++) {
     const Node *x = node(ir, list[k]);
     for (int i = 0; i < x->nsrc; i++) {
       const Ref s = x->src[i];
       if (inline_const(ir, x, i, false)) continue;
-      const bool listed = p->table && node(ir, s)->op == OP_RANGE; /* with a line where it is listed */
+      const bool listed = p->table && node(ir, s)->op == OP_RANGE; /* it has a line where it is listed */
       if (program_leaf(node(ir, s)) && !p->named[s] && !listed) {
         p->named[s] = 1;
         VEC_PUSH(&p->order, s);
@@ -494,7 +494,7 @@ void print_program(Printer *p, const Ref *list, size_t n) {
       sb_printf(p->out, "buffer b%lld\n", (long long)x->arg[0]);
       continue;
     }
-    const bool again = program_leaf(x) && p->named[list[k]]; /* in another block */
+    const bool again = program_leaf(x) && p->named[list[k]]; /* already printed in another block */
     if (refmap_get(&used, list[k]) && x->op != OP_CONST && !again) {
       give_name(p, list[k]);
       if (!p->named[list[k]]) VEC_PUSH(&p->order, list[k]);

@@ -1,4 +1,4 @@
-/* print.h: internal to the writers of text forms: print.c writes nodes, compiler/plan_text.c what passes decided about them. */
+/* print.h: internal to the writers of text forms. print.c writes nodes; compiler/plan_text.c writes the decisions of passes. */
 #ifndef TGC_PRINT_H
 #define TGC_PRINT_H
 #include "ir.h"
@@ -8,14 +8,14 @@ typedef struct Printer {
   Sb *out;
   Level level;
   Refs order;              /* nodes, sources first */
-  uint8_t *named;          /* by Ref: has a name, so a line of its own */
-  uint32_t *number;        /* by Ref: digits of its name */
+  uint8_t *named;          /* by Ref: it has a name, and so a line of its own */
+  uint32_t *number;        /* by Ref: number in its name */
   uint32_t count[128];     /* names given so far, by letter */
-  Origin from;             /* what the lines so far say of the next one */
-  bool table;              /* "from" names a row of the table of origins, and each line has one */
-  uint32_t row;            /* the row that the lines so far name */
-  void (*attributes)(const struct Printer *p, Ref r, void *arg); /* written behind a line of a graph; may be NULL */
-  bool (*attributed)(Ref r, void *arg); /* has attributes, so it needs a line of its own */
+  Origin from;             /* origin that the text so far implies for the next line */
+  bool table;              /* "from" names a row of the table of origins, and every line has an origin */
+  uint32_t row;            /* row that the text so far implies */
+  void (*attributes)(const struct Printer *p, Ref r, void *arg); /* writes attributes at the end of a graph's line; may be NULL */
+  bool (*attributed)(Ref r, void *arg); /* r has attributes, so it needs a line of its own */
   void *arg;
 } Printer;
 
@@ -25,12 +25,13 @@ void put_name(const Printer *p, Ref r);
 void put_string(Sb *out, const char *s);
 void put_list(Sb *out, const int64_t *v, int n);
 
-void print_header(const char *level, const char *name, Sb *out); /* name: of the graph; NULL: none */
-void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname); /* without the header; names are kept */
-/* A weight without the end of its line; number: digits of its name */
+void print_header(const char *level, const char *name, Sb *out); /* name: name of the graph; NULL: none */
+void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname); /* without the header; names stay defined */
+/* A weight without its line end; number: number in its name */
 void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const char *blobname);
-void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the end of the line; slot: to write for its own */
-void print_kernel(Printer *p, const Ref *roots, size_t n); /* all that roots reach; with a table of origins without buffers */
+void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the line end; slot: number to write in place of
+                                                                       the buffer's */
+void print_kernel(Printer *p, const Ref *roots, size_t n); /* all nodes below roots; with a table of origins, without buffers */
 void print_program(Printer *p, const Ref *list, size_t n); /* likewise */
-void print_end(Printer *p);                            /* names that a kernel or a program gave are free again */
+void print_end(Printer *p);                            /* frees the names that a kernel or a program defined */
 #endif

@@ -1,5 +1,5 @@
-/* refmap.h: a map from Ref to Ref for walks over a few nodes of many, where an array indexed by Ref
- * would cost more than the walk. A zeroed map is empty. Neither keys nor values may be 0. */
+/* refmap.h: a hash map from Ref to Ref, for walks that visit few of many nodes. An array by Ref would cost more than such a
+ * walk. A zeroed map is empty. Neither keys nor values may be 0. */
 #ifndef TGC_REFMAP_H
 #define TGC_REFMAP_H
 #include "ir.h"
@@ -11,8 +11,8 @@ typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressin
 
 static inline void refmap_free(RefMap *m) { free(m->p); }
 
-/* Neighbours lie side by side, four to a place, for walks go from node to node: a map of a whole graph is larger than the
- * caches. */
+/* Four neighbouring Refs hash to neighbouring slots: walks go from node to node, and a map of a whole graph exceeds the caches.
+ */
 static inline RefPair *refmap_slot(const RefMap *m, Ref key) {
   uint32_t i = ((uint32_t)(((key >> 2) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << 2 | (key & 3)) & (m->cap - 1);
   while (m->p[i].key && m->p[i].key != key) i = (i + 1) & (m->cap - 1);

@@ -1,14 +1,14 @@
 /* rewrite.c: applies tables of rules, bottom-up, until none applies anywhere.
  *
- * Sources are rewritten before their users. A rule sees a node whose sources are final; what it
- * returns is rewritten in turn, new sources first. Rules look only at a node and what is below it,
- * and nodes are hash-consed, so one result per node is kept and shared work is done once.
+ * Sources are rewritten before their users. A rule sees a node with final sources; its result is rewritten in turn, new sources
+ * first. Rules only look at a node and those below it, and nodes are hash-consed. So each node has one result, and shared work
+ * is done once.
  *
  * needs: nodes and a table of rules    gives: nodes to which no rule applies    keeps: what the rules keep */
 #include "ir.h"
 #include "refmap.h"
 
-typedef struct Frame { Ref asked, now; } Frame; /* the node to rewrite, and what rules made of it so far */
+typedef struct Frame { Ref asked, now; } Frame; /* a node to rewrite, and its current form */
 
 typedef struct Rewriter {
   IR *ir;
@@ -16,9 +16,9 @@ typedef struct Rewriter {
   void *arg;
   int *hits;
   int *order, first[OP_COUNT + 1]; /* rules of op: order[first[op]] .. order[first[op + 1] - 1] */
-  int64_t budget;                  /* rule applications left */
+  int64_t budget;                  /* remaining rule applications */
   RefMap done;                     /* node to its final form */
-  RefMap *users;                   /* uses before rewriting began, also of final forms */
+  RefMap *users;                   /* number of uses before rewriting, also of final forms */
   VEC(Frame) stack;
   Refs src;
 } Rewriter;
@@ -34,7 +34,7 @@ static void index_rules(Rewriter *w) {
   for (int i = 0; i < n; i++) w->order[at[w->rules[i].op]++] = i;
 }
 
-/* What the first rule that applies makes of r, or 0. */
+/* Result of the first rule that applies to r, or 0. */
 static Ref apply(Rewriter *w, Ref r) {
   int op = node(w->ir, r)->op;
   w->ir->origin = node(w->ir, r)->origin;
@@ -49,9 +49,8 @@ static Ref apply(Rewriter *w, Ref r) {
   return 0;
 }
 
-/* The users of what was asked for use its final form now; if that is a source of the old form, one
- * user less, the old form itself. Other uses by nodes that are gone stay counted: too many, never
- * too few. */
+/* Users of the old form now use the final form. If the final form is a source of the old one, it loses that user. Uses by other
+ * nodes that disappear stay counted: a count may be too high, never too low. */
 static void finish(Rewriter *w, Ref asked, Ref final) {
   const Node *x = node(w->ir, asked);
   uint32_t uses = refmap_get(w->users, asked);
@@ -95,7 +94,7 @@ static Ref rewrite(Rewriter *w, Ref root) {
   return refmap_get(&w->done, root);
 }
 
-/* nodes that roots reach; how often each is used */
+/* Counts the nodes below roots, and how often each is used */
 static int64_t reached(const IR *ir, const Ref *roots, size_t n, RefMap *users) {
   Refs stack = { 0 };
   for (size_t i = 0; i < n; i++) VEC_PUSH(&stack, roots[i]);
@@ -117,7 +116,7 @@ void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, RefMap *o
     for (int k = 0; k < x->nsrc; k++) refmap_set(only, x->src[k], refmap_get(only, x->src[k]) ? x->src[k] : order->p[i]);
   }
   for (size_t i = 0; i < roots->n; i++) refmap_set(only, roots->p[i], roots->p[i]);
-  for (size_t i = 0; i < order->n; i++) /* those that lead to themselves have no such user */
+  for (size_t i = 0; i < order->n; i++) /* an entry to itself marks a root, or several users */
     if (refmap_get(only, order->p[i]) == order->p[i]) refmap_set(only, order->p[i], 0);
 }
 

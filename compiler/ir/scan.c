@@ -1,5 +1,5 @@
-/* scan.c: characters and tokens of the text form. Text is a model like any other, hostile: what is wrong with it is answered
- * with line, column and caret. */
+/* scan.c: characters and tokens of the text form. A text may be hostile, as any model. Errors are reported with line, column
+ * and caret. */
 #include "parse.h"
 
 enum { TOKEN_MAX = 65535, LANES_MAX = 4096 };
@@ -43,7 +43,7 @@ const char *scan_dims_of(Parser *p, Ref r) { return scan_dims_text(p, node(p->ir
 
 /* ---- characters ---- */
 
-/* Length of the UTF-8 sequence at s, 0 when it is none; *code: what it stands for. */
+/* Length of the UTF-8 sequence at s, 0 if it is invalid; *code: its code point. */
 static int utf8(const unsigned char *s, const unsigned char *end, uint32_t *code) {
   static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
   int n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
@@ -56,7 +56,7 @@ static int utf8(const unsigned char *s, const unsigned char *end, uint32_t *code
   return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
 }
 
-/* What a terminal or an editor would not show as it is, so that no text reads other than it looks. */
+/* Characters that a terminal or editor may hide, so that a text could read other than it looks */
 static bool invisible(uint32_t code) {
   return code == 0x7f || (code >= 0x80 && code < 0xa0) || code == 0x200e || code == 0x200f ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -122,7 +122,7 @@ void scan_end_line(Parser *p) {
 
 static size_t limit_token(Parser *p, const char *s) {
   size_t n = (size_t)(p->at - s);
-  if (n > TOKEN_MAX) scan_bad(p, s, "a word of %zu characters; the limit is %d", n, TOKEN_MAX);
+  if (n > TOKEN_MAX) scan_bad(p, s, "a word of %zu characters is over the limit of %d", n, TOKEN_MAX);
   return n;
 }
 
@@ -256,7 +256,7 @@ bool scan_type(Parser *p, Type *t, bool symbols) {
     if (!t->dt && x && x < n && s[x - 1] == 'x') { /* lanes */
       t->dt = dtype_from_text(s, x - 1);
       int64_t lanes = scan_bits(p, s + x, n - x, DT_I64);
-      if (lanes < 1 || lanes > LANES_MAX) scan_bad(p, s + x, "%lld lanes; there may be 1 to %d", (long long)lanes, LANES_MAX);
+      if (lanes < 1 || lanes > LANES_MAX) scan_bad(p, s + x, "%lld lanes, expected 1 to %d", (long long)lanes, LANES_MAX);
       t->lanes = (int)lanes;
     }
     if (!t->dt && !(t->lanes && x == 1)) scan_bad(p, s, "unknown type '%.*s'", shown(n), s);

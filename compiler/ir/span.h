@@ -1,4 +1,4 @@
-/* span.h: intervals of integers, for bounds that are exact or unknown on either side, never wrong. */
+/* span.h: intervals of integers. A bound is exact or unknown, never wrong. */
 #ifndef TGC_SPAN_H
 #define TGC_SPAN_H
 #include "ir.h"
@@ -10,9 +10,9 @@ static inline bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX
 static inline Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }
 static inline Span span_and(Span a, Span b) { return (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; }
 
-Span type_span(DType d); /* of all values of a type; UNKNOWN: of 64 bits, or of floats (node.c) */
+Span type_span(DType d); /* values of a type; UNKNOWN for 64-bit integers and floats (node.c) */
 
-/* Of all products of a value of a and one of b; UNKNOWN where one leaves 64 bits */
+/* All products of a value of a and a value of b; UNKNOWN if one overflows 64 bits */
 static inline Span span_mul(Span a, Span b) {
   const int64_t x[2] = { a.lo, a.hi }, y[2] = { b.lo, b.hi };
   Span s = { INT64_MAX, INT64_MIN };

@@ -1,11 +1,12 @@
 /* verify_device.c: the rules of programs that many threads run (docs/ir.md, "Device programs").
  *
- * A device program is a list of parts. A part is a chain of loops over blocks, around one chain of loops over the threads of a
- * block, around what each thread does. One walk over the list keeps for every value the loops over blocks and threads that it
- * varies with, as bits, and whether it comes from memory. From these follow the rules about stores and barriers.
+ * A device program is a list of parts. A part has a chain of loops over blocks, inside it a chain of loops over threads, and
+ * inside that the body of a thread. One walk over the list records for every value, as bits, the loops over blocks and threads
+ * that it varies with. It also records whether the value comes from memory. The rules about stores and barriers follow from
+ * these.
  *
- * A rule here is necessary, never sufficient: that the addresses of two threads differ is proved by schedules, and found out by
- * interp/interp_threads.c for the threads that it runs.
+ * The rules are necessary, not sufficient. Schedules prove that the addresses of two threads differ, and
+ * interp/interp_threads.c checks it for the threads that it runs.
  *
  * needs: a program that obeys the rules of all programs    gives: nothing; a node that breaks a rule is a bug
  * breaks: nothing */
@@ -13,20 +14,20 @@
 #include "verify.h"
 #include <assert.h>
 
-enum { DATA = 1 << 30 }; /* of a mask: comes from memory or a variable; below it, a bit for each loop over blocks and threads */
+enum { DATA = 1 << 30 }; /* in a mask: comes from memory or a variable. Lower bits: one for each loop over blocks and threads */
 static_assert(MAX_RANGES < 30, "no bit for each loop");
 
-typedef struct Open { Ref range; uint32_t gate; } Open; /* an open loop, and what its gate varies with */
+typedef struct Open { Ref range; uint32_t gate; } Open; /* an open loop, and the mask of its gate */
 
 typedef struct Walk {
   const IR *ir;
   VEC(Open) open;
-  RefMap top, mask;        /* of values outside of all blocks; of those in this part */
-  RefMap stored;           /* shared buffer + 1: this part has stored to it */
-  int places;              /* open loops over blocks and threads: the outermost ones */
-  uint32_t threads, wide;  /* bits of those over threads; of those with more than one value */
-  int64_t size, first;     /* threads of a block: of this part, of the first part; 0: not known yet */
-  bool body, closed;       /* what a thread does has begun; has ended, in this part */
+  RefMap top, mask;        /* masks of values outside of all blocks; masks of values in this part */
+  RefMap stored;           /* shared buffer + 1: this part stores to it */
+  int places;              /* number of open loops over blocks and threads, which are outermost */
+  uint32_t threads, wide;  /* bits of loops over threads; bits of such loops with more than one value */
+  int64_t size, first;     /* threads per block in this part; in the first part; 0: not known yet */
+  bool body, closed;       /* the body of a thread has begun; it has ended, in this part */
 } Walk;
 
 static RangeKind kind_of(const Walk *d, Ref range) { return range_kind(node(d->ir, range)); }
@@ -98,19 +99,19 @@ static void check_store(const Walk *d, Ref r, const Node *x) {
   NEED(kind == BUF_SHARED || !(d->wide & ~told), "blocks store to one element; a gate or the index must tell them apart");
 }
 
-/* The buffer that a node loads from or stores to; -1: it does not. */
+/* The buffer that a node accesses; -1: none. */
 static int64_t touched(const IR *ir, const Node *x) {
   return is_access(x) ? buffer_id(node(ir, access_buffer(x))) : -1;
 }
 
-/* Outside of all blocks: the blocks before it have ended when those behind it begin. */
+/* Outside of all blocks: earlier blocks have ended before later ones begin. */
 static void end_launch(Walk *d) {
   d->first = 0;
   refmap_free(&d->top);
   d->top = (RefMap){ 0 };
 }
 
-/* What only threads do: effects, variables, and access to memory of threads and blocks. */
+/* Ops that only threads may run: effects, variables, and access to memory of threads and blocks. */
 static void check_effect(Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const int64_t id = touched(ir, x);
@@ -131,7 +132,7 @@ static void check_effect(Walk *d, Ref r, const Node *x) {
   NEED(x->op != OP_BARRIER || !(open_gates(d) & (d->threads | DATA)), "a barrier that not all threads of the block reach");
 }
 
-/* A program that one thread runs, or that takes a part of its ranges of threads */
+/* A program for one thread, or for a share of its thread ranges */
 static void verify_host(const IR *ir, const Ref *list, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const Ref r = list[i];

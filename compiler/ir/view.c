@@ -1,4 +1,4 @@
-/* view.c: how an index passes through movement: which element of its source is element idx of a view. */
+/* view.c: passes an index through movement: the element of the source that element idx of a view is. */
 #include "ir.h"
 #include <string.h>
 
@@ -18,7 +18,7 @@ Ref view_over(IR *ir, Ref r, Ref base, Ref other) {
   return node_with_src(ir, r, src);
 }
 
-/* row-major index of a shape, and back */
+/* row-major index in a shape, and back */
 static Ref flatten(IR *ir, const int64_t *dims, int rank, const Ref *idx) {
   Ref flat = ix_const(ir, 0);
   for (int a = 0; a < rank; a++) flat = ix_add(ir, ix_mul(ir, flat, dims[a]), idx[a]);
@@ -33,7 +33,7 @@ static void unflatten(IR *ir, Ref flat, const int64_t *dims, int rank, Ref *idx)
   }
 }
 
-/* Groups of axes with equal products map onto each other alone: indices stay small and affine. */
+/* Groups of axes with equal products map onto each other separately, so indices stay small and affine. */
 static void reshape_index(IR *ir, const Node *x, const Node *y, const Ref *idx, Ref *at) {
   int i = 0, j = 0;
   while (j < y->rank) {

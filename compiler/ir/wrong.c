@@ -1,6 +1,6 @@
-/* wrong.c: messages about what a pass gave: a bug, or where passes went on from a dump, an error of that line.
+/* wrong.c: reports a broken promise of a pass: as a bug, or in a dump as an error of that line.
  *
- * needs: what is wrong    gives: nothing; it does not return    breaks: nothing */
+ * needs: a message    gives: nothing; it does not return    breaks: nothing */
 #include "verify.h"
 
 void ir_wrong(const IR *ir, const char *fmt, ...) {
