@@ -1,23 +1,22 @@
-/* bf16_split.c: sums of products of floats as longer sums of products of bf16, for instructions that multiply those.
- * needs: weights folded    gives: both factors as terms of bf16, the products of terms as one more summed axis
+/* bf16_split.c: splits sums of products of floats into longer sums of products of bf16, for instructions that multiply bf16.
+ * needs: weights folded    gives: both factors as terms of bf16, with the products of terms as a further summed axis
  * breaks: roundings, within the bound of docs/numerics.md
  *
- * A float is the sum of three bf16, of which each is what rounding to those before it left: x = x0 + x1 + x2
- * exactly, unless a term is a denormal. Of the nine products of two such sums the six largest are as good as
- * all: what is left out is at most 2^-23 of the product. With two terms and three products it is 2^-14. A unit that
- * multiplies bf16 and adds up in single precision is exact in each product, so that, where it is more than six
- * (three) times as fast as multiply-adds of floats, it does the same sum sooner (Henry, Tang and Heinecke,
- * Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations, 2019).
+ * A float is the sum of three bf16, each of which rounds the rest that the previous ones leave: x = x0 + x1 + x2. This is exact
+ * unless a term is a denormal. Two such sums have nine products of terms. The six largest suffice: the error is at most 2^-23
+ * of the product. With two terms and three products it is 2^-14. An instruction that multiplies bf16 and accumulates in single
+ * precision has exact products. If it is more than six (three) times as fast as multiply-adds of floats, it computes the same
+ * sum sooner. Source: Henry, Tang and Heinecke, Leveraging the bfloat16 artificial intelligence datatype for higher-precision
+ * computations, 2019.
  *
- * The products are an axis before the others, along which both factors go down a staircase: a step that divides two
- * numbers, with no remainder kept, is the plane that a product takes. So each term is stored once, of weights and of
- * what varies,
+ * The products are a new first axis. Product p selects a plane of each factor by a quotient without remainder. So each term is
+ * stored once, for weights and for values:
  *
  *   planes of x   0   0   1   1   2   0*      3 p / 5
  *             w   2   1   1   0   0   0       (2 p + 4) / 5
  *
- * are all six, and one product goes on to the next with one of its factors. In 0* stands what is not finite, which the
- * others hold as 0: infinity times a rest of a weight that is 0, or has another sign, would be NaN. */
+ * These are all six, and consecutive products share a factor. Plane 0* holds values that are not finite; the other planes hold
+ * 0 for them. Otherwise infinity times a rest of a weight would be NaN, if that rest is 0 or has another sign. */
 #include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
@@ -29,13 +28,13 @@ enum { MAX_TERMS = 3, MAX_PLANES = 4, AXES = 1 };
 typedef struct Stair { int n, plane[MAX_PLANES], from, step, wide; } Stair;
 typedef struct Scheme {
   int terms, products;
-  Stair x, w;                     /* x's last plane holds what is not finite, too */
+  Stair x, w;                     /* x's last plane also holds values that are not finite */
 } Scheme;
 static const Scheme exact = { 3, 6, { 4, { 0, 1, 2, 0 }, 0, 3, 5 }, { 3, { 2, 1, 0 }, 4, 2, 5 } };
 static const Scheme fast = { 2, 3, { 3, { 0, 1, 0 }, 0, 1, 1 }, { 2, { 1, 0 }, 1, 1, 2 } };
 
-#define LARGEST 0x1.fep127 /* of bf16 */
-#define LEAST 0x1p-102f    /* of weights: below, the last term could be a denormal, which instructions take for 0 */
+#define LARGEST 0x1.fep127 /* greatest bf16 */
+#define LEAST 0x1p-102f    /* least weight: below it the last term could be a denormal, which instructions take for 0 */
 
 /* ---- terms of constants ---- */
 static float bf16_float(uint16_t b) {
@@ -45,7 +44,7 @@ static float bf16_float(uint16_t b) {
   return f;
 }
 
-/* v is finite. As double_to_bits rounds, which would be a quarter of the compile time of a network for such an instruction. */
+/* v is finite. Rounds as double_to_bits does, which would take a quarter of a network's compile time here. */
 static uint16_t nearest_bf16(float v) {
   uint32_t bits;
   if (fabsf(v) > (float)LARGEST) v = copysignf((float)LARGEST, v);
@@ -53,7 +52,7 @@ static uint16_t nearest_bf16(float v) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* planes, a factor's terms by Stair, as the factor of each product: [products, dims of the factor] */
+/* planes (a factor's terms, by Stair) expanded to the factor of each product: [products, dims of the factor] */
 static Ref down_stairs(IR *ir, Ref planes, const Stair *stair, int n) {
   const Node *x = node(ir, planes);
   const int rank = x->rank + 1;
@@ -69,7 +68,7 @@ static Ref down_stairs(IR *ir, Ref planes, const Stair *stair, int n) {
   return g_cast(ir, g_shrink(ir, r, begin, step, dims + 1), DT_F32);
 }
 
-/* w as the factor of each product; 0 where terms would not be w */
+/* w as the factor of each product; 0: its terms would not add up to w */
 static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
   const Tensor *from = &ir->tensors.p[weight_id(node(ir, w))];
   Tensor to = { .dt = DT_BF16, .rank = from->rank + 1, .elems = s->terms * from->elems, .name = from->name };
@@ -78,7 +77,7 @@ static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
   uint16_t *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
   for (int64_t i = 0; i < from->elems; i++) {
     float v;
-    memcpy(&v, (const char *)from->data + i * (int64_t)sizeof v, sizeof v); /* of any alignment */
+    memcpy(&v, (const char *)from->data + i * (int64_t)sizeof v, sizeof v); /* data may be misaligned */
     if (!isfinite(v) || (v != 0 && fabsf(v) < LEAST)) return 0;
     uint16_t term[MAX_TERMS];
     for (int k = 0; k < s->terms; k++) v -= bf16_float(term[k] = nearest_bf16(v));
@@ -88,7 +87,7 @@ static Ref weight_terms(IR *ir, Ref w, const Scheme *s) {
   return down_stairs(ir, g_weight(ir, ir_tensor(ir, &to)), &s->w, s->products);
 }
 
-/* ---- terms of what varies ---- */
+/* ---- terms of values ---- */
 static Ref bf16(IR *ir, Ref x) { return g_cast(ir, x, DT_BF16); }
 
 static Ref without(IR *ir, Ref x, Ref term) { return g_binary(ir, OP_SUB, x, g_cast(ir, term, DT_F32)); }
@@ -102,7 +101,7 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   x = g_reshape(ir, x, n->rank + 1, dims);
   Ref wild = g_unary(ir, OP_NOT, g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, x), c_float(ir, DT_F32, INFINITY))),
       rest = g_where(ir, wild, zero, x);
-  /* to be no infinity when rounded */
+  /* so that rounding does not make it infinite */
   Ref capped = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, rest, c_float(ir, DT_F32, -LARGEST)), largest);
   Ref term[MAX_TERMS] = { bf16(ir, capped) }, whole = bf16(ir, g_where(ir, wild, x, capped)), part[MAX_PLANES];
   for (int k = 1; k < s->terms; k++) term[k] = bf16(ir, rest = without(ir, rest, term[k - 1]));
@@ -111,7 +110,7 @@ static Ref planes_of(IR *ir, Ref x, const Scheme *s) {
   return g_cat(ir, s->x.n, part, 0);
 }
 
-/* x as the factor of each product; its padding comes after, so that the halo is of terms */
+/* x as the factor of each product. Padding is applied to the terms, so that the halo consists of terms */
 static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
   const Node *n = node(ir, x);
   int64_t fill, lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 };
@@ -125,9 +124,9 @@ static Ref value_terms(IR *ir, Ref x, const Scheme *s) {
   return down_stairs(ir, planes, &s->x, s->products);
 }
 
-/* ---- one more axis ---- */
+/* ---- the new axis ---- */
 
-/* The views between r and base, over `to`, which is base with an axis before the others */
+/* The views between r and base, applied to `to`, which is base with a new first axis */
 static Ref views_over(IR *ir, Ref r, Ref base, Ref to) {
   if (r == base) return to;
   const Node *x = node(ir, r);
@@ -163,10 +162,10 @@ static Ref rewritten(IR *ir, const Contraction *c, int w, const Scheme *s) {
   return g_reshape(ir, g_reduce(ir, OP_ADD, all, reduce_axes(sum) << AXES | 1), sum->rank, sum->dims);
 }
 
-/* ---- what it costs: cycles of one core ---- */
+/* ---- cost in cycles of one core ---- */
 static double elements(const IR *ir, Ref r) { return (double)dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
 
-/* Weights come from far, once; what varies is read and written again nearby, as floats and as terms. */
+/* Weights are read once, from memory. Values are read and written near the core, as floats and as terms. */
 static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, const Target *t) {
   double macs = 1, weights = elements(ir, c->base[w]), values = elements(ir, c->base[!w]);
   for (int i = 0; i < c->n; i++) macs *= (double)c->range[i].extent;
@@ -177,9 +176,10 @@ static bool pays(const IR *ir, const Contraction *c, int w, const Scheme *s, con
   return split < tunable(ir->ctx, bf16_split_gain) * direct;
 }
 
-typedef struct How { const Scheme *scheme; const Target *target; bool always, faster; } How; /* faster: for all sums */
+/* faster: the split is faster for all sums */
+typedef struct How { const Scheme *scheme; const Target *target; bool always, faster; } How;
 
-/* Products of Winograd tiles amplify what is left out: three terms there. */
+/* Winograd tiles amplify the error of the omitted products, so they need three terms. */
 static const Scheme *scheme_for(const Contraction *c, const How *how) { return contraction_batched(c) ? &exact : how->scheme; }
 
 static Ref rule_split(IR *ir, Ref r, void *arg) {

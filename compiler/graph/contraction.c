@@ -1,16 +1,15 @@
-/* contraction.c: the analysis that finds sums of products, in whatever movement they are wrapped.
+/* contraction.c: finds sums of products, whatever movement is around them.
  *
- * A REDUCE(ADD) of a product gets a range for each axis of the product; the ranges are pushed through
- * views down to what the two factors are made of. Where each index is a sum of ranges times constants,
- * their places say all, as the letters of an einsum do: a range of both factors and of the result counts
- * products of matrices (batch), one of a single factor counts rows or columns, one that is summed and in
- * both is the inner extent. Two ranges on one axis of a factor, one kept and one summed, are a window.
- * Nothing is asked of operators: convolutions, products of matrices and correlations that a model spells
- * out in primitives are found alike. */
+ * A REDUCE(ADD) of a product gets a range for each axis of the product. The ranges are pushed through views down to the bases
+ * of the two factors. If each index is a sum of ranges times constants, the ranges' occurrences tell everything, like the
+ * letters of an einsum. A range of both factors and the result is a batch axis. A range of a single factor is a row or column
+ * axis. A summed range of both factors is the inner axis. Two ranges on one axis of a factor, one kept and one summed, are a
+ * window. Operators play no part: convolutions, matrix products and correlations that a model spells out in primitives are
+ * found alike. */
 #include "contraction.h"
 #include <string.h>
 
-/* idx of r becomes the index of what r is a view of */
+/* Changes idx, an index into r, to an index into the base of r's views */
 static Ref through_views(IR *ir, Ref r, Ref *idx) {
   Ref at[MAX_RANK];
   while (op_is_movement((Op)node(ir, r)->op)) {
@@ -21,7 +20,7 @@ static Ref through_views(IR *ir, Ref r, Ref *idx) {
   return r;
 }
 
-/* e as a sum of ranges times constants; coef by number of range. False where it is more than that. */
+/* e as a sum of ranges times constants; coef: by index of the range. False if it is anything else. */
 static bool affine(IR *ir, const Contraction *c, Ref e, int64_t *coef, int64_t *begin) {
   for (int i = 0; i < c->n; i++) {
     coef[i] = 0;
@@ -30,7 +29,7 @@ static bool affine(IR *ir, const Contraction *c, Ref e, int64_t *coef, int64_t *
   return node_is_const(ir, e, begin);
 }
 
-/* The same as far as idx stays affine: below a reshape that takes heads apart, it would not. */
+/* The same, but stops where idx would no longer be affine, as below a reshape that splits heads. */
 static Ref through_affine_views(IR *ir, const Contraction *c, Ref r, Ref *idx) {
   int64_t coef[MAX_RANK], begin;
   Ref at[MAX_RANK];
@@ -70,7 +69,7 @@ bool contraction_find(IR *ir, Ref r, Contraction *c) {
     if (p->dims[a] < 1) return false;
     idx[a] = ix_const(ir, 0);
     if (p->dims[a] == 1) continue;
-    /* numbers below zero: no kernel has them */
+    /* numbers below 0, which no kernel uses */
     idx[a] = node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ p->dims[a], -1 - a, RK_LOOP }, 0, NULL);
     c->range[c->n++] = (CRange){ .range = idx[a], .extent = p->dims[a], .axis = a, .summed = reduce_axes(x) >> a & 1 };
   }

@@ -1,12 +1,12 @@
-/* fold.c: what depends on constants only becomes tensors.
+/* fold.c: turns values that depend only on constants into tensors.
  *
- * The greatest such parts are found from their users down. Left as they are: views of weights (an
- * EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it), integers of few bits that
- * are only wanted in more (a load converts), and positions
- * (integer arithmetic on IOTA), because the index algebra turns them into better addresses than a
- * table of numbers; weights that come as bytes with zero points and scales, where they are read a few times only
- * (quantize_weights.c): of these the bytes, the zero points and the scales become tensors. A part over the limits of the context
- * stays as well.
+ * The largest such parts are found from their users downwards. These stay as they are:
+ *   - views of weights: an EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it
+ *   - integers of few bits that are only used in more bits: a load converts them
+ *   - positions, which are integer arithmetic on IOTA: the index algebra makes better addresses of them than a table would
+ *   - quantised weights that a run reads only a few times (quantize_weights.c): only bytes, zero points and scales become
+ *     tensors
+ *   - parts above the limits of the context
  *
  * needs: any graph    gives: an equal graph, whose constants are tensors up to the limits    breaks: nothing */
 #include "../interp/interp.h"
@@ -15,10 +15,10 @@
 
 typedef struct Fold {
   IR *ir;
-  RefMap position; /* node: 1 computed from tensors or floats, 2 from IOTA and integers only */
-  RefMap kept;    /* constants that stay as they are made of few bits; to themselves */
-  RefMap done;    /* node to what stands for it */
-  RefMap folded;  /* hash of a result to its tensor, plus 1 */
+  RefMap position; /* by node: 1 computed from tensors or floats; 2 from IOTA and integers only */
+  RefMap kept;    /* constants of few bits that stay as they are; maps to itself */
+  RefMap done;    /* node to its replacement */
+  RefMap folded;  /* hash of a result to 1 + its tensor */
   bool changed;
 } Fold;
 
@@ -52,7 +52,7 @@ static void find_positions(Fold *f, const Refs *order) {
   }
 }
 
-/* one number, if t holds no other */
+/* true if all elements of t are equal; *bits: their value */
 static bool uniform(const Tensor *t, int64_t *bits) {
   const char *p = t->data;
   size_t size = (size_t)dt_bytes(t->dt);
@@ -66,7 +66,7 @@ static bool equal(const Tensor *a, const Tensor *b) {
          !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
 }
 
-/* The number of tensor t, that of an equal result if there is one. Of results whose hashes collide the first is found. */
+/* The number of tensor t, or of an equal earlier result. If hashes collide, only the first result is found. */
 static int result(Fold *f, const Tensor *t) {
   if (!t->data) return ir_tensor(f->ir, t);
   uint64_t sum = 0, word;
@@ -78,7 +78,7 @@ static int result(Fold *f, const Tensor *t) {
     sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     sum ^= sum >> 32;
   }
-  uint32_t hash = (uint32_t)sum + !(uint32_t)sum; /* no key is 0 */
+  uint32_t hash = (uint32_t)sum + !(uint32_t)sum; /* a key must not be 0 */
   uint32_t known = refmap_get(&f->folded, hash);
   if (known && equal(&f->ir->tensors.p[known - 1], t)) return (int)known - 1;
   int id = ir_tensor(f->ir, t);
@@ -86,7 +86,7 @@ static int result(Fold *f, const Tensor *t) {
   return id;
 }
 
-/* Replaces the part that r heads, below its views */
+/* Replaces the part whose head is r, below its views */
 static void fold_part(Fold *f, Ref r) {
   IR *ir = f->ir;
   Tensor t;

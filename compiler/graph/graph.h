@@ -5,38 +5,39 @@
 #include "precision.h"
 #include "storage.h"
 
-typedef struct StateSpec {  /* what the user says of a state, or of several by a pattern with one * */
+typedef struct StateSpec {  /* options of a state, or of several states by a pattern with one * */
   const char *past, *present;
-  int axis;                 /* -1: as the graph has it */
+  int axis;                 /* -1: from the graph */
   int64_t capacity;         /* 0: the default */
-  bool grow;                /* starts empty */
+  bool grow;                /* the window starts empty */
   const Tensor *init;       /* NULL: zeros */
 } StateSpec;
-void graph_states(Graph *g, const StateSpec *specs, int n); /* once, before other passes; fails with EX_USAGE_ */
-void graph_grow(Graph *g, const bool *grows); /* grow.c: by state, whether it starts empty */
+void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
+void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: by state, whether its window starts empty */
 
-bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become sums over integers; true: changed */
-/* exact rewrites, and with merge the rules of scale.c, which round anew; true: changed */
+bool graph_integer(Graph *g, const Target *t);  /* Each graph_ pass returns whether it changed the graph. Sums over quantised
+                                                   values become integer sums. */
+/* Exact rewrites. merge: also the rules of scale.c, which change roundings. */
 bool graph_simplify(Graph *g, bool merge);
-/* f16 and bf16 between inputs and outputs become f32; every: rounded after each op, as the IR has it; true: changed */
+/* f16 and bf16 values between inputs and outputs become f32. every: rounded after each op, as the IR defines. */
 bool graph_promote_half(Graph *g, bool every);
-bool graph_fold(Graph *g);     /* what depends on constants only becomes tensors; true: changed */
-bool graph_sink_concat(Graph *g);    /* concatenations that are only moved become those of moved parts; true: changed */
-bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one; true: changed */
-double product_time(Precision p, const Target *t); /* of a term of a sum of products, next to a multiply-add of floats */
-double product_bytes(Precision p, const Target *t); /* of a weight of such a product */
-/* some instruction does all products of p's terms in less time than one of floats */
+bool graph_fold(Graph *g);     /* values that depend only on constants become tensors */
+bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
+bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one */
+double product_time(Precision p, const Target *t); /* time of a term of a sum of products, relative to a multiply-add of floats */
+double product_bytes(Precision p, const Target *t); /* bytes per weight of such a product */
+/* Some instruction multiplies p's terms in less time than a multiply-add of floats. */
 bool split_faster(Precision p, const Target *t);
-/* factors as sums of bf16, where p asks for it, or where that is faster, which flushes denormals; true: changed */
+/* Splits factors into sums of bf16: if p asks for it, or if that is faster and denormals may be flushed. */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
-/* weights in half precision, where p asks for it; true: changed */
+/* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
-bool graph_quantize_weights(Graph *g, Storage how); /* weights that are read a few times only in fewer bits; true: changed */
-bool narrow_pairs(Precision p, const Target *t); /* the machine multiplies pairs of what p rounds to */
-bool graph_winograd(Graph *g, Precision p, const Target *t); /* windows by fewer products where that costs less; true: changed */
-/* windows without taps that meet padding only, where that is less work; true: changed */
+bool graph_quantize_weights(Graph *g, Storage how); /* stores weights that a run reads only a few times in fewer bits */
+bool narrow_pairs(Precision p, const Target *t); /* the machine has an instruction for pairs of the type that p rounds to */
+bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */
+/* Splits convolutions so that no part has taps that meet only padding, where that is less work. */
 bool graph_padding_split(Graph *g, const Target *t);
-/* variance.c: of each element of roots what roundings make of it, as f32 of the root's shape, to be evaluated in double.
- * product: relative error of products in sums beside their type's. false: it is not known */
+/* variance.c: for each element of roots the variance of its rounding errors, as f32 in the root's shape, to be evaluated in
+ * double. product: relative error of products in sums, besides that of their type. False: not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

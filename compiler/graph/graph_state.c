@@ -1,18 +1,17 @@
-/* graph_state.c: pairs of an input and an output that the bundle keeps from one run to the next.
+/* graph_state.c: states, which are pairs of an output and an input that the bundle keeps from one run to the next.
  *
- * The pairs move to the ends of both lists, and what each pair is is read off the graph: an output that is
- * its input with something appended (a cache of keys), or the last part of that (a history of samples), is
- * a window that moves along memory, so that only what is new is written; any other of the same shape takes
- * the place of its input.
+ * The pairs move to the ends of both lists. The graph tells their kind. The output may be the input with something appended (a
+ * cache of keys), or the last part of that (a history of samples). Then it is a window that moves along memory, and only the
+ * new part is written. Any other output of the same shape takes the place of its input.
  *
- * Windows that start empty are left to grow.c.
+ * grow.c handles windows that start empty.
  *
  * needs: any graph    gives: Graph.states    breaks: the order of inputs and outputs */
 #include "graph.h"
 #include "../ir/refmap.h"
 #include <string.h>
 
-enum { SLACK = 4 }; /* capacity by default: a quarter of the window, or one run, beyond it; then it moves back */
+enum { SLACK = 4 }; /* default capacity: the window plus 1/SLACK of it, or plus one run; then the window moves back */
 
 /* ---- pairs by name ---- */
 static int find(const GIO *v, size_t n, const char *name) {
@@ -21,7 +20,7 @@ static int find(const GIO *v, size_t n, const char *name) {
   return -1;
 }
 
-/* What the one * of a pattern stands for in s; NULL: no match. A pattern without * matches itself. */
+/* The part of s that the * of a pattern matches; NULL: no match. A pattern without * matches itself. */
 static const char *matched(Ctx *c, const char *pattern, const char *s) {
   const char *star = strchr(pattern, '*');
   if (!star) return strcmp(pattern, s) ? NULL : "";
@@ -67,11 +66,11 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
          names_of(c, g->inputs.p, g->inputs.n));
 }
 
-/* ---- what a pair is ---- */
+/* ---- kinds of pairs ---- */
 static bool is_param(const IR *ir, Ref r, int slot) { return node(ir, r)->op == OP_PARAM && param_slot(node(ir, r)) == slot; }
 
-/* The concatenation of input slot and what is appended to it that the output is, or of which it is the last
- * part with the extents of the input; 0: the output is something else. */
+/* The concatenation of input slot and an appended part that the output is, or whose last part of the input's extents it is; 0:
+ * the output is something else. */
 static Ref appended(const IR *ir, Ref out, int slot) {
   const Node *x = node(ir, out), *cat = x;
   Ref r = out;
@@ -94,7 +93,7 @@ static const Tensor *initial(Ctx *c, const StateSpec *s, const GIO *past) {
   const Tensor *t = s->init;
   if (!t) return NULL;
   if (t->dt != past->dt || t->rank != past->rank || memcmp(t->dims, past->dims, (size_t)t->rank * sizeof *t->dims))
-    fail(c, EX_USAGE_, "--state: the initial value of '%s' has another type or shape", past->name);
+    fail(c, EX_USAGE_, "--state: the initial value of '%s' must have the type and shape of the input", past->name);
   return t;
 }
 
@@ -112,12 +111,12 @@ static GState classify(Graph *g, const Pair *p) {
     kept = past->dims[st.axis];
     st.taken = x->dims[st.axis] - kept;
     if (!st.taken || !dims_elems(past->dims, past->rank))
-      fail(c, EX_USAGE_, "--state: '%s' or what is appended to it is empty", past->name);
+      fail(c, EX_USAGE_, "--state: '%s' or the part appended to it is empty", past->name);
     st.capacity = s->capacity ? s->capacity : x->dims[st.axis] + (kept / SLACK > st.taken ? kept / SLACK : st.taken);
     if (s->axis >= 0 && s->axis != st.axis)
       fail(c, EX_USAGE_, "--state: '%s' grows along axis %d, not %d", out->name, st.axis, s->axis);
     if (st.capacity < x->dims[st.axis] || st.capacity > INT32_MAX)
-      fail(c, EX_USAGE_, "--state: capacity %lld of '%s': a run needs %lld", (long long)st.capacity, past->name,
+      fail(c, EX_USAGE_, "--state: capacity %lld of '%s' is too small; a run needs %lld", (long long)st.capacity, past->name,
            (long long)x->dims[st.axis]);
     out->ref = cat;
     memcpy(out->dims, x->dims, x->rank * sizeof *out->dims);
@@ -126,14 +125,14 @@ static GState classify(Graph *g, const Pair *p) {
   if (s->axis >= 0 || s->capacity || s->grow)
     fail(c, EX_USAGE_, "--state: output '%s' is not input '%s' with something appended", out->name, past->name);
   if (!same_shape(past, out))
-    fail(c, EX_USAGE_, "--state: output '%s' has neither the type and shape of input '%s' nor is it that with something appended",
+    fail(c, EX_USAGE_, "--state: output '%s' must have the type and shape of input '%s', or be it with something appended",
          out->name, past->name);
   return st;
 }
 
 /* ---- order ---- */
 
-/* Copies the graph with what `now` maps replaced; PARAMs have an entry. */
+/* Copies the graph with the replacements in `now`, which has an entry for each PARAM. */
 static void replace(Graph *g, RefMap *now) {
   Refs roots = { 0 }, order = { 0 }, src = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);

@@ -1,12 +1,11 @@
 /* grow.c: windows that start empty.
  *
- * Of a growing window only the last positions were appended: those from extent of the past - length on, where
- * length is a state of its own that counts. What lies before them may be anything, in the window and in all
- * that is computed from it position by position; only a reduction along the axis must not see it. So the walk
- * follows the axis from the windows to reductions, and there puts the number that does not matter (minus
- * infinity for a maximum) where nothing was appended. Since the value there was anybody's choice, it stays for
- * all users, and is followed on: the exponential of minus infinity is 0, which a sum does not need to have
- * masked. One mask serves a softmax and the product behind it.
+ * In a growing window only the last positions are valid: those from extent of the past - length on. The length is a state of
+ * its own, which counts. Values at earlier positions may be anything, in the window and in all that is computed from it
+ * position by position. Only a reduction along the axis must not see them. So the walk follows the axis from the windows to
+ * reductions. There it replaces invalid positions by the neutral number, such as minus infinity for a maximum. Any value is
+ * allowed there, so the replacement serves all users, and is followed on. For instance, the exponential of minus infinity is 0,
+ * and a sum of such values needs no mask. One mask serves a softmax and the product behind it.
  *
  * needs: states at the ends of the lists    gives: an equal graph for full windows    breaks: nothing */
 #include "graph.h"
@@ -15,11 +14,11 @@
 #include <math.h>
 #include <string.h>
 
-/* What is known of a value along the axis that grows. */
+/* Facts about a value along the axis that grows. */
 typedef struct Along {
-  int axis;                /* -1: the value does not run along one */
-  int64_t past;            /* positions from past - length on count */
-  bool known;              /* the others hold `fill` */
+  int axis;                /* -1: no axis of the value grows */
+  int64_t past;            /* positions from past - length on are valid */
+  bool known;              /* the other positions hold `fill` */
   int64_t fill;
 } Along;
 
@@ -27,9 +26,9 @@ typedef struct Grow {
   Graph *g;
   IR *ir;
   RefMap now;              /* old node to new node */
-  RefMap whole;            /* old node to its new one before it was masked */
-  VEC(Along) along;        /* by old node, through `row` */
-  RefMap row;              /* old node to its row, plus 1 */
+  RefMap whole;            /* old node to its new node without the mask */
+  VEC(Along) along;        /* by row of an old node */
+  RefMap row;              /* old node to its row + 1 */
   Ref length;
 } Grow;
 
@@ -46,13 +45,13 @@ static void set_along(Grow *w, Ref old, Along a) {
 
 static Along refuse(const Grow *w, Ref r, const char *why) {
   fail_at(w->ir->ctx, EX_USAGE_, ir_pos(w->ir, r),
-          "--state: %s the axis along which a state grows, so what it gives depends on what is missing", why);
+          "--state: %s the axis along which a state grows, so its result would depend on missing positions", why);
 }
 
 /* ---- one op ---- */
 static bool is_value(const Along *a, DType d, double v) { return a->known && a->fill == double_to_bits(d, v); }
 
-/* Elementwise, where sources that do not grow may be anything but infinite. */
+/* Elementwise; sources that do not grow may have any value but infinity. */
 static Along elementwise(const Grow *w, Ref r) {
   const Node *x = node(w->ir, r);
   Along a = { .axis = -1 }, from[3];
@@ -89,7 +88,8 @@ static Along moved(const Grow *w, Ref r, Along a) {
       if (permute_perm(x, i) == axis) a.axis = i;
     return a;
   case OP_SHRINK:
-    if (shrink_begin(x, axis) >= a.past && shrink_step(x, axis) > 0) return (Along){ .axis = -1 }; /* of what is always there */
+    /* a part that is always valid */
+    if (shrink_begin(x, axis) >= a.past && shrink_step(x, axis) > 0) return (Along){ .axis = -1 };
     if (shrink_begin(x, axis) || shrink_step(x, axis) != 1 || x->dims[axis] != s->dims[axis])
       return refuse(w, r, "it takes a part along");
     return a;
@@ -98,7 +98,7 @@ static Along moved(const Grow *w, Ref r, Along a) {
   }
 }
 
-/* x with what was not appended replaced by a number, and what is then known of it */
+/* x with invalid positions replaced by v; *a: what is then known of it */
 static Ref masked(Grow *w, Ref x, Along *a, double v) {
   IR *ir = w->ir;
   const Node *n = node(ir, x);
@@ -122,8 +122,8 @@ static double neutral(Op op, DType d) {
   }
 }
 
-/* The value to mask so that a sum of products need not be: a factor that is not just a view of the window,
- * whose mask costs nothing where it is computed. */
+/* Chooses the value to mask. In a sum of products it is a factor that is not just a view of the window. A mask costs nothing
+ * where such a factor is computed. */
 static Ref to_mask(const Grow *w, const Node *x) {
   const Node *m = node(w->ir, operand(x));
   if (reduce_op(x) != OP_ADD || m->op != OP_MUL || lhs(m) == rhs(m)) return operand(x);
@@ -201,7 +201,7 @@ static Ref add_length(Graph *g, int64_t taken, int64_t most) {
   ir->origin = origin;
   VEC_PUSH(&g->inputs, ((GIO){ .ref = length, .name = "length", .dt = DT_I64 }));
   VEC_PUSH(&g->outputs, ((GIO){ .ref = next, .name = "length", .dt = DT_I64 }));
-  if (g->guarded) { /* which stays the last */
+  if (g->guarded) { /* the guard stays last */
     GIO *last = &g->outputs.p[g->outputs.n - 1], length_out = *last;
     last[0] = last[-1];
     last[-1] = length_out;
@@ -222,7 +222,7 @@ void graph_grow(Graph *g, const bool *grows) {
     const GState *s = &g->states.p[k];
     const GIO *past = &g->inputs.p[nin + k];
     if (taken && taken != s->taken)
-      fail(c, EX_USAGE_, "--state: '%s' grows by %lld in a run, another state by %lld", past->name, (long long)s->taken,
+      fail(c, EX_USAGE_, "--state: '%s' grows by %lld per run, but another state by %lld", past->name, (long long)s->taken,
            (long long)taken);
     taken = s->taken;
     if (past->dims[s->axis] > most) most = past->dims[s->axis];

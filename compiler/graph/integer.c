@@ -1,27 +1,25 @@
-/* integer.c: sums over quantised values become sums over integers.
+/* integer.c: turns sums over quantised values into sums over integers.
  *
- *   value = (q - zero) * scale, as quantised models write every tensor. With scales that do not vary
- *   over what is summed, and q, w of 8 bits,
+ * Quantised models write every tensor as (q - zero) * scale. If scales do not vary over the summed axes, and q, w have 8 bits:
  *
- *     sum((q - z) * sq  *  w * sw)           ->  float(sum(q * w) - z * sum(w)) * (sq * sw)
- *     float(p) * s + float(b) * s            ->  float(p + b) * s                      a bias
- *     round(float(p) * s / t)                ->  round(float(p) * (s / t))             requantisation
- *     quantise(max over windows of x)        ->  max over windows of quantise(x)       and all movement
- *     quantise((q - z) * s) by s and z       ->  q
+ *   sum((q - z) * sq  *  w * sw)           ->  float(sum(q * w) - z * sum(w)) * (sq * sw)
+ *   float(p) * s + float(b) * s            ->  float(p + b) * s                      a bias
+ *   round(float(p) * s / t)                ->  round(float(p) * (s / t))             requantisation
+ *   quantise(max over windows of x)        ->  max over windows of quantise(x)       and all movement
+ *   quantise((q - z) * s) by s and z       ->  q
  *
- * so that a quantised network computes on bytes between its contractions. Sums must be known to fit i32.
- * Nothing here knows operators: a value is scaled if it is an integer times a constant, through movement,
- * sums and a comparison with 0. Sums are exact where the original's rounded; the two steps of the third
- * line round once less, as engines for quantised models do. Quantised values are unsigned: signed ones are
- * their unsigned selves minus 128, because dot-product instructions take bytes of one kind against the other.
+ * So a quantised network computes on bytes between its contractions. Sums must be known to fit i32. No operator is special
+ * here: a value is scaled if it is an integer times a constant, through movement, sums and a comparison with 0. Sums are exact,
+ * while the original's were rounded. The third line rounds once less, as engines for quantised models do. Quantised values
+ * become unsigned: signed ones are unsigned ones minus 128, because dot-product instructions multiply unsigned by signed bytes.
  *
- * Where the machine has an instruction for signed bytes only, what it multiplies becomes signed again, and what that changes in
- * a sum is a constant:
+ * If the machine only has an instruction for signed bytes, unsigned factors become signed again, and the sum gets a constant
+ * correction:
  *
- *     sum(u * w)  ->  sum((u - 128) * w) + 128 * sum(w)
+ *   sum(u * w)  ->  sum((u - 128) * w) + 128 * sum(w)
  *
- * needs: the graph as front ends make it    keeps: shapes and types of inputs and outputs
- * breaks: roundings, of which some are fewer */
+ * needs: the graph of a front end    keeps: shapes and types of inputs and outputs
+ * breaks: roundings; there are fewer */
 #include "../interp/interp.h"
 #include "graph.h"
 #include "rules.h"
@@ -30,14 +28,14 @@
 
 enum { MAX_DEPTH = 64, SMALL = 1 << 16 };
 
-/* r = float(q) * s or r = i32(q) - s: q has r's shape; the extents of s are 1 or r's */
+/* r = float(q) * s or r = i32(q) - s. q has r's shape; extents of s are 1 or r's */
 typedef struct Parts { Ref q, s; } Parts;
 
 static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? operand(node(ir, r)) : r; }
 static Ref spread(IR *ir, Ref s, const Node *x) { return g_expand(ir, s, x->rank, x->dims); }
 static int64_t elems(const Node *x) { return dims_elems(x->dims, x->rank); }
 
-/* a number in the rank of x, whatever that is */
+/* a number with as many axes as x, all of extent 1 */
 static Ref number(IR *ir, Ref c, const Node *x) {
   int64_t ones[MAX_RANK];
   for (int i = 0; i < x->rank; i++) ones[i] = 1;
@@ -53,7 +51,7 @@ static bool extremes(IR *ir, Ref r, double *lo, double *hi) {
   *hi = -INFINITY;
   for (int64_t i = 0; i < t.elems; i++) {
     double v = bits_to_double(t.dt, tensor_bits(&t, i));
-    if (!(v >= *lo)) *lo = v; /* also NaN */
+    if (!(v >= *lo)) *lo = v; /* also for NaN */
     if (!(v <= *hi)) *hi = v;
     if (!t.data) break;
   }
@@ -80,7 +78,7 @@ static bool is_finite(IR *ir, Ref r) {
 
 static int64_t magnitude(IR *ir, Ref r);
 
-/* from what it is made of */
+/* magnitude from the sources */
 static int64_t magnitude_below(IR *ir, const Node *x) {
   int64_t a, b, n = 1;
   bool fits = true;
@@ -112,11 +110,11 @@ static int64_t magnitude(IR *ir, Ref r) {
   double lo, hi;
   if (!x->varies && extremes(ir, r, &lo, &hi)) return (int64_t)fmax(fabs(lo), fabs(hi));
   int64_t a = magnitude_below(ir, x), own = x->vmin == INT64_MIN ? INT64_MAX : -x->vmin > x->vmax ? -x->vmin : x->vmax;
-  return a <= INT32_MAX && own < a ? own : a; /* bounds hold where nothing wraps */
+  return a <= INT32_MAX && own < a ? own : a; /* bounds hold if nothing wraps */
 }
 
 /* ---- movement ---- */
-/* s, which goes with the source of the movement x, over the axes of x; 0: x mixes what s tells apart */
+/* s, which broadcasts with the source of the movement x, over the axes of x; 0: x mixes elements that s treats differently */
 static Ref moved_part(IR *ir, const Node *x, Ref s) {
   const Node *y = node(ir, operand(x)), *n = node(ir, s);
   int64_t part[MAX_RANK], dims[MAX_RANK], begin[MAX_RANK], step[MAX_RANK];
@@ -147,17 +145,17 @@ static Ref moved_part(IR *ir, const Node *x, Ref s) {
   }
 }
 
-/* the movement x of another source; fill: of a PAD */
+/* the movement x of another source; fill: for a PAD */
 static Ref moved(IR *ir, const Node *x, Ref q, Ref fill) {
   return node_make(ir, (Op)x->op, (DType)node(ir, q)->dt, 1, x->nsrc, (Ref[]){ q, fill }, x->narg, x->arg, x->rank, x->dims);
 }
 
 static bool is_move(const Node *x) { return op_info[x->op].algebra & MOVE && x->op != OP_CAT; }
 
-/* ---- r = float(q) * s, q in i32, s constant ---- */
+/* ---- r = float(q) * s, with q in i32 and s constant ---- */
 static bool scaled(IR *ir, Ref r, int depth, Parts *o);
 
-/* float(p) * s + float(b) * t with constant b and t = s, but for its last bits */
+/* float(p) * s + float(b) * t with constant b, where t = s except for the last bits */
 static bool scaled_sum(IR *ir, const Node *x, int depth, Parts *o) {
   Parts b;
   int k = node(ir, rhs(x))->varies;
@@ -212,7 +210,7 @@ static bool same_over(const IR *ir, Ref s, uint32_t axes) {
   return true;
 }
 
-/* sum(float(q) * s), and sum(float(a) * sa * float(w) * sw) of bytes with a constant side */
+/* sum(float(q) * s), and sum(float(a) * sa * float(w) * sw) of bytes, with one side constant */
 static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *m = node(ir, operand(x));
@@ -231,7 +229,7 @@ static Ref sum_of_scaled(IR *ir, Ref r, void *arg) {
   return magnitude(ir, sum) <= INT32_MAX ? unscaled(ir, sum, a.s) : 0;
 }
 
-/* ---- r = i32(q) - s, q of 8 bits ---- */
+/* ---- r = i32(q) - s, with q of 8 bits ---- */
 static Ref as_unsigned(IR *ir, Ref q) {
   return g_cast(ir, g_binary(ir, OP_ADD, g_cast(ir, q, DT_I32), c_int(ir, DT_I32, 128)), DT_U8);
 }
@@ -254,7 +252,7 @@ static bool narrow(IR *ir, Ref r, int depth, Parts *o, bool *zero) {
   }
   switch ((Op)x->op) {
   case OP_CAST:
-    if (y->op == OP_CAST && node(ir, operand(y))->dt == DT_I32) { /* there and back, within bounds */
+    if (y->op == OP_CAST && node(ir, operand(y))->dt == DT_I32) { /* converted back, within bounds */
       const Node *v = node(ir, operand(y));
       int64_t least = y->dt == DT_I8 ? -128 : 0;
       if ((y->dt == DT_I8 || y->dt == DT_U8) && v->vmin >= least && v->vmax <= least + 255 &&
@@ -277,7 +275,7 @@ static bool narrow(IR *ir, Ref r, int depth, Parts *o, bool *zero) {
   }
 }
 
-/* a constant as signed bytes, less its zero point */
+/* a constant as signed bytes minus its zero point */
 static Ref signed_bytes(IR *ir, Ref w) {
   Tensor t;
   Parts p;
@@ -292,7 +290,7 @@ static Ref signed_bytes(IR *ir, Ref w) {
   return spread(ir, g_cast(ir, b, DT_I8), node(ir, w));
 }
 
-/* What is summed of w over axes of the product m */
+/* Sum of w over the axes of the product m */
 static Ref sum_of_weights(IR *ir, const Node *m, Ref w, uint32_t axes) {
   const Node *b = node(ir, bare(ir, w));
   int64_t repeats = 1;
@@ -319,7 +317,7 @@ static Ref sum_of_bytes(IR *ir, Ref r, void *arg) {
   return g_binary(ir, OP_SUB, sum, spread(ir, g_binary(ir, OP_MUL, a.s, sum_of_weights(ir, m, w, axes)), x));
 }
 
-/* u, unsigned bytes, less 128 */
+/* u, unsigned bytes, minus 128 */
 static Ref as_signed(IR *ir, Ref u) {
   const Node *x = node(ir, u);
   if (!is_move(x)) return g_cast(ir, g_binary(ir, OP_SUB, g_cast(ir, u, DT_I32), c_int(ir, DT_I32, 128)), DT_I8);
@@ -361,7 +359,7 @@ static bool quantiser(IR *ir, const Node *x, Ref *value, Quantiser *k) {
   return true;
 }
 
-/* x / by without a division of what varies, or 0 */
+/* x / by without a division of varying values, or 0 */
 static Ref divided(IR *ir, Ref r, Ref by, int depth) {
   const Node *x = node(ir, r);
   Parts p;
@@ -372,7 +370,7 @@ static Ref divided(IR *ir, Ref r, Ref by, int depth) {
   return b ? g_binary(ir, (Op)x->op, a, b) : 0;
 }
 
-/* saturated anyway */
+/* a maximum with 0, which saturation does anyway */
 static Ref without_floor(IR *ir, Ref r, double zero) {
   const Node *x = node(ir, r);
   return x->op == OP_MAX && zero == 0 && is_value(ir, rhs(x), 0) ? lhs(x) : r;
@@ -383,7 +381,7 @@ static Ref quantised(IR *ir, Ref t, double zero) {
   return g_cast(ir, zero != 0 ? g_binary(ir, OP_ADD, q, c_float(ir, DT_F32, zero)) : q, DT_U8);
 }
 
-/* Quantises r where it comes from, below movement and maxima; 0: r is not made of scaled values */
+/* Quantises r at its origin, below movement and maxima; 0: r is not made of scaled values */
 static Ref quantise(IR *ir, Ref r, const Quantiser *k, int depth) {
   const Node *x = node(ir, r);
   Parts p;

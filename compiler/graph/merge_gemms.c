@@ -1,11 +1,11 @@
-/* merge_gemms.c: sums of products that share a factor become one.
+/* merge_gemms.c: merges sums of products that share a factor into one.
  *
- * The projections of attention multiply the same values with different weights. Their weights are put side by
- * side along the axis that only they know, and with them what follows element by element with constants of its
- * own: biases, activations. One kernel reads the values once, and each user its part of the result, which is a
- * view. Where a part would have to be copied because somebody wants it in a place of its own, with a halo
- * or inside of a concatenation or as an output, or where more is computed with it element by element, which
- * now happens in the kernel of its sum, nothing is gained, and the sums stay apart.
+ * The projections of attention multiply the same values with different weights. Their weights are concatenated along the axis
+ * that only weights have. Elementwise ops that follow with constants of their own, such as biases and activations, are merged
+ * too. One kernel then reads the values once. Each user gets its part of the result, which is a view.
+ *
+ * Nothing is gained where a part would have to be copied to its own memory, with a halo, in a concatenation or as an output.
+ * The same holds where more elementwise ops would follow that the kernel of the sum now contains. Such sums stay apart.
  *
  * needs: a folded graph    gives: an equal graph    breaks: nothing */
 #include "../ir/decisions.h"
@@ -17,10 +17,10 @@ enum { MAX_GEMMS = 8 };
 
 typedef struct Group {
   Ref x;                       /* the shared factor, before it is expanded */
-  int axis, n;                 /* axis: of the product, known to the weights only */
-  Ref sum[MAX_GEMMS], last[MAX_GEMMS]; /* REDUCE, and the end of what is computed with it */
+  int axis, n;                 /* axis of the product that only the weights have */
+  Ref sum[MAX_GEMMS], last[MAX_GEMMS]; /* sum: the REDUCE; last: the last op merged with it */
   int64_t extent[MAX_GEMMS];
-  Ref merged;                  /* of the new graph; 0: not built yet */
+  Ref merged;                  /* node of the new graph; 0: not built yet */
   int end_axis;                /* the axis in the result */
 } Group;
 
@@ -28,29 +28,29 @@ typedef struct Gemms {
   Graph *g;
   IR *ir;
   Refs order;
-  RefMap user;                 /* of a node that has one only: that */
-  RefMap part;                 /* last of a sum to 1 + group * MAX_GEMMS + place in it */
+  RefMap user;                 /* node to its only user */
+  RefMap part;                 /* last op of a sum to 1 + group * MAX_GEMMS + index in the group */
   RefMap first;                /* sum to 1 + its group */
-  RefMap newest;               /* shared factor to 1 + the last group of it */
-  RefMap alone;                /* values that want memory of their own */
+  RefMap newest;               /* shared factor to 1 + its newest group */
+  RefMap alone;                /* values that need their own memory */
   VEC(Group) groups;
 } Gemms;
 
 static Ref below_expand(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? operand(node(ir, r)) : r; }
 
-/* The factors of a sum of products of which one is constant: x, and w, before they are expanded. */
+/* The factors of a sum of products, one of which is constant: x, and the constant w, before they are expanded. */
 static bool factors(const IR *ir, Ref r, Ref *x, Ref *w) {
   const Node *sum = node(ir, r), *m = sum->op == OP_REDUCE ? node(ir, operand(sum)) : NULL;
   if (!m || reduce_op(sum) != OP_ADD || m->op != OP_MUL) return false;
   int k = node(ir, lhs(m))->varies ? 1 : 0;
   Ref chain[MAX_GROUP];
-  if (quantised_factor(ir, r, k, chain)) return false; /* side by side they would become floats */
+  if (quantised_factor(ir, r, k, chain)) return false; /* concatenated, they would become floats */
   *w = below_expand(ir, m->src[k]);
   *x = below_expand(ir, m->src[!k]);
   return node(ir, *x)->varies && !node(ir, *w)->varies;
 }
 
-/* The axis along which only the weights vary, the last of several; -1: there is none */
+/* The axis along which only the weights vary, the last of several; -1: none */
 static int own_axis(const IR *ir, Ref r, Ref x, Ref w) {
   const Node *sum = node(ir, r);
   for (int a = sum->rank - 1; a >= 0; a--)
@@ -75,8 +75,8 @@ static bool alike(const IR *ir, const Group *g, Ref r, Ref w, int axis) {
   return shapes && g->axis == axis && reduce_axes(a) == reduce_axes(b) && same_but(a, b, axis);
 }
 
-/* ---- what follows ---- */
-/* Whether u computes with r element by element and with constants otherwise; *at is the place of r. */
+/* ---- following ops ---- */
+/* Whether u is an elementwise op on r, with constants otherwise; *at: operand index of r. */
 static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
   const Node *x = node(ir, u);
   *at = -1;
@@ -88,7 +88,7 @@ static bool with_constants(const IR *ir, Ref u, Ref r, int *at) {
   return *at >= 0;
 }
 
-/* Goes on with all sums of a group together; false: they part here. */
+/* Moves on to the next op, for all sums of a group together; false: their next ops differ. */
 static bool advance(const Gemms *s, Group *g) {
   const IR *ir = s->ir;
   Ref next[MAX_GEMMS];
@@ -109,8 +109,8 @@ static bool advance(const Gemms *s, Group *g) {
   return true;
 }
 
-/* Values of which a part of something greater is no use: somebody wants them in memory of their own, or computes
- * with them what would otherwise be part of the sum's kernel. What reductions and products read may lie anywhere. */
+/* Finds values that must not be a part of a larger one. Their users need them in their own memory, or apply ops that would
+ * otherwise join the sum's kernel. Reductions and products may read from anywhere. */
 static void find_wanted_alone(Gemms *s) {
   RefMap product = { 0 };
   for (size_t i = 0; i < s->g->outputs.n; i++) refmap_set(&s->alone, s->g->outputs.p[i].ref, 1);
@@ -125,7 +125,7 @@ static void find_wanted_alone(Gemms *s) {
   refmap_free(&product);
 }
 
-/* ---- finding ---- */
+/* ---- groups ---- */
 static void find_groups(Gemms *s) {
   IR *ir = s->ir;
   for (size_t i = 0; i < s->order.n; i++) {
@@ -171,7 +171,7 @@ static void widened(const Group *g, const Node *x, int axis, int64_t *dims) {
   dims[axis] = total(g);
 }
 
-/* One constant for all: each over its own part of the axis */
+/* One constant for all sums: each covers its own part of the axis */
 static Ref side_by_side(IR *ir, const Group *g, const Ref *c, int axis) {
   Ref part[MAX_GEMMS] = { 0 };
   int64_t dims[MAX_RANK] = { 0 };
@@ -192,7 +192,7 @@ static Ref side_by_side(IR *ir, const Group *g, const Ref *c, int axis) {
   return g_cat(ir, g->n, part, axis);
 }
 
-/* The step from last[] to what follows it, for all sums at once */
+/* The op after last[], for all sums at once */
 static Ref follow(IR *ir, const Group *g, const Ref *last, const Ref *next, Ref merged, int *axis) {
   const Node *x = node(ir, next[0]);
   int64_t dims[MAX_RANK];
@@ -267,7 +267,7 @@ bool graph_merge_gemms(Graph *g) {
   RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(g->ir, roots.p, roots.n, &s.order);
-  ir_only_users(g->ir, &s.order, &roots, &s.user); /* an output is no step of an epilogue */
+  ir_only_users(g->ir, &s.order, &roots, &s.user); /* an output is not merged into an epilogue */
   find_wanted_alone(&s);
   find_groups(&s);
   bool changed = s.part.n > 0;

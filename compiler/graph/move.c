@@ -1,6 +1,6 @@
-/* move.c: rules for movement ops, all exact. A movement of a movement becomes one where that is
- * possible; a movement of one repeated number is that number; EXPAND rises towards the results, so
- * that work is done before elements are repeated, and SHRINK sinks, so that it is done on fewer. */
+/* move.c: exact rules for movement ops. Consecutive movements become one where possible. A movement of one repeated number
+ * becomes that number. EXPAND moves towards the results, so that work is done before elements are repeated. SHRINK moves
+ * towards the inputs, so that work is done on fewer elements. */
 #include "../cost/tunable.h"
 #include "../ir/decisions.h"
 #include "rules.h"
@@ -66,7 +66,7 @@ Ref rule_permute(IR *ir, Ref r, void *users) {
   Ref y = g_permute(ir, operand(x), x->arg);
   if (y != r) return y;
   if (s->op == OP_EXPAND) return g_expand(ir, g_permute(ir, operand(s), x->arg), x->rank, x->dims);
-  int64_t last = -1; /* axes of extent 1 may pass others: a reshape does that */
+  int64_t last = -1; /* axes of extent 1 may move past others, since a reshape can do that */
   for (int i = 0; i < x->rank; i++) {
     if (x->dims[i] == 1) continue;
     if (permute_perm(x, i) < last) return 0;
@@ -75,7 +75,7 @@ Ref rule_permute(IR *ir, Ref r, void *users) {
   return g_reshape(ir, operand(x), x->rank, x->dims);
 }
 
-/* The part of a padded tensor, for parts that are contiguous on the padded axes: padding of a part */
+/* A part of a padded tensor, contiguous on the padded axes, becomes padding of a part */
 static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
   int n = x->rank;
   const Node *z = node(ir, pad_data(s));
@@ -103,7 +103,7 @@ static Ref shrink_of_pad(IR *ir, const Node *x, const Node *s) {
   return g_pad(ir, g_shrink(ir, pad_data(s), begin, step, dims), lo, hi, pad_fill(s));
 }
 
-/* The part of a concatenation that lies in one source, or, when contiguous, in fewer than all */
+/* A part of a concatenation within one source; or, if contiguous, a concatenation of fewer sources */
 static Ref shrink_of_cat(IR *ir, const Node *x, const Node *s) {
   int n = x->rank, axis = (int)cat_axis(s), first = -1, after = 0;
   int64_t begin[MAX_RANK], from = shrink_begin(x, axis), to = from + (x->dims[axis] - 1) * shrink_step(x, axis), at = 0,
@@ -161,7 +161,7 @@ Ref rule_shrink(IR *ir, Ref r, void *users) {
   }
 }
 
-/* A window of one tap is a strided part */
+/* A window with one tap is a strided part */
 Ref rule_window(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, operand(x));
   int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], axis = window_axis(x);
@@ -188,11 +188,11 @@ Ref rule_pad(IR *ir, Ref r, void *users) {
   return g_pad(ir, pad_data(s), lo, hi, pad_fill(x));
 }
 
-/* The number of a part in a mixed radix: each digit moves where the part begins, along an axis of its own. */
+/* A digit of the part number in a mixed radix: it moves the start of the part along an axis of its own. */
 typedef struct Digit { int axis; int64_t n, far; } Digit;
 
-/* The digits of the numbers of a concatenation's parts, last ones first; 0: parts do not begin as digits say, or are
- * not all of what lies between the first and the last. */
+/* Digits of the part numbers of a concatenation, last ones first. 0: the starts do not follow digits, or the parts do not cover
+ * everything between the first and the last. */
 static int digits_of_parts(const IR *ir, const Node *x, Digit digit[MAX_RANK]) {
   const Node *first = node(ir, cat_part(x, 0));
   const int rank = first->rank;
@@ -223,13 +223,13 @@ static int digits_of_parts(const IR *ir, const Node *x, Digit digit[MAX_RANK]) {
   return below == x->nsrc ? n : 0;
 }
 
-/* Parts of one value, side by side, that are all of it: its axes split, in another order */
+/* Adjacent parts of one value that cover all of it: its axes split and permuted */
 static Ref cat_of_shrinks(IR *ir, const Node *x) {
   const Node *first = node(ir, cat_part(x, 0));
   const int rank = first->rank;
   Digit digit[MAX_RANK];
   int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], split[MAX_RANK], perm[MAX_RANK];
-  int at[MAX_RANK], of_digit[MAX_RANK], n, m = 0; /* where an axis, and what a digit makes of it, are after the split */
+  int at[MAX_RANK], of_digit[MAX_RANK], n, m = 0; /* place of an axis, and of a digit's axis, after the split */
   for (int k = 0; k < x->nsrc; k++) {
     const Node *s = node(ir, x->src[k]);
     bool same = s->op == OP_SHRINK && operand(s) == operand(first);
@@ -273,7 +273,7 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
   return splat(ir, x, first);
 }
 
-/* The same index everywhere selects a part */
+/* A gather by the same index everywhere selects a part */
 Ref rule_gather(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, gather_data(x));
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = gather_axis(x);
@@ -286,8 +286,8 @@ Ref rule_gather(IR *ir, Ref r, void *users) {
   return g_expand(ir, g_shrink(ir, gather_data(x), begin, NULL, dims), x->rank, x->dims);
 }
 
-/* Axes that only repeat and are not reduced stay outside; the greatest of equal numbers is one of
- * them; reductions of nothing are where they begin; reductions that do not depend on order are merged. */
+/* Axes that only repeat elements and are not reduced move outside. The maximum of equal numbers is one of them. A reduction
+ * over nothing is its initial value. Reductions that do not depend on order are merged. */
 Ref rule_reduce(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, operand(x));
   bool select = reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN;
@@ -312,8 +312,8 @@ Ref rule_reduce(IR *ir, Ref r, void *users) {
   return g_expand(ir, g_reduce(ir, reduce_op(x), g_expand(ir, operand(s), s->rank, dims), axes), x->rank, x->dims);
 }
 
-/* Windows along an axis overlap in what they take of the others: that is reduced first, where order does not matter and
- * it saves more than storing it costs */
+/* Windows along one axis overlap on the others. Reducing those axes first is allowed if order does not matter, and is done if
+ * it saves more than storing the result costs. */
 Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *w = node(ir, operand(x)), *s = w->op == OP_WINDOW ? node(ir, operand(w)) : NULL;
   (void)users;
@@ -334,7 +334,7 @@ Ref rule_reduce_windows(IR *ir, Ref r, void *users) {
       tap);
 }
 
-/* An elementwise op of repeated elements repeats the op of the elements */
+/* An elementwise op on repeated elements becomes repeated results of the op */
 Ref rule_hoist_expand(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r);
   int64_t dims[MAX_RANK];

@@ -1,15 +1,15 @@
-/* padding_split.c: windows without the taps that meet padding only.
- * needs: a folded graph    gives: sums over windows in parts, each with the taps that meet elements, where that is clearly less
- * work    breaks: nothing
+/* padding_split.c: splits convolutions so that no part has taps that only meet padding.
+ * needs: a folded graph    gives: sums over windows in parts, each only with taps that meet elements, where that is clearly
+ * less work
+ * breaks: nothing
  *
- * Near the border of a picture taps meet zeros, and where taps lie far apart most of the picture is near: of 16 by 16 points
- * under 3 by 3 taps that are 12 apart a quarter of the products have an element, and 18 apart one tap of nine. Along an axis
- * the results fall into stretches for which the same taps lie inside. Each of them is a sum of its own, with these taps, over a
- * part of the picture without padding, and all together are a concatenation: kernels store their parts where they belong. What
- * is done with the results one by one is done in the parts, so that nothing travels through memory once more.
+ * Near the border of an image taps meet zeros. If taps are far apart, most of the image is near the border. An example is 3 by
+ * 3 taps on 16 by 16 pixels. If taps are 12 apart, a quarter of the products has an element; if they are 18 apart, one tap of
+ * nine. Along an axis the results form stretches with the same taps inside. Each stretch becomes a sum with these taps, over a
+ * part of the image without padding. The sums are concatenated, and kernels store their parts in place. Elementwise ops on the
+ * results move into the parts, so that no intermediate travels through memory.
  *
- * A product of a zero of the padding and a weight is 0 if the weight is finite, and NaN if it is not. So the weights must be
- * constants, and finite. */
+ * A padding zero times a weight is 0 if the weight is finite, else NaN. So the weights must be constant and finite. */
 #include "../interp/interp.h"
 #include "../ir/decisions.h"
 #include "contraction.h"
@@ -20,25 +20,25 @@
 enum { MAX_REPEATS = 3, MAX_WINDOWS = 3, MAX_PATH = 16 };
 
 typedef struct Window {
-  int axis, tap;           /* of the sum: of its results, -1: there is one; of its terms */
-  int64_t begin, stride, dilation, lo, end; /* where taps lie; elements are those from lo to end */
+  int axis, tap;           /* axis of the sum's result, -1: it has extent 1; axis of its terms */
+  int64_t begin, stride, dilation, lo, end; /* position of taps; elements are those from lo to end - 1 */
   int64_t out, taps;
   int n;                   /* stretches: results from[i] .. from[i + 1] - 1 */
   int64_t from[MAX_REPEATS + 1];
 } Window;
 
 typedef struct Windows {
-  Ref product, other;      /* the factor that is not padded */
+  Ref product, other;      /* other: the factor without padding */
   int n;
   Window window[MAX_WINDOWS];
-  double weights, rows;    /* products of the other extents: of ranges that the other factor has, and that it has not */
+  double weights, rows;    /* products of the other extents: of ranges that the other factor has, and of those it lacks */
 } Windows;
 
-/* A sum that becomes parts, seen from the last of the nodes that only it leads to. */
+/* A sum to be split, with the ops that only its results reach. */
 typedef struct Split {
-  int path;                /* nodes: the sum last, the first is replaced */
+  int path;                /* number of nodes in at: the sum last, the first is replaced */
   Ref at[MAX_PATH];
-  int n, axis[MAX_WINDOWS]; /* that are divided, of the first */
+  int n, axis[MAX_WINDOWS]; /* axes of the first node to divide */
   Window window[MAX_WINDOWS];
 } Split;
 
@@ -46,12 +46,12 @@ typedef struct Division {
   IR *ir;
   const Target *t;
   Refs order;
-  RefMap user, split;      /* node to its only user; to its place in splits + 1 */
+  RefMap user, split;      /* node to its only user; node to its index in splits + 1 */
   VEC(Split) splits;
 } Division;
 
-/* ---- where taps lie ---- */
-/* Taps that some of the results from .. to - 1 have inside; at least one. */
+/* ---- positions of taps ---- */
+/* Taps that are inside for some of the results from .. to - 1; at least one. */
 static void taps_inside(const Window *w, int64_t from, int64_t to, int64_t *first, int64_t *n) {
   int64_t end = 1;
   *first = w->taps - 1;
@@ -98,7 +98,7 @@ static bool alone(IR *ir, const Contraction *c, int x, int tap, Window *w) {
   return false;
 }
 
-/* The windows of a sum over what is padded with zeros. */
+/* Finds the windows of a sum over zero-padded values. */
 static bool find_windows(IR *ir, Ref sum, Windows *v) {
   Contraction c;
   int64_t fill;
@@ -135,14 +135,14 @@ static bool all_finite(IR *ir, Ref r) {
   return true;
 }
 
-/* ---- what it costs ---- */
-/* Cycles of a sum of its own with so many multiply-adds */
+/* ---- cost ---- */
+/* Cycles of a separate sum with that many multiply-adds */
 static double part_cycles(const Target *t, double macs, double weights) {
   const double read = 4 * weights / rate(t, L2_BYTES, PADDING), busy = macs / fmax(1, multiply_adds(t, BY_PADDING));
   return overlapped(t, BY_PADDING, read, busy) + start_cycles(t, BY_PADDING, 1);
 }
 
-/* Cycles of the parts from window i on, of which those before it have so many results and taps */
+/* Cycles of the parts, for all combinations from window i on; results, taps: products over earlier windows */
 static double parts_cycles(const Windows *v, const Target *t, int i, double results, double taps) {
   double cycles = 0;
   if (i == v->n) {
@@ -158,7 +158,7 @@ static double parts_cycles(const Windows *v, const Target *t, int i, double resu
   return cycles;
 }
 
-/* Divides the axes of a set of bits, others not; all: windows with their stretches */
+/* Divides the axes in a bit mask, others not; all: windows with their stretches */
 static void divide_axes(Windows *v, const Window *all, int axes) {
   for (int i = 0; i < v->n; i++) {
     v->window[i] = all[i];
@@ -166,8 +166,8 @@ static void divide_axes(Windows *v, const Window *all, int axes) {
   }
 }
 
-/* The axes to divide, if that is clearly less work, as bits; else -1. Set 0 leaves out taps that no result needs. Without
- * vectors, where memory is scarcer than time, no axis is divided. */
+/* The axes to divide, as a mask, if that is clearly less work; else -1. Mask 0 only drops taps that no result needs. Without
+ * vectors no axis is divided, since memory is scarcer than time. */
 static int cheapest_axes(const Ctx *c, Windows *v, const Window *all, const Target *t) {
   double macs = v->rows * v->weights, taps = 1, best;
   int found = -1;
@@ -194,7 +194,7 @@ static bool choose_repeats(IR *ir, Ref sum, Windows *v, const Target *t) {
   memcpy(all, v->window, sizeof all);
   for (int k = -1; k < 1 << v->n && q.given && axes == -2; k++)
     if (!strcmp(q.given, axes_text(&ir->ctx->model, k))) axes = k;
-  if (q.given && axes == -2) answer_refused(ir, &q, "these windows have no such axes");
+  if (q.given && axes == -2) answer_refused(ir, &q, "the convolution has no such axes");
   if (axes == -2) axes = cheapest_axes(ir->ctx, v, all, t);
   answer_with(ir, &q, axes_text(&ir->ctx->model, axes));
   divide_axes(v, all, axes < 0 ? 0 : axes);
@@ -202,7 +202,7 @@ static bool choose_repeats(IR *ir, Ref sum, Windows *v, const Target *t) {
 }
 
 /* ---- parts of values: elements begin .. begin + dims - 1 of each axis ---- */
-/* The same box of a reshape's source; false: an axis of it is split or merged that is not taken whole */
+/* The same box in the source of a reshape; false: an axis that is split or merged is not taken whole */
 static bool box_below_reshape(const Node *x, const Node *s, const int64_t *begin, const int64_t *dims, int64_t *from,
                               int64_t *n) {
   for (int a = 0; a < s->rank; a++) from[a] = 0, n[a] = s->dims[a];
@@ -231,7 +231,7 @@ static Ref part_of_pad(IR *ir, Ref r, const int64_t *begin, const int64_t *dims)
   return g_pad(ir, g_shrink(ir, pad_data(x), from, NULL, n), lo, hi, pad_fill(x));
 }
 
-/* Of a product and the views around it, so that no more of what they view is asked for. */
+/* A part of a product and the views around it; only the needed part of their sources is used. */
 static Ref part_of_view(IR *ir, Ref r, Ref product, const int64_t *begin, const int64_t *dims) {
   const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : x;
   int64_t from[MAX_RANK], n[MAX_RANK];
@@ -280,7 +280,7 @@ static Ref part_of_sum(IR *ir, Ref sum, const int64_t *begin, const int64_t *dim
   return g_reduce(ir, OP_ADD, part_of_view(ir, operand(x), v.product, from, n), reduce_axes(x));
 }
 
-/* Of what path[0] computes of the sum at the path's end */
+/* A part of the value that path[0] computes from the sum at the path's end */
 static Ref part_of_path(IR *ir, const Ref *path, int left, const int64_t *begin, const int64_t *dims) {
   const Node *x = node(ir, path[0]);
   int64_t from[MAX_RANK], n[MAX_RANK];
@@ -316,8 +316,8 @@ static Ref parts(IR *ir, const Split *s, const Ref *path, int i, int64_t *begin,
   return g_cat(ir, w->n, part, s->axis[i]);
 }
 
-/* ---- which sums ---- */
-/* From the sum to the last node that does something with its results one by one, or moves whole axes of them. */
+/* ---- candidate sums ---- */
+/* Follows a sum to the last op that is elementwise on its results or moves whole axes of them. */
 static void follow_results(const Division *b, Split *s) {
   const IR *ir = b->ir;
   Ref up[MAX_PATH];

@@ -1,14 +1,15 @@
-/* power.c: powers with constant exponents become products and roots.
+/* power.c: turns powers with constant exponents into products and roots.
  *
- * Errors in units in the last place (ULP) are given beside each: the greatest found over all f32
- * of four binades, after which the roots repeat, products and roots being correctly rounded.
- * Where pow and the roots differ is at the edges: pow(-0, e) is +0 (or +inf), roots keep -0; pow(-inf,
- * e) is +inf (or +0), roots give NaN. x + 0 turns -0 into +0 and nothing else; a comparison mends
- * -inf. Neither is needed for an x that cannot be negative nor -0, such as a variance. */
+ * Errors are given in units in the last place (ULP): the greatest one over all f32 of four binades. After these the roots
+ * repeat, since products and roots are correctly rounded.
+ *
+ * pow and the roots differ only in special cases. pow(-0, e) is +0 (or +inf), but roots keep -0. pow(-inf, e) is +inf (or +0),
+ * but roots give NaN. x + 0 changes -0 to +0 and nothing else; a comparison handles -inf. Neither is needed for an x that
+ * cannot be negative or -0, such as a variance. */
 #include "rules.h"
 #include <math.h>
 
-/* r is NaN, or at least +0 and not -0. Looks a bounded way down. */
+/* r is NaN, or at least +0 and not -0. Limited depth. */
 static bool not_negative(const IR *ir, Ref r, int depth) {
   const Node *x = node(ir, r);
   int64_t bits;
@@ -53,7 +54,7 @@ Ref rule_constant_power(IR *ir, Ref r, void *users) {
   (void)users;
   if (!dt_float(d) || !node_is_const(ir, rhs(n), &bits)) return 0;
   double e = bits_to_double(d, bits);
-  if (e == 0) return splat(ir, n, double_to_bits(d, 1)); /* also of NaN */
+  if (e == 0) return splat(ir, n, double_to_bits(d, 1)); /* also for NaN */
   if (e == 1) return x;
   if (e == -1) return g_unary(ir, OP_RECIP, x);
   if (e == 2) return times(ir, x, x);                               /* 0.5 ULP */

@@ -1,4 +1,4 @@
-/* precision.h: how exact floats are computed with. A row: id, the word for it, what it allows. */
+/* precision.h: precision of float arithmetic. Row: id, word of --precision, what it allows. */
 #ifndef PRECISION
 #ifndef TGC_PRECISION_H
 #define TGC_PRECISION_H
@@ -8,15 +8,16 @@ typedef enum Precision {
   PREC_COUNT
 } Precision;
 extern const char *const precision_name[PREC_COUNT];
-Precision precision_named(const char *s); /* PREC_COUNT: there is none */
+Precision precision_named(const char *s); /* PREC_COUNT: no such precision */
 #endif
 #else
-PRECISION(FP32, "fp32", "sums in the order that is fastest, windows in Winograd tiles and factors as sums of three bf16 within the bounds of docs/numerics.md")
-PRECISION(STRICT, "fp32-strict", "sums in one order, the same bits from all compilers and machines")
-PRECISION(FAST, "fp32-fast", "as fp32, but factors may be sums of two bf16 where an instruction makes that faster")
+PRECISION(FP32, "fp32",
+          "sums in the fastest order, Winograd tiles, and factors as sums of three bf16, within the bounds of docs/numerics.md")
+PRECISION(STRICT, "fp32-strict", "sums in one order; all compilers and machines give the same bits")
+PRECISION(FAST, "fp32-fast", "as fp32, but factors may be sums of two bf16, where an instruction makes that faster")
 PRECISION(BF16, "bf16", "as fp32, but weights of sums of products are rounded to bf16")
 PRECISION(FP16, "fp16", "as fp32, but weights of sums of products are rounded to fp16")
-PRECISION(BF16X3, "bf16x3", "as fp32-fast, but always: two bf16 for each factor, three products")
-PRECISION(BF16X6, "bf16x6", "three bf16 for each factor, six products, also where that is slower")
+PRECISION(BF16X3, "bf16x3", "two bf16 for each factor, three products, even where that is slower")
+PRECISION(BF16X6, "bf16x6", "three bf16 for each factor, six products, even where that is slower")
 #undef PRECISION
 #endif

@@ -1,33 +1,31 @@
-/* promote_half.c: half precision is a format of memory, not of arithmetic. f16 and bf16 values between the inputs and
- * the outputs of a graph become f32: CPUs convert in a few instructions but compute in none.
+/* promote_half.c: half precision is a storage format. f16 and bf16 values between the inputs and outputs of a graph become f32.
+ * CPUs convert in a few instructions, but have no arithmetic for halves.
  *
- * Where each op is to round, as the IR says, an op on halves is done in f32, and its result becomes a half and an
- * f32 again. f32 has more than twice the bits of both formats, plus two. So for + - * / and the square root this is
- * the correctly rounded half. Ops whose results are halves already need no rounding: movement, selection, signs,
- * whole numbers. A product that is only summed stays unrounded, as interp.h has it.
+ * With `every`, each op rounds, as the IR defines. An op on halves is computed in f32, and its result is converted to a half
+ * and back to f32. f32 has more than twice the bits of both formats, plus two. So for + - * / and the square root this gives
+ * the correctly rounded half. Some ops need no rounding, since their results are halves: movement, selection, signs, whole
+ * numbers. A product that is only summed stays unrounded, as interp.h defines.
  *
- * Else values between ops stay f32, as ONNX Runtime and C's FLT_EVAL_METHOD do it: more exact, of a larger range, and
- * faster. A rounding stays where the user can see it: at outputs, in BITCAST, and in a CAST from a value that was
- * f32 or f64 in its own right, so that f32 -> f16 -> f32 remains two conversions. A CAST back from arithmetic on
- * widened halves is dropped: front ends write it around sums. Around a conversion that the model asks for they
- * write two BITCASTs, so that it rounds.
+ * Otherwise values between ops stay f32, as in ONNX Runtime and C's FLT_EVAL_METHOD: more exact, with a larger range, and
+ * faster. A rounding stays where the user can see it: at outputs, in BITCAST, and in a CAST from an original f32 or f64. So f32
+ * -> f16 -> f32 remains two conversions. A CAST back from arithmetic on widened halves is dropped, since front ends write it
+ * around sums. Around a conversion that the model requests they write two BITCASTs, so that it rounds.
  *
- * A window that is kept between runs stays one in its own type: what is appended is rounded, and read as it will be
- * read in later runs.
+ * A window that is kept between runs keeps its type. The appended part is rounded now, as later runs will read it rounded.
  *
  * needs: any graph    keeps: shapes, types of inputs and outputs
- * breaks: without `every`, roundings, of which there are fewer */
+ * breaks: without `every`, roundings; there are fewer */
 #include "graph.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Widen {
   IR *ir;
-  Ref *as_is;              /* by old Ref: the node of its own type; 0: made from wide when asked for */
-  Ref *wide;               /* by old Ref of a half: the same value in f32 */
-  bool *window;            /* by old Ref: a state to which something is appended */
-  bool *halves;            /* by old Ref of an f32: made of halves and constants only */
-  bool *rounds;            /* by old Ref of a half: its op is to round */
+  Ref *as_is;              /* by old Ref: the node in its own type; 0: converted from wide on request */
+  Ref *wide;               /* by old Ref of a half: its value in f32 */
+  bool *window;            /* by old Ref: a state that grows by appending */
+  bool *halves;            /* by old Ref of an f32: computed from halves and constants only */
+  bool *rounds;            /* by old Ref of a half: its op must round */
 } Widen;
 
 static bool is_half(const Node *x) { return x->dt == DT_F16 || x->dt == DT_BF16; }
@@ -37,7 +35,7 @@ static Ref own_type(Widen *w, Ref r) {
   return w->as_is[r];
 }
 
-static Ref over(Widen *w, const Node *x, DType d) { /* x over widened sources, of type d */
+static Ref over(Widen *w, const Node *x, DType d) { /* x with widened sources, of type d */
   Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src);
   for (int k = 0; k < x->nsrc; k++)
     src[k] = is_half(node(w->ir, x->src[k])) && x->op != OP_BITCAST ? w->wide[x->src[k]] : own_type(w, x->src[k]);
@@ -46,7 +44,7 @@ static Ref over(Widen *w, const Node *x, DType d) { /* x over widened sources, o
   return r;
 }
 
-static Ref own_types(Widen *w, Ref r) { /* r over sources of their own type */
+static Ref own_types(Widen *w, Ref r) { /* r with sources of their own types */
   const Node *x = node(w->ir, r);
   Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src);
   for (int k = 0; k < x->nsrc; k++) src[k] = own_type(w, x->src[k]);
@@ -55,7 +53,7 @@ static Ref own_types(Widen *w, Ref r) { /* r over sources of their own type */
   return same;
 }
 
-/* x over halves is a half: computing it in f32 rounds nothing */
+/* For halves, the result of x is a half, so computing it in f32 needs no rounding */
 static bool is_exact(const Node *x) {
   if (op_info[x->op].algebra & MOVE) return true;
   switch ((Op)x->op) {
@@ -67,7 +65,7 @@ static bool is_exact(const Node *x) {
   }
 }
 
-/* Halves that more than a sum uses, and that are not exact anyway. */
+/* Halves with further users than a sum, whose ops are not exact. */
 static void find_roundings(Widen *w, const Refs *order, const Refs *roots) {
   for (size_t i = 0; i < order->n; i++) {
     const Node *x = node(w->ir, order->p[i]);

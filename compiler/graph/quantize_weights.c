@@ -1,19 +1,19 @@
-/* quantize_weights.c: weights in fewer bits, where a run reads each of them a few times only.
+/* quantize_weights.c: weight-only quantisation, for weights that a run reads only a few times.
  *
- * A sum of products with few rows takes as long as its weights take to arrive, so fewer bytes are less time. The
- * sum stays in single precision, and kernels widen what they load, in registers:
+ * A sum of products with few rows takes as long as loading its weights, so fewer bytes save time. The sum stays in single
+ * precision. Kernels widen the weights in registers:
  *
  *   sum(a * w)  ->  sum(a * float(h))             h in bf16 or fp16
- *   sum(a * w)  ->  sum(a * float(q)) * s         q in -127..127, a scale for all that a result sums
- *   sum(a * w)  ->  sum(a * (float(q) * s - 8 s)) q in 0..15, a scale for each block of 32 along the sum
+ *   sum(a * w)  ->  sum(a * float(q)) * s         q in -127..127, one scale for all terms of a result
+ *   sum(a * w)  ->  sum(a * (float(q) * s - 8 s)) q in 0..15, one scale per block of 32 along the sum
  *
- * Eight such q lie in a word. They are cut out of it where they are, by a mask, and what they are too large by is
- * a factor of the scale: a conversion and two multiply-adds for each are all that is left to do.
+ * A word holds eight such q. A mask extracts each at its place in the word, and the scale absorbs the resulting power of two.
+ * So each needs only a conversion and two multiply-adds.
  *
- * Where blocks do not come out even, a weight takes bytes instead. Small weights stay, as in weights_to_half.c.
+ * Where blocks do not divide the extent, a weight takes bytes instead. Small weights stay, as in weights_to_half.c.
  *
- * needs: a folded graph    gives: constants of few bits with what widens them, which later passes leave alone
- * breaks: roundings, of the weights */
+ * needs: a folded graph    gives: constants of few bits and ops that widen them, which later passes leave alone
+ * breaks: roundings of the weights */
 #include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
@@ -40,7 +40,7 @@ static bool read_rarely(const IR *ir, Ref sum, int64_t elems, int64_t times) {
 }
 
 /* ---- numbers ---- */
-/* The group of the first element of a row, which is all of the last axis; groups have size[a] elements along axis a. */
+/* The group of the first element of a row (a row is the last axis). A group has size[a] elements along axis a. */
 static int64_t row_group(const Tensor *t, const int64_t *size, int64_t row) {
   int64_t group = 0, inner = t->dims[t->rank - 1] / size[t->rank - 1];
   for (int a = t->rank - 2; a >= 0; a--) {
@@ -51,7 +51,8 @@ static int64_t row_group(const Tensor *t, const int64_t *size, int64_t row) {
   return group;
 }
 
-/* Elements as integers times the scale of their group, whose farthest from 0 becomes `far`; false: one is not finite */
+/* Quantises elements to integers, with a scale per group; the element farthest from 0 becomes `far`. False: an element is not
+ * finite */
 static bool quantised(const Tensor *w, const int64_t *size, int far, int8_t *q, int64_t groups, float *scale) {
   const int64_t n = w->dims[w->rank - 1], last = size[w->rank - 1];
   memset(scale, 0, (size_t)groups * sizeof *scale);
@@ -75,7 +76,7 @@ static bool quantised(const Tensor *w, const int64_t *size, int far, int8_t *q, 
   return true;
 }
 
-/* axis of x as two, of extents outer and the rest */
+/* splits axis of x in two, of extents outer and the rest */
 static Ref split_axis(IR *ir, Ref x, int axis, int64_t outer) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK];
@@ -87,7 +88,7 @@ static Ref split_axis(IR *ir, Ref x, int axis, int64_t outer) {
   return g_reshape(ir, x, n->rank + 1, dims);
 }
 
-/* Integers below 1 << bits, a byte each, side by side in words along an axis that fills them */
+/* Packs integers below 1 << bits, stored a byte each, into words along an axis that divides into words */
 static Ref packed_words(IR *ir, const Tensor *q, int axis, int bits) {
   const int per = 32 / bits;
   const uint8_t *from = q->data;
@@ -105,10 +106,10 @@ static Ref packed_words(IR *ir, const Tensor *q, int axis, int bits) {
   return g_weight(ir, ir_tensor(ir, &to));
 }
 
-/* q, integers below 1 << bits stored a byte each, from words along an axis that they fill: i32 as they are cut out,
- * to be multiplied by *unit, a power of two */
+/* Reads q, integers below 1 << bits stored a byte each, from words along an axis. The result is i32 fields as the mask extracts
+ * them, to be multiplied by *unit, a power of two */
 static Ref fields_of(IR *ir, const Tensor *q, int axis, int bits, Ref *unit) {
-  const int per = 32 / bits, half = 16 / bits; /* of the lower half no field has the sign */
+  const int per = 32 / bits, half = 16 / bits; /* fields of the lower half never include the sign bit */
   int64_t ones[MAX_RANK + 1], whole[MAX_RANK + 1];
   Ref words = split_axis(ir, packed_words(ir, q, axis, bits), axis, q->dims[axis] / per);
   for (int a = 0; a <= q->rank; a++) ones[a] = a == axis + 1 ? per : 1, whole[a] = a == axis + 1 ? per : node(ir, words)->dims[a];
@@ -126,7 +127,7 @@ static Ref fields_of(IR *ir, const Tensor *q, int axis, int bits, Ref *unit) {
 }
 
 /* ---- the graph ---- */
-/* How often a run reads an element of factor f, at most */
+/* Limit of how often a run reads an element of factor f */
 static int64_t reads(const Contraction *c, int f) {
   int64_t n = 1;
   for (int i = 0; i < c->n; i++)
@@ -134,14 +135,14 @@ static int64_t reads(const Contraction *c, int f) {
   return n;
 }
 
-typedef struct Site {      /* a sum of products whose factor f is a weight, which is read along ranges by[0..w.rank) */
+typedef struct Site {      /* a sum of products whose factor f is a weight, read along ranges by[0..w.rank) */
   const Contraction *c;
   int f;
   Tensor w;
   int by[MAX_RANK];
 } Site;
 
-/* The weight in the order in which it lies, an axis for each range; false: it is read in another way */
+/* Views the weight in memory order, with an axis per range; false: it is read in another way */
 static bool open_weight(IR *ir, Site *at) {
   const Contraction *c = at->c;
   const Tensor *t = &ir->tensors.p[weight_id(node(ir, c->base[at->f]))];
@@ -180,7 +181,7 @@ static bool open_weight(IR *ir, Site *at) {
   return true;
 }
 
-/* r, of the weight's axes, over those of what is summed */
+/* r, which has the weight's axes, over the axes of the sum */
 static Ref over_ranges(IR *ir, const Site *at, Ref r) {
   const Node *p = node(ir, operand(node(ir, at->c->sum)));
   int64_t perm[MAX_RANK], dims[MAX_RANK];
@@ -202,7 +203,7 @@ static Ref sum_with(IR *ir, const Site *at, Ref w) {
   return g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, other, over_ranges(ir, at, w)), reduce_axes(x));
 }
 
-/* q in halves of bytes, whose zero is 8, times the s of its block along an axis */
+/* q, packed in half bytes with zero at 8, times the scale s of its block along an axis */
 static Ref scaled_blocks(IR *ir, const Tensor *q, int axis, Ref s) {
   Ref unit, field = fields_of(ir, q, axis, 4, &unit);
   const int64_t blocks = q->dims[axis] / BLOCK;
@@ -238,7 +239,7 @@ static Ref in_integers(IR *ir, const Site *at, Storage how) {
   return sum_with(ir, at, scaled_blocks(ir, &q, block, scales));
 }
 
-/* ---- weights that come as integers ---- */
+/* ---- weights that are already integers ---- */
 static int64_t below_views(const IR *ir, Ref r) {
   const Node *x = node(ir, view_base(ir, r));
   return dims_elems(x->dims, x->rank);
@@ -266,12 +267,12 @@ int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain) {
   return 0;
 }
 
-/* Least bits of words that hold all of q, whose least value is *zero; 0: none but bytes */
+/* Fewest bits of fields that hold all of q; *zero: least value of q. 0: only bytes do */
 static int word_bits(const Tensor *q, int64_t *zero) {
   const int8_t *p = q->data;
   int low = INT8_MAX, high = INT8_MIN;
   if (!p) return 0;
-  for (int64_t i = 0; i < q->elems; i++) { /* above 127 an unsigned one is negative here, and too far off */
+  for (int64_t i = 0; i < q->elems; i++) { /* an unsigned value above 127 is negative here, so the range is too large */
     if (p[i] < low) low = p[i];
     if (p[i] > high) high = p[i];
   }
@@ -282,7 +283,7 @@ static int word_bits(const Tensor *q, int64_t *zero) {
   return 0;
 }
 
-/* The last axis of the bytes that is summed and fills words of `per`, whose extent is its arg[0]; -1: there is none */
+/* The last axis of the bytes that is summed over and whose extent is a multiple of `per`; -1: none */
 static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
   const Node *x = node(ir, sum), *q = node(ir, operand(node(ir, chain[n - 1])));
   Ref idx[MAX_RANK], at[MAX_RANK], r = operand(x);
@@ -308,7 +309,7 @@ static int word_axis(IR *ir, Ref sum, const Ref *chain, int n, int per) {
   return -1;
 }
 
-/* The chain over other values: what the bytes are multiplied with on the way up, and what is added */
+/* Scale and shift that the chain applies to the bytes on the way up */
 static void scale_and_shift(IR *ir, const Ref *chain, int n, Ref *scale, Ref *shift) {
   for (int i = n - 2; i >= 0; i--) {
     const Node *y = node(ir, chain[i]);
@@ -318,7 +319,7 @@ static void scale_and_shift(IR *ir, const Ref *chain, int n, Ref *scale, Ref *sh
   }
 }
 
-/* Bytes that words hold: float(q) * s + t, where s and t vary as zero points and scales do */
+/* Bytes packed in words: float(q) * s + t; s and t vary as scales and zero points do */
 static Ref in_words(IR *ir, Ref sum, int f, const Ref *chain, int n) {
   const Node *x = node(ir, operand(node(ir, chain[n - 1]))), *w = x;
   while (w->op == OP_RESHAPE) w = node(ir, operand(w));

@@ -1,4 +1,4 @@
-/* scale.c: constant factors and addends move to the constants they can be merged with.
+/* scale.c: moves constant factors and addends to constants with which they can be merged.
  *
  *   sum(a * w) * s   ->  sum(a * (w * s))      s does not vary over what is summed
  *   (y + b) * s      ->  y * s + b * s         when y * s becomes the line above
@@ -6,14 +6,13 @@
  *   (y * b) * c      ->  y * (b * c)           y such a sum, or integers
  *   erf(x / c)       ->  erf(x * (1 / c))
  *
- * w, s, b and c depend on constants only, so the right side costs nothing at run time: this is what
- * folds batch normalisation into the weights of the convolution before it. Movement between the ops
- * is seen through. Floats are rounded in another order, which is why these rules have names, are
- * applied to sums only, whose order is not promised either, and never to y * b * c or y + b + c in
- * general: quantisation and rounding by a large addend are written so.
+ * w, s, b and c depend only on constants, so the right side costs nothing at run time. This folds batch normalisation into the
+ * weights of the preceding convolution. The rules look through movement between the ops. They change the order in which floats
+ * are rounded, so they have names. They apply only to sums, whose order is not promised either. They never apply to y * b * c
+ * or y + b + c in general: quantisation, and rounding by a large addend, are written that way.
  *
- * Infinities and NaN in y, a and w stay where they are. So s must be finite, and w * s must neither overflow nor
- * become 0 where w and s are not: infinity * 0 is NaN. A product that would is the least normal number instead. */
+ * Infinities and NaN in y, a and w must stay. So s must be finite, and w * s must neither overflow nor become 0 unless w or s
+ * is 0, since infinity * 0 is NaN. A product that would become 0 becomes the least normal number instead. */
 #include "../interp/interp.h"
 #include "../cost/tunable.h"
 #include "rules.h"
@@ -21,15 +20,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_PATH = 16 }; /* nodes between a factor and the constant it joins */
-typedef struct Step { Ref node, second; } Step; /* second: the new second source, if it has one */
+enum { MAX_PATH = 16 }; /* nodes between a factor and the constant that absorbs it */
+typedef struct Step { Ref node, second; } Step; /* second: the new second source, if the node has one */
 
 static Ref bare(const IR *ir, Ref r) { return node(ir, r)->op == OP_EXPAND ? operand(node(ir, r)) : r; }
 
 static int64_t elems(const IR *ir, Ref r) { return dims_elems(node(ir, r)->dims, node(ir, r)->rank); }
 
-/* ---- how large the elements of a constant are ---- */
-/* of those that are finite and not 0: none is below least or above most */
+/* ---- sizes of the elements of a constant ---- */
+/* least and most: bounds of the magnitudes of finite elements other than 0 */
 typedef struct Sizes { double least, most; bool zero, finite; } Sizes;
 
 static Sizes sizes_of_tensor(const Tensor *t) {
@@ -37,7 +36,7 @@ static Sizes sizes_of_tensor(const Tensor *t) {
   for (int64_t i = 0; i < (t->data ? t->elems : 1); i++) {
     float f;
     double v;
-    if (t->data && t->dt == DT_F32) memcpy(&f, (const char *)t->data + i * 4, 4), v = fabsf(f); /* of any alignment */
+    if (t->data && t->dt == DT_F32) memcpy(&f, (const char *)t->data + i * 4, 4), v = fabsf(f); /* data may be misaligned */
     else v = fabs(bits_to_double(t->dt, tensor_bits(t, i)));
     if (!(v <= DBL_MAX)) s.finite = false;
     else if (v == 0) s.zero = true;
@@ -49,7 +48,7 @@ static Sizes sizes_of_tensor(const Tensor *t) {
   return s;
 }
 
-/* false: that is not known */
+/* false: not known */
 static bool sizes(IR *ir, Ref r, Sizes *s) {
   const Node *x = node(ir, r);
   Sizes b;
@@ -65,7 +64,7 @@ static bool sizes(IR *ir, Ref r, Sizes *s) {
   return true;
 }
 
-typedef struct Normal { double least, most; } Normal; /* normal numbers */
+typedef struct Normal { double least, most; } Normal; /* least and greatest normal number */
 static Normal normal(DType d) {
   switch (d) {
   case DT_F16: return (Normal){ 0x1p-14, 65504 };
@@ -75,8 +74,7 @@ static Normal normal(DType d) {
   }
 }
 
-/* r = op(c, f), a product or quotient; where it is less than the least normal number, and neither c nor f is 0, that
- * number with the sign of r */
+/* r = op(c, f), a product or quotient. If r underflows though neither c nor f is 0: the least normal number with r's sign */
 static Ref not_vanished(IR *ir, Ref r, Ref c, Ref f, double least) {
   DType d = (DType)node(ir, r)->dt;
   Ref zero = c_int(ir, d, 0), tiny = g_binary(ir, OP_CMPLT, g_unary(ir, OP_ABS, r), c_float(ir, d, least));
@@ -86,7 +84,7 @@ static Ref not_vanished(IR *ir, Ref r, Ref c, Ref f, double least) {
   return g_where(ir, g_binary(ir, OP_AND, tiny, some), other, r);
 }
 
-/* op(c, f) so that what is infinite or NaN of op(sum, f) stays so when c is part of the sum; 0: that is not possible */
+/* op(c, f), such that op(sum, f) keeps its infinities and NaN when c becomes part of the sum; 0: not possible */
 static Ref merged(IR *ir, Op op, Ref c, Ref f) {
   const DType d = (DType)node(ir, c)->dt;
   const Normal l = normal(d);
@@ -101,8 +99,8 @@ static Ref merged(IR *ir, Op op, Ref c, Ref f) {
   return a.least * b.least < l.least ? not_vanished(ir, r, c, f, l.least) : r;
 }
 
-/* op(c, f) in c's shape, computed before c and f are repeated; 0 when that takes a larger constant
- * than both are, or is another value */
+/* op(c, f) in c's shape, computed before c and f are broadcast; 0: it would need a larger constant than both, or change the
+ * value */
 static Ref combine(IR *ir, Op op, Ref c, Ref f) {
   const Node *x = node(ir, c);
   Ref r = g_binary(ir, op, bare(ir, c), f);
@@ -117,8 +115,8 @@ static bool is_sum(const IR *ir, Ref r) {
   return x->op == OP_REDUCE && reduce_op(x) == OP_ADD;
 }
 
-/* f over y's axes, as it is over the axes of y's source, the reshape of y. Axes that the source has
- * as one and f varies over in part are repeated. */
+/* f, over y's axes, moved to the axes of the source of y, a reshape. Axes that the source has merged, and that f varies over in
+ * part, are expanded. */
 static Ref before_reshape(IR *ir, const Node *y, const Node *s, Ref f) {
   int64_t part[MAX_RANK], dims[MAX_RANK];
   memcpy(part, node(ir, f)->dims, y->rank * sizeof *part);
@@ -126,8 +124,7 @@ static Ref before_reshape(IR *ir, const Node *y, const Node *s, Ref f) {
   return g_reshape(ir, g_expand(ir, f, y->rank, part), s->rank, dims);
 }
 
-/* The factor or addend f of y, as a factor or addend of y's source: through movement. f has y's
- * extents or 1, axis by axis. */
+/* The factor or addend f of y, as one of y's source, through movement. Each extent of f is y's or 1. */
 static Ref before_movement(IR *ir, const Node *y, Ref f, Op op) {
   if (!(op_info[y->op].algebra & MOVE) || y->op == OP_CAT || y->op == OP_WINDOW) return 0;
   const Node *s = node(ir, operand(y)), *n = node(ir, f);
@@ -144,8 +141,8 @@ static Ref before_movement(IR *ir, const Node *y, Ref f, Op op) {
   return y->op == OP_PERMUTE ? g_permute(ir, f, dims) : f;
 }
 
-/* y op f with f merged into a constant inside y, or 0. Every node on the way must have one use: y
- * itself would be computed twice otherwise. */
+/* y op f with f merged into a constant inside y, or 0. Every node on the way must have a single use, or y would be computed
+ * twice. */
 static Ref sink(const RefMap *users, IR *ir, Ref y, Ref f, Op op) {
   Step path[MAX_PATH];
   int n = 0;
@@ -186,23 +183,23 @@ Ref rule_scale_into_constant(IR *ir, Ref r, void *users) {
   return sink(users, ir, lhs(x), bare(ir, rhs(x)), (Op)x->op);
 }
 
-/* f(x / c) -> f(x * (1 / c)), for functions that make a relative error of their argument no larger: the reciprocal,
- * rounded once, is all that is new. */
+/* f(x / c) -> f(x * (1 / c)), for functions that do not enlarge a relative error of their argument. It adds only the rounding
+ * of the reciprocal. */
 Ref rule_divided_argument(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *y = node(ir, operand(x));
   int64_t bits;
   (void)users;
   if (y->op != OP_DIV || !dt_float((DType)y->dt) || !node_is_const(ir, rhs(y), &bits)) return 0;
   const double c = fabs(bits_to_double((DType)y->dt, bits));
-  if (!(c >= 0x1p-12 && c <= 0x1p12)) return 0; /* of all types the reciprocal is a normal number */
+  if (!(c >= 0x1p-12 && c <= 0x1p12)) return 0; /* the reciprocal is a normal number in all types */
   const Ref factor = c_float(ir, (DType)y->dt, 1 / bits_to_double((DType)y->dt, bits));
   const Ref product = g_binary(ir, OP_MUL, lhs(y), factor);
   return node_with_src(ir, r, &product);
 }
 
-/* x * c - max(x * c) -> (x - max(x)) * c, the least x in place of the greatest where c is below 0. A multiply-add takes the
- * greatest off a product that is not rounded, and the product of the greatest x would not be 0 then: of scores near 1e30 under a
- * softmax that is all. */
+/* x * c - max(x * c) -> (x - max(x)) * c; for c < 0, min(x). A multiply-add would subtract the maximum from an unrounded
+ * product, so the greatest x would not give 0. With scores near 1e30, that rounding error would be the whole result of a
+ * softmax. */
 Ref rule_scaled_extreme(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *y = node(ir, lhs(x)), *e = node(ir, bare(ir, rhs(x)));
   int64_t bits;

@@ -1,9 +1,8 @@
 /* simplify.c: the table of rules on graphs of tensors.
  *
- * Rules are exact: every result keeps its bits, infinities and zeros' signs included, and is NaN
- * where it was (which NaN is not promised). So x * 0, x - x, x / x and x + 0 stay for floats, and
- * chains of casts shrink only where the middle type loses nothing. The exceptions have names, give
- * their reason where they are written, and are: constant-power (power.c), scale-into-constant and
+ * Rules are exact: every result keeps its bits, including infinities and signs of zeros. NaN stays NaN, but perhaps another
+ * one. So x * 0, x - x, x / x and x + 0 stay for floats, and chains of casts shrink only if the middle type loses nothing. The
+ * exceptions have names, and the reason is given at their definition: constant-power (power.c), scale-into-constant and
  * merge-addends (scale.c).
  *
  * needs: any graph    gives: an equal graph; outputs keep names, shapes and types    breaks: nothing */
@@ -29,8 +28,8 @@ RULE(bounds_decide) {
   return !dt_float((DType)x->dt) && x->vmin == x->vmax ? splat(ir, x, x->vmin) : 0;
 }
 
-/* ---- which source is which number ---- */
-static bool is_number(const IR *ir, Ref r, double v) { /* and, for 0, of the same sign */
+/* ---- constants among sources ---- */
+static bool is_number(const IR *ir, Ref r, double v) { /* r is the number v, with the same sign for 0 */
   int64_t bits;
   DType d = (DType)node(ir, r)->dt;
   if (!node_is_const(ir, r, &bits)) return false;
@@ -43,14 +42,14 @@ static bool is_float(const IR *ir, Ref r) { return dt_float((DType)node(ir, r)->
 static Ref source(const IR *ir, Ref r, Op op) { return node(ir, r)->op == op ? operand(node(ir, r)) : 0; }
 static Ref with(IR *ir, Ref r, Ref a, Ref b) { return node_with_src(ir, r, (Ref[]){ a, b }); }
 
-/* Constants stand second in ops that commute. */
+/* Constants are the second source in ops that commute. */
 RULE(constant_second) {
   const Node *x = node(ir, r);
   bool swap = is_constant(ir, lhs(x)) && !is_constant(ir, rhs(x));
   return swap ? with(ir, r, rhs(x), lhs(x)) : 0;
 }
 
-/* op(op(x, a), b) with constants a, b: only where the grouping does not matter */
+/* op(op(x, a), b) with constants a, b; only where grouping does not matter */
 RULE(merge_constants) {
   const Node *x = node(ir, r), *y = node(ir, lhs(x));
   bool select = x->op == OP_MAX || x->op == OP_MIN;
@@ -60,15 +59,15 @@ RULE(merge_constants) {
 }
 
 /* ---- arithmetic ---- */
-/* r is a sum with +0, the only one that -0 has no place in, or moves one */
+/* r is a sum with +0, possibly moved; such a sum is never -0 */
 static bool has_plus_zero(const IR *ir, Ref r) {
   while (op_is_movement((Op)node(ir, r)->op)) r = operand(node(ir, r));
   const Node *x = node(ir, r);
   return x->op == OP_ADD && is_float(ir, r) && is_number(ir, rhs(x), 0);
 }
 
-/* r + 0, where nothing is left to do for it; or for parts of a concatenation: exporters write it for a copy, and so on all that a
- * loop has made. Else 0. */
+/* r + 0, if r already has that form, or if some part of a concatenation does. Else 0. Exporters write + 0 for a copy, also of
+ * all results of a loop. */
 static Ref plus_zero(IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (has_plus_zero(ir, r)) return r;
@@ -90,7 +89,7 @@ RULE(sum) {
   Ref a = lhs(x), b = rhs(x), y;
   if (is_number(ir, b, is_float(ir, r) ? -0.0 : 0)) return a;
   if (is_number(ir, b, 0) && (y = plus_zero(ir, a))) return y;
-  if (is_constant(ir, b)) return 0; /* which the difference rule put there */
+  if (is_constant(ir, b)) return 0; /* the difference rule wrote that */
   if ((y = source(ir, b, OP_NEG))) return g_binary(ir, OP_SUB, a, y);
   if ((y = source(ir, a, OP_NEG))) return g_binary(ir, OP_SUB, b, y);
   return 0;
@@ -117,7 +116,7 @@ RULE(product) {
   return 0;
 }
 
-/* x / c is x * (1 / c) when 1 / c is exact, and normal, so that flushing of subnormals cannot matter */
+/* x / c is x * (1 / c) if 1 / c is exact, and normal, so that flushing of subnormals does not matter */
 RULE(quotient) {
   const Node *x = node(ir, r);
   Ref a = lhs(x), b = rhs(x);
@@ -128,7 +127,7 @@ RULE(quotient) {
   if (!is_float(ir, r) || !node_is_const(ir, b, &bits)) return 0;
   double c = bits_to_double((DType)x->dt, bits);
   if (!isfinite(c) || fabs(frexp(c, &e)) != 0.5) return 0;
-  int least = x->dt == DT_F64 ? -1022 : x->dt == DT_F16 ? -14 : -126; /* exponents of normal numbers */
+  int least = x->dt == DT_F64 ? -1022 : x->dt == DT_F16 ? -14 : -126; /* least exponent of normal numbers */
   if (1 - e < least || e - 1 < least) return 0;
   return g_binary(ir, OP_MUL, a, c_float(ir, (DType)x->dt, 1 / c));
 }
@@ -155,7 +154,7 @@ RULE(abs_of) {
   return y ? g_unary(ir, OP_ABS, y) : 0;
 }
 
-RULE(round_of) { /* a value that has no fraction */
+RULE(round_of) { /* a value without a fraction */
   Ref a = operand(node(ir, r));
   const Node *x = node(ir, a);
   bool whole = x->op == OP_TRUNC || x->op == OP_FLOOR || x->op == OP_CEIL || x->op == OP_ROUND ||
@@ -181,7 +180,7 @@ RULE(negated) {
   if (y || node(ir, r)->dt != DT_BOOL) return y;
   if (x->op == OP_CMPEQ) return g_binary(ir, OP_CMPNE, lhs(x), rhs(x));
   if (x->op == OP_CMPNE) return g_binary(ir, OP_CMPEQ, lhs(x), rhs(x));
-  if (op_info[x->op].type[0] != 'b' || is_float(ir, lhs(x))) return 0; /* NaN: neither holds */
+  if (op_info[x->op].type[0] != 'b' || is_float(ir, lhs(x))) return 0; /* for NaN both comparisons are false */
   return g_binary(ir, x->op == OP_CMPLT ? OP_CMPLE : OP_CMPLT, rhs(x), lhs(x));
 }
 
@@ -226,7 +225,7 @@ RULE(where) {
 
 /* ---- conversions ---- */
 
-/* every value of a is one of b */
+/* every value of a is a value of b */
 static bool includes(DType b, DType a) {
   static const int digits[DT_COUNT] = { [DT_F16] = 11, [DT_BF16] = 8, [DT_F32] = 24, [DT_F64] = 53 };
   static const int before_point[DT_COUNT] = { [DT_F16] = 16, [DT_BF16] = 128, [DT_F32] = 128, [DT_F64] = 1024 };
@@ -239,8 +238,8 @@ static bool includes(DType b, DType a) {
   return (!sign || dtype_info[b].cls == 'i') && dtype_info[b].bits - (dtype_info[b].cls == 'i') >= bits;
 }
 
-/* a -> b -> c without b: when b loses nothing. Integers wrap when they become integers, floats
- * saturate, so through a float the integer a must fit c as well. */
+/* a -> b -> c without b, if b loses nothing. Conversions between integers wrap, but floats saturate; so through a float, the
+ * values of a must fit c as well. */
 RULE(cast) {
   const Node *x = node(ir, r), *y = node(ir, operand(x));
   if (x->dt == y->dt) return operand(x);
@@ -251,7 +250,7 @@ RULE(cast) {
   return g_cast(ir, operand(y), c);
 }
 
-/* Two bitcasts of a half that is computed pin its rounding, which promote_half.c makes of them. */
+/* promote_half.c makes two bitcasts around a computed half, so that it rounds. */
 RULE(bitcast) {
   const Node *x = node(ir, r);
   Ref y = source(ir, operand(x), OP_BITCAST);
@@ -261,7 +260,7 @@ RULE(bitcast) {
   return node(ir, y)->dt == x->dt ? y : node_with_src(ir, r, &y);
 }
 
-/* nothing needs no computing */
+/* a value without elements needs no computation */
 RULE(no_elements) {
   const Node *x = node(ir, r);
   return dims_elems(x->dims, x->rank) ? 0 : splat(ir, x, 0);
@@ -315,7 +314,7 @@ static const Rule rules[] = {
 
 enum { NRULES = sizeof rules / sizeof *rules };
 
-/* With -v: how often each rule applied, those of a name together. */
+/* With -v: how often each rule applied; rules of one name are added up. */
 static void print_hits(FILE *err, const Rule *use, int n, const int *hits) {
   for (int i = 0; i < n; i++) {
     int first = 0, total = 0;

@@ -1,17 +1,17 @@
-/* sink_concat.c: parts of concatenations are made where they end up.
+/* sink_concat.c: moves movement into the parts of a concatenation, so that each part is computed in place.
  *
- * Outputs and parts of concatenations have places of their own. One that only moves another concatenation, as the
- * maps of a detector's heads that become rows of its output, would be a copy of all of it. As a concatenation of
- * moved parts it is none: kernels store elements in any order.
+ * Outputs and parts of concatenations have memory of their own. If such a value is only a movement of another concatenation, it
+ * would be a copy of all of it. An example: the maps of a detector's heads become rows of its output. As a concatenation of
+ * moved parts it needs no copy, since kernels store elements in any order.
  *
- * needs: a folded graph    gives: an equal graph, in which no value that wants a place of its own is a movement
- * of a concatenation that nobody else reads, where axes allow    breaks: nothing */
+ * needs: a folded graph    gives: an equal graph, in which no value with its own memory is a movement of a concatenation
+ * without other readers, where axes allow    breaks: nothing */
 #include "graph.h"
 #include "rules.h"
 
 enum { MAX_MOVES = 8 };
 
-/* A movement x of a concatenation: its parts moved; 0: some elements of x's axes are of several parts. */
+/* A movement x of a concatenation, as a concatenation of moved parts; 0: an element along one of x's axes mixes parts. */
 static Ref cat_of_moved(IR *ir, const Node *x, Ref cat) {
   const Node *s = node(ir, cat);
   int axis = x->op == OP_RESHAPE ? reshape_axis(x, s, (int)cat_axis(s)) : 0;
@@ -27,7 +27,7 @@ static Ref cat_of_moved(IR *ir, const Node *x, Ref cat) {
   return g_cat(ir, s->nsrc, part, axis);
 }
 
-/* r as a concatenation, if it moves one and nobody else reads what lies between */
+/* r as a concatenation, if it moves one and the values in between have no other readers */
 static Ref placed(IR *ir, const RefMap *users, Ref r) {
   Ref move[MAX_MOVES];
   int n = 0;

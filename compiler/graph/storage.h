@@ -1,4 +1,4 @@
-/* storage.h: how weights are stored that a run reads a few times only. A row: id, the word for it, what it is. */
+/* storage.h: weight-only quantisation of weights that a run reads only a few times. Row: id, word of --weights, gloss. */
 #ifndef STORAGE
 #ifndef TGC_STORAGE_H
 #define TGC_STORAGE_H
@@ -8,13 +8,13 @@ typedef enum Storage {
   STORAGE_COUNT
 } Storage;
 extern const char *const storage_name[];
-Storage storage_named(const char *s); /* STORAGE_COUNT: there is none */
+Storage storage_named(const char *s); /* STORAGE_COUNT: no such word */
 #endif
 #else
-STORAGE(FP32, "fp32", "as they are")
+STORAGE(FP32, "fp32", "unchanged")
 STORAGE(BF16, "bf16", "two bytes")
-STORAGE(FP16, "fp16", "two bytes, where none becomes infinite")
-STORAGE(INT8, "int8", "a byte, and a scale for each output channel")
-STORAGE(INT4, "int4", "half a byte, and a scale for each 32 along the sum")
+STORAGE(FP16, "fp16", "two bytes, unless a weight would become infinite")
+STORAGE(INT8, "int8", "one byte each, with a scale for each output channel")
+STORAGE(INT4, "int4", "half a byte each, with a scale for every 32 along the sum")
 #undef STORAGE
 #endif

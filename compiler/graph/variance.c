@@ -1,25 +1,24 @@
-/* variance.c: how far the roundings of a graph may carry its values, as one more graph.
+/* variance.c: a graph that estimates the rounding errors of a graph's values.
  *
- * The model of errors: every operation rounds its result by a relative error that has mean 0, is independent of all
- * others, and has at most the unit roundoff u of its type as its standard deviation, or 4 u for functions of the C library.
- * A sum of n terms in any order passes through n partial sums, none of which is above the sum of the terms' magnitudes.
- * So to first order each element has the variance
+ * Error model: every operation rounds its result with a relative error of mean 0, independent of all others. Its standard
+ * deviation is at most the unit roundoff u of the type, or 4 u for functions of the C library. A sum of n terms in any order
+ * passes through n partial sums, none of which exceeds the sum of the terms' magnitudes. So to first order the variances V are:
  *
- *   of x + y, x - y    V(x) + V(y)                               + (u z)^2, where z is the result
- *   of x y             y^2 V(x) + x^2 V(y)                        + (u z)^2
- *   of x / y           (V(x) + z^2 V(y)) / y^2                    + (u z)^2
- *   of sum(x)          sum(V(x))                                  + n u^2 sum(|x|)^2
- *   of f(x)            ((f(x + 4 s) - f(x - 4 s)) / 4)^2          + (4 u z)^2, where s^2 = V(x)
- *   of a selection     that of what is selected; where the choice is within 4 s of the other one, plus their distance squared
+ *   x + y, x - y    V(x) + V(y)                               + (u z)^2, where z is the result
+ *   x y             y^2 V(x) + x^2 V(y)                       + (u z)^2
+ *   x / y           (V(x) + z^2 V(y)) / y^2                   + (u z)^2
+ *   sum(x)          sum(V(x))                                 + n u^2 sum(|x|)^2
+ *   f(x)            ((f(x + 4 s) - f(x - 4 s)) / 4)^2         + (4 u z)^2, where s^2 = V(x)
+ *   a selection     V of the selected value; where the choice is within 4 s of the other one, plus their distance squared
  *
- * which is large exactly where a sum cancels (Higham and Mary, A new approach to probabilistic rounding error analysis, 2019:
- * errors grow with the root of n). Movement moves variances. What jumps, such as a rounding to integers, is covered by
- * the formula of f. Weights count as rounded once, for passes compute with them.
+ * These are large exactly where a sum cancels. Source: Higham and Mary, A new approach to probabilistic rounding error
+ * analysis, 2019; errors grow with the square root of n. Movement moves variances. Functions that jump, such as rounding to
+ * integers, are covered by the formula for f. Weights count as rounded once, since passes compute with them.
  *
- * The nodes are floats, and are meant to be evaluated in double, where squares neither overflow nor vanish. Most of the
- * work is a contraction more for each contraction.
+ * The nodes are floats, to be evaluated in double, where squares neither overflow nor underflow. Most of the work is one
+ * further contraction for each contraction.
  *
- * needs: a graph    gives: nodes beside it    breaks: nothing */
+ * needs: a graph    gives: further nodes    breaks: nothing */
 #include "graph.h"
 #include "rules.h"
 #include <float.h>
@@ -27,17 +26,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIGMAS = 4 };       /* values that far from the exact one are looked at */
+enum { SIGMAS = 4 };       /* standard deviations within which other outcomes are considered */
 
 typedef struct Variance {
   IR *ir;
-  double product;          /* relative error of a product in a sum besides u */
+  double product;          /* relative error of a product in a sum, besides u */
   Ref *of;                 /* by node: its variance; 0: it is exact */
-  bool unknown;            /* something has no rule */
+  bool unknown;            /* an op without a rule was met */
 } Variance;
 
 static Ref number(IR *ir, double v) { return c_float(ir, DT_F32, v); }
-static Ref add(IR *ir, Ref a, Ref b) { return !a || !b ? a + b : g_binary(ir, OP_ADD, a, b); } /* 0: nothing */
+static Ref add(IR *ir, Ref a, Ref b) { return !a || !b ? a + b : g_binary(ir, OP_ADD, a, b); } /* 0: exact */
 static Ref mul(IR *ir, Ref a, Ref b) { return g_binary(ir, OP_MUL, a, b); }
 static Ref square(IR *ir, Ref a) { return mul(ir, a, a); }
 static Ref real(IR *ir, Ref r) { return g_cast(ir, r, DT_F32); }
@@ -47,7 +46,7 @@ static double roundoff(DType d) {
   return d == DT_F64 ? 0x1p-53 : d == DT_F16 ? 0x1p-11 : d == DT_BF16 ? 0x1p-8 : dt_float(d) ? 0x1p-24 : 0;
 }
 
-/* of the rounding of r itself; denormals may be flushed */
+/* variance from rounding r itself; denormals may be flushed */
 static Ref own(IR *ir, Ref r, double c) {
   const double u = c * roundoff((DType)node(ir, r)->dt);
   if (!u) return 0;
@@ -62,14 +61,14 @@ static Ref zeros(IR *ir, Ref like) {
 /* V, or zeros, in the shape of r */
 static Ref full(Variance *w, Ref r) { return given(w, r) ? given(w, r) : zeros(w->ir, r); }
 
-static Ref apply(IR *ir, const Node *x, Ref a, Ref b) { /* x of another first source, in single */
+static Ref apply(IR *ir, const Node *x, Ref a, Ref b) { /* x with another first source, in single precision */
   Ref v = x->op == OP_CAST ? g_cast(ir, a, (DType)x->dt)
           : x->nsrc == 1   ? g_unary(ir, (Op)x->op, a)
                            : g_binary(ir, (Op)x->op, a, b);
   return real(ir, v);
 }
 
-/* ((f(x + 4 s) - f(x)) + (f(x) - f(x - 4 s)))^2 / 16, each as a magnitude */
+/* ((f(x + 4 s) - f(x)) + (f(x) - f(x - 4 s)))^2 / 16, each difference as a magnitude */
 static Ref by_differences(Variance *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r);
@@ -84,7 +83,7 @@ static Ref by_differences(Variance *w, Ref r) {
   return mul(ir, square(ir, add(ir, up, down)), number(ir, 1.0 / (SIGMAS * SIGMAS)));
 }
 
-/* 1 where a and b are so near that a comparison may come out otherwise */
+/* 1 where a and b are so close that a comparison may have another result */
 static Ref near(Variance *w, Ref a, Ref b) {
   IR *ir = w->ir;
   Ref v = add(ir, given(w, a), given(w, b));
@@ -100,7 +99,7 @@ static Ref of_where(Variance *w, Ref r) {
   if (a || b) v = g_where(ir, where_cond(x), full(w, where_yes(x)), full(w, where_no(x)));
   if (!c) return v;
   Ref d = mul(ir, c, square(ir, g_binary(ir, OP_SUB, real(ir, where_yes(x)), real(ir, where_no(x)))));
-  d = g_where(ir, g_binary(ir, OP_CMPEQ, c, number(ir, 0)), zeros(ir, r), d); /* infinities that are not chosen */
+  d = g_where(ir, g_binary(ir, OP_CMPEQ, c, number(ir, 0)), zeros(ir, r), d); /* infinities that are not selected */
   return add(ir, v, d);
 }
 
@@ -116,7 +115,7 @@ static Ref moved(Variance *w, Ref r) {
     return any ? g_cat(ir, x->nsrc, part, (int)cat_axis(x)) : 0;
   }
   if (x->nsrc > 1 && given(w, x->src[1]) && node(ir, x->src[1])->varies)
-    w->unknown = true; /* an index, or what a border is filled with */
+    w->unknown = true; /* an index, or the fill of a border */
   if (!src[0]) return 0;
   if (x->op == OP_PAD) src[1] = number(ir, 0);
   return node_make(ir, (Op)x->op, DT_F32, 1, x->nsrc, src, x->narg, x->arg, x->rank, x->dims);
@@ -219,7 +218,7 @@ static Ref variance_of(Variance *w, Ref r) {
   case OP_COSH:
   case OP_TANH: case OP_ASINH: case OP_ACOSH: case OP_ATANH: case OP_ERF: return add(ir, by_differences(w, r), own(ir, r, 4));
   case OP_POW:
-    if (b && node(ir, rhs(x))->varies) w->unknown = true; /* constants as exponents are exact */
+    if (b && node(ir, rhs(x))->varies) w->unknown = true; /* constant exponents are exact */
     return add(ir, by_differences(w, r), own(ir, r, 4));
   case OP_REDUCE: return of_reduce(w, r);
   case OP_SCATTER: return of_scatter(w, r);
@@ -231,7 +230,7 @@ static Ref variance_of(Variance *w, Ref r) {
   for (int k = 0; k < x->nsrc; k++)
     v = !v ? given(w, x->src[k]) : given(w, x->src[k]) ? g_binary(ir, OP_MAX, v, given(w, x->src[k])) : v;
   if (v && x->dt != DT_BOOL) w->unknown = true;
-  return v; /* of bools: any of them may be otherwise */
+  return v; /* for bools: any of them may change */
 }
 
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out) {

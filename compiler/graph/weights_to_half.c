@@ -1,12 +1,13 @@
-/* weights_to_half.c: the words for precisions, and what those of half the width do to sums of products.
- * needs: a folded graph    gives: constant factors in the type, with a cast behind; for a machine that
- * multiplies pairs of bf16, what they are multiplied with as well    breaks: roundings, of those factors
+/* weights_to_half.c: the words of --precision, and the use of half-precision weights in sums of products.
+ * needs: a folded graph    gives: constant factors in the type, followed by a cast; for a machine that multiplies pairs of
+ * bf16, the other factors as well    breaks: roundings of those factors
  *
- * A weight that is kept in two bytes is read in half the time where memory is what limits, and is half of the
- * bundle; the sum stays in single precision. Weights that a Winograd transform has made stay in four bytes: their
- * rounding would be amplified. So do weights that the type cannot hold, and small ones, which are no traffic.
- * The cast counts as movement: a kernel widens what it loads. Values that products and others read, as sums over
- * skipped layers, are stored in both types: read rounded by all, they would add to errors for little time. */
+ * A weight in two bytes is read in half the time where memory is the limit, and takes half the space in the bundle. The sum
+ * stays in single precision. Weights of Winograd tiles stay in four bytes, since the transform would amplify their rounding. So
+ * do weights that the type cannot represent, and small ones, which cause no traffic.
+ *
+ * The cast counts as movement: a kernel widens its loads. Values with other readers besides products, such as sums over skip
+ * connections, are stored in both types. If all readers got the rounded value, errors would grow for little gain in time. */
 #include "../ir/decisions.h"
 #include "contraction.h"
 #include "graph.h"
@@ -38,7 +39,7 @@ Ref half_weight(IR *ir, Ref w, DType d) {
   return g_cast(ir, g_weight(ir, ir_tensor(ir, &to)), DT_F32);
 }
 
-/* x rounded to bf16, below its padding, so that the halo is of that type, too */
+/* x rounded to bf16 below its padding, so that the halo has that type, too */
 static Ref rounded(IR *ir, Ref x) {
   const Node *n = node(ir, x);
   int64_t fill;
@@ -47,7 +48,8 @@ static Ref rounded(IR *ir, Ref x) {
   return g_cast(ir, padded, DT_F32);
 }
 
-typedef struct Narrow { DType type; bool unit, pairs; } Narrow; /* the machine multiplies two by two; and faster so */
+typedef struct Narrow { DType type; bool unit, pairs; } Narrow; /* unit: the machine multiplies pairs; pairs: and gains time by
+                                                                   it */
 
 static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Narrow *how = arg;

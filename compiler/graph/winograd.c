@@ -1,27 +1,26 @@
-/* winograd.c: windows with fewer products: Winograd tiles.
- * needs: a folded graph    gives: sums over windows as products of transforms, where the model of cost
- * says so    breaks: roundings, within the bound of docs/numerics.md
+/* winograd.c: computes convolutions by Winograd tiles, with fewer products.
+ * needs: a folded graph    gives: sums over windows as products of transforms, where the cost model says so
+ * breaks: roundings, within the bound of docs/numerics.md
  *
- * A correlation with r taps gives m results from t = m + r - 1 elements. Both are polynomials: taken at t
- * interpolation points, their product costs t multiplications in place of m * r (Toom, Cook; Winograd for two axes at
- * once), and the points are few and fixed, so that going there and back is a product with small constant
- * matrices:
+ * A correlation with r taps makes m results from t = m + r - 1 elements. Both factors are polynomials: evaluated at t
+ * interpolation points, their product takes t multiplications in place of m * r (Toom, Cook; Winograd for two axes at once).
+ * The points are few and fixed, so the transforms are products with small constant matrices:
  *
  *   y = A^T [ (G g) . (B^T d) ]
  *
- * What multiplies, the contraction over channels, becomes one product of matrices a point. G is applied
- * here, to the weights; B^T and A^T are written out as sums in which the coefficients 0 and 1 are nothing,
- * and rows of opposite points share their even and their odd part. A transform is a concatenation of its
- * rows, which the kernel that computes it unrolls: each element of a tile is loaded once.
+ * The multiplication, a contraction over channels, becomes one matrix product per point. G is applied to the weights here. B^T
+ * and A^T are written out as sums; coefficients 0 and 1 cost nothing, and rows of opposite points share their even and odd
+ * parts. A transform is a concatenation of its rows. The kernel that computes it unrolls it, so each element of a tile is
+ * loaded once.
  *
- * The points are 0, infinity and pairs of opposite numbers with short mantissas. Far from 1 they make the
- * powers in A^T and B^T differ in size, which is what rounding is amplified by: of six, 5/8 and 3/2 err half
- * of what the usual 1 and 2 do (Barabasz et al., Error analysis and improving the accuracy of Winograd
- * convolution for deep neural networks, 2020), and cost the same, as a multiply-add does not care.
+ * The points are 0, infinity and pairs of opposite numbers with short mantissas. Points far from 1 make powers in A^T and B^T
+ * differ in size, which amplifies rounding. With six points, 5/8 and 3/2 have half the error of the usual 1 and 2. Source:
+ * Barabasz et al., Error analysis and improving the accuracy of Winograd convolution for deep neural networks, 2020. They cost
+ * the same, since multiply-adds take any coefficient.
  *
- * Each axis has points of its own, or none: then its window stays a sum. Many points save more products, cost
- * more in transforms and err more; eight points along one axis are cheap where channels are few, and err less
- * than six along both. The model of cost chooses among all that stay within MAX_AMPLIFICATION. */
+ * Each axis has its own points, or none: then its window stays a sum. More points save more products, but cost more in
+ * transforms and have larger errors. Eight points along one axis are cheap where channels are few, and have smaller errors than
+ * six along both. The cost model chooses among all that stay within winograd_amplification. */
 #include "contraction.h"
 #include "graph.h"
 #include "../ir/decisions.h"
@@ -29,7 +28,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_TILE = 8, MAX_WINDOWS = 3, MAX_AXES = 2, MAP_BLOCK = 16 }; /* windows of a sum; of which in tiles */
+enum { MAX_TILE = 8, MAX_WINDOWS = 3, MAX_AXES = 2, MAP_BLOCK = 16 }; /* MAX_TILE: elements along an axis. MAX_WINDOWS: windows
+                                                                         of a sum. MAX_AXES: windows in tiles. MAP_BLOCK: maps
+                                                                         transformed together */
 
 /* ---- the matrices of F(m, r), t = m + r - 1 ---- */
 typedef struct Transform {
@@ -39,7 +40,7 @@ typedef struct Transform {
   double bt[MAX_TILE][MAX_TILE]; /* t x t */
 } Transform;
 
-/* by size of tile: finite points, with one more at infinity, and what they multiply rounding by */
+/* by tile size: finite points (one more is at infinity), and the factor by which they amplify rounding */
 static const struct { double amplification, at[MAX_TILE - 1]; } points[MAX_TILE + 1] = {
   [4] = { 4, { 0, 1, -1 } },
   [5] = { 7.5, { 0.375, -0.375, 1.375, -1.375 } },
@@ -48,7 +49,7 @@ static const struct { double amplification, at[MAX_TILE - 1]; } points[MAX_TILE 
   [8] = { 39.6, { 0, 0.5, -0.5, 1, -1, 2, -2 } },
 };
 
-/* coefficients of the product of (x - p) over n points, but for point `skip` */
+/* coefficients of the product of (x - p) over n points, except point `skip` */
 static void expand_product(const double *p, int n, int skip, double *coef) {
   int degree = 0;
   coef[0] = 1;
@@ -80,11 +81,11 @@ static void transform_make(int t, int r, Transform *f) {
   expand_product(p, n, -1, f->bt[n]);
 }
 
-/* ---- a product with one of them, as arithmetic ---- */
+/* ---- a product with one of these matrices, as arithmetic ---- */
 
-/* Parts of a sum that rows share: of B^T the even and the odd columns, of A^T the pairs of opposite points. */
+/* Part of a sum that rows share: for B^T the even and the odd columns, for A^T pairs of opposite points. */
 static int part_of(bool forward, int t, int column) {
-  return forward ? column % 2 : column == t - 1 ? t : (column + t % 2 + 1) / 2; /* 0 is a point where t is even */
+  return forward ? column % 2 : column == t - 1 ? t : (column + t % 2 + 1) / 2; /* 0 is a point if t is even */
 }
 
 static Ref scaled(IR *ir, Ref x, double by) { return by == 1 ? x : g_binary(ir, OP_MUL, x, c_float(ir, DT_F32, by)); }
@@ -94,8 +95,8 @@ static Ref plus(IR *ir, Ref sum, Ref x, double by) { /* sum + x * by */
   return by < 0 ? g_binary(ir, OP_SUB, sum, scaled(ir, x, -by)) : g_binary(ir, OP_ADD, sum, scaled(ir, x, by));
 }
 
-/* The sum of coef[i] * x[i]: each part is its last term, and others relative to it, times its coefficient;
- * parts that need no product come first. */
+/* The sum of coef[i] * x[i]. Each part is its last term plus the other terms relative to it, times its coefficient. Parts that
+ * need no product come first. */
 static Ref row(IR *ir, bool forward, int t, const Ref *x, const double *coef) {
   Ref part[MAX_TILE + 1] = { 0 }, sum = 0;
   double lead[MAX_TILE + 1] = { 0 };
@@ -112,7 +113,7 @@ static Ref row(IR *ir, bool forward, int t, const Ref *x, const double *coef) {
   return sum;
 }
 
-/* The matrix applied along an axis of t elements */
+/* Applies the matrix along an axis of t elements */
 static Ref transformed(IR *ir, Ref x, int axis, bool forward, const Transform *f) {
   const Node *n = node(ir, x);
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK];
@@ -128,16 +129,17 @@ static Ref transformed(IR *ir, Ref x, int axis, bool forward, const Transform *f
   return g_cat(ir, count, rows, axis);
 }
 
-/* ---- what it applies to ---- */
-enum { UNIT = -2 };         /* an axis of one element */
+/* ---- candidate sums ---- */
+enum { UNIT = -2 };         /* role of an axis of extent 1 */
 
 typedef struct Windows {
   Contraction c;
-  int x, w;                /* factors: what is walked by windows, and the weights */
-  int channel, map, group; /* ranges: summed beside the taps, or -1; known to the weights only; kept and of both, or -1 */
-  int split;               /* axis of x's base that is groups of channels, or -1 */
-  int axes, role[MAX_RANK]; /* axes of x's base after that split: the range that walks each, or UNIT */
-  double others;           /* results of a map and a group, but for those along windows: the product of all other ranges */
+  int x, w;                /* indices of the factors: x is read by windows, w is the weights */
+  int channel, map, group; /* channel: summed besides the taps, or -1; map: only the weights have it; group: both factors have
+                              it and it is kept, or -1 */
+  int split;               /* axis of x's base that holds groups of channels, or -1 */
+  int axes, role[MAX_RANK]; /* axes of x's base after that split; role: the range along each, or UNIT */
+  double others;           /* results per map and group, not counting windows: the product of all other ranges */
   int n;
   CWindow window[MAX_WINDOWS];
   Transform f[MAX_WINDOWS]; /* t is 0 where a window stays a sum */
@@ -148,7 +150,7 @@ static int64_t extent_of(const Windows *v, int range) { return range < 0 ? 1 : v
 static int64_t taps_of(const Windows *v, int i) { return extent_of(v, v->window[i].tap); }
 static int64_t out_of(const Windows *v, int i) { return extent_of(v, v->window[i].out); }
 
-/* The windows of x. Two ranges that share an axis and never meet are no window but groups of channels. */
+/* Takes the windows of x. Two ranges that share an axis and do not overlap are groups of channels, not a window. */
 static bool take_windows(IR *ir, Windows *v) {
   const Contraction *c = &v->c;
   for (int i = 0; i < c->nwindows; i++) {
@@ -168,7 +170,7 @@ static bool take_windows(IR *ir, Windows *v) {
   return v->n > 0;
 }
 
-/* Every other range is of one kind, and of a kind that sums or is the weights' there is one. */
+/* Assigns a role to every other range; there is at most one range for channels, and one for maps. */
 static bool take_ranges(Windows *v) {
   v->others = 1;
   for (int i = 0; i < v->c.n; i++) {
@@ -194,7 +196,8 @@ static bool take_axes(IR *ir, Windows *v) {
     for (int i = 0; i < v->n; i++)
       if (v->window[i].axis == a) range = v->window[i].out;
     if (x->dims[a] != 1 && range < 0) return false;
-    if (range < 0 && (channels || v->channel >= 0)) range = UNIT; /* the first stands for channels where there are none */
+    if (range < 0 && (channels || v->channel >= 0)) range = UNIT; /* a range of extent 1 stands for the channels if there are
+                                                                     none */
     channels |= range == v->channel;
     v->role[v->axes++] = range;
   }
@@ -213,16 +216,16 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
          take_axes(ir, v);
 }
 
-/* ---- what it costs: cycles of one core ---- */
+/* ---- cost in cycles of one core ---- */
 typedef struct Costs {
   const Target *t;
-  double weight_bytes;     /* of the whole graph */
-  double direct;           /* time of a product of the direct sum next to a multiply-add of floats: those of bf16 are faster */
-  double direct_bytes;     /* of a weight of it */
-  Refs made;               /* sums that came of others here: windows in them stay */
+  double weight_bytes;     /* weights of the whole graph */
+  double direct;           /* time of a product of the direct sum relative to a float multiply-add; products of bf16 are faster */
+  double direct_bytes;     /* bytes per weight of the direct sum */
+  Refs made;               /* sums that this pass made, whose windows stay */
 } Costs;
 
-static double bytes_cycles(const Target *t, double bytes) { /* to write and to read again */
+static double bytes_cycles(const Target *t, double bytes) { /* written and read again */
   return 2 * bytes / (stays(t, BY_WINOGRAD, 2, bytes) ? rate(t, L2_BYTES, WINOGRAD) : rate(t, FAR_BYTES, WINOGRAD));
 }
 
@@ -232,8 +235,8 @@ static int64_t walked(const Windows *v, int i) {
   return (out_of(v, i) - 1) * w->stride + (taps_of(v, i) - 1) * w->dilation + 1;
 }
 
-/* A product of matrices, and its weights read once a run from wherever all weights fit: most of the reading is
- * done while the units are busy. */
+/* A matrix product. Its weights are read once per run, from the level that holds all weights; most of the reading is hidden
+ * behind arithmetic. */
 static double product_cycles(const Costs *c, double macs, double weight_bytes) {
   const double busy = macs / multiply_adds(c->t, BY_WINOGRAD) / rate(c->t, OF_PEAK, WINOGRAD);
   return overlapped(c->t, BY_WINOGRAD, memory_cycles(c->t, BY_WINOGRAD, weight_bytes, c->weight_bytes), busy);
@@ -245,7 +248,7 @@ static double direct_cycles(const Windows *v, const Costs *c) {
   return product_cycles(c, weights * results * c->direct, weights * c->direct_bytes);
 }
 
-/* Instructions of a transform of one tile along one axis: see row() */
+/* Instructions to transform one tile along one axis: see row() */
 static double forward_ops(int t) {
   int pairs = (t - 1) / 2;
   return 2 * pairs * pairs + (2 - t % 2) * pairs;
@@ -255,7 +258,7 @@ static double backward_ops(int t, int m) {
   return 2 * pairs + m * (pairs - 1) + 2 - t % 2;
 }
 
-/* Elements that vectors cover, halved ones at the end */
+/* Elements rounded up to full vectors, where half vectors count at the end */
 static double covered(const Target *t, int64_t elements) {
   int64_t half = t->vector_bytes / 8 > 1 ? t->vector_bytes / 8 : 1;
   return (double)((elements + half - 1) / half * half);
@@ -271,7 +274,8 @@ static double points_cycles(const Windows *v, const Costs *c) {
     in *= (double)(f->t ? v->tiles[i] : walked(v, i));
     if (!f->t) taps *= (double)taps_of(v, i);
     else {
-      forward = forward * f->t + size * forward_ops(f->t); /* along this axis for all elements of those before, and vice versa */
+      forward = forward * f->t + size * forward_ops(f->t); /* along this axis, for all elements of the axes before, and vice
+                                                              versa */
       backward = backward * f->t + after * backward_ops(f->t, f->m);
       size *= f->t;
       after *= f->m;
@@ -285,7 +289,7 @@ static double points_cycles(const Windows *v, const Costs *c) {
          bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
 
-/* The points of every window by number: one of the sizes of tiles, or none. False: too few, too many, or too inexact. */
+/* Sets the points of every window from their number: a tile size, or none. False: too few, too many or too inexact. */
 enum { SIZES = MAX_TILE - 2 };
 static bool set_points(Windows *v, int number, double most) {
   double amplification = 1;
@@ -311,7 +315,7 @@ static int numbers_of(const Windows *v) {
   return numbers;
 }
 
-/* The tiles that cost least, by number, if that is clearly less than no tiles; else 0 */
+/* Number of the cheapest tiles, if they cost clearly less than no tiles; else 0 */
 static int cheapest_points(const Ctx *ctx, Windows *v, const Costs *c) {
   const double most = tunable(ctx, winograd_amplification);
   double best = tunable(ctx, winograd_gain) * direct_cycles(v, c);
@@ -323,7 +327,7 @@ static int cheapest_points(const Ctx *ctx, Windows *v, const Costs *c) {
   return found;
 }
 
-/* Sizes of tiles in words: "6x6", "0x8" where the first window stays a sum; 0: none */
+/* Tile sizes as text: "6x6", "0x8" where the first window stays a sum; 0: no tiles */
 static const char *points_text(Arena *a, const Windows *v, int number) {
   Sb s = { 0 };
   for (int i = 0, k = number; i < v->n && number; i++, k /= SIZES)
@@ -337,20 +341,20 @@ static bool choose_points(IR *ir, Ref r, Windows *v, const Costs *c) {
   int found = -1;
   for (int k = 0; k < numbers_of(v) && q.given && found < 0; k++)
     if ((!k || set_points(v, k, most)) && !strcmp(q.given, points_text(&ir->ctx->model, v, k))) found = k;
-  if (q.given && found < 0) answer_refused(ir, &q, "these windows have no such tiles");
+  if (q.given && found < 0) answer_refused(ir, &q, "the convolution cannot use such tiles");
   if (found < 0) found = cheapest_points(ir->ctx, v, c);
   answer_with(ir, &q, points_text(&ir->ctx->model, v, found));
   return found && set_points(v, found, most);
 }
 
 /* ---- the new graph ---- */
-/* G applied to the taps of MAP_BLOCK maps that lie step apart, in double; what lies beyond n of them repeats the last */
+/* Applies G to the taps of MAP_BLOCK maps, which are `step` apart, in double; maps beyond n repeat the last */
 static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const int64_t tap[MAX_AXES], int64_t step, int n,
                            float point[][MAP_BLOCK]) {
   double in[MAX_TILE][MAX_TILE][MAP_BLOCK];
   for (int i = 0; i < f[0].r; i++)
     for (int j = 0; j < f[1].r; j++)
-      for (int k = 0; k < MAP_BLOCK; k++) { /* of any alignment */
+      for (int k = 0; k < MAP_BLOCK; k++) { /* data may be misaligned */
         float x;
         memcpy(&x, taps + ((k < n ? k : n - 1) * step + i * tap[0] + j * tap[1]) * (int64_t)sizeof x, sizeof x);
         in[i][j][k] = (double)x;
@@ -369,8 +373,8 @@ static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const 
   }
 }
 
-/* [t, (t,) groups, taps of windows that stay, channels, maps]: the weights at the points, a block of maps at a time: what
- * is written is then a line, and what is read a few streams */
+/* The weights at the points: [t, (t,) groups, taps of windows that stay, channels, maps]. A block of maps at a time: each write
+ * is then a cache line, and reads form a few streams */
 static Ref weights_at_points(IR *ir, const Windows *v) {
   const Contraction *c = &v->c;
   const Tensor *from = &ir->tensors.p[weight_id(node(ir, c->base[v->w]))];
@@ -404,7 +408,7 @@ static Ref weights_at_points(IR *ir, const Windows *v) {
   return g_weight(ir, ir_tensor(ir, &to));
 }
 
-/* The axes of x as all that follows has them: first those that are neither groups nor channels, then these. */
+/* Order of x's axes for the following steps: first all others, then groups, then channels. */
 static void ordered(const Windows *v, int *order) {
   int at = 0;
   for (int kind = 0; kind < 3; kind++)
@@ -412,7 +416,7 @@ static void ordered(const Windows *v, int *order) {
       if (kind == (v->role[a] == v->channel ? 2 : v->group >= 0 && v->role[a] == v->group)) order[at++] = a;
 }
 
-/* The tiles as [t, (t,) axes of x in that order, with tiles in place of windows] */
+/* The tiles: [t, (t,) axes of x in that order, with tiles in place of windows] */
 static Ref tiles_of(IR *ir, const Windows *v) {
   Ref x = v->c.base[v->x], inner = x;
   const Node *n = node(ir, x);
@@ -447,7 +451,7 @@ static Ref tiles_of(IR *ir, const Windows *v) {
   return g_permute(ir, x, perm);
 }
 
-/* The sums a point, [t, (t,) axes but channels, maps], of tiles and weights */
+/* Sums per point, [t, (t,) axes without channels, maps], of tiles and weights */
 static Ref products_of(IR *ir, const Windows *v, Ref x, Ref w, int axes) {
   int64_t perm[MAX_RANK], xd[MAX_RANK], wd[MAX_RANK];
   int order[MAX_RANK], at = 0, last = axes + v->axes - 1, taps;
@@ -475,7 +479,8 @@ static Ref products_of(IR *ir, const Windows *v, Ref x, Ref w, int axes) {
   return g_reshape(ir, g_reduce(ir, OP_ADD, product, summed), last + 1, xd);
 }
 
-/* y [m, (m,) axes but channels, maps] as the REDUCE has it: each m to its tiles, then the rest cut off */
+/* Rearranges y [m, (m,) axes without channels, maps] to the shape of the REDUCE. Each m goes to its tiles; then the excess is
+ * cut off. */
 static Ref results_of(IR *ir, const Windows *v, Ref y, int axes) {
   const Contraction *c = &v->c;
   const Node *sum = node(ir, c->sum);
@@ -537,7 +542,7 @@ static double weight_bytes(const IR *ir, const Refs *roots) {
 bool graph_winograd(Graph *g, Precision p, const Target *t) {
   static const Rule rules[] = { { OP_REDUCE, "winograd", rule_windows }, { OP_NONE, NULL, NULL } };
   Refs roots = { 0 };
-  if (!t->vector_bytes || p == PREC_STRICT) return false; /* no vectors: where memory is scarcer than time */
+  if (!t->vector_bytes || p == PREC_STRICT) return false; /* without vectors, memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   Costs c = {
     .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t), .direct_bytes = product_bytes(p, t)
