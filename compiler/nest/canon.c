@@ -1,15 +1,14 @@
 /* canon.c: canonical ranges of a nest.
  *
- * Reshapes leave r / c and r % c in the index expressions: where c divides the extent, r is split
- * into r1 * c + r2 and they vanish. Then ranges that every access walks as one (outer stride =
- * inner stride x inner extent) are merged, so that a 1x1 convolution over a plane becomes a matrix
- * product over pixels, and an elementwise kernel one flat loop. Last, the ranges of a reduction are
- * ordered by the stride of what they read, widest outermost.
+ * Reshapes leave r / c and r % c in index expressions. Where c divides the extent, r is split into r1 * c + r2, and they
+ * vanish. Then ranges are merged that every access walks as one (outer stride = inner stride x inner extent). So a 1x1
+ * convolution over a plane becomes a matrix product over pixels, and an elementwise kernel one flat loop. Last, ranges of a
+ * reduction are ordered by the stride of their loads, widest outermost.
  *
  * even:   needs: sinks   gives: Kernel.nests without selections by a remainder that does not divide
- * canon:  needs: nests of loops   gives: ranges by whose places schedules name them
- * number: needs: split ranges   gives: numbers of ranges from the outside inwards
- * keeps: the value of every element, the order of sums but for that of their ranges */
+ * canon:  needs: nests of loops   gives: ranges, by whose places schedules name them
+ * number: needs: split ranges   gives: ranges numbered from the outside inwards
+ * keeps: the value of every element, the order of sums except that of their ranges */
 #include "nest.h"
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static void list_ranges(const IR *ir, const Node *list, bool threads, RefMap *pl
   }
 }
 
-/* The ranges of a nest from the outside inwards: chunks, its loops, those of its reductions, users before sources */
+/* The ranges of a nest from the outside inwards: chunks, its loops, loops of its reductions (users before sources) */
 static void ranges_by_place(const IR *ir, Ref nest, Refs *out) {
   Refs all = { 0 };
   RefMap place = { 0 };
@@ -38,7 +37,8 @@ static void ranges_by_place(const IR *ir, Ref nest, Refs *out) {
   VEC_FREE(&all);
 }
 
-/* In sums, what inner loops change comes last: what an outer loop changes leaves the inner ones as one value. */
+/* Numbers ranges so that terms which inner loops change come last in sums. The terms before them are then one value for the
+ * inner loops. */
 static Ref number_ranges(IR *ir, Ref nest) {
   Refs old = { 0 }, new = { 0 };
   bool ordered = true;
@@ -54,7 +54,7 @@ static Ref number_ranges(IR *ir, Ref nest) {
   return nest;
 }
 
-/* ---- splitting at div and mod ---- */
+/* ---- splitting at quotients and remainders ---- */
 static Ref split_once(IR *ir, Ref nest) {
   Refs all = { 0 };
   Ref next = 0;
@@ -72,7 +72,7 @@ static Ref split_once(IR *ir, Ref nest) {
   return next;
 }
 
-/* ---- uneven ranges ---- */
+/* ---- selections by a remainder that does not divide ---- */
 /* A range of the nest whose remainder by *c selects a value, where c does not divide its extent */
 static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
   Refs all = { 0 };
@@ -107,7 +107,7 @@ static void even_nests(IR *ir, Ref nest, Refs *out) {
 
 /* ---- merging ---- */
 
-/* Index expressions of a nest: all that consumes an i64 without being index arithmetic itself. */
+/* Index expressions of a nest: every i64 with a user that is no index arithmetic. */
 static void index_roots(const IR *ir, Ref nest, Refs *out) {
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -146,7 +146,7 @@ static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
           !i64_mul(range_extent(node(ir, a)), range_extent(node(ir, b)), &extent) || !can_merge(ir, &roots, a, b))
         continue;
       Ref m = range_make(ir, extent, range_kind(node(ir, a)));
-      /* b first: until a is gone, bounds are too wide, never too narrow, and no gate is taken for open */
+      /* b first: until a is replaced, bounds are too wide, never too narrow, so no gate is wrongly found open */
       nest = range_replace(ir, nest, b, m, 1, &m);
       next = range_replace(ir, nest, a, ix_const(ir, 0), 0, NULL);
     }
@@ -168,7 +168,7 @@ static Ref merge_any(IR *ir, Ref nest) {
   return next;
 }
 
-/* ---- order of a reduction's ranges: by the widest stride any activation is read with ---- */
+/* ---- order of a reduction's ranges: by the widest stride of its loads of activations ---- */
 static int64_t widest_stride(IR *ir, Ref value, Ref range) {
   Refs all = { 0 };
   int64_t widest = 0;
@@ -207,8 +207,8 @@ static Ref order_reduction(IR *ir, Ref r, void *arg) {
 }
 
 /* ---- order of the nest's ranges ---- */
-/* What a load reads moves with range r by less than a stream is worth, and further with a range that constants do not move
- * with: groups of channels, side by side at every place of a picture. */
+/* A load moves by less than a stream along range r, but further along a range that constants do not vary with. An example:
+ * groups of channels are adjacent at every pixel. */
 static bool side_by_side(IR *ir, Ref index, Ref r, const Refs *rows, DType d) {
   int64_t mine, other;
   Ref rest;
@@ -219,8 +219,8 @@ static bool side_by_side(IR *ir, Ref index, Ref r, const Refs *rows, DType d) {
   return yes;
 }
 
-/* All that a reduction reads moves with r: it counts products of matrices, each with operands of its own. Not where one
- * is constant and the others lie side by side: taken in turn, each would fetch a little of every line. */
+/* All loads of a reduction move with r: it counts matrix products, each with its own operands. Not if one operand is constant
+ * and the others are adjacent: each product would then fetch a little of every cache line. */
 static bool counts_products(IR *ir, const Nest *n, Ref r) {
   Refs all = { 0 }, body = { 0 }, rows = { 0 };
   Ref red = 0, rest;
@@ -243,7 +243,7 @@ static bool counts_products(IR *ir, const Nest *n, Ref r) {
       if (!ix_uses(ir, body.p[i], rows.p[k])) rows.p[kept++] = rows.p[k];
     rows.n = kept;
   }
-  for (size_t i = 0; i < body.n && yes && (int)rows.n < n->n; i++) { /* something is constant */
+  for (size_t i = 0; i < body.n && yes && (int)rows.n < n->n; i++) { /* some operand is constant */
     const Node *x = node(ir, body.p[i]);
     if (x->op == OP_LOAD && side_by_side(ir, load_index(x), r, &rows, (DType)x->dt)) apart = false;
   }
@@ -259,7 +259,7 @@ int nest_batch(IR *ir, const Nest *n) {
   return batch;
 }
 
-/* Products of matrices one after the other, so that each has the cache for its operands */
+/* Makes matrix products run one after the other, so that each has the cache for its operands */
 static Ref order_batch(IR *ir, Ref nest) {
   Nest n = nest_open(ir, nest);
   int at = 0;
@@ -272,7 +272,7 @@ static Ref order_batch(IR *ir, Ref nest) {
   return nest_close(ir, &n);
 }
 
-/* Ranges that reductions do not read go inside, where the rows' reductions are done already. */
+/* Moves ranges that reductions do not read inside, where the reductions of the rows are done already. */
 static Ref order_rows(IR *ir, Ref nest) {
   Nest n = nest_open(ir, nest);
   Refs all = { 0 };

@@ -1,5 +1,4 @@
-/* floordivs.c: indices with quotients of ranges as sums of ranges. Where an index has a quotient floor(r / c), a new range
- * stands for the quotient, so that the index is affine.
+/* floordivs.c: makes indices affine. Each quotient floor(r / c) in an index is replaced by a new range.
  *
  * needs: an index   gives: the index with ranges in place of quotients   keeps: the index   breaks: nothing */
 #include "nest.h"
@@ -8,7 +7,7 @@ Ref floordivs_open(IR *ir, Ref index, FloorDivs *s) {
   Refs all = { 0 }, below = { 0 };
   s->n = 0;
   ir_toposort(ir, &index, 1, &all);
-  for (size_t i = all.n; i-- > 0 && s->n < MAX_RANGES;) { /* the outermost quotients */
+  for (size_t i = all.n; i-- > 0 && s->n < MAX_RANGES;) { /* outermost quotients first */
     const Node *x = node(ir, all.p[i]);
     bool inside = false;
     below.n = 0;

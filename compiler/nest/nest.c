@@ -1,7 +1,7 @@
-/* nest.c: nests taken apart and put together, their ranges, and questions about these that steps have in common.
+/* nest.c: takes nests apart and builds them, replaces ranges, and answers questions about ranges that several steps ask.
  *
  * needs: nests   gives: their parts; nests with other ranges   keeps: the value of every element, where a range is replaced by
- * what has the same values   breaks: nothing */
+ * an expression with the same values   breaks: nothing */
 #include "nest.h"
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static Ref repair_list(IR *ir, Ref r, void *arg) {
 }
 
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by) {
-  /* lists first see the range under a private name, so that an expression equal to another range of
-   * the same list cannot be mistaken for it */
+  /* lists first get a private name for the range, so that an expression equal to another range of the list is not mistaken for
+   * it */
   Ref mark = range_new(ir, range_extent(node(ir, r)), RK_LOOP);
   static const Rule rules[] = { { OP_RED, "range list", repair_list },
                                 { OP_NEST, "range list", repair_list },
@@ -126,7 +126,7 @@ bool reduction_repeats(IR *ir, Ref root, Ref r) {
   return any;
 }
 
-/* Place of a range in the nest: its loops, then its reductions' loops, then copies, then tiles and lanes. */
+/* Place of a range in the nest: loops of the nest, loops of its reductions, copies, then tiles and lanes. */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range) {
   static const int inner[RK_COUNT] = { [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5 };
   const Node *x = node(ir, nest), *r = node(ir, range);

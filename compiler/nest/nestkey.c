@@ -1,9 +1,8 @@
-/* nestkey.c: the name of a nest by what it computes: SHA-256 over its nodes and the facts of the target.
+/* nestkey.c: identifies a nest by its computation: SHA-256 over its nodes and the facts of the target.
  *
- * Two nests have one key when a schedule of the one is a schedule of the other, and as good there. So
- * ranges count by their place, buffers by their kind and number, and the operands of a commutative op, and
- * the terms of an index, in an order of their own. A weight that pack.c lays out
- * anew counts by the ranges it depends on: how the model happened to store it makes no difference.
+ * Two nests have one key if a schedule for one is valid and equally good for the other. So ranges count by their place, and
+ * buffers by kind and number. Operands of a commutative op, and terms of an index, are sorted. A weight that pack.c will pack
+ * counts by the ranges it depends on, since its order in the model makes no difference.
  *
  * needs: a canonical nest   gives: its key   breaks: nothing */
 #include "nest.h"
@@ -16,7 +15,7 @@ typedef VEC(Digest) Digests;
 typedef struct Keys {
   IR *ir;
   Refs ranges;
-  RefMap at;               /* node to place in of[] + 1 */
+  RefMap at;               /* node to its index in of[] + 1 */
   Digests of;
 } Keys;
 
@@ -30,7 +29,7 @@ static void add_number(struct sha256_ctx *h, int64_t v) {
 
 static const Digest *digest_of(const Keys *k, Ref r) { return &k->of.p[refmap_get(&k->at, r) - 1]; }
 
-/* Operands; the terms of an index one by one, however its sum is nested. */
+/* Operands of r; for an index all terms of its sum, however they are nested. */
 static void operands(const Keys *k, Ref r, Digests *out) {
   const Node *x = node(k->ir, r);
   bool index_sum = x->op == OP_ADD && x->dt == DT_I64;
@@ -42,7 +41,7 @@ static void operands(const Keys *k, Ref r, Digests *out) {
   if (op_info[x->op].algebra & COMM) VEC_SORT(out, by_bytes);
 }
 
-/* As pack.c: the address is a sum over ranges and the copy is no larger than twice the weight. */
+/* As in pack.c: the address is a sum over ranges, and the copy is at most twice as large as the weight. */
 static bool is_packed(IR *ir, Ref load) {
   const Node *x = node(ir, load);
   const Buf *b = &ir->bufs.p[node(ir, load_buffer(x))->arg[0]];

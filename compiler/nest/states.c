@@ -1,6 +1,6 @@
-/* states.c: a kernel's nests as its steps have them so far.
+/* states.c: visits a kernel's nests between two steps.
  *
- * needs: Kernel.states   gives: the same one by one, and as a list
+ * needs: Kernel.states   gives: the nests one by one, and as a list
  * keeps: the nests    breaks: nothing */
 #include "nest.h"
 

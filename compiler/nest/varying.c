@@ -1,11 +1,11 @@
-/* varying.c: which ranges each node of a nest varies with, and whether with what is in memory.
- * A reduction's result does not vary with the ranges that it opens.
+/* varying.c: dependence of each node of a nest on ranges and on memory. A reduction's result does not vary with the ranges that
+ * the reduction opens.
  *
- * needs: a nest with at most 63 ranges that count   gives: a set of ranges for each node   breaks: nothing */
+ * needs: a nest with at most 63 ranges   gives: a set of ranges for each node   breaks: nothing */
 #include "nest.h"
 #include <stdlib.h>
 
-static int add_range(Varying *v, RefMap *bit, Ref r) { /* its bit + 1; 0: there is none left */
+static int add_range(Varying *v, RefMap *bit, Ref r) { /* its bit + 1; 0: no bit left */
   if (!refmap_get(bit, r) && v->ranges.n < 63) {
     VEC_PUSH(&v->ranges, r);
     refmap_set(bit, r, (Ref)v->ranges.n);

@@ -1,9 +1,9 @@
-/* work.c: what a kernel costs as written, before opts: its operations and the bytes it touches.
+/* work.c: counts a kernel's operations and the bytes it accesses, before opts.
  *
  * cost: needs: canonical nests   gives: Kernel.flops, .bytes_read, .bytes_written, .moves   keeps: all else   breaks: nothing */
 #include "nest.h"
 
-/* Operations on floats; choosing an element by its place is none. */
+/* Operations on floats; selecting an element by its position is none. */
 static bool is_arithmetic(const IR *ir, const Node *x, bool data) {
   if (op_info[x->op].level != L_EXPR || x->op == OP_CAST || x->op == OP_BITCAST || (x->op == OP_WHERE && !data)) return false;
   return dt_float((DType)x->dt) || (x->nsrc > 1 && dt_float((DType)node(ir, x->src[1])->dt));
@@ -15,8 +15,8 @@ static double values_of(const IR *ir, const Refs *ranges, uint64_t set) {
   return n;
 }
 
-/* Arithmetic of a nest as written, before tiling: every op once per value of the ranges it varies with, so that what results
- * have in common counts once. */
+/* Arithmetic of a nest before tiling. Every op counts once per value of the ranges it varies with, so work that results share
+ * counts once. */
 static double count_flops(const IR *ir, Ref nest) {
   Varying v;
   double flops = 0;
@@ -34,7 +34,7 @@ static double count_flops(const IR *ir, Ref nest) {
   return flops;
 }
 
-/* Is a value an element of memory or a constant, whichever of them a comparison of indices names? */
+/* Whether a value is an element of memory or a constant, possibly selected by a comparison of indices */
 static bool only_moved(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   switch ((Op)x->op) {
@@ -45,7 +45,7 @@ static bool only_moved(const IR *ir, Ref r) {
   }
 }
 
-/* Elements of its buffer that a load or a store touches. */
+/* Elements of its buffer that a load or store accesses. */
 static int64_t touched(const IR *ir, const Node *x) {
   const int64_t elems = ir->bufs.p[buffer_id(node(ir, access_buffer(x)))].elems;
   Refs r = { 0 };
@@ -57,13 +57,13 @@ static int64_t touched(const IR *ir, const Node *x) {
   return n < elems ? n : elems;
 }
 
-/* What a kernel costs as written, before opts: arithmetic of its nests, and the bytes it touches in each buffer, no more than
- * the buffer has: loads of one buffer may be of the same elements. */
+/* Counts arithmetic, and bytes accessed in each buffer. A buffer's bytes are limited to its size, since several loads may read
+ * the same elements. */
 void step_cost(Plan *p, Kernel *k) {
   const IR *ir = p->ir;
   Refs all = { 0 };
-  RefMap at[2] = { { 0 } }; /* a buffer that is loaded, stored: its place in left + 1 */
-  VEC(int64_t) left = { 0 }; /* elements that are not counted yet */
+  RefMap at[2] = { { 0 } }; /* buffers that are loaded, and that are stored: index in left + 1 */
+  VEC(int64_t) left = { 0 }; /* elements not counted yet */
   k->bytes_read = k->bytes_written = 0;
   k->moves = true;
   ir_toposort(ir, &k->sink, 1, &all);

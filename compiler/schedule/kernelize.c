@@ -1,13 +1,12 @@
-/* kernelize.c: from stored values to kernels. Each stored value becomes a STORE over one range per axis;
- * its expression is found by pushing the index expressions down through movement ops, in the manner
- * of tinygrad's rangeify. Asking for the same element twice gives the same node, so sharing inside a
- * kernel needs no search. A reduction opens ranges of its own.
+/* kernelize.c: makes kernels of stored values. Each stored value becomes a STORE over one range per axis. Its expression is
+ * found by pushing index expressions down through movement ops, as tinygrad's rangeify does. Requesting an element twice gives
+ * the same node, so sharing inside a kernel needs no search. A reduction opens its own ranges.
  *
- * A selection computes all its sides, so below a PAD or a CAT elements are asked for that do not exist. The path condition
- * says when the element is wanted: the conjunction of the conditions of all selections above it. A load gets the path
- * condition as its gate when it is made, unless bounds prove that its address lies inside the buffer in any case.
+ * A selection computes all its sides, so below a PAD or a CAT elements may be requested that do not exist. The path condition
+ * tells when an element is used: it is the conjunction of the conditions of all selections above it. A load gets the path
+ * condition as its gate when it is made, unless bounds prove that its address is always inside the buffer.
  *
- * needs: layouts    gives: Plan.kernels, each with a sink, and the buffers that it names    breaks: nothing */
+ * needs: layouts    gives: Plan.kernels, each with a sink, and the buffers it accesses    breaks: nothing */
 #include "../ir/refmap.h"
 #include "sched.h"
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 static Ref scalar(IR *ir, Op op, DType d, int n, const Ref *src) { return node_make(ir, op, d, 1, n, src, 0, NULL, 0, NULL); }
 
-/* ---- memo of (value, index, path condition) within one kernel; the list of them is its own hash table ---- */
+/* ---- memo by (value, index, path condition) within one kernel; the list of entries is its own hash table ---- */
 typedef struct Memo { Ref r, path; Ref idx[MAX_RANK]; Ref expr; uint32_t next; } Memo;
 typedef VEC(Memo) Memos;
 typedef struct Lower {
@@ -42,14 +41,14 @@ static Ref buffer(IR *ir, int buf) {
   return node_make(ir, OP_BUFFER, ir->bufs.p[buf].dt, 1, 0, NULL, 1, &arg, 0, NULL);
 }
 
-/* bounds prove that lo <= r < hi */
+/* bounds prove lo <= r < hi */
 static bool lies_in(const IR *ir, Ref r, int64_t lo, int64_t hi) { return node(ir, r)->vmin >= lo && node(ir, r)->vmax < hi; }
 
 static Ref gated_load(IR *ir, Ref buf, Ref at, Ref gate, Ref otherwise) {
   return scalar(ir, OP_LOAD, (DType)node(ir, buf)->dt, 4, (Ref[]){ buf, at, gate, otherwise });
 }
 
-/* path: the condition under which the element is wanted; 0: always */
+/* path: condition under which the element is used; 0: always */
 static Ref load(IR *ir, const Place *p, const Ref *idx, int rank, Ref path) {
   const DType d = ir->bufs.p[p->buf].dt;
   const Ref buf = buffer(ir, p->buf), at = address(ir, p, idx, rank);
@@ -59,8 +58,8 @@ static Ref load(IR *ir, const Place *p, const Ref *idx, int rank, Ref path) {
 
 static Ref element(Lower *l, Ref r, const Ref *idx, Ref path);
 
-/* WHERE(inside, value, fill), wanted under a path condition; value was made under both conditions. A load that has them as its
- * gate gives the fill itself. */
+/* WHERE(inside, value, fill) under a path condition; value was made under both. If value is a load with both as its gate, the
+ * load gives the fill itself. */
 static Ref selected(IR *ir, Ref inside, Ref both, Ref value, Ref fill) {
   const Node *v = node(ir, value);
   if (node(ir, both)->vmax == 0) return fill;
@@ -94,7 +93,8 @@ static Ref concatenated(Lower *l, const Node *x, const Ref *idx, Ref path) {
     const int64_t begin = end - node(ir, x->src[k])->dims[axis];
     const Ref below = ix_lt(ir, idx[axis], ix_const(ir, end));
     const Ref both = ix_and(ir, path, ix_in(ir, idx[axis], begin, end));
-    at[axis] = end - begin == 1 ? ix_const(ir, 0) : ix_sub(ir, idx[axis], ix_const(ir, begin)); /* of one there is the first */
+    /* a part of one element: its index is 0 */
+    at[axis] = end - begin == 1 ? ix_const(ir, 0) : ix_sub(ir, idx[axis], ix_const(ir, begin));
     const Ref part = element(l, x->src[k], at, both);
     value = value ? scalar(ir, OP_WHERE, (DType)x->dt, 3, (Ref[]){ below, part, value }) : part;
     end = begin;
@@ -102,7 +102,7 @@ static Ref concatenated(Lower *l, const Node *x, const Ref *idx, Ref path) {
   return value;
 }
 
-/* The element as its sources give it, also where the value is stored. */
+/* The element computed from its sources, even if the value is stored. */
 static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = x->nsrc ? node(ir, x->src[0]) : NULL;
@@ -139,7 +139,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   }
 }
 
-/* idx is an element of r in any case: so are those that r is computed from. */
+/* idx is an element of r in any case; so are the elements that r is computed from. */
 static bool exists(const IR *ir, Ref r, const Ref *idx) {
   bool all = true;
   for (int a = 0; a < node(ir, r)->rank && all; a++) all = lies_in(ir, idx[a], 0, node(ir, r)->dims[a]);
@@ -170,7 +170,7 @@ static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
 
 /* ---- kernels ---- */
 
-/* A constant in place of an element that is not wanted: the load gives it. */
+/* Replaces a selection of a load or a constant: the load gets the gate, and the constant as its other value. */
 static Ref gate_load(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *v = node(ir, where_yes(x));
@@ -189,7 +189,7 @@ static Ref nest(IR *ir, const Place *p, const Node *x, const Ref *idx, const Ref
   return scalar(ir, OP_NEST, DT_NONE, nranges + 1, src);
 }
 
-/* The ranges of a nest in the order of memory, widest stride first. */
+/* Orders the ranges of a nest as in memory, widest stride first. */
 static int order_ranges(const IR *ir, const Place *p, int rank, const Ref *idx, Ref *out) {
   int axis[MAX_RANK], n = 0;
   for (int a = 0; a < rank; a++) {
@@ -202,8 +202,8 @@ static int order_ranges(const IR *ir, const Place *p, int rank, const Ref *idx, 
   return n;
 }
 
-/* The halo of a stored value, as boxes: for each axis the part below and above, full on the
- * axes before it, inside on the axes after it. */
+/* The halo of a stored value, as boxes: for each axis the part below and the part above. A box covers the full extent of
+ * earlier axes, and the inside of later axes. */
 static void halo_nests(Lower *l, const Place *p, const Node *x, Refs *nests) {
   IR *ir = l->ir;
   for (int a = 0; a < x->rank; a++) {
@@ -234,8 +234,8 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   VEC_PUSH(nests, nest(ir, p, x, idx, ranges, n, value));
 }
 
-/* What was there is stored already: each update joins what is at its place, in order along the axis. A place out of range is
- * another one, which gets what it has. */
+/* The destination already holds the data. Each update is joined to the element at its index, in order along the axis. An index
+ * out of range is replaced by another element, which keeps its value. */
 static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *u = node(ir, scatter_updates(x));
@@ -294,7 +294,7 @@ void sched_lower(Sched *s) {
         at += node(ir, x->src[k])->dims[cat_axis(x)];
       }
     } else if (x->op == OP_PAD && node(ir, pad_fill(x))->op == OP_CONST) {
-      /* its source and the padding, so that no element asks where it lies */
+      /* its source and the padding, so that no element needs a test for its position */
       Place part = *p;
       part.fill = pad_fill(x);
       for (int a = 0; a < x->rank; a++) {
@@ -314,14 +314,14 @@ void sched_lower(Sched *s) {
     updates_nest(l, p, r, &nests);
     add_kernel(l, &nests, x->origin);
   }
-  /* outputs that are inputs, constants, or second names of a stored value */
+  /* outputs that are inputs, constants, or further names of a stored value */
   for (size_t i = 0; i < s->g->outputs.n; i++) {
     Ref r = s->g->outputs.p[i].ref;
     const Place *q = &s->place[r];
     const Node *x = node(ir, r);
     int64_t slot;
     BufKind kind = sched_output_kind(s->g, i, &slot);
-    if (kind == BUF_NEXT && s->g->states.p[slot].axis >= 0) continue; /* in place */
+    if (kind == BUF_NEXT && s->g->states.p[slot].axis >= 0) continue; /* updated in place */
     if (q->materialized && ir->bufs.p[q->buf].kind == kind && ir->bufs.p[q->buf].slot == slot) continue;
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;

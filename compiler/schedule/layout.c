@@ -1,15 +1,15 @@
-/* layout.c: where every stored value lies in memory.
+/* layout.c: places every stored value in memory.
  *
- * A physical layout is an order of the axes (layout_pbqp.c), a halo of padding around the value and, for parts of a
- * concatenation, a place inside the whole. Graph inputs and outputs keep their row-major order.
+ * A layout is an order of the axes (layout_pbqp.c) and a halo of padding around the value. A part of a concatenation has a
+ * place inside the whole. Graph inputs and outputs stay row-major.
  *
  * needs: what is stored    gives: a buffer, offset, halo and strides for each stored value, LayoutPlan
- * breaks: Place.reads_halo where the source can have no such halo: the pad is stored then */
+ * breaks: Place.reads_halo where the source cannot have the halo: the pad is stored then */
 #include "../target/isa_ops.h"
 #include "sched.h"
 #include <string.h>
 
-static const int64_t MOST_BYTES = (int64_t)1 << 60; /* of a value, with its halo */
+static const int64_t MOST_BYTES = (int64_t)1 << 60; /* bytes; limit of a value with its halo */
 
 /* ---- buffers ---- */
 static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, Ref value) {
@@ -17,7 +17,7 @@ static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, 
   return (int)ir->bufs.n - 1;
 }
 
-/* Strides for an order of axes with `inner` last, halo included; returns the elements spanned. */
+/* Computes strides for an order of axes with `inner` last, halo included; returns the number of elements spanned. */
 static int64_t lay_out(Sched *s, Ref r) {
   const Node *x = node(s->ir, r);
   Place *p = &s->place[r];
@@ -43,7 +43,7 @@ static void find_halos(Sched *s) {
     const Node *x = node(ir, r);
     if (!s->place[r].reads_halo) continue;
     Place *p = &s->place[pad_data(x)];
-    /* no halo, or one of another fill: a copy of its own */
+    /* no halo possible, or one with another fill: the pad gets its own copy */
     if (!p->materialized || p->state || (p->has_halo && p->fill != pad_fill(x))) {
       s->place[r].reads_halo = false;
       s->place[r].materialized = true;
@@ -64,7 +64,7 @@ static bool is_output(Sched *s, Ref r) {
   return false;
 }
 
-/* Parts of concatenations are written where the whole lies, unless something else fixes their place. */
+/* Parts of concatenations are written into the whole, unless something else determines their place. */
 static void find_insides(Sched *s) {
   IR *ir = s->ir;
   for (size_t i = s->order.n; i-- > 0;) {
@@ -85,7 +85,7 @@ static void find_insides(Sched *s) {
 
 static bool is_state_window(Sched *s, size_t k) { return s->g->states.p[k].axis >= 0; }
 
-/* What a window grows into is on its axis, behind it; the input it begins with lies in it already. */
+/* A window has room to grow along its axis, behind its elements; its first elements, the input, are in place already. */
 static void lay_out_window(Sched *s, size_t k) {
   const GState *st = &s->g->states.p[k];
   Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
@@ -116,7 +116,7 @@ void sched_layout(Sched *s) {
   find_insides(s);
   sched_layout_pbqp(s);
 
-  /* states and graph inputs, then outputs, then the arena; wholes before their parts */
+  /* states and graph inputs first, then outputs, then the arena; concatenations before their parts */
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) lay_out_window(s, k);
   for (size_t i = 0; i < s->order.n; i++) {

@@ -1,14 +1,14 @@
-/* layout_pbqp.c: which axis of every stored value lies innermost, chosen for all values together.
+/* layout_pbqp.c: chooses the innermost axis of every stored value, for all values together.
  *
- * What a layout is worth is decided by the kernels that touch the value: in vectors if its innermost axis is the one
- * that lanes run along, element by element if not, as a broadcast if lanes run along none of its axes. So there are two
- * kinds of choices: an axis for each value, and for each loop body a range for its lanes. What an access costs depends
- * on one of each, what a reduction's result costs to hand on, on the bodies on both sides; every cost is one of pairs,
- * and pbqp.c finds the least sum of them. That sum is compared with the one of the axes that layout_seed.c finds value by
- * value, which count as long as nothing is clearly better.
+ * The kernels that access a value determine the cost of its layout. If lanes run along the innermost axis, an access is a
+ * vector. Along another axis it goes element by element, and along none it is a broadcast. So there are two kinds of choices:
+ * an axis for each value, and a range in lanes for each loop body. The cost of an access depends on one of each. The cost of
+ * passing on the result of a reduction depends on the bodies on both sides. So every cost is one of a pair, and pbqp.c finds
+ * the least sum. It is compared with the cost of the axes that layout_seed.c finds value by value; these stay unless the new
+ * choice is clearly better.
  *
- * No kernel only changes an order: any kernel can store and load any, at a price, and the price is in the sum. Blocks
- * of an axis, as in [N, C/16, H, W, 16], are not among the choices: see docs/why.md. */
+ * No kernel exists only to change an order: any kernel can load and store any order, at a price that is part of the sum.
+ * Blocked axes, as in [N, C/16, H, W, 16], are not among the choices; docs/why.md gives the reason. */
 #include "sched.h"
 #include "../ir/decisions.h"
 #include "../ir/refmap.h"
@@ -16,22 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LOOPS = 2 * MAX_RANK, PAGE = 4096 }; /* PAGE: bytes; what fetches lines ahead stops there */
+enum { MAX_LOOPS = 2 * MAX_RANK, PAGE = 4096 }; /* PAGE: bytes; prefetchers stop at its end */
 
 typedef struct Access {
   Ref value;
   Ref idx[MAX_RANK];
-  uint32_t by[MAX_RANK];   /* the ranges that each depends on: bit i for the body's range[i] */
+  uint32_t by[MAX_RANK];   /* by axis: mask of the body's ranges that the index depends on */
 } Access;
 
-typedef struct Body {      /* a loop body: what a kernel or one of its reductions evaluates again and again */
-  struct Body *around;     /* whose reduction this is; NULL: the kernel's own */
-  Ref result[MAX_RANK];    /* the element of the reduction that is asked for */
+typedef struct Body {      /* a loop body: the part of a kernel, or of one of its reductions, that is evaluated repeatedly */
+  struct Body *around;     /* the body around this reduction; NULL: the kernel's own body */
+  Ref result[MAX_RANK];    /* index of the reduction's element that is requested */
   int rank;
-  int node;                /* of the choice: alternative 0 is no lanes, i + 1 lanes along range[i] */
-  int n, outer;            /* ranges; the first `outer` are those of the body around this one */
+  int node;                /* PBQP node: alternative 0 is no lanes, i + 1 is lanes along range[i] */
+  int n, outer;            /* number of ranges; the first `outer` belong to the body around it */
   Ref range[MAX_LOOPS];
-  double times, work;      /* evaluations, and the operations of each */
+  double times, work;      /* evaluations; operations per evaluation */
   bool contraction;
   VEC(Access) access;
   RefMap seen;
@@ -41,14 +41,14 @@ typedef struct Problem {
   Sched *s;
   IR *ir;
   Pbqp *c;
-  int *var;                /* by Ref of a value with a layout of its own: node of the choice + 1 */
+  int *var;                /* by Ref of a value with its own layout: PBQP node + 1 */
   int lanes;
-  VEC(Body *) bodies;      /* of the kernel at hand */
+  VEC(Body *) bodies;      /* bodies of the current kernel */
 } Problem;
 
 /* ---- values ---- */
 
-/* Whose layout r has: that of the concatenation it is part of */
+/* The value whose layout r shares: the concatenation it is part of */
 static Ref whole(const Sched *s, Ref r) {
   while (s->place[r].inside) r = s->place[r].inside;
   return r;
@@ -60,7 +60,7 @@ static int last_axis(const Node *x) {
   return a;
 }
 
-/* Axes that may lie innermost, row-major's first; returns how many */
+/* Axes that may be innermost, the row-major choice first; returns their number */
 static int axes_of(const Node *x, int *axis) {
   int n = 1;
   axis[0] = last_axis(x);
@@ -89,7 +89,7 @@ static void make_variables(Problem *o) {
   }
 }
 
-/* ---- what a body reads ---- */
+/* ---- accesses of a body ---- */
 static double extent(const IR *ir, Ref range) { return (double)range_extent(node(ir, range)); }
 
 /* The ranges that an index depends on; loop() numbers them. */
@@ -109,7 +109,7 @@ static uint32_t ranges_of_all(const IR *ir, const Ref *idx, int rank) {
   return set;
 }
 
-/* different elements that a set of the ranges of b walks */
+/* number of distinct elements that a set of b's ranges walks */
 static double elements(const Problem *o, const Body *b, uint32_t set) {
   double n = 1;
   for (int i = 0; i < b->n; i++)
@@ -119,7 +119,7 @@ static double elements(const Problem *o, const Body *b, uint32_t set) {
 
 static Ref loop(Problem *o, Body *b, int64_t n) {
   if (n == 1 || b->n == MAX_LOOPS) return ix_const(o->ir, 0);
-  /* numbers below zero: no kernel has them */
+  /* numbers below 0, which no kernel uses */
   Ref r = node_make(o->ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, (int64_t[]){ n, -1 - b->n, RK_LOOP }, 0, NULL);
   b->range[b->n++] = r;
   return r;
@@ -162,8 +162,8 @@ static void take_access(const IR *ir, Body *b, Ref value, const Ref *idx, int ra
   VEC_PUSH(&b->access, a);
 }
 
-/* The index that element idx of r holds: which one is not known, but with which ranges it changes. To index algebra it
- * is a load, of which nothing folds. */
+/* Stands for the index that element idx of r holds. Its value is unknown, but not the ranges it varies with. For the index
+ * algebra it is a load, which never folds. */
 static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
   Ref src[MAX_RANK + 1] = { node_make(ir, OP_BUFFER, DT_I64, 1, 0, NULL, 1, (int64_t[]){ 0 }, 0, NULL) }, *at = src + 1,
                      below[MAX_RANK];
@@ -175,7 +175,7 @@ static Ref looked_up(IR *ir, Ref r, const Ref *idx) {
   return node_make(ir, OP_LOAD, DT_I64, 1, node(ir, r)->rank + 1, src, 0, NULL, 0, NULL);
 }
 
-/* Walks down from an element to the stored values that it is made of, as kernelize.c does. */
+/* Walks down from an element to the stored values it is computed from, as kernelize.c does. */
 static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top) {
   IR *ir = o->ir;
   const Node *x = node(ir, r);
@@ -183,7 +183,7 @@ static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top) {
   Ref at[MAX_RANK];
   if (refmap_get(&b->seen, r)) return;
   refmap_set(&b->seen, r, r);
-  if (!x->varies) return; /* packed, or no memory at all */
+  if (!x->varies) return; /* packed, or not in memory at all */
   if ((p->materialized && !top) || x->op == OP_PARAM || p->reads_halo) {
     take_access(ir, b, p->reads_halo ? pad_data(x) : r, idx, x->rank);
     return;
@@ -197,7 +197,7 @@ static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top) {
     for (int a = 0; a < x->rank; a++) at[a] = ix_sub(ir, idx[a], ix_const(ir, pad_lo(x, a)));
     element(o, b, pad_data(x), at, false);
     return;
-  case OP_CAT: /* selected: a part for each of a short range */
+  case OP_CAT: /* a selection: a part for each value of a short range */
     memcpy(at, idx, x->rank * sizeof *at);
     at[cat_axis(x)] = ix_const(ir, 0);
     for (int k = 0; k < x->nsrc; k++) element(o, b, x->src[k], at, false);
@@ -215,9 +215,9 @@ static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top) {
   }
 }
 
-/* ---- what it costs: instructions ---- */
+/* ---- cost in instructions ---- */
 
-/* An index with one range at v and all others at 0; false: not known */
+/* Evaluates an index with one range at v and all others at 0; false: not known */
 static bool index_at(const IR *ir, Ref e, Ref range, int64_t v, int64_t *out) {
   const Node *x = node(ir, e);
   int64_t a, b;
@@ -233,7 +233,7 @@ static bool index_at(const IR *ir, Ref e, Ref range, int64_t v, int64_t *out) {
   }
 }
 
-/* The axis along which an access moves when a range goes from 0 to v; -1: none, -2: several, or not by v */
+/* The axis along which an access moves when a range goes from 0 to v; -1: none; -2: several, or by another step */
 static int moved_axis(const Problem *o, const Body *b, const Access *a, int rank, int r, int64_t v) {
   int moved = -1;
   Ref range = b->range[r];
@@ -248,7 +248,7 @@ static int moved_axis(const Problem *o, const Body *b, const Access *a, int rank
   return moved;
 }
 
-/* Does access a walk ranges i and k as axes of their own without a halo, or neither? */
+/* Whether access a walks ranges i and k either both as whole axes without a halo, or not at all */
 static bool walks_as_one(const Problem *o, const Body *b, const Access *a, int i, int k) {
   const Node *x = node(o->ir, a->value);
   const Place *p = &o->s->place[a->value];
@@ -262,19 +262,19 @@ static bool walks_as_one(const Problem *o, const Body *b, const Access *a, int i
   return found != 1;
 }
 
-/* A kernel's loops over two ranges become one if all that it touches walks them so. */
+/* Two ranges merge into one loop if all accesses of the kernel walk them as one. */
 static bool loops_merge(const Problem *o, const Body *b, int i, int k) {
   for (size_t j = 0; j < o->bodies.n; j++) {
     const Body *other = o->bodies.p[j];
-    if (i >= b->outer && other != b) continue; /* a reduction's own */
+    if (i >= b->outer && other != b) continue; /* a range of the reduction alone */
     for (size_t n = 0; n < other->access.n; n++)
       if (!walks_as_one(o, b, &other->access.p[n], i, k)) return false;
   }
   return true;
 }
 
-/* Vectors for an extent, its rest in ever smaller ones, over those that it fills. Ranges that lie around it in memory
- * if it is innermost, and are walked with it, make it longer. */
+/* Vectors needed for an extent (with the rest in ever smaller vectors), relative to full vectors. Ranges that merge with it,
+ * outside of it in memory, make it longer. */
 static double waste(const Problem *o, const Body *b, int i) {
   double n = extent(o->ir, b->range[i]);
   int first = i < b->outer ? 0 : b->outer, end = i < b->outer ? b->outer : b->n;
@@ -287,7 +287,7 @@ static double waste(const Problem *o, const Body *b, int i) {
   return ((double)(all / o->lanes) + __builtin_popcountll((uint64_t)(all % o->lanes))) * o->lanes / n;
 }
 
-/* Loads of one operand that a contraction's tile of registers saves: those that a range which it does not know repeats */
+/* Loads of an operand that a contraction's register tile saves: a range that does not index the operand repeats them */
 static double repeated(const Problem *o, const Body *b, uint32_t set) {
   return (~set & ((UINT32_C(1) << b->outer) - 1)) ? tunable(o->ir->ctx, layout_tile) : 1;
 }
@@ -303,7 +303,7 @@ static bool moves_near(const Problem *o, const Body *b, const Access *a, int ran
   return true;
 }
 
-/* Elements of few bytes are multiplied in groups along what is summed: they have to lie together. */
+/* Small elements are multiplied in groups along the sum, so they must be adjacent. */
 static bool group_lies_apart(const Problem *o, const Body *b, const Access *a, int rank, int inner) {
   const Node *x = node(o->ir, a->value);
   if (!b->contraction || dtype_info[x->dt].bits > 16) return false;
@@ -312,8 +312,8 @@ static bool group_lies_apart(const Problem *o, const Body *b, const Access *a, i
   return true;
 }
 
-/* Sums with their lanes beside each other go from row to row of what they read: are there many rows, pages apart, of what
- * the caches do not hold? A contraction reads panels again and again, and packs them where they lie badly. */
+/* Sums with lanes side by side go from row to row of their operand. Are there many rows, on different pages, of data larger
+ * than the caches? Contractions do not count: they read panels repeatedly, and pack them where the order is bad. */
 static bool turns_pages(const Problem *o, const Body *b, const Access *a, uint32_t set, int i, int inner) {
   const Node *x = node(o->ir, a->value);
   const double bytes = dtype_info[x->dt].bits / 8.0;
@@ -322,7 +322,7 @@ static bool turns_pages(const Problem *o, const Body *b, const Access *a, uint32
          elements(o, b, set) * bytes > tunable(o->ir->ctx, layout_far) * o->s->plan->in->target->l2_bytes;
 }
 
-/* Instructions of one access with lanes along range i (-1: none) and the axis innermost */
+/* Instructions of one access, with lanes along range i (-1: none) and axis `inner` innermost */
 static double access_cost(const Problem *o, const Body *b, const Access *a, int i, double wasted, int inner) {
   const Node *x = node(o->ir, a->value);
   const Target *t = o->s->plan->in->target;
@@ -338,7 +338,7 @@ static double access_cost(const Problem *o, const Body *b, const Access *a, int 
     return (b->contraction ? vectors : n) * group;
   }
   int one = moved_axis(o, b, a, x->rank, i, 1), all = moved_axis(o, b, a, x->rank, i, run - 1);
-  if (all == -1) return vectors * rate(t, BROADCAST, LAYOUT); /* the same for all lanes */
+  if (all == -1) return vectors * rate(t, BROADCAST, LAYOUT); /* the same element for all lanes */
   if (one == inner && all == inner)
     return vectors * (b->contraction                        ? rate(t, UNALIGNED, LAYOUT)
                       : turns_pages(o, b, a, set, i, inner) ? rate(t, PAGE_TURN, LAYOUT)
@@ -358,7 +358,7 @@ static void price_access(Problem *o, const Body *b, const Access *a, const doubl
     for (int i = 0; i <= b->n; i++) pbqp_cost(o->c, b->node, i, cost[i]);
 }
 
-/* The body's choice of lanes, with an edge to each value that it reads or stores */
+/* Adds the body's choice of lanes, with an edge to each value that it loads or stores */
 static void price_body(Problem *o, Body *b) {
   double wasted[MAX_LOOPS];
   pbqp_cost(o->c, b->node, 0, b->times * b->work);
@@ -369,8 +369,8 @@ static void price_body(Problem *o, Body *b) {
   for (size_t i = 0; i < b->access.n; i++) price_access(o, b, &b->access.p[i], wasted);
 }
 
-/* What lanes of a reduction and lanes of the body around it cost beside each other: results are handed on in the same
- * lanes, or one by one, or added up first where lanes run along what is summed. */
+/* Prices the lanes of a reduction beside those of the body around it. Results are passed on in the same lanes, or one by one.
+ * They are added up first if lanes run along the sum. */
 static void price_result(Problem *o, const Body *b) {
   const Body *around = b->around;
   const Target *t = o->s->plan->in->target;
@@ -387,7 +387,7 @@ static void price_result(Problem *o, const Body *b) {
   pbqp_edge(o->c, b->node, around->node, cost);
 }
 
-/* ---- kernels, as kernelize.c makes them ---- */
+/* ---- kernels, as kernelize.c will make them ---- */
 
 static void price_bodies(Problem *o) {
   for (size_t i = 0; i < o->bodies.n; i++) {
@@ -402,7 +402,7 @@ static void price_bodies(Problem *o) {
   o->bodies.n = 0;
 }
 
-/* A nest that computes element idx of `value` for each element of the shape of x and stores it as `to` */
+/* A nest that computes element idx of `value` for each element of x's shape and stores it as `to` */
 static void nest(Problem *o, Ref to, Ref value, const Node *x, bool top) {
   Ref idx[MAX_RANK];
   if (!dims_elems(x->dims, x->rank)) return;
@@ -416,7 +416,7 @@ static void nest(Problem *o, Ref to, Ref value, const Node *x, bool top) {
   price_bodies(o);
 }
 
-/* The nest of a scatter's updates */
+/* The nest for the updates of a scatter */
 static void updates_nest(Problem *o, Ref r) {
   const Node *x = node(o->ir, r), *u = node(o->ir, scatter_updates(x));
   Ref idx[MAX_RANK];
@@ -460,8 +460,8 @@ static void apply(const Problem *o, const int *alternative) {
   }
 }
 
-/* The axes in the place of the model's where they are given: as orders of axes are chosen for all values together, a value alone
- * may have a price that the model would not pay. */
+/* Uses given axes in place of the model's. Axes are chosen for all values together, so a given one may cost more than the model
+ * would accept by itself. */
 static void decide_orders(Sched *s, const int *var) {
   IR *ir = s->ir;
   for (size_t i = 0; i < s->order.n && ir->decisions; i++) {
@@ -485,7 +485,7 @@ void sched_layout_pbqp(Sched *s) {
   Problem o = { .s = s, .ir = s->ir, .lanes = s->plan->in->target->vector_bytes / 4 };
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].materialized) sched_layout_seed(s, s->order.p[i]);
-  if (o.lanes < 2) { /* single elements are as near in any order */
+  if (o.lanes < 2) { /* without vectors all orders cost the same */
     decide_orders(s, NULL);
     return;
   }

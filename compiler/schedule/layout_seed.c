@@ -1,24 +1,24 @@
-/* layout_seed.c: which axis of a stored value should lie innermost, judged from what makes the value alone: what layout_pbqp.c
- * begins with.
+/* layout_seed.c: the first guess for the innermost axis of a stored value, from the op that makes it. layout_pbqp.c starts from
+ * it.
  *
- * Convolutions want the axis that only their weights know (the output channels) innermost: stores, pooling and
- * depthwise steps are then contiguous in the vector axis, and the activations are read as scalars, for which any
- * layout does. Values that no contraction makes follow what they read. */
+ * For convolutions it is the axis that only the weights have, the output channels. Stores, pooling and depthwise steps are then
+ * contiguous in the vector axis, and activations are read as scalars, for which any layout will do. Values that no contraction
+ * makes follow the values they read. */
 #include "sched.h"
 #include "../ir/refmap.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Axis of u that moves with axis `axis` of the stored value v, judged from the index expressions of
- * the loads: the axis of u whose index variable is the only one in v's index on that axis. */
+/* Finds the axis of u that moves with a given axis of a stored value v, from the index expressions of the loads. It is the axis
+ * of u whose range alone is in v's index on that axis. */
 typedef struct Follow {
   Sched *s;
   Ref u;                       /* the value to lay out */
-  const Ref *ranges;           /* one per axis of u */
-  Ref only;                    /* the one value that votes, as if it were memory; 0: all that is */
-  int only_inner;              /* with this axis innermost */
-  double votes[MAX_RANK];      /* elements read that move with each axis of u */
-  RefMap seen;                 /* a value reached again votes no second time */
+  const Ref *ranges;           /* one range per axis of u */
+  Ref only;                    /* the only value that votes, as if it were in memory; 0: all stored values vote */
+  int only_inner;              /* innermost axis of `only` */
+  double votes[MAX_RANK];      /* by axis of u: elements read that move with it */
+  RefMap seen;                 /* values that have voted; each votes once */
 } Follow;
 
 static int axis_of_range(const IR *ir, const Ref *ranges, int rank, Ref e) {
@@ -27,8 +27,8 @@ static int axis_of_range(const IR *ir, const Ref *ranges, int rank, Ref e) {
   return -1;
 }
 
-/* Walks the expression of u down to stored values, voting. Views are followed with their index
- * maps, so this is lower_element without building the arithmetic. */
+/* Walks the expression of u down to stored values and counts votes. It follows views by their index maps, as kernelize.c does,
+ * but builds no arithmetic. */
 static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   Sched *s = f->s;
   IR *ir = s->ir;
@@ -38,7 +38,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   if (!top && (p->materialized || x->op == OP_PARAM || x->op == OP_WEIGHT || r == f->only)) {
     if (f->only && f->only != r) return;
     double elems = (double)dims_elems(x->dims, x->rank);
-    /* row-major: the last axis with an extent */
+    /* row-major: the last axis with an extent above 1 */
     int inner = r == f->only ? f->only_inner : p->materialized && p->inner >= 0 ? p->inner : x->rank - 1;
     while (inner > 0 && x->dims[inner] == 1 && r != f->only && p->inner < 0) inner--;
     if (inner < 0 || x->dims[inner] == 1) return;
@@ -57,7 +57,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
       for (int i = 0; i < x->rank; i++) at[permute_perm(x, i)] = idx[i];
       break;
     case OP_WINDOW:
-      for (int i = 0; i < y->rank; i++) at[i] = idx[i]; /* the window's own index does not matter here */
+      for (int i = 0; i < y->rank; i++) at[i] = idx[i]; /* the index within the window does not matter here */
       break;
     case OP_REDUCE:
       for (int i = 0; i < y->rank; i++) at[i] = (reduce_axes(x) >> i & 1) ? ix_const(ir, 0) : idx[i];
@@ -65,7 +65,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
     case OP_EXPAND:
       for (int i = 0; i < y->rank; i++) at[i] = y->dims[i] == 1 ? ix_const(ir, 0) : idx[i];
       break;
-    case OP_RESHAPE: { /* an axis moves with the one that its step lies in */
+    case OP_RESHAPE: { /* an axis moves with the axis that contains its step */
       int64_t inner_x = 1;
       for (int i = 0; i < y->rank; i++) at[i] = ix_const(ir, 0);
       for (int i = x->rank - 1; i >= 0; inner_x *= x->dims[i], i--) {
@@ -84,7 +84,7 @@ static void vote(Follow *f, Ref r, const Ref *idx, bool top) {
   }
 }
 
-/* The contraction inlined into r, at most one by materialize.c; 0: none. */
+/* The contraction inlined into r, at most one (materialize.c); 0: none. */
 static Ref contraction_of(Sched *s, Ref r) {
   RefMap seen = { 0 };
   Refs todo = { 0 };
@@ -108,7 +108,7 @@ static Ref contraction_of(Sched *s, Ref r) {
 
 static bool from_weight(Sched *s, Ref r) { return !node(s->ir, r)->varies; }
 
-/* Does element r depend on axis a of its own index? Follows views only. */
+/* Whether element r depends on axis a of its own index. Follows views only. */
 static bool varies(const IR *ir, Ref r, int a) {
   for (;;) {
     const Node *x = node(ir, r), *y = x->nsrc ? node(ir, x->src[0]) : NULL;
@@ -138,8 +138,8 @@ static bool varies(const IR *ir, Ref r, int a) {
   }
 }
 
-/* The axis of contraction c's result that the weights know and the activations do not; -1: none, as
- * in depthwise steps. *weighted: an operand is constant. */
+/* The axis of contraction c's result that the weights have and the activations lack; -1: none, as in depthwise steps.
+ * *weighted: one operand is constant. */
 static int weight_axis(Sched *s, Ref c, bool *weighted) {
   IR *ir = s->ir;
   const Node *x = node(ir, c);
@@ -165,7 +165,7 @@ void sched_layout_seed(Sched *s, Ref r) {
   Ref c = contraction_of(s, r), ranges[MAX_RANK];
   bool weighted = true;
   int w = c ? weight_axis(s, c, &weighted) : -1;
-  if (!weighted) return; /* both operands are activations: their own order is as good as any */
+  if (!weighted) return; /* both operands are activations; their own order is as good as any */
   if (c == r && w >= 0) p->inner = w;
   else {
     Follow f = { .s = s, .u = r, .ranges = ranges, .only = w >= 0 ? c : 0, .only_inner = w };

@@ -1,20 +1,22 @@
-/* materialize.c: which values are stored. From a graph to the set of realised nodes; everything else is
- * computed inside the kernels that need it.
+/* materialize.c: chooses the values that are stored. All others are computed inside the kernels that use them (fusion).
  *
- * One backward walk estimates, for every node, how often its elements would be evaluated if it were
- * inlined into its consumers. Three numbers decide:
+ * One backward walk estimates for every node how often its elements would be evaluated if it were inlined into its consumers.
+ * These costs are compared:
  *   inline:  (evaluations - elements) x work of one element
- *   store:   elements x what storing and loading one takes
- * Structure forces some stores: graph outputs; sums of products (contractions), which deserve a
- * kernel with registers of their own, so at most one lives in a kernel and never below another
- * reduction, nor beside a concatenation that is selected from, which takes them all; operands of
- * contractions that are not pure movement, because a contraction reads each operand many times and
- * in scalars (integers are stored in as few bits as they come in: widening counts as movement);
- * concatenations, whose parts are written in place; what is scattered into, which is computed where
- * the result lies; reductions in updates, whose nest has loops in an order of its own; what is compared
- * with a maximum or minimum. A reduction whose consumers see it through an EXPAND over what it reduced
- * (a mean, a row maximum) is computed once outside the loops that repeat it: that alone makes softmax
- * and layer normalisation one kernel.
+ *   store:   elements x the cost of storing and loading one
+ * Some values must be stored:
+ *   - graph outputs
+ *   - sums of products (contractions), which need a kernel with registers of their own. A kernel has at most one; it is never
+ *     below another reduction, nor beside a concatenation that is selected from, which needs all registers
+ *   - operands of contractions that are not pure movement, since a contraction reads each operand many times and in scalars.
+ *     Integers are stored in the few bits they come in: widening counts as movement
+ *   - concatenations, whose parts are written in place
+ *   - the data of a scatter, which is computed where the result will be
+ *   - reductions in updates, whose nest has loops in its own order
+ *   - values that are compared with a maximum or minimum
+ *
+ * A consumer may see a reduction through an EXPAND over the axes it reduced: a mean, a row maximum. The reduction is then
+ * computed once, outside the loops that repeat it. This alone makes softmax and layer normalisation one kernel.
  *
  * needs: a folded graph    gives: Place.materialized, .select and .reads_halo    breaks: nothing */
 #include "../ir/decisions.h"
@@ -25,40 +27,40 @@
 
 static const Ref MANY = UINT32_MAX;
 enum { MEETING_MOST = 12 }; /* ops between a root and the contractions that meet in it: bounds the search */
-enum { THREAD_ROW = 64 };   /* elements of a row for each thread of a block; a longer row wants more than one block */
+enum { THREAD_ROW = 64 };   /* elements of a row per thread of a block; a longer row is better shared by several blocks */
 
 typedef struct Info {
-  double evals;         /* evaluations asked for by consumers seen so far */
-  double reduced;       /* product of the extents of enclosing reductions not yet hoisted out of */
-  Ref root;             /* the only realised consumer; MANY */
-  Ref path;             /* the nearest node above that moves elements, or the root: consumers that
-                           share it ask for the same element, which is computed once; MANY */
-  int depth;            /* nodes between here and the farthest root */
-  int regrouped;        /* reshapes among them that split or merge axes */
-  bool operand;         /* read by a contraction */
+  double evals;         /* evaluations that the consumers seen so far request */
+  double reduced;       /* product of the extents of enclosing reductions, unless hoisted out of them */
+  Ref root;             /* the only stored consumer; MANY: several */
+  Ref path;             /* the nearest node above that moves elements, or the root. Consumers with the same path request the
+                           same element, which is computed once. MANY: several */
+  int depth;            /* nodes on the longest path to a root */
+  int regrouped;        /* reshapes on that path that split or merge axes */
+  bool operand;         /* a contraction reads it */
   bool under;           /* inside a reduction that depends on it */
-  bool selected;        /* a part of a concatenation that its kernel selects from */
-  bool update;          /* inside a nest that scatters */
-  bool must;            /* has to be stored */
+  bool selected;        /* part of a concatenation that its kernel selects from */
+  bool update;          /* in the nest of a scatter's updates */
+  bool must;            /* must be stored */
 } Info;
 
 static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
 
-/* A CAST that a kernel makes as it loads: movement of what is stored in fewer bits. bf16 is the upper half of f32; f16 takes a
- * conversion, which lanes of a weight share but single elements do not */
+/* A CAST that kernels make as they load counts as movement of the narrower value. bf16 is the upper half of f32. f16 needs a
+ * conversion, which is cheap in lanes of a weight but not for single elements */
 static bool widens(const IR *ir, const Node *x) {
   if (node_widens(ir, x)) return true;
   const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, operand(x)) : NULL;
   return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, operand(x)))->op == OP_WEIGHT));
 }
 
-/* Constants that fold.c and quantize_weights.c leave in few bits: whoever reads them makes numbers of them, in registers */
+/* Constants that fold.c and quantize_weights.c leave in few bits; readers convert them in registers */
 static bool unpacks(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   return !x->varies && op_info[x->op].level == L_EXPR && x->op != OP_CONST;
 }
 
-/* Movement on the way down to a value has elements of it read more than once. */
+/* Movement on the way down to a value reads elements of it more than once. */
 static bool repeats(const IR *ir, Ref r) {
   for (; op_is_movement((Op)node(ir, r)->op) || widens(ir, node(ir, r)); r = operand(node(ir, r))) {
     const Node *x = node(ir, r), *y = node(ir, operand(x));
@@ -74,14 +76,14 @@ bool is_contraction(const IR *ir, Ref r) {
   return m->op == OP_MUL && lhs(m) != rhs(m) && (repeats(ir, lhs(m)) || repeats(ir, rhs(m)));
 }
 
-static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one REDUCE result */
+static int64_t reduced_elems(const IR *ir, const Node *x) { /* terms of one result of a REDUCE */
   const Node *s = node(ir, operand(x));
   int64_t n = dims_elems(x->dims, x->rank);
   return n ? dims_elems(s->dims, s->rank) / n : 0;
 }
 
-/* What a gate costs in the border of a pad of fixed memory: lanes that run along memory share it, unless the axis that they run
- * along is padded itself. */
+/* Cost of a gate at the border of a pad whose source cannot have a halo. Lanes along memory share a gate, unless their axis is
+ * padded itself. */
 static double gate_work(IR *ir, const Node *x, const Target *t) {
   Ref r = pad_data(x), idx[MAX_RANK], at[MAX_RANK];
   for (int a = 0; a < x->rank; a++) idx[a] = range_make(ir, node(ir, r)->dims[a], RK_LOOP);
@@ -101,16 +103,16 @@ static double gate_work(IR *ir, const Node *x, const Target *t) {
   return rate(t, PAD, STORE);
 }
 
-/* The part of a pad's readers that see its border; the others have no gates (opt/peel.c). */
+/* Share of a pad's elements for which readers see its border; others have no gates (opt/peel.c). */
 static double border_share(const Node *x) {
   double inside = 1;
   for (int a = 0; a < x->rank; a++) inside *= fmax(0, 1 - (double)(pad_lo(x, a) + pad_hi(x, a)) / (double)x->dims[a]);
   return 1 - inside;
 }
 
-/* Work of one element with all below it inlined, down to reductions' results. A contraction that a reduction
- * reads beside other consumers (scores: the softmax reads them for its maximum and for its exponentials) will
- * be stored, whatever those do: to them it is a load. */
+/* Work of one element with everything below it inlined, down to results of reductions. A contraction with a reduction among
+ * several consumers will be stored. An example are attention scores, which the softmax reads for its maximum and its
+ * exponentials. For all its consumers it is a load. */
 static void estimate_work(const IR *ir, const Target *t, const Refs *order, double *work) {
   const double hoisted = tunable(ir->ctx, hoisted_share);
   typedef struct Use { uint32_t users; bool reduced, holds; } Use; /* holds: inlines a contraction */
@@ -133,8 +135,8 @@ static void estimate_work(const IR *ir, const Target *t, const Refs *order, doub
       use[r].holds |= u->holds && !stored;
     }
     if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
-    if (x->op == OP_SCATTER) w = 1; /* to those that read it a load */
-    /* hoisted */
+    if (x->op == OP_SCATTER) w = 1; /* a load, for its readers */
+    /* hoisted out of the loop that repeats it */
     if (x->op == OP_EXPAND)
       w = w * (double)dims_elems(node(ir, operand(x))->dims, x->rank) / ((double)dims_elems(x->dims, x->rank) * hoisted + 1);
     work[r] = w > 1e15 ? 1e15 : w;
@@ -142,10 +144,10 @@ static void estimate_work(const IR *ir, const Target *t, const Refs *order, doub
   free(use);
 }
 
-/* Where parts of extent 1 are all arithmetic on elements of one value, a kernel that computes them side by
- * side loads each element once. out[r]: r is a concatenation of such. */
+/* All parts may have extent 1 and be arithmetic on elements of one value. A kernel that computes them side by side then loads
+ * each element once. out[r]: r is a concatenation of such parts. */
 static void find_selects(const IR *ir, const Refs *order, bool *out) {
-  Ref *from = xmalloc(ir->n * sizeof *from); /* the one value that is not constant; 0: there is none */
+  Ref *from = xmalloc(ir->n * sizeof *from); /* the only value that is not constant; 0: none */
   for (size_t i = 0; i < order->n; i++) {
     Ref r = order->p[i], one = 0;
     const Node *x = node(ir, r);
@@ -156,13 +158,14 @@ static void find_selects(const IR *ir, const Refs *order, bool *out) {
     }
     out[r] = parts && one && one != MANY && one != view_base(ir, cat_part(x, 0));
     bool inside = out[r] || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR;
-    from[r] = x->op == OP_CONST ? 0 : inside && one != MANY ? one : r; /* what is made of several is one to those above */
+    from[r] = x->op == OP_CONST ? 0 : inside && one != MANY ? one : r; /* a result of several values counts as a value of its
+                                                                          own */
   }
   free(from);
 }
 
-/* out[r]: computing r selects from a concatenation, unless that is stored: down to contractions and to what has
- * other users */
+/* out[r]: computing r selects from a concatenation, unless that is stored. Looks down to contractions and to values with other
+ * users */
 static void find_selecting(const IR *ir, const Refs *order, const bool *selects, bool *out) {
   uint32_t *users = xmalloc(ir->n * sizeof *users);
   memset(users, 0, ir->n * sizeof *users);
@@ -182,7 +185,7 @@ static bool is_extreme(const IR *ir, Ref r) {
   return x->op == OP_REDUCE && (reduce_op(x) == OP_MAX || reduce_op(x) == OP_MIN);
 }
 
-/* What is computed twice may be rounded twice: then a value equals no maximum of itself. */
+/* A value computed twice may be rounded differently, and then equal no maximum of itself. */
 static void store_compared(const IR *ir, const Refs *order, Info *info) {
   for (size_t i = 0; i < order->n; i++) {
     const Node *x = node(ir, order->p[i]);
@@ -194,18 +197,18 @@ static void store_compared(const IR *ir, const Refs *order, Info *info) {
 
 typedef struct Fuse {
   Sched *s;
-  Info *info;              /* these by Ref */
-  double *work;            /* of one element with all below it inlined */
-  Ref *contraction;        /* by root: the one it holds */
+  Info *info;              /* by Ref */
+  double *work;            /* work of one element with everything below it inlined */
+  Ref *contraction;        /* by root: the contraction in its kernel */
   bool *selects, *selecting; /* find_selects(), find_selecting() */
-  int *chain;              /* of a device: contractions one behind the other, down from a value; else NULL */
-  int64_t row_elems;       /* that registers hold from a reduction to the root */
+  int *chain;              /* for a device: number of contractions in a row below a value; else NULL */
+  int64_t row_elems;       /* elements of a row that registers hold from a reduction to the root */
 } Fuse;
 
-typedef enum { INLINED, MATERIALIZED, HALO, FATES } Fate; /* HALO: of a pad, which is read as its source with a halo */
+typedef enum { INLINED, MATERIALIZED, HALO, FATES } Fate; /* HALO: a pad that is read as its source with a halo */
 static const char *const fate_name[FATES] = { [INLINED] = "inlined", [MATERIALIZED] = "materialized", [HALO] = "halo" };
 
-/* Where structure leaves it open: as it is given, if that is among those allowed (bits), else as the model has it. */
+/* Decides where structure allows several fates: the given one if it is among the allowed ones (bits), else the model's. */
 static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
   const IR *ir = f->s->ir;
   const Question q = ask_node(ir, "materialize", r);
@@ -217,7 +220,7 @@ static Fate open_fate(const Fuse *f, Ref r, Fate model, uint32_t allowed) {
   return fate;
 }
 
-/* Computing it as often as it is asked for costs more than memory. */
+/* Computing the value as often as it is requested costs more than memory. */
 static bool costs_more(const Fuse *f, Ref r) {
   const Node *x = node(f->s->ir, r);
   const double elems = (double)dims_elems(x->dims, x->rank), extra = f->info[r].evals - elems;
@@ -237,7 +240,7 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   const bool gates = me->depth <= inlined_most && (!me->operand || (fixed && whole));
   Fate model = INLINED;
   if (me->evals > 0 && (me->operand || costs_more(f, r) || me->evals * rate(t, PAD, STORE) > memory)) {
-    /* fixed memory: a copy with the border, or gates */
+    /* the source's layout is fixed: a copy with the border, or gates */
     if (!fixed) model = HALO;
     else if (!whole || me->evals * border_share(x) * gate_work(ir, x, t) > memory) model = MATERIALIZED;
   } else if (me->operand || me->depth > inlined_most)
@@ -245,7 +248,7 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   return open_fate(f, r, model, 1u << MATERIALIZED | (uint32_t)!fixed << HALO | (uint32_t)gates << INLINED);
 }
 
-/* Contractions one behind the other, the longest way down from each value */
+/* Length of the longest chain of contractions below each value */
 static int *count_chains(const IR *ir, const Refs *order) {
   int *chain = xcalloc(ir->n, sizeof *chain);
   for (size_t i = 0; i < order->n; i++) {
@@ -257,8 +260,8 @@ static int *count_chains(const IR *ir, const Refs *order) {
   return chain;
 }
 
-/* Whether `at`, a part of a root, is made of a contraction at the end of a longer chain than r. The root's kernel holds only one
- * of them. It holds the later one, because the earlier one, which is stored, can share a launch with what comes before
+/* Whether `at`, part of a root, contains a contraction at the end of a longer chain than r. The root's kernel holds only one.
+ * It should hold the later one: the earlier one is then stored, and can share a launch with the kernels before it
  * (group/join.c). */
 static bool holds_later(const Fuse *f, Ref at, Ref r, int depth) {
   const Node *x = node(f->s->ir, at);
@@ -269,7 +272,7 @@ static bool holds_later(const Fuse *f, Ref at, Ref r, int depth) {
   return false;
 }
 
-/* What becomes of r, whose consumers have told what they ask for */
+/* Decides the fate of r, once all its consumers have made their requests */
 static Fate fate_of(const Fuse *f, Ref r) {
   const IR *ir = f->s->ir;
   const Tunables *u = tunables_of(ir->ctx);
@@ -307,7 +310,7 @@ static bool regroups(const Node *x, const Node *s) {
   return false;
 }
 
-/* *ask, what is asked of x, becomes what that asks of its source q: evaluations, and the reductions that they are in. */
+/* Changes *ask, the request for x, to the resulting request for its source q: number of evaluations, and enclosing reductions. */
 static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *ask) {
   const Node *y = node(ir, q);
   const double elems = (double)dims_elems(x->dims, x->rank), below = (double)dims_elems(y->dims, y->rank);
@@ -318,7 +321,7 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
   } else if (x->op == OP_EXPAND) {
     const double factor = elems / (below ? below : 1);
     if (factor <= 1) return;
-    ask->evals /= factor; /* one evaluation serves every place of a kernel that sees the same element */
+    ask->evals /= factor; /* one evaluation serves all places of a kernel that use the same element */
     if (ask->root != MANY && ask->evals > below) ask->evals = below;
     if (ask->under && factor >= ask->reduced) ask->under = false, ask->reduced = 0;
   } else if (x->op == OP_SCATTER) {
@@ -329,13 +332,13 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals /= x->nsrc;
 }
 
-/* Tells the sources of r what it asks for. */
+/* Passes the requests for r on to its sources. */
 static void tell_sources(Fuse *f, Ref r) {
   const IR *ir = f->s->ir;
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const bool selects = f->selects[r], selected = me->selected || selects;
-  /* held from here to the root: heuristic.c, device_heuristic.c */
+  /* held in registers up to the root: heuristic.c, device_heuristic.c */
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems;
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
   const Ref above = row ? me->root : moves ? r : me->path;
@@ -348,7 +351,7 @@ static void tell_sources(Fuse *f, Ref r) {
       continue;
     }
     ask_source(ir, x, x->src[k], selects, &ask);
-    /* in a nest of its own, which shares no elements with the one of what was there */
+    /* updates have their own nest, which shares no elements with the nest of the data */
     const bool update = x->op == OP_SCATTER && k > 0;
     const Ref path = update ? MANY : above;
     to->update |= me->update || update;
@@ -358,17 +361,17 @@ static void tell_sources(Fuse *f, Ref r) {
     to->under |= ask.under;
     if (ask.reduced > to->reduced) to->reduced = ask.reduced;
     to->selected |= selected;
-    to->operand |= me->operand || (selected && x->op == OP_WINDOW); /* windows overlap: read often */
+    to->operand |= me->operand || (selected && x->op == OP_WINDOW); /* windows overlap, so elements are read often */
     to->root = !to->root || to->root == me->root ? me->root : MANY;
     if (me->depth + 1 > to->depth) to->depth = me->depth + 1;
     if (regrouped > to->regrouped) to->regrouped = regrouped;
   }
-  if (is_contraction(ir, r)) /* its product's factors are operands */
+  if (is_contraction(ir, r)) /* factors of its product are operands */
     for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, operand(x)))->src[k]].operand = true;
 }
 
-/* Elements of a row that a kernel computes once for a reduction and for what is made of its result. A CPU has them in
- * registers. A block of threads computes them again, which takes less time than memory and another launch. */
+/* Elements of a row that a kernel computes once for a reduction and for the ops on its result. A CPU keeps them in registers. A
+ * block of threads computes them twice, which takes less time than memory and another launch. */
 static int64_t row_elems(const Target *t) {
   return t->dev ? (int64_t)THREAD_ROW * t->dev->max_threads : ROW_VECTORS * (t->vector_bytes / 4);
 }

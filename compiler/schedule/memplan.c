@@ -1,11 +1,10 @@
 /* memplan.c: offsets of intermediate values in one arena.
  *
- * A buffer lives from the kernel that first touches it to the last. Buffers are placed one after
- * another, each at the lowest gap that is free during its whole life: largest first (the greedy-by-size
- * plan of Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), and,
- * while that exceeds the peak of live bytes, by size times length of life. Each order is improved by
- * moving what sticks out to the front while that helps. A kernel that reads each element of a dying
- * buffer only to write the same position of a new one computes in place.
+ * A buffer lives from the first kernel that accesses it to the last. Buffers are placed one after another, each in the lowest
+ * gap that is free during its whole life. The order is largest first (greedy by size: Pisarchyk and Lee, "Efficient memory
+ * management for deep neural net inference", 2020). While the arena exceeds the peak of live bytes, size times length of life
+ * is tried as well. Each order is improved by moving buffers at the top of the arena to the front, as long as that helps. A
+ * kernel that reads each element of a dying buffer only to write the same position of a new one computes in place.
  *
  * needs: kernels with final buffers, states (state_plan.c)
  * gives: offsets, arena_bytes and its bound, state_at, guard_at, may_alias
@@ -14,17 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64 }; /* bytes: a line of the cache */
+enum { ALIGN = 64 }; /* bytes: a cache line */
 
 typedef struct Life {
-  int buf, first, last;    /* kernels that touch it; -1: none does */
-  int64_t bytes, offset;   /* in the arena */
-  int host;                /* the buffer it is computed in; -1 */
+  int buf, first, last;    /* first, last: kernels that access it; -1: none */
+  int64_t bytes, offset;   /* size and offset in the arena */
+  int host;                /* buffer in whose memory it is computed; -1: none */
 } Life;
 
 static int64_t align_up(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 
-/* Kernel k may compute `out` where `in` lies: one nest, and every load of `in` is at the index of the store. */
+/* Kernel k may write `out` into the memory of `in`: it has one nest, and loads `in` only at the index of the store. */
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
   Refs all = { 0 };
   Ref at = 0;
@@ -32,7 +31,7 @@ bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
   ir_toposort(ir, &k->sink, 1, &all);
   for (size_t i = 0; i < all.n && ok; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op == OP_RED) ok = false; /* the row is read again after its first elements were written */
+    if (x->op == OP_RED) ok = false; /* the row is read again after its first elements are written */
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
     int64_t buf = buffer_id(node(ir, access_buffer(x)));
     if (x->op == OP_STORE ? buf != out : buf != in) {
@@ -46,8 +45,8 @@ bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out) {
   return ok;
 }
 
-/* Kernels of a group run at once, and what one of them overwrites must be no other's: kernel k may replace `in` if none of
- * them but k names it, or all of it is made in the group, and so chunk by chunk. */
+/* Kernels of a group interleave, so a kernel must not overwrite data of another one. Kernel k may replace `in` if no other
+ * kernel of the group accesses it, or if the group makes all of it, chunk by chunk. */
 static bool group_allows(const Plan *p, int group, int k, const Life *in, int out) {
   bool others = false;
   for (int i = group; i < group + p->kernels.p[group].group_size; i++)
@@ -63,7 +62,7 @@ static int by_size(const void *a, const void *b) {
   return x->buf - y->buf;
 }
 
-/* what is large for long first, so that it does not end up between what comes and goes */
+/* sort by size times lifetime, so that long-lived buffers do not fragment the arena */
 static int by_area(const void *a, const void *b) {
   const Life *x = a, *y = b;
   int64_t p = x->bytes / ALIGN * (x->last - x->first + 1), q = y->bytes / ALIGN * (y->last - y->first + 1);
@@ -77,7 +76,7 @@ static int by_offset(const void *a, const void *b) {
 
 static int (*const orders[])(const void *, const void *) = { by_size, by_area };
 
-/* Places l[0..n) in their order; returns the arena's extent. */
+/* Places l[0..n) in this order; returns the extent of the arena. */
 static int64_t place_all(Life *l, int n, const Life **scratch) {
   int64_t top = 0;
   for (int i = 0; i < n; i++) {
@@ -106,13 +105,13 @@ static int64_t peak_of_live(const Life *l, int n, int kernels) {
   return peak;
 }
 
-/* The buffer whose place b has: the last one of those that each computes in the next. */
+/* The buffer whose memory b uses: the last one in the chain of hosts. */
 static int host_of(const Life *life, int b) {
   while (life[b].host >= 0) b = life[b].host;
   return b;
 }
 
-/* What can be added up, and something behind it: whatever the plan is, no place is further off. */
+/* bytes; limit of the sum, small enough that no offset overflows */
 static const int64_t MOST_BYTES = (int64_t)1 << 62;
 
 static void find_lives(const Plan *p, Life *life) {
@@ -132,7 +131,7 @@ static void find_lives(const Plan *p, Life *life) {
     }
 }
 
-/* Kernel k, which writes `out` only, computes it in the place of one that it reads last, if it may. */
+/* Kernel k writes only `out`. Lets it compute in the memory of a buffer that it is the last to read, if allowed. */
 static void choose_host(Plan *p, int k, int group, int out, Life *life) {
   const IR *ir = p->ir;
   Kernel *kn = &p->kernels.p[k];
@@ -172,7 +171,8 @@ static void lengthen_lives(const Plan *p, Life *life) {
   }
 }
 
-/* Places l[0..n) as low as the orders and their rounds get; returns the arena's extent, which no plan has below bound. */
+/* Places l[0..n) as low as the orders and their rounds achieve; returns the extent of the arena. bound: lower limit for every
+ * plan. */
 static int64_t place_best(const Tunables *u, Life *l, int n, int64_t bound) {
   const Life **scratch = xmalloc((size_t)(n + 1) * sizeof *scratch);
   Life *best = xmalloc((size_t)(n + 1) * sizeof *best);
@@ -180,7 +180,7 @@ static int64_t place_best(const Tunables *u, Life *l, int n, int64_t bound) {
   for (size_t o = 0; o < sizeof orders / sizeof *orders && best_top > bound; o++) {
     qsort(l, (size_t)n, sizeof *l, orders[o]);
     int rounds = n < u->memplan_many ? u->memplan_rounds : 1,
-        lately = 0; /* lately: the round after which the last improvement was made */
+        lately = 0; /* lately: the round of the last improvement */
     for (int round = 0; round < rounds && round < lately + u->memplan_patience && best_top > bound; round++) {
       int64_t top = place_all(l, n, scratch);
       if (top < best_top) {
@@ -218,7 +218,7 @@ void sched_memplan(Plan *p) {
   for (int b = 0; b < nbuf; b++)
     if (life[b].host >= 0) ir->bufs.p[b].offset = ir->bufs.p[host_of(life, b)].offset;
 
-  /* behind the intermediate values: the states, then the guard */
+  /* behind the intermediate values: states, then the guard */
   const int64_t behind = p->memory.state_bytes + (p->g->guarded ? ALIGN : 0);
   p->memory.state_at = top;
   p->memory.guard_at = top + p->memory.state_bytes;
@@ -244,8 +244,8 @@ static bool shares_memory(const Buf *a, const Buf *b) {
          b->offset < a->offset + a->elems * dt_bytes(a->dt);
 }
 
-/* Of buffers that the kernels of a group name, two share memory only where a kernel computes in place; and what was there
- * before the group is named by that kernel alone. */
+/* Buffers of a group share memory only where a kernel computes in place. If the replaced buffer existed before the group, only
+ * that kernel may access it. */
 static bool group_check(const Plan *p, size_t first, Sb *why) {
   const IR *ir = p->ir;
   const size_t end = first + (size_t)p->kernels.p[first].group_size;
@@ -268,11 +268,11 @@ static bool group_check(const Plan *p, size_t first, Sb *why) {
   return ok;
 }
 
-/* ---- the check, which knows nothing of how the plan was made ---- */
+/* ---- the check, independent of how the plan was made ---- */
 
-typedef struct Cells {     /* the arena, divided wherever a buffer begins or ends */
+typedef struct Cells {     /* the arena, divided at every begin and end of a buffer */
   int64_t *edge;           /* sorted */
-  int *owner;              /* of what lies between edge i and the next one: the buffer that wrote it last; -1: none did */
+  int *owner;              /* by interval from edge i to the next: the buffer that wrote it last; -1: none */
   int n;
 } Cells;
 
@@ -318,8 +318,8 @@ static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *
   return true;
 }
 
-/* Simulates the run: every byte of the arena remembers the buffer that wrote it last; reading a buffer whose bytes belong to
- * another one is an overlap, and so is reading a state in the one place it has after its next value was written there. */
+/* Simulates the run: every byte of the arena remembers the buffer that wrote it last. Reading a buffer whose bytes another one
+ * wrote is an overlap. So is reading a state with a single place after its next value was written there. */
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
   for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].group_size)

@@ -1,4 +1,4 @@
-/* schedule.h: from a graph of tensors to a list of kernels over buffers. */
+/* schedule.h: a plan: a list of kernels over buffers, made from a graph of tensors. */
 #ifndef TGC_SCHEDULE_H
 #define TGC_SCHEDULE_H
 #include "../graph/precision.h"
@@ -6,97 +6,97 @@
 #include "../ir/ir.h"
 #include "../target/backend.h"
 
-/* A nest's schedule and who chose it. */
+/* The schedule of a nest, and its source. */
 typedef struct NestSchedule {
-  Ref nest;                /* canonical */
-  char key[65];            /* nestkey.c: equal nests of all models share it */
-  const char *opts;        /* in text, as opts_text.c reads it back: complete */
+  Ref nest;                /* in canonical form */
+  char key[65];            /* from nestkey.c; equal nests of all models share it */
+  const char *opts;        /* the complete schedule, as text of opts_text.c */
   const char *from;        /* "heuristic", or the name of the ScheduleSource */
-  bool partial;            /* the search that found it was not finished */
+  bool partial;            /* the search that found it was interrupted */
 } NestSchedule;
 
-/* A nest as the steps of its kernel have it so far (steps.h). Those that tiles and borders leave follow the nest that
- * they are left by. */
+/* A nest between two steps of its kernel (steps.h). Nests cut off by tiles and borders follow the nest they were cut from. */
 typedef struct NestState {
   Ref nest;
-  int depth;               /* 0: a canonical nest became it; else it is left by the last nest before it of less depth */
-  struct Opts *opts;       /* kernel.h: what of its schedule is still to be applied; in the model's arena */
-  int kept;                /* outer ranges that no opt moves inwards */
-  Ref panel[3];            /* loop, copies and lanes of the range of whose tiles panels are to be copied; 0: none are */
-  int panel_depth;         /* of a device: panel[0] is a range of a reduction, which goes in rounds of so many terms; else 0 */
+  int depth;               /* 0: made from a canonical nest. Else cut from the last nest before it with a smaller depth */
+  struct Opts *opts;       /* opt/opts.h: opts still to be applied; in the model's arena */
+  int kept;                /* number of outer ranges that no opt moves inwards */
+  Ref panel[3];            /* the range along whose tiles panels are copied: its loop, copies and lanes; 0: no panels */
+  int panel_depth;         /* on a device, where panel[0] is a range of a reduction: terms per round of it; else 0 */
 } NestState;
 
-/* Where schedules come from before the heuristic is asked: a list, the first that knows a key counts. */
+/* A source of schedules, asked before the heuristic. The first source in the list that has the key decides. */
 typedef struct ScheduleSource {
   const char *name;        /* "lock", "store": for the manifest and for messages */
-  /* opts in text, or NULL; lives until the next call */
+  /* opts as text, or NULL; valid until the next call */
   const char *(*find)(struct ScheduleSource *s, const char *key, bool *partial);
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* Loads and stores of a program that were proved to lie inside their buffers (lower/bounds.c): by the algebra, but for
- * by_ranges, which needed values of loops one by one, and clamped, which were not proved and have clamped indices. */
+/* Accesses of a program, all inside their buffers (lower/bounds.c). The algebra proved most. by_ranges: proved by evaluating
+ * loop values. clamped: not proved, so the indices are clamped. */
 typedef struct KernelBounds { int64_t accesses, by_ranges, clamped; } KernelBounds;
 
 typedef struct Kernel {
-  Ref sink;                /* kernel level: what it computes, before opts */
+  Ref sink;                /* kernel level: the computation before opts */
   Refs prog;               /* program level: after expansion and linearisation */
-  VEC(int) bufs;           /* buffers it names, in the order of its C parameters */
-  VEC(int) written;        /* those it stores to */
-  VEC(int) locals;         /* memory on the stack of each call, which is in none of these */
-  bool may_alias;          /* two of them share memory: no restrict */
-  const char *schedule;    /* the opts in text, one nest after another */
-  VEC(NestSchedule) nests; /* the same, a canonical nest each; without schedules before the step `schedule` */
-  VEC(NestState) states;   /* from the step `schedule` to `programs`: the nests as they are by then */
-  int as;                  /* 1 + the kernel of which it is a copy but for its buffers: steps skip it; 0: none */
-  const Ref *buffers;      /* BUFFERs in the order in which two such kernels have them */
+  VEC(int) bufs;           /* buffers it accesses, in the order of its C parameters */
+  VEC(int) written;        /* buffers that it stores to */
+  VEC(int) locals;         /* buffers on the stack of each call, which are not in bufs */
+  bool may_alias;          /* two buffers share memory: no restrict */
+  const char *schedule;    /* text of all opts, nest after nest */
+  VEC(NestSchedule) nests; /* canonical nests with their schedules; before the step `schedule` without */
+  VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
+  int as;                  /* 1 + the kernel that it equals but for buffers: steps skip it; 0: none */
+  const Ref *buffers;      /* BUFFERs in matching order, for it and that kernel */
   int nbuffers;
-  int chunks;              /* into which threads may share it; 1: one call does all */
-  int group_size;            /* kernels, it and those behind it, that run chunk by chunk; 0: it is one of those behind */
-  int chunks_per_task;                /* of a group: chunks that a thread takes at a time, one after another */
-  const int64_t *shift;    /* elements by which calls move the pointers to bufs; prog counts from there. NULL: none */
-  const char *head;        /* the backend's function up to its name; NULL: not printed yet (lower/kernel_functions.c) */
-  uint32_t signature;      /* and from there on, interned */
-  int code;                /* first kernel with the same function: equal ones share it; -1: not known yet, or no program */
-  const char *text;        /* that function, named after `code` */
-  int64_t flops;           /* arithmetic operations a run: a multiply-add counts 2, what results share once */
-  int64_t bytes_read, bytes_written; /* of distinct elements touched */
+  int chunks;              /* number of chunks that threads may share; 1: a single call */
+  int group_size;            /* number of kernels in the group that starts here; 0 inside a group */
+  int chunks_per_task;                /* for a group: consecutive chunks that a thread takes at a time */
+  const int64_t *shift;    /* elements by which calls move the pointers to bufs; prog's indices count from there. NULL: none */
+  const char *head;        /* start of the backend's function, up to its name; NULL: not printed yet (lower/kernel_functions.c) */
+  uint32_t signature;      /* the rest of the function after its name, interned */
+  int code;                /* first kernel with the same function, which kernels share; -1: not known yet, or no program */
+  const char *text;        /* text of that function, named after `code` */
+  int64_t flops;           /* arithmetic operations per run. A multiply-add counts 2; work that results share counts once */
+  int64_t bytes_read, bytes_written; /* bytes of distinct elements accessed */
   KernelBounds bounds;
-  bool moves;              /* computes nothing: elements go from one place to another, or one number into many */
+  bool moves;              /* computes nothing: copies elements, or fills memory with a number */
 } Kernel;
 
-/* A weight laid out for a kernel: element i of the buffer is element base + sum of digit x coef of
- * the tensor, the digits of i being those of the extents; 0 where closed + sum of digit x gate is not negative. */
+/* A weight packed for a kernel. i has a digit for each extent. Element i of the buffer is element base + sum of digit * coef of
+ * the tensor. It is 0 where closed + sum of digit * gate >= 0. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
-/* Memory of a state: `outer` blocks, in each of which the value's part begins at cursor * step. A run moves the
- * cursor one on; after `slots` runs it is at 0 again, and what is kept of a window is moved there. In bytes. */
+/* Memory of a state, in bytes: `outer` blocks. In each, the window begins at cursor * step. A run increments the cursor. After
+ * `slots` runs the part of the window that is kept is moved to the start, and the cursor is 0 again. */
 typedef struct StatePlace {
-  int64_t at;              /* from the start of the state */
+  int64_t at;              /* offset from the start of the state */
   int64_t outer, block, keep, step, slots;
-  int64_t init;            /* of the first value in the weights blob; -1: zeros */
+  int64_t init;            /* offset of the first value in the weights blob; -1: zeros */
 } StatePlace;
 
-/* Where a stored value lies: its element idx is element offset + sum of idx[a] * stride[a] of the buffer. */
+/* Placement of a stored value: element idx is element offset + sum of idx[a] * stride[a] of the buffer. */
 typedef struct Layout {
   Ref value;
   int buf;
   int64_t offset, stride[MAX_RANK]; /* elements */
-  bool part, halo;         /* of a concatenation; with a halo */
+  bool part, halo;         /* part: of a concatenation. halo: it has one */
 } Layout;
 
-/* schedule/state_plan.c: elements by which the cursor of state k moves a window on, at most; 0: it is no window */
+/* schedule/state_plan.c: most elements by which the cursor of state k moves a window; 0: not a window */
 int64_t window_travel(const Graph *g, size_t k);
-void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a space */
-void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: its elements */
-bool packed_fits(const IR *ir, const Packed *k); /* it reads nothing outside of its tensor */
+void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a blank */
+void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes its elements to out */
+bool packed_fits(const IR *ir, const Packed *k); /* it reads only elements of its tensor */
 
-/* Which kernels run chunk by chunk together: where the model of cost says so, none, or all that may (for tests). */
+/* Kernels that run in groups, chunk by chunk: those for which the cost model predicts a gain, none, or all that can (for
+ * tests). */
 typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
 extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 
-/* ---- what each stage gives ---- */
-typedef struct PlanInputs { /* what is asked for; no pass changes it */
+/* ---- results of the stages ---- */
+typedef struct PlanInputs { /* the request; no pass changes it */
   const Target *target;
   const Backend *backend;
   Precision precision;
@@ -105,23 +105,23 @@ typedef struct PlanInputs { /* what is asked for; no pass changes it */
   Groups groups;
 } PlanInputs;
 
-typedef struct LayoutPlan { /* pass layout: of all stored values, sources first */
+typedef struct LayoutPlan { /* from pass layout: all stored values, sources first */
   Layout *p;
   size_t n;
-  double cost[2]; /* instructions: with the order that each value wants by itself, and as chosen; 0: no vectors */
+  double cost[2]; /* instructions: with the order each value prefers, and as chosen; 0: no vectors */
 } LayoutPlan;
 
-typedef struct MemoryPlan { /* pass memplan, in bytes */
-  int64_t arena_bytes;      /* state included; every offset is a multiple of 64 */
-  int64_t arena_bound;     /* peak of live bytes: no plan can be smaller */
-  VEC(StatePlace) states;  /* as Graph.states */
-  int64_t state_at, state_bytes; /* the end of the arena: a cursor for each state, then their memory */
-  int64_t guard_at;        /* and behind that, of a guarded graph, one byte: an index was out of range */
+typedef struct MemoryPlan { /* from pass memplan, in bytes */
+  int64_t arena_bytes;      /* with state; every offset is a multiple of 64 */
+  int64_t arena_bound;     /* peak of live bytes: a lower bound for every plan */
+  VEC(StatePlace) states;  /* in the order of Graph.states */
+  int64_t state_at, state_bytes; /* at the end of the arena: a cursor per state, then their memory */
+  int64_t guard_at;        /* for a guarded graph, one byte behind the states: an index was out of range */
 } MemoryPlan;
 
-typedef struct WeightPlan { /* the step pack, and what is placed after the memory plan */
-  VEC(Packed) packed;      /* weights in another order; nests that read alike share one */
-  uint8_t *p;              /* the blob: packed constants at Buf.offset, each a multiple of 64 */
+typedef struct WeightPlan { /* from the step pack; placed after the memory plan */
+  VEC(Packed) packed;      /* packed weights; nests that read in the same order share one */
+  uint8_t *p;              /* the blob: packed constants at Buf.offset, each aligned to 64 */
   int64_t bytes;
 } WeightPlan;
 
@@ -130,44 +130,44 @@ typedef struct Plan {
   Graph *g;
   IR *ir;
   LayoutPlan layouts;
-  VEC(Kernel) kernels;       /* in order of execution: pass kernels, then steps, then render */
-  struct Affinity *affinity; /* group/affinity.c: while kernels are lowered, else NULL */
+  VEC(Kernel) kernels;       /* in execution order; filled by pass kernels, the steps and render */
+  struct Affinity *affinity; /* group/affinity.c; only while kernels are lowered, else NULL */
   MemoryPlan memory;
   WeightPlan weights;
-  VEC(struct Plan *) variants; /* the same kernels for further machines, all of them for the last: lower/variants.c */
-  struct Plan *base;           /* whose variant this is, and whose buffers it uses; NULL: none's */
+  VEC(struct Plan *) variants; /* the same kernels for further machines; only the last plan has them (lower/variants.c) */
+  struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
 } Plan;
 
-/* An option of the command line that passes follow, for dumps: the value as it was given. */
+/* An option of the command line that passes follow, as given, for dumps. */
 typedef struct Setting { const char *name, *value; } Setting;
-typedef struct Resumed Resumed; /* plan_text.h: a dump to go on from */
-/* Sample inputs of a graph, and its outputs as they are without rounding, by which a bundle states its error. */
+typedef struct Resumed Resumed; /* plan_text.h: a dump from which to go on */
+/* Sample inputs of a graph and its exact outputs; the bundle states its error against these. */
 typedef struct Sample { Tensor *in, *exact; } Sample;
 
 typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
-  ScheduleSource *schedules; /* NULL: the heuristic's */
-  struct Decisions *decisions; /* ir/decisions.h: given ones, and where those of this compilation go; NULL: none */
+  ScheduleSource *schedules; /* NULL: the heuristic only */
+  struct Decisions *decisions; /* ir/decisions.h: given decisions, and record of those made; NULL: none */
   Precision precision;     /* PREC_FP32 is 0 */
-  bool keep_denormals;     /* use no unit that flushes them, unless the precision asks for one by name */
+  bool keep_denormals;     /* no instruction that flushes denormals, unless the precision names one */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
-  const char *dump;        /* letters of passes and steps to dump after, to stderr */
-  int64_t kernel;          /* 1 + the kernel to which texts of kernels are limited; 0: all */
-  bool time_passes;        /* a table of how long each of them took, to stderr */
-  const char *stop_after;  /* pass name; its text form goes to *stopped, unless that is NULL, and NULL is returned */
+  const char *dump;        /* letters of the passes and steps after which to print, to stderr */
+  int64_t kernel;          /* 1 + the only kernel to print; 0: all */
+  bool time_passes;        /* print the time of each pass and step, to stderr */
+  const char *stop_after;  /* name of the pass to stop after. Its text goes to *stopped, if that is not NULL; returns NULL */
   Sb *stopped;
-  Sb *blob;                /* not NULL: *stopped is a dump with all that is decided so far, and this its long weights */
-  const char *blobname;    /* what the dump calls the file that they go to */
+  Sb *blob;                /* not NULL: *stopped becomes a complete dump, and *blob gets its long weights */
+  const char *blobname;    /* file name of the blob in the dump */
   const Setting *settings; /* for the dump */
   int nsettings;
   const Sample *sample;    /* for the dump; NULL: none */
-  Resumed *resumed;        /* the graph is this dump's, and the passes that it has behind it are not run; NULL: all are */
+  Resumed *resumed;        /* a dump with its graph; the passes up to its last are skipped; NULL: all passes run */
   void (*progress)(void *arg, const char *stage, int done, int total); /* may be NULL */
   void *progress_arg;
 } CompileOptions;
 
-/* driver.c (compiler/): runs the pass table of passes.h. Everything lives in g->ir->ctx->model. */
+/* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);
 #endif

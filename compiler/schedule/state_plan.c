@@ -1,9 +1,9 @@
-/* state_plan.c: where states lie, and which of them change in place.
+/* state_plan.c: memory of states, and the states that are updated in place.
  *
- * A window needs no second memory: what is appended lies where nothing is read that was there before. Any
- * other state is written where it is read if the plan proves that nobody reads the old value after the kernel
- * that writes the new one, or in it but at the same element; else it has two places, whose roles change from
- * run to run. Nothing is copied but a window that has come to the end of its memory.
+ * A window needs no second memory: appended elements go where nothing old is read. Any other state is overwritten in place if
+ * the plan proves two things. No kernel reads the old value after the one that writes the new one, and this one reads it at the
+ * same element only. Else it has two places, whose roles alternate from run to run. Only a window at the end of its memory is
+ * copied.
  *
  * needs: kernels with final buffers    gives: MemoryPlan.states and .state_bytes, offsets of their buffers    breaks: nothing */
 #include "sched.h"
@@ -16,7 +16,7 @@ static bool is_of(const IR *ir, int buf, BufKind kind, size_t state) {
   return ir->bufs.p[buf].kind == kind && ir->bufs.p[buf].slot == (int64_t)state;
 }
 
-/* Every kernel that names the old value runs before the one that writes the new one, or is it. */
+/* Every kernel that accesses the old value runs before the kernel that writes the new one, or is that kernel. */
 static bool old_before_new(Plan *p, size_t state) {
   const IR *ir = p->ir;
   bool written = false, ok = true;
@@ -70,7 +70,7 @@ void sched_states(Plan *p) {
     at += align_up(s.outer * s.block);
     VEC_PUSH(&p->memory.states, s);
   }
-  for (size_t i = 0; i < ir->bufs.n; i++) { /* as in the first run */
+  for (size_t i = 0; i < ir->bufs.n; i++) { /* offsets as in the first run */
     Buf *b = &ir->bufs.p[i];
     if (b->kind != BUF_STATE && b->kind != BUF_NEXT) continue;
     const StatePlace *s = &p->memory.states.p[b->slot];
