@@ -1,8 +1,8 @@
-/* memory.c: what bytes take at the size of a working set, and what arithmetic hides of it. */
+/* memory.c: the time of bytes at a working-set size, and the part of it that arithmetic hides. */
 #include "cost.h"
 #include <math.h>
 
-/* Callers disagree also in whether what fills its part exactly stays. */
+/* Callers also disagree whether data that exactly fills its share stays. */
 static bool fills(Caller by) { return by == BY_PARALLEL || by == BY_GROUP || by == BY_MMA; }
 
 bool stays(const Target *t, Caller by, int level, double bytes) {

@@ -1,4 +1,4 @@
-/* op_cost.c: what an op takes, by its class in ops.h. */
+/* op_cost.c: the cost of an op, by its class in ops.h. */
 #include "cost.h"
 #include <math.h>
 
@@ -9,8 +9,8 @@ double op_instructions(const Target *t, Caller by, Op op) {
   return c == COST_NONE || c == COST_MEM ? 0 : rate_for(t, rates[c], by);
 }
 
-/* Where a multiply-add is two instructions, half as many begin. Wider vectors than FMA_WIDEST have one port on most machines, or
- * take two cycles, but where there is a matrix unit. */
+/* If a multiply-add takes two instructions, half as many start per cycle. Vectors wider than FMA_WIDEST use one port on most
+ * machines, or take two cycles, except on machines with a matrix unit. */
 double multiply_adds(const Target *t, Caller by) {
   const double ports = rate_for(t, R_FMA_PORTS, by);
   const double all = t->vector_bytes / 4.0 * (t->fma || ports <= 1 ? ports : ports / 2);

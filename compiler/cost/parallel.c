@@ -1,4 +1,4 @@
-/* parallel.c: what it takes to begin work, to share it among threads, and to hand on what they made. */
+/* parallel.c: the cost of starting work, of dividing it among threads, and of passing results between them. */
 #include "cost.h"
 
 double start_cycles(const Target *t, Caller by, double times) { return times * rate_for(t, R_START, by); }

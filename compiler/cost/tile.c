@@ -1,20 +1,20 @@
-/* tile.c: what a register tile of a nest costs, by an analytic model of one core.
+/* tile.c: the cost of a register tile of a nest, by an analytic model of one core.
  *
- * Per innermost step it counts arithmetic instructions, loads after sharing between the copies of the tile and the
- * terms of a window, and the latency of the accumulators; the slowest of the three is the cost. What comes from further
- * away, short loops and ranges that a tile does not divide are paid for on top. Two memory ports, two arithmetic ports
- * and a latency of four cycles describe every out-of-order core of the last ten years well enough to rank tiles.
+ * Per innermost step it counts arithmetic instructions, loads (copies of the tile and terms of a window share them), and the
+ * latency of accumulators. The slowest of the three is the cost. Further costs are added: data from farther caches, short
+ * loops, and extents that a tile does not divide. Two memory ports, two arithmetic ports and a latency of four cycles suffice
+ * to rank tiles for every out-of-order core of the last ten years.
  *
- * Its rates are column TILE of rates.h. Most of them are no facts of a machine: they were set so that the model ranks tiles as
- * they were timed: products, convolutions, windows, sums of rows and transpositions, one at a time and in networks, on one core
- * of a Zen 4 with AVX-512 and of a machine with AVX2. They rank; `tgc tune` measures. */
+ * The rates are column TILE of rates.h. Most of them are no facts of a machine. They were set so that the model ranks tiles as
+ * timings did: products, convolutions, windows, sums of rows and transpositions, alone and in networks. The machines were one
+ * core of a Zen 4 with AVX-512 and one of a machine with AVX2. The model ranks; `tgc tune` measures. */
 #include "tile.h"
 #include "tunable.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* elements a strip may stride over that is loaded, as it is picked from vectors that overlap */
+/* elements; largest stride of a load that shuffles pick from overlapping vectors */
 enum { SHUFFLE_NEAR = 4 };
 
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store) {
@@ -46,8 +46,8 @@ double access_elements(const Model *m, const Access *a, const int64_t *n, int ap
   return all;
 }
 
-/* Instructions for a vector whose lanes lie a stride apart, when a tile has so many of them an element apart (0: it does
- * not count): see shuffle.c. */
+/* Instructions for a vector whose lanes are a stride apart, if a tile has `beside` adjacent elements; 0: adjacency does not
+ * count. See shuffle.c. */
 static double strip_cost(const Access *a, const Target *t, int64_t stride, int lanes, int64_t beside) {
   const double apart = rate(t, ONE_BY_ONE, TILE) * lanes * a->group;
   if (!beside || a->group > 1 || a->gated || stride < 2) return apart;
@@ -60,9 +60,9 @@ static double strip_cost(const Access *a, const Target *t, int64_t stride, int l
   return blocks * (rows + rate(t, SHUFFLE, TILE) * row * log2(row)) / (double)beside;
 }
 
-/* Instructions that fetch or store one access of a vector body; beside: as in strip_cost. */
+/* Instructions to load or store one access of a vector body; beside: as in strip_cost. */
 static double vector_cost(const Access *a, const Target *t, int v, int lanes, int64_t beside) {
-  if (v < 0 || !a->depends[v]) return 1; /* scalar, broadcast on the way */
+  if (v < 0 || !a->depends[v]) return 1; /* scalar; broadcasting is free */
   if (a->weight) return 1;               /* packed */
   if (a->affine[v] && a->coef[v] == a->group) return 1;
   return strip_cost(a, t, a->affine[v] ? a->coef[v] : 0, lanes, beside);
@@ -83,7 +83,7 @@ static double panel_bytes(const Model *m, const Access *a, const Tile *t) {
 
 static double whole_bytes(const Access *a) { return a->elements * a->bytes; }
 
-/* How often the nest's loops come back to a panel. */
+/* Number of times the nest's loops return to a panel. */
 static double panel_walks(const Model *m, const Access *a, const Tile *t) {
   double walks = 1;
   for (int i = 0; i < m->nout; i++)
@@ -101,10 +101,10 @@ bool model_spreads(const Model *m, int v) {
   return any;
 }
 
-/* Whether the range in lanes is walked outermost: weights along it that crowd the first level of cache are read once
- * then, and where it is the other operand that has the lanes, its panel stays near while all weights pass by. Where the
- * other is spread over lanes, it is for weights only that crowd the second level, too: what they are multiplied by would lie
- * apart. Never a range that the reduction does not depend on: all of it would be reduced again for each vector. */
+/* Whether the range in lanes should be outermost. Weights along it that exceed their share of the first-level cache are then
+ * read once. If the other operand has the lanes, its panel stays near while all weights stream by. If that operand is spread
+ * over lanes, only weights that exceed the second level matter too, since the factors would otherwise be apart. Never a range
+ * that the reduction does not vary with: the whole reduction would run again for each vector. */
 bool walks_outermost(const Model *m, int v) {
   bool outer = false, beside = false, far = false;
   if (v < 0 || v >= m->nout || (m->red && !m->varies[v])) return false;
@@ -120,8 +120,8 @@ bool walks_outermost(const Model *m, int v) {
   return outer || (beside && far);
 }
 
-/* How often an element that was brought near is read there: by all terms of the windows that it lies in, unless what is
- * read until a window has moved on crowds the first level of cache; then by those of the tile. */
+/* Reads of an element while it is near: by all terms of the windows that contain it. If the data read until a window has moved
+ * on exceeds the first-level cache, only by terms of the tile. */
 static double reuse(const Model *m, const Access *a, const Tile *t) {
   double times = a->reuse;
   for (int w = m->nout; w < m->n; w++) {
@@ -136,9 +136,9 @@ static double reuse(const Model *m, const Access *a, const Tile *t) {
   return times;
 }
 
-/* Cycles to bring the elements of one step from where the whole operand fits: it is walked once for
- * every tile of the other operand, unless its panels are walked outermost and fit; what windows come back to is in the second
- * level of cache. */
+/* Cycles to bring the elements of one step from the level that holds the whole operand. The operand is walked once for every
+ * tile of the other operand, unless its panels are walked outermost and fit. Elements that windows read again are in the
+ * second-level cache. */
 static double stream_cycles(const Model *m, const Access *a, const Tile *t, double copies) {
   const double bytes = whole_bytes(a), again = 1 / reuse(m, a, t) - 1 / a->reuse;
   double far = memory_rate(m->t, BY_TILE, bytes);
@@ -148,8 +148,8 @@ static double stream_cycles(const Model *m, const Access *a, const Tile *t, doub
   return copies * a->bytes * (1 / a->reuse / far + again / rate(m->t, L2_BYTES, TILE));
 }
 
-/* Places that a tile reads or writes in turn and that lie apart: each is a stream for the prefetcher, but where lanes are walked
- * outermost: what follows a vector in memory is then read much later. */
+/* Places that a tile reads or writes in turn and that are far apart. Each is a stream for the prefetcher. Not if lanes are
+ * outermost: the data behind a vector is then read much later. */
 static double streams(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   int64_t n[MAX_RANGES];
   const bool walks = t->outer && a->hot && a->affine[t->v] && a->coef[t->v] == a->group;
@@ -161,7 +161,7 @@ static double streams(const Model *m, const Access *a, const Tile *t, int up, in
   return access_elements(m, a, n, -1);
 }
 
-/* How often reductions read a panel before the next one is copied. */
+/* Number of times that reductions read a panel before the next one is copied. */
 static double copy_walks(const Model *m, const Access *a, const Tile *t) {
   double walks = 1;
   for (int i = 0; i < m->nout; i++)
@@ -169,18 +169,18 @@ static double copy_walks(const Model *m, const Access *a, const Tile *t) {
   return walks;
 }
 
-/* Whether tiles read the panel of an access from a copy of it (stage.c): else each walk gathers it lane by lane. */
+/* Whether tiles read the panel of an access from a copy (stage.c). Without a copy each walk gathers it lane by lane. */
 static bool from_copy(const Model *m, const Access *a, const Tile *t) {
   if (!m->stages || t->v < 0 || t->v >= m->nout || !a->hot || a->weight || !a->depends[t->v] || a->group > 1) return false;
   return access_cost(a, m->t, t->v, t->lanes) > 1 && panel_bytes(m, a, t) <= tunable(m->ir->ctx, stage_bytes) &&
          copy_walks(m, a, t) >= tunable(m->ir->ctx, stage_walks);
 }
 
-/* Lanes run along elements that have one result of the reduction in common: it has lanes of its own (reduction_lanes). */
+/* Lanes run along elements that share one result of the reduction; the reduction has lanes of its own (reduction_lanes). */
 static bool in_rows(const Model *m, const Tile *t) { return t->v >= 0 && t->v < m->nout && !m->varies[t->v]; }
 
-/* Elements that the copies of a tile access side by side; 0: shuffles would wait for the ports that multiply, or lanes run
- * along elements that share a reduction. */
+/* Adjacent elements that the copies of a tile access. 0: shuffles would compete for the ports that multiply, or lanes run along
+ * elements that share a reduction. */
 static int64_t side_by_side(const Model *m, const Access *a, const Tile *t) {
   int64_t n = 1;
   if (a->hot || (m->red && (t->v < 0 || t->v >= m->nout || !m->varies[t->v]))) return 0;
@@ -196,8 +196,8 @@ bool lies_beside(const Access *a, int v, int i, int64_t n) {
   return v >= 0 && a->affine[v] && a->coef[v] > a->group && a->affine[i] && a->coef[i] == n;
 }
 
-/* Loads for a vector of which each run of lanes has an element in common, shared with those copies of the tile whose
- * elements lie beside; *shuffles: those that join what is loaded, and one to spread it. 0: there are no such vectors. */
+/* Loads for a vector in which each run of lanes shares an element; copies of the tile with adjacent elements share the loads.
+ * *shuffles: instructions that join the loaded parts, and one that spreads them. 0: not such a vector. */
 static double spread_loads(const Model *m, const Access *a, const Tile *t, double *shuffles) {
   if (t->v < 0 || !a->run[t->v] || a->weight || a->group > 1 || t->lanes % a->run[t->v]) return 0;
   const int run = (int)a->run[t->v];
@@ -210,14 +210,14 @@ static double spread_loads(const Model *m, const Access *a, const Tile *t, doubl
   return (one ? 1 : (double)(t->lanes / run)) / (double)beside;
 }
 
-/* Instructions that fetch or store a vector; *shuffles: those that are none of memory */
+/* Instructions to load or store a vector; *shuffles: those that do not access memory */
 static double element_cost(const Model *m, const Access *a, const Tile *t, double *shuffles) {
   double cost = t->lanes, spread = spread_loads(m, a, t, shuffles);
   if (spread > 0) return spread;
   *shuffles = 0;
   if (!a->hot) {
     cost = vector_cost(a, m->t, t->v, t->lanes, side_by_side(m, a, t));
-    *shuffles = m->red ? 0 : cost - 1; /* what joins its pieces waits for the ports that compute */
+    *shuffles = m->red ? 0 : cost - 1; /* joining its pieces uses arithmetic ports */
     return cost * (t->v >= m->nout ? t->lanes : 1);
   }
   if (!in_rows(m, t)) return access_cost(a, m->t, t->v, t->lanes);
@@ -225,7 +225,7 @@ static double element_cost(const Model *m, const Access *a, const Tile *t, doubl
   return cost;
 }
 
-/* Elements that a copy of a panel takes from memory side by side */
+/* Adjacent elements of memory that a copy of a panel reads */
 static int64_t beside_in_panel(const Model *m, const Access *a) {
   int64_t beside = 0;
   for (int i = m->nout; i < m->n; i++)
@@ -239,9 +239,8 @@ static double fetch_cost(const Model *m, const Access *a, const Tile *t, double 
   return 1 + fmin(by_one, vector_cost(a, m->t, t->v, t->lanes, beside_in_panel(m, a))) / copy_walks(m, a, t);
 }
 
-/* Copies at strides that are multiples of a page fall into few sets of the first level of cache, where beyond some ways
- * they evict each other before they have moved on by a line. Vectors that are lines by themselves, of what nothing reads
- * again, do not mind. */
+/* Copies at strides that are multiples of a page share few sets of the first-level cache. With more copies than ways they evict
+ * each other before they move on by a line. Vectors that are whole lines, of data that is not read again, do not suffer. */
 static double aliased(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   if (!m->red && t->v >= 0 && a->affine[t->v] && a->coef[t->v] == a->group && t->lanes * a->bytes >= LINE_BYTES) return 0;
   const int ways = tunable(m->ir->ctx, ways_left);
@@ -267,14 +266,14 @@ static double aliased(const Model *m, const Access *a, const Tile *t, int up, in
   return cycles;
 }
 
-/* Where lanes lie so far apart that their lines share few sets of the second level of cache, a walk of all of them evicts what
- * was fetched with each, the line behind it, which the next walk wants. Measured for pictures beyond the caches: a
- * transposition of 2048 by 2048 takes 4.3 ms, in blocks of 128 lanes 2.5; one of 2000 by 2000, whose lines are in all sets,
- * gets slower. */
+/* Lanes may be so far apart that their lines share few sets of the second-level cache. With each line the next one is fetched,
+ * which the next walk needs; but a walk over all lanes evicts it. Measured for data beyond the caches: a 2048 by 2048
+ * transposition takes 4.3 ms, and in blocks of 128 lanes 2.5 ms. With 2000 by 2000, whose lines use all sets, blocks make it
+ * slower. */
 int lane_block(const Model *m, const Tile *t) {
   const int64_t sets = m->t->l2_bytes / L2_WAYS / LINE_BYTES;
   bool crowd = false;
-  if (m->red || t->v < 0 || t->v != m->nout - 1) return 0; /* a nest of one element has neither */
+  if (m->red || t->v < 0 || t->v != m->nout - 1) return 0; /* a nest of one element has no such range */
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     int64_t apart = a->affine[t->v] ? llabs(a->coef[t->v]) * a->bytes / LINE_BYTES : 0, taken = 1;
@@ -288,14 +287,14 @@ int lane_block(const Model *m, const Tile *t) {
   return crowd && block > tile && block < m->extent[t->v] ? block : 0;
 }
 
-/* Loads of one body: equal ones of its copies and terms are one. */
+/* Loads of one body; equal loads of its copies and terms are one. */
 static double body_loads(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   int64_t n[MAX_RANGES];
   for (int i = 0; i < m->n; i++) n[i] = i == t->p ? up : i == t->q ? uq : t->whole >> i & 1 ? m->extent[i] : 1;
   return access_elements(m, a, n, t->v);
 }
 
-/* A vector that is not at a multiple of its size often lies in two lines, and is two loads then. */
+/* A vector that is not aligned to its size often spans two lines, and then takes two loads. */
 static double pieces(const Model *m, const Access *a, int v, int lanes) {
   int64_t bytes = (int64_t)lanes * a->bytes;
   if (v < 0 || a->weight || !a->depends[v] || !a->affine[v] || a->coef[v] != a->group || bytes > LINE_BYTES) return 1;
@@ -309,18 +308,18 @@ void model_lanes(Model *m, int v, int lanes) {
   for (size_t i = 0; i < m->access.n; i++) m->access.p[i].pieces = pieces(m, &m->access.p[i], v, lanes);
 }
 
-/* Cycles of one hot step of a tile of up x uq copies. A panel that outgrows the first level of cache
- * comes from the second for every tile, at one vector a cycle at best. */
+/* Cycles of one step of the main reduction for a tile of up x uq copies. A panel larger than the first-level cache comes from
+ * the second level for every tile, at one vector per cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   const double steps = t->terms;
   double mem = 0, shuffles = 0, far = 0, stream = 0, apart = 0;
   double ops = (m->ops + m->cold * (t->v >= m->nout ? t->lanes : 1)) * up * uq * steps;
-  double trips = 1; /* of the innermost loop that is left */
+  double trips = 1; /* extent of the innermost loop that remains */
   bool loops = false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
     double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
-    bool vectors = t->v < 0 || a->depends[t->v]; /* elements are fetched by what multiplies them */
+    bool vectors = t->v < 0 || a->depends[t->v]; /* elements are loaded by the instruction that multiplies them */
     double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
     double shuffled;
     mem += a->times * loads * fetch_cost(m, a, t, &shuffled);
@@ -336,18 +335,18 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
       far += copies * steps * (beyond ? rate(m->t, FAR_VECTOR, TILE) : near ? 0 : rate(m->t, L2_VECTOR, TILE));
     }
   }
-  const bool in_turn = !m->t->vector_bytes; /* small cores begin one instruction a cycle, be it a load or a product */
-  /* shuffles have a port of their own, and one of the two that multiply */
+  const bool in_turn = !m->t->vector_bytes; /* small cores start one instruction per cycle, a load or a product */
+  /* shuffles use their own port, and one of the two that multiply */
   double cycles = in_turn ? ops + mem
                           : fmax(fmax(ops, mem) / rate(m->t, ISSUE, TILE), (ops + shuffles) / (rate(m->t, ISSUE, TILE) + 1));
   if (far > cycles) cycles = far;
-  /* what is spread is multiplied by much while the next of it comes */
+  /* spread data is multiplied often while the next of it arrives */
   const bool lost = apart > tunable(m->ir->ctx, streams) && !model_spreads(m, t->v);
   cycles += rate(m->t, EXPOSED, TILE) * far + stream * (lost ? rate(m->t, STREAM_LOST, TILE) : 1);
   for (int i = m->nout; i < m->n; i++)
     if (!(t->whole >> i & 1)) loops = true, trips = (double)m->extent[i] / (i == t->v ? t->lanes : 1);
   double chain = rate(m->t, LATENCY, TILE) * steps *
-                 (loops ? 1 : rate(m->t, STRAIGHT, TILE)); /* a copy's terms wait for each other */
+                 (loops ? 1 : rate(m->t, STRAIGHT, TILE)); /* terms of a copy wait for each other */
   if (m->red && chain > cycles) cycles = chain;
   return (cycles + rate(m->t, LOOP_TURN, TILE) + (loops ? rate(m->t, LOOP_BEGIN, TILE) / trips : 0)) / steps;
 }
@@ -355,7 +354,7 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
 int cost_registers(const Model *m, const Tile *t) {
   int wide = t->v >= 0 && m->t->vector_bytes ? (t->lanes * m->widest + m->t->vector_bytes - 1) / m->t->vector_bytes : 1;
   if (!m->red) return wide * t->up * t->uq + 2;
-  if (model_spreads(m, t->v)) { /* constants stay, and what is spread streams */
+  if (model_spreads(m, t->v)) { /* constants stay in registers, and spread data streams */
     int held = 0;
     for (size_t i = 0; i < m->access.n; i++) {
       const Access *a = &m->access.p[i];
@@ -365,24 +364,24 @@ int cost_registers(const Model *m, const Tile *t) {
     return wide * (t->up * t->uq + held + tunable(m->ir->ctx, spread_registers));
   }
   int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
-  if (t->whole) return wide * (t->up * t->uq + 2 * operands * t->terms + 1); /* and what slides along stays, too */
+  if (t->whole) return wide * (t->up * t->uq + 2 * operands * t->terms + 1); /* data that slides along stays, too */
   return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));
 }
 
-/* What waiting costs for the last of two threads that share few tiles, half as likely as not. */
+/* Waiting for the last of two threads that share few tiles, at a probability of one half. */
 static double uneven(const Model *m, double tiles) {
   return tiles < 1 || tiles > tunable(m->ir->ctx, few_tiles) ? 1 : 0.5 + ceil(tiles / 2) / tiles;
 }
 
 static int64_t round_up(int64_t n, int by) { return (n + by - 1) / by * by; }
 
-/* Cycles of the whole nest divided by steps, rests included; rests are priced by the same model at
- * their own size, in halved lanes where the vector range has a rest. */
+/* Cycles of the whole nest divided by steps, with rests. Rests are priced by the same model at their own size. If the vector
+ * range has a rest, its lanes are halved until they fit. */
 double tile_cycles(const Model *m, Tile t) {
-  double total = 0, others = 1, shares = 1; /* shares: what threads may share, which is not a row */
+  double total = 0, others = 1, shares = 1; /* shares: product of extents that threads may share, which excludes rows */
   int bodies = 0;
   int64_t ep = 1, eq = 1;
-  int ulp = 1, ulq = 1; /* elements a copy covers along p and q */
+  int ulp = 1, ulq = 1; /* elements that a copy covers along p and q */
   for (int i = 0; i < m->nout; i++)
     if (i != t.p && i != t.q && i != t.v) {
       others *= (double)m->extent[i];
@@ -395,7 +394,7 @@ double tile_cycles(const Model *m, Tile t) {
     shares *= m->varies[t.v] ? ceil((double)m->extent[t.v] / t.lanes) : 1;
   }
   if (t.v >= m->nout) others *= ceil((double)m->extent[t.v] / t.lanes) / (double)m->extent[t.v];
-  if (t.stage && t.p >= 0 && t.p != t.v) ep = round_up(ep, t.up); /* the last tile that walks a panel overlaps */
+  if (t.stage && t.p >= 0 && t.p != t.v) ep = round_up(ep, t.up); /* the last tile that walks a panel overlaps the previous one */
   if (t.stage && t.q >= 0 && t.q != t.v) eq = round_up(eq, t.uq);
   int64_t pn[3], qn[3]; /* tiles: full ones, a rest of whole copies, a rest of single elements */
   int pu[3] = { t.up, 0, 1 }, qu[3] = { t.uq, 0, 1 };
@@ -414,7 +413,7 @@ double tile_cycles(const Model *m, Tile t) {
         bodies++;
       }
   total *= 1 + rate(m->t, FETCHED, TILE) * (bodies - 1);
-  /* lanes combined at the end, once a result */
+  /* lanes are combined once per result, at the end */
   if (t.v >= m->nout && m->red)
     total = total * rate(m->t, ACROSS, TILE) + rate(m->t, COMBINE, TILE) * t.lanes / m->steps * (double)ep * (double)eq;
   total *= others;

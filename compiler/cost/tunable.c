@@ -1,4 +1,4 @@
-/* tunable.c: the table of tunables by name: what --tunable sets and `tgc inspect --tunables` prints. */
+/* tunable.c: the table of tunables by name, for --tunable and `tgc inspect --tunables`. */
 #include "tunable.h"
 #include <ctype.h>
 #include <math.h>
@@ -30,7 +30,7 @@ const Tunables tunables_default = {
   } },
 };
 
-/* Rates may be this many times off their values: beyond, sizes that follow from them would not fit into an int. */
+/* limit of a factor on rates: beyond it, sizes derived from them would overflow an int */
 static const double FACTOR = 10;
 
 static double value_of(const Tunables *t, const Row *r) {

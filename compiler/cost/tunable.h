@@ -1,5 +1,5 @@
-/* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. They belong
- * to a compilation: Ctx.tunables. */
+/* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. A
+ * compilation has its own: Ctx.tunables. */
 #ifndef TGC_TUNABLE_H
 #define TGC_TUNABLE_H
 #include "cost.h"
@@ -16,13 +16,13 @@ static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c
 /* One value: tunable(ir->ctx, max_unroll) */
 #define tunable(ctx, name) (tunables_of(ctx)->name)
 
-/* Sets what "NAME=VALUE" says: a tunable, a rate of one caller (l2_bytes.tile), or `rates`, a factor of all rates. NULL, or
- * what is wrong, in a. */
+/* Applies "NAME=VALUE". NAME is a tunable, a rate of one caller (l2_bytes.tile), or `rates`, a factor on all rates. Returns
+ * NULL, or the error, allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
-/* A row for each value that can be set; false: there are no more. */
+/* A row per value that can be set; false: no more. */
 typedef struct TunableRow {
-  const char *name;        /* in a */
+  const char *name;        /* allocated in a */
   double value, normal, least, most;
   const char *unit, *reason;
 } TunableRow;
