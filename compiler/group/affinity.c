@@ -1,28 +1,28 @@
-/* affinity.c: in whose cache a value is.
+/* affinity.c: in which thread's cache a value is (data affinity).
  *
- * Threads take a kernel's chunks by shares, the first thread the first of them, in kernel after kernel (threads.c,
- * tgcrt_pool.c). So the place of an element along the loop that is shared says whose it is: a loop that has n values and moves
- * an address by `step` divides every step * n elements of the buffer alike, which is its span. Who reads in the span in which
- * it was stored reads out of the own cache; in another span about half of it is another thread's.
+ * Threads take a kernel's chunks by shares. The first thread takes the first share, in every kernel (threads.c, tgcrt_pool.c).
+ * So the position of an element along the shared loop tells whose cache holds it. A loop of n values that moves an address by
+ * `step` divides every step * n elements of the buffer alike, which is its span. A reader with the span of the writer reads
+ * from its own cache. With another span, about half of the data is in another thread's cache.
  *
- * What that costs is not the reading. It is that the line is in two caches then, and dear to write to when its memory is used
- * again, however early it is asked for. Zen 4, two cores of one complex, and of two: 7 and 28 ns a line, while a line
- * that only another cache holds takes 1 and 3 to read or to write, an own one 0.7. So a line counts once, when it comes to be
- * in two.
+ * Reading that data is not what costs. The line is then in two caches, and writing to it is slow when its memory is used again,
+ * even if it is prefetched. Zen 4 takes 7 ns a line between two cores of one complex, 28 ns between two complexes. A line that
+ * only another cache holds takes 1 and 3 ns to read or write, an own line 0.7. So a line counts once, when it comes to be in
+ * two caches.
  *
- * needs: kernels in order of execution   gives: Plan.affinity, what of each buffer is in two caches so far */
+ * needs: kernels in order of execution   gives: Plan.affinity, the part of each buffer that is in two caches so far */
 #include "group.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* a span in which a kernel may read a buffer; the buffer's next, -1: none */
+/* span with which a kernel may read a buffer; next: the buffer's next Reach, -1: none */
 typedef struct Reach { int kernel, next; int64_t span; } Reach;
 
 typedef struct Sharing {
-  int64_t span;            /* in which it was stored */
+  int64_t span;            /* span with which it was stored */
   bool known;
-  double shared;           /* the part that is in two caches */
-  int readers;             /* the first Reach; -1: none */
+  double shared;           /* part of the buffer that is in two caches */
+  int readers;             /* index of the first Reach; -1: none */
 } Sharing;
 
 struct Affinity {
@@ -38,7 +38,7 @@ int64_t affinity_span(IR *ir, Ref index, Ref range) {
   return ix_split(ir, index, range, &step, &rest) && step ? llabs(step) * range_extent(node(ir, range)) : 1;
 }
 
-/* Loops of a nest that may be shared: those of chunks, if it has such. */
+/* Records loops of a nest that may be shared: its chunk ranges, if it has any. */
 static void add_reaches(Plan *p, int kernel, Ref nest) {
   IR *ir = p->ir;
   Affinity *o = p->affinity;
@@ -79,7 +79,7 @@ void affinity_end(Plan *p) {
   p->affinity = NULL;
 }
 
-/* The part of a buffer that one thread stores in a span and another one reads in the other. */
+/* Share of a buffer that one thread stores and another one reads, for two spans. */
 static double moved_part(int64_t a, int64_t b) {
   if (a == SPAN_ONE || b == SPAN_ONE) return a == b ? 0 : 0.5;
   return fmin(0.5, fabs((double)(a - b)) / fmax((double)a, (double)b));
@@ -92,7 +92,7 @@ static Sharing *sharing_of(const Plan *p, int64_t buf) {
 double affinity_reading(const Plan *p, int64_t buf, int64_t span) {
   const Sharing *o = sharing_of(p, buf);
   if (!o || !o->known) return -1;
-  /* to divide what one thread has costs the same by any loop, and once */
+  /* distributing data that one thread has costs the same for any loop, and only once */
   if (o->span == SPAN_ONE) return span == SPAN_NONE ? 0.5 : 0;
   return fmax(0, (span == SPAN_NONE ? 1 : moved_part(o->span, span)) - o->shared);
 }

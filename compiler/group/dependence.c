@@ -1,17 +1,17 @@
-/* dependence.c: whether two accesses of one buffer can meet in different chunks.
+/* dependence.c: proves that two accesses of one buffer are independent in different chunks.
  *
- * The addresses of an access in chunk c are base + c * chunk + a sum of arithmetic progressions, its terms. Where strides
- * nest, such an address is a number in a mixed radix: if all that lies below a stride s of either access fits into
- * one period of s, then addresses are equal only if the digits below s are equal and those from s on are. So it is enough that
- * one group of digits tells the chunks apart: because it is never the same, or because a chunk moves it further than it
- * reaches. What is not found out counts as meeting.
+ * The addresses of an access in chunk c are base + c * chunk + a sum of arithmetic progressions, its terms. Where strides nest,
+ * such an address is a number in a mixed radix. Let everything below a stride s of either access fit into one period of s. Then
+ * addresses are equal only if both the digits below s and the digits from s on are equal. So one group of digits that differs
+ * between chunks suffices: either it is never equal, or a chunk moves it further than it extends. Accesses that are not proved
+ * independent count as dependent.
  *
  * needs: addresses as sums of arithmetic progressions   gives: an answer
- * keeps: all it is given    breaks: nothing */
+ * keeps: everything    breaks: nothing */
 #include "group.h"
 #include <stdlib.h>
 
-/* The digits of a number from `from` up to below `above`: its terms' sum, and the part that a chunk adds. */
+/* The digits of a number from stride `from` to below `above`: the sum of their terms, and the part that a chunk adds. */
 typedef struct Digits { int64_t chunk, most; bool whole; } Digits; /* whole: all of them are multiples of `from` */
 
 static Digits digits(const Addresses *w, int64_t from, int64_t above) {
@@ -35,15 +35,15 @@ static Span span_of(Digits d, int64_t at, int64_t chunks) { /* over all chunks *
   return (Span){ at + (far < 0 ? far : 0), at + d.most + (far > 0 ? far : 0) };
 }
 
-/* a in one chunk and b, `diff` further on, in another one are never equal. */
+/* a in one chunk never equals b + diff in another chunk. */
 static bool digits_independent(Digits a, Digits b, int64_t diff, bool chunked, int64_t chunks) {
   Span x = span_of(a, 0, chunks), y = span_of(b, diff, chunks);
   if (x.hi < y.lo || y.hi < x.lo) return true;
   return chunked && a.chunk && a.chunk == b.chunk && diff + b.most < llabs(a.chunk) && a.most - diff < llabs(a.chunk);
 }
 
-/* The address of a in chunk c is not that of b in another chunk. Where the digits below some stride of both fit into one
- * period of it, addresses are equal only if those digits are, and the others. */
+/* Tries strides from the outermost inwards. Where the digits below a stride fit into one period, addresses are equal only if
+ * both groups of digits are. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks) {
   const bool chunked = a->chunked && b->chunked;
   int64_t diff = b->base - a->base, above = INT64_MAX;

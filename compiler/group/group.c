@@ -1,36 +1,37 @@
-/* group.c: kernels that run chunk by chunk together.
+/* group.c: kernel groups, which run chunk by chunk (tile and fuse).
  *
- * Kernels run one after another, and between two of them all that the first one made travels through memory and
- * all threads wait for each other. Where chunk c of each of some kernels in a row needs, of what the others of the row
- * write, only what they write in their chunk c, all of them run for chunk 0, then for chunk 1 and so on: what they
- * hand on stays in the cache of the core that made it, and threads meet at the end of the row. Products between two
- * transforms of tiles, a step along each channel and one across them, sums over rows between two products are such
- * rows; none of them is known here by name.
+ * Kernels run one after another. Between two of them, all results of the first travel through memory, and all threads wait for
+ * each other. Consider some consecutive kernels, where chunk c of each needs, of what the others write, only their chunk c.
+ * Then all of them run for chunk 0, then for chunk 1, and so on. Intermediate results stay in the cache of the core that made
+ * them, and threads meet only at the end of the group. Examples are products between two transforms of tiles, a step along each
+ * channel and one across them, and sums over rows between two products. None of these is special here.
  *
- * A chunk is a value of a range of kind `thread`: in every nest one range r of extent E becomes
- * c * (E / chunks) + r, and c is what threads share (threads.c). Ranges fit together that walk the memory of a value in the
- * same steps. Independence is proved, not assumed: dependence.c is asked for every two accesses to one buffer, of which one
- * writes, whether those of different chunks can meet.
+ * A chunk is a value of a range of kind `thread`. In every nest one range r of extent E becomes c * (E / chunks) + r, and
+ * threads share c (threads.c). Ranges fit together if they walk the memory of a value in the same steps. Independence is
+ * proved: for every two accesses to one buffer, one of them a store, dependence.c must show that different chunks do not
+ * conflict.
  *
- * A buffer that only the kernels of a row touch needs memory for one chunk: a piece for each share of the chunks, which a
- * thread uses again for one chunk after another. The piece never leaves the thread's cache, while memory for all chunks would
- * be fetched to be written. A group gains most by this, and so it must not take more memory than its kernels one by one: a line that another kernel has just used is in the cache, a line of its own is not.
+ * A buffer that only the kernels of a group access needs memory for one chunk: a piece for each share of the chunks. A thread
+ * uses its piece again for each of its chunks, so the piece never leaves the thread's cache. Memory for all chunks would be
+ * fetched before it is written. This is the largest gain of a group. So a group must not take more memory than its kernels
+ * alone: a line that another kernel has just used is in the cache.
  *
- * needs: canonical nests, what they cost
- * gives: Kernel.group_size and .chunks_per_task, Buf.piece, ranges of chunks in the sinks of groups
+ * needs: canonical nests, their cost
+ * gives: Kernel.group_size and .chunks_per_task, Buf.piece, chunk ranges in the sinks of groups
  * keeps: nests canonical, and the value of every element */
 #include "../target/isa_ops.h"
 #include "group.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* kernels of a group; nests of one of them */
+enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* limits: kernels of a group; nests of one of them */
 
-/* ---- what a kernel touches ---- */
+/* ---- accesses of a kernel ---- */
 typedef struct Touch {       /* one load or store: base + sum of coef * range */
   int buf, nest;
   bool write;
-  int64_t base, spread;      /* of an address that is no such sum: its least value, and how far it may be off */
+  int64_t base, spread;      /* spread: for an address of another form; its least value is base, and it may exceed base by
+                                spread */
   int n;
   Ref range[MAX_RANGES];
   int64_t coef[MAX_RANGES];
@@ -38,10 +39,10 @@ typedef struct Touch {       /* one load or store: base + sum of coef * range */
 
 typedef struct Member {
   int kernel;
-  bool fit;                  /* may be in a group */
+  bool fit;                  /* may be part of a group */
   int nests;
-  Ref nest[MAX_NESTS];       /* canonical */
-  int store[MAX_NESTS];      /* the touch that is its store */
+  Ref nest[MAX_NESTS];       /* canonical nests */
+  int store[MAX_NESTS];      /* by nest: index of its store in touch */
   int main;                  /* the nest that stores most */
   VEC(Touch) touch;
 } Member;
@@ -79,8 +80,8 @@ static double elements(const IR *ir, Ref nest) {
   return n;
 }
 
-/* By canonical nests, in which ranges are as long as they can be. What it touches counts also if it cannot be in a group: a
- * group may make it. */
+/* Uses canonical nests, whose ranges are as long as possible. Accesses are recorded even if the kernel cannot be in a group,
+ * since a group may make what it reads. */
 static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
   Refs all = { 0 };
   const bool fit = k->nests.n <= MAX_NESTS;
@@ -96,7 +97,7 @@ static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
       if (x->op == OP_STORE && m->nests) m->store[i] = (int)m->touch.n;
       VEC_PUSH(&m->touch, touch_of(ir, x, (int)i));
       BufKind kind = ir->bufs.p[buffer_id(node(ir, access_buffer(x)))].kind;
-      m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* states are read elsewhere in the old form */
+      m->fit &= x->op == OP_LOAD || (kind != BUF_STATE && kind != BUF_NEXT); /* other kernels read the old values of states */
     }
     if (!m->nests) continue;
     m->nest[i] = nest;
@@ -111,15 +112,15 @@ static int64_t coef_of(const Touch *t, Ref range) {
   return 0;
 }
 
-/* ---- one way to cut a kernel ---- */
+/* ---- one way to cut a kernel into chunks ---- */
 typedef struct Cut {
   const Member *m;
-  Ref range[MAX_NESTS];      /* of each nest, the one that chunks share; 0: one chunk runs the nest */
-  int64_t span[MAX_NESTS];   /* elements that its store moves on from the first chunk to behind the last */
+  Ref range[MAX_NESTS];      /* by nest: the range that is cut; 0: one chunk runs the nest */
+  int64_t span[MAX_NESTS];   /* by nest: elements that its store advances over all chunks */
 } Cut;
 
-/* Cuts the main nest along r, if that leaves more than splinters of memory, and no rests of vectors where the whole has none;
- * those beside it where they walk their buffer in the same steps, else not at all. */
+/* Cuts the main nest along r, unless a chunk would store splinters of memory, or leave rests of vectors where the whole nest
+ * has none. Other nests are cut where they walk their buffer in the same steps, or not at all. */
 static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut *c) {
   const Touch *main = &m->touch.p[m->store[m->main]];
   const int64_t step = coef_of(main, r);
@@ -147,7 +148,7 @@ static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
   return true;
 }
 
-/* ---- what of a buffer an access touches in a chunk (dependence.c) ---- */
+/* ---- addresses of an access in a chunk (dependence.c) ---- */
 static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_t chunks) {
   Addresses w = { .base = t->base, .chunked = c->range[t->nest] != 0 };
   if (t->spread) w.term[w.n++] = (Term){ 1, t->spread + 1 };
@@ -166,7 +167,7 @@ static Addresses addresses_of(const IR *ir, const Cut *c, const Touch *t, int64_
   return w;
 }
 
-/* Accesses of two kernels of a group, or of one, that must not meet across chunks do not. */
+/* Accesses of the group's kernels that must not conflict across chunks do not. */
 static bool cuts_independent(const IR *ir, const Cut *a, const Cut *b, int64_t chunks) {
   for (size_t i = 0; i < a->m->touch.n; i++)
     for (size_t j = 0; j < b->m->touch.n; j++) {
@@ -179,11 +180,11 @@ static bool cuts_independent(const IR *ir, const Cut *a, const Cut *b, int64_t c
 }
 
 /* ---- groups ---- */
-typedef struct GroupChoice {  /* how the kernels from one on are grouped; a few bytes, for there is one a kernel */
+typedef struct GroupChoice {  /* how the kernels from one on are grouped; small, since there is one per kernel */
   int n;                      /* 1: the kernel is alone */
-  int64_t chunks, chunks_per_task; /* a thread takes chunks_per_task of the chunks at a time, one after another */
-  Ref along;                  /* the range of its first kernel that it is cut along */
-  double total;               /* cycles gained by it and by what is best behind it */
+  int64_t chunks, chunks_per_task; /* a thread takes chunks_per_task consecutive chunks at a time */
+  Ref along;                  /* range of its first kernel along which it is cut */
+  double total;               /* cycles gained by it and by the best groups behind it */
 } GroupChoice;
 
 typedef struct Group {
@@ -200,7 +201,7 @@ static int64_t written_span(const Group *c, int buf) {
   return 0;
 }
 
-/* The next kernel, cut along a range that walks what the group wrote as it was written. */
+/* Adds the next kernel, cut along a range that walks the group's results in the same steps. */
 static bool group_add(const IR *ir, Group *c, const Member *m) {
   for (size_t i = 0; m->fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
     const Touch *t = &m->touch.p[i];
@@ -220,7 +221,7 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
   return false;
 }
 
-/* The first kernel of a group, cut; false: it cannot be cut so. */
+/* Starts a group with its first kernel; false: it cannot be cut this way. */
 static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int64_t chunks) {
   c->n = 1;
   c->chunks = chunks;
@@ -228,7 +229,7 @@ static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int6
          cuts_independent(ir, &c->cut[0], &c->cut[0], chunks);
 }
 
-/* The group that a choice stands for; false: its kernels cannot be one. */
+/* Builds the group of a choice; false: its kernels cannot form a group. */
 static bool group_of(const Plan *p, const Member *m, const GroupChoice *choice, Group *c) {
   c->chunks_per_task = choice->chunks_per_task;
   if (!group_begin(p->ir, c, m, choice->along, choice->chunks)) return false;
@@ -236,17 +237,17 @@ static bool group_of(const Plan *p, const Member *m, const GroupChoice *choice, 
   return c->n == choice->n;
 }
 
-/* ---- buffers that nothing but a group knows ---- */
+/* ---- buffers that only a group accesses ---- */
 
-/* They need memory for one chunk only, and so each share of the chunks has a piece of its own: of the digits of an address those
- * above the chunk's move down to its place. */
+/* Such a buffer only needs memory for one chunk, so each share of the chunks has a piece. In an address, the digits above the
+ * chunk's digit move down to its place. */
 typedef struct Piece {
   int buf;
-  int64_t chunk, chunks, base; /* how far a chunk was from the next; the least address of chunk 0 */
+  int64_t chunk, chunks, base; /* chunk: distance between chunks; base: least address of chunk 0 */
   int64_t elems;
 } Piece;
 
-/* An address of chunk 0 where the other chunks are not; false: digits that are neither below nor above the chunk's. */
+/* Address of chunk 0 in the piece; false: some digit is neither below nor above the chunk's digit. */
 static bool place_in_piece(const Piece *p, const Touch *t, Ref cut, int64_t *base, int64_t *coef) {
   const int64_t span = p->chunk * p->chunks, at = t->base - p->base;
   int64_t low = at % span;
@@ -291,7 +292,7 @@ static bool piece_of(const IR *ir, const Group *c, int buf, Piece *p) {
   return true;
 }
 
-/* The first and the last kernel that touch each buffer. */
+/* The first and the last kernel that access each buffer. */
 typedef struct Ends { int first, last; } Ends;
 
 static Ends *buffer_ends(const IR *ir, const Member *m, size_t n) {
@@ -310,7 +311,7 @@ static bool inside(const Group *c, const Ends *e) {
   return e->first >= c->cut[0].m->kernel && e->last < c->cut[0].m->kernel + c->n;
 }
 
-/* ---- what a group is worth ---- */
+/* ---- gain of a group ---- */
 typedef struct Use { int buf, last; double bytes; bool written, chunked; int readers; } Use;
 typedef VEC(Use) Uses;
 
@@ -338,7 +339,7 @@ static double arena_bytes(const IR *ir, int buf) {
   return ir->bufs.p[buf].kind == BUF_ARENA ? (double)ir->bufs.p[buf].elems * dt_bytes(ir->bufs.p[buf].dt) : 0;
 }
 
-/* The most that one of the kernels alone has in the arena. */
+/* Largest arena memory that one of the kernels needs alone. */
 static double alone_bytes(const IR *ir, const Group *c) {
   double most = 0;
   for (int i = 0; i < c->n; i++) {
@@ -353,28 +354,28 @@ static double alone_bytes(const IR *ir, const Group *c) {
   return most;
 }
 
-/* Too large to stay where it was made. */
+/* Too large to stay in the cache of the core that made it. */
 static bool is_far(const Use *u, const Target *t) { return !stays(t, BY_GROUP, 2, u->bytes); }
 
-/* Chunks read what others read, too, as windows across their border do: the smaller they are, the more often. */
+/* Chunks also read data that other chunks read, as windows do at chunk borders: smaller chunks do so more often. */
 static bool reads_again(const IR *ir, const Group *c) {
   for (int i = 0; i < c->n; i++)
     for (size_t k = 0; k < c->cut[i].m->touch.n; k++) {
       const Touch *t = &c->cut[i].m->touch.p[k];
       const Addresses a = addresses_of(ir, &c->cut[i], t, c->chunks);
       const int64_t chunk = llabs(a.chunk);
-      int64_t reach = 0; /* from the first to the last element of a chunk, but for what all chunks together do not span */
+      int64_t reach = 0; /* elements from the first to the last of a chunk, except what all chunks together do not span */
       for (int j = 0; j < a.n; j++) reach += a.term[j].step < chunk * c->chunks ? a.term[j].step * (a.term[j].n - 1) : 0;
       if (!t->write && chunk && reach >= chunk) return true;
     }
   return false;
 }
 
-/* Cycles to write it to a core's second cache and read it there. */
+/* Cycles to write it to a core's second-level cache and read it there. */
 static double near_cycles(const Use *u, const Target *t) { return (1 + u->readers) * u->bytes / rate(t, L2_BYTES, GROUP); }
 
-/* Cycles that the group saves: those in which values travel that no core could have kept, and those in which threads
- * wait; without those in which weights are read again, which chunks have in common. Negative, too, where it cannot work. */
+/* Cycles that the group saves: moving values that no core could have kept, and waiting of threads. Reading weights again, which
+ * chunks have in common, is subtracted. Negative if the group cannot work. */
 static double group_gain(const IR *ir, const Group *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
   double weights = 0, share = 0, saved = 0, near = 0;
@@ -385,7 +386,7 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
   for (size_t i = 0; i < uses.n; i++)
     most += near_cycles(&uses.p[i], t) + (is_far(&uses.p[i], t) ? (2 + uses.p[i].readers) * uses.p[i].bytes / far_bytes : 0);
   double memory = most > 0 ? -alone_bytes(ir, c) : 0;
-  for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces take long to ask for */
+  for (size_t i = 0; i < uses.n && most > 0; i++) { /* pieces are slow to compute */
     const Use *u = &uses.p[i];
     const bool far = is_far(u, t);
     Piece p;
@@ -394,7 +395,7 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
       const double piece = (double)p.elems * dt_bytes(ir->bufs.p[u->buf].dt);
       share += piece;
       memory += piece * (double)(c->chunks / c->chunks_per_task);
-      saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched to be written, written back, read */
+      saved += far ? (2 + u->readers) * u->bytes : 0; /* fetched before it is written, written back, read */
       near += piece < l1 && u->bytes > l1 ? near_cycles(u, t) : 0;
       continue;
     } else {
@@ -407,18 +408,18 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
   if (most <= 0 || share > rate(t, L2_WORK, GROUP) * t->l2_bytes) return -1;
   const bool near_weights = share + weights <= rate(t, L2_WHOLE, GROUP) * t->l2_bytes;
   lost += (double)(c->chunks - 1) * weights / (near_weights ? rate(t, L2_BYTES, GROUP) : far_bytes);
-  if (memory > 0) return -1; /* what it saves would be fetched there */
+  if (memory > 0) return -1; /* the bytes it saves would be fetched there */
   if (near > 0 && reads_again(ir, c)) near = 0;
   return saved / far_bytes + near + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
 }
 
-/* Enough for the threads that there may be, and about as many for each. */
+/* The number of shares is enough for the threads there may be, and balanced among them. */
 static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
   const int64_t wanted = t->cores > 1 ? 2 * t->cores : u->group_shares_wanted; /* 1: not known */
   return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);
 }
 
-/* Groups that begin with a kernel, cut along one of its ranges: the best with what is best behind it. */
+/* Tries groups that begin with a kernel, cut along one of its ranges: the best one together with the best groups behind it. */
 static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
@@ -436,8 +437,8 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
     }
 }
 
-/* ---- and its kernels ---- */
-/* The access in the buffer's piece. The nest is not cut yet: within a chunk its range counts anew. */
+/* ---- applying a group ---- */
+/* The access moved to the buffer's piece. The nest is not cut yet: within a chunk its range starts at 0. */
 static Ref move_access(IR *ir, Ref r, Ref cut, const Piece *p) {
   const Node *x = node(ir, r);
   Touch t = touch_of(ir, x, 0);
@@ -461,7 +462,7 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD || buffer_id(node(ir, load_buffer(x))) != p->buf) continue;
-    const Ref moved = move_access(ir, all.p[i], cut, p); /* what gates it may load, too, and stands before it */
+    const Ref moved = move_access(ir, all.p[i], cut, p); /* its gate may be a load, too, which comes before it */
     VEC_PUSH(&to, ix_subst(ir, moved, (int)from.n, from.p, to.p));
     VEC_PUSH(&from, all.p[i]);
   }
@@ -487,7 +488,7 @@ static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
   return nest_close(ir, &n);
 }
 
-/* The sinks of the group's kernels, and the memory that is left of what they hand on. */
+/* Cuts the sinks of the group's kernels, and shrinks the buffers between them to pieces. */
 static void group_apply(Plan *p, const Group *c, const Ends *ends) {
   IR *ir = p->ir;
   Uses uses = { 0 };
@@ -525,7 +526,7 @@ static void group_apply(Plan *p, const Group *c, const Ends *ends) {
 
 const char *const groups_name[GROUPS_COUNT] = { [GROUPS_FASTER] = "faster", [GROUPS_NONE] = "none", [GROUPS_ALL] = "all" };
 
-/* The best groups by the model, each by the kernel that it begins with */
+/* The best groups by the cost model, indexed by their first kernel */
 static GroupChoice *best_groups(const Plan *p, Groups which, const Member *m, const Ends *ends) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
@@ -543,11 +544,11 @@ static GroupChoice *best_groups(const Plan *p, Groups which, const Member *m, co
   return best;
 }
 
-/* ---- as it is given ---- */
-enum { MOST_CHUNKS = 1 << 20 }; /* that may be given */
+/* ---- given groups ---- */
+enum { MOST_CHUNKS = 1 << 20 }; /* limit of a given number of chunks */
 
-/* "alone", or "4-kernels-r1-64-by-8": so many kernels, cut along range 1 of the first one's main nest into 64 chunks, of which a
- * thread takes 8 at a time */
+/* "alone", or "4-kernels-r1-64-by-8": 4 kernels, cut along range 1 of the first one's main nest into 64 chunks. A thread takes
+ * 8 of these at a time. */
 static const char *group_text(const IR *ir, const Member *m, const GroupChoice *c) {
   const Node *x = node(ir, m->nest[m->main]);
   int k = 1;
@@ -557,7 +558,7 @@ static const char *group_text(const IR *ir, const Member *m, const GroupChoice *
                       (long long)c->chunks_per_task);
 }
 
-/* The group that a text means; false: the kernels cannot be one. */
+/* Parses a group; false: the kernels cannot form it. */
 static bool group_given(const Plan *p, const Member *m, const char *text, GroupChoice *c) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
@@ -575,12 +576,13 @@ static bool group_given(const Plan *p, const Member *m, const char *text, GroupC
   return range_extent(node(ir, c->along)) % chunks == 0 && group_of(p, m, c, &group);
 }
 
-/* The group that begins with a kernel. *best: of the model, which is asked when a kernel has nothing given; NULL: not yet */
+/* Decides the group that begins with a kernel. *best: the model's groups, computed when a kernel has no given one; NULL: not
+ * yet */
 static GroupChoice decide_group(Plan *p, Groups which, const Member *m, int kernel, const Ends *ends, GroupChoice **best) {
   const Question q = ask_kernel(p, "group", &p->kernels.p[kernel]);
   GroupChoice c;
   const bool fits = q.given && group_given(p, &m[kernel], q.given, &c);
-  if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot run so");
+  if (q.given && !fits) answer_refused(p->ir, &q, "the kernels cannot form this group");
   if (!fits && !*best) *best = best_groups(p, which, m, ends);
   if (!fits) c = (*best)[kernel];
   answer_with(p->ir, &q, group_text(p->ir, &m[kernel], &c));
@@ -591,7 +593,7 @@ void step_groups(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
   const Groups which = p->in->groups;
   (void)unused;
-  if (which == GROUPS_NONE || p->in->target->dev) return; /* a launch is one kernel */
+  if (which == GROUPS_NONE || p->in->target->dev) return; /* on a device, a launch is one kernel */
   size_t n = p->kernels.n;
   Member *m = xmalloc((n + 1) * sizeof *m);
   for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);

@@ -1,9 +1,9 @@
-/* join.c: the step `join`: kernels of a device that do not need each other become one, whose nests are parts of one launch.
+/* join.c: the step `join`: independent kernels of a device become one kernel, whose nests are parts of one launch.
  *
- * A launch takes time, and one with few blocks leaves most of a device without work. Two kernels one behind the other are
- * independent if neither stores to memory that the other loads or stores to. The kernel that they become has the nests of both; the
- * step `launches` puts them in one grid where blocks of one size serve them. States stay in kernels of their own: what a state is
- * next may lie where it is now.
+ * A launch takes time, and a launch with few blocks leaves most of a device idle. Two consecutive kernels are independent if
+ * neither stores to memory that the other accesses. The joined kernel has the nests of both. The step `launches` puts them in
+ * one grid where blocks of one size suit them. States stay in kernels of their own, since the next value of a state may share
+ * memory with the current one.
  *
  * needs: sinks   gives: fewer kernels   keeps: the value of every element, the order of dependent nests   breaks: nothing */
 #include "../nest/nest.h"
@@ -12,7 +12,7 @@
 enum { JOINED_MOST = 16 }; /* nests of a kernel: bounds the text of one function */
 
 typedef struct Touched {
-  RefMap how;              /* buffer + 1: 1 where it is loaded, 2 where it is stored to, 3 */
+  RefMap how;              /* buffer + 1: bit 1 if it is loaded, bit 2 if it is stored to */
   int buffers, nests;
   bool state;
 } Touched;
@@ -34,7 +34,7 @@ static void add_touched(const IR *ir, Ref sink, Touched *t) {
   VEC_FREE(&all);
 }
 
-/* Whether the kernel of that sink may run beside those of t */
+/* Whether the kernel of that sink may run in parallel with the accesses of t */
 static bool independent(const Plan *p, const Touched *t, Ref sink) {
   const IR *ir = p->ir;
   Touched own = { .nests = 0 };

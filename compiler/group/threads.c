@@ -1,24 +1,23 @@
-/* threads.c: shares a kernel among threads: the opt THREADS(n).
+/* threads.c: divides a kernel among threads: the opt THREADS(n).
  *
- * Of every nest some loops, as far outside as is good, become one range of units, of kind `thread`. A kernel is called for
- * chunks [begin, end) of its n; chunk i has of each nest the units from i * units / n on, so that tiles
- * and their rests share one parallel region. n follows from the work and never from the number of
- * threads, a reduction stays in one unit, and no element is stored by two: the results are the same
- * bits however many threads share the chunks.
+ * Some loops of every nest, as far outside as is good, become one range of units, of kind `thread`. A kernel is called for
+ * chunks [begin, end) of its n. Chunk i runs the units from i * units / n on of each nest, so tiles and their rests share one
+ * parallel region. n follows from the work, never from the number of threads. A reduction stays in one unit, and no element is
+ * stored twice. So results have the same bits however many threads share the chunks.
  *
- * A schedule may say how many chunks; else the model counts instructions of the expanded nests and bytes that no cache holds.
- * A kernel that is not worth sharing stays whole: handing out work costs about a microsecond.
- * needs: nests with only loops left (expand.c), packed weights (pack.c)   keeps: the value of every element */
+ * A schedule may give the number of chunks. Otherwise the model counts instructions of the expanded nests, and bytes that no
+ * cache holds. A kernel that is not worth sharing stays whole: distributing work takes about a microsecond.
+ * needs: nests of loops only (expand.c), packed weights (pack.c)   keeps: the value of every element */
 #include "../opt/opts.h"
 #include "group.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* what few threads divide evenly */
+static const int chunk_counts[] = { 48, 24, 12, 8, 6, 4, 2 }; /* numbers that few threads divide evenly */
 
 /* ---- cost ---- */
-enum { TILE_ROWS = 16 }; /* of a full tile of a matrix unit */
+enum { TILE_ROWS = 16 }; /* rows of a full tile of a matrix unit */
 
 static double instructions(const IR *ir, const Node *x, const Target *t) {
   switch ((Op)x->op) {
@@ -33,7 +32,7 @@ static double instructions(const IR *ir, const Node *x, const Target *t) {
   case OP_SCALB: return rate(t, SCALB, PARALLEL);
   case OP_VEC: return x->lanes * rate(t, ONE_BY_ONE, PARALLEL);
   case OP_HRED: return node(ir, operand(x))->lanes * rate(t, COMBINE, PARALLEL);
-  case OP_ADD: case OP_SUB: /* of a product: one instruction with it */
+  case OP_ADD: case OP_SUB: /* with a product: one instruction together */
     if (t->fma && dt_float((DType)x->dt) && (node(ir, lhs(x))->op == OP_MUL || node(ir, rhs(x))->op == OP_MUL)) return 0;
     break;
   default: break;
@@ -41,8 +40,8 @@ static double instructions(const IR *ir, const Node *x, const Target *t) {
   return op_info[x->op].level == L_EXPR && x->dt != DT_I64 ? op_instructions(t, BY_PARALLEL, (Op)x->op) : 0;
 }
 
-/* Executions of what depends on the ranges of a set: those of a nest are loops in each other, and a
- * reduction's are around what needs them only. */
+/* Executions of an op that depends on a set of ranges. Loops of a nest are nested. Loops of a reduction are around the ops that
+ * need them only. */
 static double executions(const IR *ir, const Refs *ranges, int nest_ranges, uint64_t set) {
   double times = 1;
   int deepest = nest_ranges;
@@ -52,7 +51,7 @@ static double executions(const IR *ir, const Refs *ranges, int nest_ranges, uint
   return times;
 }
 
-/* Cycles of a nest: each instruction as often as the loops around it run. */
+/* Cycles of a nest: each instruction times the iterations of the loops around it. */
 static double nest_cost(const IR *ir, Ref nest, const Target *t) {
   const int loops = node(ir, nest)->nsrc - 1;
   Varying v;
@@ -64,7 +63,7 @@ static double nest_cost(const IR *ir, Ref nest, const Target *t) {
   return total / rate(t, ISSUE, PARALLEL);
 }
 
-/* ---- what may be split ---- */
+/* ---- loops that may be shared ---- */
 static bool from_data(const IR *ir, Ref r) {
   Refs all = { 0 };
   bool any = false;
@@ -74,8 +73,8 @@ static bool from_data(const IR *ir, Ref r) {
   return any;
 }
 
-/* A last tile was moved back (opts.c): two units of the range store the same elements. A place that data says is clamped by
- * MIN, too. */
+/* A last tile was moved back (opts.c), so two units of the range store the same elements. An index from data is clamped by MIN,
+ * too. */
 static bool overlaps(const IR *ir, Ref root, Ref range) {
   const Node *x = node(ir, root);
   bool any = false;
@@ -89,18 +88,18 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
   return any;
 }
 
-/* A nest whose loops may be units but for the innermost ones: those whose units overlap are inside. */
+/* A nest whose loops may become units, except the innermost ones; ranges with overlapping units are inside. */
 typedef struct Share {
   Nest nest;
-  double cost, kernel;         /* cycles, and of all nests of the kernel */
-  int first, most;             /* loops from which on, and before which, may become units: serial ones may be outside of them */
-  int panels;                  /* loops outside of copies of operands (stage.c), which units further inside would repeat */
-  int from, loops;             /* that do: how many are outside of them, and how many they are */
+  double cost, kernel;         /* cycles of the nest, and cycles of all nests of the kernel */
+  int first, most;             /* loops first .. most - 1 may become units; serial loops may be outside of them */
+  int panels;                  /* loops outside of copies of operands (stage.c); units further inside would repeat the copies */
+  int from, loops;             /* the chosen units: number of loops outside of them, number of their loops */
   int64_t units;
 } Share;
 
-/* Of the independent loops some may be merged, as long as every reduction varies with the innermost of
- * them or below: else it would be found more than once. So rows of tiles, on which no product of tiles depends, stay
+/* Several independent loops may be merged to units if every reduction varies with the innermost of them or with loops below it.
+ * Otherwise a reduction would be computed more than once. So rows of tiles, on which no product of tiles depends, stay
  * innermost. */
 static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
@@ -134,7 +133,7 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   VEC_FREE(&all);
 }
 
-/* One nest reads what another one stores: they must not run at once. */
+/* A nest reads what another one stores, so they must not run in parallel. */
 static bool dependent(const IR *ir, const Refs *nests) {
   RefMap writer = { 0 }; /* buffer + 1 to nest + 1 */
   Refs all = { 0 };
@@ -147,7 +146,7 @@ static bool dependent(const IR *ir, const Refs *nests) {
         const Node *x = node(ir, all.p[j]);
         if (loads ? x->op != OP_LOAD && x->op != OP_TILE : x->op != OP_STORE) continue;
         Ref buf = (Ref)buffer_id(node(ir, access_buffer(x))) + 1;
-        if (ir->bufs.p[buf - 1].kind == BUF_LOCAL) continue; /* a call's own */
+        if (ir->bufs.p[buf - 1].kind == BUF_LOCAL) continue; /* private to a call */
         if (!loads) refmap_set(&writer, buf, (Ref)i + 1);
         else any |= refmap_get(&writer, buf) != 0;
       }
@@ -158,7 +157,7 @@ static bool dependent(const IR *ir, const Refs *nests) {
 }
 
 /* ---- the choice ---- */
-/* Values of the range lie further apart than those of any other loop: each thread has one block of memory. */
+/* Values of range k are further apart in memory than those of any other loop, so each thread has one block of memory. */
 static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
   int64_t mine, other;
   Ref rest;
@@ -168,8 +167,8 @@ static bool outermost_in_memory(IR *ir, const Nest *n, int k, Ref index) {
   return most;
 }
 
-/* The part of the lines stored to that threads sharing loop k would write to together: those at the ends of what the loop
- * walks from first to last. */
+/* Share of the stored cache lines that two threads write to if they share loop k. These are the lines at the ends of the part
+ * that the loop walks. */
 static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
   const Node *x = node(ir, store);
   int64_t step;
@@ -181,12 +180,12 @@ static double torn_lines(IR *ir, const Nest *n, int k, Ref store) {
 
 typedef struct Touched {
   int64_t buf;
-  double bytes, shared;    /* the part of it that comes to be in two caches */
+  double bytes, shared;    /* bytes accessed; part of them that comes to be in two caches */
   bool all;                /* each thread reads all of it */
 } Touched;
 
-/* What an access does if loop k is shared. Of a buffer that nobody knows more of, kernels before and after are taken to share
- * blocks of memory. */
+/* Traffic of an access if loop k is shared. For a buffer without known affinity, kernels before and after are assumed to share
+ * it in blocks of memory. */
 static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   IR *ir = p->ir;
   const Node *x = node(ir, access);
@@ -208,9 +207,9 @@ static Touched touched_by(const Plan *p, const Nest *n, int k, Ref access) {
   return r;
 }
 
-/* Cycles that threads lose to each other when loop k of the nest is what they share: to lines that come to be in two
- * caches, unless these lose them meanwhile, and to reading what does not vary with it: each of them, and, if no cache holds
- * it, in each call. */
+/* Cycles that threads lose if loop k of the nest is shared. They lose them to lines that come to be in two caches, unless the
+ * caches evict these meanwhile. They also lose them to reading data that does not vary with the loop. Each thread reads it, and
+ * reads it in each call if no cache holds it. */
 static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   VEC(Touched) touched = { 0 };
   Refs all = { 0 };
@@ -239,7 +238,7 @@ static double sharing_cycles(const Plan *p, const Nest *n, int k, int chunks) {
   return total;
 }
 
-/* As few loops from s->from on as give enough units, while a unit is worth the two divisions that find its place. */
+/* Takes as few loops from s->from on as give enough units, while a unit is worth the two divisions that find its place. */
 static void count_units(const Plan *p, int chunks, Share *s) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
@@ -248,7 +247,7 @@ static void count_units(const Plan *p, int chunks, Share *s) {
   while (s->from + s->loops < s->most) {
     int64_t e = range_extent(node(ir, s->nest.ranges[s->from + s->loops]));
     bool fine = s->cost / (double)s->units <=
-                s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of it all */
+                s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of the whole */
     bool repeats = s->from + s->loops >= s->panels && fine;
     bool enough = repeats || s->units >= (int64_t)u->units_of_chunk * chunks || (s->units >= chunks && s->units % chunks == 0);
     double least = s->units < chunks ? rate(p->in->target, UNIT_FEW, PARALLEL) : rate(p->in->target, UNIT, PARALLEL);
@@ -258,7 +257,7 @@ static void count_units(const Plan *p, int chunks, Share *s) {
   }
 }
 
-/* Which loop to share: the outermost, unless threads lose less to each other by an inner one. */
+/* Chooses the loop to share: the outermost, unless threads lose less by sharing an inner one. */
 static void choose_loops(const Plan *p, int chunks, Share *s) {
   const Tunables *u = tunables_of(p->ir->ctx);
   double least = 0;
@@ -274,7 +273,7 @@ static void choose_loops(const Plan *p, int chunks, Share *s) {
   count_units(p, chunks, s);
 }
 
-/* Who has what of it now: threads that share the loop, or one of them, if it is 0. */
+/* Records who holds the nest's data now: the threads that share `loop`, or one thread if loop is 0. */
 static void note_affinity(const Plan *p, const Nest *n, Ref loop, bool stores) {
   IR *ir = p->ir;
   Refs all = { 0 };
@@ -287,8 +286,9 @@ static void note_affinity(const Plan *p, const Nest *n, Ref loop, bool stores) {
   VEC_FREE(&all);
 }
 
-/* ---- and its application ---- */
-/* Also of one unit, which one chunk runs. The number is that of the outermost loop in it, so that it keeps its place in sums. */
+/* ---- applying the choice ---- */
+/* Also for one unit, which one chunk runs. The range takes the number of the outermost loop in it, so that it keeps its place
+ * in sums. */
 static Ref thread_range(IR *ir, int64_t units, int64_t number) {
   const int64_t arg[3] = { units, number, RK_THREAD };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
@@ -317,7 +317,7 @@ static Ref close_share(IR *ir, Share *s) {
   return nest_close(ir, n);
 }
 
-/* Ranges of chunks that nests have by group.c stand outermost; their number, 0: there are none */
+/* Number of chunks of the ranges that group.c put outermost; 0: there are none */
 static int threads_given(const Plan *p, Refs *nests) {
   IR *ir = p->ir;
   int64_t chunks = 0;
@@ -336,7 +336,7 @@ static int threads_given(const Plan *p, Refs *nests) {
   return (int)chunks;
 }
 
-/* The loops that threads share by the model; the number of chunks. wanted: chunks; 0: as many as the model says */
+/* Chooses the loops that threads share, by the model; returns the number of chunks. wanted: chunks; 0: the model decides */
 static int model_chunks(const Plan *p, const Refs *nests, Share *s, int64_t bytes, int wanted) {
   const Target *t = p->in->target;
   double sum = 0, moved = memory_cycles(t, BY_PARALLEL, (double)bytes, (double)bytes), total, largest = 0;
@@ -347,7 +347,7 @@ static int model_chunks(const Plan *p, const Refs *nests, Share *s, int64_t byte
        i < sizeof chunk_counts / sizeof *chunk_counts && !wanted && chunks == 1 && worth_sharing(t, BY_PARALLEL, total); i++)
     if (total / chunk_counts[i] >= rate(t, CHUNK, PARALLEL)) chunks = chunk_counts[i];
   if (chunks > 1 && dependent(p->ir, nests)) chunks = 1;
-  int64_t units = 1; /* of the nest that costs most */
+  int64_t units = 1; /* units of the nest that costs most */
   for (size_t i = 0; i < nests->n && chunks > 1; i++) {
     s[i].cost *= total / sum;
     s[i].kernel = total;
@@ -359,7 +359,7 @@ static int model_chunks(const Plan *p, const Refs *nests, Share *s, int64_t byte
   return chunks;
 }
 
-/* "1", or "24:0+2:1+1": chunks, and of each nest the first of its loops that threads share and how many they are */
+/* "1", or "24:0+2:1+1": number of chunks; then for each nest the first shared loop and the number of shared loops */
 static const char *chunks_text(Arena *a, const Share *s, size_t n, int chunks) {
   Sb text = { 0 };
   sb_printf(&text, "%d", chunks);
@@ -367,7 +367,7 @@ static const char *chunks_text(Arena *a, const Share *s, size_t n, int chunks) {
   return sb_keep(&text, a);
 }
 
-/* 0: the nests have no such loops, or must not run at once. */
+/* 0: the nests have no such loops, or must not run in parallel. */
 static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share *s) {
   int chunks, end = 0;
   if (sscanf(text, "%d%n", &chunks, &end) != 1 || chunks < 1 || chunks > MAX_CHUNKS) return 0;
@@ -385,14 +385,14 @@ static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share
   return text[end] ? 0 : chunks;
 }
 
-/* Makes loops of threads; the number of chunks, 1: serial. bytes: what the kernel touches; wanted: chunks, 0: as many as the
- * model says; q: about chunks and loops, which counts before both */
+/* Makes loops over threads. Returns the number of chunks, 1: serial. bytes: accessed by the kernel; wanted: chunks, 0: the
+ * model decides; q: a given answer, which overrides both */
 static int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, const Question *q) {
   IR *ir = p->ir;
   Share *s = xmalloc((nests->n + 1) * sizeof *s);
   for (size_t i = 0; i < nests->n; i++) open_share(ir, nests->p[i], p->in->target, &s[i]);
   int chunks = q->given ? given_chunks(ir, nests, q->given, s) : 0;
-  if (q->given && !chunks) answer_refused(ir, q, "the kernel cannot be shared so");
+  if (q->given && !chunks) answer_refused(ir, q, "the kernel cannot be divided this way");
   if (!chunks) chunks = model_chunks(p, nests, s, bytes, wanted);
   answer_with(ir, q, chunks_text(&ir->ctx->model, s, nests->n, chunks));
   for (int stores = 0; stores < 2; stores++)
@@ -405,7 +405,7 @@ static int threads_apply(const Plan *p, Refs *nests, int64_t bytes, int wanted, 
 
 void step_threads(Plan *p, Kernel *k) {
   Refs nests = { 0 };
-  int wanted = 0; /* chunks, at most, by the nests' schedules */
+  int wanted = 0; /* limit of chunks, from the nests' schedules */
   for (size_t i = 0; i < k->states.n; i++)
     if (!k->states.p[i].depth && k->states.p[i].opts->threads > wanted) wanted = k->states.p[i].opts->threads;
   states_nests(k, &nests);

@@ -1,13 +1,12 @@
 /* interp_graph.c: evaluates graphs of tensors.
  *
- * First a plan says which nodes get storage: outputs, reductions, concatenations, scatters, and whatever is
- * elementwise and used twice or seen through a view that repeats elements. Everything between them
- * is a tree that a tape (tape.c) evaluates in blocks and that is never stored, views of any size
- * included. The plan also bounds the trees, so that neither recursion nor tapes grow with the model.
+ * A plan first chooses the nodes that get storage: outputs, reductions, concatenations, scatters, and some elementwise nodes.
+ * These are used twice, or seen through a view that repeats elements. Everything between them is a tree. A tape (tape.c)
+ * evaluates it in blocks and never stores it, views of any size included. The plan also bounds the trees, so neither recursion
+ * nor tapes grow with the model.
  *
- * A sum of products whose factors each vary with axes the other does not is a contraction: both
- * factors are evaluated into tiles once and multiplied there, which is what makes evaluating
- * convolutions affordable.
+ * A sum of products whose factors each vary with axes that the other lacks is a contraction. Both factors are evaluated into
+ * tiles once, and multiplied there. This makes evaluating convolutions affordable.
  *
  * needs: a graph, tensors for its inputs    gives: tensors for its outputs    breaks: nothing */
 #include "../ir/refmap.h"
@@ -16,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Item {    /* a node that the outputs reach */
+typedef struct Item {    /* a node below the outputs */
   Ref ref;
-  bool stored;           /* gets storage of its own */
-  bool ready;            /* value is valid */
-  uint8_t uses;          /* how often its elements are looked at: 0, 1, 2 or more */
-  int weight;            /* of the tree beneath it */
-  uint32_t last;         /* the last stored item that reads it; KEEP: it is an output */
-  uint32_t dead;         /* items whose last is this one, as a list through next_dead; 0 ends it */
+  bool stored;           /* it has storage */
+  bool ready;            /* its value is computed */
+  uint8_t uses;          /* how often its elements are read: 0, 1, 2 or more */
+  int weight;            /* weight of the tree below it */
+  uint32_t last;         /* last stored item that reads it; KEEP: an output */
+  uint32_t dead;         /* list, through next_dead, of items whose last reader is this one; 0 ends it */
   uint32_t next_dead;
   Value value;
 } Item;
@@ -33,16 +32,16 @@ struct Eval {
   IR *ir;
   const Tensor *const *inputs;
   bool with_double;
-  int64_t steps, bytes;  /* left to spend; INT64_MAX: no limit */
-  VEC(Item) items;       /* sources before users; item 0 is none */
-  RefMap item;           /* Ref to index in items */
+  int64_t steps, bytes;  /* remaining budget; INT64_MAX: no limit */
+  VEC(Item) items;       /* sources before users; item 0 is unused */
+  RefMap item;           /* Ref to its index in items */
 };
 
 /* ---- items ---- */
 static Item *item(const Eval *e, Ref r) { return &e->items.p[refmap_get(&e->item, r)]; }
 
-/* All nodes that root reaches, sources first; false when a shape is absurd. Costs what is reached, not
- * what exists: folding calls this for many small expressions. */
+/* Lists all nodes below root, sources first; false if a shape is too large. The time depends on the nodes below root only,
+ * since folding calls this for many small expressions. */
 static bool reach(Eval *e, Ref root) {
   typedef struct { Ref r; int next; } Visit;
   VEC(Visit) stack = { 0 };
@@ -88,7 +87,7 @@ static void set_leaf(Eval *e, Item *i) {
 static bool is_view(Op op) { return (op_info[op].algebra & MOVE) && op != OP_CAT; }
 static bool is_leaf(Op op) { return op_info[op].arity == 0; }
 
-/* whether x looks at some elements of its source more than once */
+/* whether x reads some elements of its source more than once */
 static bool repeats(const Node *x) { return x->op == OP_EXPAND || x->op == OP_WINDOW || x->op == OP_GATHER; }
 
 static void count_uses(Eval *e) {
@@ -103,7 +102,7 @@ static void count_uses(Eval *e) {
   }
 }
 
-/* Dynamic variables are bounded by the weight of the tree; see MAX_VARS. */
+/* The weight of a tree bounds its dynamic variables; see MAX_VARS. */
 static int own_weight(const Eval *e, const Node *x) {
   return 1 + (x->op == OP_RESHAPE ? 2 * tape_splits(x, node(e->ir, operand(x))) : x->op == OP_GATHER);
 }
@@ -114,13 +113,13 @@ static int tree_weight(const Eval *e, const Node *x) {
   int sum = 0;
   for (int k = 0; k < x->nsrc; k++) {
     int w = source_weight(e, x->src[k]);
-    const bool apart = x->op == OP_CAT || x->op == OP_SCATTER; /* their sources are trees of their own */
+    const bool apart = x->op == OP_CAT || x->op == OP_SCATTER; /* their sources are separate trees */
     sum = !apart ? sum + w : w > sum ? w : sum;
   }
   return sum + own_weight(e, x);
 }
 
-/* Stores a node in the heaviest branch beneath x: of its views and what they look at, the smallest. */
+/* Stores a node in the heaviest branch below x: the smallest of the views and their sources. */
 static void lighten(Eval *e, const Node *x) {
   Item *path[TREE + 1];
   int n = 0, best = 0;
@@ -166,9 +165,9 @@ typedef struct Job {
   const Node *x;
   Tape t;
   Value *out;            /* storage is allocated */
-  int a, b;              /* registers: the value, or two factors of it (b >= 0) */
-  uint32_t kept;         /* axes of the space that are axes of the result */
-  int64_t stride[MAX_RANK]; /* of the result; 0 for reduced axes */
+  int a, b;              /* registers of the value, or of two factors (b >= 0) */
+  uint32_t kept;         /* mask of axes of the space that are axes of the result */
+  int64_t stride[MAX_RANK]; /* strides in the result; 0 for reduced axes */
 } Job;
 
 static bool spend(Eval *e, int64_t points, int64_t each) {
@@ -184,14 +183,14 @@ static int64_t work(const Tape *t) {
   return n;
 }
 
-/* number of the result's element at pos */
+/* index of the result's element at pos */
 static int64_t out_index(const Job *j) {
   int64_t r = 0;
   for (int v = 0; v < j->t.rank; v++) r += j->stride[v] * j->t.pos[v];
   return r;
 }
 
-/* x over its whole shape, handed to out in pieces of `piece` elements that lie `apart` elements apart */
+/* Evaluates x over its shape and writes it to out in pieces of `piece` elements, which are `apart` elements apart */
 static bool run_map(Eval *e, Ref r, bool root, const Value *out, int64_t first, int64_t piece, int64_t apart) {
   const Node *x = node(e->ir, r);
   Tape t;
@@ -234,7 +233,7 @@ static int64_t bits_at(const Value *v, int64_t i) {
   return (int64_t)dt_wrap(v->dt, bits);
 }
 
-/* r's elements in memory of their own, which the caller frees; false: the budget ran out */
+/* Evaluates r into memory of its own, which the caller frees; false: the budget is exceeded */
 static bool run_alone(Eval *e, Ref r, Value *out) {
   const Node *x = node(e->ir, r);
   int64_t bytes;
@@ -257,7 +256,8 @@ static bool run_scatter(Eval *e, const Node *x, const Value *out) {
     if (place < 0 || place >= extent) continue;
     int64_t v[2] = { bits_at(out, to), bits_at(&updates, k) };
     const int64_t now = scatter_op(x) ? interp_scalar(scatter_op(x), out->dt, out->dt, v) : v[1];
-    memcpy((char *)(uintptr_t)out->data + to * dt_bytes(out->dt), &now, (size_t)dt_bytes(out->dt)); /* little-endian host */
+    /* the host is little-endian */
+    memcpy((char *)(uintptr_t)out->data + to * dt_bytes(out->dt), &now, (size_t)dt_bytes(out->dt));
   }
   free((void *)(uintptr_t)index.data);
   free((void *)(uintptr_t)updates.data);
@@ -273,7 +273,7 @@ static void fill_identity(Op op, DType d, Reg *r) {
   }
 }
 
-/* the values of the block that was run: a register, or the products of two */
+/* values of the block that was run: a register, or the products of two */
 static const Reg *block_values(const Job *j, int n, Reg *scratch) {
   const Reg *a = &j->t.reg[j->a], *b = &j->t.reg[j->b < 0 ? 0 : j->b];
   if (j->b < 0) return a;
@@ -284,14 +284,14 @@ static const Reg *block_values(const Job *j, int n, Reg *scratch) {
   return scratch;
 }
 
-/* acc[i * step] takes in v[i] */
+/* combines v[i] into acc[i * step] */
 static void combine(Op op, DType d, Reg *acc, int step, const Reg *v, int n) {
   if (dt_float(d) && op == OP_ADD) {
     for (int i = 0; i < n; i++) acc->f[i * step] += v->f[i];
   } else if (dt_float(d)) {
     for (int i = 0; i < n; i++) {
       double *a = &acc->f[i * step];
-      if (op == OP_MAX ? v->f[i] < *a : op == OP_MIN && v->f[i] > *a) continue; /* most terms of a long window */
+      if (op == OP_MAX ? v->f[i] < *a : op == OP_MIN && v->f[i] > *a) continue; /* the common case in a long window */
       *a = interp_float(op, DT_F64, (double[]){ *a, v->f[i] });
     }
   } else {
@@ -307,7 +307,7 @@ static void finish(const Job *j, Reg *acc, int n) {
   }
 }
 
-/* Many results: a block of them, one point of the reduced axes after another. */
+/* Many results: takes a block of results, one point of the reduced axes after another. */
 static void reduce_across(Job *j, const Sweep *kept, const Sweep *reduced, Reg *acc, Reg *scratch) {
   int64_t results = tape_points(&j->t, kept), points = tape_points(&j->t, reduced);
   for (int64_t s = 0; s < results; s += BLOCK) {
@@ -323,7 +323,7 @@ static void reduce_across(Job *j, const Sweep *kept, const Sweep *reduced, Reg *
   }
 }
 
-/* Few results: each over blocks of the reduced axes. */
+/* Few results: reduces each over blocks of the reduced axes. */
 static void reduce_along(Job *j, const Sweep *kept, const Sweep *reduced, Reg *acc, Reg *scratch) {
   int64_t results = tape_points(&j->t, kept), points = tape_points(&j->t, reduced);
   for (int64_t s = 0; s < results; s++) {
@@ -340,11 +340,12 @@ static void reduce_along(Job *j, const Sweep *kept, const Sweep *reduced, Reg *a
 }
 
 /* ---- contractions: result[batch, m, n] = sum over k of a[batch, m, k] * b[batch, n, k] ---- */
+/* elements of tiles: rows of a, columns of b, terms of a sum; ROW_N: a padded row of b and c; CHUNK_M: rows of c */
 enum { TILE_M = 64, TILE_N = 128, TILE_K = 128, ROW_N = TILE_N + 8, CHUNK_M = 4096 };
 
 typedef struct Tiles {
   union { double f[TILE_M * TILE_K]; int64_t i[TILE_M * TILE_K]; } a; /* [m][k] */
-  union { double f[TILE_K * ROW_N]; int64_t i[TILE_K * ROW_N]; } b;   /* [k][n]; rows padded against cache aliasing */
+  union { double f[TILE_K * ROW_N]; int64_t i[TILE_K * ROW_N]; } b;   /* [k][n]; rows are padded against cache aliasing */
   union { double f[CHUNK_M * ROW_N]; int64_t i[CHUNK_M * ROW_N]; } c; /* [m][n] */
 } Tiles;
 
@@ -367,7 +368,7 @@ MULTIPLY(multiply_words, uint64_t)
 
 static int least(int64_t n, int limit) { return n < limit ? (int)n : limit; }
 
-/* b over n0 .. at k0 .. into its tile */
+/* loads b over n0 .. and k0 .. into its tile */
 static void load_b(Job *j, Tiles *t, const Sweep *n, int64_t n0, int nn, const Sweep *k, int64_t k0, int kk) {
   memset(&t->b, 0, sizeof t->b); /* columns beyond nn are computed too */
   for (int q = 0; q < kk; q++) {
@@ -394,7 +395,7 @@ static void store_c(Job *j, const Tiles *t, const Sweep *m, int64_t m0, int mm, 
     column[q] = out_index(j);
   }
   tape_seek(&j->t, n, 0);
-  int64_t batch = out_index(j); /* in the columns already */
+  int64_t batch = out_index(j); /* included in the columns already */
   for (int i = 0; i < mm; i++) {
     tape_seek(&j->t, m, m0 + i);
     int64_t row = out_index(j) - batch;
@@ -432,7 +433,7 @@ static void contract(Job *j, const Sweep *batch, const Sweep *m, const Sweep *n,
   free(t);
 }
 
-/* The tree beneath a sum, if it is a product once views are looked through; a and b otherwise. */
+/* Adds the tree below a sum. If it is a product, seen through views, a and b become its factors; otherwise b is -1. */
 static void add_summand(Job *j, Ref r, const Affine *at) {
   const Node *x = node(j->e->ir, r);
   j->b = -1;
@@ -447,7 +448,7 @@ static void add_summand(Job *j, Ref r, const Affine *at) {
 static bool reduce(Job *j) {
   Sweep kept = tape_axes(&j->t, j->kept), reduced = tape_axes(&j->t, ~j->kept);
   int64_t results = tape_points(&j->t, &kept), points = tape_points(&j->t, &reduced);
-  if (j->b >= 0) { /* axes of neither factor join the one that has fewer */
+  if (j->b >= 0) { /* axes of neither factor go to the one that has fewer */
     uint32_t a = j->t.ins.p[j->a].deps & j->kept, b = j->t.ins.p[j->b].deps & j->kept;
     Sweep m = tape_axes(&j->t, a & ~b), n = tape_axes(&j->t, b & ~a), batch = tape_axes(&j->t, a & b);
     if (tape_points(&j->t, &m) < tape_points(&j->t, &n)) m = tape_axes(&j->t, j->kept & ~b);
@@ -492,7 +493,7 @@ static bool run_reduce(Eval *e, const Node *x, Value *out) {
   return ok;
 }
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 static bool compute(Eval *e, Item *it) {
   const Node *x = node(e->ir, it->ref);
   Value v = { .dt = eval_type(e, (DType)x->dt), .elems = dims_elems(x->dims, x->rank) };
@@ -583,7 +584,7 @@ bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs
   return run(&e, outputs, n, a, results);
 }
 
-/* Constants need no work when they are one value everywhere, or a stored tensor under another shape. */
+/* Constants that need no evaluation: one value everywhere, or a stored tensor in another shape. */
 static bool known_constant(IR *ir, Ref r, Tensor *out) {
   const Node *x = node(ir, r), *s = x;
   *out = (Tensor){ .dt = (DType)x->dt, .rank = x->rank, .elems = dims_elems(x->dims, x->rank) };
@@ -596,7 +597,7 @@ static bool known_constant(IR *ir, Ref r, Tensor *out) {
   return true;
 }
 
-/* Bytes that folding may make: fixed when it starts, since what it makes joins the model's tensors. */
+/* Limit of bytes for folding. It is fixed at the start, since folded tensors join the model's. */
 static int64_t fold_bytes(const IR *ir) {
   int64_t model = 0;
   if (ir->ctx->limits.fold) return ir->ctx->limits.fold;

@@ -1,12 +1,11 @@
 /* interp_program.c: runs programs one micro-op at a time.
  *
- * The list is first turned into steps: every node that carries a value gets a place in one array of
- * CONST bits, a lane each, and a loop's end knows where the loop begins. A node may stand in the list
- * more than once (the GET of a variable before and after a loop is one node); each time it is
- * evaluated anew.
+ * The list is first turned into steps. Every node with a value gets a place in one array of CONST bits, an entry per lane. A
+ * loop's end knows where the loop begins. A node may be listed more than once: the GET of a variable before and after a loop is
+ * one node. It is evaluated each time.
  *
- * needs: a program of no blocks that ir_verify.c lets pass, memory of its buffers
- * gives: what it stores; an access outside is a bug */
+ * needs: a program without blocks that ir_verify.c accepts, memory of its buffers
+ * gives: its stores; an access outside is a bug */
 #include "machine.h"
 
 /* ---- steps ---- */
@@ -61,12 +60,12 @@ void machine_close(Machine *m) {
 /* ---- memory ---- */
 static const int64_t *source(const Machine *m, const Step *s, int k) { return machine_source(m, s, k); }
 
-/* source k in lane l: a scalar stands for all lanes */
+/* source k in lane l; a scalar serves all lanes */
 static int64_t lane_of(const Machine *m, const Step *s, int k, int l) {
   return source(m, s, k)[node(m->ir, s->x->src[k])->lanes > 1 ? l : 0];
 }
 
-/* where lane l of an access lies: one index is that of lane 0; NULL: nowhere */
+/* address of lane l of an access; a single index is that of lane 0; NULL: no access */
 static char *address(Machine *m, const Step *s, int64_t l) {
   const Node *b = node(m->ir, access_buffer(s->x)), *index = node(m->ir, access_index(s->x));
   const Buf *buf = &m->ir->bufs.p[buffer_id(b)];
@@ -121,7 +120,7 @@ static void run_expr(const Machine *m, const Step *s, int64_t *to) {
   }
 }
 
-/* the upper half joins the lower until one lane is left */
+/* combines the upper half with the lower half until one lane is left */
 static int64_t across(const Machine *m, const Step *s) {
   const Node *v = node(m->ir, operand(s->x));
   DType d = (DType)v->dt;
@@ -136,12 +135,12 @@ static int64_t across(const Machine *m, const Step *s) {
   return lane[0];
 }
 
-/* the product of two factors in type d */
+/* product of two factors in type d */
 static int64_t product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b) {
   return interp_scalar(OP_MUL, d, d, (int64_t[]){ interp_scalar(OP_CAST, d, ta, a), interp_scalar(OP_CAST, d, tb, b) });
 }
 
-/* products in the sum's type, one after another */
+/* products in the sum's type, added one after another */
 static void run_dot(const Machine *m, const Step *s, int64_t *to) {
   const Node *x = s->x, *a = node(m->ir, dot_x(x)), *b = node(m->ir, dot_y(x));
   DType d = (DType)x->dt;
@@ -156,7 +155,7 @@ static void run_dot(const Machine *m, const Step *s, int64_t *to) {
   }
 }
 
-/* a matrix of sums: in each the products of its row of x and its column of y, one after another */
+/* a matrix of sums: each adds the products of its row of x and its column of y, one after another */
 static void run_mma(const Machine *m, const Step *s, int64_t *to) {
   const Node *x = s->x, *a = node(m->ir, mma_x(x)), *b = node(m->ir, mma_y(x));
   const DType d = (DType)x->dt;
@@ -205,7 +204,7 @@ void machine_step(Machine *m, const Step *s) {
   }
 }
 
-/* Where the loop over a range begins and ends. */
+/* First value of a range in its loop; limit_of: the end. */
 static int64_t first_of(const Machine *m, const Node *range) {
   return range_kind(range) == RK_THREAD ? m->begin * range_extent(range) / m->chunks : 0;
 }

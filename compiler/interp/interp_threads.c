@@ -1,14 +1,14 @@
-/* interp_threads.c: runs launches: blocks one after another, the threads of a block by turns.
+/* interp_threads.c: runs launches: blocks one after another, the threads of a block in turns.
  *
- * Each thread has values of its own and a place in the list of steps. It runs the list from the beginning: loops over blocks and
- * threads it enters once, with its own values, and parts that are not its block's it leaves out. A warp runs in lockstep: of its
- * threads those run next that are least far, so that threads whose gates differ meet again behind the loop. Threads stop at a
- * barrier. When none can go on, all must stand at the same one, in the same rounds of the loops around it.
+ * Each thread has its own values and its own place in the list of steps. It runs the list from the beginning. Loops over blocks
+ * and threads are entered once, with the thread's own values, and parts of other blocks are skipped. A warp runs in lockstep:
+ * the threads that have advanced least run next, so threads whose gates differ meet again behind the loop. Threads stop at a
+ * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it.
  *
- * Every access goes through races.c, which knows whom it meets, and is a part of its warp's request, which requests.c prices.
+ * races.c checks every access for conflicts. Accesses also form the requests of warps, which requests.c counts.
  *
- * needs: a device program; rules of verify_device.c that it breaks show as faults
- * gives: what the launch stores, its faults and its traffic    breaks: nothing */
+ * needs: a device program; violations of verify_device.c's rules show as faults
+ * gives: the launch's stores, its faults and its traffic    breaks: nothing */
 #include "interp_threads.h"
 #include "machine.h"
 #include "races.h"
@@ -21,19 +21,19 @@ const char *const fault_name[FAULT_KINDS] = {
 };
 
 enum {
-  SAMPLED = 10,              /* blocks of a part whose launch is too long: the first, the last, and others */
-  WIDEST = 64                /* threads of a warp, at most */
+  SAMPLED = 10,              /* blocks run of a part whose launch is too long: the first, the last, and others */
+  WIDEST = 64                /* most threads of a warp */
 };
 
 typedef struct Thread {
   int64_t *v;
   uint32_t pc;
   bool waits, done;
-  char **own;                /* by number of a local buffer among those of the program */
+  char **own;                /* by index of a local buffer in the program */
 } Thread;
 
 typedef struct Run {
-  Machine m;                 /* m.v and the local buffers in m.mem are those of the thread that runs */
+  Machine m;                 /* m.v, and the local buffers in m.mem, belong to the running thread */
   const Launch *l;
   const Device *d;
   ThreadOrder o;
@@ -41,21 +41,21 @@ typedef struct Run {
   LaunchReport *report;
   Races *races;
   Request request;
-  VEC(int64_t) local;        /* buffers of which each thread has one */
+  VEC(int64_t) local;        /* buffers that each thread has a copy of */
   LaunchPart part;
   Thread *thread;
   int nthreads;
-  int64_t *warp;             /* warps of a block, in the order in which they run */
-  int64_t block;             /* of the launch */
-  int now;                   /* the thread that runs */
+  int64_t *warp;             /* warps of a block, in running order */
+  int64_t block;             /* block of the launch */
+  int now;                   /* the running thread */
   int64_t *constants;
   void **mem;
-  int64_t rounds;            /* of each loop that is run; 0: all */
-  int64_t nothing;           /* an element of memory that is not there, where races are not looked for */
+  int64_t rounds;            /* iterations run of each loop; 0: all */
+  int64_t nothing;           /* an address for missing memory, where races are not checked */
 } Run;
 
 /* ---- messages ---- */
-/* Whether it is the first of its kind, op and buffer; later ones only count. */
+/* Whether a fault is the first with its kind, op and buffer; later ones are only counted. */
 static bool first_fault(const Run *r, FaultKind kind, const char *where) {
   Sb line = { 0 };
   sb_printf(&line, "%s: %s", fault_name[kind], where);
@@ -68,7 +68,7 @@ static const char *op_lower(const Step *s) {
   return s->x->op == OP_LOAD ? "load" : s->x->op == OP_STORE ? "store" : "tile";
 }
 
-/* step: its place in the program's list */
+/* step: index in the program's list */
 static void put_access(const Run *r, uint32_t step, Sb *out) {
   sb_printf(out, "%s at step %u", op_lower(&r->m.step.p[step]), step);
 }
@@ -114,7 +114,7 @@ static void divergent(Run *r, int t) {
 
 /* ---- accesses ---- */
 static void *touch(Machine *m, const Step *s, int64_t id, int64_t at, bool store) {
-  Run *r = (Run *)(void *)m; /* its first member */
+  Run *r = (Run *)(void *)m; /* m is its first member */
   const Buf *b = &m->ir->bufs.p[id];
   const uint32_t step = (uint32_t)(s - m->step.p);
   Mark other;
@@ -150,7 +150,7 @@ static void become(Run *r, int t) {
   for (size_t k = 0; k < r->local.n; k++) r->mem[r->local.p[k]] = r->thread[t].own[k];
 }
 
-/* The values of the part's ranges in that thread of the block */
+/* Sets the part's ranges for thread t of the block */
 static void place_thread(Run *r, int t, int64_t block_of_part) {
   Thread *x = &r->thread[t];
   int64_t value[MAX_RANGES];
@@ -171,13 +171,13 @@ static void place_thread(Run *r, int t, int64_t block_of_part) {
 /* The range of a LOOP or an END */
 static Ref looped(const Node *x) { return x->op == OP_LOOP ? loop_range(x) : end_range(x); }
 
-/* Values of a loop's range that are run */
+/* Number of values of a loop's range to run */
 static int64_t rounds_of(const Run *r, const Node *range) {
   const int64_t extent = range_extent(range);
   return r->rounds && r->rounds < extent ? r->rounds : extent;
 }
 
-/* One step of the thread that runs. Its pc moves on. */
+/* Runs one step of the running thread and advances its pc. */
 static void advance(Run *r, Thread *x) {
   const Step *s = &r->m.step.p[x->pc];
   const Op op = (Op)s->x->op;
@@ -192,7 +192,7 @@ static void advance(Run *r, Thread *x) {
   const bool place = range_is_place(range_kind(range));
   if (op == OP_LOOP) {
     const bool closed = loop_gate(s->x) && !*machine_source(&r->m, s, 1);
-    const bool others = place && (x->pc < r->part.first || x->pc > r->part.last); /* of another part */
+    const bool others = place && (x->pc < r->part.first || x->pc > r->part.last); /* belongs to another part */
     if (!place) *var = 0;
     x->pc = others || closed || !range_extent(range) ? s->match + 1 : x->pc + 1;
   } else if (!place && ++*var < rounds_of(r, range)) {
@@ -202,7 +202,7 @@ static void advance(Run *r, Thread *x) {
   }
 }
 
-/* A step of all threads of a warp that stand where the last of them stands. False: none of them can go on. */
+/* Runs a step of all threads of a warp that have advanced least. False: none can go on. */
 static bool run_warp(Run *r, const int64_t *thread, int n) {
   uint32_t pc = UINT32_MAX;
   for (int k = 0; k < n; k++) {
@@ -240,16 +240,16 @@ static void swap(int64_t *a, int64_t *b) {
   *b = was;
 }
 
-/* A list that is ascending, in the order of the run */
+/* Reorders an ascending list to the order of the run */
 static void put_in_order(Run *r, int64_t *list, int64_t n) {
   for (int64_t i = 0; i < n / 2 && r->o.kind == ORDER_DESCENDING; i++) swap(&list[i], &list[n - 1 - i]);
   for (int64_t i = n - 1; i > 0 && r->o.kind == ORDER_SHUFFLED; i--) swap(&list[i], &list[next_random(r) % (uint64_t)(i + 1)]);
 }
 
-/* The caller wants no more of this launch. */
+/* The caller stops at the first fault. */
 static bool has_ended(const Run *r) { return r->report->ends_at_fault && launch_faults(r->report); }
 
-/* Every thread as far as it goes: to a barrier, or to the end */
+/* Runs every thread to a barrier or to the end */
 static void run_to_barrier(Run *r) {
   const int width = r->o.warp < 1 ? 1 : r->o.warp, warps = (r->nthreads + width - 1) / width;
   int64_t thread[WIDEST];
@@ -264,7 +264,7 @@ static void run_to_barrier(Run *r) {
   }
 }
 
-/* Whether the ranges of loops that are not over blocks and threads have the same values in two threads at step pc */
+/* Whether two threads at step pc have the same values of loop ranges, other than those over blocks and threads */
 static bool same_rounds(const Run *r, const Thread *a, const Thread *b, uint32_t pc) {
   for (uint32_t i = 0; i < pc; i++) {
     const Step *s = &r->m.step.p[i];
@@ -276,7 +276,7 @@ static bool same_rounds(const Run *r, const Thread *a, const Thread *b, uint32_t
   return true;
 }
 
-/* Whether all threads have ended, or wait at the same barrier; if not, the one that stands elsewhere than the first */
+/* 0 if all threads have ended or wait at the same barrier; else a thread that is elsewhere than thread 0 */
 static int stray_thread(const Run *r) {
   const Thread *a = &r->thread[0];
   for (int t = 1; t < r->nthreads; t++) {
@@ -305,7 +305,7 @@ static void run_block(Run *r, int64_t block, int64_t of_part) {
   }
 }
 
-/* Micro-ops of a thread that ran all parts */
+/* Micro-ops of a thread that runs all parts */
 static double steps_of_thread(const Run *r) {
   double steps = 0, factor = 1;
   VEC(double) around = { 0 };
@@ -323,7 +323,7 @@ static double steps_of_thread(const Run *r) {
 
 typedef VEC(int64_t) BlockList; /* numbers of blocks */
 
-/* Adds the first block of `blocks` from `first` on, the last one, and others that are always the same. The list is ascending. */
+/* Adds the first block of `blocks` from `first` on, the last one, and others, always the same. The list is ascending. */
 static void sample_blocks(BlockList *list, int64_t first, int64_t blocks) {
   uint64_t seed = 88172645463325252u;
   int64_t at[SAMPLED] = { 0, blocks - 1 };
@@ -336,8 +336,8 @@ static void sample_blocks(BlockList *list, int64_t first, int64_t blocks) {
     if (!i || at[i] != at[i - 1]) VEC_PUSH(list, first + at[i]);
 }
 
-/* The blocks to run, in order: all. Where these are too many micro-ops, it samples each part: the blocks of one part run other
- * instructions than those of the next. */
+/* The blocks to run, in order: all, or a sample if all would take too many micro-ops. Each part is sampled, since the blocks of
+ * different parts run different instructions. */
 static BlockList choose_blocks(Run *r, int64_t most) {
   const int64_t all = launch_blocks(r->l);
   const bool sample = most && all > SAMPLED && steps_of_thread(r) * (double)all * (double)r->nthreads > (double)most;
@@ -387,7 +387,7 @@ static void close_memory(Run *r) {
   VEC_FREE(&r->local);
 }
 
-/* A run of the launch without its memory and its races */
+/* A run of the launch without memory and race checks */
 static Run open_run(const IR *ir, const Launch *l, const Device *d, LaunchReport *report) {
   Run r = { .m = { .ir = ir, .touch = touch }, .l = l, .d = d, .report = report, .nthreads = (int)launch_threads(l),
             .request = { .d = d } };
@@ -432,12 +432,13 @@ void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *
 }
 
 /* ---- traffic ---- */
-enum { TRAFFIC_STEPS = 400000, UNKNOWN_WARP = 32 }; /* micro-ops of a launch that are run */
+enum { TRAFFIC_STEPS = 400000, UNKNOWN_WARP = 32 }; /* TRAFFIC_STEPS: limit of micro-ops. UNKNOWN_WARP: threads of a warp if
+                                                       the device does not say */
 
-/* Blocks of a part that are run: all, or some that are spread evenly */
+/* Number of blocks of a part to run: all, or some, evenly spread */
 static int64_t blocks_counted(const LaunchPart *p) { return p->blocks <= 8 ? p->blocks : 4; }
 
-/* Adds the counts of each access of the part, multiplied by how often the access runs in all blocks. */
+/* Adds the counts of each access of the part, times its executions in all blocks. */
 static void add_traffic(const Run *r, LaunchTraffic *out) {
   VEC(double) around = { 0 };
   double times = (double)r->part.blocks / (double)blocks_counted(&r->part);
@@ -454,7 +455,7 @@ static void add_traffic(const Run *r, LaunchTraffic *out) {
     *(shared ? &out->shared : &out->requests) += times * (double)t->requests;
     out->sectors += times * (double)t->sectors;
     out->conflicts += times * (double)t->conflicts;
-    t->requests = t->sectors = t->conflicts = 0; /* the same op may stand in several parts */
+    t->requests = t->sectors = t->conflicts = 0; /* the same op may be in several parts */
   }
   VEC_FREE(&around);
 }

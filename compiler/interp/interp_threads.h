@@ -1,61 +1,62 @@
-/* interp_threads.h: the executable definition of device programs, and a judge of them: what the threads of a launch do to each
- * other, and what their accesses cost. */
+/* interp_threads.h: the executable definition of device programs. It also finds races between the threads of a launch, and
+ * counts the cost of their accesses. */
 #ifndef TGC_INTERP_THREADS_H
 #define TGC_INTERP_THREADS_H
 #include "../target/launch.h"
 
-/* What a launch must not do. Each is reported with the op, the buffer and its element, and the threads. */
+/* Faults of a launch. A report names the op, the buffer and element, and the threads. */
 typedef enum {
-  FAULT_RACE,              /* threads of a block meet at an element, one stores, and no barrier is between them */
-  FAULT_BLOCKS,            /* threads of two blocks meet at an element, and one stores */
-  FAULT_DIVERGENT,         /* threads of a block wait at different barriers, or in different rounds of a loop, or have ended */
-  FAULT_UNWRITTEN,         /* shared memory is read that the block has not stored to */
-  FAULT_OUTSIDE,           /* an access outside of its buffer; a load gives 0, a store does nothing */
+  FAULT_RACE,              /* threads of a block access an element, one of them stores, and no barrier orders them */
+  FAULT_BLOCKS,            /* threads of two blocks access an element, and one of them stores */
+  FAULT_DIVERGENT,         /* threads of a block wait at different barriers or in different iterations of a loop, or some have
+                              ended */
+  FAULT_UNWRITTEN,         /* a load of shared memory that the block has not written */
+  FAULT_OUTSIDE,           /* an access outside its buffer; a load gives 0, a store does nothing */
   FAULT_KINDS
 } FaultKind;
 extern const char *const fault_name[FAULT_KINDS];
 
-/* What the accesses of an op cost. A request is what the threads of a warp ask for at the same time. */
+/* Memory traffic of an op. A request is all that the threads of a warp access at one time. */
 typedef struct Traffic {
   Ref access;              /* LOAD, STORE or TILE */
   int64_t requests;
-  int64_t sectors;         /* global memory: segments of Device.segment bytes that the requests touch */
-  int64_t conflicts;       /* shared memory: rounds beyond the first, for words that lie in the same bank */
+  int64_t sectors;         /* global memory: segments of Device.segment bytes that the requests access */
+  int64_t conflicts;       /* shared memory: further rounds, for words in the same bank */
 } Traffic;
 
 typedef struct LaunchReport {
-  int64_t fault[FAULT_KINDS]; /* how many times */
-  Sb text;                 /* a line for the first one of each kind, op and buffer */
-  VEC(Traffic) traffic;    /* of all accesses, in the order of the program */
-  int64_t steps;           /* micro-ops that all threads ran */
-  bool sampled;            /* there were too many: of each part only the first block, the last one and eight others were run */
-  bool ends_at_fault;      /* the caller's: nothing is run behind the first fault, and memory is what it is by then */
-  uint8_t **stored;        /* the caller's, by buffer: a byte for each element, set where a store went; NULL: nobody asks */
+  int64_t fault[FAULT_KINDS]; /* number of faults of each kind */
+  Sb text;                 /* a line for the first fault of each kind, op and buffer */
+  VEC(Traffic) traffic;    /* one for each access, in program order */
+  int64_t steps;           /* micro-ops run by all threads */
+  bool sampled;            /* the launch exceeds the limit: only the first block of each part, the last and eight others were run */
+  bool ends_at_fault;      /* set by the caller: stop at the first fault; memory stays as it is then */
+  uint8_t **stored;        /* set by the caller, by buffer: a byte per element, set by a store to it; NULL: not recorded */
 } LaunchReport;
 void launch_report_free(LaunchReport *r);
-int64_t launch_faults(const LaunchReport *r);          /* all kinds together */
+int64_t launch_faults(const LaunchReport *r);          /* sum over all kinds */
 
-/* In which order blocks, warps of a block and threads of a warp go on. Threads of a warp run in lockstep: all that stand at the
- * same micro-op run it, one after another, before any goes on. With a warp of 1, each thread runs up to the next barrier. */
+/* Order in which blocks, warps of a block and threads of a warp run. Threads of a warp run in lockstep: those at the same
+ * micro-op run it one after another before any goes on. With a warp of 1, each thread runs up to the next barrier. */
 typedef enum { ORDER_ASCENDING, ORDER_DESCENDING, ORDER_SHUFFLED } OrderKind;
 typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOrder;
 
-/* Runs a launch. mem[i] is the storage of buffer i of ir->bufs, but for shared and local ones, whose memory it makes.
- * most: micro-ops; a launch of more is sampled; 0: no limit. The report is added to. */
+/* Runs a launch. mem[i] is the storage of buffer i of ir->bufs; shared and local buffers get theirs here. most: limit of
+ * micro-ops, above which the launch is sampled; 0: no limit. Adds to the report. */
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *r);
 
-/* The cost of a launch's accesses, all blocks together. The interpreter counts some blocks of each part, and a few rounds of
- * their loops, and multiplies. It computes no values: a place that depends on data counts as 0. */
+/* Traffic of a launch, all blocks together. It is extrapolated from some blocks of each part, and a few iterations of their
+ * loops. Values are not computed: an index from data counts as 0. */
 typedef struct LaunchTraffic {
-  int warp;                /* threads whose accesses were counted as one request; 32 where the device says nothing */
-  double requests, sectors, bytes;   /* of global memory; bytes that the sectors hold */
-  double shared, conflicts;          /* requests of shared memory, and rounds beyond the first */
+  int warp;                /* threads per request; 32 if the device does not say */
+  double requests, sectors, bytes;   /* global memory; bytes: size of the sectors */
+  double shared, conflicts;          /* shared memory: requests, and further rounds */
 } LaunchTraffic;
 LaunchTraffic interp_traffic(const IR *ir, const Launch *l, const Device *d);
 
-/* A launch in several orders and widths of warps, each from the memory as it is now. The traffic is that of Device.warp,
- * ascending; memory is left as that order left it. A launch that is sampled is run in two orders only. False: there was a fault,
- * or two orders left different bits, which r->text says. */
+/* Runs a launch in several orders and warp sizes, each from the memory as it is now. Traffic is that of Device.warp, ascending;
+ * memory is left as that order left it. A sampled launch runs in two orders only. False: a fault, or two orders gave different
+ * bits; r->text tells. */
 bool interp_launch_orders(const IR *ir, const Launch *l, const Device *d, void *const *mem, int64_t most, LaunchReport *r);
 #endif

@@ -1,5 +1,5 @@
-/* machine.h: internal to interp/: programs as steps over an array of values. interp_program.c runs them for one thread,
- * interp_threads.c for those of a launch. */
+/* machine.h: internal to interp/: a program as steps over an array of values. interp_program.c runs it for one thread,
+ * interp_threads.c for the threads of a launch. */
 #ifndef TGC_MACHINE_H
 #define TGC_MACHINE_H
 #include "../ir/refmap.h"
@@ -8,28 +8,29 @@
 typedef struct Step {
   const Node *x;
   Ref r;
-  uint32_t to;             /* place of the result */
-  uint32_t first;          /* of its sources' places */
-  uint32_t match;          /* LOOP: step of its END; END: of its LOOP */
+  uint32_t to;             /* index of the result in Machine.v */
+  uint32_t first;          /* index in Machine.from of the first source */
+  uint32_t match;          /* LOOP: step of its END; END: step of its LOOP */
 } Step;
 
 typedef struct Machine Machine;
 struct Machine {
   const IR *ir;
   void *const *mem;
-  const int64_t *shift;    /* as interp_chunks has it */
+  const int64_t *shift;    /* as in interp_chunks */
   VEC(Step) step;
-  VEC(uint32_t) from;      /* places of sources, all steps one after another */
-  RefMap place;            /* node to place + 1 */
+  VEC(uint32_t) from;      /* indices of sources in v, step after step */
+  RefMap place;            /* node to its index in v + 1 */
   uint32_t places;
-  int64_t *v;              /* by place */
-  int64_t begin, end, chunks; /* of ranges of kind thread */
-  /* element at of buffer id, which step s is about to touch; NULL: it must not. The function NULL: one outside is a bug */
+  int64_t *v;              /* values, by index */
+  int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
+  /* Address of element at of buffer id, which step s is about to access; NULL: it must not. If touch is NULL, an access outside
+   * is a BUG. */
   void *(*touch)(Machine *m, const Step *s, int64_t id, int64_t at, bool store);
 };
 
-void machine_open(Machine *m, const Ref *list, size_t n); /* m->v holds the constants then */
+void machine_open(Machine *m, const Ref *list, size_t n); /* m->v then holds the constants */
 void machine_close(Machine *m);
 static inline int64_t *machine_source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
-void machine_step(Machine *m, const Step *s);             /* any but LOOP, END and BARRIER */
+void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END and BARRIER */
 #endif

@@ -1,14 +1,15 @@
 /* races.c: finds accesses of different threads that nothing orders.
  *
- * Time is cut into epochs: one begins with each block and at each barrier. Accesses of two blocks are never ordered; those of two
- * threads of a block are, if they belong to different epochs. So a few marks for each element are enough, whatever the number
- * of threads: the last store, and of the loads the last one, one of another thread in the same epoch, and one of another block.
- * A race is found in any order of execution, for what is asked is whether accesses are ordered, not which came first.
+ * Time is divided into epochs: one begins with each block and at each barrier. Accesses of two blocks are never ordered.
+ * Accesses of two threads of a block are ordered if they are in different epochs. So a few marks for each element suffice, for
+ * any number of threads. They are the last store, the last load, a load of another thread in the same epoch, and a load of
+ * another block. A race is found in any order of execution, since the question is whether accesses are ordered, not which came
+ * first.
  *
- * Elements are known by their addresses, because buffers of an arena may share memory: those that overlap are one region, of
- * cells as wide as the narrowest type among them. Regions that the program only reads from have no cells.
+ * Elements are identified by address, because buffers of an arena may share memory. Overlapping buffers form one region, whose
+ * cells are as wide as the narrowest type. Regions that the program only reads have no cells.
  *
- * needs: accesses in some order that barriers permit    gives: the pairs of them that may meet    breaks: nothing */
+ * needs: accesses in some order that barriers permit    gives: pairs that may conflict    breaks: nothing */
 #include "races.h"
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ struct Races {
   const IR *ir;
   void *const *mem;
   VEC(Region) region;
-  VEC(int) of;             /* by buffer: 1 + its region; 0: nobody stores there */
+  VEC(int) of;             /* by buffer: 1 + its region; 0: nothing stores to it */
   uint32_t epoch;
   int32_t block;
 };
@@ -41,7 +42,7 @@ static void join(Region *a, const Region *b) {
   a->stored |= b->stored;
 }
 
-/* Adds the memory of a buffer; what it overlaps becomes one region with it. */
+/* Adds the memory of a buffer, merging all regions that it overlaps. */
 static void add_global(Races *r, size_t id, bool stored) {
   const Buf *b = &r->ir->bufs.p[id];
   const char *from = r->mem[id];
@@ -112,7 +113,7 @@ void races_block(Races *r, int64_t block) {
 }
 
 /* ---- accesses ---- */
-/* What is wrong where an access of now meets an earlier one: they are ordered, or of one thread, or else race */
+/* Fault of an access after an earlier one: none if they are ordered or of one thread, else a race */
 static FaultKind meets(const Mark *before, const Mark *now) {
   if (!before->epoch) return FAULT_KINDS;
   if (before->block != now->block) return FAULT_BLOCKS;

@@ -1,4 +1,4 @@
-/* races.h: internal to interp/: who has touched an element of memory (races.c). */
+/* races.h: internal to interp/: the last accesses of each element of memory (races.c). */
 #ifndef TGC_RACES_H
 #define TGC_RACES_H
 #include "interp_threads.h"
@@ -8,8 +8,8 @@ typedef struct Races Races;
 
 Races *races_open(const IR *ir, const Ref *list, size_t n, void *const *mem);
 void races_close(Races *r);
-void races_block(Races *r, int64_t block);  /* a block begins: its shared memory holds nothing */
+void races_block(Races *r, int64_t block);  /* starts a block, whose shared memory is not written yet */
 void races_barrier(Races *r);               /* all threads of the block have arrived */
-/* A thread of the block touches an element. FAULT_KINDS: nothing is wrong; else *other is who it meets */
+/* Records an access by a thread of the block. FAULT_KINDS: no fault. Else *other is the conflicting access. */
 FaultKind races_touch(Races *r, int64_t buffer, int64_t at, bool store, int32_t thread, uint32_t step, Mark *other);
 #endif

@@ -1,8 +1,9 @@
-/* requests.c: counts transactions with global memory and conflicts in shared memory, by two rules that vendors publish: a request
- * moves each segment that it touches once; shared memory gives one word of each bank at a time, to as many threads as want it. Where
- * threads ask for more words than there are banks, as by vectors, the rounds that this takes anyway are no conflicts.
+/* requests.c: counts transactions with global memory and conflicts in shared memory, by two rules that vendors publish. A
+ * request moves each segment that it touches once. Shared memory serves one word of each bank at a time, to any number of
+ * threads. If threads access more words than there are banks, as by vectors, the rounds that this needs anyway are no
+ * conflicts.
  *
- * needs: the elements that the threads of a warp touch by one micro-op    gives: counts    breaks: nothing */
+ * needs: the elements that the threads of a warp access by one micro-op    gives: counts    breaks: nothing */
 #include "requests.h"
 
 void request_begin(Request *q, bool shared) {
@@ -15,7 +16,7 @@ void request_add(Request *q, int64_t at, int bytes) {
   for (int64_t u = at * bytes / width; u <= (at * bytes + bytes - 1) / width; u++) VEC_PUSH(&q->unit, u);
 }
 
-/* The most words of one bank */
+/* Largest number of distinct words in one bank */
 static int64_t rounds(const Request *q, size_t words) {
   int64_t most = 0;
   for (size_t i = 0; i < words; i++) {
@@ -27,7 +28,7 @@ static int64_t rounds(const Request *q, size_t words) {
 }
 
 void request_end(Request *q, Traffic *t) {
-  size_t units = 0; /* different ones */
+  size_t units = 0; /* number of distinct units */
   if (!q->unit.n) return;
   VEC_SORT(&q->unit, by_int64);
   for (size_t i = 0; i < q->unit.n; i++)

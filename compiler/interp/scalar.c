@@ -1,10 +1,9 @@
-/* scalar.c: what every elementwise op means on one element.
+/* scalar.c: the meaning of every elementwise op on one element.
  *
- * Floats are computed in double and rounded once to their type. For + - * / and the square root
- * that is the correctly rounded result, because a double carries more than twice the bits of an
- * f32 plus two; for functions it is the C library's double result. Integers are computed in 64
- * bits, unsigned, and wrapped to their type. Nothing here traps: x / 0 is 0, shifts beyond the
- * width and INT_MIN / -1 are defined. */
+ * Floats are computed in double and rounded once to their type. For + - * / and the square root this is the correctly rounded
+ * result, because a double has more than twice the bits of an f32, plus two. For functions it is the C library's double result.
+ * Integers are computed in 64 bits, unsigned, and wrapped to their type. Nothing traps: x / 0 is 0, and shifts beyond the width
+ * and INT_MIN / -1 are defined. */
 #include "interp.h"
 #include <math.h>
 #include <string.h>
@@ -21,9 +20,8 @@ static uint64_t bits_of(double v) {
   return bits;
 }
 
-/* To the nearest value with p significant bits, halves to even; above max lies infinity. Below tiny,
- * the least normal value, the step is fixed, so adding and taking away a number of that step rounds;
- * above it, adding just under half a step to the bits does. */
+/* Rounds to p significant bits, halves to even; infinity above max. Below tiny, the least normal value, the step is fixed, so
+ * adding and subtracting `magic`, a number of that step, rounds. Above it, adding just under half a step to the bits rounds. */
 static double round_to_format(double v, int p, double tiny, double magic, double max) {
   if (!(fabs(v) < INFINITY)) return v;
   if (fabs(v) < tiny) return copysign(v + magic - magic, v);
@@ -41,13 +39,13 @@ double round_to_type(DType d, double v) {
   }
 }
 
-/* Greater of two; NaN wins, and +0 is above -0, so that the order of the arguments never matters. */
+/* Greater of two; NaN wins, and +0 is above -0, so the order of arguments does not matter. */
 static double maximum(double x, double y) {
   if (isnan(x) || isnan(y)) return isnan(x) ? x : y;
   return x > y || (x == y && !signbit(x)) ? x : y;
 }
 
-/* The functions of libm that ops.h names, by number of operands */
+/* The libm functions in ops.h, by number of operands */
 #define FN(f) f
 #define NO NULL
 #define OP(name, level, in, type, operands, args, alg, takes, cost, c, libm, gloss) HAS_##in(name, libm)
@@ -145,7 +143,7 @@ static int64_t integer(Op op, DType d, const int64_t *x) {
   case OP_SHL: r = ub < (uint64_t)width ? ua << ub : 0; break;
   case OP_SHR: r = is_signed ? (uint64_t)(a >> (ub < 63 ? ub : 63)) : ub < (uint64_t)width ? ua >> ub : 0; break;
   case OP_MULACC: r = ua * ub + (uint64_t)x[2]; break;
-  default: { /* a function of reals: as C computes it in double, converted by CAST's rule */
+  default: { /* a real function: computed by C in double, converted as CAST does */
     double v[2] = { bits_to_double(d, a), bits_to_double(d, b) };
     return double_to_bits(d, interp_float(op, DT_F64, v));
   }
@@ -153,8 +151,8 @@ static int64_t integer(Op op, DType d, const int64_t *x) {
   return (int64_t)dt_wrap(d, r);
 }
 
-/* A 64-bit integer as a double that rounds to any narrower float as the integer would: bits that do
- * not fit are kept as one sticky bit. */
+/* A 64-bit integer as a double that rounds to narrower floats as the integer would: bits that do not fit become one sticky bit.
+ */
 static double sticky_double(DType from, int64_t v) {
   bool wide = from == DT_U64 ? (uint64_t)v >> 53 : (v < 0 ? -(uint64_t)v : (uint64_t)v) >> 53;
   if (!wide) return bits_to_double(from, v);

@@ -23,7 +23,7 @@ void tape_identity(const Tape *t, Affine *at) {
 
 static int vars(const Tape *t) { return MAX_RANK + (int)t->dyn.n; }
 
-/* what changes with the point: the axes an index varies with */
+/* mask of the axes an index varies with */
 static uint32_t index_deps(const Tape *t, const Affine *a) {
   uint32_t deps = 0;
   for (int v = 0; v < t->rank; v++)
@@ -70,7 +70,7 @@ static void affine_range(const Tape *t, const Affine *a, int64_t *lo, int64_t *h
   }
 }
 
-/* a = hi * by + lo with 0 <= lo < by: term by term where that is provable, else at run time */
+/* a = hi * by + lo with 0 <= lo < by: split term by term where provable, else at run time */
 static void affine_split(Tape *t, const Affine *a, int64_t by, Affine *hi, Affine *lo) {
   int64_t from, to;
   *hi = *lo = (Affine){ 0 };
@@ -90,7 +90,7 @@ static void affine_split(Tape *t, const Affine *a, int64_t by, Affine *hi, Affin
   *lo = dynamic(t, mod, 0, by - 1);
 }
 
-/* row-major number of the element at the coordinates */
+/* row-major index of the element at the coordinates */
 static Affine linear(int rank, const int64_t *dims, const Affine *at) {
   Affine r = { 0 };
   for (int i = 0; i < rank; i++)
@@ -98,7 +98,7 @@ static Affine linear(int rank, const int64_t *dims, const Affine *at) {
   return r;
 }
 
-/* Axes on both sides of a reshape with equal products: from .. to - 1 each. Advances to the next. */
+/* Axes on both sides of a reshape with equal products: from .. to - 1 each. next_run advances to the next ones. */
 typedef struct Run { int out, out_end, in, in_end; } Run;
 
 static bool next_run(const Node *out, const Node *in, Run *r) {
@@ -158,7 +158,7 @@ static int load(Tape *t, const Value *v, DType d, const Affine *at) {
 static int add_pad(Eval *e, Tape *t, const Node *x, const Affine *at) {
   const Node *s = node(eval_ir(e), pad_data(x));
   Affine src[MAX_RANK];
-  const Affine none = { 0 }; /* a scalar has no coordinates, but they have an address */
+  const Affine none = { 0 }; /* a scalar has no coordinates, but needs an address */
   int fill = tape_add(e, t, pad_fill(x), &none, false);
   if (!dims_elems(s->dims, s->rank)) return fill;
   for (int i = 0; i < x->rank; i++) src[i] = affine_shift(&at[i], 1, -pad_lo(x, i));
@@ -188,7 +188,7 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
   DType d = eval_type(e, (DType)x->dt);
   const Value *v = root ? NULL : eval_value(e, r);
   Affine src[MAX_RANK];
-  if (!dims_elems(x->dims, x->rank)) return constant(t, d, 0); /* beneath a pad only, never looked at */
+  if (!dims_elems(x->dims, x->rank)) return constant(t, d, 0); /* only below a pad, never read */
   if (v) {
     Affine index = linear(x->rank, x->dims, at);
     return load(t, v, d, &index);
@@ -233,7 +233,7 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
   }
 }
 
-/* axis v runs fastest within w for this index: stepping w is stepping v its whole extent */
+/* for this index, axis v runs fastest within w: a step of w equals the whole extent of v */
 static bool joins(const Tape *t, const Affine *a, int w, int v) { return a->k[w] == a->k[v] * t->ext[v]; }
 
 void tape_ready(Tape *t, uint32_t keep) {
@@ -251,7 +251,7 @@ void tape_ready(Tape *t, uint32_t keep) {
       v = w + 1;
     }
   }
-  for (size_t i = 0; i < t->ins.n; i++) { /* sources precede, so one pass settles deps */
+  for (size_t i = 0; i < t->ins.n; i++) { /* sources come first, so one pass suffices for deps */
     Ins *x = &t->ins.p[i];
     int nsrc = x->kind == I_OP ? op_info[x->op].arity : x->kind == I_SELECT ? 2 : x->kind == I_DIV || x->kind == I_MOD;
     x->deps = index_deps(t, &x->at);
@@ -336,7 +336,7 @@ static bool bool_value(uint8_t b) { return b != 0; }
 
 #define LOADS(T, field, convert)                                                                  \
   {                                                                                               \
-    const char *p = x->value.data; /* weights may have any alignment */                           \
+    const char *p = x->value.data; /* weights may be misaligned */                           \
     T v;                                                                                          \
     if (!at && step == 1) { /* the common case, for the C compiler's vectors */                   \
       p += first * (int64_t)sizeof v;                                                             \
@@ -353,7 +353,7 @@ static bool bool_value(uint8_t b) { return b != 0; }
     break;                                                                                        \
   }
 
-/* elements at[j], or first + j * step when at is NULL */
+/* elements at[j], or first + j * step if at is NULL */
 static void load_block(const Ins *x, Reg *r, const int64_t *at, int64_t first, int64_t step, int n) {
   switch (x->value.dt) {
   case DT_BOOL: LOADS(uint8_t, i, bool_value)
@@ -372,8 +372,8 @@ static void load_block(const Ins *x, Reg *r, const int64_t *at, int64_t first, i
   }
 }
 
-/* Padding is cut out after its source was evaluated everywhere, so indices may lie outside here:
- * what is read for those points does not matter. */
+/* Padding is cut out after its source is evaluated everywhere, so indices may be out of range here. The values read for those
+ * points do not matter. */
 static void run_load(const Tape *t, const Ins *x, const Sweep *s, bool one_run, int n, Reg *r) {
   int64_t at[BLOCK], step = s->n ? x->at.k[s->axis[s->n - 1]] : 0, first = index_at(t, &x->at), last = first + (n - 1) * step;
   bool plain = one_run && first >= 0 && last >= 0 && first < x->value.elems && last < x->value.elems;
@@ -390,11 +390,11 @@ static void run_select(const Tape *t, const Ins *x, const Sweep *s, int n, Reg *
   int64_t at[BLOCK];
   const Reg *in = &t->reg[x->src[0]], *fill = &t->reg[x->src[1]];
   fill_index(t, &x->at, s, n, at);
-  for (int j = 0; j < n; j++) /* floats are moved as bits too */
+  for (int j = 0; j < n; j++) /* floats are moved as bits, too */
     r->i[j] = (uint64_t)at[j] < (uint64_t)x->k ? in->i[j] : fill->i[j];
 }
 
-/* What folding spends its time on, without a call for each element; the results are interp_float's. */
+/* Ops that dominate folding, without a call per element; the results equal those of interp_float. */
 #define EACH(expression)                                                                             \
   {                                                                                               \
     for (int j = 0; j < n; j++) r->f[j] = expression;                                             \

@@ -1,20 +1,21 @@
-/* thread_orders.c: a launch in several orders of its threads, which must all leave the same bits.
+/* thread_orders.c: runs a launch in several orders of its threads, which must all leave the same bits.
  *
- * needs: a launch, and memory    gives: what the first order leaves, the faults of all, where two differ    breaks: nothing */
+ * needs: a launch, and memory    gives: memory as the first order leaves it, all faults, and where two orders differ    breaks:
+ * nothing */
 #include "interp_threads.h"
 #include <stdlib.h>
 
-static const ThreadOrder others[] = { /* the first one is ascending, in warps of the device */
+static const ThreadOrder others[] = { /* the first order is ascending, in warps of the device */
   { ORDER_ASCENDING, 0, 1 },  { ORDER_DESCENDING, 0, 1 }, { ORDER_SHUFFLED, 1, 1 }, { ORDER_SHUFFLED, 2, 8 },
   { ORDER_DESCENDING, 0, 32 }, { ORDER_SHUFFLED, 3, 64 },
 };
-enum { OTHERS = sizeof others / sizeof *others, FOR_LONG = 2 }; /* the one that a launch that is sampled is run in */
+enum { OTHERS = sizeof others / sizeof *others, FOR_LONG = 2 }; /* FOR_LONG: index of the only other order for a sampled launch */
 
 static const char *order_name(OrderKind k) {
   return k == ORDER_ASCENDING ? "ascending" : k == ORDER_DESCENDING ? "descending" : "shuffled";
 }
 
-/* The memory that a launch stores to: as it was, and as the first order left it. */
+/* Memory that a launch stores to: before it, and after the first order. */
 typedef struct Saved { int64_t buffer; size_t bytes; char *before, *after; } Saved;
 typedef VEC(Saved) Memory;
 

@@ -1,4 +1,4 @@
-/* arena.c: memory by lifetime. The only place that calls malloc. */
+/* arena.c: memory by lifetime. Only this file calls malloc. */
 #include "support.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@ struct ArenaBlock {
   ArenaBlock *next;
   size_t bytes;
 };
-/* Blocks grow from the first size to the largest: an arena that lives for one kernel stays cheap. */
+/* bytes. Block sizes grow from FIRST_BLOCK to LAST_BLOCK, so an arena for one kernel stays cheap. */
 enum { FIRST_BLOCK = 1 << 10, LAST_BLOCK = 1 << 16, ALIGN = 16, HEAD = (sizeof(ArenaBlock) + ALIGN - 1) / ALIGN * ALIGN };
 
 static _Noreturn void out_of_memory(size_t bytes) {
@@ -36,11 +36,13 @@ void *xrealloc(void *old, size_t bytes) {
 void *arena_alloc(Arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) out_of_memory(bytes);
   bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-  if (!a->blocks || (size_t)(a->end - a->at) < bytes) { /* an arena without a block has no place, not even for 0 bytes */
+  if (!a->blocks || (size_t)(a->end - a->at) < bytes) { /* an arena without a block has no address to return, not even for 0
+                                                           bytes */
     const size_t block = a->total < FIRST_BLOCK ? FIRST_BLOCK : a->total > LAST_BLOCK ? LAST_BLOCK : a->total;
-    const bool own = bytes > block / 4 && bytes > FIRST_BLOCK; /* the current block is filled on behind it */
+    const bool own = bytes > block / 4 && bytes > FIRST_BLOCK; /* a block of its own, so that the current block can still be
+                                                                  filled */
     const size_t want = HEAD + (own || bytes > block ? bytes : block);
-    ArenaBlock *b = calloc(1, want); /* fresh pages are zero already: no second pass over them */
+    ArenaBlock *b = calloc(1, want); /* calloc knows that fresh pages are zero, and does not write them again */
     if (!b) out_of_memory(want);
     b->bytes = want;
     if (own && a->blocks) {
@@ -73,7 +75,7 @@ char *arena_str(Arena *a, const char *s, size_t n) {
 }
 
 char *arena_printf(Arena *a, const char *fmt, ...) {
-  char text[256]; /* most fit */
+  char text[256]; /* most texts fit */
   va_list ap, again;
   va_start(ap, fmt);
   va_copy(again, ap);

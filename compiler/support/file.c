@@ -1,4 +1,4 @@
-/* file.c: files in and out. Reading never blocks on a FIFO and refuses what is not a regular file. */
+/* file.c: reads and writes files. Reading never blocks on a FIFO and refuses anything but a regular file. */
 #include "support.h"
 #include "leftover.h"
 #include <errno.h>
@@ -24,7 +24,7 @@ Bytes file_read(Ctx *c, const char *path, size_t limit) {
   }
   char *p = arena_alloc(&c->model, n + 1);
   size_t got = 0;
-  while (got < n) { /* read, not mmap: a file that shrinks meanwhile is an error, not a signal */
+  while (got < n) { /* read, not mmap: if the file shrinks meanwhile, that is an error, not a signal */
     ssize_t k = read(fd, p + got, n - got);
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) {
@@ -37,16 +37,16 @@ Bytes file_read(Ctx *c, const char *path, size_t limit) {
   return (Bytes){ (const uint8_t *)p, n };
 }
 
-/* Mappings are remembered so that ctx_free can release them. */
+/* Mappings are listed, so that ctx_free can release them. */
 typedef struct Mapping {
   struct Mapping *next;
   void *p;
   size_t n;
 } Mapping;
 
-/* A mapped file that becomes shorter loses pages, and touching one raises SIGBUS. The handler puts
- * zeros there, so that the work at hand ends in order, and files_check refuses its result. A signal
- * carries no Ctx: this is a variable that changes, as the list of leftover.c is. */
+/* A mapped file that becomes shorter loses pages, and accessing one raises SIGBUS. The handler maps zeros there, so that the
+ * current work ends in order, and files_check refuses its result. A signal carries no Ctx, so this is a global variable, like
+ * the list of leftover.c. */
 static volatile sig_atomic_t pages_lost;
 
 static void on_sigbus(int sig, siginfo_t *info, void *context) {
@@ -55,7 +55,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context) {
   void *at = (char *)info->si_addr - (uintptr_t)info->si_addr % page;
   if (info->si_code == BUS_ADRERR && mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == at)
     pages_lost = 1;
-  else signal(sig, SIG_DFL); /* not ours: it comes again, and ends the process */
+  else signal(sig, SIG_DFL); /* not one of our mappings: the signal repeats and ends the process */
 }
 
 void files_check(Ctx *c) {

@@ -1,7 +1,7 @@
-/* leftover.c: what must not outlive the program: temporary folders and files, and groups of processes. A list of them is kept
- * for the signals that end a program and for exit(). A signal carries no Ctx, so the list is a variable that changes, as
- * the one of file.c is. It belongs to one process: a child that has a copy of it removes nothing. All that the
- * handler calls is safe in a handler. */
+/* leftover.c: temporary folders and files, and process groups, that must not outlive the program. The list is used by the
+ * handlers of signals that end the program, and by exit(). A signal carries no Ctx, so the list is a global variable, like the
+ * one of file.c. It belongs to one process: a child with a copy of it removes nothing. The handler only calls functions that
+ * are safe in a handler. */
 #include "leftover.h"
 #include "support.h"
 #include <dirent.h>
@@ -20,8 +20,8 @@ enum { PATHS = 8, GROUPS = 8, DEEP = 8, ROUNDS = 400 };
 
 static struct {
   pid_t owner;
-  char path[PATHS][PATH_MAX]; /* "": free */
-  pid_t group[GROUPS];        /* 0: free */
+  char path[PATHS][PATH_MAX]; /* "": a free entry */
+  pid_t group[GROUPS];        /* 0: a free entry */
 } list;
 
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
@@ -45,14 +45,14 @@ void signals_restore(const sigset_t *was) { sigprocmask(SIG_SETMASK, was, NULL);
 
 /* ---- removing ---- */
 
-/* True: it is removed, or gone. One descriptor at a time will do, as they may be what has run out. */
+/* True: it is removed, or gone. Needs only one descriptor at a time, since the program may have run out of them. */
 static bool remove_at(const char *path, int depth) {
   char part[2048], inner[PATH_MAX];
   const size_t n = strlen(path);
   if (!unlink(path) || errno == ENOENT) return true;
   if ((errno != EISDIR && errno != EPERM) || depth == DEEP) return false;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  const long got = fd < 0 ? 0 : syscall(SYS_getdents64, fd, part, sizeof part); /* the rest in another round */
+  const long got = fd < 0 ? 0 : syscall(SYS_getdents64, fd, part, sizeof part); /* the rest comes in another round */
   if (fd >= 0) close(fd);
   for (long i = 0; i < got;) {
     const struct dirent64 *e = (const struct dirent64 *)(const void *)(part + i);
@@ -67,7 +67,7 @@ static bool remove_at(const char *path, int depth) {
   return !rmdir(path) || errno == ENOENT;
 }
 
-/* A process that is being killed may write a last file. */
+/* A process that is being killed may still write a file, so this retries. */
 void path_remove(const char *path) {
   for (int i = 0; i < ROUNDS && !remove_at(path, 0) && (errno == ENOTEMPTY || errno == EEXIST); i++)
     if (i > ROUNDS / 2) nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
@@ -108,7 +108,7 @@ char *leftover_folder(char *pattern) {
   return made;
 }
 
-/* A process that got its signal is there for a moment still, and one whose parent does not ask for it stays as a zombie. */
+/* A killed process still exists for a moment, and stays a zombie if its parent does not wait for it. */
 void group_end(pid_t group) {
   kill(-group, SIGKILL);
   for (int i = 0; i < 40 && !kill(-group, 0); i++) nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
@@ -128,7 +128,8 @@ static void remove_all(void) {
 
 static void on_end(int sig) {
   static const char text[] = "tgc: interrupted\n";
-  for (int fd = 3; fd < 16 && getpid() == list.owner; fd++) close(fd); /* removing needs some, and there may be none left */
+  for (int fd = 3; fd < 16 && getpid() == list.owner; fd++) close(fd); /* removing needs a few descriptors, and there may be
+                                                                          none left */
   remove_all();
   if (getpid() == list.owner && write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EX_SIGNAL + sig);
   _exit(EX_SIGNAL + sig);
@@ -139,6 +140,7 @@ void leftovers_watch(void) {
   atexit(remove_all);
   for (int i = 0; i < ENDS; i++) {
     struct sigaction old, a = { .sa_handler = on_end, .sa_mask = signals_that_end() };
-    if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(ends[i], &a, NULL); /* nohup stays */
+    /* an ignored signal stays ignored, as under nohup */
+    if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(ends[i], &a, NULL);
   }
 }

@@ -1,17 +1,19 @@
-/* pbqp.c: least sum of costs of alternatives and of pairs of alternatives, by dynamic programming: the partitioned boolean
- * quadratic problem, as Scholz and Eckstein solve it to allocate registers (LCTES 2002) and Anderson and Gregg to lay
- * out the values of networks (CGO 2018).
+/* pbqp.c: solves partitioned boolean quadratic problems (PBQP) by dynamic programming: least sum of costs of alternatives and
+ * of pairs of alternatives. Scholz and Eckstein allocate registers this way (LCTES 2002), and Anderson and Gregg choose the
+ * layouts of a network's values (CGO 2018).
  *
- * A node with one neighbour is taken away by adding to each alternative of the neighbour what the node costs beside it at
- * best; a node with two neighbours likewise becomes an edge between them. Both are exact: the node's alternative follows
- * when its neighbours' are known. Of graphs in which every node has more neighbours, one with the most takes the alternative
- * that is best beside the best of each neighbour, which is a guess. Last, single nodes change as long as that helps. */
+ * A node with one neighbour is removed: each alternative of the neighbour gets the least cost of the node beside it. A node
+ * with two neighbours likewise becomes an edge between them. Both steps are exact: the node's alternative follows from its
+ * neighbours'. If every node has more neighbours, a node with the most gets an alternative by a guess. It is the best one if
+ * each neighbour takes its best. At the end single nodes change as long as that lowers the cost. */
 #include "pbqp.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Edge { int end[2]; bool gone; double *cost; } Edge; /* cost: alternatives of end[0] x alternatives of end[1] */
-typedef struct Vertex { int alternatives; double *cost; VEC(int) edges; } Vertex; /* edges: some are gone */
+typedef struct Edge { int end[2]; bool gone; double *cost; } Edge; /* cost: matrix of alternatives of end[0] x alternatives of
+                                                                      end[1] */
+/* edges: indices; removed ones may remain in the list */
+typedef struct Vertex { int alternatives; double *cost; VEC(int) edges; } Vertex;
 
 struct Pbqp {
   Arena arena;
@@ -47,12 +49,12 @@ static int alternatives_of(const Pbqp *c, int node) { return c->node.p[node].alt
 
 static int other_end(const Edge *e, int node) { return e->end[e->end[0] == node]; }
 
-/* What edge e costs with alternative i at node and j at the other end */
+/* Cost of edge e with alternative i at node and j at the other end */
 static double *pair_cost(const Pbqp *c, const Edge *e, int node, int i, int j) {
   return &e->cost[e->end[0] == node ? i * alternatives_of(c, e->end[1]) + j : j * alternatives_of(c, e->end[1]) + i];
 }
 
-/* The edges of a node, without those that are gone since they were last looked at */
+/* The node, after removing edges from its list that are gone */
 static Vertex *edges_of(Pbqp *c, int node) {
   Vertex *x = &c->node.p[node];
   size_t n = 0;
@@ -62,7 +64,7 @@ static Vertex *edges_of(Pbqp *c, int node) {
   return x;
 }
 
-/* The edge between two nodes, a new one if there is none; looked for where there are fewer. */
+/* The edge between two nodes, a new one if needed; searches at the node with fewer edges. */
 static Edge *edge_between(Pbqp *c, int a, int b) {
   int few = c->node.p[a].edges.n <= c->node.p[b].edges.n ? a : b;
   const Vertex *x = edges_of(c, few);
@@ -95,14 +97,14 @@ double pbqp_total(const Pbqp *c, const int *alternative) {
   return sum;
 }
 
-/* ---- taking nodes away ---- */
-typedef struct Taken { int node, n, edge[2]; } Taken; /* with the edges that it had left */
+/* ---- removing nodes ---- */
+typedef struct Taken { int node, n, edge[2]; } Taken; /* with its remaining edges at that time */
 typedef struct Solver {
-  Pbqp *c;               /* of its own: what is left of the problem */
-  int *degree;             /* edges that are not gone */
-  bool *out;               /* taken away, or with a alternative for good */
-  VEC(int) few;            /* nodes of at most two neighbours, found when they came to be so */
-  VEC(Taken) taken;        /* first to last */
+  Pbqp *c;               /* a copy: what remains of the problem */
+  int *degree;             /* number of remaining edges */
+  bool *out;               /* removed, or fixed to an alternative */
+  VEC(int) few;            /* stack of nodes with at most two neighbours */
+  VEC(Taken) taken;        /* removed nodes, first to last */
   int *alternative;
 } Solver;
 
@@ -128,7 +130,7 @@ static void remove_edge(Solver *s, int id) {
     if (--s->degree[e->end[k]] <= 2 && !s->out[e->end[k]]) VEC_PUSH(&s->few, e->end[k]);
 }
 
-/* The alternative of a node that costs least beside alternatives of its neighbours, and that cost */
+/* The alternative of a node that costs least beside its neighbours' alternatives; *least: that cost */
 static int best_beside(const Pbqp *c, const Taken *t, const int beside[2], double *least) {
   const Vertex *x = &c->node.p[t->node];
   int best = 0;
@@ -161,7 +163,7 @@ static void take_away(Solver *s, int v) {
   for (int k = 0; k < t.n; k++) remove_edge(s, t.edge[k]);
 }
 
-/* v has this alternative for good: its neighbours pay for the edges */
+/* Fixes v to an alternative: its neighbours take over the costs of the edges */
 static void fix(Solver *s, int v, int alternative) {
   const Vertex *x = &s->c->node.p[v];
   s->alternative[v] = alternative;
@@ -175,7 +177,7 @@ static void fix(Solver *s, int v, int alternative) {
   }
 }
 
-/* The alternative that is best if each neighbour takes what is best beside it */
+/* The alternative that is best if each neighbour takes its best one */
 static int guess(const Solver *s, int v) {
   const Vertex *x = &s->c->node.p[v];
   int best = 0;
@@ -205,11 +207,11 @@ static void take_few(Solver *s) {
   }
 }
 
-/* Nodes of three or more neighbours, those with the most first */
+/* Fixes nodes of three or more neighbours, those with the most first */
 static void take_many(Solver *s) {
   int most = 0;
   for (size_t v = 0; v < s->c->node.n; v++) most = !s->out[v] && s->degree[v] > most ? s->degree[v] : most;
-  for (; most > 2; most = most * 3 / 4) { /* in a few rounds, not one for each degree */
+  for (; most > 2; most = most * 3 / 4) { /* in a few rounds, not one per degree */
     for (size_t v = 0; v < s->c->node.n; v++) {
       if (s->out[v] || s->degree[v] < most || s->degree[v] <= 2) continue;
       fix(s, (int)v, guess(s, (int)v));
@@ -226,7 +228,7 @@ static void take_many(Solver *s) {
 static int best_alternative(const Pbqp *c, int v, const int *alternative) {
   const Vertex *x = &c->node.p[v];
   int best = alternative[v];
-  double cost[2] = { 0, 0 }; /* of the best, of the one tried */
+  double cost[2] = { 0, 0 }; /* cost of the best alternative, and of the one tried */
   for (int l = -1; l < x->alternatives; l++) {
     int tried = l < 0 ? best : l;
     cost[1] = x->cost[tried];
@@ -265,7 +267,7 @@ double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative) {
     if (!s.out[v] && s.degree[v] <= 2) VEC_PUSH(&s.few, (int)v);
   take_few(&s);
   take_many(&s);
-  while (s.taken.n) { /* last to first: each finds its neighbours of then with alternatives */
+  while (s.taken.n) { /* last to first: its neighbours at removal have their alternatives by now */
     const Taken *t = &s.taken.p[--s.taken.n];
     int beside[2] = { 0 };
     double least;

@@ -1,5 +1,5 @@
-/* pbqp.h: choices that depend on each other two by two. Each node takes one of a few alternatives at a cost of its own,
- * and each edge adds what the alternatives of its two ends cost together. */
+/* pbqp.h: partitioned boolean quadratic problem. Each node takes one of a few alternatives, each with a cost. Each edge adds a
+ * cost for the pair of alternatives at its ends. */
 #ifndef TGC_PBQP_H
 #define TGC_PBQP_H
 #include "support.h"
@@ -8,14 +8,14 @@ typedef struct Pbqp Pbqp;
 
 Pbqp *pbqp_new(void);
 void pbqp_free(Pbqp *c);
-int pbqp_node(Pbqp *c, int alternatives);                            /* its number; all alternatives cost 0 */
-int pbqp_size(const Pbqp *c);                                  /* nodes so far */
-void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* added */
-/* cost[i * alternatives of b + j]: alternative i at a and j at b; added to what the two cost already; a is not b */
+int pbqp_node(Pbqp *c, int alternatives);                            /* returns its number; all alternatives cost 0 */
+int pbqp_size(const Pbqp *c);                                  /* number of nodes */
+void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* adds to the alternative's cost */
+/* Adds cost[i * alternatives of b + j] to the pair of alternative i at a and j at b; a is not b. */
 void pbqp_edge(Pbqp *c, int a, int b, const double *cost);
-double pbqp_total(const Pbqp *c, const int *alternative);            /* what the alternatives cost: one for each node */
-/* The alternatives of least total cost, which is returned; fixed[node] >= 0 is that node's alternative. Exact where taking away
- * nodes with at most two neighbours leaves nothing, as in trees and in what is made of branches that meet again; else
- * close, and such that no other alternative of a single node is better. fixed may be NULL. */
+double pbqp_total(const Pbqp *c, const int *alternative);            /* total cost of the given alternatives, one per node */
+/* Finds alternatives of least total cost, and returns it. fixed[node] >= 0 fixes that node's alternative; fixed may be NULL.
+ * The result is exact if removing nodes with at most two neighbours empties the graph, as for series-parallel graphs. Otherwise
+ * it is close: changing a single node never improves it. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif

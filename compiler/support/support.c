@@ -23,7 +23,7 @@ void sb_printf(Sb *s, const char *fmt, ...) {
   const int n = vsnprintf(s->p ? s->p + s->n : NULL, s->p ? room : 0, fmt, ap);
   va_end(ap);
   CHECK(n >= 0);
-  if ((size_t)n >= room) { /* what was printed is cut short */
+  if ((size_t)n >= room) { /* the text was cut short */
     vec_grow((void **)&s->p, &s->cap, s->n + (size_t)n + 1, 1);
     vsnprintf(s->p + s->n, (size_t)n + 1, fmt, again);
   }
@@ -48,7 +48,7 @@ bool starts_with(const char *s, const char *word) { return !strncmp(s, word, str
 struct Interner {
   VEC(const char *) text;
   VEC(uint32_t) len;
-  uint32_t *slot; /* 0: empty, else id + 1 */
+  uint32_t *slot; /* 0: empty; else id + 1 */
   uint32_t nslot; /* a power of two */
 };
 
@@ -140,7 +140,7 @@ int word_index(const char *const *words, int n, const char *s) {
 
 /* ---- diagnostics ---- */
 
-/* Bytes of the UTF-8 character at s, from its lead byte on; 0: it is none (RFC 3629) */
+/* Bytes of the UTF-8 character at s; 0: invalid (RFC 3629) */
 static int utf8_length(const char *s) {
   const unsigned char *u = (const unsigned char *)s;
   const int n = *u < 0x80 ? 1 : *u < 0xc2 ? 0 : *u < 0xe0 ? 2 : *u < 0xf0 ? 3 : *u < 0xf5 ? 4 : 0;
@@ -151,7 +151,7 @@ static int utf8_length(const char *s) {
   return n > 1 && (overlong || outside) ? 0 : n;
 }
 
-/* Strings of models and of stores may hold terminal escapes and newlines: only printable text leaves, as UTF-8. */
+/* Strings of models and stores may hold terminal escapes and newlines, so only printable text is written, as UTF-8. */
 static void put_escaped(FILE *f, const char *s) {
   while (*s) {
     const unsigned char ch = (unsigned char)*s;
@@ -184,7 +184,7 @@ static void say(Ctx *c, const char *level, Pos at, const char *fmt, va_list ap) 
   if (at.src && at.line) {
     const char *src = at.src;
     int len = 0, col = at.col;
-    for (; col > 120; col--) /* of a long line, what stands before the place */
+    for (; col > 120; col--) /* skips the beginning of a long line */
       do src++;
       while (((unsigned char)*src & 0xc0) == 0x80);
     while (src[len] && src[len] != '\n' && src[len] != '\r' && len < 160) len++;

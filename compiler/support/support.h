@@ -1,5 +1,5 @@
-/* support.h: what every folder stands on: arenas, vectors, interned strings, checked sizes,
- * diagnostics, files. Nothing here knows about models. All state travels in a Ctx. */
+/* support.h: the base of every folder: arenas, vectors, interned strings, checked sizes, diagnostics, files. Nothing here knows
+ * about models. All state is in a Ctx. */
 #ifndef TGC_SUPPORT_H
 #define TGC_SUPPORT_H
 #include <setjmp.h>
@@ -11,18 +11,18 @@
 
 #define TGC_VERSION "0.1.0"
 
-/* ---- exit codes (docs/bundle.md and the man page print this table) ---- */
+/* ---- exit codes; docs/bundle.md and the man page have this table ---- */
 enum {
   EX_DONE = 0,      /* everything asked for was done */
-  EX_FAILED = 1,    /* ran, but a check failed: outputs that differ, a status of the model */
+  EX_FAILED = 1,    /* a check failed: outputs differ, or the model returned an error status */
   EX_USAGE_ = 64,   /* the command line is wrong */
-  EX_BADMODEL = 65, /* invalid or unsupported model, or a limit exceeded */
+  EX_BADMODEL = 65, /* invalid or unsupported model, or a limit was exceeded */
   EX_NOINPUT_ = 66, /* an input file cannot be read */
   EX_MISSING = 69,  /* a device or tool is missing */
   EX_BUG = 70,      /* a bug in tgc */
   EX_NOWRITE = 73,  /* output cannot be written */
   EX_RETRY = 75,    /* try again later */
-  EX_SIGNAL = 128   /* and the number of the signal that ended it in order */
+  EX_SIGNAL = 128   /* plus the number of the signal that ended it in order */
 };
 
 /* ---- arenas: named by lifetime, freed in one call (arena.c) ---- */
@@ -55,21 +55,21 @@ void vec_grow(void **p, size_t *cap, size_t need, size_t elem); /* room for `nee
 void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *));
 void vec_free(void **p);
 
-/* ---- growable text: n bytes and a NUL, once there is any; p NULL: none yet (heap; free with sb_free) ---- */
+/* ---- growable text: n bytes and a NUL; p is NULL until the first byte; heap, freed by sb_free ---- */
 typedef struct Sb { char *p; size_t n, cap; } Sb;
 void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sb_put(Sb *s, const char *bytes, size_t n);
 void sb_puts(Sb *s, const char *str);
 void sb_free(Sb *s);
-char *sb_keep(Sb *s, Arena *a);                        /* the text, moved into an arena; s is empty after it */
+char *sb_keep(Sb *s, Arena *a);                        /* moves the text into an arena; s is empty afterwards */
 bool starts_with(const char *s, const char *word);
 
 typedef struct Ctx Ctx;
-/* ---- interned strings: equal text has equal id; id 0 is "", also without a pointer to it ---- */
+/* ---- interned strings: equal texts have equal ids; id 0 is "", also for a NULL pointer of length 0 ---- */
 typedef struct Interner Interner;
 uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
-int word_index(const char *const *words, int n, const char *s); /* place of s in a table; n: it is not there */
+int word_index(const char *const *words, int n, const char *s); /* index of s in a table; n: not there */
 
 /* ---- sizes: all products of model-supplied numbers go through these; overflow saturates ---- */
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */
@@ -80,21 +80,21 @@ static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % 
 /* ---- the context of one compilation ---- */
 typedef struct Limits {
   int64_t nodes;        /* nodes after inlining */
-  int64_t unroll;       /* nodes that the copies of what is repeated become */
-  int64_t nesting;      /* protobuf messages */
-  int64_t decoded;      /* bytes a decoded model may take; 0: 32 x file + 64 MB */
-  int64_t fold;         /* bytes constant folding may produce; 0: max(4 x model, 256 MB) */
-  int64_t fold_steps;   /* scalar evaluations constant folding may spend */
+  int64_t unroll;       /* nodes that unrolled copies add */
+  int64_t nesting;      /* nesting depth of protobuf messages */
+  int64_t decoded;      /* bytes of the decoded model; 0: 32 x file + 64 MB */
+  int64_t fold;         /* bytes of results of constant folding; 0: max(4 x model, 256 MB) */
+  int64_t fold_steps;   /* scalar evaluations of constant folding */
 } Limits;
 
-typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* what is left of the limits */
+typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* remaining part of the limits */
 
 typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
 
 /* A file that the model was read from. */
 typedef struct SourceFile {
-  const char *location;    /* as the model names it; NULL: the model itself */
-  Bytes all;               /* as long as the compilation */
+  const char *location;    /* as named by the model; NULL: the model file itself */
+  Bytes all;               /* lives as long as the compilation */
   char sha256[65];         /* "": not computed yet */
 } SourceFile;
 
@@ -103,22 +103,22 @@ struct Ctx {
   Interner *strings;
   Limits limits;
   FoldBudget fold;
-  jmp_buf *trap;        /* where fail() lands; set by ctx_try */
-  int code;             /* exit code of the failure */
+  jmp_buf *trap;        /* target of fail(); set by ctx_try */
+  int code;             /* exit code given to fail() */
   int errors;           /* diagnostics of level error so far */
   int warnings;
   bool quiet, verbose;
-  FILE *err;            /* diagnostics go here; stderr unless a test says otherwise */
-  struct Mapping *maps; /* file mappings to release */
+  FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
+  struct Mapping *maps; /* file mappings, released by ctx_free */
   const struct Tunables *tunables; /* cost/tunable.h; NULL: the defaults */
-  const char *file;     /* what messages are prefixed with: the model's path as given */
+  const char *file;     /* prefix of messages: the model's path as given */
   VEC(SourceFile) sources;
 };
 
 void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 
-/* Runs fn(c, arg); returns 0, or the exit code given to fail(). Calls nest. */
+/* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
 
 /* A position in the user's input; zero means unknown. */
@@ -128,36 +128,37 @@ typedef struct Pos {
   const char *src;      /* start of the line, for the caret; NULL: none */
 } Pos;
 
-/* Messages in git's grammar: lower case, no full stop, what is wrong first, the subject quoted.
- * Control characters in the text are escaped here, so callers may print model strings. */
+/* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
+ * escaped here, so callers may print strings of the model. */
 void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void error_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* counts, returns */
 _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 _Noreturn void fail(Ctx *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-_Noreturn void fail_silent(Ctx *c, int code);          /* after error_at has said everything */
+_Noreturn void fail_silent(Ctx *c, int code);          /* after error_at has reported everything */
 _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
 #define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
 
 /* ---- files (file.c) ---- */
-/* A regular file of at most limit bytes, copied into the model's arena; fails with EX_NOINPUT_. A pipe does not block it */
+/* A regular file of at most limit bytes, copied into the model's arena; fails with EX_NOINPUT_. It does not block on a pipe. */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
-/* Fails when a mapped file became shorter: before results are published */
+/* Fails if a mapped file became shorter. Call it before results are published. */
 void files_check(Ctx *c);
 void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
-void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write; fails with EX_NOWRITE */
-void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but what is there stays until all is written */
+void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
+void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but the old file stays until the new one is
+                                                                         complete */
 
-/* ---- files that are part of the program (tools/embed.sh over runtime_stub and cmd/probe) ---- */
-typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, and a NUL */
+/* ---- files embedded in the program (tools/embed.sh, from runtime_stub and cmd/probe) ---- */
+typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, then a NUL */
 extern const Embedded embedded_files[];                 /* .name NULL ends it */
-const Embedded *embedded_file(const char *name);        /* one that is there */
+const Embedded *embedded_file(const char *name);        /* the file must exist */
 
 /* ---- SHA-256 as 64 hex digits (nettle) ---- */
 void sha256_hex(const void *p, size_t n, char out[65]);
-void source_add(Ctx *c, const char *location, Bytes all); /* once for each location; the last one of a location counts */
-const char *source_sha256(Ctx *c, size_t i);              /* of c->sources.p[i] */
+void source_add(Ctx *c, const char *location, Bytes all); /* records a source file; the last one counts if several have one location */
+const char *source_sha256(Ctx *c, size_t i);              /* digest of c->sources.p[i] */
 
 #endif
