@@ -74,8 +74,8 @@ static void pass_kernels(State *st) {
   sched_lower(&st->s);
   const size_t n = st->plan->kernels.n;
   if (st->o->kernel > (int64_t)n)
-    fail(st->s.ir->ctx, EX_USAGE_, "--kernel=%lld: kernels are counted from 0, and there are %zu", (long long)st->o->kernel - 1,
-         n);
+    fail(st->s.ir->ctx, EX_USAGE_, "--kernel=%lld: no such kernel; the number of kernels is %zu, and the first is 0",
+         (long long)st->o->kernel - 1, n);
 }
 
 static void of_all_variants(const State *st, void (*f)(Plan *p)) {
@@ -85,8 +85,8 @@ static void of_all_variants(const State *st, void (*f)(Plan *p)) {
 
 static void pass_bounds(State *st) { of_all_variants(st, plan_bounds); }
 
-/* The weights blob: every constant that a kernel names, once, on 64-byte lines. The table of buffers may
- * hold those of another plan of the same graph, placed in another blob. */
+/* The weights blob: every constant that a kernel uses, once, each aligned to 64 bytes. The buffer table may hold buffers of
+ * another plan of the graph, placed in another blob. */
 typedef VEC(const Buf *) Placed;
 
 static int64_t place_weights_of(const Plan *p, int64_t at, Placed *placed) {
@@ -139,14 +139,14 @@ static void pass_memplan(State *st) {
   }
 }
 
-/* Launches count from the first elements of their buffers. */
+/* On devices, launches pass the first elements of buffers. */
 static void pass_rebase(State *st) {
   if (!target_has_threads(st->plan->in->target)) of_all_variants(st, plan_rebase);
 }
 static void pass_merge_functions(State *st) { of_all_variants(st, plan_merge_functions); }
 static void pass_render(State *st) { of_all_variants(st, plan_render); }
 
-/* The functions of passes by row of the table; NULL: the row is a step of kernels */
+/* Functions of passes by row of the table; NULL: the row is a step of kernels */
 static void (*const runs[])(State *) = {
 #define PASS(letter, name, run, level, gloss) run,
 #define STEP(letter, name, scope, kind, level, needs, gives, gloss) NULL,
@@ -156,10 +156,10 @@ static void (*const runs[])(State *) = {
 };
 enum { PASSES = sizeof runs / sizeof *runs };
 
-/* What was verified: nodes do not change. */
+/* Nodes and programs verified before; nodes do not change. */
 typedef struct Known {
   RefMap roots;            /* nests and sinks */
-  VEC(uint64_t) programs;  /* a digest for each kernel */
+  VEC(uint64_t) programs;  /* by kernel: a digest of its program */
 } Known;
 
 static void print_kernel(const Plan *p, int pass, int k, Sb *out) {
@@ -207,9 +207,9 @@ static void print_state(const State *st, int pass, Sb *out) {
   }
 }
 
-/* A pass that changes no program leaves nothing to verify. */
+/* If a pass changes no program, there is nothing to verify. */
 static bool program_changed(Known *known, size_t k, const Refs *prog) {
-  uint64_t words = UINT64_C(1469598103934665603); /* FNV-1a, by Ref */
+  uint64_t words = UINT64_C(1469598103934665603); /* FNV-1a over Refs */
   for (size_t i = 0; i < prog->n; i++) words = (words ^ prog->p[i]) * UINT64_C(1099511628211);
   while (known->programs.n <= k) VEC_PUSH(&known->programs, 0);
   const bool changed = known->programs.p[k] != words;
@@ -272,7 +272,7 @@ static void stop_here(const State *st, int pass) {
   else print_state(st, pass, st->o->stopped);
 }
 
-/* The blob, whose order the kernels say; the dump must agree. */
+/* Recomputes the blob, whose order follows from the kernels; the dump must agree. */
 static void check_weights(Plan *p) {
   IR *ir = p->ir;
   int64_t *then = ARENA_NEW(&ir->ctx->model, int64_t, ir->bufs.n + 1);
@@ -284,11 +284,11 @@ static void check_weights(Plan *p) {
   place_weights(p);
   for (size_t i = 0; i < ir->bufs.n; i++)
     if (ir->bufs.p[i].offset != then[i])
-      fail(ir->ctx, EX_BADMODEL, "buffer %zu lies at %lld of the weights, the dump says %lld", i, (long long)ir->bufs.p[i].offset,
-           (long long)then[i]);
+      fail(ir->ctx, EX_BADMODEL, "buffer %zu is at offset %lld of the weights, but the dump says %lld", i,
+           (long long)ir->bufs.p[i].offset, (long long)then[i]);
 }
 
-/* A variant of the plan, of which the dump has the kernels: the rest is as in the plan. */
+/* Completes a variant of the plan, of which the dump only has the kernels. */
 static void resume_variant(Plan *p, size_t i) {
   Plan *v = p->variants.p[i];
   const Plan read = *v;
@@ -302,7 +302,7 @@ static void resume_variant(Plan *p, size_t i) {
   for (size_t k = 0; k < v->kernels.n; k++) kernel_buffers(p->ir, &v->kernels.p[k]);
 }
 
-/* What a dump leaves to be found again: the order of nodes, reports, and the bytes of weights. */
+/* Recomputes what a dump omits: the order of nodes, reports, and the bytes of weights. */
 static void resume(State *st) {
   Plan *p = st->plan;
   const Resumed *r = st->o->resumed;
@@ -320,7 +320,8 @@ static void resume(State *st) {
 static void check_variants(const Plan *p, const Resumed *r) {
   size_t n = 0;
   for (const Target *const *t = r->pass >= pass_named("variants") ? p->in->target->variants : NULL; t && *t; t++) n++;
-  if (p->variants.n != n) fail(p->ir->ctx, EX_BADMODEL, "%zu variants, where '%s' has %zu", p->variants.n, p->in->target->isa, n);
+  if (p->variants.n != n)
+    fail(p->ir->ctx, EX_BADMODEL, "the dump has %zu variants, but '%s' has %zu", p->variants.n, p->in->target->isa, n);
   for (size_t i = 0; i < n; i++)
     if (p->variants.p[i]->kernels.n != p->kernels.n)
       fail(p->ir->ctx, EX_BADMODEL, "variant %zu has %zu kernels, not %zu", i, p->variants.p[i]->kernels.n, p->kernels.n);
@@ -343,7 +344,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->g = g;
   p->ir = g->ir;
   p->in = plan_inputs(c, o);
-  if (!o->resumed) g->ir->bufs.n = 0; /* of a graph that was compiled before */
+  if (!o->resumed) g->ir->bufs.n = 0; /* remove buffers of an earlier compilation of the graph */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);
   bool stopped = false;

@@ -1,10 +1,10 @@
-/* driver.h: the table of passes and steps as the command line sees it, and dumps, from which compile_graph goes on. */
+/* driver.h: the table of passes and steps, as the command line sees it, and dumps, from which compile_graph can go on. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
 #include "ir/refmap.h"
 #include "schedule/schedule.h"
 
-/* ---- steps.c: the steps of kernels, whose rows are in nest/steps.h ---- */
+/* ---- steps.c: the steps of kernels; their rows are in nest/steps.h ---- */
 enum {
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) STEP_##name,
 #include "nest/steps.h"
@@ -12,7 +12,7 @@ enum {
   STEP_COUNT
 };
 typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope;
-/* Targets that a step serves: any, those of cores with caches and vectors, those of many threads (target/device.h) */
+/* Targets that a step serves: all, CPUs, or devices that run many threads (target/device.h) */
 typedef enum { KIND_ANY, KIND_CPU, KIND_DEVICE } TargetKind;
 typedef struct KernelStep {
   char letter;
@@ -20,35 +20,37 @@ typedef struct KernelStep {
   void (*run)(Plan *p, Kernel *k);
   Scope scope;
   TargetKind kind;
-  Level level;             /* of the text after it */
+  Level level;             /* level of the text printed after it */
   const char *needs, *gives, *gloss;
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* One step, over all kernels or the plan; kernels that the plan does not have in code are left out */
+/* Runs one step over all kernels, or over the plan. It skips kernels without code of their own in the plan. */
 void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg);
-void kernel_lower(Plan *p, int k);          /* all steps but those of the plan: a kernel by itself, .sink to .prog */
-void steps_end(Plan *p);                    /* frees what steps hand to each other */
-/* k's nests are nests, and opts are about ranges of theirs; bug() if not. known: nests that were verified before */
+void kernel_lower(Plan *p, int k);          /* runs all steps but those of the plan on kernel k alone: from .sink to .prog */
+void steps_end(Plan *p);                    /* frees data that steps hand to each other */
+/* Checks that k's nests are well-formed and that opts name ranges of theirs; else bug(). known: nests verified before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
-void step_print(const Plan *p, int k, Sb *out); /* kernel k's nests, and what is still to be done to them */
+void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
 
 typedef struct PassInfo {
   char letter;
   const char *name, *gloss;
-  Level level;            /* of the text after it */
-  const KernelStep *step; /* NULL: it is a pass */
+  Level level;            /* level of the text printed after it */
+  const KernelStep *step; /* NULL: a pass */
 } PassInfo;
 /* passes.c */
 int pass_count(void);
 PassInfo pass_info(int i);
-int pass_named(const char *name); /* pass_count(): there is none of that name */
+int pass_named(const char *name); /* pass_count(): no such pass */
 
-/* plan_text.c: a dump that --stop-after wrote, for CompileOptions.resumed. Fails with EX_BADMODEL, line, column and caret. */
+/* plan_text.c: reads a dump that --stop-after wrote, for CompileOptions.resumed. Fails with EX_BADMODEL, line, column and
+ * caret. */
 Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks);
-const char *resumed_after(const Resumed *r);                /* the last pass that ran */
-const char *resumed_setting(const Resumed *r, const char *name); /* the value of an option then; NULL: it was not given */
+const char *resumed_after(const Resumed *r);                /* last pass that ran */
+const char *resumed_setting(const Resumed *r, const char *name); /* value of an option when the dump was written; NULL: it was
+                                                                    not given */
 const Setting *resumed_settings(const Resumed *r, size_t *n);
 Graph *resumed_graph(const Resumed *r);
-bool resumed_sample(const Resumed *r, Sample *s);           /* false: it has none */
+bool resumed_sample(const Resumed *r, Sample *s);           /* false: the dump has no sample */
 #endif

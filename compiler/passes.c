@@ -1,4 +1,4 @@
-/* passes.c: the rows of passes.h, and of steps.h in their place, by number and by name. */
+/* passes.c: the rows of passes.h, with the rows of steps.h at their place, by number and by name. */
 #include "driver.h"
 #include <string.h>
 

@@ -1,22 +1,22 @@
-/* One row per pass, in order: letter for -d, name for --stop-after, function, level of the text it prints.
- * needs / gives stand on top of each pass's file. Steps of kernels are rows of their own table, in their place. */
-PASS('i', integer, pass_integer, L_GRAPH, "compute quantised values on the integers")
+/* One row per pass, in order: letter for -d, name for --stop-after, function, level of the text it prints, gloss. Each pass's
+ * file begins with its needs and gives. The steps of kernels have a table of their own, included at their place. */
+PASS('i', integer, pass_integer, L_GRAPH, "compute quantised values in integers")
 PASS('s', simplify, pass_simplify, L_GRAPH, "rewrite the graph by exact rules")
 PASS('w', promote_half, pass_promote_half, L_GRAPH, "compute half precision in single precision")
 PASS('c', fold, pass_fold, L_GRAPH, "evaluate sub-graphs of constants")
-PASS('l', sink_concat, pass_sink_concat, L_GRAPH, "compute the parts of a concatenation where they end up")
-PASS('b', merge_gemms, pass_merge_gemms, L_GRAPH, "merge matrix products of the same values")
+PASS('l', sink_concat, pass_sink_concat, L_GRAPH, "compute the parts of a concatenation in place")
+PASS('b', merge_gemms, pass_merge_gemms, L_GRAPH, "merge matrix products that share an operand")
 PASS('g', winograd, pass_winograd, L_GRAPH, "compute convolutions by Winograd tiles")
-PASS('e', padding_split, pass_padding_split, L_GRAPH, "split convolutions where taps read padding only")
+PASS('e', padding_split, pass_padding_split, L_GRAPH, "split convolutions so that no part multiplies padding")
 PASS('q', quantize_weights, pass_quantize_weights, L_GRAPH, "store weights in fewer bits, if asked for")
-PASS('t', bf16_split, pass_bf16_split, L_GRAPH, "split factors into sums of bf16, where an instruction multiplies these faster")
+PASS('t', bf16_split, pass_bf16_split, L_GRAPH, "split factors into sums of bf16, where an instruction multiplies those faster")
 PASS('n', weights_to_half, pass_weights_to_half, L_GRAPH, "store weights in half precision, if asked for")
 PASS('f', materialize, pass_materialize, L_GRAPH, "choose which values get memory")
-PASS('y', layout, pass_layout, L_GRAPH, "choose the order of axes, the strides and the halo of each such value")
-PASS('k', kernels, pass_kernels, L_KERNEL, "make a kernel of each value that gets memory")
+PASS('y', layout, pass_layout, L_GRAPH, "choose the axis order, strides and halo of each value in memory")
+PASS('k', kernels, pass_kernels, L_KERNEL, "make a kernel for each value in memory")
 #include "nest/steps.h"
 PASS('o', bounds, pass_bounds, L_PROG, "prove that every access lies inside its buffer, or clamp it")
 PASS('m', memplan, pass_memplan, L_PROG, "choose offsets in the arena, the state and the weights")
-PASS('a', rebase, pass_rebase, L_PROG, "count indices from where a kernel begins, where that makes kernels equal")
-PASS('u', merge_functions, pass_merge_functions, L_PROG, "share one function among kernels that differ in their memory only")
+PASS('a', rebase, pass_rebase, L_PROG, "move base offsets to the pointers of calls, where that makes kernels equal")
+PASS('u', merge_functions, pass_merge_functions, L_PROG, "share one function among kernels that differ only in their memory")
 PASS('r', render, pass_render, L_PROG, "print every kernel in the backend's language")

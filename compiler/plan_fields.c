@@ -1,4 +1,4 @@
-/* plan_fields.c: the attributes of lines in dumps: where each lies, what it is when it is not written, and what it may be.
+/* plan_fields.c: the attributes in lines of dumps: their place in a structure, their value when absent, and their limits.
  *
  * needs: the structs of a plan   gives: their fields by name   breaks: nothing */
 #include "plan_parts.h"

@@ -1,4 +1,4 @@
-/* plan_parts.h: internal to the text of plans: fields of records, writing (plan_write.c) and reading (plan_read.c). */
+/* plan_parts.h: internal to the text of plans: the fields of records, for writing (plan_write.c) and reading (plan_read.c). */
 #ifndef TGC_PLAN_PARTS_H
 #define TGC_PLAN_PARTS_H
 #include "ir/parse.h"
@@ -13,9 +13,9 @@ typedef enum {
   F_REAL,                  /* double */
   F_TEXT,                  /* const char *: a string */
   F_KEY,                   /* char[65]: a string */
-  F_AXES,                  /* int64_t[MAX_RANK]: a list, one for each axis of the value; all absent: not written */
+  F_AXES,                  /* int64_t[MAX_RANK]: a list with an entry per axis of the value; not written if all are absent */
   F_FILL,                  /* Ref of a CONST: a literal of the value's type */
-  F_VALUE,                 /* Ref of the graph: its name, also of a later line */
+  F_VALUE,                 /* Ref of a graph value: its name, which a later line may define */
   F_TENSOR,                /* int64_t: the number of a tensor */
   F_LIST,                  /* int64_t[24]: a list */
   F_NODE,                  /* Ref of a range or a constant of the kernel: its name */
@@ -26,25 +26,25 @@ typedef struct Field {
   const char *name;
   FieldKind kind;
   size_t at;
-  int64_t absent, least, most; /* what it is when it is not written; its range, of F_AXES each one's */
+  int64_t absent, least, most; /* value when the field is not written; range of values, of each entry for F_AXES */
 } Field;
 typedef struct Fields { const Field *p; int n; } Fields;
 
 /* ---- plan_fields.c ---- */
 extern const Fields place_fields, buffer_fields, state_fields, packed_fields, kernel_fields, nest_fields, pending_fields;
 extern const Fields opts_fields, opt_fields, move_fields, peel_fields, part_fields, memory_fields, arena_fields, cost_fields;
-static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, value)->rank : 0; } /* what F_AXES are about */
+static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, value)->rank : 0; } /* number of entries of F_AXES */
 
 /* ---- plan_write.c ---- */
 typedef struct Writer {
-  Printer graph, inner;    /* names of the graph; of a kernel, one after another */
+  Printer graph, inner;    /* names of the graph; names of the current kernel */
   const Sched *s;
   const Plan *p;
   int pass;
   const CompileOptions *o;
   Sb *out;
-  uint32_t ntensors;       /* written so far */
-  RefMap tensor;           /* a tensor's number + 1 to that in the text + 1 */
+  uint32_t ntensors;       /* tensors written so far */
+  RefMap tensor;           /* number of a tensor + 1 to its number in the text + 1 */
 } Writer;
 void put_after(Writer *w);
 void put_settings(Writer *w);
@@ -62,19 +62,19 @@ void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
 /* ---- plan_read.c ---- */
-/* A name that stands before its line */
+/* A name used before the line that defines it */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
 typedef struct Placed { Ref value; Place place; Pos pos; } Placed;
 
 typedef struct Reader {
   Resumed *r;
-  Plan *into;              /* whose kernels are read: the plan, or a variant of it */
-  Kernel *kernel;          /* the last one; NULL: none yet */
+  Plan *into;              /* the plan or the variant whose kernels are read */
+  Kernel *kernel;          /* last kernel read; NULL: none yet */
   VEC(Placed) placed;
-  VEC(Later) later;        /* owner: place in placed */
+  VEC(Later) later;        /* owner: index into placed */
   VEC(Packed) packed;
   VEC(SourceFile) sources;
-  VEC(int64_t) shift;      /* of the last kernel's buffers, whose program follows */
+  VEC(int64_t) shift;      /* shifts of the last kernel's buffers; its program follows */
   bool arena;
 } Reader;
 static inline Reader *reader_of(Parser *p) { return p->plan->arg; }

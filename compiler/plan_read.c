@@ -1,5 +1,5 @@
-/* plan_read.c: statements of a dump, from text to the state between two passes. A dump is untrusted as any model: each line is
- * judged when it is read, by the tables of plan_fields.c and by the verifier, and what no line shows by itself by plan_check.c.
+/* plan_read.c: reads statements of a dump into the state between two passes. A dump may be hostile, as any model. Each line is
+ * checked as it is read, by the tables of plan_fields.c and by the verifier; plan_check.c checks the rest.
  *
  * needs: lines of a dump   gives: Resumed, or a message with line, column and caret   breaks: nothing */
 #include "plan_parts.h"
@@ -11,11 +11,11 @@ static int64_t ranged(Parser *p, const Field *f) {
   const char *at = (scan_peek(p), p->at);
   const int64_t v = scan_integer(p, "an integer");
   if (v < f->least || v > f->most)
-    scan_bad(p, at, "%s=%lld; it is from %lld to %lld", f->name, (long long)v, (long long)f->least, (long long)f->most);
+    scan_bad(p, at, "%s=%lld is outside of %lld to %lld", f->name, (long long)v, (long long)f->least, (long long)f->most);
   return v;
 }
 
-/* [1,2,3] with at most so many; how many there are */
+/* [1,2,3] with at most `most` integers; returns their number */
 static int ranged_list(Parser *p, const Field *f, int most, int64_t *v) {
   int n = 0;
   scan_expect(p, '[', "before the list");
@@ -34,7 +34,7 @@ static const char *wanted_string(Parser *p, const char *what) {
   return s;
 }
 
-/* The value of a field, behind its '='. n: gets the length of an F_LIST */
+/* Reads the value of a field, behind its '='. n: gets the length of an F_LIST */
 static void read_field(Parser *p, const Field *f, void *record, Ref value, int *n) {
   Reader *rd = reader_of(p);
   char *at = (char *)record + f->at;
@@ -53,15 +53,15 @@ static void read_field(Parser *p, const Field *f, void *record, Ref value, int *
   case F_TEXT: *(const char **)(void *)at = wanted_string(p, f->name); return;
   case F_KEY:
     s = wanted_string(p, f->name);
-    if (strlen(s) != 64) scan_bad(p, p->at, "a key has 64 digits");
+    if (strlen(s) != 64) scan_bad(p, p->at, "expected a key of 64 digits");
     memcpy(at, s, 65);
     return;
   case F_AXES:
-    if (ranged_list(p, f, rank, list) != rank) scan_bad(p, p->at, "%s wants %d integers", f->name, rank);
+    if (ranged_list(p, f, rank, list) != rank) scan_bad(p, p->at, "%s needs %d integers", f->name, rank);
     return;
   case F_LIST: {
     const int got = ranged_list(p, f, 24, list);
-    if (*n >= 0 && got != *n) scan_bad(p, p->at, "%s wants %d integers, as the lists before it", f->name, *n);
+    if (*n >= 0 && got != *n) scan_bad(p, p->at, "%s needs %d integers, like the lists before it", f->name, *n);
     *n = got;
     return;
   }
@@ -73,14 +73,14 @@ static void read_field(Parser *p, const Field *f, void *record, Ref value, int *
   }
   case F_VALUE:
     if (!(len = scan_word(p, &s))) scan_bad(p, p->at, "expected the name of a value, found %s", scan_found(p));
-    if (p->level == L_GRAPH) VEC_PUSH(&rd->later, ((Later){ (Ref)rd->placed.n, f->at, s, len })); /* maybe of a later line */
+    if (p->level == L_GRAPH) VEC_PUSH(&rd->later, ((Later){ (Ref)rd->placed.n, f->at, s, len })); /* a later line may define it */
     else *(Ref *)(void *)at = parse_graph_name(p, s, len);
     return;
   case F_NODE:
     if (!(len = scan_word(p, &s))) scan_bad(p, p->at, "expected the name of a range, found %s", scan_found(p));
     *(Ref *)(void *)at = parse_lookup(p, s, len);
     if (node(p->ir, *(Ref *)(void *)at)->op != OP_RANGE && node(p->ir, *(Ref *)(void *)at)->op != OP_CONST)
-      scan_bad(p, s, "'%.*s' is no range", shown(len), s);
+      scan_bad(p, s, "'%.*s' is not a range", shown(len), s);
     return;
   case F_ISA_OP:
     s = wanted_string(p, f->name);
@@ -107,7 +107,7 @@ static void set_absent(Fields f, void *record) {
   }
 }
 
-/* The rest of the line. Returns the length of its lists */
+/* Reads the rest of the line. Returns the length of its lists */
 static int read_fields(Parser *p, Fields f, void *record, Ref value) {
   uint64_t seen = 0;
   const char *s;
@@ -147,9 +147,9 @@ void read_source(Parser *p) {
   const char *at = (scan_peek(p), p->at), *digest;
   const int64_t bytes = scan_integer(p, "the size of a file");
   SourceFile f = { .all = { NULL, (size_t)bytes } };
-  if (bytes < 0) scan_bad(p, at, "a size of %lld", (long long)bytes);
+  if (bytes < 0) scan_bad(p, at, "size %lld is negative", (long long)bytes);
   digest = wanted_string(p, "its SHA-256");
-  if (strlen(digest) != 64) scan_bad(p, p->at, "a SHA-256 has 64 digits");
+  if (strlen(digest) != 64) scan_bad(p, p->at, "expected a SHA-256 of 64 digits");
   memcpy(f.sha256, digest, 65);
   f.location = scan_string(p);
   VEC_PUSH(&reader_of(p)->sources, f);
@@ -158,14 +158,14 @@ void read_source(Parser *p) {
 void read_ranges(Parser *p) {
   const char *at = (scan_peek(p), p->at);
   const int64_t n = scan_integer(p, "a number");
-  if (n < 0 || n > MOST_ELEMS) scan_bad(p, at, "%lld ranges", (long long)n);
+  if (n < 0 || n > MOST_ELEMS) scan_bad(p, at, "%lld ranges are not possible", (long long)n);
   if (n > p->ir->next_range) p->ir->next_range = n;
 }
 
 void read_origin(Parser *p) {
   const char *at = (scan_peek(p), p->at), *s;
   const int64_t index = scan_integer(p, "an ordinal");
-  if (index < 0 || index > UINT32_MAX) scan_bad(p, at, "ordinal %lld", (long long)index);
+  if (index < 0 || index > UINT32_MAX) scan_bad(p, at, "ordinal %lld is out of range", (long long)index);
   const uint32_t row = ir_origin(p->ir, wanted_string(p, "what it is"), (uint32_t)index);
   const size_t n = scan_word(p, &s);
   if (n && !is_word(s, n, "line")) scan_bad(p, s, "expected 'line' or nothing");
@@ -193,7 +193,7 @@ void read_state(Parser *p) {
     read_field(p, f, f == &init ? (void *)&tensor : (void *)&st, 0, &n);
   }
   if (tensor >= 0) st.init = arena_dup(&p->c->model, &p->ir->tensors.p[tensor], sizeof *p->ir->tensors.p);
-  if (st.axis >= 0 && (st.taken < 1 || st.capacity < 1)) scan_bad(p, at, "a window wants taken= and capacity=");
+  if (st.axis >= 0 && (st.taken < 1 || st.capacity < 1)) scan_bad(p, at, "a window needs taken= and capacity=");
   VEC_PUSH(&p->g->states, st);
 }
 
@@ -205,7 +205,7 @@ void read_sample(Parser *p) {
   Resumed *r = reader_of(p)->r;
   const char *at = p->at;
   read_fields(p, ((Fields){ fields, (int)(sizeof fields / sizeof *fields) }), tensor, 0);
-  if ((tensor[0] < 0) == (tensor[1] < 0)) scan_bad(p, at, "a sample is of an input or of an output");
+  if ((tensor[0] < 0) == (tensor[1] < 0)) scan_bad(p, at, "a sample belongs to an input or to an output");
   const int64_t id = tensor[0] < 0 ? tensor[1] : tensor[0];
   if (tensor[0] < 0) VEC_PUSH(&r->exact, p->ir->tensors.p[id]);
   else VEC_PUSH(&r->in, p->ir->tensors.p[id]);
@@ -223,20 +223,20 @@ bool read_buffer_key(Parser *p, Buf *b, const char *s, size_t n) {
 void read_packed(Parser *p) {
   Packed k;
   const char *at = p->at;
-  memset(&k, 0, sizeof k); /* rows are compared as bytes */
+  memset(&k, 0, sizeof k); /* zeroed padding, since rows are compared as bytes */
   k.n = read_fields(p, packed_fields, &k, 0);
   if (k.buf < 0 || k.buf >= (int)p->ir->bufs.n) scan_bad(p, at, "there is no buffer %d", k.buf);
   const Buf *b = &p->ir->bufs.p[k.buf];
   const Tensor *t = &p->ir->tensors.p[k.tensor];
   if (b->kind != BUF_WEIGHT || b->packed != (int)reader_of(p)->packed.n + 1 || b->slot != k.tensor)
-    scan_bad(p, at, "buffer %d is no packed weight of this row", k.buf);
+    scan_bad(p, at, "buffer %d is not the packed weight of this row", k.buf);
   if (b->dt != t->dt || dims_elems(k.extent, k.n) != b->elems)
     scan_bad(p, at, "buffer %d has %lld elements of %s", k.buf, (long long)b->elems, dtype_info[b->dt].text);
   if (!t->data || !packed_fits(p->ir, &k)) scan_bad(p, at, "it reads elements that the weight does not have");
   VEC_PUSH(&reader_of(p)->packed, k);
 }
 
-/* Backends number what a program lists: all that it uses stands there, leaves too. */
+/* Backends number the listed nodes, so everything that a program uses must be listed, leaves too. */
 static void check_listed(Parser *p, const Refs *prog) {
   RefMap listed = { 0 };
   bool all = true;
@@ -246,10 +246,10 @@ static void check_listed(Parser *p, const Refs *prog) {
     refmap_set(&listed, prog->p[i], 1);
   }
   refmap_free(&listed);
-  if (!all) scan_bad(p, p->at, "the program before this line uses what it does not list");
+  if (!all) scan_bad(p, p->at, "the program before this line uses a node that it does not list");
 }
 
-/* What calls move its pointers by, now that its program says which buffers it has */
+/* Sets by how much calls move the pointers, now that the program tells the buffers */
 static void end_shift(Parser *p) {
   Reader *rd = reader_of(p);
   Kernel *k = rd->kernel;
@@ -268,7 +268,7 @@ static void end_shift(Parser *p) {
   rd->shift.n = 0;
 }
 
-/* The verifier's word on the kernel before this line, which is all there now. */
+/* Verifies the kernel before this line, which is now complete. */
 void end_kernel(Parser *p) {
   Reader *rd = reader_of(p);
   if (p->level == L_KERNEL && rd->kernel && !rd->kernel->sink) {
@@ -295,7 +295,7 @@ void read_kernel(Parser *p) {
 /* The kernel whose lines are read, before its program */
 static Kernel *open_kernel(Parser *p) {
   Reader *rd = reader_of(p);
-  if (p->level != L_KERNEL || !rd->kernel) scan_bad(p, p->at, "this stands in a kernel, before its program");
+  if (p->level != L_KERNEL || !rd->kernel) scan_bad(p, p->at, "this line must be in a kernel, before its program");
   return rd->kernel;
 }
 
@@ -321,20 +321,20 @@ void read_pending(Parser *p) {
   NestState s = { .nest = read_nest_name(p) };
   read_fields(p, pending_fields, &s, 0);
   const int before = k->states.n ? k->states.p[k->states.n - 1].depth : -1;
-  if (s.depth > before + 1) scan_bad(p, at, "depth=%d behind a nest of depth %d", s.depth, before);
+  if (s.depth > before + 1) scan_bad(p, at, "depth=%d is not possible behind a nest of depth %d", s.depth, before);
   VEC_PUSH(&k->states, s);
 }
 
 static Opts *open_opts(Parser *p) {
   Kernel *k = open_kernel(p);
-  if (!k->states.n || !k->states.p[k->states.n - 1].opts) scan_bad(p, p->at, "this stands behind 'opts'");
+  if (!k->states.n || !k->states.p[k->states.n - 1].opts) scan_bad(p, p->at, "this line must follow 'opts'");
   return k->states.p[k->states.n - 1].opts;
 }
 
 void read_opts(Parser *p) {
   Kernel *k = open_kernel(p);
   Opts *o = ARENA_NEW(&p->c->model, Opts, 1);
-  if (!k->states.n) scan_bad(p, p->at, "opts stand behind a pending nest");
+  if (!k->states.n) scan_bad(p, p->at, "opts must follow a pending nest");
   read_fields(p, opts_fields, o, 0);
   k->states.p[k->states.n - 1].opts = o;
 }
@@ -343,28 +343,28 @@ void read_opt(Parser *p) {
   Opts *o = open_opts(p);
   if (o->n == MAX_RANGES) scan_bad(p, p->at, "more than %d opts", MAX_RANGES);
   read_fields(p, opt_fields, &o->opt[o->n], 0);
-  if (!o->opt[o->n++].range) scan_bad(p, p->at, "an opt wants range=");
+  if (!o->opt[o->n++].range) scan_bad(p, p->at, "an opt needs range=");
 }
 
 void read_move(Parser *p) {
   Opts *o = open_opts(p);
   if (o->nmoved == MAX_MOVES) scan_bad(p, p->at, "more than %d moves", MAX_MOVES);
   read_fields(p, move_fields, &o->moved[o->nmoved], 0);
-  if (!o->moved[o->nmoved++].range) scan_bad(p, p->at, "a move wants range=");
+  if (!o->moved[o->nmoved++].range) scan_bad(p, p->at, "a move needs range=");
 }
 
 void read_peel(Parser *p) {
   Opts *o = open_opts(p);
   if (o->npeeled == MAX_PEELED) scan_bad(p, p->at, "more than %d peeled ranges", MAX_PEELED);
   read_fields(p, peel_fields, &o->peeled[o->npeeled], 0);
-  if (!o->peeled[o->npeeled++]) scan_bad(p, p->at, "peel wants range=");
+  if (!o->peeled[o->npeeled++]) scan_bad(p, p->at, "peel needs range=");
 }
 
 void read_part(Parser *p) {
   Opts *o = open_opts(p);
   if (o->nparts == MAX_PARTS) scan_bad(p, p->at, "more than %d parts", MAX_PARTS);
   read_fields(p, part_fields, &o->part[o->nparts], 0);
-  if (!o->part[o->nparts++]) scan_bad(p, p->at, "part wants opts=");
+  if (!o->part[o->nparts++]) scan_bad(p, p->at, "part needs opts=");
 }
 
 void read_isomorphic(Parser *p) {
@@ -390,7 +390,7 @@ void read_shift(Parser *p) {
 
 void read_program(Parser *p) {
   Reader *rd = reader_of(p);
-  if (p->level != L_KERNEL || !rd->kernel) scan_bad(p, p->at, "a program stands in a kernel");
+  if (p->level != L_KERNEL || !rd->kernel) scan_bad(p, p->at, "a program must be in a kernel");
   end_kernel(p);
   parse_scope(p, L_PROG, &rd->kernel->prog);
 }
@@ -400,7 +400,7 @@ void read_variant(Parser *p) {
   end_kernel(p);
   Plan *v = ARENA_NEW(&p->c->model, Plan, 1);
   v->base = rd->r->plan;
-  wanted_string(p, "its machine"); /* that of the target; for readers */
+  wanted_string(p, "its machine"); /* the target's machine, as information for readers */
   VEC_PUSH(&rd->r->plan->variants, v);
   rd->into = v;
   rd->kernel = NULL;

@@ -1,21 +1,21 @@
-/* plan_text.c: dumps. From the state between two passes to text, and back.
+/* plan_text.c: dumps: the state between two passes as text, and back.
  *
- * A dump is the graph (compiler/ir/print.c) with what passes decided about its values as attributes of their lines, then the
- * buffers, then kernels: what they compute, their nests with their schedules, and their programs. A record is a list of fields,
- * "name=value" each; one table says of each field where it lies, what it is when it is not written, and what it may be. A
- * statement is a row with a function that writes it and one that reads it. So what is written can be read.
+ * A dump is the graph (compiler/ir/print.c), with decisions about its values as attributes of their lines. Buffers follow, then
+ * kernels: their computations, their nests with schedules, and their programs. A record is a list of fields "name=value". One
+ * table gives the place of each field, its value when absent, and its limits. A statement is a row with a function that writes
+ * it and one that reads it, so everything that is written can be read.
  *
- * A dump is untrusted as any model: each line is judged when it is read, by the tables here and by the verifier, and what no
- * line shows by itself by plan_check.c.
+ * A dump may be hostile, as any model. Each line is checked as it is read, by the tables here and by the verifier; plan_check.c
+ * checks the rest.
  *
- * Buffers and ranges keep their numbers, for later passes order by them; nodes and tensors are numbered anew. */
+ * Buffers and ranges keep their numbers, since later passes order by them. Nodes and tensors get new numbers. */
 #include "plan_parts.h"
 
 /* ---- statements ---- */
 typedef struct Statement {
   const char *word;        /* NULL: lines of IR */
-  const char *since;       /* the first pass after which there are such; NULL: all */
-  void (*put)(Writer *);   /* all of them; NULL: another row's does it */
+  const char *since;       /* first pass after which the statement occurs; NULL: always */
+  void (*put)(Writer *);   /* writes all statements of this kind; NULL: another row writes them */
   void (*read)(Parser *);
 } Statement;
 
@@ -83,7 +83,7 @@ void plan_print(const Sched *s, const Plan *p, int pass, const CompileOptions *o
   refmap_free(&w.tensor);
 }
 
-/* ---- reading, the rest ---- */
+/* ---- reading, continued ---- */
 static void resolve_names(Parser *p) {
   Reader *rd = reader_of(p);
   for (size_t i = 0; i < rd->later.n; i++) {
@@ -104,12 +104,12 @@ static void keep_places(Parser *p) {
 static void read_end(Parser *p) {
   Reader *rd = reader_of(p);
   end_kernel(p);
-  if (!rd->r->after) fail(p->c, EX_BADMODEL, "the dump does not say after which pass it was made");
+  if (!rd->r->after) fail(p->c, EX_BADMODEL, "the dump does not name its pass; expected 'after PASS'");
   if (rd->placed.n && rd->r->pass < pass_named("materialize"))
-    fail(p->c, EX_BADMODEL, "before materialize no value is materialized");
+    fail(p->c, EX_BADMODEL, "a value is materialized before the pass materialize");
   if (!rd->arena && rd->r->pass >= pass_named("memplan")) fail(p->c, EX_BADMODEL, "the memory plan is missing");
   resolve_names(p);
-  *p->where = (Pos){ 0 }; /* from here on it is no line's alone */
+  *p->where = (Pos){ 0 }; /* later errors belong to no single line */
   if (rd->r->pass >= pass_named("materialize")) keep_places(p);
   for (size_t i = 0; i < rd->packed.n; i++) VEC_PUSH(&rd->r->plan->weights.packed, rd->packed.p[i]);
 }
@@ -152,7 +152,7 @@ Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const T
   r->plan = ARENA_NEW(&c->model, Plan, 1);
   Reading x = { .rd = { .r = r, .into = r->plan }, .text = text, .path = path, .n = n, .hooks = hooks };
   const int code = ctx_try(c, read_text, &x);
-  c->sources.n = 0; /* those of the model, in place of the dump's own */
+  c->sources.n = 0; /* replaces the dump's own files by the model's */
   for (size_t i = 0; i < x.rd.sources.n; i++) VEC_PUSH(&c->sources, x.rd.sources.p[i]);
   VEC_FREE(&x.rd.sources);
   VEC_FREE(&x.rd.placed);

@@ -1,26 +1,26 @@
-/* plan_text.h: what passes have decided so far, as text and back: the dumps that --stop-after writes and --start-after reads. */
+/* plan_text.h: all decisions of the passes as text, and back: dumps that --stop-after writes and --start-after reads. */
 #ifndef TGC_PLAN_TEXT_H
 #define TGC_PLAN_TEXT_H
 #include "driver.h"
 #include "schedule/sched.h"
 
-#define MOST_ELEMS ((int64_t)1 << 50) /* of a buffer or a tensor in a dump */
+#define MOST_ELEMS ((int64_t)1 << 50) /* elements; limit of a buffer or tensor in a dump */
 
-/* A dump, read. Everything lives in g->ir->ctx->model. */
+/* A dump after reading. Everything lives in g->ir->ctx->model. */
 struct Resumed {
-  const char *after;       /* the last pass that ran */
-  int pass;                /* its place in passes.h */
+  const char *after;       /* last pass that ran */
+  int pass;                /* its index in passes.h */
   Graph *g;
-  Plan *plan;              /* without what the options say */
-  Place *place;            /* by Ref of the graph; NULL: the pass stands before materialize */
+  Plan *plan;              /* without the fields that options fill in */
+  Place *place;            /* by Ref of the graph; NULL: the dump was written before materialize */
   uint32_t nplace;
-  VEC(Tensor) in, exact;   /* a sample; empty: there is none */
-  VEC(Setting) settings;   /* options of the command line that the passes followed */
+  VEC(Tensor) in, exact;   /* a sample; empty: none */
+  VEC(Setting) settings;   /* command-line options that the passes followed */
 };
 
 void plan_print(const Sched *s, const Plan *p, int pass, const CompileOptions *o, Sb *out);
-/* The graph alone, with what passes decided about its values: text for people, and a model without that */
+/* The graph alone, annotated with decisions about its values: text for people, which also reads as a model */
 void plan_print_graph(const Sched *s, const Plan *p, Sb *out);
-/* plan_check.c: what the reader of the text cannot judge line by line; fails with EX_BADMODEL. After the target is known. */
+/* plan_check.c: checks that span several lines of a dump. Runs when the target is known. Fails with EX_BADMODEL. */
 void plan_check(const Sched *s, const Plan *p, int pass);
 #endif

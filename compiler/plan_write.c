@@ -1,6 +1,6 @@
-/* plan_write.c: statements of a dump, from the state between two passes to text.
+/* plan_write.c: writes statements of a dump from the state between two passes.
  *
- * needs: what passes have decided so far   gives: lines that plan_read.c reads   breaks: nothing */
+ * needs: the decisions of the passes so far   gives: lines that plan_read.c reads   breaks: nothing */
 #include "plan_parts.h"
 #include "opt/opts.h"
 #include "target/isa_ops.h"
@@ -11,7 +11,7 @@ static bool all_are(const int64_t *v, int n, int64_t x) {
   return true;
 }
 
-/* A field that is not written; rank: how many axes F_AXES are about */
+/* The field has its absent value and is not written; rank: number of entries of F_AXES */
 static bool is_absent(const Field *f, const void *at, int rank) {
   switch (f->kind) {
   case F_FLAG: return !*(const bool *)at;
@@ -27,7 +27,7 @@ static bool is_absent(const Field *f, const void *at, int rank) {
   return false;
 }
 
-/* value: whose axes F_AXES are about; n: of F_LIST */
+/* value: the value whose axes F_AXES describe; n: length of F_LIST */
 static void put_field(Writer *w, const Field *f, const void *record, Ref value, int n) {
   const void *at = (const char *)record + f->at;
   const int64_t *list = at;
@@ -185,7 +185,7 @@ static void put_nests(Writer *w, const Kernel *k) {
   }
 }
 
-/* All nodes that a nest's state names */
+/* Adds all nodes that a nest's state names */
 static void add_pending(const NestState *s, Refs *roots) {
   const Opts *o = s->opts;
   VEC_PUSH(roots, s->nest);
@@ -212,7 +212,7 @@ static void put_pending(Writer *w, const NestState *s) {
   for (int i = 0; i < o->nparts; i++) put_record(w, "part", part_fields, &o->part[i]);
 }
 
-/* Buffers in the order in which the kernel and that of which it is a copy have them */
+/* Buffers in matching order, for the kernel and the one that it equals */
 static void put_isomorphic(Writer *w, const Kernel *k) {
   if (!k->nbuffers) return;
   sb_puts(w->out, "isomorphic");
@@ -221,7 +221,7 @@ static void put_isomorphic(Writer *w, const Kernel *k) {
   sb_puts(w->out, "\n");
 }
 
-/* Of each buffer that the program names, in the order in which it does */
+/* A shift for each buffer of the program, in the program's order */
 static void put_shift(Writer *w, const Kernel *k) {
   if (!k->shift) return;
   sb_puts(w->out, "shift");

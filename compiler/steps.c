@@ -1,6 +1,6 @@
-/* steps.c: the table of steps.h as data, the loop over it, and what holds between two steps.
+/* steps.c: the table of steps.h as data, the loop over it, and checks between two steps.
  *
- * needs: kernels with sinks   gives: what the rows of the table give   breaks: nothing of its own */
+ * needs: kernels with sinks   gives: the results of the table's rows   breaks: nothing of its own */
 #include "driver.h"
 #include "group/group.h"
 #include "lower/lower.h"
@@ -18,12 +18,12 @@ const KernelStep step_table[STEP_COUNT] = {
 const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
 const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu", [KIND_DEVICE] = "device" };
 
-/* Whether the step is for machines such as the plan's */
+/* Whether the step is for targets like the plan's */
 static bool serves(const Plan *p, const KernelStep *s) {
   return s->kind == KIND_ANY || (s->kind == KIND_DEVICE) == target_has_threads(p->in->target);
 }
 
-/* A variant of a plan has some of its kernels only; what is a copy of another kernel takes no steps of nests. */
+/* A variant only has some of the plan's kernels. A kernel that equals another one skips steps over nests. */
 static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
   return !serves(p, s) || (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
 }
@@ -82,7 +82,7 @@ void step_print(const Plan *p, int index, Sb *out) {
 
 static bool has_range(const Refs *ranges, Ref r) { return !r || range_place(ranges, r) >= 0; }
 
-/* What is still to be done to a nest is about ranges that it has. */
+/* The pending opts of a nest must name ranges of it. */
 static void verify_opts(const IR *ir, const NestState *s) {
   const Opts *o = s->opts;
   Refs ranges = { 0 };
@@ -99,7 +99,7 @@ static void verify_opts(const IR *ir, const NestState *s) {
   VEC_FREE(&ranges);
 }
 
-/* copied: of a nest that was verified, with other buffers */
+/* copied: the nest equals a verified one but for buffers */
 static void verify_nest(const IR *ir, Ref nest, bool copied, RefMap *known) {
   if (refmap_get(known, nest)) return;
   if (!copied) ir_verify_nest(ir, nest);
@@ -118,7 +118,7 @@ void step_verify(const Plan *p, const KernelStep *step, const Kernel *k, RefMap 
   }
 }
 
-/* Steps from..to-1 of a plan that the driver does not walk. */
+/* Runs steps from..to-1 on a plan that the driver does not walk. */
 static void steps_run(Plan *p, int from, int to) {
   RefMap known = { 0 };
   for (int i = from; i < to; i++) {
@@ -130,7 +130,7 @@ static void steps_run(Plan *p, int from, int to) {
   refmap_free(&known);
 }
 
-/* Plans of the same graph for further machines: base's canonical nests are theirs. */
+/* Makes plans of the graph for further machines, which share the base's canonical nests. */
 void step_variants(Plan *p, Kernel *unused) {
   (void)unused;
   variants_make(p);

@@ -1,5 +1,5 @@
-/* archive.c: a static library of one object, in the format that System V and GNU share, with the
- * table of symbols that linkers ask for first. Dates and owners are zero: equal objects give equal bytes. */
+/* archive.c: a static library of one object, in the format common to System V and GNU, with the symbol table that linkers read
+ * first. Dates and owners are zero, so equal objects give equal bytes. */
 #include "bundle.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* code.c: the file that holds a bundle's code: its row among the forms of the backend, and its bytes. */
+/* code.c: the file with a bundle's code: its row in the backend's table, and its bytes. */
 #include "bundle.h"
 #include <string.h>
 
@@ -36,7 +36,7 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
     code.weight_bytes = (size_t)p->weights.bytes;
   }
   if (o->emit == EMIT_TEXT || o->backend->images) return (Bytes){ (const uint8_t *)code.text, code.n };
-  c->file = NULL; /* what goes wrong from here on is not the model's */
+  c->file = NULL; /* later errors are not about the model */
   Bytes object = o->backend->build(c, p->in->target, &code, o->emit == EMIT_ASM);
   if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
   if (o->emit != EMIT_LIB) return object;

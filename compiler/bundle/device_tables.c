@@ -1,7 +1,7 @@
-/* device_tables.c: what the host does for a bundle of a device, as tables of C: launches, the memory that each is given, names of
- * functions, the text of the kernels. runtime_stub/tgcrt_device.h says what the rows are.
+/* device_tables.c: the host's work for a device bundle, as C tables: launches, their memory, names of functions, text of the
+ * kernels. runtime_stub/tgcrt_device.h describes the rows.
  *
- * needs: kernels' functions, all buffers placed, places checked (places.c)    gives: words of runtime_stub/device.c.in
+ * needs: functions of kernels, all buffers placed, places checked (places.c)    gives: words of runtime_stub/device.c.in
  * breaks: nothing */
 #include "bundle.h"
 #include "../lower/lower.h"
@@ -139,7 +139,7 @@ const char *device_needs(Ctx *c, const DeviceTables *t) {
   return s.n ? sb_keep(&s, &c->model) : "0";
 }
 
-/* Arithmetic as --precision and --denormals ask for it */
+/* Compiler options for the arithmetic of --precision and --denormals */
 const char *device_options(const Plan *p, bool keep_denormals) {
   Sb s = { 0 };
   if (p->in->backend->options) p->in->backend->options(p->in->target, keep_denormals, &s);

@@ -1,10 +1,9 @@
-/* identifiers.c: identifiers from a model's names. The strings of a model are hostile: what reaches C text
- * is made of [A-Za-z0-9_], is no keyword or common macro, and is unique; the original stands in the
- * manifest. */
+/* identifiers.c: makes identifiers of a model's names. Strings of a model may be hostile. In C text they consist of
+ * [A-Za-z0-9_], are no keyword or common macro, and are unique. The manifest has the original names. */
 #include "bundle.h"
 #include <string.h>
 
-/* Keywords of C and C++, and object-like macros and names that headers may define. */
+/* Keywords of C and C++, and object-like macros and names that headers may define */
 static const char *const taken[] = {
   "alignas",
   "alignof",
@@ -145,11 +144,11 @@ bool bundle_name_ok(const char *s) {
   if (!is_letter(s[0]) || n > MAX_NAME || is_taken(s)) return false;
   for (size_t i = 0; i < n; i++)
     if (!is_word(s[i])) return false;
-  return strcmp(s, "tgcrt") != 0; /* the runtime's files */
+  return strcmp(s, "tgcrt") != 0; /* name of the runtime's files */
 }
 
-/* Macros are written in capitals: a name of capitals only becomes small unless it is one letter,
- * of which only I is a macro (complex.h). Names that look like kind_J are kept for those who need one. */
+/* Macros are in capitals, so a name in capitals gets lower case. The only single letter that is a macro is I (complex.h). Names
+ * like kind_J are reserved for values without a usable name. */
 static const char *clean_name(Ctx *c, const char *s, const char *kind) {
   char *t = arena_str(&c->model, s ? s : "", s ? strlen(s) : 0);
   bool small = false;

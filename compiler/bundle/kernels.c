@@ -1,5 +1,5 @@
-/* kernels.c: the kernels of a plan as text, where they come from, and the function that calls them by their number, as C.
- * Calls that repeat (reroll.c) have one case for all iterations. */
+/* kernels.c: kernels of a plan as text, their origins, and the C function that calls a kernel by its number. Repeated calls
+ * (reroll.c) share one case for all iterations. */
 #include "bundle.h"
 
 static int by_index(const void *a, const void *b) {
@@ -7,8 +7,8 @@ static int by_index(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Walks what each sink reaches; a stamp per node and per origin says for which kernel it was last seen,
- * so the cost is that of the kernels and not their number times the size of the table. */
+/* Walks the nodes below each sink. A stamp per node and per origin tells for which kernel it was last seen. So the time does
+ * not depend on the size of the node table. */
 KernelOrigins *kernel_origins(const Plan *p) {
   const IR *ir = p->ir;
   Arena *m = &ir->ctx->model;
@@ -53,7 +53,7 @@ static bool writes(const Kernel *k, int buf) {
   return false;
 }
 
-/* What the parameters of a kernel's function are: "b0: f32[784] of input x; b1: f32[200] of the weights; b2: f32[640],
+/* Describes the parameters of a kernel's function: "b0: f32[784] of input x; b1: f32[200] of the weights; b2: f32[640],
  * written" */
 static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
   static const char *const of[BUF_KINDS] = {
@@ -70,7 +70,7 @@ static void put_parameters(const Plan *p, const Kernel *k, Sb *s) {
   }
 }
 
-/* The calls of a plan as C: where it goes, and what it is made from. */
+/* The calls of a plan as C text: source and destination. */
 typedef struct Calls {
   const Plan *p;
   const Repeats *repeats;
@@ -78,21 +78,21 @@ typedef struct Calls {
   Sb *o;
 } Calls;
 
-/* A number in iteration i, that is `first` in the first one. */
+/* A number that is `first` in iteration 0 and grows by `by`. */
 static void put_round(int64_t first, int64_t by, Sb *o) {
   sb_printf(o, "%lld", (long long)first);
   if (by) sb_puts(o, " + i");
   if (by && by != 1) sb_printf(o, " * %lld", (long long)by);
 }
 
-/* " + 128", in bytes, behind the memory that the buffer lies in */
+/* " + 128": byte offset of the buffer in its memory */
 static void put_at(const Calls *c, int k, size_t buffer, const CallMoves *m) {
   sb_puts(c->o, " + ");
   if (m->table) sb_printf(c->o, "at%d_%zu[i]", k, buffer);
   else put_round(call_place(c->p, (size_t)k, buffer).at, m->by.at, c->o);
 }
 
-/* A pointer of the caller's; if its number moves, the one so many further on in the structure. */
+/* A pointer from the caller. If its number varies, it is indexed from the first one in the structure. */
 static void put_pointer(const Calls *c, const Buf *b, const CallMoves *m, const char *type) {
   const bool out = b->kind == BUF_OUTPUT;
   const char *of = out ? "out" : "in", *field = (out ? c->form->out : c->form->in)[b->slot];
@@ -105,7 +105,7 @@ static void put_pointer(const Calls *c, const Buf *b, const CallMoves *m, const 
             (long long)m->by.slot, of, field);
 }
 
-/* The same, moved to where the kernel begins. */
+/* The same, moved by the offset at which the kernel's data begins. */
 static void put_field(const Calls *c, int k, size_t buffer, const CallMoves *m) {
   const Buf *b = &c->p->ir->bufs.p[c->p->kernels.p[k].bufs.p[buffer]];
   const char *type = dtype_info[b->dt].ctype, *access = b->kind == BUF_OUTPUT ? "" : "const ";
@@ -150,7 +150,7 @@ static void put_buffer(const Calls *c, const Repeat *s, int k, size_t buffer) {
   sb_puts(c->o, ")");
 }
 
-/* The call of kernel k, for chunks from and to by these names. */
+/* The call of kernel k; from, to: names of the chunk bounds. */
 static void put_call(const Calls *c, int k, const char *from, const char *to) {
   const Kernel *kernel = &c->p->kernels.p[k];
   const Repeat *s = repeat_of(c->repeats, (size_t)k);
@@ -163,8 +163,7 @@ static void put_call(const Calls *c, int k, const char *from, const char *to) {
   sb_puts(c->o, ");");
 }
 
-/* A kernel, or a group: all of its kernels for one chunk after another, in the pieces of memory that belong to the first
- * share. */
+/* A kernel, or a group: all kernels of the group for one chunk after another, in the pieces of memory of the first share. */
 static void put_case(const Calls *c, int k) {
   const Kernel *first = &c->p->kernels.p[k];
   const Repeat *s = repeat_of(c->repeats, (size_t)k);
@@ -193,7 +192,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
   const char *const *comment = p->in->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
-    const bool own = kernel->code == (int)k; /* else it runs the function of one before it */
+    const bool own = kernel->code == (int)k; /* otherwise it calls the function of an earlier kernel */
     const Repeat *again = repeat_of(repeats, k);
     if (!kernel->text) continue;             /* a variant's baseline has it */
     if (!starts_iteration(again, k)) {
@@ -216,7 +215,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-/* Where the buffers of calls are that repeat, if they do not move by as much each iteration. */
+/* Tables of the buffers' offsets in repeated calls, where offsets are not equidistant. */
 static void put_tables(const Calls *c) {
   for (size_t k = 0; k < c->p->kernels.n; k++) {
     const Repeat *s = repeat_of(c->repeats, k);
@@ -230,7 +229,7 @@ static void put_tables(const Calls *c) {
   }
 }
 
-/* Which call a kernel is, in which iteration. */
+/* Computes the call and the iteration from the kernel's number. */
 static const char *iterations_text(const Plan *p, const Repeats *repeats) {
   Sb s = { 0 };
   for (size_t i = 0; i < repeats->n; i++) {
@@ -247,7 +246,7 @@ static void put_cases(const Calls *c, size_t from, size_t to) {
       put_case(c, (int)k);
 }
 
-/* A function of calls: all of them, or those of one block, or that of all blocks. */
+/* A function with calls: with all of them, with those of one block, or with the blocks' functions. */
 typedef struct Function { const char *linkage, *name, *per, *calls; bool block; } Function;
 
 static void put_function(const Calls *c, const Function *f, Sb *o) {
@@ -280,7 +279,7 @@ const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
   for (size_t b = 0; b < blocks; b++) {
     const char *name = blocks > 1 ? arena_printf(m, "%s_%zu", f->name, b) : f->name;
     put_cases(&c, b * most, (b + 1) * most);
-    if (blocks > 1 && !cases.n) continue; /* all of it repeats what was before */
+    if (blocks > 1 && !cases.n) continue; /* the whole block repeats earlier calls */
     const Function block = { blocks > 1 ? "TGC_KERNEL " : f->linkage, name, "", sb_keep(&cases, m), blocks > 1 };
     put_function(&c, &block, &s);
     sb_printf(&calls, "  case %zu: %s(p, %sbegin, end); break;\n", b, name, repeats->n ? "k, i, " : "");

@@ -1,6 +1,5 @@
-/* manifest.c: manifest.json, the description of a bundle for programs. Keys are sorted and nothing in
- * it depends on the host, the user, the time or a path. Here, and only here, a bundle carries the
- * names of the model's nodes.
+/* manifest.c: manifest.json, the description of a bundle for programs. Keys are sorted, and nothing depends on the host, the
+ * user, the time or a path. Only the manifest contains names of the model's nodes.
  *
  * needs: a rendered bundle    gives: its description as JSON    breaks: nothing */
 #include "../cost/tunable.h"
@@ -19,21 +18,21 @@ json_t *json_text(const char *s) {
 }
 
 /* ---- text ----
- * Members are written one by one, and long lists element by element: a model may have 100,000 outputs, and a tree of
- * all of them would take more memory and time than compiling it. */
-enum { MEMBER = 2, ELEMENT = 4 }; /* columns that each is indented by */
+ * Members are written one by one, and long lists element by element. A model may have 100,000 outputs; a JSON tree of all of
+ * them would take more memory and time than compiling the model. */
+enum { MEMBER = 2, ELEMENT = 4 }; /* columns of indentation */
 
 static int add_text(const char *text, size_t n, void *to) {
   sb_put(to, text, n);
   return 0;
 }
 
-/* The value, which is taken, with its further lines indented. */
+/* Writes a value, with its further lines indented. Takes the reference. */
 static void put_value(Sb *o, json_t *value, int columns) {
   Sb text = { 0 };
   CHECK(value && !json_dump_callback(value, add_text, &text, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_ENCODE_ANY));
   for (const char *at = text.p, *end = text.p + text.n; at < end;) {
-    const char *feed = memchr(at, '\n', (size_t)(end - at)); /* none is inside a string: there it is escaped */
+    const char *feed = memchr(at, '\n', (size_t)(end - at)); /* never inside a string, where a line feed is escaped */
     sb_put(o, at, (size_t)((feed ? feed + 1 : end) - at));
     if (feed) sb_printf(o, "%*s", columns, "");
     at = feed ? feed + 1 : end;
@@ -44,7 +43,7 @@ static void put_value(Sb *o, json_t *value, int columns) {
 
 static void put_key(Sb *o, const char *key) { sb_printf(o, "%s\n%*s\"%s\": ", o->n ? "," : "{", MEMBER, "", key); }
 
-static void put_member(Sb *o, const char *key, json_t *value) { /* NULL: there is no such member */
+static void put_member(Sb *o, const char *key, json_t *value) { /* NULL: no such member */
   if (!value) return;
   put_key(o, key);
   put_value(o, value, MEMBER);
@@ -169,7 +168,7 @@ static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   put_list_end(o, (int)p->kernels.n);
 }
 
-/* How many nests have a schedule from where; partial: some were tuned and others not, or not to the end. */
+/* Number of nests by source of their schedule. partial: only some nests are tuned, or their search was interrupted. */
 static json_t *tuning_json(const Plan *p) {
   json_t *j = json_object();
   int heuristic = 0, tuned = 0, partial = 0;
@@ -184,7 +183,7 @@ static json_t *tuning_json(const Plan *p) {
   return j;
 }
 
-/* How accesses of all kernels were proved to lie inside their buffers. */
+/* How the accesses of all kernels were proved to be inside their buffers. */
 static json_t *bounds_json(const Plan *p) {
   KernelBounds all = { 0 };
   for (size_t v = 0; v <= p->variants.n; v++) {
@@ -223,7 +222,7 @@ static json_t *variants_json(const Plan *p, const char *net) {
   return list;
 }
 
-/* The model's file and those that it names, as they were read; NULL: the model came from no file. */
+/* The model's file, and the files it refers to; NULL: the model came from no file. */
 static json_t *source_json(Ctx *c) {
   json_t *j = NULL, *external = json_array();
   for (size_t i = 0; i < c->sources.n; i++) {
@@ -242,7 +241,7 @@ static json_t *source_json(Ctx *c) {
   return j;
 }
 
-/* Tunables and rates that differ from their defaults; NULL: none does. */
+/* Tunables and rates that differ from their defaults; NULL: none. */
 static json_t *tunables_json(Ctx *c) {
   json_t *j = NULL;
   TunableRow row;
@@ -255,7 +254,7 @@ static json_t *tunables_json(Ctx *c) {
   return j;
 }
 
-/* Files of the host's part, where the code is none for its compiler */
+/* Source files for the host's compiler, where the code file is not for it */
 static json_t *host_sources(Ctx *c, const BundleOptions *o) {
   json_t *list = json_array();
   const char *text = code_named(c, code_form(o)->source, o->name);
@@ -292,7 +291,7 @@ static json_t *images_json(const Rendering *r) { /* NULL: the driver compiles th
   return list;
 }
 
-/* The needs of a device's bundle, and the number of its launches; NULL: the code runs on the CPU. */
+/* Requirements of a device bundle and its number of launches; NULL: the code runs on the CPU. */
 static json_t *device_json(const Rendering *r) {
   const DeviceTables *t = &r->device;
   if (!r->o->backend->device) return NULL;
@@ -307,7 +306,8 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   const BundleOptions *o = r->o;
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
-  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR)); /* sorted by name */
+  /* members are sorted by name */
+  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", BUNDLE_ABI_MINOR));
   put_member(&out, "arena_bytes", json_integer(r->arena));
   put_member(&out, "bounds", bounds_json(p));
   put_member(&out, "device", device_json(r));

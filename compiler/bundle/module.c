@@ -1,8 +1,8 @@
-/* module.c: what of a bundle's functions varies with the model, as LLVM IR for runtime_stub/net.ll.in. */
+/* module.c: the parts of a bundle's functions that depend on the model, as LLVM IR for runtime_stub/net.ll.in. */
 #include "bundle.h"
 #include <string.h>
 
-/* The pointer to input or output number i, a number or a value, loaded once for each use: %in.2.K */
+/* Loads the pointer to input or output i, a number or a value: %in.2.K. Each use has its own load. */
 static void put_load(Sb *s, const char *from, const char *i, const char *name) {
   sb_printf(s, "  %s.at = getelementptr ptr, ptr %%%s, i64 %s\n  %s = load ptr, ptr %s.at\n", name, from, i, name, name);
 }
@@ -28,10 +28,10 @@ const char *module_nulls(const Rendering *r) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-/* A call in the function of calls: of what kernel, and how it repeats. */
+/* A call: its kernel, and its repeat. */
 typedef struct Call { const Plan *p; const Repeat *s; int k; Sb *o; } Call;
 
-/* A number in iteration %i, that is `first` in the first one, as an operand: "128", or the name of a value */
+/* A number that is `first` in iteration 0 and grows by `by` with %i, as an operand: "128", or the name of a value */
 static const char *put_round(const Call *c, int64_t first, int64_t by, const char *name) {
   Arena *m = &c->p->ir->ctx->model;
   if (!by) return arena_printf(m, "%lld", (long long)first);
@@ -40,12 +40,12 @@ static const char *put_round(const Call *c, int64_t first, int64_t by, const cha
   return name;
 }
 
-/* The number of an input, output or state, likewise */
+/* The number of an input, output or state, in the same form */
 static const char *put_slot(const Call *c, const Buf *b, const CallMoves *m, const char *name) {
   return put_round(c, b->slot, m->by.slot, arena_printf(&c->p->ir->ctx->model, "%s.number", name));
 }
 
-/* The bytes from where its memory begins to buffer number i, likewise */
+/* The byte offset of buffer i in its memory, in the same form */
 static const char *put_at(const Call *c, size_t buffer, const CallMoves *m, const char *name) {
   name = arena_printf(&c->p->ir->ctx->model, "%s.bytes", name);
   if (!m->table) return put_round(c, call_place(c->p, (size_t)c->k, buffer).at, m->by.at, name);
@@ -56,7 +56,7 @@ static const char *put_at(const Call *c, size_t buffer, const CallMoves *m, cons
   return name;
 }
 
-/* A state is where its cursor says; the next one is in the other of two slots. */
+/* A state is at its cursor; its next value is in the other of two slots. */
 static void put_state(const Call *c, const Buf *b, const CallMoves *m, const char *at, const char *name) {
   const StatePlace *place = &c->p->memory.states.p[b->slot];
   Sb *s = c->o;
@@ -96,7 +96,7 @@ static void put_buffer(const Call *c, size_t buffer) {
   }
 }
 
-/* One call of a kernel: its buffers as pointers, then the call, for chunks from and to by these names. */
+/* A call of a kernel: pointers to its buffers, then the call; from, to: names of the chunk bounds. */
 static void put_call(const Plan *p, const Repeats *repeats, int k, const char *from, const char *to, Sb *s) {
   const Kernel *kernel = &p->kernels.p[k];
   const Call c = { p, repeat_of(repeats, (size_t)k), k, s };
@@ -107,7 +107,7 @@ static void put_call(const Plan *p, const Repeats *repeats, int k, const char *f
   sb_puts(s, ")\n");
 }
 
-/* The kernels of a group for one chunk after another, in the pieces of memory that belong to the first share. */
+/* The kernels of a group for one chunk after another, in the pieces of memory of the first share. */
 static void put_group(const Plan *p, const Repeats *repeats, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
@@ -173,7 +173,7 @@ const char *module_cases(const Rendering *r) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-/* Denormals are zero while kernels run, rounding is to nearest, and nothing traps; the caller's mode comes back after. */
+/* While kernels run, denormals are zero, rounding is to nearest, and nothing traps. Then the caller's mode is restored. */
 static const char *float_mode(const Target *t, bool enters) {
   switch (t->arch) {
   case ARCH_X86_64:
@@ -217,7 +217,7 @@ const char *module_section(const Plan *p, const char *begins, const char *name) 
   return arena_printf(&p->ir->ctx->model, "%s section \"%s.%s\"", strcmp(begins, ".text") ? "," : "", begins, name);
 }
 
-/* The number of bytes is known, and with it how the last block is filled up. */
+/* The number of bytes is constant, and so is the padding of the last block. */
 const char *module_check_weights(const Rendering *r) {
   const Plan *p = r->p;
   const BundleOptions *o = r->o;
@@ -246,7 +246,7 @@ const char *module_check_weights(const Rendering *r) {
   return sb_keep(&out, m);
 }
 
-/* tgcrt_strerror, weak: texts as constants, which need no relocation. */
+/* tgcrt_strerror, as a weak symbol. The texts are constants that need no relocation. */
 const char *module_messages(const Rendering *r) {
   Sb texts = { 0 }, labels = { 0 }, blocks = { 0 };
   const char *unknown = tgcrt_strerror(-1);

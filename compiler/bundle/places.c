@@ -1,14 +1,15 @@
-/* places.c: proves that calls give kernels memory that holds their buffers.
+/* places.c: proves that calls pass kernels memory that holds their buffers.
  *
- * Each kernel's program is proved to touch its buffers only (lower/bounds.c), counted from their first elements. Here the
- * pointers that calls pass are computed as the text of the calls does: place of the first iteration, step of each or row of a
- * table, pointers moved to where a kernel begins, the piece of a share of chunks, the cursor of a state. From each the buffer
- * must lie inside the region that it belongs to: an input, an output, the weights, the intermediate values, a state.
+ * bounds.c has proved that each kernel's program accesses only its buffers, counted from their first elements. This file
+ * computes the pointers that calls pass, as the text of the calls does. A pointer is the place in the first iteration, plus a
+ * step per iteration or a row of a table; pointers moved to a kernel's first element; the piece of a share of chunks; the
+ * cursor of a state. From each pointer the buffer must be inside its region: an input, an output, the weights, the intermediate
+ * values, or a state.
  *
- * needs: kernels' functions, all buffers placed, repeats    gives: nothing; a call that fails is a bug    breaks: nothing */
+ * needs: functions of kernels, all buffers placed, repeats    gives: nothing; a call that fails is a bug    breaks: nothing */
 #include "bundle.h"
 
-typedef struct Region { int64_t begin, end; } Region; /* bytes, from where the pointers of its kind are counted */
+typedef struct Region { int64_t begin, end; } Region; /* bytes, relative to the base of this kind of pointer */
 
 static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 
@@ -28,13 +29,13 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
   BUG("a kernel is given what is its own");
 }
 
-/* Where the call in this iteration of the repeat points to: the repeat's kernel is the one of the first iteration. */
+/* Offset that the call passes in this iteration; kernel: the one of the first iteration. */
 static int64_t pointer_of(const Plan *p, const Repeat *s, const CallMoves *m, size_t kernel, size_t iteration, size_t buffer) {
   if (m->table) return call_place(p, kernel + iteration * s->period, buffer).at;
   return call_place(p, kernel, buffer).at + (int64_t)iteration * m->by.at;
 }
 
-/* first: the kernel whose call stands for this one, `iteration` iterations before it; m: how that call moves the buffer */
+/* first: the kernel whose call, `iteration` iterations earlier, stands for this one; m: how that call moves the buffer */
 static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, size_t k, size_t first, size_t iteration,
                          size_t buffer, int64_t weight_bytes) {
   const Kernel *kernel = &p->kernels.p[k];
@@ -42,7 +43,7 @@ static void check_buffer(const Plan *p, const Repeat *s, const CallMoves *m, siz
   const int64_t bytes = b->elems * dt_bytes(b->dt), moved = kernel->shift ? kernel->shift[buffer] * dt_bytes(b->dt) : 0;
   const int64_t begin = pointer_of(p, s, m, first, iteration, buffer) - moved;
   const StatePlace *state = b->kind == BUF_STATE || b->kind == BUF_NEXT ? &p->memory.states.p[b->slot] : NULL;
-  /* a value with two places; the room of a window is part of its buffer */
+  /* a value with two places; a window's room is part of its buffer */
   const int64_t cursor = state && p->g->states.p[b->slot].axis < 0 ? (state->slots - 1) * state->step : 0;
   const Region in = region_of(p, b, weight_bytes);
   if (call_place(p, first, buffer).slot + (int64_t)iteration * m->by.slot != call_place(p, k, buffer).slot)
@@ -62,7 +63,7 @@ void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes) {
     if (!p->kernels.p[k].text) continue; /* a variant's baseline has it */
     if (p->kernels.p[k].code != p->kernels.p[first].code) BUG("kernels %zu and %zu are one call of two functions", first, k);
     const size_t nbufs = p->kernels.p[k].bufs.n;
-    if (!moves[first]) { /* once for all iterations: it looks at each of them */
+    if (!moves[first]) { /* computed once for all iterations, since it visits each of them */
       moves[first] = ARENA_NEW(&p->ir->ctx->model, CallMoves, nbufs + 1);
       for (size_t i = 0; i < nbufs; i++) moves[first][i] = call_moves(p, s, first, i);
     }

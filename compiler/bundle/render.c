@@ -1,7 +1,7 @@
-/* render.c: the files of a bundle. Most are templates of runtime_stub; what varies with the model is built here, from numbers
- * and cleaned names only.
+/* render.c: the files of a bundle. Most are templates of runtime_stub. The parts that depend on the model are built here, from
+ * numbers and cleaned names only.
  *
- * needs: a plan with kernels' functions, all buffers placed    gives: the files of a bundle    breaks: nothing */
+ * needs: a plan with functions of kernels, all buffers placed    gives: the files of a bundle    breaks: nothing */
 #include "bundle.h"
 #include <string.h>
 
@@ -64,7 +64,7 @@ static const char *cpu_text(Ctx *c, const Target *t) {
   return sb_keep(&s, &c->model);
 }
 
-/* The fields of two structures from two arrays of pointers; name: inputs and where they are from, outputs likewise */
+/* Sets the fields of two structures from two arrays of pointers. name: structure and array of inputs, then of outputs */
 static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out, const char *const name[4]) {
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nin(g); i++)
@@ -76,7 +76,7 @@ static const char *assign_text(Ctx *c, const Graph *g, const char **in, const ch
   return sb_keep(&s, &c->model);
 }
 
-/* The other way: two arrays of pointers from the fields of two structures */
+/* The reverse: two arrays of pointers from the fields of two structures */
 static const char *gather_text(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nin(g); i++) sb_printf(&s, "  inputs[%zu] = in->%s;\n", i, in[i]);
@@ -84,7 +84,7 @@ static const char *gather_text(Ctx *c, const Graph *g, const char **in, const ch
   return sb_keep(&s, &c->model);
 }
 
-/* The interface that runs the kernels on a device, as in names of tgcrt_device.h; "": they run on the CPU */
+/* The interface that runs the kernels on a device, as named in tgcrt_device.h; "": they run on the CPU */
 static const char *device_api(const Plan *p) { return p->in->backend->device ? p->in->backend->device : ""; }
 
 static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
@@ -118,7 +118,7 @@ static int64_t longest_past(const Graph *g) {
   return most;
 }
 
-/* What the header ("h") or the source ("c") says of the states; nothing when there are none. */
+/* Text about the states for the header ("h") or the source ("c"); empty without states. */
 static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -188,7 +188,7 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
            ((BundleFile){ .name = arena_printf(&c->model, "%s_check.bin", name), .p = sb_keep(&s, &c->model), .n = n }));
 }
 
-/* What a file of code asks of its compiler. */
+/* Preprocessor checks for what a code file needs from its compiler. */
 static const char *guard_text(const Plan *p, const char *file) {
   Sb s = { 0 };
   target_guard(p->in->target, file, &s);
@@ -222,13 +222,13 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
   VEC_FREE(&repeats);
 }
 
-/* Texts about the variants but the last, which is in the model's own file; empty without any. */
+/* Texts about all variants but the last, which is in the model's own file; empty without variants. */
 typedef struct VariantTexts { const char *declarations, *choose, *rules, *objects, *sources, *properties; } VariantTexts;
 
 static VariantTexts variant_texts(const Plan *p, const char *net) {
   Ctx *c = p->ir->ctx;
   Sb declare = { 0 }, choose = { 0 }, rules = { 0 }, objects = { 0 }, sources = { 0 }, properties = { 0 };
-  for (size_t i = p->variants.n; i-- > 1;) { /* poorer ones first: the last that fits counts */
+  for (size_t i = p->variants.n; i-- > 1;) { /* poorer ones first: the last that fits is used */
     const Plan *v = p->variants.p[i - 1];
     const char *name = bundle_variant(v, net);
     sb_printf(
@@ -282,7 +282,7 @@ static void add_copy(const char *name, Bundle *b) {
   VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
 }
 
-/* All files but the manifest, as the backend's row lists them; weights: the name of the source that embeds them */
+/* All files but the manifest, as the backend's rows list them; weights: name of the source that embeds them */
 static void add_files(Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
   const Plan *p = r->p;
   Ctx *c = p->ir->ctx;
@@ -307,7 +307,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
   if (r->o->test_in) add_test_data(c, r->o->name, p->g, r->o, b);
 }
 
-/* ---- words that some templates mention ---- */
+/* ---- words that some templates use ---- */
 static bool has_groups(const Plan *p) {
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].group_size > 1) return true;
@@ -334,7 +334,7 @@ static const char *states_h(const Rendering *r) { return state_text(r->p, r->o->
 static const char *states_c(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "c"); }
 static const char *states_ll(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "ll"); }
 
-/* ---- words of a device's bundle ---- */
+/* ---- words of a device bundle ---- */
 static const char *number_text(const Rendering *r, int64_t n) { return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)n); }
 static const char *launches_word(const Rendering *r) { return device_launches(r->p->ir->ctx, &r->device); }
 static const char *places_word(const Rendering *r) { return device_places(r->p->ir->ctx, &r->device); }
@@ -429,14 +429,14 @@ static const MadeWord made_words[] = {
   { NULL, NULL },
 };
 
-/* ---- all of it ---- */
-/* Flags for the compiler of the code, where the bundle goes */
+/* ---- the whole bundle ---- */
+/* Flags for the compiler that builds the bundle's code */
 static const char *net_flags(const Plan *p, const BundleOptions *o) {
   const ImageOrder order = code_order(p, o, (Bytes){ 0 });
   return o->backend->flags ? o->backend->flags(p->ir->ctx, &order) : p->in->target->cflags;
 }
 
-/* Host memory of a context. An arena of no bytes would be a null pointer to some callers. */
+/* Host memory of a context. At least some bytes: some callers would get a null pointer for an empty arena. */
 static int64_t bundle_arena(const Plan *p, const Rendering *r) {
   if (r->o->backend->device)
     return (int64_t)r->o->backend->host_bytes(r->device.launches.n, graph_nin(p->g), graph_nout(p->g), p->memory.states.n);
@@ -455,7 +455,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const CodeForm *form = code_form(o);
-  const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* what the CPU has */
+  const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* check the CPU features */
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
@@ -480,7 +480,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   char weights_sha256[65];
   sha256_hex(p->weights.p, (size_t)p->weights.bytes, weights_sha256);
   r.weights_sha256 = arena_str(m, weights_sha256, 64);
-  const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked from what it needs and no more */
+  const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked with no more than it needs */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
   const Word words[] = {

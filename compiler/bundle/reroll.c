@@ -1,22 +1,22 @@
-/* reroll.c: repeats of a plan's calls that repeat, so that one text stands for all of their iterations.
+/* reroll.c: finds repeated calls of a plan, so that one text serves all their iterations.
  *
- * Layers that are alike, and the steps of a loop, run the same functions in the same order, on other memory. A repeat is
- * `period` calls, `times` over, from kernel `first` on: call j of iteration i runs kernel first + i * period + j, whose buffers
- * lie where those of kernel first + j lie, or further by i times a step, or where a table says. What takes turns repeats with
- * twice the period, and what is different in a first or last iteration is left to straight calls.
+ * Equal layers, and the steps of a loop, run the same functions in the same order, on other memory. A repeat is `period` calls,
+ * run `times` times, from kernel `first` on. Call j of iteration i runs kernel first + i * period + j. Its buffers are where
+ * those of kernel first + j are, or i steps further, or where a table says. Buffers that alternate repeat with twice the
+ * period. First or last iterations that differ stay straight calls.
  *
- * Runs of equal functions are found for all periods at once, from the end on, and of all coverings by them the one is taken
- * that saves most. Then each repeat is fitted to where its buffers are: its period doubled, iterations left out at either end.
- * It stays if that makes the code of the calls smaller, in bytes as they are about on all machines; layers of two calls that
- * are there twice do not.
+ * Runs of equal functions are found for all periods at once, from the end backwards. The covering by such runs that saves most
+ * is taken. Then each repeat is fitted to its buffers: its period doubled, iterations dropped at either end. It stays if it
+ * makes the code of the calls smaller; code sizes are about equal on all machines. Two equal layers of two calls are not worth
+ * it.
  *
- * needs: kernels' functions, all buffers placed    gives: repeats, ascending and apart    breaks: nothing */
+ * needs: functions of kernels, all buffers placed    gives: repeats, ascending and disjoint    breaks: nothing */
 #include "bundle.h"
 #include <string.h>
 
-/* Iterations that fit() leaves out at each end at most: the first and the last often have other buffers. It bounds a search. */
+/* Iterations that fit() may drop at each end: the first and the last often have other buffers. It bounds a search. */
 enum { TRIMMED = 2 };
-/* bytes of code, about: a call, each buffer, one that moves, of a table; and what tells the iterations */
+/* approximate bytes of code: of a call, a buffer, a moving buffer, a table entry; and of finding the iteration */
 enum { CALL = 16, BUFFER = 8, MOVES = 8, ENTRY = 4, REPEAT = 64 };
 
 CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
@@ -28,7 +28,8 @@ CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
   return io ? (CallPlace){ .slot = b->slot, .at = shift } : (CallPlace){ .at = b->offset + shift };
 }
 
-/* All that calls of one repeat have in common, as an interned word; of a kernel that is not called here a word of its own. */
+/* Everything that calls of one repeat have in common, as an interned word; a kernel that is not called here has a word of its
+ * own. */
 static uint32_t call_word(const Plan *p, size_t k) {
   const Kernel *x = &p->kernels.p[k];
   VEC(int64_t) w = { 0 };
@@ -79,7 +80,7 @@ bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffe
   return wide;
 }
 
-/* Bytes that the repeat saves; 0: it does not, or cannot be. */
+/* Bytes that the repeat saves; 0: none, or it is not possible. */
 static int64_t saves(const Plan *p, const Repeat *s) {
   int64_t bytes = -REPEAT;
   if (s->times < 2) return 0;
@@ -95,7 +96,7 @@ static int64_t saves(const Plan *p, const Repeat *s) {
   return bytes > 0 ? bytes : 0;
 }
 
-/* The best of what the repeat may become; no times if that is nothing. */
+/* The best version of the repeat; times is 0 if none saves anything. */
 static Repeat fit(const Plan *p, Repeat all) {
   Repeat best = { 0 };
   int64_t most = 0;
@@ -114,9 +115,11 @@ static Repeat fit(const Plan *p, Repeat all) {
 Repeats reroll_calls(const Plan *p) {
   const size_t n = p->kernels.n, most = (size_t)tunable(p->ir->ctx, reroll_period), longest = n / 2 < most ? n / 2 : most;
   uint32_t *word = xmalloc((n + 1) * sizeof *word);
-  size_t *same = xmalloc((longest + 1) * sizeof *same);     /* from here on: calls equal to the one `period` further on */
-  int64_t *saved = xmalloc((n + 1) * sizeof *saved);        /* from here on, at best */
-  Repeat *from = xmalloc((n + 1) * sizeof *from);          /* what begins here then; no times: a straight call */
+  size_t *same = xmalloc((longest + 1) * sizeof *same);     /* by call: number of calls from here on that equal the ones
+                                                               `period` later */
+  int64_t *saved = xmalloc((n + 1) * sizeof *saved);        /* by call: most bytes saved from here on */
+  Repeat *from = xmalloc((n + 1) * sizeof *from);          /* by call: the repeat that begins here then; times 0: a straight
+                                                              call */
   Repeats all = { 0 };
   memset(same, 0, (longest + 1) * sizeof *same);
   saved[n] = 0;
@@ -129,7 +132,7 @@ Repeats reroll_calls(const Plan *p) {
       same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
       iteration += call_bytes(p, k + period - 1);
       const size_t times = same[period] / period + 1;
-      if (times < 2 || !p->kernels.p[k].group_size) continue; /* a group is not entered in its middle */
+      if (times < 2 || !p->kernels.p[k].group_size) continue; /* a group is never entered in its middle */
       const int64_t bytes = iteration * (int64_t)(times - 1) - REPEAT + saved[k + period * times];
       if (bytes <= saved[k]) continue;
       saved[k] = bytes;

@@ -1,4 +1,4 @@
-/* template.c: templates of runtime_stub, in which @word@ is replaced and lines stay or go by conditions. */
+/* template.c: templates of runtime_stub. @word@ is replaced, and conditions keep or drop lines. */
 #include "bundle.h"
 #include <string.h>
 
@@ -12,8 +12,8 @@ static const char *word_find(const WordSet *w, const char *s, size_t n) {
   return NULL;
 }
 
-/* @word@ where word is known is replaced; any other @ stays. A line that is one word gives way to its text, which has line
- * ends of its own. */
+/* Replaces @word@ for known words; any other @ stays. A line that is one word is replaced by the word's text, which has its own
+ * line ends. */
 static void expand_line(const char *at, const char *end, const WordSet *words, Sb *out) {
   const char *begin = at;
   while (at < end) {
@@ -28,11 +28,11 @@ static void expand_line(const char *at, const char *end, const WordSet *words, S
   }
 }
 
-/* Lines between "@if word" and "@else" or "@end" stay where the word has a text, those between "@else" and "@end" where it
- * has none. */
+/* Lines between "@if word" and "@else" or "@end" stay if the word's text is not empty; lines between "@else" and "@end" stay if
+ * it is. */
 void template_fill(const char *name, const WordSet *words, Sb *out) {
   const Embedded *t = embedded_file(name);
-  int depth = 0, out_at = 0; /* of conditions around the line; of the outermost one that leaves it out */
+  int depth = 0, out_at = 0; /* depth of conditions around the line; depth of the outermost one that drops it */
   for (const char *s = t->p, *next; s < t->p + t->n; s = next) {
     const size_t n = strcspn(s, "\n");
     next = s + n + 1;

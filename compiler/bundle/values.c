@@ -1,15 +1,15 @@
-/* values.c: inputs, outputs and states as tables in C and in LLVM IR, and the functions that read them: for callers in
- * other languages, and for programs that learn of a model when they run. */
+/* values.c: inputs, outputs and states as tables in C and LLVM IR, with functions that read them. They serve callers in other
+ * languages, and programs that learn about a model at run time. */
 #include "bundle.h"
 #include <string.h>
 
-enum { LONGEST = 4000 }; /* bytes of a name; C99 promises literals of 4095 only */
+enum { LONGEST = 4000 }; /* bytes of a name; C99 only guarantees literals of 4095 */
 
 static bool plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_.:/-", c));
 }
 
-/* The text of a literal in C or, in hexadecimal, in LLVM IR: whatever the model's name holds, it stays a literal. */
+/* Text of a literal in C or, with hexadecimal escapes, in LLVM IR. It stays a literal, whatever the model's name contains. */
 static void put_name(Sb *s, const char *name, const char *escape) {
   for (; *name; name++) {
     if (plain(*name)) sb_put(s, name, 1);

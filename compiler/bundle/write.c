@@ -1,6 +1,6 @@
-/* write.c: bundles to disk. A bundle is written into a new folder beside the old one, made durable,
- * and takes its place in one step; after any fault the name shows the complete old bundle or the
- * complete new one. Files in the old folder that the old bundle did not bring move over.
+/* write.c: writes bundles to disk. A bundle is written to a new folder beside the old one, synced, and takes its place in one
+ * step. After any failure the name shows the complete old bundle or the complete new one. Files in the old folder that do not
+ * belong to the old bundle move to the new one.
  *
  * needs: the files of a bundle    gives: a folder with all of them, or the folder as it was */
 #include "bundle.h"
@@ -27,10 +27,10 @@ static void sync_dir(Ctx *c, const char *dir) {
   int e = errno;
   if (fd >= 0) close(fd);
   if (bad && e != EINVAL)
-    fail(c, EX_NOWRITE, "cannot make '%s' durable: %s", dir, strerror(e)); /* EINVAL: a file system without it */
+    fail(c, EX_NOWRITE, "cannot make '%s' durable: %s", dir, strerror(e)); /* EINVAL: the file system cannot sync */
 }
 
-/* The file names of the bundle in dir, or NULL when there is none. */
+/* The file names of the bundle in dir; NULL: it is no bundle. */
 static json_t *bundle_files(const char *dir) {
   char *path = xmalloc(strlen(dir) + sizeof "/manifest.json");
   strcat(strcpy(path, dir), "/manifest.json");
@@ -53,7 +53,7 @@ static bool dir_empty(const char *dir) {
   return empty;
 }
 
-/* Removes the bundle's files from dir; with keep, others move there first. What cannot move stays, and so does dir. */
+/* Removes the bundle's files from dir. keep: first moves other files there. If a file cannot move, it stays, and dir stays. */
 static void retire(Ctx *c, const char *dir, json_t *files, const char *keep) {
   DIR *d = opendir(dir);
   for (struct dirent *e; d && (e = readdir(d));) {
@@ -61,7 +61,7 @@ static void retire(Ctx *c, const char *dir, json_t *files, const char *keep) {
     const char *path = arena_printf(&c->model, "%s/%s", dir, e->d_name);
     if (json_object_get(files, e->d_name)) unlink(path);
     else if (keep && renameat2(AT_FDCWD, path, AT_FDCWD, arena_printf(&c->model, "%s/%s", keep, e->d_name), RENAME_NOREPLACE))
-      warn_at(c, (Pos){ 0 }, "'%s' is not part of the bundle and stays where it is: %s", path, strerror(errno));
+      warn_at(c, (Pos){ 0 }, "'%s' is not part of the bundle and cannot be moved to the new one: %s", path, strerror(errno));
   }
   if (d) closedir(d);
   rmdir(dir);
@@ -74,13 +74,13 @@ static void discard(Ctx *c, const Bundle *b, const char *dir) {
 
 typedef struct Writing {
   const Bundle *b;
-  const char *temp, *dir; /* the new folder: before and after; on success temp is where the old one went */
-  sigset_t signals;       /* as they were before they were held back */
-  bool exists;            /* dir is there already */
-  json_t *old;            /* its files when it is a bundle */
+  const char *temp, *dir; /* temp: the new folder; after success, where the old one went */
+  sigset_t signals;       /* signal mask before signals were blocked */
+  bool exists;            /* dir exists already */
+  json_t *old;            /* its files, if it is a bundle */
 } Writing;
 
-/* For file systems that cannot exchange two names: the old folder steps aside for the moment between two renames. */
+/* For file systems that cannot exchange two names: moves the old folder aside between two renames. */
 static bool swap_in_steps(Ctx *c, Writing *w) {
   const char *aside = arena_printf(&c->model, "%s-old", w->temp);
   if (w->exists && rename(w->dir, aside)) return false;
@@ -102,7 +102,7 @@ static void write_and_swap(Ctx *c, void *arg) {
   bundle_put(c, w->b, w->temp);
   files_check(c);
   sync_dir(c, w->temp);
-  w->signals = signals_hold(); /* what temp names is the user's from here on, until retire has kept what is to be kept */
+  w->signals = signals_hold(); /* from here on temp may hold the user's files, until retire has moved those to keep */
   leftover_forget(w->temp);
   if (!renameat2(AT_FDCWD, w->temp, AT_FDCWD, w->dir, w->exists ? RENAME_EXCHANGE : RENAME_NOREPLACE)) return;
   if ((errno != EINVAL && errno != ENOSYS) || !swap_in_steps(c, w))
