@@ -1,5 +1,5 @@
-/* main.c: the tgc program. Reads the command line, runs the verb in a context, and turns whatever
- * happens into an exit code. Standard streams that the caller closed are made safe first. */
+/* main.c: the tgc program. Reads the command line, runs the verb in a context, and turns its end into an exit code. First it
+ * makes standard streams safe that the caller closed. */
 #include "cmd.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -19,8 +19,8 @@ static int (*const verbs[VERB_COUNT])(Ctx *, const Options *) = {
 #undef OPTION
 };
 
-/* A file opened while descriptor 1 is closed would become the standard output. Whatever is missing
- * is opened for reading, so that writing to it fails and is noticed. */
+/* A file opened while descriptor 1 is closed would become the standard output. So missing streams are opened for reading:
+ * writing to them then fails, and is noticed. */
 static void hold_standard_streams(void) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(EX_NOWRITE);
@@ -46,9 +46,9 @@ static void apply_limits(Ctx *c, const Options *o) {
 int main(int argc, char **argv) {
   hold_standard_streams();
   leftovers_watch();
-  signal(SIGPIPE, SIG_IGN); /* a reader that went away, a file size limit: a failed write, not a death */
+  signal(SIGPIPE, SIG_IGN); /* a vanished reader, or a file size limit, is then a failed write and ends nothing */
   signal(SIGXFSZ, SIG_IGN);
-  signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would lose the status of children */
+  signal(SIGCHLD, SIG_DFL); /* with an inherited SIG_IGN, the status of children would be lost */
   Options o;
   int code = options_parse(&o, argc, argv);
   if (code < 0) {

@@ -1,5 +1,5 @@
-/* bundle_build.c: bundles of plans as shared objects of this machine. compiler/tune/tool.c runs the C compiler and
- * the linker, and judges how they end. */
+/* bundle_build.c: builds bundles as shared objects for this machine. compiler/tune/tool.c runs the C compiler and the linker,
+ * and interprets their exit status. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CC_SECONDS    600.0 /* a file of a large network takes gcc a minute */
-#define PROBE_SECONDS 10.0  /* for a few lines, where nobody asked for them */
+#define CC_SECONDS    600.0 /* limit for one file; a file of a large network takes gcc a minute */
+#define PROBE_SECONDS 10.0  /* limit for a few lines that the user did not ask for */
 
-/* What a tool said, or the beginning of it. */
+/* Prints the beginning of a tool's output. */
 static void show_log(Ctx *c, const char *path) {
   char line[400];
   FILE *f = fopen(path, "re");
@@ -30,7 +30,7 @@ static int tick(void *arg, int64_t second) {
   return interrupt_pending();
 }
 
-/* Runs a tool that makes a file: 0, or an exit code and why; an interrupt fails. Its words have no NULL at the end yet. */
+/* Runs a tool that makes a file. Returns 0, or an exit code and why. Fails on an interrupt. argv has no NULL at the end yet. */
 static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts *argv, const char **why) {
   Waiting waiting = { o, t.what, false };
   VEC_PUSH(argv, NULL);
@@ -38,7 +38,7 @@ static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts
   t.log = arena_printf(&c->model, "%s/tool.log", scratch);
   t.scratch = scratch;
   t.seconds = o->verb == VERB_devices               ? PROBE_SECONDS
-              : o->cc_limit && o->verb != VERB_tune ? duration(o->cc_limit) /* tune's is for a candidate */
+              : o->cc_limit && o->verb != VERB_tune ? duration(o->cc_limit) /* tune's limit is for candidates */
                                                     : CC_SECONDS;
   t.tick = tick;
   t.tick_arg = &waiting;
@@ -51,7 +51,7 @@ static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts
 
 /* ---- the C compiler ---- */
 
-/* kind: what it is to make of `more`. NULL for the compiler: that of tgc's environment. */
+/* kind: kind of file to make of `more`. compiler NULL: that of tgc's environment */
 static int run_compiler(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *out, const char *kind,
                         const char *cflags, const Texts *more, const char **why) {
   Texts argv = { 0 };
@@ -92,7 +92,7 @@ int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *co
   return code;
 }
 
-/* What is refused may be the compiler's fault: then it refuses a few lines of plain C for that machine, too. */
+/* If code is refused, the compiler may be to blame: then it also refuses a few lines of plain C for that machine. */
 static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags,
                        const Target *t, const Texts *more) {
   const char *compiler = compiler_for(c, t), *why, *probed;
@@ -102,9 +102,9 @@ static void compile_to(Ctx *c, const Options *o, const char *scratch, const char
   if (code == EX_BUG && o->verbose) show_log(c, arena_printf(&c->model, "%s/tool.log", scratch));
   if (code == EX_BUG && compiler_probe(c, o, scratch, compiler, kind, cflags, t, &probed)) {
     c->file = NULL;
-    fail(c, EX_MISSING, "%s; it makes no code for %s, so set CC to a compiler that does", probed, t->isa);
+    fail(c, EX_MISSING, "%s; it cannot compile for %s, so set CC to a compiler that can", probed, t->isa);
   }
-  fail(c, code, "%s%s", why, code == EX_BUG ? "; it takes other code for this machine, so this is a bug in tgc" : "");
+  fail(c, code, "%s%s", why, code == EX_BUG ? "; it accepts other code for this machine, so this is a bug in tgc" : "");
 }
 
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Target *t,
@@ -119,7 +119,7 @@ const char *shared_object(Ctx *c, const Options *o, const char *scratch, const c
   return so;
 }
 
-/* A source of kernels for one machine, with flags of its own. */
+/* Compiles a source of kernels for one machine, with its own flags. */
 static const char *variant_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t i) {
   const char *object = arena_printf(&c->model, "%s/variant%zu.o", scratch, i);
   Texts source = { 0 };
@@ -129,7 +129,7 @@ static const char *variant_object(Ctx *c, const Options *o, const char *dir, con
   return object;
 }
 
-/* An object, or a library of them, needs no C compiler but a linker: that of this machine, for others LLVM's. */
+/* An object, or a library of objects, needs a linker but no C compiler: this machine's linker, or LLVM's for others. */
 static const char *link_files(Ctx *c, const Options *o, const char *object, const char *soname, const char *scratch) {
   const char *ld = getenv("LD"), *ours = o->target ? "ld.lld" : "ld", *so = arena_printf(&c->model, "%s/model.so", scratch);
   Texts argv = { 0 };
@@ -140,7 +140,7 @@ static const char *link_files(Ctx *c, const Options *o, const char *object, cons
   const char *why;
   int code = run_tool(c, o, scratch, (Tool){ .what = "linker", .variable = "LD", .makes = so }, &argv, &why);
   VEC_FREE(&argv);
-  if (code == EX_BUG) code = EX_MISSING; /* an object of LLVM's is what a linker of its machine takes */
+  if (code == EX_BUG) code = EX_MISSING; /* a linker for the machine accepts any object of LLVM */
   c->file = code ? NULL : c->file;
   if (code) fail(c, code, "%s", why);
   return so;
@@ -165,7 +165,7 @@ int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *
   return code;
 }
 
-/* What a library, or the example, is made of, without the runtime: arguments for the compiler. */
+/* Compiler arguments for a library or the example, without the runtime. */
 static void add_sources(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Texts *more) {
   VEC_PUSH(more, arena_printf(&c->model, "-I%s", dir));
   for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
@@ -189,7 +189,7 @@ const char *example_build(Ctx *c, const Options *o, const char *dir, const char 
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why) {
   Options patient = *o;
-  patient.cc_limit = "9999999"; /* what runs a model has no limit elsewhere */
+  patient.cc_limit = "9999999"; /* elsewhere, running a model has no time limit */
   patient.verb = VERB_run;
   const Tool t = { .what = "emulator", .variable = "PATH", .makes = makes };
   const int code = run_tool(c, &patient, scratch, t, argv, why);

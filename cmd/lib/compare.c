@@ -1,11 +1,11 @@
-/* compare.c: how far two tensors are apart, and which node of a graph is to blame. */
+/* compare.c: the difference of two tensors, and the node of a graph that causes it. */
 #include "../cmd.h"
 #include <math.h>
 #include <string.h>
 
 /* ---- distance ---- */
 
-/* Floats in the order of their values as integers: neighbours differ by one, -0 and 0 by none. */
+/* Floats as integers in the order of their values: neighbours differ by one, -0 and 0 by none. */
 static double ordered(DType d, const Tensor *t, int64_t i) {
   int bits = dtype_info[d].bits;
   uint64_t v = 0, sign = (uint64_t)1 << (bits - 1);
@@ -44,18 +44,18 @@ double reference_error(const Tensor *want, const Tensor *exact, DType precision)
   return error <= room[precision] * largest ? error : INFINITY;
 }
 
-/* ---- blame ---- */
+/* ---- suspects ---- */
 enum { MAX_POINTS = 400, SHOWN = 5 };
-#define MAX_POINT_BYTES ((int64_t)1 << 28) /* of all stored values together */
+#define MAX_POINT_BYTES ((int64_t)1 << 28) /* limit of all stored values together */
 
 typedef struct Point {
   Ref ref;
   double error;  /* largest, in units of the tolerance; above 1: wrong */
-  double before; /* the same of what it is computed from */
+  double before; /* largest error of the points it is computed from */
 } Point;
 typedef VEC(Point) Points;
 
-/* The values that cross from one node of the user's model to another, sources first. */
+/* Values that pass from one node of the user's model to another, sources first. */
 static void find_points(const Graph *g, Points *out) {
   const IR *ir = g->ir;
   Refs order = { 0 }, roots = { 0 };
@@ -84,13 +84,13 @@ static void find_points(const Graph *g, Points *out) {
   VEC_FREE(&roots);
 }
 
-/* g with the points as its outputs: a graph of its own, as compiling may change the one it is given */
+/* g with the points as its outputs. A separate graph, since compiling may change it */
 static Graph *graph_of(const Graph *g, const Point *p, size_t n) {
   Arena *m = &g->ir->ctx->model;
   Graph *h = arena_dup(m, g, sizeof *g);
   memset(&h->inputs, 0, sizeof h->inputs);
   memset(&h->outputs, 0, sizeof h->outputs);
-  memset(&h->states, 0, sizeof h->states); /* inputs like others */
+  memset(&h->states, 0, sizeof h->states); /* plain inputs */
   h->guarded = false;
   for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&h->inputs, g->inputs.p[i]);
   for (size_t i = 0; i < n; i++) {
@@ -109,10 +109,10 @@ typedef struct Probe {
   const Target *t;
   const char *scratch;
   const Tensor *in;
-  const Tensor *want; /* the interpreter's, one per point */
+  const Tensor *want; /* the interpreter's value for each point */
 } Probe;
 
-/* Compiles and runs a graph that ends at the given points; sets their errors. */
+/* Compiles and runs a graph that ends at the given points, and sets their errors. */
 static void probe(const Probe *q, Point *p, size_t n, const Tensor *want) {
   Graph *h = graph_of(q->g, p, n);
   Tensor *got = ARENA_NEW(&q->c->model, Tensor, n);
@@ -130,7 +130,7 @@ static void probe(const Probe *q, Point *p, size_t n, const Tensor *want) {
   VEC_FREE(&h->outputs);
 }
 
-/* before: the largest error among the points that a point is computed from directly */
+/* Sets before: the largest error among the points from which a point is computed directly */
 static void propagate(const Graph *g, Points *all) {
   const IR *ir = g->ir;
   double *reach = ARENA_NEW(&ir->ctx->model, double, ir->n); /* error of the nearest points below */
@@ -152,7 +152,7 @@ static void propagate(const Graph *g, Points *all) {
   VEC_FREE(&roots);
 }
 
-/* How much a point adds to what it was given; errors within the tolerance count as the tolerance. */
+/* Growth of the error at a point; errors within the tolerance count as the tolerance. */
 static double growth(const Point *p) {
   double given = fmax(p->before, 1);
   return p->error <= 1 ? 0 : isinf(p->error) ? (isinf(given) ? 1 : INFINITY) : p->error / given;
@@ -170,7 +170,7 @@ static void report_suspects(const Graph *g, Points *all, bool json, json_t *repo
     size_t best = all->n;
     for (size_t i = 0; i < all->n; i++)
       if (!used[i] && growth(&all->p[i]) > (best == all->n ? 0 : growth(&all->p[best])))
-        best = i; /* of equals the first in order */
+        best = i; /* among equal ones the first in order */
     if (best == all->n) break;
     used[best] = 1;
     const Point *p = &all->p[best];
@@ -186,9 +186,9 @@ static void report_suspects(const Graph *g, Points *all, bool json, json_t *repo
   json_object_set_new(report, "suspects", list);
 }
 
-/* Nothing is wrong when every value is stored, so a fusion is: the shortest prefix that goes wrong by itself. */
+/* With every value stored, nothing is wrong. So a fusion is wrong: finds the shortest prefix of the graph that goes wrong. */
 static void bisect(const Probe *q, Points *all, json_t *report) {
-  size_t lo = 0, hi = all->n - 1; /* all[hi] is taken to be wrong */
+  size_t lo = 0, hi = all->n - 1; /* all[hi] is assumed to be wrong */
   while (lo < hi) {
     size_t mid = (lo + hi) / 2;
     probe(q, &all->p[mid], 1, &q->want[mid]);

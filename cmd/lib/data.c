@@ -1,5 +1,5 @@
-/* data.c: inputs and reference outputs of run and verify: files of several kinds, or numbers from a
- * seed; and outputs as files or as a summary. */
+/* data.c: inputs and reference outputs of run and verify, from several kinds of files or from a seed; and outputs as files or
+ * as a summary. */
 #include "../cmd.h"
 #include <errno.h>
 #include <math.h>
@@ -34,8 +34,8 @@ typedef struct Archive {
   bool data;
 } Archive;
 
-/* input_J, output_J and arr_J count by number; any other array is for whichever input or, in an
- * archive of --data, output bears its name. */
+/* input_J, output_J and arr_J are matched by number. Any other array belongs to the input of its name or, in an archive of
+ * --data, to the output of its name. */
 static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
   static const char *const numbered[] = { "input_", "output_", "arr_" };
   Archive *a = arg;
@@ -53,7 +53,7 @@ static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
   if (a->data && !is[0] && !is[2]) VEC_PUSH(&a->f->outputs, x);
 }
 
-/* input_0.pb, input_1.pb, ...: the names within the files are often left out */
+/* input_0.pb, input_1.pb, ...: names inside the files are often missing */
 static void read_numbered(Ctx *c, const char *dir, const char *kind, Feed *f, bool outputs) {
   for (int i = 0;; i++) {
     static const char *const suffix[] = { "pb", "npy" };
@@ -78,23 +78,23 @@ static void read_data(Ctx *c, const char *path, Feed *f) {
   }
   read_numbered(c, path, "input", f, false);
   read_numbered(c, path, "output", f, true);
-  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' holds no input_0 or output_0, as .pb or .npy", path);
+  if (!f->inputs.n && !f->outputs.n) fail(c, EX_NOINPUT_, "'%s' contains no input_0 or output_0, as .pb or .npy", path);
 }
 
-/* Where a folder of data keeps that of one of several runs; NULL: it does not. */
+/* Folder with the data of a single run; NULL: there is none. */
 static const char *step_folder(Ctx *c, const char *data, size_t step) {
   const char *path = arena_printf(&c->model, "%s/step_%zu", data, step);
   return access(path, F_OK) ? NULL : path;
 }
 
 void feed_read(Ctx *c, const Options *o, Feed *f) {
-  int number = 0; /* of inputs without a name */
+  int number = 0; /* number of the next input without a name */
   for (size_t i = 0; i < o->inputs.n; i++) {
     const char *text = o->inputs.p[i], *eq = strchr(text, '='), *path = eq && access(text, F_OK) ? eq + 1 : text;
     const char *name = path == text ? NULL : arena_str(&c->model, text, (size_t)(eq - text));
     if (ends(path, ".npz")) npz_parse(c, path, file_read(c, path, 0), add_array, &(Archive){ f, path, false });
     else VEC_PUSH(&f->inputs, read_one(c, name, name ? -1 : number++, path));
-    if (name && ends(path, ".npz")) fail(c, EX_USAGE_, "--input %s: an archive has the names of its inputs itself", text);
+    if (name && ends(path, ".npz")) fail(c, EX_USAGE_, "--input %s: give no name, since an archive has names of its own", text);
   }
   for (size_t i = 0; i < f->inputs.n; i++) f->inputs.p[i].given = true;
   if (!o->data) return;
@@ -107,7 +107,7 @@ void feed_free(Feed *f) {
   VEC_FREE(&f->outputs);
 }
 
-/* ---- matching with what the model declares ---- */
+/* ---- matching with the declared inputs and outputs ---- */
 
 static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO *want, int number) {
   for (size_t i = 0; i < n; i++)
@@ -117,7 +117,7 @@ static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO 
   return NULL;
 }
 
-/* Files that the user gave for an input each must have one, of their own. */
+/* Each file that the user gave must belong to an input, and each to a different one. */
 static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
   const NamedTensor **taken = ARENA_NEW(&c->model, const NamedTensor *, n + 1);
   Names names = { 0 };
@@ -131,8 +131,8 @@ static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
     while (i < n && (!t->name || !want[i].name || strcmp(t->name, want[i].name))) i++;
     if (i == n && t->number >= 0 && t->number < n) i = t->number;
     if (i == n && t->name) fail(c, EX_USAGE_, "--input '%s': the model has no input '%s'; there are%s", t->file, t->name, there);
-    if (i == n) fail(c, EX_USAGE_, "--input '%s': the model has %d input%s, namely%s", t->file, n, n == 1 ? "" : "s", there);
-    if (taken[i]) fail(c, EX_USAGE_, "--input gives '%s' twice: by '%s' and by '%s'", want[i].name, taken[i]->file, t->file);
+    if (i == n) fail(c, EX_USAGE_, "--input '%s': the model has only %d input%s:%s", t->file, n, n == 1 ? "" : "s", there);
+    if (taken[i]) fail(c, EX_USAGE_, "--input gives '%s' twice, by '%s' and by '%s'", want[i].name, taken[i]->file, t->file);
     taken[i] = t;
   }
 }
@@ -143,7 +143,8 @@ static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *
   bool same = t->raw ? t->t.elems == r.elems * dt_bytes(r.dt)
                      : t->t.dt == r.dt && t->t.rank == r.rank && !memcmp(t->t.dims, r.dims, (size_t)r.rank * sizeof *r.dims);
   if (!same)
-    fail(c, EX_NOINPUT_, "'%s': %s '%s' is %s, the file has %s", t->file, kind, want->name, type_text(c, r.dt, r.rank, r.dims),
+    fail(c, EX_NOINPUT_, "'%s': %s '%s' is %s, but the file has %s", t->file, kind, want->name,
+         type_text(c, r.dt, r.rank, r.dims),
          t->raw ? arena_printf(&c->model, "%lld bytes", (long long)t->t.elems) : type_text(c, t->t.dt, t->t.rank, t->t.dims));
   r.data = t->t.data;
   if (r.data) return r;
@@ -154,8 +155,8 @@ static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *
   return r;
 }
 
-/* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid
- * indices of most tables. The bundle's main.c draws the same numbers. */
+/* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid indices for most tables. The
+ * bundle's main.c draws the same numbers. */
 static void seeded_data(DType d, void *out, int64_t n, uint64_t state) {
   uint8_t *p = out;
   int size = dt_bytes(d);
@@ -203,7 +204,7 @@ bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out) {
   return true;
 }
 
-/* An archive of data names what it has: a name that the model lacks is a mistake, unless part of the model was left out. */
+/* An archive names its arrays. A name that the model lacks is a mistake, unless part of the model was cut off. */
 static void check_named(Ctx *c, const Options *o, const Feed *f, const Steps *s) {
   Names names = { 0 };
   for (size_t i = 0; i < s->nin + s->nout; i++) {
@@ -215,8 +216,8 @@ static void check_named(Ctx *c, const Options *o, const Feed *f, const Steps *s)
     bool known = t->given || !t->named;
     for (size_t i = 0; i < names.p.n && !known; i++) known |= !strcmp(names.p.p[i], t->name);
     if (!known)
-      fail(c, EX_NOINPUT_, "'%s' has an array '%s', and the model no input or output of that name; there are%s", t->file, t->name,
-           names_text(c, &names));
+      fail(c, EX_NOINPUT_, "'%s' has an array '%s', but the model has no input or output of that name; there are%s", t->file,
+           t->name, names_text(c, &names));
   }
   VEC_FREE(&names.p);
 }
@@ -237,7 +238,7 @@ int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s) {
   return seeded;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t) {
   Sb s = { 0 };
   if (!strcmp(format, "pb")) onnx_tensor_save(t, name, &s);

@@ -1,11 +1,11 @@
-/* emulate.c: bundles of other machines, run here by an emulator. */
+/* emulate.c: runs bundles for other machines here, by an emulator. */
 #include "../cmd.h"
 #include <string.h>
 
 _Noreturn static void cannot_run(Ctx *c, const Interface *f, Arch arch, const char *because) {
   c->file = NULL;
   fail(c, EX_MISSING,
-       "code for %s cannot be run here: this machine is %s, and %s; `tgc compile --self-test` makes a bundle that proves "
+       "code for %s cannot be run here: this machine is %s, and %s; `tgc compile --self-test` makes a bundle that tests "
        "itself there, and `tgc verify --outputs` judges what it saves",
        f->target->arch == ARCH_ANY ? arch_name(arch) : f->target->isa, arch_name(host_arch()), because);
 }
@@ -21,7 +21,7 @@ static const Toolchain *emulator_for(Ctx *c, const Interface *f, Arch arch) {
   cannot_run(c, f, arch, name ? arena_printf(&c->model, "no %s is installed", name) : "there is no emulator for that");
 }
 
-/* The bundle's own example, linked statically, is what an emulator runs: inputs and outputs are files. */
+/* An emulator runs the bundle's own example, linked statically; inputs and outputs are files. */
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
                     const Tensor *in, Tensor *out) {
   const Toolchain *x = emulator_for(c, f, arch);

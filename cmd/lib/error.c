@@ -1,13 +1,13 @@
-/* error.c: how far the arithmetic that a precision allows is off, on sample inputs.
+/* error.c: the error that a precision causes, on sample inputs.
  *
- * The graph as the front end made it is computed in double, and once more as the passes left it, with each
- * operation rounded to its type. Sums of products are rounded once there; what kernels add to that is
- * for `tgc verify` to see, which runs them. Both take the interpreter, so there is a budget. */
+ * The graph of the front end is computed in double. The graph as the passes left it is computed with each operation rounded to
+ * its type. There, sums of products are rounded once; the further error of kernels shows in `tgc verify`, which runs them. Both
+ * use the interpreter, so there is a budget. */
 #include "../cmd.h"
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 2000000000 }; /* operations of the interpreter, about half a minute of each run */
+enum { STEPS = 2000000000 }; /* operations of the interpreter, about half a minute per run */
 
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s) {
   s->in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);

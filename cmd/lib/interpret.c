@@ -1,4 +1,4 @@
-/* interpret.c: what a model computes by the graph interpreter, over one run or several. */
+/* interpret.c: evaluates a model by the graph interpreter, over one run or several. */
 #include "../cmd.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_
   return interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, most, out);
 }
 
-/* operations of a reference: more than any network in use takes, and hours where they are not products of matrices */
+/* limit for a reference: more than any network in use needs, and hours of time unless they are matrix products */
 static const int64_t MOST_OPERATIONS = INT64_C(1000000000000);
 
 void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out) {
@@ -18,7 +18,7 @@ void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Ten
   state_first(c, g, in);
   for (size_t s = 0; s < steps; s++, in += g->inputs.n) {
     if (!interpret_once(c, g, in, exact, MOST_OPERATIONS, all))
-      fail(c, EX_BADMODEL, "the reference takes the interpreter more than %lld operations; give reference data by --data",
+      fail(c, EX_BADMODEL, "the interpreter needs more than %lld operations for the reference; give reference data with --data",
            (long long)MOST_OPERATIONS);
     memcpy(out + s * graph_nout(g), all, graph_nout(g) * sizeof *all);
     if (s + 1 < steps) state_next(c, g, all, in + g->inputs.n);

@@ -1,6 +1,6 @@
-/* measure.c: timing in child processes. A worker is a child that answers lines: "SECONDS RUNS" asks for
- * a block of runs, and it answers with their times. Competitors are asked in turn for short blocks, so
- * that all see the same machine; what other processes did meanwhile is told from /proc. */
+/* measure.c: timing in child processes. A worker is a child that answers lines: "SECONDS RUNS" requests a block of runs, and it
+ * answers with their times. Competitors alternate in short blocks, so that all see the same machine. /proc tells the load of
+ * other processes meanwhile. */
 #include "../cmd.h"
 #include "../../compiler/lower/lower.h"
 #include "../../runtime_stub/tgcrt.h"
@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WARM_MS = 2 }; /* caches come back, and idle threads of the competitor stop to spin */
+enum { WARM_MS = 2 }; /* so that caches fill again, and idle threads of the competitor stop spinning */
 
-/* ---- the side that asks ---- */
+/* ---- the requesting side ---- */
 
-/* Two pipes and a child; in the child they are its standard input and output. */
+/* Starts a child with two pipes, which are its standard input and output. */
 static bool start(Ctx *c, Worker *w, const char *what) {
   int ask[2], answer[2];
   if (pipe(ask) || pipe(answer)) fail(c, EX_RETRY, "cannot make a pipe: %s", strerror(errno));
@@ -41,10 +41,10 @@ static _Noreturn void died(Ctx *c, Worker *w) {
   w->pid = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) fail(c, EX_MISSING, "cannot run %s", w->what);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) child_died(c, status, w->what);
-  fail(c, EX_FAILED, "%s ended: %s", w->what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it says why above");
+  fail(c, EX_FAILED, "%s ended: %s", w->what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "see its message above");
 }
 
-/* The next line: a word, the numbers that follow it, and the text after those, which is returned. */
+/* Reads the next line: a word, numbers, and a text, which is returned. */
 static const char *answer(Ctx *c, Worker *w, const char *word, Reals *numbers) {
   Sb line = { 0 };
   char part[65536];
@@ -72,7 +72,7 @@ static const char *answer(Ctx *c, Worker *w, const char *word, Reals *numbers) {
   return text;
 }
 
-/* Between its blocks a side is stopped: threads that spin for work would take a core from the other side. */
+/* Stops a side between its blocks: threads that spin for work would take a core from the other side. */
 static void let_run(const Worker *w, bool run) {
   if (w->pid) kill(-w->pid, run ? SIGCONT : SIGSTOP);
 }
@@ -120,7 +120,7 @@ static int add_code(struct dl_phdr_info *info, size_t size, void *arg) {
   return 0;
 }
 
-/* instructions and constants of the library */
+/* bytes of instructions and constants of the library */
 static size_t code_bytes(void *so) {
   struct link_map *map = NULL;
   if (dlinfo(so, RTLD_DI_LINKMAP, &map)) return 0;
@@ -129,7 +129,7 @@ static size_t code_bytes(void *so) {
   return s.bytes;
 }
 
-/* Runs once; the driver's times of launches become the beginnings of kernels, as if these followed each other without a pause. */
+/* Runs once. The driver's times of launches become start times of kernels, as if they followed each other without a pause. */
 typedef int (*ProfileFn)(void *, const void *const *, void *const *, uint64_t *);
 static void run_launches(const Loaded *m, ProfileFn profile, const Stamps *s, const void *const *in, void *const *out,
                          uint64_t *took, double *steps) {
@@ -146,7 +146,7 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   int status = model_open(dir, so, f, threads, &m, why);
   double start = clock_ms();
   if (!status) status = m.run(m.ctx, in, out);
-  if (status == TGCRT_INDEX) status = 0; /* numbers from a seed may be no indices */
+  if (status == TGCRT_INDEX) status = 0; /* numbers from a seed may be invalid indices */
   if (status) {
     printf("ready %d %s\n", status, why);
     exit(0);
@@ -207,7 +207,7 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
   memmove(w->ready.p, w->ready.p + 1, --w->ready.n * sizeof *w->ready.p);
 }
 
-/* ---- what times are about ---- */
+/* ---- the kernels that times belong to ---- */
 const int *kernel_of_launches(const Plan *p, size_t *n) {
   VEC(int) all = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
@@ -222,7 +222,7 @@ const int *kernel_of_launches(const Plan *p, size_t *n) {
   return list;
 }
 
-/* Where a bundle leaves the times of its steps. */
+/* Writes the header by which a bundle records the times of its steps. */
 const char *hooks_write(Ctx *c, const char *scratch, int steps) {
   const char *path = arena_printf(&c->model, "%s/hooks.h", scratch);
   const Embedded *hooks = embedded_file("hooks.h");
@@ -257,7 +257,7 @@ double load_foreign(const Load *from, const Load *to) {
   return wall > 0 && other > 0 ? other / wall : 0;
 }
 
-/* ---- numbers ---- */
+/* ---- quantiles ---- */
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -269,7 +269,7 @@ void reals_sort(Reals *r) {
 
 double quantile(Reals *sorted, double q) { return sorted->n ? sorted->p[(size_t)(q * (double)(sorted->n - 1) + 0.5)] : NAN; }
 
-/* ---- what the machine can do ---- */
+/* ---- peak of the machine ---- */
 typedef struct Probe {
   const char *so;
   int threads;

@@ -7,7 +7,7 @@
 
 /* ---- loading ---- */
 
-/* --dim, and the shapes of the given data, so that a file of inputs fixes what the model leaves open. */
+/* Takes sizes from --dim, and from shapes of the given data, so that input files can fix dynamic dimensions. */
 static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   Arena *m = &c->model;
   VEC(DimValue) dims = { 0 };
@@ -43,23 +43,24 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   const char *isa = b && b->isa ? b->isa : otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
   if (o->target && arch == ARCH_ANY)
-    fail(c, EX_USAGE_, "--target '%s' is of no architecture that tgc knows (tgc devices lists those)", o->target);
+    fail(c, EX_USAGE_, "--target '%s' has an unknown architecture (tgc devices lists the known ones)", o->target);
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
   const char *device = t->dev && t->dev->interface ? t->dev->interface : "opencl";
   if (b && t->dev && (!b->device || (t->dev->interface && strcmp(b->device, device))))
-    fail(c, EX_USAGE_, "--isa '%s' is a device: --backend=%s makes bundles for it", isa, device);
+    fail(c, EX_USAGE_, "--isa '%s' is a device; compile for it with --backend=%s", isa, device);
   if (b && b->device && !t->dev)
-    fail(c, EX_USAGE_, "--isa '%s' is no machine of --backend '%s' (tgc devices lists both)", isa, b->name);
+    fail(c, EX_USAGE_, "--isa '%s' is not a machine of --backend '%s' (tgc devices lists both)", isa, b->name);
   if (t->variants && b && !b->variant)
-    fail(c, EX_USAGE_, "--isa '%s' is several machines, of which only the C backend makes one bundle", isa);
-  if (o->target && t->arch != arch) fail(c, EX_USAGE_, "--isa '%s' is no machine of --target '%s'", isa, o->target);
+    fail(c, EX_USAGE_, "--isa '%s' is several machines; only --backend=c makes one bundle for them", isa);
+  if (o->target && t->arch != arch)
+    fail(c, EX_USAGE_, "--isa '%s' does not belong to the architecture of --target '%s'", isa, o->target);
   if (c->tunables) t = target_with_rates(&c->model, t, &c->tunables->rates);
   return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
 }
 
-/* --emit decides, else --backend, else the first of the list. */
+/* --emit decides, else --backend, else the first in the list. */
 const Backend *backend_of(const Options *o, Emit *emit) {
   for (const Backend *const *b = backends; *b; b++) {
     *emit = (*b)->makes;
@@ -89,31 +90,31 @@ static time_t seconds_now(void) {
   return t.tv_sec;
 }
 
-/* Called often: something appears once a second has passed, then once a second. */
+/* Called often: prints after the first second, then once per second. */
 static void show_pass(void *arg, const char *stage, int done, int total) {
   Progress *p = arg;
   time_t now = seconds_now();
   char text[80];
-  if (now - p->start < 2 || now == p->shown) return; /* whole seconds: 2 is more than one */
+  if (now - p->start < 2 || now == p->shown) return; /* whole seconds: a difference of 2 is more than one second */
   snprintf(text, sizeof text, "%s %d/%d", stage, done, total);
   progress_show(p->o, text, now - p->start);
   p->shown = now;
 }
 
-/* The lock file that was named, or that lies next to the model. */
+/* The lock file given by --schedule, or the one beside the model. */
 static Lock *lock_of(Ctx *c, const Options *o) {
   const char *path = o->schedule ? o->schedule : arena_printf(&c->model, "%s.tgc-lock", o->model);
   if (o->schedule && !strcmp(o->schedule, "none")) return NULL;
   return o->schedule || !access(path, F_OK) ? lock_read(c, path) : NULL;
 }
 
-/* Writes the lines of `from` that were used, then everything else that the plan decided. */
+/* Writes the lines of `from` that were used, then all other decisions of the plan. */
 static void write_lock(Ctx *c, const Options *o, const Lock *from, Decisions *decisions, const Plan *p) {
   Lock l = { .source.name = "lock", .decisions = decisions };
   for (size_t i = 0; from && i < from->lines.n; i++)
     if (from->lines.p[i].used) VEC_PUSH(&l.lines, from->lines.p[i]);
   lock_complete(c, &l, p);
-  c->file = NULL; /* what goes wrong from here on is not the model's */
+  c->file = NULL; /* later errors are not about the model */
   lock_write(c, &l, o->lock);
   c->file = o->model;
   VEC_FREE(&l.lines);
@@ -156,7 +157,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
                                                 .progress = show_pass,
                                                 .progress_arg = &progress });
   if (progress.shown) progress_show(o, NULL, 0);
-  if (lock && p && !from) lock_report(c, lock); /* a dump asks for some of it only */
+  if (lock && p && !from) lock_report(c, lock); /* a compilation from a dump uses only part of it */
   if (o->lock && p) write_lock(c, o, lock, decisions, p);
   decisions_free(decisions);
   store_close(store);

@@ -1,6 +1,5 @@
-/* npy.c: NumPy's array files. .npy is a magic number, a header that is the literal of a Python
- * dictionary, and the elements; .npz is a zip archive of them. Both come from users, so every number
- * is checked against the bytes there are. */
+/* npy.c: NumPy's array files. A .npy file is a magic number, a header (the literal of a Python dictionary), and the elements. A
+ * .npz file is a zip archive of them. Both come from users, so every number is checked against the size of the file. */
 #include "../cmd.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@ static const struct {
 };
 enum { DESCRS = sizeof descrs / sizeof *descrs };
 
-/* the text after 'key': in the header, or NULL */
+/* the text behind 'key': in the header, or NULL */
 static const char *after_key(const char *head, const char *key) {
   const char *at = strstr(head, key);
   if (!at) return NULL;
@@ -46,13 +45,13 @@ static bool parse_shape(const char *at, Tensor *t) {
 }
 
 Tensor npy_parse(Ctx *c, const char *what, Bytes b) {
-  if (b.n < 10 || memcmp(b.p, "\x93NUMPY", 6)) fail(c, EX_NOINPUT_, "'%s' is no NumPy array", what);
+  if (b.n < 10 || memcmp(b.p, "\x93NUMPY", 6)) fail(c, EX_NOINPUT_, "'%s' is not a NumPy array", what);
   size_t wide = b.p[6] > 1 ? 4 : 2, n = 0;
   for (size_t i = 0; i < wide && 8 + i < b.n; i++) n |= (size_t)b.p[8 + i] << 8 * i;
   if (n > b.n - 8 || 8 + wide + n > b.n) fail(c, EX_NOINPUT_, "'%s': the header is cut off", what);
   const char *head = arena_str(&c->model, (const char *)b.p + 8 + wide, n), *order = after_key(head, "fortran_order");
   Tensor t = { .dt = parse_descr(after_key(head, "descr")) };
-  if (!t.dt) fail(c, EX_NOINPUT_, "'%s': element type is not one tgc has: %s", what, head);
+  if (!t.dt) fail(c, EX_NOINPUT_, "'%s': element type is not supported: %s", what, head);
   if (!parse_shape(after_key(head, "shape"), &t)) fail(c, EX_NOINPUT_, "'%s': cannot read the shape: %s", what, head);
   if (order && !strncmp(order, "True", 4) && t.rank > 1)
     fail(c, EX_NOINPUT_, "'%s' is in Fortran order; save it with numpy.ascontiguousarray", what);
@@ -81,7 +80,7 @@ void npy_write(const Tensor *t, Sb *out) {
   sb_free(&h);
 }
 
-/* ---- .npz: the zip archive is read by its central directory ---- */
+/* ---- .npz: read by the central directory of the zip archive ---- */
 static uint64_t le(const uint8_t *p, int n) {
   uint64_t v = 0;
   for (int i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;
@@ -93,7 +92,7 @@ typedef struct Entry {
   int method;
 } Entry;
 
-/* sizes and offset of 2^32 - 1 stand in the zip64 extra field, in this order */
+/* sizes and offsets of 2^32 - 1 are in the zip64 extra field, in this order */
 static void zip64(Entry *e, const uint8_t *x, size_t n) {
   while (n >= 4 && le(x + 2, 2) <= n - 4) {
     size_t len = (size_t)le(x + 2, 2), k = 0;
@@ -112,7 +111,7 @@ static Bytes unpack(Ctx *c, const char *path, Bytes b, const Entry *e) {
   if (skip > b.n - e->at || e->packed > b.n - e->at - skip) fail(c, EX_NOINPUT_, "'%s' is a damaged archive", path);
   const uint8_t *data = b.p + e->at + skip;
   if (e->method == 0) return (Bytes){ data, (size_t)e->packed };
-  /* deflate packs at most 1 to 1032, so a size beyond that is a lie and no reason to allocate it */
+  /* deflate packs at most 1 to 1032, so a larger size is wrong, and must not be allocated */
   if (e->method != 8 || e->size / 1040 > e->packed)
     fail(c, EX_NOINPUT_, "'%s': unknown compression %d or wrong size", path, e->method);
   uint8_t *out = arena_alloc(&c->model, (size_t)e->size + 1);
@@ -135,9 +134,9 @@ static Bytes unpack(Ctx *c, const char *path, Bytes b, const Entry *e) {
 
 void npz_parse(Ctx *c, const char *path, Bytes b, void (*each)(Ctx *, void *, const char *, Tensor), void *arg) {
   size_t end = b.n < 22 ? 0 : b.n - 22;
-  size_t stop = end > 65535 ? end - 65535 : 0; /* the longest comment */
+  size_t stop = end > 65535 ? end - 65535 : 0; /* length of the longest comment */
   while (end > stop && le(b.p + end, 4) != 0x06054b50) end--;
-  if (b.n < 22 || le(b.p + end, 4) != 0x06054b50) fail(c, EX_NOINPUT_, "'%s' is no .npz archive", path);
+  if (b.n < 22 || le(b.p + end, 4) != 0x06054b50) fail(c, EX_NOINPUT_, "'%s' is not an .npz archive", path);
   uint64_t n = le(b.p + end + 10, 2), at = le(b.p + end + 16, 4);
   for (uint64_t i = 0; i < n; i++) {
     if (at > b.n || b.n - at < 46 || le(b.p + at, 4) != 0x02014b50) fail(c, EX_NOINPUT_, "'%s' is a damaged archive", path);

@@ -1,11 +1,11 @@
-/* options.c: the command line, the help and the manual page, all from the rows of options.h. */
+/* options.c: the command line, the help and the manual page, made from the rows of options.h. */
 #include "../cmd.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* COUNT: a SIZE above 0 */
+typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* COUNT: a SIZE of at least 1 */
 typedef struct OptionRow {
   char letter;
   const char *name, *arg;
@@ -38,7 +38,7 @@ static const char *const verb_name[VERB_COUNT] = {
 #undef VERB
 #undef OPTION
 };
-static const char verb_letter[] = "crvikbptqdo"; /* ORDER VERB: as options.h names them in its column of verbs */
+static const char verb_letter[] = "crvikbptqdo"; /* ORDER VERB: letters of verbs in options.h */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
@@ -69,7 +69,7 @@ _Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Opt
 /* ---- help ---- */
 enum { HELP_AT = 30, HELP_WIDTH = 110 };
 
-/* The words of a text from column HELP_AT on; `at` is where the line is now. */
+/* Prints the words of a text from column HELP_AT on; `at` is the current column. */
 static void print_words(const char *s, int at) {
   if (at + 2 > HELP_AT) at = 0, putchar('\n');
   printf("%*s", HELP_AT - at, "");
@@ -102,7 +102,7 @@ static void print_help(const Options *o) {
     if (option_of(&option_rows[i], o->verb)) print_option(&option_rows[i]);
 }
 
-/* Text for troff: a hyphen that is to be copied, and no accidental request or escape. */
+/* Text for troff: hyphens that can be copied, and no accidental request or escape. */
 static void put_troff(const char *s) {
   for (; *s; s++) {
     if (*s == '-') fputs("\\-", stdout);
@@ -189,29 +189,29 @@ static bool parse_real(const char *s, double *out) {
   return end != s && !*end && *out >= 0 && *out < 1e300;
 }
 
-/* Stores a value; returns -1, or the exit code of a wrong one. */
+/* Stores a value. Returns -1, or the exit code for a wrong value. */
 static int store(Options *o, const OptionRow *r, const char *value) {
   void *field = (char *)o + r->field;
   const size_t row = (size_t)(r - option_rows);
   o->given[row / 64] |= (uint64_t)1 << row % 64;
-  if (value && !*value) return wrong(o, "--%s wants a value: %s", r->name, r->arg);
+  if (value && !*value) return wrong(o, "--%s needs a value: %s", r->name, r->arg);
   switch (r->kind) {
   case FLAG: *(bool *)field = true; return -1;
   case MAYBE: *(const char **)field = value ? value : "yes"; return -1;
   case TEXT: *(const char **)field = value; return -1;
   case LIST: VEC_PUSH((Texts *)field, value); return -1;
-  case SIZE: return parse_size(value, field) ? -1 : wrong(o, "--%s wants a whole number, not '%s'", r->name, value);
+  case SIZE: return parse_size(value, field) ? -1 : wrong(o, "--%s needs a whole number, not '%s'", r->name, value);
   case COUNT:
     return parse_size(value, field) && *(int64_t *)field
                ? -1
-               : wrong(o, "--%s wants a whole number from 1 on, not '%s'", r->name, value);
+               : wrong(o, "--%s needs a whole number of at least 1, not '%s'", r->name, value);
   case REAL:
-    return parse_real(value, field) ? -1 : wrong(o, "--%s wants a number that is not negative, not '%s'", r->name, value);
+    return parse_real(value, field) ? -1 : wrong(o, "--%s needs a number that is not negative, not '%s'", r->name, value);
   }
   return -1;
 }
 
-/* The row of an option, by its letter or else by its name: that for this verb, or a verb's that takes it; NULL: there is none. */
+/* The row of an option, by its letter or else by its name: the one for this verb, or any verb's; NULL: none. */
 static const OptionRow *find_option(Verb v, char letter, const char *name, size_t n) {
   const OptionRow *found = NULL;
   for (const OptionRow *r = option_rows; r < option_rows + OPTIONS; r++) {
@@ -228,7 +228,7 @@ static int parse_long(Options *o, char ***argv) {
   if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong(o, "%s takes no option --%s", verb_name[o->verb], r->name);
   if (r->kind == FLAG && eq) return wrong(o, "--%s takes no value", r->name);
   if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
-    return wrong(o, "--%s wants a value: %s", r->name, r->arg);
+    return wrong(o, "--%s needs a value: %s", r->name, r->arg);
   return store(o, r, value);
 }
 
@@ -242,7 +242,7 @@ static int parse_short(Options *o, char ***argv) {
       continue;
     }
     const char *value = at[1] ? at + 1 : *++*argv;
-    if (!value) return wrong(o, "-%c wants a value: %s", r->letter, r->arg);
+    if (!value) return wrong(o, "-%c needs a value: %s", r->letter, r->arg);
     return store(o, r, value);
   }
   return -1;
@@ -301,7 +301,7 @@ static bool given(const Options *o, const char *name) {
 }
 
 /* clang-format off */
-/* Pairs of which the first is ignored beside the second. */
+/* The first option of a pair is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
   { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
   { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
@@ -313,11 +313,11 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
 };
-/* Options without an effect where none of the others is given. */
+/* An option that has no effect unless one of the others is given. */
 static const struct { const char *option, *without[3]; } idle[] = {
   { "format", { "output" } },
   { "kernel", { "dump", "stop-after" } },
-  { "seed", { "self-test", "precision", "weights" } }, /* of compile */
+  { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
 /* clang-format on */
 
@@ -342,20 +342,23 @@ static int check_effect(const Options *o) {
   if (o->device && !b->device && !(o->model && is_bundle(o->model)))
     return wrong(o, "--device has no effect with the backend %s: its code runs on the CPU", b->name);
   if (o->archs && !b->images) return wrong(o, "--arch has no effect with the backend %s", b->name);
-  if (o->archs && o->verb == VERB_inspect && !o->explain && !o->json) return wrong(o, "--arch has no effect without --explain or --json");
-  if (b->device && o->target) return wrong(o, "--target has no effect with the backend %s: the device's driver compiles", b->name);
-  if (b->device && o->groups) return wrong(o, "--kernel-groups has no effect with the backend %s: a launch is one kernel", b->name);
+  if (o->archs && o->verb == VERB_inspect && !o->explain && !o->json)
+    return wrong(o, "--arch has no effect without --explain or --json");
+  if (b->device && o->target)
+    return wrong(o, "--target has no effect with the backend %s: the device's driver compiles", b->name);
+  if (b->device && o->groups)
+    return wrong(o, "--kernel-groups has no effect with the backend %s: a launch is one kernel", b->name);
   if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
   if (o->verb == VERB_profile && !b->is_c && !b->device)
-    return wrong(o, "profile knows no times of kernels of the backend %s", b->name);
+    return wrong(o, "profile cannot time kernels of the backend %s", b->name);
   if (o->verb == VERB_tune && b->device && !b->driver)
-    return wrong(o, "tune cannot measure for the backend %s: its schedules are those of the model of cost", b->name);
+    return wrong(o, "tune cannot measure for the backend %s: its schedules come from the cost model", b->name);
   if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect || o->verb == VERB_check))
     return wrong(o, "--device has no effect with the backend %s: tgc %s asks no driver for it", b->name, verb_name[o->verb]);
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device shares the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
-  if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so: else nothing is linked");
+  if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so, since nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
     return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
                  o->emit ? o->emit : "obj");
@@ -365,7 +368,7 @@ static int check_effect(const Options *o) {
 static int check_bundle(const Options *o) {
   for (int i = 0; i < OPTIONS; i++)
     if (o->given[i / 64] >> i % 64 & 1 && !option_of_bundle(&option_rows[i], o->verb))
-      return wrong(o, "--%s has no effect on a bundle, which is compiled already, and '%s' is one", option_rows[i].name,
+      return wrong(o, "--%s has no effect on '%s', a bundle that is already compiled", option_rows[i].name,
                    o->model);
   return -1;
 }
@@ -381,17 +384,17 @@ static int check_dim(const Options *o, size_t i) {
   const char *text = o->dims.p[i], *eq = strrchr(text, '=');
   const size_t n = eq ? (size_t)(eq - text) : 0;
   int64_t v;
-  if (!n) return wrong(o, "--dim wants NAME=N, not '%s'", text);
-  if (!parse_size(eq + 1, &v)) return wrong(o, "--dim %s: the size is a whole number, not '%s'", text, eq + 1);
-  if (v < 1) return wrong(o, "--dim %s: the size is from 1 on", text);
-  if (v > MOST_ELEMS) return wrong(o, "--dim %s: the size is at most 2^40", text);
+  if (!n) return wrong(o, "--dim needs NAME=N, not '%s'", text);
+  if (!parse_size(eq + 1, &v)) return wrong(o, "--dim %s: the size must be a whole number, not '%s'", text, eq + 1);
+  if (v < 1) return wrong(o, "--dim %s: the size must be at least 1", text);
+  if (v > MOST_ELEMS) return wrong(o, "--dim %s: the size must be at most 2^40", text);
   for (size_t k = 0; k < i; k++)
     if (!strncmp(o->dims.p[k], text, n + 1) && !strchr(o->dims.p[k] + n + 1, '='))
       return wrong(o, "--dim gives '%.*s' twice: %s and %s", (int)n, text, o->dims.p[k] + n + 1, eq + 1);
   return -1;
 }
 
-/* "c, ir or obj" grows by a word; last: it is the last one */
+/* Appends a word to "c, ir or obj"; last: it is the last word */
 static void add_choice(Sb *s, const char *word, bool last) { sb_printf(s, "%s%s", !s->n ? "" : last ? " or " : ", ", word); }
 
 static int unknown_backend(const Options *o) {
@@ -410,7 +413,7 @@ static int unknown_backend(const Options *o) {
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
-  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile wants -o DIR");
+  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
   if (groups_named(o->groups) == GROUPS_COUNT)
     return wrong(o, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
@@ -428,15 +431,15 @@ static int check_values(const Options *o) {
     return wrong(o, "--format is npy, pb or raw, not '%s'", o->format);
   if (o->threads > 1024) return wrong(o, "--threads is at most 1024");
   if (o->time && duration(o->time) < 0)
-    return wrong(o, "--time wants a number of seconds, or one with s, m or h, not '%s'", o->time);
-  if (o->cc_limit && duration(o->cc_limit) < 0) return wrong(o, "--cc-limit wants a time as --time does, not '%s'", o->cc_limit);
+    return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
+  if (o->cc_limit && duration(o->cc_limit) < 0) return wrong(o, "--cc-limit needs a time as --time does, not '%s'", o->cc_limit);
   if (given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
     return wrong(o, "--percentile is above 0 and at most 100, not %g", o->percentile);
   if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds is at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
   if (o->beam > 1000) return wrong(o, "--beam is at most 1000");
   if (o->name && !bundle_name_ok(o->name))
-    return wrong(o, "--name wants a C identifier of at most 40 characters, not '%s'", o->name);
+    return wrong(o, "--name needs a C identifier of at most 40 characters, not '%s'", o->name);
   int code = check_effect(o);
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
@@ -462,7 +465,7 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
-    return wrong(o, "%s wants %s", verb_name[o->verb], verb_rows[o->verb].args);
+    return wrong(o, "%s needs %s", verb_name[o->verb], verb_rows[o->verb].args);
   code = check_values(o);
   return code < 0 && strstr(verb_rows[o->verb].args, "BUNDLE") && is_bundle(o->model) ? check_bundle(o) : code;
 }

@@ -1,5 +1,5 @@
-/* process.c: the scratch folder, the children that run models, and the clock. Signals that end the program are taken where tgc
- * waits for a child, and anywhere else by support/leftover.c: the folder is always removed. */
+/* process.c: the scratch folder, children that run models, and the clock. Signals that end the program are handled here while
+ * tgc waits for a child, and elsewhere by support/leftover.c. So the folder is always removed. */
 #include "../cmd.h"
 #include <errno.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static sigset_t awaited(void) {
   return s;
 }
 
-/* In the child: a group of its own, so that all of it can be ended; it dies with its parent. */
+/* In the child: makes it a process group of its own, so that all of it can be killed. It dies with its parent. */
 static void become_child(pid_t parent) {
   sigset_t none;
   setpgid(0, 0);
@@ -44,13 +44,13 @@ static void become_child(pid_t parent) {
 
 pid_t child_start(Ctx *c) {
   fflush(stdout);
-  sigset_t was = signals_hold(); /* the child must not take one as its parent does */
+  sigset_t was = signals_hold(); /* the child must not handle a signal as its parent does */
   pid_t parent = getpid(), pid = fork();
   int e = errno;
   if (!pid) become_child(parent);
   else signals_restore(&was);
   if (pid < 0) fail(c, EX_RETRY, "cannot start a process: %s", strerror(e));
-  if (pid) setpgid(pid, pid); /* whoever is first, so that a kill of the group cannot miss */
+  if (pid) setpgid(pid, pid); /* both processes do this, so that a kill of the group cannot miss */
   return pid;
 }
 
@@ -60,7 +60,7 @@ int interrupt_pending(void) {
   return sig < 0 ? 0 : sig;
 }
 
-/* The wait status of a child; an interrupt ends the child and then the verb. */
+/* The wait status of a child. An interrupt ends the child, then the verb. */
 int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
   sigset_t s = awaited(), was;
   struct timespec second = { 1, 0 };
@@ -85,7 +85,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
 _Noreturn void child_died(Ctx *c, int status, const char *what) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
     c->file = NULL;
-    fail(c, EX_RETRY, "%s was killed: another program did it, or there is not enough memory", what);
+    fail(c, EX_RETRY, "%s was killed by another program, or memory ran out", what);
   }
   fail(c, EX_BUG, "%s died: %s", what, WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it ended the process");
 }

@@ -1,4 +1,4 @@
-/* report.c: the small pieces that all reports share: names, types and sizes as text, JSON, and a line of progress. */
+/* report.c: pieces that all reports share: names, types and sizes as text, JSON, and the progress line. */
 #include "../cmd.h"
 #include <unistd.h>
 

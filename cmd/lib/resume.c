@@ -1,4 +1,4 @@
-/* resume.c: --start-after: from a dump to a graph and what passes have decided about it, compiled by the options of then. */
+/* resume.c: --start-after: reads the graph and the passes' decisions from a dump, to be compiled with the options of the dump. */
 #include "../cmd.h"
 #include "../../frontends/common/external.h"
 #include <string.h>
@@ -6,11 +6,11 @@
 
 enum { TEXT_MAX = 1 << 30 };
 
-/* Options that passes follow. A dump records them; where the command line gives one again, it must be the same. */
+/* Options that passes follow. A dump records them. If the command line repeats one, it must be equal. */
 typedef struct Followed {
   const char *name;
   size_t field;
-  const char *otherwise;   /* what it is when it is not given; NULL: nothing */
+  const char *otherwise;   /* value when it is not given; NULL: none */
 } Followed;
 
 static const Followed followed[] = {
@@ -42,7 +42,7 @@ const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n) {
   return s;
 }
 
-/* Tunables are those of the dump; on the command line there may be the same, in the same order. */
+/* Tunables come from the dump. The command line may repeat them, in the same order. */
 static void follow_tunables(Ctx *c, Options *o, const Resumed *r) {
   size_t n, found = 0;
   const Setting *s = resumed_settings(r, &n);
@@ -54,16 +54,16 @@ static void follow_tunables(Ctx *c, Options *o, const Resumed *r) {
   }
   if (o->settings.n && (found != then.n || found != o->settings.n))
     fail(c, EX_USAGE_, "--tunable=%s is not what the dump was made with", o->settings.p[0]);
-  o->settings = then; /* the command line's own belong to whom o was copied from */
+  o->settings = then; /* the command line's own belong to the options that o was copied from */
   tunables_apply(c, o);
 }
 
-/* A lock file is not part of a dump, and steps to come may ask it. */
+/* A lock file is not part of a dump, and later steps may need it. */
 static void follow_lock(Ctx *c, const Options *o, const Resumed *r) {
   const char *lock = resumed_setting(r, "schedule");
   const bool asked = pass_named(resumed_after(r)) < pass_named("programs");
   if (lock && asked && !o->schedule)
-    fail(c, EX_USAGE_, "the dump was made with the lock file '%s'; name it with --schedule, or say --schedule=none", lock);
+    fail(c, EX_USAGE_, "the dump was made with the lock file '%s'; give it by --schedule, or give --schedule=none", lock);
   if (o->schedule && !asked)
     fail(c, EX_USAGE_, "--schedule has no effect after %s: schedules are chosen already", resumed_after(r));
 }
@@ -88,7 +88,7 @@ static void follow(Ctx *c, Options *o, const Resumed *r) {
                      (!o->weights || storage_named(o->weights) < STORAGE_COUNT) &&
                      groups_named(o->groups) < GROUPS_COUNT &&
                      (!o->denormals || !strcmp(o->denormals, "keep") || !strcmp(o->denormals, "flush"));
-  if (!known) fail(c, EX_BADMODEL, "the dump names a precision, weights, kernel groups or denormals that are none");
+  if (!known) fail(c, EX_BADMODEL, "the dump names an unknown precision, weights, kernel groups or denormals");
 }
 
 /* ---- the file ---- */
@@ -104,7 +104,7 @@ static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t o
   const Bytes b = external_range(c, &l->external, file, (uint64_t)offset, (size_t)bytes, at, "the weight");
   sha256_hex(b.p, b.n, digest);
   if (!sha256 || strcasecmp(digest, sha256))
-    fail_at(c, EX_BADMODEL, at, "the SHA-256 of these bytes of '%.200s' is %s, the line says %s", file, digest,
+    fail_at(c, EX_BADMODEL, at, "these bytes of '%.200s' have SHA-256 %s, but the line says %s", file, digest,
             sha256 ? sha256 : "nothing");
   return b;
 }
@@ -122,7 +122,7 @@ static void check_pass(Ctx *c, const Options *o, const Resumed *r) {
   if (strcmp(o->start_after, "yes") && strcmp(o->start_after, after))
     fail(c, EX_USAGE_, "--start-after=%s: the dump was made after %s", o->start_after, after);
   if (!strcmp(after, last))
-    fail(c, EX_USAGE_, "--start-after=%s: what it gives is the bundle's code; nothing is left to run", last);
+    fail(c, EX_USAGE_, "--start-after=%s: no pass is left to run after it", last);
   if (o->stop_after && pass_named(o->stop_after) < pass_named(after))
     fail(c, EX_USAGE_, "--stop-after=%s: the dump was made after %s, which comes later", o->stop_after, after);
 }

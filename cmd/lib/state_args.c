@@ -1,4 +1,4 @@
-/* state_args.c: --state IN=OUT[:KEY=VALUE,...], and the values of states where tgc itself makes several runs. */
+/* state_args.c: --state IN=OUT[:KEY=VALUE,...], and the states where tgc itself makes several runs. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static int key_of(const char *s, size_t n) {
   return k;
 }
 
-/* Where the keys begin: a colon that a key follows, for names may hold colons. */
+/* The beginning of the keys: a colon followed by a key, since names may contain colons. */
 static const char *keys_of(const char *text) {
   for (const char *colon = strrchr(text, ':'); colon; colon = NULL)
     if (key_of(colon + 1, strcspn(colon + 1, "=,")) < KEYS) return colon;
@@ -24,7 +24,7 @@ static int64_t number_of(Ctx *c, const char *text, const char *value) {
   char *end;
   long long v = strtoll(value, &end, 10);
   if (end == value || *end || v < 0)
-    fail(c, EX_USAGE_, "--state wants numbers that are not negative, not '%s' in '%s'", value, text);
+    fail(c, EX_USAGE_, "--state needs numbers that are not negative, not '%s' in '%s'", value, text);
   return v;
 }
 
@@ -33,7 +33,7 @@ static void set_key(Ctx *c, const char *text, const char *item, StateSpec *s) {
   const char *value = item[n] ? item + n + 1 : NULL;
   int key = key_of(item, n);
   if (key == KEYS || !value != (key == GROW))
-    fail(c, EX_USAGE_, "--state: '%s' in '%s'; there are axis=N, capacity=N, init=FILE and grow", item, text);
+    fail(c, EX_USAGE_, "--state: unknown key '%s' in '%s'; the keys are axis=N, capacity=N, init=FILE and grow", item, text);
   switch (key) {
   case AXIS: s->axis = (int)number_of(c, text, value); return;
   case CAPACITY: s->capacity = number_of(c, text, value); return;
@@ -48,7 +48,7 @@ static void set_key(Ctx *c, const char *text, const char *item, StateSpec *s) {
 static StateSpec parse_state(Ctx *c, const char *text) {
   StateSpec s = { .axis = -1 };
   const char *eq = strchr(text, '='), *keys = keys_of(text);
-  if (!eq || eq == text || eq + 1 >= keys) fail(c, EX_USAGE_, "--state wants INPUT=OUTPUT, not '%s'", text);
+  if (!eq || eq == text || eq + 1 >= keys) fail(c, EX_USAGE_, "--state needs INPUT=OUTPUT, not '%s'", text);
   s.past = arena_str(&c->model, text, (size_t)(eq - text));
   s.present = arena_str(&c->model, eq + 1, (size_t)(keys - eq - 1));
   while (*keys) {
@@ -80,7 +80,7 @@ void state_first(Ctx *c, const Graph *g, Tensor *in) {
   }
 }
 
-/* The last part of what a run made, as long as what it began with. */
+/* The last part of each output, as long as the first input. */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in) {
   for (size_t k = 0, i = graph_nin(g), o = graph_nout(g); k < g->states.n; k++, i++, o++) {
     const GIO *v = &g->inputs.p[i];

@@ -1,4 +1,4 @@
-/* toolchain.c: what builds for machines that are not this one, and what is installed of it. */
+/* toolchain.c: compilers and emulators for other machines, and which are installed. */
 #include "../cmd.h"
 #include <elf.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ Arch elf_arch(const char *path) {
     uint16_t machine;
     Arch arch;
   } known[] = { { EM_X86_64, ARCH_X86_64 }, { EM_AARCH64, ARCH_AARCH64 }, { EM_RISCV, ARCH_RISCV64 }, { EM_ARM, ARCH_ARM } };
-  Elf64_Ehdr h = { 0 }; /* up to e_machine as Elf32_Ehdr is */
+  Elf64_Ehdr h = { 0 }; /* up to e_machine equal to Elf32_Ehdr */
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? 0 : read(fd, &h, sizeof h);
   if (fd >= 0) close(fd);

@@ -28,7 +28,7 @@ static json_t *rates_json(void) {
   return json_pack("{s:o, s:o}", "rates", rates, "callers", callers);
 }
 
-/* A line for each: its value, its unit and why it is that; a changed value says what it was. */
+/* A line per tunable: value, unit and reason; a changed value is shown with its default. */
 int tunables_list(Ctx *c, const Options *o) {
   json_t *list = json_array();
   TunableRow r;

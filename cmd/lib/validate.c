@@ -1,31 +1,33 @@
-/* validate.c: the whole model, before the search and after it.
+/* validate.c: measures the whole model, before the search and after it.
  *
- * Before: how much longer than the machine must each kernel takes, for the search to begin where most can be gained.
+ * Before: how much longer each kernel takes than the machine's peak allows, so that the search begins where most can be gained.
  *
- * After: the schedules that were found, tried in the whole model.
- * A nest is timed alone, and between other kernels it finds other caches. So the model is built without schedules and
- * with them, and both take turns; the bundles' hooks (docs/bundle.md), or the events of a device's driver, give the time of each kernel, and a schedule that
- * does not win there goes; without hooks all stay or go. With threads there are more sides: all kernels in the same
- * number of chunks, of which each nest takes the best. What is left is built again and must beat the model without
- * schedules; where it does not, what wins no second time goes, and what is left is tried again. A bundle may run on any
- * number of threads, and neither the store nor a lock file asks for it: on another number, 1 or 2, the model with
- * schedules must not be slower either.
+ * After: tests the schedules that were found in the whole model (A/B). A nest is timed alone; between other kernels it finds
+ * other data in the caches. So the model is built without schedules and with them, and both alternate. The bundles' hooks
+ * (docs/bundle.md), or the events of a device's driver, give the time of each kernel, and a schedule that does not win there is dropped. Without hooks all stay or
+ * all are dropped.
  *
- * Where its memory happens to lie makes a process some percent faster or slower, from its beginning to its end, and each
- * kernel in another one. So a side has several, one after another; of each kernel what a tenth of all its runs stay below counts,
- * and their sum is the model's. */
+ * With threads there are more sides: all kernels in the same number of chunks, from which each nest takes the best. The
+ * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
+ * second time are dropped, and the rest is tried again. A bundle may run on any number of threads, and neither the store nor a
+ * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either.
+ *
+ * The addresses of its memory make a process some percent faster or slower for its whole life, and affect each kernel
+ * differently. So a side gets several processes, one after another. The time of a kernel is the 10th percentile of all its
+ * runs. The sum of these is the model's time. */
 #include "../cmd.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double BLOCK_SECONDS = 0.02;
-/* processes of a side, and before the search; blocks of each; models of what is left */
+/* LIVES, FIRST_LIVES: processes of a side, after and before the search. ROUNDS_LEAST, BLOCK_RUNS: blocks of each process, runs
+ * of a block. DEVICE_LIVES: processes of a side on a device. TRIES: models built from remaining schedules */
 enum { LIVES = 8, FIRST_LIVES = 2, DEVICE_LIVES = 3, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
 static const double QUANTILE = 0.1;
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
-enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, chunks ..., what was chosen */
+enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
 
 typedef struct Side {
   const char *dir, *so;
@@ -33,7 +35,7 @@ typedef struct Side {
   Worker worker;
   Stamps stamps;
   size_t stamped;
-  Reals runs, *kernels; /* ms; of all of a run, and of each kernel */
+  Reals runs, *kernels; /* ms; runs: whole runs; kernels: each kernel */
 } Side;
 
 struct Validation {
@@ -42,10 +44,10 @@ struct Validation {
   const char *scratch;
   Validated *result;
   Side side[SIDES];
-  int sides, threads, other; /* other: threads that may come instead; 0: none */
-  int lives;
-  bool stamped;    /* bundles tell the times of kernels; those of objects have no hooks for it */
-  const Plan *plan; /* without schedules: which nests a kernel has */
+  int sides, threads, other; /* other: another number of threads that users may have; 0: none */
+  int lives;       /* processes of a side */
+  bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
+  const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
   Tensor *in;
   VEC(const char *) choice; /* a schedule for each goal */
 };
@@ -58,19 +60,19 @@ static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
 
 static bool has_found(const Goal *g) { return g->measured && strcmp(g->best, g->base); }
 
-/* What a goal's nest has on a side. */
+/* The schedule of a goal's nest on a side. */
 static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int side) {
   const char *found = has_found(g) ? g->best : g->base, *text;
   Opts o;
   if (side < 2) return side ? found : g->base;
   text = with_chunks(c, found, chunk_counts[side - 2]);
-  /* chunks of a group are given */
+  /* chunks of a group are fixed */
   return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text;
 }
 
 /* ---- sides ---- */
 
-/* A lock file with the choice makes the plan. */
+/* Makes a plan from a lock file with the choice. */
 static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   Options o = *s->o;
   Lock l = { 0 };
@@ -132,7 +134,7 @@ static void block(Ctx *c, Side *x) {
   }
 }
 
-/* The given sides in turn, so often and so long. */
+/* Runs the given sides in turn, for a life of each. */
 static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
   const double end = clock_ms() + tunable(c, validate_seconds) / s->lives * 1e3 * n;
   for (int i = 0; i < n; i++) {
@@ -145,7 +147,7 @@ static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
     for (int i = 0; i < n; i++) block(c, &s->side[sides[i]]);
 }
 
-/* From the beginning, in so many processes a side. The first side has no schedules. */
+/* Measures from scratch, with `lives` processes per side. The first side has no schedules. */
 static void measure(Ctx *c, Validation *s, const int *sides, int n, int lives, int threads) {
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
@@ -164,7 +166,7 @@ static void measure(Ctx *c, Validation *s, const int *sides, int n, int lives, i
 
 /* ---- choosing ---- */
 
-/* Of all kernels that have the nest, on a side. */
+/* Time of all kernels that have the nest, on a side. */
 static double nest_ms(const Validation *s, const Goal *g, int side) {
   double ms = 0;
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
@@ -191,7 +193,7 @@ static int fastest_side(Validation *s) {
   return best;
 }
 
-/* Each nest's best side, or that of all; how many have another one than the first. */
+/* Chooses each nest's best side, or the best for all. Returns how many nests differ from the first side. */
 static int choose(Ctx *c, Validation *s) {
   const Tunables *u = tunables_of(c);
   const int all = s->stamped ? -1 : fastest_side(s);
@@ -214,7 +216,7 @@ static int choose(Ctx *c, Validation *s) {
   return kept;
 }
 
-/* A side with the choice against none, on so many threads: does it take at most such a part of the time? */
+/* Whether the choice on a side takes at most `worth` of the time without schedules, on this number of threads */
 static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, ValidatedAt *at) {
   measure(c, s, (int[]){ 0, side }, 2, s->lives, threads);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
@@ -224,7 +226,7 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, Va
   return at->tuned < worth * at->untuned;
 }
 
-/* Of the choice, what won again on a side that has it; how many are left, or 0: that would be the same. */
+/* Keeps the schedules of the choice that won again on a side. Returns their number; 0: none, or no change. */
 static int choose_again(Validation *s, int side, double worth) {
   int left = 0, gone = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {

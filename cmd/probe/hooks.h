@@ -1,10 +1,10 @@
-/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. STEPS, the number of kernels and one more, LANES and
- * SPANS are defined above it. What the last run did stays in tgc_steps and tgc_spans. */
+/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. Defined above: STEPS, the number of kernels plus one; LANES;
+ * SPANS. The last run leaves its times in tgc_steps and tgc_spans. */
 #include <time.h>
 
 double tgc_steps[STEPS];
 struct {
-  int lanes, n[LANES]; /* threads, and parts of each */
+  int lanes, n[LANES]; /* threads, and parts per thread */
   struct {
     double begin, end;
     int kernel;
@@ -18,7 +18,7 @@ static double tgc_clock(void) { /* ms */
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static double tgc_spent[LANES][STEPS]; /* in parts of each kernel */
+static double tgc_spent[LANES][STEPS]; /* ms of each thread in each kernel */
 
 static double tgc_all_spent(int k) {
   double all = 0;
@@ -26,7 +26,7 @@ static double tgc_all_spent(int k) {
   return all;
 }
 
-/* Kernels between this step and the last one ran together: each took its part of the time between. */
+/* Kernels between the last step and this one ran as a group. Each gets its share of the time in between. */
 static void tgc_step(int k) {
   static int last;
   const double now = tgc_clock(), began = tgc_steps[last];
@@ -48,7 +48,7 @@ static void tgc_span(int k, double begin) {
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];
-  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* its parts are there already */
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* parts within this one are recorded already */
   tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();

@@ -1,5 +1,5 @@
-/* peak.c: what the machine can do at most under the flags of a bundle. LANES floats make a vector, CHAINS of them
- * stay in registers. All threads work at the same time; a result is the best of a few rounds. */
+/* peak.c: measures the machine's peak under the flags of a bundle. LANES floats make a vector; CHAINS of them stay in
+ * registers. All threads work at the same time. A result is the best of a few rounds. */
 #define _POSIX_C_SOURCE 200112L
 #include <pthread.h>
 #include <stddef.h>
@@ -30,10 +30,10 @@ static const double ROUND_SECONDS = 0.004;
 
 typedef struct Work {
   long repeat;
-  const Words *from; /* of this thread; NULL: compute */
-  size_t n;          /* vectors there */
+  const Words *from; /* data of this thread; NULL: compute */
+  size_t n;          /* number of vectors in it */
   pthread_barrier_t *gate;
-  double seconds;    /* of the slowest round of all threads, as this one saw it: the best of the rounds */
+  double seconds;    /* time of a round for the slowest thread, as this thread measured it; the best of all rounds */
 } Work;
 
 static volatile float x = 0.9999f, y = 0.0001f, sink;
@@ -104,7 +104,7 @@ static double measure(int threads, long repeat, const Words *from, size_t n) {
   return best;
 }
 
-/* Rounds long enough that their beginning does not count; returns repeats per second. */
+/* Uses rounds so long that their start does not matter; returns repeats per second. */
 static double rate(int threads, const Words *from, size_t n) {
   long repeat = 1;
   double seconds = measure(threads, repeat, from, n);
@@ -119,7 +119,7 @@ static double rate(int threads, const Words *from, size_t n) {
 double peak_gflops(int threads) { return rate(threads, NULL, 0) * 2 * LANES * CHAINS * threads * 1e-9; }
 
 double peak_read_gbs(int threads, size_t bytes) {
-  const size_t unit = STREAMS * 2 * sizeof(Words); /* per step of all streams */
+  const size_t unit = STREAMS * 2 * sizeof(Words); /* bytes per step of all streams */
   size_t n = bytes / (size_t)threads / unit * unit;
   void *p;
   if (n < unit * 16) n = unit * 16;

@@ -1,13 +1,13 @@
-/* bench.c: tgc bench: the latency of a bundle on this machine, with --vs-ort that of ONNX Runtime in turn with it,
- * and with --vs-untuned that of the bundle without searched schedules, in blocks so short that all see the same machine.
- * Windows in which other processes took part of it are measured again; where that does not help, the result says so. */
+/* bench.c: tgc bench: the latency of a bundle on this machine. --vs-ort alternates with ONNX Runtime, --vs-untuned with the
+ * bundle without tuned schedules, in blocks so short that all see the same machine. Windows disturbed by other processes are
+ * measured again; where that does not help, the result says so. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Side {
   Worker worker;
-  Reals times, window; /* ms; window: of the one that is being measured */
+  Reals times, window; /* ms; window: of the current window */
   double spent;        /* seconds in times */
 } Side;
 typedef struct Bench {
@@ -16,14 +16,14 @@ typedef struct Bench {
   Plan *plan; /* NULL: the argument is a bundle */
   const char *dir;
   Interface f;
-  Plan *untuned; /* NULL: not asked for */
+  Plan *untuned; /* NULL: not requested */
   Interface untuned_f;
   Tensor *in;
-  Side side[3];       /* tgc, then those below that take part */
-  Side *ort, *plain;  /* ONNX Runtime, the untuned bundle; NULL: it does not */
+  Side side[3];       /* tgc, then the competitors */
+  Side *ort, *plain;  /* ONNX Runtime; the untuned bundle; NULL: takes no part */
   int sides, threads;
-  double tgc_s, cc_s, foreign; /* foreign: CPUs, in what was kept */
-  int disturbed;               /* windows that were kept all the same */
+  double tgc_s, cc_s, foreign; /* foreign: load of other processes in the kept windows, in CPUs */
+  int disturbed;               /* disturbed windows that were kept */
 } Bench;
 
 /* ---- competitors ---- */
@@ -36,7 +36,7 @@ static void start_ort(Ctx *c, Bench *b) {
   VEC_PUSH(&argv, arena_str(&c->model, script->p, script->n));
   VEC_PUSH(&argv, b->o->model);
   VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
-  for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: it takes and gives them */
+  for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: ONNX Runtime takes and returns them */
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
     file_put(c, path, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
@@ -85,7 +85,7 @@ static bool enough(const Ctx *c, const Bench *b) {
   return true;
 }
 
-/* One window of blocks in turn; returns the load other processes made. */
+/* One window of alternating blocks; returns the load of other processes. */
 static double window(Ctx *c, Bench *b) {
   Worker *own[] = { &b->side[0].worker, &b->side[1].worker, &b->side[2].worker };
   Load from = load_now(own, b->sides), to;
@@ -205,7 +205,7 @@ int verb_bench(Ctx *c, const Options *o) {
   feed_read(c, o, &feed);
   if (is_bundle(o->model)) {
     if (o->vs_ort || o->vs_untuned)
-      fail(c, EX_USAGE_, "--vs-%s wants a model, and '%s' is a bundle", o->vs_ort ? "ort" : "untuned", o->model);
+      fail(c, EX_USAGE_, "--vs-%s needs a model, and '%s' is a bundle", o->vs_ort ? "ort" : "untuned", o->model);
     b.f = interface_read(c, o, o->model);
     native_only(c, b.f.target);
     weights_check(c, o->model, &b.f);

@@ -1,5 +1,6 @@
-/* check.c: tgc check: whether a model can be compiled, and if not why. Everything short of compiling: the file, its operators, types
- * and shapes. With a backend or a machine its kernels are made, too, and a device that is named must have what they need. */
+/* check.c: tgc check: whether a model can be compiled, and if not, why. Checks everything short of compiling: the file, its
+ * operators, types and shapes. With a backend or a machine it also makes the kernels, and a named device must have the abilities
+ * that they need. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static void load(Ctx *c, void *arg) {
   if (code) fail(c, code, "it cannot run on the device: %s", why);
 }
 
-/* With --json the messages are part of the report; they appear on standard error all the same. */
+/* With --json, messages are part of the report; they still appear on standard error. */
 static json_t *messages(const char *text) {
   json_t *j = json_array();
   while (*text) {

@@ -7,7 +7,7 @@ static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
          : !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
 
-/* Inputs and what must come out: the data's own outputs, else the interpreter's. */
+/* Inputs and expected outputs: the data's outputs, else the interpreter's. */
 static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Tensor **in, Tensor **out) {
   *in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
   *out = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
@@ -16,8 +16,8 @@ static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed
   interpret(c, g, 1, true, *in, *out);
 }
 
-/* To standard output what the pass gave; to a file NAME.tg all that is decided so far, which --start-after takes, with the long
- * weights in NAME.bin beside it, which may be what the graph's weights are mapped from. */
+/* Writes the pass's result to standard output. To a file NAME.tg it writes a dump for --start-after, with the long weights in
+ * NAME.bin beside it. The graph's weights may be mapped from an existing NAME.bin. */
 static int stop(Ctx *c, const Options *o, Graph *g, const Target *t, Resumed *from, const Sample *sample) {
   Sb text = { 0 }, blob = { 0 };
   bool load = !strcmp(o->stop_after, "load");
@@ -28,7 +28,7 @@ static int stop(Ctx *c, const Options *o, Graph *g, const Target *t, Resumed *fr
   if (!load) plan_from(o, g, t, from, &text, o->out ? &to : NULL);
   else if (o->out) ir_print_graph_blob(g, &text, &blob, bin + (name - out));
   else ir_print_graph(g, &text);
-  c->file = NULL; /* what goes wrong from here on is not the model's */
+  c->file = NULL; /* later errors are not about the model */
   if (blob.n) file_replace(c, bin, blob.p, blob.n);
   if (o->out) file_replace(c, o->out, text.p, text.n);
   else fwrite(text.p, 1, text.n, stdout);
@@ -47,12 +47,12 @@ static void write_bundle(Ctx *c, void *arg) {
   Writing *w = arg;
   Bundle files = { 0 };
   bundle_render(w->plan, &w->options, &files);
-  c->file = NULL; /* what goes wrong from here on is not the model's */
+  c->file = NULL; /* later errors are not about the model */
   bundle_write(c, &files, w->out);
   bundle_free(&files);
 }
 
-/* Neither --precision nor --weights asks for an arithmetic whose error the bundle states. */
+/* Neither --precision nor --weights asks for arithmetic whose error the bundle states. */
 static bool is_exact(const Options *o) { return !o->precision && !o->weights; }
 
 int verb_compile(Ctx *c, const Options *given) {

@@ -1,12 +1,12 @@
-/* devices.c: tgc devices: the machine at hand, every machine tgc compiles for, and what is installed here to
- * build for each and to run what was built. */
+/* devices.c: tgc devices: this machine, every machine that tgc compiles for, and the installed tools that build for each and
+ * run the result. */
 #include "../cmd.h"
 #include <string.h>
 
 typedef struct Devices {
   const Options *o;
   const char *scratch;
-  const char *own_why; /* why the C compiler builds nothing for this machine; NULL: it does */
+  const char *own_why; /* why the C compiler cannot build for this machine; NULL: it can */
   json_t *machines;
 } Devices;
 
@@ -14,7 +14,7 @@ static void add_if_there(Ctx *c, json_t *list, const char *program) {
   if (installed(c, program)) json_array_append_new(list, json_text(program));
 }
 
-static const char *own_compiler(Ctx *c) { /* the first word of CC, as run and verify take it */
+static const char *own_compiler(Ctx *c) { /* the first word of CC, as run and verify use it */
   Words words = { 0 };
   compiler_words(c, &words);
   const char *first = words.p[0];
@@ -22,8 +22,8 @@ static const char *own_compiler(Ctx *c) { /* the first word of CC, as run and ve
   return first;
 }
 
-/* A compiler is listed for a machine when it has built a few lines for it: what is installed may lack headers, libraries or an
- * assembler. compiler NULL: that of run and verify, which make a library. */
+/* A compiler is listed for a machine if it can build a few lines: an installed one may lack headers, libraries or an assembler.
+ * compiler NULL: the one of run and verify, which make a library. */
 static const char *add_if_builds(Ctx *c, const Devices *d, json_t *list, const char *compiler, const char *words,
                                  const Target *t) {
   const char *why = NULL;

@@ -1,5 +1,5 @@
-/* inspect.c: tgc inspect: what a model is and what tgc makes of it: interface, operators, cost,
- * kernels, memory. The pieces serve --explain and --json of other verbs too. */
+/* inspect.c: tgc inspect: a model's interface, operators, cost, kernels and memory. The pieces also serve --explain and --json
+ * of other verbs. */
 #include "../cmd.h"
 #include "../../compiler/graph/contraction.h"
 #include "../../compiler/interp/interp_threads.h"
@@ -21,7 +21,7 @@ void print_interface(Ctx *c, const Graph *g) {
   print_values(c, "state", g->inputs.p + graph_nin(g), g->states.n);
 }
 
-/* how many nodes of each op the outputs reach; returns how many nodes */
+/* counts the nodes of each op below the outputs; returns their sum */
 static size_t count_ops(const Graph *g, int count[OP_COUNT]) {
   Refs roots = { 0 }, order = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
@@ -53,7 +53,7 @@ json_t *graph_json(const Graph *g) {
                    "ops", ops, "nodes", (json_int_t)n);
 }
 
-/* how the accesses of a kernel were proved to lie inside their buffers */
+/* how the accesses of a kernel were proved to be inside their buffers */
 static void print_bounds(const KernelBounds *b) {
   printf("  bounds: %lld accesses proved", (long long)(b->accesses - b->clamped));
   if (b->by_ranges) printf(", %lld of them by running the values of loops", (long long)b->by_ranges);
@@ -62,7 +62,7 @@ static void print_bounds(const KernelBounds *b) {
 }
 
 /* ---- launches of a device ---- */
-/* Variables that hold parts of sums in each thread: at least so many registers */
+/* Variables that hold partial sums in each thread: a lower limit of its registers */
 static int64_t accumulators(const IR *ir, const Launch *l) {
   int64_t n = 0;
   for (size_t i = 0; i < l->prog.n; i++)
@@ -114,7 +114,7 @@ static void print_launches(const Plan *p, const Kernel *x, const json_t *launche
   launches_free(&all);
 }
 
-/* Adds to each launch, as the manifest lists them, what its accesses cost. */
+/* Adds the cost of accesses to each launch, in the manifest's order. */
 static void add_traffic(const Plan *p, json_t *kernels) {
   for (size_t k = 0; k < p->kernels.n && target_has_threads(p->in->target); k++) {
     json_t *list = json_object_get(json_array_get(kernels, k), "launches");
@@ -152,7 +152,7 @@ void print_kernels(const Plan *p, const json_t *kernels) {
   }
 }
 
-/* ---- where values lie, and what is moved without being computed ---- */
+/* ---- layouts, and data that is only moved ---- */
 static void print_layouts(const Plan *p) {
   const IR *ir = p->ir;
   puts("layouts:");
@@ -169,7 +169,7 @@ static void print_layouts(const Plan *p) {
     putchar('\n');
   }
   if (p->layouts.cost[0] > 0)
-    printf("  cost %.4g, %.4g with what each value wants by itself\n", p->layouts.cost[1], p->layouts.cost[0]);
+    printf("  cost %.4g, %.4g with the order that each value prefers by itself\n", p->layouts.cost[1], p->layouts.cost[0]);
 }
 
 /* bytes that kernels without arithmetic read and write */
@@ -194,7 +194,7 @@ static void print_moves(const Plan *p, int64_t all) {
          all ? 100.0 * (double)bytes / (double)all : 0.0);
 }
 
-/* first and last kernel that names each buffer */
+/* first and last kernel that accesses each buffer */
 typedef struct Life {
   int first, last;
 } Life;
@@ -253,7 +253,7 @@ static json_t *layouts_json(const Plan *p) {
   return list;
 }
 
-/* On a device some multiply-adds take a factor from a panel in shared memory. */
+/* On a device, some multiply-adds read a factor from a panel in shared memory. */
 static void print_products(const Plan *p) {
   if (!p->in->target->dev) return;
   const Products sum = plan_products(p);
@@ -329,7 +329,7 @@ int verb_inspect(Ctx *c, const Options *o) {
   const Target *t = target_of(c, o, "native");
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];
-  size_t n = count_ops(g, count); /* as the front end made it */
+  size_t n = count_ops(g, count); /* before any pass */
   json_t *contractions = find_contractions(g);
   json_t *report = o->json ? json_report("inspect", o->model) : NULL;
   if (report) json_object_update_new(report, graph_json(g));

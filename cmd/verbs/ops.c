@@ -1,5 +1,4 @@
-/* ops.c: tgc ops: the ops and passes of the compiler, and the operators that front ends read, from their
- * tables. */
+/* ops.c: tgc ops: lists the ops and passes of the compiler, and the operators that front ends read, from their tables. */
 #include "../cmd.h"
 
 static const char *const level_name[] = {

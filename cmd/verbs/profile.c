@@ -1,8 +1,7 @@
-/* profile.c: tgc profile: where the time of a run goes. The bundle is compiled with a header for its
- * hooks (docs/bundle.md) that notes when each kernel begins, and each kernel's median is set against
- * what the machine could do: its multiply-adds at the rate that registers allow, its bytes at that of
- * reading as many bytes as the model has again and again, both measured right before. The driver of a
- * device takes the times of its launches; what that device could do is not known. */
+/* profile.c: tgc profile: where the time of a run goes. The bundle is compiled with a header for its hooks (docs/bundle.md)
+ * that records when each kernel begins. Each kernel's median is compared with the machine's peak. Multiply-adds count at the
+ * rate of registers, bytes at the rate of repeatedly reading as many bytes as the model has. Both rates are measured just
+ * before. On a device the driver takes the times of launches, and the peak is not known. */
 #include "../cmd.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@ enum { RUNS = 1000, TRIES = 20,  STAMPS_MOST = 1 << 23, NODES_SHOWN = 4, INDENT 
 
 typedef struct Row {
   int kernel;
-  double ms, gflops, gbs, roof; /* roof: the least time the machine allows, over that taken */
+  double ms, gflops, gbs, roof; /* roof: least time that the machine allows, divided by the time taken */
 } Row;
 typedef struct Profile {
   const Options *o;
@@ -40,7 +39,7 @@ static void fill_rows(Ctx *c, Profile *p) {
   size_t n = p->plan->kernels.n;
   Reals times = { 0 };
   p->rows = ARENA_NEW(&c->model, Row, n + 1);
-  for (size_t k = 0; k <= n; k++) { /* the last: all of a run */
+  for (size_t k = 0; k <= n; k++) { /* the last one: the whole run */
     times.n = 0;
     for (size_t r = 0; r < p->runs; r++) {
       const double *s = stamps_of(p, r);
@@ -115,8 +114,8 @@ static void add_event(json_t *events, const char *name, int lane, double begin, 
                                           "ts", begin * 1e3, "dur", (end - begin) * 1e3, "args", args));
 }
 
-/* One more run, about as long as the median, in the format of chrome://tracing and Perfetto: lane 0 has the kernels,
- * those after it what each thread did of them. */
+/* Writes one more run, of about median length, in the format of chrome://tracing and Perfetto. Lane 0 has the kernels, further
+ * lanes the chunks of each thread. */
 static void write_trace(Ctx *c, Profile *p) {
   size_t n = p->plan->kernels.n, best = p->runs;
   Spans *spans = ARENA_NEW(&c->model, Spans, 1);

@@ -1,6 +1,5 @@
-/* quantize.c: tgc quantize: an ONNX model in 8 bits from a float model and sample inputs. The model is compiled
- * with the values that are to be quantised as its outputs and run on every sample; their least and greatest
- * elements become the ranges. */
+/* quantize.c: tgc quantize: makes an 8-bit ONNX model from a float model and sample inputs. The model is compiled with the
+ * values to be quantised as its outputs, and run on every sample. Their least and greatest elements become the ranges. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <dirent.h>
@@ -10,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef struct Found {        /* in memory that the child shares */
+typedef struct Found {        /* in memory shared with the child */
   int status;
   char why[252];
   float range[][2];
@@ -18,8 +17,8 @@ typedef struct Found {        /* in memory that the child shares */
 
 typedef struct Calibration {
   const Options *o;
-  Texts folders;               /* of samples */
-  Sb observing;                /* the model that shows its values */
+  Texts folders;               /* folders of samples */
+  Sb observing;                /* the model with the observed values as outputs */
   size_t values;
   const char *const *names;
   const char *scratch;
@@ -34,7 +33,7 @@ static bool has_sample(Ctx *c, const char *dir) {
          !access(arena_printf(&c->model, "%s/input_0.pb", dir), F_OK);
 }
 
-/* The folder itself, if it holds inputs, else those of its folders that do */
+/* The folder itself if it contains inputs; else its subfolders that do */
 static void find_samples(Ctx *c, const char *path, Texts *out) {
   if (has_sample(c, path)) {
     VEC_PUSH(out, path);
@@ -47,7 +46,7 @@ static void find_samples(Ctx *c, const char *path, Texts *out) {
     if (*e->d_name != '.' && has_sample(c, p)) VEC_PUSH(out, p);
   }
   closedir(d);
-  if (!out->n) fail(c, EX_NOINPUT_, "'%s' holds no input_0.npy or input_0.pb, and no folder of it does", path);
+  if (!out->n) fail(c, EX_NOINPUT_, "neither '%s' nor its subfolders contain input_0.npy or input_0.pb", path);
   VEC_SORT(out, by_name);
 }
 
@@ -67,7 +66,7 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Widens r to all of v but the part that lies beyond the percentile on each side. NaN and infinities do not count. */
+/* Widens r to the range of v, without the part beyond the percentile on each side. NaN and infinities do not count. */
 static void widen(float r[2], float *v, int64_t n, double percentile) {
   int64_t finite = 0;
   for (int64_t i = 0; i < n; i++)
@@ -107,7 +106,7 @@ static void calibrate(Ctx *c, void *arg) {
   o.data = k->folders.p[0];
   o.model = arena_printf(&c->model, "%s/observing.onnx", k->scratch);
   file_put(c, o.model, k->observing.p, k->observing.n);
-  feed_read(c, &o, &first); /* its shapes fix the model's */
+  feed_read(c, &o, &first); /* its shapes fix the model's dynamic dimensions */
   Plan *p = plan_of(&o, load_graph(c, &o, &first), target_of(c, &o, "native"), NULL);
   feed_free(&first);
   c->file = k->o->model;
@@ -116,7 +115,7 @@ static void calibrate(Ctx *c, void *arg) {
   CHECK(f.outputs.n == k->values);
   for (size_t i = 0; i < f.outputs.n; i++)
     if (f.outputs.p[i].dt != DT_F32)
-      fail(c, EX_BADMODEL, "value '%s' is %s: only floats of 32 bits are quantised", k->names[i],
+      fail(c, EX_BADMODEL, "value '%s' is %s; only f32 can be quantised", k->names[i],
            dtype_info[f.outputs.p[i].dt].text);
   Tensor *given = ARENA_NEW(&c->model, Tensor, size_mul(k->folders.n, f.inputs.n + 1));
   for (size_t s = 0; s < k->folders.n; s++)

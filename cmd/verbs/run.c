@@ -1,4 +1,4 @@
-/* run.c: tgc run: a model or a bundle, once, on this machine. */
+/* run.c: tgc run: runs a model or a bundle on this machine. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <errno.h>
@@ -22,7 +22,7 @@ static void execute(Ctx *c, void *arg) {
   else r->status = bundle_execute(c, r->o, r->o->model, r->scratch, &r->bundle, n, r->bundle.inputs.n, r->in, r->out);
 }
 
-/* of several steps, each into a folder of its own */
+/* saves each of several steps into its own folder */
 static void save_all(Ctx *c, const Options *o, const char *dir, const GIO *v, const Tensor *t, size_t n) {
   const char *format = o->format ? o->format : "npy";
   if (mkdir(dir, 0777) && errno != EEXIST) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));

@@ -1,5 +1,5 @@
-/* tune.c: tgc tune: searches schedules for the kernels of a model on the machine at hand. What it finds goes into
- * the store, and into a lock file next to the model. */
+/* tune.c: tgc tune: searches schedules for the kernels of a model on this machine. Results go to the store, and to a lock file
+ * beside the model. */
 #include "../cmd.h"
 #include <math.h>
 #include <sched.h>
@@ -10,21 +10,21 @@
 
 enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24 };
 #define CC_SECONDS        10.0
-#define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best is not known yet */
+#define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best time is not known yet */
 
 typedef struct Tuning {
   Tuner t;
   const Options *o;
   double start;
-  double searched, worked; /* seconds of the search, and of a CPU that all its processes took */
-  int signal; /* that asked to stop; 0: none */
-  sigset_t signals; /* as they are without tune, which takes the first one in order */
+  double searched, worked; /* seconds of the search; CPU seconds of all its processes */
+  int signal; /* the signal that asked to stop; 0: none */
+  sigset_t signals; /* signal mask without tune, which handles the first signal itself */
   bool shown;
-  Validation *validation; /* NULL: not asked for */
+  Validation *validation; /* NULL: not requested */
   Validated model;
 } Tuning;
 
-/* The first signal stops the search in order; from then on a second one ends the program at once. */
+/* The first signal stops the search in order. After it, a second one ends the program at once. */
 static int interrupted(void *arg) {
   Tuning *u = arg;
   if (u->signal || !(u->signal = interrupt_pending())) return u->signal;
@@ -52,7 +52,8 @@ static void acknowledged(void *arg, const Goal *g, const Trial *x, bool screened
             x->spread * 100);
 }
 
-/* A schedule that passed the checks and computes something else: what to send with the report is left as a lock file. */
+/* Reports a schedule that passed the checks but computes something else. A lock file is left for the user to send with the
+ * report. */
 static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
   Tuning *u = arg;
   Ctx *c = u->t.lab.ctx;
@@ -69,7 +70,7 @@ static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
           b->driver ? b->name : "", u->t.lab.target->isa, path);
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 static void print_goals(const Tuning *u) {
   const Tuner *t = &u->t;
   double total = tune_total(t, false);
@@ -151,7 +152,7 @@ static void report(Tuning *u, const char *lock) {
   if (lock) printf("schedules: %s\n", lock);
 }
 
-/* With the schedules in the lock, the model's other schedules and all decisions join them. */
+/* Adds the model's other schedules and all decisions to the lock file. */
 static void complete_lock(Ctx *c, const Options *given, const char *path) {
   Options o = *given;
   o.schedule = o.lock = path;
@@ -160,8 +161,8 @@ static void complete_lock(Ctx *c, const Options *given, const char *path) {
   c->file = NULL;
 }
 
-/* The best of every nest that was measured. A model in a folder that is not ours keeps its schedules in the store. An interrupted
- * search leaves it at that; else the lock is completed. */
+/* Writes the best schedule of every measured nest. If the model's folder is not writable, schedules are in the store only. If
+ * the search was interrupted, the lock file has only these; else it is completed. */
 static const char *write_lock(Tuning *u, bool complete) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
@@ -198,7 +199,7 @@ static void run(Ctx *c, void *arg) {
   const double begin = tune_clock();
   u->validation = t->lab.deadline > u->start && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
-  if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* what cannot build the model builds no candidate */
+  if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
   t->lab.deadline += tune_clock() - begin;
   u->searched = -tune_clock();
   u->worked = -tune_work();
@@ -213,11 +214,11 @@ static void run(Ctx *c, void *arg) {
   if (!u->signal && u->validation && !(code = validate_model(c, u->validation))) lock = write_lock(u, true);
   c->file = NULL;
   report(u, lock);
-  if (code) fail(c, code, "the schedules could not be tried in the whole model");
-  if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; what was measured is kept");
+  if (code) fail(c, code, "the schedules could not be tested in the whole model");
+  if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; measurements so far are kept");
 }
 
-/* What compiles in this process, when what bundles are made by does not. */
+/* A backend that compiles in this process, if the bundle's backend does not. */
 static const Backend *find_screen(Ctx *c, const Plan *p) {
   for (int i = 0; backends[i] && p->in->backend->is_c; i++)
     if (backends[i]->load && *p->in->target->triple && backends[i]->version(c)) return backends[i];

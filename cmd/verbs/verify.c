@@ -1,32 +1,32 @@
-/* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data,
- * or with the graph interpreter on seeded inputs. After a failure the graph is run again with its
- * inner values as outputs, to find the node where it first goes wrong. */
+/* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data, or with the graph
+ * interpreter on seeded inputs. After a failure it runs the graph again with inner values as outputs, to find the node where it
+ * first goes wrong. */
 #include "../cmd.h"
 #include "../../compiler/graph/graph.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <math.h>
 #include <string.h>
 
-enum { SIGMAS = 8 };     /* standard deviations that an element may be off */
-#define CAP 0x1p-3       /* of the largest value: errors above are not small */
+enum { SIGMAS = 8 };     /* standard deviations by which an element may be off */
+#define CAP 0x1p-3       /* share of the largest value; larger errors are not small */
 
 typedef struct Verify {
   const Options *o;
   const Target *target;
   Graph *g;
   const char *scratch;
-  size_t steps, nout;       /* runs; outputs of a run */
-  Tensor *in, *want, *got;  /* of all runs; in with the states */
-  bool from_data;  /* want is the user's, not the interpreter's */
-  Tensor *exact;   /* the interpreter's; NULL while nobody asked */
-  double *excused; /* by output of a run: error of the data that explains a difference; 0: nothing to explain */
+  size_t steps, nout;       /* number of runs; outputs per run */
+  Tensor *in, *want, *got;  /* tensors of all runs; in includes the states */
+  bool from_data;  /* want comes from the user, not from the interpreter */
+  Tensor *exact;   /* the interpreter's outputs; NULL: not computed yet */
+  double *excused; /* by output of a run: error of the data that explains a difference; 0: none */
   json_t *report;
-  int failed; /* outputs */
+  int failed; /* number of failed outputs */
   size_t first_failed;
-  const Graph *compiled; /* as the passes left it; NULL: the outputs came from elsewhere */
+  const Graph *compiled; /* after the passes; NULL: the outputs came from elsewhere */
 } Verify;
 
-/* What the roundings of the graph's own types cost, at worst, over the elements of one output. */
+/* The worst error from rounding to the graph's own types, over the elements of one output. */
 static double rounding_cost(const Tensor *rounded, const Tensor *exact) {
   double cost = 0;
   for (int64_t i = 0; i < exact->elems; i++) {
@@ -46,7 +46,7 @@ static DType computed_in(const Verify *v, size_t output) {
                                                                                  : v->want[output].dt;
 }
 
-/* Compiling may change the list of outputs, which the search for suspects needs as it was. */
+/* Compiling may change the list of outputs, but the search for suspects needs the original one. */
 static Graph *same_graph(Ctx *c, const Graph *g) {
   Graph *h = arena_dup(&c->model, g, sizeof *g);
   h->inputs.p = arena_dup(&c->model, g->inputs.p, g->inputs.n * sizeof *g->inputs.p);
@@ -54,7 +54,7 @@ static Graph *same_graph(Ctx *c, const Graph *g) {
   return h;
 }
 
-/* What a choice of the user adds to the relative error of a product in a sum: docs/numerics.md has the bounds. */
+/* The relative error that a precision adds to each product in a sum; docs/numerics.md has the bounds. */
 static double product_error(const Verify *v) {
   const Precision p = v->o->precision ? precision_named(v->o->precision) : PREC_FP32;
   const double split = p == PREC_STRICT ? 0 : p == PREC_FAST || p == PREC_BF16X3 ? 0x1p-14 : 0x1p-23;
@@ -62,8 +62,9 @@ static double product_error(const Verify *v) {
   return split + narrow;
 }
 
-/* By output of a run, the variance that roundings give each element in the graph as passes made it: their transforms amplify
- * errors. Before sums of bf16 are made of floats, whose roundings cancel; product_error stands for those. NULL: not known. */
+/* By output of a run: the variance of each element from roundings, in the graph as passes made it, since their transforms
+ * amplify errors. The graph is taken before sums are split into bf16, whose roundings cancel; product_error stands for those.
+ * NULL: not known. */
 static Tensor *variances(Ctx *c, const Verify *v) {
   Options o = *v->o;
   o.stop_after = "padding_split";
@@ -81,10 +82,10 @@ static Tensor *variances(Ctx *c, const Verify *v) {
   return interp_graph(g->ir, refs, (int)v->nout, params, &c->model, true, 0, out) ? out : NULL;
 }
 
-/* Largest error that the model allows an element, where got is outside of the tolerance and inside of what the model allows;
- * 0: some element is outside of both. To first order it is right for errors that are small beside the values. A recurrence
- * or a root near 0 may amplify without end; so what is above CAP of the largest value counts only as far as the interpreter
- * that rounds is off itself. */
+/* Largest error that the error model allows for an element, among those outside the tolerance but inside the model's limit. 0:
+ * some element is outside of both. To first order the model is right for errors that are small beside the values. A recurrence,
+ * or a root near 0, may amplify without limit; so above CAP of the largest value, only the error of the rounding interpreter
+ * itself is allowed. */
 static double allowed(const Verify *v, size_t output, const Tensor *variance, double fallback) {
   const Tensor *got = &v->got[output], *want = &v->want[output];
   double most = 0, largest = 0;
@@ -101,11 +102,11 @@ static double allowed(const Verify *v, size_t output, const Tensor *variance, do
   return most;
 }
 
-/* Data has rounding errors of its own, and where large terms cancel even the exact result is outside a
- * relative tolerance of it. So a failure is looked at again: outputs that are about as near the exact result
- * (the interpreter's, in double) as the data is are right, if the data is that near at all. Without data each
- * element may be off by eight standard deviations of what roundings make of it (variance.c). Of several steps, and of
- * weights in few bits, that is not known: there outputs may be off by four times what the interpreter is that rounds. */
+/* Data has rounding errors of its own. Where large terms cancel, even the exact result is outside a relative tolerance of the
+ * data. So a failure is examined again. Outputs are right if they are about as close to the exact result (the interpreter's, in
+ * double) as the data is. The data must be close at all. Without data, each element may be off by eight standard deviations of
+ * its rounding error (variance.c). For several steps, and for weights in few bits, that is not known. There, outputs may be off
+ * by four times the error of the rounding interpreter. */
 static void judge(Ctx *c, Verify *v, Diff *d) {
   size_t n = v->steps * v->nout;
   bool any = false;
@@ -114,12 +115,12 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
     any |= d[i].bad > 0;
   }
   if (!any) return;
-  if (!v->from_data) { /* want is exact; a graph that amplifies errors amplifies those of any arithmetic */
+  if (!v->from_data) { /* want is exact; a graph that amplifies errors does so for any arithmetic */
     const Tensor *variance = variances(c, v);
     Tensor *rounded = ARENA_NEW(&c->model, Tensor, n);
     Tensor *in = arena_dup(&c->model, v->in, v->steps * v->g->inputs.n * sizeof *in);
     interpret(c, v->g, v->steps, false, in, rounded);
-    Tensor *chosen = rounded; /* by arithmetic that a pass chose, which may round more, within limits */
+    Tensor *chosen = rounded; /* arithmetic that a pass chose, which may round more, within limits */
     if (v->compiled && v->steps == 1) interpret(c, v->compiled, 1, false, in, chosen = ARENA_NEW(&c->model, Tensor, n));
     for (size_t i = 0; i < n; i++) {
       double more = d[i].bad ? reference_error(&chosen[i], &v->want[i], computed_in(v, i)) : 0;
@@ -176,7 +177,7 @@ static void blame(Ctx *c, Verify *v) {
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->g->inputs.n, v->report);
 }
 
-/* Outputs from another machine, of all steps: raw, dense, one behind the other. */
+/* Outputs from another machine, for all steps: raw, dense, one behind the other. */
 static void read_outputs(Ctx *c, Verify *v) {
   size_t at = 0;
   const Bytes b = file_read(c, v->o->outputs, 0);
@@ -186,11 +187,11 @@ static void read_outputs(Ctx *c, Verify *v) {
     *t = (Tensor){ .dt = io->dt, .rank = io->rank, .elems = dims_elems(io->dims, io->rank), .name = io->name };
     memcpy(t->dims, io->dims, sizeof t->dims);
     size_t n = (size_t)t->elems * (size_t)dt_bytes(t->dt);
-    if (n > b.n - at) fail(c, EX_NOINPUT_, "'%s' ends before output %zu does", v->o->outputs, i);
+    if (n > b.n - at) fail(c, EX_NOINPUT_, "'%s' ends inside output %zu", v->o->outputs, i);
     t->data = b.p + at;
     at += n;
   }
-  if (at != b.n) fail(c, EX_NOINPUT_, "'%s' goes on behind the last output", v->o->outputs);
+  if (at != b.n) fail(c, EX_NOINPUT_, "'%s' has more bytes than all outputs", v->o->outputs);
 }
 
 static void build_and_compare(Ctx *c, void *arg) {

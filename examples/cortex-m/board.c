@@ -1,12 +1,12 @@
-/* board.c: what happens before main on a Cortex-M, and two calls to the debugger (semihosting) by which a
- * program without a screen prints and ends. On a chip of your own, put_text is the line to change. */
+/* board.c: start-up code for a Cortex-M, and two calls to the debugger (semihosting) by which a program without a screen prints
+ * and ends. For your own chip, change put_text. */
 #include "board.h"
 #include <stdint.h>
 
 int main(void);
 void reset(void);
 
-extern uint32_t data_begin[], data_end[], bss_begin[], bss_end[], stack_top[]; /* board.ld's */
+extern uint32_t data_begin[], data_end[], bss_begin[], bss_end[], stack_top[]; /* from board.ld */
 extern const uint32_t data_values[];
 
 static uint32_t debugger(uint32_t call, const void *argument) {
@@ -18,7 +18,7 @@ static uint32_t debugger(uint32_t call, const void *argument) {
 
 void put_text(const char *s) { debugger(0x04, s); } /* SYS_WRITE0 */
 
-static void stop(int failed) { /* SYS_EXIT: the end of the application, or an error at run time */
+static void stop(int failed) { /* SYS_EXIT: the application ended, or a run-time error */
   for (;;) debugger(0x18, (const void *)(uintptr_t)(failed ? 0x20023 : 0x20026));
 }
 
@@ -28,14 +28,14 @@ static void fault(void) {
 }
 
 void reset(void) {
-  *(volatile uint32_t *)0xe000ed88 |= 0xf << 20; /* CPACR: the floating-point unit on */
+  *(volatile uint32_t *)0xe000ed88 |= 0xf << 20; /* CPACR: enables the floating-point unit */
   __asm__ volatile("dsb\n isb" ::: "memory");
   for (uint32_t i = 0; &data_begin[i] < data_end; i++) data_begin[i] = data_values[i];
   for (uint32_t *p = bss_begin; p < bss_end; p++) *p = 0;
   stop(main());
 }
 
-/* the stack, then what runs on reset and on the exceptions that every Cortex-M has */
+/* the stack pointer, then the handlers of reset and of the exceptions that every Cortex-M has */
 __attribute__((section(".vectors"), used)) static const uintptr_t vectors[16] = {
   (uintptr_t)stack_top, (uintptr_t)reset, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault
 };

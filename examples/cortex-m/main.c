@@ -1,11 +1,11 @@
-/* main.c: names ten pictures of digits on a microcontroller. No operating system, no allocation, no C library
- * but libm: the weights stay in flash, the arena and the two arrays below are all the RAM that the model takes. */
+/* main.c: recognises ten images of digits on a microcontroller, without an operating system, allocation or a C library except
+ * libm. The weights stay in flash. The arena and the two arrays below are all the RAM that the model needs. */
 #include "board.h"
 #include "digits.h"
 
 enum { SIDE = 28, CLASSES = 10 };
 
-extern const unsigned char pictures[CLASSES][SIDE * SIDE]; /* pictures.S: a picture of each digit */
+extern const unsigned char pictures[CLASSES][SIDE * SIDE]; /* pictures.S: an image of each digit */
 
 static _Alignas(TGCRT_ALIGN) unsigned char arena[DIGITS_ARENA_BYTES];
 static float image[SIDE * SIDE], probability[CLASSES];

@@ -1,16 +1,15 @@
-/* decode.c: goes on with texts, byte by byte. usage: decode BYTES TEXT...
- * What the decoder remembers of a text lies in the bundle: each run is given one byte and appends to the
- * caches of keys and values in place. */
+/* decode.c: continues texts, byte by byte. usage: decode BYTES TEXT... The bundle keeps what the decoder remembers of a text.
+ * Each run takes one byte and appends to the caches of keys and values in place. */
 #include "repeat.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { ALPHABET = REPEAT_OUTPUT_0_ELEMS };
 
-/* The caller owns the memory, that of the state included. C99 has no alignas, so there is room to align by hand. */
+/* The caller owns the memory, including the state. C99 has no alignas, so there is room to align by hand. */
 static unsigned char memory[REPEAT_ARENA_BYTES + TGCRT_ALIGN];
 
-/* Hears one byte; *said is the likeliest to follow. */
+/* Takes one byte; *said: the byte most likely to follow. */
 static int hear(repeat_ctx *ctx, int byte, int *said) {
   int64_t heard = byte;
   float next[ALPHABET];

@@ -1,4 +1,4 @@
-/* demo.c: reads pictures of digits and says what the network sees in them.
+/* demo.c: reads images of digits and prints what the network recognises.
  * usage: demo PICTURE.pgm...    Pictures are binary PGM of 28 x 28, ink is bright.
  * The bundle was compiled with --embed-weights, so this program is one file. */
 #include "digits.h"
@@ -20,7 +20,7 @@ static int read_picture(const char *path, float *image) {
   return good;
 }
 
-/* A character cell is twice as high as wide: it shows two pixels, one above the other. */
+/* A character cell is twice as high as wide, so it shows two pixels, one above the other. */
 static void show_picture(const float *image) {
   static const char *const cell[] = { " ", "\u2580", "\u2584", "\u2588" }; /* none, upper, lower, both */
   for (int y = 0; y < SIDE; y += 2) {
