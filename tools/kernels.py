@@ -15,9 +15,9 @@ from fixtures import LIGHTS, MODELS, NAMED, TGC, onnx_tests
 PAGE = ROOT / "docs/kernels.md"
 HEAD = """# Kernels
 
-How many kernels tgc makes of a model, and how much memory its intermediate values take next to the least that any plan
-can do with: the peak of bytes alive at once. Written by `tools/kernels.py` for `--isa=x86-64-v3`; a kernel is one function
-call of `net_run`, and kernels that differ in nothing but the memory they are given share a function.
+This page counts the kernels of models, and compares the memory of their intermediate values with the least that any plan needs:
+the peak of bytes alive at once. `tools/kernels.py` writes it for `--isa=x86-64-v3`. A kernel is one function call of `net_run`.
+Kernels that differ only in their memory share a function.
 
 """
 NOTES = """
