@@ -48,7 +48,7 @@ void error_print_one(const char *output, const OutputError *e) {
 
 void error_print(const Plan *p, const OutputError *e) {
   if (!e) {
-    printf("error   not measured: it takes the interpreter more than %d operations; `tgc verify` runs the code\n", STEPS);
+    printf("error   not measured: the interpreter would need more than %d operations; `tgc verify` runs the code\n", STEPS);
     return;
   }
   for (size_t i = 0; i < graph_nout(p->g); i++) error_print_one(p->g->outputs.p[i].name, &e[i]);

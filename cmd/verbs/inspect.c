@@ -56,7 +56,7 @@ json_t *graph_json(const Graph *g) {
 /* how the accesses of a kernel were proved to be inside their buffers */
 static void print_bounds(const KernelBounds *b) {
   printf("  bounds: %lld accesses proved", (long long)(b->accesses - b->clamped));
-  if (b->by_ranges) printf(", %lld of them by running the values of loops", (long long)b->by_ranges);
+  if (b->by_ranges) printf(", %lld of them by evaluating the values of loops", (long long)b->by_ranges);
   if (b->clamped) printf("; %lld clamped", (long long)b->clamped);
   putchar('\n');
 }

@@ -103,8 +103,8 @@ bool model_spreads(const Model *m, int v) {
 
 /* Whether the range in lanes should be outermost. Weights along it that exceed their share of the first-level cache are then
  * read once. If the other operand has the lanes, its panel stays near while all weights stream by. If that operand is spread
- * over lanes, only weights that exceed the second level matter too, since the factors would otherwise be apart. Never a range
- * that the reduction does not vary with: the whole reduction would run again for each vector. */
+ * over lanes, weights must also exceed their share of the second level, since their factors would be apart. Never a range that
+ * the reduction does not vary with: the whole reduction would run again for each vector. */
 bool walks_outermost(const Model *m, int v) {
   bool outer = false, beside = false, far = false;
   if (v < 0 || v >= m->nout || (m->red && !m->varies[v])) return false;

@@ -8,7 +8,7 @@
 #include "interp.h"
 
 enum {
-  BLOCK = 512,           /* points evaluated together; rule: registers of a tape stay in the caches */
+  BLOCK = 512,           /* points evaluated together */
   TREE = 48,             /* limit of the weight of a tree: bounds dynamic variables and recursion */
   MAX_VARS = MAX_RANK + TREE
 };

@@ -3,7 +3,7 @@
 #define TGC_RACES_H
 #include "interp_threads.h"
 
-typedef struct Mark { uint32_t epoch, step; int32_t block, thread; } Mark; /* epoch 0: nobody */
+typedef struct Mark { uint32_t epoch, step; int32_t block, thread; } Mark; /* epoch 0: no access yet */
 typedef struct Races Races;
 
 Races *races_open(const IR *ir, const Ref *list, size_t n, void *const *mem);

@@ -292,7 +292,7 @@ static double repeated(const Problem *o, const Body *b, uint32_t set) {
   return (~set & ((UINT32_C(1) << b->outer) - 1)) ? tunable(o->ir->ctx, layout_tile) : 1;
 }
 
-/* Do lanes along range i stay on the axis that lies innermost, a few elements from each other? */
+/* Whether lanes along range i stay on the innermost axis, a few elements apart */
 static bool moves_near(const Problem *o, const Body *b, const Access *a, int rank, int i, int inner) {
   for (int d = 0; d < rank; d++) {
     int64_t from, to;

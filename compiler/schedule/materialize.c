@@ -103,7 +103,7 @@ static double gate_work(IR *ir, const Node *x, const Target *t) {
   return rate(t, PAD, STORE);
 }
 
-/* Share of a pad's elements for which readers see its border; others have no gates (opt/peel.c). */
+/* Share of a pad's elements that are in its border or beside it. Readers of the others have no gates (opt/peel.c). */
 static double border_share(const Node *x) {
   double inside = 1;
   for (int a = 0; a < x->rank; a++) inside *= fmax(0, 1 - (double)(pad_lo(x, a) + pad_hi(x, a)) / (double)x->dims[a]);
@@ -111,8 +111,8 @@ static double border_share(const Node *x) {
 }
 
 /* Work of one element with everything below it inlined, down to results of reductions. A contraction with a reduction among
- * several consumers will be stored. An example are attention scores, which the softmax reads for its maximum and its
- * exponentials. For all its consumers it is a load. */
+ * several consumers will be stored. Attention scores are an example: the softmax reads them for its maximum and its
+ * exponentials. For all its consumers such a contraction is a load. */
 static void estimate_work(const IR *ir, const Target *t, const Refs *order, double *work) {
   const double hoisted = tunable(ir->ctx, hoisted_share);
   typedef struct Use { uint32_t users; bool reduced, holds; } Use; /* holds: inlines a contraction */

@@ -134,7 +134,7 @@ typedef struct Plan {
   struct Affinity *affinity; /* group/affinity.c; only while kernels are lowered, else NULL */
   MemoryPlan memory;
   WeightPlan weights;
-  VEC(struct Plan *) variants; /* the same kernels for further machines; only the last plan has them (lower/variants.c) */
+  VEC(struct Plan *) variants; /* kernels for further machines; the last variant has all of them (lower/variants.c) */
   struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
 } Plan;
 

@@ -373,7 +373,7 @@ static void messages_name_the_place(void **state) {
   message_is("inf = input f32[2]\n", "t.tg:1:1: 'inf' is a literal, not a name\n");
   message_is("x = input f32[2]\n", "t.tg: the graph has no output\n");
   message_is("tgc 2 graph\n", "t.tg:1:5: version 2 of the format; this tgc reads 1\n");
-  message_is("w = weight f32[2] @\"w.bin\" offset=0\n", "t.tg:1:19: weights in files need a model in a file\n");
+  message_is("w = weight f32[2] @\"w.bin\" offset=0\n", "t.tg:1:19: a text without a file cannot refer to weight files\n");
   message_is("x = input f32[2,2]\ny = reduce x op=add axes=[2]\n", "t.tg:2:26: there is no axis 2 in [2,2]\n");
   message_is("x = input f32[2,2]\ny = reduce x op=sub axes=[1]\n", "t.tg:2:17: 'sub' is not one of add mul max min\n");
   message_is("x = input f32[4]\ni = weight i64[2] {3, 4}\ny = gather x, i axis=0\n",

@@ -112,7 +112,7 @@ struct Build {
   size_t bytes_from;  /* bytes that the model's arena had handed out at that point */
   Lists *lists;
   Ragged *ragged;
-  Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: nobody asks */
+  Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: not recorded */
   bool doubtful;      /* in a copy of a body that may run after its loop has ended, so even constant indices may be out of
                          range there */
 };
