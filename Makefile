@@ -134,6 +134,14 @@ llvm: deps-check
 run-llvm: all
 	@LLVM=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/llvm/run
 
+# a folder of less than 64 MiB for a machine with a GPU of NVIDIA and no network, and what it runs there
+gpu-kit: all
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" PYTHON="$(PYTHON)" tools/gpu/kit.sh $(BUILD)/gpu-kit $(TESTS)
+gpu-check: all
+	@TGC="$(abspath $(BUILD))/tgc" tools/gpu/check.sh $(BUILD)/gpu-kit
+gpu-bench: all
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tools/gpu/bench.py $(BENCH)
+
 # what compilers say of the C of every model for every machine, which is nothing: hours
 quiet: all
 	@QUIET=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/quiet/run | grep -v '^ok'
@@ -207,5 +215,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
+.PHONY: gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -1,0 +1,75 @@
+#!/bin/sh
+# check.sh KIT: runs what kit.sh has made on the GPU of this machine: each model against its reference outputs, a product for each row of
+# matrix instructions, and models of at least 20 kernels under compute-sanitizer. Without a GPU it says so and ends well.
+# Takes ten minutes at most, and writes KIT/gpu-check.log. Environment: TGC, in place of the kit's.
+set -u
+kit=$1
+begun=$(date +%s)
+last=570 # seconds
+bad=0 good=0 ran=0
+
+listed=$("${TGC:-$kit/tgc}" devices 2>&1)
+device=$(echo "$listed" | grep -e '--backend=cuda' | head -n 1 | sed 's/^devices *//; s/^ *//')
+if [ -z "$device" ]; then
+  echo "gpu-check: no GPU of NVIDIA here: nothing was run ($(echo "$listed" | grep -i cuda | head -n 1 | sed 's/^devices *//; s/^ *//'))"
+  exit 0
+fi
+if [ ! -d "$kit/models" ]; then
+  echo "gpu-check: there are no bundles in '$kit': make gpu-kit makes them" >&2
+  exit 66
+fi
+kit=$(cd "$kit" && pwd)
+log=$kit/gpu-check.log
+echo "$listed" > "$log"
+echo "gpu-check: $device"
+
+left() { echo $((begun + last - $(date +%s))); }
+
+# one WHAT SECONDS COMMAND...
+one() {
+  what=$1 seconds=$2
+  shift 2
+  [ "$(left)" -gt "$seconds" ] || seconds=$(left)
+  if [ "$seconds" -lt 1 ]; then
+    echo "not ok   $what: no time was left"
+    bad=$((bad + 1))
+    return 1
+  fi
+  echo "== $what" >> "$log"
+  if timeout "$seconds" "$@" >> "$log" 2>&1; then
+    echo "ok       $what"
+    good=$((good + 1))
+    return 0
+  fi
+  echo "not ok   $what: $(tail -n 1 "$log")"
+  bad=$((bad + 1))
+  return 1
+}
+
+example() { echo "$1/net_example --weights $1/net_weights.bin --check $1/net_check.bin"; }
+cd "$kit" || exit 1
+for folder in models/*/; do
+  [ -d "$folder" ] && one "model $(basename "$folder")" 60 $(example "${folder%/}")
+done
+for folder in rows/*/; do
+  if [ -d "$folder" ]; then one "matrix instructions of $(basename "$folder")" 60 $(example "${folder%/}")
+  else echo "skipped  matrix instructions: this tgc has no row of them"; fi
+done
+
+PATH=$PATH:/usr/local/cuda/bin
+if command -v compute-sanitizer > /dev/null; then
+  for folder in $(ls -d models/*/ 2>/dev/null); do
+    [ "$ran" -lt 20 ] || break
+    folder=${folder%/}
+    kernels=$(sed -n 's/.*"launches": \([0-9][0-9]*\).*/\1/p' "$folder/manifest.json" | head -n 1)
+    for tool in memcheck racecheck synccheck; do
+      one "$tool, $(basename "$folder"), ${kernels:-0} kernels" 120 compute-sanitizer --tool $tool --error-exitcode 86 $(example "$folder")
+    done
+    ran=$((ran + ${kernels:-0}))
+  done
+  [ "$ran" -ge 20 ] || echo "only $ran kernels were under compute-sanitizer: the kit has no more"
+else
+  echo "skipped  compute-sanitizer is not here: it is a part of NVIDIA's toolkit"
+fi
+echo "gpu-check: $good ok, $bad not ok, in $(($(date +%s) - begun)) s; $log says more"
+[ "$bad" = 0 ]

@@ -1,0 +1,74 @@
+#!/bin/sh
+# kit.sh FOLDER [WORD...]: a folder for a machine with an NVIDIA GPU and no network: tgc with its libraries, bundles of small models
+# that are compiled and linked here, and the scripts that run them. WORDs choose models whose names contain one of them.
+# Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_86,sm_89,sm_90).
+set -eu
+kit=$1
+shift
+root=$(cd "$(dirname "$0")/../.." && pwd)
+tgc=${TGC:-$root/build/tgc}
+models=${MODELS:-$root/../shared/models}
+archs=${GPU_ARCHS:-sm_75,sm_80,sm_86,sm_89,sm_90}
+most=$((64 * 1024)) # KiB
+
+chosen() {
+  [ $# -gt 1 ] || return 0
+  name=$1
+  shift
+  for word; do case $name in *"$word"*) return 0 ;; esac; done
+  return 1
+}
+
+# bundle NAME MODEL OPTION...: its example, ready to run, with what it needs
+bundle() {
+  to=$1 model=$2 work=$kit/work
+  shift 2
+  rm -rf "$work"
+  if ! "$tgc" compile "$model" --backend=cuda --arch="$archs" --name=net --self-test -q -o "$work" "$@" 2>"$kit/said"; then
+    echo "gpu-kit: $(basename "$to"): $(tail -n 1 "$kit/said")" >&2
+    rm -rf "$work"
+    return 1
+  fi
+  make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 LDFLAGS=-ldl build/net_example
+  mkdir -p "$to"
+  cp "$work/build/net_example" "$work/net_weights.bin" "$work/net_check.bin" "$work/manifest.json" "$to"
+  rm -rf "$work"
+}
+
+rm -rf "$kit"
+mkdir -p "$kit/lib" "$kit/models" "$kit/rows"
+cp "$tgc" "$kit/tgc.bin"
+strip "$kit/tgc.bin" 2>/dev/null || :
+ldd "$tgc" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | grep -Ev '/(libc|libm|libdl|libpthread)\.so' | while read -r library; do
+  cp "$library" "$kit/lib"
+done
+printf '#!/bin/sh\nhere=$(cd "$(dirname "$0")" && pwd)\nLD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec "$here/tgc.bin" "$@"\n' > "$kit/tgc"
+chmod +x "$kit/tgc"
+cp "$root/tools/gpu/check.sh" "$root/tools/gpu/bench.py" "$root/tools/onnxfile.py" "$kit"
+printf 'gpu-check:\n\t@sh check.sh .\ngpu-bench:\n\t@$${PYTHON:-python3} bench.py\n.PHONY: gpu-check gpu-bench\n' > "$kit/Makefile"
+
+# a product for each row of matrix instructions that this tgc has
+for row in cuda-sm_75+mma cuda-sm_80+mma cuda-sm_90+mma; do
+  if "$tgc" compile "$root/tests/device-runtime/product.onnx" --backend=cuda --isa=$row --emit=cu --name=net -q -o "$kit/work" 2>/dev/null; then
+    bundle "$kit/rows/$row" "$root/tests/device-runtime/product.onnx" --isa=$row || :
+  fi
+  rm -rf "$kit/work"
+done
+
+made=0
+set -- "" "$@"
+shift
+if chosen digits "$@"; then bundle "$kit/models/digits" "$root/examples/digits/digits.onnx" && made=$((made + 1)); fi
+"${PYTHON:-python3}" -c 'import sys; sys.path.insert(0, sys.argv[1]); import fixtures; [print(n, d) for n, d in fixtures.NAMED]' "$root/tests" |
+  while read -r name dims; do
+    chosen "$name" "$@" && [ -f "$models/$name/model.onnx" ] || continue
+    options=
+    for d in $dims; do options="$options --dim $d"; done
+    bundle "$kit/models/$name" "$models/$name/model.onnx" $options || continue
+    if [ "$(du -sk "$kit" | cut -f 1)" -gt $most ]; then
+      echo "gpu-kit: $name would make the folder larger than $((most / 1024)) MiB" >&2
+      rm -rf "$kit/models/$name"
+    fi
+  done
+rm -f "$kit/said"
+echo "$kit: $(ls "$kit/models" | wc -l) models, $(ls "$kit/rows" | wc -l) rows of matrix instructions, $(du -sm "$kit" | cut -f 1) MiB"
