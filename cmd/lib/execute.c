@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { DRIVER_MS = 600000 }; /* a run may take; some drivers compile kernels in the first one */
+
 typedef struct Result {
   int status;   /* of tgcrt.h, or -1 and why */
   bool clamped; /* in some run */
@@ -89,7 +91,7 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   m->map_ms = clock_ms() - start;
   OpenFn open_device;
   *(void **)&open_device = symbol(m->so, f->name, "_open");
-  if (!status && open_device) status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why });
+  if (!status && open_device) status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why, .wait_ms = DRIVER_MS });
   if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
   m->init_ms = clock_ms() - start - m->map_ms;
   if (!status && threads > 1) status = use_threads(m->so, f, m->ctx, threads);

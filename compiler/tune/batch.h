@@ -64,6 +64,7 @@ void race_all(Batch *b, bool quick); /* times what is not bad; what crashes or h
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
 void device_build(Batch *b);       /* all that is to be done before they race: the driver makes code there */
+double driver_limit(const Batch *b, bool incumbent); /* seconds for a program, and for the first run of a kernel */
 /* the driver does not take all of them: those that it refuses alone are bad, and told */
 void device_refused(Batch *b, const char *why);
 /* what two kernels store, in a process of their own: the memory of each buffer that the first one writes */

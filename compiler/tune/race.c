@@ -220,12 +220,12 @@ static _Noreturn void race(Batch *b, bool quick) {
 /* ---- the batch as its own parent sees it ---- */
 /* How long the race may be silent. Memory is filled before its first line. A device's driver makes its program before that, and
  * may compile a kernel once more when it first runs. */
-static double patience(const Batch *b, bool began, bool first) {
+static double patience(const Batch *b, bool began, bool first, int at) {
   Ctx *c = b->lab->ctx;
   const double run = b->best > 0 ? 3 * b->best + tunable(c, tune_grace) : b->lab->limit;
   double limit = run < b->lab->limit ? run : b->lab->limit;
   if (!began) limit += tunable(c, tune_fill);
-  return (!began || first) && b->plan.in->backend->driver ? limit + b->lab->cc_limit : limit;
+  return (!began || first) && b->plan.in->backend->driver ? limit + driver_limit(b, began && !at) : limit;
 }
 
 /* One race: false when a candidate ended it, which is out then; or when a driver did not take all of their code. */
@@ -241,7 +241,7 @@ static bool supervise(Batch *b, bool quick) {
     race(b, quick);
   }
   while (!done && !why) {
-    const double limit = patience(b, began, first);
+    const double limit = patience(b, began, first, at);
     double once, warm, cold, wide;
     const bool got = child_line(&racer, limit, &line, &ended);
     refused = !began && b->plan.in->backend->driver && (!got || starts_with(line.p, "refused "));
