@@ -107,8 +107,11 @@ static void check_places(Ctx *c, const Sched *s, int pass) {
   }
 }
 
+/* The step that makes programs */
+static int makes_programs(const Plan *p) { return pass_named(target_has_threads(p->in->target) ? "launches" : "programs"); }
+
 static void check_kernels(Ctx *c, const Plan *p, int pass) {
-  const bool lowered = pass >= pass_named("programs");
+  const bool lowered = pass >= makes_programs(p);
   for (size_t k = 0, next = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     if ((k == next) != (x->group_size > 0) || (k == next && (size_t)x->group_size > p->kernels.n - k))
@@ -159,7 +162,7 @@ static void check_bounds(Ctx *c, const Plan *p) {
 /* Checks nests between two steps, and their pending opts */
 static void check_pending(Ctx *c, const Plan *p, int pass) {
   const KernelStep *step = pass_info(pass).step;
-  const bool wanted = step && pass >= pass_named("schedule") && pass < pass_named("programs");
+  const bool wanted = step && pass >= pass_named("schedule") && pass < makes_programs(p);
   RefMap known = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];

@@ -112,6 +112,8 @@ static const Field opt_rows[] = {
   { "lanes",   F_INT,  OPT(lanes),   1, 1, MOST_TILE },
   { "partial", F_FLAG, OPT(partial), 0, 0, 1 },
   { "rows",    F_FLAG, OPT(rows),    0, 0, 1 },
+  { "grid",    F_FLAG, OPT(grid),    0, 0, 1 },
+  { "threads", F_INT,  OPT(threads), 0, 0, MOST_TILE },
 };
 const Fields opt_fields = FIELDS(opt_rows);
 #undef OPT

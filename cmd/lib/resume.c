@@ -30,13 +30,14 @@ static const char *value_of(const Options *o, const Followed *f) {
 const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n) {
   Setting *s = ARENA_NEW(&c->model, Setting, FOLLOWED + 2 + o->settings.n);
   Emit emit;
+  const Backend *b = backend_of(o, &emit);
   *n = 0;
   for (int i = 0; i < FOLLOWED; i++) {
     const char *v = value_of(o, &followed[i]);
-    if (!v && !strcmp(followed[i].name, "isa") && !o->target) v = DEFAULT_ISA;
+    if (!v && !strcmp(followed[i].name, "isa") && !o->target) v = b->isa ? b->isa : DEFAULT_ISA;
     if (v) s[(*n)++] = (Setting){ followed[i].name, v };
   }
-  s[(*n)++] = (Setting){ "backend", backend_of(o, &emit)->name };
+  s[(*n)++] = (Setting){ "backend", b->name };
   for (size_t i = 0; i < o->settings.n; i++) s[(*n)++] = (Setting){ "tunable", o->settings.p[i] };
   if (lock) s[(*n)++] = (Setting){ "schedule", lock };
   return s;
