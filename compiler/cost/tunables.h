@@ -70,6 +70,9 @@ TUNABLE(int, mma_turns, 8, 1, 16, "copies", "most copies of a short range along 
 TUNABLE(int, schedule_statements, 6000, 16, 20000, "statements", "most statements of a nest after expansion: bounds compile time")
 TUNABLE(int, schedule_rests, 3, 0, 8, "tiles", "most tiles of a nest that leave a rest: each rest doubles the nest's code")
 
+/* ---- opts of devices ---- */
+TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "of parts by a thread that reads sums: more take longer than the launch that they spare")
+
 /* ---- prefetch ---- */
 TUNABLE(bool, prefetch, true, 0, 1, "", "prefetch packed weights where panels are walked more than once")
 TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first level", "smaller weights need no prefetch: they stay near")

@@ -13,6 +13,7 @@ STEP('B', peel,      NEST,   ANY, L_NEST,   "opts",                "borders as n
 STEP('G', dot_groups, NEST,  CPU, L_NEST,   "opts",                "ranges of kind dot, row and depth",             "group the values of reductions for dot-product and matrix instructions")
 STEP('O', reorder,   NEST,   ANY, L_NEST,   "opts",                "loops in the order of the schedule",            "move loops outside of others")
 STEP('R', rests,     NEST,   ANY, L_NEST,   "opts, ordered loops", "extents that tiles divide",                     "make nests for the rests of tiles")
+STEP('I', adds,      PLAN,   DEVICE, L_NEST, "nests of parts",      "fewer nests",                                   "add parts of sums where the sums are read")
 STEP('T', tile,      NEST,   ANY, L_NEST,   "extents that tiles divide", "blocks, copies and lanes as ranges",      "split ranges into blocks, loops, copies and lanes")
 STEP('P', stage,     NEST,   ANY, L_NEST,   "split ranges",        "nests that copy operands to local or shared memory", "copy panels of operands to local or shared memory")
 STEP('W', pack,      NEST,   CPU, L_NEST,   "split ranges",        "rows of WeightPlan.packed",                           "lay out weights in the order in which they are read")

@@ -86,33 +86,40 @@ static Opt *opt_for(Opts *o, Ref range) {
   return &o->opt[o->n++];
 }
 
-/* Whether loads below root lie side by side along the range */
-static bool side_by_side(IR *ir, Ref root, Ref range) {
+/* Whether loads of the terms of a reduction lie side by side along the range. Loads that all of its terms have in common, such as a
+ * bias, are few beside the others. */
+static bool side_by_side(IR *ir, Ref red, Ref range) {
+  const Node *sum = node(ir, red);
+  const Ref root = red_value(sum);
   Refs all = { 0 };
   bool any = false;
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n && !any; i++) {
     int64_t coef;
     Ref rest;
+    bool own = false;
     const Node *x = node(ir, all.p[i]);
-    any = is_access(x) && ix_split(ir, access_index(x), range, &coef, &rest) && coef == 1;
+    for (int k = 1; k < sum->nsrc && is_access(x) && !own; k++) own = ix_uses(ir, access_index(x), sum->src[k]);
+    any = own && ix_split(ir, access_index(x), range, &coef, &rest) && coef == 1;
   }
   VEC_FREE(&all);
   return any;
 }
 
-/* The range of a reduction that a group shares: its values lie side by side, or it has most of them. */
+/* The range of a reduction that a group shares: its values lie side by side, or it has most of them. Of ranges with as many, it is the
+ * one whose values lie side by side. */
 static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   const Node *x = node(ir, red);
   Ref best = 0;
   *extent = 0;
   for (int k = 1; k < x->nsrc; k++) {
     const int64_t e = range_extent(node(ir, x->src[k]));
-    if (e >= SIDE_LEAST && side_by_side(ir, red_value(x), x->src[k])) {
+    const bool beside = side_by_side(ir, red, x->src[k]);
+    if (e >= SIDE_LEAST && beside) {
       *extent = e;
       return x->src[k];
     }
-    if (e > *extent) *extent = e, best = x->src[k];
+    if (e > *extent || (e == *extent && beside)) *extent = e, best = x->src[k];
   }
   return best;
 }
@@ -226,20 +233,20 @@ static bool walks_alone(const Shape *s, const Sum *sum) {
   Refs all = { 0 };
   int64_t extent;
   const Ref value = red_value(node(s->ir, sum->red)), range = shared_range(s->ir, sum->red, &extent);
-  bool own = s->n.n > 0 && side_by_side(s->ir, value, range);
+  bool own = s->n.n > 0 && side_by_side(s->ir, sum->red, range);
   ir_toposort(s->ir, &value, 1, &all);
   for (size_t i = 0; i < all.n && own; i++) {
     const Node *x = node(s->ir, all.p[i]);
     for (int k = 0; k < s->n.n && x->op == OP_LOAD && own; k++) own = ix_uses(s->ir, load_index(x), s->n.ranges[k]);
   }
   VEC_FREE(&all);
-  return own && !side_by_side(s->ir, value, s->n.ranges[s->n.n - 1]);
+  return own && !side_by_side(s->ir, sum->red, s->n.ranges[s->n.n - 1]);
 }
 
 /* Results in a block, at least: neighbours along which loads lie side by side */
 static int64_t least_beside(const Shape *s, const Sum *sum) {
   const int last = s->n.n - 1;
-  const bool beside = last >= 0 && side_by_side(s->ir, red_value(node(s->ir, sum->red)), s->n.ranges[last]);
+  const bool beside = last >= 0 && side_by_side(s->ir, sum->red, s->n.ranges[last]);
   return beside ? threads_for(s->extent[last], SIDE_LEAST) : 1;
 }
 
