@@ -265,8 +265,8 @@ static void scale_screened(Task *t) {
 
 /* A driver may take a second for a kernel, and a round of many would leave no time for other nests. */
 static void size_round(Lab *lab) {
-  enum { ROUNDS_LEFT = 20, FEWEST = 6 };
-  const double room = lab->candidate_seconds > 0 ? (lab->deadline - tune_clock()) / ROUNDS_LEFT / lab->candidate_seconds : lab->keep_most;
+  enum { ROUNDS_LEFT = 20, FEWEST = 6, FIRST = 8 };
+  const double room = lab->candidate_seconds > 0 ? (lab->deadline - tune_clock()) / ROUNDS_LEFT / lab->candidate_seconds : FIRST;
   lab->keep = room < FEWEST ? FEWEST : room < lab->keep_most ? (int)room : lab->keep_most;
 }
 

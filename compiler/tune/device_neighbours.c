@@ -1,14 +1,14 @@
-/* device_neighbours.c: the schedules one step away from a schedule for many threads. A step changes a range's threads or copies, or
- * whether it is over blocks. Or it changes the size of a group, the depth of panels, the parts of sums, or the order of loops. Or
+/* device_neighbours.c: the schedules one step away from a schedule for many threads. A step changes a range's threads, copies or
+ * lanes, or whether it is over blocks. Or it changes the size of a group, the depth of panels, the parts of sums, or the order of loops. Or
  * it moves threads from one range to another, or makes copies of them. opts_check says which are legal: it knows what the device
  * has. */
 #include "tune.h"
 #include <string.h>
 
-enum { MOST_THREADS = 1024, MOST_DEPTH = 64, MOST_PARTS = 64 };
+enum { MOST_THREADS = 1024, MOST_LANES = 8, MOST_DEPTH = 64, MOST_PARTS = 64 };
 
 typedef struct Dense { /* a schedule by place of range */
-  int threads[MAX_RANGES], copies[MAX_RANGES];
+  int threads[MAX_RANGES], copies[MAX_RANGES], lanes[MAX_RANGES];
   bool grid[MAX_RANGES], partial[MAX_RANGES];
   int nmoved, moved[MAX_MOVES];
   int staged, depth, split, parts; /* ranges; -1: none */
@@ -35,11 +35,12 @@ static Dense dense_of(const Walk *w, const Opts *o) {
     if (!o->moved[i].block) d.moved[d.nmoved++] = range_place(&w->ranges, o->moved[i].range);
   if (o->staged) d.staged = range_place(&w->ranges, o->staged);
   if (o->split) d.split = range_place(&w->ranges, o->split);
-  for (int i = 0; i < MAX_RANGES; i++) d.threads[i] = d.copies[i] = 1;
+  for (int i = 0; i < MAX_RANGES; i++) d.threads[i] = d.copies[i] = d.lanes[i] = 1;
   for (int i = 0; i < o->n; i++) {
     const int at = range_place(&w->ranges, o->opt[i].range);
     d.threads[at] = o->opt[i].threads ? o->opt[i].threads : 1;
     d.copies[at] = o->opt[i].unroll;
+    d.lanes[at] = o->opt[i].lanes;
     d.grid[at] = o->opt[i].grid;
     d.partial[at] = o->opt[i].partial;
   }
@@ -50,10 +51,10 @@ static void try(const Walk *w, const Dense *d) {
   Opts o = { .depth = d->staged >= 0 ? d->depth : 0 };
   for (int i = 0; i < d->nmoved; i++) o.moved[o.nmoved++] = (Move){ w->ranges.p[d->moved[i]], 0 };
   for (int i = 0; i < (int)w->ranges.n; i++)
-    if (d->threads[i] > 1 || d->copies[i] > 1 || d->grid[i])
+    if (d->threads[i] > 1 || d->copies[i] > 1 || d->lanes[i] > 1 || d->grid[i])
       o.opt[o.n++] = (Opt){ .range = w->ranges.p[i],
                             .unroll = d->copies[i],
-                            .lanes = 1,
+                            .lanes = d->lanes[i],
                             .threads = d->threads[i] > 1 ? d->threads[i] : 0,
                             .grid = d->grid[i],
                             .partial = d->partial[i] && d->copies[i] > 1 };
@@ -91,6 +92,22 @@ static void other_copies(const Walk *w, const Dense *d, int at) {
     try(w, &x);
     x.partial[at] = at >= w->own;
     if (x.partial[at]) try(w, &x);
+  }
+}
+
+/* Lanes of one range of the nest. Copies or threads take the place of those that it had, or give way to new ones. */
+static void other_lanes(const Walk *w, const Dense *d, int at) {
+  for (int n = 1; n <= MOST_LANES; n *= 2) {
+    Dense x = *d;
+    if (n == d->lanes[at]) continue;
+    for (int i = 0; i < w->own; i++) x.lanes[i] = 1;
+    x.lanes[at] = n;
+    try(w, &x);
+    x.copies[at] = d->copies[at] * d->lanes[at] / n;
+    if (x.copies[at] && x.copies[at] != d->copies[at]) try(w, &x);
+    x.copies[at] = d->copies[at];
+    x.threads[at] = d->threads[at] * d->lanes[at] / n;
+    if (x.threads[at] && x.threads[at] != d->threads[at]) try(w, &x);
   }
 }
 
@@ -161,6 +178,7 @@ void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpt
     const int n = (int)w.ranges.n;
     for (int i = 0; i < n; i++) other_threads(&w, &d, i);
     for (int i = 0; i < n; i++) other_copies(&w, &d, i);
+    for (int i = 0; i < w.own; i++) other_lanes(&w, &d, i);
     other_panels(&w, &d);
     other_parts(&w, &d);
     other_orders(&w, &d);

@@ -440,7 +440,7 @@ static void note(void *arg, const char *text) {
 
 /* Schedules that are one step away are legal, and others than those they come from; some of them run. */
 static void neighbours_are_legal(void **state) {
-  enum { PRODUCT = 2, SOME = 23 };
+  enum { PRODUCT = 2, ROWS_OF_20 = sizeof graphs / sizeof *graphs - 4, SOME = 23 };
   static const struct { int graph; const char *from, *wants[8]; } cases[] = {
     { PRODUCT, "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) }",
       { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) stage(r2,4) }", /* panels */
@@ -455,6 +455,7 @@ static void neighbours_are_legal(void **state) {
       { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) split(r2,3) }", "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) }" } },
     { 0, "{ grid(r0) local(r1,8) group(r2,8) group(r3,8) }", { "{ grid(r0) local(r1,8) group(r2,8) }" } },
     { 0, "{ }", { "{ grid(r0) grid(r1) local(r1,16) }" } },
+    { ROWS_OF_20, "{ grid(r0) grid(r1) local(r1,8) }", { "{ grid(r0) grid(r1) local(r1,8) vec(r1,2) }", "{ grid(r0) grid(r1) local(r1,2) vec(r1,4) }" } },
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
