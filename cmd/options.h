@@ -47,9 +47,9 @@ OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "RvBp",
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "t",
        "device to tune for: its number in tgc devices, or a part of its name")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "k",
-       "device that must have the abilities that the kernels need: its number, or a part of its name")
+       "check that this device has what the kernels need: its number or a part of its name")
 OPTION( 0,  "device",         "DEVICE",    TEXT,  device,         "ci",
-       "device whose schedules are taken from the tuner's store: its number, or a part of its name")
+       "device whose schedules are taken from the tuner's store: its number or a part of its name")
 OPTION( 0,  "emit",           "KIND",       TEXT,  emit,           "c",
        "form of the bundle's code: c; with --backend=llvm ir, asm, obj, lib or so; with opencl cl; with metal metal; with cuda "
        "cu, ptx, cubin or fatbin, which is cubins where nvFatbin is missing (c; llvm obj, cuda fatbin); so needs a linker")
@@ -99,7 +99,7 @@ OPTION( 0,  "tune-db",        "FILE",      TEXT,  tune_db,        "crvibpt",
 OPTION( 0,  "tune-log",       "FILE",      TEXT,  tune_log,       "t",
        "merge this log, if it exists, into the store; at the end write the store to it")
 OPTION( 0,  "time",           "TIME",      TEXT,  time,           "t",     "how long to search: 90, 90s, 5m or 1h (60s)")
-OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",     
+OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "t",
        "time limit of the C compiler for one file, or of a device's driver for the kernels of a round (10s)")
 OPTION( 0,  "cc-limit",       "TIME",      TEXT,  cc_limit,       "cRvBpq",
        "time limit of the C compiler or the linker for one file (10m)")

@@ -50,12 +50,12 @@ static void order_nodes(Sched *s) {
   VEC_FREE(&roots);
 }
 
-/* Some devices have no doubles. */
+/* Refuses values of type f64 where the device has no such type. */
 static void check_types(const Sched *s, const Target *t) {
   for (size_t i = 0; i < s->order.n && t->dev && t->dev->no_f64; i++)
     if (node(s->ir, s->order.p[i])->dt == DT_F64)
       fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, s->order.p[i]),
-              "the machine '%s' has no f64: convert the model to f32, or compile it for a device or CPU that has doubles", t->isa);
+              "the device '%s' has no f64: use a model in f32, or compile for a device or CPU with f64", t->isa);
 }
 
 static void pass_materialize(State *st) {

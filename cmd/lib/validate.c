@@ -3,9 +3,9 @@
  * Before: how much longer each kernel takes than the machine's peak allows, so that the search begins where most can be gained.
  *
  * After: tests the schedules that were found in the whole model (A/B). A nest is timed alone; between other kernels it finds
- * other data in the caches. So the model is built without schedules and with them, and both alternate. The bundles' hooks
- * (docs/bundle.md), or the events of a device's driver, give the time of each kernel, and a schedule that does not win there is dropped. Without hooks all stay or
- * all are dropped.
+ * other data in the caches. So the model is built without schedules and with them, and both alternate. The time of each
+ * kernel comes from the bundles' hooks (docs/bundle.md), or from the events of a device's driver. A schedule that does not win
+ * there is dropped. Without these times all stay or all are dropped.
  *
  * With threads there are more sides: all kernels in the same number of chunks, from which each nest takes the best. The
  * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
@@ -21,8 +21,8 @@
 #include <string.h>
 
 static const double BLOCK_SECONDS = 0.02;
-/* LIVES, FIRST_LIVES: processes of a side, after and before the search. ROUNDS_LEAST, BLOCK_RUNS: blocks of each process, runs
- * of a block. DEVICE_LIVES: processes of a side on a device. TRIES: models built from remaining schedules */
+/* LIVES, FIRST_LIVES: processes of a side, after and before the search; DEVICE_LIVES: after it on a device. ROUNDS_LEAST,
+ * BLOCK_RUNS: blocks of each process, runs of a block. TRIES: models built from remaining schedules */
 enum { LIVES = 8, FIRST_LIVES = 2, DEVICE_LIVES = 3, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
 static const double QUANTILE = 0.1;
 
@@ -45,7 +45,7 @@ struct Validation {
   Validated *result;
   Side side[SIDES];
   int sides, threads, other; /* other: another number of threads that users may have; 0: none */
-  int lives;       /* processes of a side */
+  int lives;       /* processes of a side after the search */
   bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
   Tensor *in;
@@ -275,7 +275,7 @@ static void survey(Ctx *c, void *arg) {
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
-  Peak peak = { INFINITY, INFINITY }; /* what a device can do at most is not known */
+  Peak peak = { INFINITY, INFINITY }; /* a device: its peak is not known */
   if (!s->plan->in->backend->device)
     peak = peak_measure(c, s->o, s->scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);

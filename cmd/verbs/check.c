@@ -1,6 +1,6 @@
 /* check.c: tgc check: whether a model can be compiled, and if not, why. Checks everything short of compiling: the file, its
- * operators, types and shapes. With a backend or a machine it also makes the kernels, and a named device must have the abilities
- * that they need. */
+ * operators, types and shapes. With --backend or --isa it also makes the kernels, and a device given by --device must have what
+ * they need. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* tune.c: tgc tune: searches schedules for the kernels of a model on this machine. Results go to the store, and to a lock file
- * beside the model. */
+/* tune.c: tgc tune: searches schedules for the kernels of a model on this machine's CPU or one of its devices. Results go to
+ * the store, and to a lock file beside the model. */
 #include "../cmd.h"
 #include <math.h>
 #include <sched.h>
