@@ -249,7 +249,7 @@ static const char *lacks(const Cu *cu, const tgcrt_net *net, int device) {
   size_t i;
   int k;
   for (k = 0; k < RANKS && !image_of(net, capable, k);) k++;
-  if (k == RANKS) return "the bundle has no kernels for the device's compute capability: compile it with --arch for this device";
+  if (k == RANKS && net->nlaunches) return "the bundle has no kernels for the device's compute capability: compile it with --arch for this device";
   if (net->needs & TGCRT_NEEDS_F16 && capable < 53) return "the model needs arithmetic of half precision (sm_53)";
   if (net->needs & TGCRT_NEEDS_INT_DOT && capable < 61) return "the model needs sums of products of bytes (sm_61)";
   if (net->max_block > (uint32_t)attribute(cu, device, MAX_THREADS_PER_BLOCK)) return "the model needs larger blocks";
@@ -334,29 +334,41 @@ static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name) 
   return status ? status : take(&cu, d, device);
 }
 
+static void ask_facts(const Cu *cu, int device, tgcrt_device_facts *f) {
+  int version = 0;
+  f->arch = capability(cu, device);
+  device_name(cu, device, f->name, sizeof f->name);
+  if (cu->cuDriverGetVersion(&version)) version = 0;
+  snprintf(f->driver, sizeof f->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+  snprintf(f->version, sizeof f->version, "compute capability %u.%u", (unsigned)f->arch / 10, (unsigned)f->arch % 10);
+  f->is_gpu = 1;
+  f->units = (uint32_t)attribute(cu, device, MULTIPROCESSOR_COUNT);
+  f->max_threads = (uint32_t)attribute(cu, device, MAX_THREADS_PER_BLOCK);
+  f->shared_bytes = (uint64_t)attribute(cu, device, MAX_SHARED_MEMORY_PER_BLOCK);
+  f->shared_is_fast = 1;
+  f->memory = f->largest = total_memory(cu, device);
+  f->abilities = TGCRT_NEEDS_F64 | TGCRT_NEEDS_SUBGROUPS | (f->arch >= 53 ? TGCRT_NEEDS_F16 : 0) |
+                 (f->arch >= 61 ? TGCRT_NEEDS_INT_DOT : 0);
+}
+
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *f) {
   Cu cu;
   tgcrt_device silent = *d;
   char text[24];
-  int device = 0, version = 0, status = load_ready(&cu, d);
+  int device = 0, status = load_ready(&cu, d);
   silent.log = NULL; /* no such device: the end of the list */
   snprintf(text, sizeof text, "%lu", number);
   if (!status) status = choose(&cu, &silent, text, &device);
-  if (status) return status;
-  f->arch = capability(&cu, device);
-  device_name(&cu, device, f->name, sizeof f->name);
-  if (cu.cuDriverGetVersion(&version)) version = 0;
-  snprintf(f->driver, sizeof f->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
-  snprintf(f->version, sizeof f->version, "compute capability %u.%u", (unsigned)f->arch / 10, (unsigned)f->arch % 10);
-  f->is_gpu = 1;
-  f->units = (uint32_t)attribute(&cu, device, MULTIPROCESSOR_COUNT);
-  f->max_threads = (uint32_t)attribute(&cu, device, MAX_THREADS_PER_BLOCK);
-  f->shared_bytes = (uint64_t)attribute(&cu, device, MAX_SHARED_MEMORY_PER_BLOCK);
-  f->shared_is_fast = 1;
-  f->memory = f->largest = total_memory(&cu, device);
-  f->abilities = TGCRT_NEEDS_F64 | TGCRT_NEEDS_SUBGROUPS | (f->arch >= 53 ? TGCRT_NEEDS_F16 : 0) |
-                 (f->arch >= 61 ? TGCRT_NEEDS_INT_DOT : 0);
-  return TGCRT_OK;
+  if (!status) ask_facts(&cu, device, f);
+  return status;
+}
+
+int tgcrt_cuda_describe(const tgcrt_device *open, tgcrt_device_facts *facts) {
+  Cu cu;
+  const int status = load(&cu, open);
+  memset(facts, 0, sizeof *facts);
+  if (!status) ask_facts(&cu, (int)(intptr_t)open->device, facts);
+  return status;
 }
 
 /* ---- the session ---- */
@@ -401,6 +413,7 @@ static int load_kernels(Session *s, const tgcrt_net *net) {
   const uint32_t capable = capability(&s->cu, (int)(intptr_t)s->core.device.device);
   int status = TGCRT_BUILD, tried = 0, rank;
   size_t k;
+  if (!net->nlaunches) return TGCRT_OK;
   for (rank = 0; rank < RANKS && status == TGCRT_BUILD; rank++) {
     const tgcrt_image *image = image_of(net, capable, rank);
     if (image) status = load_module(s, image), tried = 1;
@@ -538,18 +551,24 @@ static int has_moved(const tgcrt_net *net, size_t k) { /* a state of it */
   return 0;
 }
 
+/* So many launches from the first on, one by one; events: one for each of them, or NULL */
+static int32_t launch_some(Session *s, const tgcrt_net *net, size_t first, size_t n, const uint64_t *events) {
+  int32_t result = 0;
+  size_t k;
+  for (k = 0; k < n && !result; k++) {
+    result = launch(s, net, first + k, s->stream);
+    if (!result && events) result = s->cu.cuEventRecord((void *)(uintptr_t)events[k], s->stream);
+  }
+  return result;
+}
+
 static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
   Session *s = (Session *)core;
-  int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nlaunches && s->made && !events; k++)
     if (has_moved(net, k)) change_node(s, net, k, s->bound);
   if (s->made && !events) return s->cu.cuGraphLaunch(s->made, s->stream);
-  for (k = 0; k < net->nlaunches && !result; k++) {
-    result = launch(s, net, k, s->stream);
-    if (!result && events) result = s->cu.cuEventRecord((void *)(uintptr_t)events[k], s->stream);
-  }
-  return result;
+  return launch_some(s, net, 0, net->nlaunches, events);
 }
 
 /* ---- memory ---- */
@@ -688,31 +707,45 @@ static int32_t read_times(const Session *s, size_t n, uint64_t before, uint64_t 
   return result;
 }
 
-static int profile_run(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *times) {
+static int enqueue_part(Session *s, const tgcrt_net *net, size_t first, size_t n, const uint64_t *events) {
+  const int32_t result = launch_some(s, net, first, n, events);
+  return result ? lose(&s->core, result, "a launch") : mark(&s->core);
+}
+
+/* A run with these values, or, where in is NULL, so many launches from the first on */
+static int profile_some(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, size_t first, size_t n,
+                        uint64_t *times) {
   int32_t result;
-  uint64_t first = 0;
-  size_t n = 0;
+  uint64_t begin = 0;
+  size_t made = 0;
   int status = settle_all(&s->core);
   if (status) return status;
-  result = make_event(s, &first);
+  memset(times, 0, n * sizeof *times);
+  result = make_event(s, &begin);
   if (result) return refused(&s->core.device, result, "an event that measures", TGCRT_DEVICE);
-  while (n < net->nlaunches && !(result = make_event(s, &times[n]))) n++;
+  while (made < n && !(result = make_event(s, &times[made]))) made++;
   status = refused(&s->core.device, result, "an event that measures", TGCRT_DEVICE);
-  if (!status) status = lose(&s->core, s->cu.cuEventRecord((void *)(uintptr_t)first, s->stream), "cuEventRecord");
-  if (!status) status = enqueue_values(&s->core, net, in, out, times);
+  if (!status) status = lose(&s->core, s->cu.cuEventRecord((void *)(uintptr_t)begin, s->stream), "cuEventRecord");
+  if (!status) status = in ? enqueue_values(&s->core, net, in, out, times) : enqueue_part(s, net, first, n, times);
   if (!status) status = settle_all(&s->core);
-  result = read_times(s, n, first, times, !status);
-  if (!status) status = lose(&s->core, result, "cuEventElapsedTime");
-  return status ? status : sync_runs(&s->core, -1);
+  result = read_times(s, made, begin, times, !status);
+  return status ? status : lose(&s->core, result, "cuEventElapsedTime");
 }
 
 int tgcrt_cuda_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
+  static const void *const none[] = { NULL };
   Session *s = (Session *)m;
   int status = check_all(net, in, out);
   if (!status) status = entered(&s->core);
   if (status) return status;
-  memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);
-  return left(&s->core, profile_run(s, net, in, out, nanoseconds));
+  status = profile_some(s, net, in ? in : none, out, 0, net->nlaunches, nanoseconds);
+  return left(&s->core, status ? status : sync_runs(&s->core, -1));
+}
+
+int tgcrt_cuda_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds) {
+  Session *s = (Session *)m;
+  const int status = entered(&s->core);
+  return status ? status : left(&s->core, profile_some(s, net, NULL, NULL, first, n, nanoseconds));
 }
 
 /* ---- begin and end ---- */

@@ -142,6 +142,7 @@ int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, si
 /* ---- CUDA: tgcrt_cuda.c. It opens the driver's library when it is called; programs link nothing for it. ---- */
 
 int tgcrt_cuda_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
+int tgcrt_cuda_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
 #define TGCRT_CUDA_BYTES(launches, inputs, outputs, states) \
   ((1024 + 8 * (2 * (launches) + 3 * (inputs) + 4 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_cuda_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
@@ -150,6 +151,7 @@ int tgcrt_cuda_run(const tgcrt_net *net, void *m, const void *const *in, void *c
 int tgcrt_cuda_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_cuda_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_cuda_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
+int tgcrt_cuda_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
 int tgcrt_cuda_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or failed */
 int tgcrt_cuda_state_reset(const tgcrt_net *net, void *m);
 int tgcrt_cuda_state_get(const tgcrt_net *net, void *m, size_t k, void *value);

@@ -1,6 +1,6 @@
 /* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once. The functions return the right status, and the
  * log says why. Nothing of the driver's stays behind, the caller's context is current again, and nothing waits for ever.
- * errors calls | stream | unfit | names | facts | limits | images | graphs | threads | open */
+ * errors calls | stream | unfit | names | facts | parts | limits | images | graphs | threads | open */
 #include "fake.h"
 #define LIBRARY "libcuda.so.1"
 #include "scenario.h"
@@ -149,7 +149,9 @@ static void names(void) {
 }
 
 static void facts(void) { /* all devices', without a model */
+  static const tgcrt_net nothing = { .variable = "NET_DEVICE", .guard_at = (size_t)-1 };
   tgcrt_device_facts f;
+  tgcrt_device open;
   model_prepare(&m);
   driver->devices = 3, driver->capability = 90;
   for (size_t i = 0; i < 3; i++) {
@@ -158,6 +160,8 @@ static void facts(void) { /* all devices', without a model */
     CHECK(f.max_threads == 1024 && f.shared_bytes == 49152 && f.memory == 1 << 30 && f.largest == 1 << 30 && f.shared_is_fast);
   }
   CHECK(tgcrt_cuda_facts(3, &f, keep_log, m.log) == TGCRT_DEVICE && !*m.log);
+  CHECK(!tgcrt_cuda_open(&nothing, &(tgcrt_device){ .name = "no. 2" }, &open) && !tgcrt_cuda_describe(&open, &f) && f.units == 3);
+  CHECK(f.arch == 90 && !tgcrt_cuda_close(&nothing, &open, NULL) && !driver->live);
   const int n = driver->calls;
   for (int at = 1; at <= n; at++) {
     defaults();
@@ -165,6 +169,39 @@ static void facts(void) { /* all devices', without a model */
     const int status = tgcrt_cuda_facts(0, &f, NULL, NULL);
     CHECK(!status || status == TGCRT_DEVICE || status == TGCRT_DRIVER);
   }
+}
+
+/* Some launches alone, of a model that is no bundle */
+static void parts(void) {
+  static const unsigned char image[] = "cubin of sm_80";
+  static const tgcrt_image images[] = { { TGCRT_IMAGE_CUBIN, 80, image, sizeof image } };
+  static const tgcrt_launch launches[] = { { 0, 0, 0, { 1, 1, 1 }, { 1, 1, 1 } }, { 0, 0, 0, { 2, 1, 1 }, { 1, 1, 1 } },
+                                           { 0, 0, 0, { 3, 1, 1 }, { 1, 1, 1 } } };
+  static const char *const functions[] = { "k0" };
+  static const tgcrt_net net = { .variable = "NET_DEVICE", .functions = functions, .nfunctions = 1, .launches = launches,
+                                 .nlaunches = 3, .work_bytes = 64, .guard_at = (size_t)-1, .images = images, .nimages = 1 };
+  static uint64_t memory[TGCRT_CUDA_BYTES(3, 0, 0, 0) / 8];
+  uint64_t times[4] = { 1, 1, 1, 1 };
+  tgcrt_device open;
+  model_prepare(&m);
+  CHECK(!tgcrt_cuda_open(&net, asked(), &open) && !tgcrt_cuda_init(&net, &open, memory, NULL));
+  driver->launches = 0;
+  CHECK(!tgcrt_cuda_profile_part(&net, memory, 1, 2, times) && driver->launches == 2 && !driver->replays);
+  CHECK(times[0] == 500 && times[1] == 500 && times[2] == 1);
+  const int calls = driver->calls;
+  CHECK(!tgcrt_cuda_profile_part(&net, memory, 0, 1, times));
+  const int n = driver->calls - calls;
+  for (int at = 1; at <= n; at++) { /* a call that fails before anything is enqueued does no harm */
+    driver->calls = 0, driver->fail_at = at, driver->error = 700, driver->failed = NULL;
+    const int status = tgcrt_cuda_profile_part(&net, memory, 0, 1, times);
+    driver->fail_at = 0;
+    const int ends = !strcmp(driver->failed, "cuEventDestroy"), begins = !strcmp(driver->failed, "cuEventCreate");
+    CHECK(status == (ends ? TGCRT_OK : begins ? TGCRT_DEVICE : TGCRT_LOST));
+    if (status != TGCRT_LOST) continue;
+    CHECK(tgcrt_cuda_profile_part(&net, memory, 0, 1, times) == TGCRT_LOST && !tgcrt_cuda_close(&net, &open, memory) && !driver->live);
+    CHECK(!tgcrt_cuda_open(&net, asked(), &open) && !tgcrt_cuda_init(&net, &open, memory, NULL));
+  }
+  CHECK(!tgcrt_cuda_close(&net, &open, memory) && !driver->live);
 }
 
 static void limits(void) {
@@ -301,6 +338,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(what, "unfit")) unfit();
   else if (!strcmp(what, "names")) names();
   else if (!strcmp(what, "facts")) facts();
+  else if (!strcmp(what, "parts")) parts();
   else if (!strcmp(what, "limits")) limits();
   else if (!strcmp(what, "images")) images();
   else if (!strcmp(what, "graphs")) graphs();

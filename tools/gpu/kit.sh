@@ -1,14 +1,14 @@
 #!/bin/sh
 # kit.sh FOLDER [WORD...]: a folder for a machine with an NVIDIA GPU and no network: tgc with its libraries, bundles of small models
 # that are compiled and linked here, and the scripts that run them. WORDs choose models whose names contain one of them.
-# Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_86,sm_89,sm_90).
+# Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_90).
 set -eu
 kit=$1
 shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
 tgc=${TGC:-$root/build/tgc}
 models=${MODELS:-$root/../shared/models}
-archs=${GPU_ARCHS:-sm_75,sm_80,sm_86,sm_89,sm_90}
+archs=${GPU_ARCHS:-sm_75,sm_80,sm_90}
 most=$((64 * 1024)) # KiB
 
 chosen() {
