@@ -6,9 +6,8 @@
 #include "../runtime_stub/tgcrt_device.h"
 #include "dialect.h"
 
-/* What Metal spells in its own way. Halves and bfloat16 are integers, as in C. A pointer to a packed vector is aligned to an
- * element. Loads and stores are functions, because a pointer has an address space. What sine and cosine would need doubles for,
- * functions of the language do. */
+/* Halves and bfloat16 are integers, as in C. A pointer to a packed vector is aligned to an element. Loads and stores are
+ * functions, because a pointer has an address space. Sine and cosine are the language's: those of libm.c compute in doubles. */
 static const Dialect dialect = {
   .type = { [DT_BOOL] = "uchar", [DT_I8] = "char", [DT_U8] = "uchar", [DT_I16] = "short", [DT_U16] = "ushort", [DT_I32] = "int",
             [DT_U32] = "uint", [DT_I64] = "long", [DT_U64] = "ulong", [DT_F16] = "ushort", [DT_BF16] = "ushort",
@@ -63,7 +62,7 @@ static const Dialect dialect = {
       "@vector shl\n$T tgc_shl_$S($T a, $T b) { return select(a << (b & ($B - 1)), $T(0), $U(b) >= $B); }\n"
       "@vector shr\n$T tgc_shr_$S($T a, $T b) { return a >> select(b, $T($B - 1), $U(b) >= $B); }\n"
       "@vector ushr\n$T tgc_ushr_$S($T a, $T b) { return select(a >> (b & ($B - 1)), $T(0), b >= $B); }\n"
-      /* what does not fit is not converted: that would be undefined. -2^31 fits */
+      /* the language leaves conversions undefined where the number does not fit; -2^31 fits */
       "@vector casti32\nint$N tgc_casti32_$S($T a) {\n"
       "  const int$N i = int$N(select($T(0), a, fabs(a) < 2147483648.0f));\n"
       "  return select(select(i, int$N(INT32_MAX), a >= 2147483648.0f), int$N(INT32_MIN), a <= -2147483648.0f);\n}\n"
@@ -129,6 +128,7 @@ const Backend metal_backend = { .name = "metal",
                                 .isa = "metal-apple7",
                                 .device = "metal",
                                 .types = "i64 native; f16 and bf16 stored, computed in f32; f64 and float8 refused",
+                                .flushes = true,
                                 .handle = "id<MTLBuffer>",
                                 .host_bytes = host_bytes,
                                 .pragmas = pragmas,

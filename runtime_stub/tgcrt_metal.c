@@ -1,8 +1,8 @@
 /* tgcrt_metal.c: runs a model's launches by Metal; see tgcrt_device.h.
  *
- * It is C, and needs neither headers nor frameworks of Apple to build: the runtime of Objective-C and the frameworks are opened
- * when they are needed, and messages are sent by objc_msgSend. All memory of the host is the caller's: a session lies at its
- * beginning, then the objects. A run is one command buffer with one encoder, whose dispatches take place one after another. So
+ * It is C, and needs neither headers nor frameworks of Apple to build. It opens the runtime of Objective-C and the frameworks
+ * when a program opens a device, and sends messages by objc_msgSend. All memory of the host is the caller's: a session lies at
+ * its beginning, then the objects. A run is one command buffer with one encoder, whose dispatches take place one after another. So
  * do the command buffers of a queue where they use the same memory. The device's memory is the host's, too: the host copies
  * values before a command buffer is committed and after it is done. Every wait asks for the status of command buffers again and
  * again, until a limit: waitUntilCompleted is never called. tgcrt_session.h has what other interfaces do in the same way. */
@@ -192,15 +192,15 @@ typedef struct Session {
   Core core;                 /* the first member */
   Metal metal;
   const tgcrt_net *net;
-  void *pool;                /* of what a function makes */
+  void *pool;                /* holds objects until a function ends */
   void *work, *weights, *guards;
   void **pipelines;          /* by function, NULL: none yet */
   void *copy, *zero;         /* pipelines for what no model says */
   void **inputs, **outputs;  /* buffers of this session */
-  void *const *in, *const *out; /* of the run that is encoded */
+  void *const *in, *const *out; /* the buffers for the run in hand */
   void **results;            /* where the host wants the outputs of the run that is not done; its memory */
   int fetching;
-  void *commands, *encoder;  /* that are being encoded */
+  void *commands, *encoder;  /* open: launches are still added */
   void *sent[MOST_SENT];     /* committed, in order, and not known to be done */
   int nsent;
 } Session;
@@ -333,7 +333,7 @@ static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_
 }
 
 /* ---- command buffers ---- */
-/* What has become of one that is committed */
+/* The result of a command buffer that is committed, if it is done */
 static int32_t outcome(const Session *s, void *commands, int *done) {
   const Metal *m = &s->metal;
   const size_t status = ask_number(m, commands, m->sel.status);
@@ -654,7 +654,7 @@ static int make_pipeline(Session *s, void *library, const char *name, size_t thr
   return TGCRT_DEVICE;
 }
 
-static size_t most_threads(const tgcrt_net *net, uint32_t function) { /* of its launches */
+static size_t most_threads(const tgcrt_net *net, uint32_t function) { /* the largest block of its launches */
   size_t most = 0, i;
   for (i = 0; i < net->nlaunches; i++) {
     const tgcrt_launch *l = &net->launches[i];

@@ -348,6 +348,8 @@ static int check_effect(const Options *o) {
     return wrong(o, "--target has no effect with the backend %s: the device's driver compiles", b->name);
   if (b->device && o->groups)
     return wrong(o, "--kernel-groups has no effect with the backend %s: a launch is one kernel", b->name);
+  if (b->flushes && o->denormals && !strcmp(o->denormals, "keep"))
+    return wrong(o, "--denormals=keep has no effect with the backend %s: its language lets denormals be zero", b->name);
   if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
   if (o->verb == VERB_profile && !b->is_c && !b->device)
     return wrong(o, "profile cannot time kernels of the backend %s", b->name);

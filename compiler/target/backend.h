@@ -90,6 +90,7 @@ typedef struct Backend {
   const struct DeviceDriver *driver; /* device_driver.h: to time kernels with, and to say which device it has */
   const char *device;      /* the driver's interface, in names of tgcrt_device.h: "opencl" */
   const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
+  bool flushes;            /* denormals may be zero, whatever --denormals says */
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
   /* compiles for the architectures that are asked for; *out is empty before, and to be freed. NULL: the driver compiles */
   void (*images)(Ctx *c, const ImageOrder *order, Images *out);

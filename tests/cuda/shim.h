@@ -1,5 +1,5 @@
-/* shim.h: kernels of CUDA on the CPU. net.cu of a bundle, with this before it and a table behind it (shim.py writes that), is a
- * library of kernels, whose threads are fibers (../case/fibers.h). */
+/* shim.h: kernels of CUDA on the CPU. net.cu of a bundle, with this before it and a table behind it, is a library of kernels
+ * (shim.py). Their threads are fibers (../case/fibers.h). */
 #include "../case/fibers.h"
 #include <math.h>
 #undef INT32_MAX

@@ -1,5 +1,5 @@
-/* errors.c: a bundle for Metal on the Metal of fake.c, each of whose calls fails once: what the functions return, that no object stays,
- * and that nothing waits for ever.
+/* errors.c: a bundle for Metal on the Metal of fake.c. Each call fails once: functions return the documented status, no object
+ * stays, and nothing waits for ever.
  * errors calls | queue | unfit | names | facts | limits | logs | weights | library FILE | threads | open */
 #include "fake.h"
 #define LIBRARY "libMetal.dylib"
@@ -81,7 +81,7 @@ static void unfit(void) {
   CHECK(driver->safe == 3);
 }
 
-static int number_of(const char *name) { /* of the device that is opened */
+static int number_of(const char *name) { /* the opened device's */
   tgcrt_device d = *asked();
   int (*number)(void *);
   void *p = call("fake_number");
@@ -106,7 +106,7 @@ static void names(void) {
   unsetenv("NET_DEVICE");
 }
 
-static void facts(void) { /* of all devices, without a model */
+static void facts(void) { /* all devices', without a model */
   tgcrt_device_facts f;
   defaults();
   model_prepare(&m);
@@ -239,7 +239,7 @@ static void library(const char *path, const char *other) {
   defaults();
   CHECK(built(path) == 0 && !*m.log);
   CHECK(built("/nowhere/at/all") == 1 && strstr(m.log, "this is no library"));
-  CHECK(built(other) == 1 && strstr(m.log, "was not made of the kernels of this bundle")); /* of another text */
+  CHECK(built(other) == 1 && strstr(m.log, "was not made of the kernels of this bundle")); /* made from another text */
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,7 @@
-/* fake.c: a runtime of Objective-C and a Metal in one library, as much as tgcrt_metal.c uses. Kernels run on the CPU (shim.py). It
- * counts calls and objects, lets one call fail, and stops the program where Metal is used wrongly: objects that are gone, messages
- * that nobody knows, encoders that do not end, arguments that are missing, waits without end.
+/* fake.c: a runtime of Objective-C and a Metal in one library, as much as tgcrt_metal.c uses. Kernels run on the CPU (shim.py).
+ *
+ * It counts calls and objects, and lets one call fail. It stops the program where Metal is used wrongly. Examples are objects
+ * that are gone, messages that nobody knows, encoders that do not end, missing arguments, and waits without end.
  *
  * Environment: METAL_SHIM, the path of shim.py; METAL_CACHE, a folder for what it makes. */
 #include "fake.h"
@@ -49,13 +50,13 @@ typedef struct Dispatch { Object *pipeline; Argument args[ARGUMENTS]; Size grid,
 struct Object {
   const Class *of;
   int refs, state, number;   /* state: encoders: 0 open, 1 ended; commands: 0 open, 1 committed */
-  Object *parent;            /* a buffer's and a queue's device, a command buffer's queue, an encoder's commands, an array's ... */
+  Object *parent;            /* a buffer's and a queue's device, a command buffer's queue, an encoder's commands */
   char *text;
   unsigned char *bytes;
   size_t n, most;
   int borrowed;              /* bytes are the program's */
-  void *library;             /* of shim.py */
-  const void *kernel;        /* of a function, of a pipeline's function */
+  void *library;             /* made by shim.py */
+  const void *kernel;        /* a function's, and a pipeline's */
   size_t nparams;
   Dispatch *list, now;
   size_t dispatches;
@@ -128,8 +129,8 @@ static Object *later(Object *o) { /* autoreleased */
 #define UNUSED (void)self, (void)selector
 static const Method nothing[] = { { NULL, NULL } };
 #define METHOD(name, function) { name, (void (*)(void))function }
-static const Class string_class, error_class, array_class, device_class, queue_class, library_class, function_class, options_class,
-    descriptor_class, pipeline_class, buffer_class, commands_class, encoder_class, url_class;
+static const Class string_class, error_class, array_class, device_class, queue_class, library_class, function_class,
+    options_class, descriptor_class, pipeline_class, buffer_class, commands_class, encoder_class, url_class;
 
 static Object *object_retain(SELF) { return (void)selector, hold(self), self; }
 static void object_release(SELF) { (void)selector, drop(self); }
@@ -281,8 +282,8 @@ static void *compile(const char *text) {
     snprintf(made, sizeof made, "%s-%d.metal", base, (int)getpid());
     FILE *f = fopen(made, "w");
     if (!f || fputs(text, f) < 0 || fclose(f)) wrong("newLibraryWithSource:", "the text cannot be written");
-    snprintf(command, sizeof command, "env -u LD_LIBRARY_PATH -u LD_PRELOAD python3 '%s' '%s' '%s-%d.so' && mv '%s-%d.so' '%s'", shim, made, base,
-             (int)getpid(), base, (int)getpid(), whole);
+    snprintf(command, sizeof command, "env -u LD_LIBRARY_PATH -u LD_PRELOAD python3 '%s' '%s' '%s-%d.so' && mv '%s-%d.so' '%s'",
+             shim, made, base, (int)getpid(), base, (int)getpid(), whole);
     if (system(command)) return NULL;
   }
   return dlopen(whole, RTLD_NOW | RTLD_LOCAL);
@@ -371,7 +372,8 @@ static void descriptor_threads(SELF, size_t n) {
 
 static Object *device_pipeline(SELF, Object *wanted, size_t options, void *reflection, Object **error) {
   (void)selector;
-  if (wanted->of != &descriptor_class || !wanted->parent || options || reflection) wrong("newComputePipelineState", "not expected");
+  if (wanted->of != &descriptor_class || !wanted->parent || options || reflection)
+    wrong("newComputePipelineState", "not expected");
   if (fails("newComputePipelineState")) {
     *error = make_error("the fake driver makes no pipeline", 2);
     return NULL;
@@ -453,7 +455,7 @@ static void run(const Dispatch *d) {
   if (why) wrong(((const ShimKernel *)d->pipeline->kernel)->name, why);
 }
 
-static void forget(Object *commands) { /* what its dispatches hold */
+static void forget(Object *commands) { /* its dispatches, and the objects that they hold */
   for (size_t k = 0; k < commands->dispatches; k++) {
     drop(commands->list[k].pipeline);
     for (int i = 0; i < ARGUMENTS; i++)
@@ -527,7 +529,8 @@ CLASS(device, "a device", nothing, METHOD("name", device_name), METHOD("maxBuffe
 CLASS(queue, "a queue", nothing, METHOD("device", parent_of), METHOD("commandBuffer", queue_commands), )
 CLASS(library, "a library", nothing, METHOD("newFunctionWithName:", library_function), )
 CLASS(function, "a function", nothing, )
-CLASS(options, "MTLCompileOptions", options_makers, METHOD("respondsToSelector:", options_responds), METHOD("setMathMode:", options_mode),
+CLASS(options, "MTLCompileOptions", options_makers, METHOD("respondsToSelector:", options_responds),
+      METHOD("setMathMode:", options_mode),
       METHOD("setMathFloatingPointFunctions:", options_functions), METHOD("setFastMathEnabled:", options_fast), )
 CLASS(descriptor, "MTLComputePipelineDescriptor", descriptor_makers, METHOD("setComputeFunction:", descriptor_function),
       METHOD("setMaxTotalThreadsPerThreadgroup:", descriptor_threads), )
@@ -541,14 +544,16 @@ CLASS(encoder, "an encoder", nothing, METHOD("setComputePipelineState:", encoder
       METHOD("dispatchThreadgroups:threadsPerThreadgroup:", encoder_dispatch), METHOD("endEncoding", encoder_end), )
 
 static const Class meta = { "a class", nothing, nothing };
-static Object classes[] = { { .of = &meta, .text = (char *)(uintptr_t)&string_class }, { .of = &meta, .text = (char *)(uintptr_t)&url_class },
+static Object classes[] = { { .of = &meta, .text = (char *)(uintptr_t)&string_class },
+                            { .of = &meta, .text = (char *)(uintptr_t)&url_class },
                             { .of = &meta, .text = (char *)(uintptr_t)&options_class },
                             { .of = &meta, .text = (char *)(uintptr_t)&descriptor_class } };
 
 void *objc_getClass(const char *name);
 void *objc_getClass(const char *name) {
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-    if (!strcmp(((const Class *)(const void *)classes[i].text)->name, name)) return fails("an object: objc_getClass") ? NULL : &classes[i];
+    if (!strcmp(((const Class *)(const void *)classes[i].text)->name, name))
+      return fails("an object: objc_getClass") ? NULL : &classes[i];
   wrong(__func__, name);
 }
 

@@ -6,7 +6,7 @@
 typedef struct Fake {
   /* set by tests */
   int fail_at;                   /* this call of those that can fail, counted from 1 on, fails */
-  int32_t error;                 /* of a command buffer, if that call asks for its status */
+  int32_t error;                 /* a command buffer's, if that call asks for its status */
   int hang;                      /* command buffers are not done */
   int broken;                    /* the error of all command buffers; 0: none */
   int devices;                   /* how many there are */
@@ -17,14 +17,14 @@ typedef struct Fake {
   /* seen by tests */
   int calls, live, launches, sources, libraries, no_copy, commits;
   int safe;                      /* the last text was compiled in the safe mode of arithmetic */
-  const char *failed;            /* that call */
+  const char *failed;            /* the call that failed */
 } Fake;
 extern Fake fake;
 void fake_defaults(void);        /* all but what is alive */
-void *fake_buffer(uint64_t n);   /* of the first device; the test's to release */
+void *fake_buffer(uint64_t n);   /* on the first device; the test releases it */
 void *fake_queue(void);          /* likewise */
 void fake_release(void *object);
 void *fake_contents(void *buffer);
 int fake_number(const void *device);
-int fake_pools(void);            /* that this thread has not closed */
+int fake_pools(void);            /* still open in this thread */
 #endif

@@ -1,4 +1,5 @@
-/* host.c: the functions of a bundle for Metal (net.h, made by fill.py) on a device that runs kernels, against the same arithmetic here.
+/* host.c: the functions of a bundle for Metal (net.h, made by fill.py) on a device that runs kernels, against the same arithmetic
+ * here.
  * host run | threads | device [NAME] */
 #include "host.h"
 #include "fake.h"
@@ -12,10 +13,12 @@ static void *driver(const char *name) {
 /* ---- the caller's device, queue and buffers ---- */
 static void buffers(void) {
   static Model m;
-  void *(*make_queue)(void), *(*make_buffer)(uint64_t), (*release)(void *), *p[3] = { driver("fake_queue"), driver("fake_buffer"), driver("fake_release") };
+  void *(*make_queue)(void), *(*make_buffer)(uint64_t), (*release)(void *);
+  void *p[3] = { driver("fake_queue"), driver("fake_buffer"), driver("fake_release") };
   memcpy(&make_queue, &p[0], sizeof *p), memcpy(&make_buffer, &p[1], sizeof *p), memcpy(&release, &p[2], sizeof *p);
   Fake *seen = driver("fake");
-  void *queue = make_queue(), *in[3] = { make_buffer(64), make_buffer(4), NULL }, *out[3] = { make_buffer(64), make_buffer(8), make_buffer(4) };
+  void *queue = make_queue(), *in[3] = { make_buffer(64), make_buffer(4), NULL };
+  void *out[3] = { make_buffer(64), make_buffer(8), make_buffer(4) };
   tgcrt_device d;
   void *c = driver("fake_contents");
   void *(*bytes)(void *);

@@ -101,14 +101,15 @@ static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
     if (p->kernels.p[i].group_size) why = launch(find(name), one, one, &memory);
   }
   if (why) case_fail(k, "%s", why);
-  for (size_t i = 0; i < graph_nout(p->g); i++) memcpy(out[i], (char *)memory + m.out[i], (size_t)value_bytes(&p->g->outputs.p[i]));
+  for (size_t i = 0; i < graph_nout(p->g); i++)
+    memcpy(out[i], (char *)memory + m.out[i], (size_t)value_bytes(&p->g->outputs.p[i]));
   free(memory);
 }
 
 int main(int argc, char **argv) {
   static const char *const isa[] = { "x86-64", NULL };
   DimValue dims[16];
-  Backend functions = metal_backend; /* of CPUs, which other functions call */
+  Backend functions = metal_backend; /* as for CPUs: other functions call them */
   if (argc < 4 || argc > 19) return 64;
   Shim s = { argv[2], argv[3] };
   Dialect words = *metal_backend.dialect;
