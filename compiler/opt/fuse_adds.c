@@ -1,9 +1,9 @@
 /* fuse_adds.c: the step `adds`: parts of sums are added where the sums are read.
  *
- * Sums in parts leave a nest that adds the parts and stores the sums (split_sums.c), in a launch of its own. Where one nest of a later
- * kernel reads each sum at most once, as a mean over all pixels does, it can add the parts itself. That spares a launch, and the sums
- * need no memory. A place in the buffer of sums gives the values of the ranges under which a sum was stored, because the sums lie one
- * after another.
+ * Sums in parts leave a nest that adds the parts and stores the sums (split_sums.c), in a launch of its own. A nest of a
+ * later kernel that reads each sum at most once can add the parts itself. A mean over all pixels is an example. This saves a launch, and
+ * the sums need no memory. The sums lie one after another, so a place in their buffer gives the values of the ranges under which a sum
+ * was stored.
  *
  * The nest that reads has more to do then. The heuristic chooses its schedule anew; a schedule from elsewhere stays.
  *

@@ -2,8 +2,8 @@
  * them are a library: shim_find and shim_launch.
  *
  * Blocks run one after another. The threads of a block are fibers of one thread of the host, in ascending order from barrier to
- * barrier; a kernel without barriers needs no fibers. What languages leave undefined is an error here: a barrier that some
- * threads of the block never reach, or that others wait for at another place, and lanes of a shuffle that are not there. */
+ * barrier; a kernel without barriers needs no fibers. Three things that languages leave undefined are errors
+ * here. Some threads of a block never reach a barrier, threads wait at different barriers, or a lane of a shuffle is missing. */
 #ifndef TGC_TESTS_FIBERS_H
 #define TGC_TESTS_FIBERS_H
 #include <setjmp.h>

@@ -174,7 +174,7 @@ static void judge_case(Ctx *c, void *arg) {
   }
 }
 
-/* What fn says goes to k->text. */
+/* Runs fn; its messages go to k->text. */
 static bool attempt(Case *k, void (*fn)(Ctx *, void *), void *arg) {
   char *message = NULL;
   size_t n = 0;

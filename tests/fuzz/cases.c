@@ -67,7 +67,7 @@ enum { MODELS_OF_A_PROGRAM = 25 };
 typedef struct Programs {
   OpenclBatch batch;
   VEC(void *) made;        /* outputs, of one model after another */
-  size_t next;             /* of these, to be judged */
+  size_t next;             /* number of the next output to be judged */
 } Programs;
 
 static void collect(Case *k, const Plan *p, const Tensor *in, void *const *unused) {

@@ -61,9 +61,9 @@ static void devices_have_features_of_their_own(void **state) {
     const Target *t = find(&a, pair[i].text);
     assert_string_equal(t->isa, pair[i].isa);
     assert_int_equal(t->dev->features, pair[i].set);
-    assert_int_equal(t->features, 0); /* those of CPUs */
+    assert_int_equal(t->features, 0); /* features of CPUs */
   }
-  for (const Target *row = device_targets; row->isa; row++) /* what drivers say that is no feature is left out */
+  for (const Target *row = device_targets; row->isa; row++) /* bits of drivers that are no feature are left out */
     for (const DeviceFeature *f = device_features; f->name; f++) {
       const Target *t = device_with(&a, row, f->bit | TGCRT_NEEDS_F64);
       assert_string_equal(find(&a, t->isa)->isa, t->isa);
