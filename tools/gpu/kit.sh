@@ -31,6 +31,7 @@ bundle() {
   fi
   make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 LDFLAGS=-ldl build/net_example
   mkdir -p "$to"
+  strip "$work/build/net_example" 2>/dev/null || :
   cp "$work/build/net_example" "$work/net_weights.bin" "$work/net_check.bin" "$work/manifest.json" "$to"
   rm -rf "$work"
 }
@@ -61,7 +62,10 @@ shift
 if chosen digits "$@"; then bundle "$kit/models/digits" "$root/examples/digits/digits.onnx" && made=$((made + 1)); fi
 "${PYTHON:-python3}" -c 'import sys; sys.path.insert(0, sys.argv[1]); import fixtures; [print(n, d) for n, d in fixtures.NAMED]' "$root/tests" |
   while read -r name dims; do
-    chosen "$name" "$@" && [ -f "$models/$name/model.onnx" ] || continue
+    [ ! -f "$models/$name/model.onnx" ] || echo "$(wc -c < "$models/$name/model.onnx") $name $dims"
+  done | sort -n | # so that only the largest are left out
+  while read -r size name dims; do
+    chosen "$name" "$@" || continue
     options=
     for d in $dims; do options="$options --dim $d"; done
     bundle "$kit/models/$name" "$models/$name/model.onnx" $options || continue
