@@ -53,7 +53,8 @@ static void choose(Batch *b) {
   Plan all;
   plan_begin(lab, lab->screen ? lab->screen : lab->backend, &b->given, &all);
   const Tunables *u = tunables_of(lab->ctx);
-  const size_t room = (size_t)(lab->screen ? u->tune_screen_statements : u->tune_batch_statements);
+  const bool driver = lab->backend->driver;
+  const size_t room = driver ? (size_t)lab->room : (size_t)(lab->screen ? u->tune_screen_statements : u->tune_batch_statements);
   for (size_t i = 0; i < b->which.n; i++) {
     tell("at %d", b->which.p[i]);
     if (!i && ready) VEC_PUSH(&all.kernels, ready->kernel);
@@ -70,6 +71,7 @@ static void choose(Batch *b) {
   size_t statements = 0;
   for (size_t i = 0; i < price.n; i++) {
     size_t own = all.kernels.p[price.p[i].at].prog.n;
+    if (driver && i > 1 && !isinf(price.p[i].cycles) && statements + own > room) continue; /* a later round may have it */
     if ((int)b->plan.kernels.n >= lab->keep || isinf(price.p[i].cycles) || (i > 1 && statements + own > room) ||
         (i && price.p[i].cycles == price.p[i - 1].cycles && same_code(lab, &all, price.p[i].at, price.p[i - 1].at))) {
       tell("drop %d", b->which.p[price.p[i].at]);
@@ -81,6 +83,7 @@ static void choose(Batch *b) {
     VEC_PUSH(&b->plan.kernels, k);
     VEC_PUSH(&b->kept, price.p[i].at);
   }
+  if (driver) tell("raced %zu", statements);
 }
 
 static void take_for_compiler(Batch *b, int place) {
@@ -194,6 +197,8 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
     if (!i && t->best <= 0) t->best = (warm + cold) / 2;
   } else if (sscanf(line, "screened %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i > 0 && i < (int)t->cand.n) {
     t->cand.p[i] = (Candidate){ .opts = t->cand.p[i].opts, .outcome = OUT_SCREENED, .warm = warm, .cold = cold, .spread = wide };
+  } else if (sscanf(line, "raced %d", &i) == 1) {
+    lab->raced = i;
   } else if (sscanf(line, "spent %d %lf", &i, &warm) == 2 && i >= 0 && i < SPENT_KINDS) {
     lab->spent[i] += warm;
   } else if (sscanf(line, "drop %d", &i) == 1 && i > 0 && i < (int)t->cand.n) {
@@ -263,17 +268,17 @@ static void scale_screened(Task *t) {
   }
 }
 
-/* A driver may take a second for a kernel, and a round of many would leave no time for other nests. */
+/* A driver may take seconds for a long kernel, and a round of many would leave no time for other nests. */
 static void size_round(Lab *lab) {
-  enum { ROUNDS_LEFT = 20, FEWEST = 6, FIRST = 8 };
-  const double room = lab->candidate_seconds > 0 ? (lab->deadline - tune_clock()) / ROUNDS_LEFT / lab->candidate_seconds : FIRST;
-  lab->keep = room < FEWEST ? FEWEST : room < lab->keep_most ? (int)room : lab->keep_most;
+  enum { ROUNDS_LEFT = 20, LEAST = 300, FIRST = 1500 }; /* statements */
+  const double most = tunable(lab->ctx, tune_batch_statements), left = fmax(0, lab->deadline - tune_clock());
+  const double room = lab->statement_seconds > 0 ? fmax(LEAST, left / ROUNDS_LEFT / lab->statement_seconds) : FIRST;
+  lab->room = (int)fmin(room, most);
+  lab->raced = 0;
 }
 
-static void note_round(Lab *lab, const Task *t, double begun) {
-  int raced = 0;
-  for (size_t i = 0; i < t->cand.n; i++) raced += t->cand.p[i].outcome >= OUT_MEASURED;
-  if (raced) lab->candidate_seconds = (tune_clock() - begun) / raced;
+static void note_round(Lab *lab, double begun) {
+  if (lab->raced) lab->statement_seconds = (tune_clock() - begun) / lab->raced;
 }
 
 bool lab_run(Lab *lab, Task *t) {
@@ -295,6 +300,6 @@ bool lab_run(Lab *lab, Task *t) {
   if (lab->screen && (t->quickest[0].place || t->best <= 0)) run_steps(lab, t, &b[maker], &good[maker], 1);
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   scale_screened(t);
-  note_round(lab, t, begun);
+  note_round(lab, begun);
   return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
 }

@@ -271,7 +271,8 @@ static void promote(Tuner *t, Goal *g) {
       return;
     }
     const double start = tune_work();
-    const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, g->key, x->opts) : NULL;
+    bool late = false;
+    const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, g->key, x->opts, &late) : NULL;
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
     if (t->lab.interrupted(t->lab.interrupted_arg)) return;
     if (!why) {
@@ -279,7 +280,7 @@ static void promote(Tuner *t, Goal *g) {
       g->verified = g->dirty = true;
       return;
     }
-    if (t->wrong) t->wrong(t->progress_arg, g, x->opts, why);
+    if (t->wrong && !late) t->wrong(t->progress_arg, g, x->opts, why);
     x->failed = true;
     x->why = why;
     store_begin(t->store, true);

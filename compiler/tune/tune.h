@@ -173,8 +173,8 @@ typedef struct Lab {     /* what batches share */
   const Backend *screen;   /* compiles in the process, for what backend has no time for; NULL: nothing does */
   const char *scratch;     /* a folder for their files */
   int jobs, keep;          /* processes at a time; candidates to compile of those the model has seen, a batch */
-  int keep_most;           /* of a device: keep follows from the time that is left and from what */
-  double candidate_seconds; /* a candidate of the last round took; 0: not known */
+  int room, raced;         /* on a device: statements that a round may have; that this one has */
+  double statement_seconds; /* the last round took for each; 0: not known */
   double limit;            /* seconds a candidate may run at most */
   double cc_limit;         /* seconds for the compiler and one file, or for the driver and one program */
   double deadline;         /* of the search, by tune_clock */
@@ -194,7 +194,7 @@ double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
 
 /* ---- candidate_verify.c ---- */
 /* Compares a schedule with the empty one on random and hard inputs. NULL: equal; else what differs. */
-const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts);
+const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late); /* late: there was no time for it */
 
 /* ---- search.c ---- */
 typedef struct Goal {
