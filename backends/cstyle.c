@@ -102,7 +102,8 @@ static void count_uses(Render *w) {
     const Node *x = node(w->ir, prog->p[i]);
     if (x->op == OP_END) depth--;
     w->use[i].block = stack[depth];
-    w->use[i].by_loops = x->op != OP_LOAD && x->op != OP_GET && x->op != OP_ACC && x->op != OP_BUFFER;
+    w->use[i].by_loops = x->op != OP_LOAD && x->op != OP_GET && x->op != OP_ACC && x->op != OP_BUFFER &&
+                         x->op != OP_SHFLXOR;
     w->barriers |= x->op == OP_BARRIER;
     for (int s = 0; s < x->nsrc && x->op != OP_LOOP && x->op != OP_END; s++) {
       Use *u = &w->use[refmap_get(&w->at, x->src[s]) - 1];
@@ -190,11 +191,12 @@ static bool again(const Render *w, const Node *x, const Use *u, size_t length) {
 }
 
 /* A value is written where it is used when it is used once, in the block that computes it, and
- * nothing with an effect can come between: loads, and what contains them, stay where they are. */
+ * nothing with an effect can come between: loads, and what contains them, stay where they are. So do exchanges of values between
+ * threads, which all of them must reach. */
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
   if (cheap(x) || !u->times || again(w, x, u, length)) return true; /* or not needed after all */
   if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
-  return x->op != OP_LOAD && ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
+  return x->op != OP_LOAD && x->op != OP_SHFLXOR && ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
 }
 
 static void put_value(Render *w, size_t at, Sb *e) {

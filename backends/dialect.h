@@ -42,6 +42,8 @@ typedef struct Dialect {
   const char *shared;      /* of memory that the threads of a block share */
   const char *aligned;     /* behind its declaration: it begins where any vector may; NULL: there is no such word */
   const char *barrier;
+  const char *exchange;    /* $a as it is in the thread whose number differs in the bits $k */
+  const char *warp_kernel; /* in place of .kernel where threads exchange values: warps have $k threads */
   /* ---- vectors ---- */
   const char *load, *store; /* at address $0; the value is $c */
   const char *load_aligned, *store_aligned; /* the same where a vector's alignment is sure; NULL: there are none */

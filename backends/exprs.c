@@ -502,6 +502,12 @@ void put_loop_head(Render *w, Sb *o, DType d, const char *name, const char *begi
   put_form(w, o, w->l->loop, &(Fill){ .d = d, .lanes = 1, .tight = { name }, .loose = { begin, end } });
 }
 
+static void put_exchange(Render *w, Sb *o, const Node *x) {
+  Fill f = fill_of(w, x);
+  f.number = shflxor_mask(x);
+  put_form(w, o, w->l->exchange, &f);
+}
+
 /* ---- vectors ---- */
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane) {
   Sb s = { 0 };
@@ -577,6 +583,7 @@ void put_expr(Render *w, Sb *o, const Node *x) {
     if (w->t->in_order && fl) put_op(w, o, "tgc_fma_$S($a, $b, $c)", x);
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;
+  case OP_SHFLXOR: put_exchange(w, o, x); return;
   case OP_SCALB: put_op(w, o, "tgc_scalb_$S($a, $b)", x); return;
   case OP_DOT: put_dot(w, o, x); return;
   case OP_PART: put_part(w, o, x); return;

@@ -59,9 +59,13 @@ static const bool *aligned_buffers(const IR *ir, const Kernel *k, Arena *a) {
 /* The words before a name are a part of what makes functions equal: kernels with equal statements may have other blocks. */
 static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t index, int64_t threads, Sb *o) {
   Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .o = o };
-  put_numbered(&w, o, w.l->kernel, threads);
-  if (index) sb_printf(o, "k%c_%zu(", KERNEL_NUMBER, index);
-  else sb_printf(o, "k%c(", KERNEL_NUMBER);
+  const int exchange = launch_exchange(p->ir, &k->prog);
+  if (exchange) put_numbered(&w, o, w.l->warp_kernel, t->dev->warp);
+  else put_numbered(&w, o, w.l->kernel, threads);
+  sb_printf(o, "k%c", KERNEL_NUMBER);
+  if (index) sb_printf(o, "_%zu", index);
+  if (exchange) sb_printf(o, "_w%d", exchange);
+  sb_puts(o, "(");
   if (target_has_threads(t)) w.aligned = aligned_buffers(p->ir, k, &w.a);
   uint8_t *use = buffer_uses(p->ir, k->prog.p, k->prog.n);
   put_head(&w, use, k->may_alias);

@@ -18,6 +18,7 @@ static const Dialect dialect = {
   .aligned = " __attribute__((aligned(16)))",
   .both = "&&", .either = "||", /* PoCL 3.1 makes some stores whose gate is a bitwise and, though it is closed */
   .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
+  .exchange = "sub_group_shuffle_xor($a, $ku)", .warp_kernel = "__kernel TGC_WARP_$k void ",
   .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)",
   .load_aligned = "*($g$q$T *)$0", .store_aligned = "*($g$T *)$0 = $c", .loaded = "",
   .truth_from = "convert_$T($a != (uchar$N)0)", .truth_to = "convert_uchar$N($0 & 1)", .truth_splat = "($T)(-($a))",
@@ -26,6 +27,10 @@ static const Dialect dialect = {
   .more =
       "@text\n#define INT32_MAX INT_MAX\n#define INT32_MIN INT_MIN\n#define UINT32_MAX UINT_MAX\n"
       "#define INT64_MAX LONG_MAX\n#define INT64_MIN LONG_MIN\n#define UINT64_MAX ULONG_MAX\n"
+      "@text TGC_WARP_\n#ifdef cl_intel_required_subgroup_size\n"
+      "#define TGC_WARP_16 __attribute__((intel_reqd_sub_group_size(16)))\n"
+      "#define TGC_WARP_32 __attribute__((intel_reqd_sub_group_size(32)))\n"
+      "#else\n#define TGC_WARP_16\n#define TGC_WARP_32\n#endif\n"
       "@scalar bits\n$I tgc_bits_$S($T a) { return as_$I(a); }\n"
       "@scalar float\n$F tgc_float_$S($T a) { return as_$F(a); }\n"
       "@scalar fromh\nfloat tgc_fromh_$S($T a) { return convert_float(as_half(a)); }\n"
@@ -63,6 +68,7 @@ static const Dialect dialect = {
 static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const bool f16 = d == DT_F16 || from == DT_F16, half = d == DT_BF16 || from == DT_BF16 || (f16 && !target_converts_halves(t));
   if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
+  if (op == OP_SHFLXOR) return true;
   return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
 }
 
@@ -73,7 +79,8 @@ static void pragmas(const Target *t, uint32_t needs, Sb *o) {
 }
 
 static void options(const Target *t, bool keep_denormals, Sb *o) {
-  sb_printf(o, "-cl-std=CL1.2%s%s", t->in_order ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+  const bool newer = t->dev->features & DEVF_SUBGROUPS;
+  sb_printf(o, "-cl-std=%s%s%s", newer ? "CL3.0" : "CL1.2", t->in_order ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
             keep_denormals ? "" : " -cl-denorms-are-zero");
 }
 

@@ -60,7 +60,9 @@ typedef struct Cl {
 #define DECLARE(result, name, parameters) result (DRIVER_CALL *name) parameters;
   CL_FUNCTIONS(DECLARE)
 #undef DECLARE
-  void *(DRIVER_CALL *clGetExtensionFunctionAddressForPlatform)(void *platform, const char *name); /* may be missing */
+  void *(DRIVER_CALL *clGetExtensionFunctionAddressForPlatform)(void *platform, const char *name); /* these two may be missing */
+  int32_t (DRIVER_CALL *clGetKernelSubGroupInfo)(void *kernel, void *device, uint32_t what, size_t n, const void *input,
+                                                 size_t size, void *value, size_t *got);
 } Cl;
 
 /* Of cl_khr_command_buffer, version 0.9 */
@@ -117,6 +119,7 @@ enum { /* what may be asked for */
   CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
   CL_KERNEL_WORK_GROUP_SIZE = 0x11b0,
+  CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE = 0x2033,
   CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3,
   CL_PROFILING_COMMAND_START = 0x1282,
   CL_PROFILING_COMMAND_END = 0x1283,
@@ -189,6 +192,7 @@ static int load(Cl *cl, const tgcrt_device *d) {
   CL_FUNCTIONS(FIND)
 #undef FIND
   library_find(library, "clGetExtensionFunctionAddressForPlatform", &cl->clGetExtensionFunctionAddressForPlatform);
+  library_find(library, "clGetKernelSubGroupInfo", &cl->clGetKernelSubGroupInfo);
   return TGCRT_OK;
 }
 
@@ -244,7 +248,7 @@ static const struct {
   const char *extension, *what;
 } needed[] = {
   { TGCRT_NEEDS_F16, "cl_khr_fp16", "the model needs arithmetic of half precision (cl_khr_fp16)" },
-  { TGCRT_NEEDS_SUBGROUPS, "cl_khr_subgroups", "the model needs subgroups (cl_khr_subgroups)" },
+  { TGCRT_NEEDS_SUBGROUPS, "cl_khr_subgroup_shuffle", "the model needs subgroups that exchange values (cl_khr_subgroup_shuffle)" },
   { TGCRT_NEEDS_INT_DOT, "cl_khr_integer_dot_product", "the model needs sums of products of bytes (cl_khr_integer_dot_product)" },
 };
 
@@ -558,6 +562,20 @@ static int32_t bind(Core *core, const tgcrt_net *net, void *const *in, void *con
   return result;
 }
 
+/* Whether threads that exchange values are in one subgroup. A function's name ends in how many they are: "k7_w32". */
+static int exchanges(Session *s, const tgcrt_launch *l, const char *name, void *kernel) {
+  const char *end = strrchr(name, '_');
+  const size_t block[3] = { l->block[0], l->block[1], l->block[2] }, want = end && end[1] == 'w' ? strtoul(end + 2, NULL, 10) : 0;
+  size_t has = 0;
+  if (!want) return TGCRT_OK;
+  if (s->cl.clGetKernelSubGroupInfo)
+    s->cl.clGetKernelSubGroupInfo(kernel, s->core.device.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof block, block,
+                                  sizeof has, &has, NULL);
+  if (has >= want && !(has & (has - 1))) return TGCRT_OK;
+  say(&s->core.device, name, "the device's subgroups have too few threads for this kernel, or it does not say how many");
+  return TGCRT_DEVICE;
+}
+
 static int make_kernels(Session *s, const tgcrt_net *net) {
   size_t k;
   uint32_t i;
@@ -575,6 +593,7 @@ static int make_kernels(Session *s, const tgcrt_net *net) {
       say(&s->core.device, name, "the device runs this kernel in smaller work groups only");
       return TGCRT_DEVICE;
     }
+    if (exchanges(s, l, name, s->kernels[k])) return TGCRT_DEVICE;
     for (i = 0; i < l->n && !result; i++) {
       const tgcrt_place *p = &net->places[l->first + i];
       void *const memory = p->memory == TGCRT_PLACE_INPUT     ? s->inputs[p->number]

@@ -121,7 +121,8 @@ typedef struct DeviceTables { /* rows as in tgcrt_device.h */
   int64_t block, shared_bytes; /* limits over all launches: threads of a block, bytes of its shared memory */
   int64_t bytes;           /* device memory of a context: values, weights, inputs, outputs */
 } DeviceTables;
-const char *device_function(Ctx *c, int code, size_t launch); /* the name of a launch's function */
+/* The name of a launch's function; exchange: threads of a warp that exchange values, 0: none do */
+const char *device_function(Ctx *c, int code, size_t launch, int exchange);
 DeviceTables device_tables(const Plan *p);
 void device_tables_free(DeviceTables *t);
 void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* adds the needs of a launch to those of the device */

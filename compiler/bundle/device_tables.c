@@ -14,15 +14,16 @@ typedef struct Tables {
   VEC(Function) functions;
 } Tables;
 
-const char *device_function(Ctx *c, int code, size_t launch) {
-  return launch ? arena_printf(&c->model, "k%d_%zu", code, launch) : arena_printf(&c->model, "k%d", code);
+const char *device_function(Ctx *c, int code, size_t launch, int exchange) {
+  const char *name = launch ? arena_printf(&c->model, "k%d_%zu", code, launch) : arena_printf(&c->model, "k%d", code);
+  return exchange ? arena_printf(&c->model, "%s_w%d", name, exchange) : name;
 }
 
-static uint32_t function_number(const Plan *p, Tables *t, int code, size_t index) {
+static uint32_t function_number(const Plan *p, Tables *t, int code, size_t index, int exchange) {
   for (size_t i = 0; i < t->functions.n; i++)
     if (t->functions.p[i].code == code && t->functions.p[i].index == index) return (uint32_t)i;
   VEC_PUSH(&t->functions, ((Function){ code, index }));
-  VEC_PUSH(&t->out->functions, device_function(p->ir->ctx, code, index));
+  VEC_PUSH(&t->out->functions, device_function(p->ir->ctx, code, index, exchange));
   return (uint32_t)t->functions.n - 1;
 }
 
@@ -56,6 +57,7 @@ void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
     if (x->dt == DT_F64) t->needs |= TGCRT_NEEDS_F64;
     if (halves && x->op == OP_CAST && (x->dt == DT_F16 || node(p->ir, operand(x))->dt == DT_F16)) t->needs |= TGCRT_NEEDS_F16;
   }
+  if (launch_exchange(p->ir, &l->prog)) t->needs |= TGCRT_NEEDS_SUBGROUPS;
   if (launch_threads(l) > t->block) t->block = launch_threads(l);
   if (l->shared_bytes > t->shared_bytes) t->shared_bytes = l->shared_bytes;
 }
@@ -63,7 +65,8 @@ void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
 static void add_launch(const Plan *p, Tables *t, size_t k, size_t index, const Launch *l) {
   const Kernel *kernel = &p->kernels.p[k];
   uint8_t *use = buffer_uses(p->ir, l->prog.p, l->prog.n);
-  tgcrt_launch row = { .function = function_number(p, t, kernel->code, index), .first = (uint32_t)t->out->places.n };
+  const int exchange = launch_exchange(p->ir, &l->prog);
+  tgcrt_launch row = { .function = function_number(p, t, kernel->code, index, exchange), .first = (uint32_t)t->out->places.n };
   for (size_t i = 0; i < kernel->bufs.n; i++)
     if (use[kernel->bufs.p[i]]) VEC_PUSH(&t->out->places, place_of(p, k, i));
   row.n = (uint32_t)t->out->places.n - row.first;
@@ -129,6 +132,7 @@ const char *device_functions(Ctx *c, const DeviceTables *t) {
 static const struct { uint32_t bit; const char *name; } needs[] = {
   { TGCRT_NEEDS_F64, "F64" },
   { TGCRT_NEEDS_F16, "F16" },
+  { TGCRT_NEEDS_SUBGROUPS, "SUBGROUPS" },
 };
 enum { NEEDS = sizeof needs / sizeof *needs };
 

@@ -3,7 +3,8 @@
  * Each thread has its own values and its own place in the list of steps. It runs the list from the beginning. Loops over blocks
  * and threads are entered once, with the thread's own values, and parts of other blocks are skipped. A warp runs in lockstep:
  * the threads that have advanced least run next, so threads whose gates differ meet again behind the loop. Threads stop at a
- * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it.
+ * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it. So it is with an
+ * exchange of values (SHFLXOR) and all threads of a warp of the device, however wide the warps are in which threads are run.
  *
  * races.c checks every access for conflicts. Accesses also form the requests of warps, which requests.c counts.
  *
@@ -217,7 +218,7 @@ static bool run_warp(Run *r, const int64_t *thread, int n) {
     Thread *x = &r->thread[thread[k]];
     if (x->waits || x->done || x->pc != pc) continue;
     x->done = !s;
-    x->waits = s && s->x->op == OP_BARRIER;
+    x->waits = s && (s->x->op == OP_BARRIER || s->x->op == OP_SHFLXOR);
     if (x->done || x->waits) continue;
     become(r, (int)thread[k]);
     advance(r, x);
@@ -286,6 +287,40 @@ static int stray_thread(const Run *r) {
   return 0;
 }
 
+/* Gives the threads [first, end) the values of their partners, if all of them wait at one exchange. */
+static bool exchange(Run *r, int first, int end) {
+  const Thread *a = &r->thread[first];
+  const Step *s = a->done ? NULL : &r->m.step.p[a->pc];
+  int64_t value[WIDEST];
+  if (!s || s->x->op != OP_SHFLXOR) return false;
+  for (int t = first; t < end; t++) {
+    const Thread *b = &r->thread[t];
+    if (b->done || b->pc != a->pc || !same_rounds(r, a, b, a->pc)) return false;
+  }
+  for (int t = first; t < end; t++) {
+    const int other = first + ((t - first) ^ (int)shflxor_mask(s->x));
+    CHECK(other < end); /* the verifier says so */
+    value[t - first] = r->thread[other].v[r->m.from.p[s->first]];
+  }
+  for (int t = first; t < end; t++) {
+    Thread *x = &r->thread[t];
+    x->v[s->to] = value[t - first];
+    x->waits = false;
+    x->pc++;
+    r->report->steps++;
+  }
+  return true;
+}
+
+/* Exchanges values in each warp whose threads all wait for that. False: there is none. */
+static bool exchange_all(Run *r) {
+  const int width = r->d->warp > 1 && r->d->warp <= WIDEST ? r->d->warp : WIDEST;
+  bool any = false;
+  for (int first = 0; first < r->nthreads; first += width)
+    any |= exchange(r, first, first + width > r->nthreads ? r->nthreads : first + width);
+  return any;
+}
+
 static void run_block(Run *r, int64_t block, int64_t of_part) {
   r->block = block;
   if (r->races) races_block(r->races, block);
@@ -297,9 +332,11 @@ static void run_block(Run *r, int64_t block, int64_t of_part) {
   for (;;) {
     run_to_barrier(r);
     if (has_ended(r)) return;
+    if (exchange_all(r)) continue;
     const int stray = stray_thread(r);
     if (stray) divergent(r, stray);
     if (stray || r->thread[0].done) return;
+    if (r->m.step.p[r->thread[0].pc].x->op == OP_SHFLXOR) BUG("all threads wait for others of their warps");
     if (r->races) races_barrier(r->races);
     for (int t = 0; t < r->nthreads; t++) r->thread[t].waits = false, r->thread[t].pc++;
   }

@@ -388,6 +388,9 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, part_index(x))->lanes == 1, "no part of a tile in memory");
     return;
   case OP_HRED: NEED(x->lanes == 1 && reducing(x->arg[0]), "a vector, or reduces by no op"); return;
+  case OP_SHFLXOR:
+    NEED(x->lanes == 1 && s->lanes == 1 && x->arg[0] > 0 && !(x->arg[0] & (x->arg[0] - 1)), "a vector, or a mask of not one bit");
+    return;
   case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
   default:
     if (op_by_lane((Op)x->op))

@@ -43,7 +43,7 @@ static uint32_t mask_of(const Walk *d, Ref s) {
 static uint32_t mask_of_sources(const Walk *d, const Node *x) {
   uint32_t m = x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_GET ? (uint32_t)DATA : 0;
   for (int k = 0; k < x->nsrc; k++) m |= mask_of(d, x->src[k]);
-  return m;
+  return x->op == OP_SHFLXOR ? (m & ~d->threads) | DATA : m;
 }
 
 static uint32_t open_gates(const Walk *d) {
@@ -116,7 +116,9 @@ static void check_effect(Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const int64_t id = touched(ir, x);
   const bool shared = id >= 0 && ir->bufs.p[id].kind == BUF_SHARED, own = id >= 0 && buf_is_own(ir->bufs.p[id].kind);
-  if (x->op != OP_STORE && x->op != OP_BARRIER && x->op != OP_ACC && x->op != OP_SET && !own) return;
+  if (x->op != OP_STORE && x->op != OP_BARRIER && x->op != OP_ACC && x->op != OP_SET && x->op != OP_SHFLXOR &&
+      !own)
+    return;
   if (x->op == OP_BARRIER && !d->places && !d->open.n) {
     NEED(d->first, "a barrier before all blocks");
     end_launch(d);
@@ -129,7 +131,10 @@ static void check_effect(Walk *d, Ref r, const Node *x) {
   if (x->op == OP_STORE && shared) refmap_set(&d->stored, (Ref)id + 1, 1);
   NEED(x->op == OP_STORE || !shared || refmap_get(&d->stored, (Ref)id + 1),
        "shared memory is read before anything is stored there");
-  NEED(x->op != OP_BARRIER || !(open_gates(d) & (d->threads | DATA)), "a barrier that not all threads of the block reach");
+  const bool all = !(open_gates(d) & (d->threads | DATA));
+  NEED(x->op != OP_BARRIER || all, "a barrier that not all threads of the block reach");
+  NEED(x->op != OP_SHFLXOR || all, "an exchange of values that not all threads of the block reach");
+  NEED(x->op != OP_SHFLXOR || d->size % (2 * shflxor_mask(x)) == 0, "an exchange of values with a thread that is not there");
 }
 
 /* A program for one thread, or for a share of its thread ranges */
@@ -138,6 +143,7 @@ static void verify_host(const IR *ir, const Ref *list, size_t n) {
     const Ref r = list[i];
     const Node *x = node(ir, r);
     NEED(x->op != OP_BARRIER, "a barrier in a program of no blocks");
+    NEED(x->op != OP_SHFLXOR, "an exchange of values in a program of no blocks");
     NEED(touched(ir, x) < 0 || ir->bufs.p[touched(ir, x)].kind != BUF_SHARED, "shared memory in a program of no blocks");
     NEED(x->op != OP_LOOP || !loop_gate(x), "a loop with a gate in a program of no blocks");
     NEED(x->op != OP_LOOP || node(ir, loop_range(x))->dt == DT_I64, "a range of 32 bits in a program of no blocks");

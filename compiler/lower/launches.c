@@ -393,7 +393,9 @@ void step_launches(Plan *p, Kernel *k) {
   IR *ir = p->ir;
   Making m = { .ir = ir, .d = p->in->target->dev };
   Part *part = xcalloc(k->states.n + 1, sizeof *part);
-  struct Shared *shared = shared_open();
+  const bool exchanges = m.d->features & DEVF_SUBGROUPS && p->in->backend->supports(p->in->target, OP_SHFLXOR, DT_F32, DT_F32, 1);
+  const int warp = exchanges ? m.d->warp : 0;
+  struct Shared *shared = shared_open(warp);
   Sb text = { 0 };
   for (size_t i = 0; i < k->states.n; i++) part[i] = open_part(ir, k, i);
   follow_threads(&m, part, k->states.n);
@@ -405,7 +407,7 @@ void step_launches(Plan *p, Kernel *k) {
       const int64_t id = ir->next_range++;
       VEC_PUSH(&m.prog, node_make(ir, OP_BARRIER, DT_NONE, 1, 0, NULL, 1, &id, 0, NULL));
       shared_close(shared);
-      shared = shared_open();
+      shared = shared_open(warp);
     }
     put_part(&m, &part[i], shared);
     if (i < k->nests.n) sb_puts(&text, k->nests.p[i].opts);

@@ -36,6 +36,7 @@ struct Shared {
   RefMap top;                    /* to themselves: what stands outside all loops */
   Refs visible;                  /* constants and ranges defined in the open blocks */
   RefMap index;                  /* into visible, plus 1; stale where another node is there */
+  int warp;                      /* threads that exchange values without memory; 0: they use shared memory */
 };
 
 /* A copy of an operand into shared memory, which all threads of a block make */
@@ -383,6 +384,7 @@ typedef struct Group {
   int64_t threads, size;   /* of the block, of the group */
   int64_t firsts;          /* threads that add the parts of the others */
   int64_t step;            /* from an element to the next of the group */
+  bool beside;             /* its threads have numbers one after another, from a multiple of its size on */
   Ref part, sum;           /* elements: this thread's own, the one that it makes as one of the first */
   Ref sums;                /* the first one that the first of its group make */
   Ref first;               /* the condition that it is one of them */
@@ -420,6 +422,7 @@ static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
     *to = append_digit(ir, *to, all[k]);
     if (to == &inner) g.step *= range_extent(r);
   }
+  g.beside = !parted && g.step == 1;
   g.firsts = group_firsts(g.size);
   g.part = ix_add(ir, ix_mul(ir, ix_add(ir, ix_mul(ir, outer, g.size), mine), g.step), inner);
   g.sums = ix_add(ir, ix_mul(ir, outer, g.firsts * g.step), inner);
@@ -431,7 +434,11 @@ static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
 static Ref part_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->part, ix_const(ir, k * g->firsts * g->step)); }
 static Ref sum_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->sums, ix_const(ir, k * g->step)); }
 
-static void list_places(IR *ir, const Group *g, Refs *out) {
+/* Its threads exchange values without memory. */
+static bool in_warp(const Group *g, int warp) { return g->beside && g->size <= warp && !(g->size & (g->size - 1)); }
+
+static void list_places(IR *ir, const Group *g, int warp, Refs *out) {
+  if (in_warp(g, warp)) return;
   const Ref place[] = { g->part, g->sum, g->first };
   for (int k = 0; k < 3; k++) VEC_PUSH(out, place[k]);
   for (int64_t k = 0; k < g->size / g->firsts; k++) VEC_PUSH(out, part_place(ir, g, k));
@@ -439,7 +446,7 @@ static void list_places(IR *ir, const Group *g, Refs *out) {
 }
 
 /* The nodes of the places of all groups of the nest */
-static void group_places(IR *ir, Ref nest, Refs *out) {
+static void group_places(IR *ir, Ref nest, int warp, Refs *out) {
   const Node *x = node(ir, nest);
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -447,7 +454,7 @@ static void group_places(IR *ir, Ref nest, Refs *out) {
     const Node *red = node(ir, all.p[i]);
     if (red->op != OP_RED || !range_is_thread(range_kind(node(ir, red_range(red, 0))))) continue;
     const Group g = group_of(ir, red, x->src + 1, x->nsrc - 1);
-    list_places(ir, &g, out);
+    list_places(ir, &g, warp, out);
   }
   VEC_FREE(&all);
 }
@@ -481,9 +488,21 @@ static Group group_in_loops(const Linear *l, const Node *red) {
 static void hoist_places(Linear *l, const Node *red, int at, int loop) {
   const Group g = group_in_loops(l, red);
   Refs places = { 0 };
-  list_places(l->ir, &g, &places);
+  list_places(l->ir, &g, l->shared->warp, &places);
   for (size_t i = 0; i < places.n; i++) hoist(l, places.p[i], at, loop);
   VEC_FREE(&places);
+}
+
+/* Threads of a group in one warp: each adds what the thread has that differs in one bit of its number, bit by bit. So all add the
+ * same values in the same tree, and all have the sum. */
+static Ref exchange(Linear *l, const Node *x, const Group *g) {
+  const DType d = (DType)x->dt;
+  Ref sum = need(l, red_value(x));
+  for (int64_t mask = g->size / 2; mask; mask /= 2) {
+    const Ref other = put(l, OP_SHFLXOR, d, 1, 1, &sum, 1, &mask);
+    sum = put(l, red_op(x), d, 1, 2, (Ref[]){ sum, other }, 0, NULL);
+  }
+  return sum;
 }
 
 /* Threads of a group store what each of them has. Some of them combine a part of that each, and store it; then all combine these:
@@ -496,6 +515,10 @@ static Ref emit_group(Linear *l, Ref r) {
   Ref value[MAX_PARTS_ADDED];
   const Group g = group_in_loops(l, x);
   const int64_t parts = g.size / g.firsts;
+  if (in_warp(&g, l->shared->warp)) {
+    l->done[pos_of(l, r)] = true;
+    return l->value[pos_of(l, r)] = exchange(l, x, &g);
+  }
   CHECK(parts <= MAX_PARTS_ADDED && g.firsts <= parts);
   const Ref zero = c_int(ir, d, 0), mine = need(l, red_value(x)), first = need(l, g.first);
   const Ref shared = shared_buffer(l, d, g.threads), sums = shared_buffer(l, d, g.threads / g.size * g.firsts);
@@ -701,7 +724,7 @@ static void drop_node(Linear *l, Ref r) {
 static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   IR *ir = l->ir;
   Refs roots = { 0 };
-  group_places(ir, nest, &roots);
+  group_places(ir, nest, l->shared->warp, &roots);
   VEC_PUSH(&roots, nest);
   ir_toposort(ir, roots.p, roots.n, &l->nodes);
   VEC_FREE(&roots);
@@ -829,7 +852,11 @@ void kernel_buffers(const IR *ir, Kernel *k) {
   }
 }
 
-Shared *shared_open(void) { return xcalloc(1, sizeof(Shared)); }
+Shared *shared_open(int warp) {
+  Shared *s = xcalloc(1, sizeof *s);
+  s->warp = warp;
+  return s;
+}
 
 void shared_close(Shared *s) {
   VEC_FREE(&s->visible);
@@ -839,7 +866,7 @@ void shared_close(Shared *s) {
 }
 
 void step_programs(Plan *p, Kernel *k) {
-  Shared *shared = shared_open();
+  Shared *shared = shared_open(0);
   Sb text = { 0 };
   k->prog.n = 0;
   for (size_t i = 0; i < k->states.n; i++) {

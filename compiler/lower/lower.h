@@ -33,7 +33,7 @@ bool libm_has(Op op, DType d);           /* whether it is one of those */
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* those that its program names, in the order in which it does */
 typedef struct Shared Shared;                  /* what the nests of one program compute outside of all loops */
-Shared *shared_open(void);
+Shared *shared_open(int warp); /* threads that exchange values without memory; 0: they use shared memory */
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest's micro-ops */
 

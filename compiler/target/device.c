@@ -89,6 +89,9 @@ const Target *device_target(const char *isa) {
   return NULL;
 }
 
+/* What a row may have: where warps are not known, no thread knows with whom it could exchange values. */
+static bool may_have(const Device *d, const DeviceFeature *f) { return f->bit != DEVF_SUBGROUPS || d->warp > 1; }
+
 const Target *device_with(Arena *a, const Target *row, uint32_t set) {
   Target *t = arena_dup(a, row, sizeof *row);
   Device *d = arena_dup(a, row->dev, sizeof *d);
@@ -96,7 +99,7 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set) {
   sb_puts(&isa, row->isa);
   d->features = 0;
   for (const DeviceFeature *f = device_features; f->name; f++) {
-    if (!(set & f->bit)) continue;
+    if (!(set & f->bit) || !may_have(d, f)) continue;
     sb_printf(&isa, "+%s", f->name);
     d->features |= f->bit;
   }
@@ -105,16 +108,17 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set) {
   return t;
 }
 
-static const DeviceFeature *feature_named(const char *s, size_t n) {
+static const DeviceFeature *feature_named(const Device *d, const char *s, size_t n) {
   const DeviceFeature *f = device_features;
-  while (f->name && (strlen(f->name) != n || memcmp(f->name, s, n))) f++;
+  while (f->name && (strlen(f->name) != n || memcmp(f->name, s, n) || !may_have(d, f))) f++;
   return f->name ? f : NULL;
 }
 
-static const char *known_features(Arena *a, const char *word, size_t n) {
+static const char *known_features(Arena *a, const Target *row, const char *word, size_t n) {
   Sb s = { 0 };
-  for (const DeviceFeature *f = device_features; f->name; f++) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
-  const char *text = arena_printf(a, "no feature '%.*s' of devices; there are %s", (int)n, word, s.p);
+  for (const DeviceFeature *f = device_features; f->name; f++)
+    if (may_have(row->dev, f)) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+  const char *text = arena_printf(a, "no feature '%.*s' of %s; there are %s", (int)n, word, row->isa, s.p);
   sb_free(&s);
   return text;
 }
@@ -124,9 +128,9 @@ const Target *device_named(Arena *a, const Target *row, const char *more, const 
   for (const char *s = more; *s;) {
     const char sign = *s++;
     const size_t n = strcspn(s, "+-");
-    const DeviceFeature *f = feature_named(s, n);
+    const DeviceFeature *f = feature_named(row->dev, s, n);
     if (!f) {
-      *why = known_features(a, s, n);
+      *why = known_features(a, row, s, n);
       return NULL;
     }
     set = sign == '+' ? set | f->bit : set & ~f->bit;

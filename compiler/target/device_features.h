@@ -2,4 +2,5 @@
  * and DEVF_id, name in --isa, what it is). Their bits are not those of CPUs (features.h). */
 /* clang-format off */
 DEVICE_FEATURE(F16,       "f16",       "instructions that convert halves")
+DEVICE_FEATURE(SUBGROUPS, "subgroups", "threads of a warp exchange values without shared memory")
 /* clang-format on */

@@ -6,6 +6,15 @@
 #include "launch.h"
 #include <stdlib.h>
 
+int launch_exchange(const IR *ir, const Refs *prog) {
+  int64_t most = 0;
+  for (size_t i = 0; i < prog->n; i++) {
+    const Node *x = node(ir, prog->p[i]);
+    if (x->op == OP_SHFLXOR && 2 * shflxor_mask(x) > most) most = 2 * shflxor_mask(x);
+  }
+  return (int)most;
+}
+
 uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n) {
   uint8_t *use = xcalloc(ir->bufs.n + 1, 1);
   for (size_t i = 0; i < n; i++) {
@@ -113,7 +122,7 @@ static int given_buffers(const IR *ir, const Launch *l) {
 
 bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why) {
   Sb unused = { 0 }, *out = why ? why : &unused;
-  const int args = given_buffers(ir, l);
+  const int args = given_buffers(ir, l), exchange = launch_exchange(ir, &l->prog);
   bool takes = true;
   if (launch_threads(l) > d->max_threads) {
     sb_printf(out, "%lld threads of a block; the device has %d", (long long)launch_threads(l), d->max_threads);
@@ -130,6 +139,11 @@ bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why) {
   }
   if (takes && args > d->max_args) {
     sb_printf(out, "buffers: %d; the device takes %d", args, d->max_args);
+    takes = false;
+  }
+  if (takes && exchange && (exchange > d->warp || !(d->features & DEVF_SUBGROUPS))) {
+    sb_printf(out, "%d threads exchange values; the device has warps of %d%s", exchange, d->warp,
+              d->features & DEVF_SUBGROUPS ? "" : ", which cannot");
     takes = false;
   }
   sb_free(&unused);

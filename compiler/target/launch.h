@@ -33,6 +33,8 @@ static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->
 /* Whether the device can run it; false: *why says which fact stands against it. NULL: it may not be asked */
 bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 
+int launch_exchange(const IR *ir, const Refs *prog); /* threads of a warp that exchange values (SHFLXOR); 0: they do not */
+
 /* By buffer: 1 where the program loads from it, 2 where it stores to it, 3 for both; to be freed */
 uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n);
 #endif

@@ -352,8 +352,8 @@ static void check_barriers(const File *f, World *w, const Device *d) {
 }
 
 int main(int argc, char **argv) {
-  const Device *d = device_target("gpu-any")->dev;
   Arena a = { 0 };
+  const Device *d = device_with(&a, device_target("gpu-any"), DEVF_SUBGROUPS)->dev;
   for (int i = 1; i < argc; i++) {
     File f;
     World w;

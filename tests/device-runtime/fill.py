@@ -107,7 +107,7 @@ def files(folder, interface="opencl", **more):
         "device_bytes": str(WORK_BYTES + len(weights) + 64 * 6), "nlaunches": str(len(LAUNCHES)), "ninputs": str(len(INPUTS)),
         "noutputs": str(len(OUTPUTS)), "shapes": "", "input_fields": fields(INPUTS, "const "), "output_fields": fields(OUTPUTS, ""),
         "fat": "", "embed": "", "states": "yes", "guarded": "yes", "guard_at": str(GUARD_AT),
-        "functions": "".join(f'  "{f}",\n' for f in FUNCTIONS), "places": places, "launches": launches,
+        "functions": '#ifndef EXCHANGE\n#define EXCHANGE ""\n#endif\n' + "".join(f'  "{f}" EXCHANGE,\n' for f in FUNCTIONS), "places": places, "launches": launches,
         "input_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in INPUTS),
         "output_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in OUTPUTS),
         "work_bytes": str(WORK_BYTES), "needs": "NEEDS", "max_block": "8", "shared_bytes": "16",

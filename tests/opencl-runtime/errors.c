@@ -93,10 +93,14 @@ static void unfit(void) {
   UNFIT(global_bytes, NET_DEVICE_BYTES, TGCRT_OK);
   const int needs = NEEDS; /* what this net needs */
   UNFIT(doubles, 0, needs ? TGCRT_DEVICE : TGCRT_OK);
-  UNFIT(extensions, "cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product_not", needs ? TGCRT_DEVICE : TGCRT_OK);
+  UNFIT(extensions, "cl_khr_subgroup_shuffle cl_khr_fp16 cl_khr_integer_dot_product_not", needs ? TGCRT_DEVICE : TGCRT_OK);
   UNFIT(extensions, "cl_khr_integer_dot_product cl_khr_fp16 cl_khr_fp16", needs ? TGCRT_DEVICE : TGCRT_OK);
-  UNFIT(extensions, "cl_khr_subgroups cl_khr_fp16_more cl_khr_integer_dot_product", needs ? TGCRT_DEVICE : TGCRT_OK);
-  UNFIT(extensions, "cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product", TGCRT_OK);
+  UNFIT(extensions, "cl_khr_subgroup_shuffle cl_khr_fp16_more cl_khr_integer_dot_product", needs ? TGCRT_DEVICE : TGCRT_OK);
+  UNFIT(extensions, "cl_khr_subgroup_shuffle cl_khr_fp16 cl_khr_integer_dot_product", TGCRT_OK);
+  UNFIT(subgroup, 8, TGCRT_OK);
+  UNFIT(subgroup, 4, needs ? TGCRT_DEVICE : TGCRT_OK); /* 8 threads exchange values */
+  UNFIT(subgroup, 24, needs ? TGCRT_DEVICE : TGCRT_OK); /* numbers that differ in a bit may be in two of these */
+  UNFIT(subgroup, 0, needs ? TGCRT_DEVICE : TGCRT_OK);
 }
 
 static int number_of(const char *name) { /* of the device that is opened */

@@ -14,10 +14,10 @@ void fake_defaults(void) {
   memset(&fake, 0, sizeof fake);
   fake.live = live;
   fake.platforms = 1, fake.devices = 1, fake.gpu = -1, fake.program_devices = 1;
-  fake.max_group = fake.max_size = fake.kernel_group = 256, fake.local_bytes = 32768;
+  fake.max_group = fake.max_size = fake.kernel_group = 256, fake.subgroup = 32, fake.local_bytes = 32768;
   fake.max_alloc = 1 << 28, fake.global_bytes = 1 << 30, fake.little = fake.available = fake.compiler = fake.doubles = 1;
   fake.name = "Fake 9000", fake.version = "OpenCL 1.2 fake", fake.driver = "1.0", 
-  fake.extensions = "cl_khr_command_buffer cl_khr_subgroups cl_khr_fp16 cl_khr_integer_dot_product";
+  fake.extensions = "cl_khr_command_buffer cl_khr_subgroup_shuffle cl_khr_fp16 cl_khr_integer_dot_product";
 }
 
 __attribute__((noreturn)) static void wrong(const char *function, const char *what) {
@@ -261,6 +261,19 @@ void *clCreateKernel(void *program, const char *name, int32_t *status) {
   CREATE;
   if (!*name) wrong(__func__, "no name");
   return make(KERNEL, IS(program, PROGRAM));
+}
+
+int32_t clGetKernelSubGroupInfo(void *kernel, void *device, uint32_t what, size_t n, const void *input, size_t got, void *value,
+                                size_t *size);
+int32_t clGetKernelSubGroupInfo(void *kernel, void *device, uint32_t what, size_t n, const void *input, size_t got, void *value,
+                                size_t *size) {
+  CALL;
+  IS(kernel, KERNEL);
+  IS(device, DEVICE);
+  (void)size;
+  if (what != 0x2033 || n != 3 * sizeof(size_t) || !((const size_t *)input)[2] || got != sizeof(size_t)) wrong(__func__, "not known");
+  *(size_t *)value = (size_t)fake.subgroup;
+  return 0;
 }
 
 int32_t clGetKernelWorkGroupInfo(void *kernel, void *device, uint32_t what, size_t n, void *value, size_t *size) {

@@ -151,11 +151,14 @@ static int64_t run(const Plan *p, const Ref *prog, size_t n, void **mem, Sb *sai
   return faults;
 }
 
+static uint32_t with; /* features of gpu-any */
+
 static Plan *compiled(Ctx *c, const char *graph) {
   ctx_init(c);
   c->quiet = true;
   Graph *g = ir_parse_graph(c, graph, strlen(graph), "test.tg");
-  Plan *p = compile_graph(g, &(CompileOptions){ .target = device_target("gpu-any"), .backend = &opencl_backend });
+  const Target *t = device_with(&c->model, device_target("gpu-any"), with);
+  Plan *p = compile_graph(g, &(CompileOptions){ .target = t, .backend = &opencl_backend });
   assert_non_null(p);
   return p;
 }
@@ -172,7 +175,7 @@ static void text_reads_back(const Plan *p, const NestSchedule *s) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int applied = 0, groups = 0, staged = 0, parts = 0, lanes = 0;
+  int exchanges = 0, applied = 0, groups = 0, staged = 0, parts = 0, lanes = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     Plan *p = compiled(&c, graphs[i]);
@@ -196,6 +199,7 @@ static void legal_schedules_compute_the_same(void **state) {
         staged += strstr(x.nests.p[0].opts, "stage") != NULL;
         parts += strstr(x.nests.p[0].opts, "split") != NULL;
         lanes += strstr(x.nests.p[0].opts, "vec") != NULL;
+        exchanges += launch_exchange(p->ir, &x.prog) > 0;
         sb_free(&text);
         sb_free(&said);
       }
@@ -205,6 +209,7 @@ static void legal_schedules_compute_the_same(void **state) {
   }
   printf("# %d schedules, %d with groups, %d with panels, %d of sums in parts, %d with lanes\n", applied, groups, staged, parts,
          lanes);
+  assert_true(with & DEVF_SUBGROUPS ? exchanges > 60 : !exchanges);
   assert_true(applied > 100 && groups > 30 && staged > 20 && parts > 20 && lanes > 20);
 }
 
@@ -237,6 +242,12 @@ static void sums_in_terms_of_sums(void **state) {
     sb_free(&said);
   }
   VEC_FREE(&p.kernels);
+}
+
+static void warps_exchange_the_same(void **state) {
+  with = DEVF_SUBGROUPS;
+  legal_schedules_compute_the_same(state);
+  with = 0;
 }
 
 /* The greatest of eight sums, wanted by all elements of a row: the threads that compare sums are told apart by them, so each sum has
@@ -528,6 +539,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(neighbours_are_legal), cmocka_unit_test(warps_ask_for_neighbours),
     cmocka_unit_test(legal_schedules_compute_the_same),
+    cmocka_unit_test(warps_exchange_the_same),
     cmocka_unit_test_setup_teardown(sums_in_terms_of_sums, setup, teardown),
     cmocka_unit_test(groups_inside_of_groups),
     cmocka_unit_test(each_barrier_counts),

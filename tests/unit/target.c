@@ -53,6 +53,7 @@ static void devices_have_features_of_their_own(void **state) {
     { "opencl+f16", "opencl+f16", DEVF_F16 },
     { "opencl-cpu+f16", "opencl-cpu+f16", DEVF_F16 },
     { "opencl+f16-f16", "opencl", 0 },
+    { "opencl+subgroups+f16", "opencl+f16+subgroups", DEVF_F16 | DEVF_SUBGROUPS },
     { "opencl-f16", "opencl", 0 },
   };
   Arena a = { 0 };
@@ -66,6 +67,7 @@ static void devices_have_features_of_their_own(void **state) {
   for (const Target *row = device_targets; row->isa; row++) /* bits of drivers that are no feature are left out */
     for (const DeviceFeature *f = device_features; f->name; f++) {
       const Target *t = device_with(&a, row, f->bit | TGCRT_NEEDS_F64);
+      if (f->bit == DEVF_SUBGROUPS && row->dev->warp == 1) continue;
       assert_string_equal(find(&a, t->isa)->isa, t->isa);
       assert_int_equal(t->dev->features, f->bit);
     }
@@ -103,9 +105,10 @@ static void wrong_names_are_explained(void **state) {
     { "neon+avx2", "no feature 'avx2' of aarch64; there are fp16" },
     { "x86-64+amx_", "no feature 'amx_' of x86-64" },
     { "portable+avx2", "no feature 'avx2': it has none to add" },
-    { "opencl+avx2", "no feature 'avx2' of devices; there are f16" },
-    { "opencl+f16+", "no feature '' of devices" },
-    { "opencl-f", "no feature 'f' of devices" },
+    { "opencl+avx2", "no feature 'avx2' of opencl; there are f16, subgroups" },
+    { "opencl+f16+", "no feature '' of opencl" },
+    { "opencl-f", "no feature 'f' of opencl" },
+    { "opencl-cpu+subgroups", "no feature 'subgroups' of opencl-cpu; there are f16" }, /* it has no warps */
   };
   Arena a = { 0 };
   for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
