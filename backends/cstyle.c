@@ -196,7 +196,8 @@ static bool again(const Render *w, const Node *x, const Use *u, size_t length) {
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
   if (cheap(x) || !u->times || again(w, x, u, length)) return true; /* or not needed after all */
   if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
-  return x->op != OP_LOAD && x->op != OP_SHFLXOR && ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
+  return x->op != OP_LOAD && x->op != OP_SHFLXOR &&
+         ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
 }
 
 static void put_value(Render *w, size_t at, Sb *e) {

@@ -2,7 +2,9 @@
  * they do.
  *
  * A buffer is given as memory and the bytes from where it begins, because several buffers of a model lie in one allocation of the
- * driver. A function of a kernel of several launches is named after the first one's, with the number of the launch behind. */
+ * driver. A function of a kernel of several launches is named after the first one's, with the number of the launch behind. Where
+ * threads of a warp exchange values, the name ends in how many: the runtime asks the driver for warps of so many
+ * (tgcrt_opencl.c). */
 #include "cstyle.h"
 #include <stdlib.h>
 

@@ -37,6 +37,12 @@ static const Dialect dialect = {
       "@scalar toh\n$T tgc_toh_$S(float a) { return as_$U(convert_half_rte(a)); }\n"
       "@vector fromh\nfloat$N tgc_fromh_$S($T a) { return convert_float$N(as_half$N(a)); }\n"
       "@vector toh\n$T tgc_toh_$S(float$N a) { return as_$U(convert_half$N_rte(a)); }\n"
+      "@scalar dot\n$T tgc_dot_$S($T a, uchar4 x, char4 y) {\n"
+      "  return as_int(as_uint(a) + as_uint(dot_4x8packed_us_int(as_uint(x), as_uint(y))));\n}\n"
+      "@scalar sdot\n$T tgc_sdot_$S($T a, char4 x, char4 y) {\n"
+      "  return as_int(as_uint(a) + as_uint(dot_4x8packed_ss_int(as_uint(x), as_uint(y))));\n}\n"
+      "@scalar udot\n$T tgc_udot_$S($T a, uchar4 x, uchar4 y) {\n"
+      "  return as_int(as_uint(a) + dot_4x8packed_uu_uint(as_uint(x), as_uint(y)));\n}\n"
       "@vector max\n$T tgc_max_$S($T a, $T b) { return select(b, a, (a > b) | (a != a)); }\n"
       "@vector min\n$T tgc_min_$S($T a, $T b) { return select(b, a, (a < b) | (a != a)); }\n"
       "@vector maxc\n$T tgc_maxc_$S($T x, $T c) { return select(x, c, x < c); }\n"
@@ -67,7 +73,8 @@ static const Dialect dialect = {
 
 static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const bool f16 = d == DT_F16 || from == DT_F16, half = d == DT_BF16 || from == DT_BF16 || (f16 && !target_converts_halves(t));
-  if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
+  if (op == OP_DOT) return lanes == 1 && d == DT_I32 && t->dev && t->dev->features & DEVF_INT_DOT;
+  if (op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
   if (op == OP_SHFLXOR) return true;
   return lanes <= 16 && c_backend.supports(t, op, d, from, lanes);
 }
@@ -79,7 +86,7 @@ static void pragmas(const Target *t, uint32_t needs, Sb *o) {
 }
 
 static void options(const Target *t, bool keep_denormals, Sb *o) {
-  const bool newer = t->dev->features & DEVF_SUBGROUPS;
+  const bool newer = t->dev->features & (DEVF_SUBGROUPS | DEVF_INT_DOT);
   sb_printf(o, "-cl-std=%s%s%s", newer ? "CL3.0" : "CL1.2", t->in_order ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
             keep_denormals ? "" : " -cl-denorms-are-zero");
 }

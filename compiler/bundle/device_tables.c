@@ -55,6 +55,7 @@ void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
   for (size_t i = 0; i < l->prog.n; i++) {
     const Node *x = node(p->ir, l->prog.p[i]);
     if (x->dt == DT_F64) t->needs |= TGCRT_NEEDS_F64;
+    if (x->op == OP_DOT) t->needs |= TGCRT_NEEDS_INT_DOT;
     if (halves && x->op == OP_CAST && (x->dt == DT_F16 || node(p->ir, operand(x))->dt == DT_F16)) t->needs |= TGCRT_NEEDS_F16;
   }
   if (launch_exchange(p->ir, &l->prog)) t->needs |= TGCRT_NEEDS_SUBGROUPS;
@@ -133,6 +134,7 @@ static const struct { uint32_t bit; const char *name; } needs[] = {
   { TGCRT_NEEDS_F64, "F64" },
   { TGCRT_NEEDS_F16, "F16" },
   { TGCRT_NEEDS_SUBGROUPS, "SUBGROUPS" },
+  { TGCRT_NEEDS_INT_DOT, "INT_DOT" },
 };
 enum { NEEDS = sizeof needs / sizeof *needs };
 

@@ -35,7 +35,8 @@ void request_end(Request *q, Traffic *t) {
     if (!i || q->unit.p[i] != q->unit.p[i - 1]) q->unit.p[units++] = q->unit.p[i];
   t->requests++;
   if (!q->shared) t->sectors += (int64_t)units;
-  else if (q->d->shared_banks > 1) t->conflicts += rounds(q, units) - ((int64_t)units + q->d->shared_banks - 1) / q->d->shared_banks;
+  else if (q->d->shared_banks > 1)
+    t->conflicts += rounds(q, units) - ((int64_t)units + q->d->shared_banks - 1) / q->d->shared_banks;
 }
 
 void request_free(Request *q) { VEC_FREE(&q->unit); }

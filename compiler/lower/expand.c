@@ -146,7 +146,8 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);
 }
 
-/* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second.
+/* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second, of
+ * panels the one with a sign.
  * Where packing did not bring groups together, the range is unrolled. */
 static Ref group_reduction(IR *ir, Ref r, void *arg) {
   (void)arg;
@@ -163,7 +164,9 @@ static Ref group_reduction(IR *ir, Ref r, void *arg) {
   int group = (int)range_extent(node(ir, dot));
   Ref a = group_load(ir, lhs(m), dot, group), b = group_load(ir, rhs(m), dot, group);
   if (!a || !b) return 0;
-  if (ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, b))))].kind != BUF_WEIGHT) {
+  const bool shared = ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, b))))].kind == BUF_SHARED; /* both are panels */
+  const bool weight = ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, b))))].kind == BUF_WEIGHT;
+  if (shared ? node(ir, a)->dt == DT_I8 && node(ir, b)->dt == DT_U8 : !weight) {
     Ref t = a;
     a = b;
     b = t;

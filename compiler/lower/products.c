@@ -19,6 +19,11 @@ static bool product_added(const IR *ir, const Node *x, Ref factor[2]) {
     factor[1] = mulacc_y(x);
     return true;
   }
+  if (x->op == OP_DOT) {
+    factor[0] = dot_x(x);
+    factor[1] = dot_y(x);
+    return true;
+  }
   if (x->op != OP_ADD) return false;
   const bool first = is_product_of(ir, lhs(x), rhs(x));
   if (!first && !is_product_of(ir, rhs(x), lhs(x))) return false;
@@ -41,8 +46,9 @@ Products program_products(const IR *ir, const Ref *list, size_t n) {
     }
     if (x->op == OP_END) times = around.p[--around.n];
     if (!product_added(ir, x, factor)) continue;
-    sum.all += times * x->lanes;
-    if (from_shared(ir, factor[0]) || from_shared(ir, factor[1])) sum.staged += times * x->lanes;
+    const double products = times * (x->op == OP_DOT ? node(ir, dot_y(x))->lanes : x->lanes);
+    sum.all += products;
+    if (from_shared(ir, factor[0]) || from_shared(ir, factor[1])) sum.staged += products;
   }
   VEC_FREE(&around);
   return sum;

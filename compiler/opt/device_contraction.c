@@ -65,6 +65,7 @@ typedef struct Shape {
   Side side[2];
   int64_t batch;           /* values of the ranges of both factors */
   int64_t terms;
+  bool bytes;              /* an instruction sums BYTES_SUMMED products */
 } Shape;
 
 /* ---- ways ---- */
@@ -160,7 +161,8 @@ static double price(const Shape *x, const Choice *c) {
   if (depth)
     term += a->copies + b->copies + 2 * BARRIER / depth +
             (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
-  else term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
+  if (depth && x->bytes) term -= (TERM + sums + a->copies + b->copies) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
+  if (!depth) term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
   const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
   const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
   return rounds * (depth ? depth : terms) * term * lanes * each / busy + adds;
@@ -203,6 +205,7 @@ static void try_pair(const Shape *x, const Way *a, const Way *b, Best best[2]) {
   if (a->threads * b->threads > x->d->max_threads || a->threads * b->threads < 2) return;
   if (a->copies * b->copies > (products >= LONG && x->d->shared_is_fast ? SUMS_LONG : SUMS)) return;
   for (int depth = 4; depth <= 2 * DEPTH && x->d->shared_is_fast; depth++) {
+    if (x->bytes && depth % BYTES_SUMMED) continue;
     if (depth > x->terms || (depth != DEPTH && x->terms % depth) || elems * depth * bytes > x->d->shared_bytes) continue;
     keep_best(x, best, a, b, depth);
   }
@@ -263,6 +266,7 @@ static bool open_shape(Shape *x) {
   int64_t results = 1;
   x->batch = x->side[0].all = x->side[1].all = 1;
   if (!main_product(x)) return false;
+  x->bytes = sums_bytes(x->ir, x->d, &x->p);
   for (int k = 0; k < nest.n; k++) {
     const Ref r = nest.ranges[k];
     const int64_t extent = range_extent(node(x->ir, r));

@@ -115,6 +115,9 @@ typedef struct StagedSum {
   bool shared[2];          /* threads or copies have its elements in common */
 } StagedSum;
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p); /* NULL: the reduction over range r sums products; else why not */
+enum { BYTES_SUMMED = 4 }; /* bytes whose products an instruction sums (DEVF_INT_DOT) */
+/* The factors are integers of 8 bits, whose products the device sums by fours: where both go through panels of such a depth */
+bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 int64_t memory_step(IR *ir, Ref index, Ref range); /* elements from its value 0 to 1, others being 0; INT64_MAX: not known */
 Ref main_load(IR *ir, Ref factor);          /* the load that varies with most of its ranges; 0: there is none */
 /* NULL: the reduction over o->staged may go in rounds of o->depth terms; *bytes: what its panels take of shared memory */

@@ -9,7 +9,12 @@
  * A panel has an element for each term and each value of the tile's ranges that the factor varies with. What is copied is the
  * factor as it is computed, gates and casts included, so that matrices, convolutions and sums of dequantized products go one
  * way. Threads number the elements in the order in which they lie in global memory, as far as one can say, so that neighbours
- * load neighbours. Each number is a vector of elements where these lie side by side and whole vectors divide them. Behind the last term, a factor is 0. Terms are added in the order of the reduction as it was.
+ * load neighbours. Each number is a vector of elements where these lie side by side and whole vectors divide them. Behind the
+ * last term, a factor is 0. Terms are added in the order of the reduction as it was.
+ *
+ * Where the device sums products of four bytes in an instruction (DEVF_INT_DOT), panels of integers of 8 bits hold these as they
+ * are, in groups of four terms: element (term / 4 * pitch + at) * 4 + term % 4. The terms of a group are a range of kind dot
+ * (expand.c).
  *
  * needs: ranges of kind local and unroll (opts.c)
  * gives: NEST(SINK(NEST(STORE, ranges of a copy) ..., STORE), ranges), whose copies vary with a range of the reduction
@@ -49,6 +54,15 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
   p->factor[0] = lhs(product);
   p->factor[1] = rhs(product);
   return has_reduction(ir, red_value(x)) || around ? "panels of a reduction inside of another one" : NULL;
+}
+
+bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p) {
+  bool bytes = (d->features & DEVF_INT_DOT) != 0;
+  for (int f = 0; f < 2 && bytes; f++) {
+    const Node *x = node(ir, p->factor[f]);
+    bytes = x->op == OP_CAST && x->dt == DT_I32 && (dtype_of(ir, operand(x)) == DT_U8 || dtype_of(ir, operand(x)) == DT_I8);
+  }
+  return bytes;
 }
 
 /* ---- legality ---- */
@@ -102,7 +116,9 @@ typedef struct Panels {
   Ref thread;              /* the number of a thread in its block */
   int64_t threads;         /* of a block */
   int64_t terms, depth;    /* of the reduction, of a round */
-  Ref round, term;         /* round: a range, or 0 where there is only one */
+  Ref round, term;         /* round: a range, or 0 where there is only one. term: of a panel's copy; it is replaced there */
+  int group;               /* terms that lie side by side: BYTES_SUMMED for products of bytes, else 1 */
+  Ref group_term, in_group; /* of the sum: ranges over groups of terms, over terms of a group; in_group 0: there are no groups */
 } Panels;
 
 /* One of the ranges that a panel has an element for each value of */
@@ -283,6 +299,12 @@ static bool takes_vectors(IR *ir, Ref value, Ref v, int lanes) {
   return whole;
 }
 
+/* The element of a panel: of a group of terms, of the tile's ranges, of the group */
+static Ref panel_place(const Panels *s, const Panel *p, Ref group, Ref at, Ref in_group) {
+  const Ref place = ix_add(s->ir, ix_mul(s->ir, group, p->pitch), at);
+  return ix_add(s->ir, ix_mul(s->ir, place, s->group), in_group);
+}
+
 /* The nest that makes the panel; lanes: elements that a thread takes at a time. 0: they are no whole vectors in memory. */
 static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
   IR *ir = s->ir;
@@ -309,12 +331,13 @@ static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
   for (int i = 0; i < p->n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p->side[i].extent), p->side[i].range);
   const Ref to = ix_subst(ir, at, p->n, from, by), value = factor_at(s, p->factor, term_of(s, term), inside, p->n, from, by);
   if (v && !takes_vectors(ir, value, v, lanes)) return 0;
-  const Ref store[4] = { p->buffer, ix_add(ir, ix_mul(ir, term, p->pitch), to), value, inside };
+  const Ref place = panel_place(s, p, ix_div(ir, term, s->group), to, ix_mod(ir, term, s->group));
+  const Ref store[4] = { p->buffer, place, value, inside };
   c.store = node_make(ir, OP_STORE, p->dt, 1, inside ? 4 : 3, store, 0, NULL, 0, NULL);
   return nest_close(ir, &c);
 }
 
-/* Elements that a thread copies at a time: as many as its widest load has, where they lie side by side and all threads have some */
+/* Elements that a thread copies at a time: those of its widest load, where they lie side by side and all threads have some */
 static int panel_lanes(const Panels *s, const Panel *p) {
   const Side *inner = &p->order[p->n - 1];
   int lanes = s->dev->load_bytes / dt_bytes(p->dt);
@@ -332,21 +355,33 @@ static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   memcpy(p.order, p.side, (size_t)p.n * sizeof *p.side);
   qsort(p.order, (size_t)p.n, sizeof *p.order, by_step);
   p.elems = width * s->depth;
-  p.pitch = panel_pitch(s, p.dt, width, p.order[p.n - 1].range == s->term, spare);
+  p.pitch = s->group > 1 ? width : panel_pitch(s, p.dt, width, p.order[p.n - 1].range == s->term, spare);
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = p.dt, .elems = p.pitch * s->depth, .offset = -1 }));
   p.buffer = node_make(ir, OP_BUFFER, p.dt, 1, 0, NULL, 1, &id, 0, NULL);
   const int lanes = panel_lanes(s, &p);
   *copy = lanes > 1 ? panel_copy(s, &p, lanes) : 0;
   if (!*copy) *copy = panel_copy(s, &p, 1);
   for (int i = 0; i < p.n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p.side[i].extent), p.side[i].range);
-  at = ix_add(ir, ix_mul(ir, s->term, p.pitch), at);
+  at = panel_place(s, &p, s->group_term, at, s->in_group ? s->in_group : ix_const(ir, 0));
   return node_make(ir, OP_LOAD, p.dt, 1, 2, (Ref[]){ p.buffer, at }, 0, NULL, 0, NULL);
+}
+
+/* Products of bytes, both of which go through panels, are summed by fours. The conversion is behind the panel then. */
+static void group_terms(Panels *s) {
+  IR *ir = s->ir;
+  s->group = 1;
+  s->group_term = s->term;
+  if (!sums_bytes(ir, s->dev, &s->p) || !s->p.shared[0] || !s->p.shared[1] || s->depth % BYTES_SUMMED) return;
+  for (int f = 0; f < 2; f++) s->p.factor[f] = operand(node(ir, s->p.factor[f]));
+  s->group = BYTES_SUMMED;
+  s->group_term = range_make(ir, s->depth / BYTES_SUMMED, RK_REDUCE);
+  s->in_group = range_make(ir, BYTES_SUMMED, RK_DOT);
 }
 
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
   Panels s = { .ir = ir, .dev = t->dev, .nest = nest_open(ir, nest), .threads = 1, .terms = 1, .depth = depth };
   Refs parts = { 0 };
-  Ref src[3], factor[2];
+  Ref src[4], factor[2];
   int64_t spare = t->dev->shared_bytes;
   Side side[SIDES];
   const char *wrong = staged_product(ir, nest, range, &s.p);
@@ -365,6 +400,7 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
   for (int k = 1; k < red->nsrc; k++) s.terms *= range_extent(node(ir, red->src[k]));
   if (s.terms > s.depth) s.round = range_make(ir, (s.terms + s.depth - 1) / s.depth, RK_REDUCE);
   s.term = range_new(ir, s.depth, RK_REDUCE);
+  group_terms(&s);
   for (int f = 0; f < 2; f++) {
     const int n = s.p.shared[f] ? panel_sides(&s, s.p.factor[f], side) : 0;
     if (n) spare -= shared_bytes(dtype_of(ir, s.p.factor[f]), panel_width(side, n) * s.depth);
@@ -374,11 +410,13 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
     factor[f] = s.p.shared[f] ? panel_load(&s, s.p.factor[f], &spare, &copy)
                               : factor_at(&s, s.p.factor[f], term_of(&s, s.term), 0, 0, NULL, NULL);
     if (copy) VEC_PUSH(&parts, copy);
+    if (s.in_group) factor[f] = node_make(ir, OP_CAST, d, 1, 1, &factor[f], 0, NULL, 0, NULL);
   }
   int n = 0;
   src[n++] = node_make(ir, OP_MUL, d, 1, 2, factor, 0, NULL, 0, NULL);
   if (s.round) src[n++] = s.round;
-  src[n++] = s.term;
+  if (node(ir, s.group_term)->op == OP_RANGE) src[n++] = s.group_term;
+  if (s.in_group) src[n++] = s.in_group;
   const Ref sum = node_make(ir, OP_RED, d, 1, n, src, red->narg, red->arg, 0, NULL);
   VEC_PUSH(&parts, ix_subst(ir, s.nest.store, 1, &s.p.red, &sum));
   s.nest.store = node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);

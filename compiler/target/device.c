@@ -89,8 +89,11 @@ const Target *device_target(const char *isa) {
   return NULL;
 }
 
-/* What a row may have: where warps are not known, no thread knows with whom it could exchange values. */
-static bool may_have(const Device *d, const DeviceFeature *f) { return f->bit != DEVF_SUBGROUPS || d->warp > 1; }
+/* What a row may have: where warps are not known, no thread knows with whom it could exchange values; only panels, which the
+ * threads of a block share, hold bytes as instructions take them (stage_shared.c). */
+static bool may_have(const Device *d, const DeviceFeature *f) {
+  return f->bit == DEVF_SUBGROUPS ? d->warp > 1 : f->bit != DEVF_INT_DOT || d->max_threads > 1;
+}
 
 const Target *device_with(Arena *a, const Target *row, uint32_t set) {
   Target *t = arena_dup(a, row, sizeof *row);
@@ -142,7 +145,8 @@ const Target *device_named(Arena *a, const Target *row, const char *more, const 
 bool target_converts_halves(const Target *t) { return t->dev && t->dev->features & DEVF_F16 && t->flushes; }
 
 void device_facts(const Device *d, Sb *o) {
-  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d loads %d%s", d->warp, d->max_threads,
-            (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2], (long long)d->shared_bytes,
-            d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->load_bytes, d->shared_is_fast ? " fast shared" : "");
+  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d loads %d%s", d->warp,
+            d->max_threads, (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2],
+            (long long)d->shared_bytes, d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->load_bytes,
+            d->shared_is_fast ? " fast shared" : "");
 }

@@ -3,4 +3,5 @@
 /* clang-format off */
 DEVICE_FEATURE(F16,       "f16",       "instructions that convert halves")
 DEVICE_FEATURE(SUBGROUPS, "subgroups", "threads of a warp exchange values without shared memory")
+DEVICE_FEATURE(INT_DOT,   "dotprod",   "products of four bytes, added up in 32 bits")
 /* clang-format on */

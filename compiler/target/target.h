@@ -69,10 +69,10 @@ bool target_scales(const Target *t, DType d, int lanes);
 /* ---- device.c ---- */
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
 const Target *device_target(const char *isa);         /* NULL: there is none of that name */
-/* The row with features, given as text ("+f16-dotprod") or as DEVF_ bits. Lives in a. NULL: *why says what is wrong with the text. */
+/* The row with features, given as text ("+f16-dotprod") or as DEVF_ bits. Lives in a. NULL: *why says what is wrong */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
-/* A device whose instructions convert halves. They may take denormals for zero, as on CPUs; else arithmetic of integers converts. */
+/* A device whose instructions convert halves. They may take denormals for zero; else arithmetic of integers converts. */
 bool target_converts_halves(const Target *t);
 bool target_has_threads(const Target *t);             /* its programs are those of many threads (docs/ir.md, "Device programs") */
 void device_facts(const Device *d, Sb *o);            /* what target_facts says of it */

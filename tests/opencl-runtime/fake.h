@@ -12,7 +12,8 @@ typedef struct Fake {
   int32_t event_state;           /* of all events: 0 done, 1 running, < 0 failed */
   int32_t each_binary;           /* the status of a program's binary */
   int program_devices;
-  uint64_t max_group, max_size, local_bytes, max_alloc, global_bytes, little, available, compiler, doubles, kernel_group, subgroup;
+  uint64_t max_group, max_size, local_bytes, max_alloc, global_bytes, little, available, compiler, doubles, kernel_group;
+  uint64_t subgroup;             /* threads of one */
   const char *name, *version, *driver, *extensions;
   uint64_t queue_needs;          /* properties of queues that run what was recorded */
   const char *no_function;       /* of an extension, which is missing */

@@ -49,6 +49,14 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input i64[5,17]\nd = input f32[5,40]\nm = reduce x op=max axes=[1]\nn = add m, 3\ny = gather d, n axis=1\noutput y\n",
   "tgc 1 graph\nx = input f32[3,20]\np = pad x, 1.0 lo=[0,3] hi=[0,2]\ns = reduce p op=add axes=[1]\nse = expand s : [3,25]\n"
   "y = sub p, se\noutput y\n",
+  /* products of bytes: without a sign and with one, in either order, both with one, both without; windows of bytes */
+#define BYTES(x, w) "tgc 1 graph\nx = input " x "[13,24]\nw = input " w "[24,11]\nxi = cast x : i32\nwi = cast w : i32\n" \
+  "xr = reshape xi : [13,24,1]\nxe = expand xr : [13,24,11]\nwr = reshape wi : [1,24,11]\nwe = expand wr : [13,24,11]\n" \
+  "p = mul xe, we\ns = reduce p op=add axes=[1]\noutput s\n"
+  BYTES("u8", "i8"), BYTES("i8", "u8"), BYTES("i8", "i8"), BYTES("u8", "u8"),
+  "tgc 1 graph\nx = input u8[3,9,11]\nk = input i8[5,3,1,1,3,3]\np = pad x, 7 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=2 dilation=1 : [3,5,13,3]\n"
+  "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvi = cast v : i32\nki = cast k : i32\nvr = reshape vi : [1,3,5,6,3,3]\n"
+  "ve = expand vr : [5,3,5,6,3,3]\nke = expand ki : [5,3,5,6,3,3]\nq = mul ve, ke\ns = reduce q op=add axes=[1,4,5]\noutput s\n",
   /* elements: as they lie, transposed, behind gates of padding, of two types, found by an index that is data */
   "tgc 1 graph\nx = input f32[6,20]\nb = input f32[1,20]\nbe = expand b : [6,20]\ny = add x, be\nq = cmplt y, 0.5\nz = where q, y, 2.0\n"
   "h = cast z : f16\noutput z\noutput h\n",
@@ -175,7 +183,7 @@ static void text_reads_back(const Plan *p, const NestSchedule *s) {
 
 static void legal_schedules_compute_the_same(void **state) {
   (void)state;
-  int exchanges = 0, applied = 0, groups = 0, staged = 0, parts = 0, lanes = 0;
+  int dots = 0, exchanges = 0, applied = 0, groups = 0, staged = 0, parts = 0, lanes = 0;
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
     Ctx c;
     Plan *p = compiled(&c, graphs[i]);
@@ -200,6 +208,7 @@ static void legal_schedules_compute_the_same(void **state) {
         parts += strstr(x.nests.p[0].opts, "split") != NULL;
         lanes += strstr(x.nests.p[0].opts, "vec") != NULL;
         exchanges += launch_exchange(p->ir, &x.prog) > 0;
+        for (size_t at = 0; at < x.prog.n; at++) dots += node(p->ir, x.prog.p[at])->op == OP_DOT;
         sb_free(&text);
         sb_free(&said);
       }
@@ -210,6 +219,7 @@ static void legal_schedules_compute_the_same(void **state) {
   printf("# %d schedules, %d with groups, %d with panels, %d of sums in parts, %d with lanes\n", applied, groups, staged, parts,
          lanes);
   assert_true(with & DEVF_SUBGROUPS ? exchanges > 60 : !exchanges);
+  assert_true(with & DEVF_INT_DOT ? dots > 10 : !dots);
   assert_true(applied > 100 && groups > 30 && staged > 20 && parts > 20 && lanes > 20);
 }
 
@@ -244,8 +254,8 @@ static void sums_in_terms_of_sums(void **state) {
   VEC_FREE(&p.kernels);
 }
 
-static void warps_exchange_the_same(void **state) {
-  with = DEVF_SUBGROUPS;
+static void features_compute_the_same(void **state) {
+  with = DEVF_SUBGROUPS | DEVF_INT_DOT;
   legal_schedules_compute_the_same(state);
   with = 0;
 }
@@ -539,7 +549,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(neighbours_are_legal), cmocka_unit_test(warps_ask_for_neighbours),
     cmocka_unit_test(legal_schedules_compute_the_same),
-    cmocka_unit_test(warps_exchange_the_same),
+    cmocka_unit_test(features_compute_the_same),
     cmocka_unit_test_setup_teardown(sums_in_terms_of_sums, setup, teardown),
     cmocka_unit_test(groups_inside_of_groups),
     cmocka_unit_test(each_barrier_counts),

@@ -77,7 +77,7 @@ static void exchanges(void **state) {
   judge(HEAD AT "x = load b0, w\nz = cmplt g, 2\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, NULL); /* by all of a block */
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=3\n" ENDS, "a mask of not one bit");
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=0\n" ENDS, "a mask of not one bit");
-  judge(HEAD AT "x = load b0, w\nz = cmplt t, 8\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, "that not all threads of the block reach");
+  judge(HEAD AT "x = load b0, w\nz = cmplt t, 8\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, "that not all threads of the block");
   judge(HEAD AT "x = load b0, w\nz = cmplt x, 1.0\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, "that not all threads of the block");
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=64\n" ENDS, "with a thread that is not there");
   judge(HEAD "loop g\nx = load b0, g\ny = shflxor x mask=1\nloop t\nend t\nend g\n", "an effect outside of the threads of a block");
@@ -134,7 +134,7 @@ static void bad(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(exchanges), cmocka_unit_test(launches), cmocka_unit_test(narrow),
-                                     cmocka_unit_test(bad) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(exchanges), cmocka_unit_test(launches),
+                                     cmocka_unit_test(narrow), cmocka_unit_test(bad) };
   return cmocka_run_group_tests_name("verify_device", tests, NULL, NULL);
 }
