@@ -61,15 +61,15 @@ static bool has_barrier(const Render *w, const LaunchPart *p) {
   return any;
 }
 
-/* PoCL 3.1 runs what stands behind a branch with a barrier as if it belonged to that branch. A barrier that all blocks reach keeps
- * the two apart; only a block that is through with its work waits there. */
+/* PoCL 3.1 runs what stands before or behind a branch with a barrier as if it belonged to that branch. A barrier that all blocks
+ * reach keeps the two apart. No block waits there for long: each has work in one part only. */
 void close_place(Render *w, size_t at) {
   const Refs *prog = &w->k->prog;
   if (at != w->part.last) return;
   const bool barrier = has_barrier(w, &w->part);
   if (w->parts) w->indent -= 2, sb_printf(w->o, "%*s}\n", w->indent, "");
   w->blocks += w->part.blocks;
-  if (launch_part(w->ir, prog->p, prog->n, at + 1, &w->part) && barrier)
+  if (launch_part(w->ir, prog->p, prog->n, at + 1, &w->part) && (barrier || has_barrier(w, &w->part)))
     sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier);
 }
 
