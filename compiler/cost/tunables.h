@@ -71,6 +71,22 @@ TUNABLE(int, schedule_statements, 6000, 16, 20000, "statements", "most statement
 TUNABLE(int, schedule_rests, 3, 0, 8, "tiles", "most tiles of a nest that leave a rest: each rest doubles the nest's code")
 
 /* ---- opts of devices ---- */
+TUNABLE(int, device_block, 256, 32, 1024, "threads", "of a block: enough to hide memory behind, and every device has them")
+TUNABLE(int, device_share_least, 4, 1, 64, "values", "of a reduction that a thread of a group sums: with fewer it does little but wait for the others")
+TUNABLE(int, device_row_least, 8, 1, 1024, "elements", "of a row that a group shares: a shorter row is a thread's")
+TUNABLE(int, device_held, 8, 1, 64, "elements", "of a row that a thread keeps in registers")
+TUNABLE(int, device_beside_least, 32, 1, 256, "elements", "side by side in memory that are worth a loop of threads of their own")
+TUNABLE(int, device_depth, 16, 4, 32, "terms", "of a round of panels, where nothing speaks for another number")
+TUNABLE(int, device_side_threads, 64, 1, 256, "threads", "along one side of a tile: bounds compile time")
+TUNABLE(int, device_side_copies, 8, 1, 16, "copies", "along one side of a tile: bounds the length of code")
+TUNABLE(int, device_side_least, 4, 1, 1024, "values", "of a side of a contraction that are worth a tile")
+TUNABLE(int, device_terms_least, 8, 1, 1024, "terms", "of sums of products that are worth a tile")
+TUNABLE(int, device_results_least, 1024, 1, 1048576, "results", "of a contraction that is cut in tiles: of fewer, threads share the reduction")
+TUNABLE(int, device_parts_most, 32, 1, 256, "parts", "of a sum")
+TUNABLE(int, device_part_least, 64, 1, 65536, "terms", "of a part of a sum: fewer are no work for a block")
+TUNABLE(int, device_warp_least, 16, 1, 64, "threads", "where a warp is not known or small: fewer would not make a block worth its start")
+TUNABLE(double, device_long, 1e8, 0, 1e15, "products", "of a contraction whose threads may have more sums: so few blocks fill the device, too")
+TUNABLE(double, device_parts_gain, 1.5, 1, 100, "times as fast", "must sums in parts be: what they cost is known least")
 TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "of parts by a thread that reads sums: more take longer than the launch that they spare")
 
 /* ---- prefetch ---- */

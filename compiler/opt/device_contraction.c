@@ -16,26 +16,10 @@
 #include <string.h>
 
 enum {
-  DEPTH = 16,              /* terms of a round, where nothing speaks for another number */
-  SIDE_THREADS = 64,       /* threads and copies along one side, at most */
-  SIDE_COPIES = 8,
-  SUMS = 16,               /* of a thread: so many registers, and as many again, every device has for all its threads */
-  SUMS_LONG = 64,          /* of a thread with much to do, which waits less for others */
-  LEAST_SIDE = 4,          /* values of a side that are worth a tile */
-  LEAST_TERMS = 8,
-  LEAST_RESULTS = 1024,    /* fewer: the reduction is what there is to share */
   WAYS = 64,               /* of a side: one for each number of threads and copies */
   TRIED = 12,              /* pairs of ways whose legality is asked */
-  PARTS_MOST = 32,         /* of a sum */
-  PART_LEAST = 64,         /* terms of a part: fewer are no work for a block */
-  WARP_LEAST = 16,         /* threads, where a warp is not known or small: fewer would not make a block worth its start */
   SPLIT = 3                /* ranges of a side that are split, the innermost ones */
 };
-/* instructions: to copy an element into a panel, its share of a request apart; to wait at a barrier; around the products of a term;
- * those that a unit's threads would run while an element goes to memory or comes from there, and while another launch begins */
-static const double COPY = 5, SEGMENT = 4, BARRIER = 20, TERM = 2, MEMORY = 32, LAUNCH = 1e6;
-static const double LONG = 1e8; /* products that are much to do */
-static const double PARTS_GAIN = 1.5; /* times as fast must sums in parts be: what they cost is known least */
 
 typedef struct Split { int threads, copies; } Split; /* of a range */
 typedef struct Way {       /* of a side */
@@ -80,15 +64,15 @@ static void add_way(Side *s, const Way *w) {
 
 static bool worth_trying(int n, int64_t extent) { return !(n & (n - 1)) || extent % n == 0; }
 
-static void list_ways(Side *s, int k, const Way *from) {
+static void list_ways(const Ctx *c, Side *s, int k, const Way *from) {
   if (k == s->n) {
     add_way(s, from);
     return;
   }
   const int64_t extent = s->extent[k];
-  for (int threads = 1; threads * from->threads <= SIDE_THREADS && threads < 2 * extent; threads++) {
+  for (int threads = 1; threads * from->threads <= tunable(c, device_side_threads) && threads < 2 * extent; threads++) {
     if (!worth_trying(threads, extent)) continue;
-    for (int copies = 1; copies * from->copies <= SIDE_COPIES && (copies - 1) * threads < extent; copies++) {
+    for (int copies = 1; copies * from->copies <= tunable(c, device_side_copies) && (copies - 1) * threads < extent; copies++) {
       const int64_t tile = (int64_t)threads * copies, blocks = (extent + tile - 1) / tile;
       Way w = *from;
       if (!worth_trying(copies, extent)) continue;
@@ -97,7 +81,7 @@ static void list_ways(Side *s, int k, const Way *from) {
       w.blocks *= blocks;
       w.waste *= (double)(blocks * tile) / (double)extent;
       w.split[k - s->first] = (Split){ threads, copies };
-      list_ways(s, k + 1, &w);
+      list_ways(c, s, k + 1, &w);
     }
   }
 }
@@ -109,7 +93,7 @@ static void open_side(const Shape *x, Side *s, Ref factor) {
   s->beside = -1;
   s->first = s->n > SPLIT ? s->n - SPLIT : 0;
   for (int k = 0; k < s->first; k++) w.blocks *= s->extent[k];
-  list_ways(s, s->first, &w);
+  list_ways(x->ir->ctx, s, s->first, &w);
   for (int k = 0; k < s->n && load; k++)
     if (memory_step(x->ir, load_index(node(x->ir, load)), s->range[k]) == 1) s->beside = k;
   for (int k = 1; k < red->nsrc && load && s->beside < 0; k++)
@@ -128,7 +112,8 @@ static double run_of(const Side *s, const Way *w, int depth) {
 /* Instructions to copy a term's elements of a panel */
 static double copy_cost(const Shape *x, const Side *s, const Way *w, int depth) {
   const double run = run_of(s, w, depth), segment = (double)x->d->segment / 4;
-  return (double)w->threads * w->copies * (COPY + SEGMENT * (run < segment ? segment / run : 1));
+  const DeviceCosts *cost = &x->d->costs;
+  return (double)w->threads * w->copies * (cost->copy + cost->request * (run < segment ? segment / run : 1));
 }
 
 typedef struct Choice { const Way *a, *b; int depth, parts; double price; } Choice; /* parts of a sum */
@@ -144,7 +129,7 @@ static double load_cost(const Shape *x, const Choice *c, int factor) {
       side = f;
       at = k;
     }
-  return side != factor || x->side[factor].beside == at ? 1 : SEGMENT;
+  return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
 }
 
 /* What the whole nest takes, in instructions that a unit with all of its threads finishes in turn; depth 0: nothing is copied */
@@ -152,16 +137,17 @@ static double price(const Shape *x, const Choice *c) {
   const Way *a = c->a, *b = c->b;
   const int depth = c->depth;
   const double threads = (double)a->threads * b->threads, sums = (double)a->copies * b->copies;
-  const double warp = x->d->warp > WARP_LEAST ? x->d->warp : WARP_LEAST;
+  const DeviceCosts *cost = &x->d->costs;
+  const double warp = fmax(x->d->warp, tunable(x->ir->ctx, device_warp_least));
   const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts, terms = (double)x->terms / c->parts;
   const double results = (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
-  const double adds = c->parts > 1 ? LAUNCH + results * MEMORY * (2 * c->parts + 1) / x->d->units : 0;
-  double rounds = depth ? ceil(terms / depth) : 1, term = TERM + sums;
+  const double adds = c->parts > 1 ? cost->launch + results * cost->memory * (2 * c->parts + 1) / x->d->units : 0;
+  double rounds = depth ? ceil(terms / depth) : 1, term = cost->term + sums;
   if (depth)
-    term += a->copies + b->copies + 2 * BARRIER / depth +
+    term += a->copies + b->copies + 2 * cost->barrier / depth +
             (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
-  if (depth && x->bytes) term -= (TERM + sums + a->copies + b->copies) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
+  if (depth && x->bytes) term -= (cost->term + sums + a->copies + b->copies) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
   if (!depth) term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
   const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
   const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
@@ -182,7 +168,7 @@ static void keep_choice(Best *b, const Choice *c) {
 /* The outermost range of the reduction that so many parts divide; 0: there is none, or the parts are too short */
 static Ref parts_range(const Shape *x, int parts) {
   const Node *red = node(x->ir, x->p.red);
-  if (x->terms / parts < PART_LEAST || keeps_order(x->ir, x->p.red, x->t)) return 0;
+  if (x->terms / parts < tunable(x->ir->ctx, device_part_least) || keeps_order(x->ir, x->p.red, x->t)) return 0;
   for (int k = 1; k < red->nsrc; k++)
     if (range_extent(node(x->ir, red->src[k])) % parts == 0) return red->src[k];
   return 0;
@@ -191,7 +177,8 @@ static Ref parts_range(const Shape *x, int parts) {
 /* Sums are in parts only where that gives units work that they have not. */
 static void keep_best(const Shape *x, Best best[2], const Way *a, const Way *b, int depth) {
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch;
-  for (int parts = 1; parts == 1 || (parts <= PARTS_MOST && blocks * parts <= 2 * x->d->units && parts_range(x, parts)); parts *= 2) {
+  const int most = tunable(x->ir->ctx, device_parts_most);
+  for (int parts = 1; parts == 1 || (parts <= most && blocks * parts <= 2 * x->d->units && parts_range(x, parts)); parts *= 2) {
     Choice c = { a, b, depth, parts, 0 };
     c.price = price(x, &c);
     keep_choice(&best[parts > 1], &c);
@@ -201,12 +188,13 @@ static void keep_best(const Shape *x, Best best[2], const Way *a, const Way *b, 
 static void try_pair(const Shape *x, const Way *a, const Way *b, Best best[2]) {
   const double products = (double)x->terms * (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
   const int64_t elems = (int64_t)a->threads * a->copies + (int64_t)b->threads * b->copies;
-  const int bytes = dt_bytes((DType)node(x->ir, x->p.red)->dt);
+  const int bytes = dt_bytes((DType)node(x->ir, x->p.red)->dt), usual = tunable(x->ir->ctx, device_depth);
+  const bool long_sums = products >= tunable(x->ir->ctx, device_long);
   if (a->threads * b->threads > x->d->max_threads || a->threads * b->threads < 2) return;
-  if (a->copies * b->copies > (products >= LONG && x->d->shared_is_fast ? SUMS_LONG : SUMS)) return;
-  for (int depth = 4; depth <= 2 * DEPTH && x->d->shared_is_fast; depth++) {
+  if (a->copies * b->copies > (long_sums && x->d->shared_is_fast ? x->d->sums_long : x->d->sums)) return;
+  for (int depth = 4; depth <= 2 * usual && x->d->shared_is_fast; depth++) {
     if (x->bytes && depth % BYTES_SUMMED) continue;
-    if (depth > x->terms || (depth != DEPTH && x->terms % depth) || elems * depth * bytes > x->d->shared_bytes) continue;
+    if (depth > x->terms || (depth != usual && x->terms % depth) || elems * depth * bytes > x->d->shared_bytes) continue;
     keep_best(x, best, a, b, depth);
   }
   if (!x->d->shared_is_fast) keep_best(x, best, a, b, 0);
@@ -258,7 +246,7 @@ static bool main_product(Shape *x) {
     } else others += (double)terms;
   }
   VEC_FREE(&all);
-  return x->terms >= LEAST_TERMS && others < (double)x->terms;
+  return x->terms >= tunable(x->ir->ctx, device_terms_least) && others < (double)x->terms;
 }
 
 static bool open_shape(Shape *x) {
@@ -283,7 +271,8 @@ static bool open_shape(Shape *x) {
     s->extent[s->n++] = extent;
     s->all *= extent;
   }
-  return results >= LEAST_RESULTS && x->side[0].all >= LEAST_SIDE && x->side[1].all >= LEAST_SIDE;
+  const int least = tunable(x->ir->ctx, device_side_least);
+  return results >= tunable(x->ir->ctx, device_results_least) && x->side[0].all >= least && x->side[1].all >= least;
 }
 
 /* Sums in parts come first where they are clearly better. As another choice for who asks for several, they come last. */
@@ -297,7 +286,7 @@ int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *o
     for (int i = 0; i < x->side[0].nways; i++)
       for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best);
   }
-  const bool parts = best[0].n && best[1].n && best[1].choice[0].price * PARTS_GAIN < best[0].choice[0].price;
+  const bool parts = best[0].n && best[1].n && best[1].choice[0].price * tunable(ir->ctx, device_parts_gain) < best[0].choice[0].price;
   const int order[2] = { parts, !parts }, ways = parts || room > 1 ? 2 : 1;
   for (int w = 0; w < ways; w++)
     for (int i = 0; i < best[order[w]].n && found < room; i++) {

@@ -12,14 +12,7 @@
  * keeps: nests   breaks: nothing */
 #include "opts.h"
 
-enum {
-  BLOCK = 256,             /* threads of a block: enough to hide memory behind, and every device has them */
-  SHARE_LEAST = 4,         /* values of a reduction that a thread of a group sums, or it does little but wait for the others */
-  ROW_LEAST = 8,           /* elements: a shorter row is a thread's */
-  COPIES = 4,              /* elements of a thread, so that it asks for them all before it waits */
-  HELD = 8,                /* elements of a row that a thread keeps in registers */
-  SIDE_LEAST = 32,         /* neighbours in memory that are worth a loop of threads of their own */
-};
+enum { COPIES = 4 };       /* elements of a thread, so that it asks for them all before it waits: 16 bytes of f32 as lanes */
 
 typedef struct Sum {
   Ref red;
@@ -115,7 +108,7 @@ static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   for (int k = 1; k < x->nsrc; k++) {
     const int64_t e = range_extent(node(ir, x->src[k]));
     const bool beside = side_by_side(ir, red, x->src[k]);
-    if (e >= SIDE_LEAST && beside) {
+    if (e >= tunable(ir->ctx, device_beside_least) && beside) {
       *extent = e;
       return x->src[k];
     }
@@ -127,7 +120,7 @@ static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
 /* Threads of a block. Where shared memory is as far as any other, a block is what one core does alone. */
 static int64_t block_most(const Shape *s) {
   const Device *d = s->t->dev;
-  return least(d->shared_is_fast ? BLOCK : d->unit_threads, d->max_threads);
+  return least(d->shared_is_fast ? tunable(s->ir->ctx, device_block) : d->unit_threads, d->max_threads);
 }
 
 static bool legal(const Shape *s, const Opts *o) { return !opts_check(s->ir, s->nest, s->t, o); }
@@ -156,7 +149,7 @@ static void hold_row(const Shape *s, Opts *o, int64_t group) {
     const int64_t copies = (range_extent(node(s->ir, o->opt[i].range)) + group - 1) / group;
     if (o->opt[i].threads && copies > most) most = copies;
   }
-  for (int i = 0; i < o->n && most <= HELD; i++)
+  for (int i = 0; i < o->n && most <= tunable(s->ir->ctx, device_held); i++)
     if (o->opt[i].threads) o->opt[i].unroll = (int)((range_extent(node(s->ir, o->opt[i].range)) + group - 1) / group);
 }
 
@@ -185,7 +178,7 @@ static bool thread_rows(const Shape *s, int row, Opts *o) {
 }
 
 static bool group_rows(const Shape *s, int row, int64_t terms, Opts *o) {
-  int64_t group = threads_for((terms + SHARE_LEAST - 1) / SHARE_LEAST, block_most(s));
+  int64_t group = threads_for((terms + tunable(s->ir->ctx, device_share_least) - 1) / tunable(s->ir->ctx, device_share_least), block_most(s));
   int last;
   const int64_t rows = row_blocks(s, row, o, &last);
   if (group < s->t->dev->warp) group = threads_for(terms, s->t->dev->warp);
@@ -215,7 +208,7 @@ static bool row_opts(const Shape *s, Opts *o) {
   int64_t terms = 0;
   for (size_t i = 0; i < s->sums.n && row >= 0; i++)
     if (!varies(&s->sums.p[i], row) && !is_inner(s, &s->sums.p[i]) && s->sums.p[i].terms > terms) terms = s->sums.p[i].terms;
-  return row >= 0 && ((terms >= ROW_LEAST && group_rows(s, row, terms, o)) || thread_rows(s, row, o));
+  return row >= 0 && ((terms >= tunable(s->ir->ctx, device_row_least) && group_rows(s, row, terms, o)) || thread_rows(s, row, o));
 }
 
 /* ---- sums ---- */
@@ -223,7 +216,7 @@ static bool row_opts(const Shape *s, Opts *o) {
 static int64_t group_wanted(const Shape *s, int64_t terms) {
   const Device *d = s->t->dev;
   const int64_t missing = (int64_t)d->units * d->unit_threads / s->values;
-  const int64_t most = least(terms / SHARE_LEAST, block_most(s));
+  const int64_t most = least(terms / tunable(s->ir->ctx, device_share_least), block_most(s));
   return most < 2 || missing < 2 ? 1 : power_below(least(missing, most));
 }
 
@@ -247,14 +240,14 @@ static bool walks_alone(const Shape *s, const Sum *sum) {
 static int64_t least_beside(const Shape *s, const Sum *sum) {
   const int last = s->n.n - 1;
   const bool beside = last >= 0 && side_by_side(s->ir, sum->red, s->n.ranges[last]);
-  return beside ? threads_for(s->extent[last], SIDE_LEAST) : 1;
+  return beside ? threads_for(s->extent[last], tunable(s->ir->ctx, device_beside_least)) : 1;
 }
 
 /* At most: the others give each unit a block first */
 static int64_t most_beside(const Shape *s, int64_t side_least) {
   const int64_t each = s->values / s->t->dev->units;
   if (s->n.n == 0) return 1;
-  const int64_t most = threads_for(s->extent[s->n.n - 1], BLOCK);
+  const int64_t most = threads_for(s->extent[s->n.n - 1], tunable(s->ir->ctx, device_block));
   return side_least > 1 ? most : least(most, each > 1 ? power_below(each) : 1);
 }
 
@@ -266,20 +259,20 @@ static bool sum_opts(const Shape *s, Opts *o) {
     if (s->sums.p[i].terms > terms && !is_inner(s, &s->sums.p[i])) most = &s->sums.p[i], terms = most->terms;
   if (!most) return false;
   group = group_wanted(s, terms);
-  if (group < s->t->dev->warp && terms >= (int64_t)SHARE_LEAST * s->t->dev->warp && s->t->dev->shared_is_fast &&
+  if (group < s->t->dev->warp && terms >= (int64_t)tunable(s->ir->ctx, device_share_least) * s->t->dev->warp && s->t->dev->shared_is_fast &&
       walks_alone(s, most))
     group = power_below(s->t->dev->warp);
   const int64_t side_least = least_beside(s, most), side_most = most_beside(s, side_least);
   group = least(group, block_most(s) / side_least);
-  if (group < SHARE_LEAST) return false;
+  if (group < tunable(s->ir->ctx, device_share_least)) return false;
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
     const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
-    if (s->sums.p[i].terms < terms / SHARE_LEAST || is_inner(s, &s->sums.p[i])) continue; /* each thread sums that alone */
+    if (s->sums.p[i].terms < terms / tunable(s->ir->ctx, device_share_least) || is_inner(s, &s->sums.p[i])) continue; /* each thread sums that alone */
     group = threads_for(extent, group);
     opt_for(o, range);
   }
-  if (group < SHARE_LEAST) return false;
+  if (group < tunable(s->ir->ctx, device_share_least)) return false;
   for (int i = 0; i < o->n; i++) o->opt[i].threads = (int)group;
   for (int k = 0; k < s->n.n; k++) opt_for(o, s->n.ranges[k])->grid = true;
   const int64_t side = least(side_most, block_most(s) / group);
@@ -306,8 +299,8 @@ static bool whole_vectors(const Shape *s, const Node *x, Ref range, int lanes) {
 static bool lane_opts(const Shape *s, Opts *o) {
   const Device *d = s->t->dev;
   const int last = s->n.n - 1;
-  const int64_t extent = s->extent[last] / COPIES, threads = threads_for(extent, least(BLOCK, d->max_threads));
-  bool whole = !s->sums.n && s->extent[last] % COPIES == 0 && extent >= SIDE_LEAST;
+  const int64_t extent = s->extent[last] / COPIES, threads = threads_for(extent, least(tunable(s->ir->ctx, device_block), d->max_threads));
+  bool whole = !s->sums.n && s->extent[last] % COPIES == 0 && extent >= tunable(s->ir->ctx, device_beside_least);
   Refs all = { 0 };
   ir_toposort(s->ir, &s->nest, 1, &all);
   for (size_t i = 0; i < all.n && whole; i++) {
@@ -328,10 +321,10 @@ static bool element_opts(const Shape *s, Opts *o) {
   if (last < 0) return false;
   if (lane_opts(s, o)) return true;
   *o = (Opts){ .n = 0 };
-  const int64_t extent = s->extent[last], threads = threads_for(extent, least(BLOCK, d->max_threads));
+  const int64_t extent = s->extent[last], threads = threads_for(extent, least(tunable(s->ir->ctx, device_block), d->max_threads));
   const int64_t fill = (int64_t)d->units * d->unit_threads;
   const bool copies = !s->sums.n && s->values / COPIES >= fill && extent >= COPIES * threads;
-  if (extent < SIDE_LEAST || wasted(extent, threads)) return false;
+  if (extent < tunable(s->ir->ctx, device_beside_least) || wasted(extent, threads)) return false;
   if (last == 0 && !copies) return false; /* the same without opts */
   for (int k = 0; k <= last; k++) opt_for(o, s->n.ranges[k])->grid = true;
   opt_for(o, s->n.ranges[last])->threads = (int)threads;

@@ -5,22 +5,26 @@
 #include "target.h"
 #include <string.h>
 
+/* Registers for sums: so many, and as many again, every GPU has for all its threads. Costs are estimates for common GPUs: no device of
+ * these rows has been measured. */
+#define USUAL .sums = 16, .sums_long = 64, .costs = { .copy = 5, .request = 4, .barrier = 20, .term = 2, .memory = 32, .launch = 1e6 }
+
 /* What a GPU with OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's have. Its grids have no limits; these
  * are those of a size_t of 32 bits. Warps, banks and units are those of common GPUs: only schedules depend on them. */
 static const Device opencl = {
   .warp = 32, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 32,
-  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, .load_bytes = 16, .shared_is_fast = true,
+  .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
   .interface = "opencl",
 };
 /* A GPU whose shared memory is memory like any other, as on many phones: copies to it gain nothing. */
 static const Device opencl_cached = {
   .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
-  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, .load_bytes = 16, .interface = "opencl",
+  .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, USUAL, .load_bytes = 16, .interface = "opencl",
 };
 /* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
 static const Device gpu_any = {
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
-  .max_args = 31, .units = 32, .unit_threads = 512, .load_bytes = 16, .shared_is_fast = true,
+  .max_args = 31, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
 };
 
 /* GPUs of Apple, by Apple's tables of Metal's features: threads and shared memory of a block, arguments, threads in lockstep. The
@@ -28,7 +32,7 @@ static const Device gpu_any = {
  * publish transactions, banks and the threads that fill a unit. */
 #define APPLE(cores) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, \
-    .shared_banks = 32, .segment = 64, .max_args = 31, .units = cores, .unit_threads = 1024, .shared_is_fast = true, \
+    .shared_banks = 32, .segment = 64, .max_args = 31, .units = cores, .unit_threads = 1024, USUAL, .shared_is_fast = true, \
     .no_f64 = true, .interface = "metal" }
 static const Device apple7 = APPLE(8), apple8 = APPLE(10);
 
@@ -44,7 +48,7 @@ static const Device opencl_cpu = {
  * multiprocessor holds fill it. */
 #define CUDA(capability, multiprocessors, half, gb, gflop) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
-    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, .arch = capability, .gigabytes = gb, \
+    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, USUAL, .arch = capability, .gigabytes = gb, \
     .gigaflops = gflop, .shared_is_fast = true, .interface = "cuda" }
 static const Device cuda_sm_75 = CUDA(75, 40, 512, 320, 8100), cuda_sm_80 = CUDA(80, 108, 1024, 1555, 19500),
                     cuda_sm_86 = CUDA(86, 72, 768, 600, 31200), cuda_sm_89 = CUDA(89, 128, 768, 1008, 82600),

@@ -15,6 +15,11 @@ enum { /* as in bundles */
 #undef DEVICE_FEATURE
 };
 
+/* What things take, in instructions of a thread: to copy an element into a panel, and its share of a request for a segment; to wait at
+ * a barrier; around the products of a term; and those that a unit's threads would run while an element goes to memory or comes
+ * from there, and while another launch begins */
+typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch; } DeviceCosts;
+
 typedef struct Device {
   int warp;                /* threads that go on in lockstep and whose accesses are one request; 1: each by itself */
   int max_threads;         /* of a block; 1: a block is the task of a core */
@@ -28,6 +33,8 @@ typedef struct Device {
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* a second: from memory, and of f32; 0: not known. Only reports show them */
   int load_bytes;          /* of the widest load or store of one thread, by lanes; 0: elements only */
+  int sums, sums_long;     /* registers for sums of a thread; of one with much to do, which waits less for others */
+  DeviceCosts costs;       /* only of devices with many threads */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
   uint32_t features;       /* DEVF_ bits: what code may use above the least of the interface */
   bool no_f64;             /* it has no doubles, and neither has any device of the kind */
