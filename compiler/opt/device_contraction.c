@@ -286,7 +286,8 @@ int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *o
     for (int i = 0; i < x->side[0].nways; i++)
       for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best);
   }
-  const bool parts = best[0].n && best[1].n && best[1].choice[0].price * tunable(ir->ctx, device_parts_gain) < best[0].choice[0].price;
+  const double gain = tunable(ir->ctx, device_parts_gain);
+  const bool parts = best[0].n && best[1].n && best[1].choice[0].price * gain < best[0].choice[0].price;
   const int order[2] = { parts, !parts }, ways = parts || room > 1 ? 2 : 1;
   for (int w = 0; w < ways; w++)
     for (int i = 0; i < best[order[w]].n && found < room; i++) {

@@ -178,7 +178,8 @@ static bool thread_rows(const Shape *s, int row, Opts *o) {
 }
 
 static bool group_rows(const Shape *s, int row, int64_t terms, Opts *o) {
-  int64_t group = threads_for((terms + tunable(s->ir->ctx, device_share_least) - 1) / tunable(s->ir->ctx, device_share_least), block_most(s));
+  const int share = tunable(s->ir->ctx, device_share_least);
+  int64_t group = threads_for((terms + share - 1) / share, block_most(s));
   int last;
   const int64_t rows = row_blocks(s, row, o, &last);
   if (group < s->t->dev->warp) group = threads_for(terms, s->t->dev->warp);
@@ -259,7 +260,8 @@ static bool sum_opts(const Shape *s, Opts *o) {
     if (s->sums.p[i].terms > terms && !is_inner(s, &s->sums.p[i])) most = &s->sums.p[i], terms = most->terms;
   if (!most) return false;
   group = group_wanted(s, terms);
-  if (group < s->t->dev->warp && terms >= (int64_t)tunable(s->ir->ctx, device_share_least) * s->t->dev->warp && s->t->dev->shared_is_fast &&
+  const int share = tunable(s->ir->ctx, device_share_least);
+  if (group < s->t->dev->warp && terms >= (int64_t)share * s->t->dev->warp && s->t->dev->shared_is_fast &&
       walks_alone(s, most))
     group = power_below(s->t->dev->warp);
   const int64_t side_least = least_beside(s, most), side_most = most_beside(s, side_least);
@@ -268,7 +270,7 @@ static bool sum_opts(const Shape *s, Opts *o) {
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
     const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
-    if (s->sums.p[i].terms < terms / tunable(s->ir->ctx, device_share_least) || is_inner(s, &s->sums.p[i])) continue; /* each thread sums that alone */
+    if (s->sums.p[i].terms < terms / share || is_inner(s, &s->sums.p[i])) continue; /* each thread sums that alone */
     group = threads_for(extent, group);
     opt_for(o, range);
   }
@@ -299,7 +301,8 @@ static bool whole_vectors(const Shape *s, const Node *x, Ref range, int lanes) {
 static bool lane_opts(const Shape *s, Opts *o) {
   const Device *d = s->t->dev;
   const int last = s->n.n - 1;
-  const int64_t extent = s->extent[last] / COPIES, threads = threads_for(extent, least(tunable(s->ir->ctx, device_block), d->max_threads));
+  const int64_t extent = s->extent[last] / COPIES;
+  const int64_t threads = threads_for(extent, least(tunable(s->ir->ctx, device_block), d->max_threads));
   bool whole = !s->sums.n && s->extent[last] % COPIES == 0 && extent >= tunable(s->ir->ctx, device_beside_least);
   Refs all = { 0 };
   ir_toposort(s->ir, &s->nest, 1, &all);

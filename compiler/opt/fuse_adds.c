@@ -134,7 +134,8 @@ static bool fuse(Plan *p, const Adds *a, const Reader *r) {
   Opts o;
   for (size_t i = 0; i < r->at; i++) was += !r->k->states.p[i].depth;
   if (!loads_of(ir, s->nest, r->load, &times) || times > ir->bufs.p[a->buffer].elems) return false;
-  if (node(ir, store_value(a->store))->dt != node(ir, r->load)->dt || !ranges_at(ir, a, load_index(node(ir, r->load)), at)) return false;
+  if (node(ir, store_value(a->store))->dt != node(ir, r->load)->dt) return false;
+  if (!ranges_at(ir, a, load_index(node(ir, r->load)), at)) return false;
   const Ref sum = ix_subst(ir, store_value(a->store), a->n.n, a->n.ranges, at);
   n.store = ix_subst(ir, n.store, 1, &r->load, &sum);
   const Ref fused = nest_close(ir, &n);

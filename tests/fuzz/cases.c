@@ -92,8 +92,9 @@ static void judge(Case *k, const Plan *p, const Tensor *in, void *const *out) {
   for (size_t i = 0; i < graph_nout(p->g); i++) memcpy(out[i], all->made.p[all->next++], opencl_bytes(&p->g->outputs.p[i]));
 }
 
-static void each_case(const List *l, int64_t first, int64_t end, Programs *all, void (*f)(Case *, const Plan *, const Tensor *, void *const *),
-                      Sb *lines) {
+typedef void RunCase(Case *k, const Plan *p, const Tensor *in, void *const *out);
+
+static void each_case(const List *l, int64_t first, int64_t end, Programs *all, RunCase *f, Sb *lines) {
   for (int64_t i = first; i < end; i++) {
     const char *data[64] = { 0 };
     Case k = case_of(l, i, data);
