@@ -3,7 +3,7 @@
  *
  * A buffer is one argument: Metal binds memory and the bytes from where it begins together. It wants the bytes to be a multiple
  * of an element only, because kernels take buffers in the space `device`. The language has no doubles. */
-#include "../runtime_stub/tgcrt_device.h"
+#include "../compiler/target/device_driver.h"
 #include "dialect.h"
 
 /* Halves and bfloat16 are integers, as in C. A pointer to a packed vector is aligned to an element. Loads and stores are
@@ -25,6 +25,7 @@ static const Dialect dialect = {
   .truth_from = "(-int$N($a != 0))", .truth_to = "uchar$N($0 & 1)", .truth_splat = "$T(-($a))",
   .mask = "(-int$N($a))", .zero = "$T(0)", .list = { "$T(", ")" }, .lane = "$0[$k]",
   .convert = "$T($a)", .bits = "as_type<$T>($a)",
+  .parts = "head.metal.in",
   .more =
       "@text INT32_MAX INT32_MIN UINT32_MAX INT64_MAX INT64_MIN UINT64_MAX\n"
       "#define INT32_MAX 2147483647\n#define INT32_MIN (-INT32_MAX - 1)\n#define UINT32_MAX 4294967295u\n"
@@ -88,6 +89,11 @@ static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t 
   return TGCRT_METAL_BYTES(launches, inputs, outputs, states);
 }
 
+static const DeviceDriver driver = {
+  .open = tgcrt_metal_open, .describe = tgcrt_metal_describe, .init = tgcrt_metal_init, .state_put = tgcrt_metal_state_put,
+  .state_get = tgcrt_metal_state_get, .profile_part = tgcrt_metal_profile_part,
+};
+
 /* clang-format off */
 static const CodeForm forms[] = {
   { "metal", EMIT_TEXT, "%.metal",
@@ -126,6 +132,7 @@ const Backend metal_backend = { .name = "metal",
                                 .makes = EMIT_TEXT,
                                 .files = files,
                                 .isa = "metal-apple7",
+                                .driver = &driver,
                                 .device = "metal",
                                 .types = "i64 native; f16 and bf16 stored, computed in f32; f64 and float8 refused",
                                 .flushes = true,

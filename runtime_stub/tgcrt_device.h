@@ -162,6 +162,7 @@ int tgcrt_cuda_state_load(const tgcrt_net *net, void *m, const void *saved, size
 /* ---- Metal: tgcrt_metal.c. It opens the system's libraries when it is called; programs link nothing for it. ---- */
 
 int tgcrt_metal_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
+int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* the same of a device that is open */
 #define TGCRT_METAL_BYTES(launches, inputs, outputs, states) \
   ((2048 + 8 * ((launches) + (inputs) + 2 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_metal_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
@@ -170,6 +171,7 @@ int tgcrt_metal_run(const tgcrt_net *net, void *m, const void *const *in, void *
 int tgcrt_metal_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_metal_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_metal_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
+int tgcrt_metal_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
 int tgcrt_metal_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or failed */
 int tgcrt_metal_state_reset(const tgcrt_net *net, void *m);
 int tgcrt_metal_state_get(const tgcrt_net *net, void *m, size_t k, void *value);

@@ -332,6 +332,18 @@ static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_
   return device ? TGCRT_OK : TGCRT_DEVICE;
 }
 
+int API(describe)(const tgcrt_device *open, tgcrt_device_facts *facts) {
+  Metal metal, *m = &metal;
+  void *pool;
+  const int status = load(m, open);
+  memset(facts, 0, sizeof *facts);
+  if (status) return status;
+  pool = m->objc_autoreleasePoolPush();
+  note_facts(m, open->device, facts);
+  m->objc_autoreleasePoolPop(pool);
+  return TGCRT_OK;
+}
+
 /* ---- command buffers ---- */
 /* The result of a command buffer that is committed, if it is done */
 static int32_t outcome(const Session *s, void *commands, int *done) {
@@ -416,7 +428,7 @@ static void dispatch(const Session *s, Size grid, Size block) {
   MESSAGE(void, (void *, void *, Size, Size))(s->encoder, m->sel.dispatchThreadgroups, grid, block);
 }
 
-/* Rows of bytes by one of the kernels of net.metal.in; from NULL: zeros. n: bytes of a row, distances of rows */
+/* Rows of bytes by one of the kernels of head.metal.in; from NULL: zeros. n: bytes of a row, distances of rows */
 static int32_t move(Session *s, void *to, size_t to_at, void *from, size_t from_at, const uint64_t n[3], size_t rows) {
   const Metal *m = &s->metal;
   Size grid = { { 0, 1, 1 } }, block = { { 256, 1, 1 } };
@@ -546,16 +558,19 @@ static int32_t measure(Session *s, uint64_t *nanoseconds) {
   return 0;
 }
 
-static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
-  Session *s = (Session *)core;
+static int32_t launch_some(Session *s, const tgcrt_net *net, size_t first, size_t n, uint64_t *events) {
   int32_t result = 0;
   size_t k;
-  for (k = 0; k < net->nlaunches && !result; k++) {
+  for (k = 0; k < n && !result; k++) {
     result = encode(s);
-    if (!result) launch(s, net, &net->launches[k]);
+    if (!result) launch(s, net, &net->launches[first + k]);
     if (!result && events) result = measure(s, &events[k]);
   }
   return result;
+}
+
+static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
+  return launch_some((Session *)core, net, 0, net->nlaunches, events);
 }
 
 static int profile(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *nanoseconds) {
@@ -571,6 +586,17 @@ int API(profile)(const tgcrt_net *net, void *m, const void *const *in, void *con
   if (status) return status;
   memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);
   return left(s, profile((Session *)m, net, in, out, nanoseconds));
+}
+
+int API(profile_part)(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds) {
+  Core *s = (Core *)m;
+  int status = entered(s);
+  if (status) return status;
+  memset(nanoseconds, 0, n * sizeof *nanoseconds);
+  status = settle_all(s);
+  if (!status) status = lose(s, bind(s, net, NULL, NULL), "a launch");
+  if (!status) status = lose(s, launch_some((Session *)m, net, first, n, nanoseconds), "a launch");
+  return left(s, status);
 }
 
 /* ---- kernels ---- */

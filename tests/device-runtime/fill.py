@@ -83,7 +83,8 @@ def of_cuda():
 
 def of_metal():
     kernels = (TESTS / "metal-runtime/net.metal").read_text()
-    text = fill("net.metal.in", {"net": "net", "version": "0", "isa": "metal-apple7", "pragmas": "", "prelude": "", "kernels": kernels})
+    head = (STUB / "head.metal.in").read_text().split("@text\n")[1]
+    text = fill("net.metal.in", {"net": "net", "version": "0", "isa": "metal-apple7", "pragmas": "", "prelude": head, "kernels": kernels})
     return {"isa": "metal-apple7", "device": "metal", "device_handle": "id<MTLBuffer>", "options": "", "images": "",
             "source_sha256": hashlib.sha256(text.encode()).hexdigest(),
             "source_lines": "".join(f"  {json.dumps(line)},\n" for line in text.splitlines(keepends=True))}, {"net.metal": text}

@@ -55,7 +55,6 @@ static void put_call(const Plan *p, const Places *m, size_t first, Sb *o) {
 }
 
 static void put_source(const Plan *p, const Places *m, Sb *o) {
-  sb_puts(o, "#include <metal_stdlib>\nusing namespace metal;\n");
   p->in->backend->prelude(p, p->in->target, o);
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
