@@ -106,7 +106,20 @@ static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
   return ok && node_is_const(ir, sum, rest);
 }
 
-static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
+/* Whether neighbouring threads of a device, which copy a panel, load neighbours: along a range of the tile, or along the terms */
+static bool side_by_side(const IR *ir, const Dim *d, int n) {
+  int last = -1;
+  for (int i = 0; i < n; i++) {
+    const RangeKind kind = range_kind(node(ir, d[i].range));
+    if (kind == RK_REDUCE) last = i;
+    else if (kind != RK_GRID && d[i].coef == 1) return true;
+  }
+  return last >= 0 && d[last].coef == 1;
+}
+
+enum { TERMS = 1 << 20 }; /* behind all places of a walk */
+
+static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) {
   IR *ir = p->ir;
   const Node *x = node(ir, load);
   const Buf b = ir->bufs.p[buffer_id(node(ir, load_buffer(x)))];
@@ -123,13 +136,14 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
     for (int k = 0; k < divs.n; k++)
       if (divs.step[k] == walker) walker = divs.range[k];
     Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = walk_order(ir, all, nest, walker) };
+    if (panels && range_kind(node(ir, e.range)) == RK_REDUCE) e.order += TERMS; /* threads store neighbours in different banks */
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
     for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];
     d[k] = e;
   }
   VEC_FREE(&ranges);
-  if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64) return 0;
+  if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64 || (panels && side_by_side(ir, d, n))) return 0;
   bool gated = load_gate(x), decided = gated && gate_sum(ir, x, d, n, &closed);
   if (gated && !decided) closed = -1;
   for (int i = 0; i < n; i++) {
@@ -145,7 +159,7 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load) {
   return packed;
 }
 
-static void pack(Plan *p, NestState *s) {
+static void pack_nest(Plan *p, NestState *s, bool panels) {
   IR *ir = p->ir;
   Refs all = { 0 };
   VEC(Ref) from = { 0 };
@@ -154,7 +168,7 @@ static void pack(Plan *p, NestState *s) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind != BUF_WEIGHT) continue;
-    Ref packed = pack_load(p, s->nest, &all, all.p[i]);
+    Ref packed = pack_load(p, s->nest, &all, all.p[i], panels);
     if (!packed) continue;
     VEC_PUSH(&from, all.p[i]);
     VEC_PUSH(&to, packed);
@@ -164,5 +178,12 @@ static void pack(Plan *p, NestState *s) {
   VEC_FREE(&from);
   VEC_FREE(&to);
 }
+
+static void pack(Plan *p, NestState *s) { pack_nest(p, s, false); }
+static void pack_panels(Plan *p, NestState *s) {
+  if (s->panel_depth) pack_nest(p, s, true);
+}
+
+void step_panels(Plan *p, Kernel *k) { each_state(p, k, pack_panels); }
 
 void step_pack(Plan *p, Kernel *k) { each_state(p, k, pack); }

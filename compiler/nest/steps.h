@@ -15,6 +15,7 @@ STEP('O', reorder,   NEST,   ANY, L_NEST,   "opts",                "loops in the
 STEP('R', rests,     NEST,   ANY, L_NEST,   "opts, ordered loops", "extents that tiles divide",                     "make nests for the rests of tiles")
 STEP('I', adds,      PLAN,   DEVICE, L_NEST, "nests of parts",      "fewer nests",                                   "add parts of sums where the sums are read")
 STEP('T', tile,      NEST,   ANY, L_NEST,   "extents that tiles divide", "blocks, copies and lanes as ranges",      "split ranges into blocks, loops, copies and lanes")
+STEP('Q', panels,    NEST,   DEVICE, L_NEST, "split ranges",       "rows of WeightPlan.packed",                     "lay out weights that panels copy in the order of their reduction")
 STEP('P', stage,     NEST,   ANY, L_NEST,   "split ranges",        "nests that copy operands to local or shared memory", "copy panels of operands to local or shared memory")
 STEP('W', pack,      NEST,   CPU, L_NEST,   "split ranges",        "rows of WeightPlan.packed",                           "lay out weights in the order in which they are read")
 STEP('D', number,    NEST,   ANY, L_NEST,   "split ranges",        "ranges numbered from the outside inwards",      "number ranges by place, which orders the terms of sums")
