@@ -135,8 +135,7 @@ static int64_t across(const Machine *m, const Step *s) {
   return lane[0];
 }
 
-/* product of two factors in type d */
-static int64_t product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b) {
+int64_t machine_product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b) {
   return interp_scalar(OP_MUL, d, d, (int64_t[]){ interp_scalar(OP_CAST, d, ta, a), interp_scalar(OP_CAST, d, tb, b) });
 }
 
@@ -149,7 +148,7 @@ static void run_dot(const Machine *m, const Step *s, int64_t *to) {
     int64_t sum = source(m, s, 0)[l];
     for (int k = 0; k < group; k++) {
       const int64_t *va = &source(m, s, 1)[a->lanes == group ? k : l * group + k], *vb = &source(m, s, 2)[l * group + k];
-      sum = interp_scalar(OP_ADD, d, d, (int64_t[]){ sum, product(d, (DType)a->dt, va, (DType)b->dt, vb) });
+      sum = interp_scalar(OP_ADD, d, d, (int64_t[]){ sum, machine_product(d, (DType)a->dt, va, (DType)b->dt, vb) });
     }
     to[l] = sum;
   }
@@ -164,7 +163,7 @@ static void run_mma(const Machine *m, const Step *s, int64_t *to) {
     const int64_t *row = source(m, s, 1) + l / columns * depth * group, *column = source(m, s, 2) + l % columns * group;
     to[l] = source(m, s, 0)[l];
     for (int k = 0; k < depth * group; k++) {
-      int64_t p = product(d, (DType)a->dt, row + k, (DType)b->dt, column + k / group * columns * group + k % group);
+      int64_t p = machine_product(d, (DType)a->dt, row + k, (DType)b->dt, column + k / group * columns * group + k % group);
       to[l] = interp_scalar(OP_ADD, d, d, (int64_t[]){ to[l], p });
     }
   }

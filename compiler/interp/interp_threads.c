@@ -3,8 +3,9 @@
  * Each thread has its own values and its own place in the list of steps. It runs the list from the beginning. Loops over blocks
  * and threads are entered once, with the thread's own values, and parts of other blocks are skipped. A warp runs in lockstep:
  * the threads that have advanced least run next, so threads whose gates differ meet again behind the loop. Threads stop at a
- * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it. So it is with an
- * exchange of values (SHFLXOR) and all threads of a warp of the device, however wide the warps are in which threads are run.
+ * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it. The threads of a
+ * warp of the device also wait for each other at an exchange of values (SHFLXOR), however wide the warps are in which threads are
+ * run. A matrix product is made when all threads of its warp have reached it.
  *
  * races.c checks every access for conflicts. Accesses also form the requests of warps, which requests.c counts.
  *
@@ -218,7 +219,7 @@ static bool run_warp(Run *r, const int64_t *thread, int n) {
     Thread *x = &r->thread[thread[k]];
     if (x->waits || x->done || x->pc != pc) continue;
     x->done = !s;
-    x->waits = s && (s->x->op == OP_BARRIER || s->x->op == OP_SHFLXOR);
+    x->waits = s && (s->x->op == OP_BARRIER || s->x->op == OP_SHFLXOR || s->x->op == OP_WMMA);
     if (x->done || x->waits) continue;
     become(r, (int)thread[k]);
     advance(r, x);
@@ -321,6 +322,43 @@ static bool exchange_all(Run *r) {
   return any;
 }
 
+/* ---- matrix products ---- */
+static const Step *product_of(const Run *r, int t) { /* at which the thread waits; NULL: it does not */
+  const Thread *x = &r->thread[t];
+  const Step *s = x->waits ? &r->m.step.p[x->pc] : NULL;
+  return s && s->x->op == OP_WMMA ? s : NULL;
+}
+
+/* Whether all threads of the warp that begins with thread t stand where it stands */
+static bool warp_together(const Run *r, int t, int width) {
+  bool all = t + width <= r->nthreads;
+  for (int k = 1; k < width && all; k++) {
+    const Thread *a = &r->thread[t], *b = &r->thread[t + k];
+    all = b->waits && a->pc == b->pc && same_rounds(r, a, b, a->pc);
+  }
+  return all;
+}
+
+/* Products of warps whose threads are all there. False: there are none. */
+static bool multiply_warps(Run *r) {
+  int64_t *v[WIDEST];
+  bool any = false;
+  for (int t = 0, width = 1; t < r->nthreads; t += width) {
+    const Step *s = product_of(r, t);
+    width = s ? (int)(wmma_m(s->x) * wmma_n(s->x) / s->x->lanes) : 1;
+    if (!s || width > WIDEST || t % width || !warp_together(r, t, width)) {
+      width = 1;
+      continue;
+    }
+    for (int k = 0; k < width; k++) v[k] = r->thread[t + k].v;
+    const char *wrong = r->races ? machine_wmma(&r->m, s, v) : NULL; /* else no values are asked for */
+    if (wrong) BUG("%s %u: %s", op_info[s->x->op].name, s->r, wrong);
+    for (int k = 0; k < width; k++) r->thread[t + k].waits = false, r->thread[t + k].pc++;
+    any = true;
+  }
+  return any;
+}
+
 static void run_block(Run *r, int64_t block, int64_t of_part) {
   r->block = block;
   if (r->races) races_block(r->races, block);
@@ -330,12 +368,14 @@ static void run_block(Run *r, int64_t block, int64_t of_part) {
   }
   for (int t = 0; t < r->nthreads; t++) place_thread(r, t, of_part);
   for (;;) {
-    run_to_barrier(r);
+    do run_to_barrier(r);
+    while (!has_ended(r) && multiply_warps(r));
     if (has_ended(r)) return;
     if (exchange_all(r)) continue;
     const int stray = stray_thread(r);
-    if (stray) divergent(r, stray);
-    if (stray || r->thread[0].done) return;
+    const bool alone = product_of(r, 0); /* parts of its warp are missing */
+    if (stray || alone) divergent(r, stray);
+    if (stray || alone || r->thread[0].done) return;
     if (r->m.step.p[r->thread[0].pc].x->op == OP_SHFLXOR) BUG("all threads wait for others of their warps");
     if (r->races) races_barrier(r->races);
     for (int t = 0; t < r->nthreads; t++) r->thread[t].waits = false, r->thread[t].pc++;

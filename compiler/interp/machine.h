@@ -32,5 +32,8 @@ struct Machine {
 void machine_open(Machine *m, const Ref *list, size_t n); /* m->v then holds the constants */
 void machine_close(Machine *m);
 static inline int64_t *machine_source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
-void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END and BARRIER */
+void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END, BARRIER and WMMA */
+int64_t machine_product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b); /* product of two factors in type d */
+/* ---- warp_mma.c: WMMA for all threads of a warp. v[t]: values of thread t, by place. NULL, or the reason against it ---- */
+const char *machine_wmma(const Machine *m, const Step *s, int64_t *const *v);
 #endif

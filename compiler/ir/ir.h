@@ -80,6 +80,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_SERIAL,               /* a loop whose iterations keep their order */
   RK_GRID, RK_LOCAL,       /* device programs: blocks of a launch; threads of a block */
   RK_GROUP,                /* threads of a block, each with a part of a reduction */
+  RK_FRAG,                 /* rows, columns or depth of a matrix that the threads of a warp hold together */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];

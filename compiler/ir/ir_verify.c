@@ -30,7 +30,7 @@ static void verify_types(const IR *ir, Ref r) {
     DType d = (DType)node(ir, x->src[i])->dt;
     switch (*++p) {
     case 'b': NEED(d == DT_BOOL, "a source is not bool"); break;
-    case 'i': NEED(d == DT_I64, "a source is not i64"); break;
+    case 'i': NEED(d == DT_I64 || (d == DT_I32 && x->op == OP_PART), "a source is not i64"); break;
     case 'T':
       if (t == DT_NONE) t = d;
       NEED(d == t, "types of sources differ");
@@ -232,7 +232,9 @@ static void verify_inner(const IR *ir, Ref r) {
   case OP_TILE: case OP_PREFETCH:
     NEED(node(ir, access_buffer(x))->op == OP_BUFFER, "the first source is no buffer");
     NEED(x->op == OP_PREFETCH || node(ir, access_buffer(x))->dt == x->dt, "another type than the buffer");
-    NEED(node(ir, access_index(x))->dt == DT_I64 && node(ir, access_index(x))->lanes == 1, "the index is not one i64");
+    NEED(node(ir, access_index(x))->lanes == 1, "the index is not one number");
+    NEED(node(ir, access_index(x))->dt == DT_I64 || (x->op == OP_TILE && node(ir, access_index(x))->dt == DT_I32),
+         "the index is not i64");
     break;
   default: break;
   }
@@ -383,6 +385,14 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
          "sums of another kind than the products");
     return;
   }
+  case OP_WMMA: {
+    const int64_t m = x->arg[0], n = x->arg[1], k = x->arg[2];
+    NEED(m > 0 && n > 0 && k > 0 && s->lanes == x->lanes && m * n % x->lanes == 0, "no matrices");
+    const int64_t threads = m * n / x->lanes;
+    NEED(node(ir, wmma_x(x))->lanes * threads == m * k && node(ir, wmma_y(x))->lanes * threads == k * n,
+         "fragments of matrices that do not fit each other");
+    return;
+  }
   case OP_SPILL: NEED(s->lanes == x->lanes, "lanes of sources differ"); return;
   case OP_PART:
     NEED(s->op == OP_SPILL && x->lanes <= s->lanes && node(ir, part_index(x))->lanes == 1, "no part of a tile in memory");
@@ -518,7 +528,8 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
       verify_inner(ir, loop_range(x));
       const Node *gate = loop_gate(x) ? node(ir, loop_gate(x)) : NULL;
       NEED(x->nsrc <= 2 && (!gate || (gate->dt == DT_BOOL && gate->lanes == 1)), "the gate is not one bool");
-      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH,
+      NEED(range->arg[2] != RK_VEC && range->arg[2] != RK_UNROLL && range->arg[2] != RK_DOT && range->arg[2] != RK_DEPTH &&
+               range->arg[2] != RK_FRAG,
            "a range that was to be replicated");
       NEED(range->arg[2] != RK_THREAD || !in_threads, "a range of threads inside another one");
       threads |= range->arg[2] == RK_THREAD;

@@ -41,7 +41,7 @@ static_assert(OP_CAST == OP_IOTA + 1 && OP_MULACC + 1 == OP_RESHAPE, "elementwis
 
 const char *const range_kind_name[RK_COUNT] = { "loop",   "reduce", "unroll", "partial", "vec",
                                                 "thread", "dot",    "row",    "depth",   "serial",
-                                                "grid",   "local",  "group" };
+                                                "grid",   "local",  "group",  "frag" };
 const char *const buf_kind_name[BUF_KINDS] = {
   "input", "output", "weight", "arena", "state", "next", "guard", "local", "shared",
 };

@@ -116,8 +116,8 @@ static void check_effect(Walk *d, Ref r, const Node *x) {
   const IR *ir = d->ir;
   const int64_t id = touched(ir, x);
   const bool shared = id >= 0 && ir->bufs.p[id].kind == BUF_SHARED, own = id >= 0 && buf_is_own(ir->bufs.p[id].kind);
-  if (x->op != OP_STORE && x->op != OP_BARRIER && x->op != OP_ACC && x->op != OP_SET && x->op != OP_SHFLXOR &&
-      !own)
+  if (x->op != OP_STORE && x->op != OP_BARRIER && x->op != OP_ACC && x->op != OP_SET && x->op != OP_SHFLXOR && x->op != OP_WMMA &&
+      x->op != OP_TILE && !own)
     return;
   if (x->op == OP_BARRIER && !d->places && !d->open.n) {
     NEED(d->first, "a barrier before all blocks");
@@ -135,6 +135,15 @@ static void check_effect(Walk *d, Ref r, const Node *x) {
   NEED(x->op != OP_BARRIER || all, "a barrier that not all threads of the block reach");
   NEED(x->op != OP_SHFLXOR || all, "an exchange of values that not all threads of the block reach");
   NEED(x->op != OP_SHFLXOR || d->size % (2 * shflxor_mask(x)) == 0, "an exchange of values with a thread that is not there");
+  if (x->op == OP_WMMA) {
+    const int64_t warp = wmma_m(x) * wmma_n(x) / x->lanes;
+    NEED(d->size % warp == 0, "a matrix product of warps in a block of parts of warps");
+    NEED(!(open_gates(d) & (d->threads | DATA)), "a matrix product that not all threads of a warp reach");
+  }
+  if (x->op == OP_TILE) {
+    NEED(!(mask_of(d, tile_index(x)) >> (d->places - 1) & 1), "a matrix of a warp that is elsewhere for each of its threads");
+    NEED(!(open_gates(d) & (d->threads | DATA)), "a matrix that not all threads of a warp load");
+  }
 }
 
 /* A program for one thread, or for a share of its thread ranges */
@@ -144,6 +153,7 @@ static void verify_host(const IR *ir, const Ref *list, size_t n) {
     const Node *x = node(ir, r);
     NEED(x->op != OP_BARRIER, "a barrier in a program of no blocks");
     NEED(x->op != OP_SHFLXOR, "an exchange of values in a program of no blocks");
+    NEED(x->op != OP_WMMA, "a matrix product of a warp in a program of no blocks");
     NEED(touched(ir, x) < 0 || ir->bufs.p[touched(ir, x)].kind != BUF_SHARED, "shared memory in a program of no blocks");
     NEED(x->op != OP_LOOP || !loop_gate(x), "a loop with a gate in a program of no blocks");
     NEED(x->op != OP_LOOP || node(ir, loop_range(x))->dt == DT_I64, "a range of 32 bits in a program of no blocks");

@@ -27,6 +27,13 @@ static const Device gpu_any = {
   .max_args = 31, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
 };
 
+/* The same with all matrix units, for tests of them */
+static const Device gpu_any_mma = {
+  .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
+  .max_args = 31, .units = 32, .unit_threads = 512, USUAL, .shared_is_fast = true,
+  .matrix_units = "mma_16816f16 simdgroup_f16 simdgroup_f32",
+};
+
 /* GPUs of Apple, by Apple's tables of Metal's features: threads and shared memory of a block, arguments, threads in lockstep. The
  * tables give no limit of a grid; a size of 32 bits is certain. Units are those of the base model: M1; M2 and M3. Apple does not
  * publish transactions, banks and the threads that fill a unit. */
@@ -61,6 +68,7 @@ const Target device_targets[] = {
   DEVICE("opencl", opencl, "OpenCL 1.2: the least of a GPU"),
   DEVICE("opencl-cached", opencl_cached, "assumed: a GPU without fast shared memory"),
   DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
+  DEVICE("gpu-any+mma", gpu_any_mma, "assumed: gpu-any with matrix units"),
   DEVICE("cuda-sm_75", cuda_sm_75, "NVIDIA's datasheet of T4"),
   DEVICE("cuda-sm_80", cuda_sm_80, "NVIDIA's datasheet of A100 40 GB"),
   DEVICE("cuda-sm_86", cuda_sm_86, "NVIDIA's datasheet of A10"),
@@ -153,4 +161,5 @@ void device_facts(const Device *d, Sb *o) {
             d->max_threads, (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2],
             (long long)d->shared_bytes, d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->load_bytes,
             d->shared_is_fast ? " fast shared" : "");
+  if (d->matrix_units) sb_printf(o, " matrix %s", d->matrix_units);
 }

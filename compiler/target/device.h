@@ -32,6 +32,7 @@ typedef struct Device {
   const char *interface;   /* of its driver, as Backend.device; NULL: any */
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* a second: from memory, and of f32; 0: not known. Only reports show them */
+  const char *matrix_units; /* names in matrix_units.h, separated by blanks, better ones first; NULL: none */
   int load_bytes;          /* of the widest load or store of one thread, by lanes; 0: elements only */
   int sums, sums_long;     /* registers for sums of a thread; of one with much to do, which waits less for others */
   DeviceCosts costs;       /* only of devices with many threads */
