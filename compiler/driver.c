@@ -17,9 +17,12 @@ typedef struct State {
 
 static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->in->target); }
 static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
-static void pass_promote_half(State *st) { graph_promote_half(st->s.g, st->o->precision == PREC_STRICT); }
+static void pass_promote_half(State *st) {
+  const Device *dev = st->plan->in->target->dev;
+  if (graph_promote_half(st->s.g, st->o->precision == PREC_STRICT, dev)) graph_half_factors(st->s.g, dev);
+}
 static void pass_fold(State *st) {
-  graph_fold(st->s.g);
+  graph_fold(st->s.g, st->plan->in->target->dev);
   graph_simplify(st->s.g, st->o->precision != PREC_STRICT);
 }
 

@@ -3,6 +3,7 @@
  * The largest such parts are found from their users downwards. These stay as they are:
  *   - views of weights: an EXPAND, RESHAPE or PERMUTE costs nothing in a kernel, and packing sees through it
  *   - integers of few bits that are only used in more bits: a load converts them
+ *   - halves for a device with a matrix unit that multiplies halves: a load converts them, or the unit takes them as they are
  *   - positions, which are integer arithmetic on IOTA: the index algebra makes better addresses of them than a table would
  *   - quantised weights that a run reads only a few times (quantize_weights.c): only bytes, zero points and scales become
  *     tensors
@@ -10,6 +11,7 @@
  *
  * needs: any graph    gives: an equal graph, whose constants are tensors up to the limits    breaks: nothing */
 #include "../interp/interp.h"
+#include "../target/matrix_units.h"
 #include "graph.h"
 #include "rules.h"
 
@@ -19,11 +21,15 @@ typedef struct Fold {
   RefMap kept;    /* constants of few bits that stay as they are; maps to itself */
   RefMap done;    /* node to its replacement */
   RefMap folded;  /* hash of a result to 1 + its tensor */
+  const Device *dev;       /* the target's; may be NULL */
   bool changed;
 } Fold;
 
-static bool is_view(const IR *ir, const Node *x) {
-  return x->op == OP_EXPAND || x->op == OP_RESHAPE || x->op == OP_PERMUTE || (node_widens(ir, x) && dtype_info[x->dt].bits <= 32);
+static bool is_view(const Fold *f, const Node *x) {
+  const DType from = x->op == OP_CAST && x->dt == DT_F32 ? (DType)node(f->ir, operand(x))->dt : DT_NONE;
+  return x->op == OP_EXPAND || x->op == OP_RESHAPE || x->op == OP_PERMUTE ||
+         (node_widens(f->ir, x) && dtype_info[x->dt].bits <= 32) ||
+         ((from == DT_F16 || from == DT_BF16) && device_multiplies(f->dev, from));
 }
 
 static void find_kept(Fold *f, const Refs *order) {
@@ -90,7 +96,7 @@ static int result(Fold *f, const Tensor *t) {
 static void fold_part(Fold *f, Ref r) {
   IR *ir = f->ir;
   Tensor t;
-  while (is_view(ir, node(ir, r))) r = operand(node(ir, r));
+  while (is_view(f, node(ir, r))) r = operand(node(ir, r));
   const Node *x = node(ir, r);
   if (x->op == OP_CONST || x->op == OP_WEIGHT || refmap_get(&f->position, r) == 2 || refmap_get(&f->done, r)) return;
   if (!interp_const(ir, r, &t)) return;
@@ -102,8 +108,8 @@ static void fold_part(Fold *f, Ref r) {
   f->changed = true;
 }
 
-bool graph_fold(Graph *g) {
-  Fold f = { .ir = g->ir };
+bool graph_fold(Graph *g, const Device *dev) {
+  Fold f = { .ir = g->ir, .dev = dev };
   Refs roots = { 0 }, order = { 0 }, src = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(g->ir, roots.p, roots.n, &order);

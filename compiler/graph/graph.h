@@ -20,8 +20,11 @@ bool graph_integer(Graph *g, const Target *t);  /* Each graph_ pass returns whet
 /* Exact rewrites. merge: also the rules of scale.c, which change roundings. */
 bool graph_simplify(Graph *g, bool merge);
 /* f16 and bf16 values between inputs and outputs become f32. every: rounded after each op, as the IR defines. */
-bool graph_promote_half(Graph *g, bool every);
-bool graph_fold(Graph *g);     /* values that depend only on constants become tensors */
+/* dev: NULL, or a device for whose matrix units factors of sums of products stay rounded */
+bool graph_promote_half(Graph *g, bool every, const Device *dev);
+bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units are stored as halves, padding included */
+/* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
+bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
 bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one */
 double product_time(Precision p, const Target *t); /* time of a term of a sum of products, relative to a multiply-add of floats */

@@ -11,10 +11,13 @@
  * -> f16 -> f32 remains two conversions. A CAST back from arithmetic on widened halves is dropped, since front ends write it
  * around sums. Around a conversion that the model requests they write two BITCASTs, so that it rounds.
  *
+ * Factors of sums of products stay rounded for a matrix unit that multiplies halves (half_factors.c).
+ *
  * A window that is kept between runs keeps its type. The appended part is rounded now, as later runs will read it rounded.
  *
  * needs: any graph    keeps: shapes, types of inputs and outputs
  * breaks: without `every`, roundings; there are fewer */
+#include "../target/matrix_units.h"
 #include "graph.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +81,23 @@ static void find_roundings(Widen *w, const Refs *order, const Refs *roots) {
     w->rounds[roots->p[i]] |= is_half(node(w->ir, roots->p[i])) && !is_exact(node(w->ir, roots->p[i]));
 }
 
+/* What movement brings into a product that is summed: the model has it in half precision, and a matrix unit takes it so. */
+static void find_factors(Widen *w, const Refs *order, const Device *dev) {
+  bool *factor = xcalloc(w->ir->n, 1);
+  for (size_t i = order->n; i-- > 0;) { /* users first */
+    const Node *x = node(w->ir, order->p[i]);
+    if (x->op == OP_REDUCE && reduce_op(x) == OP_ADD) {
+      const Node *product = node(w->ir, view_base(w->ir, operand(x)));
+      for (int k = 0; k < 2 && product->op == OP_MUL; k++) factor[product->src[k]] = true;
+    }
+    if (!factor[order->p[i]]) continue;
+    const bool passes = op_info[x->op].algebra & MOVE || (x->op == OP_CAST && is_half(node(w->ir, operand(x))));
+    for (int k = 0; k < x->nsrc && passes; k++) factor[x->src[k]] = true;
+    w->rounds[order->p[i]] |= is_half(x) && !passes && device_multiplies(dev, (DType)x->dt);
+  }
+  free(factor);
+}
+
 static void widen_half(Widen *w, Ref r) {
   IR *ir = w->ir;
   const Node *x = node(ir, r), *s = x->nsrc ? node(ir, x->src[0]) : NULL;
@@ -109,7 +129,7 @@ static void widen_half(Widen *w, Ref r) {
   }
 }
 
-bool graph_promote_half(Graph *g, bool every) {
+bool graph_promote_half(Graph *g, bool every, const Device *dev) {
   IR *ir = g->ir;
   Refs order = { 0 }, roots = { 0 };
   bool any = false;
@@ -126,6 +146,7 @@ bool graph_promote_half(Graph *g, bool every) {
     memset(w.rounds, 0, n);
     for (size_t k = 0; k < g->states.n; k++) w.window[g->outputs.p[graph_nout(g) + k].ref] = g->states.p[k].axis >= 0;
     if (every) find_roundings(&w, &order, &roots);
+    if (device_multiplies(dev, DT_F16) || device_multiplies(dev, DT_BF16)) find_factors(&w, &order, dev);
     for (size_t i = 0; i < order.n; i++) {
       Ref r = order.p[i];
       const Node *x = node(ir, r);

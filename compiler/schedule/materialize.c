@@ -20,6 +20,7 @@
  *
  * needs: a folded graph    gives: Place.materialized, .select and .reads_halo    breaks: nothing */
 #include "../ir/decisions.h"
+#include "../target/matrix_units.h"
 #include "sched.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,6 +53,12 @@ static bool widens(const IR *ir, const Node *x) {
   if (node_widens(ir, x)) return true;
   const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, operand(x)) : NULL;
   return s && (s->dt == DT_BF16 || (s->dt == DT_F16 && node(ir, view_base(ir, operand(x)))->op == OP_WEIGHT));
+}
+
+/* A matrix unit takes halves as they are stored. */
+static bool is_for_unit(const IR *ir, const Node *x, const Target *t) {
+  const Node *s = x->op == OP_CAST && x->dt == DT_F32 ? node(ir, operand(x)) : NULL;
+  return s && (s->dt == DT_F16 || s->dt == DT_BF16) && device_multiplies(t->dev, (DType)s->dt);
 }
 
 /* Constants that fold.c and quantize_weights.c leave in few bits; readers convert them in registers */
@@ -283,7 +290,7 @@ static Fate fate_of(const Fuse *f, Ref r) {
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;
   if (x->op == OP_PAD) return pad_fate(f, r);
-  if (op_is_movement((Op)x->op) || widens(ir, x) || unpacks(ir, r)) {
+  if (op_is_movement((Op)x->op) || widens(ir, x) || is_for_unit(ir, x, f->s->plan->in->target) || unpacks(ir, r)) {
     const Ref viewed = view_base(ir, r);
     const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);
     return me->depth > 4 * u->inlined_most || (me->root == MANY && !grows && f->selects[viewed]) ? MATERIALIZED : INLINED;

@@ -376,7 +376,7 @@ static void batch_normalisation_joins_weights(void **state) {
   assert_int_equal(node(ir, n->src[0])->op, OP_RESHAPE);
   assert_int_equal(node(ir, node(ir, n->src[0])->src[0])->op, OP_REDUCE);
   Graph g = graph(ir, to);
-  assert_true(graph_fold(&g));
+  assert_true(graph_fold(&g, NULL));
   to = g.outputs.p[0].ref;
   VEC_FREE(&g.outputs);
   must_be_close(ir, all, to);
@@ -421,12 +421,12 @@ static void folding_leaves_positions_and_views(void **state) {
   Ref x = in(ir, DT_F32, 0), w = weights(ir, D(4, 3)), i = g_iota(ir, DT_I64, 3);
   Ref at = g_expand(ir, g_reshape(ir, bin(ir, OP_FLDIV, i, c_int(ir, DT_I64, 2)), D(3, 1)), D(3, 4));
   Graph g = graph(ir, bin(ir, OP_ADD, g_gather(ir, x, at, 0), g_permute(ir, w, L(1, 0))));
-  assert_false(graph_fold(&g));
+  assert_false(graph_fold(&g, NULL));
   g.outputs.p[0].ref = bin(ir, OP_ADD, x, un(ir, OP_EXP, g_permute(ir, w, L(1, 0))));
-  assert_true(graph_fold(&g));
+  assert_true(graph_fold(&g, NULL));
   assert_int_equal(node(ir, node(ir, g.outputs.p[0].ref)->src[1])->op, OP_WEIGHT);
   g.outputs.p[0].ref = bin(ir, OP_ADD, x, bin(ir, OP_SUB, un(ir, OP_SIN, weights(ir, D(3, 4))), un(ir, OP_SIN, weights(ir, D(3, 4)))));
-  assert_true(graph_fold(&g));
+  assert_true(graph_fold(&g, NULL));
   VEC_FREE(&g.outputs);
 }
 

@@ -1,0 +1,63 @@
+/* half_factors.c: factors of sums of products that are widened halves, for matrix units that multiply halves.
+ *
+ * promote_half.c leaves a factor that the model has in half precision as a half with a cast behind. A kernel converts it as it loads
+ * it, or gives it to the unit as it is. What is stored between the cast and the product, padding above all, would be stored as
+ * floats. So movement goes below the cast.
+ *
+ * needs: promoted halves    gives: sums of products of casts of halves, as far as these are what is stored
+ * keeps: the value of every element    breaks: nothing */
+#include "../target/matrix_units.h"
+#include "contraction.h"
+#include "graph.h"
+#include "rules.h"
+
+enum { DEEPEST = 32 }; /* movement on movement: bounds the search */
+
+/* x, which movement makes of a widened half of type d, as that half; 0: it is something else */
+static Ref half_of(IR *ir, Ref x, DType d, int depth) {
+  const Node *n = node(ir, x);
+  int64_t bits;
+  if (node_is_const(ir, x, &bits)) { /* padding, of what the type has */
+    const Ref half = c_float(ir, d, bits_to_double((DType)n->dt, bits));
+    return bits_to_double(d, const_value(node(ir, half))) == bits_to_double((DType)n->dt, bits) ? half : 0;
+  }
+  if (n->op == OP_CAST && node(ir, operand(n))->dt == d) return operand(n);
+  if (!(op_info[n->op].algebra & MOVE) || depth == DEEPEST) return 0;
+  Refs src = { 0 };
+  for (int k = 0; k < n->nsrc; k++) {
+    const Ref half = half_of(ir, n->src[k], d, depth + 1);
+    if (half) VEC_PUSH(&src, half);
+  }
+  n = node(ir, x);
+  const Ref out = (int)src.n < n->nsrc ? 0
+                  : node_make(ir, (Op)n->op, d, 1, n->nsrc, src.p, n->narg, n->arg, n->rank, n->dims);
+  VEC_FREE(&src);
+  return out;
+}
+
+typedef struct Halves { const Device *dev; } Halves;
+
+static Ref rule_factors(IR *ir, Ref r, void *arg) {
+  const Device *dev = ((Halves *)arg)->dev;
+  Contraction c;
+  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &c)) return 0;
+  const Ref product = view_base(ir, operand(node(ir, r)));
+  const Node *p = node(ir, product);
+  Ref src[2] = { lhs(p), rhs(p) };
+  bool any = false;
+  for (int f = 0; f < 2; f++)
+    for (DType d = DT_F16; d; d = d == DT_F16 ? DT_BF16 : 0) {
+      const Ref half = device_multiplies(dev, d) && node(ir, c.base[f])->op != OP_CAST ? half_of(ir, c.base[f], d, 0) : 0;
+      if (!half) continue;
+      src[f] = view_over(ir, p->src[f], c.base[f], g_cast(ir, half, DT_F32));
+      any = true;
+      break;
+    }
+  return any ? view_over(ir, r, product, node_with_src(ir, product, src)) : 0;
+}
+
+bool graph_half_factors(Graph *g, const Device *dev) {
+  static const Rule rules[] = { { OP_REDUCE, "halves", rule_factors }, { OP_NONE, NULL, NULL } };
+  Halves h = { dev };
+  return (device_multiplies(dev, DT_F16) || device_multiplies(dev, DT_BF16)) && ir_rewrite_graph(g, rules, &h);
+}
