@@ -49,8 +49,72 @@ static void put_tiles(Render *w, size_t at) {
   sb_printf(w->o, " };\n%*sTGC_TILE_SHAPES(c%d);\n", indent, "", w->ntiles++);
 }
 
+/* ---- matrices that the threads of a warp hold together, nobody knows how ---- */
+/* The product that adds to a variable; NULL: none does */
+static const Node *product_into(const Render *w, Ref acc) {
+  for (size_t i = 0; i < w->k->prog.n; i++) {
+    const Node *x = node(w->ir, w->k->prog.p[i]);
+    if (x->op == OP_MMA && tile_sum(w->ir, x) == acc) return x;
+  }
+  return NULL;
+}
+
+static const char *matrix_type(Render *w, const Node *x, int64_t rows) {
+  return arena_printf(&w->a, "tgc_matrix_%lldx%lld%s", (long long)rows, (long long)(x->lanes / rows), dtype_info[x->dt].text);
+}
+
+/* The number of the thread in its block */
+static const char *thread_text(Render *w) {
+  const LaunchPart *p = &w->part;
+  Sb s = { 0 };
+  int64_t below = 1;
+  for (int k = 0; k < (w->parts || p->nthreads > 3 ? 1 : p->nthreads); k++) {
+    sb_printf(&s, "%s%s", k ? " + " : "", id_text(w, false, k));
+    if (k) sb_printf(&s, " * %lld", (long long)below);
+    below *= range_extent(node(w->ir, p->place[p->nblocks + p->nthreads - 1 - k]));
+  }
+  const char *text = arena_str(&w->a, s.p, s.n);
+  sb_free(&s);
+  return text;
+}
+
+/* What is done to them: statements, by functions of the dialect. A sum goes through memory that its warp has for all of its sums,
+ * one after another. False: it is something else. */
+static bool put_matrix(Render *w, size_t at) {
+  const int indent = w->indent;
+  const Ref r = w->k->prog.p[at];
+  const Node *x = node(w->ir, r), *sum = NULL;
+  switch ((Op)x->op) {
+  case OP_TILE:
+    w->text[at] = arena_printf(&w->a, "v%zu", at);
+    sb_printf(w->o, "%*s%s %s;\n", indent, "", matrix_type(w, x, tile_rows(x)), w->text[at]);
+    sb_printf(w->o, "%*stgc_matrix_load(%s, %s + %s, %lld);\n", indent, "", w->text[at], arg(w, x, 0), arg_as(w, x, 1, SUM),
+              (long long)tile_stride(x));
+    return true;
+  case OP_ACC:
+    if (x->lanes == 1 || !(sum = product_into(w, r))) return false;
+    w->text[at] = arena_printf(&w->a, "a%d", w->naccs++);
+    sb_printf(w->o, "%*s%s %s;\n", indent, "", matrix_type(w, sum, mma_rows(sum)), w->text[at]);
+    sb_printf(w->o, "%*stgc_matrix_clear(%s);\n", indent, "", w->text[at]);
+    return true;
+  case OP_MMA:
+    w->text[at] = w->text[refmap_get(&w->at, tile_sum(w->ir, x)) - 1];
+    sb_printf(w->o, "%*stgc_matrix_multiply(%s, %s, %s);\n", indent, "", w->text[at], arg(w, x, 1), arg(w, x, 2));
+    return true;
+  case OP_SET: return node(w->ir, set_value(x))->op == OP_MMA;
+  case OP_SPILL:
+    w->text[at] = arena_printf(&w->a, "(tgc_scratch + (%s) / %d * %d)", thread_text(w), SCRATCH_WARP, x->lanes);
+    w->spilled = at;
+    sb_printf(w->o, "%*stgc_matrix_store(%s, %s);\n", indent, "", arg(w, x, 0), w->text[at]);
+    return true;
+  case OP_PART: CHECK(refmap_get(&w->at, part_tile(x)) == w->spilled + 1); return false; /* the last sum is there */
+  default: return false;
+  }
+}
+
 /* What is done to tiles: statements. False: x is something else. */
 static bool put_tile(Render *w, size_t at) {
+  if (target_has_threads(w->t)) return put_matrix(w, at);
   const int indent = w->indent;
   const Node *x = node(w->ir, w->k->prog.p[at]);
   const int t = tile_register(&w->tiles, w->k->prog.p[at]);

@@ -24,6 +24,7 @@ typedef struct Render {
   bool barriers;           /* threads wait for each other */
   bool vectors;            /* the reduction accumulates vectors */
   TileSet tiles;           /* of the nest */
+  size_t spilled;          /* place of the last SPILL, of a device */
   LaunchPart part;         /* in hand, of several or of one */
   bool parts;
   const bool *aligned;     /* by buffer: it begins where any vector may; NULL: of none it is known */

@@ -587,6 +587,10 @@ void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_SHFLXOR: put_exchange(w, o, x); return;
   case OP_SCALB: put_op(w, o, "tgc_scalb_$S($a, $b)", x); return;
   case OP_DOT: put_dot(w, o, x); return;
+  case OP_WMMA:
+    sb_printf(o, "tgc_wmma_%s(%s, %s, %s)", intern_text(w->ir->ctx, (uint32_t)wmma_unit(x)), inside(w, x, 0), inside(w, x, 1),
+              inside(w, x, 2));
+    return;
   case OP_PART: put_part(w, o, x); return;
   case OP_DIV: put_op(w, o, fl ? "($0 / $1)" : is_unsigned ? "tgc_udiv_$S($0, $1)" : "tgc_div_$S($0, $1)", x); return;
   case OP_FLDIV: case OP_FLMOD: put_floor_div(w, o, x); return;

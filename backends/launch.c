@@ -59,6 +59,13 @@ static const bool *aligned_buffers(const IR *ir, const Kernel *k, Arena *a) {
 }
 
 /* The words before a name are a part of what makes functions equal: kernels with equal statements may have other blocks. */
+/* Memory through which sums of matrices go from all threads of a warp to each of them */
+static void put_scratch(const Render *w, int64_t threads) {
+  DType d = DT_NONE;
+  const int64_t elems = launch_scratch(w->ir, &w->k->prog, threads, &d);
+  if (elems) sb_printf(w->o, "  %s%s tgc_scratch[%lld];\n", w->l->shared, w->l->type[d], (long long)elems);
+}
+
 static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t index, int64_t threads, Sb *o) {
   Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .o = o };
   const int exchange = launch_exchange(p->ir, &k->prog);
@@ -71,6 +78,7 @@ static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t
   if (target_has_threads(t)) w.aligned = aligned_buffers(p->ir, k, &w.a);
   uint8_t *use = buffer_uses(p->ir, k->prog.p, k->prog.n);
   put_head(&w, use, k->may_alias);
+  if (target_has_threads(t)) put_scratch(&w, threads);
   if (target_has_threads(t)) find_places(&w);
   else if (k->chunks > 1) sb_printf(o, "  const %s begin = %s, end = begin + 1;\n", w.l->type[DT_I64], id_text(&w, true, 0));
   put_program(&w);

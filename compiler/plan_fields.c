@@ -89,6 +89,7 @@ static const Field pending_rows[] = {
   { "copies",   F_NODE, PENDING(panel[1]), 0, 0, 0 },
   { "lanes",    F_NODE, PENDING(panel[2]), 0, 0, 0 },
   { "terms",    F_INT,  PENDING(panel_depth), 0, 0, MOST_TILE },
+  { "unit",     F_UNIT, PENDING(unit), 0, 0, 0 },
 };
 const Fields pending_fields = FIELDS(pending_rows);
 #undef PENDING
@@ -96,6 +97,9 @@ const Fields pending_fields = FIELDS(pending_rows);
 static const Field opts_rows[] = {
   { "staged",  F_NODE, OPTS(staged),  0, 0, 0 },
   { "terms",   F_INT,  OPTS(depth),   0, 0, MOST_TILE },
+  { "unit",    F_UNIT, OPTS(unit),    0, 0, 0 },
+  { "mrows",   F_NODE, OPTS(side[0]), 0, 0, 0 },
+  { "columns", F_NODE, OPTS(side[1]), 0, 0, 0 },
   { "split",   F_NODE, OPTS(split),   0, 0, 0 },
   { "sums",    F_INT,  OPTS(sum_parts), 0, 0, MOST_TILE },
   { "grouped", F_NODE, OPTS(grouped), 0, 0, 0 },

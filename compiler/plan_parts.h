@@ -19,7 +19,8 @@ typedef enum {
   F_TENSOR,                /* int64_t: the number of a tensor */
   F_LIST,                  /* int64_t[24]: a list */
   F_NODE,                  /* Ref of a range or a constant of the kernel: its name */
-  F_ISA_OP                 /* const IsaOp *: its name */
+  F_ISA_OP,                /* const IsaOp *: its name */
+  F_UNIT                   /* const MatrixUnit *: its name */
 } FieldKind;
 
 typedef struct Field {

@@ -86,6 +86,11 @@ static void read_field(Parser *p, const Field *f, void *record, Ref value, int *
     s = wanted_string(p, f->name);
     if (!(*(const IsaOp **)(void *)at = isa_op_named(s, strlen(s)))) scan_bad(p, p->at, "there is no instruction '%s'", s);
     return;
+  case F_UNIT:
+    s = wanted_string(p, f->name);
+    if (!(*(const MatrixUnit **)(void *)at = matrix_unit_named(s, strlen(s))))
+      scan_bad(p, p->at, "there is no matrix instruction '%s'", s);
+    return;
   case F_TENSOR:
     *list = ranged(p, f);
     if (*list >= (int64_t)p->ir->tensors.n) scan_bad(p, p->at, "there is no weight %lld", (long long)*list);

@@ -21,6 +21,7 @@ static bool is_absent(const Field *f, const void *at, int rank) {
   case F_KEY: return !*(const char *)at;
   case F_AXES: return all_are(at, rank, f->absent);
   case F_FILL: case F_VALUE: case F_NODE: return !*(const Ref *)at;
+  case F_UNIT: return !*(const MatrixUnit *const *)at;
   case F_ISA_OP: return !*(const IsaOp *const *)at;
   case F_REAL: case F_LIST: case F_TENSOR: return false;
   }
@@ -49,6 +50,7 @@ static void put_field(Writer *w, const Field *f, const void *record, Ref value, 
   case F_FILL: literal_put(out, (DType)node(ir, *ref)->dt, const_value(node(ir, *ref))); return;
   case F_VALUE: put_name(&w->graph, *ref); return;
   case F_NODE: put_name(&w->inner, *ref); return;
+  case F_UNIT: put_string(out, (*(const MatrixUnit *const *)at)->name); return;
   case F_ISA_OP: put_string(out, (*(const IsaOp *const *)at)->name); return;
   case F_TENSOR: sb_printf(out, "%u", refmap_get(&w->tensor, (Ref)*list + 1) - 1); return;
   }
@@ -195,6 +197,7 @@ static void add_pending(const NestState *s, Refs *roots) {
   for (int i = 0; o && i < o->npeeled; i++) VEC_PUSH(roots, o->peeled[i]);
   if (o) VEC_PUSH(roots, o->staged);
   if (o) VEC_PUSH(roots, o->split);
+  for (int i = 0; o && i < 2; i++) VEC_PUSH(roots, o->side[i]);
   if (o) VEC_PUSH(roots, o->grouped);
 }
 

@@ -50,7 +50,8 @@ void steps_end(Plan *p) {
 /* ---- between two steps ---- */
 static bool no_opts(const NestState *s) {
   const Opts *o = s->opts;
-  return !o->n && !o->nparts && !o->nmoved && !o->npeeled && !o->staged && !o->split && !o->isa_op && !o->threads && !s->panel[0];
+  return !o->n && !o->nparts && !o->nmoved && !o->npeeled && !o->staged && !o->split && !o->isa_op && !o->threads &&
+         !s->panel[0] && !s->unit;
 }
 
 static void print_todo(const IR *ir, const NestState *s, int i, Sb *out) {
@@ -62,6 +63,7 @@ static void print_todo(const IR *ir, const NestState *s, int i, Sb *out) {
   if (!nothing) sb_puts(out, " to do ");
   if (!nothing) opts_print(ir, s->nest, s->opts, out);
   if (s->panel[0]) sb_puts(out, " panels");
+  if (s->unit) sb_printf(out, " of %s", s->unit->name);
   sb_puts(out, "\n");
 }
 
@@ -93,6 +95,7 @@ static void verify_opts(const IR *ir, const NestState *s) {
   for (int i = 0; i < o->nmoved; i++) ok &= has_range(&ranges, o->moved[i].range);
   for (int i = 0; i < o->npeeled; i++) ok &= has_range(&ranges, o->peeled[i]);
   ok &= has_range(&ranges, o->split);
+  for (int i = 0; i < 2 && o->unit; i++) ok &= has_range(&ranges, o->side[i]);
   ok &= has_range(&ranges, o->staged) && (!o->isa_op || has_range(&ranges, o->grouped));
   for (int i = 0; i < 3; i++) ok &= !s->panel[i] || node(ir, s->panel[i])->op != OP_RANGE || has_range(&ranges, s->panel[i]);
   if (!ok) ir_wrong(ir, "%%%u: an opt is about a range that the nest has not", s->nest);

@@ -8,7 +8,9 @@
  *
  * needs: split ranges (opts.c), packed weights (pack.c)   gives: nests with only loops left
  * keeps: the value of every element */
+#include "../target/matrix_units.h"
 #include "lower.h"
+#include <string.h>
 
 enum { MAX_ELEMENTS = 256 };  /* of a vector of groups: 64 lanes of 4 bytes */
 enum { MAX_SOURCES = MAX_RANGES + 64 }; /* of a node in a nest that is no SINK: a reduction's, or as many as a vector has lanes */
@@ -36,6 +38,7 @@ static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
 static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles, to 0, is one to the sum */
   const Node *x = node(ir, term);
   if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, mma_x(x), mma_y(x) }, x->narg, x->arg);
+  if (x->op == OP_WMMA) return make(ir, OP_WMMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, wmma_x(x), wmma_y(x) }, x->narg, x->arg);
   return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
 }
 
@@ -144,6 +147,102 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
   Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
   return make(ir, OP_PART, d, 1, 2, (Ref[]){ spill, at }, 0, NULL);
+}
+
+/* ---- matrix units of warps ---- */
+typedef struct Fragments {
+  const MatrixUnit *unit;
+  Ref side[2];             /* ranges of rows and columns */
+  Ref thread, element;     /* of the warp, of what a thread holds of the sums */
+} Fragments;
+
+/* What a thread holds of the matrix whose elements are a factor: along k[0] and k[1], the dimensions of the matrix */
+static Ref fragment_of(IR *ir, const Fragments *f, Matrix x, Ref factor, const Ref range[2]) {
+  const char *of = matrix_dimensions(x);
+  const int n = unit_elements(f->unit, x);
+  Ref element[MAX_SOURCES];
+  CHECK(n <= MAX_SOURCES);
+  for (int e = 0; e < n; e++) {
+    const Ref number = ix_const(ir, e);
+    const Ref at[2] = { unit_index(ir, f->unit, x, of[0], f->thread, number), unit_index(ir, f->unit, x, of[1], f->thread, number) };
+    element[e] = ix_subst(ir, factor, 2, range, at);
+  }
+  return make(ir, OP_VEC, unit_type(f->unit, x), n, n, element, 0, NULL);
+}
+
+/* The matrix in memory whose elements a load is: rows at a stride, in each elements side by side */
+static Ref whole_matrix(IR *ir, Ref load, Ref row, Ref column) {
+  const Ref tile = tile_load(ir, load, row, column, 0);
+  if (!tile) ir_wrong(ir, "%%%u: a matrix whose rows do not lie side by side", load);
+  return tile;
+}
+
+/* RED(cast(x) * cast(y), ..., k) becomes an element of RED(WMMA(0, fragments of x and of y), ...). Of a unit that takes whole matrices,
+ * RED(MMA(0, x, y), ...), which goes through memory. */
+static Ref warp_reduction(IR *ir, Ref r, void *arg) {
+  const Fragments *f = arg;
+  const MatrixUnit *u = f->unit;
+  const Node *x = node(ir, r), *m = node(ir, red_value(x));
+  Ref src[MAX_RANGES + 1], depth = 0, factor[2];
+  int n = 1;
+  for (int k = 1; k < x->nsrc; k++) {
+    if (range_kind(node(ir, x->src[k])) == RK_FRAG) depth = x->src[k];
+    else src[n++] = x->src[k];
+  }
+  if (!depth || m->op != OP_MUL) return 0;
+  const bool turned = ix_uses(ir, lhs(m), f->side[1]);
+  for (int k = 0; k < 2; k++) {
+    factor[k] = k == turned ? lhs(m) : rhs(m);
+    const Node *y = node(ir, factor[k]);
+    if (y->dt != unit_type(u, (Matrix)k)) factor[k] = operand(y);
+  }
+  const int lanes = unit_is_whole(u) ? u->m * u->n : unit_elements(u, MATRIX_C);
+  const Ref zero = splat(ir, c_int(ir, u->c, 0), lanes);
+  if (unit_is_whole(u)) {
+    const Ref a = whole_matrix(ir, factor[0], f->side[0], depth), b = whole_matrix(ir, factor[1], depth, f->side[1]);
+    src[0] = make(ir, OP_MMA, u->c, lanes, 3, (Ref[]){ zero, a, b }, 2, (int64_t[]){ u->m, u->k });
+    if (n == 1) src[n++] = range_new(ir, 1, RK_REDUCE); /* the sum is a variable */
+    const Ref sum = make(ir, OP_RED, u->c, lanes, n, src, 1, x->arg), spill = make(ir, OP_SPILL, u->c, lanes, 1, &sum, 0, NULL);
+    const Ref at = ix_add(ir, ix_mul(ir, f->side[0], u->n), f->side[1]);
+    return make(ir, OP_PART, u->c, 1, 2, (Ref[]){ spill, at }, 0, NULL);
+  }
+  const Ref a = fragment_of(ir, f, MATRIX_A, factor[0], (Ref[]){ f->side[0], depth }),
+            b = fragment_of(ir, f, MATRIX_B, factor[1], (Ref[]){ depth, f->side[1] });
+  const int64_t name = intern(ir->ctx, u->name, strlen(u->name));
+  src[0] = make(ir, OP_WMMA, u->c, lanes, 3, (Ref[]){ zero, a, b }, 4, (int64_t[]){ u->m, u->n, u->k, name });
+  const Ref sum = n == 1 ? src[0] : make(ir, OP_RED, u->c, lanes, n, src, 1, x->arg);
+  return make(ir, OP_PART, u->c, 1, 2, (Ref[]){ sum, f->element }, 0, NULL);
+}
+
+/* The part of a fragment is a lane of it when copies have been made. */
+static Ref element_of(IR *ir, Ref r, void *arg) {
+  (void)arg;
+  const Node *x = node(ir, r);
+  int64_t lane;
+  if (node(ir, part_tile(x))->op == OP_SPILL) return 0;
+  CHECK(node_is_const(ir, part_index(x), &lane));
+  return make(ir, OP_LANE, (DType)x->dt, 1, 1, (Ref[]){ part_tile(x) }, 1, &lane);
+}
+
+/* The nest with threads of a warp, and copies for the elements that each holds, in place of the sides of matrices */
+static Ref spread_matrices(IR *ir, Ref nest, const MatrixUnit *u) {
+  static const Rule rules[] = { { OP_RED, "matrix", warp_reduction }, { OP_NONE, NULL, NULL } };
+  Fragments f = { .unit = u };
+  Nest n = nest_open(ir, nest), to = { 0 };
+  Ref at[2];
+  int sides = 0;
+  for (int k = 0; k < n.n; k++) {
+    if (range_kind(node(ir, n.ranges[k])) == RK_LOCAL) f.thread = n.ranges[k];
+    if (range_kind(node(ir, n.ranges[k])) == RK_FRAG) f.side[sides++] = n.ranges[k];
+    else to.ranges[to.n++] = n.ranges[k];
+  }
+  CHECK(sides == 2 && range_extent(node(ir, f.thread)) == u->threads);
+  f.element = range_new(ir, unit_elements(u, MATRIX_C), RK_UNROLL);
+  ir_rewrite(ir, rules, &f, &n.store, 1, NULL);
+  for (int k = 0; k < 2; k++) at[k] = unit_index(ir, u, MATRIX_C, "mn"[k], f.thread, f.element);
+  to.store = ix_subst(ir, n.store, 2, f.side, at);
+  to.ranges[to.n++] = f.element;
+  return nest_close(ir, &to);
 }
 
 /* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second, of
@@ -425,6 +524,12 @@ static Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   return out;
 }
 
-static void expand(Plan *p, NestState *s) { s->nest = expand_nest(p->ir, s->nest, p->in->target); }
+static void expand(Plan *p, NestState *s) {
+  static const Rule elements[] = { { OP_PART, "element", element_of }, { OP_NONE, NULL, NULL } };
+  if (s->unit) s->nest = spread_matrices(p->ir, s->nest, s->unit);
+  s->nest = expand_nest(p->ir, s->nest, p->in->target);
+  if (s->unit) ir_rewrite(p->ir, elements, NULL, &s->nest, 1, NULL);
+  s->unit = NULL;
+}
 
 void step_expand(Plan *p, Kernel *k) { each_state(p, k, expand); }

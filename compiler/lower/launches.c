@@ -374,7 +374,7 @@ static void join_blocks(IR *ir, Part *p) {
   }
   if (!grid) return;
   const Opt more = { .range = grid, .unroll = 1, .lanes = 1, .grid = true, .threads = (int)times };
-  p->nest = block_threads(ir, device_order(ir, device_split(ir, p->nest, &more)), &p->own);
+  p->nest = block_threads(ir, device_order(ir, device_split(ir, p->nest, &more, 1)), &p->own);
 }
 
 static void put_part(Making *m, const Part *p, struct Shared *shared) {

@@ -94,9 +94,16 @@ static bool within(const Linear *l, int inner, int outer) {
   return inner == outer;
 }
 
+/* The buffer that a node loads elements of a copy from; -1: it does not. Tiles of CPUs are loaded where they are multiplied. */
+static int64_t buffer_loaded(const Linear *l, const Node *x) {
+  const int64_t id = x->op == OP_LOAD || x->op == OP_TILE ? buffer_id(node(l->ir, access_buffer(x))) : -1;
+  return x->op == OP_TILE && l->ir->bufs.p[id].kind != BUF_SHARED ? -1 : id;
+}
+
 /* The loop in which the copy is made that a node loads from; 0: it does not. */
 static int panel_loop(Linear *l, const Node *x) {
-  return x->op == OP_LOAD ? (int)refmap_get(&l->panel, (Ref)buffer_id(node(l->ir, load_buffer(x))) + 1) : 0;
+  const int64_t id = buffer_loaded(l, x);
+  return id < 0 ? 0 : (int)refmap_get(&l->panel, (Ref)id + 1);
 }
 
 /* Reductions that cannot share the loop of a range with those seen before. Their parent and level are the same, so they
@@ -127,8 +134,9 @@ static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *a
 
 /* The copy into shared memory that a node loads from; NULL: it does not */
 static const SharedCopy *copy_loaded(const Linear *l, const Node *x) {
-  for (size_t i = 0; i < l->copies.n && x->op == OP_LOAD; i++)
-    if (buffer_id(node(l->ir, load_buffer(x))) == l->copies.p[i].buffer) return &l->copies.p[i];
+  const int64_t id = buffer_loaded(l, x);
+  for (size_t i = 0; i < l->copies.n && id >= 0; i++)
+    if (id == l->copies.p[i].buffer) return &l->copies.p[i];
   return NULL;
 }
 
@@ -258,13 +266,15 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   IR *ir = l->ir;
   const Node *x = node(ir, value);
   const Node *last = x->op == OP_ADD ? node(ir, rhs(x)) : x;
-  bool dot = last->op == OP_DOT;
+  const bool dot = last->op == OP_DOT || last->op == OP_WMMA;
   if (l->done[pos_of(l, value)] || op != OP_ADD || (!dt_float((DType)x->dt) && !dot)) {
     return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
   }
   if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, lhs(x)), rhs(x));
-  if (dot) { /* its sum is 0 */
-    Ref a = need(l, dot_x(x)), b = need(l, dot_y(x));
+  if (x->op == OP_WMMA && node(ir, wmma_sum(x))->op == OP_WMMA) acc = accumulate(l, op, acc, wmma_sum(x));
+  if (dot) { /* its sum is 0, or products that are added by now */
+    const bool wide = x->op == OP_WMMA;
+    Ref a = need(l, wide ? wmma_x(x) : dot_x(x)), b = need(l, wide ? wmma_y(x) : dot_y(x));
     return put(l, (Op)x->op, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, x->narg, x->arg);
   }
   if (x->op == OP_MUL) {
@@ -811,7 +821,7 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   find_scopes(l, at, serial);
   share_top(l);
   bool tiles = false;
-  for (size_t i = 0; i < l->nodes.n && !tiles; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;
+  for (size_t i = 0; i < l->nodes.n && !tiles && !l->threads; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;
   if (tiles) put(l, OP_TILES, DT_NONE, 1, 0, NULL, 1, &(int64_t){ ir->next_range++ });
   const Node *s = node(ir, n.store);
   if (s->op == OP_SINK)

@@ -37,8 +37,9 @@ Shared *shared_open(int warp); /* threads that exchange values without memory; 0
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest's micro-ops */
 
-/* ---- products.c: multiply-adds that a program runs, by all of its threads; staged: those with a factor from shared memory ---- */
-typedef struct Products { double all, staged; } Products;
+/* ---- products.c: multiply-adds that a program runs, by all of its threads; staged: those with a factor from shared memory;
+ * those in matrix units of warps ---- */
+typedef struct Products { double all, staged, matrix; } Products;
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
 

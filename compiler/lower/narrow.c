@@ -54,6 +54,7 @@ static void want_indices(Narrowing *n, const Refs *prog) {
   for (size_t i = prog->n; i-- > 0;) {
     const Node *x = node(n->ir, prog->p[i]);
     if (is_access(x)) want(n, access_index(x));
+    if (x->op == OP_PART) want(n, part_index(x));
     if (x->op == OP_LOAD || x->op == OP_STORE) want(n, access_gate(x));
     if (x->op == OP_LOOP) want(n, loop_gate(x));
     if (!refmap_get(&n->wanted, prog->p[i]) || !is_arithmetic(x)) continue;
@@ -102,7 +103,7 @@ static Ref as(Narrowing *n, Ref r, DType d) {
 /* Source k of x for what x becomes */
 static Ref source_of(Narrowing *n, const Node *x, int k, bool narrow) {
   const Ref s = x->src[k];
-  const bool index = is_access(x) && k == 1, block = x->op == OP_LOOP || x->op == OP_END;
+  const bool index = (is_access(x) || x->op == OP_PART) && k == 1, block = x->op == OP_LOOP || x->op == OP_END;
   if (node(n->ir, s)->dt != DT_I64 || (index && node(n->ir, s)->op != OP_CONST) || block) return now(n, s);
   if (x->op == OP_CAST && (narrow || node(n->ir, now(n, s))->dt == DT_I32)) return now(n, s);
   return as(n, s, narrow ? DT_I32 : DT_I64);

@@ -1,4 +1,5 @@
-/* products.c: multiply-adds of a program: how many run, and how many of them take a factor from shared memory.
+/* products.c: multiply-adds of a program: how many run, how many of them take a factor from shared memory, and how many
+ * matrix units do.
  *
  * needs: a program    gives: counts    breaks: nothing */
 #include "lower.h"
@@ -33,8 +34,19 @@ static bool product_added(const IR *ir, const Node *x, Ref factor[2]) {
   return true;
 }
 
+static bool shared_tile(const IR *ir, Ref r) { /* else it is a tile of a CPU */
+  const Node *x = node(ir, r);
+  return x->op == OP_TILE && ir->bufs.p[buffer_id(node(ir, tile_buffer(x)))].kind == BUF_SHARED;
+}
+
+/* The share of a thread in what a matrix unit multiplies for a warp */
+static double products_of_thread(const Node *x) {
+  if (x->op == OP_WMMA) return (double)x->lanes * (double)wmma_k(x);
+  return (double)x->lanes * (double)mma_depth(x) / SCRATCH_WARP;
+}
+
 Products program_products(const IR *ir, const Ref *list, size_t n) {
-  Products sum = { 0, 0 };
+  Products sum = { 0, 0, 0 };
   VEC(double) around = { 0 };
   double times = 1;
   for (size_t i = 0; i < n; i++) {
@@ -45,6 +57,12 @@ Products program_products(const IR *ir, const Ref *list, size_t n) {
       times *= (double)range_extent(node(ir, loop_range(x)));
     }
     if (x->op == OP_END) times = around.p[--around.n];
+    if (x->op == OP_WMMA || (x->op == OP_MMA && shared_tile(ir, mma_x(x)))) {
+      const double products = times * products_of_thread(x);
+      sum.all += products;
+      sum.staged += products;
+      sum.matrix += products;
+    }
     if (!product_added(ir, x, factor)) continue;
     const double products = times * (x->op == OP_DOT ? node(ir, dot_y(x))->lanes : x->lanes);
     sum.all += products;
@@ -55,11 +73,12 @@ Products program_products(const IR *ir, const Ref *list, size_t n) {
 }
 
 Products plan_products(const Plan *p) {
-  Products sum = { 0, 0 };
+  Products sum = { 0, 0, 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Products own = program_products(p->ir, p->kernels.p[k].prog.p, p->kernels.p[k].prog.n);
     sum.all += own.all;
     sum.staged += own.staged;
+    sum.matrix += own.matrix;
   }
   return sum;
 }

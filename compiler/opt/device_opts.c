@@ -7,6 +7,10 @@
  * values. Where the product does not divide E, the last values lie behind the range. Gates keep their
  * accesses from memory, and in a reduction they count as its identity. No barrier is in such a gate.
  *
+ * Under MMA a range that is a side of the unit's matrices becomes ((r0 * U + u) * L + w) * S + s: s is of kind frag and has the S
+ * values of the matrix, and w counts warps. The threads of a warp are a range of their own, the innermost one of the block.
+ * expand.c says which of them has which element.
+ *
  * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads, and these
  * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
 #include "../target/launch.h"
@@ -65,13 +69,14 @@ static Ref split_lanes(IR *ir, Ref nest, const Opt *o) {
   Opt rest = *o;
   rest.range = by[0];
   rest.lanes = 1;
-  return device_split(ir, range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, by[0], o->lanes), by[1]), 2, by), &rest);
+  return device_split(ir, range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, by[0], o->lanes), by[1]), 2, by), &rest, 1);
 }
 
-Ref device_split(IR *ir, Ref nest, const Opt *o) {
+Ref device_split(IR *ir, Ref nest, const Opt *o, int side) {
   if (o->lanes > 1) return split_lanes(ir, nest, o);
   const bool outer = opens_range(ir, nest, o->range);
-  const int64_t extent = range_extent(node(ir, o->range)), threads = o->threads ? o->threads : 1, tile = threads * o->unroll;
+  const int64_t extent = range_extent(node(ir, o->range)), threads = o->threads ? o->threads : 1;
+  const int64_t tile = threads * o->unroll * side;
   const int64_t tiles = (extent + tile - 1) / tile;
   const RangeKind kind = range_kind(node(ir, o->range));
   Ref r = o->range;
@@ -79,11 +84,37 @@ Ref device_split(IR *ir, Ref nest, const Opt *o) {
     r = range_new(ir, tiles * tile, kind);
     nest = gate_range(ir, range_replace(ir, nest, o->range, r, 1, &r), r, extent);
   }
-  const Ref by[3] = { range_make(ir, tiles, o->grid ? RK_GRID : kind),
+  const Ref by[4] = { range_make(ir, tiles, o->grid ? RK_GRID : kind),
                       range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL),
-                      range_make(ir, threads, outer ? RK_LOCAL : RK_GROUP) };
+                      range_make(ir, threads, outer ? RK_LOCAL : RK_GROUP), range_make(ir, side, RK_FRAG) };
   const Ref copy = ix_add(ir, ix_mul(ir, by[0], o->unroll), by[1]);
-  return range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, copy, threads), by[2]), 3, by);
+  const Ref at = ix_add(ir, ix_mul(ir, copy, threads), by[2]);
+  return range_replace(ir, nest, r, ix_add(ir, ix_mul(ir, at, side), by[3]), side > 1 ? 4 : 3, by);
+}
+
+bool unit_turned(const IR *ir, Ref nest, const Opts *o) {
+  const Node *x = node(ir, nest);
+  int place[2] = { 0, 0 };
+  for (int k = 1; k < x->nsrc && o->unit; k++)
+    for (int i = 0; i < 2; i++)
+      if (x->src[k] == o->side[i]) place[i] = k;
+  return place[1] < place[0];
+}
+
+Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned) {
+  const Nest n = nest_open(ir, nest);
+  Nest to = { .store = n.store };
+  Ref side[2];
+  int sides = 0;
+  if (!u) return nest;
+  for (int k = 0; k < n.n; k++) {
+    if (range_kind(node(ir, n.ranges[k])) == RK_FRAG) side[sides++] = n.ranges[k];
+    else to.ranges[to.n++] = n.ranges[k];
+  }
+  CHECK(sides == 2 && n.n < MAX_RANGES);
+  for (int k = 0; k < 2; k++) to.ranges[to.n++] = side[turned ? 1 - k : k];
+  to.ranges[to.n++] = range_new(ir, u->threads, RK_LOCAL);
+  return nest_close(ir, &to);
 }
 
 /* What each thread of a group sums alone is a reduction of its own inside of the group's. */
@@ -258,18 +289,19 @@ static const char *check_lanes(IR *ir, Ref nest, const Device *d, const Opt *p) 
   return wrong;
 }
 
-static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p) {
+static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p, int side) {
   const char *wrong = check_kind(ir, p->range);
   if (p->rows) return "a thread of a device has no rows";
   if (!wrong && p->lanes > 1) wrong = check_lanes(ir, nest, d, p);
   if (wrong) return wrong;
-  const int64_t extent = range_extent(node(ir, p->range)) / p->lanes, threads = p->threads ? p->threads : 1;
+  const int64_t extent = range_extent(node(ir, p->range)) / p->lanes, threads = (p->threads ? p->threads : 1) * side;
   const bool outer = opens_range(ir, nest, p->range);
   if (p->grid && !outer) return "only a range of the nest is over blocks";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
   if (!outer && p->threads & (p->threads - 1)) return "the threads of a group are no power of two";
-  if (threads >= 2 * extent) return "there are more threads than values of the range";
+  if (threads >= 2 * extent)
+    return side > 1 ? "there are more rows or columns than values of the range" : "there are more threads than values of the range";
   if ((p->unroll - 1) * threads >= extent) return "a copy has no value of its range";
   return NULL;
 }
@@ -304,6 +336,43 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   return NULL;
 }
 
+static bool device_has(const Device *d, const MatrixUnit *u) {
+  const MatrixUnit *own;
+  for (int i = 0; (own = device_matrix_unit(d, i)); i++)
+    if (own == u) return true;
+  return false;
+}
+
+/* A factor of the unit's type, or one that is converted from it: the range of its side varies with it, that of the other does not. */
+static bool factor_fits(IR *ir, const Opts *o, Ref factor, int k) {
+  return unit_factor(ir, factor, k ? o->unit->b : o->unit->a) && ix_uses(ir, factor, o->side[k]) && !ix_uses(ir, factor, o->side[!k]);
+}
+
+/* What stands against the matrix unit of a schedule */
+static const char *check_unit(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  const MatrixUnit *u = o->unit;
+  StagedSum p;
+  if (!device_has(t->dev, u)) return "the device has no such matrix instruction";
+  if (!o->staged || !o->depth) return "a matrix instruction reads panels, and there are none";
+  if (o->depth % u->k) return "the depth of panels is not a number of steps of the matrix instruction";
+  const char *wrong = staged_product(ir, nest, o->staged, &p);
+  if (wrong) return wrong;
+  if (o->side[0] == o->side[1]) return "rows and columns are of one range";
+  for (int k = 0; k < 2; k++)
+    if (!opens_range(ir, nest, o->side[k])) return "rows and columns are ranges of the nest";
+  if (keeps_order(ir, p.red, t)) return "the terms of a sum are taken in order";
+  if (node(ir, p.red)->dt != u->c) return "the matrix instruction has no sums of this type";
+  for (int i = 0; i < o->n; i++) {
+    if (o->opt[i].lanes > 1 && unit_side(o, o->opt[i].range) > 1) return "rows and columns are in lanes";
+    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range)) return "a matrix instruction in a nest with groups";
+  }
+  for (int k = 0; k < 2; k++)
+    if (factor_fits(ir, o, p.factor[0], k) && factor_fits(ir, o, p.factor[1], !k)) return NULL;
+  for (int k = 0; k < 2; k++)
+    if (!unit_factor(ir, p.factor[k], u->a) && !unit_factor(ir, p.factor[k], u->b)) return "the matrix instruction has no operands of this type";
+  return "rows and columns are of one operand each";
+}
+
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   int lanes = 0;
@@ -311,8 +380,9 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   if (o->isa_op) return "a device has no such instruction";
   if (o->npeeled || o->nparts) return "a device has gates in place of borders and rests";
   if (o->threads) return "a device has no chunks";
+  if (o->unit && (wrong = check_unit(ir, nest, t, o))) return wrong;
   for (int i = 0; i < o->n && !wrong; i++) {
-    wrong = check_opt(ir, nest, t->dev, &o->opt[i]);
+    wrong = check_opt(ir, nest, t->dev, &o->opt[i], unit_side(o, o->opt[i].range));
     if (!wrong && o->opt[i].lanes > 1 && lanes++) wrong = "two ranges are in lanes";
   }
   for (int i = 0; i < o->nmoved && !wrong; i++)

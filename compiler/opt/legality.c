@@ -146,6 +146,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   }
   for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
   if (!wrong && o->depth) wrong = "panels of a depth are of devices";
+  if (!wrong && o->unit) wrong = "the target has no such instruction";
   if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);

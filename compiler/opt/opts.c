@@ -173,13 +173,14 @@ static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
 }
 
 Ref device_tile(IR *ir, Ref nest, const Opts *o) {
+  const bool turned = unit_turned(ir, nest, o);
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     Ref by[PARTS] = { 0 };
     const bool placed = p->threads || opens_range(ir, nest, p->range);
-    nest = placed ? device_split(ir, nest, p) : split_whole(ir, nest, *p, by);
+    nest = placed ? device_split(ir, nest, p, unit_side(o, p->range)) : split_whole(ir, nest, *p, by);
   }
-  return device_order(ir, nest);
+  return device_order(ir, device_warp(ir, nest, o->unit, turned));
 }
 
 /* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */
@@ -305,8 +306,10 @@ static void tile(Plan *p, NestState *s) {
     s->nest = device_tile(ir, s->nest, o);
     s->panel[0] = o->staged;
     s->panel_depth = o->depth;
+    s->unit = o->unit;
     o->n = o->nmoved = o->depth = 0;
     o->staged = 0;
+    o->unit = NULL;
     return;
   }
   s->nest = order(ir, s->nest, o, s->kept, true);

@@ -3,6 +3,7 @@
 #define TGC_OPTS_H
 #include "../cost/tile.h"
 #include "../nest/nest.h"
+#include "../target/matrix_units.h"
 
 /* One opt: split a range into loop x copies x lanes. A nest's schedule is a list of these. */
 typedef struct Opt {
@@ -34,6 +35,8 @@ typedef struct Opts {
   int depth;               /* of a device: staged is of a reduction, whose terms go in rounds of so many; 0: of a CPU */
   Ref grouped;             /* range whose values an instruction takes in groups, before all else: its opt means these; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
+  const MatrixUnit *unit;  /* of a device: it multiplies the panels of staged: MMA; NULL: threads do, one by one */
+  Ref side[2];             /* ranges of the nest that are the rows and the columns of its matrices */
   int threads;             /* chunks that the nest wants its kernel shared in; 0: as many as the model says */
   int nparts, nborders;    /* schedules of the nests that it leaves (Remnant), in their order, the borders first */
   const char *part[MAX_PARTS]; /* in text, each in terms of its own nest; complete: as many as there are such nests */
@@ -49,6 +52,7 @@ typedef VEC(Remnant) Remnants;
 
 /* ---- opts_list.c ---- */
 void opts_replace(Opts *o, Ref r, Ref now);  /* what o says of range r, it says of another one */
+int unit_side(const Opts *o, Ref range);      /* values of the range in a matrix of o->unit; 1: it is no side of one */
 /* k has nest `nest` as a state behind the one at `at` and its rests, with that schedule; its place */
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 
@@ -71,7 +75,11 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* of a device: ranges over 
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* what o says of ranges; NULL: that is legal */
 /* when o has been applied: what the device has too little of; panels: bytes of shared memory beside those of groups */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-Ref device_split(IR *ir, Ref nest, const Opt *o);   /* a range as blocks or loops, copies and threads; gates if it is uneven */
+/* a range as blocks or loops, copies, threads and sides of matrices of so many values; gates if it is uneven */
+Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
+bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* the columns' range stands outside of the rows' */
+/* The nest with the ranges of rows and columns of matrices in this order, and then the threads of a warp as a range. u: may be NULL */
+Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
 Ref device_order(IR *ir, Ref nest);                 /* loops over blocks outermost, then over threads; a group's sum by itself */
 
 /* The threads of a block that run a nest whose ranges are over blocks and threads. A group of a reduction is of threads that
@@ -118,11 +126,13 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p); /* NULL: the 
 enum { BYTES_SUMMED = 4 }; /* bytes whose products an instruction sums (DEVF_INT_DOT) */
 /* The factors are integers of 8 bits, whose products the device sums by fours: where both go through panels of such a depth */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
+Ref unit_factor(const IR *ir, Ref factor, DType d); /* the factor as it is of type d, which it may be converted from; 0: it is not */
 int64_t memory_step(IR *ir, Ref index, Ref range); /* elements from its value 0 to 1, others being 0; INT64_MAX: not known */
 Ref main_load(IR *ir, Ref factor);          /* the load that varies with most of its ranges; 0: there is none */
 /* NULL: the reduction over o->staged may go in rounds of o->depth terms; *bytes: what its panels take of shared memory */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
-Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth); /* of a nest over threads and copies */
+/* of a nest over threads and copies; u: the unit that multiplies the panels, or NULL */
+Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const MatrixUnit *u);
 
 /* ---- heuristic.c: the schedule of a nest by the analytic model of cost/tile.c; microseconds ---- */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);

@@ -12,6 +12,12 @@ void opts_replace(Opts *o, Ref r, Ref now) {
   for (int i = 0; i < o->npeeled; i++)
     if (o->peeled[i] == r) o->peeled[i] = now;
   if (o->staged == r) o->staged = now;
+  for (int i = 0; i < 2; i++)
+    if (o->side[i] == r) o->side[i] = now;
+}
+
+int unit_side(const Opts *o, Ref range) {
+  return !o->unit ? 1 : o->side[0] == range ? o->unit->m : o->side[1] == range ? o->unit->n : 1;
 }
 
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *text) {

@@ -12,15 +12,15 @@
 #include <string.h>
 
 /* ---- the words: what stands behind the range, which the last one has none of ---- */
-typedef enum { A_NOTHING, A_NUMBER, A_MAYBE, A_ISA_OP, A_PART } Argument; /* A_MAYBE: a number, or nothing */
+typedef enum { A_NOTHING, A_NUMBER, A_MAYBE, A_ISA_OP, A_PART, A_UNIT } Argument; /* A_MAYBE: a number, or nothing */
 static const struct OptWord { const char *name; Argument argument; } words[] = {
   { "vec", A_NUMBER }, { "unroll", A_NUMBER }, { "partial", A_NUMBER }, { "outer", A_NOTHING }, { "tc", A_ISA_OP },
   { "rows", A_NUMBER }, { "stage", A_MAYBE }, { "tile", A_NUMBER }, { "peel", A_NOTHING }, { "threads", A_NUMBER },
   { "border", A_PART }, { "rest", A_PART }, { "grid", A_NOTHING }, { "local", A_NUMBER }, { "group", A_NUMBER },
-  { "split", A_NUMBER },
+  { "split", A_NUMBER }, { "mma", A_UNIT },
 };
 enum { W_VEC, W_UNROLL, W_PARTIAL, W_OUTER, W_TC, W_ROWS, W_STAGE, W_TILE, W_PEEL, W_THREADS, W_BORDER, W_REST, W_GRID,
-       W_LOCAL, W_GROUP, W_SPLIT, WORDS };
+       W_LOCAL, W_GROUP, W_SPLIT, W_MMA, WORDS };
 _Static_assert(sizeof words / sizeof *words == WORDS, "a row for each word");
 
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
@@ -45,6 +45,8 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
   if (o->staged) sb_printf(out, " stage(r%d", range_place(&ranges, o->staged));
   if (o->staged && o->depth) sb_printf(out, ",%d", o->depth);
   if (o->staged) sb_puts(out, ")");
+  if (o->unit)
+    sb_printf(out, " mma(%s,r%d,r%d)", o->unit->name, range_place(&ranges, o->side[0]), range_place(&ranges, o->side[1]));
   if (o->split) sb_printf(out, " split(r%d,%d)", range_place(&ranges, o->split), o->sum_parts);
   if (o->threads) sb_printf(out, " threads(%d)", o->threads);
   for (int i = 0; i < o->nparts; i++) sb_printf(out, " %s %s", words[i < o->nborders ? W_BORDER : W_REST].name, o->part[i]);
@@ -146,6 +148,25 @@ static const char *take_threads(const char **at, const char *end, Opts *o) {
   return o->threads < 1 || o->threads > MAX_CHUNKS ? "a number is out of range" : NULL;
 }
 
+/* "(UNIT,r0,r1)": rows and columns; the depth is that of the panels */
+static const char *take_unit(const char **at, const char *end, const Refs *ranges, Opts *o) {
+  const char *name = *at + 1;
+  if (o->unit) return "it names two matrix instructions";
+  if (!take(at, end, "(")) return "an opt is malformed";
+  while (*at < end && **at != ',' && **at != ')') ++*at;
+  const MatrixUnit *u = matrix_unit_named(name, (size_t)(*at - name));
+  if (!u) return "there is no such matrix instruction";
+  for (int i = 0; i < 2; i++) {
+    int place;
+    if (!take(at, end, ",r") || !take_number(at, end, &place)) return "an opt is malformed";
+    if ((size_t)place >= ranges->n) return "the nest has no such range";
+    o->side[i] = ranges->p[place];
+    if (!opt_of(o, o->side[i])) return "too many ranges are split";
+  }
+  o->unit = u;
+  return take(at, end, ")") ? NULL : "an opt is malformed";
+}
+
 const char *opts_end(const char *text, const char *end) {
   int open = 0;
   for (const char *at = text; at < end; at++) {
@@ -182,10 +203,11 @@ const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o) {
     Argument argument = word < WORDS ? words[word].argument : A_NOTHING;
     if (word == WORDS) wrong = "an opt is unknown";
     else if (word == W_THREADS) wrong = take_threads(&at, end, o);
+    else if (argument == A_UNIT) wrong = take_unit(&at, end, &ranges, o);
     else if (argument == A_PART) wrong = take_part(ir, &at, end, word == W_BORDER, o);
     else if (!take(&at, end, "(r") || !take_number(&at, end, &place)) wrong = "an opt is malformed";
     else if (argument == A_MAYBE) argument = at < end && *at == ',' ? A_NUMBER : A_NOTHING;
-    if (wrong || word == W_THREADS || argument == A_PART) continue;
+    if (wrong || word == W_THREADS || argument == A_PART || argument == A_UNIT) continue;
     if ((argument != A_NOTHING && !take(&at, end, ",")) || (argument == A_NUMBER && !take_number(&at, end, &number)))
       wrong = "an opt is malformed";
     else if (argument == A_ISA_OP && !take_isa_op(&at, end, &isa_op)) wrong = "there is no such instruction";

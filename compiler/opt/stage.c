@@ -171,7 +171,7 @@ static Ref stage_nest(IR *ir, Ref nest, const Ref *by, int n) {
 }
 
 static void stage(Plan *p, NestState *s) {
-  if (s->panel_depth) s->nest = stage_shared(p->ir, s->nest, p->in->target, s->panel[0], s->panel_depth);
+  if (s->panel_depth) s->nest = stage_shared(p->ir, s->nest, p->in->target, s->panel[0], s->panel_depth, s->unit);
   else if (s->panel[0]) s->nest = stage_nest(p->ir, s->nest, s->panel, 3);
   memset(s->panel, 0, sizeof s->panel);
   s->panel_depth = 0;

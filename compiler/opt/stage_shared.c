@@ -27,6 +27,12 @@
 /* ---- what a reduction multiplies ---- */
 static DType dtype_of(const IR *ir, Ref r) { return (DType)node(ir, r)->dt; }
 
+Ref unit_factor(const IR *ir, Ref factor, DType d) {
+  const Node *x = node(ir, factor);
+  if (x->dt == d) return factor;
+  return x->op == OP_CAST && node(ir, operand(x))->dt == d ? operand(x) : 0;
+}
+
 static bool has_reduction(const IR *ir, Ref r) {
   Refs all = { 0 };
   bool any = false;
@@ -68,7 +74,23 @@ bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p) {
 /* ---- legality ---- */
 enum { PANEL_MOST = 1 << 24 }; /* elements: more than any device has room for */
 
-static int64_t tile_of(const Opt *o) { return (int64_t)o->unroll * o->lanes * (o->threads ? o->threads : 1); }
+enum { APART = 16 };             /* bytes behind a row of a matrix, so that neighbours in a column are in different banks */
+
+static int64_t tile_of(const Opts *all, const Opt *o) {
+  return (int64_t)o->unroll * o->lanes * (o->threads ? o->threads : 1) * unit_side(all, o->range);
+}
+
+/* Whether the terms of an element lie side by side in the panel that is matrix x for the unit: the elements of a fragment that
+ * follow each other do. Of whole matrices, rows lie side by side. */
+static bool terms_beside(const MatrixUnit *u, Matrix x) {
+  return unit_is_whole(u) ? x == MATRIX_A : u->order[x].elements[0] == 'k';
+}
+
+/* Elements of a panel for a matrix unit, which has `width` elements for each term */
+static int64_t matrix_elems(const MatrixUnit *u, Matrix x, int64_t width, int64_t depth) {
+  const int64_t more = APART / dt_bytes(unit_type(u, x));
+  return terms_beside(u, x) ? width * (depth + more) : depth * (width + more);
+}
 
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes) {
   const Nest n = nest_open(ir, nest);
@@ -92,13 +114,20 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
       if (!opens_range(ir, nest, o->opt[i].range)) continue;
       threads |= o->opt[i].threads > 1;
       const bool own = ix_uses(ir, p.factor[f], o->opt[i].range);
-      if (own && (!i64_mul(elems, tile_of(&o->opt[i]), &elems) || elems > PANEL_MOST)) return "a panel is too large";
-      if (!own) p.shared[f] |= tile_of(&o->opt[i]) > 1;
+      if (own && (!i64_mul(elems, tile_of(o, &o->opt[i]), &elems) || elems > PANEL_MOST)) return "a panel is too large";
+      if (!own) p.shared[f] |= tile_of(o, &o->opt[i]) > 1;
     }
-    if (p.shared[f]) *bytes += shared_bytes(dtype_of(ir, p.factor[f]), elems);
+    const Matrix x = o->unit && ix_uses(ir, p.factor[f], o->side[0]) ? MATRIX_A : MATRIX_B;
+    if (o->unit) *bytes += shared_bytes(unit_type(o->unit, x), matrix_elems(o->unit, x, elems / o->depth, o->depth));
+    else if (p.shared[f]) *bytes += shared_bytes(dtype_of(ir, p.factor[f]), elems);
   }
   if (wrong) return wrong;
-  if (!threads) return "panels are copied by the threads of a block, and no range of the nest is local";
+  if (o->unit && unit_is_whole(o->unit)) { /* a sum of each warp goes through shared memory */
+    int64_t warps = 1;
+    for (int i = 0; i < o->n; i++) warps *= o->opt[i].threads ? o->opt[i].threads : 1;
+    *bytes += shared_bytes(o->unit->c, warps * o->unit->m * o->unit->n);
+  }
+  if (!threads && !o->unit) return "panels are copied by the threads of a block, and no range of the nest is local";
   if (!p.shared[0] && !p.shared[1]) return "no two elements of a tile have a factor in common";
   return NULL;
 }
@@ -119,6 +148,8 @@ typedef struct Panels {
   Ref round, term;         /* round: a range, or 0 where there is only one. term: of a panel's copy; it is replaced there */
   int group;               /* terms that lie side by side: BYTES_SUMMED for products of bytes, else 1 */
   Ref group_term, in_group; /* of the sum: ranges over groups of terms, over terms of a group; in_group 0: there are no groups */
+  const MatrixUnit *unit;  /* that multiplies the panels; NULL: none does */
+  Ref rows;                /* and the range of the rows of its matrices */
 } Panels;
 
 /* One of the ranges that a panel has an element for each value of */
@@ -130,7 +161,8 @@ typedef struct Side {
 } Side;
 
 static bool is_tile(const IR *ir, Ref range) { /* of a nest: over threads or copies */
-  return range_kind(node(ir, range)) == RK_LOCAL || range_kind(node(ir, range)) == RK_UNROLL;
+  const RangeKind kind = range_kind(node(ir, range));
+  return kind == RK_LOCAL || kind == RK_UNROLL || kind == RK_FRAG;
 }
 
 int64_t memory_step(IR *ir, Ref index, Ref range) {
@@ -223,14 +255,15 @@ static Ref term_of(const Panels *s, Ref in_round) {
   return s->round ? ix_add(s->ir, ix_mul(s->ir, s->round, s->depth), in_round) : in_round;
 }
 
-/* What a panel of a factor has elements for: copies, then threads, whose elements lie side by side, and last the terms of a round */
+/* What a panel of a factor has elements for: copies, then threads, whose elements lie side by side, then the side of a matrix, and
+ * last the terms of a round */
 static int panel_sides(const Panels *s, Ref factor, Side *side) {
-  static const RangeKind kinds[] = { RK_UNROLL, RK_LOCAL };
+  static const RangeKind kinds[] = { RK_UNROLL, RK_LOCAL, RK_FRAG };
   IR *ir = s->ir;
   const Ref load = main_load(ir, factor);
   const Node *red = node(ir, s->p.red);
   int n = 0;
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 3; i++)
     for (int k = 0; k < s->nest.n; k++) {
       const Ref r = s->nest.ranges[k];
       const int64_t extent = range_extent(node(ir, r));
@@ -273,13 +306,30 @@ static int64_t panel_width(const Side *side, int n) { /* elements of a term, whi
   return width;
 }
 
+/* How a panel lies: element `at` of those of a term, at * element + term * step */
+typedef struct Lie { int64_t element, step, elems; } Lie;
+
+static Lie panel_lie(const Panels *s, Ref factor, int64_t width, bool neighbours_store_terms, int64_t *spare) {
+  const DType d = (DType)node(s->ir, factor)->dt;
+  if (s->group > 1) return (Lie){ 1, width, width * s->depth };
+  if (!s->unit) {
+    const int64_t pitch = panel_pitch(s, d, width, neighbours_store_terms, spare);
+    return (Lie){ 1, pitch, pitch * s->depth };
+  }
+  const Matrix x = ix_uses(s->ir, factor, s->rows) ? MATRIX_A : MATRIX_B;
+  const int64_t elems = matrix_elems(s->unit, x, width, s->depth);
+  if (terms_beside(s->unit, x)) return (Lie){ elems / width, 1, elems };
+  return (Lie){ 1, elems / s->depth, elems };
+}
+
 /* A panel of a factor: what it has elements for, in the order of the panel and in that of memory, and its memory */
 typedef struct Panel {
   Ref factor, buffer;
   DType dt;
   int n;
   Side side[SIDES], order[SIDES];
-  int64_t elems, pitch;
+  int64_t elems;           /* that are copied */
+  Lie lie;
 } Panel;
 
 /* Whether all loads that vary with the range v of lanes take whole vectors */
@@ -299,9 +349,9 @@ static bool takes_vectors(IR *ir, Ref value, Ref v, int lanes) {
   return whole;
 }
 
-/* The element of a panel: of a group of terms, of the tile's ranges, of the group */
+/* The element of a panel. group: number of the group of terms; at: place among those of a term; in_group: the term of the group */
 static Ref panel_place(const Panels *s, const Panel *p, Ref group, Ref at, Ref in_group) {
-  const Ref place = ix_add(s->ir, ix_mul(s->ir, group, p->pitch), at);
+  const Ref place = ix_add(s->ir, ix_mul(s->ir, group, p->lie.step), at);
   return ix_add(s->ir, ix_mul(s->ir, place, s->group), in_group);
 }
 
@@ -329,6 +379,7 @@ static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
     if (p->order[i].range == s->term) term = value;
   }
   for (int i = 0; i < p->n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p->side[i].extent), p->side[i].range);
+  at = ix_mul(ir, at, p->lie.element);
   const Ref to = ix_subst(ir, at, p->n, from, by), value = factor_at(s, p->factor, term_of(s, term), inside, p->n, from, by);
   if (v && !takes_vectors(ir, value, v, lanes)) return 0;
   const Ref place = panel_place(s, p, ix_div(ir, term, s->group), to, ix_mod(ir, term, s->group));
@@ -342,6 +393,7 @@ static int panel_lanes(const Panels *s, const Panel *p) {
   const Side *inner = &p->order[p->n - 1];
   int lanes = s->dev->load_bytes / dt_bytes(p->dt);
   if (lanes > PANEL_LANES) lanes = PANEL_LANES;
+  if ((inner->range == s->term ? p->lie.step : p->lie.element) != 1 && s->unit) return 1;
   if (lanes < 2 || inner->step != 1 || inner->extent % lanes || inner->run % lanes) return 1;
   return p->elems < s->threads * lanes / 2 ? 1 : lanes;
 }
@@ -355,14 +407,14 @@ static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   memcpy(p.order, p.side, (size_t)p.n * sizeof *p.side);
   qsort(p.order, (size_t)p.n, sizeof *p.order, by_step);
   p.elems = width * s->depth;
-  p.pitch = s->group > 1 ? width : panel_pitch(s, p.dt, width, p.order[p.n - 1].range == s->term, spare);
-  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = p.dt, .elems = p.pitch * s->depth, .offset = -1 }));
+  p.lie = panel_lie(s, factor, width, p.order[p.n - 1].range == s->term, spare);
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = p.dt, .elems = p.lie.elems, .offset = -1 }));
   p.buffer = node_make(ir, OP_BUFFER, p.dt, 1, 0, NULL, 1, &id, 0, NULL);
   const int lanes = panel_lanes(s, &p);
   *copy = lanes > 1 ? panel_copy(s, &p, lanes) : 0;
   if (!*copy) *copy = panel_copy(s, &p, 1);
   for (int i = 0; i < p.n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p.side[i].extent), p.side[i].range);
-  at = panel_place(s, &p, s->group_term, at, s->in_group ? s->in_group : ix_const(ir, 0));
+  at = panel_place(s, &p, s->group_term, ix_mul(ir, at, p.lie.element), s->in_group ? s->in_group : ix_const(ir, 0));
   return node_make(ir, OP_LOAD, p.dt, 1, 2, (Ref[]){ p.buffer, at }, 0, NULL, 0, NULL);
 }
 
@@ -371,15 +423,40 @@ static void group_terms(Panels *s) {
   IR *ir = s->ir;
   s->group = 1;
   s->group_term = s->term;
-  if (!sums_bytes(ir, s->dev, &s->p) || !s->p.shared[0] || !s->p.shared[1] || s->depth % BYTES_SUMMED) return;
+  if (s->unit || !sums_bytes(ir, s->dev, &s->p) || !s->p.shared[0] || !s->p.shared[1] || s->depth % BYTES_SUMMED) return;
   for (int f = 0; f < 2; f++) s->p.factor[f] = operand(node(ir, s->p.factor[f]));
   s->group = BYTES_SUMMED;
   s->group_term = range_make(ir, s->depth / BYTES_SUMMED, RK_REDUCE);
   s->in_group = range_make(ir, BYTES_SUMMED, RK_DOT);
 }
 
-Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
-  Panels s = { .ir = ir, .dev = t->dev, .nest = nest_open(ir, nest), .threads = 1, .terms = 1, .depth = depth };
+/* A factor in a panel of the unit's type, and what the reduction multiplies then */
+static Ref matrix_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
+  const DType wide = dtype_of(s->ir, factor);
+  const Ref own = unit_factor(s->ir, factor, ix_uses(s->ir, factor, s->rows) ? s->unit->a : s->unit->b);
+  const Ref load = panel_load(s, own, spare, copy);
+  return own == factor ? load : node_make(s->ir, OP_CAST, wide, 1, 1, &load, 0, NULL, 0, NULL);
+}
+
+/* The reduction's ranges within a round: of a matrix unit, products one after another, and the depth of each */
+static int term_ranges(const Panels *s, Ref factor[2], Ref *out) {
+  if (!s->unit) {
+    int n = 0;
+    if (node(s->ir, s->group_term)->op == OP_RANGE) out[n++] = s->group_term;
+    if (s->in_group) out[n++] = s->in_group;
+    return n;
+  }
+  out[0] = range_make(s->ir, s->depth / s->unit->k, RK_UNROLL);
+  out[1] = range_new(s->ir, s->unit->k, RK_FRAG);
+  const Ref term = ix_add(s->ir, ix_mul(s->ir, out[0], s->unit->k), out[1]);
+  for (int f = 0; f < 2; f++) factor[f] = ix_subst(s->ir, factor[f], 1, &s->term, &term);
+  if (s->depth > s->unit->k) return 2;
+  out[0] = out[1];
+  return 1;
+}
+
+Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const MatrixUnit *u) {
+  Panels s = { .ir = ir, .dev = t->dev, .nest = nest_open(ir, nest), .threads = 1, .terms = 1, .depth = depth, .unit = u };
   Refs parts = { 0 };
   Ref src[4], factor[2];
   int64_t spare = t->dev->shared_bytes;
@@ -391,6 +468,7 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
     const Ref r = s.nest.ranges[k];
     for (int f = 0; f < 2 && is_tile(ir, r); f++)
       s.p.shared[f] |= range_extent(node(ir, r)) > 1 && !ix_uses(ir, s.p.factor[f], r);
+    if (range_kind(node(ir, r)) == RK_FRAG && !s.rows) s.rows = r;
     if (range_kind(node(ir, r)) != RK_LOCAL) continue;
     s.thread = ix_add(ir, ix_mul(ir, s.thread, range_extent(node(ir, r))), r);
     s.threads *= range_extent(node(ir, r));
@@ -407,16 +485,16 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth) {
   }
   for (int f = 0; f < 2; f++) {
     Ref copy = 0;
-    factor[f] = s.p.shared[f] ? panel_load(&s, s.p.factor[f], &spare, &copy)
-                              : factor_at(&s, s.p.factor[f], term_of(&s, s.term), 0, 0, NULL, NULL);
+    factor[f] = u               ? matrix_load(&s, s.p.factor[f], &spare, &copy)
+                : s.p.shared[f] ? panel_load(&s, s.p.factor[f], &spare, &copy)
+                                : factor_at(&s, s.p.factor[f], term_of(&s, s.term), 0, 0, NULL, NULL);
     if (copy) VEC_PUSH(&parts, copy);
     if (s.in_group) factor[f] = node_make(ir, OP_CAST, d, 1, 1, &factor[f], 0, NULL, 0, NULL);
   }
-  int n = 0;
-  src[n++] = node_make(ir, OP_MUL, d, 1, 2, factor, 0, NULL, 0, NULL);
+  int n = 1;
   if (s.round) src[n++] = s.round;
-  if (node(ir, s.group_term)->op == OP_RANGE) src[n++] = s.group_term;
-  if (s.in_group) src[n++] = s.in_group;
+  n += term_ranges(&s, factor, src + n);
+  src[0] = node_make(ir, OP_MUL, d, 1, 2, factor, 0, NULL, 0, NULL);
   const Ref sum = node_make(ir, OP_RED, d, 1, n, src, red->narg, red->arg, 0, NULL);
   VEC_PUSH(&parts, ix_subst(ir, s.nest.store, 1, &s.p.red, &sum));
   s.nest.store = node_make(ir, OP_SINK, DT_NONE, 1, (int)parts.n, parts.p, 0, NULL, 0, NULL);

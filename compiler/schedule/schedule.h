@@ -22,6 +22,7 @@ typedef struct NestState {
   struct Opts *opts;       /* opt/opts.h: opts still to be applied; in the model's arena */
   int kept;                /* number of outer ranges that no opt moves inwards */
   Ref panel[3];            /* the range along whose tiles panels are copied: its loop, copies and lanes; 0: no panels */
+  const struct MatrixUnit *unit; /* on a device: it multiplies the matrices of ranges of kind frag; NULL: none */
   int panel_depth;         /* on a device, where panel[0] is a range of a reduction: terms per round of it; else 0 */
 } NestState;
 

@@ -67,6 +67,17 @@ static void dimensions(const IR *ir, const Ref *range, int n, int64_t *dim) {
   }
 }
 
+int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d) {
+  int64_t elems = 0;
+  for (size_t i = 0; i < prog->n; i++) {
+    const Node *x = node(ir, prog->p[i]);
+    if (x->op != OP_SPILL || threads / SCRATCH_WARP * x->lanes <= elems) continue;
+    elems = threads / SCRATCH_WARP * x->lanes;
+    *d = (DType)x->dt;
+  }
+  return elems;
+}
+
 Launch launch_of(const IR *ir, Refs prog) {
   Launch l = { .prog = prog, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
   LaunchPart p;
@@ -87,6 +98,9 @@ Launch launch_of(const IR *ir, Refs prog) {
     if (use[i] & 2 && ir->bufs.p[i].kind == BUF_SHARED)
       l.shared_bytes += shared_bytes(ir->bufs.p[i].dt, ir->bufs.p[i].elems);
   free(use);
+  DType d = DT_NONE;
+  const int64_t scratch = launch_scratch(ir, &l.prog, launch_threads(&l), &d);
+  if (scratch) l.shared_bytes += shared_bytes(d, scratch);
   return l;
 }
 

@@ -16,6 +16,8 @@ bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPar
  * loop runs fastest, so neighbours are in one warp. */
 void launch_place(const IR *ir, const LaunchPart *p, int64_t block, int64_t thread, int64_t *values);
 
+enum { SCRATCH_WARP = 32 };  /* threads that hold a matrix together, in all units whose rows say nothing of who holds what */
+
 typedef struct Launch {
   Refs prog;
   int64_t grid[3], block[3]; /* x first. x is the innermost loop; more than three loops, or several parts: all in x */
@@ -23,6 +25,8 @@ typedef struct Launch {
 } Launch;
 /* What a buffer takes of shared memory */
 static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_bytes(d) + 15) & ~(int64_t)15; }
+/* Elements that threads of a block need of shared memory for SPILLs: each warp has one of them at a time */
+int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d);
 /* The launches of a device program, one behind another: barriers outside of all blocks part them */
 typedef VEC(Launch) Launches;
 void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out);

@@ -1,6 +1,6 @@
 /* Schedules of devices, chosen by hand (*.tgs): each is applied to a graph, and what comes of it runs in the interpreter.
  *
- * Sections of a file: "graph" says what is to be computed; each "schedule" behind it is the text of one, which nests of the
+ * Sections of a file: "device: NAME" says for which device, gpu-any where there is none; "graph" says what is to be computed; each "schedule" behind it is the text of one, which nests of the
  * graph take where it is legal; "refused: REASON" is one that no nest may take, and of which the compiler must say so. "barriers N"
  * behind a schedule says how many its launches have.
  *
@@ -39,7 +39,7 @@ static const char *same_for_all(ScheduleSource *s, const char *key, bool *partia
 }
 
 typedef struct Job {
-  const char *path, *graph, *text; /* the file, and what is in it */
+  const char *path, *device, *graph, *text; /* the file, and what is in it */
   const char *reason;      /* why no nest may take it; NULL: one does */
   Ctx ctx;
   Graph *g;
@@ -84,7 +84,7 @@ static void compile(Ctx *c, void *arg) {
   Given given = { { "file", same_for_all, NULL }, j->text };
   j->g = ir_parse_graph(c, j->graph, strlen(j->graph), j->path);
   open_memory(j);
-  const CompileOptions o = { .target = device_target("gpu-any"), .backend = &opencl_backend, .schedules = &given.source };
+  const CompileOptions o = { .target = device_target(j->device), .backend = &opencl_backend, .schedules = &given.source };
   j->p = compile_graph(j->g, &o);
   const Plan *p = j->p;
   char *arena = arena_alloc(&c->model, (size_t)p->memory.arena_bytes + 1);
@@ -180,8 +180,8 @@ static void check_good(Job *j) {
   if (!j->wrong.n) check_barriers(j, j->text);
 }
 
-static void check_one(const char *path, const char *graph, const char *text, const char *reason) {
-  Job j = { .path = path, .graph = graph, .text = text, .reason = reason };
+static void check_one(const char *path, const char *device, const char *graph, const char *text, const char *reason) {
+  Job j = { .path = path, .device = device, .graph = graph, .text = text, .reason = reason };
   size_t n;
   ctx_init(&j.ctx);
   j.ctx.err = open_memstream(&j.said, &n);
@@ -205,17 +205,18 @@ int main(int argc, char **argv) {
   Arena a = { 0 };
   for (int i = 1; i < argc; i++) {
     char *text = slurp(&a, argv[i]);
-    const char *graph = NULL;
+    const char *graph = NULL, *device = "gpu-any";
     if (!text) result(false, argv[i], "it can be read", "");
     for (char *at = text ? strstr(text, "--- ") : NULL; at;) {
       char *head = at + 4, *body = head + strcspn(head, "\n"), *next = strstr(body, "\n--- ");
       *body++ = 0;
       if (next) *next = 0;
-      if (!strcmp(head, "graph")) graph = arena_printf(&a, "%s\n", body);
+      if (!strncmp(head, "device: ", 8)) device = head + 8;
+      else if (!strcmp(head, "graph")) graph = arena_printf(&a, "%s\n", body);
       else /* schedules, a line each */
         for (char *line = body; *line;) {
           const size_t n = strcspn(line, "\n");
-          if (n) check_one(argv[i], graph, arena_printf(&a, "%.*s", (int)n, line), *head == 'r' ? head + 9 : NULL);
+          if (n) check_one(argv[i], device, graph, arena_printf(&a, "%.*s", (int)n, line), *head == 'r' ? head + 9 : NULL);
           line += n + (line[n] == '\n');
         }
       at = next ? next + 1 : NULL;
