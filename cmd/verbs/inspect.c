@@ -258,13 +258,15 @@ static void print_products(const Plan *p) {
   if (!p->in->target->dev) return;
   const Products sum = plan_products(p);
   if (sum.all > 0)
-    printf("products %.3f million multiply-adds, %.1f %% of them in tiles with panels in shared memory\n", sum.all / 1e6,
+    printf("products %.3f million multiply-adds, %.1f %% of them in tiles with panels in shared memory", sum.all / 1e6,
            100 * sum.staged / sum.all);
+  if (sum.matrix > 0) printf(", %.1f %% by matrix instructions", 100 * sum.matrix / sum.all);
+  if (sum.all > 0) puts("");
 }
 
 static json_t *products_json(const Plan *p) {
   const Products sum = plan_products(p);
-  return json_pack("{s:f, s:f}", "all", sum.all, "staged", sum.staged);
+  return json_pack("{s:f, s:f, s:f}", "all", sum.all, "staged", sum.staged, "matrix", sum.matrix);
 }
 
 typedef struct Cost {

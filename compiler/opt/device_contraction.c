@@ -9,6 +9,9 @@
  * for a term, its part of the panels and of the barriers included, times the rounds in which the device takes all blocks. What the
  * best ones ask for, opts_check judges.
  *
+ * Where the device has a matrix unit for the factors, a range of each side is a side of its matrices, and so many warps and copies take
+ * such matrices. These ways are priced in the same instructions, and the best one counts that costs less than the others.
+ *
  * needs: a canonical nest   gives: opts that opts_check lets pass   keeps: nests   breaks: nothing */
 #include "opts.h"
 #include <math.h>
@@ -132,26 +135,31 @@ static double load_cost(const Shape *x, const Choice *c, int factor) {
   return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
 }
 
+/* What all blocks take whose threads each run so many instructions, and the sums of parts */
+static double price_of_blocks(const Shape *x, double blocks, double threads, double sums, int parts, double instructions) {
+  const double warp = fmax(x->d->warp, tunable(x->ir->ctx, device_warp_least));
+  const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
+  const double results = (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
+  const double adds = parts > 1 ? x->d->costs.launch + results * x->d->costs.memory * (2 * parts + 1) / x->d->units : 0;
+  const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
+  const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
+  return instructions * lanes * each / busy + adds;
+}
+
 /* What the whole nest takes, in instructions that a unit with all of its threads finishes in turn; depth 0: nothing is copied */
 static double price(const Shape *x, const Choice *c) {
   const Way *a = c->a, *b = c->b;
   const int depth = c->depth;
   const double threads = (double)a->threads * b->threads, sums = (double)a->copies * b->copies;
   const DeviceCosts *cost = &x->d->costs;
-  const double warp = fmax(x->d->warp, tunable(x->ir->ctx, device_warp_least));
-  const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts, terms = (double)x->terms / c->parts;
-  const double results = (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
-  const double adds = c->parts > 1 ? cost->launch + results * cost->memory * (2 * c->parts + 1) / x->d->units : 0;
   double rounds = depth ? ceil(terms / depth) : 1, term = cost->term + sums;
   if (depth)
     term += a->copies + b->copies + 2 * cost->barrier / depth +
             (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
   if (depth && x->bytes) term -= (cost->term + sums + a->copies + b->copies) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
   if (!depth) term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
-  const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
-  const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
-  return rounds * (depth ? depth : terms) * term * lanes * each / busy + adds;
+  return price_of_blocks(x, blocks, threads, sums, c->parts, rounds * (depth ? depth : terms) * term);
 }
 
 /* ---- the best ---- */
@@ -225,6 +233,125 @@ static Opts opts_of(const Shape *x, const Choice *c) {
   return o;
 }
 
+/* ---- matrix units ---- */
+enum {
+  WARPS = 4,               /* along one side, at most */
+  MATRIX_COPIES = 4,
+  MATRIX_SUMS = 64,        /* registers of a thread */
+  MATRIX_DEPTHS = 4        /* of the unit, in a panel */
+};
+
+typedef struct UnitChoice {
+  const MatrixUnit *u;
+  int first;               /* the side of the rows */
+  int range[2];            /* of each side: the one of matrices */
+  Way way[2];              /* threads: warps times values of the matrix */
+  int depth, parts;
+  double price;
+} UnitChoice;
+
+static double unit_price(const Shape *x, const UnitChoice *c) {
+  const MatrixUnit *u = c->u;
+  const Way *a = &c->way[0], *b = &c->way[1]; /* of factors 0 and 1 */
+  const double warps = (double)a->threads * b->threads / u->m / u->n, threads = warps * u->threads;
+  const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts;
+  const double terms = (double)x->terms / c->parts, rounds = ceil(terms / c->depth), copies = (double)a->copies * b->copies;
+  const double multiply = copies * (double)u->m * u->n * u->k / u->products;
+  const double load = c->way[c->first].copies * unit_elements(u, MATRIX_A) + c->way[!c->first].copies * unit_elements(u, MATRIX_B);
+  const double copy = (copy_cost(x, &x->side[0], a, c->depth) + copy_cost(x, &x->side[1], b, c->depth)) * c->depth / threads;
+  const double round = (double)c->depth / u->k * (x->d->costs.term + multiply + load) + copy + 2 * x->d->costs.barrier;
+  return price_of_blocks(x, blocks, threads, copies * unit_elements(u, MATRIX_C), c->parts, rounds * round);
+}
+
+typedef struct UnitBest { int n; UnitChoice choice[TRIED]; } UnitBest; /* the cheapest first */
+
+static void keep_unit(const Shape *x, UnitBest *b, UnitChoice c) {
+  c.price = unit_price(x, &c);
+  int at = b->n < TRIED ? b->n++ : TRIED;
+  if (at == TRIED && b->choice[TRIED - 1].price <= c.price) return;
+  if (at == TRIED) at--;
+  for (; at && b->choice[at - 1].price > c.price; at--) b->choice[at] = b->choice[at - 1];
+  b->choice[at] = c;
+}
+
+/* One range of a side in warps and copies of matrices, the others one by one */
+static bool unit_way(const Side *s, int range, int extent, int warps, int copies, Way *out) {
+  const int64_t tile = (int64_t)extent * warps * copies;
+  *out = (Way){ extent * warps, copies, 1, 1, { { 0, 0 } } };
+  if ((int64_t)extent * warps >= 2 * s->extent[range] || (int64_t)(copies - 1) * extent * warps >= s->extent[range]) return false;
+  for (int k = 0; k < s->n; k++) {
+    const int64_t blocks = k == range ? (s->extent[k] + tile - 1) / tile : s->extent[k];
+    out->blocks *= blocks;
+    if (k >= s->first) out->split[k - s->first] = k == range ? (Split){ extent * warps, copies } : (Split){ 1, 1 };
+  }
+  return true;
+}
+
+/* All depths and parts of sums */
+static void try_depths(const Shape *x, UnitChoice c, UnitBest *best) {
+  const MatrixUnit *u = c.u;
+  const double blocks = (double)c.way[0].blocks * (double)c.way[1].blocks * (double)x->batch;
+  const int most = tunable(x->ir->ctx, device_parts_most);
+  for (int k = 1; k <= MATRIX_DEPTHS; k *= 2) {
+    c.depth = k * u->k;
+    if (c.depth > x->terms) break;
+    for (c.parts = 1; c.parts == 1 || (c.parts <= most && blocks * c.parts <= 2 * x->d->units && parts_range(x, c.parts));
+         c.parts *= 2)
+      keep_unit(x, best, c);
+  }
+}
+
+static void try_unit(const Shape *x, UnitChoice c, UnitBest *best) {
+  const int of[2] = { c.first ? c.u->n : c.u->m, c.first ? c.u->m : c.u->n }; /* a matrix's values of the sides */
+  for (int wa = 1; wa <= WARPS; wa *= 2)
+    for (int ca = 1; ca <= MATRIX_COPIES; ca *= 2)
+      for (int wb = 1; wb <= WARPS && wa * wb * c.u->threads <= x->d->max_threads; wb *= 2)
+        for (int cb = 1; cb <= MATRIX_COPIES; cb *= 2)
+          if (ca * cb * unit_elements(c.u, MATRIX_C) <= MATRIX_SUMS && unit_way(&x->side[0], c.range[0], of[0], wa, ca, &c.way[0]) &&
+              unit_way(&x->side[1], c.range[1], of[1], wb, cb, &c.way[1]))
+            try_depths(x, c, best);
+}
+
+static bool unit_takes(const Shape *x, const MatrixUnit *u, int first) {
+  return node(x->ir, x->p.red)->dt == u->c && unit_factor(x->ir, x->p.factor[first], u->a) &&
+         unit_factor(x->ir, x->p.factor[!first], u->b);
+}
+
+static Opts unit_opts(const Shape *x, const UnitChoice *c) {
+  const Side *s = x->side;
+  Choice plain = { &c->way[0], &c->way[1], c->depth, c->parts, 0 };
+  Opts o = opts_of(x, &plain);
+  o.unit = c->u;
+  for (int k = 0; k < 2; k++) {
+    const int f = k ? !c->first : c->first;
+    o.side[k] = s[f].range[c->range[f]];
+    for (int i = 0; i < o.n; i++) {
+      const int warps = o.opt[i].range == o.side[k] ? o.opt[i].threads / (k ? c->u->n : c->u->m) : 0;
+      if (o.opt[i].range == o.side[k]) o.opt[i].threads = warps > 1 ? warps : 0;
+    }
+  }
+  return o;
+}
+
+/* By a matrix unit, for less than `most`: how many schedules, 0: the device has no unit for it. The others keep half of the room. */
+static int by_unit(const Shape *x, double most, int room, Opts *out) {
+  UnitBest best = { .n = 0 };
+  const MatrixUnit *u;
+  int found = 0;
+  for (int i = 0; (u = device_matrix_unit(x->d, i)); i++)
+    for (int first = 0; first < 2; first++) {
+      if (!unit_takes(x, u, first)) continue;
+      for (int a = x->side[0].first; a < x->side[0].n; a++)
+        for (int b = x->side[1].first; b < x->side[1].n; b++)
+          try_unit(x, (UnitChoice){ .u = u, .first = first, .range = { a, b } }, &best);
+    }
+  for (int i = 0; i < best.n && found < (room + 1) / 2 && best.choice[i].price < most; i++) {
+    out[found] = unit_opts(x, &best.choice[i]);
+    found += !opts_check(x->ir, x->nest, x->t, &out[found]);
+  }
+  return found;
+}
+
 /* ---- shapes ---- */
 /* The reduction of most terms of those that sum products; false: another one has more to do, or there is none. */
 static bool main_product(Shape *x) {
@@ -288,6 +415,7 @@ int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *o
   }
   const double gain = tunable(ir->ctx, device_parts_gain);
   const bool parts = best[0].n && best[1].n && best[1].choice[0].price * gain < best[0].choice[0].price;
+  if (best[0].n) found = by_unit(x, best[parts].choice[0].price, room, out);
   const int order[2] = { parts, !parts }, ways = parts || room > 1 ? 2 : 1;
   for (int w = 0; w < ways; w++)
     for (int i = 0; i < best[order[w]].n && found < room; i++) {
