@@ -4,14 +4,15 @@
 #include "dialect.h"
 #include "nvrtc.h"
 
-/* CUDA's own spellings. There are no vectors: a thread of such a machine has none. Halves and bfloat16 are integers, as
+/* CUDA's own spellings. A thread of such a machine has no vectors; what it holds of a matrix is a struct. A host that plays a
+ * device defines macros with the names of matrix products, and multiplies itself. Halves and bfloat16 are integers, as
  * in C, because their types need headers. */
 static const Dialect dialect = {
   .type = { [DT_BOOL] = "unsigned char", [DT_I8] = "signed char", [DT_U8] = "unsigned char", [DT_I16] = "short",
             [DT_U16] = "unsigned short", [DT_I32] = "int", [DT_U32] = "unsigned", [DT_I64] = "long long",
             [DT_U64] = "unsigned long long", [DT_F16] = "unsigned short", [DT_BF16] = "unsigned short", [DT_F32] = "float",
             [DT_F64] = "double" },
-  .truth = "int",
+  .truth = "int", .vector = "$Dv$N", .list = { "$T{{", "}}" }, .lane = "$0.x[$k]",
   .i64 = "$aLL", .u64 = "$aULL", .least32 = "INT32_MIN", .least64 = "INT64_MIN", .nearest = "rint", .single = "f",
   .kernel = "extern \"C\" __global__ void __launch_bounds__($k) ", .helper = "static __device__ __forceinline__ ", .global = "",
   .restricted = "__restrict__ ", .local = "", .loop = "for ($T $0 = $a; $0 < $b; $0++)",
@@ -23,6 +24,20 @@ static const Dialect dialect = {
       "@text UINT32_MAX UINT64_MAX\n#define UINT32_MAX 4294967295u\n#define UINT64_MAX 18446744073709551615ULL\n"
       "@text NAN INFINITY\n#undef NAN /* nvcc brings its own */\n#define NAN __int_as_float(0x7fc00000)\n"
       "#undef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n"
+      "@text f32v4\nstruct f32v4 { float x[4]; };\n"
+      "@text u16v4\nstruct u16v4 { unsigned short x[4]; };\n"
+      "@text u16v8\nstruct u16v8 { unsigned short x[8]; };\n"
+      "@vector splat\n$T tgc_splat_$S($E x) {\n  $T v;\n  for (int i = 0; i < $N; i++) v.x[i] = x;\n  return v;\n}\n"
+      "@text tgc_wmma_mma_16816f16\n#ifndef tgc_wmma_mma_16816f16\n"
+      "static __device__ __forceinline__ f32v4 tgc_wmma_mma_16816f16(f32v4 c, u16v8 a, u16v4 b) {\n"
+      "  unsigned p[4], q[2];\n"
+      "  for (int i = 0; i < 4; i++) p[i] = a.x[2 * i] | (unsigned)a.x[2 * i + 1] << 16;\n"
+      "  for (int i = 0; i < 2; i++) q[i] = b.x[2 * i] | (unsigned)b.x[2 * i + 1] << 16;\n"
+      "  asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, \"\n"
+      "               \"{%0, %1, %2, %3};\"\n"
+      "               : \"+f\"(c.x[0]), \"+f\"(c.x[1]), \"+f\"(c.x[2]), \"+f\"(c.x[3])\n"
+      "               : \"r\"(p[0]), \"r\"(p[1]), \"r\"(p[2]), \"r\"(p[3]), \"r\"(q[0]), \"r\"(q[1]));\n"
+      "  return c;\n}\n#endif\n"
       "@scalar bits\n$I tgc_bits_$S($T a) { union { $T x; $I bits; } u; u.x = a; return u.bits; }\n"
       "@scalar float\n$F tgc_float_$S($T a) { union { $T bits; $F x; } u; u.bits = a; return u.x; }\n",
 };

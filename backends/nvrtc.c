@@ -4,6 +4,7 @@
  * A model is one program. Its architectures are compiled by a thread each.
  *
  * needs: text of the prelude and all kernels    gives: images, and what functions take of the machine    breaks: nothing */
+#include "../compiler/target/matrix_units.h"
 #include "nvrtc.h"
 #include "../runtime_stub/tgcrt_device.h"
 #include <dlfcn.h>
@@ -96,6 +97,11 @@ Archs cuda_archs(Ctx *c, const ImageOrder *order) {
     a.arch[k] = (int)arch;
     at = end + (*end == ',');
   }
+  const MatrixUnit *u;
+  for (int i = 0; (u = device_matrix_unit(order->target->dev, i)); i++)
+    if (a.arch[0] < u->capability)
+      fail(c, EX_USAGE_, "sm_%d has no %s, which --isa=%s may use: leave it out of --arch, or name an --isa without +mma", a.arch[0],
+           u->name, order->target->isa);
   return a;
 }
 

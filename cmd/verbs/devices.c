@@ -70,7 +70,7 @@ static const char *words(Ctx *c, const json_t *list, const char *none) {
 
 static void print_machine(Ctx *c, const json_t *m) {
   int bytes = (int)json_integer_value(json_object_get(m, "vector_bytes"));
-  printf("%-14s%-9s%-10s%-34s%s\n", json_string_value(json_object_get(m, "isa")),
+  printf("%-13s %-9s%-10s%-34s%s\n", json_string_value(json_object_get(m, "isa")),
          json_string_value(json_object_get(m, "architecture")), bytes ? arena_printf(&c->model, "%d bit", 8 * bytes) : "scalar",
          words(c, json_object_get(m, "compilers"), "-"), words(c, json_object_get(m, "runs"), "-"));
 }
@@ -128,11 +128,11 @@ int verb_devices(Ctx *c, const Options *o) {
     printf("%s%-8s%s\n", b == backends ? "backends      " : "              ", (*b)->name, (*b)->gloss);
     if ((*b)->types) printf("%22s%s\n", "", (*b)->types);
   }
-  printf("\n%-14s%-9s%-10s%-34s%s\n", "--isa", "for", "vectors", "builds with", "runs");
+  printf("\n%-13s %-9s%-10s%-34s%s\n", "--isa", "for", "vectors", "builds with", "runs");
   size_t i;
   json_array_foreach(d.machines, i, m) print_machine(c, m);
   for (const Target *t = device_targets; t->isa; t++)
-    printf("%-14s%-9s%-10s%-34s%s\n", t->isa, "device",
+    printf("%-13s %-9s%-10s%-34s%s\n", t->isa, "device",
            target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes),
            device_compilers(t), t->source);
   json_decref(no_device);

@@ -53,13 +53,20 @@ static const Device opencl_cpu = {
  * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units
  * (multiprocessors), bandwidth and FLOP/s are those of the GPU that the row names, by its datasheet. Half of the threads that a
  * multiprocessor holds fill it. */
-#define CUDA(capability, multiprocessors, half, gb, gflop) \
+#define CUDA(capability, multiprocessors, half, gb, gflop, matrix) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
     .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, USUAL, .arch = capability, .gigabytes = gb, \
-    .gigaflops = gflop, .shared_is_fast = true, .interface = "cuda" }
-static const Device cuda_sm_75 = CUDA(75, 40, 512, 320, 8100), cuda_sm_80 = CUDA(80, 108, 1024, 1555, 19500),
-                    cuda_sm_86 = CUDA(86, 72, 768, 600, 31200), cuda_sm_89 = CUDA(89, 128, 768, 1008, 82600),
-                    cuda_sm_90 = CUDA(90, 132, 1024, 3350, 67000);
+    .gigaflops = gflop, .shared_is_fast = true, .interface = "cuda", .matrix_units = matrix }
+#define SM_75(matrix) CUDA(75, 40, 512, 320, 8100, matrix)
+#define SM_80(matrix) CUDA(80, 108, 1024, 1555, 19500, matrix)
+#define SM_86(matrix) CUDA(86, 72, 768, 600, 31200, matrix)
+#define SM_89(matrix) CUDA(89, 128, 768, 1008, 82600, matrix)
+#define SM_90(matrix) CUDA(90, 132, 1024, 3350, 67000, matrix)
+#define SINCE_SM_80 "mma_16816f16"
+static const Device cuda_sm_75 = SM_75(NULL), cuda_sm_80 = SM_80(NULL), cuda_sm_86 = SM_86(NULL), cuda_sm_89 = SM_89(NULL),
+                    cuda_sm_90 = SM_90(NULL);
+static const Device cuda_sm_80_mma = SM_80(SINCE_SM_80), cuda_sm_86_mma = SM_86(SINCE_SM_80), cuda_sm_89_mma = SM_89(SINCE_SM_80),
+                    cuda_sm_90_mma = SM_90(SINCE_SM_80);
 
 #define DEVICE(name, device, where) \
   { .isa = name, .arch = ARCH_ANY, .fma = true, .vector_regs = 64, .l1_bytes = 32768, .l2_bytes = 262144, .cores = 1, \
@@ -77,6 +84,10 @@ const Target device_targets[] = {
   DEVICE("metal-apple7", apple7, "Apple's tables of features: Apple7, as M1 and A14"),
   DEVICE("metal-apple8", apple8, "Apple's tables of features: Apple8, as M2, A15 and A16"),
   DEVICE("metal-apple9", apple8, "Apple's tables of features: Apple9, as M3, M4 and A17"),
+  DEVICE("cuda-sm_80+mma", cuda_sm_80_mma, "NVIDIA's datasheet of A100 40 GB"),
+  DEVICE("cuda-sm_86+mma", cuda_sm_86_mma, "NVIDIA's datasheet of A10"),
+  DEVICE("cuda-sm_89+mma", cuda_sm_89_mma, "NVIDIA's datasheet of RTX 4090"),
+  DEVICE("cuda-sm_90+mma", cuda_sm_90_mma, "NVIDIA's datasheet of H100 SXM"),
   /* vectors of 32 bytes: a driver's compiler makes two of them where the CPU has narrower ones */
   { .isa = "opencl-cpu", .arch = ARCH_ANY, .fma = true, .vector_bytes = 32, .vector_regs = 16, .l1_bytes = 32768,
     .l2_bytes = 524288, .cores = 1, .cflags = "", .triple = "", .llvm = "", .source = "assumed: a CPU with 256-bit vectors",

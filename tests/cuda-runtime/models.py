@@ -7,6 +7,7 @@ import shim
 from fixtures import MODELS, NAMED, ROOT, TGC
 from harness import want
 
+HALVES = ROOT / "tests/device-programs/halves.tg"
 DIGITS = ROOT / "examples/digits/digits.onnx"
 # that run within seconds, from bundles of --isa=cuda-sm_80
 SMALL = ("mnist-8", "micro-kws-fp32", "mujoco-go1-policy", "tinybert", "bert-toy", "lstm-loop", "silero-vad", "silero-vad-v3",
@@ -14,16 +15,17 @@ SMALL = ("mnist-8", "micro-kws-fp32", "mujoco-go1-policy", "tinybert", "bert-toy
 
 
 def found():
-    rows = [("digits", DIGITS, "")]
+    rows = [("digits", DIGITS, ""), ("halves in matrix units", HALVES, "")]
     rows += [(name, MODELS / name / "model.onnx", dims) for name, dims in NAMED if name in SMALL]
     return [row for row in rows if row[1].exists()]
 
 
 class Bundle:
     def __init__(self, runtime, name, model, dims):
-        self.r, self.folder = runtime, runtime.work / f"model-{name}"
+        self.r, self.folder = runtime, runtime.work / f"model-{name.split()[0]}"
         shutil.rmtree(self.folder, ignore_errors=True)
         args = [a for d in dims.split() for a in ("--dim", d)]
+        args += ["--isa=cuda-sm_80+mma"] if model == HALVES else []
         runtime.run(TGC, "compile", model, *args, "--backend=cuda", "--emit=cu", "--name=net", "--self-test", "-o", self.folder)
         self.kernels = shim.build(self.folder / "net.cu", self.folder / "kernels.so")
         nvcc = self.folder / "nvcc"  # the driver of the test loads any image

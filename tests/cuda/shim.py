@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiles kernels of CUDA for the CPU: shim.py KERNELS.cu LIBRARY.so. The library is what the libcuda of tests/cuda-runtime runs.
-Environment: CXX."""
+Environment: CXX, BUILD."""
 import os
 import pathlib
 import re
@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEAD = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(')
-WAITS = re.compile(r"__syncthreads|__syncwarp|__shfl")
+WAITS = re.compile(r"__syncthreads|__syncwarp|__shfl|tgc_wmma")
 
 
 def kernels(text):
@@ -24,10 +24,18 @@ def kernels(text):
     return rows
 
 
+def matrices(source):
+    """what multiplies matrices in place of PTX, made from the rows of matrix units"""
+    if "tgc_wmma" not in source.read_text():
+        return ""
+    tool = pathlib.Path(os.environ.get("BUILD", HERE.parent.parent / "build")) / "tests/device-programs/matrix_shim"
+    return subprocess.run([tool], check=True, capture_output=True, text=True).stdout
+
+
 def build(source, library, *flags):
     source, library = pathlib.Path(source), pathlib.Path(library)
     table = ", ".join(f"SHIM_KERNEL({name}, {int(waits)})" for name, waits in kernels(source.read_text()))
-    text = f'#include "{HERE / "shim.h"}"\n#include "{source.resolve()}"\nSHIM_LIBRARY({table})\n'
+    text = f'#include "{HERE / "shim.h"}"\n{matrices(source)}#include "{source.resolve()}"\nSHIM_LIBRARY({table})\n'
     made = library.with_suffix(".cpp")
     made.write_text(text)
     cxx = os.environ.get("CXX", "g++").split()
