@@ -40,7 +40,7 @@ static const Device gpu_any_mma = {
 #define APPLE(cores) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, \
     .shared_banks = 32, .segment = 64, .max_args = 31, .units = cores, .unit_threads = 1024, USUAL, .shared_is_fast = true, \
-    .no_f64 = true, .interface = "metal" }
+    .no_f64 = true, .interface = "metal", .matrix_units = "simdgroup_f16 simdgroup_f32" }
 static const Device apple7 = APPLE(8), apple8 = APPLE(10);
 
 /* A CPU behind a driver of OpenCL: a block is a task of one thread. */
