@@ -11,18 +11,22 @@
 
 /* What a GPU with OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's have. Its grids have no limits; these
  * are those of a size_t of 32 bits. Warps, banks and units are those of common GPUs: only schedules depend on them. */
+#define OPENCL_FEATURES (DEVF_F16 | DEVF_SUBGROUPS | DEVF_INT_DOT)
 static const Device opencl = {
+  .may_have = OPENCL_FEATURES,
   .warp = 32, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 32,
   .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
   .interface = "opencl",
 };
 /* A GPU whose shared memory is memory like any other, as on many phones: copies to it gain nothing. */
 static const Device opencl_cached = {
+  .may_have = OPENCL_FEATURES,
   .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
   .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, USUAL, .load_bytes = 16, .interface = "opencl",
 };
 /* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
 static const Device gpu_any = {
+  .may_have = OPENCL_FEATURES,
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
   .max_args = 31, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
 };
@@ -46,7 +50,7 @@ static const Device apple7 = APPLE(8), apple8 = APPLE(10);
 /* A CPU behind a driver of OpenCL: a block is a task of one thread. */
 static const Device opencl_cpu = {
   .warp = 1, .max_threads = 1, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 0, .shared_banks = 1, .segment = 64,
-  .max_args = 64, .interface = "opencl",
+  .max_args = 64, .interface = "opencl", .may_have = DEVF_F16,
 };
 
 /* GPUs of NVIDIA by compute capability. Limits are those of the CUDA C++ Programming Guide, "Compute Capabilities": warps of 32,
@@ -112,12 +116,6 @@ const Target *device_target(const char *isa) {
   return NULL;
 }
 
-/* What a row may have: where warps are not known, no thread knows with whom it could exchange values; only panels, which the
- * threads of a block share, hold bytes as instructions take them (stage_shared.c). */
-static bool may_have(const Device *d, const DeviceFeature *f) {
-  return f->bit == DEVF_SUBGROUPS ? d->warp > 1 : f->bit != DEVF_INT_DOT || d->max_threads > 1;
-}
-
 const Target *device_with(Arena *a, const Target *row, uint32_t set) {
   Target *t = arena_dup(a, row, sizeof *row);
   Device *d = arena_dup(a, row->dev, sizeof *d);
@@ -125,7 +123,7 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set) {
   sb_puts(&isa, row->isa);
   d->features = 0;
   for (const DeviceFeature *f = device_features; f->name; f++) {
-    if (!(set & f->bit) || !may_have(d, f)) continue;
+    if (!(set & f->bit) || !(d->may_have & f->bit)) continue;
     sb_printf(&isa, "+%s", f->name);
     d->features |= f->bit;
   }
@@ -136,14 +134,15 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set) {
 
 static const DeviceFeature *feature_named(const Device *d, const char *s, size_t n) {
   const DeviceFeature *f = device_features;
-  while (f->name && (strlen(f->name) != n || memcmp(f->name, s, n) || !may_have(d, f))) f++;
+  while (f->name && (strlen(f->name) != n || memcmp(f->name, s, n) || !(d->may_have & f->bit))) f++;
   return f->name ? f : NULL;
 }
 
 static const char *known_features(Arena *a, const Target *row, const char *word, size_t n) {
   Sb s = { 0 };
   for (const DeviceFeature *f = device_features; f->name; f++)
-    if (may_have(row->dev, f)) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+    if (row->dev->may_have & f->bit) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+  if (!s.n) return arena_printf(a, "no feature '%.*s' of %s: it has none to add", (int)n, word, row->isa);
   const char *text = arena_printf(a, "no feature '%.*s' of %s; there are %s", (int)n, word, row->isa, s.p);
   sb_free(&s);
   return text;

@@ -38,6 +38,8 @@ typedef struct Device {
   DeviceCosts costs;       /* only of devices with many threads */
   bool shared_is_fast;     /* shared memory is nearer than a cache; false: what is copied there was as near before */
   uint32_t features;       /* DEVF_ bits: what code may use above the least of the interface */
+  uint32_t may_have;       /* DEVF_ bits that --isa can add: where warps are not known, no thread can exchange values; products of
+                              bytes need panels; CUDA and Metal use none of them so far */
   bool no_f64;             /* it has no doubles, and neither has any device of the kind */
 } Device;
 enum { BANK_BYTES = 4 };

@@ -67,7 +67,7 @@ static void devices_have_features_of_their_own(void **state) {
   for (const Target *row = device_targets; row->isa; row++) /* bits of drivers that are no feature are left out */
     for (const DeviceFeature *f = device_features; f->name; f++) {
       const Target *t = device_with(&a, row, f->bit | TGCRT_NEEDS_F64);
-      if (f->bit != DEVF_F16 && row->dev->max_threads == 1) continue;
+      if (!(row->dev->may_have & f->bit)) continue;
       assert_string_equal(find(&a, t->isa)->isa, t->isa);
       assert_int_equal(t->dev->features, f->bit);
     }
@@ -105,6 +105,8 @@ static void wrong_names_are_explained(void **state) {
     { "neon+avx2", "no feature 'avx2' of aarch64; there are fp16" },
     { "x86-64+amx_", "no feature 'amx_' of x86-64" },
     { "portable+avx2", "no feature 'avx2': it has none to add" },
+    { "cuda-sm_80+f16", "no feature 'f16' of cuda-sm_80: it has none to add" },
+    { "opencl-cpu+subgroups", "no feature 'subgroups' of opencl-cpu; there are f16" },
     { "opencl+avx2", "no feature 'avx2' of opencl; there are f16, subgroups, dotprod" },
     { "opencl+f16+", "no feature '' of opencl" },
     { "opencl-f", "no feature 'f' of opencl" },
