@@ -4,7 +4,7 @@
 #include "dialect.h"
 #include "nvrtc.h"
 
-/* CUDA's own spellings. A thread of such a machine has no vectors; what it holds of a matrix is a struct. A host that plays a
+/* CUDA's own spellings. A thread of such a machine has no vectors; its part of a matrix is a struct. A host that plays a
  * device defines macros with the names of matrix products, and multiplies itself. Halves and bfloat16 are integers, as
  * in C, because their types need headers. */
 static const Dialect dialect = {

@@ -119,7 +119,7 @@ static json_t *extents_json(const int64_t *v) {
 
 /* Registers and memory of a launch's function on each architecture that it was compiled for; NULL: not known */
 static json_t *uses_json(const Plan *p, const Images *images, int code, size_t launch) {
-  const char *function = device_function(p->ir->ctx, code, launch, 0); /* of interfaces that compile kernels */
+  const char *function = device_function(p->ir->ctx, code, launch, 0); /* no interface that compiles kernels here exchanges values */
   json_t *j = NULL;
   for (size_t i = 0; images && i < images->uses.n; i++) {
     const FunctionUse *u = &images->uses.p[i];

@@ -4,8 +4,8 @@
  * and threads are entered once, with the thread's own values, and parts of other blocks are skipped. A warp runs in lockstep:
  * the threads that have advanced least run next, so threads whose gates differ meet again behind the loop. Threads stop at a
  * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it. The threads of a
- * warp of the device also wait for each other at an exchange of values (SHFLXOR), however wide the warps are in which threads are
- * run. A matrix product is made when all threads of its warp have reached it.
+ * warp also wait for each other at an exchange of values (SHFLXOR). Its width is the device's, however wide the warps of a run are.
+ * A matrix product is made when all threads of its warp have reached it.
  *
  * races.c checks every access for conflicts. Accesses also form the requests of warps, which requests.c counts.
  *

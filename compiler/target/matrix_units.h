@@ -1,11 +1,11 @@
-/* matrix_units.h: matrix units of devices as data. All threads of a warp together add to a matrix of sums, m x n, the product of a
- * matrix a, m x k, and a matrix b, k x n. Each thread holds a part of each matrix, a fragment.
+/* matrix_units.h: matrix units of devices as data. The threads of a warp together multiply a matrix a, m x k, by a matrix
+ * b, k x n. They add the product to a matrix of sums, m x n. Each thread holds a part of each matrix, a fragment.
  *
  * All extents are powers of two, so which thread holds which element is an order of bits. "k1 k2 m0 m1 m2" are the bits of a
- * thread's number in its warp, low ones first: its two lowest bits are bits 1 and 2 of the element's place along k. In the same way
+ * thread's number in its warp, low ones first. Its two lowest bits are bits 1 and 2 of the element's place along k. In the same way
  * "k0 m3 k3" are the bits of the element's number in the fragment.
  *
- * Of some units it is not documented who holds what. Such a unit takes whole matrices from shared memory and gives them back there
+ * For some units no document says which thread holds which element. Such a unit takes whole matrices from shared memory and gives them back there
  * (OP_TILE, OP_MMA, OP_SPILL). Its row has no order for a and b. The order for c says which element a thread goes on with, after
  * the matrix has been in shared memory. */
 #ifndef TGC_MATRIX_UNITS_H
@@ -19,9 +19,9 @@ typedef struct MatrixUnit {
   const char *name;        /* the word in schedules and programs */
   int m, n, k;
   DType a, b, c;           /* elements of the factors and of the sums */
-  int threads;             /* of a warp */
-  int products;            /* of a warp in the time of an instruction */
-  int capability;          /* of CUDA: the least compute capability that has it, 80 for 8.0; 0: it is of another interface */
+  int threads;             /* threads of a warp */
+  int products;            /* products of a warp in the time of an instruction */
+  int capability;          /* CUDA: the least compute capability that has it, 80 for 8.0; 0: another interface */
   FragmentOrder order[MATRICES];
 } MatrixUnit;
 extern const MatrixUnit matrix_unit_table[];                    /* .name NULL ends it */
@@ -30,8 +30,8 @@ const MatrixUnit *device_matrix_unit(const Device *d, int i);   /* number i of t
 bool device_multiplies(const Device *d, DType factor);          /* a matrix unit of the device takes such factors; d may be NULL */
 
 bool unit_is_whole(const MatrixUnit *u);                        /* it takes and gives whole matrices */
-int unit_extent(const MatrixUnit *u, char dimension);           /* of 'm', 'n', 'k' */
-int unit_elements(const MatrixUnit *u, Matrix x);               /* of a fragment */
+int unit_extent(const MatrixUnit *u, char dimension);           /* dimension: 'm', 'n' or 'k' */
+int unit_elements(const MatrixUnit *u, Matrix x);               /* elements of a fragment */
 DType unit_type(const MatrixUnit *u, Matrix x);
 /* The dimensions of a matrix, rows first: "mk" */
 const char *matrix_dimensions(Matrix x);

@@ -1,6 +1,6 @@
-/* Prints C++ for kernels of CUDA that run on the CPU, made from the rows of matrix_units.c: for each unit whose row says which thread
- * holds what, a macro with the name of its product. tests/cuda/shim.py puts it before the kernels. The threads of a warp are fibers
- * (tests/case/fibers.h): each leaves its fragments in memory of the warp, and takes its part of the sum when all are there. */
+/* matrix_shim.c: prints C++ for kernels of CUDA that run on the CPU, from the rows of matrix_units.c. Each unit with a documented
+ * order becomes a macro with the name of its product, which tests/cuda/shim.py puts before the kernels. The threads of a warp are
+ * fibers (tests/case/fibers.h). Each leaves its fragments in memory of the warp, and takes its part of the sum when all are there. */
 #include "../../compiler/target/matrix_units.h"
 #include <stdio.h>
 

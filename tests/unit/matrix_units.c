@@ -231,7 +231,7 @@ static void check(Ctx *c, void *arg) {
   ir_verify_program(j->ir, j->list.p, j->list.n);
 }
 
-static void judge(const char *text, const char *what) { /* what: a part of the message; NULL: there is none */
+static void judge(const char *text, const char *what) { /* the message has the part `what`; NULL: there is none */
   Ctx c;
   const Pos line = { 0 };
   char *said = NULL;
