@@ -201,7 +201,9 @@ static Ref warp_reduction(IR *ir, Ref r, void *arg) {
   if (unit_is_whole(u)) {
     const Ref a = whole_matrix(ir, factor[0], f->side[0], depth), b = whole_matrix(ir, factor[1], depth, f->side[1]);
     src[0] = make(ir, OP_MMA, u->c, lanes, 3, (Ref[]){ zero, a, b }, 2, (int64_t[]){ u->m, u->k });
-    if (n == 1) src[n++] = range_new(ir, 1, RK_REDUCE); /* the sum is a variable */
+    bool loops = false;
+    for (int k = 1; k < n; k++) loops |= range_kind(node(ir, src[k])) == RK_REDUCE;
+    if (!loops) src[n++] = range_new(ir, 1, RK_REDUCE); /* the sum is a variable, to which copies add */
     const Ref sum = make(ir, OP_RED, u->c, lanes, n, src, 1, x->arg), spill = make(ir, OP_SPILL, u->c, lanes, 1, &sum, 0, NULL);
     const Ref at = ix_add(ir, ix_mul(ir, f->side[0], u->n), f->side[1]);
     return make(ir, OP_PART, u->c, 1, 2, (Ref[]){ spill, at }, 0, NULL);
