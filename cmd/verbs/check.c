@@ -14,9 +14,11 @@ typedef struct Check {
 static void load(Ctx *c, void *arg) {
   Check *k = arg;
   const char *why;
+  const bool plans = k->o->backend || k->o->isa;
+  const Target *t = plans ? target_of(c, k->o, "native") : NULL; /* before the model has anything to say */
   k->g = load_graph(c, k->o, NULL);
-  if (!k->o->backend && !k->o->isa) return;
-  const Plan *p = plan_of(k->o, k->g, target_of(c, k->o, "native"), NULL);
+  if (!plans) return;
+  const Plan *p = plan_of(k->o, k->g, t, NULL);
   const int code = k->o->device ? device_for_plan(c, p, k->o->device, &k->place, &why) : 0;
   if (code) fail(c, code, "it cannot run on the device: %s", why);
 }

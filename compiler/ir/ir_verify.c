@@ -428,6 +428,8 @@ static void verify_variable(const IR *ir, Ref r, const Node *x) {
 /* ---- nests between two steps ----
  * As in a kernel, but nests may have lanes and ops of programs without effect. In place of the store there may be a sink of
  * stores, prefetches and nests that copy operands. */
+enum { MOST_LANES = 64 }; /* bytes of the widest vector of all machines */
+
 static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   const Node *x = node(ir, r);
   const bool binder = x->op == OP_RED || x->op == OP_NEST;
@@ -435,6 +437,7 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   verify_wide(ir, r, x);
   if (!binder && x->op != OP_SINK) verify_lanes(ir, r, x);
   NEED(x->op != OP_RED || node(ir, red_value(x))->lanes == x->lanes, "lanes of sources differ");
+  NEED(x->op != OP_RANGE || range_kind(x) != RK_VEC || range_extent(x) <= MOST_LANES, "more lanes than a vector has");
   for (int i = 0; i < x->nsrc; i++) {
     const Op s = (Op)node(ir, x->src[i])->op;
     NEED(!(binder && i) || s == OP_RANGE, "ranges are wanted");

@@ -48,7 +48,7 @@ static void load(Ctx *c, void *arg) {
     const char *name = l->options->dims[i].name;
     bool known = *name == '#';
     for (size_t k = 0; k < l->dims.p.n; k++) known |= !strcmp(l->dims.p.p[k], name);
-    if (!known) fail(c, EX_USAGE_, "--dim %s: no input has a dimension of that name; there are%s", name, names_text(c, &l->dims));
+    if (!known) fail(c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s", name, names_text(c, &l->dims));
   }
 }
 

@@ -361,7 +361,7 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[2]\ny = max x, 1.0 : f32[3]\n", "t.tg:2:18: the result is f32[2]\n");
   message_is("x = input u8[2]\ny = max x, 300\n", "t.tg:2:12: '300' is out of range as u8\n");
   message_is("w = weight f32[2] {1, 2, 3}\n", "t.tg:1:26: more than the 2 values of the type\n");
-  message_is("w = weight f32[3] {1, 2}\n", "t.tg:1:24: 2 values of 3\n");
+  message_is("w = weight f32[3] {1, 2}\n", "t.tg:1:24: 2 values, expected 3\n");
   message_is("w = weight f32[2] {1,\n", "t.tg:1:19: expected a value; the list has no end\n");
   message_is("x = input f32[9223372036854775807,2]\n", "t.tg:1:11: the shape [9223372036854775807,2] overflows\n");
   message_is("x = input f32[2] \"abc\n", "t.tg:1:18: string without an end\n");
