@@ -83,7 +83,7 @@ def of_cuda():
 
 def of_metal():
     kernels = (TESTS / "metal-runtime/net.metal").read_text()
-    head = (STUB / "head.metal.in").read_text().split("@text\n")[1]
+    head = (STUB / "head.metal.in").read_text().split("@text\n")[1].partition("\n@")[0] + "\n"
     text = fill("net.metal.in", {"net": "net", "version": "0", "isa": "metal-apple7", "pragmas": "", "prelude": head, "kernels": kernels})
     return {"isa": "metal-apple7", "device": "metal", "device_handle": "id<MTLBuffer>", "options": "", "images": "",
             "source_sha256": hashlib.sha256(text.encode()).hexdigest(),
