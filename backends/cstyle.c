@@ -78,8 +78,8 @@ static const char *thread_text(Render *w) {
   return text;
 }
 
-/* What is done to them: statements, by functions of the dialect. A sum goes through memory that its warp has for all of its sums,
- * one after another. False: it is something else. */
+/* Puts the op of a matrix as a statement, a call of the dialect's function. Each warp has scratch memory for one sum; its sums use the
+ * memory one after another. False: the op has no matrix. */
 static bool put_matrix(Render *w, size_t at) {
   const int indent = w->indent;
   const Ref r = w->k->prog.p[at];

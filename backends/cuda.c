@@ -62,10 +62,7 @@ static const char *flags(Ctx *c, const ImageOrder *order) {
 }
 
 /* clang-format off */
-#define OBJECTS \
-  "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \
-  "$(B)/tgcrt_cuda.o: tgcrt_cuda.c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \
-  "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_cuda.c\n"
+#define OBJECTS DEVICE_OBJECTS("cuda")
 #define IMAGES(from) "$(B)/%_images.o: %_images.S " from "\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -I$(B) -c -o $@ %_images.S\n"
 #define PARTS "$(B)/%.o $(B)/tgcrt_cuda.o $(B)/%_images.o ", "rm -f $@", "", "%.c %_images.S tgcrt_cuda.c ", \
               "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}"
@@ -87,32 +84,13 @@ static const CodeForm forms[] = {
 };
 /* clang-format on */
 
-static const FileRow files[] = {
-  { FILE_TEMPLATE, "net.h.in", "%.h" },
-  { FILE_CODE, NULL, NULL },
-  { FILE_IMAGES, NULL, NULL },
-  { FILE_TEMPLATE, "device.c.in", "%.c" },
-  { FILE_WEIGHTS, NULL, NULL },
-  { FILE_COPIED, "tgcrt.h", NULL },
-  { FILE_COPIED, "tgcrt_device.h", NULL },
-  { FILE_COPIED, "tgcrt.c", NULL },
-  { FILE_COPIED, "tgcrt_pool.c", NULL },
-  { FILE_COPIED, "tgcrt_session.h", NULL },
-  { FILE_COPIED, "tgcrt_cuda.c", NULL },
-  { FILE_TEMPLATE, "main.c.in", "main.c" },
-  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
-  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
-  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
-  { FILE_END, NULL, NULL },
-};
-
 const Backend cuda_backend = { .name = "cuda",
                                .gloss = "CUDA C++, and C for the host",
                                .comment = { "/* ", " */" },
                                .model = "net.cu.in",
                                .forms = forms,
                                .makes = EMIT_LIB,
-                               .files = files,
+                               .files = device_files,
                                .isa = "cuda-sm_80",
                                .device = "cuda",
                                .types = "f64 and i64 native; f16 and bf16 stored, computed in f32; float8 refused",

@@ -1,4 +1,4 @@
-/* files.c: files of bundles that several backends have in common. */
+/* files.c: files of bundles that several backends have in common: of those for CPUs, and of those for devices. */
 #include "backends.h"
 
 const FileRow host_files[] = {
@@ -10,6 +10,26 @@ const FileRow host_files[] = {
   { FILE_COPIED, "tgcrt.c", NULL },
   { FILE_COPIED, "tgcrt_pool.c", NULL },
   { FILE_TEMPLATE, "main.c.in", "main.c" },
+  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
+  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
+  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
+  { FILE_END, NULL, NULL },
+};
+
+const FileRow device_files[] = {
+  { FILE_TEMPLATE, "net.h.in", "%.h" },
+  { FILE_CODE, NULL, NULL },
+  { FILE_IMAGES, NULL, NULL },
+  { FILE_TEMPLATE, "device.c.in", "%.c" },
+  { FILE_WEIGHTS, NULL, NULL },
+  { FILE_COPIED, "tgcrt.h", NULL },
+  { FILE_COPIED, "tgcrt_device.h", NULL },
+  { FILE_COPIED, "tgcrt.c", NULL },
+  { FILE_COPIED, "tgcrt_pool.c", NULL },
+  { FILE_COPIED, "tgcrt_session.h", NULL },
+  { FILE_RUNTIME, NULL, NULL },
+  { FILE_TEMPLATE, "main.c.in", "main.c" },
+  { FILE_SCRIPT, NULL, NULL },
   { FILE_TEMPLATE, "Makefile.in", "Makefile" },
   { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
   { FILE_TEMPLATE, "net.pc.in", "%.pc" },

@@ -97,32 +97,11 @@ static const DeviceDriver driver = {
 /* clang-format off */
 static const CodeForm forms[] = {
   { "metal", EMIT_TEXT, "%.metal",
-    "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
-    "$(B)/tgcrt_metal.o: tgcrt_metal.c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
-    "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_metal.c\n",
+    DEVICE_OBJECTS("metal"),
     "$(B)/%.o $(B)/tgcrt_metal.o ", "rm -f $@", "", "%.c tgcrt_metal.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
   { .word = NULL },
 };
 /* clang-format on */
-
-static const FileRow files[] = {
-  { FILE_TEMPLATE, "net.h.in", "%.h" },
-  { FILE_CODE, NULL, NULL },
-  { FILE_TEMPLATE, "device.c.in", "%.c" },
-  { FILE_WEIGHTS, NULL, NULL },
-  { FILE_COPIED, "tgcrt.h", NULL },
-  { FILE_COPIED, "tgcrt_device.h", NULL },
-  { FILE_COPIED, "tgcrt_session.h", NULL },
-  { FILE_COPIED, "tgcrt.c", NULL },
-  { FILE_COPIED, "tgcrt_pool.c", NULL },
-  { FILE_COPIED, "tgcrt_metal.c", NULL },
-  { FILE_TEMPLATE, "main.c.in", "main.c" },
-  { FILE_TEMPLATE, "build.sh.in", "build.sh" },
-  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
-  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
-  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
-  { FILE_END, NULL, NULL },
-};
 
 const Backend metal_backend = { .name = "metal",
                                 .gloss = "Metal Shading Language, and C for the host",
@@ -130,7 +109,8 @@ const Backend metal_backend = { .name = "metal",
                                 .model = "net.metal.in",
                                 .forms = forms,
                                 .makes = EMIT_TEXT,
-                                .files = files,
+                                .files = device_files,
+                                .script = "build.sh.in",
                                 .isa = "metal-apple7",
                                 .driver = &driver,
                                 .device = "metal",

@@ -102,31 +102,11 @@ static const DeviceDriver driver = {
 /* clang-format off */
 static const CodeForm forms[] = {
   { "cl", EMIT_TEXT, "%.cl",
-    "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n"
-    "$(B)/tgcrt_opencl.o: tgcrt_opencl.c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n"
-    "\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ tgcrt_opencl.c\n",
+    DEVICE_OBJECTS("opencl"),
     "$(B)/%.o $(B)/tgcrt_opencl.o ", "rm -f $@", "", "%.c tgcrt_opencl.c ", "COMPILE_FLAGS \"\"", " ${CMAKE_DL_LIBS}", "" },
   { .word = NULL },
 };
 /* clang-format on */
-
-static const FileRow files[] = {
-  { FILE_TEMPLATE, "net.h.in", "%.h" },
-  { FILE_CODE, NULL, NULL },
-  { FILE_TEMPLATE, "device.c.in", "%.c" },
-  { FILE_WEIGHTS, NULL, NULL },
-  { FILE_COPIED, "tgcrt.h", NULL },
-  { FILE_COPIED, "tgcrt_device.h", NULL },
-  { FILE_COPIED, "tgcrt.c", NULL },
-  { FILE_COPIED, "tgcrt_pool.c", NULL },
-  { FILE_COPIED, "tgcrt_session.h", NULL },
-  { FILE_COPIED, "tgcrt_opencl.c", NULL },
-  { FILE_TEMPLATE, "main.c.in", "main.c" },
-  { FILE_TEMPLATE, "Makefile.in", "Makefile" },
-  { FILE_TEMPLATE, "CMakeLists.txt.in", "CMakeLists.txt" },
-  { FILE_TEMPLATE, "net.pc.in", "%.pc" },
-  { FILE_END, NULL, NULL },
-};
 
 const Backend opencl_backend = { .name = "opencl",
                                  .gloss = "OpenCL C 1.2, and C for the host",
@@ -134,7 +114,7 @@ const Backend opencl_backend = { .name = "opencl",
                                  .model = "net.cl.in",
                                  .forms = forms,
                                  .makes = EMIT_TEXT,
-                                 .files = files,
+                                 .files = device_files,
                                  .isa = "opencl",
                                  .driver = &driver,
                                  .device = "opencl",

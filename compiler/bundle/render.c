@@ -300,7 +300,13 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
       for (size_t i = 0; i + 1 < p->variants.n; i++)
         add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, b);
       break;
-    case FILE_IMAGES: add_images(r, words, b); break;
+    case FILE_IMAGES:
+      if (r->o->backend->images) add_images(r, words, b);
+      break;
+    case FILE_RUNTIME: add_copy(arena_printf(&c->model, "tgcrt_%s.c", r->o->backend->device), b); break;
+    case FILE_SCRIPT:
+      if (r->o->backend->script) add_file(c, b, "build.sh", words, r->o->backend->script);
+      break;
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
   }

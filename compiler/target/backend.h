@@ -66,7 +66,9 @@ typedef enum {
   FILE_TEMPLATE,           /* one with its words filled in */
   FILE_CODE,               /* the code, in the form that was asked for */
   FILE_VARIANTS,           /* kernels for further machines, where there are any: one file a machine */
-  FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it */
+  FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it; none without `images` */
+  FILE_RUNTIME,            /* tgcrt_DEVICE.c of runtime_stub, named by the backend's `device` */
+  FILE_SCRIPT,             /* the backend's `script`, filled in */
   FILE_WEIGHTS,            /* the weights, and what embeds them; none where the code holds them */
 } FileKind;
 typedef struct FileRow {
@@ -85,6 +87,7 @@ typedef struct Backend {
   Emit makes;              /* without --emit */
   const FileRow *files;    /* of a bundle, in order, with one FILE_CODE; FILE_END ends them. manifest.json comes last */
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
+  const char *script;      /* build.sh.in, a template of build.sh; NULL: the bundle has no script */
   const char *isa;         /* the machine without --isa; NULL: the command line's */
   /* of backends for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
   const struct DeviceDriver *driver; /* device_driver.h: to time kernels with, and to say which device it has */
