@@ -2,7 +2,7 @@
  * lanes, or whether it is over blocks. Or it changes the size of a group, the depth of panels, the parts of sums, or the order of loops. Or
  * it moves threads from one range to another, or makes copies of them. opts_check says which are legal: it knows what the device
  * has. */
-#include "tune.h"
+#include "walk.h"
 #include <string.h>
 
 enum { MOST_THREADS = 1024, MOST_LANES = 8, MOST_DEPTH = 64, MOST_PARTS = 64 };
@@ -13,16 +13,6 @@ typedef struct Dense { /* a schedule by place of range */
   int nmoved, moved[MAX_MOVES];
   int staged, depth, split, parts; /* ranges; -1: none */
 } Dense;
-
-typedef struct Walk {
-  IR *ir;
-  Ref nest;
-  const Target *t;
-  Refs ranges;
-  int own; /* how many of the ranges are the nest's */
-  EachOpts each;
-  void *arg;
-} Walk;
 
 static int64_t extent_of(const Walk *w, int at) {
   const Node *r = node(w->ir, w->ranges.p[at]);
@@ -60,12 +50,7 @@ static void try(const Walk *w, const Dense *d) {
                             .partial = d->partial[i] && d->copies[i] > 1 };
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
   if (d->split >= 0) o.split = w->ranges.p[d->split], o.sum_parts = d->parts;
-  if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > tunable(w->ir->ctx, tune_variant_statements))
-    return;
-  Sb text = { 0 };
-  opts_print(w->ir, w->nest, &o, &text);
-  w->each(w->arg, text.p);
-  sb_free(&text);
+  walk_offer(w, &o);
 }
 
 /* Where a range has threads, all ranges of the nest are over blocks. */

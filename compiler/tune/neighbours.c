@@ -2,7 +2,7 @@
  * results, another order of loops, a range in other blocks, a border cut off or not, panels of the outermost range copied or not,
  * another instruction, and two tiles changed against each other. */
 #include "../opt/dot_ops.h"
-#include "tune.h"
+#include "walk.h"
 #include <string.h>
 
 typedef struct Dense { /* a schedule by place of range */
@@ -14,16 +14,6 @@ typedef struct Dense { /* a schedule by place of range */
   int staged, grouped; /* -1: none */
   const IsaOp *isa_op;
 } Dense;
-
-typedef struct Walk {
-  IR *ir;
-  Ref nest;
-  const Target *t;
-  Refs ranges;
-  int own; /* of the ranges, the nest's */
-  EachOpts each;
-  void *arg;
-} Walk;
 
 static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28, 32 };
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -66,12 +56,7 @@ static void try(const Walk *w, const Dense *d) {
     if (d->peeled >> i & 1) o.peeled[o.npeeled++] = w->ranges.p[i];
   if (d->staged >= 0) o.staged = w->ranges.p[d->staged];
   if (d->isa_op) o.isa_op = d->isa_op, o.grouped = w->ranges.p[d->grouped];
-  if (opts_check(w->ir, w->nest, w->t, &o) || opts_statements(w->ir, w->nest, &o) > tunable(w->ir->ctx, tune_variant_statements))
-    return;
-  Sb text = { 0 };
-  opts_print(w->ir, w->nest, &o, &text);
-  w->each(w->arg, text.p);
-  sb_free(&text);
+  walk_offer(w, &o);
 }
 
 static void other_tiles(const Walk *w, const Dense *d, int at) {
