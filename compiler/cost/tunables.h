@@ -16,6 +16,7 @@ TUNABLE(int, merged_gemms, 8, 1, 8, "sums", "most sums of products merged into o
 TUNABLE(int, merged_epilogue, 8, 0, 64, "ops", "most ops after each sum that are merged with it: bounds compile time")
 TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "longest chain of movement below which a part is computed in place; longer chains do not occur")
 TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the constant that absorbs it; longer paths do not occur")
+TUNABLE(int, half_moves, 32, 0, 64, "ops", "of movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
 /* ---- schedule ---- */
 TUNABLE(int, inlined_most, 160, 1, 400, "nodes", "most nodes inlined into one kernel: bounds the length of C functions and the depth of recursion")
