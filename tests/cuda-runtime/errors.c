@@ -253,10 +253,7 @@ static void limits(void) {
     driver->event_state = failed[i]; /* the command fails when it runs */
     CHECK(net_run_v(&m.ctx, m.in, m.out) == (i ? TGCRT_LOST : TGCRT_MEMORY));
     driver->event_state = 0;
-    CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && net_sync(&m.ctx, 0) == TGCRT_LOST);
-    CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_LOST && net_state_put(&m.ctx, 0, total) == TGCRT_LOST);
-    CHECK(net_state_reset(&m.ctx) == TGCRT_LOST && net_profile(&m.ctx, m.in, m.out, times) == TGCRT_LOST);
-    CHECK(!net_close(&m.ctx) && !driver->live);
+    check_lost();
   }
   CHECK(strstr(m.log, "a command: CUDA error 700 (CUDA_ERROR_ILLEGAL_ADDRESS)"));
   defaults();
@@ -329,20 +326,14 @@ static void graphs(void) {
 }
 
 int main(int argc, char **argv) {
+  static const Part list[] = {
+    { "calls", calls }, { "stream", stream }, { "unfit", unfit }, { "names", names }, { "facts", facts },
+    { "parts", parts }, { "limits", limits }, { "images", images }, { "graphs", graphs }, { "threads", threads },
+    { NULL, NULL },
+  };
   const char *what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "open")) return open_only();
   find_driver();
   find_caller();
-  if (!strcmp(what, "calls")) calls();
-  else if (!strcmp(what, "stream")) stream();
-  else if (!strcmp(what, "unfit")) unfit();
-  else if (!strcmp(what, "names")) names();
-  else if (!strcmp(what, "facts")) facts();
-  else if (!strcmp(what, "parts")) parts();
-  else if (!strcmp(what, "limits")) limits();
-  else if (!strcmp(what, "images")) images();
-  else if (!strcmp(what, "graphs")) graphs();
-  else if (!strcmp(what, "threads")) threads();
-  else return 64;
-  return 0;
+  return run_part(list, what);
 }

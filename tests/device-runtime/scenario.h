@@ -150,6 +150,16 @@ static int opened(const char *name) { /* and initialised, and run, and closed */
   return status;
 }
 
+/* A run has lost the device: every function says so, and the context can be closed. */
+static void check_lost(void) {
+  float total[N];
+  uint64_t times[NET_LAUNCHES];
+  CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && net_sync(&m.ctx, 0) == TGCRT_LOST);
+  CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_LOST && net_state_put(&m.ctx, 0, total) == TGCRT_LOST);
+  CHECK(net_state_reset(&m.ctx) == TGCRT_LOST && net_profile(&m.ctx, m.in, m.out, times) == TGCRT_LOST);
+  CHECK(!net_close(&m.ctx) && !driver->live);
+}
+
 /* ---- threads ---- */
 static void *thread(void *arg) {
   Model *x = (Model *)arg;
@@ -178,4 +188,13 @@ static int open_only(void) {
   printf("%d %s\n", status, m.log);
   CHECK(model_init(&m) == status && !net_close(&m.ctx));
   return 0;
+}
+
+/* ---- which part of a test runs ---- */
+typedef struct Part { const char *name; void (*run)(void); } Part;
+
+static int run_part(const Part *p, const char *name) { /* .name NULL ends the list. 64: there is none of that name */
+  while (p->name && strcmp(p->name, name)) p++;
+  if (p->name) p->run();
+  return p->name ? 0 : 64;
 }

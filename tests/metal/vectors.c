@@ -2,65 +2,12 @@
  * vectors MODEL SHIM FOLDER [DIM=N...]. The machines with a Metal have schedules without vectors today, so kernels are those for
  * a CPU whose vectors have 16 bytes. One thread runs a kernel's whole program; shim.py compiles it. All memory of the plan is
  * one buffer. It prints "ok" or "fail", and why. */
-#include "../case/case.h"
-#include "../../backends/dialect.h"
+#include "../case/one_buffer.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Shim { const char *script, *folder; } Shim;
-
-/* Memory of the plan in one buffer: inputs, outputs, weights, intermediate values */
-typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
-
-static size_t place(Places *m, int64_t bytes) {
-  const size_t at = m->end;
-  m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
-  return at;
-}
-
-static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
-
-static Places places_of(const Plan *p) {
-  Places m = { 0 };
-  CHECK(graph_nin(p->g) <= 64 && graph_nout(p->g) <= 64);
-  for (size_t i = 0; i < graph_nin(p->g); i++) m.in[i] = place(&m, value_bytes(&p->g->inputs.p[i]));
-  for (size_t i = 0; i < graph_nout(p->g); i++) m.out[i] = place(&m, value_bytes(&p->g->outputs.p[i]));
-  m.weights = place(&m, p->weights.bytes);
-  m.arena = place(&m, p->memory.arena_bytes);
-  return m;
-}
-
-/* A kernel for each call of the list, which runs all chunks one after another */
-static void put_call(const Plan *p, const Places *m, size_t first, Sb *o) {
-  const Kernel *k = &p->kernels.p[first];
-  sb_printf(o, "kernel void call%zu(device uchar *m [[buffer(0)]]) {\n  for (long c = 0; c < %d; c++) {\n", first, k->chunks);
-  for (size_t i = first; i < first + (size_t)k->group_size; i++) {
-    const Kernel *x = &p->kernels.p[i];
-    sb_printf(o, "    k%d(", x->code);
-    for (size_t b = 0; b < x->bufs.n; b++) {
-      const Buf *buf = &p->ir->bufs.p[x->bufs.p[b]];
-      const CallPlace at = call_place(p, i, b);
-      const size_t base = buf->kind == BUF_INPUT    ? m->in[buf->slot]
-                          : buf->kind == BUF_OUTPUT ? m->out[buf->slot]
-                          : buf->kind == BUF_WEIGHT ? m->weights
-                                                    : m->arena;
-      sb_printf(o, "%s(device %s *)(m + %lld", b ? ", " : "", metal_backend.dialect->type[buf->dt], (long long)base + at.at);
-      if (buf->piece) sb_printf(o, " + c / %d * %lldL", x->chunks_per_task, (long long)buf->piece);
-      sb_puts(o, ")");
-    }
-    sb_puts(o, x->chunks > 1 ? ", c, c + 1);\n" : ");\n");
-  }
-  sb_puts(o, "  }\n}\n");
-}
-
-static void put_source(const Plan *p, const Places *m, Sb *o) {
-  p->in->backend->prelude(p, p->in->target, o);
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].group_size) put_call(p, m, k, o);
-}
 
 static void *build(Case *k, const Plan *p, const Sb *source) { /* the library of kernels; NULL: it does not compile */
   const Shim *s = k->arg;
@@ -85,7 +32,7 @@ static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
   const unsigned one[3] = { 1, 1, 1 };
   const Places m = places_of(p);
   Sb source = { 0 };
-  put_source(p, &m, &source);
+  put_source(p, &m, "kernel void ", "device uchar *m [[buffer(0)]]", &source);
   void *lib = build(k, p, &source), *memory = xmalloc(m.end);
   sb_free(&source);
   if (!lib) return;

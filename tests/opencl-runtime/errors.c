@@ -188,10 +188,7 @@ static void limits(void) {
     driver->event_state = failed[i]; /* the command fails when it runs */
     CHECK(net_run_v(&m.ctx, m.in, m.out) == (i ? TGCRT_LOST : TGCRT_MEMORY));
     driver->event_state = 0;
-    CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && net_sync(&m.ctx, 0) == TGCRT_LOST);
-    CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_LOST && net_state_put(&m.ctx, 0, total) == TGCRT_LOST);
-    CHECK(net_state_reset(&m.ctx) == TGCRT_LOST && net_profile(&m.ctx, m.in, m.out, times) == TGCRT_LOST);
-    CHECK(!net_close(&m.ctx) && !driver->live);
+    check_lost();
   }
   defaults();
   CHECK(!net_open(&m.ctx, asked()) && !model_init(&m));
@@ -322,19 +319,13 @@ static void cache(const char *path) {
 }
 
 int main(int argc, char **argv) {
+  static const Part list[] = {
+    { "calls", calls }, { "queue", queue }, { "unfit", unfit }, { "names", names }, { "facts", facts },
+    { "limits", limits }, { "logs", logs }, { "recorded", recorded }, { "threads", threads }, { NULL, NULL },
+  };
   const char *what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "open")) return open_only();
   find_driver();
-  if (!strcmp(what, "calls")) calls();
-  else if (!strcmp(what, "queue")) queue();
-  else if (!strcmp(what, "unfit")) unfit();
-  else if (!strcmp(what, "names")) names();
-  else if (!strcmp(what, "facts")) facts();
-  else if (!strcmp(what, "limits")) limits();
-  else if (!strcmp(what, "logs")) logs();
-  else if (!strcmp(what, "recorded")) recorded();
-  else if (!strcmp(what, "cache") && argc == 3) cache(argv[2]);
-  else if (!strcmp(what, "threads")) threads();
-  else return 64;
-  return 0;
+  if (!strcmp(what, "cache") && argc == 3) return cache(argv[2]), 0;
+  return run_part(list, what);
 }

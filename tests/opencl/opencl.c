@@ -4,8 +4,7 @@
  * The test proves that a table holds all that C spells in its own way. One work item runs a kernel's whole program, in vectors
  * of each machine's width. All memory of the plan is one buffer. The program opens the loader of OpenCL itself, so it builds
  * without headers of OpenCL. It prints "ok", "skip" or "fail", and why. */
-#include "../case/case.h"
-#include "../../backends/dialect.h"
+#include "../case/one_buffer.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,63 +60,6 @@ static const char *device_open(ClDevice *d) {
   return d->queue ? NULL : "the OpenCL device cannot be opened";
 }
 
-/* ---- the text of a plan ---- */
-/* Memory of the plan in one buffer: inputs, outputs, weights, intermediate values. */
-typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
-
-static size_t place(Places *m, int64_t bytes) {
-  const size_t at = m->end;
-  m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
-  return at;
-}
-
-static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
-
-static Places places_of(const Plan *p) {
-  Places m = { 0 };
-  CHECK(graph_nin(p->g) <= 64 && graph_nout(p->g) <= 64);
-  for (size_t i = 0; i < graph_nin(p->g); i++) m.in[i] = place(&m, value_bytes(&p->g->inputs.p[i]));
-  for (size_t i = 0; i < graph_nout(p->g); i++) m.out[i] = place(&m, value_bytes(&p->g->outputs.p[i]));
-  m.weights = place(&m, p->weights.bytes);
-  m.arena = place(&m, p->memory.arena_bytes);
-  return m;
-}
-
-static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
-  const Kernel *x = &p->kernels.p[k];
-  const Buf *b = &p->ir->bufs.p[x->bufs.p[i]];
-  const CallPlace at = call_place(p, k, i);
-  const size_t base = b->kind == BUF_INPUT    ? m->in[b->slot]
-                      : b->kind == BUF_OUTPUT ? m->out[b->slot]
-                      : b->kind == BUF_WEIGHT ? m->weights
-                                              : m->arena;
-  CHECK(b->kind != BUF_STATE && b->kind != BUF_NEXT);
-  sb_printf(o, "%s(__global %s *)(m + %lld", i ? ", " : "", opencl_backend.dialect->type[b->dt], (long long)base + at.at);
-  if (b->piece) sb_printf(o, " + c / %d * %lldL", x->chunks_per_task, (long long)b->piece);
-  sb_puts(o, ")");
-}
-
-/* A kernel for each call of the list: all chunks of a kernel, one after another, or of several that run chunk by chunk. */
-static void put_call(const Plan *p, const Places *m, size_t first, Sb *o) {
-  const Kernel *k = &p->kernels.p[first];
-  sb_printf(o, "__kernel void call%zu(__global uchar *m) {\n  for (long c = 0; c < %d; c++) {\n", first, k->chunks);
-  for (size_t i = first; i < first + (size_t)k->group_size; i++) {
-    const Kernel *x = &p->kernels.p[i];
-    sb_printf(o, "    k%d(", x->code);
-    for (size_t b = 0; b < x->bufs.n; b++) put_pointer(p, m, i, b, o);
-    sb_puts(o, x->chunks > 1 ? ", c, c + 1);\n" : ");\n");
-  }
-  sb_puts(o, "  }\n}\n");
-}
-
-static void put_source(const Plan *p, const Places *m, Sb *o) {
-  p->in->backend->prelude(p, p->in->target, o);
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
-  for (size_t k = 0; k < p->kernels.n; k++)
-    if (p->kernels.p[k].group_size) put_call(p, m, k, o);
-}
-
 /* ---- a run ---- */
 static void *build(Case *k, const ClDevice *d, const Sb *source) {
   const char *text = source->p;
@@ -153,7 +95,7 @@ static void run(Case *k, const Plan *p, const Tensor *in, void *const *out) {
   const Places m = places_of(p);
   Sb source = { 0 };
   int status = 0;
-  put_source(p, &m, &source);
+  put_source(p, &m, "__kernel void ", "__global uchar *m", &source);
   if (getenv("OPENCL_SOURCE")) file_put(p->ir->ctx, getenv("OPENCL_SOURCE"), source.p, source.n);
   void *program = build(k, d, &source), *memory = d->f.clCreateBuffer(d->context, CL_MEM_READ_WRITE, m.end, NULL, &status);
   if (program && !memory) case_fail(k, "no buffer of %zu bytes: status %d", m.end, status);

@@ -1,0 +1,65 @@
+/* one_buffer.h: a plan whose memory is one buffer, for tests that run kernels for CPUs in another language. It places each value, and
+ * writes the source with a kernel for each call of the list. The language is the dialect of the plan's backend. */
+#ifndef TGC_ONE_BUFFER_H
+#define TGC_ONE_BUFFER_H
+#include "../../backends/dialect.h"
+#include "case.h"
+
+/* Inputs, outputs, weights, intermediate values: bytes from the beginning of the buffer */
+typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
+
+static size_t place(Places *m, int64_t bytes) {
+  const size_t at = m->end;
+  m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
+  return at;
+}
+
+static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
+
+static Places places_of(const Plan *p) {
+  Places m = { 0 };
+  CHECK(graph_nin(p->g) <= 64 && graph_nout(p->g) <= 64);
+  for (size_t i = 0; i < graph_nin(p->g); i++) m.in[i] = place(&m, value_bytes(&p->g->inputs.p[i]));
+  for (size_t i = 0; i < graph_nout(p->g); i++) m.out[i] = place(&m, value_bytes(&p->g->outputs.p[i]));
+  m.weights = place(&m, p->weights.bytes);
+  m.arena = place(&m, p->memory.arena_bytes);
+  return m;
+}
+
+static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
+  const Dialect *l = p->in->backend->dialect;
+  const Kernel *x = &p->kernels.p[k];
+  const Buf *b = &p->ir->bufs.p[x->bufs.p[i]];
+  const CallPlace at = call_place(p, k, i);
+  const size_t base = b->kind == BUF_INPUT    ? m->in[b->slot]
+                      : b->kind == BUF_OUTPUT ? m->out[b->slot]
+                      : b->kind == BUF_WEIGHT ? m->weights
+                                              : m->arena;
+  CHECK(b->kind != BUF_STATE && b->kind != BUF_NEXT);
+  sb_printf(o, "%s(%s%s *)(m + %lld", i ? ", " : "", l->global, l->type[b->dt], (long long)base + at.at);
+  if (b->piece) sb_printf(o, " + c / %d * %lldL", x->chunks_per_task, (long long)b->piece);
+  sb_puts(o, ")");
+}
+
+/* A kernel for each call of the list: all chunks of a kernel, one after another, or of several that run chunk by chunk. kernel: the
+ * words before its name; memory: its parameter m */
+static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
+  const Kernel *k = &p->kernels.p[first];
+  sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);
+  for (size_t i = first; i < first + (size_t)k->group_size; i++) {
+    const Kernel *x = &p->kernels.p[i];
+    sb_printf(o, "    k%d(", x->code);
+    for (size_t b = 0; b < x->bufs.n; b++) put_pointer(p, m, i, b, o);
+    sb_puts(o, x->chunks > 1 ? ", c, c + 1);\n" : ");\n");
+  }
+  sb_puts(o, "  }\n}\n");
+}
+
+static void put_source(const Plan *p, const Places *m, const char *kernel, const char *memory, Sb *o) {
+  p->in->backend->prelude(p, p->in->target, o);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].group_size) put_call(p, m, k, kernel, memory, o);
+}
+#endif
