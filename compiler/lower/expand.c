@@ -156,7 +156,7 @@ typedef struct Fragments {
   Ref thread, element;     /* of the warp, of what a thread holds of the sums */
 } Fragments;
 
-/* What a thread holds of the matrix whose elements are a factor: along k[0] and k[1], the dimensions of the matrix */
+/* The fragment of a thread: its elements of matrix x. `factor` is the element at range[0] and range[1], the matrix's rows and columns. */
 static Ref fragment_of(IR *ir, const Fragments *f, Matrix x, Ref factor, const Ref range[2]) {
   const char *of = matrix_dimensions(x);
   const int n = unit_elements(f->unit, x);
@@ -177,8 +177,8 @@ static Ref whole_matrix(IR *ir, Ref load, Ref row, Ref column) {
   return tile;
 }
 
-/* RED(cast(x) * cast(y), ..., k) becomes an element of RED(WMMA(0, fragments of x and of y), ...). Of a unit that takes whole matrices,
- * RED(MMA(0, x, y), ...), which goes through memory. */
+/* RED(cast(x) * cast(y), ..., k) becomes an element of RED(WMMA(0, fragments of x and of y), ...). A unit that takes whole matrices
+ * gets RED(MMA(0, x, y), ...), whose result goes through memory. */
 static Ref warp_reduction(IR *ir, Ref r, void *arg) {
   const Fragments *f = arg;
   const MatrixUnit *u = f->unit;

@@ -135,7 +135,7 @@ static double load_cost(const Shape *x, const Choice *c, int factor) {
   return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
 }
 
-/* What all blocks take whose threads each run so many instructions, and the sums of parts */
+/* The price of all blocks, and of adding the parts of sums. instructions: those that each thread runs; sums: registers of sums */
 static double price_of_blocks(const Shape *x, double blocks, double threads, double sums, int parts, double instructions) {
   const double warp = fmax(x->d->warp, tunable(x->ir->ctx, device_warp_least));
   const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
@@ -146,7 +146,7 @@ static double price_of_blocks(const Shape *x, double blocks, double threads, dou
   return instructions * lanes * each / busy + adds;
 }
 
-/* What the whole nest takes, in instructions that a unit with all of its threads finishes in turn; depth 0: nothing is copied */
+/* The price of the whole nest, in instructions of a unit; threads of a unit take turns. depth 0: no panel is copied */
 static double price(const Shape *x, const Choice *c) {
   const Way *a = c->a, *b = c->b;
   const int depth = c->depth;

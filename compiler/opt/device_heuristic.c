@@ -99,8 +99,8 @@ static bool side_by_side(IR *ir, Ref red, Ref range) {
   return any;
 }
 
-/* The range of a reduction that a group shares: its values lie side by side, or it has most of them. Of ranges with as many, it is the
- * one whose values lie side by side. */
+/* The range of a reduction that a group of threads shares. The first long range whose values lie side by side in memory wins, else the
+ * longest range; of two as long, the one whose values lie side by side. */
 static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   const Node *x = node(ir, red);
   Ref best = 0;

@@ -348,7 +348,7 @@ static bool factor_fits(IR *ir, const Opts *o, Ref factor, int k) {
   return unit_factor(ir, factor, k ? o->unit->b : o->unit->a) && ix_uses(ir, factor, o->side[k]) && !ix_uses(ir, factor, o->side[!k]);
 }
 
-/* What stands against the matrix unit of a schedule */
+/* Why the schedule may not use its matrix unit; NULL: it may */
 static const char *check_unit(IR *ir, Ref nest, const Target *t, const Opts *o) {
   const MatrixUnit *u = o->unit;
   StagedSum p;
