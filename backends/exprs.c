@@ -399,7 +399,9 @@ static void put_cast(Render *w, Sb *o, const Node *x) {
 static void put_bits(Render *w, Sb *o, const Node *x) {
   const bool to = dt_float((DType)x->dt), from = dt_float((DType)node(w->ir, operand(x))->dt);
   if (x->lanes > 1) put_op(w, o, w->l->bits, x);
-  else put_op(w, o, to == from ? "($E)$0" : to ? "tgc_float_$s($a)" : "tgc_bits_$s($a)", x);
+  else if (to == from) put_op(w, o, "($E)$0", x);
+  else if (to) put_op(w, o, "tgc_float_$s($a)", x);
+  else put_op(w, o, dtype_info[x->dt].cls == 'u' ? "($E)tgc_bits_$s($a)" : "tgc_bits_$s($a)", x); /* the helper's result is signed */
 }
 
 /* ---- memory ---- */
