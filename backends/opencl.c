@@ -119,7 +119,7 @@ const Backend opencl_backend = { .name = "opencl",
                                  .driver = &driver,
                                  .device = "opencl",
                                  .types = "f64 and i64 native (f64 by cl_khr_fp64); f16 and bf16 stored, "
-                                          "computed in f32; float8 refused",
+                                          "computed in f32",
                                  .handle = "cl_mem",
                                  .host_bytes = host_bytes,
                                  .pragmas = pragmas,

@@ -42,6 +42,7 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 
 /* ONNX TensorProto files (input_0.pb). The tensor lives in c->model; strings are refused. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
+Tensor onnx_data_load(Ctx *c, const char *path); /* elements of fewer than eight bits, and of float8, as the bytes of net_run */
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialised TensorProto */
 
 /* onnx/onnx_quantize.c: quantises a float model to 8 bits, by QuantizeLinear and DequantizeLinear. Lives in c->model. */

@@ -17,7 +17,7 @@ static bool ends(const char *s, const char *tail) {
 static NamedTensor read_one(Ctx *c, const char *name, int number, const char *path) {
   NamedTensor t = { .name = name, .number = number, .file = path };
   if (ends(path, ".pb")) {
-    t.t = onnx_tensor_load(c, path);
+    t.t = onnx_data_load(c, path);
     if (!name && t.t.name && *t.t.name) t.name = t.t.name;
   } else {
     Bytes b = file_read(c, path, 0);
@@ -137,9 +137,14 @@ static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
   }
 }
 
+Tensor tensor_like(const GIO *v) {
+  Tensor t = { .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name, .narrow = v->narrow };
+  memcpy(t.dims, v->dims, sizeof t.dims);
+  return t;
+}
+
 static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *kind) {
-  Tensor r = { .dt = want->dt, .rank = want->rank, .elems = dims_elems(want->dims, want->rank), .name = want->name };
-  memcpy(r.dims, want->dims, sizeof r.dims);
+  Tensor r = tensor_like(want);
   bool same = t->raw ? t->t.elems == r.elems * dt_bytes(r.dt)
                      : t->t.dt == r.dt && t->t.rank == r.rank && !memcmp(t->t.dims, r.dims, (size_t)r.rank * sizeof *r.dims);
   if (!same)
@@ -184,9 +189,7 @@ int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Ten
       continue;
     }
     seeded++;
-    out[i] =
-        (Tensor){ .dt = want[i].dt, .rank = want[i].rank, .elems = dims_elems(want[i].dims, want[i].rank), .name = want[i].name };
-    memcpy(out[i].dims, want[i].dims, sizeof out[i].dims);
+    out[i] = tensor_like(&want[i]);
     void *p = arena_alloc(&c->model, size_mul((size_t)out[i].elems, (size_t)dt_bytes(out[i].dt)));
     seeded_data(out[i].dt, p, out[i].elems, (uint64_t)seed + (uint64_t)i);
     out[i].data = p;
@@ -248,7 +251,12 @@ void tensor_save(Ctx *c, const char *path, const char *format, const char *name,
   file_put(c, path, sb_keep(&s, &c->model), n);
 }
 
-double tensor_at(const Tensor *t, int64_t i) { return bits_to_double(t->dt, tensor_bits(t, i)); }
+double tensor_at(const Tensor *t, int64_t i) {
+  const SmallType *small = small_type(t->narrow);
+  const int64_t bits = tensor_bits(t, i);
+  return small && t->dt == small_bytes(small) && dt_float(small->kept) ? small_value(small, (unsigned)bits)
+                                                                        : bits_to_double(t->dt, bits);
+}
 
 enum { TOP = 5 };
 typedef struct Stats {

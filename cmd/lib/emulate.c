@@ -49,8 +49,7 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
   size_t at = 0;
   for (size_t i = 0; i < f->outputs.n; i++) {
     const GIO *v = &f->outputs.p[i];
-    out[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
-    memcpy(out[i].dims, v->dims, sizeof out[i].dims);
+    out[i] = tensor_like(v);
     const size_t n = (size_t)out[i].elems * (size_t)dt_bytes(out[i].dt);
     if (n > b.n - at) fail(c, EX_MISSING, "%s ended before it had written all outputs", x->emulator);
     out[i].data = b.p + at;

@@ -143,8 +143,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   for (size_t i = 0; i < steps * nin; i++) src[i] = in[i / nin * stride + i % nin].data;
   for (size_t i = 0, at = 0; i < steps * nout; i++) {
     const GIO *v = &f->outputs.p[i % nout];
-    out[i] = (Tensor){ .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
-    memcpy(out[i].dims, v->dims, sizeof out[i].dims);
+    out[i] = tensor_like(v);
     dst[i] = data + at;
     at += place_of(v);
   }

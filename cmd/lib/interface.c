@@ -20,6 +20,10 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
     if (!type || !name || !json_is_array(shape) || rank > MAX_RANK) return false;
     out[i] = (GIO){ .name = arena_str(&c->model, name, strlen(name)), .rank = (int)rank };
     out[i].dt = dtype_from_text(type, strlen(type));
+    const char *holds = text_of(j, "holds");
+    const SmallType *small = holds ? small_type_named(holds, strlen(holds)) : NULL;
+    if (holds && (!small || small_bytes(small) != out[i].dt)) return false;
+    out[i].narrow = small ? small->onnx : 0;
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;

@@ -7,7 +7,9 @@ bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_
   Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
   for (size_t i = 0; i < g->inputs.n; i++) params[i] = &in[i];
   for (size_t i = 0; i < g->outputs.n; i++) refs[i] = g->outputs.p[i].ref;
-  return interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, most, out);
+  const bool done = interp_graph(g->ir, refs, (int)g->outputs.n, params, &c->model, exact, most, out);
+  for (size_t i = 0; done && i < g->outputs.n; i++) out[i].narrow = g->outputs.p[i].narrow;
+  return done;
 }
 
 /* limit for a reference: more than any network in use needs, and hours of time unless they are matrix products */

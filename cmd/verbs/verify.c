@@ -184,8 +184,7 @@ static void read_outputs(Ctx *c, Verify *v) {
   for (size_t i = 0; i < v->steps * v->nout; i++) {
     const GIO *io = &v->g->outputs.p[i % v->nout];
     Tensor *t = &v->got[i];
-    *t = (Tensor){ .dt = io->dt, .rank = io->rank, .elems = dims_elems(io->dims, io->rank), .name = io->name };
-    memcpy(t->dims, io->dims, sizeof t->dims);
+    *t = tensor_like(io);
     size_t n = (size_t)t->elems * (size_t)dt_bytes(t->dt);
     if (n > b.n - at) fail(c, EX_NOINPUT_, "'%s' ends inside output %zu", v->o->outputs, i);
     t->data = b.p + at;

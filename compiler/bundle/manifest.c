@@ -66,8 +66,10 @@ json_t *json_dims(int rank, const int64_t *dims) {
 }
 
 static json_t *value_json(const GIO *v, const char *field) {
-  return json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field, "name", json_text(v->name), "type", dtype_info[v->dt].text,
+  json_t *j = json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field, "name", json_text(v->name), "type", dtype_info[v->dt].text,
                    "shape", json_dims(v->rank, v->dims), "bytes", (json_int_t)dims_elems(v->dims, v->rank) * dt_bytes(v->dt));
+  if (v->narrow) json_object_set_new(j, "holds", json_string(small_type(v->narrow)->name));
+  return j;
 }
 
 static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind) {

@@ -24,6 +24,7 @@ static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, b
   for (int i = 0; i < n; i++) {
     sb_printf(&s, "  %s%s *%s; /* ", is_const ? "const " : "", dtype_info[v[i].dt].ctype, name[i]);
     put_dims(&s, dtype_info[v[i].dt].text, v[i].rank, v[i].dims);
+    if (v[i].narrow) sb_printf(&s, ", each an element of type %s", small_type(v[i].narrow)->name);
     sb_puts(&s, " */\n");
   }
   if (!n) sb_puts(&s, "  char none;\n");

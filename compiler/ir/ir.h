@@ -28,6 +28,23 @@ typedef struct DTypeInfo {
 extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
+
+/* A type of ONNX that DType lacks (small_types.c) */
+typedef struct SmallType {
+  const char *name;           /* ONNX's, such as "float8e4m3fn" */
+  int onnx;                   /* TensorProto.DataType */
+  DType kept;                 /* the DType in which its values are kept */
+  int bits, mantissa, least;  /* least: exponent of the smallest normal number */
+  double greatest;
+  /* NONE: neither NaN nor infinities; NAN: NaN only; INF: NaN and infinities; UNSIGNED: NaN has the bits of -0; POWERS: powers of
+   * two and NaN only, without sign and zero */
+  enum { SMALL_NONE, SMALL_NAN, SMALL_INF, SMALL_UNSIGNED, SMALL_POWERS } special;
+} SmallType;
+const SmallType *small_type(int onnx);                     /* NULL: not one of these types */
+const SmallType *small_type_named(const char *name, size_t n);
+double small_value(const SmallType *t, unsigned bits);
+DType small_bytes(const SmallType *t);                     /* type of the bytes that hold an element each at a bundle's interface */
+
 static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
 static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }
 static inline bool dt_int(DType d) { return dtype_info[d].cls == 'i' || dtype_info[d].cls == 'u'; }
@@ -119,8 +136,7 @@ typedef struct Tensor {
   const void *data;        /* NULL: all elements equal splat */
   int64_t splat;           /* bits as in CONST, when data is NULL */
   const char *name;        /* name in the model; may be NULL */
-  int narrow;              /* for a type of ONNX that DType lacks: its TensorProto.DataType; dt holds its values. 0: dt is its
-                              type */
+  int narrow;              /* SmallType.onnx: dt holds values of that type, or is small_bytes and holds their bits. 0: none */
 } Tensor;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
@@ -277,7 +293,14 @@ Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with extent 1 */
 
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */
-typedef struct GIO { Ref ref; const char *name; DType dt; int rank; int64_t dims[MAX_RANK]; } GIO;
+typedef struct GIO {
+  Ref ref;
+  const char *name;
+  DType dt;
+  int rank;
+  int64_t dims[MAX_RANK];
+  int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
+} GIO;
 /* A state: an output that the bundle keeps as an input of the next run. */
 typedef struct GState {
   int axis;                /* -1: the output is the next input. Else the output is the input with `taken` elements appended

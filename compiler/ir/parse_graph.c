@@ -282,12 +282,26 @@ static const char *model_name(Parser *p, const char *s, size_t n, uint8_t bit) {
   return name;
 }
 
+/* [holds=TYPE]: the small type of which each byte holds an element */
+static int parse_holds(Parser *p, DType d) {
+  const char *at = (scan_peek(p), p->at), *s;
+  size_t n = scan_word(p, &s);
+  if (!n) return 0;
+  if (!is_word(s, n, "holds") || !scan_accept(p, '=')) scan_bad(p, at, "expected holds=TYPE or the end of the line");
+  n = scan_word(p, &s);
+  const SmallType *t = small_type_named(s, n);
+  if (!t || small_bytes(t) != d)
+    scan_bad(p, at, "%s cannot hold elements of type '%.*s'", dtype_info[d].text, shown(n), s);
+  return t->onnx;
+}
+
 void parse_input(Parser *p, const char *name, size_t n) {
   Type t;
   if (!scan_type(p, &t, true) || !t.dt || t.lanes) scan_bad(p, t.at, "expected the input's type, as f32[1,3]");
   if (t.rank < 0) t.rank = 0;
   GIO io = { .dt = t.dt, .rank = t.rank, .name = model_name(p, name, n, 1) };
   memcpy(io.dims, t.dims, sizeof io.dims);
+  io.narrow = parse_holds(p, io.dt);
   if (!p->plan) p->ir->origin = ir_origin(p->ir, arena_printf(&p->c->model, "input '%s'", io.name), 0);
   io.ref = g_param(p->ir, t.dt, t.rank, t.dims, (int)p->g->inputs.n);
   VEC_PUSH(&p->g->inputs, io);
@@ -304,6 +318,7 @@ void parse_output(Parser *p) {
   io.dt = (DType)x->dt;
   io.rank = x->rank;
   if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *io.dims);
+  io.narrow = parse_holds(p, io.dt);
   if (p->g->guarded) scan_bad(p, line, "the guard is the last output");
   VEC_PUSH(&p->g->outputs, io);
 }

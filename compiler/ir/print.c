@@ -275,6 +275,10 @@ static void order_graph(Printer *p, const Graph *g) {
   free(done);
 }
 
+static void put_holds(Printer *p, const GIO *v) {
+  if (v->narrow) sb_printf(p->out, " holds=%s", small_type(v->narrow)->name);
+}
+
 void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname) {
   order_graph(p, g);
   for (size_t i = 0; i < g->inputs.n; i++) give_name(p, g->inputs.p[i].ref);
@@ -288,6 +292,7 @@ void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname) {
     put_type(p, in->dt, 1, in->rank, in->dims);
     sb_puts(p->out, " ");
     put_string(p->out, in->name);
+    put_holds(p, in);
     end_line(p, in->ref);
   }
   for (size_t k = 0; k < p->order.n; k++) {
@@ -307,6 +312,7 @@ void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname) {
     put_name(p, g->outputs.p[i].ref);
     sb_puts(p->out, " ");
     put_string(p->out, g->outputs.p[i].name);
+    put_holds(p, &g->outputs.p[i]);
     sb_puts(p->out, "\n");
   }
 }

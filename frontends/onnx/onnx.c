@@ -36,7 +36,7 @@ bool onnx_op(int i, OpForm *form) {
 
 /* ---- loading ---- */
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
-  static const BuildFn moves[] = { op_identity, op_reshape, op_transpose, NULL };
+  static const BuildFn moves[] = { op_identity, op_reshape, op_transpose, op_flatten, op_squeeze, op_unsqueeze, NULL };
   static const BuildFn take_narrow[] = { op_cast, op_cast_like, op_quantize, op_dequantize, op_gather_block_quantized, NULL };
   static const OpTable ops = { rows, ROWS, refused, REFUSALS, moves, take_narrow };
   return build_graph(c, &ops, m, o);

@@ -151,7 +151,7 @@ static void take_constants(OnnxQuant *q) {
 /* Moves a tensor from its own file into the model. */
 static void take_in(OnnxQuant *q, Onnx__TensorProto *t) {
   if (t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return;
-  Tensor v = pb_tensor(q->c, &q->external, t, (Pos){ 0 });
+  Tensor v = pb_tensor(q->c, &q->external, t, false, (Pos){ 0 });
   t->has_data_location = 0;
   t->data_location = 0;
   t->n_external_data = 0;
@@ -296,7 +296,7 @@ typedef struct Filters { int64_t n, inner, outer; int axis; const float *data; f
 /* Quantises the weights of n to signed bytes. NULL: they stay floats */
 static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filters *f) {
   const Onnx__TensorProto *t = initializer(q, n->input[1]);
-  Tensor w = pb_tensor(q->c, &q->external, t, (Pos){ 0 });
+  Tensor w = pb_tensor(q->c, &q->external, t, false, (Pos){ 0 });
   bool rows = is_op(n, "Conv") || (is_op(n, "Gemm") && attr_of(n, "transB", 0)), per_axis = rows || w.rank == 2;
   *f = (Filters){ .n = 1, .inner = w.elems, .outer = 1, .axis = -1, .data = w.data };
   if (per_axis) {
@@ -335,7 +335,7 @@ static const char *quantise_bias(OnnxQuant *q, const Onnx__NodeProto *n, const F
   if (!t || t->n_dims != 1 || t->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || f->axis < 0 || t->dims[0] != f->n)
     return NULL;
   if (is_op(n, "Gemm") && (attr_of(n, "alpha", 1) != 1 || attr_of(n, "beta", 1) != 1)) return NULL;
-  Tensor b = pb_tensor(q->c, &q->external, t, (Pos){ 0 });
+  Tensor b = pb_tensor(q->c, &q->external, t, false, (Pos){ 0 });
   int32_t *v = ARENA_NEW(&q->c->model, int32_t, f->n), *zeros = ARENA_NEW(&q->c->model, int32_t, f->n);
   float *scale = ARENA_NEW(&q->c->model, float, f->n);
   for (int64_t i = 0; i < f->n; i++) {

@@ -83,7 +83,7 @@ static Tensor input_of(Case *k, const GIO *want, int i) {
   Tensor t = { .dt = want->dt, .rank = want->rank, .elems = dims_elems(want->dims, want->rank), .name = want->name };
   memcpy(t.dims, want->dims, sizeof t.dims);
   if (i < k->ndata && k->data[i]) {
-    Tensor given = onnx_tensor_load(c, k->data[i]);
+    Tensor given = onnx_data_load(c, k->data[i]);
     if (given.dt != t.dt || given.elems != t.elems)
       fail(c, EX_NOINPUT_, "'%s' is no value of input '%s'", k->data[i], want->name);
     t.data = given.data;

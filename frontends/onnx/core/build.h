@@ -193,9 +193,12 @@ static inline Ref at_most(Build *b, Ref x, double v) { return g_binary(b->ir, OP
 static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_most(b, at_least(b, x, lo), hi); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
-/* ---- small_types.c: x rounded to type t, in the type that keeps it. saturate: values too large become the greatest one ---- */
-Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate);
-Ref narrow_range(Build *b, const Narrow *t, Ref x); /* x clamped to the range of t, an integer type */
+/* ---- small_values.c: x rounded to type t, in the type that keeps it. saturate: values too large become the greatest one ---- */
+Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate);
+Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
+Ref narrowed_power(Build *b, Ref x, bool saturate);  /* to float8e8m0, as the attribute round_mode of a cast says */
+Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* bytes: of type small_bytes, one element each */
+Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x);
 
 /* ---- move_ops.c: pieces that other builders use ---- */
 /* Elements index[0..n) of an axis of x; all indices are in range. The result is a view where the indices allow one. */

@@ -435,7 +435,11 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     if (v->type.kind != ON_TENSOR || v->type.rank < 0) fail(b->c, EX_BADMODEL, "input '%s' has no shape", v->name);
     if (v->type.rank > USER_RANK)
       fail(b->c, EX_BADMODEL, "input '%s' has rank %d, over the limit of %d", v->name, v->type.rank, USER_RANK);
-    GIO io = { .name = v->name, .dt = dtype_from_onnx(v->type.elem), .rank = v->type.rank };
+    const SmallType *small = small_type(v->type.elem);
+    GIO io = { .name = v->name,
+               .dt = small ? small_bytes(small) : dtype_from_onnx(v->type.elem),
+               .rank = v->type.rank,
+               .narrow = small ? small->onnx : 0 };
     for (int a = 0; a < io.rank; a++) {
       io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
       fixed &= io.dims[a] == v->type.dims[a].value;
@@ -447,6 +451,10 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
     b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);
     io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)i);
+    if (small) {
+      b->narrow[og->in[i]] = small->onnx;
+      b->value[og->in[i]] = narrow_from_bytes(b, small, io.ref);
+    }
     VEC_PUSH(&g->inputs, io);
   }
   for (int i = 0; o && i < o->ndims; i++)
@@ -483,11 +491,10 @@ static void build_outputs(Build *b, Graph *g) {
   b->at = (Pos){ 0 };
   for (uint32_t i = 0; i < og->nout; i++) {
     GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
-    if (b->narrow[og->out[i]])
-      fail(b->c, EX_BADMODEL, "output '%s' is %s, for which there is no C type; add a Cast to another type", io.name,
-           onnx_type_name(b->narrow[og->out[i]]));
     if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence; tgc supports tensors only", io.name);
     io.ref = checked_ragged(b, io.ref);
+    io.narrow = b->narrow[og->out[i]];
+    if (io.narrow) io.ref = narrow_to_bytes(b, small_type(io.narrow), io.ref);
     const Node *x = node(b->ir, io.ref);
     io.dt = (DType)x->dt;
     io.rank = x->rank;

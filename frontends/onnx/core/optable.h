@@ -69,8 +69,8 @@ OPROW("", "BitwiseXor",           18, OPSET_NOW,  2, 2,   1, 1,   "i^",   "", op
 OPROW("", "BlackmanWindow",       17, OPSET_NOW,  1, 1,   1, 1,   "i",    "output_datatype:i=1 periodic:i=1", op_window, 2)
 OPROW("com.microsoft", "CDist",   1,  OPSET_NOW,  2, 2,   1, 1,   "f^",   "metric:s{euclidean|sqeuclidean}=sqeuclidean", op_cdist, 0)
 OPROW("", "Cast",                 1,  5,          1, 1,   1, 1,   "a",    "to:s!", adapt_cast, 0)
-OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s=up", op_cast, 0)
-OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s=up", op_cast_like, 0)
+OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s{up|down|nearest}=up", op_cast, 0)
+OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s{up|down|nearest}=up", op_cast_like, 0)
 OPROW("", "CausalConvWithState",  27, OPSET_NOW,  2, 4,   1, 2,   "f===", "activation:s{none|silu|swish}=none", op_causal_conv, 0)
 OPROW("com.microsoft", "CausalConvWithState", 1, OPSET_NOW, 2, 4, 1, 2, "f===",
       "activation:s{none|silu|swish}=none ndim:i=1 dilation:i=1 channels_last:i=0 state_window:i=0", op_ms_causal_conv, 0)

@@ -101,38 +101,6 @@ Ref clamp_index(Build *b, Ref r, int64_t extent) {
   return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
 }
 
-/* Rounds x to a multiple of the step at x. Between two powers of two a float has as many steps as its mantissa says; a mask
- * isolates x's power of two. Values too large become the greatest value, NaN or infinity. */
-static Ref narrow_float(Build *b, const Narrow *t, Ref x, bool saturate) {
-  IR *ir = b->ir;
-  x = g_cast(ir, x, DT_F32);
-  Ref top = num(b, x, t->greatest), mask = c_int(ir, DT_I32, 0x7f800000);
-  if (saturate) x = clamped(b, x, -t->greatest, t->greatest);
-  Ref power = bitcast(b, g_binary(ir, OP_AND, bitcast(b, x, DT_I32), mask), DT_F32);
-  power = times(b, at_least(b, power, ldexp(1, t->least)), ldexp(1, -t->mantissa));
-  Ref y = mul(b, g_unary(ir, OP_ROUND, g_binary(ir, OP_DIV, x, power)), power), size = g_unary(ir, OP_ABS, x);
-  y = g_where(ir, g_binary(ir, OP_CMPNE, x, x), x, y);
-  Ref over = g_binary(ir, OP_OR, g_binary(ir, OP_CMPLT, top, g_unary(ir, OP_ABS, y)),
-                      g_binary(ir, OP_CMPEQ, size, num(b, x, INFINITY)));
-  if (!saturate) y = g_where(ir, over, t->special == NARROW_INF ? mul(b, x, num(b, x, INFINITY)) : num(b, x, NAN), y);
-  if (t->special == NARROW_UNSIGNED) y = plus(b, y, 0); /* the type has no -0 */
-  return g_cast(ir, y, t->kept);
-}
-
-Ref narrow_range(Build *b, const Narrow *t, Ref x) {
-  return clamped(b, x, t->kept == DT_I8 ? -t->greatest - 1 : 0, t->greatest);
-}
-
-Ref narrowed(Build *b, const Narrow *t, Ref x, bool saturate) {
-  IR *ir = b->ir;
-  if (dt_float(t->kept)) return narrow_float(b, t, x, saturate || t->special == NARROW_NONE);
-  if (dt_float((DType)node(ir, x)->dt))
-    return g_cast(ir, narrow_range(b, t, g_unary(ir, OP_TRUNC, g_cast(ir, x, DT_F32))), t->kept);
-  x = g_binary(ir, OP_AND, g_cast(ir, x, DT_I32), c_int(ir, DT_I32, (1 << t->bits) - 1)); /* only the low bits matter */
-  Ref sign = c_int(ir, DT_I32, t->kept == DT_I8 ? 1 << (t->bits - 1) : 0);
-  return g_cast(ir, g_binary(ir, OP_SUB, g_binary(ir, OP_XOR, x, sign), sign), t->kept);
-}
-
 Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n) {
   const Node *xn = node(ir, x);
   int64_t from[MAX_RANK] = { 0 }, steps[MAX_RANK], dims[MAX_RANK];

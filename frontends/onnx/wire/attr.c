@@ -110,7 +110,7 @@ OnnxAttr pb_attr(Ctx *c, External *x, const AttrProto *a, Pos at) {
   }
   case AT_TENSOR: case AT_TENSORS: {
     Tensor *t = ARENA_NEW(to, Tensor, out.n);
-    for (size_t i = 0; i < out.n; i++) t[i] = pb_tensor(c, x, out.kind == AT_TENSOR ? a->t : a->tensors[i], at);
+    for (size_t i = 0; i < out.n; i++) t[i] = pb_tensor(c, x, out.kind == AT_TENSOR ? a->t : a->tensors[i], false, at);
     out.u.tensors = t;
     break;
   }

@@ -95,18 +95,6 @@ static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text };
 const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* attr.c; NULL: the node does not have it */
 const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType, such as "float16"; NULL: no such type */
 
-/* ---- small_types.c ---- */
-typedef struct Narrow {       /* a type of ONNX that DType lacks */
-  int onnx;
-  DType kept;                 /* the DType in which its values are kept */
-  int bits, mantissa, least;  /* least: exponent of the smallest normal number */
-  double greatest;
-  /* NONE: neither NaN nor infinities; NAN: NaN only; INF: NaN and infinities; UNSIGNED: NaN has the bits of -0 */
-  enum { NARROW_NONE, NARROW_NAN, NARROW_INF, NARROW_UNSIGNED } special;
-} Narrow;
-const Narrow *narrow_type(int onnx);           /* NULL: not one of these types */
-double narrow_value(const Narrow *t, unsigned bits);
-
 /* ---- cut.c: removes nodes and inputs that no output needs ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);
 

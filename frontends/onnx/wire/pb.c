@@ -4,6 +4,7 @@
 
 typedef struct Load {
   const char *path;
+  bool bytes;
   Arena scratch;
   Tensor tensor;
 } Load;
@@ -13,11 +14,11 @@ static void load_inside(Ctx *c, void *arg) {
   Bytes file = wire_read(c, l->path);
   const ProtobufCMessage *m = wire_unpack(c, &l->scratch, &onnx__tensor_proto__descriptor, file, false);
   External none = { 0 };
-  l->tensor = pb_tensor(c, &none, (const Onnx__TensorProto *)m, (Pos){ 0 });
+  l->tensor = pb_tensor(c, &none, (const Onnx__TensorProto *)m, l->bytes, (Pos){ 0 });
 }
 
-Tensor onnx_tensor_load(Ctx *c, const char *path) {
-  Load l = { .path = path };
+static Tensor load(Ctx *c, const char *path, bool bytes) {
+  Load l = { .path = path, .bytes = bytes };
   const char *outer = c->file;
   c->file = path; /* messages name this file */
   int code = ctx_try(c, load_inside, &l);
@@ -26,6 +27,9 @@ Tensor onnx_tensor_load(Ctx *c, const char *path) {
   if (code) fail_silent(c, code);
   return l.tensor;
 }
+
+Tensor onnx_tensor_load(Ctx *c, const char *path) { return load(c, path, false); }
+Tensor onnx_data_load(Ctx *c, const char *path) { return load(c, path, true); }
 
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out) {
   size_t size = (size_t)dt_bytes(t->dt), bytes = (size_t)t->elems * size;

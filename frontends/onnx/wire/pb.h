@@ -30,8 +30,9 @@ size_t wire_budget(const Ctx *c, size_t file_bytes);
 /* ---- tensor.c ---- */
 
 /* The tensor in row-major order. A small one is copied to c->model, aligned to its element. A large one stays in x->self, the
- * bytes of the model file, at any alignment. at: position for messages. */
-Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, Pos at);
+ * bytes of the model file, at any alignment. coded: elements of small types as a bundle's caller gives them, else their values.
+ * at: position for messages. */
+Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, bool coded, Pos at);
 
 /* ---- attr.c ---- */
 

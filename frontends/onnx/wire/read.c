@@ -124,7 +124,7 @@ static void check_input(Reader *r, const OnnxValue *v) {
   static const char *const kinds[] = { "no declared type", NULL, "a sequence", "a map", "an optional", "a sparse tensor" };
   if (v->type.kind != ON_TENSOR)
     fail(r->c, EX_BADMODEL, "input '%s' is %s; tgc supports tensors only", v->name, kinds[v->type.kind]);
-  if (dtype_from_onnx(v->type.elem) == DT_NONE) {
+  if (dtype_from_onnx(v->type.elem) == DT_NONE && !small_type(v->type.elem)) {
     const char *type = onnx_type_name(v->type.elem);
     fail(r->c, EX_BADMODEL, "input '%s' has elements of type %s, which tgc does not support", v->name,
          type ? type : arena_printf(&r->c->model, "%d", v->type.elem));
@@ -227,7 +227,7 @@ static void begin_graph(Reader *r) {
     bool is_input = b->scope == scope(r) && b->id < first && !r->m->values.p[b->id].init;
     if (is_input && f->where) fail_at(r->c, EX_BADMODEL, frame_pos(r), "body input '%.200s' is an initializer too", name);
     OnnxId id = is_input ? b->id : define(r, name, 0);
-    Tensor t = pb_tensor(r->c, &r->ext, g->initializer[i], frame_pos(r));
+    Tensor t = pb_tensor(r->c, &r->ext, g->initializer[i], false, frame_pos(r));
     r->m->values.p[id].init = arena_dup(to, &t, sizeof t);
   }
   for (size_t i = 0; i < g->n_input; i++) {

@@ -174,7 +174,7 @@ static const uint8_t *external_bytes(const Source *s, External *x, size_t need) 
 
 /* ---- elements smaller than a byte: several share a byte, the first in its low bits. Each is unpacked to the type that keeps
  * it ---- */
-static const void *narrow_elements(Source *s, External *x, const Tensor *t, const Narrow *type) {
+static const void *narrow_elements(Source *s, External *x, const Tensor *t, const SmallType *type) {
   const size_t elems = (size_t)t->elems, per = 8 / (size_t)type->bits, bytes = (elems + per - 1) / per;
   const int field = pick_field(s);
   const uint8_t *from = NULL;
@@ -188,7 +188,8 @@ static const void *narrow_elements(Source *s, External *x, const Tensor *t, cons
   if (have != bytes) fail_at(s->c, EX_BADMODEL, s->at, "%s has %zu bytes, its shape needs %zu", s->subject, have, bytes);
   const size_t size = (size_t)dt_bytes(t->dt);
   int64_t values[256];
-  for (unsigned v = 0; v < 1u << type->bits; v++) values[v] = double_to_bits(t->dt, narrow_value(type, v));
+  for (unsigned v = 0; v < 1u << type->bits; v++)
+    values[v] = t->dt == type->kept ? double_to_bits(t->dt, small_value(type, v)) : v;
   char *to = arena_alloc(&s->c->model, (elems + 1) * size);
   for (size_t i = 0; i < elems; i++) {
     const unsigned group = from ? from[i / per] : (unsigned)s->p->int32_data[i / per],
@@ -227,7 +228,7 @@ static const void *elements(Source *s, External *x, const Tensor *t, size_t byte
   return same ? keep(s->c, same, bytes, size) : narrow(s, t->dt, elems);
 }
 
-Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
+Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, bool coded, Pos at) {
   const char *name = pb_text(p->name);
   Bytes noted = wire_noted(x->self, p);
   Source s = { .c = c,
@@ -237,8 +238,8 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, Pos at) {
                .stays = noted.n > 0,
                .raw = noted,
                .subject = *name ? arena_printf(&c->model, "tensor '%.200s'", name) : "a tensor" };
-  const Narrow *small = narrow_type(p->data_type);
-  Tensor t = { .dt = small ? small->kept : dtype_from_onnx(p->data_type),
+  const SmallType *small = small_type(p->data_type);
+  Tensor t = { .dt = small ? coded ? small_bytes(small) : small->kept : dtype_from_onnx(p->data_type),
                .narrow = small ? small->onnx : 0,
                .name = intern_text(c, intern(c, name, strlen(name))) };
   if (!noted.n && p->has_raw_data) s.raw = (Bytes){ p->raw_data.data, p->raw_data.len };
