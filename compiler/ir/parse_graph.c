@@ -290,8 +290,8 @@ static int parse_holds(Parser *p, DType d) {
   if (!is_word(s, n, "holds") || !scan_accept(p, '=')) scan_bad(p, at, "expected holds=TYPE or the end of the line");
   n = scan_word(p, &s);
   const SmallType *t = small_type_named(s, n);
-  if (!t || small_bytes(t) != d)
-    scan_bad(p, at, "%s cannot hold elements of type '%.*s'", dtype_info[d].text, shown(n), s);
+  if (!t) scan_bad(p, at, "unknown type '%.*s'", shown(n), s);
+  if (small_bytes(t) != d) scan_bad(p, at, "type %s needs %s, not %s", t->name, dtype_info[small_bytes(t)].text, dtype_info[d].text);
   return t->onnx;
 }
 

@@ -1,5 +1,5 @@
-/* small_values.c: values of ONNX's small types (small_types.c): rounding to such a type, and the bytes in which the caller of a
- * bundle gives and takes them. A byte holds one element. Its low bits are the element's bits; of the integers it is the value. */
+/* small_values.c: values of ONNX's small types (small_types.c). It rounds to such a type, and converts from and to the bytes that
+ * the caller of a bundle gives and takes. A byte is one element: an integer's value, or the bits of a float in its low bits. */
 #include "build.h"
 #include <math.h>
 
