@@ -160,8 +160,8 @@ int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Ten
 /* expected outputs, in order; false: the data has none */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
-double tensor_at(const Tensor *t, int64_t i);             /* of bytes that hold elements of a small type: the element */
-Tensor tensor_like(const GIO *v);                         /* of its type, shape and name, without data */
+double tensor_at(const Tensor *t, int64_t i);             /* the element that a byte holds, if it holds one of a small type */
+Tensor tensor_like(const GIO *v);                         /* a tensor with type, shape and name of v, without data */
 void tensor_summary(Ctx *c, const char *name, const Tensor *t); /* on stdout */
 json_t *tensor_json(const char *name, const Tensor *t);
 
