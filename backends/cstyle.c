@@ -286,6 +286,26 @@ static void put_value(Render *w, size_t at, Sb *e) {
   sb_puts(w->o, "\n");
 }
 
+/* The first value of a type that the dialect has no word for; 0: there is none. A bool in a register is .truth. A constant of i64 is an
+ * index, and its type is not in the text. */
+static Ref unspelled(const Render *w) {
+  for (size_t i = 0; i < w->k->prog.n; i++) {
+    const Node *x = node(w->ir, w->k->prog.p[i]);
+    const bool typeless = x->dt == DT_NONE || x->op == OP_CONST || (x->dt == DT_BOOL && x->op != OP_BUFFER);
+    if (!typeless && !w->l->type[x->dt]) return w->k->prog.p[i];
+  }
+  return 0;
+}
+
+/* A buffer is of no node; the kernel's result is. */
+void check_spelled(const Render *w) {
+  const Ref r = unspelled(w);
+  const char *type = dtype_info[node(w->ir, r)->dt].text;
+  if (r)
+    fail_at(w->ir->ctx, EX_BADMODEL, ir_pos(w->ir, node(w->ir, r)->origin ? r : w->k->sink),
+            "--backend=%s has no type for %s: use a model without %s, or another backend", w->backend, type, type);
+}
+
 const char *put_program(Render *w) {
   const Refs *prog = &w->k->prog;
   Sb e = { 0 };
@@ -309,7 +329,8 @@ void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   const Kernel *k = &p->kernels.p[index];
   const Dialect *l = p->in->backend->dialect;
   const IR *ir = p->ir;
-  Render w = { .ir = ir, .k = k, .t = t, .l = l, .o = o };
+  Render w = { .ir = ir, .k = k, .t = t, .l = l, .backend = p->in->backend->name, .o = o };
+  check_spelled(&w);
   sb_printf(o, "%sk%d(", l->kernel, index);
   for (size_t i = 0; i < k->bufs.n; i++) {
     bool written = false;
@@ -333,11 +354,15 @@ void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int
   int64_t id = PARAMETER;
   char sfx[32], type[32];
   Kernel k = { 0 };
-  Render w = { .ir = ir, .k = &k, .t = t, .l = b->dialect, .o = o };
+  Render w = { .ir = ir, .k = &k, .t = t, .l = b->dialect, .backend = b->name, .o = o };
   Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
   Ref body = libm_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), b->supports(t, OP_SCALB, d, d, lanes));
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
+  const Ref wrong = unspelled(&w);
+  if (wrong)
+    BUG("%s has no part for the function %s of %s, whose arithmetic is in %s", b->name, op_info[op].libm, dtype_info[d].text,
+        dtype_info[node(ir, wrong)->dt].text);
   dialect_type(b->dialect, d, lanes, type);
   sb_printf(o, "%s tgc_%s_%s(%s x) {\n", type, op_info[op].libm, type_suffix(d, lanes, sfx), type);
   const char *last = put_program(&w);

@@ -14,6 +14,7 @@ typedef struct Render {
   const Kernel *k;
   const Target *t;
   const Dialect *l;
+  const char *backend;     /* its name, for messages */
   Sb *o;
   char **text;             /* by position in the program: how to write the value, without outer parentheses */
   char *prec;              /* and how loosely it binds */
@@ -47,6 +48,8 @@ int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around all o
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 
+/* Refuses a program with a type that w->l has no word for. To be called before any of its text is printed. */
+void check_spelled(const Render *w);
 /* the values and statements of w->k's program, for which .l, .t, .o and .a are set; the text of the last value, in .a */
 const char *put_program(Render *w);
 

@@ -67,7 +67,8 @@ static void put_scratch(const Render *w, int64_t threads) {
 }
 
 static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t index, int64_t threads, Sb *o) {
-  Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .o = o };
+  Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .backend = p->in->backend->name, .o = o };
+  check_spelled(&w);
   const int exchange = launch_exchange(p->ir, &k->prog);
   if (exchange) put_numbered(&w, o, w.l->warp_kernel, t->dev->warp);
   else put_numbered(&w, o, w.l->kernel, threads);
