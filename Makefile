@@ -18,7 +18,7 @@ PYTHON   ?= python3
 TESTS    ?=# words of which a test's path must contain one; empty: all
 BENCH    ?=# the same for the models of bench
 
-SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c frontends/*/*/*.c backends/*.c) runtime_stub/tgcrt.c runtime_stub/tgcrt_pool.c runtime_stub/tgcrt_opencl.c runtime_stub/tgcrt_cuda.c runtime_stub/tgcrt_metal.c
+SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c frontends/*/*/*.c backends/*.c runtime_stub/*.c)
 CMD := $(wildcard cmd/*.c cmd/verbs/*.c cmd/lib/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a

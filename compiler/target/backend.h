@@ -5,7 +5,8 @@
 #include "target.h"
 
 struct Plan;
-enum { KERNEL_NUMBER = '@' }; /* in the text of a device's kernel: the number of the kernel whose function it is */
+/* In the text of a device's kernel: the number of the kernel whose function it is. No language has this character. */
+enum { KERNEL_NUMBER = 1 };
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
 typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* as in bundles; compiled in less time, and a little slower to run */
 typedef struct Code {
