@@ -55,30 +55,64 @@ static void row_decides(void **state) {
   ir_free(p->ir);
 }
 
-/* The choices of --backend and --emit are complete, and each form of a backend has its own word. */
+/* ---- the rows of the list ---- */
+static void need(const Backend *b, bool whole, const char *field, const char *why) {
+  if (!whole) fail_msg("the row of the backend '%s': .%s: %s", b->name ? b->name : "without a name", field, why);
+}
+
+/* Each form of a backend has a word of its own. No other backend has the word: --emit names them all. */
+static void forms_are_complete(const Backend *b) {
+  bool makes = false;
+  for (const CodeForm *f = b->forms; f->word; f++) {
+    makes |= f->emit == b->makes;
+    need(b, f->emit == EMIT_TEXT || b->build || b->images, "forms", "a form that is not text needs .build or .images");
+    for (const CodeForm *o = b->forms; o < f; o++) need(b, o->emit != f->emit, "forms", "two forms are made in the same way");
+    for (const Backend *const *other = backends; *other; other++)
+      for (const CodeForm *o = (*other)->forms; o->word; o++)
+        need(b, o == f || strcmp(o->word, f->word), "forms", "another backend has a form with this word");
+  }
+  need(b, makes, "makes", "none of .forms is made so");
+}
+
+static void files_are_complete(const Backend *b) {
+  int code = 0;
+  for (const FileRow *f = b->files; f->kind != FILE_END; f++) {
+    code += f->kind == FILE_CODE;
+    if (f->kind == FILE_COPIED || f->kind == FILE_TEMPLATE) assert_non_null(embedded_file(f->from));
+    need(b, f->kind != FILE_RUNTIME || b->device, "device", "FILE_RUNTIME is the file of .device");
+  }
+  need(b, code == 1, "files", "one FILE_CODE is needed");
+}
+
 static void rows_are_complete(void **state) {
   (void)state;
   for (const Backend *const *b = backends; *b; b++) {
-    bool makes = false, code = false;
-    for (const CodeForm *f = (*b)->forms; f->word; f++) {
-      makes |= f->emit == (*b)->makes;
-      assert_true(f->emit == EMIT_TEXT || (*b)->build || (*b)->images);
-      for (const CodeForm *o = (*b)->forms; o < f; o++) assert_true(strcmp(o->word, f->word) && o->emit != f->emit);
-    }
-    for (const FileRow *f = (*b)->files; f->kind != FILE_END; f++) {
-      code |= f->kind == FILE_CODE;
-      if (f->kind == FILE_COPIED || f->kind == FILE_TEMPLATE) assert_non_null(embedded_file(f->from));
-    }
-    assert_true(makes && code);
+    const Backend *r = *b;
+    static const char device[] = "a backend with .device has it, and no other";
+    need(r, r->name, "name", "it is the word of --backend");
+    need(r, r->gloss, "gloss", "tgc devices prints it");
+    need(r, r->comment[0] && r->comment[1], "comment", "comments begin and end");
+    need(r, r->model && embedded_file(r->model), "model", "it is a file of runtime_stub");
+    need(r, r->supports, "supports", "legalize.c asks it");
+    need(r, r->kernel, "kernel", "it prints kernels");
+    need(r, r->prelude, "prelude", "it prints helpers");
+    need(r, r->forms, "forms", "--emit takes their words");
+    need(r, r->files, "files", "a bundle is these files");
+    forms_are_complete(r);
+    files_are_complete(r);
+    need(r, !r->device == !r->isa, "isa", device);
+    need(r, !r->device == !r->handle, "handle", device);
+    need(r, !r->device == !r->host_bytes, "host_bytes", device);
+    need(r, !r->device == !r->types, "types", device);
+    need(r, r->device || !r->driver, "driver", "it needs .device");
     Ctx c;
     Place p;
     ctx_init(&c);
-    if ((*b)->device) assert_false(place_find(&c, *b, "no such device", &p)); /* it has no schedules of this machine, and says so */
-    assert_true((*b)->device || !(*b)->driver);
+    if (r->device) assert_false(place_find(&c, r, "no such device", &p)); /* it has no schedules of this machine, and says so */
+    if (r->isa) need(r, device_target(r->isa), "isa", "a row of compiler/target/device.c has this name");
     ctx_free(&c);
-    assert_true((*b)->is_c || (*b)->load || (*b)->device); /* the tuner makes code by one of the first two */
-    assert_true(!(*b)->device == !(*b)->isa && !(*b)->device == !(*b)->handle && !(*b)->device == !(*b)->host_bytes);
-    assert_true(!(*b)->load == !(*b)->symbol && !(*b)->load == !(*b)->version);
+    need(r, r->is_c || r->load || r->device, "load", "the tuner makes code by .load, or by a C compiler where .is_c");
+    need(r, !r->load == !r->symbol && !r->load == !r->version, "load", ".load, .symbol and .version come together");
   }
 }
 
