@@ -1,5 +1,5 @@
 /* backend.h: what a backend is: a row of facts, and the functions that write its text. The compiler, the bundle and the command
- * line ask the row; they never ask which backend it is. docs/hacking.md says how to add one. */
+ * line ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
 #ifndef TGC_BACKEND_H
 #define TGC_BACKEND_H
 #include "target.h"
@@ -92,7 +92,7 @@ typedef struct Backend {
   const char *isa;         /* the machine without --isa; NULL: the command line's */
   /* of backends for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
   const struct DeviceDriver *driver; /* device_driver.h: to time kernels with, and to say which device it has */
-  const char *device;      /* the driver's interface, in names of tgcrt_device.h: "opencl" */
+  const char *device;      /* the driver's interface, in names of tgcrt_device.h, and the word .name: "opencl" */
   const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
   bool flushes;            /* denormals may be zero, whatever --denormals says */
   const char *handle;      /* what memory of the device is in this interface: "cl_mem" */

@@ -24,7 +24,8 @@ static const Device opencl_cached = {
   .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
   .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, USUAL, .load_bytes = 16, .interface = "opencl",
 };
-/* No machine: the least of all languages, so that what it takes they all take. For tests, with warps and banks to count by. */
+/* No machine: the least of all backends, so that what it takes they all take. For tests, with warps and banks to count by. WebGPU
+ * has the same blocks, grids and shared memory, but 8 buffers. */
 static const Device gpu_any = {
   .may_have = OPENCL_FEATURES,
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
@@ -78,7 +79,7 @@ static const Device cuda_sm_80_mma = SM_80(SINCE_SM_80), cuda_sm_86_mma = SM_86(
 const Target device_targets[] = {
   DEVICE("opencl", opencl, "OpenCL 1.2: the least of a GPU"),
   DEVICE("opencl-cached", opencl_cached, "assumed: a GPU without fast shared memory"),
-  DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA, Metal and WebGPU"),
+  DEVICE("gpu-any", gpu_any, "assumed: the least of OpenCL, CUDA and Metal"),
   DEVICE("gpu-any+mma", gpu_any_mma, "assumed: gpu-any with matrix units"),
   DEVICE("cuda-sm_75", cuda_sm_75, "NVIDIA's datasheet of T4"),
   DEVICE("cuda-sm_80", cuda_sm_80, "NVIDIA's datasheet of A100 40 GB"),

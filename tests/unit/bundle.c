@@ -109,7 +109,10 @@ static void rows_are_complete(void **state) {
     Place p;
     ctx_init(&c);
     if (r->device) assert_false(place_find(&c, r, "no such device", &p)); /* it has no schedules of this machine, and says so */
-    if (r->isa) need(r, device_target(r->isa), "isa", "a row of compiler/target/device.c has this name");
+    need(r, !r->device || !strcmp(r->device, r->name), "device", "it is .name: tgc devices and messages give it as --backend");
+    const Target *t = r->isa ? device_target(r->isa) : NULL;
+    need(r, !r->isa || t, "isa", "a row of compiler/target/device.c has this name");
+    need(r, !t || (t->dev->interface && !strcmp(t->dev->interface, r->device)), "isa", "the .interface of this row is .device");
     ctx_free(&c);
     need(r, r->is_c || r->load || r->device, "load", "the tuner makes code by .load, or by a C compiler where .is_c");
     need(r, !r->load == !r->symbol && !r->load == !r->version, "load", ".load, .symbol and .version come together");
