@@ -40,10 +40,10 @@ typedef struct SmallType {
    * two and NaN only, without sign and zero */
   enum { SMALL_NONE, SMALL_NAN, SMALL_INF, SMALL_UNSIGNED, SMALL_POWERS } special;
 } SmallType;
-const SmallType *small_type(int onnx);                     /* NULL: not one of these types */
+const SmallType *small_type(int onnx);                   /* NULL: not one of these types */
 const SmallType *small_type_named(const char *name, size_t n);
 double small_value(const SmallType *t, unsigned bits);
-DType small_bytes(const SmallType *t);                     /* type of the bytes that hold an element each at a bundle's interface */
+DType small_bytes(const SmallType *t);                   /* type of the bytes that hold an element each at a bundle's interface */
 
 static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
 static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }

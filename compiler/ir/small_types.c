@@ -47,4 +47,3 @@ double small_value(const SmallType *t, unsigned bits) {
   double v = ldexp(exponent ? fraction + (1 << t->mantissa) : fraction, t->least + (exponent ? exponent - 1 : 0) - t->mantissa);
   return sign ? -v : v;
 }
-
